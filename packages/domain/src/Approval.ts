@@ -1,0 +1,70 @@
+/**
+ * An approval: a risky action of a run, waiting for a person or a policy. A durable row; the first valid decision wins.
+ */
+import { Schema } from "effect"
+import { AgentId, ApprovalId, RunId, WorkspaceId } from "./Ids.ts"
+
+/** The contract's five classes of risky action. */
+export const ActionClass = Schema.Literals(["write", "shell", "network", "publish", "deploy"])
+export type ActionClass = typeof ActionClass.Type
+
+export const Risk = Schema.Literals(["low", "medium", "high"])
+export type Risk = typeof Risk.Type
+
+export const ApprovalState = Schema.Literals(["pending", "approved", "denied", "expired", "cancelled"])
+export type ApprovalState = typeof ApprovalState.Type
+
+export const Decision = Schema.Literals(["allow", "deny", "cancel"])
+export type Decision = typeof Decision.Type
+
+export const DecisionScope = Schema.Literals(["once", "run", "session", "always"])
+export type DecisionScope = typeof DecisionScope.Type
+
+/** Exactly what would happen: a command and its folder, or files and their patch. Paths are workspace-relative. */
+export const ApprovalRequest = Schema.Struct({
+  action: ActionClass,
+  risk: Risk,
+  /** One line for a list: `Write notes.txt`, `Run npm test`. */
+  title: Schema.String,
+  tool: Schema.optionalKey(Schema.String),
+  callId: Schema.optionalKey(Schema.String),
+  command: Schema.optionalKey(Schema.String),
+  cwd: Schema.optionalKey(Schema.String),
+  files: Schema.optionalKey(Schema.Array(Schema.String)),
+  patch: Schema.optionalKey(Schema.String),
+  url: Schema.optionalKey(Schema.String),
+  /** The runtime's own input of the tool; what `updatedInput` of a decision replaces. */
+  input: Schema.optionalKey(Schema.Unknown),
+  reason: Schema.optionalKey(Schema.String),
+  /** Whether the runtime takes an edited input with the decision. */
+  editable: Schema.Boolean,
+  scopes: Schema.Array(DecisionScope)
+})
+export type ApprovalRequest = typeof ApprovalRequest.Type
+
+export const Approval = Schema.Struct({
+  id: ApprovalId,
+  runId: RunId,
+  agentId: AgentId,
+  workspace: WorkspaceId,
+  state: ApprovalState,
+  request: ApprovalRequest,
+  requestedAt: Schema.String,
+  expiresAt: Schema.String,
+  resolvedAt: Schema.optionalKey(Schema.String),
+  scope: Schema.optionalKey(DecisionScope),
+  reason: Schema.optionalKey(Schema.String),
+  decidedBy: Schema.optionalKey(Schema.String)
+})
+export type Approval = typeof Approval.Type
+
+/** POST /v1/permissions/decide. `deny` sends the agent back to work with the reason; `cancel` ends the run. */
+export const DecideApproval = Schema.Struct({
+  runId: RunId,
+  approvalId: ApprovalId,
+  decision: Decision,
+  scope: Schema.optionalKey(DecisionScope),
+  reason: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(4_096))),
+  updatedInput: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown))
+})
+export type DecideApproval = typeof DecideApproval.Type

@@ -1,0 +1,96 @@
+/**
+ * Ids: a three-letter prefix, `_`, and a 26-character ULID (Crockford base32, time-sortable, URL-safe).
+ *
+ * Owns the brands and their shape. Making one needs a clock and randomness, which belong to the caller: `make` takes both.
+ */
+import { Schema } from "effect"
+
+const ulid = "[0-7][0-9A-HJKMNP-TV-Z]{25}"
+
+const id = (prefix: string) =>
+  Schema.String.check(
+    Schema.isPattern(new RegExp(`^${prefix}_${ulid}$`), { description: `an id like ${prefix}_01K…` })
+  )
+
+export const SessionId = id("ses").pipe(Schema.brand("SessionId"))
+export type SessionId = typeof SessionId.Type
+export const ProjectId = id("prj").pipe(Schema.brand("ProjectId"))
+export type ProjectId = typeof ProjectId.Type
+export const DeviceId = id("dev").pipe(Schema.brand("DeviceId"))
+export type DeviceId = typeof DeviceId.Type
+export const TaskId = id("tsk").pipe(Schema.brand("TaskId"))
+export type TaskId = typeof TaskId.Type
+export const RunId = id("run").pipe(Schema.brand("RunId"))
+export type RunId = typeof RunId.Type
+export const EventId = id("evt").pipe(Schema.brand("EventId"))
+export type EventId = typeof EventId.Type
+export const MessageId = id("msg").pipe(Schema.brand("MessageId"))
+export type MessageId = typeof MessageId.Type
+export const ApprovalId = id("apr").pipe(Schema.brand("ApprovalId"))
+export type ApprovalId = typeof ApprovalId.Type
+export const ArtifactId = id("art").pipe(Schema.brand("ArtifactId"))
+export type ArtifactId = typeof ArtifactId.Type
+export const PreviewId = id("prv").pipe(Schema.brand("PreviewId"))
+export type PreviewId = typeof PreviewId.Type
+export const AuditId = id("aud").pipe(Schema.brand("AuditId"))
+export type AuditId = typeof AuditId.Type
+export const AgentInstanceId = id("agt").pipe(Schema.brand("AgentInstanceId"))
+export type AgentInstanceId = typeof AgentInstanceId.Type
+export const UserId = id("usr").pipe(Schema.brand("UserId"))
+export type UserId = typeof UserId.Type
+
+/** Correlation id: a caller may bring its own, so it is wider than our own `req_…`. */
+export const RequestId = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9._-]{1,128}$/)).pipe(
+  Schema.brand("RequestId")
+)
+export type RequestId = typeof RequestId.Type
+
+/** Chosen by whoever owns the Edge (`sample`, `api-server`) or made (`wsp_…`): a name, not only a ULID. */
+export const WorkspaceId = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/)).pipe(
+  Schema.brand("WorkspaceId")
+)
+export type WorkspaceId = typeof WorkspaceId.Type
+
+/** A runtime adapter or a profile: `claude-code`, `acp:goose`, `custom:lint`. */
+export const AgentId = Schema.String.check(Schema.isPattern(/^[a-z0-9][a-z0-9._-]{0,63}(:[A-Za-z0-9._-]{1,64})?$/)).pipe(
+  Schema.brand("AgentId")
+)
+export type AgentId = typeof AgentId.Type
+
+const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+/** 128 bits as 26 base32 characters: 48 of Unix milliseconds, then 80 random ones (10 bytes). */
+export const encodeUlid = (unixMillis: number, random: Uint8Array): string => {
+  let time = unixMillis
+  let head = ""
+  for (let i = 0; i < 10; i++) {
+    head = alphabet.charAt(time % 32) + head
+    time = Math.floor(time / 32)
+  }
+  let tail = ""
+  let bits = 0
+  let held = 0
+  for (let i = 0; i < 10; i++) {
+    held = (held << 8) | (random[i] ?? 0)
+    bits += 8
+    while (bits >= 5) {
+      bits -= 5
+      tail += alphabet.charAt((held >>> bits) & 31)
+    }
+    held &= (1 << bits) - 1
+  }
+  return head + tail
+}
+
+/** The event id is derived, not drawn: the same event has the same id wherever its log is copied. */
+export const eventIdOf = (runId: RunId, seq: number): EventId => {
+  // The run's own 26 characters with the last ten replaced by its seq: unique per run, sortable by seq.
+  const body = runId.slice(4)
+  let n = seq
+  let tail = ""
+  for (let i = 0; i < 8; i++) {
+    tail = alphabet.charAt(n % 32) + tail
+    n = Math.floor(n / 32)
+  }
+  return `evt_${body.slice(0, 18)}${tail}` as EventId
+}

@@ -1,0 +1,135 @@
+/**
+ * The adapter specification, version 1: what a coding-agent runtime must tell Corral to be run by it.
+ *
+ * An adapter is a value. It says how its program is started, turns raw output into outputs, and turns decisions, inputs and cancels
+ * into bytes for stdin. It has no lifecycle, no clock, no ids and does no I/O: the run's actor owns all of those.
+ */
+import type { ApprovalRequest, Decision, DecisionScope } from "./Approval.ts"
+import type { EventDraft } from "./RunEvent.ts"
+import type { RunFailure, RunMode, Usage } from "./Run.ts"
+
+export interface Capabilities {
+  /** Prints text as it is made. */
+  readonly deltas: boolean
+  /** Asks before it acts and takes the answer on stdin. */
+  readonly approvals: boolean
+  /** Takes an edited tool input with an approval. */
+  readonly editInput: boolean
+  readonly resume: boolean
+  /** Has a read-only mode of its own; the Edge enforces it besides. */
+  readonly readOnly: boolean
+  /** Has a protocol message that cancels. */
+  readonly cancel: boolean
+  /** Takes further user messages while it runs. */
+  readonly input: boolean
+}
+
+/** What a run asks of an adapter. */
+export interface RunStart {
+  readonly prompt: string
+  readonly mode: RunMode
+  /** Absolute real path of the workspace, which is the child's working directory. */
+  readonly workspacePath: string
+  readonly model?: string | undefined
+  /** The runtime's own conversation id of the run that is resumed. */
+  readonly resumeSessionId?: string | undefined
+}
+
+/** How the program is started. The Edge adds its scrubbed environment, PWD, HOME and TMPDIR. */
+export interface RuntimeCommand {
+  /** A program name looked up on PATH, or an absolute path. */
+  readonly file: string
+  readonly args: ReadonlyArray<string>
+  readonly env?: Readonly<Record<string, string>> | undefined
+  /** `ignore`: the child reads end-of-file at once. `pipe`: the protocol writes to it and says when to close it. */
+  readonly stdin: "ignore" | "pipe"
+}
+
+/** How a run ended, as the runtime tells it. The actor may know better: a run that we cancelled is cancelled. */
+export type Outcome =
+  | { readonly _tag: "Completed"; readonly text?: string | undefined; readonly usage?: Usage | undefined }
+  | { readonly _tag: "Failed"; readonly error: RunFailure; readonly usage?: Usage | undefined }
+  | { readonly _tag: "Cancelled"; readonly reason?: string | undefined; readonly usage?: Usage | undefined }
+
+/** Events that an adapter may say; approvals, creation and the terminal event are made by the actor. */
+export type AdapterEvent = Exclude<
+  EventDraft,
+  {
+    readonly type:
+      | "run.created"
+      | "run.completed"
+      | "run.failed"
+      | "run.cancelled"
+      | "run.approval.requested"
+      | "run.approval.resolved"
+      | `integration.${string}`
+      | `identity.${string}`
+  }
+>
+
+/** One thing a runtime's output means, in the order it was printed. */
+export type AdapterOutput =
+  | { readonly _tag: "Event"; readonly event: AdapterEvent }
+  /** The runtime waits for a decision. `key` is the runtime's own name for the request. */
+  | { readonly _tag: "Approval"; readonly key: string; readonly request: ApprovalRequest }
+  /** The runtime no longer waits for that request. */
+  | { readonly _tag: "ApprovalWithdrawn"; readonly key: string; readonly reason: string }
+  /** Bytes the protocol must send back by itself. */
+  | { readonly _tag: "Reply"; readonly text: string }
+  /** The turn is over. The first one counts; the process is then asked to leave. */
+  | { readonly _tag: "Outcome"; readonly outcome: Outcome }
+  /** Something this adapter has no name for; counted, never fatal. */
+  | { readonly _tag: "Unknown"; readonly what: string }
+
+/** How the process ended, when it did. `stderr` is the last 16 KiB. */
+export interface ProcessEnd {
+  readonly code: number | null
+  readonly signal: string | null
+  readonly stderr: string
+}
+
+export interface ApprovalAnswer {
+  readonly decision: Decision
+  readonly scope: DecisionScope
+  readonly reason?: string | undefined
+  readonly updatedInput?: Readonly<Record<string, unknown>> | undefined
+}
+
+/**
+ * One run's conversation with its runtime: a synchronous machine over read chunks. It never throws on any input.
+ * The same bytes give the same outputs whatever the chunking.
+ */
+export interface Protocol {
+  /** Written to stdin as soon as the process runs. */
+  readonly open: string
+  /** One read chunk of stdout. */
+  readonly step: (chunk: Uint8Array) => ReadonlyArray<AdapterOutput>
+  /** The process is gone or stdout has ended: flush the tail. Gives an Outcome unless `step` gave one before. */
+  readonly end: (end: ProcessEnd) => ReadonlyArray<AdapterOutput>
+  /** The answer to an approval, or `undefined` where the runtime cannot take one. */
+  readonly answer: (key: string, answer: ApprovalAnswer) => string | undefined
+  /** A further user message, or `undefined` where the runtime takes none. */
+  readonly input: (text: string) => string | undefined
+  /** The protocol's own cancel, or `undefined` where it has none: then only signals help. */
+  readonly cancel: () => string | undefined
+}
+
+/** How an installed program is found and recognised. `versionArgs` must answer within 10 s. */
+export interface Probe {
+  readonly command: string
+  readonly versionArgs: ReadonlyArray<string>
+  /** What to tell a person whose machine lacks the program. */
+  readonly install: string
+  /** What to tell a person who is not signed in. */
+  readonly signIn?: string | undefined
+}
+
+export interface RuntimeAdapter {
+  readonly specificationVersion: 1
+  readonly id: string
+  readonly label: string
+  readonly capabilities: Capabilities
+  readonly probe: Probe
+  readonly command: (start: RunStart) => RuntimeCommand
+  readonly protocol: (start: RunStart) => Protocol
+}

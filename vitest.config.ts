@@ -1,0 +1,12 @@
+import { defineConfig } from "vitest/config"
+
+// One fork per test file: several suites start real processes and must not share a process table mark.
+export default defineConfig({
+  test: {
+    include: ["packages/*/test/**/*.test.ts", "scripts/**/*.test.ts"],
+    exclude: ["**/*.soak.test.ts", "**/node_modules/**"],
+    pool: "forks",
+    testTimeout: 30_000,
+    hookTimeout: 60_000
+  }
+})

@@ -1,0 +1,11 @@
+import { defineConfig } from "vitest/config"
+
+export default defineConfig({
+  test: {
+    include: ["packages/*/test/**/*.soak.test.ts"],
+    pool: "forks",
+    fileParallelism: false,
+    testTimeout: 1_800_000,
+    hookTimeout: 120_000
+  }
+})
