@@ -39,7 +39,7 @@ export const ApprovalRequest = Schema.Struct({
   /** Whether the runtime takes an edited input with the decision. */
   editable: Schema.Boolean,
   scopes: Schema.Array(DecisionScope)
-})
+}).annotate({ identifier: "ApprovalRequest" })
 export type ApprovalRequest = typeof ApprovalRequest.Type
 
 export const Approval = Schema.Struct({
@@ -55,7 +55,7 @@ export const Approval = Schema.Struct({
   scope: Schema.optionalKey(DecisionScope),
   reason: Schema.optionalKey(Schema.String),
   decidedBy: Schema.optionalKey(Schema.String)
-})
+}).annotate({ identifier: "Approval" })
 export type Approval = typeof Approval.Type
 
 /** POST /v1/permissions/decide. `deny` sends the agent back to work with the reason; `cancel` ends the run. */
@@ -66,5 +66,5 @@ export const DecideApproval = Schema.Struct({
   scope: Schema.optionalKey(DecisionScope),
   reason: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(4_096))),
   updatedInput: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown))
-})
+}).annotate({ identifier: "DecideApproval" })
 export type DecideApproval = typeof DecideApproval.Type

@@ -9,7 +9,7 @@ const ulid = "[0-7][0-9A-HJKMNP-TV-Z]{25}"
 
 const id = (prefix: string) =>
   Schema.String.check(
-    Schema.isPattern(new RegExp(`^${prefix}_${ulid}$`), { description: `an id like ${prefix}_01K…` })
+    Schema.isPattern(new RegExp(`^${prefix}_${ulid}$`, "u"), { expected: `an id like ${prefix}_01K…` })
   )
 
 export const SessionId = id("ses").pipe(Schema.brand("SessionId"))
@@ -40,19 +40,19 @@ export const UserId = id("usr").pipe(Schema.brand("UserId"))
 export type UserId = typeof UserId.Type
 
 /** Correlation id: a caller may bring its own, so it is wider than our own `req_…`. */
-export const RequestId = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9._-]{1,128}$/)).pipe(
-  Schema.brand("RequestId")
-)
+export const RequestId = Schema.String.check(
+  Schema.isPattern(/^[A-Za-z0-9._-]{1,128}$/u, { expected: "a request id" })
+).pipe(Schema.brand("RequestId"))
 export type RequestId = typeof RequestId.Type
 
-/** Chosen by whoever owns the Edge (`sample`, `api-server`) or made (`wsp_…`): a name, not only a ULID. */
-export const WorkspaceId = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/)).pipe(
+/** The name of an allowlisted folder. Any text may be asked for: what is not on the list is `workspace_outside_allowlist`. */
+export const WorkspaceId = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(1_024)).pipe(
   Schema.brand("WorkspaceId")
 )
 export type WorkspaceId = typeof WorkspaceId.Type
 
-/** A runtime adapter or a profile: `claude-code`, `acp:goose`, `custom:lint`. */
-export const AgentId = Schema.String.check(Schema.isPattern(/^[a-z0-9][a-z0-9._-]{0,63}(:[A-Za-z0-9._-]{1,64})?$/)).pipe(
+/** A runtime adapter or a profile: `claude-code`, `acp:goose`. Any text may be asked for: what does not exist is `invalid_agent_id`. */
+export const AgentId = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(256)).pipe(
   Schema.brand("AgentId")
 )
 export type AgentId = typeof AgentId.Type

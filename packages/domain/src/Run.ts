@@ -33,7 +33,7 @@ export const Usage = Schema.Struct({
   reasoningTokens: Schema.optionalKey(Schema.Int),
   turns: Schema.optionalKey(Schema.Int),
   costUsd: Schema.optionalKey(Schema.Finite)
-})
+}).annotate({ identifier: "Usage" })
 export type Usage = typeof Usage.Type
 
 /** Why a run failed: a code of the error table, a sentence, and details that the caller may see. */
@@ -41,7 +41,7 @@ export const RunFailure = Schema.Struct({
   code: Schema.String,
   message: Schema.String,
   details: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown))
-})
+}).annotate({ identifier: "RunFailure" })
 export type RunFailure = typeof RunFailure.Type
 
 /** A prompt: at most 256 KiB of text. */
@@ -63,11 +63,13 @@ export const CreateRun = Schema.Struct({
   sessionId: Schema.optionalKey(SessionId),
   /** An earlier run whose conversation goes on. */
   resume: Schema.optionalKey(RunId),
-  model: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9._:/@[\]-]{0,127}$/))),
+  model: Schema.optionalKey(
+    Schema.String.check(Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9._:/@[\]-]{0,127}$/u))
+  ),
   isolation: Schema.optionalKey(Isolation),
   /** Extra environment; only names that the Edge's policy lists are accepted. */
   env: Schema.optionalKey(Schema.Record(Schema.String, Schema.String))
-})
+}).annotate({ identifier: "CreateRun" })
 export type CreateRun = typeof CreateRun.Type
 
 /** GET /v1/runs/{id}. `lastSeq` makes snapshot + `after=lastSeq` free of races. */
@@ -93,5 +95,5 @@ export const Run = Schema.Struct({
   createdAt: Schema.String,
   updatedAt: Schema.String,
   endedAt: Schema.optionalKey(Schema.String)
-})
+}).annotate({ identifier: "Run" })
 export type Run = typeof Run.Type

@@ -22,7 +22,12 @@ const cut = {
 }
 
 export const payloads = {
-  "run.created": { workspace: WorkspaceId, mode: RunMode, input: RunInput, resume: Schema.optionalKey(RunId) },
+  "run.created": {
+    workspace: WorkspaceId,
+    mode: RunMode,
+    input: RunInput,
+    resume: Schema.optionalKey(RunId)
+  },
   "run.started": {
     runtimeSessionId: optionalText,
     runtimeVersion: optionalText,
@@ -125,7 +130,9 @@ export const eventTypes = Object.keys(payloads) as ReadonlyArray<EventType>
 
 /** What an event says, without its envelope and version. */
 export type PayloadOf<T extends EventType> = Schema.Struct.Type<(typeof payloads)[T]>
-export type EventDraft = { readonly [T in EventType]: { readonly type: T; readonly payload: PayloadOf<T> } }[EventType]
+export type EventDraft = {
+  readonly [T in EventType]: { readonly type: T; readonly payload: PayloadOf<T> }
+}[EventType]
 export type DraftOf<T extends EventType> = Extract<EventDraft, { readonly type: T }>
 
 /** A draft in one call; the pair of type and payload is checked where it is written. */
@@ -151,7 +158,7 @@ export const Envelope = Schema.Struct({
   agentId: Schema.optionalKey(AgentId),
   createdAt: Schema.String,
   payload: Schema.Record(Schema.String, Schema.Unknown)
-})
+}).annotate({ identifier: "Envelope" })
 export type Envelope = typeof Envelope.Type
 
 /** Payload fields by type, with the literal types put aside: what generic code may do with any of them. */

@@ -130,6 +130,8 @@ export interface RuntimeAdapter {
   readonly label: string
   readonly capabilities: Capabilities
   readonly probe: Probe
+  /** Names of the Edge's own environment that this runtime may see, `*` at the end for a prefix. Nothing else of it reaches the child. */
+  readonly passEnv?: ReadonlyArray<string> | undefined
   readonly command: (start: RunStart) => RuntimeCommand
   readonly protocol: (start: RunStart) => Protocol
 }

@@ -1,0 +1,166 @@
+#!/usr/bin/env node
+/**
+ * The scripted runtime: an agent without a model. It plays the prompt as a little script, or a short default story, over a duplex
+ * protocol of JSON lines. First runs, tests and load generators use it; it really reads, writes and runs, in its working directory.
+ *
+ * Host → program, one JSON object a line:
+ *   {"type":"start","prompt","mode","session"?}           first; mode as in a run: read_only, plan, ask, auto_edit, full_access
+ *   {"type":"decision","id","allow":true,"input"?}        answers an approval; `input` replaces what was asked for
+ *   {"type":"decision","id","allow":false,"reason"?}
+ *   {"type":"input","text"}                               a further message: `/wait` takes it, else it is played after the script
+ *   {"type":"cancel"}
+ *
+ * Program → host:
+ *   {"type":"hello","session","version","mode"}
+ *   {"type":"delta","id","channel","text"}                channel: text or reasoning
+ *   {"type":"message","id","channel","text"}              the whole message
+ *   {"type":"tool","id","tool","label","input"}           a call begins
+ *   {"type":"result","id","status","output"?,"exitCode"?} status: completed, failed, denied or cancelled
+ *   {"type":"approval","id","request"}                    waits for the decision with that id
+ *   {"type":"withdrawn","id","reason"}                    does not wait any more
+ *   {"type":"read","path","call"}  {"type":"file","path","change","call"}  {"type":"patch","path","patch","call"}
+ *   {"type":"done","status","text"?,"message"?}           status: completed, failed or cancelled. Then it leaves when stdin ends
+ *
+ * Directives, one a line; in a prompt that has any, other lines are said as text:
+ *   /say TEXT  /think TEXT  /read PATH  /list  /write PATH TEXT (`\n` is a newline)  /shell COMMAND  /sleep MS
+ *   /stream COUNT RATE SIZE    deltas at RATE a second (0: as fast as the pipe takes them); each starts with the sending time in ns
+ *   /ask                       an approval without an effect
+ *   /wait                      waits for one further input and says it
+ *   /fail MESSAGE  /exit CODE  /crash  /hang
+ *   /ignore-signals            SIGINT, SIGTERM and SIGHUP do nothing from here on
+ *   /children N  /daemon  /forkloop    processes left behind on purpose; they end by themselves within two minutes
+ *   /garbage N  /longline MB  /close-stdout
+ */
+import { randomUUID } from "node:crypto"
+import { setImmediate as breathe, setTimeout as pause } from "node:timers/promises"
+import { agent, ask, closeAll, list, next, read, say, shell, write } from "./scripted/Agent.mjs"
+import {
+  cancelled,
+  flushed,
+  host,
+  leave,
+  nextInput,
+  send,
+  started,
+  write as writeOut
+} from "./scripted/Host.mjs"
+import { children, daemon, forkloop } from "./scripted/LeftBehind.mjs"
+import { closeStdout, garbage, hang, longline } from "./scripted/Mischief.mjs"
+import { story } from "./scripted/Story.mjs"
+
+const VERSION = "1.0.0"
+
+if (process.argv.includes("--version")) {
+  process.stdout.write(`${VERSION} (Scripted runtime)\n`)
+  process.exit(0)
+}
+
+const stream = async (count, rate, size) => {
+  const id = next("m")
+  const delta = () => {
+    const time = `${process.hrtime.bigint()} `
+    return `${JSON.stringify({ type: "delta", id, channel: "text", text: time.padEnd(size, "x") })}\n`
+  }
+  const begin = performance.now()
+  for (let sent = 0; sent < count;) {
+    cancelled.throwIfAborted()
+    const due = rate === 0 ? sent + 64 : Math.floor(((performance.now() - begin) * rate) / 1000) + 1
+    let text = ""
+    for (; sent < Math.min(count, due); sent++) text += delta()
+    if (text !== "") await writeOut(text)
+    if (rate === 0) await breathe()
+    else await pause(Math.max(0, (sent * 1000) / rate - (performance.now() - begin)))
+  }
+}
+
+/** The script ends here, with these words. */
+class End extends Error {
+  constructor(done) {
+    super(done.message)
+    this.done = done
+  }
+}
+
+const numbers = (text) => text.split(/\s+/).map(Number)
+
+const directives = {
+  say: (text) => say(text),
+  think: (text) => say(text, { channel: "reasoning" }),
+  read,
+  list,
+  write: (text) => {
+    const [, name = "", content = ""] = /^(\S*)\s*(.*)$/s.exec(text) ?? []
+    return write(name, `${content.replaceAll("\\n", "\n")}\n`)
+  },
+  shell,
+  sleep: (ms) => pause(Number(ms), undefined, { signal: cancelled }),
+  stream: (text) => {
+    const [count = 100, rate = 0, size = 64] = numbers(text)
+    return stream(count, rate, size)
+  },
+  ask: async () => {
+    const { allow, reason } = await ask({
+      action: "write",
+      risk: "low",
+      title: "An approval without an effect"
+    })
+    await say(allow ? "allowed" : `denied: ${reason ?? "no reason"}`)
+  },
+  wait: async () => say((await nextInput()) ?? "nobody said anything"),
+  fail: (message) => {
+    throw new End({ status: "failed", message: message === "" ? "The script asked to fail." : message })
+  },
+  exit: async (code) => {
+    // What was printed goes out first: process.exit would cut it.
+    await flushed()
+    process.exit(Number(code))
+  },
+  crash: async () => {
+    await flushed()
+    process.kill(process.pid, "SIGKILL")
+    return hang()
+  },
+  hang,
+  "ignore-signals": () => {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {})
+  },
+  children: (count) => children(Number(count)),
+  daemon,
+  forkloop,
+  garbage: (count) => garbage(Number(count)),
+  longline: (megabytes) => longline(Number(megabytes)),
+  "close-stdout": closeStdout
+}
+
+const play = async (prompt) => {
+  const lines = prompt.split("\n")
+  if (!lines.some((line) => line.startsWith("/"))) return story(prompt)
+  for (const line of lines) {
+    cancelled.throwIfAborted()
+    const [, name, rest = ""] = /^\/(\S*)\s*(.*)$/s.exec(line) ?? []
+    if (name === undefined) {
+      if (line.trim() !== "") await say(line)
+    } else if (Object.hasOwn(directives, name)) await directives[name](rest.trimEnd())
+    else throw new End({ status: "failed", message: `There is no directive /${name}.` })
+  }
+}
+
+const finish = async (done) => {
+  await closeAll(done.status === "cancelled" ? "cancelled" : "failed")
+  await send({ type: "done", ...done })
+  leave()
+}
+
+const first = await started
+if (first === undefined) process.exit(0)
+agent.mode = first.mode ?? "ask"
+await send({ type: "hello", session: first.session ?? randomUUID(), version: VERSION, mode: agent.mode })
+try {
+  await play(String(first.prompt ?? ""))
+  while (host.inputs.length > 0) await play(host.inputs.shift())
+  await finish({ status: "completed", text: agent.lastText })
+} catch (cause) {
+  if (cancelled.aborted) await finish({ status: "cancelled" })
+  else if (cause instanceof End) await finish(cause.done)
+  else await finish({ status: "failed", message: cause.message })
+}

@@ -1,0 +1,60 @@
+/**
+ * Claude Code: how it is found and started. It is driven over its duplex stream of JSON lines (`claude-code/ClaudeCodeProtocol`).
+ *
+ * Modes: the runtime only asks in plan mode and says yes to a host that says yes; refusing is the Edge's policy. `full_access` asks too, and
+ * the Edge allows: the runtime's own bypass is refused to root and would leave no record.
+ */
+import type { RunMode } from "@corral/domain/Run"
+import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import { ClaudeCodeProtocol } from "./claude-code/ClaudeCodeProtocol.ts"
+
+const permissionMode: Readonly<Record<RunMode, string>> = {
+  read_only: "plan",
+  plan: "plan",
+  ask: "default",
+  auto_edit: "acceptEdits",
+  full_access: "default"
+}
+
+const duplex =
+  "-p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --permission-prompt-tool stdio".split(
+    " "
+  )
+
+/** Claude Code, found as `claude` on PATH. */
+export const claudeCode: RuntimeAdapter = {
+  specificationVersion: 1,
+  id: "claude-code",
+  label: "Claude Code",
+  capabilities: {
+    deltas: true,
+    approvals: true,
+    editInput: true,
+    resume: true,
+    readOnly: true,
+    cancel: true,
+    input: true
+  },
+  probe: {
+    command: "claude",
+    versionArgs: ["--version"],
+    install: "Install Claude Code: npm install -g @anthropic-ai/claude-code",
+    signIn: "Run `claude` and use /login, or set ANTHROPIC_API_KEY for the Edge."
+  },
+  command: ({ mode, model, resumeSessionId }) => ({
+    file: "claude",
+    args: [
+      ...duplex,
+      "--permission-mode",
+      permissionMode[mode],
+      ...(model === undefined ? [] : ["--model", model]),
+      ...(resumeSessionId === undefined ? [] : ["--resume", resumeSessionId]),
+      // Last: this flag takes every word after it.
+      ...(mode === "read_only" ? ["--tools", "Read,Grep,Glob"] : [])
+    ],
+    // A program that replaces itself under a run is not the one that was probed.
+    env: { DISABLE_AUTOUPDATER: "1" },
+    stdin: "pipe"
+  }),
+  protocol: (start) => new ClaudeCodeProtocol(start)
+}

@@ -1,0 +1,59 @@
+/**
+ * Plain checks on parsed JSON: cheaper than a schema where a runtime prints thousands of lines a second, and as strict as needed there.
+ */
+
+export type JsonObject = { readonly [key: string]: unknown }
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** An object, or an empty one. */
+export const objectOf = (value: unknown): JsonObject => (isObject(value) ? value : {})
+
+/** An array, or an empty one. */
+export const arrayOf = (value: unknown): ReadonlyArray<unknown> => (Array.isArray(value) ? value : [])
+
+export const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined)
+
+/** A non-negative whole number. */
+export const countOf = (value: unknown): number | undefined =>
+  typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined
+
+/** A record without its undefined fields, as `exactOptionalPropertyTypes` wants it. */
+export const defined = <T extends object>(record: T): { [K in keyof T]: Exclude<T[K], undefined> } => {
+  const kept: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(record)) if (value !== undefined) kept[key] = value
+  return kept as { [K in keyof T]: Exclude<T[K], undefined> } // every field that is left is defined
+}
+
+/** Deeper values are refused: an encoder further on recurses. */
+const MAX_DEPTH = 200
+/** Fewer characters than two brackets a level cannot nest that deep. */
+const SHALLOW_CHARACTERS = MAX_DEPTH * 2
+
+const isTooDeep = (root: unknown): boolean => {
+  let level: Array<unknown> = [root]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH) return true
+    const below: Array<unknown> = []
+    for (const value of level) {
+      if (typeof value !== "object" || value === null) continue
+      for (const child of Object.values(value))
+        if (typeof child === "object" && child !== null) below.push(child)
+    }
+    level = below
+  }
+  return false
+}
+
+/** The object that a text spells, or `undefined` for anything else. Never throws. */
+export const parseObject = (text: string): JsonObject | undefined => {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  if (!isObject(value)) return undefined
+  return text.length > SHALLOW_CHARACTERS && isTooDeep(value) ? undefined : value
+}

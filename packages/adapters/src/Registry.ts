@@ -1,0 +1,19 @@
+/**
+ * The runtimes that come with Corral, one line each. Profiles and other people's adapters are added beside them by whoever runs them.
+ */
+import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import { claudeCode } from "./ClaudeCode.ts"
+import { makeScripted } from "./Scripted.ts"
+
+export interface BuiltInOptions {
+  /** Absolute path of the Node that runs our own programs. */
+  readonly node: string
+  /** Absolute path of `runtime/scripted.mjs`. */
+  readonly scriptedProgram: string
+}
+
+/** The built-in adapters by id, in the order they are offered. */
+export const builtIn = ({ node, scriptedProgram }: BuiltInOptions): ReadonlyMap<string, RuntimeAdapter> => {
+  const adapters = [claudeCode, makeScripted({ node, program: scriptedProgram })]
+  return new Map(adapters.map((adapter) => [adapter.id, adapter]))
+}

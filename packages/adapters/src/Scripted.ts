@@ -1,0 +1,193 @@
+/**
+ * The scripted runtime: an agent that needs no model key, for a first run, for tests and for load. Its program is
+ * `runtime/scripted.mjs`, whose head describes the protocol and the directives.
+ *
+ * The program answers for its own conduct; this file only translates.
+ */
+import { Option, Schema } from "effect"
+import { ApprovalRequest } from "@corral/domain/Approval"
+import { draft } from "@corral/domain/RunEvent"
+import type { AdapterOutput, Protocol, RunStart, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import { defined, textOf, type JsonObject } from "./Json.ts"
+import { JsonLines, type JsonLine } from "./JsonLines.ts"
+import { Turn, unavailable } from "./Turn.ts"
+
+const label = "Scripted runtime"
+
+const text = Schema.String
+const optionalText = Schema.optionalKey(Schema.String)
+const channel = Schema.Literals(["text", "reasoning"])
+
+/** Every line of the program but the deltas, which are read by hand: there are many of them. */
+const Said = Schema.Union([
+  Schema.Struct({ type: Schema.Literal("hello"), session: text, version: text, mode: text }),
+  Schema.Struct({ type: Schema.Literal("message"), id: text, channel, text }),
+  Schema.Struct({
+    type: Schema.Literal("tool"),
+    id: text,
+    tool: text,
+    label: text,
+    input: Schema.optionalKey(Schema.Unknown)
+  }),
+  Schema.Struct({
+    type: Schema.Literal("result"),
+    id: text,
+    status: Schema.Literals(["completed", "failed", "denied", "cancelled"]),
+    output: optionalText,
+    exitCode: Schema.optionalKey(Schema.Int)
+  }),
+  Schema.Struct({ type: Schema.Literal("approval"), id: text, request: ApprovalRequest }),
+  Schema.Struct({ type: Schema.Literal("withdrawn"), id: text, reason: text }),
+  Schema.Struct({ type: Schema.Literal("read"), path: text, call: text }),
+  Schema.Struct({
+    type: Schema.Literal("file"),
+    path: text,
+    change: Schema.Literals(["created", "modified", "deleted"]),
+    call: text
+  }),
+  Schema.Struct({ type: Schema.Literal("patch"), path: text, patch: text, call: text }),
+  Schema.Struct({
+    type: Schema.Literal("done"),
+    status: Schema.Literals(["completed", "failed", "cancelled"]),
+    text: optionalText,
+    message: optionalText
+  })
+])
+const decodeSaid = Schema.decodeUnknownOption(Said)
+
+const line = (value: object): string => `${JSON.stringify(value)}\n`
+
+class ScriptedProtocol implements Protocol {
+  readonly open: string
+  readonly #lines = new JsonLines()
+  readonly #turn = new Turn()
+
+  constructor(start: RunStart) {
+    const { prompt, mode, resumeSessionId: session } = start
+    this.open = line({ type: "start", prompt, mode, session })
+  }
+
+  readonly step: Protocol["step"] = (chunk) => this.#read(this.#turn.over ? [] : this.#lines.push(chunk))
+
+  readonly end: Protocol["end"] = (end) => {
+    const outputs = this.#read(this.#turn.over ? [] : this.#lines.end())
+    this.#turn.lost(label, end)
+    return [...outputs, ...this.#turn.take()]
+  }
+
+  readonly answer: Protocol["answer"] = (id, { decision, reason, updatedInput }) =>
+    line({ type: "decision", id, allow: decision === "allow", reason, input: updatedInput })
+
+  readonly input: Protocol["input"] = (text) => (this.#turn.over ? undefined : line({ type: "input", text }))
+
+  readonly cancel: Protocol["cancel"] = () => line({ type: "cancel" })
+
+  #read(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
+    for (const read of lines) {
+      if (read._tag === "Invalid") this.#turn.invalid(read)
+      else if (!this.#delta(read.value)) this.#said(read.value)
+    }
+    return this.#turn.take()
+  }
+
+  /** The hot path. */
+  #delta({ type, id, channel, text }: JsonObject): boolean {
+    if (type !== "delta" || typeof id !== "string" || typeof text !== "string") return false
+    if (channel !== "text" && channel !== "reasoning") return false
+    this.#turn.say(draft("run.message.delta", { messageId: id, channel, text }))
+    return true
+  }
+
+  #said(value: JsonObject): void {
+    const turn = this.#turn
+    const decoded = decodeSaid(value)
+    if (Option.isNone(decoded))
+      return turn.emit({ _tag: "Unknown", what: textOf(value["type"]) ?? "untyped" })
+    const said = decoded.value
+    switch (said.type) {
+      case "hello":
+        return turn.start({
+          runtimeSessionId: said.session,
+          runtimeVersion: said.version,
+          mode: said.mode
+        })
+      case "message":
+        return turn.say(
+          draft("run.message.completed", {
+            messageId: said.id,
+            role: "assistant",
+            channel: said.channel,
+            text: said.text
+          })
+        )
+      case "tool":
+        return turn.call({
+          callId: said.id,
+          tool: said.tool,
+          label: said.label,
+          ...defined({ input: said.input })
+        })
+      case "result": {
+        const { id: callId, status, output, exitCode } = said
+        const known = turn.result({ callId, status, ...defined({ output, exitCode }) })
+        return known ? undefined : turn.emit({ _tag: "Unknown", what: "result" })
+      }
+      case "approval":
+        return turn.emit({ _tag: "Approval", key: said.id, request: said.request })
+      case "withdrawn":
+        return turn.emit({ _tag: "ApprovalWithdrawn", key: said.id, reason: said.reason })
+      case "read":
+        return turn.say(draft("run.file.read", { path: said.path, callId: said.call }))
+      case "file":
+        return turn.say(
+          draft("run.file.changed", { path: said.path, change: said.change, callId: said.call })
+        )
+      case "patch":
+        return turn.say(
+          draft("run.patch.proposed", { path: said.path, patch: said.patch, callId: said.call })
+        )
+      case "done":
+        return this.#done(said)
+    }
+  }
+
+  #done(done: Extract<typeof Said.Type, { type: "done" }>): void {
+    switch (done.status) {
+      case "completed":
+        return this.#turn.conclude({ _tag: "Completed", ...defined({ text: done.text }) })
+      case "cancelled":
+        return this.#turn.conclude({ _tag: "Cancelled" })
+      case "failed":
+        return this.#turn.fail(unavailable("script_failed", done.message ?? "The script failed."))
+    }
+  }
+}
+
+/** The scripted runtime, run by the Node at `node` (absolute) from the program file at `program` (absolute). */
+export const makeScripted = ({
+  node,
+  program
+}: {
+  readonly node: string
+  readonly program: string
+}): RuntimeAdapter => ({
+  specificationVersion: 1,
+  id: "scripted",
+  label,
+  capabilities: {
+    deltas: true,
+    approvals: true,
+    editInput: true,
+    resume: true,
+    readOnly: true,
+    cancel: true,
+    input: true
+  },
+  probe: {
+    command: node,
+    versionArgs: [program, "--version"],
+    install: "The scripted runtime comes with Corral: reinstall it."
+  },
+  command: () => ({ file: node, args: [program], stdin: "pipe" }),
+  protocol: (start) => new ScriptedProtocol(start)
+})

@@ -1,0 +1,140 @@
+/**
+ * What every protocol keeps while a run talks: its outputs of this step, the tool calls without a result, and whether the outcome is out.
+ *
+ * It holds two promises for all adapters: a tool call is closed by exactly one result, and there is exactly one outcome, after which
+ * nothing is said. It knows no runtime.
+ */
+import { draft, type PayloadOf } from "@corral/domain/RunEvent"
+import type { RunFailure, Usage } from "@corral/domain/Run"
+import type { AdapterEvent, AdapterOutput, Outcome, ProcessEnd } from "@corral/domain/RuntimeAdapter"
+import { defined } from "./Json.ts"
+import type { JsonLine } from "./JsonLines.ts"
+
+type ToolResult = Omit<PayloadOf<"run.tool.result">, "tool" | "parentCallId">
+
+/** A failure of the runtime, told apart by `reason`; the message is for a person who can act on it. */
+export const unavailable = (
+  reason: string,
+  message: string,
+  details: Readonly<Record<string, unknown>> = {}
+): RunFailure => ({ code: "runtime_unavailable", message, details: { reason, ...details } })
+
+/** More of them tell nothing new. */
+const MAX_EARLY = 100
+
+const nothing: ReadonlyArray<AdapterOutput> = []
+
+export class Turn {
+  readonly #calls = new Map<string, { readonly tool: string; readonly parentCallId?: string }>()
+  #outputs: Array<AdapterOutput> = []
+  /** What was wrong with the output before the runtime said that it started: told after that, for a run's first word starts it. */
+  #early: Array<AdapterOutput> = []
+  #started = false
+  #over = false
+  #cut = false
+
+  /** The outcome is out. */
+  get over(): boolean {
+    return this.#over
+  }
+
+  emit(output: AdapterOutput): void {
+    if (this.#over) return
+    if (!this.#started && output._tag !== "Unknown" && output._tag !== "Reply") this.#begin()
+    this.#outputs.push(output)
+  }
+
+  say(event: AdapterEvent): void {
+    this.emit({ _tag: "Event", event })
+  }
+
+  /** The runtime has started. Once, and not after it has said anything else: then it had started already. */
+  start(payload: PayloadOf<"run.started">): void {
+    if (this.#started || this.#over) return
+    this.#started = true
+    this.say(draft("run.started", payload))
+    this.#begin()
+  }
+
+  #begin(): void {
+    this.#started = true
+    this.#outputs.push(...this.#early)
+    this.#early = []
+  }
+
+  /** Opens a call; one that is open already is not opened again. */
+  call(payload: Omit<PayloadOf<"run.tool.call">, "status">): void {
+    if (this.#over || this.#calls.has(payload.callId)) return
+    const { callId, tool, parentCallId } = payload
+    this.#calls.set(callId, parentCallId === undefined ? { tool } : { tool, parentCallId })
+    this.say(draft("run.tool.call", { ...payload, status: "started" }))
+  }
+
+  /** The tool of an open call. */
+  toolOf(callId: string): string | undefined {
+    return this.#calls.get(callId)?.tool
+  }
+
+  /** Closes an open call; false where there is none. */
+  result(payload: ToolResult): boolean {
+    const call = this.#calls.get(payload.callId)
+    if (call === undefined) return false
+    this.#calls.delete(payload.callId)
+    this.say(draft("run.tool.result", { ...payload, ...call }))
+    return true
+  }
+
+  invalid(line: Extract<JsonLine, { _tag: "Invalid" }>): void {
+    const { message, bytes, at } = line
+    if (line.cut) this.#cut = true
+    const event = draft("schema.validation_failed", { message, bytes, at })
+    if (this.#started) this.say(event)
+    else if (!this.#over && this.#early.length < MAX_EARLY) this.#early.push({ _tag: "Event", event })
+  }
+
+  /** Closes what is open, then says how it ended. Later outcomes are absorbed. */
+  conclude(outcome: Outcome): void {
+    if (this.#over) return
+    const status = outcome._tag === "Cancelled" ? "cancelled" : "failed"
+    for (const callId of this.#calls.keys()) this.result({ callId, status })
+    if (outcome._tag === "Failed" && outcome.error.code === "runtime_unavailable") {
+      const reason = outcome.error.details?.["reason"]
+      this.say(
+        draft("runtime.unavailable", {
+          reason: typeof reason === "string" ? reason : "unknown",
+          message: outcome.error.message
+        })
+      )
+    }
+    this.emit({ _tag: "Outcome", outcome })
+    this.#over = true
+  }
+
+  fail(error: RunFailure, usage?: Usage): void {
+    this.conclude({ _tag: "Failed", error, ...defined({ usage }) })
+  }
+
+  /** The process is gone and its protocol said nothing of an end: what is left to tell. */
+  lost(label: string, end: ProcessEnd): void {
+    const exit = { ...defined({ exitCode: end.code ?? undefined, signal: end.signal ?? undefined }) }
+    if (end.signal !== null) {
+      this.fail(unavailable("crashed", `${label} was ended by ${end.signal} before it gave a result.`, exit))
+    } else if (this.#cut) {
+      const message = `${label} ended in the middle of its output, so its result is lost. Start the run again.`
+      this.fail(unavailable("truncated", message, exit))
+    } else if (end.code === 0) {
+      this.fail(unavailable("no_result", `${label} ended without a result.`, exit))
+    } else {
+      const code = end.code === null ? "" : ` with exit code ${end.code}`
+      this.fail(unavailable("crashed", `${label} ended${code} before it gave a result.`, exit))
+    }
+  }
+
+  /** The outputs since the last `take`. */
+  take(): ReadonlyArray<AdapterOutput> {
+    if (this.#outputs.length === 0) return nothing
+    const outputs = this.#outputs
+    this.#outputs = []
+    return outputs
+  }
+}

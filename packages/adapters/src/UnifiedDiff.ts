@@ -1,0 +1,40 @@
+/**
+ * Unified diff text from what runtimes tell about a change. It writes what it is told and computes nothing.
+ */
+
+export interface Hunk {
+  readonly oldStart: number
+  readonly oldLines: number
+  readonly newStart: number
+  readonly newLines: number
+  /** Each with its leading ` `, `-` or `+`. */
+  readonly lines: ReadonlyArray<string>
+}
+
+/** Lines without the last newline; an empty text has none. */
+export const linesOf = (text: string): ReadonlyArray<string> =>
+  text === "" ? [] : (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n")
+
+/** One hunk that replaces `before` by `after`, counted from line 1 where nobody knows better. */
+export const replacement = (before: string, after: string): Hunk => {
+  const [old, now] = [linesOf(before), linesOf(after)]
+  return {
+    oldStart: old.length === 0 ? 0 : 1,
+    oldLines: old.length,
+    newStart: now.length === 0 ? 0 : 1,
+    newLines: now.length,
+    lines: [...old.map((line) => `-${line}`), ...now.map((line) => `+${line}`)]
+  }
+}
+
+/** The patch of one file; `created` says that it was not there before. */
+export const unifiedDiff = (path: string, hunks: ReadonlyArray<Hunk>, created: boolean): string =>
+  [
+    created ? "--- /dev/null" : `--- a/${path}`,
+    `+++ b/${path}`,
+    ...hunks.flatMap((hunk) => [
+      `@@ -${hunk.oldStart},${hunk.oldLines} +${hunk.newStart},${hunk.newLines} @@`,
+      ...hunk.lines
+    ]),
+    ""
+  ].join("\n")

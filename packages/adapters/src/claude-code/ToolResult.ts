@@ -1,0 +1,62 @@
+/**
+ * What a tool of Claude Code left behind: the status and text of its result, and the files it read or changed.
+ */
+import { draft, type PayloadOf } from "@corral/domain/RunEvent"
+import type { AdapterEvent } from "@corral/domain/RuntimeAdapter"
+import { arrayOf, countOf, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
+import { replacement, unifiedDiff, type Hunk } from "../UnifiedDiff.ts"
+import type { Relative } from "./ToolUse.ts"
+
+/** The text of a result: a string, or the text blocks of a list. */
+export const outputOf = (content: unknown): string | undefined => {
+  if (typeof content === "string") return content
+  if (!Array.isArray(content)) return undefined
+  return content
+    .map((block) => {
+      const { type, text } = objectOf(block)
+      return textOf(text) ?? (typeof type === "string" ? `[${type}]` : "")
+    })
+    .join("\n")
+}
+
+/** `meta` is the runtime's note about the call: whether and why it was not carried out. */
+export const statusOf = (failed: boolean, meta: JsonObject): PayloadOf<"run.tool.result">["status"] => {
+  if (!failed) return "completed"
+  if (objectOf(meta["permission_decision"])["decision"] === "reject") return "denied"
+  // Rejected without anybody's decision: the turn was interrupted.
+  return meta["non_execution_kind"] === "user-rejected" ? "cancelled" : "failed"
+}
+
+/** The exit code that a failed command's text begins with. */
+export const exitCodeOf = (output: string | undefined): number | undefined => {
+  const code = /^Exit code (\d{1,3})\b/.exec(output ?? "")?.[1]
+  return code === undefined ? undefined : Number(code)
+}
+
+const isHunk = (value: unknown): value is Hunk =>
+  isObject(value) &&
+  ["oldStart", "oldLines", "newStart", "newLines"].every((key) => countOf(value[key]) !== undefined) &&
+  arrayOf(value["lines"]).every((line) => typeof line === "string")
+
+/** Files that a call read or changed, from the structured half of its result. A failed call has none. */
+export const filesOf = (
+  tool: string | undefined,
+  structured: unknown,
+  callId: string,
+  relative: Relative
+): ReadonlyArray<AdapterEvent> => {
+  if (!isObject(structured)) return []
+  const read = textOf(objectOf(structured["file"])["filePath"])
+  if (tool === "Read" && read !== undefined) return [draft("run.file.read", { path: relative(read), callId })]
+  const changed = textOf(structured["filePath"])
+  if (changed === undefined || !Array.isArray(structured["structuredPatch"])) return []
+  const path = relative(changed)
+  const created = structured["type"] === "create"
+  const told = structured["structuredPatch"].filter(isHunk)
+  // A new file comes with no hunks: all of its text is new.
+  const hunks = told.length === 0 && created ? [replacement("", textOf(structured["content"]) ?? "")] : told
+  return [
+    draft("run.patch.proposed", { path, patch: unifiedDiff(path, hunks, created), callId }),
+    draft("run.file.changed", { path, change: created ? "created" : "modified", callId })
+  ]
+}

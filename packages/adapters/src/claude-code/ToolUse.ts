@@ -1,0 +1,142 @@
+/**
+ * Claude Code's tools as a person meets them: one line for a list, and exactly what an approval would let happen.
+ */
+import type { ActionClass, ApprovalRequest, DecisionScope, Risk } from "@corral/domain/Approval"
+import { arrayOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
+import { replacement, unifiedDiff, type Hunk } from "../UnifiedDiff.ts"
+
+/** Absolute to workspace-relative; a path outside stays absolute. */
+export type Relative = (path: string) => string
+
+const MAX_TITLE = 120
+
+const oneLine = (text: string): string => {
+  const [first = "", ...more] = text.trim().split("\n")
+  return first.length > MAX_TITLE || more.length > 0 ? `${first.slice(0, MAX_TITLE)}…` : first
+}
+
+const pathOf = (input: JsonObject): string | undefined =>
+  textOf(input["file_path"]) ?? textOf(input["notebook_path"]) ?? textOf(input["path"])
+
+/** `mcp__server__tool` → its server and tool. */
+const mcp = (tool: string): { readonly server: string; readonly name: string } | undefined => {
+  const [prefix, server, ...name] = tool.split("__")
+  return prefix === "mcp" && server !== undefined && name.length > 0
+    ? { server, name: name.join("__") }
+    : undefined
+}
+
+/** One line for a list: `Run npm test`, `Edit src/main.ts`. */
+export const labelOf = (tool: string, input: JsonObject, relative: Relative): string => {
+  const path = pathOf(input)
+  const file = path === undefined ? "a file" : relative(path)
+  switch (tool) {
+    case "Bash":
+      return oneLine(`Run ${textOf(input["command"]) ?? "a command"}`)
+    case "Read":
+      return `Read ${file}`
+    case "Write":
+      return `Write ${file}`
+    case "Edit":
+    case "MultiEdit":
+    case "NotebookEdit":
+      return `Edit ${file}`
+    case "Glob":
+    case "Grep":
+      return oneLine(`Search ${textOf(input["pattern"]) ?? "files"}`)
+    case "WebFetch":
+      return oneLine(`Fetch ${textOf(input["url"]) ?? "a page"}`)
+    case "WebSearch":
+      return oneLine(`Search the web for ${textOf(input["query"]) ?? "something"}`)
+    case "Task":
+    case "Agent":
+      return oneLine(`Delegate: ${textOf(input["description"]) ?? "a task"}`)
+    case "AskUserQuestion":
+      return oneLine(textOf(objectOf(arrayOf(input["questions"])[0])["question"]) ?? "Ask a question")
+    case "ExitPlanMode":
+      return "Carry out the plan"
+  }
+  const remote = mcp(tool)
+  return remote === undefined ? oneLine(`Use ${tool}`) : oneLine(`Use ${remote.name} of ${remote.server}`)
+}
+
+const classOf = (tool: string): readonly [ActionClass, Risk] => {
+  switch (tool) {
+    case "Write":
+    case "Edit":
+    case "MultiEdit":
+    case "NotebookEdit":
+      return ["write", "low"]
+    case "WebFetch":
+    case "WebSearch":
+      return ["network", "low"]
+    case "AskUserQuestion":
+    case "Read":
+    case "Glob":
+    case "Grep":
+      return ["write", "low"]
+    case "ExitPlanMode":
+      return ["write", "medium"]
+    default:
+      // Anything unknown may do anything: the class with the strictest rules.
+      return mcp(tool) === undefined ? ["shell", "medium"] : ["network", "medium"]
+  }
+}
+
+const hunksOf = (tool: string, input: JsonObject): ReadonlyArray<Hunk> => {
+  const edits =
+    tool === "Edit" ? [input] : tool === "MultiEdit" ? arrayOf(input["edits"]).filter(isObject) : []
+  return edits.map((edit) => replacement(textOf(edit["old_string"]) ?? "", textOf(edit["new_string"]) ?? ""))
+}
+
+/**
+ * The exact text that goes and comes. A `Write` replaces the whole file; what stood there only the disk knows, so it reads as a new one.
+ */
+const patchOf = (tool: string, input: JsonObject, path: string): string | undefined => {
+  const content = textOf(input["content"])
+  if (tool === "Write" && content !== undefined) return unifiedDiff(path, [replacement("", content)], true)
+  const hunks = hunksOf(tool, input)
+  return hunks.length === 0 ? undefined : unifiedDiff(path, hunks, false)
+}
+
+/**
+ * What may be remembered, as the runtime's own suggestions allow: with none, a decision is for this run at most. The memory itself is the
+ * Edge's: the runtime is never told to remember, so that a grant taken back is gone at once and nothing happens unrecorded.
+ */
+const scopesOf = (suggestions: ReadonlyArray<unknown>): ReadonlyArray<DecisionScope> => [
+  "once",
+  "run",
+  ...(suggestions.length > 0 ? (["session"] as const) : []),
+  ...(suggestions.some((one) => isObject(one) && one["destination"] !== "session")
+    ? (["always"] as const)
+    : [])
+]
+
+/** A `can_use_tool` request as an approval. */
+export const approvalOf = (request: JsonObject, relative: Relative): ApprovalRequest => {
+  const tool = textOf(request["tool_name"]) ?? "unknown"
+  const input = objectOf(request["input"])
+  const [action, risk] = classOf(tool)
+  const path = pathOf(input)
+  const file = path === undefined ? undefined : relative(path)
+  const command = tool === "Bash" ? textOf(input["command"]) : undefined
+  return {
+    action,
+    risk,
+    title: labelOf(tool, input, relative),
+    tool,
+    ...defined({
+      callId: textOf(request["tool_use_id"]),
+      command,
+      // Its shell may have moved since; the runtime does not tell.
+      cwd: command === undefined ? undefined : ".",
+      files: file === undefined ? undefined : [file],
+      patch: file === undefined ? undefined : patchOf(tool, input, file),
+      url: textOf(input["url"]),
+      reason: textOf(request["decision_reason"]) ?? textOf(input["description"]) ?? textOf(input["plan"])
+    }),
+    input,
+    editable: true,
+    scopes: scopesOf(arrayOf(request["permission_suggestions"]))
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * The conformance suite of adapters: give it an adapter and recordings of its real program, and run the checks in any test framework.
+ *
+ * ```ts
+ * for (const check of conformance(adapter, recordings)) it(check.name, () => assert.deepStrictEqual(check.problems(), []))
+ * ```
+ *
+ * It shows that reading is independent of chunking, that every run ends exactly once and as recorded, and that no input breaks it. It does
+ * not show that the events mean what the program meant: golden outputs and a person's eye do.
+ */
+import type { AdapterOutput, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import { isDeepStrictEqual } from "node:util"
+import * as Hostile from "./conformance/Hostile.ts"
+import { always, deltasJoin } from "./conformance/Invariants.ts"
+import { cut, randomNumbers, randomSizes, replay, type Recording } from "./conformance/Replay.ts"
+import { MAX_LINE_BYTES } from "./Lines.ts"
+
+export interface Check {
+  readonly name: string
+  /** Sentences about what does not hold; none is good. It throws where the adapter does. */
+  readonly problems: () => ReadonlyArray<string>
+}
+
+const oneByteReads = (bytes: Uint8Array): ReadonlyArray<Uint8Array> => cut(bytes, Array(bytes.length).fill(1))
+
+/** The first output that differs, said in a sentence. */
+export const differences = (
+  name: string,
+  actual: ReadonlyArray<AdapterOutput>,
+  expected: ReadonlyArray<AdapterOutput>
+): ReadonlyArray<string> => {
+  for (let at = 0; at < Math.max(actual.length, expected.length); at++) {
+    const [a, b] = [actual[at], expected[at]]
+    if (!isDeepStrictEqual(a, b)) {
+      return [`${name}: output ${at} is ${JSON.stringify(a)}, not ${JSON.stringify(b)}`]
+    }
+  }
+  return []
+}
+
+/** What a recording must give when it is read as it was printed. */
+const faithful = (adapter: RuntimeAdapter, recording: Recording): ReadonlyArray<string> => {
+  const { stdout, chunkSizes, expected } = recording
+  const whole = replay(adapter, recording, [stdout])
+  const last = whole.at(-1)
+  const outcome = last?._tag === "Outcome" ? last.outcome : undefined
+  const reason = outcome?._tag === "Failed" ? outcome.error.details?.["reason"] : undefined
+  const ending = `${outcome?._tag} ${String(reason)}`
+  const wanted = `${expected.outcome} ${String(expected.reason)}`
+  return [
+    ...differences("at 1 byte", replay(adapter, recording, oneByteReads(stdout)), whole),
+    ...differences("as recorded", replay(adapter, recording, cut(stdout, chunkSizes)), whole),
+    ...[1, 2, 3].flatMap((seed) =>
+      differences(
+        `at random ${seed}`,
+        replay(adapter, recording, cut(stdout, randomSizes(stdout, seed))),
+        whole
+      )
+    ),
+    ...always(whole),
+    ...deltasJoin(whole),
+    ...(ending === wanted ? [] : [`it ended as ${ending}, not ${wanted}`])
+  ]
+}
+
+/** What a recording must give when it is spoilt: whatever it is, valid outputs and one outcome. */
+const unbreakable = (adapter: RuntimeAdapter, recording: Recording): ReadonlyArray<string> => {
+  const { stdout } = recording
+  const whole = replay(adapter, recording, [stdout])
+  const outputs = (bytes: Uint8Array) => replay(adapter, recording, [bytes])
+  const random = randomNumbers(stdout.length)
+  const places = Array.from({ length: Math.min(stdout.length, 24) }, () => random(stdout.length))
+  const spoilt: ReadonlyArray<readonly [string, Uint8Array]> = [
+    ["noise", Hostile.withNoise(stdout)],
+    ["every line twice", Hostile.withEveryLineTwice(stdout)],
+    ["no last line", Hostile.withoutLastLine(stdout)],
+    ["a huge line", Hostile.withHugeLine(stdout, MAX_LINE_BYTES + 1)],
+    ...places.map((at) => [`cut at ${at}`, stdout.subarray(0, at)] as const)
+  ]
+  return [
+    ...spoilt.flatMap(([name, bytes]) => always(outputs(bytes)).map((problem) => `${name}: ${problem}`)),
+    ...differences("reordered keys", outputs(Hostile.withReorderedKeys(stdout)), whole)
+  ]
+}
+
+/** Two checks a recording. */
+export const conformance = (
+  adapter: RuntimeAdapter,
+  recordings: ReadonlyArray<Recording>
+): ReadonlyArray<Check> =>
+  recordings.flatMap((recording) => [
+    { name: `${recording.name}: as it was printed`, problems: () => faithful(adapter, recording) },
+    { name: `${recording.name}: whatever is printed`, problems: () => unbreakable(adapter, recording) }
+  ])

@@ -1,0 +1,133 @@
+/**
+ * What holds for the outputs of every adapter on any input. Each function answers with sentences about what does not hold; none is good.
+ */
+import { encodeUlid, eventIdOf, type ApprovalId, type RunId, type WorkspaceId } from "@corral/domain/Ids"
+import { decodeEvent, PAYLOAD_VERSION, type EventDraft } from "@corral/domain/RunEvent"
+import { initial, transition, type RunState, type Transition } from "@corral/domain/RunMachine"
+import type { AdapterOutput } from "@corral/domain/RuntimeAdapter"
+import { Result } from "effect"
+
+type Problems = ReadonlyArray<string>
+
+const runId = `run_${encodeUlid(0, new Uint8Array(10))}` as RunId // made by the one function that makes them
+
+const events = (outputs: ReadonlyArray<AdapterOutput>): ReadonlyArray<EventDraft> =>
+  outputs.flatMap((output) => (output._tag === "Event" ? [output.event] : []))
+
+/** There is one outcome, and nothing comes after it. */
+export const oneOutcome = (outputs: ReadonlyArray<AdapterOutput>): Problems => {
+  const at = outputs.findIndex((output) => output._tag === "Outcome")
+  if (at === -1) return ["there is no outcome"]
+  return at === outputs.length - 1 ? [] : [`${outputs.length - 1 - at} outputs come after the outcome`]
+}
+
+/** Every tool call has exactly one result, and every result a call. */
+export const callsClosed = (outputs: ReadonlyArray<AdapterOutput>): Problems => {
+  const problems: Array<string> = []
+  const open = new Set<string>()
+  for (const event of events(outputs)) {
+    if (event.type === "run.tool.call") {
+      if (open.has(event.payload.callId)) problems.push(`call ${event.payload.callId} is opened twice`)
+      open.add(event.payload.callId)
+    } else if (event.type === "run.tool.result" && !open.delete(event.payload.callId)) {
+      problems.push(`result of ${event.payload.callId} closes nothing`)
+    }
+  }
+  return [...problems, ...[...open].map((callId) => `call ${callId} is never closed`)]
+}
+
+/** Where a message streamed and was then told whole, both are the same text. */
+export const deltasJoin = (outputs: ReadonlyArray<AdapterOutput>): Problems => {
+  const problems: Array<string> = []
+  const joined = new Map<string, string>()
+  for (const event of events(outputs)) {
+    if (event.type === "run.message.delta") {
+      const { messageId, text } = event.payload
+      joined.set(messageId, (joined.get(messageId) ?? "") + text)
+    } else if (event.type === "run.message.completed") {
+      const { messageId, text } = event.payload
+      const streamed = joined.get(messageId)
+      if (streamed !== undefined && streamed !== text) {
+        problems.push(
+          `message ${messageId} streamed ${JSON.stringify(streamed)}, then was ${JSON.stringify(text)}`
+        )
+      }
+    }
+  }
+  return problems
+}
+
+/** Every event survives its own encoding and is one that readers know. */
+export const eventsKnown = (outputs: ReadonlyArray<AdapterOutput>): Problems =>
+  events(outputs).flatMap((event, at) => {
+    const encoded = JSON.stringify({
+      id: eventIdOf(runId, at + 1),
+      seq: at + 1,
+      type: event.type,
+      runId,
+      createdAt: "2026-01-01T00:00:00.000Z",
+      payload: { v: PAYLOAD_VERSION, ...event.payload }
+    })
+    const decoded = decodeEvent(JSON.parse(encoded))
+    if (Result.isFailure(decoded)) return [`${event.type} is no event`]
+    return decoded.success._tag === "KnownEvent" ? [] : [`the payload of ${event.type} does not fit`]
+  })
+
+/** The run machine takes every event as it comes, with each approval allowed at once, and ends in one terminal event. */
+export const machineAccepts = (outputs: ReadonlyArray<AdapterOutput>): Problems => {
+  const problems: Array<string> = []
+  const appended: Array<EventDraft> = []
+  const approvals = new Map<string, ApprovalId>()
+  let state: RunState = initial
+  const take = ([next, actions]: Transition) => {
+    state = next
+    for (const action of actions) if (action._tag === "Append") appended.push(action.event)
+  }
+  const input = { text: "prompt" }
+  take(
+    transition(state, {
+      _tag: "Created",
+      payload: { workspace: "sample" as WorkspaceId, mode: "ask", input }
+    })
+  )
+  take(transition(state, { _tag: "Spawned" }))
+  for (const output of outputs) {
+    switch (output._tag) {
+      case "Event": {
+        take(transition(state, { _tag: "Said", event: output.event }))
+        if (appended.at(-1) !== output.event) problems.push(`the machine refuses ${output.event.type}`)
+        break
+      }
+      case "Approval": {
+        const approvalId = `apr_${encodeUlid(approvals.size, new Uint8Array(10))}` as ApprovalId // made as ids are made
+        approvals.set(output.key, approvalId)
+        const { request } = output
+        take(transition(state, { _tag: "Asked", approvalId, request, expiresAt: "2026-01-01T00:30:00.000Z" }))
+        if (!state.pending.includes(approvalId)) problems.push(`the machine refuses approval ${output.key}`)
+        take(transition(state, { _tag: "Decided", approvalId, answer: { decision: "allow", scope: "once" } }))
+        break
+      }
+      case "ApprovalWithdrawn": {
+        const approvalId = approvals.get(output.key)
+        if (approvalId === undefined) problems.push(`approval ${output.key} was withdrawn and never asked`)
+        else take(transition(state, { _tag: "Withdrawn", approvalId, reason: output.reason }))
+        break
+      }
+      case "Outcome":
+        take(transition(state, { _tag: "Concluded", outcome: output.outcome }))
+        break
+    }
+  }
+  if (state.openCalls.size > 0) problems.push("calls are open before the process ends")
+  take(transition(state, { _tag: "Ended" }))
+  const terminals = appended.filter(({ type }) => /^run\.(completed|failed|cancelled)$/.test(type)).length
+  return terminals === 1 ? problems : [...problems, `${terminals} terminal events`]
+}
+
+/** What holds on any input whatever. */
+export const always = (outputs: ReadonlyArray<AdapterOutput>): Problems => [
+  ...oneOutcome(outputs),
+  ...callsClosed(outputs),
+  ...eventsKnown(outputs),
+  ...machineAccepts(outputs)
+]

@@ -1,0 +1,68 @@
+/**
+ * A recorded run of a runtime, and what an adapter makes of it when it is read in one way or another.
+ */
+import type {
+  AdapterOutput,
+  Outcome,
+  ProcessEnd,
+  RunStart,
+  RuntimeAdapter
+} from "@corral/domain/RuntimeAdapter"
+
+/** What a real program printed, read by read, and how it ended. */
+export interface Recording {
+  readonly name: string
+  readonly start: RunStart
+  readonly stdout: Uint8Array
+  /** Bytes of each read, in order; together the whole of stdout. */
+  readonly chunkSizes: ReadonlyArray<number>
+  readonly exit: ProcessEnd
+  readonly expected: { readonly outcome: Outcome["_tag"]; readonly reason?: string | undefined }
+}
+
+/** Cuts bytes into reads of these sizes; what is left over is the last read. */
+export const cut = (bytes: Uint8Array, sizes: Iterable<number>): ReadonlyArray<Uint8Array> => {
+  const reads: Array<Uint8Array> = []
+  let at = 0
+  for (const size of sizes) {
+    if (at >= bytes.length) break
+    reads.push(bytes.subarray(at, at + size))
+    at += size
+  }
+  if (at < bytes.length) reads.push(bytes.subarray(at))
+  return reads
+}
+
+/** One conversation over these reads, and its end. */
+export const replay = (
+  adapter: RuntimeAdapter,
+  { start, exit }: Pick<Recording, "start" | "exit">,
+  reads: Iterable<Uint8Array>
+): ReadonlyArray<AdapterOutput> => {
+  const protocol = adapter.protocol(start)
+  const outputs: Array<AdapterOutput> = []
+  for (const read of reads) outputs.push(...protocol.step(read))
+  outputs.push(...protocol.end(exit))
+  return outputs
+}
+
+/** Small numbers that look random and come again with the same seed. */
+export const randomNumbers = (seed: number): ((below: number) => number) => {
+  let state = (seed ^ 0x9e3779b9) >>> 0
+  return (below) => {
+    state = (Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x297a2d39) >>> 0
+    return ((state ^ (state >>> 13)) >>> 0) % below
+  }
+}
+
+/** Read sizes of 1 to 700 bytes, as many as these bytes need. */
+export const randomSizes = (bytes: Uint8Array, seed: number): ReadonlyArray<number> => {
+  const random = randomNumbers(seed)
+  const sizes: Array<number> = []
+  for (let total = 0; total < bytes.length;) {
+    const size = 1 + random(random(4) === 0 ? 3 : 700)
+    sizes.push(size)
+    total += size
+  }
+  return sizes
+}

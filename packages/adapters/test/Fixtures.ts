@@ -1,0 +1,31 @@
+/** The recordings beside the tests: `fixtures/<adapter>/<scenario>/`, read as the conformance suite wants them. */
+import type { RunStart } from "@corral/domain/RuntimeAdapter"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import type { Recording } from "../src/conformance/Replay.ts"
+
+export const fixtures = fileURLToPath(new URL("fixtures/", import.meta.url))
+
+const json = <A>(file: string): A => JSON.parse(readFileSync(file, "utf8"))
+
+export const load = (adapter: string, name: string): Recording => {
+  const folder = `${fixtures}${adapter}/${name}`
+  return {
+    name,
+    start: json<RunStart>(`${folder}/start.json`),
+    stdout: readFileSync(`${folder}/stdout.jsonl`),
+    chunkSizes: json(`${folder}/chunks.json`),
+    exit: {
+      ...json<{ code: number | null; signal: string | null }>(`${folder}/exit.json`),
+      stderr: readFileSync(`${folder}/stderr.txt`, "utf8")
+    },
+    expected: existsSync(`${folder}/expected.json`)
+      ? json(`${folder}/expected.json`)
+      : { outcome: "Completed" }
+  }
+}
+
+export const recordings = (adapter: string): ReadonlyArray<Recording> =>
+  readdirSync(`${fixtures}${adapter}`)
+    .sort()
+    .map((name) => load(adapter, name))

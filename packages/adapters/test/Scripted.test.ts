@@ -1,0 +1,274 @@
+import type { RunMode } from "@corral/domain/Run"
+import type { RunStart } from "@corral/domain/RuntimeAdapter"
+import { afterEach, assert, beforeEach, describe, it } from "@effect/vitest"
+import { existsSync, readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { always, deltasJoin } from "../src/conformance/Invariants.ts"
+import { makeScripted } from "../src/Scripted.ts"
+import { Conversation, workspace } from "./Conversation.ts"
+
+const program = fileURLToPath(new URL("../runtime/scripted.mjs", import.meta.url))
+const scripted = makeScripted({ node: process.execPath, program })
+const readme = "# Demo\n\nHello world\n"
+
+let folder: ReturnType<typeof workspace>
+let running: Array<Conversation> = []
+let leftBehind: Array<number> = []
+
+beforeEach(() => {
+  folder = workspace({ "README.md": readme, "src/main.ts": "export {}\n" })
+})
+afterEach(() => {
+  for (const conversation of running) conversation.stop()
+  for (const pid of leftBehind) {
+    try {
+      process.kill(pid, "SIGKILL")
+    } catch {
+      // It has ended.
+    }
+  }
+  running = []
+  leftBehind = []
+  folder.remove()
+})
+
+const play = (prompt: string, mode: RunMode = "ask", more: Partial<RunStart> = {}): Conversation => {
+  const conversation = new Conversation(scripted, { prompt, mode, workspacePath: folder.path, ...more })
+  running.push(conversation)
+  return conversation
+}
+
+const outcomeOf = async (conversation: Conversation) => (await conversation.next("Outcome")).outcome
+const inFolder = (name: string) => `${folder.path}/${name}`
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+describe("Scripted story", () => {
+  it("reads, asks before it writes, and writes what was shown", async () => {
+    const run = play("Look around.")
+    const { key, request } = await run.next("Approval")
+    assert.isFalse(existsSync(inFolder("NOTES.md")), "nothing is written before the answer")
+    run.answer(key, { decision: "allow", scope: "once" })
+    const outcome = await outcomeOf(run)
+    const end = await run.ended
+    assert.deepStrictEqual(run.shape, [
+      "run.started",
+      "run.message.completed",
+      "run.tool.call",
+      "run.tool.result",
+      "run.tool.call",
+      "run.file.read",
+      "run.tool.result",
+      "run.message.completed",
+      "run.tool.call",
+      "run.patch.proposed",
+      "Approval",
+      "run.file.changed",
+      "run.tool.result",
+      "run.message.completed",
+      "Outcome"
+    ])
+    assert.deepStrictEqual(outcome, { _tag: "Completed", text: "Done. The notes are in NOTES.md." })
+    const notes = readFileSync(inFolder("NOTES.md"), "utf8")
+    const lines = notes.trimEnd().split("\n")
+    assert.strictEqual(
+      request.patch,
+      `--- /dev/null\n+++ b/NOTES.md\n@@ -0,0 +1,${lines.length} @@\n${lines.map((line) => `+${line}\n`).join("")}`
+    )
+    assert.include(notes, 'I read README.md: 2 lines with something on them. It begins with "# Demo".')
+    assert.deepStrictEqual({ code: end.code, signal: end.signal }, { code: 0, signal: null })
+    assert.deepStrictEqual([...always(run.outputs), ...deltasJoin(run.outputs)], [])
+  })
+
+  it("goes on without what was denied", async () => {
+    const run = play("Look around.")
+    const { key } = await run.next("Approval")
+    run.answer(key, { decision: "deny", scope: "once", reason: "not in this folder" })
+    assert.strictEqual((await outcomeOf(run))._tag, "Completed")
+    assert.isFalse(existsSync(inFolder("NOTES.md")))
+    assert.include(run.lastText, "not in this folder")
+    assert.deepStrictEqual(always(run.outputs), [])
+  })
+
+  it("writes an edited input instead of its own", async () => {
+    const run = play("/write a.txt mine")
+    const { key } = await run.next("Approval")
+    const updatedInput = { path: "b.txt", content: "yours" }
+    run.answer(key, { decision: "allow", scope: "once", updatedInput })
+    await outcomeOf(run)
+    assert.isFalse(existsSync(inFolder("a.txt")))
+    assert.strictEqual(readFileSync(inFolder("b.txt"), "utf8"), "yours")
+  })
+
+  it("refuses by itself where the mode forbids, and does not ask where it grants", async () => {
+    for (const mode of ["read_only", "plan"] as const) {
+      const run = play("/write a.txt no\n/shell touch b.txt", mode)
+      assert.strictEqual((await outcomeOf(run))._tag, "Completed")
+      assert.notInclude(run.shape, "Approval")
+      assert.isFalse(existsSync(inFolder("a.txt")) || existsSync(inFolder("b.txt")))
+    }
+    await outcomeOf(play("/write a.txt yes", "auto_edit"))
+    await outcomeOf(play("/shell touch b.txt", "full_access"))
+    assert.isTrue(existsSync(inFolder("a.txt")) && existsSync(inFolder("b.txt")))
+  })
+
+  it("touches nothing outside the workspace", async () => {
+    const run = play("/write ../escaped.txt no\n/read /etc/hostname", "full_access")
+    await outcomeOf(run)
+    assert.isFalse(existsSync(inFolder("../escaped.txt")))
+    const results = run.outputs.flatMap((output) =>
+      output._tag === "Event" && output.event.type === "run.tool.result" ? [output.event.payload.status] : []
+    )
+    assert.deepStrictEqual(results, ["failed", "failed"])
+  })
+})
+
+describe("Scripted directives", () => {
+  it("runs a command and tells its exit code", async () => {
+    const run = play("/shell echo out; exit 3")
+    const { key, request } = await run.next("Approval")
+    assert.deepInclude(request, { action: "shell", command: "echo out; exit 3", cwd: "." })
+    run.answer(key, { decision: "allow", scope: "once" })
+    await outcomeOf(run)
+    const result = await run.next("Event", ({ event }) => event.type === "run.tool.result")
+    assert.deepInclude(result.event.payload, { status: "failed", output: "out\n", exitCode: 3 })
+  })
+
+  it("takes further input, as an answer or as a script of its own", async () => {
+    const run = play("/say ready\n/wait")
+    await run.next(
+      "Event",
+      ({ event }) => event.type === "run.message.completed" && event.payload.text === "ready"
+    )
+    run.write(run.protocol.input("first"))
+    run.write(run.protocol.input("/say second"))
+    assert.deepStrictEqual(await outcomeOf(run), { _tag: "Completed", text: "second" })
+  })
+
+  it("a cancel withdraws the approval, closes the call and ends the run", async () => {
+    const run = play("/write a.txt never\n/say not reached")
+    const { key } = await run.next("Approval")
+    run.write(run.protocol.cancel())
+    assert.deepStrictEqual(await outcomeOf(run), { _tag: "Cancelled" })
+    assert.deepStrictEqual(run.shape.slice(-4), [
+      "Approval",
+      "ApprovalWithdrawn",
+      "run.tool.result",
+      "Outcome"
+    ])
+    assert.strictEqual((await run.next("ApprovalWithdrawn")).key, key)
+    assert.deepStrictEqual(always(run.outputs), [])
+  })
+
+  it("a cancel stops a sleep and a stream", async () => {
+    for (const directive of ["/sleep 60000", "/stream 1000000 100 40"]) {
+      const run = play(`/say ready\n${directive}`)
+      await run.next("Event", ({ event }) => event.type === "run.message.completed")
+      run.write(run.protocol.cancel())
+      assert.deepStrictEqual(await outcomeOf(run), { _tag: "Cancelled" })
+    }
+  })
+
+  it("streams as many deltas as asked, each with its sending time and size", async () => {
+    const run = play("/stream 5000 0 80\n/stream 20 2000 40")
+    await outcomeOf(run)
+    const texts = run.outputs.flatMap((output) =>
+      output._tag === "Event" && output.event.type === "run.message.delta" ? [output.event.payload.text] : []
+    )
+    assert.deepStrictEqual([texts.filter(({ length }) => length === 80).length, texts.length], [5000, 5020])
+    assert.isTrue(texts.every((text) => /^\d{6,} x+$/.test(text)))
+  })
+
+  it("fails in its own words, and says where a directive is unknown", async () => {
+    for (const [prompt, message] of [
+      ["/fail the disk is full", "the disk is full"],
+      ["/dance", "There is no directive /dance."]
+    ] as const) {
+      const outcome = await outcomeOf(play(prompt))
+      assert.deepStrictEqual(outcome, {
+        _tag: "Failed",
+        error: { code: "runtime_unavailable", message, details: { reason: "script_failed" } }
+      })
+    }
+  })
+
+  it("ends without a word: the exit code or the signal is told", async () => {
+    for (const [prompt, details] of [
+      ["/exit 7", { reason: "crashed", exitCode: 7 }],
+      ["/exit 0", { reason: "no_result", exitCode: 0 }],
+      ["/crash", { reason: "crashed", signal: "SIGKILL" }]
+    ] as const) {
+      const run = play(prompt)
+      await run.ended
+      const outcome = await outcomeOf(run)
+      assert.deepStrictEqual(outcome._tag === "Failed" ? outcome.error.details : undefined, details)
+    }
+  })
+
+  it("prints garbage that breaks nothing", async () => {
+    const run = play("/say before\n/garbage 200\n/say after")
+    assert.deepStrictEqual(await outcomeOf(run), { _tag: "Completed", text: "after" })
+    assert.isAbove(run.shape.filter((type) => type === "schema.validation_failed").length, 100)
+    assert.deepStrictEqual(always(run.outputs), [])
+  })
+
+  it("prints a line over the limit, which is dropped with its length", async () => {
+    const run = play("/longline 12\n/say after")
+    assert.deepStrictEqual(await outcomeOf(run), { _tag: "Completed", text: "after" })
+    const failed = await run.next("Event", ({ event }) => event.type === "schema.validation_failed")
+    assert.deepInclude(failed.event.payload, { bytes: 12 * 1024 * 1024 })
+  })
+
+  it("closes stdout and stays", async () => {
+    const run = play("/say ready\n/close-stdout")
+    await new Promise((resolve) => run.child.stdout.once("end", resolve))
+    assert.isNull(run.child.exitCode)
+    assert.strictEqual(run.lastText, "ready")
+  })
+
+  it("hangs through a protocol cancel and ignored signals, and dies of SIGKILL", async () => {
+    const run = play("/ignore-signals\n/say ready\n/hang")
+    await run.next("Event", ({ event }) => event.type === "run.message.completed")
+    run.write(run.protocol.cancel())
+    run.child.kill("SIGTERM")
+    run.child.kill("SIGINT")
+    run.child.stdin.end()
+    run.child.kill("SIGKILL")
+    const end = await run.ended
+    assert.strictEqual(end.signal, "SIGKILL")
+  })
+
+  it("leaves children in its group, and a daemon outside it that holds stdout", async () => {
+    const run = play("/children 2\n/daemon\n/forkloop")
+    await outcomeOf(run)
+    const said = run.outputs.flatMap((output) =>
+      output._tag === "Event" && output.event.type === "run.message.completed"
+        ? [output.event.payload.text]
+        : []
+    )
+    const pids = said.map((text) => text.split(" ").slice(1).map(Number))
+    leftBehind = pids.flat()
+    assert.deepStrictEqual(
+      pids.map(({ length }) => length),
+      [2, 1, 1]
+    )
+    await run.ended
+    const [children = [], [daemon = 0] = []] = pids
+    assert.isTrue([...children, daemon].every(isAlive), "they outlive the program")
+    assert.isFalse(run.child.stdout.readableEnded, "the daemon holds stdout")
+    run.stop()
+    assert.isTrue(isAlive(daemon), "the daemon is not in the group")
+  })
+
+  it("keeps the session that it resumes", async () => {
+    const run = play("/say back", "ask", { resumeSessionId: "earlier" })
+    await outcomeOf(run)
+    const started = await run.next("Event", ({ event }) => event.type === "run.started")
+    assert.deepInclude(started.event.payload, { runtimeSessionId: "earlier" })
+  })
+})

@@ -1,0 +1,40 @@
+/**
+ * What the process lends to a command: its output, the person at the keyboard, its signals. `main.ts` gives the real one.
+ */
+import { Context, Effect, type Scope } from "effect"
+
+export type StopSignal = "SIGINT" | "SIGTERM"
+
+export class Host extends Context.Service<
+  Host,
+  {
+    /** Colours and rewritten lines are welcome: a terminal, and the person has not asked for plain text. */
+    readonly live: boolean
+    /** There is a person who can be asked. */
+    readonly interactive: boolean
+    /** How this program is called on this machine: `corral`, `npm run corral --`. */
+    readonly invocation: string
+    /** The environment of the process. */
+    readonly environment: Readonly<Record<string, string>>
+    /** To stdout, as it is. */
+    readonly write: (text: string) => void
+    /** To stderr, as it is. */
+    readonly warn: (text: string) => void
+    /** Calls back with each line typed from now on; gives back how to stop. */
+    readonly onLine: (heard: (line: string) => void) => () => void
+    /** Takes a signal over from whoever had it, which by default ends the command; gives back how to return it. */
+    readonly onSignal: (signal: StopSignal, received: () => void) => () => void
+  }
+>()("corral/cli/Host") {}
+
+/** Takes the signal over for the length of the scope. */
+export const receiveSignal = (
+  signal: StopSignal,
+  received: () => void
+): Effect.Effect<void, never, Host | Scope.Scope> =>
+  Effect.flatMap(Host, (host) =>
+    Effect.acquireRelease(
+      Effect.sync(() => host.onSignal(signal, received)),
+      (giveBack) => Effect.sync(giveBack)
+    ).pipe(Effect.asVoid)
+  )

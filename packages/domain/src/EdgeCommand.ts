@@ -1,0 +1,78 @@
+/**
+ * What a Hub asks of an Edge, and what each command answers. A command has an id and is executed once, however often it arrives.
+ */
+import { Schema } from "effect"
+import { Approval, DecideApproval } from "./Approval.ts"
+import { Artifact } from "./Artifact.ts"
+import { Diff } from "./Diff.ts"
+import { ArtifactId, RunId, WorkspaceId } from "./Ids.ts"
+import { CreateRun, Run, RunFailure, RunInput } from "./Run.ts"
+import { FileEntry, FilePreview, WorkspacePath } from "./Workspace.ts"
+
+const workspacePath = { workspace: WorkspaceId, path: WorkspacePath }
+
+/** Bytes of an artifact from `offset`, at most 512 KiB of them. */
+const ArtifactChunk = Schema.Struct({ base64: Schema.String, size: Schema.Int })
+
+/** Name → what it takes and what it answers. */
+export const edgeCommands = {
+  StartRun: { payload: Schema.Struct({ runId: RunId, create: CreateRun }), success: Run },
+  CancelRun: {
+    payload: Schema.Struct({ runId: RunId, by: Schema.String, reason: Schema.optionalKey(Schema.String) }),
+    success: Run
+  },
+  SendInput: { payload: Schema.Struct({ runId: RunId, input: RunInput }), success: Run },
+  DecideApproval: {
+    payload: Schema.Struct({ ...DecideApproval.fields, by: Schema.String }),
+    success: Approval
+  },
+  ReadDiff: { payload: Schema.Struct({ runId: RunId }), success: Diff },
+  ListArtifacts: { payload: Schema.Struct({ runId: RunId }), success: Schema.Array(Artifact) },
+  ReadArtifact: {
+    payload: Schema.Struct({ artifactId: ArtifactId, offset: Schema.Int }),
+    success: ArtifactChunk
+  },
+  ListFiles: { payload: Schema.Struct(workspacePath), success: Schema.Array(FileEntry) },
+  ReadFile: { payload: Schema.Struct(workspacePath), success: FilePreview }
+} as const
+
+export type CommandName = keyof typeof edgeCommands
+export type CommandPayload<N extends CommandName> = (typeof edgeCommands)[N]["payload"]["Type"]
+export type CommandSuccess<N extends CommandName> = (typeof edgeCommands)[N]["success"]["Type"]
+
+/** The Hub's own name of one command: what makes executing it twice impossible. */
+export const CommandId = Schema.String.check(
+  Schema.isPattern(/^[A-Za-z0-9._-]{1,128}$/u, { expected: "a command id" })
+).pipe(Schema.brand("CommandId"))
+export type CommandId = typeof CommandId.Type
+
+const command = <N extends CommandName>(name: N) =>
+  Schema.Struct({
+    name: Schema.Literal(name),
+    commandId: CommandId,
+    /** Correlation with the request that caused it. */
+    requestId: Schema.optionalKey(Schema.String),
+    traceparent: Schema.optionalKey(Schema.String),
+    payload: edgeCommands[name].payload
+  })
+
+/** One command on its way to an Edge. */
+export const EdgeCommand = Schema.Union([
+  command("StartRun"),
+  command("CancelRun"),
+  command("SendInput"),
+  command("DecideApproval"),
+  command("ReadDiff"),
+  command("ListArtifacts"),
+  command("ReadArtifact"),
+  command("ListFiles"),
+  command("ReadFile")
+])
+export type EdgeCommand = typeof EdgeCommand.Type
+
+/** What came of it. `value` is decoded by the command's own `success`; `error.code` is a code of the error table. */
+export const CommandOutcome = Schema.Union([
+  Schema.TaggedStruct("Done", { value: Schema.Unknown }),
+  Schema.TaggedStruct("Refused", { error: RunFailure })
+])
+export type CommandOutcome = typeof CommandOutcome.Type

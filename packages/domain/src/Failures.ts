@@ -1,0 +1,72 @@
+/**
+ * One failure per code of the error table: `RunTimeout` is `run_timeout`. What services fail with.
+ *
+ * They know no HTTP and no request: a handler turns them into the error object once, at its edge. `details` reach the caller as they
+ * are, so only what the caller may see belongs there.
+ */
+import { Data } from "effect"
+import type { YieldableError } from "effect/Cause"
+import { errorTable, type DetailsOf, type ErrorCode, type FixedDetails } from "./ErrorTable.ts"
+
+/** `run_timeout` → `RunTimeout`. */
+export type FailureName<Code extends string> = Code extends `${infer Head}_${infer Tail}`
+  ? `${Capitalize<Head>}${FailureName<Tail>}`
+  : Capitalize<Code>
+
+/** `details` may be left out unless the table fixes their shape; `message` replaces the table's sentence. */
+export type FailureOptions<C extends ErrorCode> = C extends keyof FixedDetails
+  ? [options: { readonly message?: string; readonly details: FixedDetails[C] }]
+  : [options?: { readonly message?: string; readonly details?: DetailsOf<C> }]
+
+export interface FailureOf<C extends ErrorCode> extends YieldableError {
+  readonly _tag: FailureName<C>
+  readonly code: C
+  readonly message: string
+  readonly details?: DetailsOf<C>
+}
+
+const nameOf = (code: string) =>
+  code.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
+
+const failure = <C extends ErrorCode>(code: C): new (...options: FailureOptions<C>) => FailureOf<C> => {
+  const name = nameOf(code)
+  class Failure extends Data.Error<{ readonly message: string; readonly details?: unknown }> {
+    readonly _tag = name
+    readonly code = code
+    override readonly name = name
+    constructor(options?: { readonly message?: string; readonly details?: unknown }) {
+      super({ message: errorTable[code].message, ...options })
+    }
+  }
+  // `name` is FailureName<C> by construction, and FailureOptions<C> ties the details to the code.
+  return Failure as unknown as new (...options: FailureOptions<C>) => FailureOf<C>
+}
+
+export class InvalidAgentId extends failure("invalid_agent_id") {}
+export class Unauthorized extends failure("unauthorized") {}
+export class UnauthorizedTarget extends failure("unauthorized_target") {}
+export class WorkspaceOutsideAllowlist extends failure("workspace_outside_allowlist") {}
+export class PermissionDenied extends failure("permission_denied") {}
+export class ApprovalRejected extends failure("approval_rejected") {}
+export class BindingRequired extends failure("binding_required") {}
+export class NotFound extends failure("not_found") {}
+export class MethodNotAllowed extends failure("method_not_allowed") {}
+export class Conflict extends failure("conflict") {}
+export class RunCancelled extends failure("run_cancelled") {}
+export class RunNotCancellable extends failure("run_not_cancellable") {}
+export class ApprovalAlreadyResolved extends failure("approval_already_resolved") {}
+export class IdempotencyConflict extends failure("idempotency_conflict") {}
+export class IdempotencyInFlight extends failure("idempotency_in_flight") {}
+export class ApprovalExpired extends failure("approval_expired") {}
+export class PayloadTooLarge extends failure("payload_too_large") {}
+export class UnsupportedMediaType extends failure("unsupported_media_type") {}
+export class SchemaValidationFailed extends failure("schema_validation_failed") {}
+export class RateLimited extends failure("rate_limited") {}
+export class Internal extends failure("internal") {}
+export class RuntimeUnavailable extends failure("runtime_unavailable") {}
+export class TargetOffline extends failure("target_offline") {}
+export class Overloaded extends failure("overloaded") {}
+export class RunTimeout extends failure("run_timeout") {}
+
+/** Any failure; `code` tells which. */
+export type Failure = { readonly [C in ErrorCode]: FailureOf<C> }[ErrorCode]

@@ -1,0 +1,69 @@
+/**
+ * The HTTP contract of a Gateway: what the chat platform calls. Answers come within the platform's 3 seconds; work comes after them.
+ *
+ * Bodies belong to the platform and are verified over their raw bytes before anything is decoded, so the contract takes them as they are.
+ */
+import { Schema } from "effect"
+import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { responses } from "./ErrorTable.ts"
+import { PublicHealth } from "./Health.ts"
+import { RequestIds, SchemaErrors } from "./RequestContext.ts"
+
+/** A JSON object of the platform, signed or encrypted. */
+export const PlatformBody = Schema.Record(Schema.String, Schema.Unknown).annotate({
+  identifier: "PlatformBody"
+})
+
+/** The platform's handshake is answered with its challenge; everything else with an empty object. */
+export const EventAnswer = Schema.Struct({ challenge: Schema.optionalKey(Schema.String) }).annotate({
+  identifier: "EventAnswer"
+})
+
+/** What the person who clicked sees at once. */
+export const CardAnswer = Schema.Struct({
+  challenge: Schema.optionalKey(Schema.String),
+  toast: Schema.optionalKey(
+    Schema.Struct({ type: Schema.Literals(["success", "info", "warning", "error"]), content: Schema.String })
+  )
+}).annotate({ identifier: "CardAnswer" })
+export type CardAnswer = typeof CardAnswer.Type
+
+const refusals = responses("unauthorized", "payload_too_large", "unsupported_media_type", "overloaded")
+
+export class GatewayHealth extends HttpApiGroup.make("health")
+  .add(HttpApiEndpoint.get("health", "/health", { success: PublicHealth }))
+  .middleware(RequestIds) {}
+
+export class GatewayFeishu extends HttpApiGroup.make("feishu")
+  .add(
+    HttpApiEndpoint.post("events", "/integrations/feishu/events", {
+      payload: PlatformBody,
+      success: EventAnswer,
+      error: refusals
+    }).annotate(
+      OpenApi.Description,
+      "Stored before it is answered; 503 where it cannot be, so that the platform sends it again."
+    ),
+    HttpApiEndpoint.post("cardActions", "/integrations/feishu/card-actions", {
+      payload: PlatformBody,
+      success: CardAnswer,
+      error: refusals
+    }).annotate(
+      OpenApi.Description,
+      "Stored before it is answered; an error toast where it cannot be, because the platform does not retry."
+    )
+  )
+  .middleware(SchemaErrors)
+  .middleware(RequestIds) {}
+
+export class GatewayApi extends HttpApi.make("gateway")
+  .add(GatewayHealth, GatewayFeishu)
+  .annotate(HttpApi.ParseOptions, { errors: "all" })
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Corral Gateway",
+      version: "1",
+      description:
+        "Chat platforms come in here. Every answer carries `X-Request-Id` and `X-Contract-Version`."
+    })
+  ) {}

@@ -1,0 +1,59 @@
+/**
+ * A project: who works together, and on which workspaces of which targets.
+ */
+import { Schema } from "effect"
+import { DeviceId, ProjectId, UserId, WorkspaceId } from "./Ids.ts"
+
+/** Weakest first; each may do what the ones before it may. `Authorization` says what. */
+export const ProjectRole = Schema.Literals(["viewer", "member", "admin", "owner"])
+export type ProjectRole = typeof ProjectRole.Type
+
+/** `private`: members only. `internal`: everyone who can sign in may read. */
+export const ProjectVisibility = Schema.Literals(["private", "internal"])
+export type ProjectVisibility = typeof ProjectVisibility.Type
+
+const name = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200))
+const description = Schema.String.check(Schema.isMaxLength(4_096))
+
+export const Project = Schema.Struct({
+  id: ProjectId,
+  name: Schema.String,
+  description: Schema.optionalKey(Schema.String),
+  visibility: ProjectVisibility,
+  /** The caller's own role. */
+  role: ProjectRole,
+  createdAt: Schema.String,
+  updatedAt: Schema.String
+}).annotate({ identifier: "Project" })
+export type Project = typeof Project.Type
+
+export const CreateProject = Schema.Struct({
+  name,
+  description: Schema.optionalKey(description),
+  visibility: Schema.optionalKey(ProjectVisibility)
+}).annotate({ identifier: "CreateProject" })
+export type CreateProject = typeof CreateProject.Type
+
+export const UpdateProject = Schema.Struct({
+  name: Schema.optionalKey(name),
+  description: Schema.optionalKey(description),
+  visibility: Schema.optionalKey(ProjectVisibility)
+}).annotate({ identifier: "UpdateProject" })
+export type UpdateProject = typeof UpdateProject.Type
+
+export const ProjectMember = Schema.Struct({
+  userId: UserId,
+  name: Schema.String,
+  role: ProjectRole,
+  addedAt: Schema.String
+}).annotate({ identifier: "ProjectMember" })
+export type ProjectMember = typeof ProjectMember.Type
+
+/** A workspace of a target that the project may use. */
+export const WorkspaceLink = Schema.Struct({
+  targetId: DeviceId,
+  workspace: WorkspaceId,
+  addedBy: UserId,
+  addedAt: Schema.String
+}).annotate({ identifier: "WorkspaceLink" })
+export type WorkspaceLink = typeof WorkspaceLink.Type

@@ -1,0 +1,419 @@
+/**
+ * The run machine: the one place that knows which event may follow which.
+ *
+ * `accept` is the transition table over events; the Edge, the Hub and the console fold the same log with it. `transition` is what a run
+ * does about an input (runtime output, a decision, a cancel, the end of the process): it answers with events to append and actions to
+ * take, and every event it answers with has passed `accept`. Terminal states absorb everything.
+ *
+ * Pure: no clock, no ids, no I/O. It does not promise that the process is gone; `Ended` says that, and only then comes the terminal event.
+ */
+import type { ApprovalRequest } from "./Approval.ts"
+import type { ApprovalId } from "./Ids.ts"
+import { isTerminal, type RunFailure, type RunStatus, type Usage } from "./Run.ts"
+import { draft, isTerminalType, type EventDraft, type PayloadOf } from "./RunEvent.ts"
+import type { AdapterEvent, ApprovalAnswer, Outcome } from "./RuntimeAdapter.ts"
+
+export interface RunState {
+  /** `undefined` until `run.created`. */
+  readonly status: RunStatus | undefined
+  /** Approvals that wait, in the order they were asked. Non-empty exactly while `waiting_approval`. */
+  readonly pending: ReadonlyArray<ApprovalId>
+  readonly resolved: ReadonlyMap<ApprovalId, Resolution>
+  /** Tool calls without a result yet: call id → tool. */
+  readonly openCalls: ReadonlyMap<string, string>
+  readonly started: boolean
+  /** How the run will end, once known; the terminal event waits for the process. */
+  readonly verdict: Outcome | undefined
+  /** Who cancelled, where somebody did. */
+  readonly cancelledBy?: string | undefined
+  readonly runtimeSessionId?: string | undefined
+  readonly model?: string | undefined
+  readonly usage?: Usage | undefined
+  readonly resultText?: string | undefined
+  readonly error?: RunFailure | undefined
+}
+
+export type Resolution = PayloadOf<"run.approval.resolved">["state"]
+
+export const initial: RunState = {
+  status: undefined,
+  pending: [],
+  resolved: new Map(),
+  openCalls: new Map(),
+  started: false,
+  verdict: undefined
+}
+
+/** Why an event may not come now. */
+export type Refusal =
+  | "not_created"
+  | "already_created"
+  | "already_started"
+  | "already_terminal"
+  | "unknown_approval"
+  | "approval_already_asked"
+  | "call_already_open"
+  | "call_not_open"
+  | "approvals_pending"
+  | "calls_open"
+
+export type Accepted = { readonly ok: true; readonly state: RunState }
+export type Refused = { readonly ok: false; readonly refusal: Refusal }
+
+const ok = (state: RunState): Accepted => ({ ok: true, state })
+const no = (refusal: Refusal): Refused => ({ ok: false, refusal })
+
+const without = <K, V>(map: ReadonlyMap<K, V>, key: K): ReadonlyMap<K, V> => {
+  const next = new Map(map)
+  next.delete(key)
+  return next
+}
+
+/** The transition table: the state after `event`, or why it may not come. */
+export const accept = (state: RunState, event: EventDraft): Accepted | Refused => {
+  if (state.status === undefined) {
+    return event.type === "run.created" ? ok({ ...state, status: "created" }) : no("not_created")
+  }
+  if (isTerminal(state.status)) return no("already_terminal")
+  switch (event.type) {
+    case "run.created":
+      return no("already_created")
+    case "run.started":
+      return state.started
+        ? no("already_started")
+        : ok({
+            ...state,
+            status: "running",
+            started: true,
+            runtimeSessionId: event.payload.runtimeSessionId,
+            model: event.payload.model
+          })
+    case "run.tool.call": {
+      const { callId, tool } = event.payload
+      if (state.openCalls.has(callId)) return no("call_already_open")
+      return ok({ ...state, openCalls: new Map(state.openCalls).set(callId, tool) })
+    }
+    case "run.tool.result":
+      return state.openCalls.has(event.payload.callId)
+        ? ok({ ...state, openCalls: without(state.openCalls, event.payload.callId) })
+        : no("call_not_open")
+    case "run.approval.requested": {
+      const { approvalId } = event.payload
+      if (state.pending.includes(approvalId) || state.resolved.has(approvalId))
+        return no("approval_already_asked")
+      return ok({ ...state, status: "waiting_approval", pending: [...state.pending, approvalId] })
+    }
+    case "run.approval.resolved": {
+      const { approvalId } = event.payload
+      if (!state.pending.includes(approvalId)) return no("unknown_approval")
+      const pending = state.pending.filter((id) => id !== approvalId)
+      return ok({
+        ...state,
+        status: pending.length > 0 ? "waiting_approval" : state.started ? "running" : "starting",
+        pending,
+        resolved: new Map(state.resolved).set(approvalId, event.payload.state)
+      })
+    }
+    case "run.completed":
+    case "run.failed":
+    case "run.cancelled": {
+      if (state.pending.length > 0) return no("approvals_pending")
+      if (state.openCalls.size > 0) return no("calls_open")
+      const usage = event.payload.usage ?? state.usage
+      switch (event.type) {
+        case "run.completed":
+          return ok({ ...state, status: "completed", usage, resultText: event.payload.text })
+        case "run.failed":
+          return ok({ ...state, status: "failed", usage, error: event.payload.error })
+        case "run.cancelled":
+          return ok({ ...state, status: "cancelled", usage })
+      }
+    }
+    // A message, a file, a diff: anything that does not move the run. The state is shared, not copied: this is the hot path.
+    default:
+      return ok(state)
+  }
+}
+
+/** The fold of readers: events that cannot follow leave the state as it is. */
+export const fold = (state: RunState, event: EventDraft): RunState => {
+  const next = accept(state, event)
+  return next.ok ? next.state : state
+}
+
+/** Who answered, for the audit: a person, a policy, the clock. */
+export interface DecidedBy {
+  readonly by?: string | undefined
+}
+
+export type Input =
+  | { readonly _tag: "Created"; readonly payload: PayloadOf<"run.created"> }
+  | { readonly _tag: "Spawned" }
+  | { readonly _tag: "Said"; readonly event: AdapterEvent }
+  | {
+      readonly _tag: "Asked"
+      readonly approvalId: ApprovalId
+      readonly request: ApprovalRequest
+      readonly expiresAt: string
+    }
+  | { readonly _tag: "Withdrawn"; readonly approvalId: ApprovalId; readonly reason: string }
+  | ({
+      readonly _tag: "Decided"
+      readonly approvalId: ApprovalId
+      readonly answer: ApprovalAnswer
+    } & DecidedBy)
+  | { readonly _tag: "Expired"; readonly approvalId: ApprovalId }
+  /** The runtime told its outcome; the process still lives. */
+  | { readonly _tag: "Concluded"; readonly outcome: Outcome }
+  | ({ readonly _tag: "CancelRequested"; readonly reason?: string | undefined } & DecidedBy)
+  | {
+      readonly _tag: "TimedOut"
+      readonly kind: PayloadOf<"runtime.timeout">["kind"]
+      readonly afterMs: number
+    }
+  /** Nothing of the run is left alive. */
+  | { readonly _tag: "Ended" }
+
+export type Action =
+  | { readonly _tag: "Append"; readonly event: EventDraft }
+  /** Tell the runtime what was decided. */
+  | { readonly _tag: "Answer"; readonly approvalId: ApprovalId; readonly answer: ApprovalAnswer }
+  /** Close stdin and let the process leave by itself, for a while. */
+  | { readonly _tag: "Leave" }
+  /** End the process: protocol cancel, then signals. */
+  | { readonly _tag: "Stop" }
+  /** The command cannot be carried out. */
+  | { readonly _tag: "Refuse"; readonly code: "approval_already_resolved" | "approval_expired" | "not_found" }
+
+export type Transition = readonly [state: RunState, actions: ReadonlyArray<Action>]
+
+const resolutionOf = (answer: ApprovalAnswer): Resolution => {
+  switch (answer.decision) {
+    case "allow":
+      return "approved"
+    case "deny":
+      return "denied"
+    case "cancel":
+      return "cancelled"
+  }
+}
+
+/** Collects actions while the state moves; refuses nothing silently except what `accept` refuses. */
+class Step {
+  state: RunState
+  readonly actions: Array<Action> = []
+
+  constructor(state: RunState) {
+    this.state = state
+  }
+
+  append(event: EventDraft): boolean {
+    const next = accept(this.state, event)
+    if (!next.ok) return false
+    this.state = next.state
+    this.actions.push({ _tag: "Append", event })
+    return true
+  }
+
+  act(action: Action): void {
+    this.actions.push(action)
+  }
+
+  /** Every approval that waits is resolved, and the runtime told so. */
+  resolveAll(reason: string): void {
+    for (const approvalId of this.state.pending) {
+      this.append(draft("run.approval.resolved", { approvalId, state: "cancelled", reason }))
+      this.act({ _tag: "Answer", approvalId, answer: { decision: "cancel", scope: "once", reason } })
+    }
+  }
+
+  /** A runtime that speaks before it says that it has started has started. */
+  ensureStarted(): void {
+    if (!this.state.started) this.append(draft("run.started", {}))
+  }
+
+  conclude(outcome: Outcome, cancelledBy?: string): void {
+    this.state = { ...this.state, verdict: outcome, cancelledBy }
+  }
+
+  done(): Transition {
+    return [this.state, this.actions]
+  }
+}
+
+const nothing: ReadonlyArray<Action> = []
+
+/** What a run does about an input. Terminal states absorb every input but answer commands. */
+export const transition = (state: RunState, input: Input): Transition => {
+  if (state.status !== undefined && isTerminal(state.status)) {
+    return input._tag === "Decided" || input._tag === "Expired"
+      ? decideSettled(state, input)
+      : [state, nothing]
+  }
+  const step = new Step(state)
+  switch (input._tag) {
+    case "Created":
+      step.append(draft("run.created", input.payload))
+      return step.done()
+    case "Spawned":
+      return state.status === "created" ? [{ ...state, status: "starting" }, nothing] : [state, nothing]
+    case "Said":
+      if (input.event.type !== "run.started" && !input.event.type.startsWith("runtime.")) step.ensureStarted()
+      step.append(input.event)
+      return step.done()
+    case "Asked":
+      // A run that is already ending asks nobody.
+      if (state.verdict !== undefined) {
+        step.act({
+          _tag: "Answer",
+          approvalId: input.approvalId,
+          answer: { decision: "cancel", scope: "once", reason: "the run is ending" }
+        })
+        return step.done()
+      }
+      step.ensureStarted()
+      step.append(
+        draft("run.approval.requested", {
+          approvalId: input.approvalId,
+          request: input.request,
+          expiresAt: input.expiresAt
+        })
+      )
+      return step.done()
+    case "Withdrawn":
+      step.append(
+        draft("run.approval.resolved", {
+          approvalId: input.approvalId,
+          state: "cancelled",
+          reason: input.reason
+        })
+      )
+      return step.done()
+    case "Decided":
+      return decide(step, input)
+    case "Expired": {
+      const reason = "nobody decided in time"
+      if (
+        step.append(
+          draft("run.approval.resolved", { approvalId: input.approvalId, state: "expired", reason })
+        )
+      ) {
+        step.act({
+          _tag: "Answer",
+          approvalId: input.approvalId,
+          answer: { decision: "deny", scope: "once", reason }
+        })
+      }
+      return step.done()
+    }
+    case "Concluded":
+      if (state.verdict !== undefined) return [state, nothing]
+      step.conclude(input.outcome)
+      step.resolveAll("the runtime ended its turn")
+      step.act({ _tag: "Leave" })
+      return step.done()
+    case "CancelRequested":
+      if (state.verdict === undefined) {
+        step.conclude({ _tag: "Cancelled", reason: input.reason }, input.by)
+        step.resolveAll("the run was cancelled")
+      }
+      step.act({ _tag: "Stop" })
+      return step.done()
+    case "TimedOut": {
+      if (state.verdict === undefined) {
+        step.append(draft("runtime.timeout", { kind: input.kind, afterMs: input.afterMs }))
+        step.conclude({ _tag: "Failed", error: timeoutFailure(input.kind, input.afterMs) })
+        step.resolveAll("the run timed out")
+      }
+      step.act({ _tag: "Stop" })
+      return step.done()
+    }
+    case "Ended":
+      return end(step)
+  }
+}
+
+const decide = (step: Step, input: Extract<Input, { _tag: "Decided" }>): Transition => {
+  const { approvalId, answer, by } = input
+  if (!step.state.pending.includes(approvalId)) return decideSettled(step.state, input)
+  step.append(
+    draft("run.approval.resolved", {
+      approvalId,
+      state: resolutionOf(answer),
+      scope: answer.scope,
+      ...(answer.reason === undefined ? {} : { reason: answer.reason }),
+      ...(by === undefined ? {} : { by })
+    })
+  )
+  step.act({ _tag: "Answer", approvalId, answer })
+  if (answer.decision !== "cancel") return step.done()
+  const [state, actions] = transition(step.state, { _tag: "CancelRequested", reason: answer.reason, by })
+  return [state, [...step.actions, ...actions]]
+}
+
+/** A decision on an approval that no longer waits: the same again is fine, another is a conflict. */
+const decideSettled = (
+  state: RunState,
+  input: Extract<Input, { _tag: "Decided" | "Expired" }>
+): Transition => {
+  if (input._tag === "Expired") return [state, nothing]
+  const resolution = state.resolved.get(input.approvalId)
+  if (resolution === undefined) return [state, [{ _tag: "Refuse", code: "not_found" }]]
+  if (resolution === resolutionOf(input.answer)) return [state, nothing]
+  return [
+    state,
+    [{ _tag: "Refuse", code: resolution === "expired" ? "approval_expired" : "approval_already_resolved" }]
+  ]
+}
+
+const end = (step: Step): Transition => {
+  const verdict: Outcome = step.state.verdict ?? {
+    _tag: "Failed",
+    error: {
+      code: "runtime_unavailable",
+      message: "The runtime ended without a result.",
+      details: { reason: "crashed" }
+    }
+  }
+  if (step.state.verdict === undefined) step.conclude(verdict)
+  step.resolveAll("the run ended")
+  for (const [callId, tool] of step.state.openCalls) {
+    const status = verdict._tag === "Cancelled" ? "cancelled" : "failed"
+    step.append(draft("run.tool.result", { callId, tool, status }))
+  }
+  const usage = verdict.usage === undefined ? {} : { usage: verdict.usage }
+  const by = step.state.cancelledBy === undefined ? {} : { by: step.state.cancelledBy }
+  switch (verdict._tag) {
+    case "Completed":
+      step.append(
+        draft("run.completed", { ...usage, ...(verdict.text === undefined ? {} : { text: verdict.text }) })
+      )
+      break
+    case "Failed":
+      step.append(draft("run.failed", { ...usage, error: verdict.error }))
+      break
+    case "Cancelled":
+      step.append(
+        draft("run.cancelled", {
+          ...usage,
+          ...by,
+          ...(verdict.reason === undefined ? {} : { reason: verdict.reason })
+        })
+      )
+      break
+  }
+  return step.done()
+}
+
+const timeoutFailure = (kind: PayloadOf<"runtime.timeout">["kind"], afterMs: number): RunFailure => {
+  const message = {
+    run: "The run exceeded its configured timeout.",
+    cap: "The run exceeded the absolute limit of its lifetime.",
+    first_event: "The runtime said nothing after it was started.",
+    silence: "The runtime fell silent."
+  }[kind]
+  return { code: "run_timeout", message, details: { kind, afterMs } }
+}
+
+/** True where the event ends its run's log. */
+export const endsRun = (event: EventDraft): boolean => isTerminalType(event.type)

@@ -1,0 +1,23 @@
+/**
+ * A person, as the identity provider named them. Corral keeps no password and no profile beyond this.
+ */
+import { Schema } from "effect"
+import { UserId } from "./Ids.ts"
+
+export const User = Schema.Struct({
+  id: UserId,
+  name: Schema.String,
+  email: Schema.optionalKey(Schema.String),
+  createdAt: Schema.String
+}).annotate({ identifier: "User" })
+export type User = typeof User.Type
+
+/** Where a sign-in lives: it decides how long it lasts. */
+export const SignInKind = Schema.Literals(["web", "desktop", "cli"])
+export type SignInKind = typeof SignInKind.Type
+
+/** GET /client/auth/me: who is signed in, and until when. */
+export const SignedIn = Schema.Struct({ user: User, kind: SignInKind, expiresAt: Schema.String }).annotate({
+  identifier: "SignedIn"
+})
+export type SignedIn = typeof SignedIn.Type

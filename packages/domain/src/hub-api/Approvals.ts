@@ -1,0 +1,45 @@
+/**
+ * Approvals of all runs that the caller may see. The first decision wins across web, desktop, chat and Edge.
+ */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import { ApprovalState } from "../Approval.ts"
+import { responses } from "../ErrorTable.ts"
+import { DecideHubApproval, HubApproval } from "../HubRun.ts"
+import { idempotencyHeaders } from "../IdempotencyKey.ts"
+import { ApprovalId, ProjectId, RunId } from "../Ids.ts"
+import { listQuery, page } from "../Page.ts"
+import { RequestIds, SchemaErrors } from "../RequestContext.ts"
+import { SessionAuthority } from "./SessionAuthority.ts"
+
+export class HubApprovals extends HttpApiGroup.make("approvals")
+  .add(
+    HttpApiEndpoint.get("list", "/client/approvals", {
+      query: {
+        ...listQuery,
+        projectId: Schema.optionalKey(ProjectId),
+        runId: Schema.optionalKey(RunId),
+        state: Schema.optionalKey(ApprovalState)
+      },
+      success: page(HubApproval),
+      error: responses("permission_denied", "schema_validation_failed")
+    }),
+    HttpApiEndpoint.post("decide", "/client/approvals/:id/decide", {
+      params: { id: ApprovalId },
+      headers: idempotencyHeaders,
+      payload: DecideHubApproval,
+      success: HubApproval,
+      error: responses(
+        "permission_denied",
+        "unauthorized_target",
+        "target_offline",
+        "approval_already_resolved",
+        "approval_expired",
+        "idempotency_conflict",
+        "idempotency_in_flight"
+      )
+    })
+  )
+  .middleware(SchemaErrors)
+  .middleware(SessionAuthority)
+  .middleware(RequestIds) {}

@@ -1,0 +1,31 @@
+/**
+ * Reading the audit trail and checking its chain.
+ */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { AuditRecord, AuditVerification } from "../Audit.ts"
+import { responses } from "../ErrorTable.ts"
+import { ProjectId } from "../Ids.ts"
+import { listQuery, page } from "../Page.ts"
+import { RequestIds, SchemaErrors } from "../RequestContext.ts"
+import { SessionAuthority } from "./SessionAuthority.ts"
+
+const text = Schema.optionalKey(Schema.String.check(Schema.isMaxLength(200)))
+const projectId = Schema.optionalKey(ProjectId)
+
+export class HubAudit extends HttpApiGroup.make("audit")
+  .add(
+    HttpApiEndpoint.get("list", "/client/audit", {
+      query: { ...listQuery, projectId, actor: text, action: text, from: text, to: text },
+      success: page(AuditRecord),
+      error: responses("permission_denied", "schema_validation_failed")
+    }).annotate(OpenApi.Description, "`from` and `to` are ISO 8601 times, `to` exclusive."),
+    HttpApiEndpoint.get("verify", "/client/audit/verify", {
+      query: { projectId },
+      success: AuditVerification,
+      error: responses("permission_denied")
+    })
+  )
+  .middleware(SchemaErrors)
+  .middleware(SessionAuthority)
+  .middleware(RequestIds) {}

@@ -1,0 +1,65 @@
+/**
+ * Devices and, as places where runs may go, targets.
+ */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { Device, DeviceState, RegisterDevice, Target, UpdateDevice } from "../Device.ts"
+import { responses } from "../ErrorTable.ts"
+import { idempotencyHeaders } from "../IdempotencyKey.ts"
+import { DeviceId, ProjectId } from "../Ids.ts"
+import { listQuery, page } from "../Page.ts"
+import { RequestIds, SchemaErrors } from "../RequestContext.ts"
+import { SessionAuthority } from "./SessionAuthority.ts"
+
+const params = { id: DeviceId }
+const denied = responses("permission_denied")
+const list = responses("permission_denied", "schema_validation_failed")
+
+/** Without a sign-in: the join token is the authority. With one, `Authorization` names the owner. */
+export class HubDeviceRegistration extends HttpApiGroup.make("deviceRegistration")
+  .add(
+    HttpApiEndpoint.post("register", "/client/devices/register", {
+      headers: idempotencyHeaders,
+      payload: RegisterDevice,
+      success: Device.pipe(HttpApiSchema.status(201)),
+      error: responses(
+        "unauthorized",
+        "permission_denied",
+        "conflict",
+        "rate_limited",
+        "idempotency_conflict",
+        "idempotency_in_flight"
+      )
+    })
+  )
+  .middleware(SchemaErrors)
+  .middleware(RequestIds) {}
+
+export class HubDevices extends HttpApiGroup.make("devices")
+  .add(
+    HttpApiEndpoint.get("list", "/client/devices", {
+      query: { ...listQuery, state: Schema.optionalKey(DeviceState) },
+      success: page(Device),
+      error: list
+    }),
+    HttpApiEndpoint.get("get", "/client/devices/:id", { params, success: Device, error: denied }),
+    HttpApiEndpoint.patch("update", "/client/devices/:id", {
+      params,
+      payload: UpdateDevice,
+      success: Device,
+      error: responses("permission_denied", "conflict")
+    }),
+    HttpApiEndpoint.delete("remove", "/client/devices/:id", {
+      params,
+      success: HttpApiSchema.NoContent,
+      error: denied
+    }),
+    HttpApiEndpoint.get("targets", "/client/targets", {
+      query: { ...listQuery, projectId: Schema.optionalKey(ProjectId) },
+      success: page(Target),
+      error: list
+    }).annotate(OpenApi.Description, "What this caller may route to.")
+  )
+  .middleware(SchemaErrors)
+  .middleware(SessionAuthority)
+  .middleware(RequestIds) {}

@@ -1,0 +1,96 @@
+/**
+ * Projects, their members and the workspaces linked to them.
+ */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
+import { responses } from "../ErrorTable.ts"
+import { idempotencyHeaders } from "../IdempotencyKey.ts"
+import { DeviceId, ProjectId, UserId, WorkspaceId } from "../Ids.ts"
+import { listQuery, page } from "../Page.ts"
+import {
+  CreateProject,
+  Project,
+  ProjectMember,
+  ProjectRole,
+  UpdateProject,
+  WorkspaceLink
+} from "../Project.ts"
+import { RequestIds, SchemaErrors } from "../RequestContext.ts"
+import { SessionAuthority } from "./SessionAuthority.ts"
+
+const params = { id: ProjectId }
+const member = { id: ProjectId, userId: UserId }
+const denied = responses("permission_denied")
+const list = responses("permission_denied", "schema_validation_failed")
+const change = responses("permission_denied", "conflict")
+const created = HttpApiSchema.status(201)
+
+export class HubProjects extends HttpApiGroup.make("projects")
+  .add(
+    HttpApiEndpoint.get("list", "/client/projects", {
+      query: listQuery,
+      success: page(Project),
+      error: list
+    }),
+    HttpApiEndpoint.post("create", "/client/projects", {
+      headers: idempotencyHeaders,
+      payload: CreateProject,
+      success: Project.pipe(created),
+      error: responses("permission_denied", "idempotency_conflict", "idempotency_in_flight")
+    }),
+    HttpApiEndpoint.get("get", "/client/projects/:id", { params, success: Project, error: denied }),
+    HttpApiEndpoint.patch("update", "/client/projects/:id", {
+      params,
+      payload: UpdateProject,
+      success: Project,
+      error: change
+    }),
+    HttpApiEndpoint.delete("remove", "/client/projects/:id", {
+      params,
+      success: HttpApiSchema.NoContent,
+      error: change
+    }),
+    HttpApiEndpoint.get("members", "/client/projects/:id/members", {
+      params,
+      query: listQuery,
+      success: page(ProjectMember),
+      error: list
+    }),
+    HttpApiEndpoint.post("addMember", "/client/projects/:id/members", {
+      params,
+      payload: Schema.Struct({ userId: UserId, role: ProjectRole }),
+      success: ProjectMember.pipe(created),
+      error: change
+    }),
+    HttpApiEndpoint.patch("updateMember", "/client/projects/:id/members/:userId", {
+      params: member,
+      payload: Schema.Struct({ role: ProjectRole }),
+      success: ProjectMember,
+      error: change
+    }),
+    HttpApiEndpoint.delete("removeMember", "/client/projects/:id/members/:userId", {
+      params: member,
+      success: HttpApiSchema.NoContent,
+      error: change
+    }),
+    HttpApiEndpoint.get("workspaces", "/client/projects/:id/workspaces", {
+      params,
+      query: listQuery,
+      success: page(WorkspaceLink),
+      error: list
+    }),
+    HttpApiEndpoint.post("linkWorkspace", "/client/projects/:id/workspaces", {
+      params,
+      payload: Schema.Struct({ targetId: DeviceId, workspace: WorkspaceId }),
+      success: WorkspaceLink.pipe(created),
+      error: responses("permission_denied", "unauthorized_target", "conflict")
+    }),
+    HttpApiEndpoint.delete("unlinkWorkspace", "/client/projects/:id/workspaces/:targetId/:workspace", {
+      params: { id: ProjectId, targetId: DeviceId, workspace: WorkspaceId },
+      success: HttpApiSchema.NoContent,
+      error: denied
+    })
+  )
+  .middleware(SchemaErrors)
+  .middleware(SessionAuthority)
+  .middleware(RequestIds) {}

@@ -1,0 +1,74 @@
+/**
+ * Runs as the Hub mirrors them. Events come from its own log; diff, artifacts and cancel are routed to the Edge, authorised each time.
+ */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { Artifact } from "../Artifact.ts"
+import { Diff } from "../Diff.ts"
+import { responses } from "../ErrorTable.ts"
+import { After } from "../EventStream.ts"
+import { HubApproval, HubRun, HubRunStatus } from "../HubRun.ts"
+import { DeviceId, ProjectId, RunId, SessionId } from "../Ids.ts"
+import { Limit, listQuery, page } from "../Page.ts"
+import { RequestIds, SchemaErrors } from "../RequestContext.ts"
+import { EventPage } from "../RunViews.ts"
+import { SessionAuthority } from "./SessionAuthority.ts"
+
+const params = { id: RunId }
+const list = responses("permission_denied", "schema_validation_failed")
+const routed = responses(
+  "permission_denied",
+  "unauthorized_target",
+  "target_offline",
+  "schema_validation_failed"
+)
+
+export class HubRuns extends HttpApiGroup.make("runs")
+  .add(
+    HttpApiEndpoint.get("list", "/client/runs", {
+      query: {
+        ...listQuery,
+        projectId: Schema.optionalKey(ProjectId),
+        sessionId: Schema.optionalKey(SessionId),
+        targetId: Schema.optionalKey(DeviceId),
+        state: Schema.optionalKey(HubRunStatus)
+      },
+      success: page(HubRun),
+      error: list
+    }),
+    HttpApiEndpoint.get("get", "/client/runs/:id", {
+      params,
+      success: HubRun,
+      error: responses("permission_denied")
+    }),
+    HttpApiEndpoint.get("events", "/client/runs/:id/events", {
+      params,
+      query: { after: Schema.optionalKey(After), limit: Limit },
+      success: EventPage,
+      error: responses("permission_denied")
+    }).annotate(
+      OpenApi.Description,
+      "The mirrored log after `after`; as on Edge, `text/event-stream` follows it live."
+    ),
+    HttpApiEndpoint.post("cancel", "/client/runs/:id/cancel", {
+      params,
+      success: HubRun,
+      error: responses("permission_denied", "unauthorized_target", "target_offline", "run_not_cancellable")
+    }),
+    HttpApiEndpoint.get("approvals", "/client/runs/:id/approvals", {
+      params,
+      query: listQuery,
+      success: page(HubApproval),
+      error: list
+    }),
+    HttpApiEndpoint.get("diff", "/client/runs/:id/diff", { params, success: Diff, error: routed }),
+    HttpApiEndpoint.get("artifacts", "/client/runs/:id/artifacts", {
+      params,
+      query: listQuery,
+      success: page(Artifact),
+      error: routed
+    })
+  )
+  .middleware(SchemaErrors)
+  .middleware(SessionAuthority)
+  .middleware(RequestIds) {}

@@ -1,0 +1,94 @@
+/**
+ * Sessions, their messages and their agents, and the inventory of agents.
+ */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { AddAgent, AgentInstance, AgentProfile } from "../AgentProfile.ts"
+import { responses } from "../ErrorTable.ts"
+import { idempotencyHeaders } from "../IdempotencyKey.ts"
+import { AgentInstanceId, ProjectId, SessionId } from "../Ids.ts"
+import { CreateMessage, Message } from "../Message.ts"
+import { listQuery, page } from "../Page.ts"
+import { RequestIds, SchemaErrors } from "../RequestContext.ts"
+import { CreateSession, Session, SessionItem, SessionState, UpdateSession } from "../Session.ts"
+import { SessionAuthority } from "./SessionAuthority.ts"
+
+const params = { id: SessionId }
+const denied = responses("permission_denied")
+const list = responses("permission_denied", "schema_validation_failed")
+const write = responses("permission_denied", "conflict", "idempotency_conflict", "idempotency_in_flight")
+const created = HttpApiSchema.status(201)
+
+export class HubSessions extends HttpApiGroup.make("sessions")
+  .add(
+    HttpApiEndpoint.get("list", "/client/sessions", {
+      query: {
+        ...listQuery,
+        projectId: Schema.optionalKey(ProjectId),
+        state: Schema.optionalKey(SessionState)
+      },
+      success: page(SessionItem),
+      error: list
+    }),
+    HttpApiEndpoint.post("create", "/client/sessions", {
+      headers: idempotencyHeaders,
+      payload: CreateSession,
+      success: Session.pipe(created),
+      error: write
+    }),
+    HttpApiEndpoint.get("get", "/client/sessions/:id", { params, success: Session, error: denied }),
+    HttpApiEndpoint.patch("update", "/client/sessions/:id", {
+      params,
+      payload: UpdateSession,
+      success: Session,
+      error: responses("permission_denied", "conflict")
+    }),
+    HttpApiEndpoint.get("messages", "/client/sessions/:id/messages", {
+      params,
+      query: listQuery,
+      success: page(Message),
+      error: list
+    }),
+    HttpApiEndpoint.post("addMessage", "/client/sessions/:id/messages", {
+      params,
+      headers: idempotencyHeaders,
+      payload: CreateMessage,
+      success: Message.pipe(created),
+      error: write
+    }),
+    HttpApiEndpoint.get("agents", "/client/sessions/:id/agents", {
+      params,
+      query: listQuery,
+      success: page(AgentInstance),
+      error: list
+    }),
+    HttpApiEndpoint.post("addAgent", "/client/sessions/:id/agents", {
+      params,
+      headers: idempotencyHeaders,
+      payload: AddAgent,
+      success: AgentInstance.pipe(created),
+      error: responses(
+        "permission_denied",
+        "invalid_agent_id",
+        "unauthorized_target",
+        "workspace_outside_allowlist",
+        "conflict",
+        "idempotency_conflict",
+        "idempotency_in_flight"
+      )
+    }),
+    HttpApiEndpoint.delete("removeAgent", "/client/sessions/:id/agents", {
+      params,
+      query: { agentInstanceId: AgentInstanceId },
+      success: HttpApiSchema.NoContent,
+      error: denied
+    }),
+    HttpApiEndpoint.get("inventory", "/client/agents", {
+      query: listQuery,
+      success: page(AgentProfile),
+      error: list
+    }).annotate(OpenApi.Description, "Runtimes and profiles that this caller's targets offer.")
+  )
+  .middleware(SchemaErrors)
+  .middleware(SessionAuthority)
+  .middleware(RequestIds) {}

@@ -1,0 +1,60 @@
+/**
+ * Tasks: made by web and chat, routed to the exact target that they name.
+ */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { responses } from "../ErrorTable.ts"
+import { idempotencyHeaders } from "../IdempotencyKey.ts"
+import { ProjectId, SessionId, TaskId } from "../Ids.ts"
+import { listQuery, page } from "../Page.ts"
+import { RequestIds, SchemaErrors } from "../RequestContext.ts"
+import { CreateTask, Task, TaskState } from "../Task.ts"
+import { SessionAuthority } from "./SessionAuthority.ts"
+
+const params = { id: TaskId }
+
+export class HubTasks extends HttpApiGroup.make("tasks")
+  .add(
+    HttpApiEndpoint.post("create", "/web/agent-tasks", {
+      headers: idempotencyHeaders,
+      payload: CreateTask,
+      success: HttpApiSchema.WithHeaders(Task.pipe(HttpApiSchema.status(201)), { location: Schema.String }),
+      error: responses(
+        "permission_denied",
+        "binding_required",
+        "unauthorized_target",
+        "target_offline",
+        "workspace_outside_allowlist",
+        "invalid_agent_id",
+        "runtime_unavailable",
+        "idempotency_conflict",
+        "idempotency_in_flight"
+      )
+    }).annotate(
+      OpenApi.Description,
+      "`onOffline: queue` waits for the target; otherwise an offline one is refused."
+    ),
+    HttpApiEndpoint.get("list", "/client/tasks", {
+      query: {
+        ...listQuery,
+        projectId: Schema.optionalKey(ProjectId),
+        sessionId: Schema.optionalKey(SessionId),
+        state: Schema.optionalKey(TaskState)
+      },
+      success: page(Task),
+      error: responses("permission_denied", "schema_validation_failed")
+    }),
+    HttpApiEndpoint.get("get", "/client/tasks/:id", {
+      params,
+      success: Task,
+      error: responses("permission_denied")
+    }),
+    HttpApiEndpoint.post("cancel", "/client/tasks/:id/cancel", {
+      params,
+      success: Task,
+      error: responses("permission_denied", "run_not_cancellable", "target_offline")
+    })
+  )
+  .middleware(SchemaErrors)
+  .middleware(SessionAuthority)
+  .middleware(RequestIds) {}

@@ -1,0 +1,44 @@
+/**
+ * Everything an Edge is told from outside. A plain value: `fromEnvironment` reads it from variables, an embedding program writes it.
+ */
+import type { RunTimes } from "./RunActor.ts"
+
+/** A folder that runs may work in. `grants` widen what is allowed there; nothing is granted by default. */
+export interface WorkspaceEntry {
+  readonly id: string
+  readonly path: string
+  readonly grants?: ReadonlyArray<"full_access"> | undefined
+}
+
+export interface EdgeConfig {
+  /** Folder of the Edge's own files: `edge.db`, `edge.token`, `edge.json`. */
+  readonly home: string
+  /** A loopback address. */
+  readonly host: string
+  /** 0: any free port. */
+  readonly port: number
+  readonly tokenFile: string
+  readonly workspaces: ReadonlyArray<WorkspaceEntry>
+  /** Origins of desktop shells that may reach the Edge; browsers never do. */
+  readonly allowedOrigins: ReadonlyArray<string>
+  /** Names that a run's `env` may set. */
+  readonly allowedEnv: ReadonlyArray<string>
+  /** Milliseconds of active time where a run names none. */
+  readonly runTimeoutMs: number
+  readonly times: RunTimes
+  /** Live runs at once; one more is `overloaded`. */
+  readonly maxRuns: number
+  /** The Edge's own environment, of which a child sees an allowlisted part. */
+  readonly environment: Readonly<Record<string, string>>
+}
+
+export const defaults = {
+  host: "127.0.0.1",
+  port: 0,
+  workspaces: [],
+  allowedOrigins: [],
+  allowedEnv: [],
+  runTimeoutMs: 1_800_000,
+  times: { cancel: 3_000, leave: 2_000, approval: 1_800_000, cap: 86_400_000 },
+  maxRuns: 1_000
+} satisfies Partial<EdgeConfig>

@@ -1,0 +1,157 @@
+/**
+ * The Edge's settings as environment variables: one table that is both read and documented. A value that does not fit stops the start
+ * with one sentence that names its variable.
+ */
+import { Data, Effect, Schema } from "effect"
+import { WorkspaceId } from "@corral/domain/Ids"
+import { homedir } from "node:os"
+import { isAbsolute, join, resolve } from "node:path"
+import { defaults, type EdgeConfig } from "./EdgeConfig.ts"
+
+export class SettingInvalid extends Data.TaggedError("SettingInvalid")<{ readonly message: string }> {}
+
+export interface Setting {
+  readonly name: string
+  readonly what: string
+  /** As text, for the documentation. */
+  readonly fallback: string
+}
+
+export const settings = [
+  { name: "CORRAL_HOME", what: "Folder of Corral's own files.", fallback: "~/.corral" },
+  {
+    name: "CORRAL_EDGE_HOST",
+    what: "Loopback address to listen on: `127.0.0.1`, `::1` or `localhost`.",
+    fallback: "127.0.0.1"
+  },
+  { name: "CORRAL_EDGE_PORT", what: "Port to listen on; 0 takes any free one.", fallback: "0" },
+  {
+    name: "CORRAL_EDGE_TOKEN_FILE",
+    what: "File of the local token, mode 0600; made when missing.",
+    fallback: "$CORRAL_HOME/edge.token"
+  },
+  {
+    name: "CORRAL_EDGE_WORKSPACES",
+    what: 'Allowlisted folders, JSON: `[{"id": "api", "path": "/absolute/path", "grants": ["full_access"]}]`. `grants` is optional.',
+    fallback: "[]"
+  },
+  {
+    name: "CORRAL_EDGE_ALLOWED_ORIGINS",
+    what: "Origins of desktop shells that may reach the Edge, JSON array. Browsers never do.",
+    fallback: "[]"
+  },
+  {
+    name: "CORRAL_EDGE_ALLOWED_ENV",
+    what: "Names of environment variables that a run may set, JSON array.",
+    fallback: "[]"
+  },
+  {
+    name: "CORRAL_EDGE_RUN_TIMEOUT_MS",
+    what: "Active time of a run that names none, in milliseconds.",
+    fallback: "1800000"
+  },
+  {
+    name: "CORRAL_EDGE_CANCEL_GRACE_MS",
+    what: "Time from a cancel to SIGKILL, in milliseconds.",
+    fallback: "3000"
+  },
+  {
+    name: "CORRAL_EDGE_APPROVAL_TTL_MS",
+    what: "How long an approval waits before it expires as denied, in milliseconds.",
+    fallback: "1800000"
+  },
+  {
+    name: "CORRAL_EDGE_MAX_RUNS",
+    what: "Live runs at once; one more is refused as `overloaded`.",
+    fallback: "1000"
+  }
+] as const satisfies ReadonlyArray<Setting>
+
+type Name = (typeof settings)[number]["name"]
+export type Environment = Readonly<Record<string, string | undefined>>
+
+const Workspaces = Schema.Array(
+  Schema.Struct({
+    id: WorkspaceId.check(Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/)),
+    path: Schema.String.check(Schema.makeFilter((path) => isAbsolute(path) || "Expected an absolute path")),
+    grants: Schema.optionalKey(Schema.Array(Schema.Literals(["full_access"])))
+  })
+).check(
+  Schema.makeFilter(
+    (entries) => new Set(entries.map(({ id }) => id)).size === entries.length || "Expected different ids"
+  )
+)
+const Origins = Schema.Array(Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9+.-]*:\/\/[^/\s]+$/)))
+const Names = Schema.Array(
+  Schema.String.check(Schema.isPattern(/^(?!CORRAL_|PATH$|LD_|DYLD_|NODE_OPTIONS$)[A-Za-z_][A-Za-z0-9_]*$/))
+)
+const whole = (minimum: number, maximum: number) =>
+  Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum, maximum }))
+
+const hosts = ["127.0.0.1", "::1", "localhost"] as const
+
+/** Reads the settings from an environment. */
+export const fromEnvironment = Effect.fnUntraced(function* (
+  env: Environment
+): Effect.fn.Return<EdgeConfig, SettingInvalid> {
+  const read = <A>(name: Name, schema: Schema.Codec<A, string>, fallback: A, expected: string) => {
+    const text = env[name]
+    if (text === undefined || text === "") return Effect.succeed(fallback)
+    return Effect.fromOption(Schema.decodeOption(schema)(text)).pipe(
+      Effect.mapError(() => new SettingInvalid({ message: `${name} is not usable: expected ${expected}.` }))
+    )
+  }
+  const home = resolve(
+    env.CORRAL_HOME === undefined || env.CORRAL_HOME === "" ? join(homedir(), ".corral") : env.CORRAL_HOME
+  )
+  const { times } = defaults
+  return {
+    home,
+    host: yield* read(
+      "CORRAL_EDGE_HOST",
+      Schema.Literals(hosts),
+      defaults.host,
+      `a loopback address (${hosts.join(", ")})`
+    ),
+    port: yield* read("CORRAL_EDGE_PORT", whole(0, 65_535), defaults.port, "a port from 0 to 65535"),
+    tokenFile: resolve(env.CORRAL_EDGE_TOKEN_FILE ?? join(home, "edge.token")),
+    workspaces: yield* read(
+      "CORRAL_EDGE_WORKSPACES",
+      Schema.fromJsonString(Workspaces),
+      defaults.workspaces,
+      "a JSON array of {id, path, grants?} with absolute paths and different ids"
+    ),
+    allowedOrigins: yield* read(
+      "CORRAL_EDGE_ALLOWED_ORIGINS",
+      Schema.fromJsonString(Origins),
+      defaults.allowedOrigins,
+      "a JSON array of origins such as app://corral"
+    ),
+    allowedEnv: yield* read(
+      "CORRAL_EDGE_ALLOWED_ENV",
+      Schema.fromJsonString(Names),
+      defaults.allowedEnv,
+      "a JSON array of variable names, none of them Corral's own or the loader's"
+    ),
+    runTimeoutMs: yield* read(
+      "CORRAL_EDGE_RUN_TIMEOUT_MS",
+      whole(1_000, 86_400_000),
+      defaults.runTimeoutMs,
+      "1000 to 86400000"
+    ),
+    times: {
+      ...times,
+      cancel: yield* read("CORRAL_EDGE_CANCEL_GRACE_MS", whole(50, 60_000), times.cancel, "50 to 60000"),
+      approval: yield* read(
+        "CORRAL_EDGE_APPROVAL_TTL_MS",
+        whole(1_000, 86_400_000),
+        times.approval,
+        "1000 to 86400000"
+      )
+    },
+    maxRuns: yield* read("CORRAL_EDGE_MAX_RUNS", whole(1, 100_000), defaults.maxRuns, "1 to 100000"),
+    environment: Object.fromEntries(
+      Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined)
+    )
+  }
+})

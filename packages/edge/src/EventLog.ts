@@ -1,0 +1,194 @@
+/**
+ * The event log: per run, events with `seq` dense from 1; the spine that everything else reads.
+ *
+ * Owns the order append → durable → visible. An event's JSON is made once, by the appender; that text is what is stored, replayed and
+ * sent. A reader is a cursor: it reads at its own pace and is told when there is more. It promises nothing about who may read.
+ */
+import { eventIdOf, type RunId } from "@corral/domain/Ids"
+import { PAYLOAD_VERSION, type EventDraft, type EventStamp } from "@corral/domain/RunEvent"
+import { Context, Effect, Layer, Queue, Stream } from "effect"
+import { Store, type StoreFailed, type Write } from "./store/Store.ts"
+
+/** Events of one append, as JSON lines without a final newline. Shared by every reader that is up to date. */
+export interface Batch {
+  /** Position among the batches of all runs. 0 on a batch that was just appended. */
+  readonly batch: number
+  readonly runId: RunId
+  readonly firstSeq: number
+  readonly lastSeq: number
+  readonly lines: string
+  /** The last event of its run is in here. */
+  readonly terminal: boolean
+}
+
+/** Told of each batch once it is durable. Must not block and must not throw. */
+export type Follower = (batch: Batch) => void
+
+export interface Appended {
+  readonly runId: RunId
+  readonly firstSeq: number
+  readonly lines: ReadonlyArray<string>
+  readonly terminal: boolean
+}
+
+export class EventLog extends Context.Service<
+  EventLog,
+  {
+    /** Succeeds when the events and the writes that go with them are on disk; followers have been told by then. */
+    readonly append: (events: Appended, projections: ReadonlyArray<Write>) => Effect.Effect<void, StoreFailed>
+    /** Batches with events after `after`, oldest first, about `budget` characters of them (at least one batch if there is any). */
+    readonly read: (runId: RunId, after: number, budget: number) => ReadonlyArray<Batch>
+    /** The same over all runs, by batch position. */
+    readonly readAll: (afterBatch: number, budget: number) => ReadonlyArray<Batch>
+    /** The last durable seq of a run, 0 where it has none. */
+    readonly lastSeq: (runId: RunId) => number
+    /** Calls the follower for every batch of the run (or of all runs) from now on, until the returned function is called. */
+    readonly follow: (runId: RunId | undefined, follower: Follower) => () => void
+    /** Every event after `after` as JSON lines: the stored ones, then live ones, ending with the run's terminal event. */
+    readonly stream: (runId: RunId, after: number) => Stream.Stream<ReadonlyArray<string>>
+  }
+>()("corral/edge/EventLog") {
+  static readonly layer = Layer.effect(
+    EventLog,
+    Effect.gen(function* () {
+      const store = yield* Store
+      const byRun = new Map<RunId, Set<Follower>>()
+      const ofAll = new Set<Follower>()
+
+      const tell = (batch: Batch): void => {
+        byRun.get(batch.runId)?.forEach((follower) => follower(batch))
+        ofAll.forEach((follower) => follower(batch))
+      }
+
+      const append = (events: Appended, projections: ReadonlyArray<Write>) => {
+        const { runId, firstSeq, terminal } = events
+        const lines = events.lines.join("\n")
+        const lastSeq = firstSeq + events.lines.length - 1
+        return store
+          .commit([[insertBatch, runId, firstSeq, lastSeq, lines], ...projections])
+          .pipe(
+            Effect.tap(() => Effect.sync(() => tell({ batch: 0, runId, firstSeq, lastSeq, lines, terminal })))
+          )
+      }
+
+      const page = (rows: Iterable<Row>, budget: number): ReadonlyArray<Batch> => {
+        const batches: Array<Batch> = []
+        let size = 0
+        for (const row of rows) {
+          batches.push(fromRow(row))
+          size += row.lines.length
+          if (size >= budget) break
+        }
+        return batches
+      }
+
+      const read = (runId: RunId, after: number, budget: number): ReadonlyArray<Batch> => {
+        const batches = page(store.each<Row>(selectAfter, runId, after), budget)
+        const [first, ...rest] = batches
+        return first !== undefined && first.firstSeq <= after ? [cutBefore(first, after), ...rest] : batches
+      }
+
+      const follow = (runId: RunId | undefined, follower: Follower): (() => void) => {
+        if (runId === undefined) {
+          ofAll.add(follower)
+          return () => ofAll.delete(follower)
+        }
+        const followers = byRun.get(runId) ?? new Set<Follower>()
+        byRun.set(runId, followers.add(follower))
+        return () => {
+          followers.delete(follower)
+          if (followers.size === 0 && byRun.get(runId) === followers) byRun.delete(runId)
+        }
+      }
+
+      const stream = (runId: RunId, after: number): Stream.Stream<ReadonlyArray<string>> =>
+        Stream.unwrap(
+          Effect.gen(function* () {
+            const more = yield* Queue.sliding<void>(1)
+            const unfollow = follow(runId, () => Queue.offerUnsafe(more, undefined))
+            yield* Effect.addFinalizer(() => Effect.sync(unfollow))
+            let position = after
+            let ended = false
+            const next = Effect.gen(function* () {
+              for (;;) {
+                if (ended) return []
+                const batches = read(runId, position, STREAM_BUDGET)
+                const last = batches.at(-1)
+                if (last !== undefined) {
+                  position = last.lastSeq
+                  ended = last.terminal
+                  return batches.flatMap((batch) => batch.lines.split("\n"))
+                }
+                yield* Queue.take(more)
+              }
+            })
+            return Stream.fromEffectRepeat(next).pipe(Stream.takeWhile((lines) => lines.length > 0))
+          })
+        )
+
+      return EventLog.of({
+        append,
+        read,
+        readAll: (afterBatch, budget) => page(store.each<Row>(selectAll, afterBatch), budget),
+        lastSeq: (runId) => store.get<{ readonly seq: number | null }>(selectLast, runId)?.seq ?? 0,
+        follow,
+        stream
+      })
+    })
+  )
+}
+
+const STREAM_BUDGET = 262_144
+
+const insertBatch = "INSERT INTO events (run_id, first_seq, last_seq, lines) VALUES (?, ?, ?, ?)"
+const selectAfter =
+  "SELECT batch, run_id, first_seq, last_seq, lines FROM events WHERE run_id = ? AND last_seq > ? ORDER BY last_seq"
+const selectAll =
+  "SELECT batch, run_id, first_seq, last_seq, lines FROM events WHERE batch > ? ORDER BY batch"
+const selectLast = "SELECT max(last_seq) AS seq FROM events WHERE run_id = ?"
+
+interface Row {
+  readonly batch: number
+  readonly run_id: RunId
+  readonly first_seq: number
+  readonly last_seq: number
+  readonly lines: string
+}
+
+/** The type stands at a fixed place of the line, before anything a runtime wrote. */
+const isTerminalLine = (line: string): boolean =>
+  /^\{"id":"[^"]*","seq":\d+,"type":"run\.(completed|failed|cancelled)"/.test(line)
+
+const fromRow = (row: Row): Batch => ({
+  batch: row.batch,
+  runId: row.run_id,
+  firstSeq: row.first_seq,
+  lastSeq: row.last_seq,
+  lines: row.lines,
+  terminal: isTerminalLine(
+    row.lines.slice(row.lines.lastIndexOf("\n") + 1, row.lines.lastIndexOf("\n") + 200)
+  )
+})
+
+const cutBefore = (batch: Batch, after: number): Batch => ({
+  ...batch,
+  firstSeq: after + 1,
+  lines: batch.lines
+    .split("\n")
+    .slice(after + 1 - batch.firstSeq)
+    .join("\n")
+})
+
+/** Turns drafts into the text that is stored and sent. One per run: what never changes is written once. */
+export const encoder = (
+  stamp: EventStamp
+): ((seq: number, createdAt: string, event: EventDraft) => string) => {
+  const session = stamp.sessionId === undefined ? "" : `,"sessionId":${JSON.stringify(stamp.sessionId)}`
+  const agent = stamp.agentId === undefined ? "" : `,"agentId":${JSON.stringify(stamp.agentId)}`
+  const middle = `,"runId":"${stamp.runId}"${session}${agent},"createdAt":"`
+  return (seq, createdAt, event) => {
+    const payload = JSON.stringify(event.payload)
+    const body = payload === "{}" ? `{"v":${PAYLOAD_VERSION}}` : `{"v":${PAYLOAD_VERSION},${payload.slice(1)}`
+    return `{"id":"${eventIdOf(stamp.runId, seq)}","seq":${seq},"type":"${event.type}"${middle}${createdAt}","payload":${body}}`
+  }
+}

@@ -1,0 +1,16 @@
+/** New ids: the clock and the randomness that domain's pure encoding asks for. */
+import { encodeUlid } from "@corral/domain/Ids"
+import { randomBytes } from "node:crypto"
+
+let pool = Buffer.alloc(0)
+let at = 0
+
+/** `mint("run", now)` → `run_01K…`; the caller names the brand its prefix stands for. */
+export const mint = <Id extends string>(prefix: string, unixMillis: number): Id => {
+  if (at + 10 > pool.length) {
+    pool = randomBytes(1_280)
+    at = 0
+  }
+  at += 10
+  return `${prefix}_${encodeUlid(unixMillis, pool.subarray(at - 10, at))}` as Id
+}

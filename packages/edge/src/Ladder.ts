@@ -1,0 +1,42 @@
+/**
+ * How a run's process is ended: asked first, then signalled harder, then killed with everything it left.
+ *
+ * The whole grace is shared out over the steps that exist; each is left early when the process is gone.
+ */
+import { Deferred, Effect } from "effect"
+import { signalGroup, sweep } from "./Containment.ts"
+import type { Subprocess } from "./Subprocess.ts"
+
+export interface LadderOptions {
+  readonly child: Subprocess
+  /** `NAME=value` in the environment of everything of the run. */
+  readonly mark: string
+  /** Succeeds when the process is gone. */
+  readonly exited: Deferred.Deferred<void>
+  /** Milliseconds from the first step to SIGKILL. */
+  readonly grace: number
+}
+
+const goneWithin = (exited: Deferred.Deferred<void>, millis: number) =>
+  Effect.timeoutOption(Deferred.await(exited), millis).pipe(Effect.map((gone) => gone._tag === "Some"))
+
+/** Protocol cancel (where there is one) → SIGINT → SIGTERM → SIGKILL and the sweep. */
+export const stop = Effect.fnUntraced(function* (options: LadderOptions, cancel: string | undefined) {
+  const { child, exited, grace, mark } = options
+  const signal = (name: NodeJS.Signals) => () => {
+    if (child.pid !== undefined) signalGroup(child.pid, name)
+  }
+  const signals = [signal("SIGINT"), signal("SIGTERM")]
+  const steps = cancel === undefined ? signals : [() => child.write(cancel), ...signals]
+  for (const act of steps) {
+    act()
+    if (yield* goneWithin(exited, grace / steps.length)) return
+  }
+  yield* sweep(mark, child.pid)
+})
+
+/** The turn is over: end of input, some time to leave by itself, then the ladder. */
+export const leave = Effect.fnUntraced(function* (options: LadderOptions, millis: number) {
+  options.child.closeInput()
+  if (!(yield* goneWithin(options.exited, millis))) yield* stop(options, undefined)
+})

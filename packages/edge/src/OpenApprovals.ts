@@ -1,0 +1,58 @@
+/**
+ * The approvals of one live run that the runtime waits for: the runtime's key, what was asked, the Deferred of the answer, and what was
+ * allowed for the rest of the run. Durable rows are written elsewhere; this is what dies with the process.
+ */
+import type { ApprovalRequest } from "@corral/domain/Approval"
+import type { ApprovalId } from "@corral/domain/Ids"
+import type { ApprovalAnswer } from "@corral/domain/RuntimeAdapter"
+import { Deferred, Effect } from "effect"
+import { grantKey } from "./Policy.ts"
+
+export interface OpenApproval {
+  readonly id: ApprovalId
+  readonly key: string
+  readonly request: ApprovalRequest
+  readonly answer: Deferred.Deferred<ApprovalAnswer>
+}
+
+export class OpenApprovals {
+  readonly granted = new Set<string>()
+  private readonly open = new Map<ApprovalId, OpenApproval>()
+  private readonly ids = new Map<string, ApprovalId>()
+  private unwatched: Array<OpenApproval> = []
+
+  add(id: ApprovalId, key: string, request: ApprovalRequest): void {
+    const approval = { id, key, request, answer: Deferred.makeUnsafe<ApprovalAnswer>() }
+    this.open.set(id, approval)
+    this.ids.set(key, id)
+    this.unwatched.push(approval)
+  }
+
+  idOf(key: string): ApprovalId | undefined {
+    return this.ids.get(key)
+  }
+
+  /** Those asked since the last call: each wants a fiber that waits for its answer. */
+  takeUnwatched(): ReadonlyArray<OpenApproval> {
+    const taken = this.unwatched
+    if (taken.length > 0) this.unwatched = []
+    return taken
+  }
+
+  answer(id: ApprovalId, answer: ApprovalAnswer): Effect.Effect<void> {
+    const approval = this.open.get(id)
+    if (approval === undefined) return Effect.void
+    // An edited action is another action than the one that was shown: it is allowed once.
+    if (answer.decision === "allow" && answer.scope !== "once" && answer.updatedInput === undefined) {
+      this.granted.add(grantKey(approval.request))
+    }
+    return Effect.asVoid(Deferred.succeed(approval.answer, answer))
+  }
+
+  remove(id: ApprovalId): void {
+    const approval = this.open.get(id)
+    if (approval === undefined) return
+    this.open.delete(id)
+    this.ids.delete(approval.key)
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * What the Edge answers before it asks a person: the run's mode, then what a person already allowed for this run.
+ *
+ * Pure. `read_only` and `plan` refuse every risky action, `auto_edit` grants writes inside the workspace, `full_access` grants all.
+ * A remembered grant covers exactly what was allowed: the same command in the same folder, the same tool on the same files; it never
+ * widens from one command to another.
+ */
+import type { ApprovalRequest } from "@corral/domain/Approval"
+import type { RunMode } from "@corral/domain/Run"
+
+export type Verdict =
+  | { readonly _tag: "Allow"; readonly by: string }
+  | { readonly _tag: "Deny"; readonly by: string; readonly reason: string }
+  | { readonly _tag: "Ask" }
+
+/** What a decision with a scope beyond `once` is remembered by. */
+export const grantKey = (request: ApprovalRequest): string =>
+  JSON.stringify([
+    request.action,
+    request.tool ?? null,
+    request.command ?? null,
+    request.cwd ?? null,
+    request.files ?? null,
+    request.url ?? null
+  ])
+
+/** Workspace-relative and not climbing out of it. */
+const isInside = (path: string): boolean =>
+  path !== "" && !path.startsWith("/") && !/^[A-Za-z]:/.test(path) && !path.split(/[\\/]/).includes("..")
+
+export const judge = (mode: RunMode, granted: ReadonlySet<string>, request: ApprovalRequest): Verdict => {
+  switch (mode) {
+    case "read_only":
+    case "plan":
+      return { _tag: "Deny", by: "policy:mode", reason: `The run's mode is ${mode}: nothing is changed.` }
+    case "full_access":
+      return { _tag: "Allow", by: "policy:mode" }
+    case "auto_edit":
+      if (
+        request.action === "write" &&
+        request.files !== undefined &&
+        request.files.length > 0 &&
+        request.files.every(isInside)
+      ) {
+        return { _tag: "Allow", by: "policy:mode" }
+      }
+      break
+    case "ask":
+      break
+  }
+  return granted.has(grantKey(request)) ? { _tag: "Allow", by: "policy:remembered" } : { _tag: "Ask" }
+}

@@ -1,0 +1,355 @@
+/**
+ * The run actor: one scoped fiber that owns a run's subprocess, its clock, its cancellation and the Deferred of each open approval.
+ *
+ * Everything that happens to the run is a message in its mailbox. A turn takes all that wait, feeds them through the recorder, makes
+ * the events durable, and only then acts: what a person or the runtime is told has been written down before. Whatever the reason, the
+ * way out is the same: the process is ended, nothing of it is left, then the terminal event, then the scope closes.
+ *
+ * It is never restarted. When the store fails under it, it ends the process and leaves the log to the recovery of the next start.
+ */
+import type { ApprovalRequest } from "@corral/domain/Approval"
+import { ApprovalAlreadyResolved, ApprovalExpired, Conflict, NotFound } from "@corral/domain/Failures"
+import type { ApprovalId } from "@corral/domain/Ids"
+import type { Run, RunMode } from "@corral/domain/Run"
+import { draft } from "@corral/domain/RunEvent"
+import type { AdapterOutput, ApprovalAnswer, ProcessEnd, Protocol } from "@corral/domain/RuntimeAdapter"
+import { Clock, Data, Deferred, Effect, Queue, type Scope } from "effect"
+import * as ActiveClock from "./ActiveClock.ts"
+import { EDGE_MARK, RUN_MARK, sweep } from "./Containment.ts"
+import type { EventLog } from "./EventLog.ts"
+import { mint } from "./Identifiers.ts"
+import * as Ladder from "./Ladder.ts"
+import { type OpenApproval, OpenApprovals } from "./OpenApprovals.ts"
+import { judge } from "./Policy.ts"
+import type { RunAction, RunRecorder } from "./RunRecorder.ts"
+import type { StoreFailed } from "./store/Store.ts"
+import { Subprocess, type SubprocessSpec } from "./Subprocess.ts"
+
+/** The run ended before the command reached it: what is on disk answers. */
+export class RunGone extends Data.TaggedError("RunGone")<{}> {}
+
+export type DecideFailure = ApprovalAlreadyResolved | ApprovalExpired | NotFound
+
+/** Milliseconds. `cancel` is the whole grace from a cancel to SIGKILL, however it is spent. */
+export interface RunTimes {
+  readonly cancel: number
+  /** How long a runtime may take to leave after its turn is over. */
+  readonly leave: number
+  readonly approval: number
+  readonly cap: number
+}
+
+export interface RunActorOptions {
+  readonly recorder: RunRecorder
+  readonly protocol: Protocol
+  readonly command: SubprocessSpec
+  readonly mode: RunMode
+  readonly edgeId: string
+  readonly times: RunTimes
+  readonly log: EventLog["Service"]
+  /** Told of each thing an adapter has no name for. */
+  readonly onUnknown: (what: string) => void
+}
+
+/** A live run, as the supervisor holds it. */
+export interface RunActor {
+  /** The run as it is on disk. */
+  readonly run: () => Run
+  readonly decide: (
+    approvalId: ApprovalId,
+    answer: ApprovalAnswer,
+    by: string
+  ) => Effect.Effect<void, DecideFailure | RunGone>
+  readonly cancel: (reason: string, by: string) => void
+  readonly input: (text: string) => Effect.Effect<void, Conflict | RunGone>
+  /** Succeeds when the run's end is on disk and nothing of the run is left. */
+  readonly live: Effect.Effect<void, StoreFailed, Scope.Scope>
+  /** The terminal run, once it is on disk; fails where the store failed. */
+  readonly ended: Deferred.Deferred<Run, StoreFailed>
+}
+
+type Message =
+  | { readonly _tag: "Chunk"; readonly chunk: Buffer }
+  | { readonly _tag: "Exited"; readonly end: ProcessEnd }
+  | { readonly _tag: "SpawnFailed"; readonly error: NodeJS.ErrnoException }
+  | { readonly _tag: "Swept" }
+  | { readonly _tag: "Expired"; readonly approvalId: ApprovalId }
+  | { readonly _tag: "TimedOut"; readonly kind: "run" | "cap"; readonly afterMs: number }
+  | { readonly _tag: "Cancel"; readonly reason: string; readonly by: string }
+  | {
+      readonly _tag: "Decide"
+      readonly approvalId: ApprovalId
+      readonly answer: ApprovalAnswer
+      readonly by: string
+      readonly reply: Deferred.Deferred<void, DecideFailure>
+    }
+  | { readonly _tag: "Input"; readonly text: string; readonly reply: Deferred.Deferred<void, Conflict> }
+
+/** Beyond this much unread output the child's pipe is left to fill: a chatty child waits instead of the Edge growing. */
+const UNREAD_LIMIT = 1_048_576
+/** Chunks stop at `UNREAD_LIMIT`; what else comes is commands of people. */
+const MAILBOX = 65_536
+
+export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
+  const { recorder, protocol, times, log } = options
+  const mailbox = yield* Queue.bounded<Message>(MAILBOX)
+  const ended = yield* Deferred.make<Run, StoreFailed>()
+  const exited = yield* Deferred.make<void>()
+  const mark = `${RUN_MARK}=${recorder.run.id}`
+  const approvals = new OpenApprovals()
+  let unread = 0
+
+  const post = (message: Message): boolean => Queue.offerUnsafe(mailbox, message)
+
+  const spawn = (): Subprocess => {
+    const marks = { [RUN_MARK]: recorder.run.id, [EDGE_MARK]: options.edgeId }
+    const child = new Subprocess(
+      { ...options.command, env: { ...options.command.env, ...marks } },
+      {
+        onChunk: (chunk) => {
+          unread += chunk.length
+          if (unread > UNREAD_LIMIT) child.pause()
+          post({ _tag: "Chunk", chunk })
+        },
+        onEnd: (end) => post({ _tag: "Exited", end }),
+        onSpawnError: (error) => post({ _tag: "SpawnFailed", error })
+      }
+    )
+    if (child.pid !== undefined) child.write(protocol.open)
+    return child
+  }
+
+  /** One turn's messages, through protocol and recorder; what there is to do when the events are durable. */
+  class Turn {
+    readonly actions: Array<RunAction> = []
+    readonly replies: Array<Effect.Effect<unknown>> = []
+    gone = false
+    readonly child: Subprocess
+    private readonly nowMs: number
+
+    constructor(child: Subprocess, nowMs: number) {
+      this.child = child
+      this.nowMs = nowMs
+    }
+
+    feed(input: Parameters<RunRecorder["apply"]>[0]): void {
+      for (const action of recorder.apply(input)) this.actions.push(action)
+    }
+
+    handle(message: Message): void {
+      switch (message._tag) {
+        case "Chunk":
+          unread -= message.chunk.length
+          return this.hear(protocol.step(message.chunk))
+        case "Exited":
+          this.gone = true
+          return this.hear(protocol.end(message.end))
+        case "SpawnFailed":
+          this.gone = true
+          return this.unstartable(message.error)
+        case "Swept":
+          return this.feed({ _tag: "Ended" })
+        case "Cancel":
+          return this.feed({ _tag: "CancelRequested", reason: message.reason, by: message.by })
+        case "Expired":
+        case "TimedOut":
+          return this.feed(message)
+        case "Decide":
+          return this.decide(message)
+        case "Input":
+          return this.input(message)
+      }
+    }
+
+    private hear(outputs: ReadonlyArray<AdapterOutput>): void {
+      for (const output of outputs) {
+        switch (output._tag) {
+          case "Event":
+            this.feed({ _tag: "Said", event: output.event })
+            break
+          case "Approval":
+            this.ask(output.key, output.request)
+            break
+          case "ApprovalWithdrawn": {
+            const approvalId = approvals.idOf(output.key)
+            if (approvalId === undefined) break
+            this.feed({ _tag: "Withdrawn", approvalId, reason: output.reason })
+            approvals.remove(approvalId)
+            break
+          }
+          case "Reply":
+            this.child.write(output.text)
+            break
+          case "Outcome":
+            this.feed({ _tag: "Concluded", outcome: output.outcome })
+            break
+          case "Unknown":
+            options.onUnknown(output.what)
+            break
+        }
+      }
+    }
+
+    private ask(key: string, request: ApprovalRequest): void {
+      const approvalId = mint<ApprovalId>("apr", this.nowMs)
+      approvals.add(approvalId, key, request)
+      this.feed({ _tag: "Asked", approvalId, request, expiresAt: iso(this.nowMs + times.approval) })
+      const verdict = judge(options.mode, approvals.granted, request)
+      if (verdict._tag === "Ask") return
+      const answer: ApprovalAnswer =
+        verdict._tag === "Allow"
+          ? { decision: "allow", scope: "once" }
+          : { decision: "deny", scope: "once", reason: verdict.reason }
+      this.feed({ _tag: "Decided", approvalId, answer, by: verdict.by })
+    }
+
+    private unstartable(error: NodeJS.ErrnoException): void {
+      const reason = error.code === "ENOENT" ? "command_missing" : "not_startable"
+      const message = `The runtime's program could not be started (${error.code ?? "unknown error"}).`
+      this.feed({ _tag: "Said", event: draft("runtime.unavailable", { reason, message }) })
+      const failure = { code: "runtime_unavailable", message, details: { reason } }
+      this.feed({ _tag: "Concluded", outcome: { _tag: "Failed", error: failure } })
+    }
+
+    private decide({ approvalId, answer, by, reply }: Extract<Message, { readonly _tag: "Decide" }>): void {
+      const actions = recorder.apply({ _tag: "Decided", approvalId, answer, by })
+      const refusal = actions.find((action) => action._tag === "Refuse")
+      if (refusal === undefined) {
+        this.actions.push(...actions)
+        this.replies.push(Deferred.succeed(reply, undefined))
+      } else {
+        const state = recorder.state.resolved.get(approvalId) ?? "cancelled"
+        this.replies.push(Deferred.fail(reply, refusalOf(refusal.code, approvalId, state)))
+      }
+    }
+
+    private input({ text, reply }: Extract<Message, { readonly _tag: "Input" }>): void {
+      const line = recorder.state.verdict === undefined ? protocol.input(text) : undefined
+      if (line === undefined) {
+        this.replies.push(Deferred.fail(reply, new Conflict({ message: "The run takes no further input." })))
+        return
+      }
+      const messageId = mint<string>("msg", this.nowMs)
+      this.feed({
+        _tag: "Said",
+        event: draft("run.message.completed", { messageId, role: "user", channel: "text", text })
+      })
+      this.replies.push(
+        Effect.sync(() => this.child.write(line)),
+        Deferred.succeed(reply, undefined)
+      )
+    }
+  }
+
+  /** Waits for the decision and tells the runtime; nobody deciding in time is a message like any other. */
+  const watch = Effect.fnUntraced(function* (child: Subprocess, approval: OpenApproval) {
+    const decided = yield* Effect.timeoutOption(Deferred.await(approval.answer), times.approval)
+    if (decided._tag === "None") post({ _tag: "Expired", approvalId: approval.id })
+    const answer = decided._tag === "Some" ? decided.value : yield* Deferred.await(approval.answer)
+    const line = protocol.answer(approval.key, answer)
+    if (line !== undefined) child.write(line)
+    approvals.remove(approval.id)
+  })
+
+  const live = Effect.gen(function* () {
+    const clock = yield* Clock.Clock
+    recorder.at(iso(clock.currentTimeMillisUnsafe()))
+    recorder.apply({ _tag: "Spawned" })
+    // Alive at the end of the scope only where the run was interrupted or the store failed.
+    const child = yield* Effect.acquireRelease(Effect.sync(spawn), ({ pid }) =>
+      recorder.terminal ? Effect.void : sweep(mark, pid)
+    )
+    const ladder: Ladder.LadderOptions = { child, mark, exited, grace: times.cancel }
+    const activeClock = yield* ActiveClock.make(recorder.run.timeoutMs, () =>
+      post({ _tag: "TimedOut", kind: "run", afterMs: recorder.run.timeoutMs })
+    )
+    yield* Effect.forkScoped(
+      Effect.sleep(times.cap).pipe(
+        Effect.andThen(Effect.sync(() => post({ _tag: "TimedOut", kind: "cap", afterMs: times.cap })))
+      )
+    )
+
+    let stopping = false
+    const perform = (action: RunAction): Effect.Effect<unknown, never, Scope.Scope> => {
+      switch (action._tag) {
+        case "Answer":
+          return approvals.answer(action.approvalId, action.answer)
+        case "Leave":
+          return stopping ? Effect.void : Effect.forkScoped(Ladder.leave(ladder, times.leave))
+        case "Stop": {
+          if (stopping) return Effect.void
+          stopping = true
+          return Effect.forkScoped(Ladder.stop(ladder, protocol.cancel()))
+        }
+        case "Refuse":
+          return Effect.void
+      }
+    }
+
+    while (!recorder.terminal) {
+      const messages = yield* Queue.takeAll(mailbox)
+      const nowMs = clock.currentTimeMillisUnsafe()
+      recorder.at(iso(nowMs))
+      const turn = new Turn(child, nowMs)
+      for (const message of messages) turn.handle(message)
+      if (unread < UNREAD_LIMIT / 2) child.resume()
+
+      const batch = recorder.take()
+      if (batch !== undefined) {
+        yield* log.append(batch.events, batch.projections)
+        recorder.committed(batch.run)
+      }
+      for (const approval of approvals.takeUnwatched()) yield* Effect.forkScoped(watch(child, approval))
+      for (const action of turn.actions) yield* perform(action)
+      for (const reply of turn.replies) yield* reply
+      yield* activeClock(recorder.state.pending.length === 0)
+      if (turn.gone) {
+        yield* Deferred.succeed(exited, undefined)
+        yield* sweep(mark, child.pid)
+        post({ _tag: "Swept" })
+      }
+    }
+  })
+
+  const command = <E>(
+    message: (reply: Deferred.Deferred<void, E>) => Message
+  ): Effect.Effect<void, E | RunGone> =>
+    Effect.gen(function* () {
+      const reply = yield* Deferred.make<void, E>()
+      if (!post(message(reply))) return yield* new RunGone()
+      const gone = Effect.exit(Deferred.await(ended)).pipe(Effect.andThen(Effect.fail(new RunGone())))
+      yield* Effect.raceFirst(Deferred.await(reply), gone)
+    })
+
+  const actor: RunActor = {
+    run: () => recorder.run,
+    decide: (approvalId, answer, by) =>
+      command<DecideFailure>((reply) => ({ _tag: "Decide", approvalId, answer, by, reply })),
+    cancel: (reason, by) => void post({ _tag: "Cancel", reason, by }),
+    input: (text) => command<Conflict>((reply) => ({ _tag: "Input", text, reply })),
+    live: live.pipe(
+      Effect.tapError((error) => Deferred.fail(ended, error)),
+      Effect.andThen(Effect.suspend(() => Deferred.succeed(ended, recorder.run))),
+      Effect.asVoid
+    ),
+    ended
+  }
+  return actor
+})
+
+const iso = (unixMillis: number): string => new Date(unixMillis).toISOString()
+
+const refusalOf = (
+  code: "approval_already_resolved" | "approval_expired" | "not_found",
+  approvalId: ApprovalId,
+  state: "approved" | "denied" | "expired" | "cancelled"
+): DecideFailure => {
+  switch (code) {
+    case "approval_already_resolved":
+      return new ApprovalAlreadyResolved({ details: { approvalId, state } })
+    case "approval_expired":
+      return new ApprovalExpired({ details: { approvalId, state } })
+    case "not_found":
+      return new NotFound()
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * One child process, as its run's actor sees it: chunks of stdout, the tail of stderr, a stdin that may break, and an end.
+ *
+ * The child leads its own session and process group. The end is told once, when the process is gone and what it had printed has been
+ * read: a grandchild that still holds stdout is waited for `LINGER_MS` after the last chunk and no longer. Killing is `Containment`'s.
+ */
+import type { ProcessEnd } from "@corral/domain/RuntimeAdapter"
+import { type ChildProcess, spawn } from "node:child_process"
+
+export interface SubprocessSpec {
+  readonly file: string
+  readonly args: ReadonlyArray<string>
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+  readonly stdin: "ignore" | "pipe"
+}
+
+export interface SubprocessHandlers {
+  readonly onChunk: (chunk: Buffer) => void
+  readonly onEnd: (end: ProcessEnd) => void
+  /** The program could not be started at all. */
+  readonly onSpawnError: (error: NodeJS.ErrnoException) => void
+}
+
+const STDERR_TAIL = 16_384
+const LINGER_MS = 100
+
+export class Subprocess {
+  readonly pid: number | undefined
+  private readonly child: ChildProcess
+  private readonly handlers: SubprocessHandlers
+  private stderr = ""
+  private exit: { readonly code: number | null; readonly signal: NodeJS.Signals | null } | undefined
+  private stdoutEnded = false
+  private told = false
+  private linger: NodeJS.Timeout | undefined
+
+  constructor(spec: SubprocessSpec, handlers: SubprocessHandlers) {
+    this.handlers = handlers
+    const child = spawn(spec.file, spec.args, {
+      cwd: spec.cwd,
+      env: spec.env,
+      detached: true,
+      stdio: [spec.stdin, "pipe", "pipe"]
+    })
+    this.child = child
+    this.pid = child.pid
+    child.on("error", (error) => {
+      if (child.pid === undefined) this.handlers.onSpawnError(error)
+    })
+    child.stdout?.on("data", (chunk: Buffer) => {
+      if (this.told) return
+      if (this.exit !== undefined) this.lingerOn()
+      this.handlers.onChunk(chunk)
+    })
+    child.stdout?.on("error", () => undefined)
+    child.stdout?.once("close", () => {
+      this.stdoutEnded = true
+      this.settle()
+    })
+    child.stderr?.setEncoding("utf8")
+    child.stderr?.on("data", (text: string) => {
+      this.stderr = (this.stderr + text).slice(-STDERR_TAIL)
+    })
+    child.stderr?.on("error", () => undefined)
+    // A child that is gone breaks the pipe; its end is told by `exit`, not by this.
+    child.stdin?.on("error", () => undefined)
+    child.once("exit", (code, signal) => {
+      this.exit = { code, signal }
+      this.settle()
+    })
+  }
+
+  get gone(): boolean {
+    return this.exit !== undefined || this.pid === undefined
+  }
+
+  write(text: string): void {
+    if (this.child.stdin?.writable === true) this.child.stdin.write(text)
+  }
+
+  closeInput(): void {
+    this.child.stdin?.end()
+  }
+
+  pause(): void {
+    this.child.stdout?.pause()
+  }
+
+  resume(): void {
+    this.child.stdout?.resume()
+  }
+
+  private lingerOn(): void {
+    clearTimeout(this.linger)
+    this.linger = setTimeout(() => this.tell(), LINGER_MS)
+  }
+
+  private settle(): void {
+    if (this.exit === undefined) return
+    if (this.stdoutEnded) this.tell()
+    else this.lingerOn()
+  }
+
+  private tell(): void {
+    if (this.told || this.exit === undefined) return
+    // Paused by the reader: what is buffered has not been read yet.
+    if (!this.stdoutEnded && this.child.stdout?.isPaused() === true) return this.lingerOn()
+    this.told = true
+    clearTimeout(this.linger)
+    this.child.stdout?.destroy()
+    this.child.stderr?.destroy()
+    this.child.stdin?.destroy()
+    this.handlers.onEnd({ ...this.exit, stderr: this.stderr })
+  }
+}

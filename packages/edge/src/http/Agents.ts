@@ -1,0 +1,23 @@
+/** `GET /v1/agents`, `GET /v1/runners`. */
+import { CurrentRequestId } from "@corral/domain/RequestContext"
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Runtimes } from "../Runtimes.ts"
+import { ServedApi } from "./ServedApi.ts"
+
+export const agents = HttpApiBuilder.group(
+  ServedApi,
+  "agents",
+  Effect.fnUntraced(function* (handlers) {
+    const runtimes = yield* Runtimes
+    return handlers.handleAll({
+      list: () =>
+        Effect.gen(function* () {
+          return { items: yield* runtimes.list, nextCursor: null, requestId: yield* CurrentRequestId }
+        }),
+      // No generic adapter is here yet for a preset to stand on.
+      listRunners: () =>
+        Effect.map(CurrentRequestId, (requestId) => ({ items: [], nextCursor: null, requestId }))
+    })
+  })
+)

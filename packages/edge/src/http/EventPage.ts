@@ -1,0 +1,30 @@
+/** One page of a run's log as JSON. */
+import type { RequestId, RunId } from "@corral/domain/Ids"
+import type { EventPage } from "@corral/domain/RunViews"
+import type { Envelope } from "@corral/domain/RunEvent"
+import type { EventLog } from "../EventLog.ts"
+
+const BUDGET = 65_536
+
+/** At most `limit` events after `after`; `nextCursor` is the next `after`, null at the log's present end. */
+export const eventPage = (
+  log: EventLog["Service"],
+  runId: RunId,
+  after: number,
+  limit: number,
+  requestId: RequestId
+): EventPage => {
+  const lines: Array<string> = []
+  let position = after
+  while (lines.length < limit) {
+    const batches = log.read(runId, position, BUDGET)
+    const last = batches.at(-1)
+    if (last === undefined) break
+    for (const batch of batches) lines.push(...batch.lines.split("\n"))
+    position = last.lastSeq
+  }
+  // The log holds what its encoder wrote, and nothing else writes there.
+  const items = lines.slice(0, limit).map((line) => JSON.parse(line) as Envelope)
+  const lastSeq = items.at(-1)?.seq ?? after
+  return { items, nextCursor: log.lastSeq(runId) > lastSeq ? String(lastSeq) : null, requestId }
+}

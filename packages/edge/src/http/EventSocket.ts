@@ -1,0 +1,129 @@
+/**
+ * One subscriber of `/v1/events`: a cursor into the log and a socket, as plain synchronous code.
+ *
+ * While it keeps up it is handed each batch as it becomes durable, as frames that are made once and shared by all who keep up. When its
+ * socket is full it is simply behind, and reads the log from where it stopped when the socket drains: a slow reader blocks nobody and
+ * costs no memory. One that takes nothing for `STALLED_AFTER_SECONDS` is closed with 1013.
+ */
+import { closeCodes, PING_EVERY_SECONDS, STALLED_AFTER_SECONDS } from "@corral/domain/EventStream"
+import type { RunId } from "@corral/domain/Ids"
+import type { Duplex } from "node:stream"
+import type { WebSocket } from "ws"
+import type { Batch, EventLog } from "../EventLog.ts"
+import { framesOf } from "./Frames.ts"
+
+export interface Subscription {
+  /** `undefined`: all runs, each in its own order. */
+  readonly runId: RunId | undefined
+  readonly after: number
+  /** The run has ended and its last event is not after `after`: there is nothing to wait for. */
+  readonly over: boolean
+}
+
+/** Characters of log that are read at once for a reader that is behind. */
+const PAGE = 65_536
+
+export class EventSocket {
+  private readonly socket: WebSocket
+  private readonly stream: Duplex
+  private readonly log: EventLog["Service"]
+  private readonly now: () => number
+  private readonly runId: RunId | undefined
+  private readonly unfollow: () => void
+  private readonly onDrain = () => this.drained()
+  /** Last seq sent; for all runs, the last batch sent. */
+  private position: number
+  private blocked = false
+  private ended = false
+  private pumping = false
+  /** Unix milliseconds. */
+  private lastProgress: number
+  private lastPing: number
+
+  constructor(
+    socket: WebSocket,
+    stream: Duplex,
+    log: EventLog["Service"],
+    now: () => number,
+    { runId, after, over }: Subscription
+  ) {
+    this.now = now
+    this.lastProgress = this.lastPing = now()
+    this.socket = socket
+    this.stream = stream
+    this.log = log
+    this.runId = runId
+    this.position = after
+    this.unfollow = log.follow(runId, (batch) => this.told(batch))
+    stream.on("drain", this.onDrain)
+    socket.on("error", () => undefined)
+    if (over) this.end(closeCodes.ended, "the run has ended")
+    else this.pump()
+  }
+
+  /** Called every few seconds: pings, and closes a reader that has stalled. */
+  tick(): void {
+    const now = this.now()
+    if (this.blocked && now - this.lastProgress > STALLED_AFTER_SECONDS * 1_000) {
+      this.end(closeCodes.stalled, "the reader stalled")
+      // A reader that takes nothing does not take the close frame either.
+      this.socket.terminate()
+    } else if (now - this.lastPing > PING_EVERY_SECONDS * 1_000) {
+      this.lastPing = now
+      if (!this.blocked) this.socket.ping()
+    }
+  }
+
+  /** Lets go of the log. The socket is closed by whoever owns it. */
+  release(): void {
+    this.ended = true
+    this.unfollow()
+    this.stream.off("drain", this.onDrain)
+  }
+
+  end(code: number, reason: string): void {
+    if (this.ended) return
+    this.release()
+    this.socket.close(code, reason)
+  }
+
+  private told(batch: Batch): void {
+    if (this.blocked || this.pumping || this.ended) return
+    if (this.runId !== undefined && batch.firstSeq === this.position + 1) {
+      this.send(batch)
+    } else {
+      this.pump()
+    }
+  }
+
+  private drained(): void {
+    this.blocked = false
+    this.lastProgress = this.now()
+    this.pump()
+  }
+
+  /** Sends what the log has after the position, until it is all sent or the socket is full. */
+  private pump(): void {
+    this.pumping = true
+    while (!this.blocked && !this.ended) {
+      const batches =
+        this.runId === undefined
+          ? this.log.readAll(this.position, PAGE)
+          : this.log.read(this.runId, this.position, PAGE)
+      if (batches.length === 0) break
+      for (const batch of batches) {
+        if (this.blocked) break
+        this.send(batch)
+      }
+    }
+    this.pumping = false
+  }
+
+  private send(batch: Batch): void {
+    if (this.ended) return
+    this.position = this.runId === undefined ? batch.batch : batch.lastSeq
+    // Whole frames between the library's own whole frames: no extension is negotiated, so none is ever torn.
+    if (!this.stream.write(framesOf(batch))) this.blocked = true
+    if (batch.terminal && this.runId !== undefined) this.end(closeCodes.ended, "the run has ended")
+  }
+}

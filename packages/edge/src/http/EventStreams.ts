@@ -1,0 +1,93 @@
+/**
+ * The upgrade side of `/v1/events`: who may subscribe to what, and all sockets that are open.
+ */
+import { decodeEdgeStreamQuery } from "@corral/domain/EventStream"
+import { issuesOf } from "@corral/domain/ValidationIssues"
+import { isTerminal } from "@corral/domain/Run"
+import { Clock, Context, Effect, Layer, Result } from "effect"
+import type { IncomingMessage } from "node:http"
+import type { Duplex } from "node:stream"
+import { WebSocketServer } from "ws"
+import { EventLog } from "../EventLog.ts"
+import { RunSupervisor } from "../RunSupervisor.ts"
+import { EventSocket, type Subscription } from "./EventSocket.ts"
+import { STREAM_PATH } from "./Guard.ts"
+import type { Refusal } from "./Refusal.ts"
+
+export class EventStreams extends Context.Service<
+  EventStreams,
+  {
+    /** Gives what the target asks to follow, or why it may not. */
+    readonly admit: (target: string) => Effect.Effect<Subscription, Refusal>
+    /** Completes the handshake and serves the subscription until either side ends it. */
+    readonly accept: (
+      request: IncomingMessage,
+      socket: Duplex,
+      head: Buffer,
+      subscription: Subscription
+    ) => void
+  }
+>()("corral/edge/EventStreams") {
+  static readonly layer = Layer.effect(
+    EventStreams,
+    Effect.gen(function* () {
+      const log = yield* EventLog
+      const runs = yield* RunSupervisor
+      const clock = yield* Clock.Clock
+      const open = new Set<EventSocket>()
+      const handshakes = new WebSocketServer({ noServer: true, clientTracking: false, maxPayload: 4_096 })
+      const now = () => clock.currentTimeMillisUnsafe()
+
+      yield* Effect.forkScoped(
+        Effect.forever(
+          Effect.andThen(
+            Effect.sleep("5 seconds"),
+            Effect.sync(() => open.forEach((each) => each.tick()))
+          )
+        )
+      )
+      yield* Effect.addFinalizer(() =>
+        Effect.sync(() => open.forEach((each) => each.end(GOING_AWAY, "the Edge is stopping")))
+      )
+
+      const admit = Effect.fnUntraced(function* (target: string): Effect.fn.Return<Subscription, Refusal> {
+        const url = new URL(target, "http://edge")
+        if (url.pathname !== STREAM_PATH) return yield* Effect.fail<Refusal>({ code: "not_found" })
+        const query = decodeEdgeStreamQuery(Object.fromEntries(url.searchParams))
+        if (Result.isFailure(query)) return yield* invalid(issuesOf(query.failure.issue))
+        const { runId, after = 0 } = query.success
+        if (runId === undefined) {
+          // Each run counts for itself: a position over all of them would mean nothing.
+          if (query.success.after !== undefined)
+            return yield* invalid([{ path: "after", message: "needs a runId" }])
+          return { runId, after, over: false }
+        }
+        const run = yield* runs.get(runId).pipe(Effect.mapError((): Refusal => ({ code: "not_found" })))
+        const last = log.lastSeq(runId)
+        if (after > last) {
+          return yield* invalid([{ path: "after", message: "is beyond the last event of the run" }])
+        }
+        return { runId, after, over: isTerminal(run.state) && after === last }
+      })
+
+      return EventStreams.of({
+        admit,
+        accept: (request, socket, head, subscription) =>
+          handshakes.handleUpgrade(request, socket, head, (webSocket) => {
+            const subscriber = new EventSocket(webSocket, socket, log, now, subscription)
+            open.add(subscriber)
+            webSocket.once("close", () => {
+              subscriber.release()
+              open.delete(subscriber)
+            })
+          })
+      })
+    })
+  )
+}
+
+/** RFC 6455: the server goes down. */
+const GOING_AWAY = 1001
+
+const invalid = (issues: ReadonlyArray<{ readonly path: string; readonly message: string }>) =>
+  Effect.fail<Refusal>({ code: "schema_validation_failed", details: { issues } })

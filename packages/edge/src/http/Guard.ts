@@ -1,0 +1,97 @@
+/**
+ * What every request and every upgrade must pass before anything of it is routed: the right Host, no foreign Origin, no cross-site
+ * fetch, the token, a JSON body of acceptable size. One function for both entry points, so that no route can forget it.
+ *
+ * Pure but for the token check. It does not look at what the route would do.
+ */
+import type { ErrorCode } from "@corral/domain/ErrorTable"
+import type { RequestId } from "@corral/domain/Ids"
+import type { IncomingHttpHeaders } from "node:http"
+
+export interface GuardedRequest {
+  readonly method: string
+  /** As sent: path and query, or an absolute form, which is refused. */
+  readonly target: string
+  readonly headers: IncomingHttpHeaders
+  readonly rawHeaders: ReadonlyArray<string>
+  readonly upgrade: boolean
+}
+
+export interface GuardOptions {
+  /** The port that is listened on. */
+  readonly port: number
+  readonly allowedOrigins: ReadonlySet<string>
+  readonly matchesToken: (candidate: string) => boolean
+}
+
+export type Passage =
+  | { readonly _tag: "Pass"; readonly authenticated: boolean }
+  | { readonly _tag: "Refuse"; readonly code: ErrorCode; readonly message?: string }
+
+export const MAX_BODY_BYTES = 1_048_576
+export const STREAM_PATH = "/v1/events"
+
+const requestIdShape = /^[A-Za-z0-9._-]{1,128}$/
+
+/** The caller's correlation id where it is a good one. */
+export const requestIdOf = (headers: IncomingHttpHeaders): RequestId | undefined => {
+  const id = headers["x-request-id"]
+  return typeof id === "string" && requestIdShape.test(id) ? (id as RequestId) : undefined
+}
+
+const pathOf = (target: string): string => target.split("?", 1)[0] ?? ""
+
+/** Open without a token, and then they say less. */
+const isHealth = (path: string): boolean => path === "/health" || path === "/v1/health"
+
+const refuse = (code: ErrorCode, message?: string): Passage =>
+  message === undefined ? { _tag: "Refuse", code } : { _tag: "Refuse", code, message }
+
+const isOurHost = (request: GuardedRequest, port: number): boolean => {
+  let hosts = 0
+  for (let i = 0; i < request.rawHeaders.length; i += 2) {
+    if (request.rawHeaders[i]?.toLowerCase() === "host") hosts++
+  }
+  const { host } = request.headers
+  return (
+    hosts === 1 && (host === `127.0.0.1:${port}` || host === `localhost:${port}` || host === `[::1]:${port}`)
+  )
+}
+
+/** The bearer token, or on the event stream's upgrade alone the query's. `null`: none was sent. */
+const tokenOf = (request: GuardedRequest): string | null => {
+  const { authorization } = request.headers
+  if (authorization !== undefined) return /^Bearer +(\S+) *$/i.exec(authorization)?.[1] ?? ""
+  if (!request.upgrade || pathOf(request.target) !== STREAM_PATH) return null
+  return new URLSearchParams(request.target.slice(request.target.indexOf("?") + 1)).get("token")
+}
+
+const hasBody = (headers: IncomingHttpHeaders): boolean =>
+  headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0
+
+export const guard = (request: GuardedRequest, options: GuardOptions): Passage => {
+  const { headers, method, target } = request
+  if (!isOurHost(request, options.port))
+    return refuse("permission_denied", "The Host header names another server.")
+  if (!target.startsWith("/")) return refuse("permission_denied", "The request target names another server.")
+  const { origin } = headers
+  if (origin !== undefined && !options.allowedOrigins.has(origin)) {
+    return refuse("permission_denied", "This Origin may not reach the Edge.")
+  }
+  const site = headers["sec-fetch-site"]
+  if (site !== undefined && site !== "same-origin" && site !== "none" && origin === undefined) {
+    return refuse("permission_denied", "Cross-site requests are refused.")
+  }
+  const token = tokenOf(request)
+  if (token === null) {
+    if (!(isHealth(pathOf(target)) && method === "GET")) return refuse("unauthorized")
+  } else if (!options.matchesToken(token)) {
+    return refuse("unauthorized")
+  }
+  if (hasBody(headers)) {
+    if (Number(headers["content-length"] ?? 0) > MAX_BODY_BYTES) return refuse("payload_too_large")
+    if (!/^application\/json\s*(;|$)/i.test(headers["content-type"] ?? ""))
+      return refuse("unsupported_media_type")
+  }
+  return { _tag: "Pass", authenticated: token !== null }
+}

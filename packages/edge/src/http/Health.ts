@@ -1,0 +1,55 @@
+/** `GET /health`, `GET /v1/health`: alive to anyone; what the Edge is made of to the token's holder. */
+import { Effect } from "effect"
+import { HttpServerRequest } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import type { EdgeReadiness } from "@corral/domain/Health"
+import * as Containment from "../Containment.ts"
+import type { EdgeConfig } from "../EdgeConfig.ts"
+import { EdgeInstance } from "../EdgeInstance.ts"
+import { RunSupervisor } from "../RunSupervisor.ts"
+import { Runtimes } from "../Runtimes.ts"
+import { AUTHENTICATED } from "./routes.ts"
+import { ServedApi } from "./ServedApi.ts"
+
+export const health = (config: EdgeConfig) =>
+  HttpApiBuilder.group(
+    ServedApi,
+    "health",
+    Effect.fnUntraced(function* (handlers) {
+      const instance = yield* EdgeInstance
+      const runs = yield* RunSupervisor
+      const runtimes = yield* Runtimes
+
+      const readiness = Effect.fnUntraced(function* () {
+        const { instanceId, version, startedAt } = instance
+        const request = yield* HttpServerRequest.HttpServerRequest
+        if (request.headers[AUTHENTICATED] !== "yes")
+          return { status: "ok", instanceId } satisfies EdgeReadiness
+        const found = yield* runtimes.list
+        return {
+          status: "ok",
+          instanceId,
+          process: {
+            version,
+            pid: process.pid,
+            node: process.version,
+            uptimeMs: Math.round(performance.now() - startedAt),
+            runs: runs.liveRuns()
+          },
+          store: { status: "ok", engine: "sqlite" },
+          runtimes: found.map(({ id, label, available, version, reason, hint }) => ({
+            id,
+            label,
+            installed: available,
+            ...(version === undefined ? {} : { version }),
+            ...(reason === undefined ? {} : { reason }),
+            ...(hint === undefined ? {} : { hint })
+          })),
+          workspaces: { count: config.workspaces.length },
+          containment: { kind: Containment.kind }
+        } satisfies EdgeReadiness
+      })
+
+      return handlers.handleAll({ health: readiness, v1Health: readiness })
+    })
+  )

@@ -1,0 +1,61 @@
+/** `/v1/permissions`: the durable approvals, and the local bridge for decisions. */
+import type { Approval } from "@corral/domain/Approval"
+import { NotFound } from "@corral/domain/Failures"
+import { decodeCursor, encodeCursor } from "@corral/domain/Page"
+import { CurrentRequestId, withErrorObject } from "@corral/domain/RequestContext"
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { findApproval, pageOfApprovals } from "../Approvals.ts"
+import { Idempotency, type Keep } from "../Idempotency.ts"
+import { RunSupervisor } from "../RunSupervisor.ts"
+import { Store } from "../store/Store.ts"
+import { LOCAL } from "./Principal.ts"
+import { replayed } from "./Replayed.ts"
+import { ServedApi } from "./ServedApi.ts"
+
+export const permissions = HttpApiBuilder.group(
+  ServedApi,
+  "permissions",
+  Effect.fnUntraced(function* (handlers) {
+    const store = yield* Store
+    const runs = yield* RunSupervisor
+    const idempotency = yield* Idempotency
+
+    return handlers.handleAll({
+      list: Effect.fnUntraced(function* ({ query }) {
+        const { cursor, limit, runId, state } = query
+        const scope = { filter: `permissions ${runId ?? ""} ${state ?? ""}`, principal: LOCAL }
+        const after = cursor === undefined ? undefined : yield* Effect.fromResult(decodeCursor(cursor, scope))
+        const found = pageOfApprovals(store, { after, runId, state, limit: limit + 1 })
+        const items = found.slice(0, limit)
+        const last = items.at(-1)
+        return {
+          items,
+          nextCursor:
+            found.length > limit && last !== undefined ? encodeCursor({ ...scope, position: last.id }) : null,
+          requestId: yield* CurrentRequestId
+        }
+      }, withErrorObject),
+
+      get: Effect.fnUntraced(function* ({ params }) {
+        return findApproval(store, params.id) ?? (yield* new NotFound())
+      }, withErrorObject),
+
+      decide: Effect.fnUntraced(function* ({ headers, payload }) {
+        const { runId, approvalId, decision, scope = "once", reason, updatedInput } = payload
+        const answer = { decision, scope, reason, updatedInput }
+        const request = {
+          scope: `${LOCAL} POST /v1/permissions/decide`,
+          key: headers["idempotency-key"],
+          request: payload
+        }
+        const decide = (keep: Keep<Approval>) =>
+          runs
+            .decide(runId, approvalId, answer, LOCAL)
+            .pipe(Effect.tap((approval) => Effect.orDie(store.commit(keep(approval)))))
+        const { body, replayed: again } = yield* idempotency.once(request, decide)
+        return yield* replayed(body, again)
+      }, withErrorObject)
+    })
+  })
+)

@@ -1,0 +1,2 @@
+/** Who acts on a local Edge: whoever holds its token. */
+export const LOCAL = "local"

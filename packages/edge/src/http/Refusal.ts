@@ -1,0 +1,61 @@
+/**
+ * A refusal on the wire, where no handler has run: before the routes and instead of an upgrade. Same table, same object, same headers
+ * as everywhere.
+ */
+import { type Coded, type ErrorCode, errorTable, toErrorObject } from "@corral/domain/ErrorTable"
+import type { RequestId } from "@corral/domain/Ids"
+import type { ServerResponse } from "node:http"
+import type { Duplex } from "node:stream"
+
+export const CONTRACT_VERSION = "2026-06-09"
+
+/** On every answer, refusals included. */
+export const standingHeaders = (requestId: RequestId): Record<string, string> => ({
+  "X-Request-Id": requestId,
+  "X-Contract-Version": CONTRACT_VERSION,
+  "Cache-Control": "no-store",
+  "Referrer-Policy": "no-referrer",
+  "X-Content-Type-Options": "nosniff"
+})
+
+export interface Refusal {
+  readonly code: ErrorCode
+  readonly message?: string | undefined
+  readonly details?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** Status and JSON body of a refusal. */
+export const refusalBody = (
+  refusal: Refusal,
+  requestId: RequestId
+): { readonly status: number; readonly body: string } => {
+  const { status, message } = errorTable[refusal.code]
+  // `details` of a refusal are made here, by code, and not by a caller.
+  const coded = {
+    code: refusal.code,
+    message: refusal.message ?? message,
+    details: refusal.details
+  } as Coded<ErrorCode>
+  return { status, body: JSON.stringify(toErrorObject(coded, requestId)) }
+}
+
+const ownHeaders = (refusal: Refusal, body: string): Record<string, string> => ({
+  "Content-Type": "application/json",
+  "Content-Length": String(Buffer.byteLength(body)),
+  ...(refusal.code === "unauthorized" ? { "WWW-Authenticate": "Bearer" } : {}),
+  ...(refusal.code === "overloaded" ? { "Retry-After": "1" } : {})
+})
+
+/** Answers, and drops the connection: what is left of an unread body is not waited for. */
+export const refuseRequest = (response: ServerResponse, refusal: Refusal, requestId: RequestId): void => {
+  const { status, body } = refusalBody(refusal, requestId)
+  response.writeHead(status, { ...ownHeaders(refusal, body), Connection: "close" })
+  response.end(body)
+}
+
+export const refuseUpgrade = (socket: Duplex, refusal: Refusal, requestId: RequestId): void => {
+  const { status, body } = refusalBody(refusal, requestId)
+  const headers = { ...standingHeaders(requestId), ...ownHeaders(refusal, body), Connection: "close" }
+  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  socket.end([`HTTP/1.1 ${status} Refused`, ...head, "", body].join("\r\n"))
+}

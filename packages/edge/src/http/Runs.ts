@@ -1,0 +1,108 @@
+/** `/v1/runs`: create, list, read, cancel, further input, the awaited result, the log. */
+import { Internal, RunCancelled, RunTimeout, RuntimeUnavailable } from "@corral/domain/Failures"
+import { decodeCursor, encodeCursor } from "@corral/domain/Page"
+import { CurrentRequestId, withErrorObject } from "@corral/domain/RequestContext"
+import type { Run } from "@corral/domain/Run"
+import { Effect } from "effect"
+import { HttpServerRequest } from "effect/http"
+import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
+import { EventLog } from "../EventLog.ts"
+import { Idempotency, type Keep } from "../Idempotency.ts"
+import { RunSupervisor } from "../RunSupervisor.ts"
+import { Store } from "../store/Store.ts"
+import { eventPage } from "./EventPage.ts"
+import { LOCAL } from "./Principal.ts"
+import { replayed } from "./Replayed.ts"
+import { ServedApi } from "./ServedApi.ts"
+import { asksForEvents, serverSentEvents } from "./ServerSentEvents.ts"
+
+export const runs = HttpApiBuilder.group(
+  ServedApi,
+  "runs",
+  Effect.fnUntraced(function* (handlers) {
+    const log = yield* EventLog
+    const store = yield* Store
+    const supervisor = yield* RunSupervisor
+    const idempotency = yield* Idempotency
+
+    return handlers.handleAll({
+      list: Effect.fnUntraced(function* ({ query }) {
+        const { cursor, limit, state } = query
+        const scope = { filter: `runs ${state ?? ""}`, principal: LOCAL }
+        const before =
+          cursor === undefined ? undefined : yield* Effect.fromResult(decodeCursor(cursor, scope))
+        const found = supervisor.list({ before, state, limit: limit + 1 })
+        const items = found.slice(0, limit)
+        const last = items.at(-1)
+        return {
+          items,
+          nextCursor:
+            found.length > limit && last !== undefined ? encodeCursor({ ...scope, position: last.id }) : null,
+          requestId: yield* CurrentRequestId
+        }
+      }, withErrorObject),
+
+      create: Effect.fnUntraced(function* ({ headers, payload }) {
+        const request = { scope: `${LOCAL} POST /v1/runs`, key: headers["idempotency-key"], request: payload }
+        const start = (keep: Keep<Run>) => supervisor.start(payload, keep)
+        const { body: run, replayed: again } = yield* idempotency.once(request, start)
+        return yield* replayed(
+          HttpApiSchema.withHeaders({ body: run, headers: { location: `/v1/runs/${run.id}` } }),
+          again
+        )
+      }, withErrorObject),
+
+      get: ({ params }) => withErrorObject(supervisor.get(params.id)),
+
+      cancel: ({ params }) => withErrorObject(supervisor.cancel(params.id, "cancelled by the user", LOCAL)),
+
+      input: Effect.fnUntraced(function* ({ headers, params, payload }) {
+        const request = {
+          scope: `${LOCAL} POST /v1/runs/${params.id}/input`,
+          key: headers["idempotency-key"],
+          request: payload
+        }
+        const say = (keep: Keep<Run>) =>
+          supervisor
+            .input(params.id, payload.text)
+            .pipe(Effect.tap((run) => Effect.orDie(store.commit(keep(run)))))
+        const { body, replayed: again } = yield* idempotency.once(request, say)
+        return yield* replayed(body, again)
+      }, withErrorObject),
+
+      result: Effect.fnUntraced(function* ({ params, query }) {
+        const run = yield* supervisor.result(params.id, query.waitMs ?? 0)
+        return yield* resultOf(run)
+      }, withErrorObject),
+
+      events: Effect.fnUntraced(function* ({ params, query }) {
+        yield* supervisor.get(params.id)
+        const request = yield* HttpServerRequest.HttpServerRequest
+        if (asksForEvents(request)) return yield* serverSentEvents(log, params.id, query.after, request)
+        return eventPage(log, params.id, query.after ?? 0, query.limit, yield* CurrentRequestId)
+      }, withErrorObject)
+    })
+  })
+)
+
+/** The error table's rows for runs: a run that did not complete is an error here, and nowhere else. */
+const resultOf = Effect.fnUntraced(function* (run: Run) {
+  switch (run.state) {
+    case "completed":
+      return { run, text: run.resultText ?? "" }
+    case "cancelled":
+      return yield* new RunCancelled({ details: { runId: run.id } })
+    case "failed": {
+      const { code = "internal", message = "The run failed.", details = {} } = run.error ?? {}
+      const told = { message, details: { ...details, runId: run.id } }
+      if (code === "run_timeout") return yield* new RunTimeout(told)
+      if (code === "runtime_unavailable") return yield* new RuntimeUnavailable(told)
+      return yield* new Internal({
+        message: "The run failed; its error is in the run.",
+        details: { runId: run.id }
+      })
+    }
+    default:
+      return { run }
+  }
+})

@@ -1,0 +1,16 @@
+/**
+ * The part of the Edge contract that this Edge serves. What is missing here is `not_found`.
+ */
+import {
+  EdgeAgents,
+  EdgeApi,
+  EdgeHealth,
+  EdgePermissions,
+  EdgeRuns,
+  EdgeWorkspaces
+} from "@corral/domain/EdgeApi"
+import { HttpApi } from "effect/http-api"
+
+export class ServedApi extends HttpApi.make("edge")
+  .add(EdgeHealth, EdgeAgents, EdgeWorkspaces, EdgeRuns, EdgePermissions)
+  .annotateMerge(EdgeApi.annotations) {}

@@ -1,0 +1,40 @@
+/** A run's log as `text/event-stream`: `id:` is the seq, `Last-Event-ID` is where a reconnecting reader goes on. */
+import { SchemaValidationFailed } from "@corral/domain/Failures"
+import type { RunId } from "@corral/domain/Ids"
+import { Effect, Stream } from "effect"
+import { type HttpServerRequest, HttpServerResponse } from "effect/http"
+import type { EventLog } from "../EventLog.ts"
+
+export const asksForEvents = (request: HttpServerRequest.HttpServerRequest): boolean =>
+  /(^|,)\s*text\/event-stream\s*(;|,|$)/i.test(request.headers.accept ?? "")
+
+const seqOf = (line: string): string => /^\{"id":"[^"]*","seq":(\d+)/.exec(line)?.[1] ?? ""
+
+const frame = (line: string): string => `id: ${seqOf(line)}\ndata: ${line}\n\n`
+
+/** `after` of the query wins over `Last-Event-ID`, which a browser sends by itself. */
+const startOf = (after: number | undefined, lastEventId: string | undefined) => {
+  if (after !== undefined) return Effect.succeed(after)
+  if (lastEventId === undefined || lastEventId === "") return Effect.succeed(0)
+  return /^\d{1,15}$/.test(lastEventId)
+    ? Effect.succeed(Number(lastEventId))
+    : Effect.fail(
+        new SchemaValidationFailed({
+          details: { issues: [{ path: "last-event-id", message: "Expected a seq" }] }
+        })
+      )
+}
+
+export const serverSentEvents = Effect.fnUntraced(function* (
+  log: EventLog["Service"],
+  runId: RunId,
+  after: number | undefined,
+  request: HttpServerRequest.HttpServerRequest
+) {
+  const start = yield* startOf(after, request.headers["last-event-id"])
+  const body = log.stream(runId, start).pipe(
+    Stream.map((lines) => lines.map(frame).join("")),
+    Stream.encodeText
+  )
+  return HttpServerResponse.stream(body, { contentType: "text/event-stream" })
+})

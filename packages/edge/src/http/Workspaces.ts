@@ -1,0 +1,20 @@
+/** `GET /v1/workspaces`. */
+import { CurrentRequestId } from "@corral/domain/RequestContext"
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Workspaces } from "../Workspaces.ts"
+import { ServedApi } from "./ServedApi.ts"
+
+export const workspaces = HttpApiBuilder.group(
+  ServedApi,
+  "workspaces",
+  Effect.fnUntraced(function* (handlers) {
+    const allowed = yield* Workspaces
+    return handlers.handleAll({
+      list: () =>
+        Effect.gen(function* () {
+          return { items: yield* allowed.list, nextCursor: null, requestId: yield* CurrentRequestId }
+        })
+    })
+  })
+)

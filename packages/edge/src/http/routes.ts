@@ -1,0 +1,35 @@
+/**
+ * All HTTP routes of the Edge, with what their middleware stands on. The guard has run before any of this.
+ */
+import type { RequestId } from "@corral/domain/Ids"
+import { BearerAuthority, CurrentRequestId, RequestIds, SchemaErrors } from "@corral/domain/RequestContext"
+import { Effect, Layer } from "effect"
+import { HttpServer, HttpServerRequest } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import type { EdgeConfig } from "../EdgeConfig.ts"
+import { agents } from "./Agents.ts"
+import { health } from "./Health.ts"
+import { permissions } from "./Permissions.ts"
+import { runs } from "./Runs.ts"
+import { ServedApi } from "./ServedApi.ts"
+import { workspaces } from "./Workspaces.ts"
+
+/** Set by the server on each request that it passes on; a client's own header of that name is overwritten. */
+export const AUTHENTICATED = "corral-authenticated"
+
+/** The server has put the id in its place. */
+const requestIds = Layer.succeed(RequestIds, (handler) =>
+  Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
+    Effect.provideService(handler, CurrentRequestId, request.headers["x-request-id"] as RequestId)
+  )
+)
+
+/** The guard has compared the token; the declaration is for the contract's sake. */
+const authority = Layer.succeed(BearerAuthority, { bearer: (handler) => handler })
+
+export const routes = (config: EdgeConfig) =>
+  HttpApiBuilder.layer(ServedApi).pipe(
+    Layer.provide([health(config), agents, workspaces, runs, permissions]),
+    Layer.provide([SchemaErrors.layer, requestIds, authority]),
+    Layer.provide(HttpServer.layerServices)
+  )

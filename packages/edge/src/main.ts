@@ -1,0 +1,18 @@
+/** `node dist/edge`: one Edge until SIGTERM. One JSON line on stdout when it serves; logs on stderr. */
+import { builtIn } from "@corral/adapters/Registry"
+import { Effect, Layer } from "effect"
+import { fromEnvironment } from "./EdgeSettings.ts"
+import * as Edge from "./Edge.ts"
+import { EdgeServer } from "./http/Server.ts"
+import { runService } from "./runService.ts"
+import { scriptedProgram } from "./scriptedProgram.ts"
+
+const edge = Layer.unwrap(
+  Effect.map(fromEnvironment(process.env), (config) =>
+    Edge.layer(config, builtIn({ node: process.execPath, scriptedProgram }))
+  )
+)
+
+const ready = Effect.map(EdgeServer, ({ url }) => ({ ready: true, service: "edge", url }))
+
+runService(edge, ready)

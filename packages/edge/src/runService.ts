@@ -1,0 +1,41 @@
+/**
+ * A layer as a service process: built, announced, kept until SIGTERM or SIGINT, then taken down within 10 s with exit code 0. A start
+ * that fails says why in one sentence on stderr and exits 1.
+ */
+import { Cause, Deferred, Effect, Exit, Layer, Logger, Option, Scope } from "effect"
+
+const STOP_LIMIT_MS = 10_000
+
+const sentenceOf = (cause: Cause.Cause<unknown>): string => {
+  const error = Option.getOrUndefined(Cause.findErrorOption(cause))
+  return typeof error === "object" && error !== null && "message" in error
+    ? String(error.message)
+    : Cause.pretty(cause)
+}
+
+/** Never returns; owns the process. `ready` gives the line that is printed on stdout. */
+export const runService = <R, E>(layer: Layer.Layer<R, E>, ready: Effect.Effect<object, never, R>): void => {
+  const stderr = Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)])
+  const program = Effect.gen(function* () {
+    const scope = yield* Scope.make()
+    const stop = yield* Deferred.make<void>()
+    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      process.once(signal, () => Deferred.doneUnsafe(stop, Exit.void))
+    }
+    // Started by the launcher of an older Node: gone with it.
+    process.once("disconnect", () => Deferred.doneUnsafe(stop, Exit.void))
+    const built = yield* Effect.exit(Layer.buildWithScope(layer, scope))
+    if (Exit.isFailure(built)) {
+      process.stderr.write(`${sentenceOf(built.cause)}\n`)
+      yield* Scope.close(scope, built)
+      return 1
+    }
+    const line = yield* Effect.provideContext(ready, built.value)
+    process.stdout.write(`${JSON.stringify(line)}\n`)
+    yield* Deferred.await(stop)
+    const stopped = yield* Effect.timeoutOption(Scope.close(scope, Exit.void), STOP_LIMIT_MS - 500)
+    return Option.isSome(stopped) ? 0 : 1
+  })
+  const fiber = Effect.runFork(program.pipe(Effect.provide(stderr)))
+  fiber.addObserver((exit) => process.exit(Exit.isSuccess(exit) ? exit.value : 1))
+}

@@ -1,0 +1,106 @@
+/**
+ * The writer thread: the only connection that writes the Edge's database.
+ *
+ * It owns durability. Jobs that are ready together share one transaction and one fsync, and a slow disk blocks this thread alone,
+ * never the event loop that serves runs. It sleeps on a shared counter rather than on its event loop: waking that way costs less.
+ */
+import Database from "better-sqlite3"
+import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_threads"
+import { migrate } from "./migrations.ts"
+
+/** One statement and its parameters. */
+export type Write = readonly [
+  sql: string,
+  ...params: ReadonlyArray<string | number | bigint | null | Uint8Array>
+]
+
+/** The writes of one job are applied together or not at all. */
+export type Job = ReadonlyArray<Write>
+
+export interface WriterData {
+  readonly file: string
+  /** [0]: jobs posted. [1]: 1 = close. */
+  readonly signal: Int32Array
+  readonly port: MessagePort
+}
+
+/** Per job: the error's message, or `null`. The first message of all says whether the database opened. */
+export type WriterReply = ReadonlyArray<string | null>
+
+const { file, signal, port } = workerData as WriterData
+
+const open = (): Database.Database => {
+  const db = new Database(file)
+  db.pragma("journal_mode = WAL")
+  db.pragma("synchronous = FULL")
+  db.pragma("wal_autocheckpoint = 2000")
+  db.pragma("busy_timeout = 5000")
+  migrate(db)
+  return db
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+const serve = (db: Database.Database): void => {
+  const statements = new Map<string, Database.Statement>()
+  const statement = (sql: string): Database.Statement => {
+    let prepared = statements.get(sql)
+    if (prepared === undefined) statements.set(sql, (prepared = db.prepare(sql)))
+    return prepared
+  }
+  const begin = db.prepare("BEGIN IMMEDIATE")
+  const commit = db.prepare("COMMIT")
+  const rollback = db.prepare("ROLLBACK")
+
+  const apply = (jobs: ReadonlyArray<Job>): void => {
+    begin.run()
+    try {
+      for (const job of jobs) for (const [sql, ...params] of job) statement(sql).run(...params)
+      commit.run()
+    } catch (error) {
+      if (db.inTransaction) rollback.run()
+      throw error
+    }
+  }
+
+  /** All together first; when that fails, each job alone, so that one bad job harms no other. */
+  const settle = (jobs: ReadonlyArray<Job>): WriterReply => {
+    try {
+      apply(jobs)
+      return jobs.map(() => null)
+    } catch (error) {
+      if (jobs.length === 1) return [messageOf(error)]
+      return jobs.map((job) => {
+        try {
+          apply([job])
+          return null
+        } catch (reason) {
+          return messageOf(reason)
+        }
+      })
+    }
+  }
+
+  let seen = 0
+  while (Atomics.load(signal, 1) === 0) {
+    Atomics.wait(signal, 0, seen)
+    seen = Atomics.load(signal, 0)
+    for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port)) {
+      port.postMessage(settle(next.message as ReadonlyArray<Job>))
+    }
+  }
+}
+
+let db: Database.Database | undefined
+try {
+  db = open()
+} catch (error) {
+  port.postMessage([messageOf(error)] satisfies WriterReply)
+}
+if (db !== undefined) {
+  port.postMessage([null] satisfies WriterReply)
+  serve(db)
+  db.close()
+  port.postMessage([] satisfies WriterReply)
+}
+port.close()

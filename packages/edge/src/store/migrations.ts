@@ -1,0 +1,64 @@
+/**
+ * The Edge's tables, as numbered steps applied once each, in order, under `user_version`.
+ *
+ * Events are kept as batches: one row holds the events of one append, as the JSON lines that are replayed and sent. `runs` and
+ * `approvals` are projections of the log, written in the same transaction as the events that move them.
+ */
+import type Database from "better-sqlite3"
+
+const steps: ReadonlyArray<string> = [
+  `
+  CREATE TABLE edge (id TEXT NOT NULL) STRICT;
+
+  CREATE TABLE runs (
+    id TEXT PRIMARY KEY,
+    state TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    last_seq INTEGER NOT NULL,
+    snapshot TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX runs_by_state ON runs (state, id);
+
+  CREATE TABLE events (
+    batch INTEGER PRIMARY KEY,
+    run_id TEXT NOT NULL,
+    first_seq INTEGER NOT NULL,
+    last_seq INTEGER NOT NULL,
+    lines TEXT NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX events_by_run ON events (run_id, last_seq);
+
+  CREATE TABLE approvals (
+    id TEXT PRIMARY KEY,
+    run_id TEXT NOT NULL,
+    state TEXT NOT NULL,
+    approval TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX approvals_by_run ON approvals (run_id, id);
+  CREATE INDEX approvals_by_state ON approvals (state, id);
+
+  CREATE TABLE idempotency (
+    scope TEXT NOT NULL,
+    key TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    body TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (scope, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX idempotency_by_age ON idempotency (created_at);
+  `
+]
+
+/** Brings the database to the newest step. Refuses one written by a newer version. */
+export const migrate = (db: Database.Database): void => {
+  const found = Number(db.pragma("user_version", { simple: true }))
+  if (found > steps.length) {
+    throw new Error(`the database is of a newer version (${found}) than this program knows (${steps.length})`)
+  }
+  for (let version = found; version < steps.length; version++) {
+    db.transaction(() => {
+      db.exec(steps[version] ?? "")
+      db.pragma(`user_version = ${version + 1}`)
+    })()
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * The documents that are derived from the code: OpenAPI of the three services and JSON Schema of the events.
+ *
+ * Pure: path → text. `generate.ts` writes them, `generated.test.ts` finds the ones that are stale.
+ */
+import { EdgeApi } from "@corral/domain/EdgeApi"
+import { GatewayApi } from "@corral/domain/GatewayApi"
+import { HubApi } from "@corral/domain/HubApi"
+import { Envelope, eventSchema, eventTypes } from "@corral/domain/RunEvent"
+import { Schema } from "effect"
+import { OpenApi } from "effect/http-api"
+
+/** The command that brings the documents up to date. */
+export const command = "npm run generate"
+
+const sorted = (value: unknown): unknown =>
+  Array.isArray(value)
+    ? value.map(sorted)
+    : typeof value === "object" && value !== null
+      ? Object.fromEntries(
+          Object.entries(value)
+            .toSorted(([a], [b]) => (a < b ? -1 : 1))
+            .map(([key, inner]) => [key, sorted(inner)])
+        )
+      : value
+
+const text = (document: unknown) => `${JSON.stringify(sorted(document), null, 2)}\n`
+
+/** Any event: one definition per type, and `Envelope`, which is what a reader may rely on for types it does not know. */
+const runEvent = () => {
+  const events = eventTypes.map((type) => eventSchema(type).annotate({ identifier: type }))
+  const { schema, definitions } = Schema.toJsonSchemaDocument(Schema.Union(events))
+  const envelope = Schema.toJsonSchemaDocument(Envelope)
+  return {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    title: "RunEvent",
+    description: "The events of payload version 1. Unknown types and fields are to be ignored, and kept.",
+    ...schema,
+    $defs: { ...definitions, ...envelope.definitions }
+  }
+}
+
+/** Repository path → contents. */
+export const generated = (): ReadonlyMap<string, string> =>
+  new Map([
+    ["openapi/hub.json", text(OpenApi.fromApi(HubApi))],
+    ["openapi/edge.json", text(OpenApi.fromApi(EdgeApi))],
+    ["openapi/gateway.json", text(OpenApi.fromApi(GatewayApi))],
+    ["schemas/run-event.json", text(runEvent())]
+  ])

@@ -1,0 +1,94 @@
+/**
+ * The entry of every service: `node dist/edge`. Runs `main.mjs` beside it on a Node that is new enough, whatever `node` was called.
+ *
+ * It is read by old Nodes too: nothing here is newer than Node 12. Required as a module it starts nothing and gives its functions.
+ */
+"use strict"
+
+const path = require("path")
+
+const NEEDED = [22, 19]
+
+/** Whether a version such as `22.19.0` can run the service. */
+function isNewEnough(version) {
+  const parts = version.split(".").map(Number)
+  return parts[0] > NEEDED[0] || (parts[0] === NEEDED[0] && parts[1] >= NEEDED[1])
+}
+
+/** The package that brings a Node of its own for this machine. */
+function packageOf(platform, arch) {
+  return "node-" + platform + "-" + arch
+}
+
+/** The absolute path of the Node that was installed along, or undefined. `resolve` is `require.resolve`. */
+function pinnedNode(platform, arch, resolve) {
+  try {
+    return path.join(path.dirname(resolve(packageOf(platform, arch) + "/package.json")), "bin", "node")
+  } catch (_) {
+    return undefined
+  }
+}
+
+/** What to tell a person whose machine has no Node for us. */
+function refusal(version) {
+  return (
+    "Corral needs Node " + NEEDED.join(".") + " or newer and was started by Node " + version +
+    ". Install Node 24 from https://nodejs.org, or run `npm ci` where Corral lies: it brings a Node for Linux."
+  )
+}
+
+/** Lives as long as the child: passes signals on, ends as it ended. */
+function runAs(node, main, args) {
+  const child = require("child_process").spawn(node, process.execArgv.concat(main, args), {
+    stdio: ["inherit", "inherit", "inherit", "ipc"],
+    env: Object.assign({}, process.env, { CORRAL_LAUNCHED: "1" })
+  })
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"]
+  // Ctrl-C reaches the child from the terminal too, and a second one means something else.
+  const terminalTells = require("tty").isatty(0)
+  for (const signal of signals) {
+    process.on(signal, () => {
+      if (signal !== "SIGINT" || !terminalTells) child.kill(signal)
+    })
+  }
+  child.on("error", (error) => {
+    process.stderr.write("Cannot start " + node + ": " + error.message + "\n")
+    process.exit(1)
+  })
+  child.on("exit", (code, signal) => {
+    if (signal === null) process.exit(code)
+    for (const each of signals) process.removeAllListeners(each)
+    process.kill(process.pid, signal)
+  })
+}
+
+/** A launcher that was killed cannot pass anything on: its child then ends as if it had been asked to. */
+function endWithLauncher() {
+  delete process.env.CORRAL_LAUNCHED
+  process.on("disconnect", () => process.kill(process.pid, "SIGTERM"))
+  // The channel itself keeps nothing alive.
+  process.channel.unref()
+}
+
+function start() {
+  if (isNewEnough(process.versions.node)) {
+    // Compiled code is kept beside the bundle, where nobody else can put any.
+    const compiled = require("module").enableCompileCache
+    if (compiled !== undefined) compiled(path.join(__dirname, ".compiled"))
+    if (process.env.CORRAL_LAUNCHED !== undefined && process.connected) endWithLauncher()
+    import("./main.mjs").catch((error) => {
+      process.stderr.write(error.stack + "\n")
+      process.exit(1)
+    })
+    return
+  }
+  const node = pinnedNode(process.platform, process.arch, require.resolve)
+  if (node === undefined) {
+    process.stderr.write(refusal(process.versions.node) + "\n")
+    process.exit(1)
+  }
+  runAs(node, __filename, process.argv.slice(2))
+}
+
+if (require.main === module) start()
+else module.exports = { isNewEnough, packageOf, pinnedNode, refusal }
