@@ -101,8 +101,7 @@ class ScriptedProtocol implements Protocol {
   #said(value: JsonObject): void {
     const turn = this.#turn
     const decoded = decodeSaid(value)
-    if (Option.isNone(decoded))
-      return turn.emit({ _tag: "Unknown", what: textOf(value["type"]) ?? "untyped" })
+    if (Option.isNone(decoded)) return turn.unknown(textOf(value["type"]) ?? "untyped")
     const said = decoded.value
     switch (said.type) {
       case "hello":
@@ -130,12 +129,12 @@ class ScriptedProtocol implements Protocol {
       case "result": {
         const { id: callId, status, output, exitCode } = said
         const known = turn.result({ callId, status, ...defined({ output, exitCode }) })
-        return known ? undefined : turn.emit({ _tag: "Unknown", what: "result" })
+        return known ? undefined : turn.unknown("result")
       }
       case "approval":
-        return turn.emit({ _tag: "Approval", key: said.id, request: said.request })
+        return turn.ask(said.id, said.request) ? undefined : turn.unknown("approval")
       case "withdrawn":
-        return turn.emit({ _tag: "ApprovalWithdrawn", key: said.id, reason: said.reason })
+        return turn.withdraw(said.id, said.reason) ? undefined : turn.unknown("withdrawn")
       case "read":
         return turn.say(draft("run.file.read", { path: said.path, callId: said.call }))
       case "file":

@@ -1,9 +1,10 @@
 /**
- * What every protocol keeps while a run talks: its outputs of this step, the tool calls without a result, and whether the outcome is out.
+ * What every protocol keeps while a run talks: its outputs of this step, the tool calls without a result, the approvals, and whether the outcome is out.
  *
  * It holds two promises for all adapters: a tool call is closed by exactly one result, and there is exactly one outcome, after which
  * nothing is said. It knows no runtime.
  */
+import type { ApprovalRequest } from "@corral/domain/Approval"
 import { draft, type PayloadOf } from "@corral/domain/RunEvent"
 import type { RunFailure, Usage } from "@corral/domain/Run"
 import type { AdapterEvent, AdapterOutput, Outcome, ProcessEnd } from "@corral/domain/RuntimeAdapter"
@@ -26,6 +27,7 @@ const nothing: ReadonlyArray<AdapterOutput> = []
 
 export class Turn {
   readonly #calls = new Map<string, { readonly tool: string; readonly parentCallId?: string }>()
+  readonly #asked = new Map<string, "waiting" | "withdrawn">()
   #outputs: Array<AdapterOutput> = []
   /** What was wrong with the output before the runtime said that it started: told after that, for a run's first word starts it. */
   #early: Array<AdapterOutput> = []
@@ -82,6 +84,26 @@ export class Turn {
     this.#calls.delete(payload.callId)
     this.say(draft("run.tool.result", { ...payload, ...call }))
     return true
+  }
+
+  /** Asks for an approval; a key is asked for once a run. */
+  ask(key: string, request: ApprovalRequest): boolean {
+    if (this.#asked.has(key)) return false
+    this.#asked.set(key, "waiting")
+    this.emit({ _tag: "Approval", key, request })
+    return true
+  }
+
+  /** The runtime no longer waits for it; false where it never did. */
+  withdraw(key: string, reason: string): boolean {
+    if (this.#asked.get(key) !== "waiting") return false
+    this.#asked.set(key, "withdrawn")
+    this.emit({ _tag: "ApprovalWithdrawn", key, reason })
+    return true
+  }
+
+  unknown(what: string): void {
+    this.emit({ _tag: "Unknown", what })
   }
 
   invalid(line: Extract<JsonLine, { _tag: "Invalid" }>): void {

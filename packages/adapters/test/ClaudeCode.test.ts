@@ -4,9 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Buffer } from "node:buffer"
 import { readFileSync } from "node:fs"
 import { claudeCode } from "../src/ClaudeCode.ts"
-import { conformance } from "../src/conformance.ts"
-import { replay } from "../src/conformance/Replay.ts"
-import { fixtures, load, recordings } from "./Fixtures.ts"
+import { fixtures, load } from "./Fixtures.ts"
 
 const start: RunStart = { prompt: "Please do the task.", mode: "ask", workspacePath: "/workspace" }
 const say = (protocol: Protocol, value: object): ReadonlyArray<AdapterOutput> =>
@@ -21,22 +19,6 @@ const approvalOf = (name: string) => {
   assert(approval?._tag === "Approval")
   return { protocol, approval }
 }
-
-describe("ClaudeCode recordings", () => {
-  for (const check of conformance(claudeCode, recordings("claude-code"))) {
-    it(check.name, () => assert.deepStrictEqual(check.problems(), []))
-  }
-
-  for (const recording of recordings("claude-code")) {
-    it(`${recording.name}: means what a person read in it`, () => {
-      const golden: unknown = JSON.parse(
-        readFileSync(`${fixtures}claude-code/${recording.name}/events.json`, "utf8")
-      )
-      const outputs: unknown = JSON.parse(JSON.stringify(replay(claudeCode, recording, [recording.stdout])))
-      assert.deepStrictEqual(outputs, golden)
-    })
-  }
-})
 
 describe("ClaudeCode command", () => {
   const argsOf = (mode: RunMode, more: Partial<RunStart> = {}) =>

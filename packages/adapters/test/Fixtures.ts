@@ -3,6 +3,7 @@ import type { RunStart } from "@corral/domain/RuntimeAdapter"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import type { Recording } from "../src/conformance/Replay.ts"
+import { builtIn } from "../src/Registry.ts"
 
 export const fixtures = fileURLToPath(new URL("fixtures/", import.meta.url))
 
@@ -24,6 +25,12 @@ export const load = (adapter: string, name: string): Recording => {
       : { outcome: "Completed" }
   }
 }
+
+/** The built-in adapters, each with its recordings. */
+export const registry = builtIn({
+  node: process.execPath,
+  scriptedProgram: fileURLToPath(new URL("../runtime/scripted.mjs", import.meta.url))
+})
 
 export const recordings = (adapter: string): ReadonlyArray<Recording> =>
   readdirSync(`${fixtures}${adapter}`)

@@ -113,7 +113,7 @@ export class ClaudeCodeProtocol implements Protocol {
   }
 
   #unknown(what: unknown): void {
-    this.#turn.emit({ _tag: "Unknown", what: textOf(what) ?? "untyped" })
+    this.#turn.unknown(textOf(what) ?? "untyped")
   }
 
   /** The hot path: most lines of a run are deltas. */
@@ -248,10 +248,9 @@ export class ClaudeCodeProtocol implements Protocol {
     const subtype = textOf(request["subtype"])
     if (key === undefined || subtype === undefined) return this.#unknown("control_request")
     if (subtype === "can_use_tool") {
-      if (this.#asked.has(key)) return
-      this.#asked.set(key, objectOf(request["input"]))
-      const approval = approvalOf(request, this.#relative)
-      return this.#turn.emit({ _tag: "Approval", key, request: approval })
+      if (this.#turn.ask(key, approvalOf(request, this.#relative)))
+        this.#asked.set(key, objectOf(request["input"]))
+      return
     }
     // A question that nobody here can answer: said so, or it would wait for ever.
     this.#unknown(`control_request/${subtype}`)
@@ -260,8 +259,9 @@ export class ClaudeCodeProtocol implements Protocol {
 
   #withdraws(said: JsonObject): void {
     const key = textOf(said["request_id"])
-    if (key === undefined || !this.#asked.delete(key)) return this.#unknown("control_cancel_request")
-    this.#turn.emit({ _tag: "ApprovalWithdrawn", key, reason: "the runtime no longer waits for it" })
+    const withdrawn = key !== undefined && this.#turn.withdraw(key, "the runtime no longer waits for it")
+    if (withdrawn) this.#asked.delete(key)
+    else this.#unknown("control_cancel_request")
   }
 
   #result(said: JsonObject): void {

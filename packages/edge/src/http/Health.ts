@@ -8,7 +8,7 @@ import type { EdgeConfig } from "../EdgeConfig.ts"
 import { EdgeInstance } from "../EdgeInstance.ts"
 import { RunSupervisor } from "../RunSupervisor.ts"
 import { Runtimes } from "../Runtimes.ts"
-import { AUTHENTICATED } from "./routes.ts"
+import { AUTHENTICATED } from "./Guard.ts"
 import { ServedApi } from "./ServedApi.ts"
 
 export const health = (config: EdgeConfig) =>

@@ -14,9 +14,6 @@ import { runs } from "./Runs.ts"
 import { ServedApi } from "./ServedApi.ts"
 import { workspaces } from "./Workspaces.ts"
 
-/** Set by the server on each request that it passes on; a client's own header of that name is overwritten. */
-export const AUTHENTICATED = "corral-authenticated"
-
 /** The server has put the id in its place. */
 const requestIds = Layer.succeed(RequestIds, (handler) =>
   Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
