@@ -84,7 +84,7 @@ export const encodeUlid = (unixMillis: number, random: Uint8Array): string => {
 
 /** The event id is derived, not drawn: the same event has the same id wherever its log is copied. */
 export const eventIdOf = (runId: RunId, seq: number): EventId => {
-  // The run's own 26 characters with the last ten replaced by its seq: unique per run, sortable by seq.
+  // The run's own 26 characters with the last eight replaced by its seq: unique per run, sortable by seq.
   const body = runId.slice(4)
   let n = seq
   let tail = ""

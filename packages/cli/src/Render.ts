@@ -1,0 +1,207 @@
+/**
+ * A run's events as text for a person: a state machine that is fed events and gives what is to be printed.
+ *
+ * Live, for a terminal: text as it streams, reasoning dimmed, a tool's line rewritten when it ends. Plain, for files and pipes: whole
+ * lines, no escape codes. What it prints is for reading; `--json` is for programs. All that an agent says passes `visible`.
+ */
+import type { ApprovalRequest } from "@corral/domain/Approval"
+import type { PayloadOf, RunEvent } from "@corral/domain/RunEvent"
+import { styleText } from "node:util"
+import { approvalBlock } from "./ApprovalBlock.ts"
+import type { TailedEvent } from "./EventTail.ts"
+import { visible, visibleLine } from "./Visible.ts"
+
+type Style = Parameters<typeof styleText>[0]
+export type Paint = (style: Style, text: string) => string
+
+export const painter = (live: boolean): Paint =>
+  live ? (style, text) => styleText(style, text, { validateStream: false }) : (_, text) => text
+
+export interface RenderOptions {
+  readonly live: boolean
+  /** How this program is called, for the commands it suggests. */
+  readonly invocation: string
+}
+
+const ERASE_LINE = "\r\u001b[2K"
+
+const marks = { completed: "✓", failed: "✗", denied: "✗", cancelled: "–" } as const
+const tints = { completed: "green", failed: "red", denied: "yellow", cancelled: "dim" } as const
+
+export class Renderer {
+  readonly #live: boolean
+  readonly #invocation: string
+  readonly #paint: Paint
+  /** Labels of tool calls that have no result yet. */
+  readonly #calls = new Map<string, string>()
+  /** Text so far of messages that are not complete, by message id. */
+  readonly #messages = new Map<string, { readonly channel: "text" | "reasoning"; text: string }>()
+  /** What the cursor stands behind: the start of a line, streamed text, or the line of a tool call. */
+  #cursor: { readonly at: "start" } | { readonly at: "text" } | { readonly at: "call"; readonly callId: string } = start
+
+  constructor({ live, invocation }: RenderOptions) {
+    this.#live = live
+    this.#invocation = invocation
+    this.#paint = painter(live)
+  }
+
+  /** What to print for this event; empty for one that is not shown. */
+  render({ read }: TailedEvent): string {
+    return read._tag === "KnownEvent" ? this.#known(read.event) : ""
+  }
+
+  #known(event: RunEvent): string {
+    const paint = this.#paint
+    switch (event.type) {
+      case "run.created": {
+        const { workspace, mode } = event.payload
+        return this.#line(`${paint("bold", event.runId)} · ${event.agentId ?? ""} in ${workspace} · ${mode}`)
+      }
+      case "run.started": {
+        const { model, runtimeVersion } = event.payload
+        const about = [model, runtimeVersion].filter((part) => part !== undefined).join(", ")
+        return about === "" ? "" : this.#line(paint("dim", visibleLine(`started: ${about}`)))
+      }
+      case "run.message.delta":
+        return this.#delta(event.payload)
+      case "run.message.completed":
+        return this.#message(event.payload)
+      case "run.tool.call":
+        return this.#call(event.payload)
+      case "run.tool.result":
+        return this.#result(event.payload)
+      case "run.file.changed": {
+        const { change, fromPath, path } = event.payload
+        return this.#line(`  ${change} ${fromPath === undefined ? "" : `${visibleLine(fromPath)} → `}${visibleLine(path)}`)
+      }
+      case "run.diff.ready": {
+        const { files, additions, deletions } = event.payload
+        return this.#line(`  ${files} ${files === 1 ? "file" : "files"} changed, +${additions} −${deletions}`)
+      }
+      case "run.artifact.ready":
+        return this.#line(`  artifact ${visibleLine(event.payload.name)} (${event.payload.size} bytes)`)
+      case "run.preview.ready":
+        return this.#line(`  preview ${visibleLine(event.payload.title)}`)
+      case "run.approval.requested":
+        return this.#asked(event.payload.approvalId, event.payload.request, event.payload.expiresAt)
+      case "run.approval.resolved":
+        return this.#resolved(event.payload)
+      case "runtime.unavailable":
+        return this.#line(paint("yellow", visibleLine(event.payload.message)))
+      case "runtime.timeout":
+        return this.#line(paint("yellow", `timeout (${event.payload.kind}) after ${event.payload.afterMs / 1_000} s`))
+      case "schema.validation_failed":
+        return this.#line(paint("dim", `unreadable output: ${visibleLine(event.payload.message)}`))
+      case "run.completed":
+        return this.#end(`${paint("green", "completed")}${this.#usage(event.payload.usage)}`)
+      case "run.failed": {
+        const { code, message } = event.payload.error
+        return this.#end(`${paint("red", "failed")}: ${visible(message)} ${paint("dim", `(${visibleLine(code)})`)}`)
+      }
+      case "run.cancelled": {
+        const { reason } = event.payload
+        return this.#end(`${paint("yellow", "cancelled")}${reason === undefined ? "" : `: ${visibleLine(reason)}`}`)
+      }
+      // Reads and proposed patches are told by their tool calls and approvals; the others are no events of a run.
+      default:
+        return ""
+    }
+  }
+
+  /** Starts a new line where the cursor is not at one. */
+  #fresh(): string {
+    const { at } = this.#cursor
+    this.#cursor = start
+    return at === "start" ? "" : "\n"
+  }
+
+  #line(text: string): string {
+    return `${this.#fresh()}${text}\n`
+  }
+
+  #delta({ messageId, channel, text }: PayloadOf<"run.message.delta">): string {
+    const known = this.#messages.get(messageId)
+    if (known === undefined) this.#messages.set(messageId, { channel, text })
+    else known.text += text
+    if (!this.#live) return ""
+    const before = known === undefined || this.#cursor.at !== "text" ? this.#fresh() : ""
+    this.#cursor = { at: "text" }
+    return before + this.#said(channel, text)
+  }
+
+  #message({ messageId, channel, role, text, truncated }: PayloadOf<"run.message.completed">): string {
+    const streamed = this.#live && this.#messages.has(messageId)
+    this.#messages.delete(messageId)
+    if (streamed) return this.#fresh()
+    const more = truncated === true ? " […]" : ""
+    const who = role === "assistant" ? "" : `${role}: `
+    return this.#line(this.#said(channel, who + text.replace(/\n+$/, "") + more))
+  }
+
+  #said(channel: "text" | "reasoning", text: string): string {
+    if (channel === "text") return visible(text)
+    return this.#live ? this.#paint("dim", visible(text)) : `reasoning: ${visible(text)}`
+  }
+
+  #call({ callId, tool, label }: PayloadOf<"run.tool.call">): string {
+    const shown = visibleLine(label === "" ? tool : label)
+    this.#calls.set(callId, shown)
+    if (!this.#live) return this.#line(`tool: ${shown}`)
+    const text = `${this.#fresh()}${this.#paint("cyan", "›")} ${shown}`
+    this.#cursor = { at: "call", callId }
+    return text
+  }
+
+  #result({ callId, tool, status, exitCode, output }: PayloadOf<"run.tool.result">): string {
+    const shown = this.#calls.get(callId) ?? visibleLine(tool)
+    this.#calls.delete(callId)
+    const code = exitCode === undefined || exitCode === 0 ? "" : `, exit code ${exitCode}`
+    const why = status === "failed" && output !== undefined ? `\n${indent(firstLines(output))}` : ""
+    if (!this.#live) return this.#line(`tool: ${shown}: ${status}${code}${why}`)
+    const text = `${this.#paint(tints[status], marks[status])} ${shown}${code}${this.#paint("dim", why)}`
+    const own = this.#cursor.at === "call" && this.#cursor.callId === callId
+    if (own) this.#cursor = start
+    return own ? `${ERASE_LINE}${text}\n` : this.#line(text)
+  }
+
+  #asked(approvalId: string, request: ApprovalRequest, expiresAt: string): string {
+    const block = approvalBlock({ approvalId, request, expiresAt, invocation: this.#invocation, paint: this.#paint })
+    return `${this.#fresh()}${block}`
+  }
+
+  #resolved({ approvalId, state, scope, reason, by }: PayloadOf<"run.approval.resolved">): string {
+    const tint = state === "approved" ? "green" : "yellow"
+    const how = scope === undefined || scope === "once" ? "" : ` for this ${scope === "always" ? "and all later runs" : scope}`
+    const who = by === undefined ? "" : ` by ${visibleLine(by)}`
+    const why = reason === undefined ? "" : `: ${visibleLine(reason)}`
+    return this.#line(`${this.#paint(tint, state)}${how}${who}${why} ${this.#paint("dim", `(${approvalId})`)}`)
+  }
+
+  /** The last line, after whatever was never completed. */
+  #end(text: string): string {
+    const rest = this.#live ? "" : [...this.#messages.values()].map(({ channel, text }) => this.#line(this.#said(channel, text)))
+    this.#messages.clear()
+    return `${[...rest].join("")}${this.#line(text)}`
+  }
+
+  #usage(usage: PayloadOf<"run.completed">["usage"]): string {
+    const { inputTokens, outputTokens, costUsd } = usage ?? {}
+    const parts = [
+      ...(inputTokens === undefined ? [] : [`${inputTokens} tokens in`]),
+      ...(outputTokens === undefined ? [] : [`${outputTokens} out`]),
+      ...(costUsd === undefined ? [] : [`$${costUsd.toFixed(4)}`])
+    ]
+    return parts.length === 0 ? "" : this.#paint("dim", ` · ${parts.join(", ")}`)
+  }
+}
+
+const start = { at: "start" } as const
+
+const SHOWN_LINES = 12
+
+const firstLines = (output: string): string => {
+  const lines = visible(output).trimEnd().split("\n")
+  return lines.length <= SHOWN_LINES ? lines.join("\n") : [...lines.slice(0, SHOWN_LINES), "…"].join("\n")
+}
+
+const indent = (text: string): string => text.replaceAll(/^/gm, "    ")
