@@ -7,28 +7,23 @@
  *
  * It is never restarted. When the store fails under it, it ends the process and leaves the log to the recovery of the next start.
  */
-import type { ApprovalRequest } from "@corral/domain/Approval"
-import { ApprovalAlreadyResolved, ApprovalExpired, Conflict, NotFound } from "@corral/domain/Failures"
+import type { Conflict } from "@corral/domain/Failures"
 import type { ApprovalId } from "@corral/domain/Ids"
 import type { Run, RunMode } from "@corral/domain/Run"
-import { draft } from "@corral/domain/RunEvent"
-import type { AdapterOutput, ApprovalAnswer, ProcessEnd, Protocol } from "@corral/domain/RuntimeAdapter"
+import type { ApprovalAnswer, Protocol } from "@corral/domain/RuntimeAdapter"
 import { Clock, Data, Deferred, Effect, Queue, type Scope } from "effect"
 import * as ActiveClock from "./ActiveClock.ts"
 import { EDGE_MARK, RUN_MARK, sweep } from "./Containment.ts"
 import type { EventLog } from "./EventLog.ts"
-import { mint } from "./Identifiers.ts"
 import * as Ladder from "./Ladder.ts"
 import { type OpenApproval, OpenApprovals } from "./OpenApprovals.ts"
-import { judge } from "./Policy.ts"
 import type { RunAction, RunRecorder } from "./RunRecorder.ts"
+import { type DecideFailure, type Message, RunTurn, type TurnContext } from "./RunTurn.ts"
 import type { StoreFailed } from "./store/Store.ts"
 import { Subprocess, type SubprocessSpec } from "./Subprocess.ts"
 
 /** The run ended before the command reached it: what is on disk answers. */
 export class RunGone extends Data.TaggedError("RunGone")<{}> {}
-
-export type DecideFailure = ApprovalAlreadyResolved | ApprovalExpired | NotFound
 
 /** Milliseconds. `cancel` is the whole grace from a cancel to SIGKILL, however it is spent. */
 export interface RunTimes {
@@ -68,23 +63,6 @@ export interface RunActor {
   readonly ended: Deferred.Deferred<Run, StoreFailed>
 }
 
-type Message =
-  | { readonly _tag: "Chunk"; readonly chunk: Buffer }
-  | { readonly _tag: "Exited"; readonly end: ProcessEnd }
-  | { readonly _tag: "SpawnFailed"; readonly error: NodeJS.ErrnoException }
-  | { readonly _tag: "Swept" }
-  | { readonly _tag: "Expired"; readonly approvalId: ApprovalId }
-  | { readonly _tag: "TimedOut"; readonly kind: "run" | "cap"; readonly afterMs: number }
-  | { readonly _tag: "Cancel"; readonly reason: string; readonly by: string }
-  | {
-      readonly _tag: "Decide"
-      readonly approvalId: ApprovalId
-      readonly answer: ApprovalAnswer
-      readonly by: string
-      readonly reply: Deferred.Deferred<void, DecideFailure>
-    }
-  | { readonly _tag: "Input"; readonly text: string; readonly reply: Deferred.Deferred<void, Conflict> }
-
 /** Beyond this much unread output the child's pipe is left to fill: a chatty child waits instead of the Edge growing. */
 const UNREAD_LIMIT = 1_048_576
 /** Chunks stop at `UNREAD_LIMIT`; what else comes is commands of people. */
@@ -119,128 +97,6 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
     return child
   }
 
-  /** One turn's messages, through protocol and recorder; what there is to do when the events are durable. */
-  class Turn {
-    readonly actions: Array<RunAction> = []
-    readonly replies: Array<Effect.Effect<unknown>> = []
-    gone = false
-    readonly child: Subprocess
-    private readonly nowMs: number
-
-    constructor(child: Subprocess, nowMs: number) {
-      this.child = child
-      this.nowMs = nowMs
-    }
-
-    feed(input: Parameters<RunRecorder["apply"]>[0]): void {
-      for (const action of recorder.apply(input)) this.actions.push(action)
-    }
-
-    handle(message: Message): void {
-      switch (message._tag) {
-        case "Chunk":
-          unread -= message.chunk.length
-          return this.hear(protocol.step(message.chunk))
-        case "Exited":
-          this.gone = true
-          return this.hear(protocol.end(message.end))
-        case "SpawnFailed":
-          this.gone = true
-          return this.unstartable(message.error)
-        case "Swept":
-          return this.feed({ _tag: "Ended" })
-        case "Cancel":
-          return this.feed({ _tag: "CancelRequested", reason: message.reason, by: message.by })
-        case "Expired":
-        case "TimedOut":
-          return this.feed(message)
-        case "Decide":
-          return this.decide(message)
-        case "Input":
-          return this.input(message)
-      }
-    }
-
-    private hear(outputs: ReadonlyArray<AdapterOutput>): void {
-      for (const output of outputs) {
-        switch (output._tag) {
-          case "Event":
-            this.feed({ _tag: "Said", event: output.event })
-            break
-          case "Approval":
-            this.ask(output.key, output.request)
-            break
-          case "ApprovalWithdrawn": {
-            const approvalId = approvals.idOf(output.key)
-            if (approvalId === undefined) break
-            this.feed({ _tag: "Withdrawn", approvalId, reason: output.reason })
-            approvals.remove(approvalId)
-            break
-          }
-          case "Reply":
-            this.child.write(output.text)
-            break
-          case "Outcome":
-            this.feed({ _tag: "Concluded", outcome: output.outcome })
-            break
-          case "Unknown":
-            options.onUnknown(output.what)
-            break
-        }
-      }
-    }
-
-    private ask(key: string, request: ApprovalRequest): void {
-      const approvalId = mint<ApprovalId>("apr", this.nowMs)
-      approvals.add(approvalId, key, request)
-      this.feed({ _tag: "Asked", approvalId, request, expiresAt: iso(this.nowMs + times.approval) })
-      const verdict = judge(options.mode, approvals.granted, request)
-      if (verdict._tag === "Ask") return
-      const answer: ApprovalAnswer =
-        verdict._tag === "Allow"
-          ? { decision: "allow", scope: "once" }
-          : { decision: "deny", scope: "once", reason: verdict.reason }
-      this.feed({ _tag: "Decided", approvalId, answer, by: verdict.by })
-    }
-
-    private unstartable(error: NodeJS.ErrnoException): void {
-      const reason = error.code === "ENOENT" ? "command_missing" : "not_startable"
-      const message = `The runtime's program could not be started (${error.code ?? "unknown error"}).`
-      this.feed({ _tag: "Said", event: draft("runtime.unavailable", { reason, message }) })
-      const failure = { code: "runtime_unavailable", message, details: { reason } }
-      this.feed({ _tag: "Concluded", outcome: { _tag: "Failed", error: failure } })
-    }
-
-    private decide({ approvalId, answer, by, reply }: Extract<Message, { readonly _tag: "Decide" }>): void {
-      const actions = recorder.apply({ _tag: "Decided", approvalId, answer, by })
-      const refusal = actions.find((action) => action._tag === "Refuse")
-      if (refusal === undefined) {
-        this.actions.push(...actions)
-        this.replies.push(Deferred.succeed(reply, undefined))
-      } else {
-        const state = recorder.state.resolved.get(approvalId) ?? "cancelled"
-        this.replies.push(Deferred.fail(reply, refusalOf(refusal.code, approvalId, state)))
-      }
-    }
-
-    private input({ text, reply }: Extract<Message, { readonly _tag: "Input" }>): void {
-      const line = recorder.state.verdict === undefined ? protocol.input(text) : undefined
-      if (line === undefined) {
-        this.replies.push(Deferred.fail(reply, new Conflict({ message: "The run takes no further input." })))
-        return
-      }
-      const messageId = mint<string>("msg", this.nowMs)
-      this.feed({
-        _tag: "Said",
-        event: draft("run.message.completed", { messageId, role: "user", channel: "text", text })
-      })
-      this.replies.push(
-        Effect.sync(() => this.child.write(line)),
-        Deferred.succeed(reply, undefined)
-      )
-    }
-  }
-
   /** Waits for the decision and tells the runtime; nobody deciding in time is a message like any other. */
   const watch = Effect.fnUntraced(function* (child: Subprocess, approval: OpenApproval) {
     const decided = yield* Effect.timeoutOption(Deferred.await(approval.answer), times.approval)
@@ -253,7 +109,6 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
 
   const live = Effect.gen(function* () {
     const clock = yield* Clock.Clock
-    recorder.at(iso(clock.currentTimeMillisUnsafe()))
     recorder.apply({ _tag: "Spawned" })
     // Alive at the end of the scope only where the run was interrupted or the store failed.
     const child = yield* Effect.acquireRelease(Effect.sync(spawn), ({ pid }) =>
@@ -286,12 +141,20 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
       }
     }
 
+    const context: TurnContext = {
+      recorder,
+      protocol,
+      approvals,
+      child,
+      mode: options.mode,
+      approvalMs: times.approval,
+      onUnknown: options.onUnknown
+    }
     while (!recorder.terminal) {
       const messages = yield* Queue.takeAll(mailbox)
-      const nowMs = clock.currentTimeMillisUnsafe()
-      recorder.at(iso(nowMs))
-      const turn = new Turn(child, nowMs)
+      const turn = new RunTurn(context, clock.currentTimeMillisUnsafe())
       for (const message of messages) turn.handle(message)
+      unread -= turn.bytes
       if (unread < UNREAD_LIMIT / 2) child.resume()
 
       const batch = recorder.take()
@@ -336,20 +199,3 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
   }
   return actor
 })
-
-const iso = (unixMillis: number): string => new Date(unixMillis).toISOString()
-
-const refusalOf = (
-  code: "approval_already_resolved" | "approval_expired" | "not_found",
-  approvalId: ApprovalId,
-  state: "approved" | "denied" | "expired" | "cancelled"
-): DecideFailure => {
-  switch (code) {
-    case "approval_already_resolved":
-      return new ApprovalAlreadyResolved({ details: { approvalId, state } })
-    case "approval_expired":
-      return new ApprovalExpired({ details: { approvalId, state } })
-    case "not_found":
-      return new NotFound()
-  }
-}

@@ -15,7 +15,14 @@ import type { EdgeConfig } from "../EdgeConfig.ts"
 import { mint } from "../Identifiers.ts"
 import { LocalToken } from "../LocalToken.ts"
 import { EventStreams } from "./EventStreams.ts"
-import { AUTHENTICATED, guard, type GuardedRequest, type GuardOptions, MAX_BODY_BYTES, requestIdOf } from "./Guard.ts"
+import {
+  AUTHENTICATED,
+  guard,
+  type GuardedRequest,
+  type GuardOptions,
+  MAX_BODY_BYTES,
+  requestIdOf
+} from "./Guard.ts"
 import { refuseRequest, refuseUpgrade, standingHeaders } from "./Refusal.ts"
 import { routes } from "./routes.ts"
 import { answerUnanswered } from "./Unanswered.ts"
