@@ -13,16 +13,19 @@ export type Verdict =
   | { readonly _tag: "Deny"; readonly by: string; readonly reason: string }
   | { readonly _tag: "Ask" }
 
-/** What a decision with a scope beyond `once` is remembered by. */
-export const grantKey = (request: ApprovalRequest): string =>
-  JSON.stringify([
-    request.action,
-    request.tool ?? null,
-    request.command ?? null,
-    request.cwd ?? null,
-    request.files ?? null,
-    request.url ?? null
+/** What a decision with a scope beyond `once` is remembered by. A request that names nothing else is remembered by its whole input. */
+export const grantKey = ({ action, tool, command, cwd, files, url, input }: ApprovalRequest): string => {
+  const named = command ?? files ?? url
+  return JSON.stringify([
+    action,
+    tool ?? null,
+    command ?? null,
+    cwd ?? null,
+    files ?? null,
+    url ?? null,
+    named ?? input ?? null
   ])
+}
 
 /** Workspace-relative and not climbing out of it. */
 const isInside = (path: string): boolean =>

@@ -1,6 +1,6 @@
 /** The workspace as the agent sees it: files inside it, and nothing else. */
 import { spawn } from "node:child_process"
-import { mkdir, readdir, readFile, realpath, writeFile } from "node:fs/promises"
+import { lstat, mkdir, readdir, readFile, realpath, writeFile } from "node:fs/promises"
 import path from "node:path"
 
 const root = await realpath(process.cwd())
@@ -17,6 +17,8 @@ const inside = async (name) => {
         throw new Error(`${name} is outside the workspace`)
       return whole
     }
+    // A link to nowhere could be made to lead anywhere by writing through it.
+    if (await lstat(existing).catch(() => undefined)) throw new Error(`${name} cannot be followed`)
     existing = path.dirname(existing)
   }
 }

@@ -61,7 +61,12 @@ const serve = Effect.fnUntraced(function* (config: EdgeConfig) {
     { scope }
   )
 
-  const server = createServer({ maxHeaderSize: 16_384, headersTimeout: 5_000, requestTimeout: 60_000 })
+  const server = createServer({
+    maxHeaderSize: 16_384,
+    headersTimeout: 5_000,
+    requestTimeout: 60_000,
+    connectionsCheckingInterval: 2_500
+  })
   const port = yield* listen(server, config)
   const options: GuardOptions = {
     port,
