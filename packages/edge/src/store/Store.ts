@@ -6,7 +6,7 @@
  */
 import Database from "better-sqlite3"
 import { Context, Data, Effect, Layer } from "effect"
-import { chmodSync, existsSync, mkdirSync } from "node:fs"
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from "node:fs"
 import { dirname } from "node:path"
 import { fileURLToPath } from "node:url"
 import { MessageChannel, Worker } from "node:worker_threads"
@@ -33,6 +33,10 @@ export class Store extends Context.Service<
       Store,
       Effect.gen(function* () {
         yield* holdLock(`${file}.lock`)
+        yield* Effect.try({
+          try: () => keepPrivate(file),
+          catch: (cause) => new StoreFailed({ message: `${file}: ${String(cause)}` })
+        })
         const writer = yield* openWriter(file)
         const reader = yield* openReader(file)
         return Store.of({
@@ -48,13 +52,21 @@ export class Store extends Context.Service<
     )
 }
 
+/** SQLite gives its side files the mode of the database: it must be there, and its owner's alone, before it is opened. */
+const keepPrivate = (file: string): void => {
+  closeSync(openSync(file, "a", 0o600))
+  chmodSync(file, 0o600)
+}
+
 /** One process a store: the kernel lets go of the lock when its holder dies, however it dies. */
 const holdLock = (file: string) =>
   Effect.acquireRelease(
     Effect.try({
       try: () => {
         mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+        keepPrivate(file)
         const db = new Database(file, { timeout: 0 })
+        db.pragma("journal_mode = MEMORY")
         db.pragma("locking_mode = EXCLUSIVE")
         db.exec("BEGIN EXCLUSIVE; COMMIT")
         return db
@@ -168,7 +180,6 @@ const openReader = Effect.fnUntraced(function* (file: string) {
   const db = yield* Effect.acquireRelease(
     Effect.try({
       try: () => {
-        chmodSync(file, 0o600)
         return new Database(file, { readonly: true })
       },
       catch: (cause) => new StoreFailed({ message: `${file}: ${String(cause)}` })
