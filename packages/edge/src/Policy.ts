@@ -7,6 +7,7 @@
  */
 import type { ApprovalRequest } from "@corral/domain/Approval"
 import type { RunMode } from "@corral/domain/Run"
+import { isLexicallyInside } from "./PathContainment.ts"
 
 export type Verdict =
   | { readonly _tag: "Allow"; readonly by: string }
@@ -27,11 +28,13 @@ export const grantKey = ({ action, tool, command, cwd, files, url, input }: Appr
   ])
 }
 
-/** Workspace-relative and not climbing out of it. */
-const isInside = (path: string): boolean =>
-  path !== "" && !path.startsWith("/") && !/^[A-Za-z]:/.test(path) && !path.split(/[\\/]/).includes("..")
-
-export const judge = (mode: RunMode, granted: ReadonlySet<string>, request: ApprovalRequest): Verdict => {
+/** `isInside` says whether a workspace-relative path stays inside; the Edge asks the file system, too. */
+export const judge = (
+  mode: RunMode,
+  granted: ReadonlySet<string>,
+  request: ApprovalRequest,
+  isInside: (path: string) => boolean = isLexicallyInside
+): Verdict => {
   switch (mode) {
     case "read_only":
     case "plan":

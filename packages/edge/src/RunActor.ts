@@ -17,6 +17,7 @@ import { EDGE_MARK, RUN_MARK, sweep } from "./Containment.ts"
 import type { EventLog } from "./EventLog.ts"
 import * as Ladder from "./Ladder.ts"
 import { type OpenApproval, OpenApprovals } from "./OpenApprovals.ts"
+import { insideOf } from "./PathContainment.ts"
 import type { RunAction, RunRecorder } from "./RunRecorder.ts"
 import { type DecideFailure, type Message, RunTurn, type TurnContext } from "./RunTurn.ts"
 import type { StoreFailed } from "./store/Store.ts"
@@ -147,6 +148,7 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
       approvals,
       child,
       mode: options.mode,
+      isInside: insideOf(options.command.cwd),
       approvalMs: times.approval,
       onUnknown: options.onUnknown
     }

@@ -44,6 +44,8 @@ export interface TurnContext {
   readonly approvals: OpenApprovals
   readonly child: Subprocess
   readonly mode: RunMode
+  /** Whether a workspace-relative path really stays inside the workspace. */
+  readonly isInside: (path: string) => boolean
   /** Milliseconds until an approval expires. */
   readonly approvalMs: number
   readonly onUnknown: (what: string) => void
@@ -127,11 +129,11 @@ export class RunTurn {
   }
 
   private ask(key: string, request: ApprovalRequest): void {
-    const { approvals, approvalMs, mode } = this.context
+    const { approvals, approvalMs, isInside, mode } = this.context
     const approvalId = mint<ApprovalId>("apr", this.nowMs)
     approvals.add(approvalId, key, request)
     this.feed({ _tag: "Asked", approvalId, request, expiresAt: iso(this.nowMs + approvalMs) })
-    const verdict = judge(mode, approvals.granted, request)
+    const verdict = judge(mode, approvals.granted, request, isInside)
     if (verdict._tag === "Ask") return
     const answer: ApprovalAnswer =
       verdict._tag === "Allow"
