@@ -5,7 +5,7 @@
  * thread (`writer.mjs`) and the scripted runtime's program (`scripted.mjs`); they find each other by being neighbours.
  */
 import { build, type BuildOptions } from "esbuild"
-import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs"
+import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
@@ -19,18 +19,26 @@ const services = {
 /** CommonJS modules inside the bundles ask for Node's own modules by `require`. */
 const banner = `import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);`
 
+/** Megabytes that the libraries would load on demand, for things that no service of ours does: API browsers, another HTTP client. */
+const unused = ["./internal/httpApiScalar.js", "./internal/httpApiSwagger.js", "./Undici.js"]
+
 const options = (folder: string, main: string): BuildOptions => ({
   absWorkingDir: root,
-  entryPoints: { main, writer: "packages/edge/src/store/Writer.ts" },
+  entryPoints: {
+    main,
+    writer: "packages/edge/src/store/Writer.ts",
+    scripted: "packages/adapters/runtime/scripted.mjs"
+  },
   outdir: folder,
   outExtension: { ".js": ".mjs" },
-  chunkNames: "chunks/[name]-[hash]",
+  // Chunks are neighbours of the entries: sources find the files beside them by their own address.
+  chunkNames: "[name]-[hash]",
   bundle: true,
   splitting: true,
   format: "esm",
   platform: "node",
   target: "node22",
-  external: ["better-sqlite3"],
+  external: ["better-sqlite3", ...unused],
   sourcemap: true,
   sourcesContent: false,
   minifySyntax: true,
@@ -40,13 +48,15 @@ const options = (folder: string, main: string): BuildOptions => ({
   logLevel: "warning"
 })
 
+/** Built beside and renamed into place: what runs `dist/<service>` meanwhile finds the old one or the new one, whole. */
 const bundle = async (service: string, main: string): Promise<void> => {
   const folder = `${root}dist/${service}`
-  rmSync(folder, { recursive: true, force: true })
-  mkdirSync(folder, { recursive: true })
-  await build(options(folder, main))
-  copyFileSync(`${root}scripts/launcher.cjs`, `${folder}/index.js`)
-  copyFileSync(`${root}packages/adapters/runtime/scripted.mjs`, `${folder}/scripted.mjs`)
+  const [fresh, stale] = [`${folder}.${process.pid}.new`, `${folder}.${process.pid}.old`]
+  await build(options(fresh, main))
+  copyFileSync(`${root}scripts/launcher.cjs`, `${fresh}/index.js`)
+  if (existsSync(folder)) renameSync(folder, stale)
+  renameSync(fresh, folder)
+  rmSync(stale, { recursive: true, force: true })
 }
 
 const started = performance.now()

@@ -1,5 +1,6 @@
 /**
- * The documents that are derived from the code: OpenAPI of the three services and JSON Schema of the events.
+ * The documents that are derived from the code: OpenAPI of the three services, JSON Schema of the events, and the pages of settings, events
+ * and errors.
  *
  * Pure: path → text. `generate.ts` writes them, `generated.test.ts` finds the ones that are stale.
  */
@@ -9,20 +10,13 @@ import { HubApi } from "@corral/domain/HubApi"
 import { Envelope, eventSchema, eventTypes } from "@corral/domain/RunEvent"
 import { Schema } from "effect"
 import { OpenApi } from "effect/http-api"
+import { configurationPage } from "./ConfigurationPage.ts"
+import { errorsPage } from "./ErrorsPage.ts"
+import { eventsPage } from "./EventsPage.ts"
+import { sorted } from "./Json.ts"
 
 /** The command that brings the documents up to date. */
 export const command = "npm run generate"
-
-const sorted = (value: unknown): unknown =>
-  Array.isArray(value)
-    ? value.map(sorted)
-    : typeof value === "object" && value !== null
-      ? Object.fromEntries(
-          Object.entries(value)
-            .toSorted(([a], [b]) => (a < b ? -1 : 1))
-            .map(([key, inner]) => [key, sorted(inner)])
-        )
-      : value
 
 const text = (document: unknown) => `${JSON.stringify(sorted(document), null, 2)}\n`
 
@@ -46,5 +40,8 @@ export const generated = (): ReadonlyMap<string, string> =>
     ["openapi/hub.json", text(OpenApi.fromApi(HubApi))],
     ["openapi/edge.json", text(OpenApi.fromApi(EdgeApi))],
     ["openapi/gateway.json", text(OpenApi.fromApi(GatewayApi))],
-    ["schemas/run-event.json", text(runEvent())]
+    ["schemas/run-event.json", text(runEvent())],
+    ["docs/configuration.md", configurationPage()],
+    ["docs/events.md", eventsPage()],
+    ["docs/errors.md", errorsPage()]
   ])

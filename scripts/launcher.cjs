@@ -24,7 +24,7 @@ function packageOf(platform, arch) {
 function pinnedNode(platform, arch, resolve) {
   try {
     return path.join(path.dirname(resolve(packageOf(platform, arch) + "/package.json")), "bin", "node")
-  } catch (_) {
+  } catch {
     return undefined
   }
 }
@@ -32,7 +32,10 @@ function pinnedNode(platform, arch, resolve) {
 /** What to tell a person whose machine has no Node for us. */
 function refusal(version) {
   return (
-    "Corral needs Node " + NEEDED.join(".") + " or newer and was started by Node " + version +
+    "Corral needs Node " +
+    NEEDED.join(".") +
+    " or newer and was started by Node " +
+    version +
     ". Install Node 24 from https://nodejs.org, or run `npm ci` where Corral lies: it brings a Node for Linux."
   )
 }
@@ -87,7 +90,7 @@ function start() {
     process.stderr.write(refusal(process.versions.node) + "\n")
     process.exit(1)
   }
-  runAs(node, __filename, process.argv.slice(2))
+  runAs(node, __dirname, process.argv.slice(2))
 }
 
 if (require.main === module) start()

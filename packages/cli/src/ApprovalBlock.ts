@@ -2,7 +2,7 @@
  * An approval as a person reads it before deciding: exactly what would happen, whole, and how to decide from elsewhere.
  */
 import type { ApprovalRequest } from "@corral/domain/Approval"
-import type { Paint } from "./Render.ts"
+import type { Paint } from "./Paint.ts"
 import { visible, visibleLine } from "./Visible.ts"
 
 export interface ApprovalBlockOptions {
@@ -29,11 +29,19 @@ const paintPatch = (patch: string, paint: Paint): string =>
   visible(patch)
     .replace(/\n$/, "")
     .split("\n")
-    .map((line) => (line.startsWith("+") ? paint("green", line) : line.startsWith("-") ? paint("red", line) : line))
+    .map((line) =>
+      line.startsWith("+") ? paint("green", line) : line.startsWith("-") ? paint("red", line) : line
+    )
     .join("\n")
 
 /** The lines of the block, with a line end after the last. */
-export const approvalBlock = ({ approvalId, request, expiresAt, invocation, paint }: ApprovalBlockOptions): string => {
+export const approvalBlock = ({
+  approvalId,
+  request,
+  expiresAt,
+  invocation,
+  paint
+}: ApprovalBlockOptions): string => {
   const { action, risk, title, command, cwd, files, url, reason, patch, input } = request
   const told = command !== undefined || patch !== undefined || url !== undefined
   return [
@@ -48,7 +56,10 @@ export const approvalBlock = ({ approvalId, request, expiresAt, invocation, pain
     // Where nothing of the above says it, the runtime's own input does.
     ...(told || input === undefined ? [] : field("input", JSON.stringify(input, undefined, 2))),
     paint("dim", `  ${approvalId}, expires ${expiresAt}`),
-    paint("dim", `  from elsewhere: ${invocation} approve ${approvalId}   or: ${invocation} deny ${approvalId}`),
+    paint(
+      "dim",
+      `  from elsewhere: ${invocation} approve ${approvalId}   or: ${invocation} deny ${approvalId}`
+    ),
     ""
   ].join("\n")
 }

@@ -1,13 +1,21 @@
 /**
  * The Edge's HTTP contract as typed calls. Whatever goes wrong comes out as `CommandFailed` with the Edge's own sentence.
  */
-import { EdgeAgents, EdgeApi, EdgeHealth, EdgePermissions, EdgeRuns, EdgeWorkspaces } from "@corral/domain/EdgeApi"
+import {
+  EdgeAgents,
+  EdgeApi,
+  EdgeHealth,
+  EdgePermissions,
+  EdgeRuns,
+  EdgeWorkspaces
+} from "@corral/domain/EdgeApi"
 import { ErrorObject } from "@corral/domain/ErrorTable"
 import { Effect, Option, Redacted, Schema } from "effect"
 import { HttpClient, HttpClientRequest, type HttpClientResponse } from "effect/http"
 import { HttpApi, HttpApiClient } from "effect/http-api"
 import { CommandFailed, exitCodes } from "./CommandFailed.ts"
-import { locate, type EdgeChoice, type EdgeEndpoint } from "./EdgeLocation.ts"
+import { locate, type EdgeEndpoint } from "./EdgeLocation.ts"
+import type { EdgeChoice } from "./Flags.ts"
 
 /** What commands use of the contract. */
 class UsedApi extends HttpApi.make("edge")
@@ -20,7 +28,10 @@ const decodeErrorObject = Schema.decodeUnknownOption(Schema.fromJsonString(Error
 export const refusalOf = (status: number, text: string): CommandFailed =>
   Option.match(decodeErrorObject(text), {
     onNone: () =>
-      new CommandFailed({ message: `The Edge answered ${status} without a reason.`, exitCode: exitCodes.refused }),
+      new CommandFailed({
+        message: `The Edge answered ${status} without a reason.`,
+        exitCode: exitCodes.refused
+      }),
     onSome: ({ code, message, requestId, details }) =>
       new CommandFailed({ message: sentence(message, details), exitCode: exitCodes.refused, code, requestId })
   })
@@ -48,7 +59,8 @@ const notUnderstood = new CommandFailed({
   exitCode: exitCodes.failed
 })
 
-const connectTo = Effect.fnUntraced(function* ({ url, token }: EdgeEndpoint) {
+/** Calls to the Edge at that place. */
+export const connectTo = Effect.fnUntraced(function* ({ url, token }: EdgeEndpoint) {
   const httpClient = (yield* HttpClient.HttpClient).pipe(
     HttpClient.mapRequest(HttpClientRequest.bearerToken(Redacted.value(token))),
     HttpClient.transformResponse((answer) =>

@@ -6,31 +6,12 @@
  */
 import { EdgeReadiness } from "@corral/domain/Health"
 import { Config, Effect, Option, Redacted, Schema } from "effect"
-import { Flag } from "effect/cli"
 import { HttpClient, HttpClientResponse } from "effect/http"
 import { readFileSync } from "node:fs"
 import { homedir } from "node:os"
 import { join } from "node:path"
 import { CommandFailed, exitCodes, refused } from "./CommandFailed.ts"
-
-/** The flags of every command that talks to an Edge. */
-export const edgeFlags = {
-  url: Flag.String("url").pipe(
-    Flag.withDescription("Address of the Edge (CORRAL_EDGE_URL); else the one that runs here"),
-    Flag.withFallbackConfig(Config.String("CORRAL_EDGE_URL")),
-    Flag.optional
-  ),
-  tokenFile: Flag.String("token-file").pipe(
-    Flag.withDescription("File with the Edge's token (CORRAL_EDGE_TOKEN_FILE)"),
-    Flag.withFallbackConfig(Config.String("CORRAL_EDGE_TOKEN_FILE")),
-    Flag.optional
-  )
-}
-
-export interface EdgeChoice {
-  readonly url: Option.Option<string>
-  readonly tokenFile: Option.Option<string>
-}
+import type { EdgeChoice } from "./Flags.ts"
 
 export interface EdgeEndpoint {
   /** Without a slash at the end. */
@@ -78,7 +59,9 @@ const chosenUrl = (text: string): Effect.Effect<string, CommandFailed> => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   return url !== undefined && url.protocol === "http:" && LOOPBACK.has(url.hostname)
     ? Effect.succeed(url.origin)
-    : Effect.fail(refused("--url takes the address of an Edge on this machine, such as http://127.0.0.1:4870."))
+    : Effect.fail(
+        refused("--url takes the address of an Edge on this machine, such as http://127.0.0.1:4870.")
+      )
 }
 
 /** Asks, without the token, who listens at `url`. */

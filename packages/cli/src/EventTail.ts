@@ -6,7 +6,13 @@
  */
 import { closeCodes, PING_EVERY_SECONDS } from "@corral/domain/EventStream"
 import type { RunId } from "@corral/domain/Ids"
-import { decodeEvent, isTerminalType, type Envelope, type KnownEvent, type UnknownEvent } from "@corral/domain/RunEvent"
+import {
+  decodeEvent,
+  isTerminalType,
+  type Envelope,
+  type KnownEvent,
+  type UnknownEvent
+} from "@corral/domain/RunEvent"
 import { Data, Effect, Queue, Random, Redacted, Result, Stream } from "effect"
 import { WebSocket } from "ws"
 import { CommandFailed, exitCodes } from "./CommandFailed.ts"
@@ -53,7 +59,9 @@ const connection = (
     const address = `${url.replace(/^http/, "ws")}/v1/events?runId=${runId}&after=${after}`
     const headers = { authorization: `Bearer ${Redacted.value(token)}` }
     const open = Effect.acquireRelease(
-      Effect.sync(() => new WebSocket(address, { headers, perMessageDeflate: false, handshakeTimeout: 10_000 })),
+      Effect.sync(
+        () => new WebSocket(address, { headers, perMessageDeflate: false, handshakeTimeout: 10_000 })
+      ),
       (socket) => Effect.sync(() => socket.terminate())
     )
     let release = () => {}
@@ -115,7 +123,12 @@ const away = (runId: RunId, last: number): CommandFailed =>
   })
 
 /** The events after `after`, to the last one of the run. */
-export const tail = ({ endpoint, runId, after, onConnection }: TailOptions): Stream.Stream<TailedEvent, CommandFailed> =>
+export const tail = ({
+  endpoint,
+  runId,
+  after,
+  onConnection
+}: TailOptions): Stream.Stream<TailedEvent, CommandFailed> =>
   Stream.suspend(() => {
     let last = after
     let failures = 0
@@ -142,7 +155,9 @@ export const tail = ({ endpoint, runId, after, onConnection }: TailOptions): Str
           last = seq
           return true
         }),
-        Stream.catchTag("Lost", () => Stream.concat(Stream.drain(Stream.fromEffect(pause)), Stream.suspend(follow)))
+        Stream.catchTag("Lost", () =>
+          Stream.concat(Stream.drain(Stream.fromEffect(pause)), Stream.suspend(follow))
+        )
       )
     return Stream.takeUntil(follow(), (event) => isTerminalType(envelopeOf(event).type))
   })

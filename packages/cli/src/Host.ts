@@ -8,6 +8,8 @@ export type StopSignal = "SIGINT" | "SIGTERM"
 export class Host extends Context.Service<
   Host,
   {
+    /** Stdout is a terminal. */
+    readonly terminal: boolean
     /** Colours and rewritten lines are welcome: a terminal, and the person has not asked for plain text. */
     readonly live: boolean
     /** There is a person who can be asked. */

@@ -6,16 +6,10 @@
  */
 import type { ApprovalRequest } from "@corral/domain/Approval"
 import type { PayloadOf, RunEvent } from "@corral/domain/RunEvent"
-import { styleText } from "node:util"
 import { approvalBlock } from "./ApprovalBlock.ts"
 import type { TailedEvent } from "./EventTail.ts"
+import { painter, type Paint } from "./Paint.ts"
 import { visible, visibleLine } from "./Visible.ts"
-
-type Style = Parameters<typeof styleText>[0]
-export type Paint = (style: Style, text: string) => string
-
-export const painter = (live: boolean): Paint =>
-  live ? (style, text) => styleText(style, text, { validateStream: false }) : (_, text) => text
 
 export interface RenderOptions {
   readonly live: boolean
@@ -37,7 +31,10 @@ export class Renderer {
   /** Text so far of messages that are not complete, by message id. */
   readonly #messages = new Map<string, { readonly channel: "text" | "reasoning"; text: string }>()
   /** What the cursor stands behind: the start of a line, streamed text, or the line of a tool call. */
-  #cursor: { readonly at: "start" } | { readonly at: "text" } | { readonly at: "call"; readonly callId: string } = start
+  #cursor:
+    | { readonly at: "start" }
+    | { readonly at: "text" }
+    | { readonly at: "call"; readonly callId: string } = start
 
   constructor({ live, invocation }: RenderOptions) {
     this.#live = live
@@ -59,8 +56,9 @@ export class Renderer {
       }
       case "run.started": {
         const { model, runtimeVersion } = event.payload
-        const about = [model, runtimeVersion].filter((part) => part !== undefined).join(", ")
-        return about === "" ? "" : this.#line(paint("dim", visibleLine(`started: ${about}`)))
+        const version = runtimeVersion === undefined ? undefined : `version ${runtimeVersion}`
+        const about = [model, version].filter((part) => part !== undefined).join(", ")
+        return this.#line(paint("dim", visibleLine(about === "" ? "started" : `started (${about})`)))
       }
       case "run.message.delta":
         return this.#delta(event.payload)
@@ -72,7 +70,9 @@ export class Renderer {
         return this.#result(event.payload)
       case "run.file.changed": {
         const { change, fromPath, path } = event.payload
-        return this.#line(`  ${change} ${fromPath === undefined ? "" : `${visibleLine(fromPath)} → `}${visibleLine(path)}`)
+        return this.#line(
+          `  ${change} ${fromPath === undefined ? "" : `${visibleLine(fromPath)} → `}${visibleLine(path)}`
+        )
       }
       case "run.diff.ready": {
         const { files, additions, deletions } = event.payload
@@ -89,18 +89,24 @@ export class Renderer {
       case "runtime.unavailable":
         return this.#line(paint("yellow", visibleLine(event.payload.message)))
       case "runtime.timeout":
-        return this.#line(paint("yellow", `timeout (${event.payload.kind}) after ${event.payload.afterMs / 1_000} s`))
+        return this.#line(
+          paint("yellow", `timeout (${event.payload.kind}) after ${event.payload.afterMs / 1_000} s`)
+        )
       case "schema.validation_failed":
         return this.#line(paint("dim", `unreadable output: ${visibleLine(event.payload.message)}`))
       case "run.completed":
         return this.#end(`${paint("green", "completed")}${this.#usage(event.payload.usage)}`)
       case "run.failed": {
         const { code, message } = event.payload.error
-        return this.#end(`${paint("red", "failed")}: ${visible(message)} ${paint("dim", `(${visibleLine(code)})`)}`)
+        return this.#end(
+          `${paint("red", "failed")}: ${visible(message)} ${paint("dim", `(${visibleLine(code)})`)}`
+        )
       }
       case "run.cancelled": {
         const { reason } = event.payload
-        return this.#end(`${paint("yellow", "cancelled")}${reason === undefined ? "" : `: ${visibleLine(reason)}`}`)
+        return this.#end(
+          `${paint("yellow", "cancelled")}${reason === undefined ? "" : `: ${visibleLine(reason)}`}`
+        )
       }
       // Reads and proposed patches are told by their tool calls and approvals; the others are no events of a run.
       default:
@@ -156,30 +162,43 @@ export class Renderer {
     const shown = this.#calls.get(callId) ?? visibleLine(tool)
     this.#calls.delete(callId)
     const code = exitCode === undefined || exitCode === 0 ? "" : `, exit code ${exitCode}`
-    const why = status === "failed" && output !== undefined ? `\n${indent(firstLines(output))}` : ""
+    const why = status === "failed" && output?.trim() ? `\n${indent(firstLines(output))}` : ""
     if (!this.#live) return this.#line(`tool: ${shown}: ${status}${code}${why}`)
-    const text = `${this.#paint(tints[status], marks[status])} ${shown}${code}${this.#paint("dim", why)}`
+    const text = `${this.#paint(tints[status], marks[status])} ${shown}${code}${why === "" ? "" : this.#paint("dim", why)}`
     const own = this.#cursor.at === "call" && this.#cursor.callId === callId
     if (own) this.#cursor = start
     return own ? `${ERASE_LINE}${text}\n` : this.#line(text)
   }
 
   #asked(approvalId: string, request: ApprovalRequest, expiresAt: string): string {
-    const block = approvalBlock({ approvalId, request, expiresAt, invocation: this.#invocation, paint: this.#paint })
+    const block = approvalBlock({
+      approvalId,
+      request,
+      expiresAt,
+      invocation: this.#invocation,
+      paint: this.#paint
+    })
     return `${this.#fresh()}${block}`
   }
 
   #resolved({ approvalId, state, scope, reason, by }: PayloadOf<"run.approval.resolved">): string {
     const tint = state === "approved" ? "green" : "yellow"
-    const how = scope === undefined || scope === "once" ? "" : ` for this ${scope === "always" ? "and all later runs" : scope}`
+    const how =
+      scope === undefined || scope === "once"
+        ? ""
+        : ` for this ${scope === "always" ? "and all later runs" : scope}`
     const who = by === undefined ? "" : ` by ${visibleLine(by)}`
     const why = reason === undefined ? "" : `: ${visibleLine(reason)}`
-    return this.#line(`${this.#paint(tint, state)}${how}${who}${why} ${this.#paint("dim", `(${approvalId})`)}`)
+    return this.#line(
+      `${this.#paint(tint, state)}${how}${who}${why} ${this.#paint("dim", `(${approvalId})`)}`
+    )
   }
 
   /** The last line, after whatever was never completed. */
   #end(text: string): string {
-    const rest = this.#live ? "" : [...this.#messages.values()].map(({ channel, text }) => this.#line(this.#said(channel, text)))
+    const rest = this.#live
+      ? ""
+      : [...this.#messages.values()].map(({ channel, text }) => this.#line(this.#said(channel, text)))
     this.#messages.clear()
     return `${[...rest].join("")}${this.#line(text)}`
   }

@@ -3,12 +3,11 @@
  * as a sign instead of done. An approval must read as what it is.
  */
 
-/** C0 but tab and newline, DEL, C1, and the characters that steer direction or take no room. */
-// oxlint-disable-next-line no-control-regex -- these are what it is for
-const hidden = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu
+/** Control characters but tab and newline, and the format characters that steer direction or take no room. */
+const hidden = /(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 const sign = (character: string): string => {
-  const code = character.charCodeAt(0)
+  const code = character.codePointAt(0) ?? 0
   if (code < 0x20) return String.fromCharCode(0x2400 + code)
   return code === 0x7f ? "\u2421" : `<U+${code.toString(16).toUpperCase().padStart(4, "0")}>`
 }
@@ -17,4 +16,5 @@ const sign = (character: string): string => {
 export const visible = (text: string): string => text.replaceAll("\r\n", "\n").replaceAll(hidden, sign)
 
 /** The same on one line. */
-export const visibleLine = (text: string): string => visible(text).replaceAll("\n", "\u23ce").replaceAll("\t", " ")
+export const visibleLine = (text: string): string =>
+  visible(text).replaceAll("\n", "\u23ce").replaceAll("\t", " ")

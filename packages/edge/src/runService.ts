@@ -20,7 +20,7 @@ export const runService = <R, E>(layer: Layer.Layer<R, E>, ready: Effect.Effect<
     const scope = yield* Scope.make()
     const stop = yield* Deferred.make<void>()
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
-      process.once(signal, () => Deferred.doneUnsafe(stop, Exit.void))
+      process.on(signal, () => Deferred.doneUnsafe(stop, Exit.void))
     }
     // Started by the launcher of an older Node: gone with it.
     process.once("disconnect", () => Deferred.doneUnsafe(stop, Exit.void))

@@ -1,0 +1,108 @@
+/**
+ * Follows a run to its end: shows its events and sees to its approvals. `run` and `attach` are this.
+ */
+import type { DecideApproval } from "@corral/domain/Approval"
+import type { ApprovalId, RunId } from "@corral/domain/Ids"
+import { isTerminalType, type TerminalType } from "@corral/domain/RunEvent"
+import { Effect, Stream } from "effect"
+import { askPerson, type Answer } from "./AskPerson.ts"
+import { CommandFailed, exitCodes, exitWith, type ExitCode } from "./CommandFailed.ts"
+import { asked, type EdgeCalls } from "./EdgeClient.ts"
+import { locate } from "./EdgeLocation.ts"
+import type { EdgeChoice } from "./Flags.ts"
+import { envelopeOf, tail, type TailedEvent } from "./EventTail.ts"
+import { Host } from "./Host.ts"
+import { Renderer } from "./Render.ts"
+
+/** What to do about approvals: ask the person here, allow all, or wait for somebody elsewhere. */
+export type Approving = "ask" | "allow" | "wait"
+
+export interface FollowOptions {
+  readonly calls: EdgeCalls
+  readonly edge: EdgeChoice
+  readonly runId: RunId
+  readonly after: number
+  readonly json: boolean
+  readonly approving: Approving
+}
+
+/** How a run that ended so ends the command. */
+export const exitCodeOf = (ended: TerminalType): ExitCode =>
+  ({
+    "run.completed": exitCodes.completed,
+    "run.failed": exitCodes.failed,
+    "run.cancelled": exitCodes.cancelled
+  })[ended]
+
+/** Succeeds when the run completed; else stops with the exit code of its end. */
+export const follow = Effect.fn("Follow.follow")(function* (options: FollowOptions) {
+  const { calls, edge, runId, after, json, approving } = options
+  const host = yield* Host
+  const renderer = new Renderer(host)
+  const decide = (approvalId: ApprovalId, answer: Answer) =>
+    sendDecision(host, calls, { runId, approvalId, ...answer })
+  const asking = approving === "ask" ? yield* askPerson(decide) : undefined
+  let ended: TerminalType | undefined
+
+  const show = (event: TailedEvent): void => {
+    const { type } = envelopeOf(event)
+    if (isTerminalType(type)) ended = type
+    const text = json ? `${event.text}\n` : renderer.render(event)
+    if (text !== "") host.write(text)
+  }
+
+  const attend = Effect.fnUntraced(function* (event: TailedEvent) {
+    const known = event.read._tag === "KnownEvent" ? event.read.event : undefined
+    // A question goes away before its answer is shown, and comes after what it is about.
+    if (known?.type === "run.approval.resolved")
+      yield* asking?.settled(known.payload.approvalId) ?? Effect.void
+    show(event)
+    if (known?.type !== "run.approval.requested") return
+    const { approvalId, request } = known.payload
+    if (approving === "allow") yield* decide(approvalId, { decision: "allow", scope: "once" })
+    else if (asking !== undefined) yield* asking.ask(approvalId, request)
+  })
+
+  const services = yield* Effect.context<Effect.Services<ReturnType<typeof locate>>>()
+  yield* tail({
+    endpoint: Effect.provideContext(locate(edge), services),
+    runId,
+    after,
+    onConnection: (state) =>
+      host.warn(state === "lost" ? "The connection was lost; trying again.\n" : "Connected again.\n")
+  }).pipe(Stream.runForEach(attend))
+
+  // Nothing came after `after`: the run had ended before.
+  const exitCode = ended === undefined ? yield* settledBefore(calls, runId) : exitCodeOf(ended)
+  if (exitCode !== exitCodes.completed) return yield* exitWith(exitCode)
+}, Effect.scoped)
+
+const settledBefore = Effect.fnUntraced(function* (calls: EdgeCalls, runId: RunId) {
+  const { state } = yield* asked(calls.runs.get({ params: { id: runId } }))
+  switch (state) {
+    case "completed":
+    case "failed":
+    case "cancelled":
+      return exitCodeOf(`run.${state}`)
+    default:
+      return yield* new CommandFailed({
+        message: "The Edge ended the stream before the run.",
+        exitCode: exitCodes.failed
+      })
+  }
+})
+
+/** Sends a decision. That somebody was faster is no failure: the event stream tells what they decided. */
+const sendDecision = (
+  host: Host["Service"],
+  calls: EdgeCalls,
+  payload: DecideApproval
+): Effect.Effect<void> =>
+  asked(calls.permissions.decide({ headers: {}, payload })).pipe(
+    Effect.catch(({ code, message }) =>
+      Effect.sync(() => {
+        if (code !== "approval_already_resolved" && code !== "approval_expired") host.warn(`${message}\n`)
+      })
+    ),
+    Effect.asVoid
+  )

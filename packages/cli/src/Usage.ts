@@ -1,0 +1,22 @@
+/** How a wrong command line is told: what is wrong, and where to read on. Help is printed only to those who ask for it. */
+import { Console, Layer } from "effect"
+import { CliConfig, CliOutput, GlobalFlag } from "effect/cli"
+
+const presenter: CliOutput.Presenter = {
+  present: (event) =>
+    event._tag === "InvalidInvocation"
+      ? Console.error(
+          [...event.errors.map(({ message }) => message), `See ${event.commandPath.join(" ")} --help`].join(
+            "\n"
+          )
+        )
+      : CliOutput.defaultPresenter.present(event)
+}
+
+/** The global flags and the manner of all commands. */
+export const layer = Layer.merge(
+  CliOutput.layerPresenter(presenter),
+  CliConfig.layer({
+    builtIns: [GlobalFlag.Help, GlobalFlag.Version, GlobalFlag.Completions, GlobalFlag.LogLevel]
+  })
+)

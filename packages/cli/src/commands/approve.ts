@@ -1,0 +1,29 @@
+/** `corral approve`: allows what a run asks for, from wherever one is. */
+import { DecisionScope } from "@corral/domain/Approval"
+import { Option, Schema } from "effect"
+import { Command, Flag } from "effect/cli"
+import { approvalArgument, decide } from "../DecideApproval.ts"
+import { edgeFlags } from "../Flags.ts"
+
+export const approve = Command.make(
+  "approve",
+  {
+    ...edgeFlags,
+    scope: Flag.Literals("scope", DecisionScope.literals).pipe(
+      Flag.withDescription("once: this action; run: the like of it in this run"),
+      Flag.withDefault("once" as const)
+    ),
+    input: Flag.String("input").pipe(
+      Flag.withDescription("JSON object that replaces the tool's input, where the runtime takes one"),
+      Flag.withSchema(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Unknown))),
+      Flag.optional
+    ),
+    approval: approvalArgument
+  },
+  ({ url, tokenFile, scope, input, approval }) =>
+    decide({ url, tokenFile }, approval, {
+      decision: "allow",
+      scope,
+      ...(Option.isSome(input) ? { updatedInput: input.value } : {})
+    })
+).pipe(Command.withDescription("Allow what a run asks for"))

@@ -1,0 +1,42 @@
+/** `corral attach`: follows a run that somebody started. Ctrl-C stops the following, not the run. */
+import { RunId } from "@corral/domain/Ids"
+import { After } from "@corral/domain/EventStream"
+import { Effect, Queue } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { exitCodes, exitWith } from "../CommandFailed.ts"
+import { asked, connect } from "../EdgeClient.ts"
+import { edgeFlags, toggle } from "../Flags.ts"
+import { follow } from "../Follow.ts"
+import { Host, receiveSignal } from "../Host.ts"
+
+export const attach = Command.make(
+  "attach",
+  {
+    ...edgeFlags,
+    after: Flag.Int("after").pipe(
+      Flag.withDescription("Only what came after this seq"),
+      Flag.withSchema(After),
+      Flag.withDefault(0)
+    ),
+    json: toggle("json", "Print the events as JSON lines"),
+    noInput: toggle("no-input", "Never ask here about approvals"),
+    run: Argument.String("run").pipe(Argument.withDescription("Id of the run"), Argument.withSchema(RunId))
+  },
+  Effect.fn(function* ({ url, tokenFile, after, json, noInput, run: runId }) {
+    const host = yield* Host
+    const edge = { url, tokenFile }
+    const calls = yield* connect(edge)
+    yield* asked(calls.runs.get({ params: { id: runId } }))
+    const approving = noInput || json || !host.interactive ? "wait" : "ask"
+    yield* Effect.raceFirst(follow({ calls, edge, runId, after, json, approving }), leaveOnCtrlC(runId))
+  })
+).pipe(Command.withDescription("Follow a run to its end"))
+
+const leaveOnCtrlC = Effect.fnUntraced(function* (runId: RunId) {
+  const host = yield* Host
+  const pressed = yield* Queue.unbounded<void>()
+  yield* receiveSignal("SIGINT", () => Queue.offerUnsafe(pressed, undefined))
+  yield* Queue.take(pressed)
+  host.warn(`\nThe run goes on. \`${host.invocation} cancel ${runId}\` ends it.\n`)
+  return yield* exitWith(exitCodes.cancelled)
+}, Effect.scoped)

@@ -1,0 +1,70 @@
+/** `corral normalize`: what a recorded output of an agent means, as events. Needs no Edge. */
+import { builtIn } from "@corral/adapters/Registry"
+import { WorkspaceId } from "@corral/domain/Ids"
+import { RunInput, RunMode } from "@corral/domain/Run"
+import { scriptedProgram } from "@corral/edge/scriptedProgram"
+import { Effect, Schema, Stdio, Stream } from "effect"
+import { Command, Flag } from "effect/cli"
+import { refused } from "../CommandFailed.ts"
+import { Host } from "../Host.ts"
+import { recordedLog } from "../Normalize.ts"
+
+export const normalize = Command.make(
+  "normalize",
+  {
+    agent: Flag.String("agent").pipe(
+      Flag.withAlias("a"),
+      Flag.withDescription("Whose output it is: scripted, claude-code, …")
+    ),
+    mode: Flag.Literals("mode", RunMode.literals).pipe(
+      Flag.withDescription("The mode of the recorded run"),
+      Flag.withDefault("ask" as const)
+    ),
+    prompt: Flag.String("prompt").pipe(
+      Flag.withDescription("The prompt of the recorded run"),
+      Flag.withSchema(RunInput.fields.text),
+      Flag.withDefault("(recorded)")
+    ),
+    workspace: Flag.String("workspace").pipe(
+      Flag.withDescription("Id of the workspace of the recorded run"),
+      Flag.withSchema(WorkspaceId),
+      Flag.withDefault("recorded" as WorkspaceId)
+    ),
+    folder: Flag.String("folder").pipe(
+      Flag.withDescription("Folder that the recorded run worked in; paths below it are told relative to it"),
+      Flag.withDefault("/workspace")
+    ),
+    exitCode: Flag.Int("exit-code").pipe(
+      Flag.withDescription("How the recorded program ended"),
+      Flag.withSchema(Schema.Int),
+      Flag.withDefault(0)
+    )
+  },
+  Effect.fn(function* ({ agent, mode, prompt, workspace, folder, exitCode }) {
+    const host = yield* Host
+    const adapters = builtIn({ node: process.execPath, scriptedProgram })
+    const adapter = adapters.get(agent)
+    if (adapter === undefined) {
+      return yield* refused(`There is no agent ${agent}. There are: ${[...adapters.keys()].join(", ")}.`)
+    }
+    const { stdin } = yield* Stdio.Stdio
+    yield* stdin.pipe(
+      recordedLog({
+        adapter,
+        start: { prompt, mode, workspacePath: folder },
+        workspace,
+        exit: { code: exitCode, signal: null, stderr: "" }
+      }),
+      Stream.runForEach((line) => Effect.sync(() => host.write(`${line}\n`))),
+      Effect.mapError(() => refused("The recorded output on stdin cannot be read."))
+    )
+  })
+).pipe(
+  Command.withDescription("Print the events of a recorded output, from stdin, as JSON lines"),
+  Command.withExamples([
+    {
+      command: "corral normalize --agent claude-code < stdout.jsonl",
+      description: "A recording of Claude Code"
+    }
+  ])
+)

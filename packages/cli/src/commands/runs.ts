@@ -1,0 +1,57 @@
+/** `corral runs`: the latest runs of the Edge, the newest first. */
+import { RunStatus, type Run } from "@corral/domain/Run"
+import { MAX_LIMIT } from "@corral/domain/Page"
+import { Effect, Option, Schema } from "effect"
+import { Command, Flag } from "effect/cli"
+import { asked, connect } from "../EdgeClient.ts"
+import { edgeFlags, toggle } from "../Flags.ts"
+import { Host } from "../Host.ts"
+import { painter, type Paint } from "../Paint.ts"
+import { visibleLine } from "../Visible.ts"
+
+const tints = {
+  created: "dim",
+  starting: "dim",
+  running: "cyan",
+  waiting_approval: "yellow",
+  completed: "green",
+  failed: "red",
+  cancelled: "dim"
+} as const
+
+const PROMPT_SHOWN = 60
+
+const line = ({ id, state, agentId, workspace, createdAt, input }: Run, paint: Paint): string => {
+  const prompt = visibleLine(input.text)
+  const shown = prompt.length > PROMPT_SHOWN ? `${prompt.slice(0, PROMPT_SHOWN)}…` : prompt
+  const when = `${createdAt.slice(0, 10)} ${createdAt.slice(11, 19)}`
+  return `${id}  ${paint(tints[state], state.padEnd(16))}  ${when}  ${agentId} in ${workspace}  ${paint("dim", shown)}\n`
+}
+
+export const runs = Command.make(
+  "runs",
+  {
+    ...edgeFlags,
+    state: Flag.Literals("state", RunStatus.literals).pipe(
+      Flag.withDescription("Only runs in this state"),
+      Flag.optional
+    ),
+    limit: Flag.Int("limit").pipe(
+      Flag.withDescription(`How many, 1 to ${MAX_LIMIT}`),
+      Flag.withSchema(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MAX_LIMIT }))),
+      Flag.withDefault(20)
+    ),
+    json: toggle("json", "Print each run as a JSON line")
+  },
+  Effect.fn(function* ({ url, tokenFile, state, limit, json }) {
+    const host = yield* Host
+    const calls = yield* connect({ url, tokenFile })
+    const query = { limit, ...(Option.isSome(state) ? { state: state.value } : {}) }
+    const { items, nextCursor } = yield* asked(calls.runs.list({ query }))
+    const paint = painter(host.live)
+    for (const run of items) host.write(json ? `${JSON.stringify(run)}\n` : line(run, paint))
+    if (json) return
+    if (items.length === 0) host.write("There are no such runs.\n")
+    if (nextCursor !== null) host.write(paint("dim", "There are more: raise --limit to see them.\n"))
+  })
+).pipe(Command.withDescription("List the latest runs"))

@@ -1,0 +1,122 @@
+/** The `corral` command. Owns the process: output, signals and the exit code. */
+import { VERSION } from "@corral/edge/EdgeInstance"
+import { NodeServices } from "@effect/platform-node"
+import { Cause, Effect, Exit, Layer, Logger, Option } from "effect"
+import { type CliError, Command } from "effect/cli"
+import { FetchHttpClient } from "effect/http"
+import { statSync } from "node:fs"
+import { basename } from "node:path"
+import { createInterface, type Interface } from "node:readline"
+import { CommandFailed, exitCodes } from "./CommandFailed.ts"
+import { corral } from "./Corral.ts"
+import { Host, type StopSignal } from "./Host.ts"
+import { painter } from "./Paint.ts"
+import * as Usage from "./Usage.ts"
+
+const { env, stdin, stdout, stderr } = process
+const terminal = stdout.isTTY === true
+const live = terminal && (env.NO_COLOR === undefined || env.NO_COLOR === "") && env.TERM !== "dumb"
+
+/** As the person called it, so that what is suggested can be typed. */
+const invocation = (): string => {
+  if (env.npm_lifecycle_event !== undefined) return "npm run corral --"
+  const [, program = "corral"] = process.argv
+  // A folder is `node dist/corral`; a file of that name is the installed command.
+  const installed = basename(program) === "corral" && !statSync(program).isDirectory()
+  return installed ? "corral" : `node ${program}`
+}
+
+/** One reader for all who listen, there as long as anybody does. */
+const listeners = new Set<(line: string) => void>()
+let lines: Interface | undefined
+
+const onLine = (heard: (line: string) => void): (() => void) => {
+  listeners.add(heard)
+  lines ??= createInterface({ input: stdin, terminal: false }).on("line", (line) => {
+    for (const listener of listeners) listener(line)
+  })
+  return () => {
+    listeners.delete(heard)
+    if (listeners.size > 0) return
+    lines?.close()
+    lines = undefined
+  }
+}
+
+/** The last who took a signal over has it. */
+const receivers: Record<StopSignal, ReadonlyArray<() => void>> = { SIGINT: [], SIGTERM: [] }
+
+let terminated = false
+
+const onSignal = (signal: StopSignal, received: () => void): (() => void) => {
+  receivers[signal] = [...receivers[signal], received]
+  return () => {
+    receivers[signal] = receivers[signal].filter((each) => each !== received)
+  }
+}
+
+const host: Host["Service"] = {
+  terminal,
+  live,
+  interactive: terminal && stdin.isTTY === true,
+  invocation: invocation(),
+  environment: Object.fromEntries(
+    Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  ),
+  write: (text) => void stdout.write(text),
+  warn: (text) => void stderr.write(text),
+  onLine,
+  onSignal
+}
+
+/** The sentence, then what support needs to find it. */
+const tell = ({ message, code, requestId }: CommandFailed): void => {
+  if (message === "") return
+  const about = [code, requestId].filter((part) => part !== undefined).join(" ")
+  const dim = painter(live && stderr.isTTY === true)
+  stderr.write(`${message}${about === "" ? "" : dim("dim", ` (${about})`)}\n`)
+}
+
+const exitCodeOf = (exit: Exit.Exit<void, CommandFailed | CliError.CliError>): number => {
+  if (Exit.isSuccess(exit)) return exitCodes.completed
+  const failure = Option.getOrUndefined(Cause.findErrorOption(exit.cause))
+  if (failure instanceof CommandFailed) {
+    tell(failure)
+    return failure.exitCode
+  }
+  // Help that was asked for is no failure; a wrong command line has been told by the parser.
+  if (failure !== undefined) {
+    return failure._tag === "ShowHelp" && failure.errors.length === 0
+      ? exitCodes.completed
+      : exitCodes.refused
+  }
+  if (Cause.hasInterruptsOnly(exit.cause)) return terminated ? exitCodes.terminated : exitCodes.cancelled
+  stderr.write(`corral has stopped because of a fault of its own: ${String(Cause.squash(exit.cause))}\n`)
+  return exitCodes.failed
+}
+
+// Whoever read the output has left, as `head` does.
+stdout.on("error", () => process.exit(exitCodes.completed))
+
+const services = Layer.mergeAll(
+  NodeServices.layer,
+  FetchHttpClient.layer,
+  Layer.succeed(Host, host),
+  Usage.layer,
+  Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)])
+)
+
+const fiber = Effect.runFork(
+  Command.runWith(corral, { version: VERSION })(process.argv.slice(2)).pipe(Effect.provide(services))
+)
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.on(signal, () => {
+    const receiver = receivers[signal].at(-1)
+    if (receiver !== undefined) receiver()
+    else {
+      terminated = signal === "SIGTERM"
+      fiber.interruptUnsafe()
+    }
+  })
+}
+fiber.addObserver((exit) => process.exit(exitCodeOf(exit)))

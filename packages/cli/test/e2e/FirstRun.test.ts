@@ -1,0 +1,297 @@
+/** What a person does first, with real processes: `up`, `run`, decide from a second terminal, cancel, leave. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { execFileSync } from "node:child_process"
+import { existsSync, readFileSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { Corral } from "./Corral.ts"
+
+const corral = new Corral()
+let url = ""
+
+beforeAll(async () => {
+  url = (await corral.up()).url
+})
+afterAll(() => corral.close())
+
+const start = (prompt: string, ...flags: ReadonlyArray<string>) =>
+  corral.start("run", "--agent", "scripted", "--workspace", "sample", ...flags, prompt)
+
+const askedFor = async (run: ReturnType<typeof start>): Promise<string> => {
+  const [, id = ""] = await run.line(/approve (apr_\w+)/)
+  return id
+}
+
+const runIdOf = async (run: ReturnType<typeof start>): Promise<string> => {
+  const [id = ""] = await run.line(/run_\w+/)
+  return id
+}
+
+const note = (name: string): string => join(corral.home, "sample", name)
+
+describe("corral up", () => {
+  it("makes a private home with a sample workspace in it", () => {
+    assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/)
+    const mode = (name: string) => statSync(join(corral.home, name)).mode & 0o777
+    assert.deepStrictEqual([mode("."), mode("edge.json"), mode("edge.token")], [0o700, 0o600, 0o600])
+    assert.isTrue(existsSync(note("README.md")))
+  })
+
+  it("refuses a second one in the same home, in one sentence", async () => {
+    const { exit, out, stderr } = await corral.run("up")
+    assert.deepStrictEqual({ exit, out }, { exit: 1, out: [] })
+    assert.match(stderr, /^\S.* is in use by another Edge\n$/)
+  })
+})
+
+describe("corral run", () => {
+  it("does what it was approved to do from a second terminal", async () => {
+    const run = start("/say before\n/write approved.txt hello\n/say after")
+    const decided = await corral.run("approve", await askedFor(run))
+    assert.deepStrictEqual(decided, { exit: 0, out: ["approved: Write approved.txt"], stderr: "" })
+    assert.strictEqual(await run.ended, 0)
+    assert.strictEqual(readFileSync(note("approved.txt"), "utf8"), "hello\n")
+    // Nothing that only a terminal understands.
+    assert.notMatch(run.out.join("") + run.stderr.replaceAll("\n", ""), /\p{Cc}/u)
+    const said = run.out.filter((line) => ["before", "after", "completed"].includes(line))
+    assert.deepStrictEqual(said, ["before", "after", "completed"])
+  })
+
+  it("leaves undone what was denied, and goes on", async () => {
+    const run = start("/write denied.txt hello\n/say after")
+    const decided = await corral.run("deny", "--reason", "not today", await askedFor(run))
+    assert.deepStrictEqual(decided.out, ["denied: Write denied.txt"])
+    assert.strictEqual(await run.ended, 0)
+    assert.isFalse(existsSync(note("denied.txt")))
+    await run.line(/^denied by local: not today/)
+  })
+
+  it("takes a decision over HTTP, and no second one", async () => {
+    const run = start("/write http.txt hello")
+    const approvalId = await askedFor(run)
+    const token = readFileSync(join(corral.home, "edge.token"), "utf8").trim()
+    const response = await fetch(`${url}/v1/permissions/decide`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify({ runId: await runIdOf(run), approvalId, decision: "allow" })
+    })
+    assert.strictEqual(response.status, 200)
+    assert.strictEqual(await run.ended, 0)
+    const second = await corral.run("deny", approvalId)
+    assert.strictEqual(second.exit, 2)
+    assert.match(
+      second.stderr,
+      /^Someone has already decided this\. \(approval_already_resolved req_\w+\)\n$/
+    )
+  })
+
+  it("allows everything with --yes, and prints envelopes with --json", async () => {
+    const run = start("/write yes.txt hello", "--yes", "--json")
+    assert.strictEqual(await run.ended, 0)
+    const events = run.out.map((line): { seq: number; type: string } => JSON.parse(line))
+    assert.deepStrictEqual(
+      events.map(({ seq }) => seq),
+      events.map((_, i) => i + 1)
+    )
+    assert.deepStrictEqual([events.at(0)?.type, events.at(-1)?.type], ["run.created", "run.completed"])
+    assert.isTrue(existsSync(note("yes.txt")))
+  })
+
+  it("cancels the run at Ctrl-C and waits for its end", async () => {
+    const run = start("/say here\n/hang")
+    await run.line(/^here$/)
+    run.child.kill("SIGINT")
+    assert.strictEqual(await run.ended, 130)
+    await run.line(/^cancelled/)
+    const { out } = await corral.run("runs", "--state", "cancelled", "--json")
+    assert.include(
+      out.map((line) => JSON.parse(line).id),
+      await runIdOf(run)
+    )
+  })
+
+  it("exits 1 for a failed run and 2 for one that was never made", async () => {
+    const failed = start("/fail on purpose")
+    assert.strictEqual(await failed.ended, 1)
+    await failed.line(/^failed: .*on purpose/)
+    const refused = async (...args: ReadonlyArray<string>) => {
+      const { exit, out, stderr } = await corral.run("run", ...args)
+      assert.deepStrictEqual({ exit, out }, { exit: 2, out: [] })
+      assert.notInclude(stderr, "    at ")
+      return stderr
+    }
+    assert.match(
+      await refused("-a", "nobody", "-w", "sample", "x"),
+      /There are: .*scripted.*\(invalid_agent_id req_/
+    )
+    assert.match(
+      await refused("-a", "scripted", "-w", "elsewhere", "x"),
+      /Allowed are: sample\. \(workspace_outside/
+    )
+    assert.match(await refused("-a", "scripted", "x"), /--workspace[^]*corral run --help/)
+  })
+
+  it("does the same with a real agent's protocol", async () => {
+    const run = corral.start("run", "--agent", "claude-code", "--workspace", "sample", "Please do the task.")
+    const approval = await askedFor(run)
+    await run.line(/^ {2}command: touch approved\.txt/)
+    assert.strictEqual((await corral.run("approve", approval)).exit, 0)
+    assert.strictEqual(await run.ended, 0)
+    await run.line(/^Finished after the decision\.$/)
+
+    const denied = corral.start(
+      "run",
+      "--agent",
+      "claude-code",
+      "--workspace",
+      "sample",
+      "Please do the task."
+    )
+    assert.strictEqual((await corral.run("deny", await askedFor(denied))).exit, 0)
+    assert.strictEqual(await denied.ended, 0)
+    await denied.line(/^denied/)
+  })
+})
+
+describe("the other commands", () => {
+  it("attach follows a run from where one was, and leaves it alone at Ctrl-C", async () => {
+    const run = start("/say here\n/wait")
+    await run.line(/^here$/)
+    const id = await runIdOf(run)
+    const attached = corral.start("attach", id)
+    await attached.line(/^here$/)
+    attached.child.kill("SIGINT")
+    assert.strictEqual(await attached.ended, 130)
+    assert.include(attached.stderr, "The run goes on.")
+
+    const cancelled = await corral.run("cancel", id)
+    assert.strictEqual(cancelled.exit, 0)
+    assert.strictEqual(await run.ended, 130)
+    const late = await corral.run("attach", id, "--json")
+    assert.strictEqual(late.exit, 130)
+    assert.strictEqual(JSON.parse(late.out.at(-1) ?? "{}").type, "run.cancelled")
+    const { seq } = JSON.parse(late.out.at(-1) ?? "{}")
+    assert.deepStrictEqual(await corral.run("attach", id, "--after", String(seq)), {
+      exit: 130,
+      out: [],
+      stderr: ""
+    })
+  })
+
+  it("doctor tells what works, with an Edge and without", async () => {
+    const { exit, out } = await corral.run("doctor", "--json")
+    const found = JSON.parse(out.join(""))
+    assert.deepStrictEqual([exit, found.edge.running, found.edge.url], [0, true, url])
+    const agent = (id: string) => found.agents.find((each: { id: string }) => each.id === id)
+    assert.isTrue(agent("scripted").available)
+    assert.strictEqual(agent("claude-code").version, "2.1.329")
+
+    const nowhere = new Corral()
+    try {
+      const plain = await nowhere.run("doctor")
+      assert.strictEqual(plain.exit, 0)
+      assert.match(plain.out.join("\n"), /No Edge is running here\.[^]*✓ scripted/)
+      const runs = await nowhere.run("runs")
+      assert.deepStrictEqual(runs, {
+        exit: 2,
+        out: [],
+        stderr: "No Edge is running here. Start one with `npm start` or `corral up`.\n"
+      })
+    } finally {
+      await nowhere.close()
+    }
+  })
+
+  it("normalize reads a recording from stdin, and knows its agents", async () => {
+    const recording = new URL(
+      "../../../adapters/test/fixtures/claude-code/shell-command/stdout.jsonl",
+      import.meta.url
+    )
+    const known = await corral.feed(readFileSync(recording, "utf8"), "normalize", "--agent", "claude-code")
+    assert.strictEqual(known.exit, 0)
+    assert.strictEqual(JSON.parse(known.out.at(-1) ?? "{}").type, "run.completed")
+    const unknown = await corral.feed("", "normalize", "--agent", "nobody")
+    assert.deepStrictEqual([unknown.exit, unknown.out], [2, []])
+    assert.include(unknown.stderr, "claude-code")
+  })
+})
+
+describe("the end", () => {
+  it("comes with 0 at SIGTERM and at SIGINT", async () => {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      const other = new Corral()
+      try {
+        const { edge } = await other.up("--workspace", `here=${other.environment["HOME"] ?? "/"}`)
+        edge.child.kill(signal)
+        assert.strictEqual(await edge.ended, 0)
+        assert.isFalse(existsSync(join(other.home, "edge.json")))
+        // A workspace was named, so no sample was made.
+        assert.isFalse(existsSync(join(other.home, "sample")))
+      } finally {
+        await other.close()
+      }
+    }
+  })
+})
+
+describe("an Edge that dies", () => {
+  it("is found again where it was started anew, and the run's end with it", async () => {
+    const other = new Corral()
+    try {
+      const first = await other.up()
+      const run = other.start("run", "--agent", "scripted", "--workspace", "sample", "/say here\n/wait")
+      await run.line(/^here$/)
+      first.edge.child.kill("SIGKILL")
+      await first.edge.ended
+      await other.up()
+      assert.strictEqual(await run.ended, 1)
+      await run.line(/^failed/)
+      assert.strictEqual(run.out.filter((line) => line === "here").length, 1)
+      assert.strictEqual(run.stderr, "The connection was lost; trying again.\nConnected again.\n")
+    } finally {
+      await other.close()
+    }
+  })
+})
+
+const oldNode = ["/usr/bin/node", "/usr/local/bin/node"].find((node) => {
+  const [major = 99] = existsSync(node)
+    ? execFileSync(node, ["-p", "process.versions.node"], { encoding: "utf8" }).split(".").map(Number)
+    : []
+  return major < 22
+})
+
+describe("the launcher", () => {
+  const service = fileURLToPath(new URL("../../../../dist/corral", import.meta.url))
+
+  it.skipIf(oldNode === undefined)(
+    "runs the service on the Node that came along, and is gone with it",
+    async () => {
+      const other = new Corral()
+      try {
+        const edge = other.spawn(oldNode ?? "", [service, "up"])
+        await edge.line(/"ready":true/)
+        const { pid } = JSON.parse(readFileSync(join(other.home, "edge.json"), "utf8"))
+        assert.notStrictEqual(pid, edge.child.pid)
+        edge.child.kill("SIGTERM")
+        assert.strictEqual(await edge.ended, 0)
+      } finally {
+        await other.close()
+      }
+    }
+  )
+
+  it.skipIf(oldNode === undefined)("takes its service along when it is killed", async () => {
+    const other = new Corral()
+    try {
+      const edge = other.spawn(oldNode ?? "", [service, "up"])
+      await edge.line(/"ready":true/)
+      edge.child.kill("SIGKILL")
+      // The service holds the pipe of stdout: it closes when the service has ended too.
+      assert.strictEqual(await edge.ended, "SIGKILL")
+      assert.isFalse(existsSync(join(other.home, "edge.json")))
+    } finally {
+      await other.close()
+    }
+  })
+})

@@ -1,0 +1,59 @@
+/** `docs/errors.md`: the error table, from the code that answers with it. */
+import {
+  errorCodes,
+  errorTable,
+  responses,
+  retryAfterSeconds,
+  type ErrorCode
+} from "@corral/domain/ErrorTable"
+import { Schema } from "effect"
+import { isObject } from "./Json.ts"
+
+/** Names of the fields of `details`, where this code has a fixed shape for it. */
+const details = (code: ErrorCode): string => {
+  const [response] = responses(code)
+  if (response === undefined) throw new Error(`${code} has no response schema`)
+  const { schema, definitions } = Schema.toJsonSchemaDocument(response)
+  const body = definitions[`Error_${code}`] ?? schema
+  const properties =
+    isObject(body) && isObject(body["properties"]) ? body["properties"]["details"] : undefined
+  if (!isObject(properties) || !isObject(properties["properties"])) return ""
+  const required = Array.isArray(properties["required"]) ? properties["required"] : []
+  return Object.keys(properties["properties"])
+    .map((name) => `\`${name}\`${required.includes(name) ? "" : " (optional)"}`)
+    .join(", ")
+}
+
+const row = (code: ErrorCode): string => {
+  const { status, message } = errorTable[code]
+  return `| \`${code}\` | ${status} | ${message} | ${retryAfterSeconds[code] ?? ""} | ${details(code)} |`
+}
+
+const head = `# Errors
+
+Generated from \`packages/domain/src/ErrorTable.ts\` by \`npm run generate\`.
+
+Every refusal has this body, and nothing else:
+
+\`\`\`json
+{ "code": "not_found", "message": "There is nothing here.", "requestId": "req_01KAH2T3J0Q4W8XN5M7C1B9D6B" }
+\`\`\`
+
+- \`code\` is stable. Programs branch on it.
+- \`message\` is for people. It may be more exact than the sentence of the table.
+- \`requestId\` equals the response header \`X-Request-Id\`. Send your own in the request header of that name
+  (1 to 128 characters of \`A-Z a-z 0-9 . _ -\`); one that does not fit is replaced.
+- \`details\` is there for some codes. The last column names its fields where they are fixed; any other code
+  may carry any object that the caller may see. Issues of \`schema_validation_failed\` name the field and what was expected,
+  never what was sent.
+
+\`Retry-After\` is the header of that name in seconds, where the same request may fare better later.
+A WebSocket is refused before the upgrade, with the same body. \`replay_gap\` is not here: it is the close code 4410 of a
+stream that cannot go on.
+
+| Code | Status | Sentence | Retry-After | Fields of \`details\` |
+|---|---|---|---|---|
+`
+
+/** The page as Markdown. */
+export const errorsPage = (): string => `${head}${errorCodes.map(row).join("\n")}\n`

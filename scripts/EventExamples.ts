@@ -1,0 +1,154 @@
+/**
+ * What each event says, in one sentence and one example payload. The types tie an example to its event; `EventsPage` decodes it too.
+ */
+import type { ApprovalId, ArtifactId, PreviewId, WorkspaceId } from "@corral/domain/Ids"
+import type { EventType, PayloadOf } from "@corral/domain/RunEvent"
+
+export type EventExamples = {
+  readonly [T in EventType]: { readonly says: string; readonly payload: PayloadOf<T> }
+}
+
+const approvalId = "apr_01KAH2T3J0Q4W8XN5M7C1B9D6E" as ApprovalId
+
+export const eventExamples: EventExamples = {
+  "run.created": {
+    says: "The run is on disk. Always the first event.",
+    payload: {
+      workspace: "sample" as WorkspaceId,
+      mode: "ask",
+      input: { text: "Read the notes and write a summary" }
+    }
+  },
+  "run.started": {
+    says: "The runtime has spoken for the first time.",
+    payload: { runtimeSessionId: "5f0c1a2e", runtimeVersion: "1.0.0", mode: "ask" }
+  },
+  "run.completed": {
+    says: "The run ended as it should. The last event of its log.",
+    payload: { text: "Done. The notes are in NOTES.md.", usage: { inputTokens: 1_200, outputTokens: 340 } }
+  },
+  "run.failed": {
+    says: "The run ended with an error. The last event of its log.",
+    payload: {
+      error: {
+        code: "runtime_unavailable",
+        message: "The runtime ended without a result.",
+        details: { reason: "crashed" }
+      }
+    }
+  },
+  "run.cancelled": {
+    says: "Somebody ended the run. The last event of its log.",
+    payload: { reason: "cancelled by the user", by: "local" }
+  },
+  "run.message.delta": {
+    says: "A piece of text while it is made. Pieces of one `messageId` and `channel` join to the whole.",
+    payload: { messageId: "m1", channel: "text", text: "I read " }
+  },
+  "run.message.completed": {
+    says: "A whole message. It replaces the deltas of its `messageId`.",
+    payload: { messageId: "m1", role: "assistant", channel: "text", text: "I read README.md." }
+  },
+  "run.tool.call": {
+    says: "The agent uses a tool. Exactly one `run.tool.result` with the same `callId` follows.",
+    payload: {
+      callId: "t1",
+      tool: "shell",
+      label: "npm test",
+      status: "started",
+      input: { command: "npm test" }
+    }
+  },
+  "run.tool.result": {
+    says: "What came of a tool call.",
+    payload: { callId: "t1", tool: "shell", status: "completed", output: "12 passed", exitCode: 0 }
+  },
+  "run.file.read": { says: "The agent read a file.", payload: { path: "README.md", callId: "t1" } },
+  "run.file.changed": {
+    says: "A file of the workspace is different now.",
+    payload: { path: "NOTES.md", change: "created", callId: "t2" }
+  },
+  "run.diff.ready": {
+    says: "What the run changed in the workspace as a whole.",
+    payload: { files: 1, additions: 5, deletions: 0 }
+  },
+  "run.patch.proposed": {
+    says: "A change of one file as a unified diff.",
+    payload: { path: "NOTES.md", patch: "@@ -0,0 +1 @@\n+# Notes\n", callId: "t2" }
+  },
+  "run.artifact.ready": {
+    says: "A file that the run made for people is there.",
+    payload: {
+      artifactId: "art_01KAH2T3J0Q4W8XN5M7C1B9D6F" as ArtifactId,
+      name: "report.html",
+      mediaType: "text/html",
+      size: 5_120,
+      sha256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+    }
+  },
+  "run.preview.ready": {
+    says: "Something that the run serves can be looked at.",
+    payload: { previewId: "prv_01KAH2T3J0Q4W8XN5M7C1B9D6G" as PreviewId, title: "Development server" }
+  },
+  "run.approval.requested": {
+    says: "The run waits for a decision. `request` is exactly what would happen.",
+    payload: {
+      approvalId,
+      expiresAt: "2026-11-21T10:30:00.000Z",
+      request: {
+        action: "write",
+        risk: "low",
+        title: "Write NOTES.md",
+        tool: "write",
+        callId: "t2",
+        files: ["NOTES.md"],
+        patch: "@@ -0,0 +1 @@\n+# Notes\n",
+        editable: true,
+        scopes: ["once", "run"]
+      }
+    }
+  },
+  "run.approval.resolved": {
+    says: "The decision, once and for all. `by` is a person or a policy.",
+    payload: { approvalId, state: "approved", scope: "once", by: "local" }
+  },
+  "runtime.unavailable": {
+    says: "The runtime cannot do its work; `message` says what a person can do. `run.failed` follows.",
+    payload: { reason: "not_signed_in", message: "Sign in first: run the program once by hand." }
+  },
+  "runtime.timeout": {
+    says: "A limit of time was passed. `run.failed` with `run_timeout` follows.",
+    payload: { kind: "run", afterMs: 1_800_000 }
+  },
+  "schema.validation_failed": {
+    says: "The runtime printed something that cannot be read. The run goes on.",
+    payload: { message: "not JSON", bytes: 42 }
+  },
+  "integration.message.received": {
+    says: "A message reached the bot in a chat.",
+    payload: {
+      platform: "feishu",
+      upstreamEventId: "ev-1",
+      tenant: "t-1",
+      chatId: "c-1",
+      chatType: "direct",
+      messageId: "m-1",
+      senderId: "u-1",
+      text: "run the tests"
+    }
+  },
+  "integration.card.action": {
+    says: "A button of a card was clicked.",
+    payload: {
+      platform: "feishu",
+      upstreamEventId: "ev-2",
+      tenant: "t-1",
+      actionId: "a-1",
+      operatorId: "u-1"
+    }
+  },
+  "identity.binding.required": {
+    says: "A chat user is not linked to a sign-in yet.",
+    payload: { platform: "feishu", tenant: "t-1", senderId: "u-1", chatId: "c-1" }
+  }
+}
