@@ -3,9 +3,10 @@ import { defineConfig } from "vitest/config"
 // One fork per test file: several suites start real processes and must not share a process table mark.
 export default defineConfig({
   test: {
-    include: ["packages/*/test/**/*.test.ts", "scripts/**/*.test.ts"],
+    include: ["packages/*/test/**/*.test.ts", "scripts/**/*.test.ts", "examples/**/*.test.ts"],
     exclude: ["**/*.soak.test.ts", "**/node_modules/**"],
     pool: "forks",
+    maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 60_000
   }

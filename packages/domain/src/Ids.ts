@@ -82,15 +82,35 @@ export const encodeUlid = (unixMillis: number, random: Uint8Array): string => {
   return head + tail
 }
 
-/** The event id is derived, not drawn: the same event has the same id wherever its log is copied. */
-export const eventIdOf = (runId: RunId, seq: number): EventId => {
-  // The run's own 26 characters with the last eight replaced by its seq: unique per run, sortable by seq.
-  const body = runId.slice(4)
-  let n = seq
-  let tail = ""
+/** `n` as eight base32 digits. */
+const digits = (n: number): string => {
+  let rest = n
+  let text = ""
   for (let i = 0; i < 8; i++) {
-    tail = alphabet.charAt(n % 32) + tail
-    n = Math.floor(n / 32)
+    text = alphabet.charAt(rest % 32) + text
+    rest = Math.floor(rest / 32)
   }
-  return `evt_${body.slice(0, 18)}${tail}` as EventId
+  return text
 }
+
+/**
+ * The ids of one run's events, by seq. Derived, not drawn: the same event has the same id wherever its log is copied. They are the run's
+ * own 26 characters with the last eight replaced by the seq: unique per run, sortable by seq. The part that changes every 1,024 events
+ * only is kept.
+ */
+export const eventIds = (runId: RunId): ((seq: number) => EventId) => {
+  const start = `evt_${runId.slice(4, 22)}`
+  let page = -1
+  let prefix = ""
+  return (seq) => {
+    const at = Math.floor(seq / 1_024)
+    if (at !== page) {
+      page = at
+      prefix = start + digits(at * 1_024).slice(0, 6)
+    }
+    return `${prefix}${alphabet.charAt((seq >> 5) & 31)}${alphabet.charAt(seq & 31)}` as EventId
+  }
+}
+
+/** The id of one event. */
+export const eventIdOf = (runId: RunId, seq: number): EventId => eventIds(runId)(seq)

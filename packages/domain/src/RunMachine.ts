@@ -83,7 +83,7 @@ export const accept = (state: RunState, event: EventDraft): Accepted | Refused =
         ? no("already_started")
         : ok({
             ...state,
-            status: "running",
+            status: state.pending.length > 0 ? "waiting_approval" : "running",
             started: true,
             runtimeSessionId: event.payload.runtimeSessionId,
             model: event.payload.model
@@ -243,6 +243,10 @@ class Step {
 
 const nothing: ReadonlyArray<Action> = []
 
+/** The hot path: streamed text of a run that has started and not ended. `accept` says the same, with more to look at. */
+const movesNothing = (state: RunState, event: EventDraft): boolean =>
+  event.type === "run.message.delta" && state.started
+
 /** What a run does about an input. Terminal states absorb every input but answer commands. */
 export const transition = (state: RunState, input: Input): Transition => {
   if (state.status !== undefined && isTerminal(state.status)) {
@@ -258,6 +262,7 @@ export const transition = (state: RunState, input: Input): Transition => {
     case "Spawned":
       return state.status === "created" ? [{ ...state, status: "starting" }, nothing] : [state, nothing]
     case "Said":
+      if (movesNothing(state, input.event)) return [state, [{ _tag: "Append", event: input.event }]]
       if (input.event.type !== "run.started" && !input.event.type.startsWith("runtime.")) step.ensureStarted()
       step.append(input.event)
       return step.done()

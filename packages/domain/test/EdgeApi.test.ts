@@ -162,13 +162,13 @@ describe("EdgeApi", () => {
   })
 
   it("answers 422 with every issue and none of the values", async () => {
-    const { status, body } = await refusal("/v1/runs", { ...create, mode: "s3cret", workspace: "/s3cret" })
+    const { status, body } = await refusal("/v1/runs", { ...create, mode: "s3cret", resume: "/s3cret" })
     assert.strictEqual(status, 422)
     assert.strictEqual(body.code, "schema_validation_failed")
     assert.strictEqual(body.requestId, "req-1")
     assert.deepStrictEqual(body.details?.["issues"], [
-      { path: "workspace", message: "Expected a workspace id" },
-      { path: "mode", message: 'Expected "read_only" | "plan" | "ask" | "auto_edit" | "full_access"' }
+      { path: "mode", message: 'Expected "read_only" | "plan" | "ask" | "auto_edit" | "full_access"' },
+      { path: "resume", message: "Expected an id like run_01K…" }
     ])
     assert.notInclude(JSON.stringify(body), "s3cret")
   })

@@ -4,7 +4,7 @@
  * Owns the order append → durable → visible. An event's JSON is made once, by the appender; that text is what is stored, replayed and
  * sent. A reader is a cursor: it reads at its own pace and is told when there is more. It promises nothing about who may read.
  */
-import { eventIdOf, type RunId } from "@corral/domain/Ids"
+import { eventIds, type RunId } from "@corral/domain/Ids"
 import { PAYLOAD_VERSION, type EventDraft, type EventStamp } from "@corral/domain/RunEvent"
 import { Context, Effect, Layer, Queue, Stream } from "effect"
 import { Store, type StoreFailed, type Write } from "./store/Store.ts"
@@ -185,10 +185,11 @@ export const encoder = (
 ): ((seq: number, createdAt: string, event: EventDraft) => string) => {
   const session = stamp.sessionId === undefined ? "" : `,"sessionId":${JSON.stringify(stamp.sessionId)}`
   const agent = stamp.agentId === undefined ? "" : `,"agentId":${JSON.stringify(stamp.agentId)}`
+  const id = eventIds(stamp.runId)
   const middle = `,"runId":"${stamp.runId}"${session}${agent},"createdAt":"`
   return (seq, createdAt, event) => {
     const payload = JSON.stringify(event.payload)
     const body = payload === "{}" ? `{"v":${PAYLOAD_VERSION}}` : `{"v":${PAYLOAD_VERSION},${payload.slice(1)}`
-    return `{"id":"${eventIdOf(stamp.runId, seq)}","seq":${seq},"type":"${event.type}"${middle}${createdAt}","payload":${body}}`
+    return `{"id":"${id(seq)}","seq":${seq},"type":"${event.type}"${middle}${createdAt}","payload":${body}}`
   }
 }

@@ -11,12 +11,13 @@ import type { Conflict } from "@corral/domain/Failures"
 import type { ApprovalId } from "@corral/domain/Ids"
 import type { Run, RunMode } from "@corral/domain/Run"
 import type { ApprovalAnswer, Protocol } from "@corral/domain/RuntimeAdapter"
-import { Clock, Data, Deferred, Effect, Queue, type Scope } from "effect"
+import { Clock, Data, Deferred, Effect, type Scope } from "effect"
 import * as ActiveClock from "./ActiveClock.ts"
 import { EDGE_MARK, RUN_MARK, sweep } from "./Containment.ts"
 import type { EventLog } from "./EventLog.ts"
 import * as Ladder from "./Ladder.ts"
 import { type OpenApproval, OpenApprovals } from "./OpenApprovals.ts"
+import { Mailbox } from "./Mailbox.ts"
 import { insideOf } from "./PathContainment.ts"
 import type { RunAction, RunRecorder } from "./RunRecorder.ts"
 import { type DecideFailure, type Message, RunTurn, type TurnContext } from "./RunTurn.ts"
@@ -70,20 +71,23 @@ const UNREAD_LIMIT = 1_048_576
 const MAILBOX = 65_536
 
 export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
-  const { recorder, protocol, times, log } = options
-  const mailbox = yield* Queue.bounded<Message>(MAILBOX)
+  const { edgeId, log, mode, onUnknown, protocol, recorder, times } = options
+  const isInside = insideOf(options.command.cwd)
+  const mailbox = new Mailbox<Message>(MAILBOX)
   const ended = yield* Deferred.make<Run, StoreFailed>()
   const exited = yield* Deferred.make<void>()
   const mark = `${RUN_MARK}=${recorder.run.id}`
   const approvals = new OpenApprovals()
   let unread = 0
 
-  const post = (message: Message): boolean => Queue.offerUnsafe(mailbox, message)
+  const post = (message: Message): boolean => mailbox.post(message)
 
-  const spawn = (): Subprocess => {
-    const marks = { [RUN_MARK]: recorder.run.id, [EDGE_MARK]: options.edgeId }
+  // Let go of once it is used: an environment and a prompt are the bulk of what a quiet run would hold.
+  let command: SubprocessSpec | undefined = options.command
+  const spawn = (spec: SubprocessSpec): Subprocess => {
+    command = undefined
     const child = new Subprocess(
-      { ...options.command, env: { ...options.command.env, ...marks } },
+      { ...spec, env: { ...spec.env, [RUN_MARK]: recorder.run.id, [EDGE_MARK]: edgeId } },
       {
         onChunk: (chunk) => {
           unread += chunk.length
@@ -112,7 +116,8 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
     const clock = yield* Clock.Clock
     recorder.apply({ _tag: "Spawned" })
     // Alive at the end of the scope only where the run was interrupted or the store failed.
-    const child = yield* Effect.acquireRelease(Effect.sync(spawn), ({ pid }) =>
+    if (command === undefined) return yield* Effect.die("a run is started once")
+    const child = yield* Effect.acquireRelease(Effect.sync(spawn.bind(undefined, command)), ({ pid }) =>
       recorder.terminal ? Effect.void : sweep(mark, pid)
     )
     const ladder: Ladder.LadderOptions = { child, mark, exited, grace: times.cancel }
@@ -147,13 +152,13 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
       protocol,
       approvals,
       child,
-      mode: options.mode,
-      isInside: insideOf(options.command.cwd),
+      mode,
+      isInside,
       approvalMs: times.approval,
-      onUnknown: options.onUnknown
+      onUnknown
     }
     while (!recorder.terminal) {
-      const messages = yield* Queue.takeAll(mailbox)
+      const messages = yield* mailbox.take
       const turn = new RunTurn(context, clock.currentTimeMillisUnsafe())
       for (const message of messages) turn.handle(message)
       unread -= turn.bytes
@@ -176,7 +181,7 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
     }
   })
 
-  const command = <E>(
+  const send = <E>(
     message: (reply: Deferred.Deferred<void, E>) => Message
   ): Effect.Effect<void, E | RunGone> =>
     Effect.gen(function* () {
@@ -189,9 +194,9 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
   const actor: RunActor = {
     run: () => recorder.run,
     decide: (approvalId, answer, by) =>
-      command<DecideFailure>((reply) => ({ _tag: "Decide", approvalId, answer, by, reply })),
+      send<DecideFailure>((reply) => ({ _tag: "Decide", approvalId, answer, by, reply })),
     cancel: (reason, by) => void post({ _tag: "Cancel", reason, by }),
-    input: (text) => command<Conflict>((reply) => ({ _tag: "Input", text, reply })),
+    input: (text) => send<Conflict>((reply) => ({ _tag: "Input", text, reply })),
     live: live.pipe(
       Effect.tapError((error) => Deferred.fail(ended, error)),
       Effect.andThen(Effect.suspend(() => Deferred.succeed(ended, recorder.run))),

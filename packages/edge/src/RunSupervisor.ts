@@ -64,6 +64,8 @@ export class RunSupervisor extends Context.Service<
     /** The run when it has ended, or as it is after `waitMs`. */
     readonly result: (id: RunId, waitMs: number) => Effect.Effect<Run, NotFound>
     readonly liveRuns: () => number
+    /** Admits no more, cancels what is live, and waits for its end: the cancel grace and two seconds at most. */
+    readonly drain: Effect.Effect<void>
   }
 >()("corral/edge/RunSupervisor") {
   static readonly layer = (config: EdgeConfig) => Layer.effect(RunSupervisor, make(config))
@@ -81,8 +83,11 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
   const edgeId = yield* recover(store, log)
 
   const fibers = yield* FiberMap.make<RunId, void, StoreFailed>()
+  // With the Edge's own context: a run that inherited the creating request's would keep that request alive.
+  const supervise = yield* FiberMap.runtime(fibers)<never>()
   const actors = new Map<RunId, RunActor>()
   let admitting = 0
+  let draining = false
 
   const find = (id: RunId): Effect.Effect<Run, NotFound> =>
     Effect.suspend(() => {
@@ -98,19 +103,20 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
       find,
       now: clock.currentTimeMillisUnsafe()
     })
+    const { adapter } = admitted
     const recorder = new RunRecorder(admitted.run)
     recorder.apply({ _tag: "Created", payload: admitted.created })
     const batch = recorder.take()
     if (batch === undefined) return yield* Effect.die("a new run has nothing to write")
     const actor = yield* makeActor({
       recorder,
-      protocol: admitted.adapter.protocol(admitted.start),
+      protocol: adapter.protocol(admitted.start),
       command: admitted.command,
       mode: request.mode,
       edgeId,
       times: config.times,
       log,
-      onUnknown: (what) => runtimes.countUnknown(admitted.adapter, what)
+      onUnknown: (what) => runtimes.countUnknown(adapter, what)
     })
     // Between "on disk" and "supervised" there is no way out.
     yield* Effect.uninterruptible(
@@ -118,7 +124,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
         yield* Effect.orDie(log.append(batch.events, [...batch.projections, ...keep(batch.run)]))
         recorder.committed(batch.run)
         actors.set(batch.run.id, actor)
-        yield* FiberMap.run(fibers, batch.run.id, supervised(actor, batch.run.id))
+        supervise(batch.run.id, supervised(actor, batch.run.id))
       })
     )
     return batch.run
@@ -147,23 +153,21 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
         : Effect.succeed(approval)
     })
 
-  yield* Effect.addFinalizer(() =>
-    Effect.gen(function* () {
-      for (const actor of actors.values()) actor.cancel("the Edge is stopping", "system")
-      yield* Effect.forEach(
-        [...actors.values()],
-        (actor) => ended(actor, config.times.cancel + STOP_MARGIN_MS),
-        {
-          concurrency: "unbounded"
-        }
-      )
+  const drain = Effect.suspend(() => {
+    draining = true
+    for (const actor of actors.values()) actor.cancel("the Edge is stopping", "system")
+    const patience = config.times.cancel + STOP_MARGIN_MS
+    return Effect.forEach([...actors.values()], (actor) => ended(actor, patience), {
+      concurrency: "unbounded",
+      discard: true
     })
-  )
+  })
+  yield* Effect.addFinalizer(() => drain)
 
   return RunSupervisor.of({
     start: (request, keep = () => []) =>
       Effect.suspend((): Effect.Effect<Run, AdmissionFailure | Overloaded> => {
-        if (actors.size + admitting >= config.maxRuns) return Effect.fail(new Overloaded())
+        if (draining || actors.size + admitting >= config.maxRuns) return Effect.fail(new Overloaded())
         admitting++
         return Effect.ensuring(
           admitOne(request, keep),
@@ -205,7 +209,8 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
         const actor = actors.get(id)
         return actor === undefined ? find(id) : ended(actor, waitMs)
       }),
-    liveRuns: () => actors.size
+    liveRuns: () => actors.size,
+    drain
   })
 })
 

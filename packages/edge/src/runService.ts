@@ -2,7 +2,7 @@
  * A layer as a service process: built, announced, kept until SIGTERM or SIGINT, then taken down within 10 s with exit code 0. A start
  * that fails says why in one sentence on stderr and exits 1.
  */
-import { Cause, Deferred, Effect, Exit, Layer, Logger, Option, Scope } from "effect"
+import { Cause, Deferred, Effect, Exit, Fiber, Layer, Logger, Option, Scope } from "effect"
 
 const STOP_LIMIT_MS = 10_000
 
@@ -33,8 +33,12 @@ export const runService = <R, E>(layer: Layer.Layer<R, E>, ready: Effect.Effect<
     const line = yield* Effect.provideContext(ready, built.value)
     process.stdout.write(`${JSON.stringify(line)}\n`)
     yield* Deferred.await(stop)
-    const stopped = yield* Effect.timeoutOption(Scope.close(scope, Exit.void), STOP_LIMIT_MS - 500)
-    return Option.isSome(stopped) ? 0 : 1
+    // Detached: what cannot be interrupted must not keep the process past its time.
+    const closing = yield* Effect.forkDetach(Scope.close(scope, Exit.void))
+    return yield* Effect.raceFirst(
+      Effect.as(Fiber.join(closing), 0),
+      Effect.as(Effect.sleep(STOP_LIMIT_MS - 500), 1)
+    )
   })
   const fiber = Effect.runFork(program.pipe(Effect.provide(stderr)))
   fiber.addObserver((exit) => process.exit(Exit.isSuccess(exit) ? exit.value : 1))

@@ -67,7 +67,7 @@ export class EventSocket {
     if (this.blocked && now - this.lastProgress > STALLED_AFTER_SECONDS * 1_000) {
       this.end(closeCodes.stalled, "the reader stalled")
       // A reader that takes nothing does not take the close frame either.
-      this.socket.terminate()
+      this.terminate()
     } else if (now - this.lastPing > PING_EVERY_SECONDS * 1_000) {
       this.lastPing = now
       if (!this.blocked) this.socket.ping()
@@ -79,6 +79,11 @@ export class EventSocket {
     this.ended = true
     this.unfollow()
     this.stream.off("drain", this.onDrain)
+  }
+
+  terminate(): void {
+    this.release()
+    this.socket.terminate()
   }
 
   end(code: number, reason: string): void {

@@ -26,6 +26,8 @@ export class EventStreams extends Context.Service<
       head: Buffer,
       subscription: Subscription
     ) => void
+    /** Ends every subscription; succeeds when all sockets are closed, by force after a second. */
+    readonly closeAll: Effect.Effect<void>
   }
 >()("corral/edge/EventStreams") {
   static readonly layer = Layer.effect(
@@ -36,6 +38,7 @@ export class EventStreams extends Context.Service<
       const clock = yield* Clock.Clock
       const open = new Set<EventSocket>()
       const handshakes = new WebSocketServer({ noServer: true, clientTracking: false, maxPayload: 4_096 })
+      let whenEmpty: (() => void) | undefined
       const now = () => clock.currentTimeMillisUnsafe()
 
       yield* Effect.forkScoped(
@@ -46,10 +49,6 @@ export class EventStreams extends Context.Service<
           )
         )
       )
-      yield* Effect.addFinalizer(() =>
-        Effect.sync(() => open.forEach((each) => each.end(GOING_AWAY, "the Edge is stopping")))
-      )
-
       const admit = Effect.fnUntraced(function* (target: string): Effect.fn.Return<Subscription, Refusal> {
         const url = new URL(target, "http://edge")
         if (url.pathname !== STREAM_PATH) return yield* Effect.fail<Refusal>({ code: "not_found" })
@@ -79,12 +78,23 @@ export class EventStreams extends Context.Service<
             webSocket.once("close", () => {
               subscriber.release()
               open.delete(subscriber)
+              if (open.size === 0) whenEmpty?.()
             })
-          })
+          }),
+        closeAll: Effect.callback<void>((resume) => {
+          if (open.size === 0) return resume(Effect.void)
+          whenEmpty = () => resume(Effect.void)
+          open.forEach((each) => each.end(GOING_AWAY, "the Edge is stopping"))
+        }).pipe(
+          Effect.timeoutOption(CLOSE_WITHIN),
+          Effect.andThen(Effect.sync(() => open.forEach((each) => each.terminate())))
+        )
       })
     })
   )
 }
+
+const CLOSE_WITHIN = "1 second"
 
 /** RFC 6455: the server goes down. */
 const GOING_AWAY = 1001

@@ -14,6 +14,7 @@ import type { Duplex } from "node:stream"
 import type { EdgeConfig } from "../EdgeConfig.ts"
 import { mint } from "../Identifiers.ts"
 import { LocalToken } from "../LocalToken.ts"
+import { RunSupervisor } from "../RunSupervisor.ts"
 import { EventStreams } from "./EventStreams.ts"
 import {
   AUTHENTICATED,
@@ -48,6 +49,7 @@ const guarded = (request: IncomingMessage, upgrade: boolean): GuardedRequest => 
 
 const serve = Effect.fnUntraced(function* (config: EdgeConfig) {
   const token = yield* LocalToken
+  const runs = yield* RunSupervisor
   const streams = yield* EventStreams
   const clock = yield* Clock.Clock
   const scope = yield* Effect.scope
@@ -68,6 +70,8 @@ const serve = Effect.fnUntraced(function* (config: EdgeConfig) {
     connectionsCheckingInterval: 2_500
   })
   const port = yield* listen(server, config)
+  // Before the listener goes: followers still see how their runs end, and no upgraded socket keeps the server open.
+  yield* Effect.addFinalizer(() => Effect.andThen(runs.drain, streams.closeAll))
   const options: GuardOptions = {
     port,
     allowedOrigins: new Set(config.allowedOrigins),

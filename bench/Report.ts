@@ -1,0 +1,98 @@
+/**
+ * Where figures go: one JSON line each on stdout, a line for people on stderr, and a table for the documentation.
+ *
+ * A figure stands beside its floor, measured in the same run; times alone would say more about the machine than about the program.
+ */
+import type { Machine } from "./Machine.ts"
+
+/** What a figure must not exceed: by itself, or by its distance from the floor. */
+export interface Goal {
+  readonly atMost: number
+  readonly of: "edge" | "distance"
+}
+
+export const atMost = (limit: number): Goal => ({ atMost: limit, of: "edge" })
+export const atMostOverFloor = (limit: number): Goal => ({ atMost: limit, of: "distance" })
+
+export interface Figure {
+  readonly figure: string
+  readonly unit: string
+  readonly edge: number
+  readonly floor: number
+  readonly goal?: Goal
+  /** Events the Edge's readers missed, got twice or out of order, over all rounds. */
+  readonly lost?: number
+  /** Measurements on each side; the figure is their median. */
+  readonly rounds: number
+}
+
+export class Report {
+  readonly figures: Array<Figure> = []
+  readonly machine: Machine
+  readonly date: string
+  private readonly bench: string
+
+  constructor(bench: string, machine: Machine, date: string) {
+    this.bench = bench
+    this.machine = machine
+    this.date = date
+  }
+
+  add(figure: Figure): void {
+    this.figures.push(figure)
+    const { unit, edge, floor, goal, lost, rounds } = figure
+    const line = {
+      bench: this.bench,
+      figure: figure.figure,
+      unit,
+      edge: rounded(edge),
+      floor: rounded(floor),
+      ratio: rounded(edge / floor),
+      ...(goal === undefined ? {} : { goal: goalText(goal, unit), met: isMet(figure, goal) }),
+      ...(lost === undefined ? {} : { lost }),
+      rounds,
+      node: process.version,
+      machine: this.machine,
+      date: this.date
+    }
+    process.stdout.write(`${JSON.stringify(line)}\n`)
+    process.stderr.write(`${cells(figure).join("  ")}\n`)
+  }
+
+  /** Events lost over all figures. */
+  get lost(): number {
+    return this.figures.reduce((sum, { lost = 0 }) => sum + lost, 0)
+  }
+
+  /** The figures as a Markdown table, with the facts of the machine above it. */
+  markdown(): string {
+    const { cores, cpu, platform, fsync, load } = this.machine
+    const facts = `${this.date.slice(0, 10)}, Node ${process.version}, ${platform}, ${cores} cores (${cpu}), fdatasync ${rounded(fsync)} ms, load average before the start ${rounded(load)}.`
+    const head = ["figure", "Edge", "floor", "ratio", "goal", "met", "lost"]
+    const rows = [head, head.map(() => "---"), ...this.figures.map(cells)]
+    return `${facts}\n\n${rows.map((row) => `| ${row.join(" | ")} |`).join("\n")}`
+  }
+}
+
+const cells = (figure: Figure): ReadonlyArray<string> => {
+  const { unit, edge, floor, goal, lost } = figure
+  return [
+    figure.figure,
+    `${rounded(edge)} ${unit}`,
+    `${rounded(floor)} ${unit}`,
+    `${rounded(edge / floor)}`,
+    goal === undefined ? "" : goalText(goal, unit),
+    goal === undefined ? "" : isMet(figure, goal) ? "yes" : "no",
+    lost === undefined ? "" : `${lost}`
+  ]
+}
+
+const goalText = ({ atMost, of }: Goal, unit: string): string =>
+  of === "edge" ? `≤ ${atMost} ${unit}` : `≤ floor + ${atMost} ${unit}`
+
+const isMet = ({ edge, floor }: Figure, { atMost, of }: Goal): boolean =>
+  (of === "edge" ? edge : edge - floor) <= atMost
+
+/** Three significant digits, whole numbers kept whole. */
+const rounded = (value: number): number =>
+  Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(3))

@@ -1,0 +1,133 @@
+/**
+ * One server process under measurement, the floor or the Edge: started in a home of its own, measured from outside through /proc,
+ * stopped and swept away. Linux only.
+ */
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { createInterface } from "node:readline"
+import { fileURLToPath } from "node:url"
+
+export type Side = "floor" | "edge"
+
+export interface TargetOptions {
+  /** The built Edge's entry; the runtime's program lies beside it. */
+  readonly entry: string
+  /** Where the Edge's threads leave their CPU profiles when they end. */
+  readonly profile?: string | undefined
+  /** Makes `collectGarbage` work, on both sides. */
+  readonly collectable?: boolean
+}
+
+/** The folder a server keeps its store in, with the token that opens it and a workspace. */
+export interface Home {
+  readonly path: string
+  readonly token: string
+  readonly workspace: string
+}
+
+const COLLECT = new URL("edge/collect.mjs", import.meta.url).href
+const FLOOR = fileURLToPath(new URL("edge/floor.mjs", import.meta.url))
+
+/** A server that is not gone by then does not go by itself. */
+const STOP_LIMIT_MS = 15_000
+
+export const makeHome = (): Home => {
+  const path = mkdtempSync(join(tmpdir(), "corral-bench-"))
+  const token = "bench".repeat(8)
+  const workspace = join(path, "workspace")
+  mkdirSync(workspace)
+  writeFileSync(join(path, "edge.token"), `${token}\n`, { mode: 0o600 })
+  return { path, token, workspace }
+}
+
+export const removeHome = ({ path }: Home): void => rmSync(path, { recursive: true, force: true })
+
+export class Target {
+  readonly side: Side
+  readonly url: string
+  readonly token: string
+  /** Milliseconds from spawn to the line that says it serves. */
+  readonly readyAfter: number
+  private readonly child: ChildProcess
+  private readonly pid: number
+
+  private constructor(
+    side: Side,
+    url: string,
+    token: string,
+    readyAfter: number,
+    child: ChildProcess,
+    pid: number
+  ) {
+    this.side = side
+    this.url = url
+    this.token = token
+    this.readyAfter = readyAfter
+    this.child = child
+    this.pid = pid
+  }
+
+  static async start(
+    side: Side,
+    home: Home,
+    { entry, profile, collectable }: TargetOptions
+  ): Promise<Target> {
+    const program = join(dirname(entry), "scripted.mjs")
+    if (!existsSync(program)) throw new Error(`there is no ${program}: npm run build makes it`)
+    const profiling = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`]
+    const collecting = collectable === true ? ["--expose-gc", "--import", COLLECT] : []
+    const server = side === "edge" ? [...profiling, entry] : [FLOOR]
+    const begin = performance.now()
+    const child = spawn(process.execPath, [...collecting, ...server], {
+      stdio: ["ignore", "pipe", "inherit"],
+      env: {
+        PATH: process.env.PATH,
+        HOME: process.env.HOME,
+        CORRAL_HOME: home.path,
+        CORRAL_EDGE_WORKSPACES: JSON.stringify([{ id: "bench", path: home.workspace }]),
+        BENCH_TOKEN: home.token,
+        BENCH_PROGRAM: program,
+        BENCH_WORKSPACE: home.workspace
+      }
+    })
+    const [line] = await Promise.race([
+      once(createInterface({ input: child.stdout }), "line"),
+      once(child, "exit").then(() => Promise.reject(new Error(`the ${side} did not start`)))
+    ])
+    const readyAfter = performance.now() - begin
+    const { url } = JSON.parse(String(line)) as { readonly url: string }
+    if (child.pid === undefined) throw new Error(`the ${side} has no process`)
+    return new Target(side, url, home.token, readyAfter, child, child.pid)
+  }
+
+  /** CPU time of the process and all its threads so far, in microseconds; its children are not counted. */
+  cpuMicros(): number {
+    const stat = readFileSync(`/proc/${this.pid}/stat`, "latin1")
+    // The name may hold anything: the fields are read after its last parenthesis. A tick is 10 ms on every Linux.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
+    return (Number(fields[11]) + Number(fields[12])) * 10_000
+  }
+
+  /** Kilobytes. `anonymous` is its own memory; the program's text, which its runtimes map too, is only in `resident`. */
+  memory(): { readonly resident: number; readonly anonymous: number } {
+    const rollup = readFileSync(`/proc/${this.pid}/smaps_rollup`, "latin1")
+    const field = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(rollup)?.[1])
+    return { resident: field("Rss"), anonymous: field("Pss_Anon") }
+  }
+
+  /** Asks for it; it is done within milliseconds. */
+  collectGarbage(): void {
+    this.child.kill("SIGUSR2")
+  }
+
+  async stop(): Promise<void> {
+    const gone = once(this.child, "exit")
+    this.child.kill("SIGTERM")
+    const patience = setTimeout(() => this.child.kill("SIGKILL"), STOP_LIMIT_MS)
+    await gone
+    clearTimeout(patience)
+  }
+}

@@ -1,0 +1,46 @@
+/**
+ * How long an event is under way, from the program's write to a reader, durable in between, at 100 and at 1,000 events a second; and
+ * what an event costs at that pace, where nearly each one is a chunk and a commit of its own.
+ */
+import { interleave, withPair } from "../Pair.ts"
+import { atMost, type Report } from "../Report.ts"
+import { median, quantile } from "../Statistics.ts"
+import type { Target } from "../Target.ts"
+import type { EdgeBenchOptions } from "./EdgeBench.ts"
+import { holdStream, settle } from "./RunClient.ts"
+
+const SIZE = 100
+const paces = [
+  { rate: 100, seconds: 5, goals: { p50: { goal: atMost(0.6) }, p99: { goal: atMost(5) } } },
+  { rate: 1_000, seconds: 3, goals: { p50: {}, p99: {} } }
+]
+
+const follow = async (target: Target, rate: number, count: number) => {
+  const held = await holdStream(target, { count, rate, size: SIZE }, 1, { latencies: true })
+  const cpu = target.cpuMicros()
+  await held.begin()
+  await Promise.all(held.readers.map((reader) => reader.until(held.deltas)))
+  const spent = target.cpuMicros() - cpu
+  const lost = await settle(held)
+  const latencies = held.readers.flatMap((reader) => reader.latencies)
+  return { p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99), cpu: spent / count, lost }
+}
+
+export const latency = (options: EdgeBenchOptions, report: Report): Promise<void> =>
+  withPair(options, async (pair) => {
+    await interleave(1, (side) => follow(pair[side], 2_000, 2_000))
+    for (const { rate, seconds, goals } of paces) {
+      const taken = await interleave(options.rounds, (side) => follow(pair[side], rate, rate * seconds))
+      const figure = (name: string, unit: string, of: "p50" | "p99" | "cpu") => ({
+        figure: `${name} at ${rate} events/s`,
+        unit,
+        edge: median(taken.edge.map((each) => each[of])),
+        floor: median(taken.floor.map((each) => each[of])),
+        lost: taken.edge.reduce((sum, { lost }) => sum + lost, 0),
+        rounds: options.rounds
+      })
+      report.add({ ...figure("latency p50", "ms", "p50"), ...goals.p50 })
+      report.add({ ...figure("latency p99", "ms", "p99"), ...goals.p99 })
+      report.add(figure("server CPU per event", "µs", "cpu"))
+    }
+  })

@@ -1,0 +1,100 @@
+/**
+ * What a server keeps in memory: at rest, for each run that waits, for each reader that only listens.
+ *
+ * The differences are of anonymous memory: the program's text is shared with the runtimes it starts, so that each of them would make the
+ * server look smaller. Garbage is collected before each reading, on both sides: the young generation alone takes up to 32 MB when it
+ * pleases, which is more than what 200 runs hold.
+ */
+import { setTimeout as pause } from "node:timers/promises"
+import { type Both, withPair } from "../Pair.ts"
+import { atMost, type Report } from "../Report.ts"
+import type { Side, Target } from "../Target.ts"
+import type { EdgeBenchOptions } from "./EdgeBench.ts"
+import { createRun } from "./RunClient.ts"
+import { Subscriber } from "./Subscriber.ts"
+
+/** What is there already before counting begins has paid for everything that is paid once. */
+const WARM = 20
+const RUNS = 200
+const READERS = 1_000
+
+/** Anonymous kilobytes that are held, once they change by less than 1 % within a second; after ten seconds as they are. */
+const held = async (target: Target): Promise<number> => {
+  let before = Number.POSITIVE_INFINITY
+  for (let second = 0; second < 10; second++) {
+    target.collectGarbage()
+    await pause(1_000)
+    const now = target.memory().anonymous
+    if (Math.abs(now - before) < now / 100) return now
+    before = now
+  }
+  return before
+}
+
+/** Starts that many runs, four at a time, and waits until each has said that it runs. */
+const startRuns = async (target: Target, count: number): Promise<ReadonlyArray<string>> => {
+  const ids: Array<string> = []
+  const running = new Set<string>()
+  let told: () => void = () => undefined
+  const reader = await Subscriber.open(target, {
+    onEvent: (runId, type) => {
+      if (type === "run.started") running.add(runId)
+      told()
+    }
+  })
+  const starter = async (share: number) => {
+    for (let i = 0; i < share; i++) {
+      const id = await createRun(target, "/wait")
+      ids.push(id)
+      while (!running.has(id)) {
+        await new Promise<void>((resolve) => {
+          const earlier = told
+          told = () => {
+            earlier()
+            resolve()
+          }
+        })
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: 4 }, () => starter(count / 4)))
+  reader.drop()
+  return ids
+}
+
+const openReaders = (target: Target, runId: string, count: number) =>
+  Promise.all(Array.from({ length: count }, () => Subscriber.open(target, { runId })))
+
+const measure = async (target: Target) => {
+  await pause(1_000)
+  const idle = target.memory().resident / 1_024
+  await startRuns(target, WARM)
+  const withoutRuns = await held(target)
+  const [first = ""] = await startRuns(target, RUNS)
+  const withRuns = await held(target)
+  await openReaders(target, first, WARM)
+  const withoutReaders = await held(target)
+  await openReaders(target, first, READERS)
+  const withReaders = await held(target)
+  return { idle, run: (withRuns - withoutRuns) / RUNS, reader: (withReaders - withoutReaders) / READERS }
+}
+
+export const memory = (options: EdgeBenchOptions, report: Report): Promise<void> =>
+  withPair({ ...options, collectable: true }, async (pair) => {
+    const taken: Both<Awaited<ReturnType<typeof measure>>> = {
+      floor: await measure(pair.floor),
+      edge: await measure(pair.edge)
+    }
+    const figure = (name: string, unit: string, of: keyof (typeof taken)[Side], limit: number) =>
+      report.add({
+        figure: name,
+        unit,
+        edge: taken.edge[of],
+        floor: taken.floor[of],
+        goal: atMost(limit),
+        rounds: 1
+      })
+    figure("memory of an idle server (resident)", "MB", "idle", 110)
+    figure(`memory per idle run, of ${RUNS}`, "KB", "run", 60)
+    figure(`memory per idle reader, of ${READERS}`, "KB", "reader", 15)
+  })

@@ -1,0 +1,60 @@
+/** The three calls that the benchmarks make, the same on both sides. */
+import type { Target } from "../Target.ts"
+import { Subscriber, type SubscriberOptions } from "./Subscriber.ts"
+
+const post = async (target: Target, path: string, body: unknown): Promise<{ readonly id: string }> => {
+  const response = await fetch(`${target.url}${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${target.token}`, "content-type": "application/json" },
+    body: JSON.stringify(body)
+  })
+  const text = await response.text()
+  if (!response.ok) throw new Error(`the ${target.side} answered ${response.status} to POST ${path}: ${text}`)
+  return JSON.parse(text) as { readonly id: string }
+}
+
+/** Starts the scripted runtime with that script; gives the run's id. */
+export const createRun = async (target: Target, script: string): Promise<string> => {
+  const body = { workspace: "bench", agentId: "scripted", mode: "ask", input: { text: script } }
+  return (await post(target, "/v1/runs", body)).id
+}
+
+/** A stream that waits for its readers: `begin` lets it flow, `deltas` is how many each reader gets. */
+export interface HeldStream {
+  readonly id: string
+  readonly readers: ReadonlyArray<Subscriber>
+  readonly deltas: number
+  readonly begin: () => Promise<unknown>
+}
+
+/** A run that streams `count` deltas of `size` characters at `rate` a second (0: as fast as the pipe takes them), and its readers. */
+export const holdStream = async (
+  target: Target,
+  { count, rate, size }: { readonly count: number; readonly rate: number; readonly size: number },
+  readers: number,
+  options: SubscriberOptions = {}
+): Promise<HeldStream> => {
+  const id = await createRun(target, `/wait\n/stream ${count} ${rate} ${size}`)
+  let started: () => void = () => undefined
+  const running = new Promise<void>((resolve) => {
+    started = resolve
+  })
+  const onEvent = (_run: string, type: string) => type === "run.started" && started()
+  const first = await Subscriber.open(target, { ...options, runId: id, onEvent })
+  const others = Array.from({ length: readers - 1 }, () => Subscriber.open(target, { ...options, runId: id }))
+  const all = [first, ...(await Promise.all(others))]
+  await running
+  return {
+    id,
+    readers: all,
+    // The word that lets it flow is said as a delta too.
+    deltas: count + 1,
+    begin: () => post(target, `/v1/runs/${id}/input`, { text: "go" })
+  }
+}
+
+/** Waits for the end of every stream; gives how many events were missed, repeated, or are missing at the end. */
+export const settle = async ({ readers, deltas }: HeldStream): Promise<number> => {
+  await Promise.all(readers.map(({ closed }) => closed))
+  return readers.reduce((sum, reader) => sum + reader.faults + Math.abs(deltas - reader.deltas), 0)
+}

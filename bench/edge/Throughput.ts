@@ -1,0 +1,50 @@
+/**
+ * How much a sustained stream costs: server CPU per event, and events a second with 1, 10 and 100 readers of one run.
+ *
+ * The program and the readers are processes of their own, on the same cores: events a second is what all of them together reach.
+ */
+import type { Report } from "../Report.ts"
+import { atMost } from "../Report.ts"
+import { interleave, withPair } from "../Pair.ts"
+import { median } from "../Statistics.ts"
+import type { Target } from "../Target.ts"
+import type { EdgeBenchOptions } from "./EdgeBench.ts"
+import { holdStream, settle } from "./RunClient.ts"
+
+/** Characters of text in a delta: an envelope of about 330 bytes. */
+const SIZE = 100
+const shapes = [
+  { readers: 1, count: 100_000 },
+  { readers: 10, count: 20_000 },
+  { readers: 100, count: 5_000 }
+]
+
+const stream = async (target: Target, readers: number, count: number) => {
+  const held = await holdStream(target, { count, rate: 0, size: SIZE }, readers)
+  const cpu = target.cpuMicros()
+  const begin = performance.now()
+  await held.begin()
+  await Promise.all(held.readers.map((reader) => reader.until(held.deltas)))
+  const spent = target.cpuMicros() - cpu
+  const end = Math.max(...held.readers.map(({ lastDeltaAt }) => lastDeltaAt))
+  return { cpu: spent / count, rate: (count * 1_000) / (end - begin), lost: await settle(held) }
+}
+
+export const throughput = (options: EdgeBenchOptions, report: Report): Promise<void> =>
+  withPair(options, async (pair) => {
+    await interleave(1, (side) => stream(pair[side], 1, 20_000))
+    for (const { readers, count } of shapes) {
+      const taken = await interleave(options.rounds, (side) => stream(pair[side], readers, count))
+      const figure = (name: string, unit: string, of: "cpu" | "rate") => ({
+        figure: `${name}, ${readers} reader${readers === 1 ? "" : "s"}`,
+        unit,
+        edge: median(taken.edge.map((each) => each[of])),
+        floor: median(taken.floor.map((each) => each[of])),
+        lost: taken.edge.reduce((sum, { lost }) => sum + lost, 0),
+        rounds: options.rounds
+      })
+      const cpu = figure("server CPU per event", "µs", "cpu")
+      report.add(readers === 1 ? { ...cpu, goal: atMost(10) } : cpu)
+      report.add(figure("events a second", "/s", "rate"))
+    }
+  })

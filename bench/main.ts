@@ -1,0 +1,54 @@
+/**
+ * `node bench/main.ts NAME`: runs one benchmark on what `npm run build` made. JSON lines on stdout, the same for people on stderr.
+ *
+ *   --rounds N        measurements on each side (5)
+ *   --only GROUP      one group of figures; may be repeated
+ *   --markdown FILE   rewrites the table between the file's two markers
+ *   --profile FOLDER  the Edge leaves CPU profiles there
+ *   --entry FILE      another built entry than dist/edge
+ *
+ * Ends with 1 where an event was lost: that is an error, however fast it was. Times are never one.
+ */
+import { readFileSync, writeFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { parseArgs } from "node:util"
+import { edgeBench } from "./edge/EdgeBench.ts"
+import { machine } from "./Machine.ts"
+import { Report } from "./Report.ts"
+
+const benches = { edge: edgeBench }
+
+const BEGIN = "<!-- figures: begin -->"
+const END = "<!-- figures: end -->"
+
+const rewrite = (file: string, table: string): void => {
+  const text = readFileSync(file, "utf8")
+  const [begin, end] = [text.indexOf(BEGIN), text.indexOf(END)]
+  if (begin === -1 || end < begin) throw new Error(`${file} has no place for the table: ${BEGIN} … ${END}`)
+  writeFileSync(file, `${text.slice(0, begin + BEGIN.length)}\n\n${table}\n\n${text.slice(end)}`)
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rounds: { type: "string", default: "5" },
+    only: { type: "string", multiple: true, default: [] },
+    markdown: { type: "string" },
+    profile: { type: "string" },
+    entry: { type: "string", default: fileURLToPath(new URL("../dist/edge/index.js", import.meta.url)) }
+  }
+})
+
+const [name = ""] = positionals
+const rounds = Number(values.rounds)
+if (!(name in benches) || !Number.isSafeInteger(rounds) || rounds < 1) {
+  process.stderr.write(
+    `usage: npm run bench -- NAME [--rounds N]\nbenchmarks: ${Object.keys(benches).join(", ")}\n`
+  )
+  process.exit(2)
+}
+
+const report = new Report(name, machine(), new Date().toISOString())
+await benches[name as keyof typeof benches]({ ...values, rounds }, report)
+if (values.markdown !== undefined) rewrite(values.markdown, report.markdown())
+if (report.lost > 0) process.exitCode = 1

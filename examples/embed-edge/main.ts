@@ -1,0 +1,39 @@
+/**
+ * An Edge inside another Effect program: no server, one run of the scripted runtime, its events on stdout.
+ * Start it from the root of the repository: `node examples/embed-edge/main.ts`.
+ */
+import { builtIn } from "@corral/adapters/Registry"
+import { CreateRun } from "@corral/domain/Run"
+import * as Edge from "@corral/edge/Edge"
+import { defaults } from "@corral/edge/EdgeConfig"
+import { EventLog } from "@corral/edge/EventLog"
+import { RunSupervisor } from "@corral/edge/RunSupervisor"
+import { NodeRuntime } from "@effect/platform-node"
+import { Console, Effect, Schema, Stream } from "effect"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+const home = mkdtempSync(join(tmpdir(), "corral-"))
+const adapters = builtIn({
+  node: process.execPath,
+  scriptedProgram: join(import.meta.dirname, "../../packages/adapters/runtime/scripted.mjs")
+})
+const workspaces = [{ id: "here", path: import.meta.dirname }]
+const tokenFile = join(home, "edge.token")
+const edge = Edge.layerCore({ ...defaults, home, tokenFile, workspaces, environment: {} }, adapters)
+
+const program = Effect.gen(function* () {
+  const runs = yield* RunSupervisor
+  const log = yield* EventLog
+  const input = { text: "/say Hello\n/list" }
+  const request = { workspace: "here", agentId: "scripted", mode: "read_only", input }
+  const run = yield* runs.start(Schema.decodeUnknownSync(CreateRun)(request))
+  yield* log.stream(run.id, 0).pipe(Stream.runForEach((lines) => Console.log(lines.join("\n"))))
+})
+
+program.pipe(
+  Effect.provide(edge),
+  Effect.ensuring(Effect.sync(() => rmSync(home, { recursive: true }))),
+  NodeRuntime.runMain
+)

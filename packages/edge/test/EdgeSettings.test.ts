@@ -1,0 +1,179 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Result } from "effect"
+import { homedir } from "node:os"
+import { join, resolve } from "node:path"
+import type { EdgeConfig } from "../src/EdgeConfig.ts"
+import { fromEnvironment, settings, type Environment } from "../src/EdgeSettings.ts"
+
+type Name = (typeof settings)[number]["name"]
+
+const read = (env: Environment): EdgeConfig => Effect.runSync(fromEnvironment(env))
+const refusal = (env: Environment): string => {
+  const result = Effect.runSync(Effect.result(fromEnvironment(env)))
+  return Result.isFailure(result) ? result.failure.message : "(taken)"
+}
+
+interface Expected {
+  readonly of: (config: EdgeConfig) => unknown
+  readonly fallback: unknown
+  readonly good: ReadonlyArray<readonly [text: string, value: unknown]>
+  readonly bad: ReadonlyArray<string>
+}
+
+const home = join(homedir(), ".corral")
+const workspaces = [
+  { id: "api", path: "/src/api", grants: ["full_access"] },
+  { id: "web.2", path: "/src/web" }
+]
+const notJson = ["[", "api", "{}", '"api"', "null", "[1]"]
+const notWhole = ["x", "1.5", "-1", "12px", "NaN", "Infinity", "1e99"]
+
+const expected: Record<Name, Expected> = {
+  CORRAL_HOME: {
+    of: (config) => config.home,
+    fallback: home,
+    good: [
+      ["/srv/corral", "/srv/corral"],
+      ["rel/corral", resolve("rel/corral")]
+    ],
+    bad: []
+  },
+  CORRAL_EDGE_HOST: {
+    of: (config) => config.host,
+    fallback: "127.0.0.1",
+    good: [
+      ["::1", "::1"],
+      ["localhost", "localhost"]
+    ],
+    bad: ["0.0.0.0", "::", "192.168.0.1", "127.0.0.2", "localhost.", "LOCALHOST", "evil.example"]
+  },
+  CORRAL_EDGE_PORT: {
+    of: (config) => config.port,
+    fallback: 0,
+    good: [
+      ["0", 0],
+      ["65535", 65_535]
+    ],
+    bad: [...notWhole, "65536", " "]
+  },
+  CORRAL_EDGE_TOKEN_FILE: {
+    of: (config) => config.tokenFile,
+    fallback: join(home, "edge.token"),
+    good: [["/run/secrets/edge.token", "/run/secrets/edge.token"]],
+    bad: []
+  },
+  CORRAL_EDGE_WORKSPACES: {
+    of: (config) => config.workspaces,
+    fallback: [],
+    good: [
+      ["[]", []],
+      [JSON.stringify(workspaces), workspaces]
+    ],
+    bad: [
+      ...notJson,
+      '[{"id":"api"}]',
+      '[{"path":"/a"}]',
+      '[{"id":"api","path":"relative"}]',
+      '[{"id":"","path":"/a"}]',
+      '[{"id":"a/b","path":"/a"}]',
+      '[{"id":"../a","path":"/a"}]',
+      '[{"id":"a","path":"/a"},{"id":"a","path":"/b"}]',
+      '[{"id":"a","path":"/a","grants":["everything"]}]'
+    ]
+  },
+  CORRAL_EDGE_ALLOWED_ORIGINS: {
+    of: (config) => config.allowedOrigins,
+    fallback: [],
+    good: [['["app://corral"]', ["app://corral"]]],
+    bad: [...notJson, '["*"]', '["null"]', '["corral"]', '["app://corral/path"]', '["app://a b"]', '[""]']
+  },
+  CORRAL_EDGE_ALLOWED_ENV: {
+    of: (config) => config.allowedEnv,
+    fallback: [],
+    good: [['["CI", "npm_config_cache"]', ["CI", "npm_config_cache"]]],
+    bad: [
+      ...notJson,
+      '["CORRAL_HOME"]',
+      '["PATH"]',
+      '["LD_PRELOAD"]',
+      '["DYLD_INSERT_LIBRARIES"]',
+      '["NODE_OPTIONS"]',
+      '["A=B"]',
+      '["1A"]',
+      '["*"]',
+      '[""]'
+    ]
+  },
+  CORRAL_EDGE_RUN_TIMEOUT_MS: {
+    of: (config) => config.runTimeoutMs,
+    fallback: 1_800_000,
+    good: [
+      ["1000", 1_000],
+      ["86400000", 86_400_000]
+    ],
+    bad: [...notWhole, "0", "999", "86400001"]
+  },
+  CORRAL_EDGE_CANCEL_GRACE_MS: {
+    of: (config) => config.times.cancel,
+    fallback: 3_000,
+    good: [
+      ["50", 50],
+      ["60000", 60_000]
+    ],
+    bad: [...notWhole, "0", "49", "60001"]
+  },
+  CORRAL_EDGE_APPROVAL_TTL_MS: {
+    of: (config) => config.times.approval,
+    fallback: 1_800_000,
+    good: [
+      ["1000", 1_000],
+      ["86400000", 86_400_000]
+    ],
+    bad: [...notWhole, "999", "86400001"]
+  },
+  CORRAL_EDGE_MAX_RUNS: {
+    of: (config) => config.maxRuns,
+    fallback: 1_000,
+    good: [
+      ["1", 1],
+      ["100000", 100_000]
+    ],
+    bad: [...notWhole, "0", "100001"]
+  }
+}
+
+describe("fromEnvironment", () => {
+  for (const { name, fallback } of settings) {
+    const { of, good, bad, ...what } = expected[name]
+
+    it(`${name} is ${fallback} where it is not set, or empty`, () => {
+      assert.deepStrictEqual(of(read({})), what.fallback)
+      assert.deepStrictEqual(of(read({ [name]: "" })), what.fallback)
+    })
+
+    it(`${name} is documented with its fallback`, () => {
+      const plain = typeof what.fallback === "string" ? what.fallback : JSON.stringify(what.fallback)
+      assert.strictEqual(fallback.replace("$CORRAL_HOME", "~/.corral").replace("~", homedir()), plain)
+    })
+
+    it.each(good)(`${name} takes %s`, (text, value) => {
+      assert.deepStrictEqual(of(read({ [name]: text })), value)
+    })
+
+    if (bad.length > 0) {
+      it.each(bad)(`${name} refuses %j in one sentence that names it and does not repeat it`, (text) => {
+        const message = refusal({ [name]: text })
+        assert.match(message, new RegExp(`^${name} is not usable: expected [^.]+(\\.[^.]+)*\\.$`))
+        assert.notInclude(message, "\n")
+      })
+    }
+  }
+
+  it("keeps its token beside its home", () => {
+    assert.strictEqual(read({ CORRAL_HOME: "/srv/corral" }).tokenFile, "/srv/corral/edge.token")
+  })
+
+  it("keeps the environment for the children, without what is not set", () => {
+    assert.deepStrictEqual(read({ PATH: "/bin", NOT: undefined }).environment, { PATH: "/bin" })
+  })
+})

@@ -1,0 +1,19 @@
+/** A temporary folder of its own for each test that asks for one; gone with the test. */
+import { Effect } from "effect"
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+
+/** Its real path. */
+export const temporaryFolder = Effect.acquireRelease(
+  Effect.sync(() => realpathSync(mkdtempSync(join(tmpdir(), "corral-edge-")))),
+  (path) => Effect.sync(() => rmSync(path, { recursive: true, force: true }))
+)
+
+/** Writes a program that `/bin/sh` runs; gives its path. */
+export const writeProgram = (path: string, script: string): string => {
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, `#!/bin/sh\n${script}\n`)
+  chmodSync(path, 0o755)
+  return path
+}

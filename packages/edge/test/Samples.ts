@@ -1,0 +1,62 @@
+/** Runs, approvals and settings as tests need them: one of each, with what matters to the test replaced. */
+import type { ApprovalRequest } from "@corral/domain/Approval"
+import { encodeUlid, type AgentId, type ApprovalId, type RunId, type WorkspaceId } from "@corral/domain/Ids"
+import type { Run } from "@corral/domain/Run"
+import { draft } from "@corral/domain/RunEvent"
+import type { Input } from "@corral/domain/RunMachine"
+import { join } from "node:path"
+import { defaults, type EdgeConfig } from "../src/EdgeConfig.ts"
+import { mint } from "../src/Identifiers.ts"
+
+export const at = "2026-01-01T00:00:00.000Z"
+export const later = "2026-01-01T00:30:00.000Z"
+
+/** The n-th id of a kind: they sort by n. */
+export const runIdOf = (n: number): RunId => `run_${encodeUlid(n, new Uint8Array(10))}` as RunId
+export const approvalIdOf = (n: number): ApprovalId =>
+  `apr_${encodeUlid(n, new Uint8Array(10))}` as ApprovalId
+
+/** No two calls give the same. */
+export const newRunId = (): RunId => mint<RunId>("run", 1_000)
+
+export const runOf = (id: RunId, more: Partial<Run> = {}): Run => ({
+  id,
+  workspace: "api" as WorkspaceId,
+  agentId: "scripted" as AgentId,
+  mode: "ask",
+  state: "created",
+  input: { text: "Look around." },
+  timeoutMs: 60_000,
+  lastSeq: 0,
+  pendingApprovals: [],
+  createdAt: at,
+  updatedAt: at,
+  ...more
+})
+
+export const created: Input = {
+  _tag: "Created",
+  payload: { workspace: "api" as WorkspaceId, mode: "ask", input: { text: "Look around." } }
+}
+
+export const request = (more: Partial<ApprovalRequest> = {}): ApprovalRequest => ({
+  action: "write",
+  risk: "low",
+  title: "Write notes.txt",
+  editable: false,
+  scopes: ["once", "run"],
+  ...more
+})
+
+export const say = (text: string): Input => ({
+  _tag: "Said",
+  event: draft("run.message.delta", { messageId: "m1", channel: "text", text })
+})
+
+export const configOf = (home: string, more: Partial<EdgeConfig> = {}): EdgeConfig => ({
+  ...defaults,
+  home,
+  tokenFile: join(home, "edge.token"),
+  environment: { PATH: process.env.PATH ?? "" },
+  ...more
+})

@@ -1,0 +1,227 @@
+/** Approvals as a client meets them: decided, raced, remembered, expired; and the modes that answer before anybody is asked. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { codeOf, type EdgeClient } from "../harness/EdgeClient.ts"
+import { EdgeProcess, openEdge } from "../harness/EdgeProcess.ts"
+import type { EventReader } from "../harness/EventReader.ts"
+import { assertWhole } from "../harness/LogInvariants.ts"
+
+let edge: EdgeProcess
+let client: EdgeClient
+beforeAll(async () => {
+  edge = new EdgeProcess()
+  await edge.start()
+  client = edge.client
+})
+afterAll(() => edge.remove())
+
+const file = (name: string) => join(edge.workspace, name)
+
+interface Asked {
+  readonly runId: string
+  readonly approvalId: string
+  readonly reader: EventReader
+}
+
+/** The id of the nth approval that the run asks for. */
+const nthAsked = async (reader: EventReader, n = 1): Promise<string> => {
+  const asked = () => reader.events.filter(({ type }) => type === "run.approval.requested")
+  await reader.event(() => asked().length >= n)
+  return String(asked()[n - 1]?.payload["approvalId"])
+}
+
+const ask = async (script: string): Promise<Asked> => {
+  const run = await client.create(script)
+  const reader = await client.follow({ runId: run.id })
+  return { runId: run.id, reader, approvalId: await nthAsked(reader) }
+}
+
+const ended = async ({ reader }: { readonly reader: EventReader }) => {
+  assert.strictEqual((await reader.ended).code, 1000)
+  assertWhole(reader.events)
+  return reader.events.at(-1)?.type
+}
+
+const resolutionOf = ({ approvalId, reader }: Asked) =>
+  reader.events.find((e) => e.type === "run.approval.resolved" && e.payload["approvalId"] === approvalId)
+    ?.payload
+
+describe("A decision", () => {
+  it("to allow lets the action happen, and not before", async () => {
+    const asked = await ask("/write allowed.txt hello")
+    const run = await client.run(asked.runId)
+    assert.strictEqual(run.state, "waiting_approval")
+    assert.deepStrictEqual(run.pendingApprovals.map(String), [asked.approvalId])
+    const [pending] = await client.approvals(`runId=${asked.runId}&state=pending`)
+    assert.strictEqual(pending?.id, asked.approvalId)
+    assert.deepStrictEqual(pending?.request.files, ["allowed.txt"])
+    assert.isFalse(existsSync(file("allowed.txt")))
+    const answer = await client.decide(asked.runId, asked.approvalId, "allow")
+    assert.strictEqual(answer.status, 200)
+    assert.strictEqual(await ended(asked), "run.completed")
+    assert.strictEqual(readFileSync(file("allowed.txt"), "utf8"), "hello\n")
+    const { decidedBy, scope, state } = await client.approval(asked.approvalId)
+    assert.deepStrictEqual(
+      { decidedBy, scope, state },
+      { decidedBy: "local", scope: "once", state: "approved" }
+    )
+  })
+
+  it("to deny sends the agent back to work with the reason", async () => {
+    const asked = await ask("/write denied.txt hello\n/say still here")
+    await client.decide(asked.runId, asked.approvalId, "deny", { reason: "not today" })
+    assert.strictEqual(await ended(asked), "run.completed")
+    assert.isFalse(existsSync(file("denied.txt")))
+    assert.deepInclude(resolutionOf(asked), { state: "denied", reason: "not today", by: "local" })
+    const result = asked.reader.events.find((e) => e.type === "run.tool.result")
+    assert.deepInclude(result?.payload, { status: "denied", output: "not today" })
+    await asked.reader.said("still here")
+  })
+
+  it("may edit what was asked for", async () => {
+    const asked = await ask("/write edited.txt as asked")
+    const updatedInput = { content: "as edited" }
+    await client.decide(asked.runId, asked.approvalId, "allow", { updatedInput })
+    assert.strictEqual(await ended(asked), "run.completed")
+    assert.strictEqual(readFileSync(file("edited.txt"), "utf8"), "as edited")
+  })
+
+  it("to cancel ends the run", async () => {
+    const asked = await ask("/write cancelled.txt hello")
+    const answer = await client.decide(asked.runId, asked.approvalId, "cancel", { reason: "stop all" })
+    assert.strictEqual(answer.status, 200)
+    assert.strictEqual(await ended(asked), "run.cancelled")
+    assert.isFalse(existsSync(file("cancelled.txt")))
+    assert.strictEqual((await client.approval(asked.approvalId)).state, "cancelled")
+  })
+
+  it("for the run is remembered for the same action and no other", async () => {
+    const asked = await ask("/shell echo one\n/shell echo one\n/shell echo two")
+    await client.decide(asked.runId, asked.approvalId, "allow", { scope: "run" })
+    const other = await nthAsked(asked.reader, 3)
+    assert.strictEqual((await client.approval(other)).request.command, "echo two")
+    const states = (await client.approvals(`runId=${asked.runId}`)).map(({ decidedBy, state }) => [
+      state,
+      decidedBy
+    ])
+    assert.deepStrictEqual(states, [
+      ["approved", "local"],
+      ["approved", "policy:remembered"],
+      ["pending", undefined]
+    ])
+    await client.decide(asked.runId, other, "deny")
+    assert.strictEqual(await ended(asked), "run.completed")
+    const next = await ask("/shell echo one")
+    await client.decide(next.runId, next.approvalId, "deny")
+    assert.strictEqual(await ended(next), "run.completed")
+  })
+
+  it("is one, however many decide at once", async () => {
+    const { reader, runId } = await ask(Array.from({ length: 50 }, () => "/ask").join("\n"))
+    for (let race = 1; race <= 50; race++) {
+      const approvalId = await nthAsked(reader, race)
+      const wanted = race % 3 === 0 ? (["allow", "allow"] as const) : (["allow", "deny"] as const)
+      const answers = await Promise.all(wanted.map((decision) => client.decide(runId, approvalId, decision)))
+      const statuses = answers.map(({ status }) => status).sort()
+      assert.deepStrictEqual(statuses, race % 3 === 0 ? [200, 200] : [200, 409])
+      const { state } = await client.approval(approvalId)
+      for (const answer of answers) {
+        if (answer.status === 200)
+          assert.strictEqual((answer.body as { readonly state?: unknown }).state, state)
+        else
+          assert.deepInclude(answer.body, {
+            code: "approval_already_resolved",
+            details: { approvalId, state }
+          })
+      }
+    }
+    assert.strictEqual(await ended({ reader }), "run.completed")
+    assert.strictEqual(reader.events.filter(({ type }) => type === "run.approval.resolved").length, 50)
+  })
+
+  it("after the end is answered from what happened", async () => {
+    const asked = await ask("/ask")
+    await client.decide(asked.runId, asked.approvalId, "allow")
+    assert.strictEqual(await ended(asked), "run.completed")
+    assert.strictEqual((await client.decide(asked.runId, asked.approvalId, "allow")).status, 200)
+    const other = await client.decide(asked.runId, asked.approvalId, "deny")
+    assert.deepStrictEqual([other.status, codeOf(other)], [409, "approval_already_resolved"])
+  })
+
+  it("on what is not there is not_found, and changes nothing", async () => {
+    const [one, two] = await Promise.all([ask("/ask"), ask("/ask")])
+    const cases = [
+      await client.decide(one.runId, two.approvalId, "allow"),
+      await client.decide(one.runId, "apr_00000000000000000000000000", "allow"),
+      await client.decide("run_00000000000000000000000000", one.approvalId, "allow")
+    ]
+    assert.deepStrictEqual(
+      cases.map((each) => [each.status, codeOf(each)]),
+      cases.map(() => [404, "not_found"])
+    )
+    for (const asked of [one, two]) {
+      assert.strictEqual((await client.approval(asked.approvalId)).state, "pending")
+      await client.decide(asked.runId, asked.approvalId, "deny")
+      assert.strictEqual(await ended(asked), "run.completed")
+    }
+  })
+})
+
+describe("An approval that nobody decides", () => {
+  it("expires as a denial", async () => {
+    const own = await openEdge({ env: { CORRAL_EDGE_APPROVAL_TTL_MS: "1000" } })
+    const run = await own.client.create("/write never.txt hello\n/say still here")
+    const reader = await own.client.follow({ runId: run.id })
+    const id = await nthAsked(reader)
+    assert.strictEqual(await ended({ reader }), "run.completed")
+    assert.strictEqual((await own.client.approval(id)).state, "expired")
+    assert.isFalse(existsSync(join(own.workspace, "never.txt")))
+    const late = await own.client.decide(run.id, id, "allow")
+    assert.deepStrictEqual([late.status, codeOf(late)], [410, "approval_expired"])
+  })
+})
+
+describe("The mode", () => {
+  for (const mode of ["read_only", "plan"] as const) {
+    it(`${mode} changes nothing and asks nobody`, async () => {
+      const name = `${mode}.txt`
+      const run = await client.create(`/write ${name} hello\n/shell touch ${name}\n/ask`, mode)
+      const events = await client.log(run.id)
+      assertWhole(events)
+      assert.strictEqual(events.at(-1)?.type, "run.completed")
+      assert.isFalse(existsSync(file(name)))
+      const approvals = await client.approvals(`runId=${run.id}`)
+      assert.deepStrictEqual(
+        approvals.map(({ decidedBy, state }) => [state, decidedBy]),
+        [["denied", "policy:mode"]]
+      )
+    })
+  }
+
+  it("auto_edit writes inside the workspace without a person, and asks for the rest", async () => {
+    const run = await client.create(
+      "/write auto.txt hello\n/write ../outside.txt hello\n/shell touch auto2.txt",
+      "auto_edit"
+    )
+    const reader = await client.follow({ runId: run.id })
+    const id = await nthAsked(reader)
+    assert.strictEqual(readFileSync(file("auto.txt"), "utf8"), "hello\n")
+    assert.strictEqual((await client.approval(id)).request.action, "shell")
+    await client.decide(run.id, id, "deny")
+    assert.strictEqual(await ended({ reader }), "run.completed")
+    assert.isFalse(existsSync(file("auto2.txt")))
+    assert.isFalse(existsSync(join(edge.folder, "outside.txt")))
+  })
+
+  it("full_access is refused without a grant, and asks nobody with one", async () => {
+    const refused = await client.tryCreate("/say hello", "full_access")
+    assert.deepStrictEqual([refused.status, codeOf(refused)], [403, "permission_denied"])
+    const own = await openEdge({ grants: ["full_access"] })
+    const run = await own.client.create("/write full.txt hello\n/shell touch full2.txt\n/ask", "full_access")
+    const events = await own.client.log(run.id)
+    assertWhole(events)
+    assert.strictEqual(events.at(-1)?.type, "run.completed")
+    assert.isTrue(existsSync(join(own.workspace, "full.txt")) && existsSync(join(own.workspace, "full2.txt")))
+  })
+})

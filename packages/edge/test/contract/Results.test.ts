@@ -1,0 +1,103 @@
+/** How a run's end is told: the clock that stands while a person is asked, and `/result` with the error table's rows. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { codeOf, type EdgeClient } from "../harness/EdgeClient.ts"
+import { EdgeProcess } from "../harness/EdgeProcess.ts"
+import { assertWhole } from "../harness/LogInvariants.ts"
+
+let edge: EdgeProcess
+let client: EdgeClient
+beforeAll(async () => {
+  edge = new EdgeProcess({ env: { CORRAL_EDGE_CANCEL_GRACE_MS: "300" } })
+  await edge.start()
+  client = edge.client
+})
+afterAll(() => edge.remove())
+
+describe("The timeout", () => {
+  it("does not count the time a person takes", async () => {
+    const run = await client.create("/ask\n/say after", "ask", { timeoutMs: 1_000 })
+    const reader = await client.follow({ runId: run.id })
+    const asked = await reader.event("run.approval.requested")
+    // Another run is the clock: when it is over, more than the timeout has passed.
+    await client.log((await client.create("/sleep 1500")).id)
+    assert.strictEqual((await client.run(run.id)).state, "waiting_approval")
+    await client.decide(run.id, String(asked.payload["approvalId"]), "allow")
+    await reader.ended
+    assertWhole(reader.events)
+    assert.strictEqual(reader.events.at(-1)?.type, "run.completed")
+    assert.isFalse(reader.events.some(({ type }) => type === "runtime.timeout"))
+  })
+
+  it("ends the run as run_timeout, told before", async () => {
+    const run = await client.create("/sleep 60000", "ask", { timeoutMs: 1_000 })
+    const events = await client.log(run.id)
+    assertWhole(events)
+    const [timeout, failed] = events.slice(-2)
+    assert.strictEqual(timeout?.type, "runtime.timeout")
+    assert.deepInclude(timeout?.payload, { kind: "run", afterMs: 1_000 })
+    assert.strictEqual(failed?.type, "run.failed")
+    assert.deepInclude(failed?.payload["error"], { code: "run_timeout" })
+    assert.deepStrictEqual(edge.survivors(), [])
+    const result = await client.result(run.id)
+    assert.deepStrictEqual([result.status, codeOf(result)], [504, "run_timeout"])
+  })
+})
+
+describe("/result", () => {
+  it("gives a completed run with its text, waited for", async () => {
+    const run = await client.create("/say the answer")
+    const result = await client.result(run.id, 20_000)
+    assert.strictEqual(result.status, 200)
+    assert.deepInclude(result.body, { text: "the answer" })
+    assert.deepStrictEqual((result.body as { readonly run?: unknown }).run, await client.run(run.id))
+  })
+
+  it("is 202 while the run goes on, then 409 when it was cancelled", async () => {
+    const run = await client.create("/sleep 60000")
+    assert.strictEqual((await client.result(run.id)).status, 202)
+    assert.strictEqual((await client.result(run.id, 50)).status, 202)
+    const waiting = client.result(run.id, 20_000)
+    await client.cancel(run.id)
+    const result = await waiting
+    assert.deepStrictEqual([result.status, codeOf(result)], [409, "run_cancelled"])
+  })
+
+  for (const [what, script] of [
+    ["crashed", "/crash"],
+    ["left without a result", "/exit 3"]
+  ] as const) {
+    it(`is 503 when the runtime ${what}`, async () => {
+      const run = await client.create(script)
+      const result = await client.result(run.id, 20_000)
+      assert.deepStrictEqual([result.status, codeOf(result)], [503, "runtime_unavailable"])
+      assertWhole(await client.log(run.id))
+    })
+  }
+
+  it("of an unknown run is 404; a wait that is too long 422", async () => {
+    assert.strictEqual((await client.result("run_00000000000000000000000000")).status, 404)
+    const run = await client.create("/say hello")
+    assert.strictEqual((await client.result(run.id, 60_001)).status, 422)
+  })
+})
+
+describe("Input", () => {
+  it("reaches a runtime that waits for it; a run that has ended takes none", async () => {
+    const run = await client.create("/wait")
+    const reader = await client.follow({ runId: run.id })
+    await reader.event("run.started")
+    const target = `/v1/runs/${run.id}/input`
+    assert.strictEqual((await client.ask("POST", target, { body: { text: "hello there" } })).status, 200)
+    await reader.ended
+    assertWhole(reader.events)
+    const said = reader.events
+      .filter(({ type }) => type === "run.message.completed")
+      .map(({ payload }) => [payload["role"], payload["text"]])
+    assert.deepStrictEqual(said, [
+      ["user", "hello there"],
+      ["assistant", "hello there"]
+    ])
+    const late = await client.ask("POST", target, { body: { text: "too late" } })
+    assert.deepStrictEqual([late.status, codeOf(late)], [409, "conflict"])
+  })
+})

@@ -1,0 +1,43 @@
+/** Cancel, whatever the runtime does about it. */
+import { assert, describe, it } from "@effect/vitest"
+import { openEdge } from "../harness/EdgeProcess.ts"
+import { cancelEachKind, type Cancelled, distribution, leftOver } from "./CancelRuns.ts"
+
+const GRACE_MS = 300
+
+describe("Cancel", () => {
+  it("leaves nothing of 100 misbehaving runs", { timeout: 240_000 }, async () => {
+    const edge = await openEdge({ env: { CORRAL_EDGE_CANCEL_GRACE_MS: String(GRACE_MS) } })
+    const all: Array<Cancelled> = []
+    for (let round = 0; round < 10; round++) all.push(...(await cancelEachKind(edge)))
+    console.log(`cancel to run.cancelled in ms, grace ${GRACE_MS}\n${distribution(all)}`)
+    assert.strictEqual(all.length, 100)
+    assert.deepStrictEqual(leftOver(all), [], "alive when the run was said to be cancelled")
+    assert.deepStrictEqual(edge.survivors(), [])
+    assert.deepStrictEqual(await edge.client.approvals("state=pending"), [])
+    const slowest = Math.max(...all.map(({ took }) => took))
+    assert.isAtMost(slowest, GRACE_MS + 5_000, "a generous bound: the strict figure is the soak's")
+  })
+
+  it("answers again on a cancelled run, and refuses on one that ended otherwise", async () => {
+    const { client } = await openEdge()
+    const hanging = await client.create("/say ready\n/sleep 60000")
+    const reader = await client.follow({ runId: hanging.id })
+    await reader.said("ready")
+    const [first, second] = await Promise.all([client.cancel(hanging.id), client.cancel(hanging.id)])
+    assert.deepStrictEqual([first.status, second.status], [200, 200])
+    const third = await client.cancel(hanging.id)
+    assert.strictEqual(third.status, 200)
+    assert.deepStrictEqual(third.body, first.body)
+    assert.strictEqual((await reader.event("run.cancelled")).payload["by"], "local")
+
+    for (const script of ["/say done", "/fail on purpose"]) {
+      const run = await client.create(script)
+      await client.log(run.id)
+      const refused = await client.cancel(run.id)
+      assert.strictEqual(refused.status, 409)
+      assert.strictEqual((refused.body as { readonly code?: unknown }).code, "run_not_cancellable")
+    }
+    assert.strictEqual((await client.cancel("run_00000000000000000000000000")).status, 404)
+  })
+})

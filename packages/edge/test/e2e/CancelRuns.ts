@@ -1,0 +1,104 @@
+/**
+ * Cancels runs of every kind of misbehaviour, all kinds at once, and measures from the request to `run.cancelled`. When that event is
+ * there, nothing of the run may be alive.
+ */
+import { assert } from "@effect/vitest"
+import type { EdgeProcess } from "../harness/EdgeProcess.ts"
+import type { EventReader } from "../harness/EventReader.ts"
+import { assertWhole } from "../harness/LogInvariants.ts"
+import { type Survivor, survivors } from "../harness/Survivors.ts"
+
+/** Kind → script. It is cancelled once it has said `ready`, or has asked. */
+export const misbehaviours = {
+  plain: "/say ready\n/stream 1000000 500 64",
+  children: "/children 3\n/say ready\n/hang",
+  ignoresSignals: "/ignore-signals\n/say ready\n/hang",
+  daemon: "/daemon\n/say ready\n/hang",
+  forkloop: "/forkloop\n/say ready\n/hang",
+  closedStdout: "/say ready\n/close-stdout",
+  heldStdout: "/daemon\n/ignore-signals\n/say ready\n/hang",
+  longline: "/say ready\n/longline 60\n/hang",
+  garbage: "/ignore-signals\n/say ready\n/garbage 3000\n/hang",
+  asking: "/ask"
+} as const satisfies Record<string, string>
+
+export type Misbehaviour = keyof typeof misbehaviours
+export const kinds = Object.keys(misbehaviours) as ReadonlyArray<Misbehaviour>
+
+const isReady = (reader: EventReader) =>
+  reader.event(
+    ({ payload, type }) =>
+      type === "run.approval.requested" || (type === "run.message.completed" && payload["text"] === "ready"),
+    30_000
+  )
+
+interface Ready {
+  readonly kind: Misbehaviour
+  readonly id: string
+  readonly reader: EventReader
+}
+
+const begin = async ({ client }: EdgeProcess, kind: Misbehaviour): Promise<Ready> => {
+  const { id } = await client.create(misbehaviours[kind])
+  const reader = await client.follow({ runId: id })
+  await isReady(reader)
+  return { kind, id, reader }
+}
+
+/** How long it took from the request to the event, and what was alive when the event was there. */
+export interface Cancelled {
+  readonly kind: Misbehaviour
+  readonly took: number
+  readonly left: ReadonlyArray<Survivor>
+}
+
+const cancel = async ({ client }: EdgeProcess, { id, kind, reader }: Ready): Promise<Cancelled> => {
+  const asked = performance.now()
+  const seen = reader.event("run.cancelled", 20_000).then(() => ({
+    kind,
+    took: performance.now() - asked,
+    left: survivors(undefined, new Set([id]))
+  }))
+  const [cancelled, { body, status, text }] = await Promise.all([seen, client.cancel(id)])
+  assert.strictEqual(status, 200, text)
+  assert.strictEqual((body as { readonly state?: unknown }).state, "cancelled")
+  assert.strictEqual((await reader.ended).code, 1000)
+  assertWhole(reader.events)
+  return cancelled
+}
+
+/** What is left over, by kind, in words; empty where nothing is. */
+export const leftOver = (cancelled: ReadonlyArray<Cancelled>): ReadonlyArray<string> =>
+  cancelled.flatMap(({ kind, left }) =>
+    left.map(({ command, pid }) => `${kind}: ${pid} ${command.slice(0, 60)}`)
+  )
+
+/** One run of that kind. */
+export const cancelOne = async (edge: EdgeProcess, kind: Misbehaviour): Promise<Cancelled> =>
+  cancel(edge, await begin(edge, kind))
+
+/** One run of each kind, cancelled together. */
+export const cancelEachKind = async (edge: EdgeProcess): Promise<ReadonlyArray<Cancelled>> => {
+  const ready = await Promise.all(kinds.map((kind) => begin(edge, kind)))
+  return Promise.all(ready.map((each) => cancel(edge, each)))
+}
+
+/** Least, median, 99th percentile and most, in whole milliseconds, for all and by kind. */
+export const distribution = (cancelled: ReadonlyArray<Cancelled>): string => {
+  const line = (name: string, values: ReadonlyArray<number>) => {
+    const sorted = values.toSorted((a, b) => a - b)
+    const at = (share: number) => Math.round(sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN)
+    return `${name.padEnd(15)} min ${at(0)}  p50 ${at(0.5)}  p99 ${at(0.99)}  max ${at(1)}`
+  }
+  const all = line(
+    "all",
+    cancelled.map(({ took }) => took)
+  )
+  const each = kinds.map((kind) =>
+    line(
+      kind,
+      cancelled.filter((each) => each.kind === kind).map(({ took }) => took)
+    )
+  )
+  return [all, ...each].join("\n")
+}

@@ -1,0 +1,42 @@
+/** What is true of every log and of every way of reading it. */
+import { assert } from "@effect/vitest"
+import { eventIdOf, type RunId } from "@corral/domain/Ids"
+import { decodeEvent, isTerminalType, MAX_PAYLOAD_BYTES, type Envelope } from "@corral/domain/RunEvent"
+import { Result } from "effect"
+
+/** Every event after `after`, once and in order. */
+export const assertDense = (events: ReadonlyArray<Envelope>, after = 0): void => {
+  events.forEach((event, i) => {
+    if (event.seq !== after + i + 1) {
+      const around = events.slice(Math.max(0, i - 2), i + 3).map(({ seq }) => seq)
+      assert.fail(`place ${i} after ${after} holds seq ${event.seq}: … ${around.join(", ")} …`)
+    }
+  })
+}
+
+/** A log as it is when the run has ended. */
+export const assertWhole = (events: ReadonlyArray<Envelope>): void => {
+  assertDense(events)
+  assert.strictEqual(events[0]?.type, "run.created")
+  const terminal = events.filter(({ type }) => isTerminalType(type))
+  assert.deepStrictEqual(terminal, [events.at(-1)], "exactly one terminal event, and it is the last")
+  for (const event of events) {
+    assert.strictEqual(event.id, eventIdOf(event.runId satisfies RunId, event.seq))
+    const decoded = decodeEvent(event)
+    assert.isTrue(
+      Result.isSuccess(decoded) && decoded.success._tag === "KnownEvent",
+      `${event.type} fits its schema: ${JSON.stringify(event).slice(0, 300)}`
+    )
+    const size = Buffer.byteLength(JSON.stringify(event.payload))
+    assert.isAtMost(size, MAX_PAYLOAD_BYTES, `${event.type} of ${size} bytes`)
+  }
+  const asked = idsOf(events, "run.approval.requested")
+  assert.deepStrictEqual(
+    idsOf(events, "run.approval.resolved").sort(),
+    asked.sort(),
+    "each approval is resolved once"
+  )
+}
+
+const idsOf = (events: ReadonlyArray<Envelope>, type: string): Array<string> =>
+  events.filter((event) => event.type === type).map((event) => String(event.payload["approvalId"]))

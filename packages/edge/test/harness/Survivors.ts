@@ -1,0 +1,56 @@
+/**
+ * What is alive of an Edge's runs: processes that bear one of its runs' marks, or that work in its workspace. Looks at /proc with its
+ * own eyes, not with the Edge's.
+ */
+import { readdirSync, readFileSync, readlinkSync } from "node:fs"
+
+export interface Survivor {
+  readonly pid: number
+  readonly command: string
+}
+
+const attempt = (read: () => string): string => {
+  try {
+    return read()
+  } catch {
+    // Gone, or another user's.
+    return ""
+  }
+}
+
+const isDead = (pid: number): boolean => {
+  const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, "latin1"))
+  return stat === "" || /\) [ZX] /.test(stat)
+}
+
+/** `workspace` `undefined`: by the marks alone. */
+export const survivors = (
+  workspace: string | undefined,
+  runIds: ReadonlySet<string>
+): ReadonlyArray<Survivor> => {
+  const found: Array<Survivor> = []
+  for (const name of readdirSync("/proc")) {
+    const pid = Number(name)
+    if (!Number.isInteger(pid)) continue
+    const worksHere = workspace !== undefined && attempt(() => readlinkSync(`/proc/${pid}/cwd`)) === workspace
+    const mark = /(?:^|\0)CORRAL_RUN_ID=([^\0]*)/.exec(
+      attempt(() => readFileSync(`/proc/${pid}/environ`, "latin1"))
+    )?.[1]
+    const isMarked = mark !== undefined && runIds.has(mark)
+    if (!(worksHere || isMarked) || isDead(pid)) continue
+    const command = attempt(() => readFileSync(`/proc/${pid}/cmdline`, "latin1")).replaceAll("\0", " ")
+    found.push({ pid, command: command.trim() })
+  }
+  return found
+}
+
+/** Kills them one by one, by their ids. */
+export const endAll = (found: ReadonlyArray<Survivor>): void => {
+  for (const { pid } of found) {
+    try {
+      process.kill(pid, "SIGKILL")
+    } catch {
+      // It has ended.
+    }
+  }
+}

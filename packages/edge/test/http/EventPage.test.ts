@@ -1,0 +1,93 @@
+import type { RequestId } from "@corral/domain/Ids"
+import { assert, layer } from "@effect/vitest"
+import { Arbitrary, Effect, Layer, Schema } from "effect"
+import { join } from "node:path"
+import { EventLog } from "../../src/EventLog.ts"
+import { eventPage } from "../../src/http/EventPage.ts"
+import { RunRecorder } from "../../src/RunRecorder.ts"
+import { Store } from "../../src/store/Store.ts"
+import { temporaryFolder } from "../Folder.ts"
+import { created, newRunId, runOf, say } from "../Samples.ts"
+
+const logLayer = EventLog.layer.pipe(
+  Layer.provideMerge(
+    Layer.unwrap(Effect.map(temporaryFolder, (folder) => Store.layer(join(folder, "edge.db"))))
+  )
+)
+const requestId = "req-1" as RequestId
+const positive = (maximum: number) => Schema.Int.check(Schema.isBetween({ minimum: 1, maximum }))
+
+/** A run that said so much in each of its batches. */
+const writeRun = Effect.fnUntraced(function* (sizes: ReadonlyArray<number>, text = "a") {
+  const log = yield* EventLog
+  const runId = newRunId()
+  const recorder = new RunRecorder(runOf(runId))
+  recorder.apply(created)
+  for (const size of sizes) {
+    for (let i = 0; i < size; i++) recorder.apply(say(text))
+    const batch = recorder.take()
+    if (batch !== undefined) yield* log.append(batch.events, batch.projections)
+  }
+  return runId
+})
+
+layer(logLayer)("eventPage", (it) => {
+  it.effect.prop(
+    "pages through a log without gap or repetition, whatever batches, limit and start",
+    [
+      Arbitrary.array(Arbitrary.schema(positive(30)), { minLength: 1, maxLength: 8 }),
+      positive(40),
+      positive(300)
+    ],
+    ([sizes, limit, start]) =>
+      Effect.gen(function* () {
+        const log = yield* EventLog
+        const runId = yield* writeRun(sizes)
+        const last = log.lastSeq(runId)
+        const seen: Array<number> = []
+        let after = start % (last + 1)
+        const first = after + 1
+        for (;;) {
+          const { items, nextCursor, requestId: id } = eventPage(log, runId, after, limit, requestId)
+          assert.isAtMost(items.length, limit)
+          assert.strictEqual(id, requestId)
+          seen.push(...items.map(({ seq }) => seq))
+          if (nextCursor === null) break
+          assert.strictEqual(items.length, limit, "only the last page is short")
+          after = Number(nextCursor)
+          assert.strictEqual(after, items.at(-1)?.seq)
+        }
+        assert.deepStrictEqual(
+          seen,
+          Array.from({ length: last - first + 1 }, (_, i) => first + i)
+        )
+      }),
+    { arbitrary: { runs: 30 } }
+  )
+
+  it.effect("fills a page from large batches too", () =>
+    Effect.gen(function* () {
+      const log = yield* EventLog
+      const runId = yield* writeRun([3, 3, 3], "x".repeat(50_000))
+      const { items, nextCursor } = eventPage(log, runId, 1, 8, requestId)
+      assert.deepStrictEqual(
+        items.map(({ seq }) => seq),
+        [2, 3, 4, 5, 6, 7, 8, 9]
+      )
+      assert.strictEqual(nextCursor, "9")
+    })
+  )
+
+  it.effect("is empty beyond the end, and for a run without events", () =>
+    Effect.gen(function* () {
+      const log = yield* EventLog
+      const runId = yield* writeRun([2])
+      for (const page of [
+        eventPage(log, runId, 99, 10, requestId),
+        eventPage(log, newRunId(), 0, 10, requestId)
+      ]) {
+        assert.deepStrictEqual(page, { items: [], nextCursor: null, requestId })
+      }
+    })
+  )
+})

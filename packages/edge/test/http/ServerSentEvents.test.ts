@@ -1,0 +1,110 @@
+import { draft } from "@corral/domain/RunEvent"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { join } from "node:path"
+import { EventLog } from "../../src/EventLog.ts"
+import { asksForEvents, serverSentEvents } from "../../src/http/ServerSentEvents.ts"
+import { RunRecorder } from "../../src/RunRecorder.ts"
+import { Store } from "../../src/store/Store.ts"
+import { temporaryFolder } from "../Folder.ts"
+import { created, newRunId, runOf, say } from "../Samples.ts"
+
+const logLayer = EventLog.layer.pipe(
+  Layer.provideMerge(
+    Layer.unwrap(Effect.map(temporaryFolder, (folder) => Store.layer(join(folder, "edge.db"))))
+  )
+)
+const requestOf = (headers: Record<string, string>) =>
+  HttpServerRequest.fromWeb(new Request("http://127.0.0.1:1/v1/runs/x/events", { headers }))
+
+/** A run of five events that has ended. */
+const endedRun = Effect.gen(function* () {
+  const log = yield* EventLog
+  const runId = newRunId()
+  const recorder = new RunRecorder(runOf(runId))
+  recorder.apply(created)
+  recorder.apply(say("two\nlines"))
+  recorder.apply({ _tag: "Said", event: draft("run.file.read", { path: 'a "b"' }) })
+  recorder.apply({ _tag: "Ended" })
+  const batch = recorder.take()
+  if (batch !== undefined) yield* log.append(batch.events, batch.projections)
+  return runId
+})
+
+/** The whole stream as a reader gets it. */
+const streamed = Effect.fnUntraced(function* (
+  after: number | undefined,
+  headers: Record<string, string> = {}
+) {
+  const log = yield* EventLog
+  const runId = yield* endedRun
+  const response = HttpServerResponse.toWeb(yield* serverSentEvents(log, runId, after, requestOf(headers)))
+  assert.include(response.headers.get("content-type") ?? "", "text/event-stream")
+  const text = yield* Effect.promise(() => response.text())
+  const lines = log.read(runId, 0, 1_000_000).flatMap((batch) => batch.lines.split("\n"))
+  return {
+    text,
+    framesAfter: (seq: number) =>
+      lines
+        .slice(seq)
+        .map((line, i) => `id: ${seq + i + 1}\ndata: ${line}\n\n`)
+        .join("")
+  }
+})
+
+layer(logLayer)("serverSentEvents", (it) => {
+  it.effect("sends every event under its seq, and ends with the run", () =>
+    Effect.gen(function* () {
+      const { text, framesAfter } = yield* streamed(undefined)
+      assert.strictEqual(text, framesAfter(0))
+      assert.strictEqual(text.split("\n\n").length - 1, 5)
+    })
+  )
+
+  it.effect("goes on after what the reader has", () =>
+    Effect.gen(function* () {
+      const byQuery = yield* streamed(2)
+      assert.strictEqual(byQuery.text, byQuery.framesAfter(2))
+      const byHeader = yield* streamed(undefined, { "last-event-id": "3" })
+      assert.strictEqual(byHeader.text, byHeader.framesAfter(3))
+      const empty = yield* streamed(undefined, { "last-event-id": "" })
+      assert.strictEqual(empty.text, empty.framesAfter(0))
+    })
+  )
+
+  it.effect("refuses a Last-Event-ID that is no seq, and does not repeat it", () =>
+    Effect.gen(function* () {
+      const log = yield* EventLog
+      for (const id of ["x", "-1", "1.5", "1e3", "9999999999999999", "0x1"]) {
+        const request = requestOf({ "last-event-id": id })
+        const failure = yield* Effect.flip(serverSentEvents(log, newRunId(), undefined, request))
+        assert.deepInclude(failure, {
+          code: "schema_validation_failed",
+          details: { issues: [{ path: "last-event-id", message: "Expected a seq" }] }
+        })
+      }
+    })
+  )
+
+  it.effect("is what a reader asks for by its Accept header, and nothing else is", () =>
+    Effect.sync(() => {
+      const asks = (accept: string) => asksForEvents(requestOf({ accept }))
+      const yes = [
+        "text/event-stream",
+        "Text/Event-Stream",
+        "text/event-stream;q=1",
+        "application/json, text/event-stream"
+      ]
+      const no = ["application/json", "*/*", "text/event-streams", "text/*", "x-text/event-stream", ""]
+      assert.deepStrictEqual(
+        yes.map(asks),
+        yes.map(() => true)
+      )
+      assert.deepStrictEqual(
+        no.map(asks),
+        no.map(() => false)
+      )
+    })
+  )
+})

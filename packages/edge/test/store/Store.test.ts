@@ -1,0 +1,230 @@
+import { assert, describe, it } from "@effect/vitest"
+import Database from "better-sqlite3"
+import { Context, Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdirSync, statSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import type { Worker } from "node:worker_threads"
+import { Store, type Write } from "../../src/store/Store.ts"
+import { temporaryFolder } from "../Folder.ts"
+
+const insert = (id: string): Write => [
+  "INSERT INTO approvals (id, run_id, state, approval) VALUES (?, 'run', 'pending', '{}')",
+  id
+]
+const broken: Write = ["INSERT INTO no_such_table VALUES (1)"]
+const ids = (store: Store["Service"]) =>
+  store.all<{ readonly id: string }>("SELECT id FROM approvals ORDER BY id").map(({ id }) => id)
+
+const databaseFile = Effect.map(temporaryFolder, (folder) => join(folder, "home", "edge.db"))
+
+/** Open until the scope closes. */
+const open = (file: string) =>
+  Effect.map(Layer.build(Layer.fresh(Store.layer(file))), (context) => Context.get(context, Store))
+
+describe("Store", () => {
+  it.effect("applies the writes of a commit together or not at all", () =>
+    Effect.gen(function* () {
+      const store = yield* open(yield* databaseFile)
+      yield* store.commit([insert("a"), insert("b")])
+      const failure = yield* Effect.flip(store.commit([insert("c"), broken, insert("d")]))
+      assert.strictEqual(failure._tag, "StoreFailed")
+      assert.include(failure.message, "no_such_table")
+      yield* Effect.flip(store.commit([insert("e"), insert("a")]))
+      assert.deepStrictEqual(ids(store), ["a", "b"])
+    })
+  )
+
+  it.effect("lets a bad commit harm no other that travels with it", () =>
+    Effect.gen(function* () {
+      const store = yield* open(yield* databaseFile)
+      const names = Array.from({ length: 60 }, (_, i) => `a${String(i).padStart(2, "0")}`)
+      const isBad = (i: number) => i % 7 === 3
+      const exits = yield* Effect.forEach(
+        names,
+        (name, i) => Effect.exit(store.commit(isBad(i) ? [insert(name), broken] : [insert(name)])),
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual(
+        exits.map(({ _tag }) => _tag),
+        names.map((_, i) => (isBad(i) ? "Failure" : "Success"))
+      )
+      assert.deepStrictEqual(
+        ids(store),
+        names.filter((_, i) => !isBad(i))
+      )
+    })
+  )
+
+  it.effect("keeps the order in which commits were made", () =>
+    Effect.gen(function* () {
+      const store = yield* open(yield* databaseFile)
+      const insertBatch = (n: number): Write => [
+        "INSERT INTO events (run_id, first_seq, last_seq, lines) VALUES ('run', ?, ?, '')",
+        n,
+        n
+      ]
+      const numbers = Array.from({ length: 200 }, (_, i) => i)
+      yield* Effect.forEach(numbers, (n) => store.commit([insertBatch(n)]), { concurrency: "unbounded" })
+      const rows = store.all<{ readonly last_seq: number }>("SELECT last_seq FROM events ORDER BY batch")
+      assert.deepStrictEqual(
+        rows.map((row) => row.last_seq),
+        numbers
+      )
+    })
+  )
+
+  it.effect("reads what was committed, row by row where asked, also when left early", () =>
+    Effect.gen(function* () {
+      const store = yield* open(yield* databaseFile)
+      yield* store.commit([insert("a"), insert("b"), insert("c")])
+      assert.deepStrictEqual(store.get("SELECT id FROM approvals WHERE id = ?", "b"), { id: "b" })
+      assert.isUndefined(store.get("SELECT id FROM approvals WHERE id = ?", "x"))
+      for (let i = 0; i < 3; i++) {
+        for (const row of store.each<{ readonly id: string }>("SELECT id FROM approvals ORDER BY id")) {
+          assert.strictEqual(row.id, "a")
+          break
+        }
+      }
+      yield* store.commit([insert("d")])
+      assert.deepStrictEqual(ids(store), ["a", "b", "c", "d"])
+    })
+  )
+
+  it.effect("still has what it committed when it is opened again", () =>
+    Effect.gen(function* () {
+      const file = yield* databaseFile
+      for (const id of ["a", "b", "c"]) {
+        const before = yield* Effect.scoped(
+          Effect.gen(function* () {
+            const store = yield* open(file)
+            yield* store.commit([insert(id)])
+            return ids(store)
+          })
+        )
+        assert.include(before, id)
+      }
+      assert.deepStrictEqual(ids(yield* open(file)), ["a", "b", "c"])
+    })
+  )
+
+  it.effect("commits with a log that survives the machine: WAL, and fsync before success", () =>
+    Effect.gen(function* () {
+      const file = yield* databaseFile
+      const store = yield* open(file)
+      assert.deepStrictEqual(store.get("PRAGMA journal_mode"), { journal_mode: "wal" })
+      yield* store.commit([insert("a")])
+      assert.strictEqual(statSync(file).mode & 0o777, 0o600)
+      assert.strictEqual(statSync(dirname(file)).mode & 0o777, 0o700)
+    })
+  )
+
+  it.effect("refuses a home that another holds, in one sentence, and takes it when it is let go", () =>
+    Effect.gen(function* () {
+      const file = yield* databaseFile
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          yield* open(file)
+          const failure = yield* Effect.flip(Effect.scoped(open(file)))
+          assert.strictEqual(failure.message, `${dirname(file)} is in use by another Edge`)
+        })
+      )
+      assert.deepStrictEqual(ids(yield* open(file)), [])
+    })
+  )
+
+  it.live("refuses a home that another process holds, until that one is killed", () =>
+    Effect.gen(function* () {
+      const file = yield* databaseFile
+      const holder = yield* Effect.acquireRelease(
+        Effect.sync(() =>
+          spawn(process.execPath, [join(import.meta.dirname, "HoldStore.ts"), file], {
+            stdio: ["ignore", "pipe", "inherit"]
+          })
+        ),
+        (child) => Effect.sync(() => child.kill("SIGKILL"))
+      )
+      yield* Effect.promise(() => once(holder.stdout, "data"))
+      const failure = yield* Effect.flip(Effect.scoped(open(file)))
+      assert.strictEqual(failure.message, `${dirname(file)} is in use by another Edge`)
+      const exited = once(holder, "exit")
+      holder.kill("SIGKILL")
+      yield* Effect.promise(() => exited)
+      yield* (yield* open(file)).commit([insert("a")])
+    })
+  )
+
+  /** A store in a scope of its own, and its writer thread. */
+  const openWithWriter = Effect.gen(function* () {
+    const started: Array<Worker> = []
+    const watch = (worker: Worker) => started.push(worker)
+    process.on("worker", watch)
+    const scope = yield* Scope.make()
+    const store = yield* Scope.provide(open(yield* databaseFile), scope)
+    process.off("worker", watch)
+    const [writer] = started
+    assert(writer !== undefined)
+    return { scope, store, writer }
+  })
+
+  it.effect("fails everybody who waits, and everybody after, when its writer dies", () =>
+    Effect.gen(function* () {
+      const { store, writer } = yield* openWithWriter
+      yield* store.commit([insert("a")])
+      const dead = writer.terminate()
+      const waiting = yield* Effect.forEach(
+        ["b", "c", "d"],
+        (id) => Effect.flip(store.commit([insert(id)])),
+        {
+          concurrency: "unbounded"
+        }
+      )
+      yield* Effect.promise(() => dead)
+      const after = yield* Effect.flip(store.commit([insert("e")]))
+      for (const failure of [...waiting, after]) {
+        assert.deepInclude(failure, { _tag: "StoreFailed", message: "the writer thread has ended" })
+      }
+      assert.deepStrictEqual(ids(store), ["a"], "what was not acknowledged is not there")
+    })
+  )
+
+  it.live("closes also when its writer has died before", () =>
+    Effect.gen(function* () {
+      const { scope, writer } = yield* openWithWriter
+      yield* Effect.promise(() => writer.terminate())
+      const closing = yield* Effect.forkDetach(Scope.close(scope, Exit.void))
+      const closed = yield* Effect.timeoutOption(Fiber.await(closing), "1 second")
+      assert.strictEqual(closed._tag, "Some", "the store never closes")
+    })
+  )
+
+  it.effect("refuses a database of a newer version, and leaves it as it was", () =>
+    Effect.gen(function* () {
+      const file = yield* databaseFile
+      yield* Effect.scoped(open(file))
+      const db = new Database(file)
+      const version = Number(db.pragma("user_version", { simple: true }))
+      db.pragma(`user_version = ${version + 1}`)
+      db.close()
+      const { message } = yield* Effect.flip(Effect.scoped(open(file)))
+      assert.include(message, file)
+      assert.include(message, `of a newer version (${version + 1}) than this program knows (${version})`)
+      const after = new Database(file)
+      assert.strictEqual(after.pragma("user_version", { simple: true }), version + 1)
+      after.pragma(`user_version = ${version}`)
+      after.close()
+      yield* open(file)
+    })
+  )
+
+  it.effect("says so when the file is no database", () =>
+    Effect.gen(function* () {
+      const file = yield* databaseFile
+      mkdirSync(dirname(file))
+      writeFileSync(file, "This is not a database, and long enough to be sure of it. ".repeat(20))
+      const { message } = yield* Effect.flip(Effect.scoped(open(file)))
+      assert.strictEqual(message, `${file}: file is not a database`)
+    })
+  )
+})
