@@ -1,8 +1,9 @@
 /**
  * Claude Code: how it is found and started. It is driven over its duplex stream of JSON lines (`claude-code/ClaudeCodeProtocol`).
  *
- * Modes: the runtime only asks in plan mode and says yes to a host that says yes; refusing is the Edge's policy. `full_access` asks too, and
- * the Edge allows: the runtime's own bypass is refused to root and would leave no record.
+ * Modes: the runtime only asks in plan mode and says yes to a host that says yes; refusing is the Edge's policy. `auto_edit` and
+ * `full_access` ask too, and the Edge allows what it allows: the runtime's own ways past its questions know nothing of the Edge's policy
+ * and would leave no record.
  */
 import type { RunMode } from "@corral/domain/Run"
 import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
@@ -12,7 +13,7 @@ const permissionMode: Readonly<Record<RunMode, string>> = {
   read_only: "plan",
   plan: "plan",
   ask: "default",
-  auto_edit: "acceptEdits",
+  auto_edit: "default",
   full_access: "default"
 }
 
@@ -41,6 +42,16 @@ export const claudeCode: RuntimeAdapter = {
     install: "Install Claude Code: npm install -g @anthropic-ai/claude-code",
     signIn: "Run `claude` and use /login, or set ANTHROPIC_API_KEY for the Edge."
   },
+  passEnv: [
+    "ANTHROPIC_*",
+    "CLAUDE_*",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy"
+  ],
   command: ({ mode, model, resumeSessionId }) => ({
     file: "claude",
     args: [

@@ -42,7 +42,7 @@ describe("ClaudeCode command", () => {
   })
 
   it("never bypasses permissions, and leaves reading alone in read_only", () => {
-    const modes = { plan: "plan", auto_edit: "acceptEdits", full_access: "default" } as const
+    const modes = { plan: "plan", auto_edit: "default", full_access: "default" } as const
     for (const mode of ["plan", "auto_edit", "full_access"] as const) {
       assert.deepStrictEqual(argsOf(mode).slice(-2), ["--permission-mode", modes[mode]])
     }

@@ -164,7 +164,7 @@ export type Input =
     } & DecidedBy)
   | { readonly _tag: "Expired"; readonly approvalId: ApprovalId }
   /** The runtime told its outcome; the process still lives. */
-  | { readonly _tag: "Concluded"; readonly outcome: Outcome }
+  | { readonly _tag: "Concluded"; readonly outcome: Outcome; readonly reason?: string | undefined }
   | ({ readonly _tag: "CancelRequested"; readonly reason?: string | undefined } & DecidedBy)
   | {
       readonly _tag: "TimedOut"
@@ -242,6 +242,7 @@ class Step {
 }
 
 const nothing: ReadonlyArray<Action> = []
+const leave: ReadonlyArray<Action> = [{ _tag: "Leave" }]
 
 /** The hot path: streamed text of a run that has started and not ended. `accept` says the same, with more to look at. */
 const movesNothing = (state: RunState, event: EventDraft): boolean =>
@@ -312,9 +313,10 @@ export const transition = (state: RunState, input: Input): Transition => {
       return step.done()
     }
     case "Concluded":
-      if (state.verdict !== undefined) return [state, nothing]
+      // It is being stopped and has done what it was asked: now it may leave by itself.
+      if (state.verdict !== undefined) return [state, leave]
       step.conclude(input.outcome)
-      step.resolveAll("the runtime ended its turn")
+      step.resolveAll(input.reason ?? "the runtime ended its turn")
       step.act({ _tag: "Leave" })
       return step.done()
     case "CancelRequested":

@@ -10,8 +10,9 @@ export const make = Effect.fnUntraced(function* (budgetMs: number, onTimeout: ()
   let left = budgetMs
   let since = 0
   let timer: Fiber.Fiber<void> | undefined
+  let over = false
   return Effect.fnUntraced(function* (run: boolean) {
-    if (run === (timer !== undefined)) return
+    if (over || run === (timer !== undefined)) return
     if (timer !== undefined) {
       yield* Fiber.interrupt(timer)
       timer = undefined
@@ -20,7 +21,14 @@ export const make = Effect.fnUntraced(function* (budgetMs: number, onTimeout: ()
     }
     since = clock.currentTimeMillisUnsafe()
     timer = yield* Effect.forkScoped(
-      Effect.sleep(Math.max(left, 0)).pipe(Effect.andThen(Effect.sync(onTimeout)))
+      Effect.sleep(Math.max(left, 0)).pipe(
+        Effect.andThen(
+          Effect.sync(() => {
+            over = true
+            onTimeout()
+          })
+        )
+      )
     )
   })
 })

@@ -23,6 +23,9 @@ const BASE = [
 const matches = (name: string, pattern: string): boolean =>
   pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : name === pattern
 
+const withoutOurs = (env: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("CORRAL_")))
+
 export const childEnvironment = (options: {
   readonly own: Readonly<Record<string, string>>
   readonly pass: ReadonlyArray<string>
@@ -36,7 +39,7 @@ export const childEnvironment = (options: {
     if (!name.startsWith("CORRAL_") && patterns.some((pattern) => matches(name, pattern))) env[name] = value
   }
   // Some runtimes trust PWD over the real working directory.
-  return { ...env, NO_COLOR: "1", TERM: "dumb", ...options.set, PWD: options.cwd }
+  return { ...env, NO_COLOR: "1", TERM: "dumb", ...withoutOurs(options.set), PWD: options.cwd }
 }
 
 const isExecutable = (path: string): boolean => {

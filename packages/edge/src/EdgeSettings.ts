@@ -88,6 +88,10 @@ const Names = Schema.Array(
 const whole = (minimum: number, maximum: number) =>
   Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum, maximum }))
 
+/** A variable that is set to nothing is not set. */
+const givenOr = (text: string | undefined, fallback: string): string =>
+  text === undefined || text.trim() === "" ? fallback : text
+
 const hosts = ["127.0.0.1", "::1", "localhost"] as const
 
 /** Reads the settings from an environment. */
@@ -96,14 +100,12 @@ export const fromEnvironment = Effect.fnUntraced(function* (
 ): Effect.fn.Return<EdgeConfig, SettingInvalid> {
   const read = <A>(name: Name, schema: Schema.Codec<A, string>, fallback: A, expected: string) => {
     const text = env[name]
-    if (text === undefined || text === "") return Effect.succeed(fallback)
+    if (text === undefined || text.trim() === "") return Effect.succeed(fallback)
     return Effect.fromOption(Schema.decodeOption(schema)(text)).pipe(
       Effect.mapError(() => new SettingInvalid({ message: `${name} is not usable: expected ${expected}.` }))
     )
   }
-  const home = resolve(
-    env.CORRAL_HOME === undefined || env.CORRAL_HOME === "" ? join(homedir(), ".corral") : env.CORRAL_HOME
-  )
+  const home = resolve(givenOr(env.CORRAL_HOME, join(homedir(), ".corral")))
   const { times } = defaults
   return {
     home,
@@ -114,7 +116,7 @@ export const fromEnvironment = Effect.fnUntraced(function* (
       `a loopback address (${hosts.join(", ")})`
     ),
     port: yield* read("CORRAL_EDGE_PORT", whole(0, 65_535), defaults.port, "a port from 0 to 65535"),
-    tokenFile: resolve(env.CORRAL_EDGE_TOKEN_FILE ?? join(home, "edge.token")),
+    tokenFile: resolve(givenOr(env.CORRAL_EDGE_TOKEN_FILE, join(home, "edge.token"))),
     workspaces: yield* read(
       "CORRAL_EDGE_WORKSPACES",
       Schema.fromJsonString(Workspaces),

@@ -64,11 +64,11 @@ export class EventLog extends Context.Service<
         const { runId, firstSeq, terminal } = events
         const lines = events.lines.join("\n")
         const lastSeq = firstSeq + events.lines.length - 1
-        return store
-          .commit([[insertBatch, runId, firstSeq, lastSeq, lines], ...projections])
-          .pipe(
-            Effect.tap(() => Effect.sync(() => tell({ batch: 0, runId, firstSeq, lastSeq, lines, terminal })))
-          )
+        return store.commit([[insertBatch, runId, firstSeq, lastSeq, lines], ...projections]).pipe(
+          Effect.tap(() => Effect.sync(() => tell({ batch: 0, runId, firstSeq, lastSeq, lines, terminal }))),
+          // What became durable is told, whoever has stopped waiting for it.
+          Effect.uninterruptible
+        )
       }
 
       const page = (rows: Iterable<Row>, budget: number): ReadonlyArray<Batch> => {
@@ -101,6 +101,12 @@ export class EventLog extends Context.Service<
         }
       }
 
+      /** Whether the run's last event is the one with that seq. */
+      const endsAt = (runId: RunId, seq: number): boolean => {
+        const batch = seq === 0 ? undefined : read(runId, seq - 1, 1)[0]
+        return batch?.terminal === true && batch.lastSeq === seq
+      }
+
       const stream = (runId: RunId, after: number): Stream.Stream<ReadonlyArray<string>> =>
         Stream.unwrap(
           Effect.gen(function* () {
@@ -108,7 +114,7 @@ export class EventLog extends Context.Service<
             const unfollow = follow(runId, () => Queue.offerUnsafe(more, undefined))
             yield* Effect.addFinalizer(() => Effect.sync(unfollow))
             let position = after
-            let ended = false
+            let ended = endsAt(runId, after)
             const next = Effect.gen(function* () {
               for (;;) {
                 if (ended) return []

@@ -4,13 +4,13 @@
  * The whole grace is shared out over the steps that exist; each is left early when the process is gone.
  */
 import { Deferred, Effect } from "effect"
-import { signalGroup, sweep } from "./Containment.ts"
+import { type Quarry, signalGroup, sweep } from "./Containment.ts"
 import type { Subprocess } from "./Subprocess.ts"
 
 export interface LadderOptions {
   readonly child: Subprocess
-  /** `NAME=value` in the environment of everything of the run. */
-  readonly mark: string
+  /** Everything of the run. */
+  readonly quarry: Quarry
   /** Succeeds when the process is gone. */
   readonly exited: Deferred.Deferred<void>
   /** Milliseconds from the first step to SIGKILL. */
@@ -22,7 +22,7 @@ const goneWithin = (exited: Deferred.Deferred<void>, millis: number) =>
 
 /** Protocol cancel (where there is one) → SIGINT → SIGTERM → SIGKILL and the sweep. */
 export const stop = Effect.fnUntraced(function* (options: LadderOptions, cancel: string | undefined) {
-  const { child, exited, grace, mark } = options
+  const { child, exited, grace, quarry } = options
   const signal = (name: NodeJS.Signals) => () => {
     if (child.pid !== undefined) signalGroup(child.pid, name)
   }
@@ -32,7 +32,7 @@ export const stop = Effect.fnUntraced(function* (options: LadderOptions, cancel:
     act()
     if (yield* goneWithin(exited, grace / steps.length)) return
   }
-  yield* sweep(mark, child.pid)
+  yield* sweep(quarry)
 })
 
 /** The turn is over: end of input, some time to leave by itself, then the ladder. */

@@ -1,12 +1,23 @@
 /**
- * One event's payload is at most 256 KiB of JSON. Streamed text is split into several deltas and nothing of it is lost; a long text that
- * cannot be split is cut at a character boundary, with `truncated` and the `totalBytes` of the whole.
+ * One event's payload is at most 256 KiB of JSON. Streamed text is split into several deltas and nothing of it is lost; the one long text
+ * that other events carry is cut at a character boundary, with `truncated` and the `totalBytes` of the whole; whatever else is too long
+ * is shortened. An event never changes its type: a terminal one stays terminal.
  */
-import { draft, MAX_PAYLOAD_BYTES, type EventDraft } from "@corral/domain/RunEvent"
+import {
+  draft,
+  MAX_PAYLOAD_BYTES,
+  PAYLOAD_VERSION,
+  type EventDraft,
+  type EventType
+} from "@corral/domain/RunEvent"
 
-/** Leaves room for the payload's other fields and for escapes: every UTF-16 unit may take six bytes of JSON. */
+/** Every UTF-16 unit may take six bytes of JSON. */
 const PIECE = 32_768
-const KEEP_BYTES = 196_608
+/** For the long text; the rest is for everything beside it. */
+const TEXT_BYTES = 196_608
+const REST_BYTES = 49_152
+
+const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? "")
 
 const isHighSurrogate = (text: string, at: number): boolean => {
   const unit = text.charCodeAt(at)
@@ -15,14 +26,15 @@ const isHighSurrogate = (text: string, at: number): boolean => {
 
 /** Cuts `text` so that its JSON takes at most `bytes`, never inside a surrogate pair. */
 export const cutText = (text: string, bytes: number): string => {
+  if (text.length * 6 + 2 <= bytes) return text
   let low = 0
   let high = Math.min(text.length, bytes)
   while (low < high) {
     const middle = (low + high + 1) >> 1
-    if (Buffer.byteLength(JSON.stringify(text.slice(0, middle))) <= bytes) low = middle
+    if (jsonBytes(text.slice(0, middle)) <= bytes) low = middle
     else high = middle - 1
   }
-  return text.slice(0, low > 0 && isHighSurrogate(text, low - 1) ? low - 1 : low)
+  return text.slice(0, low > 0 && low < text.length && isHighSurrogate(text, low - 1) ? low - 1 : low)
 }
 
 const pieces = (text: string): ReadonlyArray<string> => {
@@ -36,85 +48,88 @@ const pieces = (text: string): ReadonlyArray<string> => {
   return parts
 }
 
-const cut = (text: string) => {
-  const totalBytes = Buffer.byteLength(text)
-  return totalBytes <= KEEP_BYTES / 6
-    ? { text, flag: {} }
-    : { text: cutText(text, KEEP_BYTES), flag: { truncated: true as const, totalBytes } }
+type Fields = Readonly<Record<string, unknown>>
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** Every text in it cut to `bytes` of JSON, every list to `items`. */
+const shortened = (value: unknown, bytes: number, items: number): unknown => {
+  if (typeof value === "string") return cutText(value, bytes)
+  if (Array.isArray(value)) return value.slice(0, items).map((item) => shortened(item, bytes, items))
+  if (!isFields(value)) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .slice(0, items)
+      .map(([key, item]) => [cutText(key, bytes), shortened(item, bytes, items)])
+  )
+}
+
+/** As much of everything as fits: the same limits for all of it, tighter until it does. */
+const fitting = (fields: Fields, budget: number): Fields => {
+  for (let bytes = budget / 2, items = 1_024; bytes >= 64; bytes /= 4, items = Math.max(items / 4, 8)) {
+    const short = shortened(fields, bytes, items) as Fields // an object stays an object
+    if (jsonBytes(short) <= budget) return short
+  }
+  return shortened(fields, 32, 4) as Fields
+}
+
+/** The field of a type that carries the long text. */
+const longText: { readonly [T in EventType]?: string } = {
+  "run.message.delta": "text",
+  "run.message.completed": "text",
+  "run.completed": "text",
+  "run.tool.call": "input",
+  "run.tool.result": "output",
+  "run.patch.proposed": "patch",
+  "run.diff.ready": "patch"
+}
+
+/** `truncated` is said only of a text that lost something. */
+const cut = (value: unknown): { readonly text: unknown; readonly flags: Fields } => {
+  if (jsonBytes(value) <= TEXT_BYTES) return { text: value, flags: {} }
+  const whole = typeof value === "string" ? value : JSON.stringify(value)
+  return {
+    text: cutText(whole, TEXT_BYTES),
+    flags: { truncated: true, totalBytes: Buffer.byteLength(whole) }
+  }
 }
 
 /** True where the payload may be over the limit: cheap, and never wrong about one that is. */
 export const mayExceed = (line: string): boolean => line.length * 3 > MAX_PAYLOAD_BYTES
 
+const fits = (event: EventDraft): boolean =>
+  jsonBytes({ v: PAYLOAD_VERSION, ...event.payload }) <= MAX_PAYLOAD_BYTES
+
+/** The approval's own fields decide what a person sees: what is not shown whole cannot be edited. */
+const shortApproval = (
+  event: Extract<EventDraft, { readonly type: "run.approval.requested" }>
+): EventDraft => {
+  const { input: _, patch, command, ...request } = event.payload.request
+  const texts = {
+    ...(command === undefined ? {} : { command: cutText(command, TEXT_BYTES / 2) }),
+    ...(patch === undefined ? {} : { patch: cutText(patch, TEXT_BYTES / 2) })
+  }
+  // Shortening keeps names and kinds of fields; the fixed words among them are far shorter than any limit.
+  const rest = fitting(request, REST_BYTES) as typeof request
+  return draft(event.type, { ...event.payload, request: { ...rest, ...texts, editable: false } })
+}
+
 /** The same event as events that fit. Call it where `mayExceed` said so. */
 export const fit = (event: EventDraft): ReadonlyArray<EventDraft> => {
-  if (Buffer.byteLength(JSON.stringify(event.payload)) <= MAX_PAYLOAD_BYTES) return [event]
-  switch (event.type) {
-    case "run.message.delta":
-      return pieces(event.payload.text).map((text) => draft(event.type, { ...event.payload, text }))
-    case "run.message.completed": {
-      const { text, flag } = cut(event.payload.text)
-      return [draft(event.type, { ...event.payload, text, ...flag })]
-    }
-    case "run.completed": {
-      const { text, flag } = cut(event.payload.text ?? "")
-      return [draft(event.type, { ...event.payload, text, ...flag })]
-    }
-    case "run.tool.result": {
-      const { text, flag } = cut(event.payload.output ?? "")
-      return [draft(event.type, { ...event.payload, output: text, ...flag })]
-    }
-    case "run.tool.call": {
-      const { text, flag } = cut(JSON.stringify(event.payload.input ?? null))
-      return [
-        draft(event.type, {
-          ...event.payload,
-          label: cutText(event.payload.label, 4_096),
-          input: text,
-          ...flag
-        })
-      ]
-    }
-    case "run.patch.proposed":
-    case "run.diff.ready": {
-      const { text, flag } = cut(event.payload.patch ?? "")
-      return [{ ...event, payload: { ...event.payload, patch: text, ...flag } } as EventDraft] // same type, same fields
-    }
-    case "run.created":
-      return [
-        draft(event.type, {
-          ...event.payload,
-          input: { text: cutText(event.payload.input.text, KEEP_BYTES) }
-        })
-      ]
-    case "run.approval.requested": {
-      const { input: _, patch, command, ...request } = event.payload.request
-      return [
-        draft(event.type, {
-          ...event.payload,
-          request: {
-            ...request,
-            title: cutText(request.title, 1_024),
-            ...(command === undefined ? {} : { command: cutText(command, KEEP_BYTES / 2) }),
-            ...(patch === undefined ? {} : { patch: cutText(patch, KEEP_BYTES / 2) }),
-            // What is not shown whole cannot be edited.
-            editable: false
-          }
-        })
-      ]
-    }
-    case "run.failed":
-      return [
-        draft(event.type, {
-          error: { code: event.payload.error.code, message: cutText(event.payload.error.message, 4_096) }
-        })
-      ]
-    default:
-      return [
-        draft("schema.validation_failed", {
-          message: `an event of type ${event.type} was over the size limit`,
-          bytes: Buffer.byteLength(JSON.stringify(event.payload))
-        })
-      ]
+  if (fits(event)) return [event]
+  if (event.type === "run.approval.requested") return [shortApproval(event)]
+  const long = longText[event.type]
+  const { [long ?? ""]: text, ...others } = event.payload as Fields
+  const rest = fitting(others, REST_BYTES)
+  if (event.type === "run.message.delta") {
+    return pieces(event.payload.text).map((text) => ({
+      ...event,
+      payload: { ...event.payload, ...rest, text }
+    }))
   }
+  if (long === undefined || text === undefined) return [{ ...event, payload: rest } as EventDraft] // the same fields, shorter
+  const whole = cut(text)
+  const payload = { ...rest, [long]: whole.text, ...whole.flags }
+  return [{ ...event, payload } as EventDraft] // the same fields, shorter
 }

@@ -28,6 +28,10 @@ export const grantKey = ({ action, tool, command, cwd, files, url, input }: Appr
   ])
 }
 
+/** What git keeps for itself: a hook or a setting there is a command that runs later. */
+const isRepositoryInternal = (path: string): boolean =>
+  path.split(/[\\/]/).some((segment) => segment.toLowerCase() === ".git")
+
 /** `isInside` says whether a workspace-relative path stays inside; the Edge asks the file system, too. */
 export const judge = (
   mode: RunMode,
@@ -46,7 +50,7 @@ export const judge = (
         request.action === "write" &&
         request.files !== undefined &&
         request.files.length > 0 &&
-        request.files.every(isInside)
+        request.files.every((path) => isInside(path) && !isRepositoryInternal(path))
       ) {
         return { _tag: "Allow", by: "policy:mode" }
       }

@@ -57,6 +57,7 @@ const endRun = Effect.fnUntraced(function* (
   recorder.at(new Date(now).toISOString())
   recorder.apply({
     _tag: "Concluded",
+    reason: "the Edge ended",
     outcome: {
       _tag: "Failed",
       error: {
@@ -78,7 +79,7 @@ export const recover = Effect.fnUntraced(function* (
 ): Effect.fn.Return<string, StoreFailed> {
   const now = (yield* Clock.Clock).currentTimeMillisUnsafe()
   const id = yield* edgeIdOf(store, now)
-  yield* sweep(`${EDGE_MARK}=${id}`, undefined)
+  yield* sweep({ mark: `${EDGE_MARK}=${id}` })
   for (const run of unfinishedRuns(store)) yield* endRun(store, log, run, now)
   return id
 })

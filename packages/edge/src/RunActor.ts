@@ -13,7 +13,7 @@ import type { Run, RunMode } from "@corral/domain/Run"
 import type { ApprovalAnswer, Protocol } from "@corral/domain/RuntimeAdapter"
 import { Clock, Data, Deferred, Effect, type Scope } from "effect"
 import * as ActiveClock from "./ActiveClock.ts"
-import { EDGE_MARK, RUN_MARK, sweep } from "./Containment.ts"
+import { EDGE_MARK, type Quarry, RUN_MARK, startOf, sweep } from "./Containment.ts"
 import type { EventLog } from "./EventLog.ts"
 import * as Ladder from "./Ladder.ts"
 import { type OpenApproval, OpenApprovals } from "./OpenApprovals.ts"
@@ -118,9 +118,10 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
     // Alive at the end of the scope only where the run was interrupted or the store failed.
     if (command === undefined) return yield* Effect.die("a run is started once")
     const child = yield* Effect.acquireRelease(Effect.sync(spawn.bind(undefined, command)), ({ pid }) =>
-      recorder.terminal ? Effect.void : sweep(mark, pid)
+      recorder.terminal ? Effect.void : sweep({ mark, leader: pid })
     )
-    const ladder: Ladder.LadderOptions = { child, mark, exited, grace: times.cancel }
+    const quarry: Quarry = { mark, leader: child.pid, since: startOf(child.pid) }
+    const ladder: Ladder.LadderOptions = { child, quarry, exited, grace: times.cancel }
     const activeClock = yield* ActiveClock.make(recorder.run.timeoutMs, () =>
       post({ _tag: "TimedOut", kind: "run", afterMs: recorder.run.timeoutMs })
     )
@@ -136,7 +137,9 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
         case "Answer":
           return approvals.answer(action.approvalId, action.answer)
         case "Leave":
-          return stopping ? Effect.void : Effect.forkScoped(Ladder.leave(ladder, times.leave))
+          return stopping
+            ? Effect.sync(() => child.closeInput())
+            : Effect.forkScoped(Ladder.leave(ladder, times.leave))
         case "Stop": {
           if (stopping) return Effect.void
           stopping = true
@@ -175,7 +178,7 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
       yield* activeClock(recorder.state.pending.length === 0)
       if (turn.gone) {
         yield* Deferred.succeed(exited, undefined)
-        yield* sweep(mark, child.pid)
+        yield* sweep(quarry)
         post({ _tag: "Swept" })
       }
     }

@@ -11,7 +11,7 @@ import type { EventDraft } from "@corral/domain/RunEvent"
 import { initial, transition, type Action, type Input, type RunState } from "@corral/domain/RunMachine"
 import { putApproval, replaceApproval } from "./Approvals.ts"
 import { type Appended, encoder } from "./EventLog.ts"
-import { fit, mayExceed } from "./PayloadLimit.ts"
+import { cutText, fit, mayExceed } from "./PayloadLimit.ts"
 import { insertRun, updateRun } from "./Runs.ts"
 import type { Write } from "./store/Store.ts"
 
@@ -159,7 +159,7 @@ export class RunRecorder {
       ...(runtimeSessionId === undefined ? {} : { runtimeSessionId }),
       ...(model === undefined ? {} : { model }),
       ...(usage === undefined ? {} : { usage }),
-      ...(resultText === undefined ? {} : { resultText: resultText.slice(0, RESULT_TEXT) }),
+      ...(resultText === undefined ? {} : { resultText: cutText(resultText, RESULT_TEXT) }),
       ...(error === undefined ? {} : { error }),
       ...(this.terminal ? { endedAt: this.now } : {})
     }

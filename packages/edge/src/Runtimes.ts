@@ -28,14 +28,15 @@ export class Runtimes extends Context.Service<
 >()("corral/edge/Runtimes") {
   static readonly layer = (config: EdgeConfig, adapters: ReadonlyMap<string, RuntimeAdapter>) =>
     Layer.sync(Runtimes, () => {
-      const versions = new Map<string, string | undefined>()
+      const versions = new Map<string, Effect.Effect<string | undefined>>()
       const unknown = new Map<string, number>()
       const { environment } = config
 
       const version = Effect.fnUntraced(function* (program: string, args: ReadonlyArray<string>) {
-        const key = `${program}@${statSync(program).mtimeMs}`
-        if (!versions.has(key)) versions.set(key, yield* askVersion(program, args, environment))
-        return versions.get(key)
+        const key = JSON.stringify([program, statSync(program).mtimeMs, args])
+        const known = versions.get(key) ?? (yield* Effect.cached(askVersion(program, args, environment)))
+        versions.set(key, known)
+        return yield* known
       })
 
       const describe = Effect.fnUntraced(function* (adapter: RuntimeAdapter) {

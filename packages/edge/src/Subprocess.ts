@@ -24,25 +24,41 @@ export interface SubprocessHandlers {
 
 const STDERR_TAIL = 16_384
 const LINGER_MS = 100
+/** However much a survivor goes on printing. */
+const LINGER_LIMIT_MS = 500
+
+/** Some failures come as an event, others (an argument list that is too long, a zero byte) are thrown. */
+const start = (spec: SubprocessSpec): ChildProcess | NodeJS.ErrnoException => {
+  try {
+    return spawn(spec.file, spec.args, {
+      cwd: spec.cwd,
+      env: spec.env,
+      detached: true,
+      stdio: [spec.stdin, "pipe", "pipe"]
+    })
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}
 
 export class Subprocess {
   readonly pid: number | undefined
-  private readonly child: ChildProcess
+  private readonly child: ChildProcess | undefined
   private readonly handlers: SubprocessHandlers
   private stderr = ""
   private exit: { readonly code: number | null; readonly signal: NodeJS.Signals | null } | undefined
   private stdoutEnded = false
   private told = false
   private linger: NodeJS.Timeout | undefined
+  private lingerUntil: number | undefined
 
   constructor(spec: SubprocessSpec, handlers: SubprocessHandlers) {
     this.handlers = handlers
-    const child = spawn(spec.file, spec.args, {
-      cwd: spec.cwd,
-      env: spec.env,
-      detached: true,
-      stdio: [spec.stdin, "pipe", "pipe"]
-    })
+    const child = start(spec)
+    if (child instanceof Error) {
+      process.nextTick(() => this.handlers.onSpawnError(child))
+      return
+    }
     this.child = child
     this.pid = child.pid
     child.on("error", (error) => {
@@ -76,24 +92,26 @@ export class Subprocess {
   }
 
   write(text: string): void {
-    if (this.child.stdin?.writable === true) this.child.stdin.write(text)
+    if (this.child?.stdin?.writable === true) this.child.stdin.write(text)
   }
 
   closeInput(): void {
-    this.child.stdin?.end()
+    this.child?.stdin?.end()
   }
 
   pause(): void {
-    this.child.stdout?.pause()
+    this.child?.stdout?.pause()
   }
 
   resume(): void {
-    this.child.stdout?.resume()
+    this.child?.stdout?.resume()
   }
 
   private lingerOn(): void {
     clearTimeout(this.linger)
-    this.linger = setTimeout(() => this.tell(), LINGER_MS)
+    this.lingerUntil ??= performance.now() + LINGER_LIMIT_MS
+    const left = Math.max(0, this.lingerUntil - performance.now())
+    this.linger = setTimeout(() => this.tell(), Math.min(LINGER_MS, left))
   }
 
   private settle(): void {
@@ -105,12 +123,15 @@ export class Subprocess {
   private tell(): void {
     if (this.told || this.exit === undefined) return
     // Paused by the reader: what is buffered has not been read yet.
-    if (!this.stdoutEnded && this.child.stdout?.isPaused() === true) return this.lingerOn()
+    if (!this.stdoutEnded && this.child?.stdout?.isPaused() === true) {
+      this.linger = setTimeout(() => this.tell(), LINGER_MS)
+      return
+    }
     this.told = true
     clearTimeout(this.linger)
-    this.child.stdout?.destroy()
-    this.child.stderr?.destroy()
-    this.child.stdin?.destroy()
+    this.child?.stdout?.destroy()
+    this.child?.stderr?.destroy()
+    this.child?.stdin?.destroy()
     this.handlers.onEnd({ ...this.exit, stderr: this.stderr })
   }
 }

@@ -4,7 +4,8 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { existsSync, readFileSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
-import { kind, signalGroup, survivors, sweep } from "../src/Containment.ts"
+import * as Containment from "../src/Containment.ts"
+import { kind, signalGroup } from "../src/Containment.ts"
 import { temporaryFolder } from "./Folder.ts"
 
 let started: Array<ChildProcess> = []
@@ -72,6 +73,9 @@ const inNewSession = `"${process.execPath}" -e '
   child.unref()'`
 const escaping = inNewSession.replace("WHICH", "process.env")
 const escapingUnmarked = inNewSession.replace("WHICH", "{ PATH: process.env.PATH }")
+
+const survivors = (mark: string, leader: number | undefined) => Containment.survivors({ mark, leader }).pids
+const sweep = (mark: string, leader: number | undefined) => Containment.sweep({ mark, leader })
 
 describe("survivors", () => {
   it("works from /proc where there is one", () => {

@@ -6,7 +6,7 @@
  */
 import { NodeHttpServer } from "@effect/platform-node"
 import type { RequestId } from "@corral/domain/Ids"
-import { ByteSize, Clock, Context, Data, Effect, Fiber, Layer, type Scope } from "effect"
+import { ByteSize, Clock, Context, Data, Effect, Fiber, Layer, Scope } from "effect"
 import { HttpIncomingMessage, HttpRouter } from "effect/http"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -16,6 +16,7 @@ import { mint } from "../Identifiers.ts"
 import { LocalToken } from "../LocalToken.ts"
 import { RunSupervisor } from "../RunSupervisor.ts"
 import { EventStreams } from "./EventStreams.ts"
+import { handshakeFlaw } from "./Handshake.ts"
 import {
   AUTHENTICATED,
   guard,
@@ -52,7 +53,8 @@ const serve = Effect.fnUntraced(function* (config: EdgeConfig) {
   const runs = yield* RunSupervisor
   const streams = yield* EventStreams
   const clock = yield* Clock.Clock
-  const scope = yield* Effect.scope
+  // Closed last of all: what is being answered when the Edge stops is answered.
+  const scope = yield* Scope.fork(yield* Effect.scope)
   const services = yield* Effect.context<never>()
   const app = yield* HttpRouter.toHttpEffect(routes(config))
   const handler = yield* NodeHttpServer.makeHandler(
@@ -67,6 +69,8 @@ const serve = Effect.fnUntraced(function* (config: EdgeConfig) {
     maxHeaderSize: 16_384,
     headersTimeout: 5_000,
     requestTimeout: 60_000,
+    // The guard refuses what has no Host, with an error object.
+    requireHostHeader: false,
     connectionsCheckingInterval: 2_500
   })
   const port = yield* listen(server, config)
@@ -97,6 +101,8 @@ const serve = Effect.fnUntraced(function* (config: EdgeConfig) {
     const id = requestId(request)
     const passage = guard(guarded(request, true), options)
     if (passage._tag === "Refuse") return refuseUpgrade(socket, passage, id)
+    const flaw = handshakeFlaw(request)
+    if (flaw !== undefined) return refuseUpgrade(socket, flaw, id)
     Fiber.runIn(
       Effect.runForkWith(services)(
         streams.admit(request.url ?? "").pipe(
@@ -136,6 +142,8 @@ const listen = (server: Server, config: EdgeConfig): Effect.Effect<number, Liste
     () =>
       Effect.callback<void>((resume) => {
         server.close(() => resume(Effect.void))
-        server.closeAllConnections()
+        server.closeIdleConnections()
+        // Answers that are being written get a moment; readers that hang do not get more.
+        setTimeout(() => server.closeAllConnections(), 500).unref()
       })
   )

@@ -12,10 +12,9 @@ const seqOf = (line: string): string => /^\{"id":"[^"]*","seq":(\d+)/.exec(line)
 
 const frame = (line: string): string => `id: ${seqOf(line)}\ndata: ${line}\n\n`
 
-/** `after` of the query wins over `Last-Event-ID`, which a browser sends by itself. */
+/** `Last-Event-ID` wins: a reader that reconnects sends it along with the address, and thus the `after`, that it began with. */
 const startOf = (after: number | undefined, lastEventId: string | undefined) => {
-  if (after !== undefined) return Effect.succeed(after)
-  if (lastEventId === undefined || lastEventId === "") return Effect.succeed(0)
+  if (lastEventId === undefined || lastEventId === "") return Effect.succeed(after ?? 0)
   return /^\d{1,15}$/.test(lastEventId)
     ? Effect.succeed(Number(lastEventId))
     : Effect.fail(

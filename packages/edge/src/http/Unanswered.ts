@@ -3,7 +3,7 @@
  * defect is `internal` with nothing of its cause; the cause goes to the log.
  */
 import type { RequestId } from "@corral/domain/Ids"
-import { Cause, Effect, Option } from "effect"
+import { Cause, Effect } from "effect"
 import { HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApi } from "effect/http-api"
 import { type Refusal, refusalBody } from "./Refusal.ts"
@@ -32,16 +32,20 @@ const methodsAt = (target: string): ReadonlyArray<string> => {
   return served.filter((route) => route.path.test(path)).map((route) => route.method)
 }
 
-const notRouted = (target: string): Refusal =>
-  methodsAt(target).length === 0 ? { code: "not_found" } : { code: "method_not_allowed" }
+/** A path that is served for that method and yet was not routed cannot be read (a broken escape): there is nothing there. */
+const notRouted = (method: string, target: string): Refusal => {
+  const methods = methodsAt(target)
+  return { code: methods.length === 0 || methods.includes(method) ? "not_found" : "method_not_allowed" }
+}
 
-const refusalOf = (cause: Cause.Cause<unknown>, target: string): Refusal => {
-  const error = Option.getOrUndefined(Cause.findErrorOption(cause))
+const refusalOf = (cause: Cause.Cause<unknown>, method: string, target: string): Refusal => {
+  // Reading a body fails as a defect of the library's handler.
+  const error = Cause.squash(cause)
   if (!(error instanceof HttpServerError.HttpServerError)) return { code: "internal" }
   const { reason } = error
   switch (reason._tag) {
     case "RouteNotFound":
-      return notRouted(target)
+      return notRouted(method, target)
     case "RequestParseError":
       return reason.reason === "BodyTooLarge"
         ? { code: "payload_too_large" }
@@ -58,7 +62,7 @@ const refusalOf = (cause: Cause.Cause<unknown>, target: string): Refusal => {
 export const answerUnanswered = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>) {
   if (Cause.hasInterruptsOnly(cause)) return yield* Effect.interrupt
   const request = yield* HttpServerRequest.HttpServerRequest
-  const refusal = refusalOf(cause, request.url)
+  const refusal = refusalOf(cause, request.method, request.url)
   if (refusal.code === "internal") yield* Effect.logError("a request failed", cause)
   // The server put it there before it passed the request on.
   const { status, body } = refusalBody(refusal, request.headers["x-request-id"] as RequestId)

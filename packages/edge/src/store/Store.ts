@@ -149,11 +149,12 @@ const writerFile = (): URL => {
 
 const openWriter = Effect.fnUntraced(function* (file: string) {
   return yield* Effect.acquireRelease(
-    Effect.callback<{ readonly link: WriterLink; readonly worker: Worker }, StoreFailed>((resume) => {
+    Effect.callback<{ readonly link: WriterLink; readonly gone: Promise<void> }, StoreFailed>((resume) => {
       const signal = new Int32Array(new SharedArrayBuffer(8))
       const { port1, port2 } = new MessageChannel()
       const workerData: WriterData = { file, signal, port: port2 }
       const worker = new Worker(writerFile(), { workerData, transferList: [port2] })
+      const gone = new Promise<void>((resolve) => worker.once("exit", () => resolve()))
       const link = new WriterLink(signal, (jobs) => port1.postMessage(jobs))
       const fail = (message: string) => {
         link.break(message)
@@ -165,13 +166,13 @@ const openWriter = Effect.fnUntraced(function* (file: string) {
         const error = opened[0] ?? null
         if (error !== null) return fail(error)
         port1.on("message", (reply: WriterReply) => link.arrived(reply))
-        resume(Effect.succeed({ link, worker }))
+        resume(Effect.succeed({ link, gone }))
       })
     }),
-    ({ link, worker }) =>
-      Effect.callback<void>((resume) => {
-        worker.once("exit", () => resume(Effect.void))
+    ({ link, gone }) =>
+      Effect.promise(() => {
         link.close()
+        return gone
       })
   ).pipe(Effect.map(({ link }) => link))
 })

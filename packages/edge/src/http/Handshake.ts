@@ -1,0 +1,20 @@
+/**
+ * Whether an upgrade is a WebSocket handshake (RFC 6455 §4.2.1): asked before the library, which would refuse in its own words.
+ */
+import type { IncomingMessage } from "node:http"
+import type { Refusal } from "./Refusal.ts"
+
+const flaw = (path: string, message: string): Refusal => ({
+  code: "schema_validation_failed",
+  details: { issues: [{ path, message }] }
+})
+
+/** What is wrong with it, or `undefined`. */
+export const handshakeFlaw = ({ headers, method }: IncomingMessage): Refusal | undefined => {
+  if (method !== "GET") return { code: "method_not_allowed" }
+  if (headers.upgrade?.toLowerCase() !== "websocket") return flaw("upgrade", "Expected websocket")
+  if (headers["sec-websocket-version"] !== "13") return flaw("sec-websocket-version", "Expected 13")
+  return /^[A-Za-z0-9+/]{22}==$/.test(headers["sec-websocket-key"] ?? "")
+    ? undefined
+    : flaw("sec-websocket-key", "Expected 16 bytes as base64")
+}
