@@ -145,8 +145,8 @@ describe("Scripted directives", () => {
       "Event",
       ({ event }) => event.type === "run.message.completed" && event.payload.text === "ready"
     )
-    run.write(run.protocol.input("first"))
-    run.write(run.protocol.input("/say second"))
+    // In one write: the second must be there when the first is answered, or the runtime is done.
+    run.write(`${run.protocol.input("first")}${run.protocol.input("/say second")}`)
     assert.deepStrictEqual(await outcomeOf(run), { _tag: "Completed", text: "second" })
   })
 

@@ -218,9 +218,9 @@ describe("transition", () => {
     }
   })
 
-  it("lets the process leave when the runtime concludes, once", () => {
+  it("lets the process leave when the runtime concludes, also where it is being stopped already", () => {
     assert.deepStrictEqual(told(actionsOf(conclude())), ["Leave"])
-    assert.deepStrictEqual(actionsOf(conclude({ _tag: "Cancelled" }), conclude()), [])
+    assert.deepStrictEqual(actionsOf({ _tag: "CancelRequested" }, conclude()), [{ _tag: "Leave" }])
   })
 
   it("resolves what pends when the runtime concludes", () => {

@@ -2,7 +2,7 @@
  * The Edge's settings as environment variables: one table that is both read and documented. A value that does not fit stops the start
  * with one sentence that names its variable.
  */
-import { Data, Effect, Schema } from "effect"
+import { Data, Effect, Option, Schema } from "effect"
 import { WorkspaceId } from "@corral/domain/Ids"
 import { homedir } from "node:os"
 import { isAbsolute, join, resolve } from "node:path"
@@ -90,7 +90,7 @@ const whole = (minimum: number, maximum: number) =>
 
 /** A variable that is set to nothing is not set. */
 const givenOr = (text: string | undefined, fallback: string): string =>
-  text === undefined || text.trim() === "" ? fallback : text
+  text === undefined || text === "" ? fallback : text
 
 const hosts = ["127.0.0.1", "::1", "localhost"] as const
 
@@ -100,8 +100,10 @@ export const fromEnvironment = Effect.fnUntraced(function* (
 ): Effect.fn.Return<EdgeConfig, SettingInvalid> {
   const read = <A>(name: Name, schema: Schema.Codec<A, string>, fallback: A, expected: string) => {
     const text = env[name]
-    if (text === undefined || text.trim() === "") return Effect.succeed(fallback)
-    return Effect.fromOption(Schema.decodeOption(schema)(text)).pipe(
+    if (text === undefined || text === "") return Effect.succeed(fallback)
+    // A space would be read as the number 0.
+    const value = text.trim() === "" ? Option.none<A>() : Schema.decodeOption(schema)(text)
+    return Effect.fromOption(value).pipe(
       Effect.mapError(() => new SettingInvalid({ message: `${name} is not usable: expected ${expected}.` }))
     )
   }

@@ -132,14 +132,16 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
     )
 
     let stopping = false
+    let leaving = false
     const perform = (action: RunAction): Effect.Effect<unknown, never, Scope.Scope> => {
       switch (action._tag) {
         case "Answer":
           return approvals.answer(action.approvalId, action.answer)
-        case "Leave":
-          return stopping
-            ? Effect.sync(() => child.closeInput())
-            : Effect.forkScoped(Ladder.leave(ladder, times.leave))
+        case "Leave": {
+          if (stopping || leaving) return Effect.sync(() => child.closeInput())
+          leaving = true
+          return Effect.forkScoped(Ladder.leave(ladder, times.leave))
+        }
         case "Stop": {
           if (stopping) return Effect.void
           stopping = true

@@ -18,7 +18,8 @@ import type { Write } from "./store/Store.ts"
 /** Something for the actor to do once the events before it are durable. */
 export type RunAction = Exclude<Action, { readonly _tag: "Append" }>
 
-const RESULT_TEXT = 65_536
+/** 64 KiB of text, and its quotes. */
+const RESULT_TEXT = 65_538
 
 export class RunRecorder {
   /** The run as it is on disk. */
