@@ -26,13 +26,13 @@ const decide = (approvalId: typeof a, answer: Partial<ApprovalAnswer> = {}): Inp
   _tag: "Decided",
   approvalId,
   answer: { decision: "allow", scope: "once", ...answer },
-  by: "ann"
+  by: "local"
 })
 const conclude = (outcome: Outcome = { _tag: "Completed", text: "Done." }): Input => ({
   _tag: "Concluded",
   outcome
 })
-const cancel: Input = { _tag: "CancelRequested", reason: "enough", by: "ann" }
+const cancel: Input = { _tag: "CancelRequested", reason: "enough", by: "local" }
 const ended: Input = { _tag: "Ended" }
 const call = draft("run.tool.call", { callId: "c1", tool: "Bash", label: "Run ls", status: "started" })
 const result = draft("run.tool.result", { callId: "c1", tool: "Bash", status: "completed" })
@@ -118,7 +118,7 @@ describe("transition", () => {
           state: "denied",
           scope: "run",
           reason: "not here",
-          by: "ann"
+          by: "local"
         })
       },
       { _tag: "Answer", approvalId: a, answer }
@@ -149,7 +149,7 @@ describe("transition", () => {
     assert.strictEqual(last.status, "cancelled")
     assert.deepStrictEqual(
       appended(actionsOf(ended, ask(a), decide(a, { decision: "cancel", reason: "no" }))).at(-1),
-      draft("run.cancelled", { by: "ann", reason: "no" })
+      draft("run.cancelled", { by: "local", reason: "no" })
     )
   })
 
@@ -220,7 +220,7 @@ describe("transition", () => {
 
   it("lets the process leave when the runtime concludes, also where it is being stopped already", () => {
     assert.deepStrictEqual(told(actionsOf(conclude())), ["Leave"])
-    assert.deepStrictEqual(actionsOf({ _tag: "CancelRequested" }, conclude()), [{ _tag: "Leave" }])
+    assert.deepStrictEqual(actionsOf(conclude(), cancel), [{ _tag: "Leave" }])
   })
 
   it("resolves what pends when the runtime concludes", () => {
