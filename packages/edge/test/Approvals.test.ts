@@ -73,7 +73,7 @@ layer(filled)("Approvals", (it) => {
         state: "approved",
         resolvedAt: later,
         scope: "once",
-        decidedBy: "ann"
+        decidedBy: "one"
       }
       yield* store.commit([replaceApproval(resolved)])
       assert.deepStrictEqual(findApproval(store, first.id), resolved)

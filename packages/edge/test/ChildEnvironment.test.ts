@@ -61,8 +61,8 @@ describe("childEnvironment", () => {
     const needed = {
       PATH: "/bin",
       HOME: "/home/ann",
-      USER: "ann",
-      LOGNAME: "ann",
+      USER: "one",
+      LOGNAME: "one",
       SHELL: "/bin/sh",
       LANG: "C",
       LC_ALL: "C",

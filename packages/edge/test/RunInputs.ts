@@ -51,7 +51,7 @@ const inputOf = (step: typeof Step.Type, ids: ReadonlyArray<ApprovalId>): Readon
     case "Asked":
       return [{ _tag: "Asked", approvalId, request: request(), expiresAt: later }]
     case "Decided":
-      return [{ _tag: "Decided", approvalId, answer: { decision: step.decision, scope: "once" }, by: "ann" }]
+      return [{ _tag: "Decided", approvalId, answer: { decision: step.decision, scope: "once" }, by: "one" }]
     case "Withdrawn":
       return [{ _tag: "Withdrawn", approvalId, reason: "it went on" }]
     case "Expired":
@@ -59,7 +59,7 @@ const inputOf = (step: typeof Step.Type, ids: ReadonlyArray<ApprovalId>): Readon
     case "Concluded":
       return [{ _tag: "Concluded", outcome: { _tag: "Completed", text: "Done.", usage: { turns: 1 } } }]
     case "CancelRequested":
-      return [{ _tag: "CancelRequested", reason: "enough", by: "ann" }]
+      return [{ _tag: "CancelRequested", reason: "enough", by: "one" }]
   }
 }
 

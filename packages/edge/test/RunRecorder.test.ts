@@ -70,7 +70,7 @@ describe("RunRecorder", () => {
       ["INSERT INTO", "UPDATE runs"]
     )
     const answer = { decision: "allow", scope: "run" } as const
-    const actions = recorder.apply({ _tag: "Decided", approvalId, answer, by: "ann" })
+    const actions = recorder.apply({ _tag: "Decided", approvalId, answer, by: "one" })
     assert.deepStrictEqual(actions, [{ _tag: "Answer", approvalId, answer }])
     const decided = recorder.take()
     const [, state, row] = decided?.projections[0] ?? []
@@ -86,13 +86,13 @@ describe("RunRecorder", () => {
       expiresAt: later,
       resolvedAt: soon,
       scope: "run",
-      decidedBy: "ann"
+      decidedBy: "one"
     })
   })
 
   it("says which batch is the last", () => {
     const recorder = recorderAfter()
-    recorder.apply({ _tag: "CancelRequested", reason: "enough", by: "ann" })
+    recorder.apply({ _tag: "CancelRequested", reason: "enough", by: "one" })
     assert.isUndefined(recorder.take())
     recorder.apply({ _tag: "Ended" })
     const batch = recorder.take()

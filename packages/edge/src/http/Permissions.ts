@@ -1,14 +1,14 @@
 /** `/v1/permissions`: the durable approvals, and the local bridge for decisions. */
 import type { Approval } from "@corral/domain/Approval"
 import { NotFound } from "@corral/domain/Failures"
-import { decodeCursor, encodeCursor } from "@corral/domain/Page"
-import { CurrentRequestId, withErrorObject } from "@corral/domain/RequestContext"
+import { withErrorObject } from "@corral/domain/RequestContext"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { findApproval, pageOfApprovals } from "../Approvals.ts"
 import { Idempotency, type Keep } from "../Idempotency.ts"
 import { RunSupervisor } from "../RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
+import { pageOf } from "./Paged.ts"
 import { LOCAL } from "./Principal.ts"
 import { replayed } from "./Replayed.ts"
 import { ServedApi } from "./ServedApi.ts"
@@ -22,20 +22,10 @@ export const permissions = HttpApiBuilder.group(
     const idempotency = yield* Idempotency
 
     return handlers.handleAll({
-      list: Effect.fnUntraced(function* ({ query }) {
-        const { cursor, limit, runId, state } = query
-        const scope = { filter: `permissions ${runId ?? ""} ${state ?? ""}`, principal: LOCAL }
-        const after = cursor === undefined ? undefined : yield* Effect.fromResult(decodeCursor(cursor, scope))
-        const found = pageOfApprovals(store, { after, runId, state, limit: limit + 1 })
-        const items = found.slice(0, limit)
-        const last = items.at(-1)
-        return {
-          items,
-          nextCursor:
-            found.length > limit && last !== undefined ? encodeCursor({ ...scope, position: last.id }) : null,
-          requestId: yield* CurrentRequestId
-        }
-      }, withErrorObject),
+      list: ({ query: { cursor, limit, runId, state } }) =>
+        pageOf({ filter: `permissions ${runId ?? ""} ${state ?? ""}`, cursor, limit }, (after, limit) =>
+          pageOfApprovals(store, { after, runId, state, limit })
+        ).pipe(withErrorObject),
 
       get: Effect.fnUntraced(function* ({ params }) {
         return findApproval(store, params.id) ?? (yield* new NotFound())

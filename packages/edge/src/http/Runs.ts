@@ -1,6 +1,5 @@
 /** `/v1/runs`: create, list, read, cancel, further input, the awaited result, the log. */
 import { Internal, RunCancelled, RunTimeout, RuntimeUnavailable } from "@corral/domain/Failures"
-import { decodeCursor, encodeCursor } from "@corral/domain/Page"
 import { CurrentRequestId, withErrorObject } from "@corral/domain/RequestContext"
 import type { Run } from "@corral/domain/Run"
 import { Effect } from "effect"
@@ -11,6 +10,7 @@ import { Idempotency, type Keep } from "../Idempotency.ts"
 import { RunSupervisor } from "../RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
 import { eventPage } from "./EventPage.ts"
+import { pageOf } from "./Paged.ts"
 import { LOCAL } from "./Principal.ts"
 import { replayed } from "./Replayed.ts"
 import { ServedApi } from "./ServedApi.ts"
@@ -26,21 +26,10 @@ export const runs = HttpApiBuilder.group(
     const idempotency = yield* Idempotency
 
     return handlers.handleAll({
-      list: Effect.fnUntraced(function* ({ query }) {
-        const { cursor, limit, state } = query
-        const scope = { filter: `runs ${state ?? ""}`, principal: LOCAL }
-        const before =
-          cursor === undefined ? undefined : yield* Effect.fromResult(decodeCursor(cursor, scope))
-        const found = supervisor.list({ before, state, limit: limit + 1 })
-        const items = found.slice(0, limit)
-        const last = items.at(-1)
-        return {
-          items,
-          nextCursor:
-            found.length > limit && last !== undefined ? encodeCursor({ ...scope, position: last.id }) : null,
-          requestId: yield* CurrentRequestId
-        }
-      }, withErrorObject),
+      list: ({ query: { cursor, limit, state } }) =>
+        pageOf({ filter: `runs ${state ?? ""}`, cursor, limit }, (before, limit) =>
+          supervisor.list({ before, state, limit })
+        ).pipe(withErrorObject),
 
       create: Effect.fnUntraced(function* ({ headers, payload }) {
         const request = { scope: `${LOCAL} POST /v1/runs`, key: headers["idempotency-key"], request: payload }
