@@ -51,6 +51,9 @@ export const WorkspaceId = Schema.String.check(Schema.isMinLength(1), Schema.isM
 )
 export type WorkspaceId = typeof WorkspaceId.Type
 
+/** What an allowlist may call a folder: short, and plain in a command line and a path. */
+export const WorkspaceName = WorkspaceId.check(Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/u))
+
 /** A runtime adapter or a profile: `claude-code`, `acp:goose`. Any text may be asked for: what does not exist is `invalid_agent_id`. */
 export const AgentId = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(256)).pipe(
   Schema.brand("AgentId")

@@ -3,7 +3,7 @@
  * with one sentence that names its variable.
  */
 import { Data, Effect, Option, Schema } from "effect"
-import { WorkspaceId } from "@corral/domain/Ids"
+import { WorkspaceName } from "@corral/domain/Ids"
 import { homedir } from "node:os"
 import { isAbsolute, join, resolve } from "node:path"
 import { defaults, type EdgeConfig } from "./EdgeConfig.ts"
@@ -72,7 +72,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 const Workspaces = Schema.Array(
   Schema.Struct({
-    id: WorkspaceId.check(Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/)),
+    id: WorkspaceName,
     path: Schema.String.check(Schema.makeFilter((path) => isAbsolute(path) || "Expected an absolute path")),
     grants: Schema.optionalKey(Schema.Array(Schema.Literals(["full_access"])))
   })

@@ -1,5 +1,5 @@
 /** `corral up`: everything in one process. Today that is an Edge; a sample workspace comes with it where none is configured. */
-import { WorkspaceId } from "@corral/domain/Ids"
+import { WorkspaceName } from "@corral/domain/Ids"
 import type { WorkspaceEntry } from "@corral/edge/EdgeConfig"
 import { Deferred, Effect, Exit, Option, Schema, Scope } from "effect"
 import { Command, Flag } from "effect/cli"
@@ -11,7 +11,7 @@ import { ensureSample, SAMPLE_ID } from "../SampleWorkspace.ts"
 /** From the signal to the end of the process, at most. */
 const STOP_LIMIT = "9500 millis"
 
-const isWorkspaceId = Schema.is(WorkspaceId)
+const isWorkspaceName = Schema.is(WorkspaceName)
 
 export const up = Command.make(
   "up",
@@ -67,7 +67,7 @@ export const up = Command.make(
 ).pipe(Command.withDescription("Start Corral on this machine, until Ctrl-C"))
 
 const entryOf = ([id, path]: readonly [string, string]): Effect.Effect<WorkspaceEntry, CommandFailed> =>
-  isWorkspaceId(id)
+  isWorkspaceName(id)
     ? Effect.succeed({ id, path: resolve(path) })
     : Effect.fail(refused(`--workspace takes id=path; "${id}" cannot be an id.`))
 
