@@ -3,15 +3,8 @@ import { Arbitrary, Schema } from "effect"
 import { Decision, DecisionScope } from "../src/Approval.ts"
 import { isTerminal } from "../src/Run.ts"
 import { isTerminalType, type EventDraft } from "../src/RunEvent.ts"
-import {
-  accept,
-  fold,
-  initial,
-  transition,
-  type Action,
-  type Input,
-  type RunState
-} from "../src/RunMachine.ts"
+import { transition, type Action, type Input } from "../src/RunMachine.ts"
+import { accept, fold, initial, type RunState } from "../src/RunState.ts"
 import { anyInput, approvalIds, created, request, underWay } from "./RunInputs.ts"
 
 const runs = { arbitrary: { runs: 400, size: 40 } }

@@ -1,15 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { draft, type EventDraft } from "../src/RunEvent.ts"
-import {
-  accept,
-  endsRun,
-  initial,
-  transition,
-  type Action,
-  type Input,
-  type Refusal,
-  type RunState
-} from "../src/RunMachine.ts"
+import { isTerminalType, draft, type EventDraft } from "../src/RunEvent.ts"
+import { transition, type Action, type Input } from "../src/RunMachine.ts"
+import { accept, initial, type Refusal, type RunState } from "../src/RunState.ts"
 import type { ApprovalAnswer, Outcome } from "../src/RuntimeAdapter.ts"
 import { approvalIds, created, request } from "./RunInputs.ts"
 
@@ -341,7 +333,7 @@ describe("accept", () => {
       draft("run.cancelled", {}),
       draft("run.failed", { error: { code: "x", message: "y" } })
     ]
-    assert.isTrue(ending.every(endsRun))
-    assert.isFalse([born, started, delta, call].some(endsRun))
+    assert.isTrue(ending.every(({ type }) => isTerminalType(type)))
+    assert.isFalse([born, started, delta, call].some(({ type }) => isTerminalType(type)))
   })
 })

@@ -5,7 +5,7 @@
  * cancelled, its tool calls closed, and it fails as `runtime_unavailable` with the reason `edge_restarted`.
  */
 import { Clock, Effect } from "effect"
-import { fold, initial, type RunState } from "@corral/domain/RunMachine"
+import { fold, initial, type RunState } from "@corral/domain/RunState"
 import type { Run } from "@corral/domain/Run"
 import type { EventDraft } from "@corral/domain/RunEvent"
 import { pageOfApprovals } from "./Approvals.ts"

@@ -1,5 +1,5 @@
 import type { Input } from "@corral/domain/RunMachine"
-import { fold, initial } from "@corral/domain/RunMachine"
+import { fold, initial } from "@corral/domain/RunState"
 import { isTerminal, type Run } from "@corral/domain/Run"
 import { draft, isTerminalType, type EventDraft } from "@corral/domain/RunEvent"
 import { assert, layer } from "@effect/vitest"

@@ -1,5 +1,6 @@
 import { decodeEvent, type EventDraft } from "@corral/domain/RunEvent"
-import { fold, initial, type Input } from "@corral/domain/RunMachine"
+import { type Input } from "@corral/domain/RunMachine"
+import { fold, initial } from "@corral/domain/RunState"
 import { isTerminal } from "@corral/domain/Run"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Result } from "effect"

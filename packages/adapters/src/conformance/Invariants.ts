@@ -3,7 +3,8 @@
  */
 import { encodeUlid, eventIdOf, type ApprovalId, type RunId, type WorkspaceId } from "@corral/domain/Ids"
 import { decodeEvent, PAYLOAD_VERSION, type EventDraft } from "@corral/domain/RunEvent"
-import { initial, transition, type RunState, type Transition } from "@corral/domain/RunMachine"
+import { transition, type Transition } from "@corral/domain/RunMachine"
+import { initial, type RunState } from "@corral/domain/RunState"
 import type { AdapterOutput } from "@corral/domain/RuntimeAdapter"
 import { Result } from "effect"
 
