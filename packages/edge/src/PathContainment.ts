@@ -4,7 +4,7 @@
  * The answer holds for the moment it is given; a link that is moved afterwards is not seen.
  */
 import { lstatSync, realpathSync } from "node:fs"
-import { dirname, isAbsolute, join, relative } from "node:path"
+import { dirname, isAbsolute, join, relative, sep } from "node:path"
 
 /** Relative and not climbing: `a/b`, not `/a`, `../a`, `a/../../b`, `C:\a`. */
 export const isLexicallyInside = (path: string): boolean =>
@@ -27,9 +27,10 @@ const realAncestor = (path: string): string => {
   }
 }
 
-const isWithin = (root: string, path: string): boolean => {
+/** For real paths: whether `path` is `root` or lies below it. */
+export const isWithin = (root: string, path: string): boolean => {
   const from = relative(root, path)
-  return from === "" || (!from.startsWith("..") && !isAbsolute(from))
+  return from !== ".." && !from.startsWith(`..${sep}`) && !isAbsolute(from)
 }
 
 /** For a workspace's real root: whether what a relative path names, or would name once made, lies in it. */

@@ -13,26 +13,30 @@ export interface Paged {
   readonly limit: number
 }
 
-/** `read` gives at most `limit` items that come after the item with that id, or the first ones. */
-export const pageOf = <A extends { readonly id: string }>(
+/** `read` gives at most `limit` items that come after that position, or the first ones; `positionOf` tells an item's. */
+export const pageOf = <A, E, R>(
   { filter, cursor, limit }: Paged,
-  read: (position: string | undefined, limit: number) => ReadonlyArray<A>
+  positionOf: (item: A) => string,
+  read: (position: string | undefined, limit: number) => Effect.Effect<ReadonlyArray<A>, E, R>
 ): Effect.Effect<
   { readonly items: ReadonlyArray<A>; readonly nextCursor: string | null; readonly requestId: RequestId },
-  SchemaValidationFailed,
-  CurrentRequestId
+  E | SchemaValidationFailed,
+  R | CurrentRequestId
 > =>
   Effect.gen(function* () {
     const scope = { filter, principal: LOCAL }
     const position = cursor === undefined ? undefined : yield* Effect.fromResult(decodeCursor(cursor, scope))
     // One more than asked for tells whether anything follows.
-    const found = read(position, limit + 1)
+    const found = yield* read(position, limit + 1)
     const items = found.slice(0, limit)
     const last = items.at(-1)
     const more = found.length > limit && last !== undefined
     return {
       items,
-      nextCursor: more ? encodeCursor({ ...scope, position: last.id }) : null,
+      nextCursor: more ? encodeCursor({ ...scope, position: positionOf(last) }) : null,
       requestId: yield* CurrentRequestId
     }
   })
+
+/** Where an item that has an id stands: its id. */
+export const byId = ({ id }: { readonly id: string }): string => id

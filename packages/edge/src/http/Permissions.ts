@@ -8,7 +8,7 @@ import { findApproval, pageOfApprovals } from "../Approvals.ts"
 import { Idempotency, type Keep } from "../Idempotency.ts"
 import { RunSupervisor } from "../RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
-import { pageOf } from "./Paged.ts"
+import { byId, pageOf } from "./Paged.ts"
 import { LOCAL } from "./Principal.ts"
 import { replayed } from "./Replayed.ts"
 import { ServedApi } from "./ServedApi.ts"
@@ -23,8 +23,8 @@ export const permissions = HttpApiBuilder.group(
 
     return handlers.handleAll({
       list: ({ query: { cursor, limit, runId, state } }) =>
-        pageOf({ filter: `permissions ${runId ?? ""} ${state ?? ""}`, cursor, limit }, (after, limit) =>
-          pageOfApprovals(store, { after, runId, state, limit })
+        pageOf({ filter: `permissions ${runId ?? ""} ${state ?? ""}`, cursor, limit }, byId, (after, limit) =>
+          Effect.sync(() => pageOfApprovals(store, { after, runId, state, limit }))
         ).pipe(withErrorObject),
 
       get: Effect.fnUntraced(function* ({ params }) {

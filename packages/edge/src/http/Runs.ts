@@ -10,7 +10,7 @@ import { Idempotency, type Keep } from "../Idempotency.ts"
 import { RunSupervisor } from "../RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
 import { eventPage } from "./EventPage.ts"
-import { pageOf } from "./Paged.ts"
+import { byId, pageOf } from "./Paged.ts"
 import { LOCAL } from "./Principal.ts"
 import { replayed } from "./Replayed.ts"
 import { ServedApi } from "./ServedApi.ts"
@@ -27,8 +27,8 @@ export const runs = HttpApiBuilder.group(
 
     return handlers.handleAll({
       list: ({ query: { cursor, limit, state } }) =>
-        pageOf({ filter: `runs ${state ?? ""}`, cursor, limit }, (before, limit) =>
-          supervisor.list({ before, state, limit })
+        pageOf({ filter: `runs ${state ?? ""}`, cursor, limit }, byId, (before, limit) =>
+          Effect.sync(() => supervisor.list({ before, state, limit }))
         ).pipe(withErrorObject),
 
       create: Effect.fnUntraced(function* ({ headers, payload }) {

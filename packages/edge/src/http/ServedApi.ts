@@ -4,6 +4,7 @@
 import {
   EdgeAgents,
   EdgeApi,
+  EdgeFiles,
   EdgeHealth,
   EdgePermissions,
   EdgeRuns,
@@ -12,5 +13,5 @@ import {
 import { HttpApi } from "effect/http-api"
 
 export class ServedApi extends HttpApi.make("edge")
-  .add(EdgeHealth, EdgeAgents, EdgeWorkspaces, EdgeRuns, EdgePermissions)
+  .add(EdgeHealth, EdgeAgents, EdgeWorkspaces, EdgeFiles, EdgeRuns, EdgePermissions)
   .annotateMerge(EdgeApi.annotations) {}

@@ -1,0 +1,161 @@
+/**
+ * What lies in a workspace: pages of a folder and previews of a file, never anything outside the workspace's real root.
+ *
+ * A path is checked by its text, by where its links lead, and once more by what was really opened: a link that is swapped between the
+ * check and the open changes nothing. It promises no consistency between two pages of a folder that changes meanwhile.
+ */
+import { NotFound, WorkspaceOutsideAllowlist } from "@corral/domain/Failures"
+import type { FileEntry, FilePreview } from "@corral/domain/Workspace"
+import { Effect, type Scope } from "effect"
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  readSync,
+  realpathSync,
+  type Stats
+} from "node:fs"
+import { basename, extname, join } from "node:path"
+import { isLexicallyInside, isWithin } from "./PathContainment.ts"
+
+export type FileFailure = WorkspaceOutsideAllowlist | NotFound
+
+const PREVIEW_BYTES = 1_048_576
+const descriptors = "/proc/self/fd"
+const hasDescriptors = existsSync(descriptors)
+
+interface Opened {
+  readonly descriptor: number
+  /** Where it really lies. */
+  readonly path: string
+  readonly stats: Stats
+}
+
+/** Opens what a workspace-relative path names; empty is the root itself. Closed with the scope. */
+const open = (root: string, path: string): Effect.Effect<Opened, FileFailure, Scope.Scope> =>
+  Effect.gen(function* () {
+    if (path !== "" && !isLexicallyInside(path)) return yield* new WorkspaceOutsideAllowlist()
+    const real = yield* Effect.try({ try: () => realpathSync(join(root, path)), catch: () => new NotFound() })
+    if (!isWithin(root, real)) return yield* new WorkspaceOutsideAllowlist()
+    const descriptor = yield* Effect.acquireRelease(
+      Effect.try({
+        // Not through a link that has appeared since, and never waiting for the other end of a pipe.
+        try: () => openSync(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK),
+        catch: () => new NotFound()
+      }),
+      (descriptor) => Effect.sync(() => closeSync(descriptor))
+    )
+    const opened = hasDescriptors ? readlinkSync(join(descriptors, String(descriptor))) : realpathSync(real)
+    if (!isWithin(root, opened)) return yield* new WorkspaceOutsideAllowlist()
+    return { descriptor, path: opened, stats: fstatSync(descriptor) }
+  })
+
+const kindOf = (stats: Stats): FileEntry["kind"] =>
+  stats.isFile() ? "file" : stats.isDirectory() ? "directory" : stats.isSymbolicLink() ? "symlink" : "other"
+
+const entryOf = (folder: string, relative: string, name: string): FileEntry | undefined => {
+  const stats = lstatSync(join(folder, name), { throwIfNoEntry: false })
+  if (stats === undefined) return undefined
+  const kind = kindOf(stats)
+  return {
+    path: relative === "" ? name : `${relative}/${name}`,
+    name,
+    kind,
+    ...(kind === "file" ? { size: stats.size } : {}),
+    modifiedAt: stats.mtime.toISOString()
+  }
+}
+
+/** Entries of a folder in the order of their names, those after `after`, at most `limit`. */
+export const listFolder = (
+  root: string,
+  path: string,
+  after: string | undefined,
+  limit: number
+): Effect.Effect<ReadonlyArray<FileEntry>, FileFailure> =>
+  open(root, path).pipe(
+    Effect.flatMap(({ descriptor, path: real, stats }) => {
+      if (!stats.isDirectory()) return Effect.fail(new NotFound())
+      // Read through the descriptor: the folder that was checked, wherever its name leads by now.
+      const folder = hasDescriptors ? join(descriptors, String(descriptor)) : real
+      const names = readdirSync(folder)
+        .filter((name) => after === undefined || name > after)
+        .sort()
+      const relative = path
+        .split("/")
+        .filter((segment) => segment !== "" && segment !== ".")
+        .join("/")
+      const entries: Array<FileEntry> = []
+      for (const name of names) {
+        if (entries.length === limit) break
+        const entry = entryOf(folder, relative, name)
+        if (entry !== undefined) entries.push(entry)
+      }
+      return Effect.succeed(entries)
+    }),
+    Effect.scoped
+  )
+
+const mediaTypes: Readonly<Record<string, string>> = {
+  ".css": "text/css",
+  ".csv": "text/csv",
+  ".gif": "image/gif",
+  ".html": "text/html",
+  ".jpeg": "image/jpeg",
+  ".jpg": "image/jpeg",
+  ".js": "text/javascript",
+  ".json": "application/json",
+  ".md": "text/markdown",
+  ".mjs": "text/javascript",
+  ".pdf": "application/pdf",
+  ".png": "image/png",
+  ".svg": "image/svg+xml",
+  ".webp": "image/webp",
+  ".xml": "application/xml"
+}
+
+/** The text of these bytes, or `undefined` where they are none. A character cut off at the end is left out. */
+const textOf = (bytes: Buffer): string | undefined => {
+  if (bytes.includes(0)) return undefined
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes, { stream: true })
+  } catch {
+    return undefined
+  }
+}
+
+const readStart = (descriptor: number, size: number): Buffer => {
+  const bytes = Buffer.alloc(Math.min(size, PREVIEW_BYTES))
+  let at = 0
+  while (at < bytes.length) {
+    const read = readSync(descriptor, bytes, at, bytes.length - at, at)
+    if (read === 0) break
+    at += read
+  }
+  return bytes.subarray(0, at)
+}
+
+/** The first 1 MiB of a file. */
+export const previewFile = (root: string, path: string): Effect.Effect<FilePreview, FileFailure> =>
+  open(root, path).pipe(
+    Effect.flatMap(({ descriptor, stats }): Effect.Effect<FilePreview, NotFound> => {
+      if (!stats.isFile()) return Effect.fail(new NotFound())
+      const bytes = readStart(descriptor, stats.size)
+      const text = textOf(bytes)
+      const known = mediaTypes[extname(basename(path)).toLowerCase()]
+      return Effect.succeed({
+        path,
+        mediaType: known ?? (text === undefined ? "application/octet-stream" : "text/plain"),
+        size: stats.size,
+        encoding: text === undefined ? "base64" : "utf8",
+        content: text ?? bytes.toString("base64"),
+        ...(stats.size > bytes.length ? { truncated: true as const } : {})
+      })
+    }),
+    Effect.scoped
+  )

@@ -1,0 +1,32 @@
+/** `GET /v1/workspaces/{id}/files`, `GET /v1/workspaces/{id}/file`. */
+import { withErrorObject } from "@corral/domain/RequestContext"
+import type { FileEntry } from "@corral/domain/Workspace"
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { listFolder, previewFile } from "../WorkspaceFiles.ts"
+import { Workspaces } from "../Workspaces.ts"
+import { pageOf } from "./Paged.ts"
+import { ServedApi } from "./ServedApi.ts"
+
+const byName = ({ name }: FileEntry): string => name
+
+export const files = HttpApiBuilder.group(
+  ServedApi,
+  "files",
+  Effect.fnUntraced(function* (handlers) {
+    const workspaces = yield* Workspaces
+    return handlers.handleAll({
+      files: Effect.fnUntraced(function* ({ params, query: { cursor, limit, path = "" } }) {
+        const root = yield* workspaces.open(params.id)
+        const list = { filter: `files ${params.id} ${path}`, cursor, limit }
+        const read = (after: string | undefined, limit: number) => listFolder(root.path, path, after, limit)
+        return yield* pageOf(list, byName, read)
+      }, withErrorObject),
+
+      file: Effect.fnUntraced(function* ({ params, query }) {
+        const root = yield* workspaces.open(params.id)
+        return yield* previewFile(root.path, query.path)
+      }, withErrorObject)
+    })
+  })
+)

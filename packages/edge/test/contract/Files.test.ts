@@ -1,0 +1,71 @@
+/** Workspace files over real HTTP; the client judges each answer by the published contract. */
+import { assert, describe, it } from "@effect/vitest"
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { codeOf } from "../harness/EdgeClient.ts"
+import { openEdge } from "../harness/EdgeProcess.ts"
+
+interface Page {
+  readonly items: ReadonlyArray<{ readonly path: string }>
+  readonly nextCursor: string | null
+}
+
+describe("Workspace files", () => {
+  it("are listed in pages and shown, and nothing outside is", async () => {
+    const edge = await openEdge()
+    const { client } = edge
+    mkdirSync(join(edge.workspace, "docs"))
+    for (let i = 0; i < 5; i++) writeFileSync(join(edge.workspace, "docs", `${i}.md`), `# ${i}\n`)
+    symlinkSync(edge.home, join(edge.workspace, "home"))
+    const { items } = (await client.ask("GET", "/v1/workspaces")).body as {
+      readonly items: ReadonlyArray<{ readonly id: string }>
+    }
+    const base = `/v1/workspaces/${items[0]?.id ?? ""}`
+
+    const found: Array<string> = []
+    for (let cursor: string | null = ""; cursor !== null;) {
+      const query = cursor === "" ? "" : `&cursor=${cursor}`
+      const answer = await client.ask("GET", `${base}/files?path=docs&limit=2${query}`)
+      assert.strictEqual(answer.status, 200)
+      const page = answer.body as Page
+      found.push(...page.items.map(({ path }) => path))
+      if (page.nextCursor !== null) {
+        const elsewhere = await client.ask("GET", `${base}/files?path=&cursor=${page.nextCursor}`)
+        assert.strictEqual(elsewhere.status, 422, "a cursor of another folder")
+      }
+      cursor = page.nextCursor
+    }
+    assert.deepStrictEqual(found, ["docs/0.md", "docs/1.md", "docs/2.md", "docs/3.md", "docs/4.md"])
+
+    const file = await client.ask("GET", `${base}/file?path=${encodeURIComponent("docs/3.md")}`)
+    assert.deepStrictEqual(
+      [file.status, file.body],
+      [200, { path: "docs/3.md", mediaType: "text/markdown", size: 4, encoding: "utf8", content: "# 3\n" }]
+    )
+
+    const refusals: ReadonlyArray<readonly [target: string, status: number, code: string]> = [
+      [`${base}/file?path=nowhere`, 404, "not_found"],
+      [`${base}/file`, 422, "schema_validation_failed"],
+      [`${base}/files?path=docs&limit=0`, 422, "schema_validation_failed"],
+      ...[
+        "../home/edge.token",
+        "home/edge.token",
+        "%2Fetc%2Fpasswd",
+        "docs%2F..%2F..%2Fhome%2Fedge.token",
+        "..%5Chome"
+      ].flatMap((path) =>
+        ["file", "files"].map(
+          (kind) => [`${base}/${kind}?path=${path}`, 403, "workspace_outside_allowlist"] as const
+        )
+      ),
+      ["/v1/workspaces/nowhere/files", 403, "workspace_outside_allowlist"],
+      ["/v1/workspaces/..%2f..%2fetc/file?path=passwd", 403, "workspace_outside_allowlist"]
+    ]
+    for (const [target, status, code] of refusals) {
+      const answer = await client.ask("GET", target)
+      assert.deepStrictEqual([answer.status, codeOf(answer)], [status, code], target)
+      assert.notInclude(answer.text, edge.token)
+    }
+    assert.strictEqual((await client.ask("GET", `${base}/file?path=docs/3.md`, { token: null })).status, 401)
+  })
+})
