@@ -28,7 +28,7 @@ const program = Effect.gen(function* () {
   const log = yield* EventLog
   const input = { text: "/say Hello\n/list" }
   const request = { workspace: "here", agentId: "scripted", mode: "read_only", input }
-  const run = yield* runs.start(Schema.decodeUnknownSync(CreateRun)(request))
+  const run = yield* runs.start(yield* Schema.decodeUnknownEffect(CreateRun)(request))
   yield* log.stream(run.id, 0).pipe(Stream.runForEach((lines) => Console.log(lines.join("\n"))))
 })
 

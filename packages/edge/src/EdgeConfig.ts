@@ -39,6 +39,13 @@ export const defaults = {
   allowedOrigins: [],
   allowedEnv: [],
   runTimeoutMs: 1_800_000,
-  times: { cancel: 3_000, leave: 2_000, approval: 1_800_000, cap: 86_400_000 },
+  times: {
+    cancel: 3_000,
+    leave: 2_000,
+    approval: 1_800_000,
+    cap: 86_400_000,
+    firstEvent: 120_000,
+    silence: 1_800_000
+  },
   maxRuns: 1_000
 } satisfies Partial<EdgeConfig>

@@ -61,6 +61,16 @@ export const settings = [
     fallback: "1800000"
   },
   {
+    name: "CORRAL_EDGE_FIRST_EVENT_MS",
+    what: "How long a runtime may say nothing after its start, in milliseconds.",
+    fallback: "120000"
+  },
+  {
+    name: "CORRAL_EDGE_SILENCE_MS",
+    what: "How long a runtime may say nothing more while nobody is asked, in milliseconds.",
+    fallback: "1800000"
+  },
+  {
     name: "CORRAL_EDGE_MAX_RUNS",
     what: "Live runs at once; one more is refused as `overloaded`.",
     fallback: "1000"
@@ -87,6 +97,8 @@ const Names = Schema.Array(
 )
 const whole = (minimum: number, maximum: number) =>
   Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum, maximum }))
+
+const upToADay = whole(1_000, 86_400_000)
 
 /** A variable that is set to nothing is not set. */
 const givenOr = (text: string | undefined, fallback: string): string =>
@@ -139,19 +151,16 @@ export const fromEnvironment = Effect.fnUntraced(function* (
     ),
     runTimeoutMs: yield* read(
       "CORRAL_EDGE_RUN_TIMEOUT_MS",
-      whole(1_000, 86_400_000),
+      upToADay,
       defaults.runTimeoutMs,
       "1000 to 86400000"
     ),
     times: {
       ...times,
       cancel: yield* read("CORRAL_EDGE_CANCEL_GRACE_MS", whole(50, 60_000), times.cancel, "50 to 60000"),
-      approval: yield* read(
-        "CORRAL_EDGE_APPROVAL_TTL_MS",
-        whole(1_000, 86_400_000),
-        times.approval,
-        "1000 to 86400000"
-      )
+      approval: yield* read("CORRAL_EDGE_APPROVAL_TTL_MS", upToADay, times.approval, "1000 to 86400000"),
+      firstEvent: yield* read("CORRAL_EDGE_FIRST_EVENT_MS", upToADay, times.firstEvent, "1000 to 86400000"),
+      silence: yield* read("CORRAL_EDGE_SILENCE_MS", upToADay, times.silence, "1000 to 86400000")
     },
     maxRuns: yield* read("CORRAL_EDGE_MAX_RUNS", whole(1, 100_000), defaults.maxRuns, "1 to 100000"),
     environment: Object.fromEntries(

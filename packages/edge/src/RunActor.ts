@@ -21,6 +21,7 @@ import { Mailbox } from "./Mailbox.ts"
 import { insideOf } from "./PathContainment.ts"
 import type { RunAction, RunRecorder } from "./RunRecorder.ts"
 import { type DecideFailure, type Message, RunTurn, type TurnContext } from "./RunTurn.ts"
+import * as SilenceClock from "./SilenceClock.ts"
 import type { StoreFailed } from "./store/Store.ts"
 import { Subprocess, type SubprocessSpec } from "./Subprocess.ts"
 
@@ -34,6 +35,9 @@ export interface RunTimes {
   readonly leave: number
   readonly approval: number
   readonly cap: number
+  /** How long a runtime may say nothing at all, and nothing more. */
+  readonly firstEvent: number
+  readonly silence: number
 }
 
 export interface RunActorOptions {
@@ -78,6 +82,7 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
   const exited = yield* Deferred.make<void>()
   const mark = `${RUN_MARK}=${recorder.run.id}`
   const approvals = new OpenApprovals()
+  const silence = yield* SilenceClock.make(times)
   let unread = 0
 
   const post = (message: Message): boolean => mailbox.post(message)
@@ -91,6 +96,7 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
       {
         onChunk: (chunk) => {
           unread += chunk.length
+          silence.heard()
           if (unread > UNREAD_LIMIT) child.pause()
           post({ _tag: "Chunk", chunk })
         },
@@ -130,6 +136,8 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
         Effect.andThen(Effect.sync(() => post({ _tag: "TimedOut", kind: "cap", afterMs: times.cap })))
       )
     )
+
+    yield* Effect.forkScoped(Effect.map(silence.missed, (missed) => post({ _tag: "TimedOut", ...missed })))
 
     let stopping = false
     let leaving = false
@@ -177,7 +185,9 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
       for (const approval of approvals.takeUnwatched()) yield* Effect.forkScoped(watch(child, approval))
       for (const action of turn.actions) yield* perform(action)
       for (const reply of turn.replies) yield* reply
-      yield* activeClock(recorder.state.pending.length === 0)
+      const asked = recorder.state.pending.length > 0
+      silence.stand(asked)
+      yield* activeClock(!asked)
       if (turn.gone) {
         yield* Deferred.succeed(exited, undefined)
         yield* sweep(quarry)

@@ -7,7 +7,7 @@ import type { ApprovalRequest } from "@corral/domain/Approval"
 import { ApprovalAlreadyResolved, ApprovalExpired, Conflict, NotFound } from "@corral/domain/Failures"
 import type { ApprovalId } from "@corral/domain/Ids"
 import type { RunMode } from "@corral/domain/Run"
-import { draft } from "@corral/domain/RunEvent"
+import { draft, type PayloadOf } from "@corral/domain/RunEvent"
 import type { Input } from "@corral/domain/RunMachine"
 import type { AdapterOutput, ApprovalAnswer, ProcessEnd, Protocol } from "@corral/domain/RuntimeAdapter"
 import { Deferred, Effect } from "effect"
@@ -26,7 +26,11 @@ export type Message =
   | { readonly _tag: "SpawnFailed"; readonly error: NodeJS.ErrnoException }
   | { readonly _tag: "Swept" }
   | { readonly _tag: "Expired"; readonly approvalId: ApprovalId }
-  | { readonly _tag: "TimedOut"; readonly kind: "run" | "cap"; readonly afterMs: number }
+  | {
+      readonly _tag: "TimedOut"
+      readonly kind: PayloadOf<"runtime.timeout">["kind"]
+      readonly afterMs: number
+    }
   | { readonly _tag: "Cancel"; readonly reason: string; readonly by: string }
   | {
       readonly _tag: "Decide"

@@ -131,6 +131,24 @@ const expected: Record<Name, Expected> = {
     ],
     bad: [...notWhole, "999", "86400001"]
   },
+  CORRAL_EDGE_FIRST_EVENT_MS: {
+    of: (config) => config.times.firstEvent,
+    fallback: 120_000,
+    good: [
+      ["1000", 1_000],
+      ["86400000", 86_400_000]
+    ],
+    bad: [...notWhole, "999", "86400001"]
+  },
+  CORRAL_EDGE_SILENCE_MS: {
+    of: (config) => config.times.silence,
+    fallback: 1_800_000,
+    good: [
+      ["1000", 1_000],
+      ["86400000", 86_400_000]
+    ],
+    bad: [...notWhole, "999", "86400001"]
+  },
   CORRAL_EDGE_MAX_RUNS: {
     of: (config) => config.maxRuns,
     fallback: 1_000,

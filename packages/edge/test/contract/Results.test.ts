@@ -43,6 +43,34 @@ describe("The timeout", () => {
   })
 })
 
+describe("Silence", () => {
+  it("ends a run whose runtime hangs, and not one that waits for a person", async () => {
+    const impatient = new EdgeProcess({
+      env: { CORRAL_EDGE_CANCEL_GRACE_MS: "300", CORRAL_EDGE_SILENCE_MS: "1000" }
+    })
+    await impatient.start()
+    try {
+      const { client } = impatient
+      const asking = await client.create("/ask\n/say after")
+      const reader = await client.follow({ runId: asking.id })
+      const asked = await reader.event("run.approval.requested")
+      // The run that hangs is the clock: when it is over, the other has been silent for as long.
+      const events = await client.log((await client.create("/say hello\n/ignore-signals\n/hang")).id)
+      assertWhole(events)
+      const [timeout, failed] = events.slice(-2)
+      assert.deepInclude(timeout?.payload, { kind: "silence", afterMs: 1_000 })
+      assert.deepInclude(failed?.payload["error"], { code: "run_timeout" })
+      assert.strictEqual((await client.run(asking.id)).state, "waiting_approval")
+      await client.decide(asking.id, String(asked.payload["approvalId"]), "allow")
+      await reader.ended
+      assert.strictEqual(reader.events.at(-1)?.type, "run.completed")
+      assert.deepStrictEqual(impatient.survivors(), [])
+    } finally {
+      await impatient.remove()
+    }
+  })
+})
+
 describe("/result", () => {
   it("gives a completed run with its text, waited for", async () => {
     const run = await client.create("/say the answer")

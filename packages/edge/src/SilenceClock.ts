@@ -1,0 +1,63 @@
+/**
+ * Notices a runtime that says nothing: not a first word after its start, or nothing more for too long. Waiting for a person is no silence.
+ *
+ * Hearing something is one assignment, however often it happens; the clock looks when a silence could have been long enough.
+ */
+import { Clock, Effect } from "effect"
+
+export type Silence = "first_event" | "silence"
+
+export interface SilenceLimits {
+  /** Milliseconds from the start to the first output. */
+  readonly firstEvent: number
+  /** Milliseconds between two outputs. */
+  readonly silence: number
+}
+
+export class SilenceClock {
+  private readonly now: () => number
+  private readonly limits: SilenceLimits
+  private lastHeard: number
+  private spoken = false
+  private standing = false
+
+  constructor(limits: SilenceLimits, now: () => number) {
+    this.limits = limits
+    this.now = now
+    this.lastHeard = now()
+  }
+
+  heard(): void {
+    this.spoken = true
+    this.lastHeard = this.now()
+  }
+
+  /** Stands while a person is asked, and starts anew afterwards. */
+  stand(standing: boolean): void {
+    if (this.standing && !standing) this.lastHeard = this.now()
+    this.standing = standing
+  }
+
+  private get limit(): number {
+    return this.spoken ? this.limits.silence : this.limits.firstEvent
+  }
+
+  /** Milliseconds until the limit is reached where nothing is heard before; 0 or less: it is. */
+  private left(): number {
+    return this.standing ? this.limit : this.lastHeard + this.limit - this.now()
+  }
+
+  /** Succeeds with what was missed, and its limit in milliseconds, when it was missed. */
+  readonly missed: Effect.Effect<{ readonly kind: Silence; readonly afterMs: number }> = Effect.suspend(
+    () => {
+      const left = this.left()
+      // The first word may come meanwhile, and the limit after it may be the shorter one.
+      return left > 0
+        ? Effect.andThen(Effect.sleep(Math.min(left, this.limits.silence)), this.missed)
+        : Effect.succeed({ kind: this.spoken ? "silence" : "first_event", afterMs: this.limit })
+    }
+  )
+}
+
+export const make = (limits: SilenceLimits): Effect.Effect<SilenceClock> =>
+  Effect.map(Clock.Clock, (clock) => new SilenceClock(limits, () => clock.currentTimeMillisUnsafe()))
