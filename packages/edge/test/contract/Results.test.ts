@@ -1,7 +1,7 @@
 /** How a run's end is told: the clock that stands while a person is asked, and `/result` with the error table's rows. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { codeOf, type EdgeClient } from "../harness/EdgeClient.ts"
-import { EdgeProcess } from "../harness/EdgeProcess.ts"
+import { EdgeProcess, openEdge } from "../harness/EdgeProcess.ts"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 let edge: EdgeProcess
@@ -45,29 +45,24 @@ describe("The timeout", () => {
 
 describe("Silence", () => {
   it("ends a run whose runtime hangs, and not one that waits for a person", async () => {
-    const impatient = new EdgeProcess({
+    const impatient = await openEdge({
       env: { CORRAL_EDGE_CANCEL_GRACE_MS: "300", CORRAL_EDGE_SILENCE_MS: "1000" }
     })
-    await impatient.start()
-    try {
-      const { client } = impatient
-      const asking = await client.create("/ask\n/say after")
-      const reader = await client.follow({ runId: asking.id })
-      const asked = await reader.event("run.approval.requested")
-      // The run that hangs is the clock: when it is over, the other has been silent for as long.
-      const events = await client.log((await client.create("/say hello\n/ignore-signals\n/hang")).id)
-      assertWhole(events)
-      const [timeout, failed] = events.slice(-2)
-      assert.deepInclude(timeout?.payload, { kind: "silence", afterMs: 1_000 })
-      assert.deepInclude(failed?.payload["error"], { code: "run_timeout" })
-      assert.strictEqual((await client.run(asking.id)).state, "waiting_approval")
-      await client.decide(asking.id, String(asked.payload["approvalId"]), "allow")
-      await reader.ended
-      assert.strictEqual(reader.events.at(-1)?.type, "run.completed")
-      assert.deepStrictEqual(impatient.survivors(), [])
-    } finally {
-      await impatient.remove()
-    }
+    const { client } = impatient
+    const asking = await client.create("/ask\n/say after")
+    const reader = await client.follow({ runId: asking.id })
+    const asked = await reader.event("run.approval.requested")
+    // The run that hangs is the clock: when it is over, the other has been silent for as long.
+    const events = await client.log((await client.create("/say hello\n/ignore-signals\n/hang")).id)
+    assertWhole(events)
+    const [timeout, failed] = events.slice(-2)
+    assert.deepInclude(timeout?.payload, { kind: "silence", afterMs: 1_000 })
+    assert.deepInclude(failed?.payload["error"], { code: "run_timeout" })
+    assert.strictEqual((await client.run(asking.id)).state, "waiting_approval")
+    await client.decide(asking.id, String(asked.payload["approvalId"]), "allow")
+    await reader.ended
+    assert.strictEqual(reader.events.at(-1)?.type, "run.completed")
+    assert.deepStrictEqual(impatient.survivors(), [])
   })
 })
 
