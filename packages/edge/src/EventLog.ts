@@ -42,6 +42,8 @@ export class EventLog extends Context.Service<
     readonly readAll: (afterBatch: number, budget: number) => ReadonlyArray<Batch>
     /** The last durable seq of a run, 0 where it has none. */
     readonly lastSeq: (runId: RunId) => number
+    /** Whether the run's last event is the one with that seq. */
+    readonly endsAt: (runId: RunId, seq: number) => boolean
     /** Calls the follower for every batch of the run (or of all runs) from now on, until the returned function is called. */
     readonly follow: (runId: RunId | undefined, follower: Follower) => () => void
     /** Every event after `after` as JSON lines: the stored ones, then live ones, ending with the run's terminal event. */
@@ -101,7 +103,6 @@ export class EventLog extends Context.Service<
         }
       }
 
-      /** Whether the run's last event is the one with that seq. */
       const endsAt = (runId: RunId, seq: number): boolean => {
         const batch = seq === 0 ? undefined : read(runId, seq - 1, 1)[0]
         return batch?.terminal === true && batch.lastSeq === seq
@@ -137,6 +138,7 @@ export class EventLog extends Context.Service<
         read,
         readAll: (afterBatch, budget) => page(store.each<Row>(selectAll, afterBatch), budget),
         lastSeq: (runId) => store.get<{ readonly seq: number | null }>(selectLast, runId)?.seq ?? 0,
+        endsAt,
         follow,
         stream
       })

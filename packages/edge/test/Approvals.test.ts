@@ -2,11 +2,10 @@ import type { Approval, ApprovalState } from "@corral/domain/Approval"
 import type { RunId } from "@corral/domain/Ids"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { join } from "node:path"
 import { findApproval, pageOfApprovals, putApproval, replaceApproval } from "../src/Approvals.ts"
 import { Store } from "../src/store/Store.ts"
-import { temporaryFolder } from "./Folder.ts"
 import { approvalIdOf, at, later, request, runIdOf, runOf } from "./Samples.ts"
+import { stored } from "./Stored.ts"
 
 const { agentId, workspace } = runOf(runIdOf(1))
 const states: ReadonlyArray<ApprovalState> = ["pending", "approved", "denied", "expired", "cancelled"]
@@ -23,7 +22,6 @@ const approvals: ReadonlyArray<Approval> = Array.from({ length: 30 }, (_, n) => 
   expiresAt: later
 }))
 
-const stored = Layer.unwrap(Effect.map(temporaryFolder, (folder) => Store.layer(join(folder, "edge.db"))))
 const filled = Layer.effectDiscard(
   Effect.flatMap(Store, (store) => store.commit(approvals.toReversed().map(putApproval)))
 ).pipe(Layer.provideMerge(stored))

@@ -5,7 +5,7 @@ import { delimiter, join } from "node:path"
 import { childEnvironment, findProgram } from "../src/ChildEnvironment.ts"
 import { temporaryFolder, writeProgram } from "./Folder.ts"
 
-const cwd = "/work/space"
+const cwd = "/srv/space"
 const given = (
   own: Record<string, string>,
   pass: ReadonlyArray<string> = [],

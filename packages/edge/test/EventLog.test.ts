@@ -1,18 +1,10 @@
 import type { RunId } from "@corral/domain/Ids"
 import { draft, type EventDraft } from "@corral/domain/RunEvent"
 import { assert, describe, it, layer } from "@effect/vitest"
-import { Arbitrary, Deferred, Effect, Fiber, Layer, Schema, Stream } from "effect"
-import { join } from "node:path"
+import { Arbitrary, Deferred, Effect, Fiber, Schema, Stream } from "effect"
 import { type Appended, type Batch, encoder, EventLog } from "../src/EventLog.ts"
-import { Store } from "../src/store/Store.ts"
-import { temporaryFolder } from "./Folder.ts"
 import { at, newRunId, runIdOf } from "./Samples.ts"
-
-const logLayer = EventLog.layer.pipe(
-  Layer.provideMerge(
-    Layer.unwrap(Effect.map(temporaryFolder, (folder) => Store.layer(join(folder, "edge.db"))))
-  )
-)
+import { logLayer } from "./Stored.ts"
 
 const delta = (text: string): EventDraft =>
   draft("run.message.delta", { messageId: "m", channel: "text", text })

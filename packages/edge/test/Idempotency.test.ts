@@ -2,12 +2,9 @@ import { IdempotencyConflict, IdempotencyInFlight } from "@corral/domain/Failure
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { join } from "node:path"
 import { Idempotency, type Keep } from "../src/Idempotency.ts"
 import { Store } from "../src/store/Store.ts"
-import { temporaryFolder } from "./Folder.ts"
-
-const stored = Layer.unwrap(Effect.map(temporaryFolder, (folder) => Store.layer(join(folder, "edge.db"))))
+import { stored } from "./Stored.ts"
 
 interface Body {
   readonly n: number

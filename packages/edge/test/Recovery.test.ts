@@ -3,10 +3,9 @@ import { fold, initial } from "@corral/domain/RunState"
 import { isTerminal, type Run } from "@corral/domain/Run"
 import { draft, isTerminalType, type EventDraft } from "@corral/domain/RunEvent"
 import { assert, layer } from "@effect/vitest"
-import { Arbitrary, Effect, Layer, Schema } from "effect"
+import { Arbitrary, Effect, Schema } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { join } from "node:path"
 import { pageOfApprovals } from "../src/Approvals.ts"
 import { EDGE_MARK } from "../src/Containment.ts"
 import { EventLog } from "../src/EventLog.ts"
@@ -14,15 +13,9 @@ import { recover } from "../src/Recovery.ts"
 import { RunRecorder } from "../src/RunRecorder.ts"
 import { findRun, unfinishedRuns } from "../src/Runs.ts"
 import { Store } from "../src/store/Store.ts"
-import { temporaryFolder } from "./Folder.ts"
 import { anyTurns } from "./RunInputs.ts"
 import { approvalIdOf, created, later, newRunId, request, runOf, say } from "./Samples.ts"
-
-const logLayer = EventLog.layer.pipe(
-  Layer.provideMerge(
-    Layer.unwrap(Effect.map(temporaryFolder, (folder) => Store.layer(join(folder, "edge.db"))))
-  )
-)
+import { logLayer } from "./Stored.ts"
 
 /** Writes a run as an Edge would that died after `turns` commits. */
 const writeRun = Effect.fnUntraced(function* (turns: ReadonlyArray<ReadonlyArray<Input>>) {

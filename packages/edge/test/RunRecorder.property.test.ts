@@ -3,22 +3,16 @@ import { type Input } from "@corral/domain/RunMachine"
 import { fold, initial } from "@corral/domain/RunState"
 import { isTerminal } from "@corral/domain/Run"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer, Result } from "effect"
-import { join } from "node:path"
+import { Effect, Result } from "effect"
 import { pageOfApprovals } from "../src/Approvals.ts"
 import { EventLog } from "../src/EventLog.ts"
 import { RunRecorder } from "../src/RunRecorder.ts"
 import { findRun } from "../src/Runs.ts"
 import { Store } from "../src/store/Store.ts"
-import { temporaryFolder } from "./Folder.ts"
 import { anyTurns } from "./RunInputs.ts"
 import { created, newRunId, runOf } from "./Samples.ts"
+import { logLayer } from "./Stored.ts"
 
-const logLayer = EventLog.layer.pipe(
-  Layer.provideMerge(
-    Layer.unwrap(Effect.map(temporaryFolder, (folder) => Store.layer(join(folder, "edge.db"))))
-  )
-)
 const timeOf = (turn: number) => new Date(turn * 1_000).toISOString()
 const ended: Input = { _tag: "Ended" }
 

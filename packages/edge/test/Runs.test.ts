@@ -1,11 +1,10 @@
 import type { Run, RunStatus } from "@corral/domain/Run"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { join } from "node:path"
 import { findRun, insertRun, pageOfRuns, unfinishedRuns, updateRun } from "../src/Runs.ts"
 import { Store } from "../src/store/Store.ts"
-import { temporaryFolder } from "./Folder.ts"
 import { later, runIdOf, runOf } from "./Samples.ts"
+import { stored } from "./Stored.ts"
 
 const states: ReadonlyArray<RunStatus> = [
   "created",
@@ -22,7 +21,6 @@ const runs: ReadonlyArray<Run> = Array.from({ length: 28 }, (_, n) =>
   runOf(runIdOf(n * 1_000), { state: states[n % states.length] ?? "created", lastSeq: n })
 )
 
-const stored = Layer.unwrap(Effect.map(temporaryFolder, (folder) => Store.layer(join(folder, "edge.db"))))
 const filled = Layer.effectDiscard(Effect.flatMap(Store, (store) => store.commit(runs.map(insertRun)))).pipe(
   Layer.provideMerge(stored)
 )

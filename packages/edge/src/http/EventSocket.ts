@@ -33,12 +33,11 @@ export class EventSocket {
   private readonly onDrain = () => this.drained()
   /** Last seq sent; for all runs, the last batch sent. */
   private position: number
-  private blocked = false
+  /** Unix milliseconds since when the socket is full; `undefined` while it takes what it is given. */
+  private blockedSince: number | undefined
+  private lastPing: number
   private ended = false
   private pumping = false
-  /** Unix milliseconds. */
-  private lastProgress: number
-  private lastPing: number
 
   constructor(
     socket: WebSocket,
@@ -48,7 +47,7 @@ export class EventSocket {
     { runId, after, over }: Subscription
   ) {
     this.now = now
-    this.lastProgress = this.lastPing = now()
+    this.lastPing = now()
     this.socket = socket
     this.stream = stream
     this.log = log
@@ -64,13 +63,13 @@ export class EventSocket {
   /** Called every few seconds: pings, and closes a reader that has stalled. */
   tick(): void {
     const now = this.now()
-    if (this.blocked && now - this.lastProgress > STALLED_AFTER_SECONDS * 1_000) {
+    if (this.blockedSince !== undefined && now - this.blockedSince > STALLED_AFTER_SECONDS * 1_000) {
       this.end(closeCodes.stalled, "the reader stalled")
       // A reader that takes nothing does not take the close frame either.
       this.terminate()
     } else if (now - this.lastPing > PING_EVERY_SECONDS * 1_000) {
       this.lastPing = now
-      if (!this.blocked) this.socket.ping()
+      if (this.blockedSince === undefined) this.socket.ping()
     }
   }
 
@@ -93,7 +92,7 @@ export class EventSocket {
   }
 
   private told(batch: Batch): void {
-    if (this.blocked || this.pumping || this.ended) return
+    if (this.blockedSince !== undefined || this.pumping || this.ended) return
     if (this.runId !== undefined && batch.firstSeq === this.position + 1) {
       this.send(batch)
     } else {
@@ -102,22 +101,21 @@ export class EventSocket {
   }
 
   private drained(): void {
-    this.blocked = false
-    this.lastProgress = this.now()
+    this.blockedSince = undefined
     this.pump()
   }
 
   /** Sends what the log has after the position, until it is all sent or the socket is full. */
   private pump(): void {
     this.pumping = true
-    while (!this.blocked && !this.ended) {
+    while (this.blockedSince === undefined && !this.ended) {
       const batches =
         this.runId === undefined
           ? this.log.readAll(this.position, PAGE)
           : this.log.read(this.runId, this.position, PAGE)
       if (batches.length === 0) break
       for (const batch of batches) {
-        if (this.blocked) break
+        if (this.blockedSince !== undefined) break
         this.send(batch)
       }
     }
@@ -128,7 +126,7 @@ export class EventSocket {
     if (this.ended) return
     this.position = this.runId === undefined ? batch.batch : batch.lastSeq
     // Whole frames between the library's own whole frames: no extension is negotiated, so none is ever torn.
-    if (!this.stream.write(framesOf(batch))) this.blocked = true
+    if (!this.stream.write(framesOf(batch))) this.blockedSince = this.now()
     if (batch.terminal && this.runId !== undefined) this.end(closeCodes.ended, "the run has ended")
   }
 }

@@ -3,7 +3,6 @@
  */
 import { decodeEdgeStreamQuery } from "@corral/domain/EventStream"
 import { issuesOf } from "@corral/domain/ValidationIssues"
-import { isTerminal } from "@corral/domain/Run"
 import { Clock, Context, Effect, Layer, Result } from "effect"
 import type { IncomingMessage } from "node:http"
 import type { Duplex } from "node:stream"
@@ -61,12 +60,11 @@ export class EventStreams extends Context.Service<
             return yield* invalid([{ path: "after", message: "needs a runId" }])
           return { runId, after, over: false }
         }
-        const run = yield* runs.get(runId).pipe(Effect.mapError((): Refusal => ({ code: "not_found" })))
-        const last = log.lastSeq(runId)
-        if (after > last) {
+        yield* runs.get(runId).pipe(Effect.mapError((): Refusal => ({ code: "not_found" })))
+        if (after > log.lastSeq(runId)) {
           return yield* invalid([{ path: "after", message: "is beyond the last event of the run" }])
         }
-        return { runId, after, over: isTerminal(run.state) && after === last }
+        return { runId, after, over: log.endsAt(runId, after) }
       })
 
       return EventStreams.of({

@@ -1,19 +1,12 @@
 import type { RequestId } from "@corral/domain/Ids"
 import { assert, layer } from "@effect/vitest"
-import { Arbitrary, Effect, Layer, Schema } from "effect"
-import { join } from "node:path"
+import { Arbitrary, Effect, Schema } from "effect"
 import { EventLog } from "../../src/EventLog.ts"
 import { eventPage } from "../../src/http/EventPage.ts"
 import { RunRecorder } from "../../src/RunRecorder.ts"
-import { Store } from "../../src/store/Store.ts"
-import { temporaryFolder } from "../Folder.ts"
 import { created, newRunId, runOf, say } from "../Samples.ts"
+import { logLayer } from "../Stored.ts"
 
-const logLayer = EventLog.layer.pipe(
-  Layer.provideMerge(
-    Layer.unwrap(Effect.map(temporaryFolder, (folder) => Store.layer(join(folder, "edge.db"))))
-  )
-)
 const requestId = "req-1" as RequestId
 const positive = (maximum: number) => Schema.Int.check(Schema.isBetween({ minimum: 1, maximum }))
 

@@ -1,20 +1,13 @@
 import { draft } from "@corral/domain/RunEvent"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
-import { join } from "node:path"
 import { EventLog } from "../../src/EventLog.ts"
 import { asksForEvents, serverSentEvents } from "../../src/http/ServerSentEvents.ts"
 import { RunRecorder } from "../../src/RunRecorder.ts"
-import { Store } from "../../src/store/Store.ts"
-import { temporaryFolder } from "../Folder.ts"
 import { created, newRunId, runOf, say } from "../Samples.ts"
+import { logLayer } from "../Stored.ts"
 
-const logLayer = EventLog.layer.pipe(
-  Layer.provideMerge(
-    Layer.unwrap(Effect.map(temporaryFolder, (folder) => Store.layer(join(folder, "edge.db"))))
-  )
-)
 const requestOf = (headers: Record<string, string>) =>
   HttpServerRequest.fromWeb(new Request("http://127.0.0.1:1/v1/runs/x/events", { headers }))
 

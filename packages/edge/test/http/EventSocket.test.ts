@@ -1,0 +1,66 @@
+/** When a reader of the event stream counts as stalled: over a real socket, with a clock of the test's own. */
+import { draft } from "@corral/domain/RunEvent"
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { once } from "node:events"
+import { createServer, type IncomingMessage } from "node:http"
+import type { AddressInfo } from "node:net"
+import { WebSocket, WebSocketServer } from "ws"
+import { encoder, EventLog } from "../../src/EventLog.ts"
+import { EventSocket } from "../../src/http/EventSocket.ts"
+import { at, newRunId } from "../Samples.ts"
+import { logLayer } from "../Stored.ts"
+
+/** A client and the socket that the server has for it. */
+const connected = Effect.acquireRelease(
+  Effect.promise(async () => {
+    const server = createServer().listen(0, "127.0.0.1")
+    await once(server, "listening")
+    const handshakes = new WebSocketServer({ server })
+    const accepted = once(handshakes, "connection")
+    const client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    const [[socket, request]] = await Promise.all([accepted, once(client, "open")])
+    return {
+      client,
+      socket: socket as WebSocket,
+      stream: (request as IncomingMessage).socket,
+      server
+    }
+  }),
+  ({ client, server, socket }) =>
+    Effect.sync(() => {
+      client.terminate()
+      socket.terminate()
+      server.close()
+    })
+)
+
+layer(logLayer)("EventSocket", (it) => {
+  it.effect("counts a stall from when the socket is full, not from when it was last heard of", () =>
+    Effect.gen(function* () {
+      const log = yield* EventLog
+      const { client, socket, stream } = yield* connected
+      const runId = newRunId()
+      let now = 0
+      const reader = new EventSocket(socket, stream, log, () => now, { runId, after: 0, over: false })
+
+      // A reader that had nothing to read for ten minutes.
+      now = 600_000
+      client.pause()
+      const encode = encoder({ runId })
+      const text = "x".repeat(200_000)
+      for (let seq = 1; stream.writableLength === 0; seq++) {
+        const line = encode(seq, at, draft("run.message.delta", { messageId: "m", channel: "text", text }))
+        yield* log.append({ runId, firstSeq: seq, lines: [line], terminal: false }, [])
+      }
+      reader.tick()
+      assert.strictEqual(socket.readyState, WebSocket.OPEN, "it has stalled for no time yet")
+      now += 30_000
+      reader.tick()
+      assert.strictEqual(socket.readyState, WebSocket.OPEN, "30 s are not over")
+      now += 1
+      reader.tick()
+      assert.notStrictEqual(socket.readyState, WebSocket.OPEN)
+    })
+  )
+})
