@@ -11,7 +11,7 @@ import { PAYLOAD_VERSION, type EventDraft } from "@corral/domain/RunEvent"
 import { transition, type Input } from "@corral/domain/RunMachine"
 import { initial, type RunState } from "@corral/domain/RunState"
 import { normalize } from "@corral/adapters/Transformer"
-import { fit, mayExceed } from "@corral/edge/PayloadLimit"
+import { fit, mayExceed } from "@corral/edge/run/PayloadLimit"
 import { Effect, Stream } from "effect"
 
 export interface NormalizeOptions {

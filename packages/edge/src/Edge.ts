@@ -13,10 +13,10 @@ import { EventStreams } from "./http/EventStreams.ts"
 import { EdgeServer } from "./http/Server.ts"
 import { Idempotency } from "./Idempotency.ts"
 import { LocalToken } from "./LocalToken.ts"
-import { RunSupervisor } from "./RunSupervisor.ts"
-import { Runtimes } from "./Runtimes.ts"
+import { RunSupervisor } from "./run/RunSupervisor.ts"
+import { Runtimes } from "./runtime/Runtimes.ts"
 import { Store } from "./store/Store.ts"
-import { Workspaces } from "./Workspaces.ts"
+import { Workspaces } from "./workspace/Workspaces.ts"
 
 /** What runs live on, without a server: for programs that drive runs themselves. */
 export const layerCore = (config: EdgeConfig, adapters: ReadonlyMap<string, RuntimeAdapter>) =>

@@ -1,7 +1,7 @@
 /**
  * Everything an Edge is told from outside. A plain value: `fromEnvironment` reads it from variables, an embedding program writes it.
  */
-import type { RunTimes } from "./RunActor.ts"
+import type { RunTimes } from "./run/RunActor.ts"
 
 /** A folder that runs may work in. `grants` widen what is allowed there; nothing is granted by default. */
 export interface WorkspaceEntry {

@@ -2,7 +2,7 @@
 import { CurrentRequestId } from "@corral/domain/RequestContext"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { Runtimes } from "../Runtimes.ts"
+import { Runtimes } from "../runtime/Runtimes.ts"
 import { ServedApi } from "./ServedApi.ts"
 
 export const agents = HttpApiBuilder.group(

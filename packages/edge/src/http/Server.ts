@@ -14,7 +14,7 @@ import type { Duplex } from "node:stream"
 import type { EdgeConfig } from "../EdgeConfig.ts"
 import { mint } from "../Identifiers.ts"
 import { LocalToken } from "../LocalToken.ts"
-import { RunSupervisor } from "../RunSupervisor.ts"
+import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { EventStreams } from "./EventStreams.ts"
 import { handshakeFlaw } from "./Handshake.ts"
 import {

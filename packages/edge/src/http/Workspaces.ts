@@ -2,7 +2,7 @@
 import { CurrentRequestId } from "@corral/domain/RequestContext"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { Workspaces } from "../Workspaces.ts"
+import { Workspaces } from "../workspace/Workspaces.ts"
 import { ServedApi } from "./ServedApi.ts"
 
 export const workspaces = HttpApiBuilder.group(

@@ -46,6 +46,40 @@ const steps: ReadonlyArray<string> = [
     PRIMARY KEY (scope, key)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX idempotency_by_age ON idempotency (created_at);
+  `,
+  // What a person allowed for longer than one run.
+  `
+  CREATE TABLE grants (
+    id TEXT PRIMARY KEY,
+    workspace TEXT NOT NULL,
+    session_id TEXT,
+    body TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX grants_by_workspace ON grants (workspace, id);
+  `,
+  // The content of an artifact is a file named by its hash; several artifacts may share one.
+  `
+  CREATE TABLE artifacts (
+    id TEXT PRIMARY KEY,
+    run_id TEXT NOT NULL,
+    sha256 TEXT NOT NULL,
+    artifact TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX artifacts_by_run ON artifacts (run_id, id);
+  CREATE INDEX artifacts_by_content ON artifacts (sha256);
+  `,
+  // A run's workspace as it was when the run started and when it ended.
+  `
+  CREATE TABLE snapshots (
+    run_id TEXT PRIMARY KEY,
+    snapshot TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  `,
+  // What retention asks: which runs ended before a time, and whose log is gone.
+  `
+  ALTER TABLE runs ADD COLUMN ended_at TEXT;
+  UPDATE runs SET ended_at = json_extract(snapshot, '$.endedAt') WHERE state IN ('completed', 'failed', 'cancelled');
+  CREATE INDEX runs_by_end ON runs (ended_at) WHERE ended_at IS NOT NULL;
   `
 ]
 

@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Arbitrary, Effect, Schema } from "effect"
 import { EventLog } from "../../src/EventLog.ts"
 import { eventPage } from "../../src/http/EventPage.ts"
-import { RunRecorder } from "../../src/RunRecorder.ts"
+import { RunRecorder } from "../../src/run/RunRecorder.ts"
 import { created, newRunId, runOf, say } from "../Samples.ts"
 import { logLayer } from "../Stored.ts"
 

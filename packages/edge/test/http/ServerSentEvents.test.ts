@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { EventLog } from "../../src/EventLog.ts"
 import { asksForEvents, serverSentEvents } from "../../src/http/ServerSentEvents.ts"
-import { RunRecorder } from "../../src/RunRecorder.ts"
+import { RunRecorder } from "../../src/run/RunRecorder.ts"
 import { created, newRunId, runOf, say } from "../Samples.ts"
 import { logLayer } from "../Stored.ts"
 

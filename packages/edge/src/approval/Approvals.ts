@@ -1,0 +1,59 @@
+/**
+ * The rows of approvals: durable, one per risky action that was ever asked, with how it ended. Written in the same transaction as the
+ * events that ask and resolve; they outlive the run, the connection and the process.
+ */
+import type { Approval, ApprovalState } from "@corral/domain/Approval"
+import type { ApprovalId, RunId } from "@corral/domain/Ids"
+import type { Store, Write } from "../store/Store.ts"
+
+interface Row {
+  readonly approval: string
+}
+
+export const putApproval = (approval: Approval): Write => [
+  "INSERT INTO approvals (id, run_id, state, approval) VALUES (?, ?, ?, ?)",
+  approval.id,
+  approval.runId,
+  approval.state,
+  JSON.stringify(approval)
+]
+
+export const replaceApproval = (approval: Approval): Write => [
+  "UPDATE approvals SET state = ?, approval = ? WHERE id = ?",
+  approval.state,
+  JSON.stringify(approval),
+  approval.id
+]
+
+// Rows are written by this program from values of type Approval and read back unchanged.
+const parse = (row: Row): Approval => JSON.parse(row.approval) as Approval
+
+export const findApproval = (store: Store["Service"], id: ApprovalId): Approval | undefined => {
+  const row = store.get<Row>("SELECT approval FROM approvals WHERE id = ?", id)
+  return row === undefined ? undefined : parse(row)
+}
+
+/** Oldest first, those after `after`, at most `limit`. */
+export const pageOfApprovals = (
+  store: Store["Service"],
+  options: {
+    readonly after?: string | undefined
+    readonly runId?: RunId | undefined
+    readonly state?: ApprovalState | undefined
+    readonly limit: number
+  }
+): ReadonlyArray<Approval> => {
+  const after = options.after ?? ""
+  const { runId, state, limit } = options
+  const select = "SELECT approval FROM approvals WHERE id > ?"
+  const order = "ORDER BY id LIMIT ?"
+  const rows =
+    runId !== undefined && state !== undefined
+      ? store.all<Row>(`${select} AND run_id = ? AND state = ? ${order}`, after, runId, state, limit)
+      : runId !== undefined
+        ? store.all<Row>(`${select} AND run_id = ? ${order}`, after, runId, limit)
+        : state !== undefined
+          ? store.all<Row>(`${select} AND state = ? ${order}`, after, state, limit)
+          : store.all<Row>(`${select} ${order}`, after, limit)
+  return rows.map(parse)
+}

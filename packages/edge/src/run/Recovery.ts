@@ -1,0 +1,85 @@
+/**
+ * What a start does about its predecessor: ends the processes it left, and the runs it did not end.
+ *
+ * A run that was under way when the Edge died is folded from its log and gets the events that were missing: its approvals are
+ * cancelled, its tool calls closed, and it fails as `runtime_unavailable` with the reason `edge_restarted`.
+ */
+import { Clock, Effect } from "effect"
+import { fold, initial, type RunState } from "@corral/domain/RunState"
+import type { Run } from "@corral/domain/Run"
+import type { EventDraft } from "@corral/domain/RunEvent"
+import { pageOfApprovals } from "../approval/Approvals.ts"
+import { EDGE_MARK, sweep } from "../process/Containment.ts"
+import type { EventLog } from "../EventLog.ts"
+import { mint } from "../Identifiers.ts"
+import { RunRecorder } from "./RunRecorder.ts"
+import { unfinishedRuns } from "./Runs.ts"
+import type { Store, StoreFailed } from "../store/Store.ts"
+
+const PAGE = 262_144
+
+/** The Edge's lasting id, by which everything it ever started is marked. */
+const edgeIdOf = Effect.fnUntraced(function* (store: Store["Service"], now: number) {
+  const known = store.get<{ readonly id: string }>("SELECT id FROM edge")
+  if (known !== undefined) return known.id
+  const id = mint<string>("edge", now)
+  yield* store.commit([["INSERT INTO edge (id) VALUES (?)", id]])
+  return id
+})
+
+const foldLog = (
+  log: EventLog["Service"],
+  run: Run
+): { readonly state: RunState; readonly lastSeq: number } => {
+  let state = initial
+  let lastSeq = 0
+  for (;;) {
+    const batches = log.read(run.id, lastSeq, PAGE)
+    const last = batches.at(-1)
+    if (last === undefined) return { state, lastSeq }
+    for (const { lines } of batches) {
+      // The log holds what `encoder` wrote of drafts that the machine accepted.
+      for (const line of lines.split("\n")) state = fold(state, JSON.parse(line) as EventDraft)
+    }
+    lastSeq = last.lastSeq
+  }
+}
+
+const endRun = Effect.fnUntraced(function* (
+  store: Store["Service"],
+  log: EventLog["Service"],
+  run: Run,
+  now: number
+): Effect.fn.Return<void, StoreFailed> {
+  const { state, lastSeq } = foldLog(log, run)
+  const pending = pageOfApprovals(store, { runId: run.id, state: "pending", limit: 100_000 })
+  const recorder = RunRecorder.recovered({ ...run, lastSeq }, state, pending)
+  recorder.at(new Date(now).toISOString())
+  recorder.apply({
+    _tag: "Concluded",
+    reason: "the Edge ended",
+    outcome: {
+      _tag: "Failed",
+      error: {
+        code: "runtime_unavailable",
+        message: "The Edge ended while the run was under way.",
+        details: { reason: "edge_restarted" }
+      }
+    }
+  })
+  recorder.apply({ _tag: "Ended" })
+  const batch = recorder.take()
+  if (batch !== undefined) yield* log.append(batch.events, batch.projections)
+})
+
+/** Gives the Edge's id. Nothing of an earlier Edge of this store is alive or unfinished when it succeeds. */
+export const recover = Effect.fnUntraced(function* (
+  store: Store["Service"],
+  log: EventLog["Service"]
+): Effect.fn.Return<string, StoreFailed> {
+  const now = (yield* Clock.Clock).currentTimeMillisUnsafe()
+  const id = yield* edgeIdOf(store, now)
+  yield* sweep({ mark: `${EDGE_MARK}=${id}` })
+  for (const run of unfinishedRuns(store)) yield* endRun(store, log, run, now)
+  return id
+})

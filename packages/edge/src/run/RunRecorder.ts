@@ -1,0 +1,171 @@
+/**
+ * What one run writes down: inputs go through the run machine, and come out as event lines, projection rows and actions to take.
+ *
+ * Synchronous and without I/O; one per live run, used by its actor alone. It keeps two states: the newest, and the one that is known
+ * to be on disk, which is the only one shown to anybody.
+ */
+import type { Approval } from "@corral/domain/Approval"
+import type { ApprovalId } from "@corral/domain/Ids"
+import { isTerminal, type Run } from "@corral/domain/Run"
+import type { EventDraft } from "@corral/domain/RunEvent"
+import { transition, type Action, type Input } from "@corral/domain/RunMachine"
+import { initial, type RunState } from "@corral/domain/RunState"
+import { putApproval, replaceApproval } from "../approval/Approvals.ts"
+import { type Appended, encoder } from "../EventLog.ts"
+import { cutText, fit, mayExceed } from "./PayloadLimit.ts"
+import { insertRun, updateRun } from "./Runs.ts"
+import type { Write } from "../store/Store.ts"
+
+/** Something for the actor to do once the events before it are durable. */
+export type RunAction = Exclude<Action, { readonly _tag: "Append" }>
+
+/** 64 KiB of text, and its quotes. */
+const RESULT_TEXT = 65_538
+
+export class RunRecorder {
+  /** The run as it is on disk. */
+  run: Run
+  state: RunState = initial
+  private readonly encode: ReturnType<typeof encoder>
+  private readonly approvals = new Map<ApprovalId, Approval>()
+  private seq = 0
+  private lines: Array<string> = []
+  private projections: Array<Write> = []
+  private shownState: RunState = initial
+  private now: string
+
+  constructor(run: Run) {
+    this.run = run
+    this.now = run.createdAt
+    this.encode = encoder({ runId: run.id, sessionId: run.sessionId, agentId: run.agentId })
+  }
+
+  /** Continues a run whose log holds `lastSeq` events that fold to `state`, with the approvals that still wait. */
+  static recovered(run: Run, state: RunState, pending: ReadonlyArray<Approval>): RunRecorder {
+    const recorder = new RunRecorder(run)
+    recorder.state = state
+    recorder.shownState = state
+    recorder.seq = run.lastSeq
+    for (const approval of pending) recorder.approvals.set(approval.id, approval)
+    return recorder
+  }
+
+  /** The time of what comes next, ISO 8601. */
+  at(now: string): void {
+    this.now = now
+  }
+
+  /** Feeds the machine; its events are kept for `take`, its actions given back. */
+  apply(input: Input): ReadonlyArray<RunAction> {
+    const [state, actions] = transition(this.state, input)
+    this.state = state
+    let rest: Array<RunAction> | undefined
+    for (const action of actions) {
+      if (action._tag === "Append") this.write(action.event)
+      else (rest ??= []).push(action)
+    }
+    return rest ?? none
+  }
+
+  get terminal(): boolean {
+    return this.state.status !== undefined && isTerminal(this.state.status)
+  }
+
+  /** What is to be appended now, or `undefined` where nothing happened that is written down. */
+  take():
+    | { readonly events: Appended; readonly projections: ReadonlyArray<Write>; readonly run: Run }
+    | undefined {
+    if (this.lines.length === 0) return undefined
+    const events: Appended = {
+      runId: this.run.id,
+      firstSeq: this.seq - this.lines.length + 1,
+      lines: this.lines,
+      terminal: this.terminal
+    }
+    const run = this.snapshot()
+    const isNew = events.firstSeq === 1
+    // Text that only flows changes no row: the log has it.
+    if (isNew || this.state !== this.shownState) {
+      this.projections.push(isNew ? insertRun(run) : updateRun(run))
+      this.shownState = this.state
+    }
+    const projections = this.projections
+    this.lines = []
+    this.projections = []
+    return { events, projections, run }
+  }
+
+  /** The batch that gave `run` is durable: show it. */
+  committed(run: Run): void {
+    this.run = run
+  }
+
+  private write(event: EventDraft): void {
+    const line = this.encode(this.seq + 1, this.now, event)
+    if (mayExceed(line)) {
+      for (const fitting of fit(event)) this.push(this.encode(this.seq + 1, this.now, fitting))
+    } else {
+      this.push(line)
+    }
+    if (event.type === "run.approval.requested" || event.type === "run.approval.resolved") this.project(event)
+  }
+
+  private push(line: string): void {
+    this.seq++
+    this.lines.push(line)
+  }
+
+  private project(
+    event: Extract<EventDraft, { readonly type: "run.approval.requested" | "run.approval.resolved" }>
+  ): void {
+    const { approvalId } = event.payload
+    if (event.type === "run.approval.requested") {
+      const approval: Approval = {
+        id: approvalId,
+        runId: this.run.id,
+        agentId: this.run.agentId,
+        workspace: this.run.workspace,
+        state: "pending",
+        request: event.payload.request,
+        requestedAt: this.now,
+        expiresAt: event.payload.expiresAt
+      }
+      this.approvals.set(approvalId, approval)
+      this.projections.push(putApproval(approval))
+      return
+    }
+    const asked = this.approvals.get(approvalId)
+    if (asked === undefined) return
+    const { state, scope, reason, by } = event.payload
+    this.approvals.delete(approvalId)
+    this.projections.push(
+      replaceApproval({
+        ...asked,
+        state,
+        resolvedAt: this.now,
+        ...(scope === undefined ? {} : { scope }),
+        ...(reason === undefined ? {} : { reason }),
+        ...(by === undefined ? {} : { decidedBy: by })
+      })
+    )
+  }
+
+  private snapshot(): Run {
+    const { status, pending, usage, resultText, error, runtimeSessionId, model } = this.state
+    return {
+      ...this.run,
+      state: status ?? "created",
+      lastSeq: this.seq,
+      pendingApprovals: pending,
+      updatedAt: this.now,
+      ...(runtimeSessionId === undefined ? {} : { runtimeSessionId }),
+      ...(model === undefined ? {} : { model }),
+      ...(usage === undefined ? {} : { usage }),
+      ...(resultText === undefined ? {} : { resultText: cutText(resultText, RESULT_TEXT) }),
+      ...(error === undefined ? {} : { error }),
+      ...(this.terminal ? { endedAt: this.now } : {})
+    }
+  }
+}
+
+const none: ReadonlyArray<RunAction> = []

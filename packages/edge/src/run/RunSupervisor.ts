@@ -1,0 +1,225 @@
+/**
+ * The run supervisor: admits runs, keeps one supervised fiber per live run, and carries commands to it. What is not live is answered
+ * from the store.
+ *
+ * It promises that every run it admitted is on disk before anybody is told, and that all runs are ended, with nothing of them left,
+ * before it is gone itself. It restarts nothing: a run whose Edge died is ended by `Recovery` at the next start.
+ */
+import type { Approval } from "@corral/domain/Approval"
+import {
+  ApprovalAlreadyResolved,
+  ApprovalExpired,
+  Conflict,
+  NotFound,
+  Overloaded,
+  RunNotCancellable
+} from "@corral/domain/Failures"
+import type { ApprovalId, RunId } from "@corral/domain/Ids"
+import type { CreateRun, Run, RunStatus } from "@corral/domain/Run"
+import { isTerminal } from "@corral/domain/Run"
+import type { ApprovalAnswer } from "@corral/domain/RuntimeAdapter"
+import { Clock, Context, Deferred, Effect, FiberMap, Layer } from "effect"
+import { type AdmissionFailure, admit } from "./Admission.ts"
+import { findApproval } from "../approval/Approvals.ts"
+import type { EdgeConfig } from "../EdgeConfig.ts"
+import { EventLog } from "../EventLog.ts"
+import type { Keep } from "../Idempotency.ts"
+import { make as makeActor, type RunActor } from "./RunActor.ts"
+import { RunRecorder } from "./RunRecorder.ts"
+import { findRun, pageOfRuns } from "./Runs.ts"
+import { recover } from "./Recovery.ts"
+import type { DecideFailure } from "./RunTurn.ts"
+import { Runtimes } from "../runtime/Runtimes.ts"
+import { Store, type StoreFailed } from "../store/Store.ts"
+import { Workspaces } from "../workspace/Workspaces.ts"
+
+export class RunSupervisor extends Context.Service<
+  RunSupervisor,
+  {
+    /** Admits and starts a run. Succeeds when `run.created` is on disk, together with the rows of `keep`. */
+    readonly start: (
+      request: CreateRun,
+      keep?: Keep<Run>
+    ) => Effect.Effect<Run, AdmissionFailure | Overloaded>
+    readonly get: (id: RunId) => Effect.Effect<Run, NotFound>
+    /** Newest first, those before `before`. */
+    readonly list: (options: {
+      readonly before?: string | undefined
+      readonly state?: RunStatus | undefined
+      readonly limit: number
+    }) => ReadonlyArray<Run>
+    /** Succeeds with the cancelled run, when nothing of it is left. */
+    readonly cancel: (
+      id: RunId,
+      reason: string,
+      by: string
+    ) => Effect.Effect<Run, NotFound | RunNotCancellable>
+    readonly decide: (
+      runId: RunId,
+      approvalId: ApprovalId,
+      answer: ApprovalAnswer,
+      by: string
+    ) => Effect.Effect<Approval, DecideFailure>
+    readonly input: (id: RunId, text: string) => Effect.Effect<Run, NotFound | Conflict>
+    /** The run when it has ended, or as it is after `waitMs`. */
+    readonly result: (id: RunId, waitMs: number) => Effect.Effect<Run, NotFound>
+    readonly liveRuns: () => number
+    /** Admits no more, cancels what is live, and waits for its end: the cancel grace and two seconds at most. */
+    readonly drain: Effect.Effect<void>
+  }
+>()("corral/edge/RunSupervisor") {
+  static readonly layer = (config: EdgeConfig) => Layer.effect(RunSupervisor, make(config))
+}
+
+/** How long a stopping Edge waits for its runs to end by themselves: the cancel grace, and some time to write it down. */
+const STOP_MARGIN_MS = 2_000
+
+const make = Effect.fnUntraced(function* (config: EdgeConfig) {
+  const store = yield* Store
+  const log = yield* EventLog
+  const runtimes = yield* Runtimes
+  const workspaces = yield* Workspaces
+  const clock = yield* Clock.Clock
+  const edgeId = yield* recover(store, log)
+
+  const fibers = yield* FiberMap.make<RunId, void, StoreFailed>()
+  // With the Edge's own context: a run that inherited the creating request's would keep that request alive.
+  const supervise = yield* FiberMap.runtime(fibers)<never>()
+  const actors = new Map<RunId, RunActor>()
+  let admitting = 0
+  let draining = false
+
+  const find = (id: RunId): Effect.Effect<Run, NotFound> =>
+    Effect.suspend(() => {
+      const run = actors.get(id)?.run() ?? findRun(store, id)
+      return run === undefined ? Effect.fail(new NotFound()) : Effect.succeed(run)
+    })
+
+  const admitOne = Effect.fnUntraced(function* (request: CreateRun, keep: Keep<Run>) {
+    const admitted = yield* admit(request, {
+      config,
+      runtimes,
+      workspaces,
+      find,
+      now: clock.currentTimeMillisUnsafe()
+    })
+    const { adapter } = admitted
+    const recorder = new RunRecorder(admitted.run)
+    recorder.apply({ _tag: "Created", payload: admitted.created })
+    const batch = recorder.take()
+    if (batch === undefined) return yield* Effect.die("a new run has nothing to write")
+    const actor = yield* makeActor({
+      recorder,
+      protocol: adapter.protocol(admitted.start),
+      command: admitted.command,
+      mode: request.mode,
+      edgeId,
+      times: config.times,
+      log,
+      onUnknown: (what) => runtimes.countUnknown(adapter, what)
+    })
+    // Between "on disk" and "supervised" there is no way out.
+    yield* Effect.uninterruptible(
+      Effect.gen(function* () {
+        yield* Effect.orDie(log.append(batch.events, [...batch.projections, ...keep(batch.run)]))
+        recorder.committed(batch.run)
+        actors.set(batch.run.id, actor)
+        supervise(batch.run.id, supervised(actor, batch.run.id))
+      })
+    )
+    return batch.run
+  })
+
+  const supervised = (actor: RunActor, id: RunId): Effect.Effect<void, StoreFailed> =>
+    Effect.scoped(actor.live).pipe(
+      Effect.tapCause((cause) => Effect.logError(`run ${id} lost its supervision`, cause)),
+      Effect.ensuring(Effect.sync(() => actors.delete(id)))
+    )
+
+  /** The run once it has ended, or as it is on disk when the time is over. */
+  const ended = (actor: RunActor, millis: number): Effect.Effect<Run> =>
+    Effect.timeoutOption(Effect.exit(Deferred.await(actor.ended)), millis).pipe(Effect.map(() => actor.run()))
+
+  const cancelled = (run: Run): Effect.Effect<Run, RunNotCancellable> =>
+    isTerminal(run.state) && run.state !== "cancelled"
+      ? Effect.fail(new RunNotCancellable({ details: { state: run.state } }))
+      : Effect.succeed(run)
+
+  const stored = (approvalId: ApprovalId, runId: RunId): Effect.Effect<Approval, NotFound> =>
+    Effect.suspend(() => {
+      const approval = findApproval(store, approvalId)
+      return approval === undefined || approval.runId !== runId
+        ? Effect.fail(new NotFound())
+        : Effect.succeed(approval)
+    })
+
+  const drain = Effect.suspend(() => {
+    draining = true
+    for (const actor of actors.values()) actor.cancel("the Edge is stopping", "system")
+    const patience = config.times.cancel + STOP_MARGIN_MS
+    return Effect.forEach([...actors.values()], (actor) => ended(actor, patience), {
+      concurrency: "unbounded",
+      discard: true
+    })
+  })
+  yield* Effect.addFinalizer(() => drain)
+
+  return RunSupervisor.of({
+    start: (request, keep = () => []) =>
+      Effect.suspend((): Effect.Effect<Run, AdmissionFailure | Overloaded> => {
+        if (draining || actors.size + admitting >= config.maxRuns) return Effect.fail(new Overloaded())
+        admitting++
+        return Effect.ensuring(
+          admitOne(request, keep),
+          Effect.sync(() => admitting--)
+        )
+      }),
+    get: find,
+    list: (options) => pageOfRuns(store, options).map((run) => actors.get(run.id)?.run() ?? run),
+    cancel: (id, reason, by) =>
+      Effect.suspend(() => {
+        const actor = actors.get(id)
+        if (actor === undefined) return Effect.flatMap(find(id), cancelled)
+        actor.cancel(reason, by)
+        return Effect.flatMap(ended(actor, config.times.cancel + STOP_MARGIN_MS), cancelled)
+      }),
+    decide: (runId, approvalId, answer, by) => {
+      const settled = Effect.flatMap(stored(approvalId, runId), (approval) => sameDecision(approval, answer))
+      return Effect.suspend(() => {
+        const actor = actors.get(runId)
+        if (actor === undefined) return settled
+        return actor.decide(approvalId, answer, by).pipe(
+          Effect.andThen(stored(approvalId, runId)),
+          Effect.catchTag("RunGone", () => settled)
+        )
+      })
+    },
+    input: (id, text) =>
+      Effect.suspend(() => {
+        const actor = actors.get(id)
+        const over = Effect.andThen(find(id), Effect.fail(new Conflict({ message: "The run has ended." })))
+        if (actor === undefined) return over
+        return actor.input(text).pipe(
+          Effect.andThen(Effect.sync(() => actor.run())),
+          Effect.catchTag("RunGone", () => over)
+        )
+      }),
+    result: (id, waitMs) =>
+      Effect.suspend(() => {
+        const actor = actors.get(id)
+        return actor === undefined ? find(id) : ended(actor, waitMs)
+      }),
+    liveRuns: () => actors.size,
+    drain
+  })
+})
+
+/** A decision that comes after the end: the same one is answered alike, another is told what happened. */
+const sameDecision = (approval: Approval, answer: ApprovalAnswer): Effect.Effect<Approval, DecideFailure> => {
+  const wanted = { allow: "approved", deny: "denied", cancel: "cancelled" }[answer.decision]
+  if (approval.state === wanted) return Effect.succeed(approval)
+  const details = { approvalId: approval.id, state: approval.state }
+  return Effect.fail(
+    approval.state === "expired" ? new ApprovalExpired({ details }) : new ApprovalAlreadyResolved({ details })
+  )
+}

@@ -1,0 +1,204 @@
+/**
+ * One turn of a run's actor: the messages that waited in its mailbox, through protocol and recorder, in order.
+ *
+ * Synchronous. It collects what is to be done once the turn's events are durable; nobody is told anything before.
+ */
+import type { ApprovalRequest } from "@corral/domain/Approval"
+import { ApprovalAlreadyResolved, ApprovalExpired, Conflict, NotFound } from "@corral/domain/Failures"
+import type { ApprovalId } from "@corral/domain/Ids"
+import type { RunMode } from "@corral/domain/Run"
+import { draft, type PayloadOf } from "@corral/domain/RunEvent"
+import type { Input } from "@corral/domain/RunMachine"
+import type { AdapterOutput, ApprovalAnswer, ProcessEnd, Protocol } from "@corral/domain/RuntimeAdapter"
+import { Deferred, Effect } from "effect"
+import { mint } from "../Identifiers.ts"
+import type { OpenApprovals } from "../approval/OpenApprovals.ts"
+import { judge } from "../approval/Policy.ts"
+import type { RunAction, RunRecorder } from "./RunRecorder.ts"
+import type { Subprocess } from "../process/Subprocess.ts"
+
+export type DecideFailure = ApprovalAlreadyResolved | ApprovalExpired | NotFound
+
+/** Everything that can happen to a live run. */
+export type Message =
+  | { readonly _tag: "Chunk"; readonly chunk: Buffer }
+  | { readonly _tag: "Exited"; readonly end: ProcessEnd }
+  | { readonly _tag: "SpawnFailed"; readonly error: NodeJS.ErrnoException }
+  | { readonly _tag: "Swept" }
+  | { readonly _tag: "Expired"; readonly approvalId: ApprovalId }
+  | {
+      readonly _tag: "TimedOut"
+      readonly kind: PayloadOf<"runtime.timeout">["kind"]
+      readonly afterMs: number
+    }
+  | { readonly _tag: "Cancel"; readonly reason: string; readonly by: string }
+  | {
+      readonly _tag: "Decide"
+      readonly approvalId: ApprovalId
+      readonly answer: ApprovalAnswer
+      readonly by: string
+      readonly reply: Deferred.Deferred<void, DecideFailure>
+    }
+  | { readonly _tag: "Input"; readonly text: string; readonly reply: Deferred.Deferred<void, Conflict> }
+
+/** What a turn works on; the same for all turns of a run. */
+export interface TurnContext {
+  readonly recorder: RunRecorder
+  readonly protocol: Protocol
+  readonly approvals: OpenApprovals
+  readonly child: Subprocess
+  readonly mode: RunMode
+  /** Whether a workspace-relative path really stays inside the workspace. */
+  readonly isInside: (path: string) => boolean
+  /** Milliseconds until an approval expires. */
+  readonly approvalMs: number
+  readonly onUnknown: (what: string) => void
+}
+
+export class RunTurn {
+  readonly actions: Array<RunAction> = []
+  readonly replies: Array<Effect.Effect<unknown>> = []
+  /** Bytes of output that were read. */
+  bytes = 0
+  /** The process is gone. */
+  gone = false
+  private readonly context: TurnContext
+  private readonly nowMs: number
+
+  constructor(context: TurnContext, nowMs: number) {
+    this.context = context
+    this.nowMs = nowMs
+    context.recorder.at(iso(nowMs))
+  }
+
+  handle(message: Message): void {
+    const { protocol, recorder } = this.context
+    switch (message._tag) {
+      case "Chunk":
+        this.bytes += message.chunk.length
+        return this.hear(protocol.step(message.chunk))
+      case "Exited":
+        this.gone = true
+        // Ended by us, or after it told its outcome: what the adapter makes of the exit is no news.
+        return recorder.state.verdict === undefined ? this.hear(protocol.end(message.end)) : undefined
+      case "SpawnFailed":
+        this.gone = true
+        return this.unstartable(message.error)
+      case "Swept":
+        return this.feed({ _tag: "Ended" })
+      case "Cancel":
+        return this.feed({ _tag: "CancelRequested", reason: message.reason, by: message.by })
+      case "Expired":
+      case "TimedOut":
+        return this.feed(message)
+      case "Decide":
+        return this.decide(message)
+      case "Input":
+        return this.input(message)
+    }
+  }
+
+  private feed(input: Input): void {
+    for (const action of this.context.recorder.apply(input)) this.actions.push(action)
+  }
+
+  private hear(outputs: ReadonlyArray<AdapterOutput>): void {
+    const { approvals, child, onUnknown } = this.context
+    for (const output of outputs) {
+      switch (output._tag) {
+        case "Event":
+          this.feed({ _tag: "Said", event: output.event })
+          break
+        case "Approval":
+          this.ask(output.key, output.request)
+          break
+        case "ApprovalWithdrawn": {
+          const approvalId = approvals.idOf(output.key)
+          if (approvalId === undefined) break
+          this.feed({ _tag: "Withdrawn", approvalId, reason: output.reason })
+          approvals.remove(approvalId)
+          break
+        }
+        case "Reply":
+          child.write(output.text)
+          break
+        case "Outcome":
+          this.feed({ _tag: "Concluded", outcome: output.outcome })
+          break
+        case "Unknown":
+          onUnknown(output.what)
+          break
+      }
+    }
+  }
+
+  private ask(key: string, request: ApprovalRequest): void {
+    const { approvals, approvalMs, isInside, mode } = this.context
+    const approvalId = mint<ApprovalId>("apr", this.nowMs)
+    approvals.add(approvalId, key, request)
+    this.feed({ _tag: "Asked", approvalId, request, expiresAt: iso(this.nowMs + approvalMs) })
+    const verdict = judge(mode, approvals.granted, request, isInside)
+    if (verdict._tag === "Ask") return
+    const answer: ApprovalAnswer =
+      verdict._tag === "Allow"
+        ? { decision: "allow", scope: "once" }
+        : { decision: "deny", scope: "once", reason: verdict.reason }
+    this.feed({ _tag: "Decided", approvalId, answer, by: verdict.by })
+  }
+
+  private unstartable(error: NodeJS.ErrnoException): void {
+    const reason = error.code === "ENOENT" ? "command_missing" : "not_startable"
+    const message = `The runtime's program could not be started (${error.code ?? "unknown error"}).`
+    this.feed({ _tag: "Said", event: draft("runtime.unavailable", { reason, message }) })
+    const failure = { code: "runtime_unavailable", message, details: { reason } }
+    this.feed({ _tag: "Concluded", outcome: { _tag: "Failed", error: failure } })
+  }
+
+  private decide({ approvalId, answer, by, reply }: Extract<Message, { readonly _tag: "Decide" }>): void {
+    const { recorder } = this.context
+    const actions = recorder.apply({ _tag: "Decided", approvalId, answer, by })
+    const refusal = actions.find((action) => action._tag === "Refuse")
+    if (refusal === undefined) {
+      this.actions.push(...actions)
+      this.replies.push(Deferred.succeed(reply, undefined))
+    } else {
+      const state = recorder.state.resolved.get(approvalId) ?? "cancelled"
+      this.replies.push(Deferred.fail(reply, refusalOf(refusal.code, approvalId, state)))
+    }
+  }
+
+  private input({ text, reply }: Extract<Message, { readonly _tag: "Input" }>): void {
+    const { child, protocol, recorder } = this.context
+    const line = recorder.state.verdict === undefined ? protocol.input(text) : undefined
+    if (line === undefined) {
+      this.replies.push(Deferred.fail(reply, new Conflict({ message: "The run takes no further input." })))
+      return
+    }
+    const messageId = mint<string>("msg", this.nowMs)
+    this.feed({
+      _tag: "Said",
+      event: draft("run.message.completed", { messageId, role: "user", channel: "text", text })
+    })
+    this.replies.push(
+      Effect.sync(() => child.write(line)),
+      Deferred.succeed(reply, undefined)
+    )
+  }
+}
+
+const iso = (unixMillis: number): string => new Date(unixMillis).toISOString()
+
+const refusalOf = (
+  code: "approval_already_resolved" | "approval_expired" | "not_found",
+  approvalId: ApprovalId,
+  state: "approved" | "denied" | "expired" | "cancelled"
+): DecideFailure => {
+  switch (code) {
+    case "approval_already_resolved":
+      return new ApprovalAlreadyResolved({ details: { approvalId, state } })
+    case "approval_expired":
+      return new ApprovalExpired({ details: { approvalId, state } })
+    case "not_found":
+      return new NotFound()
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * The allowlist: which folders runs may work in, by id. Paths are resolved once per look-up, so that a link that was moved is seen.
+ */
+import { WorkspaceOutsideAllowlist } from "@corral/domain/Failures"
+import type { WorkspaceId } from "@corral/domain/Ids"
+import type { RunMode } from "@corral/domain/Run"
+import type { Workspace } from "@corral/domain/Workspace"
+import { Context, Effect, Layer } from "effect"
+import { existsSync, realpathSync, statSync } from "node:fs"
+import { basename, join } from "node:path"
+import type { EdgeConfig, WorkspaceEntry } from "../EdgeConfig.ts"
+
+/** An allowlisted folder that is there: its real path, and the modes that policy allows in it. */
+export interface OpenWorkspace {
+  readonly path: string
+  readonly modes: ReadonlyArray<RunMode>
+}
+
+export class Workspaces extends Context.Service<
+  Workspaces,
+  {
+    readonly list: Effect.Effect<ReadonlyArray<Workspace>>
+    /** Fails where the id is not in the allowlist or its folder is gone. */
+    readonly open: (id: WorkspaceId) => Effect.Effect<OpenWorkspace, WorkspaceOutsideAllowlist>
+  }
+>()("corral/edge/Workspaces") {
+  static readonly layer = (config: EdgeConfig) =>
+    Layer.sync(Workspaces, () => {
+      const byId = new Map(config.workspaces.map((entry) => [entry.id, entry]))
+      return Workspaces.of({
+        list: Effect.sync(() => config.workspaces.map(describe)),
+        open: (id) =>
+          Effect.suspend(() => {
+            const entry = byId.get(id)
+            const path = entry === undefined ? undefined : realDirectory(entry.path)
+            return entry === undefined || path === undefined
+              ? Effect.fail(new WorkspaceOutsideAllowlist())
+              : Effect.succeed({ path, modes: modesOf(entry) })
+          })
+      })
+    })
+}
+
+const modesOf = (entry: WorkspaceEntry): ReadonlyArray<RunMode> =>
+  entry.grants?.includes("full_access") === true
+    ? ["read_only", "plan", "ask", "auto_edit", "full_access"]
+    : ["read_only", "plan", "ask", "auto_edit"]
+
+const realDirectory = (path: string): string | undefined => {
+  try {
+    const real = realpathSync(path)
+    return statSync(real).isDirectory() ? real : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const describe = (entry: WorkspaceEntry): Workspace => {
+  const path = realDirectory(entry.path)
+  return {
+    // The configuration checked the id when it was read.
+    id: entry.id as WorkspaceId,
+    name: basename(entry.path),
+    modes: modesOf(entry),
+    git: path !== undefined && existsSync(join(path, ".git")),
+    available: path !== undefined
+  }
+}

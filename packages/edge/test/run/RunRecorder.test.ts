@@ -1,0 +1,159 @@
+import { draft } from "@corral/domain/RunEvent"
+import type { Input } from "@corral/domain/RunMachine"
+import { assert, describe, it } from "@effect/vitest"
+import { RunRecorder } from "../../src/run/RunRecorder.ts"
+import { approvalIdOf, at, created, later, request, runIdOf, runOf, say } from "../Samples.ts"
+
+const runId = runIdOf(1)
+const approvalId = approvalIdOf(1)
+const ask: Input = { _tag: "Asked", approvalId, request: request(), expiresAt: later }
+const soon = "2026-01-01T00:00:01.000Z"
+
+/** A recorder whose run was created, and anything more taken. */
+const recorderAfter = (...inputs: ReadonlyArray<Input>): RunRecorder => {
+  const recorder = new RunRecorder(runOf(runId))
+  for (const input of [created, ...inputs]) recorder.apply(input)
+  const batch = recorder.take()
+  if (batch !== undefined) recorder.committed(batch.run)
+  recorder.at(soon)
+  return recorder
+}
+const typesOf = (recorder: RunRecorder) =>
+  recorder.take()?.events.lines.map((line) => String(JSON.parse(line).type)) ?? []
+
+const concluded = (text: string): ReadonlyArray<Input> => [
+  { _tag: "Concluded", outcome: { _tag: "Completed", text } },
+  { _tag: "Ended" }
+]
+const resultOf = (text: string) => {
+  const recorder = recorderAfter(...concluded(text))
+  return recorder.run.resultText ?? ""
+}
+
+describe("RunRecorder", () => {
+  it("begins a run with its first event and its row", () => {
+    const recorder = new RunRecorder(runOf(runId))
+    recorder.apply(created)
+    const batch = recorder.take()
+    assert.deepInclude(batch?.events, { runId, firstSeq: 1, terminal: false })
+    assert.deepStrictEqual(
+      batch?.projections.map(([sql]) => sql.split(" ", 3).join(" ")),
+      ["INSERT INTO runs"]
+    )
+    assert.deepInclude(batch?.run, { state: "created", lastSeq: 1 })
+    assert.strictEqual(recorder.run.lastSeq, 0, "not shown yet")
+  })
+
+  it("has nothing to write where nothing happened", () => {
+    assert.isUndefined(recorderAfter().take())
+    const recorder = recorderAfter()
+    recorder.apply({ _tag: "Spawned" })
+    recorder.apply({ _tag: "Expired", approvalId })
+    assert.isUndefined(recorder.take())
+  })
+
+  it("changes no row for text that only flows", () => {
+    const recorder = recorderAfter(say("a"))
+    recorder.apply(say("b"))
+    const batch = recorder.take()
+    assert.deepStrictEqual(batch?.projections, [])
+    assert.deepInclude(batch?.run, { lastSeq: 4, updatedAt: soon })
+  })
+
+  it("writes an approval's row with its question and again with its answer", () => {
+    const recorder = recorderAfter(say("a"))
+    recorder.apply(ask)
+    const asked = recorder.take()
+    assert.deepInclude(asked?.run, { state: "waiting_approval", pendingApprovals: [approvalId] })
+    assert.deepStrictEqual(
+      asked?.projections.map(([sql]) => sql.split(" ", 3).slice(0, 2).join(" ")),
+      ["INSERT INTO", "UPDATE runs"]
+    )
+    const answer = { decision: "allow", scope: "run" } as const
+    const actions = recorder.apply({ _tag: "Decided", approvalId, answer, by: "one" })
+    assert.deepStrictEqual(actions, [{ _tag: "Answer", approvalId, answer }])
+    const decided = recorder.take()
+    const [, state, row] = decided?.projections[0] ?? []
+    assert.strictEqual(state, "approved")
+    assert.deepStrictEqual(JSON.parse(String(row)), {
+      id: approvalId,
+      runId,
+      agentId: "scripted",
+      workspace: "api",
+      state: "approved",
+      request: request(),
+      requestedAt: soon,
+      expiresAt: later,
+      resolvedAt: soon,
+      scope: "run",
+      decidedBy: "one"
+    })
+  })
+
+  it("says which batch is the last", () => {
+    const recorder = recorderAfter()
+    recorder.apply({ _tag: "CancelRequested", reason: "enough", by: "one" })
+    assert.isUndefined(recorder.take())
+    recorder.apply({ _tag: "Ended" })
+    const batch = recorder.take()
+    assert.isTrue(batch?.events.terminal)
+    assert.deepInclude(batch?.run, { state: "cancelled", endedAt: soon })
+  })
+
+  it("gives what is to be done besides writing", () => {
+    const recorder = recorderAfter()
+    assert.deepStrictEqual(recorder.apply({ _tag: "CancelRequested" }), [{ _tag: "Stop" }])
+    assert.deepStrictEqual(recorder.apply(say("late")), [])
+  })
+
+  it("goes on after the last seq of a log that is there", () => {
+    const before = recorderAfter(ask)
+    const recorder = RunRecorder.recovered(before.run, before.state, [])
+    recorder.at(later)
+    recorder.apply({ _tag: "Ended" })
+    const batch = recorder.take()
+    assert.strictEqual(batch?.events.firstSeq, before.run.lastSeq + 1)
+    assert.deepInclude(batch?.run, { state: "failed", endedAt: later, createdAt: at })
+  })
+
+  it("splits what is too long into events of their own seq", () => {
+    const recorder = recorderAfter(say("a"))
+    recorder.apply(say("x".repeat(400_000)))
+    recorder.apply(say("after"))
+    const lines = recorder.take()?.events.lines ?? []
+    const events = lines.map((line) => JSON.parse(line))
+    assert.deepStrictEqual(
+      events.map(({ seq }) => seq),
+      events.map((_, i) => 4 + i)
+    )
+    assert.strictEqual(events.map(({ payload }) => payload.text).join(""), `${"x".repeat(400_000)}after`)
+    assert.strictEqual(recorder.run.lastSeq, 3)
+  })
+
+  it("ends the log with a terminal event, however long the reason for it", () => {
+    const reason = "x".repeat(400_000)
+    const recorder = recorderAfter()
+    recorder.apply({ _tag: "Concluded", outcome: { _tag: "Cancelled", reason } })
+    recorder.apply({ _tag: "Ended" })
+    assert.deepStrictEqual(typesOf(recorder), ["run.cancelled"])
+  })
+
+  it("resolves an approval in the log, however long the reason for it", () => {
+    const recorder = recorderAfter(say("a"), ask)
+    recorder.apply({ _tag: "Withdrawn", approvalId, reason: "x".repeat(400_000) })
+    assert.deepStrictEqual(typesOf(recorder), ["run.approval.resolved"])
+  })
+
+  it("starts a run in the log, however long its session's name", () => {
+    const recorder = recorderAfter()
+    recorder.apply({ _tag: "Said", event: draft("run.started", { runtimeSessionId: "x".repeat(400_000) }) })
+    assert.deepStrictEqual(typesOf(recorder), ["run.started"])
+  })
+
+  it("shows the final text up to 64 KiB, and tears no character", () => {
+    assert.strictEqual(resultOf("short"), "short")
+    assert.strictEqual(resultOf("x".repeat(100_000)), "x".repeat(65_536))
+    assert.isTrue(resultOf(`x${"🐎".repeat(50_000)}`).isWellFormed(), "no half of a pair")
+    assert.isAtMost(Buffer.byteLength(resultOf("字".repeat(50_000))), 65_536)
+  })
+})
