@@ -19,12 +19,14 @@
  *   {"type":"approval","id","request"}                    waits for the decision with that id
  *   {"type":"withdrawn","id","reason"}                    does not wait any more
  *   {"type":"read","path","call"}  {"type":"file","path","change","call"}  {"type":"patch","path","patch","call"}
+ *   {"type":"usage","usage"}                              what the run has used so far
  *   {"type":"done","status","text"?,"message"?}           status: completed, failed or cancelled. Then it leaves when stdin ends
  *
  * Directives, one a line; in a prompt that has any, other lines are said as text:
  *   /say TEXT  /think TEXT  /read PATH  /list  /write PATH TEXT (`\n` is a newline)  /shell COMMAND  /sleep MS
  *   /stream COUNT RATE SIZE    deltas at RATE a second (0: as fast as the pipe takes them); each starts with the sending time in ns
  *   /ask                       an approval without an effect
+ *   /use TOKENS                says that so many tokens and one turn more are used
  *   /wait                      waits for one further input and says it
  *   /fail MESSAGE  /exit CODE  /crash  /hang
  *   /ignore-signals            SIGINT, SIGTERM and SIGHUP do nothing from here on
@@ -73,6 +75,8 @@ const stream = async (count, rate, size) => {
   }
 }
 
+const used = { outputTokens: 0, turns: 0 }
+
 /** The script ends here, with these words. */
 class End extends Error {
   constructor(done) {
@@ -105,6 +109,11 @@ const directives = {
       title: "An approval without an effect"
     })
     await say(allow ? "allowed" : `denied: ${reason ?? "no reason"}`)
+  },
+  use: (tokens) => {
+    used.outputTokens += Number(tokens)
+    used.turns++
+    return send({ type: "usage", usage: used })
   },
   wait: async () => say((await nextInput()) ?? "nobody said anything"),
   fail: (message) => {

@@ -26,8 +26,10 @@ export interface EdgeConfig {
   /** Milliseconds of active time where a run names none. */
   readonly runTimeoutMs: number
   readonly times: RunTimes
-  /** Live runs at once; one more is `overloaded`. */
+  /** Live runs at once; more wait for their turn. */
   readonly maxRuns: number
+  /** Runs that wait at once; one more is `overloaded`. */
+  readonly maxQueued: number
   /** The Edge's own environment, of which a child sees an allowlisted part. */
   readonly environment: Readonly<Record<string, string>>
 }
@@ -47,5 +49,6 @@ export const defaults = {
     firstEvent: 120_000,
     silence: 1_800_000
   },
-  maxRuns: 1_000
+  maxRuns: 1_000,
+  maxQueued: 1_000
 } satisfies Partial<EdgeConfig>

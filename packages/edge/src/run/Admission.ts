@@ -64,7 +64,16 @@ export const admit = Effect.fnUntraced(function* (
   const { file, args, env, stdin } = adapter.command(start)
   const program = yield* runtimes.locate(adapter, file)
   const createdAt = new Date(now).toISOString()
-  const { input, mode, model, resume, sessionId, timeoutMs = config.runTimeoutMs } = request
+  const {
+    budget,
+    input,
+    isolation,
+    mode,
+    model,
+    resume,
+    sessionId,
+    timeoutMs = config.runTimeoutMs
+  } = request
   const resumed = resume === undefined ? {} : { resume }
   return {
     adapter,
@@ -95,7 +104,9 @@ export const admit = Effect.fnUntraced(function* (
       updatedAt: createdAt,
       ...resumed,
       ...(sessionId === undefined ? {} : { sessionId }),
-      ...(model === undefined ? {} : { model })
+      ...(model === undefined ? {} : { model }),
+      ...(isolation === undefined ? {} : { isolation }),
+      ...(budget === undefined ? {} : { budget })
     },
     created: { workspace: request.workspace satisfies WorkspaceId, mode, input, ...resumed }
   }
