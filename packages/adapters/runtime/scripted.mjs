@@ -30,7 +30,7 @@
  *   /wait                      waits for one further input and says it
  *   /fail MESSAGE  /exit CODE  /crash  /hang
  *   /ignore-signals            SIGINT, SIGTERM and SIGHUP do nothing from here on
- *   /children N  /daemon  /forkloop    processes left behind on purpose; they end by themselves within two minutes
+ *   /children N  /daemon  /forkloop  /vanish    processes left behind on purpose; they end by themselves within two minutes
  *   /garbage N  /longline MB  /close-stdout
  */
 import { randomUUID } from "node:crypto"
@@ -46,7 +46,7 @@ import {
   started,
   write as writeOut
 } from "./scripted/Host.mjs"
-import { children, daemon, forkloop } from "./scripted/LeftBehind.mjs"
+import { children, daemon, forkloop, vanish } from "./scripted/LeftBehind.mjs"
 import { closeStdout, garbage, hang, longline } from "./scripted/Mischief.mjs"
 import { story } from "./scripted/Story.mjs"
 
@@ -136,6 +136,7 @@ const directives = {
   children: (count) => children(Number(count)),
   daemon,
   forkloop,
+  vanish,
   garbage: (count) => garbage(Number(count)),
   longline: (megabytes) => longline(Number(megabytes)),
   "close-stdout": closeStdout

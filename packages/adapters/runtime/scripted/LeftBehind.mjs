@@ -39,3 +39,13 @@ export const forkloop = async () => {
   child.unref()
   await say(`forkloop ${child.pid}`)
 }
+
+/** A session of its own, no parent, and nothing in its environment. */
+export const vanish = async () => {
+  const forker = spawn("sh", ["-c", `env -i setsid sleep ${SECONDS} </dev/null >/dev/null 2>&1 & echo $!`], {
+    detached: true,
+    stdio: ["ignore", "pipe", "ignore"]
+  })
+  const [pid] = await once(forker.stdout.setEncoding("utf8"), "data")
+  await say(`vanished ${pid.trim()}`)
+}

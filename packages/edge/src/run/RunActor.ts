@@ -15,9 +15,10 @@ import type { ApprovalAnswer, Protocol } from "@corral/domain/RuntimeAdapter"
 import { Clock, Data, Deferred, Effect, Fiber, type Scope } from "effect"
 import * as ActiveClock from "./ActiveClock.ts"
 import { BudgetMeter, WARN_AT } from "./Budget.ts"
-import { EDGE_MARK, type Quarry, RUN_MARK, startOf, sweep } from "../process/Containment.ts"
+import { type Quarry, sweep } from "../process/Containment.ts"
 import type { EventLog } from "../EventLog.ts"
 import * as Ladder from "../process/Ladder.ts"
+import { EDGE_MARK, RUN_MARK, startOf } from "../process/MarkSweep.ts"
 import { type OpenApproval, OpenApprovals } from "../approval/OpenApprovals.ts"
 import { Mailbox } from "./Mailbox.ts"
 import { insideOf } from "../workspace/PathContainment.ts"
@@ -26,6 +27,7 @@ import { type DecideFailure, type Message, RunTurn, type TurnContext } from "./R
 import * as SilenceClock from "./SilenceClock.ts"
 import type { StoreFailed } from "../store/Store.ts"
 import { Subprocess, type SubprocessSpec } from "../process/Subprocess.ts"
+import { removeTemporary } from "../process/TemporaryFolder.ts"
 
 /** The run ended before the command reached it: what is on disk answers. */
 export class RunGone extends Data.TaggedError("RunGone")<{}> {}
@@ -124,12 +126,15 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
   /** The process and what watches over it, until the scope closes. */
   const start = Effect.fnUntraced(function* (command: SubprocessSpec) {
     const silence = yield* SilenceClock.make(times)
+    const { group, temporary } = command
+    const all: Quarry = { mark, groups: group === undefined ? undefined : [group] }
+    const remove = temporary === undefined ? Effect.void : removeTemporary(temporary)
     // Alive at the end of the scope only where the run was interrupted or the store failed.
     const child = yield* Effect.acquireRelease(
       Effect.sync(() => spawn(command, silence)),
-      ({ pid }) => (recorder.terminal ? Effect.void : sweep({ mark, leader: pid }))
+      ({ pid }) => (recorder.terminal ? Effect.void : Effect.andThen(sweep({ ...all, leader: pid }), remove))
     )
-    const quarry: Quarry = { mark, leader: child.pid, since: startOf(child.pid) }
+    const quarry: Quarry = { ...all, leader: child.pid, since: startOf(child.pid) }
     const ladder: Ladder.LadderOptions = { child, quarry, exited, grace: times.cancel }
     const activeClock = yield* ActiveClock.make(recorder.run.timeoutMs, () =>
       post({ _tag: "TimedOut", kind: "run", afterMs: recorder.run.timeoutMs })
@@ -139,7 +144,7 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
     for (const used of wallMs === undefined ? [] : [wallMs * WARN_AT, wallMs]) {
       yield* later(used, { _tag: "Spent", limit: "wallMs", used })
     }
-    return { child, quarry, ladder, silence, activeClock }
+    return { child, clear: Effect.andThen(sweep(quarry), remove), ladder, silence, activeClock }
   })
 
   const later = (millis: number, message: Message) =>
@@ -226,7 +231,7 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
       yield* process.activeClock(!asked)
       if (turn.gone) {
         yield* Deferred.succeed(exited, undefined)
-        yield* sweep(process.quarry)
+        yield* process.clear
         const review = yield* options.review
         post({ _tag: "Swept", review })
       }

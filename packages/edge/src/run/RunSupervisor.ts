@@ -31,6 +31,8 @@ import { findRun, pageOfRuns } from "./Runs.ts"
 import { recover } from "./Recovery.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 import type { DecideFailure } from "./RunTurn.ts"
+import { Containment } from "../process/Containment.ts"
+import { leftTemporary, removeTemporary } from "../process/TemporaryFolder.ts"
 import { Runtimes } from "../runtime/Runtimes.ts"
 import { Store, type StoreFailed } from "../store/Store.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
@@ -84,7 +86,10 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
   const runtimes = yield* Runtimes
   const workspaces = yield* Workspaces
   const clock = yield* Clock.Clock
+  const containment = yield* Containment
   const edgeId = yield* recover(store, log)
+  // Looked at before the first run makes its own.
+  yield* Effect.forkScoped(Effect.forEach(leftTemporary(config.home), removeTemporary, { discard: true }))
 
   const fibers = yield* FiberMap.make<RunId, void, StoreFailed>()
   // With the Edge's own context: a run that inherited the creating request's would keep that request alive.
@@ -116,7 +121,10 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
     const actor = yield* makeActor({
       recorder,
       protocol: adapter.protocol(admitted.start),
-      prepare: whenFree(request.sessionId ?? request.workspace, admitted.command),
+      prepare: whenFree(request.sessionId ?? request.workspace, {
+        ...admitted.command,
+        group: containment.groupOf(edgeId, admitted.run.id)
+      }),
       review: Effect.succeed([]),
       mode: request.mode,
       root: admitted.start.workspacePath,

@@ -1,17 +1,27 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Effect, Schema } from "effect"
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs"
+import { homedir } from "node:os"
 import { delimiter, join } from "node:path"
 import { childEnvironment, findProgram } from "../../src/process/ChildEnvironment.ts"
 import { temporaryFolder, writeProgram } from "../Folder.ts"
 
 const cwd = "/srv/space"
+const temporary = "/srv/tmp/run"
 const given = (
   own: Record<string, string>,
   pass: ReadonlyArray<string> = [],
   set: Record<string, string> = {}
-) => childEnvironment({ own, pass, set, cwd })
-const standing = { NO_COLOR: "1", TERM: "dumb", PWD: cwd }
+) => childEnvironment({ own: { HOME: "/home/ada", ...own }, pass, set, cwd, temporary })
+const standing = {
+  HOME: "/home/ada",
+  TMPDIR: temporary,
+  TMP: temporary,
+  TEMP: temporary,
+  NO_COLOR: "1",
+  TERM: "dumb",
+  PWD: cwd
+}
 
 const Name = Schema.Literals([
   "CORRAL_EDGE_TOKEN_FILE",
@@ -72,7 +82,9 @@ describe("childEnvironment", () => {
       SSL_CERT_DIR: "/c",
       NODE_EXTRA_CA_CERTS: "/c.pem"
     }
+    const own = { TMPDIR: temporary }
     const kept = {
+      XDG_RUNTIME_DIR: "/run/user/1",
       ANTHROPIC_API_KEY: "k",
       AWS_SECRET_ACCESS_KEY: "k",
       SSH_AUTH_SOCK: "/s",
@@ -84,7 +96,7 @@ describe("childEnvironment", () => {
       path: "x",
       CORRAL_HOME: "/h"
     }
-    assert.deepStrictEqual(given({ ...needed, ...kept }), { ...needed, ...standing })
+    assert.deepStrictEqual(given({ ...needed, ...kept }), { ...standing, ...needed, ...own })
   })
 
   it("lets pass what the runtime asks for, by name or prefix", () => {
@@ -97,9 +109,14 @@ describe("childEnvironment", () => {
     assert.deepStrictEqual(given(own, ["OPENAI_API_KEY"]), { OPENAI_API_KEY: "o", ...standing })
   })
 
+  it("names the owner's home where the Edge's own environment does not", () => {
+    assert.strictEqual(given({ HOME: "" })["HOME"], homedir())
+  })
+
   it("takes what adapter and run set over its own, but never another PWD", () => {
     const set = { TERM: "xterm", LANG: "de", PWD: "/elsewhere", EXTRA: "1" }
     assert.deepStrictEqual(given({ LANG: "C", PWD: "/old", TERM: "vt100" }, ["PWD"], set), {
+      ...standing,
       NO_COLOR: "1",
       TERM: "xterm",
       LANG: "de",

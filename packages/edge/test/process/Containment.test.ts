@@ -1,221 +1,148 @@
-import { afterEach, assert, describe, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
+import { encodeUlid, type RunId } from "@corral/domain/Ids"
 import { Effect } from "effect"
-import { type ChildProcess, spawn } from "node:child_process"
-import { once } from "node:events"
-import { existsSync, readFileSync, symlinkSync } from "node:fs"
-import { join } from "node:path"
-import * as Containment from "../../src/process/Containment.ts"
-import { kind, signalGroup } from "../../src/process/Containment.ts"
-import { temporaryFolder } from "../Folder.ts"
+import { existsSync, mkdirSync, readFileSync } from "node:fs"
+import { basename, dirname, join } from "node:path"
+import { Containment, sweep } from "../../src/process/Containment.ts"
+import { groupsOfEdge } from "../../src/process/ControlGroup.ts"
+import { hasProc } from "../../src/process/MarkSweep.ts"
+import { Subprocess } from "../../src/process/Subprocess.ts"
 
-let started: Array<ChildProcess> = []
-let left: Array<number> = []
-let marks = 0
-
-/** No two tests look for the same. */
-const newMark = () => `CORRAL_RUN_ID=test-${process.pid}-${++marks}`
-
-const envOf = (...marked: ReadonlyArray<string>): Record<string, string> =>
-  Object.fromEntries([
-    ["PATH", process.env.PATH ?? ""],
-    ...marked.map((mark) => mark.split("=", 2) as [string, string])
-  ])
-
-/** Runs a shell script in a session of its own; it says a word when it is ready, each number of which is a process it left. */
-const start = async (
-  script: string,
-  env: Record<string, string>,
-  program = "/bin/sh"
-): Promise<ChildProcess> => {
-  const child = spawn(program, ["-c", script], {
-    argv0: "sh",
-    env,
-    detached: true,
-    stdio: ["pipe", "pipe", "ignore"]
-  })
-  started.push(child)
-  const [said] = await once(child.stdout, "data")
-  left.push(...(String(said).match(/\d+/g) ?? []).map(Number))
-  return child
-}
-
-const isAlive = (pid: number): boolean => {
-  try {
-    // A zombie has ended; nobody has asked after it yet.
-    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "latin1"))
-  } catch {
-    return false
-  }
-}
-const pidOf = (child: ChildProcess): number => {
-  assert(child.pid !== undefined, "it was started")
-  return child.pid
-}
-const kill = (pid: number) => {
-  try {
-    process.kill(pid, "SIGKILL")
-  } catch {
-    // It has ended.
-  }
-}
-
-afterEach(() => {
-  for (const child of started) signalGroup(pidOf(child), "SIGKILL")
-  for (const pid of left) kill(pid)
-  started = []
-  left = []
-})
-
-/** A program that starts another in a new session and says its id: what a daemon does. */
-const inNewSession = `"${process.execPath}" -e '
-  const child = require("node:child_process").spawn("sleep", ["600"], { detached: true, stdio: "ignore", env: WHICH })
-  console.log(child.pid)
-  child.unref()'`
-const escaping = inNewSession.replace("WHICH", "process.env")
-const escapingUnmarked = inNewSession.replace("WHICH", "{ PATH: process.env.PATH }")
-
-const survivors = (mark: string, leader: number | undefined) => Containment.survivors({ mark, leader }).pids
-const sweep = (mark: string, leader: number | undefined) => Containment.sweep({ mark, leader })
-
-describe("survivors", () => {
-  it("works from /proc where there is one", () => {
-    assert.strictEqual(kind, existsSync("/proc/self/environ") ? "environment_mark" : "process_group")
-  })
-
-  it("finds nothing of a run that has nothing", () => {
-    assert.deepStrictEqual(survivors(newMark(), undefined), [])
-  })
-
-  it("finds what carries the mark, and its children that do not", async () => {
-    const mark = newMark()
-    const child = await start("sleep 600 & env -i sleep 600 & echo $! $!; read line", envOf(mark))
-    const found = survivors(mark, undefined)
-    assert.include(found, pidOf(child))
-    assert.strictEqual(found.length, 3)
-  })
-
-  it("finds by the session what wiped its environment and lost its parent", async () => {
-    const child = await start("(env -i sleep 600 & echo $!); read line", envOf())
-    const found = survivors(newMark(), pidOf(child))
-    assert.include(found, left[0])
-    assert.include(found, pidOf(child))
-  })
-
-  it("finds by the mark what left session and parent", async () => {
-    const mark = newMark()
-    const child = await start(`pid=$(${escaping}); echo $pid; read line`, envOf(mark))
-    kill(pidOf(child))
-    await once(child, "exit")
-    assert.deepStrictEqual(survivors(mark, pidOf(child)), left)
-  })
-
-  it("finds by its parent what left the session and wiped its environment", async () => {
-    const mark = newMark()
-    const script = escapingUnmarked.replace("child.unref()", "setInterval(() => {}, 1000)")
-    await start(script, envOf(mark))
-    assert.strictEqual(left.length, 1)
-    assert.includeMembers([...survivors(mark, undefined)], left)
-  })
-
-  it("does not touch what carries another mark, or one that begins or ends alike", async () => {
-    const mark = newMark()
-    const others = [`${mark}0`, `X${mark}`, mark.slice(0, -1), mark.replace("RUN", "EDGE")]
-    for (const other of others) await start("echo ready; read line", envOf(other))
-    const [name = "", value = ""] = mark.split("=")
-    await start("echo ready; read line", { ...envOf(), OTHER: `${name}=${value}` })
-    await start("echo ready; read line", envOf())
-    assert.deepStrictEqual(survivors(mark, undefined), [])
-  })
-
-  it.effect("reads the rows of programs with odd names", () =>
+const chosen = (containment: "auto" | "environment_mark") =>
+  Effect.runPromise(
     Effect.gen(function* () {
-      const folder = yield* temporaryFolder
-      const mark = newMark()
-      for (const name of ["a b", "a) R 1 (b", ") Z 1 1 1", "((", "))", "ü)"]) {
-        const program = join(folder, name)
-        symlinkSync("/bin/sh", program)
-        const child = yield* Effect.promise(() =>
-          start("echo ready; sleep 600 & read line", envOf(mark), program)
-        )
-        const found = survivors(mark, undefined)
-        assert.include(found, pidOf(child), name)
-        assert.include(survivors(newMark(), pidOf(child)), pidOf(child), name)
-        signalGroup(pidOf(child), "SIGKILL")
-        yield* Effect.promise(() => once(child, "exit"))
-      }
-      yield* sweep(mark, undefined)
-    })
+      return yield* Containment
+    }).pipe(Effect.provide(Containment.layer({ containment })))
   )
 
-  it("does not count a process that has ended and was not asked after", async () => {
-    const mark = newMark()
-    // The child ends; its parent, which is not marked, never asks.
-    const parent = await start(
-      `${mark.replace("=", "='")}' sleep 0 & echo ready; while [ -e /proc/$! ] && ! grep -q ') Z' /proc/$!/stat; do :; done; echo ended; kill -STOP $$`,
-      envOf()
+const auto = await chosen("auto")
+const edgeId = `edge_test${process.pid}`
+let runs = 0
+const newRun = () => `run_${encodeUlid(++runs, new Uint8Array(10))}` as RunId
+
+const isAlive = (pid: number): boolean =>
+  existsSync(`/proc/${pid}/stat`) && !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "latin1"))
+
+/** Runs a shell script in a group of its own; gives the numbers of its first line. */
+const inGroup = async (script: string, mark: string) => {
+  const group = auto.groupOf(edgeId, newRun())
+  assert(group !== undefined)
+  const [name = "", value = ""] = mark.split("=")
+  const spec = {
+    file: "/bin/sh",
+    args: ["-c", script],
+    cwd: "/",
+    env: { PATH: process.env.PATH ?? "", GROUP: group, [name]: value },
+    stdin: "pipe" as const,
+    group
+  }
+  const said = await new Promise<{ readonly child: Subprocess; readonly line: string }>((resolve, reject) => {
+    const child: Subprocess = new Subprocess(spec, {
+      onChunk: (chunk) => resolve({ child, line: String(chunk) }),
+      onEnd: ({ code, stderr }) => reject(new Error(`ended with ${code}: ${stderr}`)),
+      onSpawnError: reject
+    })
+  })
+  return { group, leader: said.child.pid, pids: (said.line.match(/\d+/g) ?? []).map(Number) }
+}
+
+describe("Containment", () => {
+  it("takes no control groups where it is told not to", async () => {
+    const told = await chosen("environment_mark")
+    assert.strictEqual(told.kind, hasProc ? "environment_mark" : "process_group")
+    assert.isUndefined(told.groupOf(edgeId, newRun()))
+  })
+
+  it("says the means that it was seen to work with", () => {
+    assert.include(["cgroup", "environment_mark", "process_group"], auto.kind)
+    assert.strictEqual(auto.groupOf(edgeId, newRun()) !== undefined, auto.kind === "cgroup")
+  })
+})
+
+// Where the system does not let a group be made, the marks are all there is: MarkSweep.test.ts.
+describe.skipIf(auto.kind !== "cgroup")("A control group", () => {
+  const mark = `CORRAL_RUN_ID=group-${process.pid}`
+
+  it("ends what wiped its environment, left its session and lost its parent", async () => {
+    const script = "(env -i setsid sleep 600 >/dev/null 2>&1 & echo $!); read line"
+    const { group, leader, pids } = await inGroup(script, mark)
+    assert.strictEqual(pids.length, 1)
+    await Effect.runPromise(sweep({ mark, leader, groups: [group] }))
+    assert.deepStrictEqual(pids.filter(isAlive), [])
+    assert.isFalse(existsSync(group), "the group is gone")
+    assert.isFalse(existsSync(dirname(group)), "and the Edge's with it")
+  })
+
+  it("ends what is in groups that the run made itself, and removes them", async () => {
+    const script =
+      'mkdir "$GROUP/a" "$GROUP/a/b"; sleep 600 & echo $! > "$GROUP/a/b/cgroup.procs"; echo $!; read line'
+    const { group, leader, pids } = await inGroup(script, mark)
+    await Effect.runPromise(sweep({ mark, leader, groups: [group] }))
+    assert.deepStrictEqual(pids.filter(isAlive), [])
+    assert.isFalse(existsSync(group))
+  })
+
+  it("finds by its mark what moved itself out of the group", async () => {
+    const script = 'sleep 600 & echo $! > "$(dirname "$(dirname "$GROUP")")/cgroup.procs"; echo $!; read line'
+    const { group, leader, pids } = await inGroup(script, mark)
+    await Effect.runPromise(sweep({ mark, leader, groups: [group] }))
+    assert.deepStrictEqual(pids.filter(isAlive), [])
+  })
+
+  it("gives the program its arguments and its process id untouched", async () => {
+    const group = auto.groupOf(edgeId, newRun())
+    assert(group !== undefined)
+    const args = [
+      "-e",
+      "console.log(JSON.stringify([process.pid, process.argv.slice(1)]))",
+      "a b",
+      "$(x)",
+      "'",
+      ""
+    ]
+    const chunks: Array<string> = []
+    const child = await new Promise<Subprocess>((resolve, reject) => {
+      const started: Subprocess = new Subprocess(
+        { file: process.execPath, args, cwd: "/", env: {}, stdin: "ignore", group },
+        {
+          onChunk: (chunk) => chunks.push(String(chunk)),
+          onEnd: () => resolve(started),
+          onSpawnError: reject
+        }
+      )
+    })
+    assert.deepStrictEqual(JSON.parse(chunks.join("")), [child.pid, args.slice(2)])
+    await Effect.runPromise(sweep({ mark: "CORRAL_RUN_ID=none", groups: [group] }))
+  })
+
+  it("is found by the next start of the same Edge, and no other Edge's is", async () => {
+    const { group, leader, pids } = await inGroup(
+      "(env -i setsid sleep 600 >/dev/null 2>&1 & echo $!); read l",
+      mark
     )
-    if (parent.stdout !== null) await once(parent.stdout, "data")
-    assert.deepStrictEqual(survivors(mark, undefined), [])
+    const foreign = join(dirname(dirname(group)), `corral-other${process.pid}`)
+    mkdirSync(foreign)
+    assert.deepStrictEqual(
+      groupsOfEdge(edgeId).map((found) => basename(found)),
+      [`corral-${edgeId}`]
+    )
+    await Effect.runPromise(sweep({ mark: "CORRAL_EDGE_ID=none", groups: groupsOfEdge(edgeId) }))
+    assert.deepStrictEqual([...pids, leader ?? 0].filter(isAlive), [])
+    assert.isTrue(existsSync(foreign))
+    await Effect.runPromise(sweep({ mark: "CORRAL_EDGE_ID=none", groups: [foreign] }))
   })
 
-  it("never finds the process that looks", async () => {
-    const found = survivors("HOME=" + (process.env.HOME ?? ""), undefined)
-    assert.notInclude(found, process.pid)
+  it("tells a program that is not there from one that ended", async () => {
+    const group = auto.groupOf(edgeId, newRun())
+    assert(group !== undefined)
+    const spec = { file: "/nowhere/program", args: [], cwd: "/", env: {}, stdin: "ignore" as const, group }
+    const error = await new Promise<NodeJS.ErrnoException>((resolve, reject) => {
+      void new Subprocess(spec, {
+        onChunk: () => undefined,
+        onEnd: () => reject(new Error("ended")),
+        onSpawnError: resolve
+      })
+    })
+    assert.strictEqual(error.code, "ENOENT")
   })
-})
-
-describe("sweep", () => {
-  it.live("kills all of it: group, session, marked daemons, and those that ignore signals", () =>
-    Effect.gen(function* () {
-      const mark = newMark()
-      const child = yield* Effect.promise(() =>
-        start(
-          `trap '' TERM INT HUP; sleep 600 & one=$!; env -i sleep 600 & two=$!; three=$(${escaping}); echo $one $two $three; while :; do sleep 600; done`,
-          envOf(mark)
-        )
-      )
-      const other = yield* Effect.promise(() => start("echo ready; read line", envOf(newMark())))
-      assert.strictEqual(left.length, 3)
-      const looks = yield* sweep(mark, pidOf(child))
-      assert.isAtLeast(looks, 1)
-      assert.deepStrictEqual([pidOf(child), ...left].filter(isAlive), [])
-      assert.deepStrictEqual(survivors(mark, pidOf(child)), [])
-      assert.isTrue(isAlive(pidOf(other)), "another run's process lives on")
-    })
-  )
-
-  it.live("kills what was double-forked into another session, long after its parents", () =>
-    Effect.gen(function* () {
-      const mark = newMark()
-      const child = yield* Effect.promise(() =>
-        start(`pid=$(${escaping}); echo $pid; read line`, envOf(mark))
-      )
-      child.kill("SIGKILL")
-      yield* Effect.promise(() => once(child, "exit"))
-      const [daemon] = left
-      assert(daemon !== undefined && isAlive(daemon))
-      yield* sweep(mark, undefined)
-      assert.isFalse(isAlive(daemon))
-    })
-  )
-
-  it.live("outruns a program that forks while it is killed", () =>
-    Effect.gen(function* () {
-      const mark = newMark()
-      const child = yield* Effect.promise(() =>
-        start(
-          "fork() { sleep 1 & fork; }; (echo ready; n=0; while [ $n -lt 400 ]; do sleep 600 & n=$((n+1)); done; wait) & wait",
-          envOf(mark)
-        )
-      )
-      yield* sweep(mark, pidOf(child))
-      assert.deepStrictEqual(survivors(mark, pidOf(child)), [])
-    })
-  )
-
-  it.live("has nothing to do where nothing is left", () =>
-    Effect.gen(function* () {
-      assert.strictEqual(yield* sweep(newMark(), undefined), 0)
-    })
-  )
 })
