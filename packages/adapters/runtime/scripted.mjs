@@ -31,6 +31,7 @@
  *   /fail MESSAGE  /exit CODE  /crash  /hang
  *   /ignore-signals            SIGINT, SIGTERM and SIGHUP do nothing from here on
  *   /children N  /daemon  /forkloop  /vanish    processes left behind on purpose; they end by themselves within two minutes
+ *   /breach PATH               writes the file whatever the mode says, and tells nobody
  *   /garbage N  /longline MB  /close-stdout
  */
 import { randomUUID } from "node:crypto"
@@ -47,7 +48,7 @@ import {
   write as writeOut
 } from "./scripted/Host.mjs"
 import { children, daemon, forkloop, vanish } from "./scripted/LeftBehind.mjs"
-import { closeStdout, garbage, hang, longline } from "./scripted/Mischief.mjs"
+import { breach, closeStdout, garbage, hang, longline } from "./scripted/Mischief.mjs"
 import { story } from "./scripted/Story.mjs"
 
 const VERSION = "1.0.0"
@@ -130,6 +131,7 @@ const directives = {
     return hang()
   },
   hang,
+  breach,
   "ignore-signals": () => {
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {})
   },

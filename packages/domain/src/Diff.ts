@@ -3,6 +3,7 @@
  */
 import { Schema } from "effect"
 import { RunId } from "./Ids.ts"
+import { page } from "./Page.ts"
 
 /** One hunk of a unified diff; every line starts with a space, `+`, `-` or `\`. */
 export const DiffHunk = Schema.Struct({
@@ -22,17 +23,17 @@ export const FileDiff = Schema.Struct({
   binary: Schema.Boolean,
   additions: Schema.Int,
   deletions: Schema.Int,
+  /** Whole hunks only; `truncated` where some were left out. */
   hunks: Schema.Array(DiffHunk),
   truncated: Schema.optionalKey(Schema.Literal(true))
 }).annotate({ identifier: "FileDiff" })
 export type FileDiff = typeof FileDiff.Type
 
+/** A page of files by path; the counts are those of the whole diff. */
 export const Diff = Schema.Struct({
+  ...page(FileDiff).fields,
   runId: RunId,
-  files: Schema.Array(FileDiff),
   additions: Schema.Int,
-  deletions: Schema.Int,
-  /** Set where files were left out because the diff is too large. */
-  truncated: Schema.optionalKey(Schema.Literal(true))
+  deletions: Schema.Int
 }).annotate({ identifier: "Diff" })
 export type Diff = typeof Diff.Type

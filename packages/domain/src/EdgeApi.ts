@@ -117,7 +117,14 @@ export class EdgeRuns extends HttpApiGroup.make("runs")
         waitMs: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 60_000 })))
       },
       success: [RunResult, RunPending.pipe(HttpApiSchema.status(202))],
-      error: responses("not_found", "run_timeout", "run_cancelled", "runtime_unavailable", "internal")
+      error: responses(
+        "not_found",
+        "run_timeout",
+        "run_cancelled",
+        "runtime_unavailable",
+        "permission_denied",
+        "internal"
+      )
     }).annotate(
       OpenApi.Description,
       "Waits up to `waitMs`. 202 while the run is going; a run that failed for another reason is `internal`, its failure is in the run."
@@ -136,14 +143,23 @@ export class EdgeRuns extends HttpApiGroup.make("runs")
   .middleware(BearerAuthority)
   .middleware(RequestIds) {}
 
-/** What a run made: its diff against the workspace as it was, and its artifacts. */
-export class EdgeOutputs extends HttpApiGroup.make("outputs")
+/** What a run changed, against the workspace as it was when the run started. */
+export class EdgeDiffs extends HttpApiGroup.make("diffs")
   .add(
     HttpApiEndpoint.get("diff", "/v1/runs/:id/diff", {
       params: run,
+      query: listQuery,
       success: Diff,
-      error: responses("not_found")
-    }),
+      error: responses("not_found", "workspace_outside_allowlist", "schema_validation_failed")
+    })
+  )
+  .middleware(SchemaErrors)
+  .middleware(BearerAuthority)
+  .middleware(RequestIds) {}
+
+/** What a run made to be kept. */
+export class EdgeOutputs extends HttpApiGroup.make("outputs")
+  .add(
     HttpApiEndpoint.get("artifacts", "/v1/runs/:id/artifacts", {
       params: run,
       query: listQuery,
@@ -246,6 +262,7 @@ export class EdgeApi extends HttpApi.make("edge")
     EdgeWorkspaces,
     EdgeFiles,
     EdgeRuns,
+    EdgeDiffs,
     EdgeOutputs,
     EdgeArtifacts,
     EdgePreviews,

@@ -17,6 +17,7 @@ import { Containment } from "./process/Containment.ts"
 import { RunSupervisor } from "./run/RunSupervisor.ts"
 import { Runtimes } from "./runtime/Runtimes.ts"
 import { Store } from "./store/Store.ts"
+import { Snapshots } from "./workspace/Snapshots.ts"
 import { Workspaces } from "./workspace/Workspaces.ts"
 
 /** What runs live on, without a server: for programs that drive runs themselves. */
@@ -27,6 +28,7 @@ export const layerCore = (config: EdgeConfig, adapters: ReadonlyMap<string, Runt
       EventLog.layer,
       Idempotency.layer,
       Runtimes.layer(config, adapters),
+      Snapshots.layer(config),
       Workspaces.layer(config)
     ]),
     Layer.provideMerge(Store.layer(join(config.home, "edge.db")))

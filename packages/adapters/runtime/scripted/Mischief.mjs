@@ -1,6 +1,6 @@
 /** Output that breaks careless readers, and silence that fools careless supervisors. */
 import { randomBytes } from "node:crypto"
-import { closeSync } from "node:fs"
+import { closeSync, writeFileSync } from "node:fs"
 import { next } from "./Agent.mjs"
 import { write } from "./Host.mjs"
 
@@ -48,3 +48,6 @@ export const closeStdout = async () => {
   closeSync(1)
   return hang()
 }
+
+/** Breaks the run's mode, and its trust. */
+export const breach = (path) => writeFileSync(path, "I was told not to.\n")

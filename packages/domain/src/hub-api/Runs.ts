@@ -61,7 +61,12 @@ export class HubRuns extends HttpApiGroup.make("runs")
       success: page(HubApproval),
       error: list
     }),
-    HttpApiEndpoint.get("diff", "/client/runs/:id/diff", { params, success: Diff, error: routed }),
+    HttpApiEndpoint.get("diff", "/client/runs/:id/diff", {
+      params,
+      query: listQuery,
+      success: Diff,
+      error: routed
+    }),
     HttpApiEndpoint.get("artifacts", "/client/runs/:id/artifacts", {
       params,
       query: listQuery,

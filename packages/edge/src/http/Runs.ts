@@ -1,5 +1,11 @@
 /** `/v1/runs`: create, list, read, cancel, further input, the awaited result, the log. */
-import { Internal, RunCancelled, RunTimeout, RuntimeUnavailable } from "@corral/domain/Failures"
+import {
+  Internal,
+  PermissionDenied,
+  RunCancelled,
+  RunTimeout,
+  RuntimeUnavailable
+} from "@corral/domain/Failures"
 import { CurrentRequestId, withErrorObject } from "@corral/domain/RequestContext"
 import type { Run } from "@corral/domain/Run"
 import { Effect } from "effect"
@@ -86,6 +92,7 @@ const resultOf = Effect.fnUntraced(function* (run: Run) {
       const told = { message, details: { ...details, runId: run.id } }
       if (code === "run_timeout") return yield* new RunTimeout(told)
       if (code === "runtime_unavailable") return yield* new RuntimeUnavailable(told)
+      if (code === "permission_denied") return yield* new PermissionDenied(told)
       return yield* new Internal({
         message: "The run failed; its error is in the run.",
         details: { runId: run.id }

@@ -27,6 +27,7 @@ import type { Keep } from "../Idempotency.ts"
 import { make as makeActor, type RunActor } from "./RunActor.ts"
 import { RunQueue } from "./RunQueue.ts"
 import { RunRecorder } from "./RunRecorder.ts"
+import { review, type RunWorkspace } from "./RunWorkspace.ts"
 import { findRun, pageOfRuns } from "./Runs.ts"
 import { recover } from "./Recovery.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
@@ -35,6 +36,7 @@ import { Containment } from "../process/Containment.ts"
 import { leftTemporary, removeTemporary } from "../process/TemporaryFolder.ts"
 import { Runtimes } from "../runtime/Runtimes.ts"
 import { Store, type StoreFailed } from "../store/Store.ts"
+import { Snapshots } from "../workspace/Snapshots.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 
 export class RunSupervisor extends Context.Service<
@@ -87,6 +89,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
   const workspaces = yield* Workspaces
   const clock = yield* Clock.Clock
   const containment = yield* Containment
+  const snapshots = yield* Snapshots
   const edgeId = yield* recover(store, log)
   // Looked at before the first run makes its own.
   yield* Effect.forkScoped(Effect.forEach(leftTemporary(config.home), removeTemporary, { discard: true }))
@@ -118,16 +121,21 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
     recorder.apply({ _tag: "Created", payload: admitted.created })
     const batch = recorder.take()
     if (batch === undefined) return yield* Effect.die("a new run has nothing to write")
+    const folder: RunWorkspace = {
+      runId: admitted.run.id,
+      mode: request.mode,
+      root: admitted.start.workspacePath
+    }
+    const command = { ...admitted.command, group: containment.groupOf(edgeId, admitted.run.id) }
     const actor = yield* makeActor({
       recorder,
       protocol: adapter.protocol(admitted.start),
-      prepare: whenFree(request.sessionId ?? request.workspace, {
-        ...admitted.command,
-        group: containment.groupOf(edgeId, admitted.run.id)
-      }),
-      review: Effect.succeed([]),
+      prepare: Effect.tap(whenFree(request.sessionId ?? request.workspace, command), () =>
+        snapshots.before(folder.runId, folder.root)
+      ),
+      review: review(snapshots, folder),
       mode: request.mode,
-      root: admitted.start.workspacePath,
+      root: folder.root,
       edgeId,
       times: config.times,
       log,

@@ -1,0 +1,37 @@
+/** `GET /v1/runs/{id}/diff`. */
+import type { FileDiff } from "@corral/domain/Diff"
+import { withErrorObject } from "@corral/domain/RequestContext"
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { RunSupervisor } from "../run/RunSupervisor.ts"
+import { Snapshots } from "../workspace/Snapshots.ts"
+import { Workspaces } from "../workspace/Workspaces.ts"
+import { pageOf } from "./Paged.ts"
+import { ServedApi } from "./ServedApi.ts"
+
+const byPath = ({ path }: FileDiff): string => path
+
+export const diffs = HttpApiBuilder.group(
+  ServedApi,
+  "diffs",
+  Effect.fnUntraced(function* (handlers) {
+    const runs = yield* RunSupervisor
+    const snapshots = yield* Snapshots
+    const workspaces = yield* Workspaces
+    return handlers.handleAll({
+      diff: Effect.fnUntraced(function* ({ params, query: { cursor, limit } }) {
+        const run = yield* runs.get(params.id)
+        const { path } = yield* workspaces.open(run.workspace)
+        const totals = { additions: 0, deletions: 0 }
+        const list = { filter: `diff ${run.id}`, cursor, limit }
+        const page = yield* pageOf(list, byPath, (position, limit) =>
+          Effect.map(snapshots.diff(run.id, path, position, limit), ({ additions, deletions, items }) => {
+            Object.assign(totals, { additions, deletions })
+            return items
+          })
+        )
+        return { ...page, runId: run.id, ...totals }
+      }, withErrorObject)
+    })
+  })
+)

@@ -1,0 +1,68 @@
+/**
+ * What git prints about two trees, read into file diffs. Names come from the forms that end each with a zero byte; sections of a patch
+ * are matched to files by their order, so that no quoted name is ever parsed.
+ */
+import type { DiffHunk, FileDiff } from "@corral/domain/Diff"
+import { texts } from "./ShadowRepository.ts"
+
+/** A file that differs, without its hunks. */
+export type ChangedFile = Omit<FileDiff, "hunks" | "truncated">
+
+const statuses = { A: "added", D: "deleted", R: "renamed", M: "modified", T: "modified" } as const
+
+const statusOf = (letter: string): ChangedFile["status"] =>
+  letter in statuses ? statuses[letter as keyof typeof statuses] : "modified"
+
+/** Reads `git diff-tree -r -z -M --raw --numstat`: first a record for each file, then its counts in the same order. */
+export const readChanges = (bytes: Buffer): ReadonlyArray<ChangedFile> => {
+  const fields = texts(bytes)
+  const found: Array<Pick<ChangedFile, "path" | "fromPath" | "status">> = []
+  let at = 0
+  while (fields[at]?.startsWith(":") === true) {
+    const status = statusOf(fields[at]?.split(" ")[4]?.[0] ?? "M")
+    const [one = "", two = ""] = [fields[at + 1], fields[at + 2]]
+    found.push(status === "renamed" ? { path: two, fromPath: one, status } : { path: one, status })
+    at += status === "renamed" ? 3 : 2
+  }
+  return found.map((file) => {
+    const [additions = "0", deletions = "0"] = fields[at]?.split("\t") ?? []
+    at += file.status === "renamed" ? 3 : 1
+    const binary = additions === "-"
+    return {
+      ...file,
+      binary,
+      additions: binary ? 0 : Number(additions),
+      deletions: binary ? 0 : Number(deletions)
+    }
+  })
+}
+
+const HEADER = "diff --git "
+const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/
+
+/** The hunks of each section of a patch, in order. Lines of a hunk begin with a space, `+`, `-` or `\`: no header does. */
+export const readPatch = (patch: string): ReadonlyArray<ReadonlyArray<DiffHunk>> => {
+  const sections: Array<Array<DiffHunk>> = []
+  let lines: Array<string> | undefined
+  for (const line of patch.split("\n")) {
+    if (line.startsWith(HEADER)) {
+      sections.push([])
+      lines = undefined
+      continue
+    }
+    const [, oldStart, oldLines = "1", newStart, newLines = "1"] = HUNK.exec(line) ?? []
+    if (oldStart !== undefined) {
+      lines = []
+      sections.at(-1)?.push({
+        oldStart: Number(oldStart),
+        oldLines: Number(oldLines),
+        newStart: Number(newStart),
+        newLines: Number(newLines),
+        lines
+      })
+    } else if (lines !== undefined && /^[ +\-\\]/.test(line)) {
+      lines.push(line)
+    }
+  }
+  return sections
+}

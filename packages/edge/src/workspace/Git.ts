@@ -1,0 +1,91 @@
+/**
+ * The `git` program, run so that no repository can make it run anything: no hook, filter, monitor, pager, credential helper or
+ * configuration of a person or a system, and nothing of our own environment.
+ *
+ * Output is bounded; a call that takes too long is killed. It promises nothing about what a repository contains.
+ */
+import { Data, Effect } from "effect"
+import { spawn } from "node:child_process"
+
+export class GitFailed extends Data.TaggedError("GitFailed")<{ readonly message: string }> {}
+
+export interface GitCall {
+  /** Absolute path of the program. */
+  readonly program: string
+  readonly cwd: string
+  readonly args: ReadonlyArray<string>
+  /** `GIT_DIR`, `GIT_INDEX_FILE` and the like. */
+  readonly env?: Readonly<Record<string, string>>
+  readonly timeoutMs: number
+  /** Output beyond it is not read: `cut` is said and git is ended. */
+  readonly maxBytes?: number
+  /** Exit codes that are no failure. */
+  readonly accept?: ReadonlyArray<number>
+}
+
+export interface GitOutput {
+  readonly bytes: Buffer
+  readonly cut: boolean
+}
+
+const harmless = [
+  "core.hooksPath=/dev/null",
+  "core.fsmonitor=false",
+  "core.untrackedCache=false",
+  "core.quotePath=false",
+  "core.autocrlf=false",
+  "core.safecrlf=false",
+  "core.symlinks=true",
+  "core.fileMode=true",
+  "core.looseCompression=1",
+  "gc.auto=0",
+  "submodule.recurse=false",
+  "advice.addEmbeddedRepo=false",
+  "protocol.allow=never"
+].flatMap((setting) => ["-c", setting])
+
+const quiet = {
+  LC_ALL: "C",
+  GIT_CONFIG_NOSYSTEM: "1",
+  GIT_CONFIG_GLOBAL: "/dev/null",
+  GIT_ATTR_NOSYSTEM: "1",
+  GIT_OPTIONAL_LOCKS: "0",
+  GIT_TERMINAL_PROMPT: "0",
+  GIT_LITERAL_PATHSPECS: "1",
+  GIT_NO_REPLACE_OBJECTS: "1"
+}
+
+const MAX_BYTES = 67_108_864
+const MESSAGE = 300
+
+export const git = (call: GitCall): Effect.Effect<GitOutput, GitFailed> =>
+  Effect.callback((resume) => {
+    const { accept = [0], maxBytes = MAX_BYTES } = call
+    const chunks: Array<Buffer> = []
+    let size = 0
+    let cut = false
+    let said = ""
+    const child = spawn(call.program, [...harmless, ...call.args], {
+      cwd: call.cwd,
+      env: { PATH: "/usr/local/bin:/usr/bin:/bin", ...quiet, ...call.env },
+      stdio: ["ignore", "pipe", "pipe"],
+      timeout: call.timeoutMs,
+      killSignal: "SIGKILL"
+    })
+    child.stdout.on("data", (chunk: Buffer) => {
+      if (cut) return
+      cut = size + chunk.length > maxBytes
+      chunks.push(cut ? chunk.subarray(0, maxBytes - size) : chunk)
+      size += chunk.length
+      if (cut) child.kill("SIGKILL")
+    })
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(0, MESSAGE)))
+    const fail = (message: string) => resume(Effect.fail(new GitFailed({ message })))
+    child.once("error", (error) => fail(error.message))
+    child.once("close", (code, signal) => {
+      if (cut || (code !== null && accept.includes(code)))
+        return resume(Effect.succeed({ bytes: Buffer.concat(chunks), cut }))
+      return fail(signal === null ? said.trim() : "git took too long")
+    })
+    return Effect.sync(() => child.kill("SIGKILL"))
+  })

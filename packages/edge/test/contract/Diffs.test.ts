@@ -1,0 +1,88 @@
+/** What a run changed, as its diff tells it; and a run that may change nothing. */
+import { assert, describe, it } from "@effect/vitest"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { codeOf, type EdgeClient } from "../harness/EdgeClient.ts"
+import { openEdge } from "../harness/EdgeProcess.ts"
+import { assertWhole } from "../harness/LogInvariants.ts"
+
+const diffOf = async (client: EdgeClient, runId: string, query = "") => {
+  const answer = await client.ask("GET", `/v1/runs/${runId}/diff${query}`)
+  assert.strictEqual(answer.status, 200, answer.text)
+  return answer.body as {
+    readonly items: ReadonlyArray<{ readonly path: string; readonly status: string }>
+    readonly additions: number
+    readonly nextCursor: string | null
+  }
+}
+
+describe("/v1/runs/{id}/diff", () => {
+  it("is told before the run's end, shown while it works, and stable after a restart", async () => {
+    const edge = await openEdge()
+    writeFileSync(join(edge.workspace, "old.txt"), "old\n")
+    const run = await edge.client.create("/write new.txt hello\n/wait\n/write old.txt changed", "auto_edit")
+    const reader = await edge.client.follow({ runId: run.id })
+    await reader.event("run.file.changed")
+    const during = await diffOf(edge.client, run.id)
+    assert.deepStrictEqual(
+      during.items.map(({ path, status }) => [path, status]),
+      [["new.txt", "added"]]
+    )
+    await edge.client.ask("POST", `/v1/runs/${run.id}/input`, { body: { text: "go on" } })
+    await reader.ended
+    assertWhole(reader.events)
+    const ready = reader.events.at(-2)
+    assert.strictEqual(ready?.type, "run.diff.ready")
+    assert.deepInclude(ready?.payload, { files: 2, additions: 2, deletions: 1 })
+    const after = await diffOf(edge.client, run.id)
+    assert.deepStrictEqual(
+      after.items.map(({ path }) => path),
+      ["new.txt", "old.txt"]
+    )
+    const first = await diffOf(edge.client, run.id, "?limit=1")
+    const second = await diffOf(edge.client, run.id, `?limit=1&cursor=${first.nextCursor}`)
+    assert.deepStrictEqual([...first.items, ...second.items], after.items)
+    writeFileSync(join(edge.workspace, "old.txt"), "later\n")
+    await edge.kill()
+    await edge.start()
+    assert.deepStrictEqual((await diffOf(edge.client, run.id)).items, after.items)
+  })
+
+  it("is refused with a foreign cursor, and not found for a run that is not there", async () => {
+    const { client } = await openEdge()
+    const run = await client.create("/say hi")
+    await client.log(run.id)
+    assert.strictEqual(
+      codeOf(await client.ask("GET", `/v1/runs/${run.id}/diff?cursor=abc`)),
+      "schema_validation_failed"
+    )
+    const missing = await client.ask("GET", "/v1/runs/run_01K9ZZZZZZZZZZZZZZZZZZZZZZ/diff")
+    assert.strictEqual(codeOf(missing), "not_found")
+  })
+})
+
+describe("A run in read_only or plan", () => {
+  it("that changed a file fails as permission_denied and names it", async () => {
+    const { client } = await openEdge()
+    for (const mode of ["read_only", "plan"] as const) {
+      // Its own program breaks the mode: it is asked to write a line of its own accord.
+      const run = await client.create(`/breach ${mode}.txt`, mode)
+      const events = await client.log(run.id)
+      assertWhole(events)
+      assert.strictEqual(events.at(-1)?.type, "run.failed")
+      assert.deepInclude(events.at(-1)?.payload["error"], {
+        code: "permission_denied",
+        details: { reason: "workspace_changed", mode, files: [`${mode}.txt`] }
+      })
+      const result = await client.result(run.id)
+      assert.deepStrictEqual([result.status, codeOf(result)], [403, "permission_denied"])
+    }
+  })
+
+  it("that changed nothing completes", async () => {
+    const edge = await openEdge()
+    writeFileSync(join(edge.workspace, "a.txt"), "text\n")
+    const run = await edge.client.create("/read a.txt\n/list\n/write b.txt no", "read_only")
+    assert.strictEqual((await edge.client.log(run.id)).at(-1)?.type, "run.completed")
+  })
+})
