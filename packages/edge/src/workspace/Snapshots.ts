@@ -155,7 +155,7 @@ const make = ({ environment, home }: EdgeConfig): Snapshots["Service"] => {
         const shadow = repository(root)
         return shadow === undefined || !existsSync(shadow.fileOf(runId, "before"))
           ? Effect.undefined
-          : Effect.catch(after(shadow, runId), unsaid("the workspace's state at the end"))
+          : after(shadow, runId).pipe(Effect.catch(unsaid("the workspace's state at the end")))
       }),
 
     changed: Effect.fnUntraced(function* (runId, root) {
@@ -191,8 +191,9 @@ const make = ({ environment, home }: EdgeConfig): Snapshots["Service"] => {
         const { additions, deletions } = summary(comparison.files)
         return { additions, deletions, items: yield* hunks(shadow, comparison, files) }
       })
-      return yield* Effect.catch(page, (cause) =>
-        Effect.andThen(Effect.logWarning(`a diff could not be made: ${cause.message}`), Effect.fail(missing))
+      return yield* page.pipe(
+        Effect.tapError(({ message }) => Effect.logWarning(`a diff could not be made: ${message}`)),
+        Effect.mapError(() => missing)
       )
     })
   })
