@@ -28,7 +28,7 @@
  *   /wait                      waits for one further input and says it
  *   /fail MESSAGE  /exit CODE  /crash  /hang
  *   /ignore-signals            SIGINT, SIGTERM and SIGHUP do nothing from here on
- *   /children N  /daemon  /forkloop    processes left behind on purpose; they end by themselves within two minutes
+ *   /children N  /daemon  /forkloop  /wiped    processes left behind on purpose; they end by themselves within two minutes
  *   /garbage N  /longline MB  /close-stdout
  */
 import { randomUUID } from "node:crypto"
@@ -44,7 +44,7 @@ import {
   started,
   write as writeOut
 } from "./scripted/Host.mjs"
-import { children, daemon, forkloop } from "./scripted/LeftBehind.mjs"
+import { children, daemon, forkloop, wiped } from "./scripted/LeftBehind.mjs"
 import { closeStdout, garbage, hang, longline } from "./scripted/Mischief.mjs"
 import { story } from "./scripted/Story.mjs"
 
@@ -127,6 +127,7 @@ const directives = {
   children: (count) => children(Number(count)),
   daemon,
   forkloop,
+  wiped,
   garbage: (count) => garbage(Number(count)),
   longline: (megabytes) => longline(Number(megabytes)),
   "close-stdout": closeStdout

@@ -22,12 +22,7 @@ export const RuntimeReadiness = Schema.Struct({
 export type RuntimeReadiness = typeof RuntimeReadiness.Type
 
 /** How what a run leaves behind is found and ended on this machine, the strongest means first. */
-export const ContainmentKind = Schema.Literals([
-  "cgroup",
-  "pid_namespace",
-  "environment_mark",
-  "process_group"
-])
+export const ContainmentKind = Schema.Literals(["cgroup", "environment_mark", "process_group"])
 export type ContainmentKind = typeof ContainmentKind.Type
 
 /** GET /health and /v1/health of an Edge: without a token only `status` and `instanceId`. */

@@ -13,6 +13,7 @@ import { EventStreams } from "./http/EventStreams.ts"
 import { EdgeServer } from "./http/Server.ts"
 import { Idempotency } from "./Idempotency.ts"
 import { LocalToken } from "./LocalToken.ts"
+import { Containment } from "./process/Containment.ts"
 import { RunSupervisor } from "./run/RunSupervisor.ts"
 import { Runtimes } from "./runtime/Runtimes.ts"
 import { Store } from "./store/Store.ts"
@@ -22,6 +23,7 @@ import { Workspaces } from "./workspace/Workspaces.ts"
 export const layerCore = (config: EdgeConfig, adapters: ReadonlyMap<string, RuntimeAdapter>) =>
   RunSupervisor.layer(config).pipe(
     Layer.provideMerge([
+      Containment.layer(config),
       EventLog.layer,
       Idempotency.layer,
       Runtimes.layer(config, adapters),

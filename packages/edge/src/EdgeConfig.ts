@@ -26,6 +26,8 @@ export interface EdgeConfig {
   /** Milliseconds of active time where a run names none. */
   readonly runTimeoutMs: number
   readonly times: RunTimes
+  /** `auto`: the strongest means that this machine has. `environment_mark`: no control groups. */
+  readonly containment: "auto" | "environment_mark"
   /** Live runs at once; one more is `overloaded`. */
   readonly maxRuns: number
   /** The Edge's own environment, of which a child sees an allowlisted part. */
@@ -47,5 +49,6 @@ export const defaults = {
     firstEvent: 120_000,
     silence: 1_800_000
   },
+  containment: "auto",
   maxRuns: 1_000
 } satisfies Partial<EdgeConfig>

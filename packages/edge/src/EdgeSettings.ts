@@ -71,6 +71,11 @@ export const settings = [
     fallback: "1800000"
   },
   {
+    name: "CORRAL_EDGE_CONTAINMENT",
+    what: "How a run's processes are held together: `auto` takes a control group for each run where the system lets it, `environment_mark` never.",
+    fallback: "auto"
+  },
+  {
     name: "CORRAL_EDGE_MAX_RUNS",
     what: "Live runs at once; one more is refused as `overloaded`.",
     fallback: "1000"
@@ -104,6 +109,7 @@ const upToADay = whole(1_000, 86_400_000)
 const givenOr = (text: string | undefined, fallback: string): string =>
   text === undefined || text === "" ? fallback : text
 
+const containments = ["auto", "environment_mark"] as const
 const hosts = ["127.0.0.1", "::1", "localhost"] as const
 
 /** Reads the settings from an environment. */
@@ -162,6 +168,12 @@ export const fromEnvironment = Effect.fnUntraced(function* (
       firstEvent: yield* read("CORRAL_EDGE_FIRST_EVENT_MS", upToADay, times.firstEvent, "1000 to 86400000"),
       silence: yield* read("CORRAL_EDGE_SILENCE_MS", upToADay, times.silence, "1000 to 86400000")
     },
+    containment: yield* read(
+      "CORRAL_EDGE_CONTAINMENT",
+      Schema.Literals(containments),
+      defaults.containment,
+      containments.join(" or ")
+    ),
     maxRuns: yield* read("CORRAL_EDGE_MAX_RUNS", whole(1, 100_000), defaults.maxRuns, "1 to 100000"),
     environment: Object.fromEntries(
       Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined)

@@ -149,6 +149,15 @@ const expected: Record<Name, Expected> = {
     ],
     bad: [...notWhole, "999", "86400001"]
   },
+  CORRAL_EDGE_CONTAINMENT: {
+    of: (config) => config.containment,
+    fallback: "auto",
+    good: [
+      ["auto", "auto"],
+      ["environment_mark", "environment_mark"]
+    ],
+    bad: ["cgroup", "AUTO", "none", " "]
+  },
   CORRAL_EDGE_MAX_RUNS: {
     of: (config) => config.maxRuns,
     fallback: 1_000,

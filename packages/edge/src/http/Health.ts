@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { EdgeReadiness } from "@corral/domain/Health"
-import * as Containment from "../process/Containment.ts"
+import { Containment } from "../process/Containment.ts"
 import type { EdgeConfig } from "../EdgeConfig.ts"
 import { EdgeInstance } from "../EdgeInstance.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
@@ -16,6 +16,7 @@ export const health = (config: EdgeConfig) =>
     ServedApi,
     "health",
     Effect.fnUntraced(function* (handlers) {
+      const containment = yield* Containment
       const instance = yield* EdgeInstance
       const runs = yield* RunSupervisor
       const runtimes = yield* Runtimes
@@ -46,7 +47,7 @@ export const health = (config: EdgeConfig) =>
             ...(hint === undefined ? {} : { hint })
           })),
           workspaces: { count: config.workspaces.length },
-          containment: { kind: Containment.kind }
+          containment: { kind: containment.kind }
         } satisfies EdgeReadiness
       })
 

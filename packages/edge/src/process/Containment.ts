@@ -1,186 +1,100 @@
 /**
  * Nothing of a run survives it.
  *
- * Every process of a run carries two marks in its environment: the run's id and the Edge's own. Ending a run signals its group, then
- * everything that is in its session, descends from it or carries its mark, and looks again until it finds nothing. After a crash the
- * Edge's mark finds what its predecessor left.
+ * The strongest means that this machine has is chosen once, at the start: a control group for each run; else the marks in the
+ * environment; else the process group. A means is chosen after it was seen to work, not because it should. The marks are looked for
+ * whatever was chosen, because a process can leave its group.
  *
- * Works from /proc. Where there is none, the process group is all that is reached, and `kind` says so. A process that both leaves
- * the session and wipes its environment is not found.
+ * What leaves its group and wipes its marks and loses its session and parent is not found: no containment by the same user holds a
+ * program that sets out to escape.
  */
 import type { ContainmentKind } from "@corral/domain/Health"
-import { Effect } from "effect"
-import { existsSync, readdirSync, readFileSync } from "node:fs"
+import type { RunId } from "@corral/domain/Ids"
+import { Context, Effect, Layer, Option } from "effect"
+import { spawn } from "node:child_process"
+import { randomUUID } from "node:crypto"
+import { join } from "node:path"
+import type { EdgeConfig } from "../EdgeConfig.ts"
+import {
+  edgeGroup,
+  emptyGroup,
+  entering,
+  killGroup,
+  makeGroup,
+  ownGroup,
+  removeGroup
+} from "./ControlGroup.ts"
+import { hasProc, type Marked, sweepMarked } from "./MarkSweep.ts"
 
-export const RUN_MARK = "CORRAL_RUN_ID"
-export const EDGE_MARK = "CORRAL_EDGE_ID"
-
-export const kind: ContainmentKind = existsSync("/proc/self/environ") ? "environment_mark" : "process_group"
-
-interface ProcessRow {
-  readonly pid: number
-  readonly parent: number
-  readonly session: number
-  readonly zombie: boolean
-  /** A thread of the kernel: it has no environment and never will. */
-  readonly kernel: boolean
-  /** Clock ticks since boot. */
-  readonly startedAt: number
-}
-
-/** `pid (name) state ppid pgrp session …`: the name may hold anything, so the fields are read after its last parenthesis. */
-const parseStat = (pid: number, stat: string): ProcessRow => {
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ", 20)
-  const [state, parent, , session] = fields
-  const zombie = state === "Z" || state === "X"
-  return {
-    pid,
-    parent: Number(parent),
-    session: Number(session),
-    zombie,
-    kernel: pid === 2 || parent === "2",
-    startedAt: Number(fields[19])
+export class Containment extends Context.Service<
+  Containment,
+  {
+    readonly kind: ContainmentKind
+    /** The control group that a run's processes are to be started in; `undefined` where they get none. */
+    readonly groupOf: (edgeId: string, runId: RunId) => string | undefined
   }
+>()("corral/edge/Containment") {
+  static readonly layer = (config: Pick<EdgeConfig, "containment">) =>
+    Layer.effect(Containment, choose(config.containment))
 }
 
-/** `undefined` where the process is gone or not ours. */
-const readProc = (path: string): string | undefined => {
-  try {
-    return readFileSync(path, "latin1")
-  } catch {
-    return undefined
-  }
-}
+const PROOF_LIMIT = "2 seconds"
 
-interface Look {
-  readonly rows: ReadonlyArray<ProcessRow>
-  /** A process came or went while it was looked at: what it left may have been missed. */
-  readonly moved: boolean
-}
-
-const listed = (): ReadonlyArray<string> => readdirSync("/proc").filter((name) => name >= "0" && name < ":")
-
-const livingProcesses = (): Look => {
-  const rows: Array<ProcessRow> = []
-  const names = listed()
-  let moved = false
-  for (const name of names) {
-    const pid = Number(name)
-    if (pid === process.pid) continue
-    const stat = readProc(`/proc/${name}/stat`)
-    if (stat === undefined) {
-      moved = true
-      continue
-    }
-    const row = parseStat(pid, stat)
-    if (!row.zombie) rows.push(row)
-  }
-  return { rows, moved }
-}
-
-const carries = (environ: string, mark: string): boolean =>
-  environ.startsWith(`${mark}\0`) || environ.includes(`\0${mark}\0`)
-
-const isZombie = (pid: string): boolean => {
-  const stat = readProc(`/proc/${pid}/stat`)
-  return stat === undefined || parseStat(Number(pid), stat).zombie
-}
-
-interface Survivors {
-  readonly pids: ReadonlyArray<number>
-  /** Nothing can have slipped through: no process came, went or changed its program while it was looked at. */
-  readonly certain: boolean
-}
-
-/** When that process began, for `survivors`: 0, which excludes nothing, where it cannot be known. */
-export const startOf = (pid: number | undefined): number => {
-  const stat = pid === undefined || kind === "process_group" ? undefined : readProc(`/proc/${pid}/stat`)
-  return stat === undefined || pid === undefined ? 0 : parseStat(pid, stat).startedAt
-}
-
-/** Whose processes to look for. `since`: nothing that began earlier belongs to it, and is not looked into. */
-export interface Quarry {
-  /** `NAME=value` in the environment. */
-  readonly mark: string
-  /** Who leads the session. */
-  readonly leader?: number | undefined
-  readonly since?: number | undefined
-}
-
-/** What is alive and bears `mark`, sits in the leader's session, or descends from something that does. */
-export const survivors = ({ mark, leader, since = 0 }: Quarry): Survivors => {
-  if (kind === "process_group") return { pids: [], certain: true }
-  const { rows, moved } = livingProcesses()
-  const found = new Set<number>()
-  let changing = moved
-  for (const row of rows) {
-    const environ = row.kernel || row.startedAt < since ? undefined : readProc(`/proc/${row.pid}/environ`)
-    // Empty in the middle of an exec; unreadable where it is gone or another user's.
-    if (environ === "") changing = true
-    if (row.session === leader || (environ !== undefined && carries(environ, mark))) found.add(row.pid)
-  }
-  for (let grown = true; grown;) {
-    grown = false
-    for (const row of rows) {
-      if (!found.has(row.pid) && found.has(row.parent)) {
-        found.add(row.pid)
-        grown = true
-      }
-    }
-  }
-  const before = new Set(rows.map((row) => row.pid))
-  const came = listed().some(
-    (name) => !before.has(Number(name)) && Number(name) !== process.pid && !isZombie(name)
+/** Whether a process can be put into a group below that one and killed with it: done once, with a shell that waits. */
+const isProven = (own: string): Effect.Effect<boolean> => {
+  const group = join(own, `corral-proof-${randomUUID()}`)
+  const tried = Effect.callback<boolean>((resume) => {
+    makeGroup(group)
+    const { args, file } = entering(group, "/bin/sh", ["-c", "echo inside; read line"])
+    const child = spawn(file, args, { env: {}, stdio: ["pipe", "pipe", "ignore"] })
+    child.on("error", () => resume(Effect.succeed(false)))
+    child.stdin.on("error", () => undefined)
+    child.stdout.once("data", () => {
+      if (!killGroup(group)) child.kill("SIGTERM")
+    })
+    child.once("exit", (_, signal) => resume(Effect.succeed(signal === "SIGKILL")))
+    return Effect.sync(() => child.kill("SIGKILL"))
+  })
+  return tried.pipe(
+    Effect.timeoutOption(PROOF_LIMIT),
+    Effect.map(Option.getOrElse(() => false)),
+    // The group may not be made.
+    Effect.catchDefect(() => Effect.succeed(false)),
+    Effect.ensuring(Effect.sync(() => removeGroup(group)))
   )
-  return { pids: [...found], certain: !changing && !came }
 }
 
-const signalOne = (pid: number, signal: NodeJS.Signals): void => {
-  try {
-    process.kill(pid, signal)
-  } catch {
-    // Gone between the look and the signal.
+const choose = Effect.fnUntraced(function* (setting: EdgeConfig["containment"]) {
+  const own = setting === "auto" ? ownGroup() : undefined
+  if (own !== undefined && (yield* isProven(own))) {
+    return Containment.of({
+      kind: "cgroup",
+      groupOf: (edgeId, runId) => join(edgeGroup(own, edgeId), runId)
+    })
   }
+  return Containment.of({ kind: hasProc ? "environment_mark" : "process_group", groupOf: () => undefined })
+})
+
+/** Everything of a run, or of an Edge. */
+export interface Quarry extends Marked {
+  readonly groups?: ReadonlyArray<string> | undefined
 }
 
-/** Signals the whole process group that `leader` leads. */
-export const signalGroup = (leader: number, signal: NodeJS.Signals): void => signalOne(-leader, signal)
-
-const SWEEP_PAUSE = "2 millis"
-const SWEEP_LIMIT = 1_000
-/** A busy machine is never quiet: after this many looks that found nothing, uncertain ones count too. */
-const EMPTY_LIMIT = { beforeKilling: 4, afterKilling: 12 }
+const ROUNDS = 5
 
 /**
- * Kills until nothing is found. A process that forks or changes its program while it is looked for can slip through one look, so an
- * empty look counts only when nothing moved during it, and after a kill it takes two. Gives the number of looks that found something;
- * stops after `SWEEP_LIMIT` looks and says so in the log.
+ * Kills all of it, until nothing is found and its groups are gone. Gives the number of looks that found something by its marks; what
+ * cannot be killed is told in the log.
  */
 export const sweep = Effect.fnUntraced(function* (quarry: Quarry) {
-  const { leader, mark } = quarry
-  let clean = 0
-  let empty = 0
-  let killing = 0
-  for (let look = 0; look < SWEEP_LIMIT; look++) {
-    const { pids, certain } = survivors(quarry)
-    if (pids.length === 0) {
-      // What only the group still holds together is ended, too; harmless where it is empty.
-      if (leader !== undefined && look === 0) signalGroup(leader, "SIGKILL")
-      empty++
-      clean = certain ? clean + 1 : 0
-      const patience = killing === 0 ? EMPTY_LIMIT.beforeKilling : EMPTY_LIMIT.afterKilling
-      if (clean === (killing === 0 ? 1 : 2) || empty >= patience) return killing
-    } else {
-      clean = 0
-      empty = 0
-      killing++
-      // Stopped first, so that none of them forks while the others are killed.
-      for (const pid of pids) signalOne(pid, "SIGSTOP")
-      for (const pid of pids) signalOne(pid, "SIGKILL")
-      if (leader !== undefined) signalGroup(leader, "SIGKILL")
-    }
-    yield* Effect.sleep(SWEEP_PAUSE)
+  const groups = quarry.groups ?? []
+  let looks = 0
+  for (let round = 0; round < ROUNDS; round++) {
+    yield* Effect.forEach(groups, emptyGroup, { discard: true })
+    looks += yield* sweepMarked(quarry)
+    // Last, because what is found by its marks may have come back into the group.
+    if (groups.filter((group) => !removeGroup(group)).length === 0) return looks
   }
-  yield* Effect.logError(`processes marked ${mark} are still alive after ${SWEEP_LIMIT} sweeps`)
-  return killing
+  yield* Effect.logError(`control groups of ${quarry.mark} could not be removed`)
+  return looks
 })

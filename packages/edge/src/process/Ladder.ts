@@ -4,7 +4,8 @@
  * The whole grace is shared out over the steps that exist; each is left early when the process is gone.
  */
 import { Deferred, Effect } from "effect"
-import { type Quarry, signalGroup, sweep } from "./Containment.ts"
+import { type Quarry, sweep } from "./Containment.ts"
+import { signalGroup } from "./MarkSweep.ts"
 import type { Subprocess } from "./Subprocess.ts"
 
 export interface LadderOptions {

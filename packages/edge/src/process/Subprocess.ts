@@ -3,9 +3,13 @@
  *
  * The child leads its own session and process group. The end is told once, when the process is gone and what it had printed has been
  * read: a grandchild that still holds stdout is waited for `LINGER_MS` after the last chunk and no longer. Killing is `Containment`'s.
+ * The control group and the temporary folder that are named are made here, and removed by whoever named them.
  */
 import type { ProcessEnd } from "@corral/domain/RuntimeAdapter"
 import { type ChildProcess, spawn } from "node:child_process"
+import { accessSync, constants } from "node:fs"
+import { entering, makeGroup } from "./ControlGroup.ts"
+import { makeTemporary } from "./TemporaryFolder.ts"
 
 export interface SubprocessSpec {
   readonly file: string
@@ -13,6 +17,10 @@ export interface SubprocessSpec {
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
   readonly stdin: "ignore" | "pipe"
+  /** The control group that it is started in. */
+  readonly group?: string | undefined
+  /** Its private temporary folder, which its environment names. */
+  readonly temporary?: string | undefined
 }
 
 export interface SubprocessHandlers {
@@ -27,10 +35,19 @@ const LINGER_MS = 100
 /** However much a survivor goes on printing. */
 const LINGER_LIMIT_MS = 500
 
+/** The shell that enters the group would report a missing program as its own end. */
+const inside = (group: string, { args, file }: SubprocessSpec) => {
+  accessSync(file, constants.X_OK)
+  makeGroup(group)
+  return entering(group, file, args)
+}
+
 /** Some failures come as an event, others (an argument list that is too long, a zero byte) are thrown. */
 const start = (spec: SubprocessSpec): ChildProcess | NodeJS.ErrnoException => {
   try {
-    return spawn(spec.file, spec.args, {
+    if (spec.temporary !== undefined) makeTemporary(spec.temporary)
+    const { args, file } = spec.group === undefined ? spec : inside(spec.group, spec)
+    return spawn(file, args, {
       cwd: spec.cwd,
       env: spec.env,
       detached: true,

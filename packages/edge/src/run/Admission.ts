@@ -16,6 +16,7 @@ import type { PayloadOf } from "@corral/domain/RunEvent"
 import type { RunStart, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
 import { Effect } from "effect"
 import { childEnvironment } from "../process/ChildEnvironment.ts"
+import { temporaryFolderOf } from "../process/TemporaryFolder.ts"
 import type { EdgeConfig } from "../EdgeConfig.ts"
 import { mint } from "../Identifiers.ts"
 import type { Runtimes } from "../runtime/Runtimes.ts"
@@ -63,6 +64,8 @@ export const admit = Effect.fnUntraced(function* (
   }
   const { file, args, env, stdin } = adapter.command(start)
   const program = yield* runtimes.locate(adapter, file)
+  const id = mint<RunId>("run", now)
+  const temporary = temporaryFolderOf(config.home, id)
   const createdAt = new Date(now).toISOString()
   const { input, mode, model, resume, sessionId, timeoutMs = config.runTimeoutMs } = request
   const resumed = resume === undefined ? {} : { resume }
@@ -74,15 +77,17 @@ export const admit = Effect.fnUntraced(function* (
       args,
       cwd: workspace.path,
       stdin,
+      temporary,
       env: childEnvironment({
         own: config.environment,
         pass: adapter.passEnv ?? [],
         set: { ...env, ...request.env },
-        cwd: workspace.path
+        cwd: workspace.path,
+        temporary
       })
     },
     run: {
-      id: mint<RunId>("run", now),
+      id,
       workspace: request.workspace,
       agentId: request.agentId,
       mode,

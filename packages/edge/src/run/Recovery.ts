@@ -9,7 +9,9 @@ import { fold, initial, type RunState } from "@corral/domain/RunState"
 import type { Run } from "@corral/domain/Run"
 import type { EventDraft } from "@corral/domain/RunEvent"
 import { pageOfApprovals } from "../approval/Approvals.ts"
-import { EDGE_MARK, sweep } from "../process/Containment.ts"
+import { sweep } from "../process/Containment.ts"
+import { groupsOfEdge } from "../process/ControlGroup.ts"
+import { EDGE_MARK } from "../process/MarkSweep.ts"
 import type { EventLog } from "../EventLog.ts"
 import { mint } from "../Identifiers.ts"
 import { RunRecorder } from "./RunRecorder.ts"
@@ -79,7 +81,7 @@ export const recover = Effect.fnUntraced(function* (
 ): Effect.fn.Return<string, StoreFailed> {
   const now = (yield* Clock.Clock).currentTimeMillisUnsafe()
   const id = yield* edgeIdOf(store, now)
-  yield* sweep({ mark: `${EDGE_MARK}=${id}` })
+  yield* sweep({ mark: `${EDGE_MARK}=${id}`, groups: groupsOfEdge(id) })
   for (const run of unfinishedRuns(store)) yield* endRun(store, log, run, now)
   return id
 })

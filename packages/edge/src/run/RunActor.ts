@@ -13,9 +13,10 @@ import type { Run, RunMode } from "@corral/domain/Run"
 import type { ApprovalAnswer, Protocol } from "@corral/domain/RuntimeAdapter"
 import { Clock, Data, Deferred, Effect, type Scope } from "effect"
 import * as ActiveClock from "./ActiveClock.ts"
-import { EDGE_MARK, type Quarry, RUN_MARK, startOf, sweep } from "../process/Containment.ts"
+import { type Quarry, sweep } from "../process/Containment.ts"
 import type { EventLog } from "../EventLog.ts"
 import * as Ladder from "../process/Ladder.ts"
+import { EDGE_MARK, RUN_MARK, startOf } from "../process/MarkSweep.ts"
 import { type OpenApproval, OpenApprovals } from "../approval/OpenApprovals.ts"
 import { Mailbox } from "./Mailbox.ts"
 import { insideOf } from "../workspace/PathContainment.ts"
@@ -24,6 +25,7 @@ import { type DecideFailure, type Message, RunTurn, type TurnContext } from "./R
 import * as SilenceClock from "./SilenceClock.ts"
 import type { StoreFailed } from "../store/Store.ts"
 import { Subprocess, type SubprocessSpec } from "../process/Subprocess.ts"
+import { removeTemporary } from "../process/TemporaryFolder.ts"
 
 /** The run ended before the command reached it: what is on disk answers. */
 export class RunGone extends Data.TaggedError("RunGone")<{}> {}
@@ -80,7 +82,11 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
   const mailbox = new Mailbox<Message>(MAILBOX)
   const ended = yield* Deferred.make<Run, StoreFailed>()
   const exited = yield* Deferred.make<void>()
-  const mark = `${RUN_MARK}=${recorder.run.id}`
+  const { group, temporary } = options.command
+  const all: Quarry = {
+    mark: `${RUN_MARK}=${recorder.run.id}`,
+    groups: group === undefined ? undefined : [group]
+  }
   const approvals = new OpenApprovals()
   const silence = yield* SilenceClock.make(times)
   let unread = 0
@@ -121,12 +127,13 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
   const live = Effect.gen(function* () {
     const clock = yield* Clock.Clock
     recorder.apply({ _tag: "Spawned" })
+    if (temporary !== undefined) yield* Effect.addFinalizer(() => removeTemporary(temporary))
     // Alive at the end of the scope only where the run was interrupted or the store failed.
     if (command === undefined) return yield* Effect.die("a run is started once")
     const child = yield* Effect.acquireRelease(Effect.sync(spawn.bind(undefined, command)), ({ pid }) =>
-      recorder.terminal ? Effect.void : sweep({ mark, leader: pid })
+      recorder.terminal ? Effect.void : sweep({ ...all, leader: pid })
     )
-    const quarry: Quarry = { mark, leader: child.pid, since: startOf(child.pid) }
+    const quarry: Quarry = { ...all, leader: child.pid, since: startOf(child.pid) }
     const ladder: Ladder.LadderOptions = { child, quarry, exited, grace: times.cancel }
     const activeClock = yield* ActiveClock.make(recorder.run.timeoutMs, () =>
       post({ _tag: "TimedOut", kind: "run", afterMs: recorder.run.timeoutMs })

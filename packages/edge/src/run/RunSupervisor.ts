@@ -29,6 +29,8 @@ import { RunRecorder } from "./RunRecorder.ts"
 import { findRun, pageOfRuns } from "./Runs.ts"
 import { recover } from "./Recovery.ts"
 import type { DecideFailure } from "./RunTurn.ts"
+import { Containment } from "../process/Containment.ts"
+import { leftTemporary, removeTemporary } from "../process/TemporaryFolder.ts"
 import { Runtimes } from "../runtime/Runtimes.ts"
 import { Store, type StoreFailed } from "../store/Store.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
@@ -80,7 +82,10 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
   const runtimes = yield* Runtimes
   const workspaces = yield* Workspaces
   const clock = yield* Clock.Clock
+  const containment = yield* Containment
   const edgeId = yield* recover(store, log)
+  // Looked at before the first run makes its own.
+  yield* Effect.forkScoped(Effect.forEach(leftTemporary(config.home), removeTemporary, { discard: true }))
 
   const fibers = yield* FiberMap.make<RunId, void, StoreFailed>()
   // With the Edge's own context: a run that inherited the creating request's would keep that request alive.
@@ -111,7 +116,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
     const actor = yield* makeActor({
       recorder,
       protocol: adapter.protocol(admitted.start),
-      command: admitted.command,
+      command: { ...admitted.command, group: containment.groupOf(edgeId, admitted.run.id) },
       mode: request.mode,
       edgeId,
       times: config.times,

@@ -87,7 +87,7 @@ const VERSION = /\d+\.\d+\.\d+[-\w.]*/
 /** The first thing in its output that looks like a version, without a sentence's final dot. */
 const askVersion = (program: string, args: ReadonlyArray<string>, own: Readonly<Record<string, string>>) =>
   Effect.callback<string | undefined>((resume) => {
-    const env = childEnvironment({ own, pass: [], set: {}, cwd: tmpdir() })
+    const env = childEnvironment({ own, pass: [], set: {}, cwd: tmpdir(), temporary: tmpdir() })
     const child = execFile(program, [...args], { env, cwd: tmpdir(), timeout: PROBE_MS }, (_error, stdout) =>
       resume(Effect.succeed(VERSION.exec(stdout)?.[0].replace(/\.$/, "")))
     )

@@ -1,17 +1,27 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Effect, Schema } from "effect"
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs"
+import { homedir } from "node:os"
 import { delimiter, join } from "node:path"
 import { childEnvironment, findProgram } from "../../src/process/ChildEnvironment.ts"
 import { temporaryFolder, writeProgram } from "../Folder.ts"
 
 const cwd = "/srv/space"
+const temporary = "/srv/corral/tmp/run_1"
 const given = (
   own: Record<string, string>,
   pass: ReadonlyArray<string> = [],
   set: Record<string, string> = {}
-) => childEnvironment({ own, pass, set, cwd })
-const standing = { NO_COLOR: "1", TERM: "dumb", PWD: cwd }
+) => childEnvironment({ own, pass, set, cwd, temporary })
+const standing = {
+  HOME: homedir(),
+  TMPDIR: temporary,
+  TMP: temporary,
+  TEMP: temporary,
+  NO_COLOR: "1",
+  TERM: "dumb",
+  PWD: cwd
+}
 
 const Name = Schema.Literals([
   "CORRAL_EDGE_TOKEN_FILE",
@@ -67,7 +77,6 @@ describe("childEnvironment", () => {
       LANG: "C",
       LC_ALL: "C",
       TZ: "UTC",
-      TMPDIR: "/tmp",
       SSL_CERT_FILE: "/c.pem",
       SSL_CERT_DIR: "/c",
       NODE_EXTRA_CA_CERTS: "/c.pem"
@@ -82,9 +91,12 @@ describe("childEnvironment", () => {
       PATHS: "x",
       XLC_ALL: "x",
       path: "x",
-      CORRAL_HOME: "/h"
+      CORRAL_HOME: "/h",
+      TMPDIR: "/tmp",
+      TMP: "/tmp",
+      XDG_RUNTIME_DIR: "/run/user/1000"
     }
-    assert.deepStrictEqual(given({ ...needed, ...kept }), { ...needed, ...standing })
+    assert.deepStrictEqual(given({ ...needed, ...kept }), { ...standing, ...needed })
   })
 
   it("lets pass what the runtime asks for, by name or prefix", () => {
@@ -100,12 +112,21 @@ describe("childEnvironment", () => {
   it("takes what adapter and run set over its own, but never another PWD", () => {
     const set = { TERM: "xterm", LANG: "de", PWD: "/elsewhere", EXTRA: "1" }
     assert.deepStrictEqual(given({ LANG: "C", PWD: "/old", TERM: "vt100" }, ["PWD"], set), {
-      NO_COLOR: "1",
+      ...standing,
       TERM: "xterm",
       LANG: "de",
-      EXTRA: "1",
-      PWD: cwd
+      EXTRA: "1"
     })
+  })
+
+  it("states the owner's home where its own environment lacks it", () => {
+    assert.strictEqual(given({ HOME: "/home/ann" }).HOME, "/home/ann")
+    for (const own of [{}, { HOME: "" }]) assert.strictEqual(given(own).HOME, homedir())
+  })
+
+  it("puts temporary files where the run's are, unless the run itself says otherwise", () => {
+    assert.strictEqual(given({ TMPDIR: "/tmp" }, ["TMP*"]).TMPDIR, temporary)
+    assert.strictEqual(given({}, [], { TMPDIR: "/large" }).TMPDIR, "/large")
   })
 })
 

@@ -1,221 +1,173 @@
-import { afterEach, assert, describe, it } from "@effect/vitest"
+import type { RunId } from "@corral/domain/Ids"
+import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { type ChildProcess, spawn } from "node:child_process"
+import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { existsSync, readFileSync, symlinkSync } from "node:fs"
+import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import * as Containment from "../../src/process/Containment.ts"
-import { kind, signalGroup } from "../../src/process/Containment.ts"
-import { temporaryFolder } from "../Folder.ts"
-
-let started: Array<ChildProcess> = []
-let left: Array<number> = []
-let marks = 0
-
-/** No two tests look for the same. */
-const newMark = () => `CORRAL_RUN_ID=test-${process.pid}-${++marks}`
-
-const envOf = (...marked: ReadonlyArray<string>): Record<string, string> =>
-  Object.fromEntries([
-    ["PATH", process.env.PATH ?? ""],
-    ...marked.map((mark) => mark.split("=", 2) as [string, string])
-  ])
-
-/** Runs a shell script in a session of its own; it says a word when it is ready, each number of which is a process it left. */
-const start = async (
-  script: string,
-  env: Record<string, string>,
-  program = "/bin/sh"
-): Promise<ChildProcess> => {
-  const child = spawn(program, ["-c", script], {
-    argv0: "sh",
-    env,
-    detached: true,
-    stdio: ["pipe", "pipe", "ignore"]
-  })
-  started.push(child)
-  const [said] = await once(child.stdout, "data")
-  left.push(...(String(said).match(/\d+/g) ?? []).map(Number))
-  return child
-}
+import { Containment, type Quarry, sweep } from "../../src/process/Containment.ts"
+import { entering, makeGroup } from "../../src/process/ControlGroup.ts"
+import { EDGE_MARK, RUN_MARK, signalGroup } from "../../src/process/MarkSweep.ts"
+import { edgeGroups, groupsHere } from "../harness/ControlGroups.ts"
 
 const isAlive = (pid: number): boolean => {
   try {
-    // A zombie has ended; nobody has asked after it yet.
     return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "latin1"))
   } catch {
     return false
   }
 }
-const pidOf = (child: ChildProcess): number => {
-  assert(child.pid !== undefined, "it was started")
-  return child.pid
-}
-const kill = (pid: number) => {
-  try {
-    process.kill(pid, "SIGKILL")
-  } catch {
-    // It has ended.
+
+let counter = 0
+
+/** A run's shell script under containment, and what it said: each number is the id of a process that it left. */
+const contained = Effect.fnUntraced(function* (script: string) {
+  const containment = yield* Containment
+  const [edgeId, runId] = [`edge_test${process.pid}`, `run_test${++counter}` as RunId]
+  const group = containment.groupOf(edgeId, runId)
+  const command = { file: "/bin/sh", args: ["-c", script] }
+  if (group !== undefined) makeGroup(group)
+  const { args, file } = group === undefined ? command : entering(group, command.file, command.args)
+  const env = { PATH: process.env.PATH, [RUN_MARK]: runId, [EDGE_MARK]: edgeId }
+  const child = yield* Effect.acquireRelease(
+    Effect.sync(() => spawn(file, args, { env, detached: true, stdio: ["pipe", "pipe", "ignore"] })),
+    ({ pid = 0 }) => Effect.sync(() => signalGroup(pid, "SIGKILL"))
+  )
+  const [said] = yield* Effect.promise(() => once(child.stdout, "data"))
+  const left = yield* Effect.acquireRelease(
+    Effect.succeed((String(said).match(/\d+/g) ?? []).map(Number)),
+    (pids) =>
+      Effect.sync(() => {
+        for (const pid of pids.filter(isAlive)) process.kill(pid, "SIGKILL")
+      })
+  )
+  const quarry: Quarry = {
+    mark: `${RUN_MARK}=${runId}`,
+    leader: child.pid,
+    groups: group === undefined ? undefined : [group]
   }
-}
-
-afterEach(() => {
-  for (const child of started) signalGroup(pidOf(child), "SIGKILL")
-  for (const pid of left) kill(pid)
-  started = []
-  left = []
+  return { child, group, left, quarry }
 })
 
-/** A program that starts another in a new session and says its id: what a daemon does. */
-const inNewSession = `"${process.execPath}" -e '
-  const child = require("node:child_process").spawn("sleep", ["600"], { detached: true, stdio: "ignore", env: WHICH })
-  console.log(child.pid)
-  child.unref()'`
-const escaping = inNewSession.replace("WHICH", "process.env")
-const escapingUnmarked = inNewSession.replace("WHICH", "{ PATH: process.env.PATH }")
+const marked = 'setsid sh -c "(setsid sleep 600 >/dev/null & echo \\$!)"; read line'
+const wiped = 'env -i setsid sh -c "(setsid sleep 600 >/dev/null & echo \\$!)"; read line'
+const chosen = (containment: "auto" | "environment_mark") =>
+  Effect.provide(Containment.layer({ containment }))
 
-const survivors = (mark: string, leader: number | undefined) => Containment.survivors({ mark, leader }).pids
-const sweep = (mark: string, leader: number | undefined) => Containment.sweep({ mark, leader })
-
-describe("survivors", () => {
-  it("works from /proc where there is one", () => {
-    assert.strictEqual(kind, existsSync("/proc/self/environ") ? "environment_mark" : "process_group")
-  })
-
-  it("finds nothing of a run that has nothing", () => {
-    assert.deepStrictEqual(survivors(newMark(), undefined), [])
-  })
-
-  it("finds what carries the mark, and its children that do not", async () => {
-    const mark = newMark()
-    const child = await start("sleep 600 & env -i sleep 600 & echo $! $!; read line", envOf(mark))
-    const found = survivors(mark, undefined)
-    assert.include(found, pidOf(child))
-    assert.strictEqual(found.length, 3)
-  })
-
-  it("finds by the session what wiped its environment and lost its parent", async () => {
-    const child = await start("(env -i sleep 600 & echo $!); read line", envOf())
-    const found = survivors(newMark(), pidOf(child))
-    assert.include(found, left[0])
-    assert.include(found, pidOf(child))
-  })
-
-  it("finds by the mark what left session and parent", async () => {
-    const mark = newMark()
-    const child = await start(`pid=$(${escaping}); echo $pid; read line`, envOf(mark))
-    kill(pidOf(child))
-    await once(child, "exit")
-    assert.deepStrictEqual(survivors(mark, pidOf(child)), left)
-  })
-
-  it("finds by its parent what left the session and wiped its environment", async () => {
-    const mark = newMark()
-    const script = escapingUnmarked.replace("child.unref()", "setInterval(() => {}, 1000)")
-    await start(script, envOf(mark))
-    assert.strictEqual(left.length, 1)
-    assert.includeMembers([...survivors(mark, undefined)], left)
-  })
-
-  it("does not touch what carries another mark, or one that begins or ends alike", async () => {
-    const mark = newMark()
-    const others = [`${mark}0`, `X${mark}`, mark.slice(0, -1), mark.replace("RUN", "EDGE")]
-    for (const other of others) await start("echo ready; read line", envOf(other))
-    const [name = "", value = ""] = mark.split("=")
-    await start("echo ready; read line", { ...envOf(), OTHER: `${name}=${value}` })
-    await start("echo ready; read line", envOf())
-    assert.deepStrictEqual(survivors(mark, undefined), [])
-  })
-
-  it.effect("reads the rows of programs with odd names", () =>
+describe("Containment", () => {
+  it.live("is a control group where one can be made and killed", () =>
     Effect.gen(function* () {
-      const folder = yield* temporaryFolder
-      const mark = newMark()
-      for (const name of ["a b", "a) R 1 (b", ") Z 1 1 1", "((", "))", "ü)"]) {
-        const program = join(folder, name)
-        symlinkSync("/bin/sh", program)
-        const child = yield* Effect.promise(() =>
-          start("echo ready; sleep 600 & read line", envOf(mark), program)
-        )
-        const found = survivors(mark, undefined)
-        assert.include(found, pidOf(child), name)
-        assert.include(survivors(newMark(), pidOf(child)), pidOf(child), name)
-        signalGroup(pidOf(child), "SIGKILL")
-        yield* Effect.promise(() => once(child, "exit"))
-      }
-      yield* sweep(mark, undefined)
-    })
+      const { groupOf, kind } = yield* Containment
+      assert.strictEqual(kind, groupsHere === undefined ? "environment_mark" : "cgroup")
+      const expected = groupsHere === undefined ? undefined : join(groupsHere, "corral-edge_1", "run_1")
+      assert.strictEqual(groupOf("edge_1", "run_1" as RunId), expected)
+      assert.deepStrictEqual(
+        edgeGroups().filter((group) => group.includes("proof")),
+        [],
+        "nothing is left of the proof"
+      )
+    }).pipe(chosen("auto"))
   )
 
-  it("does not count a process that has ended and was not asked after", async () => {
-    const mark = newMark()
-    // The child ends; its parent, which is not marked, never asks.
-    const parent = await start(
-      `${mark.replace("=", "='")}' sleep 0 & echo ready; while [ -e /proc/$! ] && ! grep -q ') Z' /proc/$!/stat; do :; done; echo ended; kill -STOP $$`,
-      envOf()
-    )
-    if (parent.stdout !== null) await once(parent.stdout, "data")
-    assert.deepStrictEqual(survivors(mark, undefined), [])
-  })
-
-  it("never finds the process that looks", async () => {
-    const found = survivors("HOME=" + (process.env.HOME ?? ""), undefined)
-    assert.notInclude(found, process.pid)
-  })
+  it.live("is the mark where it is told so", () =>
+    Effect.gen(function* () {
+      const { groupOf, kind } = yield* Containment
+      assert.strictEqual(kind, "environment_mark")
+      assert.isUndefined(groupOf("edge_1", "run_1" as RunId))
+    }).pipe(chosen("environment_mark"))
+  )
 })
 
-describe("sweep", () => {
-  it.live("kills all of it: group, session, marked daemons, and those that ignore signals", () =>
+describe.each(["auto", "environment_mark"] as const)("sweep, containment %s", (containment) => {
+  it.live("kills what was double-forked into another session", () =>
     Effect.gen(function* () {
-      const mark = newMark()
-      const child = yield* Effect.promise(() =>
-        start(
-          `trap '' TERM INT HUP; sleep 600 & one=$!; env -i sleep 600 & two=$!; three=$(${escaping}); echo $one $two $three; while :; do sleep 600; done`,
-          envOf(mark)
-        )
-      )
-      const other = yield* Effect.promise(() => start("echo ready; read line", envOf(newMark())))
-      assert.strictEqual(left.length, 3)
-      const looks = yield* sweep(mark, pidOf(child))
-      assert.isAtLeast(looks, 1)
-      assert.deepStrictEqual([pidOf(child), ...left].filter(isAlive), [])
-      assert.deepStrictEqual(survivors(mark, pidOf(child)), [])
-      assert.isTrue(isAlive(pidOf(other)), "another run's process lives on")
-    })
+      const { child, group, left, quarry } = yield* contained(marked)
+      assert.isTrue(left.length === 1 && left.every(isAlive))
+      yield* sweep(quarry)
+      assert.deepStrictEqual([child.pid ?? 0, ...left].filter(isAlive), [])
+      assert.isFalse(group !== undefined && existsSync(group))
+    }).pipe(chosen(containment))
   )
 
-  it.live("kills what was double-forked into another session, long after its parents", () =>
+  it.live("outruns a program whose every generation starts the next in a new session", () =>
     Effect.gen(function* () {
-      const mark = newMark()
-      const child = yield* Effect.promise(() =>
-        start(`pid=$(${escaping}); echo $pid; read line`, envOf(mark))
+      const generation = 'sleep 0.05; setsid sleep 600 & setsid sh -c "$1" loop "$1" &'
+      const { quarry } = yield* contained(
+        `sh -c '${generation}' loop '${generation}' & echo ready; read line`
       )
-      child.kill("SIGKILL")
-      yield* Effect.promise(() => once(child, "exit"))
-      const [daemon] = left
-      assert(daemon !== undefined && isAlive(daemon))
-      yield* sweep(mark, undefined)
-      assert.isFalse(isAlive(daemon))
-    })
+      yield* sweep(quarry)
+      assert.strictEqual(yield* sweep(quarry), 0, "a second look finds nothing")
+    }).pipe(chosen(containment))
   )
 
-  it.live("outruns a program that forks while it is killed", () =>
+  it.live("has nothing to do a second time", () =>
     Effect.gen(function* () {
-      const mark = newMark()
-      const child = yield* Effect.promise(() =>
-        start(
-          "fork() { sleep 1 & fork; }; (echo ready; n=0; while [ $n -lt 400 ]; do sleep 600 & n=$((n+1)); done; wait) & wait",
-          envOf(mark)
-        )
-      )
-      yield* sweep(mark, pidOf(child))
-      assert.deepStrictEqual(survivors(mark, pidOf(child)), [])
-    })
+      const { quarry } = yield* contained("echo ready; read line")
+      yield* sweep(quarry)
+      assert.strictEqual(yield* sweep(quarry), 0)
+    }).pipe(chosen(containment))
+  )
+})
+
+describe.skipIf(groupsHere === undefined)("sweep of a control group", () => {
+  it.live("kills what left its session and its parent and wiped its environment; marks do not find it", () =>
+    Effect.gen(function* () {
+      const { left, quarry } = yield* contained(wiped)
+      yield* sweep({ ...quarry, groups: undefined })
+      assert.isTrue(left.length === 1 && left.every(isAlive), "by its marks alone it is not found")
+      yield* sweep(quarry)
+      assert.deepStrictEqual(left.filter(isAlive), [])
+    }).pipe(chosen("auto"))
   )
 
-  it.live("has nothing to do where nothing is left", () =>
+  it.live("outruns generations that wipe their environment and start the next at once", () =>
     Effect.gen(function* () {
-      assert.strictEqual(yield* sweep(newMark(), undefined), 0)
-    })
+      const generation = 'env -i setsid sh -c "$1" loop "$1" &'
+      const { group = "", quarry } = yield* contained(
+        `env -i sh -c '${generation}' loop '${generation}' & echo ready; read line`
+      )
+      yield* sweep(quarry)
+      assert.isFalse(existsSync(group), "a group goes when nothing is in it")
+    }).pipe(chosen("auto"))
+  )
+
+  it.live("reaches into groups that a child made inside", () =>
+    Effect.gen(function* () {
+      const into = `group=${groupsHere}$(sed -n 's/^0:://p' /proc/self/cgroup)/a/b`
+      const {
+        group = "",
+        left,
+        quarry
+      } = yield* contained(
+        `${into}; mkdir -p $group; (echo 0 >$group/cgroup.procs; exec env -i setsid sleep 600 >/dev/null) & echo $!; read line`
+      )
+      assert.isTrue(existsSync(join(group, "a", "b")))
+      yield* sweep(quarry)
+      assert.deepStrictEqual(left.filter(isAlive), [])
+      assert.isFalse(existsSync(group))
+    }).pipe(chosen("auto"))
+  )
+
+  it.live("finds by its mark what moved itself out", () =>
+    Effect.gen(function* () {
+      const script = `(echo 0 >${groupsHere}/cgroup.procs; exec setsid sleep 600 >/dev/null) & echo $!; read line`
+      const { group = "", left, quarry } = yield* contained(script)
+      const [pid = 0] = left
+      while (readFileSync(`/proc/${pid}/cgroup`, "utf8").includes("run_test")) yield* Effect.yieldNow
+      assert.notInclude(readFileSync(join(group, "cgroup.procs"), "utf8").split("\n"), String(pid))
+      yield* sweep(quarry)
+      assert.isFalse(isAlive(pid))
+    }).pipe(chosen("auto"))
+  )
+
+  it.live("leaves another run's group alone", () =>
+    Effect.gen(function* () {
+      const one = yield* contained(wiped)
+      const other = yield* contained(wiped)
+      yield* sweep(one.quarry)
+      assert.isTrue(other.left.every(isAlive))
+      assert.isTrue(existsSync(other.group ?? ""))
+      yield* sweep(other.quarry)
+    }).pipe(chosen("auto"))
   )
 })

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { signalGroup } from "../../src/process/Containment.ts"
+import { signalGroup } from "../../src/process/MarkSweep.ts"
 import { Subprocess, type SubprocessSpec } from "../../src/process/Subprocess.ts"
 import { temporaryFolder } from "../Folder.ts"
 

@@ -1,0 +1,217 @@
+import { afterEach, assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
+import { readFileSync, symlinkSync } from "node:fs"
+import { join } from "node:path"
+import * as MarkSweep from "../../src/process/MarkSweep.ts"
+import { signalGroup } from "../../src/process/MarkSweep.ts"
+import { temporaryFolder } from "../Folder.ts"
+
+let started: Array<ChildProcess> = []
+let left: Array<number> = []
+let marks = 0
+
+/** No two tests look for the same. */
+const newMark = () => `CORRAL_RUN_ID=test-${process.pid}-${++marks}`
+
+const envOf = (...marked: ReadonlyArray<string>): Record<string, string> =>
+  Object.fromEntries([
+    ["PATH", process.env.PATH ?? ""],
+    ...marked.map((mark) => mark.split("=", 2) as [string, string])
+  ])
+
+/** Runs a shell script in a session of its own; it says a word when it is ready, each number of which is a process it left. */
+const start = async (
+  script: string,
+  env: Record<string, string>,
+  program = "/bin/sh"
+): Promise<ChildProcess> => {
+  const child = spawn(program, ["-c", script], {
+    argv0: "sh",
+    env,
+    detached: true,
+    stdio: ["pipe", "pipe", "ignore"]
+  })
+  started.push(child)
+  const [said] = await once(child.stdout, "data")
+  left.push(...(String(said).match(/\d+/g) ?? []).map(Number))
+  return child
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    // A zombie has ended; nobody has asked after it yet.
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "latin1"))
+  } catch {
+    return false
+  }
+}
+const pidOf = (child: ChildProcess): number => {
+  assert(child.pid !== undefined, "it was started")
+  return child.pid
+}
+const kill = (pid: number) => {
+  try {
+    process.kill(pid, "SIGKILL")
+  } catch {
+    // It has ended.
+  }
+}
+
+afterEach(() => {
+  for (const child of started) signalGroup(pidOf(child), "SIGKILL")
+  for (const pid of left) kill(pid)
+  started = []
+  left = []
+})
+
+/** A program that starts another in a new session and says its id: what a daemon does. */
+const inNewSession = `"${process.execPath}" -e '
+  const child = require("node:child_process").spawn("sleep", ["600"], { detached: true, stdio: "ignore", env: WHICH })
+  console.log(child.pid)
+  child.unref()'`
+const escaping = inNewSession.replace("WHICH", "process.env")
+const escapingUnmarked = inNewSession.replace("WHICH", "{ PATH: process.env.PATH }")
+
+const survivors = (mark: string, leader: number | undefined) => MarkSweep.survivors({ mark, leader }).pids
+const sweep = (mark: string, leader: number | undefined) => MarkSweep.sweepMarked({ mark, leader })
+
+describe("survivors", () => {
+  it("finds nothing of a run that has nothing", () => {
+    assert.deepStrictEqual(survivors(newMark(), undefined), [])
+  })
+
+  it("finds what carries the mark, and its children that do not", async () => {
+    const mark = newMark()
+    const child = await start("sleep 600 & env -i sleep 600 & echo $! $!; read line", envOf(mark))
+    const found = survivors(mark, undefined)
+    assert.include(found, pidOf(child))
+    assert.strictEqual(found.length, 3)
+  })
+
+  it("finds by the session what wiped its environment and lost its parent", async () => {
+    const child = await start("(env -i sleep 600 & echo $!); read line", envOf())
+    const found = survivors(newMark(), pidOf(child))
+    assert.include(found, left[0])
+    assert.include(found, pidOf(child))
+  })
+
+  it("finds by the mark what left session and parent", async () => {
+    const mark = newMark()
+    const child = await start(`pid=$(${escaping}); echo $pid; read line`, envOf(mark))
+    kill(pidOf(child))
+    await once(child, "exit")
+    assert.deepStrictEqual(survivors(mark, pidOf(child)), left)
+  })
+
+  it("finds by its parent what left the session and wiped its environment", async () => {
+    const mark = newMark()
+    const script = escapingUnmarked.replace("child.unref()", "setInterval(() => {}, 1000)")
+    await start(script, envOf(mark))
+    assert.strictEqual(left.length, 1)
+    assert.includeMembers([...survivors(mark, undefined)], left)
+  })
+
+  it("does not touch what carries another mark, or one that begins or ends alike", async () => {
+    const mark = newMark()
+    const others = [`${mark}0`, `X${mark}`, mark.slice(0, -1), mark.replace("RUN", "EDGE")]
+    for (const other of others) await start("echo ready; read line", envOf(other))
+    const [name = "", value = ""] = mark.split("=")
+    await start("echo ready; read line", { ...envOf(), OTHER: `${name}=${value}` })
+    await start("echo ready; read line", envOf())
+    assert.deepStrictEqual(survivors(mark, undefined), [])
+  })
+
+  it.effect("reads the rows of programs with odd names", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const mark = newMark()
+      for (const name of ["a b", "a) R 1 (b", ") Z 1 1 1", "((", "))", "ü)"]) {
+        const program = join(folder, name)
+        symlinkSync("/bin/sh", program)
+        const child = yield* Effect.promise(() =>
+          start("echo ready; sleep 600 & read line", envOf(mark), program)
+        )
+        const found = survivors(mark, undefined)
+        assert.include(found, pidOf(child), name)
+        assert.include(survivors(newMark(), pidOf(child)), pidOf(child), name)
+        signalGroup(pidOf(child), "SIGKILL")
+        yield* Effect.promise(() => once(child, "exit"))
+      }
+      yield* sweep(mark, undefined)
+    })
+  )
+
+  it("does not count a process that has ended and was not asked after", async () => {
+    const mark = newMark()
+    // The child ends; its parent, which is not marked, never asks.
+    const parent = await start(
+      `${mark.replace("=", "='")}' sleep 0 & echo ready; while [ -e /proc/$! ] && ! grep -q ') Z' /proc/$!/stat; do :; done; echo ended; kill -STOP $$`,
+      envOf()
+    )
+    if (parent.stdout !== null) await once(parent.stdout, "data")
+    assert.deepStrictEqual(survivors(mark, undefined), [])
+  })
+
+  it("never finds the process that looks", async () => {
+    const found = survivors("HOME=" + (process.env.HOME ?? ""), undefined)
+    assert.notInclude(found, process.pid)
+  })
+})
+
+describe("sweepMarked", () => {
+  it.live("kills all of it: group, session, marked daemons, and those that ignore signals", () =>
+    Effect.gen(function* () {
+      const mark = newMark()
+      const child = yield* Effect.promise(() =>
+        start(
+          `trap '' TERM INT HUP; sleep 600 & one=$!; env -i sleep 600 & two=$!; three=$(${escaping}); echo $one $two $three; while :; do sleep 600; done`,
+          envOf(mark)
+        )
+      )
+      const other = yield* Effect.promise(() => start("echo ready; read line", envOf(newMark())))
+      assert.strictEqual(left.length, 3)
+      const looks = yield* sweep(mark, pidOf(child))
+      assert.isAtLeast(looks, 1)
+      assert.deepStrictEqual([pidOf(child), ...left].filter(isAlive), [])
+      assert.deepStrictEqual(survivors(mark, pidOf(child)), [])
+      assert.isTrue(isAlive(pidOf(other)), "another run's process lives on")
+    })
+  )
+
+  it.live("kills what was double-forked into another session, long after its parents", () =>
+    Effect.gen(function* () {
+      const mark = newMark()
+      const child = yield* Effect.promise(() =>
+        start(`pid=$(${escaping}); echo $pid; read line`, envOf(mark))
+      )
+      child.kill("SIGKILL")
+      yield* Effect.promise(() => once(child, "exit"))
+      const [daemon] = left
+      assert(daemon !== undefined && isAlive(daemon))
+      yield* sweep(mark, undefined)
+      assert.isFalse(isAlive(daemon))
+    })
+  )
+
+  it.live("outruns a program that forks while it is killed", () =>
+    Effect.gen(function* () {
+      const mark = newMark()
+      const child = yield* Effect.promise(() =>
+        start(
+          "fork() { sleep 1 & fork; }; (echo ready; n=0; while [ $n -lt 400 ]; do sleep 600 & n=$((n+1)); done; wait) & wait",
+          envOf(mark)
+        )
+      )
+      yield* sweep(mark, pidOf(child))
+      assert.deepStrictEqual(survivors(mark, pidOf(child)), [])
+    })
+  )
+
+  it.live("has nothing to do where nothing is left", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* sweep(newMark(), undefined), 0)
+    })
+  )
+})
