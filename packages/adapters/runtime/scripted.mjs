@@ -19,16 +19,18 @@
  *   {"type":"approval","id","request"}                    waits for the decision with that id
  *   {"type":"withdrawn","id","reason"}                    does not wait any more
  *   {"type":"read","path","call"}  {"type":"file","path","change","call"}  {"type":"patch","path","patch","call"}
+ *   {"type":"usage","usage"}                              what the run has used so far
  *   {"type":"done","status","text"?,"message"?}           status: completed, failed or cancelled. Then it leaves when stdin ends
  *
  * Directives, one a line; in a prompt that has any, other lines are said as text:
  *   /say TEXT  /think TEXT  /read PATH  /list  /write PATH TEXT (`\n` is a newline)  /shell COMMAND  /sleep MS
  *   /stream COUNT RATE SIZE    deltas at RATE a second (0: as fast as the pipe takes them); each starts with the sending time in ns
  *   /ask                       an approval without an effect
+ *   /use TOKENS                says that so many tokens and one turn more are used
  *   /wait                      waits for one further input and says it
  *   /fail MESSAGE  /exit CODE  /crash  /hang
  *   /ignore-signals            SIGINT, SIGTERM and SIGHUP do nothing from here on
- *   /children N  /daemon  /forkloop  /wiped    processes left behind on purpose; they end by themselves within two minutes
+ *   /children N  /daemon  /forkloop  /vanish    processes left behind on purpose; they end by themselves within two minutes
  *   /garbage N  /longline MB  /close-stdout
  */
 import { randomUUID } from "node:crypto"
@@ -44,7 +46,7 @@ import {
   started,
   write as writeOut
 } from "./scripted/Host.mjs"
-import { children, daemon, forkloop, wiped } from "./scripted/LeftBehind.mjs"
+import { children, daemon, forkloop, vanish } from "./scripted/LeftBehind.mjs"
 import { closeStdout, garbage, hang, longline } from "./scripted/Mischief.mjs"
 import { story } from "./scripted/Story.mjs"
 
@@ -72,6 +74,8 @@ const stream = async (count, rate, size) => {
     else await pause(Math.max(0, (sent * 1000) / rate - (performance.now() - begin)))
   }
 }
+
+const used = { outputTokens: 0, turns: 0 }
 
 /** The script ends here, with these words. */
 class End extends Error {
@@ -106,6 +110,11 @@ const directives = {
     })
     await say(allow ? "allowed" : `denied: ${reason ?? "no reason"}`)
   },
+  use: (tokens) => {
+    used.outputTokens += Number(tokens)
+    used.turns++
+    return send({ type: "usage", usage: used })
+  },
   wait: async () => say((await nextInput()) ?? "nobody said anything"),
   fail: (message) => {
     throw new End({ status: "failed", message: message === "" ? "The script asked to fail." : message })
@@ -127,7 +136,7 @@ const directives = {
   children: (count) => children(Number(count)),
   daemon,
   forkloop,
-  wiped,
+  vanish,
   garbage: (count) => garbage(Number(count)),
   longline: (megabytes) => longline(Number(megabytes)),
   "close-stdout": closeStdout

@@ -7,6 +7,7 @@
 import { Option, Schema } from "effect"
 import { ApprovalRequest } from "@corral/domain/Approval"
 import { draft } from "@corral/domain/RunEvent"
+import { Usage } from "@corral/domain/Run"
 import type { AdapterOutput, Protocol, RunStart, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
 import { defined, textOf, type JsonObject } from "./Json.ts"
 import { JsonLines, type JsonLine } from "./JsonLines.ts"
@@ -46,6 +47,7 @@ const Said = Schema.Union([
     call: text
   }),
   Schema.Struct({ type: Schema.Literal("patch"), path: text, patch: text, call: text }),
+  Schema.Struct({ type: Schema.Literal("usage"), usage: Usage }),
   Schema.Struct({
     type: Schema.Literal("done"),
     status: Schema.Literals(["completed", "failed", "cancelled"]),
@@ -145,6 +147,8 @@ class ScriptedProtocol implements Protocol {
         return turn.say(
           draft("run.patch.proposed", { path: said.path, patch: said.patch, callId: said.call })
         )
+      case "usage":
+        return turn.emit({ _tag: "Usage", usage: said.usage })
       case "done":
         return this.#done(said)
     }

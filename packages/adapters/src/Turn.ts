@@ -25,6 +25,10 @@ const MAX_EARLY = 100
 
 const nothing: ReadonlyArray<AdapterOutput> = []
 
+/** Whether a runtime that gives this has said something. */
+const speaks = ({ _tag }: AdapterOutput): boolean =>
+  _tag !== "Unknown" && _tag !== "Reply" && _tag !== "Usage"
+
 export class Turn {
   readonly #calls = new Map<string, { readonly tool: string; readonly parentCallId?: string }>()
   readonly #asked = new Map<string, "waiting" | "withdrawn">()
@@ -42,7 +46,7 @@ export class Turn {
 
   emit(output: AdapterOutput): void {
     if (this.#over) return
-    if (!this.#started && output._tag !== "Unknown" && output._tag !== "Reply") this.#begin()
+    if (!this.#started && speaks(output)) this.#begin()
     this.#outputs.push(output)
   }
 

@@ -51,6 +51,8 @@ class RecordedLog {
       }
       case "Outcome":
         return this.apply({ _tag: "Concluded", outcome: output.outcome })
+      case "Usage":
+        return this.apply({ _tag: "Used", usage: output.usage })
       case "Reply":
       case "Unknown":
         return []

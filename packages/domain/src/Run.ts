@@ -52,6 +52,19 @@ export type RunInput = typeof RunInput.Type
 
 export const Isolation = Schema.Literals(["none", "worktree"])
 
+const limit = Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)))
+
+/** What a run may use up. A warning is said at 80 % of a limit; at 100 % the run ends as failed. */
+export const Budget = Schema.Struct({
+  /** Input and output tokens as the runtime counts them; without such counts the limit is never reached. */
+  tokens: limit,
+  /** Replies of the model. */
+  turns: limit,
+  /** Milliseconds from the start of the runtime, waiting for people included. 1 s to 24 h. */
+  wallMs: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1_000, maximum: 86_400_000 })))
+}).annotate({ identifier: "Budget" })
+export type Budget = typeof Budget.Type
+
 /** POST /v1/runs. The contract's four fields, then the optional ones of DECISIONS. */
 export const CreateRun = Schema.Struct({
   workspace: WorkspaceId,
@@ -67,6 +80,7 @@ export const CreateRun = Schema.Struct({
     Schema.String.check(Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9._:/@[\]-]{0,127}$/u))
   ),
   isolation: Schema.optionalKey(Isolation),
+  budget: Schema.optionalKey(Budget),
   /** Extra environment; only names that the Edge's policy lists are accepted. */
   env: Schema.optionalKey(Schema.Record(Schema.String, Schema.String))
 }).annotate({ identifier: "CreateRun" })
@@ -86,6 +100,8 @@ export const Run = Schema.Struct({
   runtimeSessionId: Schema.optionalKey(Schema.String),
   resume: Schema.optionalKey(RunId),
   timeoutMs: Schema.Int,
+  isolation: Schema.optionalKey(Isolation),
+  budget: Schema.optionalKey(Budget),
   lastSeq: Schema.Int,
   pendingApprovals: Schema.Array(ApprovalId),
   usage: Schema.optionalKey(Usage),

@@ -8,7 +8,7 @@
  */
 import type { ApprovalRequest } from "./Approval.ts"
 import type { ApprovalId } from "./Ids.ts"
-import { isTerminal, type RunFailure } from "./Run.ts"
+import { isTerminal, type RunFailure, type Usage } from "./Run.ts"
 import { draft, type EventDraft, type PayloadOf } from "./RunEvent.ts"
 import { accept, type Resolution, type RunState } from "./RunState.ts"
 import type { AdapterEvent, ApprovalAnswer, Outcome } from "./RuntimeAdapter.ts"
@@ -37,6 +37,10 @@ export type Input =
   | { readonly _tag: "Expired"; readonly approvalId: ApprovalId }
   /** The runtime told its outcome; the process still lives. */
   | { readonly _tag: "Concluded"; readonly outcome: Outcome; readonly reason?: string | undefined }
+  /** What the run has used so far; the terminal event tells it where the outcome does not. */
+  | { readonly _tag: "Used"; readonly usage: Usage }
+  /** The Edge ends the run as failed, whatever the runtime says of it: a limit was reached, or its mode was broken. */
+  | { readonly _tag: "Overruled"; readonly error: RunFailure }
   | ({ readonly _tag: "CancelRequested"; readonly reason?: string | undefined } & DecidedBy)
   | {
       readonly _tag: "TimedOut"
@@ -191,6 +195,10 @@ export const transition = (state: RunState, input: Input): Transition => {
       step.resolveAll(input.reason ?? "the runtime ended its turn")
       step.act({ _tag: "Leave" })
       return step.done()
+    case "Used":
+      return [{ ...state, used: input.usage }, nothing]
+    case "Overruled":
+      return overrule(step, input.error)
     case "CancelRequested":
       if (state.verdict === undefined) {
         step.conclude({ _tag: "Cancelled", reason: input.reason }, input.by)
@@ -245,6 +253,16 @@ const decideSettled = (
   ]
 }
 
+/** A run that somebody cancelled stays cancelled: that is what they were told. */
+const overrule = (step: Step, error: RunFailure): Transition => {
+  const { verdict } = step.state
+  if (verdict?._tag === "Cancelled") return step.done()
+  step.conclude({ _tag: "Failed", error, ...(verdict?.usage === undefined ? {} : { usage: verdict.usage }) })
+  step.resolveAll("the run was ended")
+  if (verdict === undefined) step.act({ _tag: "Stop" })
+  return step.done()
+}
+
 const end = (step: Step): Transition => {
   const verdict: Outcome = step.state.verdict ?? {
     _tag: "Failed",
@@ -260,7 +278,8 @@ const end = (step: Step): Transition => {
     const status = verdict._tag === "Cancelled" ? "cancelled" : "failed"
     step.append(draft("run.tool.result", { callId, tool, status }))
   }
-  const usage = verdict.usage === undefined ? {} : { usage: verdict.usage }
+  const used = verdict.usage ?? step.state.used
+  const usage = used === undefined ? {} : { usage: used }
   const by = step.state.cancelledBy === undefined ? {} : { by: step.state.cancelledBy }
   switch (verdict._tag) {
     case "Completed":

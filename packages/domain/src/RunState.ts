@@ -24,7 +24,10 @@ export interface RunState {
   readonly cancelledBy?: string | undefined
   readonly runtimeSessionId?: string | undefined
   readonly model?: string | undefined
+  /** As the terminal event told it. */
   readonly usage?: Usage | undefined
+  /** So far, as the runtime tells while it works. */
+  readonly used?: Usage | undefined
   readonly resultText?: string | undefined
   readonly error?: RunFailure | undefined
 }

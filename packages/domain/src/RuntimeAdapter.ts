@@ -76,6 +76,8 @@ export type AdapterOutput =
   | { readonly _tag: "ApprovalWithdrawn"; readonly key: string; readonly reason: string }
   /** Bytes the protocol must send back by itself. */
   | { readonly _tag: "Reply"; readonly text: string }
+  /** What the run has used so far, where the runtime tells it before the end. Counts only grow. */
+  | { readonly _tag: "Usage"; readonly usage: Usage }
   /** The turn is over. The first one counts; the process is then asked to leave. */
   | { readonly _tag: "Outcome"; readonly outcome: Outcome }
   /** Something this adapter has no name for; counted, never fatal. */

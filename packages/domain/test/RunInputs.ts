@@ -67,6 +67,8 @@ const Step = Schema.Union([
   Schema.TaggedStruct("Decided", { approvalId: approvals, decision: Decision, scope: DecisionScope }),
   Schema.TaggedStruct("Expired", { approvalId: approvals }),
   Schema.TaggedStruct("Concluded", { outcome: Schema.Literals([0, 1, 2, 3]) }),
+  Schema.TaggedStruct("Used", { turns: Schema.Literals([1, 2]) }),
+  Schema.TaggedStruct("Overruled", { code: Schema.Literals(["permission_denied", "run_timeout"]) }),
   Schema.TaggedStruct("CancelRequested", {}),
   Schema.TaggedStruct("TimedOut", { kind: Schema.Literals(["run", "first_event", "silence", "cap"]) }),
   Schema.TaggedStruct("Ended", {})
@@ -94,6 +96,10 @@ const inputOf = (step: typeof Step.Type): Input => {
       }
     case "Concluded":
       return { _tag: "Concluded", outcome: outcomes[step.outcome] ?? { _tag: "Completed" } }
+    case "Used":
+      return { _tag: "Used", usage: { turns: step.turns } }
+    case "Overruled":
+      return { _tag: "Overruled", error: { code: step.code, message: "It went too far." } }
     case "CancelRequested":
       return { _tag: "CancelRequested", reason: "enough", by: "a person" }
     case "TimedOut":

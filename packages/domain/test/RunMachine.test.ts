@@ -249,6 +249,29 @@ describe("transition", () => {
     assert.deepStrictEqual(told(actionsOf(timedOut, conclude())), ["Stop"])
   })
 
+  it("overrules the runtime: ends what is under way, and what it calls a success", () => {
+    const error = { code: "permission_denied", message: "It went too far." }
+    const overruled: Input = { _tag: "Overruled", error }
+    assert.deepStrictEqual(told(actionsOf(overruled, ask(a))), ["run.approval.resolved", "Answer", "Stop"])
+    assert.deepStrictEqual(appended(actionsOf(ended, overruled)), [draft("run.failed", { error })])
+    assert.deepStrictEqual(told(actionsOf(overruled, conclude())), [])
+    const usage = { turns: 3 }
+    assert.deepStrictEqual(
+      appended(actionsOf(ended, conclude({ _tag: "Completed", text: "Done.", usage }), overruled)),
+      [draft("run.failed", { usage, error })]
+    )
+    assert.strictEqual(after(cancel, overruled, ended).status, "cancelled")
+  })
+
+  it("tells at the end what was used, where the outcome does not", () => {
+    const used: Input = { _tag: "Used", usage: { outputTokens: 7 } }
+    assert.deepInclude(appended(actionsOf(ended, used, cancel))[0]?.payload, { usage: { outputTokens: 7 } })
+    const outcome: Outcome = { _tag: "Completed", usage: { outputTokens: 9 } }
+    assert.deepInclude(appended(actionsOf(ended, used, conclude(outcome)))[0]?.payload, {
+      usage: { outputTokens: 9 }
+    })
+  })
+
   it("fails as runtime_unavailable when the process goes without a word", () => {
     assert.deepStrictEqual(appended(actionsOf(ended, { _tag: "Spawned" })), [
       draft("run.failed", {

@@ -28,8 +28,10 @@ export interface EdgeConfig {
   readonly times: RunTimes
   /** `auto`: the strongest means that this machine has. `environment_mark`: no control groups. */
   readonly containment: "auto" | "environment_mark"
-  /** Live runs at once; one more is `overloaded`. */
+  /** Live runs at once; more wait for their turn. */
   readonly maxRuns: number
+  /** Runs that wait at once; one more is `overloaded`. */
+  readonly maxQueued: number
   /** The Edge's own environment, of which a child sees an allowlisted part. */
   readonly environment: Readonly<Record<string, string>>
 }
@@ -50,5 +52,6 @@ export const defaults = {
     silence: 1_800_000
   },
   containment: "auto",
-  maxRuns: 1_000
+  maxRuns: 1_000,
+  maxQueued: 1_000
 } satisfies Partial<EdgeConfig>

@@ -77,7 +77,12 @@ export const settings = [
   },
   {
     name: "CORRAL_EDGE_MAX_RUNS",
-    what: "Live runs at once; one more is refused as `overloaded`.",
+    what: "Live runs at once; more wait for their turn.",
+    fallback: "1000"
+  },
+  {
+    name: "CORRAL_EDGE_MAX_QUEUED",
+    what: "Runs that wait for their turn at once; one more is refused as `overloaded`.",
     fallback: "1000"
   }
 ] as const satisfies ReadonlyArray<Setting>
@@ -175,6 +180,7 @@ export const fromEnvironment = Effect.fnUntraced(function* (
       containments.join(" or ")
     ),
     maxRuns: yield* read("CORRAL_EDGE_MAX_RUNS", whole(1, 100_000), defaults.maxRuns, "1 to 100000"),
+    maxQueued: yield* read("CORRAL_EDGE_MAX_QUEUED", whole(0, 100_000), defaults.maxQueued, "0 to 100000"),
     environment: Object.fromEntries(
       Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined)
     )

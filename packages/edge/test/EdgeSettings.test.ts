@@ -166,6 +166,15 @@ const expected: Record<Name, Expected> = {
       ["100000", 100_000]
     ],
     bad: [...notWhole, "0", "100001"]
+  },
+  CORRAL_EDGE_MAX_QUEUED: {
+    of: (config) => config.maxQueued,
+    fallback: 1_000,
+    good: [
+      ["0", 0],
+      ["100000", 100_000]
+    ],
+    bad: [...notWhole, "-1", "100001"]
   }
 }
 

@@ -24,16 +24,6 @@ export const daemon = async () => {
   await say(`daemon ${pid.trim()}`)
 }
 
-/** A session of its own, no parent, and an environment in which nothing is left of ours. */
-export const wiped = async () => {
-  const forker = spawn("sh", ["-c", `env -i sleep ${SECONDS} >/dev/null 2>&1 & echo $!`], {
-    detached: true,
-    stdio: ["ignore", "pipe", "ignore"]
-  })
-  const [pid] = await once(forker.stdout.setEncoding("utf8"), "data")
-  await say(`wiped ${pid.trim()}`)
-}
-
 /** Each generation starts the next in a new session and ends: 200 of them, 50 ms apart, for 30 s at most. */
 export const forkloop = async () => {
   const generation = `
@@ -48,4 +38,14 @@ export const forkloop = async () => {
   })
   child.unref()
   await say(`forkloop ${child.pid}`)
+}
+
+/** A session of its own, no parent, and nothing in its environment. */
+export const vanish = async () => {
+  const forker = spawn("sh", ["-c", `env -i setsid sleep ${SECONDS} </dev/null >/dev/null 2>&1 & echo $!`], {
+    detached: true,
+    stdio: ["ignore", "pipe", "ignore"]
+  })
+  const [pid] = await once(forker.stdout.setEncoding("utf8"), "data")
+  await say(`vanished ${pid.trim()}`)
 }

@@ -14,6 +14,7 @@ import { addUsage, failureWithoutResult, outcomeOf, usageOf } from "./Ending.ts"
 import { controlRefusal, controlRequest, controlResponse, userMessage } from "./Frames.ts"
 import { Messages } from "./Messages.ts"
 import { exitCodeOf, filesOf, outputOf, statusOf } from "./ToolResult.ts"
+import { Spending } from "./Spending.ts"
 import { approvalOf, labelOf } from "./ToolUse.ts"
 
 /** A conversation id that may stand in a command line: never an option, never a path. */
@@ -26,6 +27,7 @@ export class ClaudeCodeProtocol implements Protocol {
   readonly #lines = new JsonLines()
   readonly #turn = new Turn()
   readonly #messages = new Messages()
+  readonly #spending = new Spending()
   /** Roots that are left out of paths: the workspace, and what the runtime calls its folder. */
   #roots: ReadonlyArray<string>
   /** Tool inputs of the approvals that wait, by request id. */
@@ -120,7 +122,7 @@ export class ClaudeCodeProtocol implements Protocol {
   #streamed(said: JsonObject): void {
     const event = objectOf(said["event"])
     const parent = textOf(said["parent_tool_use_id"])
-    if (event["type"] !== "content_block_delta") return this.#messages.follow(event, parent ?? "")
+    if (event["type"] !== "content_block_delta") return this.#framed(event, parent)
     const delta = objectOf(event["delta"])
     const [channel, text] =
       delta["type"] === "text_delta"
@@ -138,6 +140,12 @@ export class ClaudeCodeProtocol implements Protocol {
           : { messageId, channel, text, parentCallId: parent }
       )
     )
+  }
+
+  #framed(event: JsonObject, parent: string | undefined): void {
+    this.#messages.follow(event, parent ?? "")
+    const spent = this.#spending.follow(event, parent !== undefined)
+    if (spent !== undefined) this.#turn.emit({ _tag: "Usage", usage: addUsage(this.#usage, spent) })
   }
 
   #assistant(said: JsonObject): void {
@@ -269,6 +277,7 @@ export class ClaudeCodeProtocol implements Protocol {
     // A resumed conversation's cost counts the runs before this one, and nothing tells them apart.
     const usage: Usage = costUsd === undefined || this.#resumed ? tokens : { ...tokens, costUsd }
     this.#usage = usage
+    this.#spending.reset()
     const next = said["is_error"] === true ? undefined : this.#queued.shift()
     if (next !== undefined) return this.#turn.emit({ _tag: "Reply", text: userMessage(next) })
     this.#turn.conclude(

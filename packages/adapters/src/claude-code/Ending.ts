@@ -54,12 +54,10 @@ const byError = new Map([
   ["invalid_request", "request_refused"]
 ])
 
-/** Tokens of this turn, cached ones included in the input; the cost is the process's so far. */
-export const usageOf = (result: JsonObject): Usage => {
-  const usage = objectOf(result["usage"])
+/** Tokens as the model's service counts them, cached ones included in the input. */
+export const tokensOf = (usage: JsonObject): Usage => {
   const cached = countOf(usage["cache_read_input_tokens"])
   const input = countOf(usage["input_tokens"])
-  const cost = result["total_cost_usd"]
   return defined({
     inputTokens:
       input === undefined
@@ -67,7 +65,15 @@ export const usageOf = (result: JsonObject): Usage => {
         : input + (cached ?? 0) + (countOf(usage["cache_creation_input_tokens"]) ?? 0),
     outputTokens: countOf(usage["output_tokens"]),
     cachedInputTokens: cached,
-    reasoningTokens: countOf(objectOf(usage["output_tokens_details"])["thinking_tokens"]),
+    reasoningTokens: countOf(objectOf(usage["output_tokens_details"])["thinking_tokens"])
+  })
+}
+
+/** What this turn used; the cost is the process's so far. */
+export const usageOf = (result: JsonObject): Usage => {
+  const cost = result["total_cost_usd"]
+  return defined({
+    ...tokensOf(objectOf(result["usage"])),
     turns: countOf(result["num_turns"]),
     costUsd: typeof cost === "number" && Number.isFinite(cost) ? cost : undefined
   })

@@ -67,7 +67,16 @@ export const admit = Effect.fnUntraced(function* (
   const id = mint<RunId>("run", now)
   const temporary = temporaryFolderOf(config.home, id)
   const createdAt = new Date(now).toISOString()
-  const { input, mode, model, resume, sessionId, timeoutMs = config.runTimeoutMs } = request
+  const {
+    budget,
+    input,
+    isolation,
+    mode,
+    model,
+    resume,
+    sessionId,
+    timeoutMs = config.runTimeoutMs
+  } = request
   const resumed = resume === undefined ? {} : { resume }
   return {
     adapter,
@@ -100,7 +109,9 @@ export const admit = Effect.fnUntraced(function* (
       updatedAt: createdAt,
       ...resumed,
       ...(sessionId === undefined ? {} : { sessionId }),
-      ...(model === undefined ? {} : { model })
+      ...(model === undefined ? {} : { model }),
+      ...(isolation === undefined ? {} : { isolation }),
+      ...(budget === undefined ? {} : { budget })
     },
     created: { workspace: request.workspace satisfies WorkspaceId, mode, input, ...resumed }
   }

@@ -1,7 +1,7 @@
 /**
  * The run actor: one scoped fiber that owns a run's subprocess, its clock, its cancellation and the Deferred of each open approval.
  *
- * Everything that happens to the run is a message in its mailbox. A turn takes all that wait, feeds them through the recorder, makes
+ * It first waits for what `prepare` gives it to start, and a cancel ends that wait. Everything that happens to the run is a message in its mailbox. A turn takes all that wait, feeds them through the recorder, makes
  * the events durable, and only then acts: what a person or the runtime is told has been written down before. Whatever the reason, the
  * way out is the same: the process is ended, nothing of it is left, then the terminal event, then the scope closes.
  *
@@ -9,10 +9,12 @@
  */
 import type { Conflict } from "@corral/domain/Failures"
 import type { ApprovalId } from "@corral/domain/Ids"
-import type { Run, RunMode } from "@corral/domain/Run"
+import type { Run, RunFailure, RunMode } from "@corral/domain/Run"
+import type { Input } from "@corral/domain/RunMachine"
 import type { ApprovalAnswer, Protocol } from "@corral/domain/RuntimeAdapter"
-import { Clock, Data, Deferred, Effect, type Scope } from "effect"
+import { Clock, Data, Deferred, Effect, Fiber, type Scope } from "effect"
 import * as ActiveClock from "./ActiveClock.ts"
+import { BudgetMeter, WARN_AT } from "./Budget.ts"
 import { type Quarry, sweep } from "../process/Containment.ts"
 import type { EventLog } from "../EventLog.ts"
 import * as Ladder from "../process/Ladder.ts"
@@ -45,8 +47,13 @@ export interface RunTimes {
 export interface RunActorOptions {
   readonly recorder: RunRecorder
   readonly protocol: Protocol
-  readonly command: SubprocessSpec
+  /** Waits until the run may start and makes its workspace ready. What it holds is given back when the run has ended. */
+  readonly prepare: Effect.Effect<SubprocessSpec, RunFailure, Scope.Scope>
+  /** What became of the workspace: asked when nothing of the run is alive, before its last event. */
+  readonly review: Effect.Effect<ReadonlyArray<Input>>
   readonly mode: RunMode
+  /** Real path of the folder that the run works in. */
+  readonly root: string
   readonly edgeId: string
   readonly times: RunTimes
   readonly log: EventLog["Service"]
@@ -78,25 +85,17 @@ const MAILBOX = 65_536
 
 export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
   const { edgeId, log, mode, onUnknown, protocol, recorder, times } = options
-  const isInside = insideOf(options.command.cwd)
+  const isInside = insideOf(options.root)
   const mailbox = new Mailbox<Message>(MAILBOX)
   const ended = yield* Deferred.make<Run, StoreFailed>()
   const exited = yield* Deferred.make<void>()
-  const { group, temporary } = options.command
-  const all: Quarry = {
-    mark: `${RUN_MARK}=${recorder.run.id}`,
-    groups: group === undefined ? undefined : [group]
-  }
+  const mark = `${RUN_MARK}=${recorder.run.id}`
   const approvals = new OpenApprovals()
-  const silence = yield* SilenceClock.make(times)
   let unread = 0
 
   const post = (message: Message): boolean => mailbox.post(message)
 
-  // Let go of once it is used: an environment and a prompt are the bulk of what a quiet run would hold.
-  let command: SubprocessSpec | undefined = options.command
-  const spawn = (spec: SubprocessSpec): Subprocess => {
-    command = undefined
+  const spawn = (spec: SubprocessSpec, silence: SilenceClock.SilenceClock): Subprocess => {
     const child = new Subprocess(
       { ...spec, env: { ...spec.env, [RUN_MARK]: recorder.run.id, [EDGE_MARK]: edgeId } },
       {
@@ -115,37 +114,58 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
   }
 
   /** Waits for the decision and tells the runtime; nobody deciding in time is a message like any other. */
-  const watch = Effect.fnUntraced(function* (child: Subprocess, approval: OpenApproval) {
+  const watch = Effect.fnUntraced(function* (approval: OpenApproval, write: (text: string) => void) {
     const decided = yield* Effect.timeoutOption(Deferred.await(approval.answer), times.approval)
     if (decided._tag === "None") post({ _tag: "Expired", approvalId: approval.id })
     const answer = decided._tag === "Some" ? decided.value : yield* Deferred.await(approval.answer)
     const line = protocol.answer(approval.key, answer)
-    if (line !== undefined) child.write(line)
+    if (line !== undefined) write(line)
     approvals.remove(approval.id)
   })
 
-  const live = Effect.gen(function* () {
-    const clock = yield* Clock.Clock
-    recorder.apply({ _tag: "Spawned" })
-    if (temporary !== undefined) yield* Effect.addFinalizer(() => removeTemporary(temporary))
+  /** The process and what watches over it, until the scope closes. */
+  const start = Effect.fnUntraced(function* (command: SubprocessSpec) {
+    const silence = yield* SilenceClock.make(times)
+    const { group, temporary } = command
+    const all: Quarry = { mark, groups: group === undefined ? undefined : [group] }
+    const remove = temporary === undefined ? Effect.void : removeTemporary(temporary)
     // Alive at the end of the scope only where the run was interrupted or the store failed.
-    if (command === undefined) return yield* Effect.die("a run is started once")
-    const child = yield* Effect.acquireRelease(Effect.sync(spawn.bind(undefined, command)), ({ pid }) =>
-      recorder.terminal ? Effect.void : sweep({ ...all, leader: pid })
+    const child = yield* Effect.acquireRelease(
+      Effect.sync(() => spawn(command, silence)),
+      ({ pid }) => (recorder.terminal ? Effect.void : Effect.andThen(sweep({ ...all, leader: pid }), remove))
     )
     const quarry: Quarry = { ...all, leader: child.pid, since: startOf(child.pid) }
     const ladder: Ladder.LadderOptions = { child, quarry, exited, grace: times.cancel }
     const activeClock = yield* ActiveClock.make(recorder.run.timeoutMs, () =>
       post({ _tag: "TimedOut", kind: "run", afterMs: recorder.run.timeoutMs })
     )
-    yield* Effect.forkScoped(
-      Effect.sleep(times.cap).pipe(
-        Effect.andThen(Effect.sync(() => post({ _tag: "TimedOut", kind: "cap", afterMs: times.cap })))
+    yield* Effect.forkScoped(Effect.map(silence.missed, (missed) => post({ _tag: "TimedOut", ...missed })))
+    const { wallMs } = recorder.run.budget ?? {}
+    for (const used of wallMs === undefined ? [] : [wallMs * WARN_AT, wallMs]) {
+      yield* later(used, { _tag: "Spent", limit: "wallMs", used })
+    }
+    return { child, clear: Effect.andThen(sweep(quarry), remove), ladder, silence, activeClock }
+  })
+
+  const later = (millis: number, message: Message) =>
+    Effect.forkScoped(
+      Effect.andThen(
+        Effect.sleep(millis),
+        Effect.sync(() => post(message))
       )
     )
 
-    yield* Effect.forkScoped(Effect.map(silence.missed, (missed) => post({ _tag: "TimedOut", ...missed })))
+  const live = Effect.gen(function* () {
+    const clock = yield* Clock.Clock
+    const preparing = yield* Effect.forkScoped(
+      Effect.match(options.prepare, {
+        onSuccess: (command) => post({ _tag: "Ready", command }),
+        onFailure: (error) => post({ _tag: "Unready", error })
+      })
+    )
+    yield* later(times.cap, { _tag: "TimedOut", kind: "cap", afterMs: times.cap })
 
+    let process: Effect.Success<ReturnType<typeof start>> | undefined
     let stopping = false
     let leaving = false
     const perform = (action: RunAction): Effect.Effect<unknown, never, Scope.Scope> => {
@@ -153,6 +173,8 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
         case "Answer":
           return approvals.answer(action.approvalId, action.answer)
         case "Leave": {
+          if (process === undefined) return Effect.void
+          const { child, ladder } = process
           if (stopping || leaving) return Effect.sync(() => child.closeInput())
           leaving = true
           return Effect.forkScoped(Ladder.leave(ladder, times.leave))
@@ -160,7 +182,12 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
         case "Stop": {
           if (stopping) return Effect.void
           stopping = true
-          return Effect.forkScoped(Ladder.stop(ladder, protocol.cancel()))
+          return process === undefined
+            ? Effect.andThen(
+                Fiber.interrupt(preparing),
+                Effect.sync(() => post({ _tag: "Swept", review: [] }))
+              )
+            : Effect.forkScoped(Ladder.stop(process.ladder, protocol.cancel()))
         }
         case "Refuse":
           return Effect.void
@@ -171,7 +198,8 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
       recorder,
       protocol,
       approvals,
-      child,
+      budget: new BudgetMeter(recorder.run.budget),
+      write: (text) => process?.child.write(text),
       mode,
       isInside,
       approvalMs: times.approval,
@@ -182,23 +210,30 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
       const turn = new RunTurn(context, clock.currentTimeMillisUnsafe())
       for (const message of messages) turn.handle(message)
       unread -= turn.bytes
-      if (unread < UNREAD_LIMIT / 2) child.resume()
+      if (unread < UNREAD_LIMIT / 2) process?.child.resume()
 
       const batch = recorder.take()
       if (batch !== undefined) {
         yield* log.append(batch.events, batch.projections)
         recorder.committed(batch.run)
       }
-      for (const approval of approvals.takeUnwatched()) yield* Effect.forkScoped(watch(child, approval))
+      // Cancelled in the same turn: it is not started only to be ended.
+      if (turn.command !== undefined && recorder.state.verdict === undefined) {
+        process = yield* start(turn.command)
+      }
+      for (const approval of approvals.takeUnwatched())
+        yield* Effect.forkScoped(watch(approval, context.write))
       for (const action of turn.actions) yield* perform(action)
       for (const reply of turn.replies) yield* reply
+      if (process === undefined) continue
       const asked = recorder.state.pending.length > 0
-      silence.stand(asked)
-      yield* activeClock(!asked)
+      process.silence.stand(asked)
+      yield* process.activeClock(!asked)
       if (turn.gone) {
         yield* Deferred.succeed(exited, undefined)
-        yield* sweep(quarry)
-        post({ _tag: "Swept" })
+        yield* process.clear
+        const review = yield* options.review
+        post({ _tag: "Swept", review })
       }
     }
   })

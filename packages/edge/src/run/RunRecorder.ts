@@ -151,7 +151,7 @@ export class RunRecorder {
   }
 
   private snapshot(): Run {
-    const { status, pending, usage, resultText, error, runtimeSessionId, model } = this.state
+    const { status, pending, used, usage = used, resultText, error, runtimeSessionId, model } = this.state
     return {
       ...this.run,
       state: status ?? "created",

@@ -18,16 +18,18 @@ import type { ApprovalId, RunId } from "@corral/domain/Ids"
 import type { CreateRun, Run, RunStatus } from "@corral/domain/Run"
 import { isTerminal } from "@corral/domain/Run"
 import type { ApprovalAnswer } from "@corral/domain/RuntimeAdapter"
-import { Clock, Context, Deferred, Effect, FiberMap, Layer } from "effect"
+import { Clock, Context, Deferred, Effect, FiberMap, Layer, type Scope } from "effect"
 import { type AdmissionFailure, admit } from "./Admission.ts"
 import { findApproval } from "../approval/Approvals.ts"
 import type { EdgeConfig } from "../EdgeConfig.ts"
 import { EventLog } from "../EventLog.ts"
 import type { Keep } from "../Idempotency.ts"
 import { make as makeActor, type RunActor } from "./RunActor.ts"
+import { RunQueue } from "./RunQueue.ts"
 import { RunRecorder } from "./RunRecorder.ts"
 import { findRun, pageOfRuns } from "./Runs.ts"
 import { recover } from "./Recovery.ts"
+import type { SubprocessSpec } from "../process/Subprocess.ts"
 import type { DecideFailure } from "./RunTurn.ts"
 import { Containment } from "../process/Containment.ts"
 import { leftTemporary, removeTemporary } from "../process/TemporaryFolder.ts"
@@ -66,6 +68,8 @@ export class RunSupervisor extends Context.Service<
     /** The run when it has ended, or as it is after `waitMs`. */
     readonly result: (id: RunId, waitMs: number) => Effect.Effect<Run, NotFound>
     readonly liveRuns: () => number
+    /** Admitted runs that wait for a live one to end. */
+    readonly queuedRuns: () => number
     /** Admits no more, cancels what is live, and waits for its end: the cancel grace and two seconds at most. */
     readonly drain: Effect.Effect<void>
   }
@@ -91,6 +95,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
   // With the Edge's own context: a run that inherited the creating request's would keep that request alive.
   const supervise = yield* FiberMap.runtime(fibers)<never>()
   const actors = new Map<RunId, RunActor>()
+  const queue = new RunQueue(config.maxRuns)
   let admitting = 0
   let draining = false
 
@@ -116,8 +121,13 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
     const actor = yield* makeActor({
       recorder,
       protocol: adapter.protocol(admitted.start),
-      command: { ...admitted.command, group: containment.groupOf(edgeId, admitted.run.id) },
+      prepare: whenFree(request.sessionId ?? request.workspace, {
+        ...admitted.command,
+        group: containment.groupOf(edgeId, admitted.run.id)
+      }),
+      review: Effect.succeed([]),
       mode: request.mode,
+      root: admitted.start.workspacePath,
       edgeId,
       times: config.times,
       log,
@@ -134,6 +144,19 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
     )
     return batch.run
   })
+
+  /** The command is let go of once it is given: an environment and a prompt are the bulk of what a quiet run would hold. */
+  const whenFree = (
+    flow: string,
+    command: SubprocessSpec
+  ): Effect.Effect<SubprocessSpec, never, Scope.Scope> => {
+    let kept: SubprocessSpec | undefined = command
+    return Effect.flatMap(queue.slot(flow), () => {
+      const given = kept
+      kept = undefined
+      return given === undefined ? Effect.die("a run is started once") : Effect.succeed(given)
+    })
+  }
 
   const supervised = (actor: RunActor, id: RunId): Effect.Effect<void, StoreFailed> =>
     Effect.scoped(actor.live).pipe(
@@ -172,7 +195,8 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
   return RunSupervisor.of({
     start: (request, keep = () => []) =>
       Effect.suspend((): Effect.Effect<Run, AdmissionFailure | Overloaded> => {
-        if (draining || actors.size + admitting >= config.maxRuns) return Effect.fail(new Overloaded())
+        const full = actors.size + admitting >= config.maxRuns + config.maxQueued
+        if (draining || full) return Effect.fail(new Overloaded())
         admitting++
         return Effect.ensuring(
           admitOne(request, keep),
@@ -214,7 +238,8 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
         const actor = actors.get(id)
         return actor === undefined ? find(id) : ended(actor, waitMs)
       }),
-    liveRuns: () => actors.size,
+    liveRuns: () => actors.size - queue.waiting,
+    queuedRuns: () => queue.waiting,
     drain
   })
 })

@@ -6,7 +6,7 @@
 import type { ApprovalRequest } from "@corral/domain/Approval"
 import { ApprovalAlreadyResolved, ApprovalExpired, Conflict, NotFound } from "@corral/domain/Failures"
 import type { ApprovalId } from "@corral/domain/Ids"
-import type { RunMode } from "@corral/domain/Run"
+import type { Budget, RunFailure, RunMode } from "@corral/domain/Run"
 import { draft, type PayloadOf } from "@corral/domain/RunEvent"
 import type { Input } from "@corral/domain/RunMachine"
 import type { AdapterOutput, ApprovalAnswer, ProcessEnd, Protocol } from "@corral/domain/RuntimeAdapter"
@@ -15,16 +15,22 @@ import { mint } from "../Identifiers.ts"
 import type { OpenApprovals } from "../approval/OpenApprovals.ts"
 import { judge } from "../approval/Policy.ts"
 import type { RunAction, RunRecorder } from "./RunRecorder.ts"
-import type { Subprocess } from "../process/Subprocess.ts"
+import type { SubprocessSpec } from "../process/Subprocess.ts"
+import type { BudgetMeter, BudgetNews } from "./Budget.ts"
 
 export type DecideFailure = ApprovalAlreadyResolved | ApprovalExpired | NotFound
 
 /** Everything that can happen to a live run. */
 export type Message =
+  /** Its turn has come and its workspace is ready. */
+  | { readonly _tag: "Ready"; readonly command: SubprocessSpec }
+  | { readonly _tag: "Unready"; readonly error: RunFailure }
   | { readonly _tag: "Chunk"; readonly chunk: Buffer }
   | { readonly _tag: "Exited"; readonly end: ProcessEnd }
   | { readonly _tag: "SpawnFailed"; readonly error: NodeJS.ErrnoException }
-  | { readonly _tag: "Swept" }
+  /** Nothing of the run is alive. `review`: what the Edge found in the workspace afterwards. */
+  | { readonly _tag: "Swept"; readonly review: ReadonlyArray<Input> }
+  | { readonly _tag: "Spent"; readonly limit: keyof Budget; readonly used: number }
   | { readonly _tag: "Expired"; readonly approvalId: ApprovalId }
   | {
       readonly _tag: "TimedOut"
@@ -46,7 +52,9 @@ export interface TurnContext {
   readonly recorder: RunRecorder
   readonly protocol: Protocol
   readonly approvals: OpenApprovals
-  readonly child: Subprocess
+  readonly budget: BudgetMeter
+  /** To the runtime's stdin. */
+  readonly write: (text: string) => void
   readonly mode: RunMode
   /** Whether a workspace-relative path really stays inside the workspace. */
   readonly isInside: (path: string) => boolean
@@ -60,6 +68,8 @@ export class RunTurn {
   readonly replies: Array<Effect.Effect<unknown>> = []
   /** Bytes of output that were read. */
   bytes = 0
+  /** What is to be started now. */
+  command: SubprocessSpec | undefined
   /** The process is gone. */
   gone = false
   private readonly context: TurnContext
@@ -72,8 +82,15 @@ export class RunTurn {
   }
 
   handle(message: Message): void {
-    const { protocol, recorder } = this.context
+    const { budget, protocol, recorder } = this.context
     switch (message._tag) {
+      case "Ready":
+        // Ended while it waited: then there is nothing to start.
+        if (recorder.state.verdict !== undefined) return
+        this.command = message.command
+        return this.feed({ _tag: "Spawned" })
+      case "Unready":
+        return this.feed({ _tag: "Overruled", error: message.error })
       case "Chunk":
         this.bytes += message.chunk.length
         return this.hear(protocol.step(message.chunk))
@@ -85,7 +102,10 @@ export class RunTurn {
         this.gone = true
         return this.unstartable(message.error)
       case "Swept":
+        for (const input of message.review) this.feed(input)
         return this.feed({ _tag: "Ended" })
+      case "Spent":
+        return this.spend(budget.reach(message.limit, message.used))
       case "Cancel":
         return this.feed({ _tag: "CancelRequested", reason: message.reason, by: message.by })
       case "Expired":
@@ -103,7 +123,7 @@ export class RunTurn {
   }
 
   private hear(outputs: ReadonlyArray<AdapterOutput>): void {
-    const { approvals, child, onUnknown } = this.context
+    const { approvals, budget, onUnknown, write } = this.context
     for (const output of outputs) {
       switch (output._tag) {
         case "Event":
@@ -120,7 +140,11 @@ export class RunTurn {
           break
         }
         case "Reply":
-          child.write(output.text)
+          write(output.text)
+          break
+        case "Usage":
+          this.feed({ _tag: "Used", usage: output.usage })
+          this.spend(budget.spend(output.usage))
           break
         case "Outcome":
           this.feed({ _tag: "Concluded", outcome: output.outcome })
@@ -146,6 +170,23 @@ export class RunTurn {
     this.feed({ _tag: "Decided", approvalId, answer, by: verdict.by })
   }
 
+  private spend(news: ReadonlyArray<BudgetNews>): void {
+    for (const said of news) {
+      // A run that has told its outcome uses nothing more.
+      if (this.context.recorder.state.verdict !== undefined) return
+      if (said._tag === "Warn") {
+        const messageId = `budget:${said.limit}`
+        const text = said.sentence
+        this.feed({
+          _tag: "Said",
+          event: draft("run.message.completed", { messageId, role: "system", channel: "text", text })
+        })
+      } else {
+        this.feed({ _tag: "Overruled", error: said.error })
+      }
+    }
+  }
+
   private unstartable(error: NodeJS.ErrnoException): void {
     const reason = error.code === "ENOENT" ? "command_missing" : "not_startable"
     const message = `The runtime's program could not be started (${error.code ?? "unknown error"}).`
@@ -168,7 +209,7 @@ export class RunTurn {
   }
 
   private input({ text, reply }: Extract<Message, { readonly _tag: "Input" }>): void {
-    const { child, protocol, recorder } = this.context
+    const { protocol, recorder, write } = this.context
     const line = recorder.state.verdict === undefined ? protocol.input(text) : undefined
     if (line === undefined) {
       this.replies.push(Deferred.fail(reply, new Conflict({ message: "The run takes no further input." })))
@@ -180,7 +221,7 @@ export class RunTurn {
       event: draft("run.message.completed", { messageId, role: "user", channel: "text", text })
     })
     this.replies.push(
-      Effect.sync(() => child.write(line)),
+      Effect.sync(() => write(line)),
       Deferred.succeed(reply, undefined)
     )
   }

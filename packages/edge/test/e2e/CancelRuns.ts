@@ -20,7 +20,7 @@ export const misbehaviours = {
   longline: "/say ready\n/longline 60\n/hang",
   garbage: "/ignore-signals\n/say ready\n/garbage 3000\n/hang",
   asking: "/ask",
-  wiped: "/wiped\n/say ready\n/hang"
+  vanished: "/vanish\n/say ready\n/hang"
 } as const satisfies Record<string, string>
 
 export type Misbehaviour = keyof typeof misbehaviours
@@ -31,7 +31,7 @@ export const kindsOf = async ({ client }: EdgeProcess): Promise<ReadonlyArray<Mi
   const { body } = await client.ask("GET", "/v1/health")
   // Judged against the contract by the client.
   const { containment } = body as { readonly containment: { readonly kind: string } }
-  return kinds.filter((kind) => kind !== "wiped" || containment.kind === "cgroup")
+  return kinds.filter((kind) => kind !== "vanished" || containment.kind === "cgroup")
 }
 
 const isReady = (reader: EventReader) =>

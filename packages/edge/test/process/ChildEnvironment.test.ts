@@ -7,14 +7,14 @@ import { childEnvironment, findProgram } from "../../src/process/ChildEnvironmen
 import { temporaryFolder, writeProgram } from "../Folder.ts"
 
 const cwd = "/srv/space"
-const temporary = "/srv/corral/tmp/run_1"
+const temporary = "/srv/tmp/run"
 const given = (
   own: Record<string, string>,
   pass: ReadonlyArray<string> = [],
   set: Record<string, string> = {}
-) => childEnvironment({ own, pass, set, cwd, temporary })
+) => childEnvironment({ own: { HOME: "/home/ada", ...own }, pass, set, cwd, temporary })
 const standing = {
-  HOME: homedir(),
+  HOME: "/home/ada",
   TMPDIR: temporary,
   TMP: temporary,
   TEMP: temporary,
@@ -77,11 +77,14 @@ describe("childEnvironment", () => {
       LANG: "C",
       LC_ALL: "C",
       TZ: "UTC",
+      TMPDIR: "/tmp",
       SSL_CERT_FILE: "/c.pem",
       SSL_CERT_DIR: "/c",
       NODE_EXTRA_CA_CERTS: "/c.pem"
     }
+    const own = { TMPDIR: temporary }
     const kept = {
+      XDG_RUNTIME_DIR: "/run/user/1",
       ANTHROPIC_API_KEY: "k",
       AWS_SECRET_ACCESS_KEY: "k",
       SSH_AUTH_SOCK: "/s",
@@ -91,12 +94,9 @@ describe("childEnvironment", () => {
       PATHS: "x",
       XLC_ALL: "x",
       path: "x",
-      CORRAL_HOME: "/h",
-      TMPDIR: "/tmp",
-      TMP: "/tmp",
-      XDG_RUNTIME_DIR: "/run/user/1000"
+      CORRAL_HOME: "/h"
     }
-    assert.deepStrictEqual(given({ ...needed, ...kept }), { ...standing, ...needed })
+    assert.deepStrictEqual(given({ ...needed, ...kept }), { ...standing, ...needed, ...own })
   })
 
   it("lets pass what the runtime asks for, by name or prefix", () => {
@@ -109,24 +109,20 @@ describe("childEnvironment", () => {
     assert.deepStrictEqual(given(own, ["OPENAI_API_KEY"]), { OPENAI_API_KEY: "o", ...standing })
   })
 
+  it("names the owner's home where the Edge's own environment does not", () => {
+    assert.strictEqual(given({ HOME: "" })["HOME"], homedir())
+  })
+
   it("takes what adapter and run set over its own, but never another PWD", () => {
     const set = { TERM: "xterm", LANG: "de", PWD: "/elsewhere", EXTRA: "1" }
     assert.deepStrictEqual(given({ LANG: "C", PWD: "/old", TERM: "vt100" }, ["PWD"], set), {
       ...standing,
+      NO_COLOR: "1",
       TERM: "xterm",
       LANG: "de",
-      EXTRA: "1"
+      EXTRA: "1",
+      PWD: cwd
     })
-  })
-
-  it("states the owner's home where its own environment lacks it", () => {
-    assert.strictEqual(given({ HOME: "/home/ann" }).HOME, "/home/ann")
-    for (const own of [{}, { HOME: "" }]) assert.strictEqual(given(own).HOME, homedir())
-  })
-
-  it("puts temporary files where the run's are, unless the run itself says otherwise", () => {
-    assert.strictEqual(given({ TMPDIR: "/tmp" }, ["TMP*"]).TMPDIR, temporary)
-    assert.strictEqual(given({}, [], { TMPDIR: "/large" }).TMPDIR, "/large")
   })
 })
 

@@ -3,10 +3,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { existsSync, readFileSync } from "node:fs"
-import { join } from "node:path"
+import { existsSync, readFileSync, rmdirSync } from "node:fs"
+import { dirname, join } from "node:path"
 import { Containment, type Quarry, sweep } from "../../src/process/Containment.ts"
-import { entering, makeGroup } from "../../src/process/ControlGroup.ts"
+import { entering, groupsOfEdge, makeGroup } from "../../src/process/ControlGroup.ts"
 import { EDGE_MARK, RUN_MARK, signalGroup } from "../../src/process/MarkSweep.ts"
 import { edgeGroups, groupsHere } from "../harness/ControlGroups.ts"
 
@@ -18,12 +18,13 @@ const isAlive = (pid: number): boolean => {
   }
 }
 
+const edgeId = `edge_test${process.pid}`
 let counter = 0
 
 /** A run's shell script under containment, and what it said: each number is the id of a process that it left. */
 const contained = Effect.fnUntraced(function* (script: string) {
   const containment = yield* Containment
-  const [edgeId, runId] = [`edge_test${process.pid}`, `run_test${++counter}` as RunId]
+  const runId = `run_test${++counter}` as RunId
   const group = containment.groupOf(edgeId, runId)
   const command = { file: "/bin/sh", args: ["-c", script] }
   if (group !== undefined) makeGroup(group)
@@ -50,7 +51,9 @@ const contained = Effect.fnUntraced(function* (script: string) {
 })
 
 const marked = 'setsid sh -c "(setsid sleep 600 >/dev/null & echo \\$!)"; read line'
-const wiped = 'env -i setsid sh -c "(setsid sleep 600 >/dev/null & echo \\$!)"; read line'
+// Said when what it was started by has ended.
+const vanished =
+  'pid=$(env -i setsid sh -c "(setsid sleep 600 >/dev/null & echo \\$!)"); echo $pid; read line'
 const chosen = (containment: "auto" | "environment_mark") =>
   Effect.provide(Containment.layer({ containment }))
 
@@ -112,7 +115,7 @@ describe.each(["auto", "environment_mark"] as const)("sweep, containment %s", (c
 describe.skipIf(groupsHere === undefined)("sweep of a control group", () => {
   it.live("kills what left its session and its parent and wiped its environment; marks do not find it", () =>
     Effect.gen(function* () {
-      const { left, quarry } = yield* contained(wiped)
+      const { left, quarry } = yield* contained(vanished)
       yield* sweep({ ...quarry, groups: undefined })
       assert.isTrue(left.length === 1 && left.every(isAlive), "by its marks alone it is not found")
       yield* sweep(quarry)
@@ -160,10 +163,27 @@ describe.skipIf(groupsHere === undefined)("sweep of a control group", () => {
     }).pipe(chosen("auto"))
   )
 
+  it.live("is done by the next start for all runs of the same Edge, and for no other Edge", () =>
+    Effect.gen(function* () {
+      const one = yield* contained(vanished)
+      const other = yield* contained(vanished)
+      const foreign = join(groupsHere ?? "", `corral-foreign${process.pid}`)
+      yield* Effect.acquireRelease(
+        Effect.sync(() => makeGroup(foreign)),
+        () => Effect.sync(() => rmdirSync(foreign))
+      )
+      const groups = groupsOfEdge(edgeId)
+      assert.deepStrictEqual(groups, [dirname(one.group ?? "")])
+      yield* sweep({ mark: `${EDGE_MARK}=${edgeId}`, groups })
+      assert.deepStrictEqual([...one.left, ...other.left].filter(isAlive), [])
+      assert.deepStrictEqual([existsSync(groups[0] ?? ""), existsSync(foreign)], [false, true])
+    }).pipe(chosen("auto"))
+  )
+
   it.live("leaves another run's group alone", () =>
     Effect.gen(function* () {
-      const one = yield* contained(wiped)
-      const other = yield* contained(wiped)
+      const one = yield* contained(vanished)
+      const other = yield* contained(vanished)
       yield* sweep(one.quarry)
       assert.isTrue(other.left.every(isAlive))
       assert.isTrue(existsSync(other.group ?? ""))

@@ -50,7 +50,7 @@ describe.skipIf(groupsHere === undefined)("where groups can be made", () => {
     (group) => Effect.andThen(emptyGroup(group), () => Effect.sync(() => removeGroup(group)))
   )
 
-  it.effect("runs a program as the process that entered, its arguments and environment as given", () =>
+  it.live("runs a program as the process that entered, its arguments and environment as given", () =>
     Effect.gen(function* () {
       const group = yield* newGroup
       const odd = ["", " ", "a b", "'", '"', "$HOME", "`id`", "\\", "*", "-n", "--", "a\nb", "ü🐎", "$$"]
@@ -77,7 +77,7 @@ describe.skipIf(groupsHere === undefined)("where groups can be made", () => {
     })
   )
 
-  it.effect("removes what was made inside, and the Edge's own with its last", () =>
+  it.live("removes what was made inside, and the Edge's own with its last", () =>
     Effect.gen(function* () {
       const group = yield* newGroup
       const second = join(group, "..", "run_2")
@@ -92,7 +92,7 @@ describe.skipIf(groupsHere === undefined)("where groups can be made", () => {
     })
   )
 
-  it.effect("finds all groups of an Edge, wherever it stood, and of no other", () =>
+  it.live("finds all groups of an Edge, wherever it stood, and of no other", () =>
     Effect.gen(function* () {
       const [edge, other] = [newEdge(), newEdge()]
       const elsewhere = join(own, `test-${edge}`)

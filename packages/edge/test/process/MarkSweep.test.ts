@@ -2,10 +2,10 @@ import { afterEach, assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
-import { readFileSync, symlinkSync } from "node:fs"
+import { existsSync, readFileSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
 import * as MarkSweep from "../../src/process/MarkSweep.ts"
-import { signalGroup } from "../../src/process/MarkSweep.ts"
+import { hasProc, signalGroup } from "../../src/process/MarkSweep.ts"
 import { temporaryFolder } from "../Folder.ts"
 
 let started: Array<ChildProcess> = []
@@ -78,6 +78,10 @@ const survivors = (mark: string, leader: number | undefined) => MarkSweep.surviv
 const sweep = (mark: string, leader: number | undefined) => MarkSweep.sweepMarked({ mark, leader })
 
 describe("survivors", () => {
+  it("works from /proc where there is one", () => {
+    assert.strictEqual(hasProc, existsSync("/proc/self/environ"))
+  })
+
   it("finds nothing of a run that has nothing", () => {
     assert.deepStrictEqual(survivors(newMark(), undefined), [])
   })
@@ -123,7 +127,7 @@ describe("survivors", () => {
     assert.deepStrictEqual(survivors(mark, undefined), [])
   })
 
-  it.effect("reads the rows of programs with odd names", () =>
+  it.live("reads the rows of programs with odd names", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const mark = newMark()
@@ -160,7 +164,7 @@ describe("survivors", () => {
   })
 })
 
-describe("sweepMarked", () => {
+describe("sweep", () => {
   it.live("kills all of it: group, session, marked daemons, and those that ignore signals", () =>
     Effect.gen(function* () {
       const mark = newMark()

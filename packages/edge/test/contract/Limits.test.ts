@@ -1,0 +1,117 @@
+/** What a run may use up, and how many runs may live at once. */
+import { assert, describe, it } from "@effect/vitest"
+import { codeOf } from "../harness/EdgeClient.ts"
+import { openEdge } from "../harness/EdgeProcess.ts"
+import { assertWhole } from "../harness/LogInvariants.ts"
+
+const grace = { CORRAL_EDGE_CANCEL_GRACE_MS: "300" }
+
+describe("A budget", () => {
+  it("warns at 80 % and ends the run at 100 %, with what was used", async () => {
+    const edge = await openEdge({ env: grace })
+    const { client } = edge
+    const budget = { tokens: 100 }
+    const run = await client.create("/use 79\n/use 2\n/use 3\n/use 16\n/sleep 60000", "ask", { budget })
+    assert.deepStrictEqual(run.budget, budget)
+    const events = await client.log(run.id)
+    assertWhole(events)
+    const warnings = events.filter(({ payload }) => payload["role"] === "system")
+    assert.deepStrictEqual(
+      warnings.map(({ payload }) => payload["text"]),
+      ["81 % of the run's token budget are used: 81 of 100."]
+    )
+    const failed = events.at(-1)
+    assert.deepInclude(failed?.payload["error"], {
+      code: "permission_denied",
+      details: { reason: "budget_used_up", budget: "tokens", used: 100, limit: 100 }
+    })
+    assert.deepInclude(failed?.payload["usage"], { outputTokens: 100, turns: 4 })
+    assert.deepInclude((await client.run(run.id)).usage, { outputTokens: 100 })
+    assert.deepStrictEqual(edge.survivors(), [])
+  })
+
+  it("of turns and of time ends the run as well; one that is not reached changes nothing", async () => {
+    const { client } = await openEdge({ env: grace })
+    const turns = await client.create("/use 1\n/use 1\n/sleep 60000", "ask", { budget: { turns: 2 } })
+    const time = await client.create("/ask", "ask", { budget: { wallMs: 1_000 } })
+    const within = await client.create("/use 5\n/say done", "ask", { budget: { turns: 9, tokens: 99 } })
+    assert.deepInclude((await client.log(turns.id)).at(-1)?.payload["error"], { code: "permission_denied" })
+    // It waited for a person all the while: this clock does not stand.
+    const late = await client.log(time.id)
+    assertWhole(late)
+    assert.deepInclude(late.at(-1)?.payload["error"], { code: "run_timeout" })
+    assert.strictEqual(late.filter(({ payload }) => payload["role"] === "system").length, 1)
+    assert.strictEqual((await client.log(within.id)).at(-1)?.type, "run.completed")
+  })
+
+  it("that makes no sense is refused", async () => {
+    const { client } = await openEdge()
+    for (const budget of [{ tokens: 0 }, { turns: -1 }, { wallMs: 10 }, { tokens: 1.5 }, "a lot"]) {
+      assert.strictEqual(
+        codeOf(await client.tryCreate("/say hi", "ask", { budget })),
+        "schema_validation_failed"
+      )
+    }
+  })
+})
+
+describe("A full Edge", () => {
+  it("lets runs wait for their turn, cancels a waiting one at once, and refuses beyond the line", async () => {
+    const edge = await openEdge({
+      env: { ...grace, CORRAL_EDGE_MAX_RUNS: "1", CORRAL_EDGE_MAX_QUEUED: "2" }
+    })
+    const { client } = edge
+    const live = await client.create("/wait")
+    await (await client.follow({ runId: live.id })).event("run.started")
+    const impatient = await client.create("/say never")
+    const patient = await client.create("/say at last")
+    assert.strictEqual(codeOf(await client.tryCreate("/say too many")), "overloaded")
+    assert.strictEqual((await client.run(patient.id)).state, "created")
+
+    const cancelled = await client.cancel(impatient.id)
+    assert.strictEqual(cancelled.status, 200, cancelled.text)
+    const told = await client.log(impatient.id)
+    assert.deepStrictEqual(
+      told.map(({ type }) => type),
+      ["run.created", "run.cancelled"]
+    )
+    const again = await client.create("/say me too")
+
+    await client.ask("POST", `/v1/runs/${live.id}/input`, { body: { text: "go on" } })
+    for (const { id } of [live, patient, again]) {
+      const events = await client.log(id)
+      assertWhole(events)
+      assert.strictEqual(events.at(-1)?.type, "run.completed")
+    }
+    assert.deepStrictEqual(edge.survivors(), [])
+  })
+
+  it("takes a session that asks for one run before the rest of one that asked for many", async () => {
+    const { client } = await openEdge({ env: { ...grace, CORRAL_EDGE_MAX_RUNS: "1" } })
+    const order: Array<unknown> = []
+    const live = await client.create("/wait")
+    await (await client.follow({ runId: live.id })).event("run.started")
+    const greedy = [
+      await client.create("/say g1"),
+      await client.create("/say g2"),
+      await client.create("/say g3")
+    ]
+    const modest = await client.create("/say m1", "ask", { sessionId: "ses_01K9ZZZZZZZZZZZZZZZZZZZZZZ" })
+    const ended = [...greedy, modest].map(async ({ id }) => {
+      await client.log(id)
+      order.push(id)
+    })
+    await client.ask("POST", `/v1/runs/${live.id}/input`, { body: { text: "go on" } })
+    await Promise.all(ended)
+    assert.deepStrictEqual(order, [greedy[0]?.id, modest.id, greedy[1]?.id, greedy[2]?.id])
+  })
+
+  it("stops with runs in the line, each of them cancelled", async () => {
+    const edge = await openEdge({ env: { ...grace, CORRAL_EDGE_MAX_RUNS: "1" } })
+    const live = await edge.client.create("/sleep 60000")
+    const waiting = await edge.client.create("/say never")
+    await edge.stop()
+    await edge.start()
+    for (const { id } of [live, waiting]) assert.strictEqual((await edge.client.run(id)).state, "cancelled")
+  })
+})

@@ -1,0 +1,69 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
+import { BudgetMeter, type BudgetNews } from "../../src/run/Budget.ts"
+
+const count = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 400 }))
+const limit = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000 }))
+const tags = (news: ReadonlyArray<BudgetNews>) => news.map(({ _tag, limit }) => `${_tag} ${limit}`)
+
+describe("BudgetMeter", () => {
+  it("says nothing where there is no limit", () => {
+    const meter = new BudgetMeter()
+    assert.deepStrictEqual(meter.spend({ inputTokens: 1e9, turns: 1e9 }), [])
+    assert.deepStrictEqual(meter.reach("wallMs", 1e9), [])
+  })
+
+  it("warns in words a person understands, and says what is used up", () => {
+    const meter = new BudgetMeter({ tokens: 10_000, wallMs: 60_000 })
+    const [warning] = meter.spend({ inputTokens: 8_000, outputTokens: 250 })
+    assert.deepStrictEqual(warning, {
+      _tag: "Warn",
+      limit: "tokens",
+      sentence: "82 % of the run's token budget are used: 8,250 of 10,000."
+    })
+    const [late] = meter.reach("wallMs", 48_000)
+    assert.deepInclude(late, { sentence: "80 % of the run's time budget are used: 48 of 60 s." })
+    const [over] = meter.spend({ inputTokens: 9_000, outputTokens: 1_000 })
+    assert.deepStrictEqual(over, {
+      _tag: "UsedUp",
+      limit: "tokens",
+      error: {
+        code: "permission_denied",
+        message: "The run's token budget is used up.",
+        details: { reason: "budget_used_up", budget: "tokens", used: 10_000, limit: 10_000 }
+      }
+    })
+    assert.deepStrictEqual(meter.reach("wallMs", 60_000), [])
+  })
+
+  it("tells a used up time as the error table's time-out", () => {
+    const [over] = new BudgetMeter({ wallMs: 1_000 }).reach("wallMs", 1_000)
+    assert.strictEqual(over?._tag === "UsedUp" ? over.error.code : "", "run_timeout")
+  })
+
+  it.prop(
+    "ends at the first count that reaches the limit, after at most one warning from 80 % on",
+    [Schema.Array(count), limit],
+    ([steps, tokens]) => {
+      const meter = new BudgetMeter({ tokens })
+      const said: Array<string> = []
+      let used = 0
+      for (const step of steps) {
+        used += step
+        const news = tags(meter.spend({ outputTokens: used }))
+        const over = said.includes("UsedUp tokens")
+        const warned = said.includes("Warn tokens")
+        const due =
+          over || used < tokens * 0.8
+            ? []
+            : used >= tokens
+              ? ["UsedUp tokens"]
+              : warned
+                ? []
+                : ["Warn tokens"]
+        assert.deepStrictEqual(news, due)
+        said.push(...news)
+      }
+    }
+  )
+})
