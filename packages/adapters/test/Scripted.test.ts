@@ -244,7 +244,7 @@ describe("Scripted directives", () => {
   })
 
   it("leaves children in its group, and a daemon outside it that holds stdout", async () => {
-    const run = play("/children 2\n/daemon\n/forkloop")
+    const run = play("/children 2\n/daemon\n/forkloop\n/vanish")
     await outcomeOf(run)
     const said = run.outputs.flatMap((output) =>
       output._tag === "Event" && output.event.type === "run.message.completed"
@@ -255,14 +255,15 @@ describe("Scripted directives", () => {
     leftBehind = pids.flat()
     assert.deepStrictEqual(
       pids.map(({ length }) => length),
-      [2, 1, 1]
+      [2, 1, 1, 1]
     )
     await run.ended
-    const [children = [], [daemon = 0] = []] = pids
-    assert.isTrue([...children, daemon].every(isAlive), "they outlive the program")
+    const [children = [], [daemon = 0] = [], , [vanished = 0] = []] = pids
+    assert.isTrue([...children, daemon, vanished].every(isAlive), "they outlive the program")
     assert.isFalse(run.child.stdout.readableEnded, "the daemon holds stdout")
     run.stop()
-    assert.isTrue(isAlive(daemon), "the daemon is not in the group")
+    assert.isTrue(isAlive(daemon) && isAlive(vanished), "neither is in the group")
+    assert.strictEqual(readFileSync(`/proc/${vanished}/environ`, "utf8"), "")
   })
 
   it("keeps the session that it resumes", async () => {

@@ -19,11 +19,20 @@ export const misbehaviours = {
   heldStdout: "/daemon\n/ignore-signals\n/say ready\n/hang",
   longline: "/say ready\n/longline 60\n/hang",
   garbage: "/ignore-signals\n/say ready\n/garbage 3000\n/hang",
-  asking: "/ask"
+  asking: "/ask",
+  vanished: "/vanish\n/say ready\n/hang"
 } as const satisfies Record<string, string>
 
 export type Misbehaviour = keyof typeof misbehaviours
-export const kinds = Object.keys(misbehaviours) as ReadonlyArray<Misbehaviour>
+const kinds = Object.keys(misbehaviours) as ReadonlyArray<Misbehaviour>
+
+/** Those that this Edge promises to end: what wiped its marks needs a control group. */
+export const kindsOf = async ({ client }: EdgeProcess): Promise<ReadonlyArray<Misbehaviour>> => {
+  const { body } = await client.ask("GET", "/v1/health")
+  // Judged against the contract by the client.
+  const { containment } = body as { readonly containment: { readonly kind: string } }
+  return kinds.filter((kind) => kind !== "vanished" || containment.kind === "cgroup")
+}
 
 const isReady = (reader: EventReader) =>
   reader.event(
@@ -77,8 +86,11 @@ export const leftOver = (cancelled: ReadonlyArray<Cancelled>): ReadonlyArray<str
 export const cancelOne = async (edge: EdgeProcess, kind: Misbehaviour): Promise<Cancelled> =>
   cancel(edge, await begin(edge, kind))
 
-/** One run of each kind, cancelled together. */
-export const cancelEachKind = async (edge: EdgeProcess): Promise<ReadonlyArray<Cancelled>> => {
+/** One run of each of these kinds, cancelled together. */
+export const cancelEach = async (
+  edge: EdgeProcess,
+  kinds: ReadonlyArray<Misbehaviour>
+): Promise<ReadonlyArray<Cancelled>> => {
   const ready = await Promise.all(kinds.map((kind) => begin(edge, kind)))
   return Promise.all(ready.map((each) => cancel(edge, each)))
 }
@@ -94,7 +106,8 @@ export const distribution = (cancelled: ReadonlyArray<Cancelled>): string => {
     "all",
     cancelled.map(({ took }) => took)
   )
-  const each = kinds.map((kind) =>
+  const seen = kinds.filter((kind) => cancelled.some((each) => each.kind === kind))
+  const each = seen.map((kind) =>
     line(
       kind,
       cancelled.filter((each) => each.kind === kind).map(({ took }) => took)

@@ -10,6 +10,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { EdgeClient } from "./EdgeClient.ts"
+import { endGroups } from "./ControlGroups.ts"
 import { endAll, survivors, type Survivor } from "./Survivors.ts"
 import { within } from "./Within.ts"
 
@@ -125,6 +126,7 @@ export class EdgeProcess {
   /** At once, whatever the Edge is at: how it ends by itself is for a test to ask. */
   async remove(): Promise<void> {
     if (this.launched !== undefined) await this.kill()
+    await endGroups(this.runIds)
     for (let look = 0; look < 20 && this.survivors().length > 0; look++) endAll(this.survivors())
     rmSync(this.folder, { recursive: true, force: true })
   }

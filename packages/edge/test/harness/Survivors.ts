@@ -1,8 +1,9 @@
 /**
- * What is alive of an Edge's runs: processes that bear one of its runs' marks, or that work in its workspace. Looks at /proc with its
- * own eyes, not with the Edge's.
+ * What is alive of an Edge's runs: processes that bear one of its runs' marks, are in one of their control groups, or work in its
+ * workspace. Looks at /proc with its own eyes, not with the Edge's.
  */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs"
+import { groupOf } from "./ControlGroups.ts"
 
 export interface Survivor {
   readonly pid: number
@@ -23,7 +24,7 @@ const isDead = (pid: number): boolean => {
   return stat === "" || /\) [ZX] /.test(stat)
 }
 
-/** `workspace` `undefined`: by the marks alone. */
+/** `workspace` `undefined`: by marks and groups alone. */
 export const survivors = (
   workspace: string | undefined,
   runIds: ReadonlySet<string>
@@ -37,7 +38,9 @@ export const survivors = (
       attempt(() => readFileSync(`/proc/${pid}/environ`, "latin1"))
     )?.[1]
     const isMarked = mark !== undefined && runIds.has(mark)
-    if (!(worksHere || isMarked) || isDead(pid)) continue
+    const group = groupOf(attempt(() => readFileSync(`/proc/${pid}/cgroup`, "latin1")))
+    const isGrouped = group !== undefined && runIds.has(group)
+    if (!(worksHere || isMarked || isGrouped) || isDead(pid)) continue
     const command = attempt(() => readFileSync(`/proc/${pid}/cmdline`, "latin1")).replaceAll("\0", " ")
     found.push({ pid, command: command.trim() })
   }

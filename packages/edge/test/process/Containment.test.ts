@@ -1,148 +1,193 @@
+import type { RunId } from "@corral/domain/Ids"
 import { assert, describe, it } from "@effect/vitest"
-import { encodeUlid, type RunId } from "@corral/domain/Ids"
 import { Effect } from "effect"
-import { existsSync, mkdirSync, readFileSync } from "node:fs"
-import { basename, dirname, join } from "node:path"
-import { Containment, sweep } from "../../src/process/Containment.ts"
-import { groupsOfEdge } from "../../src/process/ControlGroup.ts"
-import { hasProc } from "../../src/process/MarkSweep.ts"
-import { Subprocess } from "../../src/process/Subprocess.ts"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { existsSync, readFileSync, rmdirSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { Containment, type Quarry, sweep } from "../../src/process/Containment.ts"
+import { entering, groupsOfEdge, makeGroup } from "../../src/process/ControlGroup.ts"
+import { EDGE_MARK, RUN_MARK, signalGroup } from "../../src/process/MarkSweep.ts"
+import { edgeGroups, groupsHere } from "../harness/ControlGroups.ts"
 
-const chosen = (containment: "auto" | "environment_mark") =>
-  Effect.runPromise(
-    Effect.gen(function* () {
-      return yield* Containment
-    }).pipe(Effect.provide(Containment.layer({ containment })))
-  )
-
-const auto = await chosen("auto")
-const edgeId = `edge_test${process.pid}`
-let runs = 0
-const newRun = () => `run_${encodeUlid(++runs, new Uint8Array(10))}` as RunId
-
-const isAlive = (pid: number): boolean =>
-  existsSync(`/proc/${pid}/stat`) && !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "latin1"))
-
-/** Runs a shell script in a group of its own; gives the numbers of its first line. */
-const inGroup = async (script: string, mark: string) => {
-  const group = auto.groupOf(edgeId, newRun())
-  assert(group !== undefined)
-  const [name = "", value = ""] = mark.split("=")
-  const spec = {
-    file: "/bin/sh",
-    args: ["-c", script],
-    cwd: "/",
-    env: { PATH: process.env.PATH ?? "", GROUP: group, [name]: value },
-    stdin: "pipe" as const,
-    group
+const isAlive = (pid: number): boolean => {
+  try {
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "latin1"))
+  } catch {
+    return false
   }
-  const said = await new Promise<{ readonly child: Subprocess; readonly line: string }>((resolve, reject) => {
-    const child: Subprocess = new Subprocess(spec, {
-      onChunk: (chunk) => resolve({ child, line: String(chunk) }),
-      onEnd: ({ code, stderr }) => reject(new Error(`ended with ${code}: ${stderr}`)),
-      onSpawnError: reject
-    })
-  })
-  return { group, leader: said.child.pid, pids: (said.line.match(/\d+/g) ?? []).map(Number) }
 }
 
-describe("Containment", () => {
-  it("takes no control groups where it is told not to", async () => {
-    const told = await chosen("environment_mark")
-    assert.strictEqual(told.kind, hasProc ? "environment_mark" : "process_group")
-    assert.isUndefined(told.groupOf(edgeId, newRun()))
-  })
+const edgeId = `edge_test${process.pid}`
+let counter = 0
 
-  it("says the means that it was seen to work with", () => {
-    assert.include(["cgroup", "environment_mark", "process_group"], auto.kind)
-    assert.strictEqual(auto.groupOf(edgeId, newRun()) !== undefined, auto.kind === "cgroup")
-  })
+/** A run's shell script under containment, and what it said: each number is the id of a process that it left. */
+const contained = Effect.fnUntraced(function* (script: string) {
+  const containment = yield* Containment
+  const runId = `run_test${++counter}` as RunId
+  const group = containment.groupOf(edgeId, runId)
+  const command = { file: "/bin/sh", args: ["-c", script] }
+  if (group !== undefined) makeGroup(group)
+  const { args, file } = group === undefined ? command : entering(group, command.file, command.args)
+  const env = { PATH: process.env.PATH, [RUN_MARK]: runId, [EDGE_MARK]: edgeId }
+  const child = yield* Effect.acquireRelease(
+    Effect.sync(() => spawn(file, args, { env, detached: true, stdio: ["pipe", "pipe", "ignore"] })),
+    ({ pid = 0 }) => Effect.sync(() => signalGroup(pid, "SIGKILL"))
+  )
+  const [said] = yield* Effect.promise(() => once(child.stdout, "data"))
+  const left = yield* Effect.acquireRelease(
+    Effect.succeed((String(said).match(/\d+/g) ?? []).map(Number)),
+    (pids) =>
+      Effect.sync(() => {
+        for (const pid of pids.filter(isAlive)) process.kill(pid, "SIGKILL")
+      })
+  )
+  const quarry: Quarry = {
+    mark: `${RUN_MARK}=${runId}`,
+    leader: child.pid,
+    groups: group === undefined ? undefined : [group]
+  }
+  return { child, group, left, quarry }
 })
 
-// Where the system does not let a group be made, the marks are all there is: MarkSweep.test.ts.
-describe.skipIf(auto.kind !== "cgroup")("A control group", () => {
-  const mark = `CORRAL_RUN_ID=group-${process.pid}`
+const marked = 'setsid sh -c "(setsid sleep 600 >/dev/null & echo \\$!)"; read line'
+// Said when what it was started by has ended.
+const vanished =
+  'pid=$(env -i setsid sh -c "(setsid sleep 600 >/dev/null & echo \\$!)"); echo $pid; read line'
+const chosen = (containment: "auto" | "environment_mark") =>
+  Effect.provide(Containment.layer({ containment }))
 
-  it("ends what wiped its environment, left its session and lost its parent", async () => {
-    const script = "(env -i setsid sleep 600 >/dev/null 2>&1 & echo $!); read line"
-    const { group, leader, pids } = await inGroup(script, mark)
-    assert.strictEqual(pids.length, 1)
-    await Effect.runPromise(sweep({ mark, leader, groups: [group] }))
-    assert.deepStrictEqual(pids.filter(isAlive), [])
-    assert.isFalse(existsSync(group), "the group is gone")
-    assert.isFalse(existsSync(dirname(group)), "and the Edge's with it")
-  })
-
-  it("ends what is in groups that the run made itself, and removes them", async () => {
-    const script =
-      'mkdir "$GROUP/a" "$GROUP/a/b"; sleep 600 & echo $! > "$GROUP/a/b/cgroup.procs"; echo $!; read line'
-    const { group, leader, pids } = await inGroup(script, mark)
-    await Effect.runPromise(sweep({ mark, leader, groups: [group] }))
-    assert.deepStrictEqual(pids.filter(isAlive), [])
-    assert.isFalse(existsSync(group))
-  })
-
-  it("finds by its mark what moved itself out of the group", async () => {
-    const script = 'sleep 600 & echo $! > "$(dirname "$(dirname "$GROUP")")/cgroup.procs"; echo $!; read line'
-    const { group, leader, pids } = await inGroup(script, mark)
-    await Effect.runPromise(sweep({ mark, leader, groups: [group] }))
-    assert.deepStrictEqual(pids.filter(isAlive), [])
-  })
-
-  it("gives the program its arguments and its process id untouched", async () => {
-    const group = auto.groupOf(edgeId, newRun())
-    assert(group !== undefined)
-    const args = [
-      "-e",
-      "console.log(JSON.stringify([process.pid, process.argv.slice(1)]))",
-      "a b",
-      "$(x)",
-      "'",
-      ""
-    ]
-    const chunks: Array<string> = []
-    const child = await new Promise<Subprocess>((resolve, reject) => {
-      const started: Subprocess = new Subprocess(
-        { file: process.execPath, args, cwd: "/", env: {}, stdin: "ignore", group },
-        {
-          onChunk: (chunk) => chunks.push(String(chunk)),
-          onEnd: () => resolve(started),
-          onSpawnError: reject
-        }
+describe("Containment", () => {
+  it.live("is a control group where one can be made and killed", () =>
+    Effect.gen(function* () {
+      const { groupOf, kind } = yield* Containment
+      assert.strictEqual(kind, groupsHere === undefined ? "environment_mark" : "cgroup")
+      const expected = groupsHere === undefined ? undefined : join(groupsHere, "corral-edge_1", "run_1")
+      assert.strictEqual(groupOf("edge_1", "run_1" as RunId), expected)
+      assert.deepStrictEqual(
+        edgeGroups().filter((group) => group.includes("proof")),
+        [],
+        "nothing is left of the proof"
       )
-    })
-    assert.deepStrictEqual(JSON.parse(chunks.join("")), [child.pid, args.slice(2)])
-    await Effect.runPromise(sweep({ mark: "CORRAL_RUN_ID=none", groups: [group] }))
-  })
+    }).pipe(chosen("auto"))
+  )
 
-  it("is found by the next start of the same Edge, and no other Edge's is", async () => {
-    const { group, leader, pids } = await inGroup(
-      "(env -i setsid sleep 600 >/dev/null 2>&1 & echo $!); read l",
-      mark
-    )
-    const foreign = join(dirname(dirname(group)), `corral-other${process.pid}`)
-    mkdirSync(foreign)
-    assert.deepStrictEqual(
-      groupsOfEdge(edgeId).map((found) => basename(found)),
-      [`corral-${edgeId}`]
-    )
-    await Effect.runPromise(sweep({ mark: "CORRAL_EDGE_ID=none", groups: groupsOfEdge(edgeId) }))
-    assert.deepStrictEqual([...pids, leader ?? 0].filter(isAlive), [])
-    assert.isTrue(existsSync(foreign))
-    await Effect.runPromise(sweep({ mark: "CORRAL_EDGE_ID=none", groups: [foreign] }))
-  })
+  it.live("is the mark where it is told so", () =>
+    Effect.gen(function* () {
+      const { groupOf, kind } = yield* Containment
+      assert.strictEqual(kind, "environment_mark")
+      assert.isUndefined(groupOf("edge_1", "run_1" as RunId))
+    }).pipe(chosen("environment_mark"))
+  )
+})
 
-  it("tells a program that is not there from one that ended", async () => {
-    const group = auto.groupOf(edgeId, newRun())
-    assert(group !== undefined)
-    const spec = { file: "/nowhere/program", args: [], cwd: "/", env: {}, stdin: "ignore" as const, group }
-    const error = await new Promise<NodeJS.ErrnoException>((resolve, reject) => {
-      void new Subprocess(spec, {
-        onChunk: () => undefined,
-        onEnd: () => reject(new Error("ended")),
-        onSpawnError: resolve
-      })
-    })
-    assert.strictEqual(error.code, "ENOENT")
-  })
+describe.each(["auto", "environment_mark"] as const)("sweep, containment %s", (containment) => {
+  it.live("kills what was double-forked into another session", () =>
+    Effect.gen(function* () {
+      const { child, group, left, quarry } = yield* contained(marked)
+      assert.isTrue(left.length === 1 && left.every(isAlive))
+      yield* sweep(quarry)
+      assert.deepStrictEqual([child.pid ?? 0, ...left].filter(isAlive), [])
+      assert.isFalse(group !== undefined && existsSync(group))
+    }).pipe(chosen(containment))
+  )
+
+  it.live("outruns a program whose every generation starts the next in a new session", () =>
+    Effect.gen(function* () {
+      const generation = 'sleep 0.05; setsid sleep 600 & setsid sh -c "$1" loop "$1" &'
+      const { quarry } = yield* contained(
+        `sh -c '${generation}' loop '${generation}' & echo ready; read line`
+      )
+      yield* sweep(quarry)
+      assert.strictEqual(yield* sweep(quarry), 0, "a second look finds nothing")
+    }).pipe(chosen(containment))
+  )
+
+  it.live("has nothing to do a second time", () =>
+    Effect.gen(function* () {
+      const { quarry } = yield* contained("echo ready; read line")
+      yield* sweep(quarry)
+      assert.strictEqual(yield* sweep(quarry), 0)
+    }).pipe(chosen(containment))
+  )
+})
+
+describe.skipIf(groupsHere === undefined)("sweep of a control group", () => {
+  it.live("kills what left its session and its parent and wiped its environment; marks do not find it", () =>
+    Effect.gen(function* () {
+      const { left, quarry } = yield* contained(vanished)
+      yield* sweep({ ...quarry, groups: undefined })
+      assert.isTrue(left.length === 1 && left.every(isAlive), "by its marks alone it is not found")
+      yield* sweep(quarry)
+      assert.deepStrictEqual(left.filter(isAlive), [])
+    }).pipe(chosen("auto"))
+  )
+
+  it.live("outruns generations that wipe their environment and start the next at once", () =>
+    Effect.gen(function* () {
+      const generation = 'env -i setsid sh -c "$1" loop "$1" &'
+      const { group = "", quarry } = yield* contained(
+        `env -i sh -c '${generation}' loop '${generation}' & echo ready; read line`
+      )
+      yield* sweep(quarry)
+      assert.isFalse(existsSync(group), "a group goes when nothing is in it")
+    }).pipe(chosen("auto"))
+  )
+
+  it.live("reaches into groups that a child made inside", () =>
+    Effect.gen(function* () {
+      const into = `group=${groupsHere}$(sed -n 's/^0:://p' /proc/self/cgroup)/a/b`
+      const {
+        group = "",
+        left,
+        quarry
+      } = yield* contained(
+        `${into}; mkdir -p $group; (echo 0 >$group/cgroup.procs; exec env -i setsid sleep 600 >/dev/null) & echo $!; read line`
+      )
+      assert.isTrue(existsSync(join(group, "a", "b")))
+      yield* sweep(quarry)
+      assert.deepStrictEqual(left.filter(isAlive), [])
+      assert.isFalse(existsSync(group))
+    }).pipe(chosen("auto"))
+  )
+
+  it.live("finds by its mark what moved itself out", () =>
+    Effect.gen(function* () {
+      const script = `(echo 0 >${groupsHere}/cgroup.procs; exec setsid sleep 600 >/dev/null) & echo $!; read line`
+      const { group = "", left, quarry } = yield* contained(script)
+      const [pid = 0] = left
+      while (readFileSync(`/proc/${pid}/cgroup`, "utf8").includes("run_test")) yield* Effect.yieldNow
+      assert.notInclude(readFileSync(join(group, "cgroup.procs"), "utf8").split("\n"), String(pid))
+      yield* sweep(quarry)
+      assert.isFalse(isAlive(pid))
+    }).pipe(chosen("auto"))
+  )
+
+  it.live("is done by the next start for all runs of the same Edge, and for no other Edge", () =>
+    Effect.gen(function* () {
+      const one = yield* contained(vanished)
+      const other = yield* contained(vanished)
+      const foreign = join(groupsHere ?? "", `corral-foreign${process.pid}`)
+      yield* Effect.acquireRelease(
+        Effect.sync(() => makeGroup(foreign)),
+        () => Effect.sync(() => rmdirSync(foreign))
+      )
+      const groups = groupsOfEdge(edgeId)
+      assert.deepStrictEqual(groups, [dirname(one.group ?? "")])
+      yield* sweep({ mark: `${EDGE_MARK}=${edgeId}`, groups })
+      assert.deepStrictEqual([...one.left, ...other.left].filter(isAlive), [])
+      assert.deepStrictEqual([existsSync(groups[0] ?? ""), existsSync(foreign)], [false, true])
+    }).pipe(chosen("auto"))
+  )
+
+  it.live("leaves another run's group alone", () =>
+    Effect.gen(function* () {
+      const one = yield* contained(vanished)
+      const other = yield* contained(vanished)
+      yield* sweep(one.quarry)
+      assert.isTrue(other.left.every(isAlive))
+      assert.isTrue(existsSync(other.group ?? ""))
+      yield* sweep(other.quarry)
+    }).pipe(chosen("auto"))
+  )
 })

@@ -127,7 +127,7 @@ describe("survivors", () => {
     assert.deepStrictEqual(survivors(mark, undefined), [])
   })
 
-  it.effect("reads the rows of programs with odd names", () =>
+  it.live("reads the rows of programs with odd names", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const mark = newMark()

@@ -7,6 +7,7 @@ import { join } from "node:path"
 import { signalGroup } from "../../src/process/MarkSweep.ts"
 import { Subprocess, type SubprocessSpec } from "../../src/process/Subprocess.ts"
 import { temporaryFolder } from "../Folder.ts"
+import { groupsHere } from "../harness/ControlGroups.ts"
 
 type Told =
   | { readonly _tag: "Ended"; readonly end: ProcessEnd; readonly output: Buffer }
@@ -256,6 +257,14 @@ describe("Subprocess", () => {
       })
     })
   )
+
+  it.skipIf(groupsHere === undefined).each([
+    ["is not there", "/nowhere/at-all", "ENOENT"],
+    ["cannot be run", "/dev/null", "EACCES"]
+  ])("tells that a program %s, also where it would enter a group first", async (_, file, code) => {
+    const group = join(groupsHere ?? "", `corral-test${process.pid}`)
+    assert.deepStrictEqual(await run({ file, group }).told, { _tag: "SpawnError", code })
+  })
 
   it("tells that the folder is not there", async () => {
     assert.strictEqual((await run({ cwd: "/nowhere/at-all" }).told)._tag, "SpawnError")

@@ -1,6 +1,17 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { chmodSync, existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs"
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync
+} from "node:fs"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import {
   leftTemporary,
@@ -10,52 +21,91 @@ import {
 } from "../../src/process/TemporaryFolder.ts"
 import { temporaryFolder } from "../Folder.ts"
 
-const runId = `run_${"0".repeat(26)}`
+const runId = "run_01HZXW5V6Y7Z8A9B0C1D2E3F4G"
+const modeOf = (path: string): number => statSync(path).mode & 0o777
 
-describe("The temporary folder of a run", () => {
-  it("leaves room for the path of a socket, however deep the home lies", () => {
-    for (const home of ["/h", "/home/ada/.corral", `/${"deep/".repeat(40)}home`]) {
-      const folder = temporaryFolderOf(home, runId)
-      assert.isAtMost(join(folder, "s".repeat(24)).length, 103, folder)
-      assert.strictEqual(dirname(temporaryFolderOf(home, "other")), dirname(folder))
-    }
-    assert.notStrictEqual(
-      temporaryFolderOf(`/${"a/".repeat(40)}`, runId),
-      temporaryFolderOf(`/${"b/".repeat(40)}`, runId)
-    )
+describe("temporaryFolderOf", () => {
+  it("lies in the home, named for the run", () => {
+    assert.strictEqual(temporaryFolderOf("/home/ann/.corral", runId), `/home/ann/.corral/tmp/${runId}`)
   })
 
-  it.effect("is its owner's alone, and goes with all that is in it but what links lead to", () =>
+  it.effect("leaves room for a socket, also where the home's path is long", () =>
+    Effect.gen(function* () {
+      const home = join(yield* temporaryFolder, "a".repeat(80))
+      const folder = temporaryFolderOf(home, runId)
+      assert.strictEqual(dirname(dirname(folder)), tmpdir())
+      assert.notStrictEqual(
+        dirname(folder),
+        dirname(temporaryFolderOf(`${home}b`, runId)),
+        "each home its own"
+      )
+      makeTemporary(folder)
+      yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(dirname(folder), { recursive: true })))
+      assert.deepStrictEqual([modeOf(dirname(folder)), modeOf(folder)], [0o700, 0o700])
+      const socket = join(folder, "s".repeat(32))
+      const server = createServer()
+      yield* Effect.callback<void>((resume) => void server.listen(socket, () => resume(Effect.void)))
+      assert.isTrue(existsSync(socket), "its name was not cut")
+      server.close()
+      assert.deepStrictEqual(leftTemporary(home), [folder])
+    })
+  )
+})
+
+describe("makeTemporary", () => {
+  it.effect("makes a folder that is its owner's alone, whatever there was around it", () =>
     Effect.gen(function* () {
       const home = yield* temporaryFolder
-      const folder = temporaryFolderOf(home, runId)
+      mkdirSync(join(home, "tmp"))
+      chmodSync(join(home, "tmp"), 0o777)
+      const folder = join(home, "tmp", runId)
       makeTemporary(folder)
-      assert.strictEqual(statSync(folder).mode & 0o777, 0o700)
-      assert.strictEqual(statSync(dirname(folder)).mode & 0o777, 0o700)
-      const kept = join(home, "kept")
-      mkdirSync(kept)
-      writeFileSync(join(kept, "file"), "stays")
-      symlinkSync(kept, join(folder, "link"))
-      mkdirSync(join(folder, "locked"))
-      writeFileSync(join(folder, "locked", "file"), "goes")
-      chmodSync(join(folder, "locked"), 0o000)
-      yield* removeTemporary(folder)
-      assert.isFalse(existsSync(folder))
-      assert.isTrue(existsSync(join(kept, "file")))
+      assert.deepStrictEqual([modeOf(dirname(folder)), modeOf(folder)], [0o700, 0o700])
     })
   )
 
-  it.effect("is found again where an Edge left it, through no link", () =>
+  it.effect("refuses one that is there already, and one behind a link", () =>
     Effect.gen(function* () {
       const home = yield* temporaryFolder
-      const folder = temporaryFolderOf(home, runId)
+      const folder = join(home, "tmp", runId)
+      mkdirSync(folder, { recursive: true })
+      assert.throws(() => makeTemporary(folder), /EEXIST/)
+      symlinkSync(join(home, "tmp"), join(home, "link"))
+      assert.throws(() => makeTemporary(join(home, "link", "run_2")), /somebody else/)
+      assert.deepStrictEqual(leftTemporary(join(home, "link")), [])
+    })
+  )
+})
+
+describe("removeTemporary", () => {
+  it.effect("removes all that is in it, and nothing that its links lead to", () =>
+    Effect.gen(function* () {
+      const home = yield* temporaryFolder
+      const folder = join(home, "tmp", runId)
       makeTemporary(folder)
-      assert.include(leftTemporary(home), folder)
+      mkdirSync(join(home, "kept"))
+      writeFileSync(join(home, "kept", "file"), "kept")
+      symlinkSync(join(home, "kept"), join(folder, "link"))
+      mkdirSync(join(folder, "closed", "deep"), { recursive: true })
+      writeFileSync(join(folder, "closed", "deep", "file"), "")
+      chmodSync(join(folder, "closed", "deep"), 0)
+      chmodSync(join(folder, "closed"), 0o500)
       yield* removeTemporary(folder)
-      const other = yield* temporaryFolder
-      mkdirSync(join(other, "elsewhere", "precious"), { recursive: true })
-      symlinkSync(join(other, "elsewhere"), join(other, "tmp"))
-      assert.deepStrictEqual(leftTemporary(other), [])
+      assert.isFalse(existsSync(folder))
+      assert.strictEqual(readFileSync(join(home, "kept", "file"), "utf8"), "kept")
+
+      symlinkSync(join(home, "kept"), folder)
+      yield* Effect.forEach(leftTemporary(home), removeTemporary)
+      assert.deepStrictEqual(leftTemporary(home), [])
+      assert.strictEqual(readFileSync(join(home, "kept", "file"), "utf8"), "kept")
+    })
+  )
+
+  it.effect("has nothing to do where there is none", () =>
+    Effect.gen(function* () {
+      const home = yield* temporaryFolder
+      yield* removeTemporary(join(home, "tmp", runId))
+      assert.deepStrictEqual(leftTemporary(home), [])
     })
   )
 })

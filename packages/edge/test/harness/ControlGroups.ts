@@ -1,0 +1,61 @@
+/**
+ * The control groups of this machine, as tests look at them: with their own eyes, not with the Edge's. An Edge that a test starts is in
+ * the same group as the test.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs"
+import { basename, join } from "node:path"
+
+const own = /^0::(\/.*)$/m.exec(
+  existsSync("/proc/self/cgroup") ? readFileSync("/proc/self/cgroup", "utf8") : ""
+)
+
+const canMake = (folder: string): boolean => {
+  const tried = join(folder, `corral-test-${process.pid}`)
+  try {
+    mkdirSync(tried)
+    const kills = existsSync(join(tried, "cgroup.kill"))
+    rmdirSync(tried)
+    return kills
+  } catch {
+    return false
+  }
+}
+
+/** The folder of the tests' own group, where groups can be made in it and killed. */
+export const groupsHere: string | undefined = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"]
+  .filter((mount) => own !== null && existsSync(join(mount, "cgroup.procs")))
+  .map((mount) => join(mount, own?.[1] ?? ""))
+  .find(canMake)
+
+const inside = (group: string): ReadonlyArray<string> =>
+  readdirSync(group, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => join(group, name))
+
+/** Of Edges, not of their runs. */
+export const edgeGroups = (): ReadonlyArray<string> =>
+  groupsHere === undefined ? [] : inside(groupsHere).filter((group) => basename(group).startsWith("corral-"))
+
+/** The run whose group a process is in, or `undefined`. */
+export const groupOf = (cgroup: string): string | undefined =>
+  /^0::.*\/corral-[^/]+\/([^/\n]+)/m.exec(cgroup)?.[1]
+
+const remove = (group: string): void => {
+  for (const inner of inside(group)) remove(inner)
+  try {
+    rmdirSync(group)
+  } catch {
+    // Something is in it that cannot be killed: left for whoever looks at the machine.
+  }
+}
+
+/** Kills and removes what Edges left that had one of these runs. */
+export const endGroups = async (runIds: ReadonlySet<string>): Promise<void> => {
+  for (const group of edgeGroups()) {
+    if (!inside(group).some((run) => runIds.has(basename(run)))) continue
+    writeFileSync(join(group, "cgroup.kill"), "1")
+    while (readFileSync(join(group, "cgroup.events"), "utf8").includes("populated 1"))
+      await new Promise((resolve) => setImmediate(resolve))
+    remove(group)
+  }
+}

@@ -1,0 +1,109 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { spawnSync } from "node:child_process"
+import { existsSync, mkdirSync, readFileSync, rmdirSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import {
+  edgeGroup,
+  emptyGroup,
+  entering,
+  groupsOfEdge,
+  killGroup,
+  makeGroup,
+  ownGroup,
+  removeGroup
+} from "../../src/process/ControlGroup.ts"
+import { groupsHere } from "../harness/ControlGroups.ts"
+
+let counter = 0
+const newEdge = () => `edge_test${process.pid}x${++counter}`
+
+it("finds no group to kill or to remove where there is none", () => {
+  const none = join(tmpdir(), "corral-none", "run_1")
+  assert.isFalse(killGroup(none))
+  assert.isTrue(removeGroup(none))
+  assert.deepStrictEqual(groupsOfEdge(newEdge()), [])
+})
+
+it("runs nothing where the group cannot be entered", () => {
+  const { args, file } = entering("/nowhere", "/bin/sh", ["-c", "echo ran"])
+  const { status, stdout } = spawnSync(file, args, { encoding: "utf8" })
+  assert.deepStrictEqual([status, stdout], [126, ""])
+})
+
+describe.skipIf(groupsHere === undefined)("where groups can be made", () => {
+  const own = ownGroup() ?? "(none)"
+
+  it("knows its own group", () => {
+    assert.strictEqual(own, groupsHere)
+    assert.include(readFileSync(join(own, "cgroup.procs"), "utf8").split("\n"), String(process.pid))
+  })
+
+  /** A run's group of an Edge of its own, gone with the test. */
+  const newGroup = Effect.acquireRelease(
+    Effect.sync(() => {
+      const group = join(edgeGroup(own, newEdge()), "run_1")
+      makeGroup(group)
+      return group
+    }),
+    (group) => Effect.andThen(emptyGroup(group), () => Effect.sync(() => removeGroup(group)))
+  )
+
+  it.live("runs a program as the process that entered, its arguments and environment as given", () =>
+    Effect.gen(function* () {
+      const group = yield* newGroup
+      const odd = ["", " ", "a b", "'", '"', "$HOME", "`id`", "\\", "*", "-n", "--", "a\nb", "ü🐎", "$$"]
+      const script = 'echo $$; cat /proc/self/cgroup; for each in "$@"; do printf "<%s>" "$each"; done'
+      const { args, file } = entering(group, "/bin/sh", ["-c", script, "name", ...odd])
+      const { pid, stdout } = spawnSync(file, args, { encoding: "utf8", env: {} })
+      const [first, ...rest] = stdout.split("\n")
+      assert.strictEqual(Number(first), pid)
+      const said = rest.join("\n")
+      assert.include(said, "/run_1\n")
+      assert.isTrue(said.endsWith(odd.map((each) => `<${each}>`).join("")), said)
+
+      const env = { ONE: "1", TWO: "zwei ü", PWD: process.cwd() }
+      const printed = entering(group, "/usr/bin/env", ["-0"])
+      const told = spawnSync(printed.file, printed.args, { encoding: "utf8", env }).stdout
+      // What a shell counts for itself is no harm.
+      const seen = told.split("\0").filter((entry) => entry !== "" && !/^(_|SHLVL|OLDPWD)=/.test(entry))
+      assert.deepStrictEqual(
+        seen.toSorted(),
+        Object.entries(env)
+          .map(([name, value]) => `${name}=${value}`)
+          .toSorted()
+      )
+    })
+  )
+
+  it.live("removes what was made inside, and the Edge's own with its last", () =>
+    Effect.gen(function* () {
+      const group = yield* newGroup
+      const second = join(group, "..", "run_2")
+      makeGroup(second)
+      mkdirSync(join(group, "a", "b", "c"), { recursive: true })
+      assert.isTrue(removeGroup(group))
+      assert.isFalse(existsSync(group))
+      assert.isTrue(existsSync(second), "of another run")
+      assert.isTrue(removeGroup(second))
+      assert.isFalse(existsSync(join(group, "..")))
+      assert.isTrue(existsSync(own), "and nothing above")
+    })
+  )
+
+  it.live("finds all groups of an Edge, wherever it stood, and of no other", () =>
+    Effect.gen(function* () {
+      const [edge, other] = [newEdge(), newEdge()]
+      const elsewhere = join(own, `test-${edge}`)
+      const [here, there, foreign] = [edgeGroup(own, edge), edgeGroup(elsewhere, edge), edgeGroup(own, other)]
+      yield* Effect.acquireRelease(
+        Effect.sync(() => [here, there, foreign].forEach(makeGroup)),
+        () => Effect.sync(() => [here, there, elsewhere, foreign].forEach((group) => rmdirSync(group)))
+      )
+      assert.deepStrictEqual(groupsOfEdge(edge).toSorted(), [here, there].toSorted())
+      assert.deepStrictEqual(groupsOfEdge(other), [foreign])
+      assert.deepStrictEqual(groupsOfEdge(edge.slice(0, -1)), [])
+    })
+  )
+})
