@@ -63,4 +63,49 @@ layer(logLayer)("EventSocket", (it) => {
       assert.notStrictEqual(socket.readyState, WebSocket.OPEN)
     })
   )
+
+  it.effect("does not count a reader as stalled that takes a little, however long one write takes it", () =>
+    Effect.gen(function* () {
+      const log = yield* EventLog
+      const { client, socket, stream } = yield* connected
+      const runId = newRunId()
+      let now = 0
+      const reader = new EventSocket(socket, stream, log, () => now, { runId, after: 0, over: false })
+      client.pause()
+      const encode = encoder({ runId })
+      const text = "x".repeat(200_000)
+      const lines = Array.from({ length: 150 }, (_, i) =>
+        encode(i + 1, at, draft("run.message.delta", { messageId: "m", channel: "text", text }))
+      )
+      // One batch, thus one write: far more than the kernel keeps for a reader.
+      yield* log.append({ runId, firstSeq: 1, lines, terminal: false }, [])
+      let taken = 0
+      const next = (count: number) =>
+        new Promise<void>((resolve) => {
+          const until = taken + count
+          const take = () => {
+            if (++taken < until) return
+            client.off("message", take)
+            client.pause()
+            resolve()
+          }
+          client.on("message", take)
+          client.resume()
+        })
+      for (let round = 0; round < 3; round++) {
+        // More than what both kernels hold between two of the writer's steps.
+        yield* Effect.promise(() => next(40))
+        assert.isAbove(stream.writableLength, 0, "the write is not over")
+        now += 20_000
+        reader.tick()
+        assert.strictEqual(socket.readyState, WebSocket.OPEN, `it reads: round ${round}`)
+      }
+      // Whatever the kernel still takes by itself is seen once, and then it takes nothing.
+      now += 20_000
+      reader.tick()
+      now += 30_001
+      reader.tick()
+      assert.notStrictEqual(socket.readyState, WebSocket.OPEN)
+    })
+  )
 })
