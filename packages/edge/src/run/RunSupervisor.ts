@@ -3,7 +3,8 @@
  * from the store.
  *
  * It promises that every run it admitted is on disk before anybody is told, and that all runs are ended, with nothing of them left,
- * before it is gone itself. It restarts nothing: a run whose Edge died is ended by `Recovery` at the next start.
+ * before it is gone itself. It restarts nothing: a run whose Edge died is ended by `Recovery` at the next start, one that the store
+ * failed by `StoppedRuns`.
  */
 import type { Approval } from "@corral/domain/Approval"
 import {
@@ -28,6 +29,7 @@ import { make as makeActor, type RunActor } from "./RunActor.ts"
 import { RunRecorder } from "./RunRecorder.ts"
 import { findRun, pageOfRuns } from "./Runs.ts"
 import { recover } from "./Recovery.ts"
+import * as StoppedRuns from "./StoppedRuns.ts"
 import type { DecideFailure } from "./RunTurn.ts"
 import { Runtimes } from "../runtime/Runtimes.ts"
 import { Store, type StoreFailed } from "../store/Store.ts"
@@ -59,7 +61,7 @@ export class RunSupervisor extends Context.Service<
       approvalId: ApprovalId,
       answer: ApprovalAnswer,
       by: string
-    ) => Effect.Effect<Approval, DecideFailure>
+    ) => Effect.Effect<Approval, DecideFailure | Overloaded>
     readonly input: (id: RunId, text: string) => Effect.Effect<Run, NotFound | Conflict>
     /** The run when it has ended, or as it is after `waitMs`. */
     readonly result: (id: RunId, waitMs: number) => Effect.Effect<Run, NotFound>
@@ -81,6 +83,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
   const workspaces = yield* Workspaces
   const clock = yield* Clock.Clock
   const edgeId = yield* recover(store, log)
+  const stopped = yield* StoppedRuns.make(store, log)
 
   const fibers = yield* FiberMap.make<RunId, void, StoreFailed>()
   // With the Edge's own context: a run that inherited the creating request's would keep that request alive.
@@ -121,7 +124,11 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
     // Between "on disk" and "supervised" there is no way out.
     yield* Effect.uninterruptible(
       Effect.gen(function* () {
-        yield* Effect.orDie(log.append(batch.events, [...batch.projections, ...keep(batch.run)]))
+        yield* log.append(batch.events, [...batch.projections, ...keep(batch.run)]).pipe(
+          // Whether it is on disk is not known: if it is, it ends as a run that the store failed.
+          Effect.tapError(() => Effect.sync(() => stopped.add(batch.run.id))),
+          Effect.mapError(storeDown)
+        )
         recorder.committed(batch.run)
         actors.set(batch.run.id, actor)
         supervise(batch.run.id, supervised(actor, batch.run.id))
@@ -132,6 +139,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
 
   const supervised = (actor: RunActor, id: RunId): Effect.Effect<void, StoreFailed> =>
     Effect.scoped(actor.live).pipe(
+      Effect.tapError(() => Effect.sync(() => stopped.add(id))),
       Effect.tapCause((cause) => Effect.logError(`run ${id} lost its supervision`, cause)),
       Effect.ensuring(Effect.sync(() => actors.delete(id)))
     )
@@ -168,6 +176,8 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
     start: (request, keep = () => []) =>
       Effect.suspend((): Effect.Effect<Run, AdmissionFailure | Overloaded> => {
         if (draining || actors.size + admitting >= config.maxRuns) return Effect.fail(new Overloaded())
+        const failing = store.failing()
+        if (failing !== undefined) return Effect.fail(storeDown(failing))
         admitting++
         return Effect.ensuring(
           admitOne(request, keep),
@@ -214,10 +224,22 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
   })
 })
 
+const storeDown = ({ message }: StoreFailed): Overloaded =>
+  new Overloaded({
+    message: `The Edge's store takes no writes: ${message}.`,
+    details: { reason: "store_failed" }
+  })
+
 /** A decision that comes after the end: the same one is answered alike, another is told what happened. */
-const sameDecision = (approval: Approval, answer: ApprovalAnswer): Effect.Effect<Approval, DecideFailure> => {
+const sameDecision = (
+  approval: Approval,
+  answer: ApprovalAnswer
+): Effect.Effect<Approval, DecideFailure | Overloaded> => {
   const wanted = { allow: "approved", deny: "denied", cancel: "cancelled" }[answer.decision]
   if (approval.state === wanted) return Effect.succeed(approval)
+  // Its run has stopped, and the store has not taken yet how that ended.
+  if (approval.state === "pending")
+    return Effect.fail(new Overloaded({ details: { reason: "store_failed" } }))
   const details = { approvalId: approval.id, state: approval.state }
   return Effect.fail(
     approval.state === "expired" ? new ApprovalExpired({ details }) : new ApprovalAlreadyResolved({ details })
