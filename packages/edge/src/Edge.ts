@@ -14,6 +14,7 @@ import { EdgeServer } from "./http/Server.ts"
 import { Idempotency } from "./Idempotency.ts"
 import { LocalToken } from "./LocalToken.ts"
 import { RunSupervisor } from "./run/RunSupervisor.ts"
+import { Retention } from "./store/Retention.ts"
 import { Runtimes } from "./runtime/Runtimes.ts"
 import { Store } from "./store/Store.ts"
 import { Workspaces } from "./workspace/Workspaces.ts"
@@ -24,6 +25,7 @@ export const layerCore = (config: EdgeConfig, adapters: ReadonlyMap<string, Runt
     Layer.provideMerge([
       EventLog.layer,
       Idempotency.layer,
+      Retention.layer(config),
       Runtimes.layer(config, adapters),
       Workspaces.layer(config)
     ]),
@@ -32,7 +34,7 @@ export const layerCore = (config: EdgeConfig, adapters: ReadonlyMap<string, Runt
 
 /** The whole Edge: core, loopback server, discovery file. Provides `EdgeServer` with its address, and the core's services. */
 export const layer = (config: EdgeConfig, adapters: ReadonlyMap<string, RuntimeAdapter>) =>
-  Discovery.layer(config).pipe(
+  Layer.merge(Discovery.layer(config), Retention.hourly).pipe(
     Layer.provideMerge(EdgeServer.layer(config)),
     Layer.provide([EventStreams.layer, LocalToken.layer(config.tokenFile)]),
     Layer.provideMerge([layerCore(config, adapters), EdgeInstance.layer])

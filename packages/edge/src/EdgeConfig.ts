@@ -2,6 +2,7 @@
  * Everything an Edge is told from outside. A plain value: `fromEnvironment` reads it from variables, an embedding program writes it.
  */
 import type { RunTimes } from "./run/RunActor.ts"
+import type { RetentionLimits } from "./store/Retention.ts"
 
 /** A folder that runs may work in. `grants` widen what is allowed there; nothing is granted by default. */
 export interface WorkspaceEntry {
@@ -28,6 +29,7 @@ export interface EdgeConfig {
   readonly times: RunTimes
   /** Live runs at once; one more is `overloaded`. */
   readonly maxRuns: number
+  readonly retention: RetentionLimits
   /** The Edge's own environment, of which a child sees an allowlisted part. */
   readonly environment: Readonly<Record<string, string>>
 }
@@ -47,5 +49,6 @@ export const defaults = {
     firstEvent: 120_000,
     silence: 1_800_000
   },
-  maxRuns: 1_000
+  maxRuns: 1_000,
+  retention: { days: 30, maxMiB: 2_048 }
 } satisfies Partial<EdgeConfig>

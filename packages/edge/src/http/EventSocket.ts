@@ -122,7 +122,12 @@ export class EventSocket {
         this.runId === undefined
           ? this.log.readAll(this.position, PAGE)
           : this.log.read(this.runId, this.position, PAGE)
-      if (batches.length === 0) break
+      if (batches.length === 0) {
+        if (this.runId !== undefined && this.log.isForgotten(this.runId)) {
+          this.end(closeCodes.replayGap, "replay_gap")
+        }
+        break
+      }
       for (const batch of batches) {
         if (this.blockedSince !== undefined) break
         this.send(batch)
