@@ -109,11 +109,8 @@ const make = Effect.fnUntraced(function* ({ days, maxMiB }: RetentionLimits) {
     for (let id = days > 0 ? oldest(before) : undefined; id !== undefined; id = oldest(before)) {
       dropped.push(yield* forget(id))
     }
-    while (maxMiB > 0 && usedMiB() > maxMiB) {
-      const id = oldest(NEVER)
-      if (id === undefined) break
-      dropped.push(yield* forget(id))
-    }
+    const surplus = () => (maxMiB > 0 && usedMiB() > maxMiB ? oldest(NEVER) : undefined)
+    for (let id = surplus(); id !== undefined; id = surplus()) dropped.push(yield* forget(id))
     yield* forgetOld(store, now)
     yield* release
     return dropped
