@@ -133,10 +133,11 @@ export class EdgeRuns extends HttpApiGroup.make("runs")
       params: run,
       query: { after: Schema.optionalKey(After), limit: Limit },
       success: EventPage,
-      error: responses("not_found")
+      error: responses("not_found", "conflict")
     }).annotate(
       OpenApi.Description,
-      "The log after `after`. With `Accept: text/event-stream` it is followed live: `id:` is the seq, `Last-Event-ID` is honoured."
+      "The log after `after`. With `Accept: text/event-stream` it is followed live: `id:` is the seq, `Last-Event-ID` is honoured. " +
+        "`conflict` with the reason `replay_gap` where retention has dropped the log: the run says how it ended."
     )
   )
   .middleware(SchemaErrors)
@@ -246,7 +247,8 @@ export class EdgePermissions extends HttpApiGroup.make("permissions")
         "approval_expired",
         "schema_validation_failed",
         "idempotency_conflict",
-        "idempotency_in_flight"
+        "idempotency_in_flight",
+        "overloaded"
       )
     }).annotate(OpenApi.Description, "The first valid decision wins; the same one again is answered alike.")
   )

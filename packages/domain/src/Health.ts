@@ -38,7 +38,15 @@ export const EdgeReadiness = Schema.Struct({
       runs: count
     })
   ),
-  store: Schema.optionalKey(Schema.Struct({ status: HealthStatus, engine: Schema.String })),
+  /** `message` says why it takes no writes; `freeBytes` is what its disk has left for this user. */
+  store: Schema.optionalKey(
+    Schema.Struct({
+      status: HealthStatus,
+      engine: Schema.String,
+      freeBytes: Schema.optionalKey(count),
+      message: Schema.optionalKey(Schema.String)
+    })
+  ),
   runtimes: Schema.optionalKey(Schema.Array(RuntimeReadiness)),
   workspaces: Schema.optionalKey(Schema.Struct({ count })),
   containment: Schema.optionalKey(Schema.Struct({ kind: ContainmentKind }))

@@ -15,6 +15,7 @@ import { Idempotency } from "./Idempotency.ts"
 import { LocalToken } from "./LocalToken.ts"
 import { Containment } from "./process/Containment.ts"
 import { RunSupervisor } from "./run/RunSupervisor.ts"
+import { Retention } from "./store/Retention.ts"
 import { Runtimes } from "./runtime/Runtimes.ts"
 import { Store } from "./store/Store.ts"
 import { Snapshots } from "./workspace/Snapshots.ts"
@@ -27,6 +28,7 @@ export const layerCore = (config: EdgeConfig, adapters: ReadonlyMap<string, Runt
       Containment.layer(config),
       EventLog.layer,
       Idempotency.layer,
+      Retention.layer(config),
       Runtimes.layer(config, adapters),
       Snapshots.layer(config),
       Workspaces.layer(config)
@@ -36,7 +38,7 @@ export const layerCore = (config: EdgeConfig, adapters: ReadonlyMap<string, Runt
 
 /** The whole Edge: core, loopback server, discovery file. Provides `EdgeServer` with its address, and the core's services. */
 export const layer = (config: EdgeConfig, adapters: ReadonlyMap<string, RuntimeAdapter>) =>
-  Discovery.layer(config).pipe(
+  Layer.merge(Discovery.layer(config), Retention.hourly).pipe(
     Layer.provideMerge(EdgeServer.layer(config)),
     Layer.provide([EventStreams.layer, LocalToken.layer(config.tokenFile)]),
     Layer.provideMerge([layerCore(config, adapters), EdgeInstance.layer])

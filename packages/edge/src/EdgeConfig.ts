@@ -2,6 +2,7 @@
  * Everything an Edge is told from outside. A plain value: `fromEnvironment` reads it from variables, an embedding program writes it.
  */
 import type { RunTimes } from "./run/RunActor.ts"
+import type { RetentionLimits } from "./store/Retention.ts"
 
 /** A folder that runs may work in. `grants` widen what is allowed there; nothing is granted by default. */
 export interface WorkspaceEntry {
@@ -32,6 +33,7 @@ export interface EdgeConfig {
   readonly maxRuns: number
   /** Runs that wait at once; one more is `overloaded`. */
   readonly maxQueued: number
+  readonly retention: RetentionLimits
   /** The Edge's own environment, of which a child sees an allowlisted part. */
   readonly environment: Readonly<Record<string, string>>
 }
@@ -53,5 +55,6 @@ export const defaults = {
   },
   containment: "auto",
   maxRuns: 1_000,
-  maxQueued: 1_000
+  maxQueued: 1_000,
+  retention: { days: 30, maxMiB: 2_048 }
 } satisfies Partial<EdgeConfig>

@@ -84,6 +84,16 @@ export const settings = [
     name: "CORRAL_EDGE_MAX_QUEUED",
     what: "Runs that wait for their turn at once; one more is refused as `overloaded`.",
     fallback: "1000"
+  },
+  {
+    name: "CORRAL_EDGE_RETENTION_DAYS",
+    what: "How long the events of an ended run are kept; 0 keeps them for ever.",
+    fallback: "30"
+  },
+  {
+    name: "CORRAL_EDGE_RETENTION_MAX_MB",
+    what: "Size of the store, in MiB, beyond which the oldest ended runs lose their events earlier; 0 sets no limit.",
+    fallback: "2048"
   }
 ] as const satisfies ReadonlyArray<Setting>
 
@@ -131,7 +141,7 @@ export const fromEnvironment = Effect.fnUntraced(function* (
     )
   }
   const home = resolve(givenOr(env.CORRAL_HOME, join(homedir(), ".corral")))
-  const { times } = defaults
+  const { retention, times } = defaults
   return {
     home,
     host: yield* read(
@@ -181,6 +191,15 @@ export const fromEnvironment = Effect.fnUntraced(function* (
     ),
     maxRuns: yield* read("CORRAL_EDGE_MAX_RUNS", whole(1, 100_000), defaults.maxRuns, "1 to 100000"),
     maxQueued: yield* read("CORRAL_EDGE_MAX_QUEUED", whole(0, 100_000), defaults.maxQueued, "0 to 100000"),
+    retention: {
+      days: yield* read("CORRAL_EDGE_RETENTION_DAYS", whole(0, 36_500), retention.days, "0 to 36500"),
+      maxMiB: yield* read(
+        "CORRAL_EDGE_RETENTION_MAX_MB",
+        whole(0, 16_777_216),
+        retention.maxMiB,
+        "0 to 16777216"
+      )
+    },
     environment: Object.fromEntries(
       Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined)
     )

@@ -3,10 +3,12 @@
  *
  * Owns the order append → durable → visible. An event's JSON is made once, by the appender; that text is what is stored, replayed and
  * sent. A reader is a cursor: it reads at its own pace and is told when there is more. It promises nothing about who may read.
+ *
+ * A log is kept whole or not at all: what `Retention` drops is forgotten from its first row on.
  */
 import { eventIds, type RunId } from "@corral/domain/Ids"
 import { PAYLOAD_VERSION, type EventDraft, type EventStamp } from "@corral/domain/RunEvent"
-import { Context, Effect, Layer, Queue, Stream } from "effect"
+import { Context, Data, Effect, Layer, Queue, Stream } from "effect"
 import { Store, type StoreFailed, type Write } from "./store/Store.ts"
 
 /** Events of one append, as JSON lines without a final newline. Shared by every reader that is up to date. */
@@ -31,23 +33,31 @@ export interface Appended {
   readonly terminal: boolean
 }
 
+/** What follows the asked position is no longer kept. */
+export class ReplayGap extends Data.TaggedError("ReplayGap")<{}> {}
+
 export class EventLog extends Context.Service<
   EventLog,
   {
     /** Succeeds when the events and the writes that go with them are on disk; followers have been told by then. */
     readonly append: (events: Appended, projections: ReadonlyArray<Write>) => Effect.Effect<void, StoreFailed>
-    /** Batches with events after `after`, oldest first, about `budget` characters of them (at least one batch if there is any). */
+    /**
+     * Batches with events after `after`, oldest first, about `budget` characters of them (at least one batch if there is any). None
+     * where the next event is no longer kept.
+     */
     readonly read: (runId: RunId, after: number, budget: number) => ReadonlyArray<Batch>
-    /** The same over all runs, by batch position. */
+    /** The same over all runs, by batch position; runs that are forgotten are passed over. */
     readonly readAll: (afterBatch: number, budget: number) => ReadonlyArray<Batch>
     /** The last durable seq of a run, 0 where it has none. */
     readonly lastSeq: (runId: RunId) => number
+    /** Whether the run has ended long ago and its events are dropped, or being dropped: the run's row is what is left. */
+    readonly isForgotten: (runId: RunId) => boolean
     /** Whether the run's last event is the one with that seq. */
     readonly endsAt: (runId: RunId, seq: number) => boolean
     /** Calls the follower for every batch of the run (or of all runs) from now on, until the returned function is called. */
     readonly follow: (runId: RunId | undefined, follower: Follower) => () => void
     /** Every event after `after` as JSON lines: the stored ones, then live ones, ending with the run's terminal event. */
-    readonly stream: (runId: RunId, after: number) => Stream.Stream<ReadonlyArray<string>>
+    readonly stream: (runId: RunId, after: number) => Stream.Stream<ReadonlyArray<string>, ReplayGap>
   }
 >()("corral/edge/EventLog") {
   static readonly layer = Layer.effect(
@@ -87,6 +97,8 @@ export class EventLog extends Context.Service<
       const read = (runId: RunId, after: number, budget: number): ReadonlyArray<Batch> => {
         const batches = page(store.each<Row>(selectAfter, runId, after), budget)
         const [first, ...rest] = batches
+        // Logs are dense: a gap is the part that is dropped already.
+        if (first !== undefined && first.firstSeq > after + 1) return []
         return first !== undefined && first.firstSeq <= after ? [cutBefore(first, after), ...rest] : batches
       }
 
@@ -103,12 +115,20 @@ export class EventLog extends Context.Service<
         }
       }
 
+      const isForgotten = (runId: RunId): boolean => store.get(selectForgotten, runId) !== undefined
+
+      const lastSeq = (runId: RunId): number =>
+        store.get<{ readonly seq: number | null }>(selectLast, runId)?.seq ??
+        store.get<{ readonly seq: number }>(selectForgotten, runId)?.seq ??
+        0
+
       const endsAt = (runId: RunId, seq: number): boolean => {
+        if (isForgotten(runId)) return seq === lastSeq(runId)
         const batch = seq === 0 ? undefined : read(runId, seq - 1, 1)[0]
         return batch?.terminal === true && batch.lastSeq === seq
       }
 
-      const stream = (runId: RunId, after: number): Stream.Stream<ReadonlyArray<string>> =>
+      const stream = (runId: RunId, after: number): Stream.Stream<ReadonlyArray<string>, ReplayGap> =>
         Stream.unwrap(
           Effect.gen(function* () {
             const more = yield* Queue.sliding<void>(1)
@@ -126,6 +146,7 @@ export class EventLog extends Context.Service<
                   ended = last.terminal
                   return batches.flatMap((batch) => batch.lines.split("\n"))
                 }
+                if (isForgotten(runId)) return yield* new ReplayGap()
                 yield* Queue.take(more)
               }
             })
@@ -137,7 +158,8 @@ export class EventLog extends Context.Service<
         append,
         read,
         readAll: (afterBatch, budget) => page(store.each<Row>(selectAll, afterBatch), budget),
-        lastSeq: (runId) => store.get<{ readonly seq: number | null }>(selectLast, runId)?.seq ?? 0,
+        lastSeq,
+        isForgotten,
         endsAt,
         follow,
         stream
@@ -152,8 +174,9 @@ const insertBatch = "INSERT INTO events (run_id, first_seq, last_seq, lines) VAL
 const selectAfter =
   "SELECT batch, run_id, first_seq, last_seq, lines FROM events WHERE run_id = ? AND last_seq > ? ORDER BY last_seq"
 const selectAll =
-  "SELECT batch, run_id, first_seq, last_seq, lines FROM events WHERE batch > ? ORDER BY batch"
+  "SELECT batch, run_id, first_seq, last_seq, lines FROM events WHERE batch > ? AND run_id NOT IN (SELECT id FROM runs WHERE log = 'going') ORDER BY batch"
 const selectLast = "SELECT max(last_seq) AS seq FROM events WHERE run_id = ?"
+const selectForgotten = "SELECT last_seq AS seq FROM runs WHERE id = ? AND log <> 'kept'"
 
 interface Row {
   readonly batch: number

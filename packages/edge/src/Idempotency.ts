@@ -112,8 +112,21 @@ const keepRow = (scope: string, key: string, fingerprint: string, body: unknown,
   now
 ]
 
-const forgetOld = (store: Store["Service"], now: number): Effect.Effect<void, StoreFailed> =>
-  store.commit([["DELETE FROM idempotency WHERE created_at <= ?", now - KEPT_MS]])
+/** Forgets what is older than 24 hours, a few at a time: other commits come in between. */
+export const forgetOld = Effect.fnUntraced(function* (
+  store: Store["Service"],
+  now: number
+): Effect.fn.Return<void, StoreFailed> {
+  const until = now - KEPT_MS
+  while (store.get("SELECT 1 FROM idempotency WHERE created_at <= ?", until) !== undefined) {
+    yield* store.commit([
+      [
+        "DELETE FROM idempotency WHERE (scope, key) IN (SELECT scope, key FROM idempotency WHERE created_at <= ? LIMIT 200)",
+        until
+      ]
+    ])
+  }
+})
 
 /** The same request has the same fingerprint whatever the order of its keys. */
 const fingerprintOf = (request: unknown): string =>

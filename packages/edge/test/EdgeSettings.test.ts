@@ -175,6 +175,24 @@ const expected: Record<Name, Expected> = {
       ["100000", 100_000]
     ],
     bad: [...notWhole, "-1", "100001"]
+  },
+  CORRAL_EDGE_RETENTION_DAYS: {
+    of: (config) => config.retention.days,
+    fallback: 30,
+    good: [
+      ["0", 0],
+      ["36500", 36_500]
+    ],
+    bad: [...notWhole, "36501"]
+  },
+  CORRAL_EDGE_RETENTION_MAX_MB: {
+    of: (config) => config.retention.maxMiB,
+    fallback: 2_048,
+    good: [
+      ["0", 0],
+      ["16777216", 16_777_216]
+    ],
+    bad: [...notWhole, "16777217"]
   }
 }
 

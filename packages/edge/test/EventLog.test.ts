@@ -2,7 +2,7 @@ import type { RunId } from "@corral/domain/Ids"
 import { draft, type EventDraft } from "@corral/domain/RunEvent"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Arbitrary, Deferred, Effect, Fiber, Schema, Stream } from "effect"
-import { type Appended, type Batch, encoder, EventLog } from "../src/EventLog.ts"
+import { type Appended, type Batch, encoder, EventLog, type ReplayGap } from "../src/EventLog.ts"
 import { at, newRunId, runIdOf } from "./Samples.ts"
 import { logLayer } from "./Stored.ts"
 
@@ -284,7 +284,7 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
         }))
         const joined: Array<{
           readonly after: number
-          readonly fiber: Fiber.Fiber<ReadonlyArray<ReadonlyArray<string>>>
+          readonly fiber: Fiber.Fiber<ReadonlyArray<ReadonlyArray<string>>, ReplayGap>
         }> = []
         const join = (durable: number) =>
           Effect.forEach(

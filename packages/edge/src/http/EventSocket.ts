@@ -3,7 +3,8 @@
  *
  * While it keeps up it is handed each batch as it becomes durable, as frames that are made once and shared by all who keep up. When its
  * socket is full it is simply behind, and reads the log from where it stopped when the socket drains: a slow reader blocks nobody and
- * costs no memory. One that takes nothing for `STALLED_AFTER_SECONDS` is closed with 1013.
+ * costs no memory. One that takes nothing for `STALLED_AFTER_SECONDS` is closed with 1013; one that takes a little is not, as far as the
+ * kernel lets that be seen: it holds some megabytes for a reader and asks for more when about a third of them has been taken.
  */
 import { closeCodes, PING_EVERY_SECONDS, STALLED_AFTER_SECONDS } from "@corral/domain/EventStream"
 import type { RunId } from "@corral/domain/Ids"
@@ -33,8 +34,10 @@ export class EventSocket {
   private readonly onDrain = () => this.drained()
   /** Last seq sent; for all runs, the last batch sent. */
   private position: number
-  /** Unix milliseconds since when the socket is full; `undefined` while it takes what it is given. */
+  /** Unix milliseconds since when the full socket takes nothing; `undefined` while it takes what it is given. */
   private blockedSince: number | undefined
+  /** Bytes that waited for the kernel when that was last looked at. */
+  private queued = 0
   private lastPing: number
   private ended = false
   private pumping = false
@@ -63,6 +66,7 @@ export class EventSocket {
   /** Called every few seconds: pings, and closes a reader that has stalled. */
   tick(): void {
     const now = this.now()
+    if (this.blockedSince !== undefined && this.queued !== queuedOf(this.stream)) this.block(now)
     if (this.blockedSince !== undefined && now - this.blockedSince > STALLED_AFTER_SECONDS * 1_000) {
       this.end(closeCodes.stalled, "the reader stalled")
       // A reader that takes nothing does not take the close frame either.
@@ -105,6 +109,11 @@ export class EventSocket {
     this.pump()
   }
 
+  private block(now: number): void {
+    this.blockedSince = now
+    this.queued = queuedOf(this.stream)
+  }
+
   /** Sends what the log has after the position, until it is all sent or the socket is full. */
   private pump(): void {
     this.pumping = true
@@ -113,7 +122,12 @@ export class EventSocket {
         this.runId === undefined
           ? this.log.readAll(this.position, PAGE)
           : this.log.read(this.runId, this.position, PAGE)
-      if (batches.length === 0) break
+      if (batches.length === 0) {
+        if (this.runId !== undefined && this.log.isForgotten(this.runId)) {
+          this.end(closeCodes.replayGap, "replay_gap")
+        }
+        break
+      }
       for (const batch of batches) {
         if (this.blockedSince !== undefined) break
         this.send(batch)
@@ -126,7 +140,17 @@ export class EventSocket {
     if (this.ended) return
     this.position = this.runId === undefined ? batch.batch : batch.lastSeq
     // Whole frames between the library's own whole frames: no extension is negotiated, so none is ever torn.
-    if (!this.stream.write(framesOf(batch))) this.blockedSince = this.now()
+    if (!this.stream.write(framesOf(batch))) this.block(this.now())
     if (batch.terminal && this.runId !== undefined) this.end(closeCodes.ended, "the run has ended")
   }
+}
+
+/**
+ * Bytes of a write that the kernel has not taken yet. `drain` tells only of whole writes; this falls with each part, and it is what
+ * Node's own socket timeout goes by.
+ */
+const queuedOf = (stream: Duplex): number => {
+  // A connection of Node's HTTP server is a net.Socket, whose handle has this counter; without it a write counts as a whole.
+  const { _handle: handle } = stream as { readonly _handle?: { readonly writeQueueSize?: number } | null }
+  return handle?.writeQueueSize ?? 0
 }

@@ -19,6 +19,7 @@ import { eventPage } from "./EventPage.ts"
 import { byId, pageOf } from "./Paged.ts"
 import { LOCAL } from "./Principal.ts"
 import { replayed } from "./Replayed.ts"
+import { requireKept } from "./ReplayGap.ts"
 import { ServedApi } from "./ServedApi.ts"
 import { asksForEvents, serverSentEvents } from "./ServerSentEvents.ts"
 
@@ -74,6 +75,7 @@ export const runs = HttpApiBuilder.group(
         yield* supervisor.get(params.id)
         const request = yield* HttpServerRequest.HttpServerRequest
         if (asksForEvents(request)) return yield* serverSentEvents(log, params.id, query.after, request)
+        yield* requireKept(log, params.id, query.after ?? 0)
         return eventPage(log, params.id, query.after ?? 0, query.limit, yield* CurrentRequestId)
       }, withErrorObject)
     })

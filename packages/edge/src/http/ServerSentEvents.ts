@@ -4,6 +4,7 @@ import type { RunId } from "@corral/domain/Ids"
 import { Effect, Stream } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { EventLog } from "../EventLog.ts"
+import { requireKept } from "./ReplayGap.ts"
 
 export const asksForEvents = (request: HttpServerRequest.HttpServerRequest): boolean =>
   /(^|,)\s*text\/event-stream\s*(;|,|$)/i.test(request.headers.accept ?? "")
@@ -31,6 +32,8 @@ export const serverSentEvents = Effect.fnUntraced(function* (
   request: HttpServerRequest.HttpServerRequest
 ) {
   const start = yield* startOf(after, request.headers["last-event-id"])
+  yield* requireKept(log, runId, start)
+  // A reader that retention overtakes is cut off, and is told why when it reconnects.
   const body = log.stream(runId, start).pipe(
     Stream.map((lines) => lines.map(frame).join("")),
     Stream.encodeText

@@ -47,10 +47,23 @@ const foldLog = (
   }
 }
 
-const endRun = Effect.fnUntraced(function* (
+/** Why nobody is left to end a run: what its terminal event says. */
+export interface Loss {
+  readonly reason: "edge_restarted" | "store_failed"
+  readonly message: string
+}
+
+const restarted: Loss = {
+  reason: "edge_restarted",
+  message: "The Edge ended while the run was under way."
+}
+
+/** Gives a run that no actor ends any more the events that its log lacks. */
+export const endRun = Effect.fnUntraced(function* (
   store: Store["Service"],
   log: EventLog["Service"],
   run: Run,
+  { message, reason }: Loss,
   now: number
 ): Effect.fn.Return<void, StoreFailed> {
   const { state, lastSeq } = foldLog(log, run)
@@ -59,13 +72,13 @@ const endRun = Effect.fnUntraced(function* (
   recorder.at(new Date(now).toISOString())
   recorder.apply({
     _tag: "Concluded",
-    reason: "the Edge ended",
+    reason: reason === "edge_restarted" ? "the Edge ended" : "the store failed",
     outcome: {
       _tag: "Failed",
       error: {
         code: "runtime_unavailable",
-        message: "The Edge ended while the run was under way.",
-        details: { reason: "edge_restarted" }
+        message,
+        details: { reason }
       }
     }
   })
@@ -82,6 +95,6 @@ export const recover = Effect.fnUntraced(function* (
   const now = (yield* Clock.Clock).currentTimeMillisUnsafe()
   const id = yield* edgeIdOf(store, now)
   yield* sweep({ mark: `${EDGE_MARK}=${id}`, groups: groupsOfEdge(id) })
-  for (const run of unfinishedRuns(store)) yield* endRun(store, log, run, now)
+  for (const run of unfinishedRuns(store)) yield* endRun(store, log, run, restarted, now)
   return id
 })

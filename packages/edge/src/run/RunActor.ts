@@ -5,7 +5,7 @@
  * the events durable, and only then acts: what a person or the runtime is told has been written down before. Whatever the reason, the
  * way out is the same: the process is ended, nothing of it is left, then the terminal event, then the scope closes.
  *
- * It is never restarted. When the store fails under it, it ends the process and leaves the log to the recovery of the next start.
+ * It is never restarted. When the store fails under it, it ends the process and leaves the log's end to `StoppedRuns`.
  */
 import type { Conflict } from "@corral/domain/Failures"
 import type { ApprovalId } from "@corral/domain/Ids"

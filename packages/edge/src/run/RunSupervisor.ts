@@ -3,7 +3,8 @@
  * from the store.
  *
  * It promises that every run it admitted is on disk before anybody is told, and that all runs are ended, with nothing of them left,
- * before it is gone itself. It restarts nothing: a run whose Edge died is ended by `Recovery` at the next start.
+ * before it is gone itself. It restarts nothing: a run whose Edge died is ended by `Recovery` at the next start, one that the store
+ * failed by `StoppedRuns`.
  */
 import type { Approval } from "@corral/domain/Approval"
 import {
@@ -31,6 +32,7 @@ import { review, type RunWorkspace } from "./RunWorkspace.ts"
 import { findRun, pageOfRuns } from "./Runs.ts"
 import { recover } from "./Recovery.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
+import * as StoppedRuns from "./StoppedRuns.ts"
 import type { DecideFailure } from "./RunTurn.ts"
 import { Containment } from "../process/Containment.ts"
 import { leftTemporary, removeTemporary } from "../process/TemporaryFolder.ts"
@@ -65,7 +67,7 @@ export class RunSupervisor extends Context.Service<
       approvalId: ApprovalId,
       answer: ApprovalAnswer,
       by: string
-    ) => Effect.Effect<Approval, DecideFailure>
+    ) => Effect.Effect<Approval, DecideFailure | Overloaded>
     readonly input: (id: RunId, text: string) => Effect.Effect<Run, NotFound | Conflict>
     /** The run when it has ended, or as it is after `waitMs`. */
     readonly result: (id: RunId, waitMs: number) => Effect.Effect<Run, NotFound>
@@ -93,6 +95,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
   const edgeId = yield* recover(store, log)
   // Looked at before the first run makes its own.
   yield* Effect.forkScoped(Effect.forEach(leftTemporary(config.home), removeTemporary, { discard: true }))
+  const stopped = yield* StoppedRuns.make(store, log)
 
   const fibers = yield* FiberMap.make<RunId, void, StoreFailed>()
   // With the Edge's own context: a run that inherited the creating request's would keep that request alive.
@@ -144,7 +147,11 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
     // Between "on disk" and "supervised" there is no way out.
     yield* Effect.uninterruptible(
       Effect.gen(function* () {
-        yield* Effect.orDie(log.append(batch.events, [...batch.projections, ...keep(batch.run)]))
+        yield* log.append(batch.events, [...batch.projections, ...keep(batch.run)]).pipe(
+          // Whether it is on disk is not known: if it is, it ends as a run that the store failed.
+          Effect.tapError(() => Effect.sync(() => stopped.add(batch.run.id))),
+          Effect.mapError(storeDown)
+        )
         recorder.committed(batch.run)
         actors.set(batch.run.id, actor)
         supervise(batch.run.id, supervised(actor, batch.run.id))
@@ -168,6 +175,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
 
   const supervised = (actor: RunActor, id: RunId): Effect.Effect<void, StoreFailed> =>
     Effect.scoped(actor.live).pipe(
+      Effect.tapError(() => Effect.sync(() => stopped.add(id))),
       Effect.tapCause((cause) => Effect.logError(`run ${id} lost its supervision`, cause)),
       Effect.ensuring(Effect.sync(() => actors.delete(id)))
     )
@@ -205,6 +213,8 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
       Effect.suspend((): Effect.Effect<Run, AdmissionFailure | Overloaded> => {
         const full = actors.size + admitting >= config.maxRuns + config.maxQueued
         if (draining || full) return Effect.fail(new Overloaded())
+        const failing = store.failing()
+        if (failing !== undefined) return Effect.fail(storeDown(failing))
         admitting++
         return Effect.ensuring(
           admitOne(request, keep),
@@ -252,10 +262,22 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
   })
 })
 
+const storeDown = ({ message }: StoreFailed): Overloaded =>
+  new Overloaded({
+    message: `The Edge's store takes no writes: ${message}.`,
+    details: { reason: "store_failed" }
+  })
+
 /** A decision that comes after the end: the same one is answered alike, another is told what happened. */
-const sameDecision = (approval: Approval, answer: ApprovalAnswer): Effect.Effect<Approval, DecideFailure> => {
+const sameDecision = (
+  approval: Approval,
+  answer: ApprovalAnswer
+): Effect.Effect<Approval, DecideFailure | Overloaded> => {
   const wanted = { allow: "approved", deny: "denied", cancel: "cancelled" }[answer.decision]
   if (approval.state === wanted) return Effect.succeed(approval)
+  // Its run has stopped, and the store has not taken yet how that ended.
+  if (approval.state === "pending")
+    return Effect.fail(new Overloaded({ details: { reason: "store_failed" } }))
   const details = { approvalId: approval.id, state: approval.state }
   return Effect.fail(
     approval.state === "expired" ? new ApprovalExpired({ details }) : new ApprovalAlreadyResolved({ details })

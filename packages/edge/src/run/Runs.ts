@@ -11,17 +11,19 @@ interface Row {
 }
 
 export const insertRun = (run: Run): Write => [
-  "INSERT INTO runs (id, state, created_at, last_seq, snapshot) VALUES (?, ?, ?, ?, ?)",
+  "INSERT INTO runs (id, state, created_at, ended_at, last_seq, snapshot) VALUES (?, ?, ?, ?, ?, ?)",
   run.id,
   run.state,
   run.createdAt,
+  run.endedAt ?? null,
   run.lastSeq,
   JSON.stringify(run)
 ]
 
 export const updateRun = (run: Run): Write => [
-  "UPDATE runs SET state = ?, last_seq = ?, snapshot = ? WHERE id = ?",
+  "UPDATE runs SET state = ?, ended_at = ?, last_seq = ?, snapshot = ? WHERE id = ?",
   run.state,
+  run.endedAt ?? null,
   run.lastSeq,
   JSON.stringify(run),
   run.id

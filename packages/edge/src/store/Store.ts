@@ -3,14 +3,16 @@
  *
  * A commit is durable (WAL, synchronous=FULL) when its effect succeeds. Commits made while one is under way travel together in the
  * next. Reads are synchronous and see everything committed. It knows no tables: services own their SQL.
+ *
+ * A disk that is full or broken fails commits, and the store counts as failing from then on. It tries a write of its own every second,
+ * in a new writer thread where the old one is gone, until one is on disk again.
  */
 import Database from "better-sqlite3"
-import { Context, Data, Effect, Layer } from "effect"
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from "node:fs"
+import { Context, Data, Effect, Latch, Layer } from "effect"
+import { chmodSync, closeSync, mkdirSync, openSync } from "node:fs"
 import { dirname } from "node:path"
-import { fileURLToPath } from "node:url"
-import { MessageChannel, Worker } from "node:worker_threads"
-import type { Job, Write, WriterData, WriterReply } from "./Writer.ts"
+import type { Write, WriteError } from "./Writer.ts"
+import { openWriter } from "./WriterLink.ts"
 
 export type { Write } from "./Writer.ts"
 
@@ -26,31 +28,79 @@ export class Store extends Context.Service<
     readonly get: <Row>(sql: string, ...params: ReadonlyArray<string | number>) => Row | undefined
     /** Rows one by one, for a caller that may stop early. Nothing else may be read until it has. */
     readonly each: <Row>(sql: string, ...params: ReadonlyArray<string | number>) => Iterable<Row>
+    /** Why it takes no writes, since a commit failed for a reason of the store's own; `undefined` while it takes them. */
+    readonly failing: () => StoreFailed | undefined
+    /** Succeeds when it takes writes: at once, or when it does again. */
+    readonly writable: Effect.Effect<void>
   }
 >()("corral/edge/Store") {
-  static readonly layer = (file: string) =>
-    Layer.effect(
-      Store,
-      Effect.gen(function* () {
-        yield* holdLock(`${file}.lock`)
-        yield* Effect.try({
-          try: () => keepPrivate(file),
-          catch: (cause) => new StoreFailed({ message: `${file}: ${String(cause)}` })
-        })
-        const writer = yield* openWriter(file)
-        const reader = yield* openReader(file)
-        return Store.of({
-          commit: (writes) =>
-            Effect.callback((resume) => {
-              writer.submit(writes, (error) =>
-                resume(error === null ? Effect.void : Effect.fail(new StoreFailed({ message: error })))
-              )
-            }),
-          ...reader
-        })
-      })
-    )
+  static readonly layer = (file: string) => Layer.effect(Store, make(file))
 }
+
+const make = Effect.fnUntraced(function* (file: string) {
+  yield* holdLock(`${file}.lock`)
+  yield* Effect.try({
+    try: () => keepPrivate(file),
+    catch: (cause) => new StoreFailed({ message: `${file}: ${String(cause)}` })
+  })
+  const opened = openWriter(file).pipe(
+    Effect.mapError(({ message }) => new StoreFailed({ message: `${file}: ${message}` }))
+  )
+  let writer = yield* opened
+  const reader = yield* openReader(file)
+  let failing: StoreFailed | undefined
+  const fails = Latch.makeUnsafe(false)
+  const writable = Latch.makeUnsafe(true)
+
+  const failed = (error: WriteError): StoreFailed => {
+    const failure = new StoreFailed({ message: error.message })
+    if (isOfTheStore(error)) {
+      failing = failure
+      writable.closeUnsafe()
+      fails.openUnsafe()
+    }
+    return failure
+  }
+
+  const commit = (writes: ReadonlyArray<Write>): Effect.Effect<void, StoreFailed> =>
+    Effect.callback((resume) => {
+      writer.submit(writes, (error) => resume(error === null ? Effect.void : Effect.fail(failed(error))))
+    })
+
+  const tryWrite = Effect.gen(function* () {
+    if (writer.ended) writer = yield* opened
+    yield* commit(probe)
+    yield* commit(probeOver)
+  })
+
+  const mend = Effect.gen(function* () {
+    yield* fails.await
+    yield* Effect.logError(`the store takes no writes: ${failing?.message}`)
+    let tried = false
+    while (!tried) {
+      yield* Effect.sleep("1 second")
+      tried = (yield* Effect.exit(tryWrite))._tag === "Success"
+    }
+    failing = undefined
+    fails.closeUnsafe()
+    writable.openUnsafe()
+    yield* Effect.logInfo("the store takes writes again")
+  })
+  yield* Effect.forkScoped(Effect.forever(mend))
+
+  return Store.of({ commit, failing: () => failing, writable: writable.await, ...reader })
+})
+
+/** Not a flaw of the one job: what is SQLite's complaint about a statement or a constraint harms nobody else. */
+const isOfTheStore = ({ code }: WriteError): boolean =>
+  code !== undefined && !/^SQLITE_(ERROR|CONSTRAINT|MISMATCH|TOOBIG|RANGE|MISUSE)/.test(code)
+
+/** Not one page: a store that takes only that would fail the next run at its first words. */
+const probe: ReadonlyArray<Write> = [
+  ["DELETE FROM probe"],
+  ["INSERT INTO probe (bytes) VALUES (zeroblob(262144))"]
+]
+const probeOver: ReadonlyArray<Write> = [["DELETE FROM probe"]]
 
 /** SQLite gives its side files the mode of the database: it must be there, and its owner's alone, before it is opened. */
 const keepPrivate = (file: string): void => {
@@ -81,101 +131,6 @@ const holdLock = (file: string) =>
     }),
     (db) => Effect.sync(() => db.close())
   )
-
-type Settled = (error: string | null) => void
-
-/** Hands jobs to the writer thread, one message at a time: what is submitted meanwhile leaves together in the next. */
-class WriterLink {
-  private readonly signal: Int32Array
-  private readonly post: (jobs: ReadonlyArray<Job>) => void
-  private waiting: Array<Job> = []
-  private waitingSettled: Array<Settled> = []
-  private flying: Array<Settled> | undefined
-  private broken: string | undefined
-
-  constructor(signal: Int32Array, post: (jobs: ReadonlyArray<Job>) => void) {
-    this.signal = signal
-    this.post = post
-  }
-
-  submit(job: Job, settled: Settled): void {
-    if (this.broken !== undefined) return settled(this.broken)
-    this.waiting.push(job)
-    this.waitingSettled.push(settled)
-    if (this.flying === undefined) this.depart()
-  }
-
-  arrived(reply: WriterReply): void {
-    const settled = this.flying ?? []
-    this.flying = undefined
-    if (this.waiting.length > 0) this.depart()
-    settled.forEach((tell, i) => tell(reply[i] ?? null))
-  }
-
-  break(reason: string): void {
-    this.broken = reason
-    const lost = [...(this.flying ?? []), ...this.waitingSettled]
-    this.flying = undefined
-    this.waiting = []
-    this.waitingSettled = []
-    for (const tell of lost) tell(reason)
-  }
-
-  close(): void {
-    Atomics.store(this.signal, 1, 1)
-    this.wake()
-  }
-
-  private depart(): void {
-    const jobs = this.waiting
-    this.flying = this.waitingSettled
-    this.waiting = []
-    this.waitingSettled = []
-    this.post(jobs)
-    this.wake()
-  }
-
-  private wake(): void {
-    Atomics.add(this.signal, 0, 1)
-    Atomics.notify(this.signal, 0)
-  }
-}
-
-/** Beside this file in the sources, `writer.mjs` beside the entry in a build. */
-const writerFile = (): URL => {
-  const built = new URL("./writer.mjs", import.meta.url)
-  return existsSync(fileURLToPath(built)) ? built : new URL("./Writer.ts", import.meta.url)
-}
-
-const openWriter = Effect.fnUntraced(function* (file: string) {
-  return yield* Effect.acquireRelease(
-    Effect.callback<{ readonly link: WriterLink; readonly gone: Promise<void> }, StoreFailed>((resume) => {
-      const signal = new Int32Array(new SharedArrayBuffer(8))
-      const { port1, port2 } = new MessageChannel()
-      const workerData: WriterData = { file, signal, port: port2 }
-      const worker = new Worker(writerFile(), { workerData, transferList: [port2] })
-      const gone = new Promise<void>((resolve) => worker.once("exit", () => resolve()))
-      const link = new WriterLink(signal, (jobs) => port1.postMessage(jobs))
-      const fail = (message: string) => {
-        link.break(message)
-        resume(Effect.fail(new StoreFailed({ message: `${file}: ${message}` })))
-      }
-      worker.on("error", (error) => fail(error.message))
-      worker.on("exit", () => fail("the writer thread has ended"))
-      port1.once("message", (opened: WriterReply) => {
-        const error = opened[0] ?? null
-        if (error !== null) return fail(error)
-        port1.on("message", (reply: WriterReply) => link.arrived(reply))
-        resume(Effect.succeed({ link, gone }))
-      })
-    }),
-    ({ link, gone }) =>
-      Effect.promise(() => {
-        link.close()
-        return gone
-      })
-  ).pipe(Effect.map(({ link }) => link))
-})
 
 const openReader = Effect.fnUntraced(function* (file: string) {
   const db = yield* Effect.acquireRelease(

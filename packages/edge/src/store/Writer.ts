@@ -24,22 +24,35 @@ export interface WriterData {
   readonly port: MessagePort
 }
 
-/** Per job: the error's message, or `null`. The first message of all says whether the database opened. */
-export type WriterReply = ReadonlyArray<string | null>
+/** Why a job was not applied. `code` is SQLite's, where it comes from there. */
+export interface WriteError {
+  readonly message: string
+  readonly code?: string
+}
+
+/** Per job: the error, or `null`. The first message of all says whether the database opened. */
+export type WriterReply = ReadonlyArray<WriteError | null>
 
 const { file, signal, port } = workerData as WriterData
 
 const open = (): Database.Database => {
   const db = new Database(file)
+  // Before the first table: free pages can be given back in small steps. A database that was made without it keeps its size.
+  db.pragma("auto_vacuum = INCREMENTAL")
   db.pragma("journal_mode = WAL")
   db.pragma("synchronous = FULL")
   db.pragma("wal_autocheckpoint = 2000")
+  // What one burst made of the log file is cut when it begins anew.
+  db.pragma("journal_size_limit = 33554432")
   db.pragma("busy_timeout = 5000")
   migrate(db)
   return db
 }
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+const errorOf = (error: unknown): WriteError =>
+  error instanceof Database.SqliteError
+    ? { message: error.message, code: error.code }
+    : { message: error instanceof Error ? error.message : String(error) }
 
 const serve = (db: Database.Database): void => {
   const statements = new Map<string, Database.Statement>()
@@ -52,10 +65,16 @@ const serve = (db: Database.Database): void => {
   const commit = db.prepare("COMMIT")
   const rollback = db.prepare("ROLLBACK")
 
+  const write = ([sql, ...params]: Write): void => {
+    // A pragma that works in steps does one of them unless it is run to its end.
+    if (sql.startsWith("PRAGMA ")) db.exec(sql)
+    else statement(sql).run(...params)
+  }
+
   const apply = (jobs: ReadonlyArray<Job>): void => {
     begin.run()
     try {
-      for (const job of jobs) for (const [sql, ...params] of job) statement(sql).run(...params)
+      for (const job of jobs) job.forEach(write)
       commit.run()
     } catch (error) {
       if (db.inTransaction) rollback.run()
@@ -69,13 +88,13 @@ const serve = (db: Database.Database): void => {
       apply(jobs)
       return jobs.map(() => null)
     } catch (error) {
-      if (jobs.length === 1) return [messageOf(error)]
+      if (jobs.length === 1) return [errorOf(error)]
       return jobs.map((job) => {
         try {
           apply([job])
           return null
         } catch (reason) {
-          return messageOf(reason)
+          return errorOf(reason)
         }
       })
     }
@@ -95,7 +114,7 @@ let db: Database.Database | undefined
 try {
   db = open()
 } catch (error) {
-  port.postMessage([messageOf(error)] satisfies WriterReply)
+  port.postMessage([errorOf(error)] satisfies WriterReply)
 }
 if (db !== undefined) {
   port.postMessage([null] satisfies WriterReply)

@@ -75,11 +75,15 @@ const steps: ReadonlyArray<string> = [
     snapshot TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
   `,
-  // What retention asks: which runs ended before a time, and whose log is gone.
+  // What retention asks: when a run ended, and whether its log is kept, being dropped (`going`) or gone. And a table for writing to
+  // where the store only wants to know whether it can.
   `
   ALTER TABLE runs ADD COLUMN ended_at TEXT;
+  ALTER TABLE runs ADD COLUMN log TEXT NOT NULL DEFAULT 'kept';
   UPDATE runs SET ended_at = json_extract(snapshot, '$.endedAt') WHERE state IN ('completed', 'failed', 'cancelled');
-  CREATE INDEX runs_by_end ON runs (ended_at) WHERE ended_at IS NOT NULL;
+  CREATE INDEX runs_by_end ON runs (ended_at) WHERE ended_at IS NOT NULL AND log = 'kept';
+  CREATE INDEX runs_going ON runs (id) WHERE log = 'going';
+  CREATE TABLE probe (bytes BLOB NOT NULL) STRICT;
   `
 ]
 

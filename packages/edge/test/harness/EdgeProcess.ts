@@ -102,6 +102,11 @@ export class EdgeProcess {
     return survivors(this.workspace, this.runIds)
   }
 
+  /** What is alive of one run. */
+  survivorsOf(runId: string): ReadonlyArray<Survivor> {
+    return survivors(undefined, new Set([runId]))
+  }
+
   signal(signal: NodeJS.Signals): void {
     this.launched?.child.kill(signal)
   }

@@ -8,7 +8,9 @@ import type { AddressInfo } from "node:net"
 import { WebSocket, WebSocketServer } from "ws"
 import { encoder, EventLog } from "../../src/EventLog.ts"
 import { EventSocket } from "../../src/http/EventSocket.ts"
-import { at, newRunId } from "../Samples.ts"
+import { insertRun } from "../../src/run/Runs.ts"
+import { Store } from "../../src/store/Store.ts"
+import { at, newRunId, runOf } from "../Samples.ts"
 import { logLayer } from "../Stored.ts"
 
 /** A client and the socket that the server has for it. */
@@ -61,6 +63,89 @@ layer(logLayer)("EventSocket", (it) => {
       now += 1
       reader.tick()
       assert.notStrictEqual(socket.readyState, WebSocket.OPEN)
+    })
+  )
+
+  it.effect("does not count a reader as stalled that takes a little, however long one write takes it", () =>
+    Effect.gen(function* () {
+      const log = yield* EventLog
+      const { client, socket, stream } = yield* connected
+      const runId = newRunId()
+      let now = 0
+      const reader = new EventSocket(socket, stream, log, () => now, { runId, after: 0, over: false })
+      client.pause()
+      const encode = encoder({ runId })
+      const text = "x".repeat(200_000)
+      const lines = Array.from({ length: 150 }, (_, i) =>
+        encode(i + 1, at, draft("run.message.delta", { messageId: "m", channel: "text", text }))
+      )
+      // One batch, thus one write: far more than the kernel keeps for a reader.
+      yield* log.append({ runId, firstSeq: 1, lines, terminal: false }, [])
+      let taken = 0
+      const next = (count: number) =>
+        new Promise<void>((resolve) => {
+          const until = taken + count
+          const take = () => {
+            if (++taken < until) return
+            client.off("message", take)
+            client.pause()
+            resolve()
+          }
+          client.on("message", take)
+          client.resume()
+        })
+      for (let round = 0; round < 3; round++) {
+        // More than what both kernels hold between two of the writer's steps.
+        yield* Effect.promise(() => next(40))
+        assert.isAbove(stream.writableLength, 0, "the write is not over")
+        now += 20_000
+        reader.tick()
+        assert.strictEqual(socket.readyState, WebSocket.OPEN, `it reads: round ${round}`)
+      }
+      // Whatever the kernel still takes by itself is seen once, and then it takes nothing.
+      now += 20_000
+      reader.tick()
+      now += 30_001
+      reader.tick()
+      assert.notStrictEqual(socket.readyState, WebSocket.OPEN)
+    })
+  )
+
+  it.effect("closes a reader that retention overtakes with 4410, after whole frames in order", () =>
+    Effect.gen(function* () {
+      const log = yield* EventLog
+      const store = yield* Store
+      const { client, socket, stream } = yield* connected
+      const runId = newRunId()
+      const encode = encoder({ runId })
+      const text = "x".repeat(200_000)
+      yield* store.commit([insertRun(runOf(runId, { state: "completed", endedAt: at, lastSeq: 100 }))])
+      for (let seq = 1; seq <= 100; seq++) {
+        const delta = draft("run.message.delta", { messageId: "m", channel: "text", text })
+        const event = seq === 100 ? draft("run.completed", {}) : delta
+        yield* log.append(
+          { runId, firstSeq: seq, lines: [encode(seq, at, event)], terminal: seq === 100 },
+          []
+        )
+      }
+      client.pause()
+      const reader = new EventSocket(socket, stream, log, () => 0, { runId, after: 0, over: false })
+      reader.tick()
+      assert.isAbove(stream.writableLength, 0, "the reader is behind")
+      yield* store.commit([
+        ["UPDATE runs SET log = 'going' WHERE id = ?", runId],
+        ["DELETE FROM events WHERE run_id = ? AND last_seq <= 90", runId]
+      ])
+      const seqs: Array<number> = []
+      client.on("message", (data: Buffer) => seqs.push((JSON.parse(data.toString()) as { seq: number }).seq))
+      client.resume()
+      const [code] = yield* Effect.promise(() => once(client, "close"))
+      assert.strictEqual(code, 4410)
+      assert.isBelow(seqs.length, 90)
+      assert.deepStrictEqual(
+        seqs,
+        seqs.map((_, i) => i + 1)
+      )
     })
   )
 })

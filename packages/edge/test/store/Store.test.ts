@@ -189,6 +189,31 @@ describe("Store", () => {
     })
   )
 
+  it.live("opens a new writer where the old one died, and says when it takes writes again", () =>
+    Effect.gen(function* () {
+      const { store, writer } = yield* openWithWriter
+      yield* store.commit([insert("a")])
+      assert.isUndefined(store.failing())
+      yield* Effect.promise(() => writer.terminate())
+      yield* Effect.flip(store.commit([insert("b")]))
+      assert.strictEqual(store.failing()?.message, "the writer thread has ended")
+      yield* store.writable
+      assert.isUndefined(store.failing())
+      yield* store.commit([insert("c")])
+      assert.deepStrictEqual(ids(store), ["a", "c"])
+    })
+  )
+
+  it.effect("does not count as failing for a job that is wrong by itself", () =>
+    Effect.gen(function* () {
+      const store = yield* open(yield* databaseFile)
+      yield* Effect.flip(store.commit([broken]))
+      yield* store.commit([insert("a")])
+      yield* Effect.flip(store.commit([insert("a")]))
+      assert.isUndefined(store.failing())
+    })
+  )
+
   it.live("closes also when its writer has died before", () =>
     Effect.gen(function* () {
       const { scope, writer } = yield* openWithWriter

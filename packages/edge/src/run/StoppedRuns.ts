@@ -1,0 +1,58 @@
+/**
+ * Runs that were stopped because the store did not take their events: each is ended in the log as soon as the store takes writes again.
+ *
+ * Their processes are gone by then. What a log lacks is found from what is on disk, as after a restart, whatever the actor believed. An
+ * Edge that ends before leaves them to `Recovery`.
+ */
+import type { RunId } from "@corral/domain/Ids"
+import { isTerminal } from "@corral/domain/Run"
+import { Clock, Effect, Exit, Queue } from "effect"
+import type { EventLog } from "../EventLog.ts"
+import type { Store } from "../store/Store.ts"
+import { endRun, type Loss } from "./Recovery.ts"
+import { findRun } from "./Runs.ts"
+
+const lost: Loss = {
+  reason: "store_failed",
+  message: "The Edge's store did not take what the run said: the run was stopped."
+}
+
+const RETRY = "1 second"
+
+export interface StoppedRuns {
+  /** The run has no actor any more, and its last append failed. A run that is not on disk at all is left at that. */
+  readonly add: (id: RunId) => void
+}
+
+export const make = Effect.fnUntraced(function* (store: Store["Service"], log: EventLog["Service"]) {
+  const stopped = new Set<RunId>()
+  const more = yield* Queue.sliding<void>(1)
+
+  const end = Effect.fnUntraced(function* (id: RunId) {
+    const run = findRun(store, id)
+    if (run !== undefined && !isTerminal(run.state)) {
+      const now = yield* Clock.currentTimeMillis
+      yield* endRun(store, log, run, lost, now)
+    }
+    stopped.delete(id)
+  })
+
+  const endAll = Effect.gen(function* () {
+    while (stopped.size > 0) {
+      yield* store.writable
+      const exit = yield* Effect.exit(Effect.forEach([...stopped], end, { discard: true }))
+      if (Exit.isSuccess(exit)) continue
+      yield* Effect.logError("a stopped run could not be ended yet", exit.cause)
+      yield* Effect.sleep(RETRY)
+    }
+  })
+  yield* Effect.forkScoped(Effect.forever(Effect.andThen(Queue.take(more), endAll)))
+
+  const stoppedRuns: StoppedRuns = {
+    add: (id) => {
+      stopped.add(id)
+      Queue.offerUnsafe(more, undefined)
+    }
+  }
+  return stoppedRuns
+})
