@@ -5,6 +5,7 @@
  * The program answers for its own conduct; this file only translates.
  */
 import { Option, Schema } from "effect"
+import { Buffer } from "node:buffer"
 import { ApprovalRequest } from "@corral/domain/Approval"
 import { draft } from "@corral/domain/RunEvent"
 import type { AdapterOutput, Protocol, RunStart, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
@@ -46,6 +47,13 @@ const Said = Schema.Union([
     call: text
   }),
   Schema.Struct({ type: Schema.Literal("patch"), path: text, patch: text, call: text }),
+  Schema.Struct({
+    type: Schema.Literal("artifact"),
+    name: text,
+    mediaType: text,
+    content: text,
+    encoding: Schema.optionalKey(Schema.Literal("base64"))
+  }),
   Schema.Struct({
     type: Schema.Literal("done"),
     status: Schema.Literals(["completed", "failed", "cancelled"]),
@@ -145,6 +153,11 @@ class ScriptedProtocol implements Protocol {
         return turn.say(
           draft("run.patch.proposed", { path: said.path, patch: said.patch, callId: said.call })
         )
+      case "artifact": {
+        const { name, mediaType, content, encoding } = said
+        const bytes = encoding === "base64" ? Buffer.from(content, "base64") : content
+        return turn.emit({ _tag: "Artifact", name, mediaType, content: bytes })
+      }
       case "done":
         return this.#done(said)
     }

@@ -51,6 +51,8 @@ class RecordedLog {
       }
       case "Outcome":
         return this.apply({ _tag: "Concluded", outcome: output.outcome })
+      // What is kept, and under which id, is known where the run is.
+      case "Artifact":
       case "Reply":
       case "Unknown":
         return []

@@ -136,27 +136,28 @@ export class EdgeRuns extends HttpApiGroup.make("runs")
   .middleware(BearerAuthority)
   .middleware(RequestIds) {}
 
-/** What a run made: its diff against the workspace as it was, and its artifacts. */
-export class EdgeOutputs extends HttpApiGroup.make("outputs")
+/** What a run changed, against the workspace as it was when the run started. */
+export class EdgeDiffs extends HttpApiGroup.make("diffs")
   .add(
     HttpApiEndpoint.get("diff", "/v1/runs/:id/diff", {
       params: run,
       success: Diff,
       error: responses("not_found")
-    }),
-    HttpApiEndpoint.get("artifacts", "/v1/runs/:id/artifacts", {
-      params: run,
-      query: listQuery,
-      success: page(Artifact),
-      error: responses("not_found", "schema_validation_failed")
     })
   )
   .middleware(SchemaErrors)
   .middleware(BearerAuthority)
   .middleware(RequestIds) {}
 
+/** What a run made to be kept. */
 export class EdgeArtifacts extends HttpApiGroup.make("artifacts")
   .add(
+    HttpApiEndpoint.get("list", "/v1/runs/:id/artifacts", {
+      params: run,
+      query: listQuery,
+      success: page(Artifact),
+      error: responses("not_found", "schema_validation_failed")
+    }),
     HttpApiEndpoint.get("get", "/v1/artifacts/:id", {
       params: { id: ArtifactId },
       success: Artifact,
@@ -166,7 +167,10 @@ export class EdgeArtifacts extends HttpApiGroup.make("artifacts")
       params: { id: ArtifactId },
       success: HttpApiSchema.StreamUint8Array(),
       error: responses("not_found")
-    }).annotate(OpenApi.Description, "The bytes, always as an attachment.")
+    }).annotate(
+      OpenApi.Description,
+      "The bytes, always as an attachment, in the artifact's own media type. 206 for one `Range`; a range that cannot be served is ignored."
+    )
   )
   .middleware(SchemaErrors)
   .middleware(BearerAuthority)
@@ -189,9 +193,13 @@ export class EdgePreviews extends HttpApiGroup.make("previews")
         "permission_denied",
         "not_found",
         "idempotency_conflict",
-        "idempotency_in_flight"
+        "idempotency_in_flight",
+        "overloaded"
       )
-    }),
+    }).annotate(
+      OpenApi.Description,
+      "The replay of an idempotency key answers the same preview with a fresh `url`, or `not_found` where it is closed."
+    ),
     HttpApiEndpoint.get("get", "/v1/previews/:id", {
       params: { id: PreviewId },
       success: OpenedPreview,
@@ -246,7 +254,7 @@ export class EdgeApi extends HttpApi.make("edge")
     EdgeWorkspaces,
     EdgeFiles,
     EdgeRuns,
-    EdgeOutputs,
+    EdgeDiffs,
     EdgeArtifacts,
     EdgePreviews,
     EdgePermissions

@@ -103,7 +103,7 @@ export class RunTurn {
   }
 
   private hear(outputs: ReadonlyArray<AdapterOutput>): void {
-    const { approvals, child, onUnknown } = this.context
+    const { approvals, child, onUnknown, recorder } = this.context
     for (const output of outputs) {
       switch (output._tag) {
         case "Event":
@@ -119,6 +119,9 @@ export class RunTurn {
           approvals.remove(approvalId)
           break
         }
+        case "Artifact":
+          recorder.make(output.name, output.mediaType, output.content)
+          break
         case "Reply":
           child.write(output.text)
           break
