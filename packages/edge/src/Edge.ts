@@ -5,6 +5,7 @@
 import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
 import { Layer } from "effect"
 import { join } from "node:path"
+import { Artifacts } from "./artifact/Artifacts.ts"
 import * as Discovery from "./Discovery.ts"
 import type { EdgeConfig } from "./EdgeConfig.ts"
 import { EdgeInstance } from "./EdgeInstance.ts"
@@ -22,6 +23,7 @@ import { Workspaces } from "./workspace/Workspaces.ts"
 export const layerCore = (config: EdgeConfig, adapters: ReadonlyMap<string, RuntimeAdapter>) =>
   RunSupervisor.layer(config).pipe(
     Layer.provideMerge([
+      Artifacts.layer(config),
       EventLog.layer,
       Idempotency.layer,
       Runtimes.layer(config, adapters),

@@ -47,7 +47,7 @@ export class ArtifactNotKept extends Data.TaggedError("ArtifactNotKept")<{
 }> {}
 
 /** Bytes from `start` to `end`, both included. */
-export interface ByteRange {
+export interface Part {
   readonly start: number
   readonly end: number
 }
@@ -55,7 +55,7 @@ export interface ByteRange {
 export interface OpenedArtifact {
   readonly artifact: Artifact
   /** Read at the reader's pace: 64 KiB are held for one that is slow. */
-  readonly bytes: (range?: ByteRange) => Stream.Stream<Uint8Array>
+  readonly bytes: (range?: Part) => Stream.Stream<Uint8Array>
 }
 
 export const MAX_ARTIFACT_BYTES = 52_428_800
@@ -171,7 +171,7 @@ const attempt = <A>(io: () => Promise<A>): Effect.Effect<A, ArtifactNotKept> =>
     Effect.uninterruptible
   )
 
-const read = (path: string, size: number, range?: ByteRange): Stream.Stream<Uint8Array> =>
+const read = (path: string, size: number, range?: Part): Stream.Stream<Uint8Array> =>
   // Nothing to read: a stream to the byte before the first would read the first.
   size === 0
     ? Stream.empty
@@ -191,6 +191,6 @@ const plainName = (name: string): string => {
     .toWellFormed()
     .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}/\\]+/gu, " ")
     .trim()
-  const short = [...plain.slice(0, MAX_NAME * 2)].slice(0, MAX_NAME).join("").toWellFormed()
+  const short = plain.slice(0, MAX_NAME).replace(/[\ud800-\udbff]$/, "")
   return /^\.*$/.test(short) ? "artifact" : short
 }

@@ -4,6 +4,7 @@
 import {
   EdgeAgents,
   EdgeApi,
+  EdgeArtifacts,
   EdgeFiles,
   EdgeHealth,
   EdgePermissions,
@@ -13,5 +14,5 @@ import {
 import { HttpApi } from "effect/http-api"
 
 export class ServedApi extends HttpApi.make("edge")
-  .add(EdgeHealth, EdgeAgents, EdgeWorkspaces, EdgeFiles, EdgeRuns, EdgePermissions)
+  .add(EdgeHealth, EdgeAgents, EdgeWorkspaces, EdgeFiles, EdgeRuns, EdgeArtifacts, EdgePermissions)
   .annotateMerge(EdgeApi.annotations) {}

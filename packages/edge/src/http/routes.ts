@@ -8,6 +8,7 @@ import { HttpServer, HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { EdgeConfig } from "../EdgeConfig.ts"
 import { agents } from "./Agents.ts"
+import { artifacts } from "./Artifacts.ts"
 import { files } from "./Files.ts"
 import { health } from "./Health.ts"
 import { permissions } from "./Permissions.ts"
@@ -27,7 +28,7 @@ const authority = Layer.succeed(BearerAuthority, { bearer: (handler) => handler 
 
 export const routes = (config: EdgeConfig) =>
   HttpApiBuilder.layer(ServedApi).pipe(
-    Layer.provide([health(config), agents, workspaces, files, runs, permissions]),
+    Layer.provide([health(config), agents, workspaces, files, runs, artifacts, permissions]),
     Layer.provide([SchemaErrors.layer, requestIds, authority]),
     Layer.provide(HttpServer.layerServices)
   )
