@@ -14,6 +14,7 @@ import { EventStreams } from "./http/EventStreams.ts"
 import { EdgeServer } from "./http/Server.ts"
 import { Idempotency } from "./Idempotency.ts"
 import { LocalToken } from "./LocalToken.ts"
+import { Previews } from "./preview/Previews.ts"
 import { RunSupervisor } from "./run/RunSupervisor.ts"
 import { Runtimes } from "./runtime/Runtimes.ts"
 import { Store } from "./store/Store.ts"
@@ -21,7 +22,7 @@ import { Workspaces } from "./workspace/Workspaces.ts"
 
 /** What runs live on, without a server: for programs that drive runs themselves. */
 export const layerCore = (config: EdgeConfig, adapters: ReadonlyMap<string, RuntimeAdapter>) =>
-  RunSupervisor.layer(config).pipe(
+  Layer.mergeAll(RunSupervisor.layer(config), Previews.layer).pipe(
     Layer.provideMerge([
       Artifacts.layer(config),
       EventLog.layer,

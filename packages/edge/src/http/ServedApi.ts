@@ -8,11 +8,21 @@ import {
   EdgeFiles,
   EdgeHealth,
   EdgePermissions,
+  EdgePreviews,
   EdgeRuns,
   EdgeWorkspaces
 } from "@corral/domain/EdgeApi"
 import { HttpApi } from "effect/http-api"
 
 export class ServedApi extends HttpApi.make("edge")
-  .add(EdgeHealth, EdgeAgents, EdgeWorkspaces, EdgeFiles, EdgeRuns, EdgeArtifacts, EdgePermissions)
+  .add(
+    EdgeHealth,
+    EdgeAgents,
+    EdgeWorkspaces,
+    EdgeFiles,
+    EdgeRuns,
+    EdgeArtifacts,
+    EdgePreviews,
+    EdgePermissions
+  )
   .annotateMerge(EdgeApi.annotations) {}
