@@ -20,6 +20,7 @@
  *   {"type":"withdrawn","id","reason"}                    does not wait any more
  *   {"type":"read","path","call"}  {"type":"file","path","change","call"}  {"type":"patch","path","patch","call"}
  *   {"type":"usage","usage"}                              what the run has used so far
+ *   {"type":"artifact","name","mediaType","content","encoding"?}   something to be kept; encoding: base64
  *   {"type":"done","status","text"?,"message"?}           status: completed, failed or cancelled. Then it leaves when stdin ends
  *
  * Directives, one a line; in a prompt that has any, other lines are said as text:
@@ -27,6 +28,8 @@
  *   /stream COUNT RATE SIZE    deltas at RATE a second (0: as fast as the pipe takes them); each starts with the sending time in ns
  *   /ask                       an approval without an effect
  *   /use TOKENS                says that so many tokens and one turn more are used
+ *   /artifact NAME TYPE TEXT   makes an artifact of that media type (`\n` is a newline)
+ *   /attach PATH TYPE          makes an artifact of a file
  *   /wait                      waits for one further input and says it
  *   /fail MESSAGE  /exit CODE  /crash  /hang
  *   /ignore-signals            SIGINT, SIGTERM and SIGHUP do nothing from here on
@@ -36,7 +39,7 @@
  */
 import { randomUUID } from "node:crypto"
 import { setImmediate as breathe, setTimeout as pause } from "node:timers/promises"
-import { agent, ask, closeAll, list, next, read, say, shell, write } from "./scripted/Agent.mjs"
+import { agent, ask, attach, closeAll, list, next, read, say, shell, write } from "./scripted/Agent.mjs"
 import {
   cancelled,
   flushed,
@@ -116,6 +119,11 @@ const directives = {
     used.turns++
     return send({ type: "usage", usage: used })
   },
+  artifact: (text) => {
+    const [, name = "", mediaType = "", content = ""] = /^(\S*)\s*(\S*)\s*(.*)$/s.exec(text) ?? []
+    return send({ type: "artifact", name, mediaType, content: content.replaceAll("\\n", "\n") })
+  },
+  attach: (text) => attach(...text.split(/\s+/)),
   wait: async () => say((await nextInput()) ?? "nobody said anything"),
   fail: (message) => {
     throw new End({ status: "failed", message: message === "" ? "The script asked to fail." : message })

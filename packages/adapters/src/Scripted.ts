@@ -5,6 +5,7 @@
  * The program answers for its own conduct; this file only translates.
  */
 import { Option, Schema } from "effect"
+import { Buffer } from "node:buffer"
 import { ApprovalRequest } from "@corral/domain/Approval"
 import { draft } from "@corral/domain/RunEvent"
 import { Usage } from "@corral/domain/Run"
@@ -48,6 +49,13 @@ const Said = Schema.Union([
   }),
   Schema.Struct({ type: Schema.Literal("patch"), path: text, patch: text, call: text }),
   Schema.Struct({ type: Schema.Literal("usage"), usage: Usage }),
+  Schema.Struct({
+    type: Schema.Literal("artifact"),
+    name: text,
+    mediaType: text,
+    content: text,
+    encoding: Schema.optionalKey(Schema.Literal("base64"))
+  }),
   Schema.Struct({
     type: Schema.Literal("done"),
     status: Schema.Literals(["completed", "failed", "cancelled"]),
@@ -149,6 +157,11 @@ class ScriptedProtocol implements Protocol {
         )
       case "usage":
         return turn.emit({ _tag: "Usage", usage: said.usage })
+      case "artifact": {
+        const { name, mediaType, content, encoding } = said
+        const bytes = encoding === "base64" ? Buffer.from(content, "base64") : content
+        return turn.emit({ _tag: "Artifact", name, mediaType, content: bytes })
+      }
       case "done":
         return this.#done(said)
     }

@@ -266,6 +266,20 @@ describe("Scripted directives", () => {
     assert.strictEqual(readFileSync(`/proc/${vanished}/environ`, "utf8"), "")
   })
 
+  it("makes artifacts of text and of files, byte for byte", async () => {
+    const run = play(
+      "/write notes.txt one\n/artifact a.md text/markdown # A\\nB\n/attach notes.txt image/png",
+      "auto_edit"
+    )
+    await outcomeOf(run)
+    const made = run.outputs.filter((output) => output._tag === "Artifact")
+    assert.deepStrictEqual(made, [
+      { _tag: "Artifact", name: "a.md", mediaType: "text/markdown", content: "# A\nB" },
+      { _tag: "Artifact", name: "notes.txt", mediaType: "image/png", content: Buffer.from("one\n") }
+    ])
+    assert.deepStrictEqual(always(run.outputs), [])
+  })
+
   it("keeps the session that it resumes", async () => {
     const run = play("/say back", "ask", { resumeSessionId: "earlier" })
     await outcomeOf(run)

@@ -53,6 +53,8 @@ class RecordedLog {
         return this.apply({ _tag: "Concluded", outcome: output.outcome })
       case "Usage":
         return this.apply({ _tag: "Used", usage: output.usage })
+      // What is kept, and under which id, is known where the run is.
+      case "Artifact":
       case "Reply":
       case "Unknown":
         return []

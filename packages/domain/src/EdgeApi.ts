@@ -159,21 +159,14 @@ export class EdgeDiffs extends HttpApiGroup.make("diffs")
   .middleware(RequestIds) {}
 
 /** What a run made to be kept. */
-export class EdgeOutputs extends HttpApiGroup.make("outputs")
+export class EdgeArtifacts extends HttpApiGroup.make("artifacts")
   .add(
-    HttpApiEndpoint.get("artifacts", "/v1/runs/:id/artifacts", {
+    HttpApiEndpoint.get("list", "/v1/runs/:id/artifacts", {
       params: run,
       query: listQuery,
       success: page(Artifact),
       error: responses("not_found", "schema_validation_failed")
-    })
-  )
-  .middleware(SchemaErrors)
-  .middleware(BearerAuthority)
-  .middleware(RequestIds) {}
-
-export class EdgeArtifacts extends HttpApiGroup.make("artifacts")
-  .add(
+    }),
     HttpApiEndpoint.get("get", "/v1/artifacts/:id", {
       params: { id: ArtifactId },
       success: Artifact,
@@ -183,7 +176,10 @@ export class EdgeArtifacts extends HttpApiGroup.make("artifacts")
       params: { id: ArtifactId },
       success: HttpApiSchema.StreamUint8Array(),
       error: responses("not_found")
-    }).annotate(OpenApi.Description, "The bytes, always as an attachment.")
+    }).annotate(
+      OpenApi.Description,
+      "The bytes, always as an attachment, in the artifact's own media type. 206 for one `Range`; a range that cannot be served is ignored."
+    )
   )
   .middleware(SchemaErrors)
   .middleware(BearerAuthority)
@@ -206,9 +202,13 @@ export class EdgePreviews extends HttpApiGroup.make("previews")
         "permission_denied",
         "not_found",
         "idempotency_conflict",
-        "idempotency_in_flight"
+        "idempotency_in_flight",
+        "overloaded"
       )
-    }),
+    }).annotate(
+      OpenApi.Description,
+      "The replay of an idempotency key answers the same preview with a fresh `url`, or `not_found` where it is closed."
+    ),
     HttpApiEndpoint.get("get", "/v1/previews/:id", {
       params: { id: PreviewId },
       success: OpenedPreview,
@@ -265,7 +265,6 @@ export class EdgeApi extends HttpApi.make("edge")
     EdgeFiles,
     EdgeRuns,
     EdgeDiffs,
-    EdgeOutputs,
     EdgeArtifacts,
     EdgePreviews,
     EdgePermissions

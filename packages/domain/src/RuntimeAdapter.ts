@@ -74,6 +74,13 @@ export type AdapterOutput =
   | { readonly _tag: "Approval"; readonly key: string; readonly request: ApprovalRequest }
   /** The runtime no longer waits for that request. */
   | { readonly _tag: "ApprovalWithdrawn"; readonly key: string; readonly reason: string }
+  /** Something the runtime made to be kept: a report, a screenshot. `mediaType` as in `Content-Type`; at most 50 MiB. */
+  | {
+      readonly _tag: "Artifact"
+      readonly name: string
+      readonly mediaType: string
+      readonly content: string | Uint8Array
+    }
   /** Bytes the protocol must send back by itself. */
   | { readonly _tag: "Reply"; readonly text: string }
   /** What the run has used so far, where the runtime tells it before the end. Counts only grow. */

@@ -3,8 +3,9 @@
  * and nothing else; another Effect program embeds it the same way.
  */
 import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
-import { Layer } from "effect"
+import { Effect, Layer } from "effect"
 import { join } from "node:path"
+import { Artifacts } from "./artifact/Artifacts.ts"
 import * as Discovery from "./Discovery.ts"
 import type { EdgeConfig } from "./EdgeConfig.ts"
 import { EdgeInstance } from "./EdgeInstance.ts"
@@ -14,6 +15,7 @@ import { EdgeServer } from "./http/Server.ts"
 import { Idempotency } from "./Idempotency.ts"
 import { LocalToken } from "./LocalToken.ts"
 import { Containment } from "./process/Containment.ts"
+import { Previews } from "./preview/Previews.ts"
 import { RunSupervisor } from "./run/RunSupervisor.ts"
 import { Retention } from "./store/Retention.ts"
 import { Runtimes } from "./runtime/Runtimes.ts"
@@ -23,9 +25,10 @@ import { Workspaces } from "./workspace/Workspaces.ts"
 
 /** What runs live on, without a server: for programs that drive runs themselves. */
 export const layerCore = (config: EdgeConfig, adapters: ReadonlyMap<string, RuntimeAdapter>) =>
-  RunSupervisor.layer(config).pipe(
+  Layer.mergeAll(RunSupervisor.layer(config), Previews.layer, forgetting).pipe(
     Layer.provideMerge([
       Containment.layer(config),
+      Artifacts.layer(config),
       EventLog.layer,
       Idempotency.layer,
       Retention.layer(config),
@@ -35,6 +38,17 @@ export const layerCore = (config: EdgeConfig, adapters: ReadonlyMap<string, Runt
     ]),
     Layer.provideMerge(Store.layer(join(config.home, "edge.db")))
   )
+
+/** What else is kept of a run goes with its log. */
+const forgetting = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const artifacts = yield* Artifacts
+    const retention = yield* Retention
+    const snapshots = yield* Snapshots
+    retention.onForget(artifacts.forgetRun)
+    retention.onForget(snapshots.forget)
+  })
+)
 
 /** The whole Edge: core, loopback server, discovery file. Provides `EdgeServer` with its address, and the core's services. */
 export const layer = (config: EdgeConfig, adapters: ReadonlyMap<string, RuntimeAdapter>) =>

@@ -1,7 +1,7 @@
 /** What an agent does: it speaks, calls tools, and asks before it acts where the run's mode says so. */
 import { setTimeout as pause } from "node:timers/promises"
 import { cancelled, decisionOf, send } from "./Host.mjs"
-import { listing, runCommand, textOf, unifiedDiff, writeText } from "./Workspace.mjs"
+import { bytesOf, listing, runCommand, textOf, unifiedDiff, writeText } from "./Workspace.mjs"
 
 /** `lastText` is the last thing it said: the result of the run. */
 export const agent = { mode: "ask", lastText: undefined }
@@ -71,6 +71,12 @@ export const read = async (name) => {
     await close(id, "failed", cause.message)
     return undefined
   }
+}
+
+/** Hands a file over to be kept. */
+export const attach = async (name, mediaType) => {
+  const bytes = await bytesOf(name)
+  await send({ type: "artifact", name, mediaType, content: bytes.toString("base64"), encoding: "base64" })
 }
 
 /** Asks where the mode says so, then writes. Answers what was written, or why it was not. */

@@ -59,6 +59,9 @@ export const unifiedDiff = (name, before, after) => {
   ].join("\n")
 }
 
+/** The bytes of a file; fails where there is none. */
+export const bytesOf = async (name) => readFile(await inside(name))
+
 /** The text of a file; fails where there is none. */
 export const textOf = async (name) => readFile(await inside(name), "utf8")
 

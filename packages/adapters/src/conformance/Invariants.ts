@@ -1,8 +1,15 @@
 /**
  * What holds for the outputs of every adapter on any input. Each function answers with sentences about what does not hold; none is good.
  */
-import { encodeUlid, eventIdOf, type ApprovalId, type RunId, type WorkspaceId } from "@corral/domain/Ids"
-import { decodeEvent, PAYLOAD_VERSION, type EventDraft } from "@corral/domain/RunEvent"
+import {
+  encodeUlid,
+  eventIdOf,
+  type ApprovalId,
+  type ArtifactId,
+  type RunId,
+  type WorkspaceId
+} from "@corral/domain/Ids"
+import { decodeEvent, draft, PAYLOAD_VERSION, type EventDraft } from "@corral/domain/RunEvent"
 import { transition, type Transition } from "@corral/domain/RunMachine"
 import { initial, type RunState } from "@corral/domain/RunState"
 import type { AdapterOutput } from "@corral/domain/RuntimeAdapter"
@@ -74,6 +81,14 @@ export const eventsKnown = (outputs: ReadonlyArray<AdapterOutput>): Problems =>
     return decoded.success._tag === "KnownEvent" ? [] : [`the payload of ${event.type} does not fit`]
   })
 
+const artifactReady = draft("run.artifact.ready", {
+  artifactId: `art_${encodeUlid(0, new Uint8Array(10))}` as ArtifactId, // made as ids are made
+  name: "",
+  mediaType: "",
+  size: 0,
+  sha256: ""
+})
+
 /** The run machine takes every event as it comes, with each approval allowed at once, and ends in one terminal event. */
 export const machineAccepts = (outputs: ReadonlyArray<AdapterOutput>): Problems => {
   const problems: Array<string> = []
@@ -114,6 +129,11 @@ export const machineAccepts = (outputs: ReadonlyArray<AdapterOutput>): Problems 
         else take(transition(state, { _tag: "Withdrawn", approvalId, reason: output.reason }))
         break
       }
+      // It stands in the log as an event of its own, which may come wherever the adapter says it.
+      case "Artifact":
+        take(transition(state, { _tag: "Said", event: artifactReady }))
+        if (appended.at(-1) !== artifactReady) problems.push(`the machine refuses artifact ${output.name}`)
+        break
       case "Outcome":
         take(transition(state, { _tag: "Concluded", outcome: output.outcome }))
         break

@@ -5,14 +5,26 @@ import {
   EdgeAgents,
   EdgeApi,
   EdgeDiffs,
+  EdgeArtifacts,
   EdgeFiles,
   EdgeHealth,
   EdgePermissions,
+  EdgePreviews,
   EdgeRuns,
   EdgeWorkspaces
 } from "@corral/domain/EdgeApi"
 import { HttpApi } from "effect/http-api"
 
 export class ServedApi extends HttpApi.make("edge")
-  .add(EdgeHealth, EdgeAgents, EdgeWorkspaces, EdgeFiles, EdgeRuns, EdgeDiffs, EdgePermissions)
+  .add(
+    EdgeHealth,
+    EdgeAgents,
+    EdgeWorkspaces,
+    EdgeFiles,
+    EdgeRuns,
+    EdgeDiffs,
+    EdgeArtifacts,
+    EdgePreviews,
+    EdgePermissions
+  )
   .annotateMerge(EdgeApi.annotations) {}

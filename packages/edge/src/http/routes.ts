@@ -9,9 +9,11 @@ import { HttpApiBuilder } from "effect/http-api"
 import type { EdgeConfig } from "../EdgeConfig.ts"
 import { agents } from "./Agents.ts"
 import { diffs } from "./Diffs.ts"
+import { artifacts } from "./Artifacts.ts"
 import { files } from "./Files.ts"
 import { health } from "./Health.ts"
 import { permissions } from "./Permissions.ts"
+import { previews } from "./Previews.ts"
 import { runs } from "./Runs.ts"
 import { ServedApi } from "./ServedApi.ts"
 import { workspaces } from "./Workspaces.ts"
@@ -28,7 +30,7 @@ const authority = Layer.succeed(BearerAuthority, { bearer: (handler) => handler 
 
 export const routes = (config: EdgeConfig) =>
   HttpApiBuilder.layer(ServedApi).pipe(
-    Layer.provide([health(config), agents, workspaces, files, runs, diffs, permissions]),
+    Layer.provide([health(config), agents, workspaces, files, runs, diffs, artifacts, previews, permissions]),
     Layer.provide([SchemaErrors.layer, requestIds, authority]),
     Layer.provide(HttpServer.layerServices)
   )

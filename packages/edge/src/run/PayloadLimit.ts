@@ -115,6 +115,14 @@ const shortApproval = (
   return draft(event.type, { ...event.payload, request: { ...rest, ...texts, editable: false } })
 }
 
+/** The whole output of a tool that `fit` will cut, or `undefined` where it loses nothing of it. */
+export const wholeOutput = (event: EventDraft): string | undefined => {
+  if (event.type !== "run.tool.result") return undefined
+  const { output = "" } = event.payload
+  const isCut = output.length * 6 > TEXT_BYTES && !fits(event) && jsonBytes(output) > TEXT_BYTES
+  return isCut ? output : undefined
+}
+
 /** The same event as events that fit. Call it where `mayExceed` said so. */
 export const fit = (event: EventDraft): ReadonlyArray<EventDraft> => {
   if (fits(event)) return [event]

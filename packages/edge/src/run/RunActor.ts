@@ -11,7 +11,7 @@ import type { Conflict } from "@corral/domain/Failures"
 import type { ApprovalId } from "@corral/domain/Ids"
 import type { Run, RunFailure, RunMode } from "@corral/domain/Run"
 import type { Input } from "@corral/domain/RunMachine"
-import type { ApprovalAnswer, Protocol } from "@corral/domain/RuntimeAdapter"
+import type { AdapterEvent, ApprovalAnswer, Protocol } from "@corral/domain/RuntimeAdapter"
 import { Clock, Data, Deferred, Effect, Fiber, type Scope } from "effect"
 import * as ActiveClock from "./ActiveClock.ts"
 import { BudgetMeter, WARN_AT } from "./Budget.ts"
@@ -20,6 +20,8 @@ import type { EventLog } from "../EventLog.ts"
 import * as Ladder from "../process/Ladder.ts"
 import { EDGE_MARK, RUN_MARK, startOf } from "../process/MarkSweep.ts"
 import { type OpenApproval, OpenApprovals } from "../approval/OpenApprovals.ts"
+import { keepOutputs } from "./KeptOutputs.ts"
+import type { Artifacts } from "../artifact/Artifacts.ts"
 import { Mailbox } from "./Mailbox.ts"
 import { insideOf } from "../workspace/PathContainment.ts"
 import type { RunAction, RunRecorder } from "./RunRecorder.ts"
@@ -57,6 +59,7 @@ export interface RunActorOptions {
   readonly edgeId: string
   readonly times: RunTimes
   readonly log: EventLog["Service"]
+  readonly artifacts: Artifacts["Service"]
   /** Told of each thing an adapter has no name for. */
   readonly onUnknown: (what: string) => void
 }
@@ -71,6 +74,8 @@ export interface RunActor {
     by: string
   ) => Effect.Effect<void, DecideFailure | RunGone>
   readonly cancel: (reason: string, by: string) => void
+  /** Says an event of the Edge's own in the run's log, where the run still lives. */
+  readonly announce: (event: AdapterEvent) => void
   readonly input: (text: string) => Effect.Effect<void, Conflict | RunGone>
   /** Succeeds when the run's end is on disk and nothing of the run is left. */
   readonly live: Effect.Effect<void, StoreFailed, Scope.Scope>
@@ -84,7 +89,7 @@ const UNREAD_LIMIT = 1_048_576
 const MAILBOX = 65_536
 
 export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
-  const { edgeId, log, mode, onUnknown, protocol, recorder, times } = options
+  const { artifacts, edgeId, log, mode, onUnknown, protocol, recorder, times } = options
   const isInside = insideOf(options.root)
   const mailbox = new Mailbox<Message>(MAILBOX)
   const ended = yield* Deferred.make<Run, StoreFailed>()
@@ -212,6 +217,7 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
       unread -= turn.bytes
       if (unread < UNREAD_LIMIT / 2) process?.child.resume()
 
+      yield* keepOutputs(artifacts, recorder)
       const batch = recorder.take()
       if (batch !== undefined) {
         yield* log.append(batch.events, batch.projections)
@@ -253,6 +259,7 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
     decide: (approvalId, answer, by) =>
       send<DecideFailure>((reply) => ({ _tag: "Decide", approvalId, answer, by, reply })),
     cancel: (reason, by) => void post({ _tag: "Cancel", reason, by }),
+    announce: (event) => void post({ _tag: "Announced", event }),
     input: (text) => send<Conflict>((reply) => ({ _tag: "Input", text, reply })),
     live: live.pipe(
       Effect.tapError((error) => Deferred.fail(ended, error)),

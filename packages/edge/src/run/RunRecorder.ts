@@ -3,21 +3,41 @@
  *
  * Synchronous and without I/O; one per live run, used by its actor alone. It keeps two states: the newest, and the one that is known
  * to be on disk, which is the only one shown to anybody.
+ *
+ * What a run makes to be kept (an artifact, the whole of an output that is cut) must be on disk before the event that names it. From such
+ * an event on, events are held as they are; `settle` says what was kept, and they become lines.
  */
 import type { Approval } from "@corral/domain/Approval"
-import type { ApprovalId } from "@corral/domain/Ids"
+import type { ApprovalId, ArtifactId } from "@corral/domain/Ids"
 import { isTerminal, type Run } from "@corral/domain/Run"
-import type { EventDraft } from "@corral/domain/RunEvent"
+import { draft, type EventDraft } from "@corral/domain/RunEvent"
 import { transition, type Action, type Input } from "@corral/domain/RunMachine"
 import { initial, type RunState } from "@corral/domain/RunState"
 import { putApproval, replaceApproval } from "../approval/Approvals.ts"
+import type { Kept, Made } from "../artifact/Artifacts.ts"
 import { type Appended, encoder } from "../EventLog.ts"
-import { cutText, fit, mayExceed } from "./PayloadLimit.ts"
+import { cutText, fit, mayExceed, wholeOutput } from "./PayloadLimit.ts"
 import { insertRun, updateRun } from "./Runs.ts"
 import type { Write } from "../store/Store.ts"
 
 /** Something for the actor to do once the events before it are durable. */
 export type RunAction = Exclude<Action, { readonly _tag: "Append" }>
+
+/** An event that waits for what it names; `made` is that, where it names something. */
+interface Held {
+  readonly at: string
+  readonly event: EventDraft
+  readonly made: Made | undefined
+}
+
+/** What the machine sees of an artifact: the event's place. What it says is known when the content is kept. */
+const unkept = draft("run.artifact.ready", {
+  artifactId: "art_00000000000000000000000000" as ArtifactId, // never written
+  name: "",
+  mediaType: "",
+  size: 0,
+  sha256: ""
+})
 
 /** 64 KiB of text, and its quotes. */
 const RESULT_TEXT = 65_538
@@ -33,6 +53,9 @@ export class RunRecorder {
   private projections: Array<Write> = []
   private shownState: RunState = initial
   private now: string
+  /** `undefined` as long as no event of this batch names something that must be kept first. */
+  private held: Array<Held> | undefined
+  private making: Made | undefined
 
   constructor(run: Run) {
     this.run = run
@@ -67,6 +90,31 @@ export class RunRecorder {
     return rest ?? none
   }
 
+  /** Something the runtime made: `run.artifact.ready` comes here if it is kept, and nothing if it is not. */
+  make(name: string, mediaType: string, content: string | Uint8Array): void {
+    this.held ??= []
+    this.making = this.toKeep(name, mediaType, content)
+    this.apply({ _tag: "Said", event: unkept })
+    this.making = undefined
+  }
+
+  /** What is to be kept before `take`. Empty as a rule. */
+  get toBeKept(): ReadonlyArray<Made> {
+    return this.held?.flatMap(({ made }) => made ?? []) ?? none
+  }
+
+  /** What of `toBeKept` is on disk. What is not is left out of the log: a cut output stays cut, an artifact is not told of. */
+  settle(kept: ReadonlyMap<Made, Kept>): void {
+    const { held, now } = this
+    if (held === undefined) return
+    this.held = undefined
+    for (const { at, event, made } of held) {
+      this.now = at
+      this.release(event, made === undefined ? undefined : kept.get(made))
+    }
+    this.now = now
+  }
+
   get terminal(): boolean {
     return this.state.status !== undefined && isTerminal(this.state.status)
   }
@@ -75,6 +123,7 @@ export class RunRecorder {
   take():
     | { readonly events: Appended; readonly projections: ReadonlyArray<Write>; readonly run: Run }
     | undefined {
+    this.settle(nothingKept)
     if (this.lines.length === 0) return undefined
     const events: Appended = {
       runId: this.run.id,
@@ -101,13 +150,46 @@ export class RunRecorder {
   }
 
   private write(event: EventDraft): void {
-    const line = this.encode(this.seq + 1, this.now, event)
-    if (mayExceed(line)) {
-      for (const fitting of fit(event)) this.push(this.encode(this.seq + 1, this.now, fitting))
+    if (this.held === undefined) {
+      const line = this.encode(this.seq + 1, this.now, event)
+      if (!mayExceed(line)) this.push(line)
+      else if (wholeOutput(event) === undefined) this.pushFitting(event)
+      else this.hold(event)
     } else {
-      this.push(line)
+      this.hold(event)
     }
     if (event.type === "run.approval.requested" || event.type === "run.approval.resolved") this.project(event)
+  }
+
+  private pushFitting(event: EventDraft): void {
+    for (const fitting of fit(event)) this.push(this.encode(this.seq + 1, this.now, fitting))
+  }
+
+  private hold(event: EventDraft): void {
+    this.held ??= []
+    this.held.push({ at: this.now, event, made: event === unkept ? this.making : this.wholeOf(event) })
+  }
+
+  private wholeOf(event: EventDraft): Made | undefined {
+    const output = wholeOutput(event)
+    return event.type === "run.tool.result" && output !== undefined
+      ? this.toKeep(`${event.payload.tool} output.txt`, "text/plain; charset=utf-8", output)
+      : undefined
+  }
+
+  private toKeep(name: string, mediaType: string, content: string | Uint8Array): Made {
+    return { runId: this.run.id, name, mediaType, content, createdAt: this.now }
+  }
+
+  private release(event: EventDraft, kept: Kept | undefined): void {
+    if (kept === undefined) return event === unkept ? undefined : this.pushFitting(event)
+    const { id: artifactId, name, mediaType, size, sha256 } = kept.artifact
+    const ready = draft("run.artifact.ready", { artifactId, name, mediaType, size, sha256 })
+    this.push(this.encode(this.seq + 1, this.now, ready))
+    this.projections.push(kept.row)
+    if (event.type === "run.tool.result") {
+      this.pushFitting(draft(event.type, { ...event.payload, artifactId }))
+    }
   }
 
   private push(line: string): void {
@@ -168,4 +250,5 @@ export class RunRecorder {
   }
 }
 
-const none: ReadonlyArray<RunAction> = []
+const none: ReadonlyArray<never> = []
+const nothingKept: ReadonlyMap<Made, Kept> = new Map()

@@ -18,7 +18,7 @@ import {
 import type { ApprovalId, RunId } from "@corral/domain/Ids"
 import type { CreateRun, Run, RunStatus } from "@corral/domain/Run"
 import { isTerminal } from "@corral/domain/Run"
-import type { ApprovalAnswer } from "@corral/domain/RuntimeAdapter"
+import type { AdapterEvent, ApprovalAnswer } from "@corral/domain/RuntimeAdapter"
 import { Clock, Context, Deferred, Effect, FiberMap, Layer, type Scope } from "effect"
 import { type AdmissionFailure, admit } from "./Admission.ts"
 import { findApproval } from "../approval/Approvals.ts"
@@ -34,6 +34,7 @@ import { recover } from "./Recovery.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 import * as StoppedRuns from "./StoppedRuns.ts"
 import type { DecideFailure } from "./RunTurn.ts"
+import { Artifacts } from "../artifact/Artifacts.ts"
 import { Containment } from "../process/Containment.ts"
 import { leftTemporary, removeTemporary } from "../process/TemporaryFolder.ts"
 import { Runtimes } from "../runtime/Runtimes.ts"
@@ -69,6 +70,8 @@ export class RunSupervisor extends Context.Service<
       by: string
     ) => Effect.Effect<Approval, DecideFailure | Overloaded>
     readonly input: (id: RunId, text: string) => Effect.Effect<Run, NotFound | Conflict>
+    /** Says an event in the log of a run that lives; of one that has ended nothing more is said. */
+    readonly announce: (id: RunId, event: AdapterEvent) => Effect.Effect<void>
     /** The run when it has ended, or as it is after `waitMs`. */
     readonly result: (id: RunId, waitMs: number) => Effect.Effect<Run, NotFound>
     readonly liveRuns: () => number
@@ -92,6 +95,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
   const clock = yield* Clock.Clock
   const containment = yield* Containment
   const snapshots = yield* Snapshots
+  const artifacts = yield* Artifacts
   const edgeId = yield* recover(store, log)
   // Looked at before the first run makes its own.
   yield* Effect.forkScoped(Effect.forEach(leftTemporary(config.home), removeTemporary, { discard: true }))
@@ -142,6 +146,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
       edgeId,
       times: config.times,
       log,
+      artifacts,
       onUnknown: (what) => runtimes.countUnknown(adapter, what)
     })
     // Between "on disk" and "supervised" there is no way out.
@@ -251,6 +256,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
           Effect.catchTag("RunGone", () => over)
         )
       }),
+    announce: (id, event) => Effect.sync(() => actors.get(id)?.announce(event)),
     result: (id, waitMs) =>
       Effect.suspend(() => {
         const actor = actors.get(id)

@@ -9,7 +9,13 @@ import type { ApprovalId } from "@corral/domain/Ids"
 import type { Budget, RunFailure, RunMode } from "@corral/domain/Run"
 import { draft, type PayloadOf } from "@corral/domain/RunEvent"
 import type { Input } from "@corral/domain/RunMachine"
-import type { AdapterOutput, ApprovalAnswer, ProcessEnd, Protocol } from "@corral/domain/RuntimeAdapter"
+import type {
+  AdapterEvent,
+  AdapterOutput,
+  ApprovalAnswer,
+  ProcessEnd,
+  Protocol
+} from "@corral/domain/RuntimeAdapter"
 import { Deferred, Effect } from "effect"
 import { mint } from "../Identifiers.ts"
 import type { OpenApprovals } from "../approval/OpenApprovals.ts"
@@ -30,6 +36,7 @@ export type Message =
   | { readonly _tag: "SpawnFailed"; readonly error: NodeJS.ErrnoException }
   /** Nothing of the run is alive. `review`: what the Edge found in the workspace afterwards. */
   | { readonly _tag: "Swept"; readonly review: ReadonlyArray<Input> }
+  | { readonly _tag: "Announced"; readonly event: AdapterEvent }
   | { readonly _tag: "Spent"; readonly limit: keyof Budget; readonly used: number }
   | { readonly _tag: "Expired"; readonly approvalId: ApprovalId }
   | {
@@ -104,6 +111,8 @@ export class RunTurn {
       case "Swept":
         for (const input of message.review) this.feed(input)
         return this.feed({ _tag: "Ended" })
+      case "Announced":
+        return this.feed({ _tag: "Said", event: message.event })
       case "Spent":
         return this.spend(budget.reach(message.limit, message.used))
       case "Cancel":
@@ -123,7 +132,7 @@ export class RunTurn {
   }
 
   private hear(outputs: ReadonlyArray<AdapterOutput>): void {
-    const { approvals, budget, onUnknown, write } = this.context
+    const { approvals, budget, onUnknown, recorder, write } = this.context
     for (const output of outputs) {
       switch (output._tag) {
         case "Event":
@@ -139,6 +148,9 @@ export class RunTurn {
           approvals.remove(approvalId)
           break
         }
+        case "Artifact":
+          recorder.make(output.name, output.mediaType, output.content)
+          break
         case "Reply":
           write(output.text)
           break

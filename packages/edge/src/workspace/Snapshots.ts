@@ -9,7 +9,7 @@ import { NotFound } from "@corral/domain/Failures"
 import type { Diff, FileDiff } from "@corral/domain/Diff"
 import type { RunId } from "@corral/domain/Ids"
 import { Context, Effect, Layer } from "effect"
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { EdgeConfig } from "../EdgeConfig.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
@@ -41,6 +41,8 @@ export class Snapshots extends Context.Service<
     readonly after: (runId: RunId, root: string) => Effect.Effect<DiffSummary | undefined>
     /** Files that changed since the start, ignored ones included, at most 100 names. Ask it after `after`. */
     readonly changed: (runId: RunId, root: string) => Effect.Effect<ReadonlyArray<string>>
+    /** Removes what is kept of a run; the contents stay as long as another run's states need the repository. */
+    readonly forget: (runId: RunId) => Effect.Effect<void>
     /** Files by path, those after `position`, at most `limit`. */
     readonly diff: (
       runId: RunId,
@@ -178,6 +180,19 @@ const make = ({ environment, home }: EdgeConfig): Snapshots["Service"] => {
       ])
       return [...new Set([...named, ...others])].toSorted().slice(0, NAMES)
     }),
+
+    forget: (runId) =>
+      Effect.sync(() => {
+        rmSync(startFile(runId), { force: true })
+        for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+          const runs = join(folder, name, "runs")
+          const left = existsSync(runs) ? readdirSync(runs) : undefined
+          for (const file of left ?? []) if (file.startsWith(`${runId}.`)) rmSync(join(runs, file))
+          // Nothing refers to it any more: the next run of that workspace makes it anew.
+          if (left?.every((file) => file.startsWith(`${runId}.`)) === true)
+            rmSync(join(folder, name), { recursive: true, force: true })
+        }
+      }),
 
     diff: Effect.fnUntraced(function* (runId, root, position = "", limit) {
       const shadow = repository(root)

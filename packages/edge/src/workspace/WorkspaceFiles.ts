@@ -29,7 +29,7 @@ const PREVIEW_BYTES = 1_048_576
 const descriptors = "/proc/self/fd"
 const hasDescriptors = existsSync(descriptors)
 
-interface Opened {
+export interface Opened {
   readonly descriptor: number
   /** Where it really lies. */
   readonly path: string
@@ -37,7 +37,7 @@ interface Opened {
 }
 
 /** Opens what a workspace-relative path names; empty is the root itself. Closed with the scope. */
-const open = (root: string, path: string): Effect.Effect<Opened, FileFailure, Scope.Scope> =>
+export const openInside = (root: string, path: string): Effect.Effect<Opened, FileFailure, Scope.Scope> =>
   Effect.gen(function* () {
     if (path !== "" && !isLexicallyInside(path)) return yield* new WorkspaceOutsideAllowlist()
     const real = yield* Effect.try({ try: () => realpathSync(join(root, path)), catch: () => new NotFound() })
@@ -78,7 +78,7 @@ export const listFolder = (
   after: string | undefined,
   limit: number
 ): Effect.Effect<ReadonlyArray<FileEntry>, FileFailure> =>
-  open(root, path).pipe(
+  openInside(root, path).pipe(
     Effect.flatMap(({ descriptor, path: real, stats }) => {
       if (!stats.isDirectory()) return Effect.fail(new NotFound())
       // Read through the descriptor: the folder that was checked, wherever its name leads by now.
@@ -142,7 +142,7 @@ const readStart = (descriptor: number, size: number): Buffer => {
 
 /** The first 1 MiB of a file. */
 export const previewFile = (root: string, path: string): Effect.Effect<FilePreview, FileFailure> =>
-  open(root, path).pipe(
+  openInside(root, path).pipe(
     Effect.flatMap(({ descriptor, stats }): Effect.Effect<FilePreview, NotFound> => {
       if (!stats.isFile()) return Effect.fail(new NotFound())
       const bytes = readStart(descriptor, stats.size)

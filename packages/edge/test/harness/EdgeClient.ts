@@ -17,6 +17,13 @@ export interface Answer {
   readonly body: unknown
 }
 
+/** An answer that is bytes where it is no refusal. */
+export interface Bytes {
+  readonly status: number
+  readonly headers: Headers
+  readonly bytes: Buffer
+}
+
 export interface Ask {
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
@@ -31,14 +38,19 @@ const approvalsOf = Schema.decodeUnknownSync(Schema.Struct({ items: Schema.Array
 /** The code of a refusal. */
 export const codeOf = (answer: Answer): unknown => (answer.body as { readonly code?: unknown }).code
 
+const assertStanding = (what: string, headers: Headers): void => {
+  assert.strictEqual(headers.get("x-contract-version"), "2026-06-09", what)
+  assert.match(headers.get("x-request-id") ?? "", /^[A-Za-z0-9._-]{1,128}$/, what)
+  assert.isNull(headers.get("access-control-allow-origin"), what)
+}
+
 /** What is true of every answer of an Edge. */
 export const assertAnswer = (method: string, target: string, answer: Answer): void => {
   const { body, headers, status, text } = answer
   const what = `${method} ${target} ${status} ${text.slice(0, 200)}`
-  assert.strictEqual(headers.get("x-contract-version"), "2026-06-09", what)
-  assert.match(headers.get("x-request-id") ?? "", /^[A-Za-z0-9._-]{1,128}$/, what)
-  assert.isNull(headers.get("access-control-allow-origin"), what)
-  assert.match(headers.get("content-type") ?? "", /^application\/json/, what)
+  assertStanding(what, headers)
+  if (status === 204) assert.strictEqual(text, "", what)
+  else assert.match(headers.get("content-type") ?? "", /^application\/json/, what)
   if (typeof body === "object" && body !== null && "requestId" in body) {
     assert.strictEqual(body.requestId, headers.get("x-request-id"), what)
   }
@@ -61,15 +73,7 @@ export class EdgeClient {
     target: string,
     { body, headers = {}, token = this.token }: Ask = {}
   ): Promise<Answer> {
-    const response = await fetch(this.url + target, {
-      method,
-      headers: {
-        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-        ...headers
-      },
-      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) })
-    })
+    const response = await this.send(method, target, { body, headers, token })
     const text = await response.text()
     const answer: Answer = {
       status: response.status,
@@ -80,6 +84,31 @@ export class EdgeClient {
     assertAnswer(method, target, answer)
     assert.notInclude(text, this.token)
     return answer
+  }
+
+  /** Asks for content that is no JSON.. */
+  async bytes(method: "GET" | "HEAD", target: string, { headers = {} }: Ask = {}): Promise<Bytes> {
+    const response = await this.send(method, target, { headers })
+    const bytes = Buffer.from(await response.arrayBuffer())
+    assertStanding(`${method} ${target} ${response.status}`, response.headers)
+    assert.isFalse(bytes.includes(this.token))
+    return { status: response.status, headers: response.headers, bytes }
+  }
+
+  private send(
+    method: string,
+    target: string,
+    { body, headers = {}, token = this.token }: Ask
+  ): Promise<Response> {
+    return fetch(this.url + target, {
+      method,
+      headers: {
+        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers
+      },
+      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) })
+    })
   }
 
   async create(

@@ -1,0 +1,54 @@
+/**
+ * The rows of artifacts: what is known of each, without its content. Written in the same transaction as the events that name them.
+ */
+import type { Artifact } from "@corral/domain/Artifact"
+import type { ArtifactId, RunId } from "@corral/domain/Ids"
+import type { Store, Write } from "../store/Store.ts"
+
+interface Row {
+  readonly artifact: string
+}
+
+export const insertArtifact = (artifact: Artifact): Write => [
+  "INSERT INTO artifacts (id, run_id, sha256, artifact) VALUES (?, ?, ?, ?)",
+  artifact.id,
+  artifact.runId,
+  artifact.sha256,
+  JSON.stringify(artifact)
+]
+
+export const deleteArtifactsOf = (runId: RunId): Write => ["DELETE FROM artifacts WHERE run_id = ?", runId]
+
+// Rows are written by this program from values of type Artifact and read back unchanged.
+const parse = (row: Row): Artifact => JSON.parse(row.artifact) as Artifact
+
+export const findArtifact = (store: Store["Service"], id: ArtifactId): Artifact | undefined => {
+  const row = store.get<Row>("SELECT artifact FROM artifacts WHERE id = ?", id)
+  return row === undefined ? undefined : parse(row)
+}
+
+/** Oldest first, those after `after`, at most `limit`. */
+export const pageOfArtifacts = (
+  store: Store["Service"],
+  runId: RunId,
+  after: string | undefined,
+  limit: number
+): ReadonlyArray<Artifact> =>
+  store
+    .all<Row>(
+      "SELECT artifact FROM artifacts WHERE run_id = ? AND id > ? ORDER BY id LIMIT ?",
+      runId,
+      after ?? "",
+      limit
+    )
+    .map(parse)
+
+/** The hashes of a run's contents, each once. */
+export const contentsOf = (store: Store["Service"], runId: RunId): ReadonlyArray<string> =>
+  store
+    .all<{ readonly sha256: string }>("SELECT DISTINCT sha256 FROM artifacts WHERE run_id = ?", runId)
+    .map(({ sha256 }) => sha256)
+
+/** Whether any artifact of any run has this content. */
+export const isNamed = (store: Store["Service"], sha256: string): boolean =>
+  store.get("SELECT 1 FROM artifacts WHERE sha256 = ? LIMIT 1", sha256) !== undefined

@@ -1,0 +1,196 @@
+/**
+ * Artifacts: what runs made to be kept. Content is a file named by its hash, what is known of it a row.
+ *
+ * A content is on disk before its row is, so a row always has its content; a content without a row is what a crash leaves, and is swept
+ * after the next start. It promises nothing about what a content is: it is never opened here, only kept and given back.
+ */
+import { NodeStream } from "@effect/platform-node"
+import type { Artifact } from "@corral/domain/Artifact"
+import { NotFound } from "@corral/domain/Failures"
+import type { ArtifactId, RunId } from "@corral/domain/Ids"
+import { Clock, Context, Data, Effect, Layer, Stream } from "effect"
+import { createReadStream, statSync } from "node:fs"
+import { join } from "node:path"
+import { mint } from "../Identifiers.ts"
+import { Store, type StoreFailed, type Write } from "../store/Store.ts"
+import {
+  contentsOf,
+  deleteArtifactsOf,
+  findArtifact,
+  insertArtifact,
+  isNamed,
+  pageOfArtifacts
+} from "./ArtifactRows.ts"
+import { ContentFiles } from "./ContentFiles.ts"
+
+/** Something to be kept. */
+export interface Made {
+  readonly runId: RunId
+  readonly name: string
+  /** As in `Content-Type`; anything else becomes `application/octet-stream`. */
+  readonly mediaType: string
+  readonly content: string | Uint8Array
+  /** ISO 8601. */
+  readonly createdAt: string
+}
+
+/** A content that is on disk. Nobody knows of the artifact until `row` is committed. */
+export interface Kept {
+  readonly artifact: Artifact
+  readonly row: Write
+}
+
+/** The run goes on without it. */
+export class ArtifactNotKept extends Data.TaggedError("ArtifactNotKept")<{
+  readonly reason: "too_large" | "disk_full" | "failed"
+  readonly message: string
+}> {}
+
+/** Bytes from `start` to `end`, both included. */
+export interface Part {
+  readonly start: number
+  readonly end: number
+}
+
+export interface OpenedArtifact {
+  readonly artifact: Artifact
+  /** Read at the reader's pace: 64 KiB are held for one that is slow. */
+  readonly bytes: (range?: Part) => Stream.Stream<Uint8Array>
+}
+
+export const MAX_ARTIFACT_BYTES = 52_428_800
+/** Left on the disk for the log and for everybody else. */
+const MIN_FREE_BYTES = 268_435_456
+
+/** Longer than a row takes from its content to its commit, by far. */
+const ON_ITS_WAY_MS = 600_000
+
+export interface ArtifactOptions {
+  readonly home: string
+  /** Bytes that stay free on the disk. */
+  readonly minFreeBytes?: number
+}
+
+export class Artifacts extends Context.Service<
+  Artifacts,
+  {
+    /** Succeeds when the content is on disk. The caller commits `row` together with the events that name the artifact. */
+    readonly keep: (made: Made) => Effect.Effect<Kept, ArtifactNotKept>
+    readonly get: (id: ArtifactId) => Effect.Effect<Artifact, NotFound>
+    /** Oldest first, those after `after`, at most `limit`. */
+    readonly page: (runId: RunId, after: string | undefined, limit: number) => ReadonlyArray<Artifact>
+    readonly open: (id: ArtifactId) => Effect.Effect<OpenedArtifact, NotFound>
+    /** Forgets a run's artifacts, then removes the contents that no other run has. */
+    readonly forgetRun: (runId: RunId) => Effect.Effect<void, StoreFailed>
+  }
+>()("corral/edge/artifact/Artifacts") {
+  static readonly layer = (options: ArtifactOptions) => Layer.effect(Artifacts, make(options))
+}
+
+const make = Effect.fnUntraced(function* ({ home, minFreeBytes = MIN_FREE_BYTES }: ArtifactOptions) {
+  const store = yield* Store
+  const clock = yield* Clock.Clock
+  const files = new ContentFiles(join(home, "artifacts"), () => clock.currentTimeMillisUnsafe())
+  const named = (sha256: string): boolean => isNamed(store, sha256)
+
+  // Nothing that was asked for before this start has a row on its way.
+  const start = clock.currentTimeMillisUnsafe()
+  const sweep = Effect.forEach(
+    files.prefixes(),
+    (prefix) =>
+      Effect.andThen(
+        Effect.yieldNow,
+        Effect.sync(() =>
+          files.contents(prefix).forEach((sha256) => files.removeUnnamed(sha256, start, named))
+        )
+      ),
+    { discard: true }
+  )
+  yield* Effect.forkScoped(
+    Effect.catchCause(sweep, (cause) => Effect.logWarning("unused artifacts were not swept", cause))
+  )
+
+  const keep = Effect.fn("Artifacts.keep")(function* ({ runId, name, mediaType, content, createdAt }: Made) {
+    const bytes = typeof content === "string" ? Buffer.from(content, "utf8") : content
+    if (bytes.length > MAX_ARTIFACT_BYTES) return yield* notKept("too_large", "It is larger than 50 MiB.")
+    const free = yield* attempt(() => files.free())
+    if (free - bytes.length < minFreeBytes) return yield* notKept("disk_full", "The disk is nearly full.")
+    const { sha256, size } = yield* attempt(() => files.write(bytes))
+    const artifact: Artifact = {
+      id: mint<ArtifactId>("art", clock.currentTimeMillisUnsafe()),
+      runId,
+      name: plainName(name),
+      mediaType: mediaTypeShape.test(mediaType) ? mediaType : "application/octet-stream",
+      size,
+      sha256,
+      createdAt
+    }
+    return { artifact, row: insertArtifact(artifact) }
+  })
+
+  const get = (id: ArtifactId): Effect.Effect<Artifact, NotFound> =>
+    Effect.suspend(() => {
+      const artifact = findArtifact(store, id)
+      return artifact === undefined ? Effect.fail(new NotFound()) : Effect.succeed(artifact)
+    })
+
+  return Artifacts.of({
+    keep,
+    get,
+    page: (runId, after, limit) => pageOfArtifacts(store, runId, after, limit),
+    open: Effect.fnUntraced(function* (id) {
+      const artifact = yield* get(id)
+      const path = files.path(artifact.sha256)
+      // Somebody took the file away: better said now than in the middle of an answer.
+      if (statSync(path, { throwIfNoEntry: false })?.size !== artifact.size) return yield* new NotFound()
+      return { artifact, bytes: (range) => read(path, artifact.size, range) }
+    }),
+    forgetRun: Effect.fn("Artifacts.forgetRun")(function* (runId) {
+      const contents = contentsOf(store, runId)
+      if (contents.length === 0) return
+      // Rows first: what a crash leaves then is contents without rows, which the next start sweeps.
+      yield* store.commit([deleteArtifactsOf(runId)])
+      const since = clock.currentTimeMillisUnsafe() - ON_ITS_WAY_MS
+      yield* Effect.sync(() => contents.forEach((sha256) => files.removeUnnamed(sha256, since, named)))
+    })
+  })
+})
+
+const notKept = (reason: ArtifactNotKept["reason"], message: string) =>
+  Effect.fail(new ArtifactNotKept({ reason, message }))
+
+const attempt = <A>(io: () => Promise<A>): Effect.Effect<A, ArtifactNotKept> =>
+  Effect.tryPromise({
+    try: io,
+    catch: (cause) => {
+      const { code, message } = cause as NodeJS.ErrnoException
+      return new ArtifactNotKept({ reason: code === "ENOSPC" ? "disk_full" : "failed", message })
+    }
+  }).pipe(
+    // A write that was begun is seen through: what it leaves is swept, but not what it holds open.
+    Effect.uninterruptible
+  )
+
+const read = (path: string, size: number, range?: Part): Stream.Stream<Uint8Array> =>
+  // Nothing to read: a stream to the byte before the first would read the first.
+  size === 0
+    ? Stream.empty
+    : NodeStream.fromReadable<Uint8Array>({ evaluate: () => createReadStream(path, { ...range }) }).pipe(
+        Stream.orDie
+      )
+
+/** RFC 9110 §8.3.1, with parameters in their plainest form. */
+const mediaTypeShape =
+  /^[A-Za-z0-9!#$&^_.+-]{1,127}\/[A-Za-z0-9!#$&^_.+-]{1,127}( *; *[A-Za-z0-9!#$&^_.+-]{1,64}=[A-Za-z0-9!#$&^_.+-]{1,127}){0,4}$/
+
+const MAX_NAME = 200
+
+/** One line, no path, no direction marks that would make a name look like another. */
+const plainName = (name: string): string => {
+  const plain = name
+    .toWellFormed()
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}/\\]+/gu, " ")
+    .trim()
+  const short = plain.slice(0, MAX_NAME).replace(/[\ud800-\udbff]$/, "")
+  return /^\.*$/.test(short) ? "artifact" : short
+}

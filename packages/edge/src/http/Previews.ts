@@ -1,0 +1,79 @@
+/**
+ * `GET /v1/runs/{id}/previews`, `POST /v1/previews`, `GET` and `DELETE /v1/previews/{id}`.
+ *
+ * What is kept under an idempotency key holds no ticket: its replay gives the same preview with a fresh address, or `not_found` where it
+ * is closed by then.
+ */
+import { PermissionDenied } from "@corral/domain/Failures"
+import type { CreatePreview, Preview } from "@corral/domain/Preview"
+import { withErrorObject } from "@corral/domain/RequestContext"
+import { draft, type DraftOf } from "@corral/domain/RunEvent"
+import { Effect } from "effect"
+import { HttpServerRequest } from "effect/http"
+import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
+import { Idempotency, type Keep } from "../Idempotency.ts"
+import { Previews } from "../preview/Previews.ts"
+import { RunSupervisor } from "../run/RunSupervisor.ts"
+import { Store } from "../store/Store.ts"
+import { byId, pageOf } from "./Paged.ts"
+import { LOCAL } from "./Principal.ts"
+import { replayed } from "./Replayed.ts"
+import { ServedApi } from "./ServedApi.ts"
+
+export const previews = HttpApiBuilder.group(
+  ServedApi,
+  "previews",
+  Effect.fnUntraced(function* (handlers) {
+    const previews = yield* Previews
+    const runs = yield* RunSupervisor
+    const idempotency = yield* Idempotency
+    const store = yield* Store
+
+    const create = Effect.fnUntraced(function* (payload: CreatePreview, keep: Keep<Preview>) {
+      const { runId, workspace } = payload
+      if (runId !== undefined && (yield* runs.get(runId)).workspace !== workspace)
+        return yield* new PermissionDenied({ message: "The run works in another workspace." })
+      const preview = yield* previews.create(payload, yield* edgePort)
+      yield* Effect.orDie(store.commit(keep(preview))).pipe(
+        Effect.onError(() => Effect.ignore(previews.close(preview.id)))
+      )
+      if (runId !== undefined) yield* runs.announce(runId, readyEvent(preview))
+      return preview
+    })
+
+    return handlers.handleAll({
+      list: Effect.fnUntraced(function* ({ params, query: { cursor, limit } }) {
+        const { id } = yield* runs.get(params.id)
+        return yield* pageOf({ filter: `previews ${id}`, cursor, limit }, byId, (after, limit) =>
+          previews.list(id, after, limit)
+        )
+      }, withErrorObject),
+
+      create: Effect.fnUntraced(function* ({ headers, payload }) {
+        const request = {
+          scope: `${LOCAL} POST /v1/previews`,
+          key: headers["idempotency-key"],
+          request: payload
+        }
+        const { body: preview, replayed: again } = yield* idempotency.once(request, (keep: Keep<Preview>) =>
+          create(payload, keep)
+        )
+        const body = yield* previews.open(preview.id)
+        const location = `/v1/previews/${preview.id}`
+        return yield* replayed(HttpApiSchema.withHeaders({ body, headers: { location } }), again)
+      }, withErrorObject),
+
+      get: ({ params }) => withErrorObject(previews.open(params.id)),
+
+      remove: ({ params }) => withErrorObject(previews.close(params.id))
+    })
+  })
+)
+
+const readyEvent = ({ id: previewId, title, expiresAt }: Preview): DraftOf<"run.preview.ready"> =>
+  draft("run.preview.ready", { previewId, title, expiresAt })
+
+/** The guard lets no other `Host` through than the Edge's own, with its port. */
+const edgePort = Effect.map(HttpServerRequest.HttpServerRequest, ({ headers }) =>
+  Number(/:(\d+)$/.exec(headers["host"] ?? "")?.[1] ?? 0)
+)

@@ -1,0 +1,51 @@
+/**
+ * What every request to a preview must pass, upgrades too: the right Host, no foreign Origin, no other site, and a ticket or the cookie.
+ *
+ * `same-site` is told from `same-origin`: for a browser every port of this machine is the same site, another preview's too. Only a
+ * person's own navigation may come from there.
+ */
+import type { ErrorCode } from "@corral/domain/ErrorTable"
+import type { IncomingMessage } from "node:http"
+import type { PreviewGate } from "./PreviewGate.ts"
+
+export type Admission =
+  | { readonly _tag: "Pass" }
+  /** A good ticket: here is the cookie for it. */
+  | { readonly _tag: "Enter"; readonly setCookie: string }
+  | { readonly _tag: "Refuse"; readonly code: ErrorCode; readonly message: string }
+
+const refuse = (code: ErrorCode, message: string): Admission => ({ _tag: "Refuse", code, message })
+
+/** `/?ticket=…` and nothing else: a page behind the preview may have a `ticket` of its own. */
+const ticketOf = ({ method, url = "" }: IncomingMessage): string | undefined =>
+  method === "GET" ? /^\/\?ticket=([A-Za-z0-9_-]{43})$/.exec(url)?.[1] : undefined
+
+const hostsOf = ({ rawHeaders }: IncomingMessage): number =>
+  rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === "host").length
+
+const isOwnNavigation = ({ headers, method }: IncomingMessage): boolean =>
+  method === "GET" && headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document"
+
+export const admit = (request: IncomingMessage, port: number, gate: PreviewGate, now: number): Admission => {
+  const { headers, url = "" } = request
+  if (hostsOf(request) !== 1 || headers.host !== `127.0.0.1:${port}`)
+    return refuse("permission_denied", "The Host header names another server.")
+  if (!url.startsWith("/")) return refuse("permission_denied", "The request target names another server.")
+  if (headers.origin !== undefined && headers.origin !== `http://127.0.0.1:${port}`)
+    return refuse("permission_denied", "This Origin may not reach the preview.")
+  const site = headers["sec-fetch-site"]
+  if (site !== undefined && site !== "same-origin" && site !== "none") {
+    if (site !== "same-site" || !isOwnNavigation(request))
+      return refuse("permission_denied", "Requests from other pages are refused.")
+  }
+  const ticket = ticketOf(request)
+  if (ticket !== undefined) {
+    const setCookie = gate.redeem(ticket, now)
+    return setCookie === undefined
+      ? refuse("unauthorized", "This ticket was used, or it is too late for it. Ask for the preview again.")
+      : { _tag: "Enter", setCookie }
+  }
+  return gate.admits(headers)
+    ? { _tag: "Pass" }
+    : refuse("unauthorized", "Open the preview with the address that the Edge gives for it.")
+}

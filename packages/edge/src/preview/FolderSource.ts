@@ -1,0 +1,109 @@
+/**
+ * A static folder behind a preview: its files, `index.html` for folders, nothing else of the workspace and nothing hidden.
+ *
+ * Every request opens anew, by real path and checked descriptor; there is no listing and no cache. It promises no consistency between
+ * two files of a page that is being rebuilt.
+ */
+import { NotFound } from "@corral/domain/Failures"
+import { Effect } from "effect"
+import { lookup } from "mrmime"
+import { createReadStream } from "node:fs"
+import type { ServerResponse } from "node:http"
+import { extname, relative, sep } from "node:path"
+import { pipeline } from "node:stream/promises"
+import { byteRange } from "../http/ByteRange.ts"
+import { refuseUpgrade } from "../http/Refusal.ts"
+import { type FileFailure, type Opened, openInside } from "../workspace/WorkspaceFiles.ts"
+import { refuse, type Source } from "./Source.ts"
+
+/** `folder` gives the folder's real path, or why it is not there any more. */
+export const folderSource = (folder: Effect.Effect<string, FileFailure>): Source => ({
+  kind: "folder",
+  reachable: Effect.match(folder, { onFailure: () => false, onSuccess: () => true }),
+  upgrade: ({ socket, requestId }) =>
+    Effect.sync(() => refuseUpgrade(socket, { code: "not_found" }, requestId)),
+  serve: ({ request, response, requestId }) =>
+    Effect.gen(function* () {
+      const { headers, method, url = "/" } = request
+      if (method !== "GET" && method !== "HEAD") {
+        response.setHeader("allow", "GET, HEAD")
+        return refuse(response, { code: "method_not_allowed" }, requestId)
+      }
+      const segments = segmentsOf(url)
+      if (segments === undefined) return yield* new NotFound()
+      const root = yield* folder
+      const asked = yield* openVisible(root, segments)
+      const isFolder = asked.stats.isDirectory()
+      if (isFolder && !pathOf(url).endsWith("/")) return redirectInto(response, segments, url)
+      const opened = isFolder ? yield* openVisible(root, [...segments, "index.html"]) : asked
+      if (!opened.stats.isFile() || (!isFolder && pathOf(url).endsWith("/"))) return yield* new NotFound()
+      yield* send(opened, headers.range, method, response)
+    }).pipe(
+      Effect.scoped,
+      // Not there, hidden or outside: it is all the same to a page.
+      Effect.catch(() => Effect.sync(() => refuse(response, { code: "not_found" }, requestId)))
+    )
+})
+
+const pathOf = (url: string): string => url.split("?", 1)[0] ?? ""
+
+const isHidden = (segment: string): boolean => segment.startsWith(".")
+
+/** The names of a path, none of them empty, hidden or more than a name. */
+const segmentsOf = (url: string): ReadonlyArray<string> | undefined => {
+  try {
+    const segments = pathOf(url).replace(/^\//, "").replace(/\/$/, "").split("/").map(decodeURIComponent)
+    if (segments.length === 1 && segments[0] === "") return []
+    return segments.some((segment) => segment === "" || isHidden(segment) || /[/\\\0]/.test(segment))
+      ? undefined
+      : segments
+  } catch {
+    return undefined
+  }
+}
+
+/** Opens what these names lead to, unless a link among them leads out of the folder or to something hidden in it. */
+const openVisible = Effect.fnUntraced(function* (root: string, segments: ReadonlyArray<string>) {
+  const opened = yield* openInside(root, segments.join("/"))
+  return relative(root, opened.path).split(sep).some(isHidden) ? yield* new NotFound() : opened
+})
+
+/** So that relative addresses in its page lead into the folder. */
+const redirectInto = (response: ServerResponse, segments: ReadonlyArray<string>, url: string): void => {
+  const query = url.slice(pathOf(url).length)
+  const location = `/${segments.map(encodeURIComponent).join("/")}/${query}`
+  response.writeHead(308, { location, "content-length": 0 })
+  response.end()
+}
+
+const textual = /^(text\/|application\/(json|javascript|manifest\+json)$|image\/svg\+xml$)/
+
+const mediaTypeOf = (path: string): string => {
+  const type = lookup(extname(path)) ?? "application/octet-stream"
+  return textual.test(type) ? `${type}; charset=utf-8` : type
+}
+
+const send = (
+  { descriptor, path, stats: { size } }: Opened,
+  wanted: string | undefined,
+  method: string,
+  response: ServerResponse
+): Effect.Effect<void> => {
+  const part = byteRange(wanted, size)
+  const length = part === undefined ? size : part.end - part.start + 1
+  response.writeHead(part === undefined ? 200 : 206, {
+    "accept-ranges": "bytes",
+    "content-type": mediaTypeOf(path),
+    "content-length": length,
+    ...(part === undefined ? {} : { "content-range": `bytes ${part.start}-${part.end}/${size}` })
+  })
+  if (method === "HEAD" || length === 0) return Effect.sync(() => void response.end())
+  const { start, end } = part ?? { start: 0, end: size - 1 }
+  return Effect.tryPromise(async (signal) => {
+    const bytes = createReadStream("", { fd: descriptor, autoClose: false, start, end })
+    await pipeline(bytes, response, { signal, end: false })
+    // The file has become shorter: the client must not take what it has for the whole.
+    if (bytes.bytesRead < length) response.destroy()
+    else response.end()
+  }).pipe(Effect.catch(() => Effect.sync(() => void response.destroy())))
+}

@@ -1,0 +1,33 @@
+/** Connections to a port of this machine, over IPv4 or IPv6: to nowhere else, whatever a request says. */
+import { Data, Effect, type Scope } from "effect"
+import { connect, type Socket } from "node:net"
+
+/** Nothing takes connections there. */
+export class Unreachable extends Data.TaggedError("Unreachable")<{}> {}
+
+const CONNECT_WITHIN = "5 seconds"
+
+const connectTo = (host: string, port: number): Effect.Effect<Socket, Unreachable> =>
+  Effect.callback<Socket, Unreachable>((resume) => {
+    const socket = connect({ host, port, noDelay: true })
+    const refused = () => resume(Effect.fail(new Unreachable()))
+    socket.once("error", refused)
+    socket.once("connect", () => {
+      socket.off("error", refused)
+      // A port that nobody listens on may be given to the connecting end, which then talks to itself.
+      if (socket.localPort === socket.remotePort) {
+        socket.destroy()
+        return refused()
+      }
+      socket.on("error", () => undefined)
+      return resume(Effect.succeed(socket))
+    })
+    return Effect.sync(() => void socket.destroy())
+  }).pipe(Effect.timeoutOrElse({ duration: CONNECT_WITHIN, orElse: () => Effect.fail(new Unreachable()) }))
+
+/** A connection that is destroyed with the scope. */
+export const connectLoopback = (port: number): Effect.Effect<Socket, Unreachable, Scope.Scope> =>
+  Effect.acquireRelease(
+    connectTo("127.0.0.1", port).pipe(Effect.catch(() => connectTo("::1", port))),
+    (socket) => Effect.sync(() => void socket.destroy())
+  )

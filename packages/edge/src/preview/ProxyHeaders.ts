@@ -1,0 +1,121 @@
+/**
+ * Headers on their way through a preview's proxy (RFC 9110 §7.6): what belongs to one connection stays there, the upstream sees its own
+ * address, and a browser sees nothing of the upstream's that would lead it elsewhere.
+ */
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http"
+import type { UpstreamCookies } from "./UpstreamCookies.ts"
+
+const hopByHop: ReadonlyArray<string> = [
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade"
+]
+
+/** What an upstream must not learn or believe. */
+const notToUpstream: ReadonlyArray<string> = [
+  "cookie",
+  "expect",
+  "forwarded",
+  "host",
+  "origin",
+  "referer",
+  "via",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-port",
+  "x-forwarded-proto",
+  "x-real-ip"
+]
+
+/** What would widen the preview's protection, speak for other ports of this machine, or lead away. */
+const notToBrowser: ReadonlyArray<string> = [
+  "access-control-allow-credentials",
+  "access-control-allow-origin",
+  "alt-svc",
+  "clear-site-data",
+  "content-security-policy-report-only",
+  "location",
+  "nel",
+  "origin-agent-cluster",
+  "refresh",
+  "report-to",
+  "reporting-endpoints",
+  "set-cookie",
+  "strict-transport-security",
+  "x-contract-version",
+  "x-request-id"
+]
+
+const without = (
+  headers: IncomingHttpHeaders,
+  ...names: ReadonlyArray<ReadonlyArray<string>>
+): OutgoingHttpHeaders => {
+  const dropped = new Set(names.flat())
+  for (const name of (headers.connection ?? "").split(",")) dropped.add(name.trim().toLowerCase())
+  // A body without its length would be read as a request of its own.
+  dropped.delete("content-length")
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name, value]) => value !== undefined && !dropped.has(name))
+  )
+}
+
+/** The upstream as its own pages would name it: what dev servers accept. */
+export const upstreamOrigin = (upstreamPort: number): string => `http://localhost:${upstreamPort}`
+
+/** A browser's request headers as the upstream gets them. */
+export const toUpstream = (
+  headers: IncomingHttpHeaders,
+  upstreamPort: number,
+  cookies: UpstreamCookies
+): OutgoingHttpHeaders => {
+  const cookie = cookies.own(headers.cookie)
+  return {
+    ...without(headers, hopByHop, notToUpstream),
+    host: `localhost:${upstreamPort}`,
+    // Of our own connection; without it a body of unknown length has no end.
+    ...(headers["transfer-encoding"] === undefined ? {} : { "transfer-encoding": "chunked" }),
+    ...(headers.origin === undefined ? {} : { origin: upstreamOrigin(upstreamPort) }),
+    ...(cookie === undefined ? {} : { cookie })
+  }
+}
+
+/** An upstream's response headers as a browser gets them; `own` replaces what it said itself. */
+export const toBrowser = (
+  headers: IncomingHttpHeaders,
+  own: Readonly<Record<string, string>>,
+  cookies: UpstreamCookies
+): OutgoingHttpHeaders => {
+  const setCookie = cookies.narrow(headers["set-cookie"] ?? [])
+  return {
+    ...without(headers, hopByHop, notToBrowser, Object.keys(own)),
+    ...(setCookie.length === 0 ? {} : { "set-cookie": [...setCookie] })
+  }
+}
+
+const loopbackNames = new Set(["localhost", "127.0.0.1", "[::1]"])
+
+/** Where a redirect leads on the preview's own origin; `undefined` where it leads away from the upstream. */
+export const redirectTarget = (
+  location: string,
+  {
+    path,
+    port,
+    upstreamPort
+  }: { readonly path: string; readonly port: number; readonly upstreamPort: number }
+): string | undefined => {
+  const base = `${upstreamOrigin(upstreamPort)}${path}`
+  if (!URL.canParse(location, base)) return undefined
+  const { protocol, hostname, port: to, username, password, pathname, search, hash } = new URL(location, base)
+  const isOwn =
+    protocol === "http:" && loopbackNames.has(hostname) && (to === "" ? "80" : to) === String(upstreamPort)
+  // Absolute: a path that begins with two slashes would name another server.
+  return isOwn && username === "" && password === ""
+    ? `http://127.0.0.1:${port}${pathname}${search}${hash}`
+    : undefined
+}

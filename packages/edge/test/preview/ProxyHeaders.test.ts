@@ -1,0 +1,143 @@
+import { assert, describe, it } from "@effect/vitest"
+import { redirectTarget, toBrowser, toUpstream } from "../../src/preview/ProxyHeaders.ts"
+import { protection } from "../../src/preview/ContentPolicy.ts"
+import { UpstreamCookies } from "../../src/preview/UpstreamCookies.ts"
+
+describe("toUpstream", () => {
+  it("passes what the request says, and nothing of the connection, the person or the preview", () => {
+    const cookies = new UpstreamCookies()
+    cookies.narrow(["sid=1"])
+    const sent = toUpstream(
+      {
+        host: "127.0.0.1:5000",
+        origin: "http://127.0.0.1:5000",
+        referer: "http://127.0.0.1:5000/?ticket=x",
+        cookie: "corral_prv_0=secret; sid=1; hub=secret; csrf=2",
+        connection: "keep-alive, X-Hop, content-length",
+        "x-hop": "1",
+        "keep-alive": "5",
+        te: "trailers",
+        upgrade: "h2c",
+        expect: "100-continue",
+        forwarded: "for=1",
+        "x-forwarded-host": "evil",
+        "proxy-authorization": "x",
+        "content-length": "3",
+        accept: "*/*",
+        "x-csrf": "2"
+      },
+      3000,
+      cookies
+    )
+    assert.deepStrictEqual(sent, {
+      host: "localhost:3000",
+      origin: "http://localhost:3000",
+      cookie: "sid=1",
+      "content-length": "3",
+      accept: "*/*",
+      "x-csrf": "2"
+    })
+  })
+
+  it("frames a body of unknown length by itself, whatever the method", () => {
+    const sent = toUpstream({ "transfer-encoding": "gzip, chunked" }, 3000, new UpstreamCookies())
+    assert.deepStrictEqual(sent, { host: "localhost:3000", "transfer-encoding": "chunked" })
+  })
+})
+
+describe("toBrowser", () => {
+  it("replaces what protects, and drops what would lead away or reach other ports", () => {
+    const own = protection(5000, "port")
+    const answered = toBrowser(
+      {
+        "content-type": "text/html",
+        "content-length": "3",
+        etag: '"x"',
+        ...Object.fromEntries(Object.keys(own).map((name) => [name, "the upstream's"])),
+        "access-control-allow-origin": "*",
+        "clear-site-data": '"cookies"',
+        refresh: "0; url=http://evil.example",
+        "strict-transport-security": "max-age=1",
+        location: "http://evil.example",
+        connection: "close, x-hop, content-length",
+        "x-hop": "1",
+        "transfer-encoding": "chunked",
+        "set-cookie": ["corral_prv_0=x", "a=1; Domain=localhost"]
+      },
+      own,
+      new UpstreamCookies()
+    )
+    assert.deepStrictEqual(answered, {
+      "content-type": "text/html",
+      "content-length": "3",
+      etag: '"x"',
+      "set-cookie": ["a=1; SameSite=Strict"]
+    })
+  })
+})
+
+describe("UpstreamCookies", () => {
+  it("narrows what an upstream sets, and refuses what looks like a preview's own", () => {
+    const cookies = new UpstreamCookies()
+    const narrowed = cookies.narrow([
+      "a=1; Path=/x; Domain=127.0.0.1; HttpOnly; Secure; SameSite=None; Max-Age=5; Partitioned",
+      "b=x=y; Expires=Thu, 01 Jan 1970 00:00:00 GMT",
+      "corral_prv_0123=x",
+      "Corral_Prv_0=x",
+      "=corral_prv_0=x",
+      "corral_prv_0",
+      "bad name=x",
+      ""
+    ])
+    assert.deepStrictEqual(narrowed, [
+      "a=1; Path=/x; HttpOnly; Max-Age=5; SameSite=Strict",
+      "b=x=y; Expires=Thu, 01 Jan 1970 00:00:00 GMT; SameSite=Strict"
+    ])
+    assert.strictEqual(cookies.own("other=1; a=1;b=2; corral_prv_0123=x"), "a=1; b=2")
+    assert.isUndefined(cookies.own("other=1"))
+    assert.isUndefined(cookies.own(undefined))
+  })
+
+  it("remembers a hundred names at most", () => {
+    const cookies = new UpstreamCookies()
+    for (let n = 0; n < 100; n++) assert.lengthOf(cookies.narrow([`n${n}=1`]), 1)
+    assert.lengthOf(cookies.narrow(["one-more=1"]), 0)
+    assert.lengthOf(cookies.narrow(["n7=2"]), 1)
+  })
+})
+
+describe("redirectTarget", () => {
+  const from = { path: "/a/b?c", port: 5000, upstreamPort: 3000 }
+  const own = "http://127.0.0.1:5000"
+
+  it("keeps redirects within the upstream on the preview's own origin", () => {
+    const cases: ReadonlyArray<readonly [location: string, target: string]> = [
+      ["/x", `${own}/x`],
+      ["x?y#z", `${own}/a/x?y#z`],
+      ["http://localhost:3000/x", `${own}/x`],
+      ["http://127.0.0.1:3000/x", `${own}/x`],
+      ["http://[::1]:3000/x", `${own}/x`],
+      ["http://localhost:3000//evil.example/", `${own}//evil.example/`]
+    ]
+    for (const [location, target] of cases)
+      assert.strictEqual(redirectTarget(location, from), target, location)
+  })
+
+  it("follows none that leads away", () => {
+    const locations = [
+      "http://evil.example/",
+      "//evil.example/",
+      "/\\evil.example/",
+      "\\\\evil.example",
+      "https://localhost:3000/",
+      "http://localhost:3001/",
+      "http://localhost/",
+      "http://localhost.evil.example:3000/",
+      "http://a:b@localhost:3000/",
+      "javascript:alert(1)",
+      "http://[",
+      "file:///etc/passwd"
+    ]
+    for (const location of locations) assert.isUndefined(redirectTarget(location, from), location)
+  })
+})
