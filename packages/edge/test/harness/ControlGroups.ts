@@ -27,10 +27,16 @@ export const groupsHere: string | undefined = ["/sys/fs/cgroup", "/sys/fs/cgroup
   .map((mount) => join(mount, own?.[1] ?? ""))
   .find(canMake)
 
-const inside = (group: string): ReadonlyArray<string> =>
-  readdirSync(group, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map(({ name }) => join(group, name))
+const inside = (group: string): ReadonlyArray<string> => {
+  try {
+    return readdirSync(group, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => join(group, name))
+  } catch {
+    // Gone since it was listed: other Edges make and remove groups beside ours.
+    return []
+  }
+}
 
 /** Of Edges, not of their runs. */
 export const edgeGroups = (): ReadonlyArray<string> =>
