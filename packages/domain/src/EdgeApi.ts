@@ -57,13 +57,18 @@ export class EdgeFiles extends HttpApiGroup.make("files")
       params: { id: WorkspaceId },
       query: { ...listQuery, path: Schema.optionalKey(WorkspacePath) },
       success: page(FileEntry),
-      error: responses("workspace_outside_allowlist", "not_found", "schema_validation_failed")
+      error: responses(
+        "workspace_outside_allowlist",
+        "permission_denied",
+        "not_found",
+        "schema_validation_failed"
+      )
     }),
     HttpApiEndpoint.get("file", "/v1/workspaces/:id/file", {
       params: { id: WorkspaceId },
       query: { path: WorkspacePath },
       success: FilePreview,
-      error: responses("workspace_outside_allowlist", "not_found")
+      error: responses("workspace_outside_allowlist", "permission_denied", "not_found")
     })
   )
   .middleware(SchemaErrors)
