@@ -26,6 +26,7 @@ All lie in \`CORRAL_HOME\`, which is made with mode 0700.
 | \`edge.db.lock\` | held while an Edge uses this home; a second one is refused | |
 | \`edge.token\` | the local token; \`CORRAL_EDGE_TOKEN_FILE\` puts it elsewhere. Delete it and start again for a new one | 0600 |
 | \`edge.json\` | address, process id, instance id and version of the running Edge, and the path of its token file; there while it serves | 0600 |
+| \`tmp/<run id>\` | temporary files of a live run; elsewhere where this path leaves a socket in it no room | 0700 |
 `
 
 /** The page as Markdown. */
