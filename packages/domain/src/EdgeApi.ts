@@ -156,7 +156,12 @@ export class EdgeDiffs extends HttpApiGroup.make("diffs")
       params: run,
       query: listQuery,
       success: Diff,
-      error: responses("not_found", "workspace_outside_allowlist", "schema_validation_failed")
+      error: responses(
+        "not_found",
+        "workspace_outside_allowlist",
+        "permission_denied",
+        "schema_validation_failed"
+      )
     })
   )
   .middleware(SchemaErrors)
