@@ -78,8 +78,10 @@ const make = ({ environment, home }: EdgeConfig): Snapshots["Service"] => {
     runId: RunId,
     end: string
   ): Effect.fn.Return<Comparison, GitFailed> {
-    const before = yield* shadow.treeOf(shadow.fileOf(runId, "before"))
-    const after = yield* shadow.treeOf(end)
+    const start = shadow.fileOf(runId, "before")
+    // Where nothing differs git leaves the file as it was, and every git process is time that a run's end waits for.
+    if (isSameFile(start, end)) return { before: "", after: "", files: [] }
+    const [before, after] = yield* Effect.all([shadow.treeOf(start), shadow.treeOf(end)], { concurrency: 2 })
     const args = ["diff-tree", "-r", "-z", "-M", "--raw", "--numstat", before, after]
     const { bytes } = yield* shadow.run(args)
     const changes = readChanges(bytes)
@@ -212,6 +214,11 @@ const make = ({ environment, home }: EdgeConfig): Snapshots["Service"] => {
       )
     })
   })
+}
+
+const isSameFile = (one: string, other: string): boolean => {
+  const [a, b] = [statSync(one, { bigint: true }), statSync(other, { bigint: true })]
+  return a.dev === b.dev && a.ino === b.ino
 }
 
 /** Writes a file; gives when that was, in nanoseconds of the file system's clock. */
