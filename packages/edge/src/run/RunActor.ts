@@ -210,8 +210,7 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
       approvalMs: times.approval,
       onUnknown
     }
-    while (!recorder.terminal) {
-      const messages = yield* mailbox.take
+    const round = Effect.fnUntraced(function* (messages: ReadonlyArray<Message>) {
       const turn = new RunTurn(context, clock.currentTimeMillisUnsafe())
       for (const message of messages) turn.handle(message)
       unread -= turn.bytes
@@ -231,7 +230,7 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
         yield* Effect.forkScoped(watch(approval, context.write))
       for (const action of turn.actions) yield* perform(action)
       for (const reply of turn.replies) yield* reply
-      if (process === undefined) continue
+      if (process === undefined) return
       const asked = recorder.state.pending.length > 0
       process.silence.stand(asked)
       yield* process.activeClock(!asked)
@@ -241,7 +240,9 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
         const review = yield* options.review
         post({ _tag: "Swept", review })
       }
-    }
+    })
+    // A round of its own lets go of its messages: a quiet run that held its last chunk would hold the whole buffer it was read into.
+    while (!recorder.terminal) yield* Effect.flatMap(mailbox.take, round)
   })
 
   const send = <E>(
