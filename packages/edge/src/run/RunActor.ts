@@ -49,8 +49,10 @@ export interface RunTimes {
 export interface RunActorOptions {
   readonly recorder: RunRecorder
   readonly protocol: Protocol
-  /** Waits until the run may start and makes its workspace ready. What it holds is given back when the run has ended. */
+  /** Waits until the run may start. What it holds is given back when the run has ended. */
   readonly prepare: Effect.Effect<SubprocessSpec, RunFailure, Scope.Scope>
+  /** Takes the workspace as it is before the runtime is told anything. */
+  readonly snapshot: Effect.Effect<void>
   /** What became of the workspace: asked when nothing of the run is alive, before its last event. */
   readonly review: Effect.Effect<ReadonlyArray<Input>>
   readonly mode: RunMode
@@ -100,6 +102,16 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
 
   const post = (message: Message): boolean => mailbox.post(message)
 
+  /** Told on its command line what to do: nothing is left to wait with. */
+  const asksOnStart = protocol.open === ""
+  /** What the runtime is told, until it may be told. */
+  let unsent: Array<string> | undefined = [protocol.open]
+
+  const open = (child: Subprocess): void => {
+    child.write((unsent ?? []).join(""))
+    unsent = undefined
+  }
+
   const spawn = (spec: SubprocessSpec, silence: SilenceClock.SilenceClock): Subprocess => {
     const child = new Subprocess(
       { ...spec, env: { ...spec.env, [RUN_MARK]: recorder.run.id, [EDGE_MARK]: edgeId } },
@@ -114,7 +126,6 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
         onSpawnError: (error) => post({ _tag: "SpawnFailed", error })
       }
     )
-    if (child.pid !== undefined) child.write(protocol.open)
     return child
   }
 
@@ -139,6 +150,13 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
       Effect.sync(() => spawn(command, silence)),
       ({ pid }) => (recorder.terminal ? Effect.void : Effect.andThen(sweep({ ...all, leader: pid }), remove))
     )
+    // A program takes longer to start than a snapshot takes: the two go side by side, and the prompt waits for both.
+    const opening = yield* Effect.forkScoped(
+      Effect.andThen(
+        asksOnStart ? Effect.void : options.snapshot,
+        Effect.sync(() => open(child))
+      )
+    )
     const quarry: Quarry = { ...all, leader: child.pid, since: startOf(child.pid) }
     const ladder: Ladder.LadderOptions = { child, quarry, exited, grace: times.cancel }
     const activeClock = yield* ActiveClock.make(recorder.run.timeoutMs, () =>
@@ -149,7 +167,7 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
     for (const used of wallMs === undefined ? [] : [wallMs * WARN_AT, wallMs]) {
       yield* later(used, { _tag: "Spent", limit: "wallMs", used })
     }
-    return { child, clear: Effect.andThen(sweep(quarry), remove), ladder, silence, activeClock }
+    return { child, clear: Effect.andThen(sweep(quarry), remove), ladder, silence, activeClock, opening }
   })
 
   const later = (millis: number, message: Message) =>
@@ -163,7 +181,7 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
   const live = Effect.gen(function* () {
     const clock = yield* Clock.Clock
     const preparing = yield* Effect.forkScoped(
-      Effect.match(options.prepare, {
+      Effect.match(asksOnStart ? Effect.tap(options.prepare, () => options.snapshot) : options.prepare, {
         onSuccess: (command) => post({ _tag: "Ready", command }),
         onFailure: (error) => post({ _tag: "Unready", error })
       })
@@ -192,7 +210,12 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
                 Fiber.interrupt(preparing),
                 Effect.sync(() => post({ _tag: "Swept", review: [] }))
               )
-            : Effect.forkScoped(Ladder.stop(process.ladder, protocol.cancel()))
+            : Effect.forkScoped(
+                Effect.andThen(
+                  Fiber.interrupt(process.opening),
+                  Ladder.stop(process.ladder, protocol.cancel())
+                )
+              )
         }
         case "Refuse":
           return Effect.void
@@ -204,7 +227,7 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
       protocol,
       approvals,
       budget: new BudgetMeter(recorder.run.budget),
-      write: (text) => process?.child.write(text),
+      write: (text) => (unsent === undefined ? process?.child.write(text) : void unsent.push(text)),
       mode,
       isInside,
       approvalMs: times.approval,
@@ -235,6 +258,7 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
       process.silence.stand(asked)
       yield* process.activeClock(!asked)
       if (turn.gone) {
+        yield* Fiber.interrupt(process.opening)
         yield* Deferred.succeed(exited, undefined)
         yield* process.clear
         const review = yield* options.review

@@ -28,7 +28,7 @@ import type { Keep } from "../Idempotency.ts"
 import { make as makeActor, type RunActor } from "./RunActor.ts"
 import { RunQueue } from "./RunQueue.ts"
 import { RunRecorder } from "./RunRecorder.ts"
-import { review, type RunWorkspace } from "./RunWorkspace.ts"
+import { begin, review, type RunWorkspace } from "./RunWorkspace.ts"
 import { findRun, pageOfRuns } from "./Runs.ts"
 import { recover } from "./Recovery.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
@@ -86,6 +86,8 @@ export class RunSupervisor extends Context.Service<
 
 /** How long a stopping Edge waits for its runs to end by themselves: the cancel grace, and some time to write it down. */
 const STOP_MARGIN_MS = 2_000
+/** How much longer than the grace a cancel is waited for: on a busy machine the last process of a run takes its time to go. */
+const CANCEL_MARGIN_MS = 10_000
 
 const make = Effect.fnUntraced(function* (config: EdgeConfig) {
   const store = yield* Store
@@ -138,8 +140,9 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
       recorder,
       protocol: adapter.protocol(admitted.start),
       prepare: Effect.tap(whenFree(request.sessionId ?? request.workspace, command), () =>
-        snapshots.before(folder.runId, folder.root)
+        begin(snapshots, folder)
       ),
+      snapshot: snapshots.before(folder.runId, folder.root),
       review: review(snapshots, folder),
       mode: request.mode,
       root: folder.root,
@@ -233,7 +236,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
         const actor = actors.get(id)
         if (actor === undefined) return Effect.flatMap(find(id), cancelled)
         actor.cancel(reason, by)
-        return Effect.flatMap(ended(actor, config.times.cancel + STOP_MARGIN_MS), cancelled)
+        return Effect.flatMap(ended(actor, config.times.cancel + CANCEL_MARGIN_MS), cancelled)
       }),
     decide: (runId, approvalId, answer, by) => {
       const settled = Effect.flatMap(stored(approvalId, runId), (approval) => sameDecision(approval, answer))

@@ -20,6 +20,10 @@ export interface RunWorkspace {
 
 const mayChange = (mode: RunMode): boolean => mode !== "read_only" && mode !== "plan"
 
+/** What has to be known before the run's process is there. */
+export const begin = (snapshots: Snapshots["Service"], { mode, runId }: RunWorkspace): Effect.Effect<void> =>
+  mayChange(mode) ? Effect.void : snapshots.mark(runId)
+
 /** What the machine is told of the folder before the run ends. */
 export const review = Effect.fnUntraced(function* (
   snapshots: Snapshots["Service"],

@@ -10,7 +10,8 @@ import type { Diff, FileDiff } from "@corral/domain/Diff"
 import type { RunId } from "@corral/domain/Ids"
 import { Context, Effect, Layer } from "effect"
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
+import { setTimeout } from "node:timers/promises"
 import type { EdgeConfig } from "../EdgeConfig.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
 import { type ChangedFile, readChanges, readPatch } from "./DiffOutput.ts"
@@ -35,11 +36,13 @@ interface Comparison {
 export class Snapshots extends Context.Service<
   Snapshots,
   {
+    /** Notes when a run starts, as the file system tells time: what changes once this has succeeded, changed later. */
+    readonly mark: (runId: RunId) => Effect.Effect<void>
     /** Takes the state at the start of a run whose folder is `root`. */
     readonly before: (runId: RunId, root: string) => Effect.Effect<void>
     /** Takes the state at its end. `undefined` where there was none at its start. */
     readonly after: (runId: RunId, root: string) => Effect.Effect<DiffSummary | undefined>
-    /** Files that changed since the start, ignored ones included, at most 100 names. Ask it after `after`. */
+    /** Files that changed since the start that was noted, ignored ones included, at most 100 names. Ask it after `after`. */
     readonly changed: (runId: RunId, root: string) => Effect.Effect<ReadonlyArray<string>>
     /** Removes what is kept of a run; the contents stay as long as another run's states need the repository. */
     readonly forget: (runId: RunId) => Effect.Effect<void>
@@ -144,15 +147,22 @@ const make = ({ environment, home }: EdgeConfig): Snapshots["Service"] => {
     Effect.as(Effect.logWarning(`${what} could not be taken: ${cause.message}`), undefined)
 
   return Snapshots.of({
-    before: (runId, root) =>
+    mark: (runId) =>
       Effect.gen(function* () {
-        mkdirSync(folder, { recursive: true, mode: 0o700 })
         const since = touched(startFile(runId))
+        // The file system's clock goes in steps, whatever clock the program goes by: what is done from here on is in a later one.
+        while (touched(join(folder, "now")) <= since) yield* Effect.promise(() => setTimeout(1))
+      }),
+
+    before: (runId, root) =>
+      Effect.suspend(() => {
         const shadow = repository(root)
-        if (shadow !== undefined) yield* shadow.capture(shadow.fileOf(runId, "before"))
-        // The file system's clock goes in steps: what is done from here on is in a later one.
-        while (touched(join(folder, "now")) <= since) yield* Effect.sleep("1 millis")
-      }).pipe(Effect.catch(unsaid("the workspace's state at the start"))),
+        return shadow === undefined
+          ? Effect.void
+          : shadow
+              .capture(shadow.fileOf(runId, "before"))
+              .pipe(Effect.catch(unsaid("the workspace's state at the start")))
+      }),
 
     after: (runId, root) =>
       Effect.suspend(() => {
@@ -223,6 +233,7 @@ const isSameFile = (one: string, other: string): boolean => {
 
 /** Writes a file; gives when that was, in nanoseconds of the file system's clock. */
 const touched = (file: string): bigint => {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   writeFileSync(file, "", { mode: 0o600 })
   return statSync(file, { bigint: true }).ctimeNs
 }

@@ -86,6 +86,19 @@ describe("A full Edge", () => {
     assert.deepStrictEqual(edge.survivors(), [])
   })
 
+  it("keeps what a person says to a waiting run until its runtime is there", async () => {
+    const { client } = await openEdge({ env: { ...grace, CORRAL_EDGE_MAX_RUNS: "1" } })
+    const live = await client.create("/wait")
+    await (await client.follow({ runId: live.id })).event("run.started")
+    const waiting = await client.create("/wait\n/say heard")
+    const said = await client.ask("POST", `/v1/runs/${waiting.id}/input`, { body: { text: "early" } })
+    assert.strictEqual(said.status, 200, said.text)
+    await client.ask("POST", `/v1/runs/${live.id}/input`, { body: { text: "go on" } })
+    const events = await client.log(waiting.id)
+    assertWhole(events)
+    assert.strictEqual(events.at(-1)?.type, "run.completed")
+  })
+
   it("takes a session that asks for one run before the rest of one that asked for many", async () => {
     const { client } = await openEdge({ env: { ...grace, CORRAL_EDGE_MAX_RUNS: "1" } })
     const order: Array<unknown> = []

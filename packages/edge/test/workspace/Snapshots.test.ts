@@ -54,6 +54,7 @@ const given = Effect.fnUntraced(function* (prepare: (root: string) => void, path
     }),
     Snapshots.layer(configOf(home, path))
   )
+  yield* snapshots.mark(runId)
   yield* snapshots.before(runId, root)
   return { home, root, runId, snapshots } satisfies Given
 })
