@@ -111,7 +111,7 @@ export interface ApprovalAnswer {
 export interface Protocol {
   /** Written to stdin as soon as the process runs. */
   readonly open: string
-  /** One read chunk of stdout. */
+  /** One read chunk of stdout. Copy what is kept of it: its memory is given back when this returns. */
   readonly step: (chunk: Uint8Array) => ReadonlyArray<AdapterOutput>
   /** The process is gone or stdout has ended: flush the tail. Gives an Outcome unless `step` gave one before. */
   readonly end: (end: ProcessEnd) => ReadonlyArray<AdapterOutput>
