@@ -7,6 +7,7 @@
  */
 import type { RunMode } from "@corral/domain/Run"
 import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import { parseObject } from "./Json.ts"
 import { ClaudeCodeProtocol } from "./claude-code/ClaudeCodeProtocol.ts"
 
 const permissionMode: Readonly<Record<RunMode, string>> = {
@@ -39,6 +40,14 @@ export const claudeCode: RuntimeAdapter = {
   probe: {
     command: "claude",
     versionArgs: ["--version"],
+    signedIn: {
+      // Without `--json` an old version would take the words for a prompt.
+      args: ["auth", "status", "--json"],
+      read: ({ stdout }) => {
+        const { loggedIn } = parseObject(stdout.trim()) ?? {}
+        return typeof loggedIn === "boolean" ? loggedIn : undefined
+      }
+    },
     install: "Install Claude Code: npm install -g @anthropic-ai/claude-code",
     signIn: "Run `claude` and use /login, or set ANTHROPIC_API_KEY for the Edge."
   },

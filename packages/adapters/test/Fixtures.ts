@@ -1,9 +1,10 @@
 /** The recordings beside the tests: `fixtures/<adapter>/<scenario>/`, read as the conformance suite wants them. */
-import type { RunStart } from "@corral/domain/RuntimeAdapter"
+import type { RunStart, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import type { Recording } from "../src/conformance/Replay.ts"
 import { builtIn } from "../src/Registry.ts"
+import { makeText } from "../src/Text.ts"
 
 export const fixtures = fileURLToPath(new URL("fixtures/", import.meta.url))
 
@@ -26,11 +27,14 @@ export const load = (adapter: string, name: string): Recording => {
   }
 }
 
-/** The built-in adapters, each with its recordings. */
-export const registry = builtIn({
-  node: process.execPath,
-  scriptedProgram: fileURLToPath(new URL("../runtime/scripted.mjs", import.meta.url))
-})
+/** The built-in adapters and the generic one, each with its recordings. */
+export const registry: ReadonlyMap<string, RuntimeAdapter> = new Map([
+  ...builtIn({
+    node: process.execPath,
+    scriptedProgram: fileURLToPath(new URL("../runtime/scripted.mjs", import.meta.url))
+  }),
+  ["text", makeText({ label: "A program", command: ["program", "{prompt}"], stdin: "none", install: "" })]
+])
 
 export const recordings = (adapter: string): ReadonlyArray<Recording> =>
   readdirSync(`${fixtures}${adapter}`)

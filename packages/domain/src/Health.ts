@@ -9,17 +9,48 @@ export type HealthStatus = typeof HealthStatus.Type
 
 const count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
-/** One runtime's readiness; `reason` and `hint` tell a person what is missing and what to do. */
+/** What an adapter had no name for since the Edge started: how often, of which kind, and which versions of the program were seen. */
+export const RuntimeDrift = Schema.Struct({
+  unknown: count,
+  /** The most frequent, 20 at most. `what` is a name of the runtime's protocol. */
+  kinds: Schema.Array(Schema.Struct({ what: Schema.String, count })),
+  versionsSeen: Schema.Array(Schema.String)
+}).annotate({ identifier: "RuntimeDrift" })
+export type RuntimeDrift = typeof RuntimeDrift.Type
+
+/** One runtime's or profile's readiness; `reason` and `hint` tell a person what is missing and what to do. */
 export const RuntimeReadiness = Schema.Struct({
   id: Schema.String,
   label: Schema.String,
+  /** The adapter that runs it: equal to `id` unless this is a profile. */
+  runtime: Schema.optionalKey(Schema.String),
   installed: Schema.Boolean,
+  /** Absolute path of its program. */
+  path: Schema.optionalKey(Schema.String),
   version: Schema.optionalKey(Schema.String),
+  /** Absent where nobody can tell before a run, or has not been asked yet. */
   signedIn: Schema.optionalKey(Schema.Boolean),
+  /** Of an adapter; its profiles count there. */
+  drift: Schema.optionalKey(RuntimeDrift),
   reason: Schema.optionalKey(Schema.String),
   hint: Schema.optionalKey(Schema.String)
 }).annotate({ identifier: "RuntimeReadiness" })
 export type RuntimeReadiness = typeof RuntimeReadiness.Type
+
+/** The git of this machine. */
+export const GitFound = Schema.Struct({
+  found: Schema.Boolean,
+  version: Schema.optionalKey(Schema.String)
+})
+export type GitFound = typeof GitFound.Type
+
+/** The file of profiles and runners. `problem` is a sentence: what it says now is not in use, what it said before is. */
+export const ConfigReadiness = Schema.Struct({
+  status: HealthStatus,
+  path: Schema.String,
+  problem: Schema.optionalKey(Schema.String)
+})
+export type ConfigReadiness = typeof ConfigReadiness.Type
 
 /** How what a run leaves behind is found and ended on this machine, the strongest means first. */
 export const ContainmentKind = Schema.Literals(["cgroup", "environment_mark", "process_group"])
@@ -49,7 +80,11 @@ export const EdgeReadiness = Schema.Struct({
   ),
   runtimes: Schema.optionalKey(Schema.Array(RuntimeReadiness)),
   workspaces: Schema.optionalKey(Schema.Struct({ count })),
-  containment: Schema.optionalKey(Schema.Struct({ kind: ContainmentKind }))
+  containment: Schema.optionalKey(Schema.Struct({ kind: ContainmentKind })),
+  /** Bytes that are free where the Edge keeps its files. */
+  disk: Schema.optionalKey(Schema.Struct({ freeBytes: count })),
+  git: Schema.optionalKey(GitFound),
+  config: Schema.optionalKey(ConfigReadiness)
 }).annotate({ identifier: "EdgeReadiness" })
 export type EdgeReadiness = typeof EdgeReadiness.Type
 

@@ -41,8 +41,11 @@ export interface RuntimeCommand {
   readonly file: string
   readonly args: ReadonlyArray<string>
   readonly env?: Readonly<Record<string, string>> | undefined
-  /** `ignore`: the child reads end-of-file at once. `pipe`: the protocol writes to it and says when to close it. */
-  readonly stdin: "ignore" | "pipe"
+  /**
+   * `ignore`: the child reads end-of-file at once. `once`: it reads the protocol's `open`, then end-of-file. `pipe`: the protocol goes on
+   * writing, and the outcome closes it.
+   */
+  readonly stdin: "ignore" | "once" | "pipe"
 }
 
 /** How a run ended, as the runtime tells it. The actor may know better: a run that we cancelled is cancelled. */
@@ -123,10 +126,26 @@ export interface Protocol {
   readonly cancel: () => string | undefined
 }
 
+/** What a probe's call printed, each at most 64 KiB. `code` is `null` where a signal ended it. */
+export interface ProbeResult {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A call that tells whether somebody is signed in, without asking a model. It must answer within 10 s. */
+export interface SignInProbe {
+  readonly args: ReadonlyArray<string>
+  /** `undefined` where the answer tells neither: an older version that does not know the call. */
+  readonly read: (result: ProbeResult) => boolean | undefined
+}
+
 /** How an installed program is found and recognised. `versionArgs` must answer within 10 s. */
 export interface Probe {
   readonly command: string
   readonly versionArgs: ReadonlyArray<string>
+  /** Runs in the environment that a run would have. Without it nobody knows before a run. */
+  readonly signedIn?: SignInProbe | undefined
   /** What to tell a person whose machine lacks the program. */
   readonly install: string
   /** What to tell a person who is not signed in. */

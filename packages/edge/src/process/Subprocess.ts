@@ -5,7 +5,7 @@
  * read: a grandchild that still holds stdout is waited for `LINGER_MS` after the last chunk and no longer. Killing is `Containment`'s.
  * The control group and the temporary folder that are named are made here, and removed by whoever named them.
  */
-import type { ProcessEnd } from "@corral/domain/RuntimeAdapter"
+import type { ProcessEnd, RuntimeCommand } from "@corral/domain/RuntimeAdapter"
 import { type ChildProcess, spawn } from "node:child_process"
 import { accessSync, constants } from "node:fs"
 import { entering, makeGroup } from "./ControlGroup.ts"
@@ -16,7 +16,7 @@ export interface SubprocessSpec {
   readonly args: ReadonlyArray<string>
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
-  readonly stdin: "ignore" | "pipe"
+  readonly stdin: RuntimeCommand["stdin"]
   /** The control group that it is started in. */
   readonly group?: string | undefined
   /** Its private temporary folder, which its environment names. */
@@ -51,7 +51,7 @@ const start = (spec: SubprocessSpec): ChildProcess | NodeJS.ErrnoException => {
       cwd: spec.cwd,
       env: spec.env,
       detached: true,
-      stdio: [spec.stdin, "pipe", "pipe"]
+      stdio: [spec.stdin === "ignore" ? "ignore" : "pipe", "pipe", "pipe"]
     })
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error))

@@ -107,8 +107,9 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
   /** What the runtime is told, until it may be told. */
   let unsent: Array<string> | undefined = [protocol.open]
 
-  const open = (child: Subprocess): void => {
+  const open = (child: Subprocess, { stdin }: SubprocessSpec): void => {
     child.write((unsent ?? []).join(""))
+    if (stdin === "once") child.closeInput()
     unsent = undefined
   }
 
@@ -154,7 +155,7 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
     const opening = yield* Effect.forkScoped(
       Effect.andThen(
         asksOnStart ? Effect.void : options.snapshot,
-        Effect.sync(() => open(child))
+        Effect.sync(() => open(child, command))
       )
     )
     const quarry: Quarry = { ...all, leader: child.pid, since: startOf(child.pid) }
