@@ -1,12 +1,13 @@
 /**
- * The documents that are derived from the code: OpenAPI of the three services, JSON Schema of the events, and the pages of settings, events
- * and errors.
+ * The documents that are derived from the code: OpenAPI of the three services, JSON Schema of the events and of the configuration file,
+ * and the pages of settings, events and errors.
  *
  * Pure: path → text. `generate.ts` writes them, `generated.test.ts` finds the ones that are stale.
  */
 import { EdgeApi } from "@corral/domain/EdgeApi"
 import { GatewayApi } from "@corral/domain/GatewayApi"
 import { HubApi } from "@corral/domain/HubApi"
+import { EdgeConfigFile } from "@corral/edge/runtime/ConfigSchema"
 import { Envelope, eventSchema, eventTypes } from "@corral/domain/RunEvent"
 import { Schema } from "effect"
 import { OpenApi } from "effect/http-api"
@@ -34,6 +35,18 @@ const runEvent = () => {
   }
 }
 
+/** The file of profiles and runners, for editors. */
+const edgeConfig = () => {
+  const { schema, definitions } = Schema.toJsonSchemaDocument(EdgeConfigFile, { onExcessProperty: "error" })
+  return {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    title: "EdgeConfigFile",
+    description: "Profiles and runners of an Edge: `edge.config.json`.",
+    ...schema,
+    ...(Object.keys(definitions).length === 0 ? {} : { $defs: definitions })
+  }
+}
+
 /** Repository path → contents. */
 export const generated = (): ReadonlyMap<string, string> =>
   new Map([
@@ -41,6 +54,7 @@ export const generated = (): ReadonlyMap<string, string> =>
     ["openapi/edge.json", text(OpenApi.fromApi(EdgeApi))],
     ["openapi/gateway.json", text(OpenApi.fromApi(GatewayApi))],
     ["schemas/run-event.json", text(runEvent())],
+    ["schemas/edge-config.json", text(edgeConfig())],
     ["docs/configuration.md", configurationPage()],
     ["docs/events.md", eventsPage()],
     ["docs/errors.md", errorsPage()]

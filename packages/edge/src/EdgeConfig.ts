@@ -12,13 +12,15 @@ export interface WorkspaceEntry {
 }
 
 export interface EdgeConfig {
-  /** Folder of the Edge's own files: `edge.db`, `edge.token`, `edge.json`. */
+  /** Folder of the Edge's own files: `edge.db`, `edge.token`, `edge.json`, `edge.config.json`. */
   readonly home: string
   /** A loopback address. */
   readonly host: string
   /** 0: any free port. */
   readonly port: number
   readonly tokenFile: string
+  /** JSON file of profiles and runners; it may be missing. Without this there are none but the built-in ones. */
+  readonly configFile?: string | undefined
   readonly workspaces: ReadonlyArray<WorkspaceEntry>
   /** Origins of desktop shells that may reach the Edge; browsers never do. */
   readonly allowedOrigins: ReadonlyArray<string>

@@ -31,6 +31,11 @@ export const settings = [
     fallback: "$CORRAL_HOME/edge.token"
   },
   {
+    name: "CORRAL_EDGE_CONFIG_FILE",
+    what: "JSON file of profiles and runners, read again when it changes; it may be missing.",
+    fallback: "$CORRAL_HOME/edge.config.json"
+  },
+  {
     name: "CORRAL_EDGE_WORKSPACES",
     what: 'Allowlisted folders, JSON: `[{"id": "api", "path": "/absolute/path", "grants": ["full_access"]}]`. `grants` is optional.',
     fallback: "[]"
@@ -112,9 +117,14 @@ const Workspaces = Schema.Array(
   )
 )
 const Origins = Schema.Array(Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9+.-]*:\/\/[^/\s]+$/)))
-const Names = Schema.Array(
-  Schema.String.check(Schema.isPattern(/^(?!CORRAL_|PATH$|LD_|DYLD_|NODE_OPTIONS$)[A-Za-z_][A-Za-z0-9_]*$/))
+
+/** A variable that may be set or passed for a run: none of Corral's own, and none by which a loader loads something else. */
+export const EnvName = Schema.String.check(
+  Schema.isPattern(/^(?!CORRAL_|PATH$|LD_|DYLD_|NODE_OPTIONS$)[A-Za-z_][A-Za-z0-9_]*$/, {
+    expected: "the name of a variable, none of Corral's own or the loader's"
+  })
 )
+const Names = Schema.Array(EnvName)
 const whole = (minimum: number, maximum: number) =>
   Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum, maximum }))
 
@@ -152,6 +162,7 @@ export const fromEnvironment = Effect.fnUntraced(function* (
     ),
     port: yield* read("CORRAL_EDGE_PORT", whole(0, 65_535), defaults.port, "a port from 0 to 65535"),
     tokenFile: resolve(givenOr(env.CORRAL_EDGE_TOKEN_FILE, join(home, "edge.token"))),
+    configFile: resolve(givenOr(env.CORRAL_EDGE_CONFIG_FILE, join(home, "edge.config.json"))),
     workspaces: yield* read(
       "CORRAL_EDGE_WORKSPACES",
       Schema.fromJsonString(Workspaces),

@@ -62,6 +62,12 @@ const expected: Record<Name, Expected> = {
     good: [["/run/secrets/edge.token", "/run/secrets/edge.token"]],
     bad: []
   },
+  CORRAL_EDGE_CONFIG_FILE: {
+    of: (config) => config.configFile,
+    fallback: join(home, "edge.config.json"),
+    good: [["/etc/corral/edge.json", "/etc/corral/edge.json"]],
+    bad: []
+  },
   CORRAL_EDGE_WORKSPACES: {
     of: (config) => config.workspaces,
     fallback: [],

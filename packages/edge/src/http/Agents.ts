@@ -15,9 +15,10 @@ export const agents = HttpApiBuilder.group(
         Effect.gen(function* () {
           return { items: yield* runtimes.list, nextCursor: null, requestId: yield* CurrentRequestId }
         }),
-      // No generic adapter is here yet for a preset to stand on.
       listRunners: () =>
-        Effect.map(CurrentRequestId, (requestId) => ({ items: [], nextCursor: null, requestId }))
+        Effect.gen(function* () {
+          return { items: yield* runtimes.runners, nextCursor: null, requestId: yield* CurrentRequestId }
+        })
     })
   })
 )

@@ -2,14 +2,15 @@
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import { statfs } from "node:fs/promises"
 import type { EdgeReadiness } from "@corral/domain/Health"
 import { Containment } from "../process/Containment.ts"
 import type { EdgeConfig } from "../EdgeConfig.ts"
 import { EdgeInstance } from "../EdgeInstance.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
+import { diskOf, git, LOW_DISK_BYTES } from "../runtime/Machine.ts"
+import { Programs } from "../runtime/Programs.ts"
 import { Runtimes } from "../runtime/Runtimes.ts"
-import { Store } from "../store/Store.ts"
+import { Store, type StoreFailed } from "../store/Store.ts"
 import { AUTHENTICATED } from "./Guard.ts"
 import { ServedApi } from "./ServedApi.ts"
 
@@ -22,25 +23,19 @@ export const health = (config: EdgeConfig) =>
       const instance = yield* EdgeInstance
       const runs = yield* RunSupervisor
       const runtimes = yield* Runtimes
+      const programs = yield* Programs
       const store = yield* Store
-
-      const storeReadiness = Effect.gen(function* () {
-        const failing = store.failing()
-        const disk = yield* Effect.option(Effect.tryPromise(() => statfs(config.home)))
-        return {
-          status: failing === undefined ? "ok" : "degraded",
-          engine: "sqlite",
-          ...(disk._tag === "Some" ? { freeBytes: disk.value.bavail * disk.value.bsize } : {}),
-          ...(failing === undefined ? {} : { message: failing.message })
-        } satisfies EdgeReadiness["store"]
-      })
 
       const readiness = Effect.fnUntraced(function* () {
         const { instanceId, version, startedAt } = instance
         const request = yield* HttpServerRequest.HttpServerRequest
-        const status = store.failing() === undefined ? "ok" : "degraded"
+        const failing = store.failing()
+        const disk = yield* diskOf(config.home)
+        const file = yield* runtimes.config
+        const roomy = disk === undefined || disk.freeBytes >= LOW_DISK_BYTES
+        const sound = failing === undefined && file?.problem === undefined && roomy
+        const status = sound ? "ok" : "degraded"
         if (request.headers[AUTHENTICATED] !== "yes") return { status, instanceId } satisfies EdgeReadiness
-        const found = yield* runtimes.list
         return {
           status,
           instanceId,
@@ -51,20 +46,27 @@ export const health = (config: EdgeConfig) =>
             uptimeMs: Math.round(performance.now() - startedAt),
             runs: runs.liveRuns()
           },
-          store: yield* storeReadiness,
-          runtimes: found.map(({ id, label, available, version, reason, hint }) => ({
-            id,
-            label,
-            installed: available,
-            ...(version === undefined ? {} : { version }),
-            ...(reason === undefined ? {} : { reason }),
-            ...(hint === undefined ? {} : { hint })
-          })),
+          store: storeReadiness(failing, disk),
+          runtimes: yield* runtimes.readiness,
           workspaces: { count: config.workspaces.length },
-          containment: { kind: containment.kind }
+          containment: { kind: containment.kind },
+          git: yield* Effect.provideService(git, Programs, programs),
+          ...(disk === undefined ? {} : { disk }),
+          ...(file === undefined ? {} : { config: file })
         } satisfies EdgeReadiness
       })
 
       return handlers.handleAll({ health: readiness, v1Health: readiness })
     })
   )
+
+/** The store's files lie where the disk was looked at. */
+const storeReadiness = (
+  failing: StoreFailed | undefined,
+  disk: EdgeReadiness["disk"]
+): NonNullable<EdgeReadiness["store"]> => ({
+  status: failing === undefined ? "ok" : "degraded",
+  engine: "sqlite",
+  ...disk,
+  ...(failing === undefined ? {} : { message: failing.message })
+})

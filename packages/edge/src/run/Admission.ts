@@ -1,6 +1,6 @@
 /**
- * What a run must pass before it is created: the agent exists, the workspace is allowed, its policy grants the mode, the environment
- * names are allowed, the program is there. Gives everything that starting it needs; has created nothing when it refuses.
+ * What a run must pass before it is created: the agent exists, the workspace is allowed, its policy and the agent allow the mode,
+ * the environment names are allowed, the program is there. Gives everything that starting it needs; has created nothing when it refuses.
  */
 import type { AgentId, RunId, WorkspaceId } from "@corral/domain/Ids"
 import {
@@ -19,6 +19,7 @@ import { childEnvironment } from "../process/ChildEnvironment.ts"
 import { temporaryFolderOf } from "../process/TemporaryFolder.ts"
 import type { EdgeConfig } from "../EdgeConfig.ts"
 import { mint } from "../Identifiers.ts"
+import { modeRefusal, modesOf, type OfferedAgent } from "../runtime/OfferedAgent.ts"
 import type { Runtimes } from "../runtime/Runtimes.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 import type { OpenWorkspace, Workspaces } from "../workspace/Workspaces.ts"
@@ -51,32 +52,33 @@ export const admit = Effect.fnUntraced(function* (
   request: CreateRun,
   { config, runtimes, workspaces, find, now }: Admission
 ): Effect.fn.Return<Admitted, AdmissionFailure> {
-  const adapter = yield* runtimes.get(request.agentId)
+  const agent = yield* runtimes.get(request.agentId)
+  const { adapter } = agent
   const workspace = yield* workspaces.open(request.workspace)
-  yield* permitted(request, workspace, config)
+  yield* permitted(request, workspace, agent, config)
   const resumeSessionId = yield* resumedSession(request, adapter, find)
-  const start: RunStart = {
-    prompt: request.input.text,
-    mode: request.mode,
-    workspacePath: workspace.path,
-    model: request.model,
-    resumeSessionId
-  }
-  const { file, args, env, stdin } = adapter.command(start)
-  const program = yield* runtimes.locate(adapter, file)
-  const id = mint<RunId>("run", now)
-  const temporary = temporaryFolderOf(config.home, id)
-  const createdAt = new Date(now).toISOString()
   const {
     budget,
     input,
     isolation,
     mode,
-    model,
+    model = agent.model,
     resume,
     sessionId,
     timeoutMs = config.runTimeoutMs
   } = request
+  const start: RunStart = {
+    prompt: request.input.text,
+    mode: request.mode,
+    workspacePath: workspace.path,
+    model,
+    resumeSessionId
+  }
+  const { file, args, env, stdin } = adapter.command(start)
+  const program = yield* runtimes.locate(agent, file)
+  const id = mint<RunId>("run", now)
+  const temporary = temporaryFolderOf(config.home, id)
+  const createdAt = new Date(now).toISOString()
   const resumed = resume === undefined ? {} : { resume }
   return {
     adapter,
@@ -89,7 +91,7 @@ export const admit = Effect.fnUntraced(function* (
       temporary,
       env: childEnvironment({
         own: config.environment,
-        pass: adapter.passEnv ?? [],
+        pass: agent.passEnv,
         set: { ...env, ...request.env },
         cwd: workspace.path,
         temporary
@@ -120,6 +122,7 @@ export const admit = Effect.fnUntraced(function* (
 const permitted = (
   request: CreateRun,
   workspace: OpenWorkspace,
+  agent: OfferedAgent,
   config: EdgeConfig
 ): Effect.Effect<void, PermissionDenied | SchemaValidationFailed> => {
   if (!workspace.modes.includes(request.mode)) {
@@ -129,6 +132,11 @@ const permitted = (
         details: { mode: request.mode, modes: workspace.modes }
       })
     )
+  }
+  const refusal = modeRefusal(agent, request.mode)
+  if (refusal !== undefined) {
+    const details = { mode: request.mode, modes: modesOf(agent) }
+    return Effect.fail(new PermissionDenied({ message: refusal, details }))
   }
   const refused = Object.keys(request.env ?? {}).filter((name) => !config.allowedEnv.includes(name))
   if (refused.length > 0) {

@@ -1,96 +1,193 @@
 /**
- * The runtimes of this machine: which adapters there are, where their programs are, which version answers.
+ * The runtimes of this machine as agents: what is offered, where the programs are, which versions answer, who is signed in.
  *
- * A probe runs `<program> <versionArgs>` once per path and modification time, 10 s at most. It does not sign in and asks no model:
- * that a program is found does not promise that it will work.
+ * A probe asks the program about itself and no model anything: that a program is found and signed in does not promise that it will work.
  */
-import type { Agent } from "@corral/domain/Agent"
+import type { Agent, Runner } from "@corral/domain/Agent"
 import { InvalidAgentId, RuntimeUnavailable } from "@corral/domain/Failures"
+import type { ConfigReadiness, RuntimeReadiness } from "@corral/domain/Health"
 import type { AgentId } from "@corral/domain/Ids"
 import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
 import { Context, Effect, Layer } from "effect"
-import { execFile } from "node:child_process"
-import { statSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { childEnvironment, findProgram } from "../process/ChildEnvironment.ts"
 import type { EdgeConfig } from "../EdgeConfig.ts"
+import * as ConfigFile from "./ConfigFile.ts"
+import { Drift } from "./Drift.ts"
+import { modesOf, type OfferedAgent } from "./OfferedAgent.ts"
+import { Programs, type Question, versionIn } from "./Programs.ts"
 
 export class Runtimes extends Context.Service<
   Runtimes,
   {
-    readonly get: (id: AgentId) => Effect.Effect<RuntimeAdapter, InvalidAgentId>
-    /** The program of that name as an absolute path; fails where it is not on PATH. */
-    readonly locate: (adapter: RuntimeAdapter, file: string) => Effect.Effect<string, RuntimeUnavailable>
+    /** An adapter, a profile or a runner. */
+    readonly get: (id: AgentId) => Effect.Effect<OfferedAgent, InvalidAgentId>
+    /** The absolute path of its program, where its adapter's command names `file`; fails where it is not on this machine. */
+    readonly locate: (agent: OfferedAgent, file: string) => Effect.Effect<string, RuntimeUnavailable>
+    /** Adapters and profiles; waits for their programs' answers. */
     readonly list: Effect.Effect<ReadonlyArray<Agent>>
+    readonly runners: Effect.Effect<ReadonlyArray<Runner>>
+    /** What is known of adapters and profiles; asks anew behind the caller's back, and waits a second at most for what nobody knows. */
+    readonly readiness: Effect.Effect<ReadonlyArray<RuntimeReadiness>>
+    /** The file of profiles and runners; `undefined` where the Edge has none. */
+    readonly config: Effect.Effect<ConfigReadiness | undefined>
     /** Counts something an adapter had no name for. */
     readonly countUnknown: (adapter: RuntimeAdapter, what: string) => void
   }
 >()("corral/edge/Runtimes") {
+  /** Provides `Programs`, too. */
   static readonly layer = (config: EdgeConfig, adapters: ReadonlyMap<string, RuntimeAdapter>) =>
-    Layer.sync(Runtimes, () => {
-      const versions = new Map<string, Effect.Effect<string | undefined>>()
-      const unknown = new Map<string, number>()
-      const { environment } = config
-
-      const version = Effect.fnUntraced(function* (program: string, args: ReadonlyArray<string>) {
-        const key = JSON.stringify([program, statSync(program).mtimeMs, args])
-        const known = versions.get(key) ?? (yield* Effect.cached(askVersion(program, args, environment)))
-        versions.set(key, known)
-        return yield* known
-      })
-
-      const describe = Effect.fnUntraced(function* (adapter: RuntimeAdapter) {
-        const { id, label, capabilities, probe } = adapter
-        const base = { id: id as AgentId, label, runtime: id, capabilities }
-        const program = findProgram(probe.command, environment.PATH)
-        if (program === undefined) {
-          return { ...base, available: false, reason: "command_missing", hint: probe.install } satisfies Agent
-        }
-        const found = yield* version(program, probe.versionArgs)
-        return {
-          ...base,
-          available: true,
-          ...(found === undefined ? {} : { version: found })
-        } satisfies Agent
-      })
-
-      return Runtimes.of({
-        get: (id) =>
-          Effect.suspend(() => {
-            const adapter = adapters.get(id)
-            return adapter === undefined ? Effect.fail(new InvalidAgentId()) : Effect.succeed(adapter)
-          }),
-        locate: (adapter, file) =>
-          Effect.suspend(() => {
-            const program = findProgram(file, environment.PATH)
-            return program === undefined
-              ? Effect.fail(
-                  new RuntimeUnavailable({
-                    message: `${adapter.label} is not installed. ${adapter.probe.install}`,
-                    details: { reason: "command_missing", agentId: adapter.id }
-                  })
-                )
-              : Effect.succeed(program)
-          }),
-        list: Effect.forEach([...adapters.values()], describe, { concurrency: 4 }),
-        countUnknown: (adapter, what) => {
-          const key = `${adapter.id} ${what}`
-          unknown.set(key, (unknown.get(key) ?? 0) + 1)
-        }
-      })
-    })
+    Layer.effect(Runtimes, make(config, adapters)).pipe(
+      Layer.provideMerge(Programs.layer(config.environment))
+    )
 }
 
-const PROBE_MS = 10_000
-const VERSION = /\d+\.\d+\.\d+[-\w.]*/
+/** What its program is asked. */
+interface Questions {
+  readonly version: Question
+  readonly signedIn?: Question | undefined
+}
 
-/** The first thing in its output that looks like a version, without a sentence's final dot. */
-const askVersion = (program: string, args: ReadonlyArray<string>, own: Readonly<Record<string, string>>) =>
-  Effect.callback<string | undefined>((resume) => {
-    const env = childEnvironment({ own, pass: [], set: {}, cwd: tmpdir(), temporary: tmpdir() })
-    const child = execFile(program, [...args], { env, cwd: tmpdir(), timeout: PROBE_MS }, (_error, stdout) =>
-      resume(Effect.succeed(VERSION.exec(stdout)?.[0].replace(/\.$/, "")))
+const SIGN_IN_HOLDS_MS = 60_000
+const PATIENCE = "1 second"
+
+const make = Effect.fnUntraced(function* (config: EdgeConfig, adapters: ReadonlyMap<string, RuntimeAdapter>) {
+  const programs = yield* Programs
+  const scope = yield* Effect.scope
+  const file = yield* ConfigFile.open(config.configFile, adapters)
+  const drift = new Drift()
+  const offers = Effect.map(file.look, (configured) => configured.offers)
+
+  const pathOf = ({ adapter, program }: OfferedAgent) => programs.find(program ?? adapter.probe.command)
+
+  const ask = ({ version, signedIn }: Questions) =>
+    Effect.all([programs.ask(version), signedIn === undefined ? Effect.undefined : programs.ask(signedIn)])
+
+  /** What is known of it now. */
+  const readinessOf = (agent: OfferedAgent): RuntimeReadiness & { readonly known: boolean } => {
+    const { id, label, adapter } = agent
+    const base = { id, label, runtime: adapter.id }
+    const { signIn, signedIn: reader } = adapter.probe
+    const path = pathOf(agent)
+    const drifted = adapter.id === id ? drift.of(id) : undefined
+    const more = drifted === undefined ? {} : { drift: drifted }
+    if (path === undefined) {
+      return {
+        ...base,
+        installed: false,
+        reason: "command_missing",
+        hint: installHint(agent),
+        ...more,
+        known: true
+      }
+    }
+    const questions = questionsOf(agent, path)
+    const told = programs.known(questions.version)
+    const version = versionIn(told?.answer)
+    if (version !== undefined) drift.saw(adapter.id, version)
+    const who = questions.signedIn === undefined ? undefined : programs.known(questions.signedIn)
+    const signedIn = who?.answer === undefined ? undefined : reader?.read(who.answer)
+    const missing = { reason: "not_signed_in", ...(signIn === undefined ? {} : { hint: signIn }) }
+    return {
+      ...base,
+      installed: true,
+      path,
+      ...(version === undefined ? {} : { version }),
+      ...(signedIn === undefined ? {} : { signedIn }),
+      ...(signedIn === false ? missing : {}),
+      ...more,
+      known: told !== undefined && (questions.signedIn === undefined || who !== undefined)
+    }
+  }
+
+  const refresh = (agents: ReadonlyArray<OfferedAgent>) =>
+    Effect.forEach(
+      agents,
+      (agent) => {
+        const path = pathOf(agent)
+        return path === undefined ? Effect.void : ask(questionsOf(agent, path))
+      },
+      { concurrency: "unbounded", discard: true }
     )
-    child.stdin?.end()
-    return Effect.sync(() => child.kill("SIGKILL"))
+
+  return Runtimes.of({
+    get: (id) =>
+      Effect.flatMap(offers, ({ byId }) => {
+        const agent = byId.get(id)
+        return agent === undefined ? Effect.fail(new InvalidAgentId()) : Effect.succeed(agent)
+      }),
+    locate: (agent, command) =>
+      Effect.suspend(() => {
+        const { id, label, program } = agent
+        const path = programs.find(program ?? command)
+        return path === undefined
+          ? Effect.fail(
+              new RuntimeUnavailable({
+                message: `${label} is not installed. ${installHint(agent)}`,
+                details: { reason: "command_missing", agentId: id }
+              })
+            )
+          : Effect.succeed(path)
+      }),
+    list: Effect.gen(function* () {
+      const { agents } = yield* offers
+      yield* refresh(agents)
+      return agents.map((agent) => agentOf(agent, readinessOf(agent)))
+    }),
+    runners: Effect.map(offers, ({ runners }) =>
+      runners.map((runner) => {
+        const { id, label, adapter, command } = runner
+        const base = { id, label, runtime: adapter.id, command: [...command], modes: modesOf(runner) }
+        return pathOf(runner) === undefined
+          ? { ...base, available: false, reason: "command_missing", hint: installHint(runner) }
+          : { ...base, available: true }
+      })
+    ),
+    readiness: Effect.gen(function* () {
+      const { agents } = yield* offers
+      const asking = refresh(agents)
+      const known = agents.every((agent) => readinessOf(agent).known)
+      yield* known ? Effect.forkIn(asking, scope) : Effect.timeoutOption(asking, PATIENCE)
+      return agents.map((agent) => {
+        const { known: _, ...readiness } = readinessOf(agent)
+        return readiness
+      })
+    }),
+    config: Effect.map(file.look, ({ problem }): ConfigReadiness | undefined => {
+      const path = config.configFile
+      if (path === undefined) return undefined
+      return problem === undefined ? { status: "ok", path } : { status: "degraded", path, problem }
+    }),
+    countUnknown: (adapter, what) => drift.count(adapter.id, what)
   })
+})
+
+const installHint = ({ program, adapter }: OfferedAgent): string =>
+  program === undefined ? adapter.probe.install : "The program that its profile names is not on this machine."
+
+const questionsOf = ({ adapter, passEnv }: OfferedAgent, program: string): Questions => {
+  const { versionArgs, signedIn } = adapter.probe
+  return {
+    version: { program, args: versionArgs, pass: [], holds: Infinity },
+    // Who is signed in may depend on the environment: it is asked in that of a run.
+    ...(signedIn === undefined
+      ? {}
+      : { signedIn: { program, args: signedIn.args, pass: passEnv, holds: SIGN_IN_HOLDS_MS } })
+  }
+}
+
+const agentOf = (agent: OfferedAgent, readiness: RuntimeReadiness): Agent => {
+  const { version, signedIn, reason, hint } = readiness
+  const { id, label, adapter, model } = agent
+  return {
+    id,
+    label,
+    runtime: adapter.id,
+    capabilities: adapter.capabilities,
+    modes: modesOf(agent),
+    available: readiness.installed,
+    ...(model === undefined ? {} : { model }),
+    ...(version === undefined ? {} : { version }),
+    ...(signedIn === undefined ? {} : { signedIn }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(hint === undefined ? {} : { hint })
+  }
+}

@@ -32,9 +32,10 @@ const readiness = async (client: EdgeClient): Promise<Readiness> =>
 const until = async (client: EdgeClient, status: string): Promise<Readiness> => {
   for (let asked = performance.now(); performance.now() - asked < 20_000;) {
     const answer = await readiness(client)
-    if (answer.status === status) return answer
+    // The Edge's own status may be of the disk's room, which a small one never has.
+    if (answer.store?.status === status) return answer
   }
-  return assert.fail(`the Edge's health does not become ${status}`)
+  return assert.fail(`the store's health does not become ${status}`)
 }
 
 const fillAndFree = async (edge: EdgeProcess, { fill, free }: Disk): Promise<void> => {
@@ -49,7 +50,7 @@ const fillAndFree = async (edge: EdgeProcess, { fill, free }: Disk): Promise<voi
 
   fill()
   const degraded = await until(client, "degraded")
-  assert.strictEqual(degraded.store?.status, "degraded")
+  assert.strictEqual(degraded.status, "degraded")
   assert.isNumber(degraded.store?.freeBytes)
   assert.match(degraded.store?.message ?? "", /disk/)
   const open = await client.ask("GET", "/health", { token: null })

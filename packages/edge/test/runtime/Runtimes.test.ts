@@ -2,8 +2,9 @@ import type { AgentId } from "@corral/domain/Ids"
 import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { existsSync, readFileSync, utimesSync } from "node:fs"
+import { existsSync, readFileSync, utimesSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { fromAdapter } from "../../src/runtime/OfferedAgent.ts"
 import { Runtimes } from "../../src/runtime/Runtimes.ts"
 import { temporaryFolder, writeProgram } from "../Folder.ts"
 import { configOf } from "../Samples.ts"
@@ -44,12 +45,13 @@ const withRuntimes = <A, E, R>(
   path: string,
   adapters: ReadonlyArray<RuntimeAdapter>,
   use: (service: Runtimes["Service"]) => Effect.Effect<A, E, R>,
-  environment: Record<string, string> = {}
+  environment: Record<string, string> = {},
+  configFile?: string
 ) =>
   Effect.flatMap(Runtimes, use).pipe(
     Effect.provide(
       Runtimes.layer(
-        configOf("/nowhere", { environment: { PATH: `${path}:/usr/bin:/bin`, ...environment } }),
+        configOf("/nowhere", { configFile, environment: { PATH: `${path}:/usr/bin:/bin`, ...environment } }),
         new Map(adapters.map((adapter) => [adapter.id, adapter]))
       )
     )
@@ -73,6 +75,7 @@ describe("Runtimes", () => {
               label: "The tool",
               runtime: "tool",
               capabilities,
+              modes: ["read_only", "plan", "ask", "auto_edit", "full_access"],
               available: true,
               version: "1.2.3"
             }
@@ -185,7 +188,7 @@ describe("Runtimes", () => {
           const [agent] = yield* list
           assert.deepInclude(agent, { available: false, reason: "command_missing", hint: "Install tool." })
           assert.notProperty(agent, "version")
-          const failure = yield* Effect.flip(locate(missing, "no-such-tool-anywhere"))
+          const failure = yield* Effect.flip(locate(fromAdapter(missing), "no-such-tool-anywhere"))
           assert.deepInclude(failure, {
             code: "runtime_unavailable",
             message: "The tool is not installed. Install tool.",
@@ -203,13 +206,160 @@ describe("Runtimes", () => {
       const adapter = adapterOf("tool", "tool")
       yield* withRuntimes(folder, [adapter], ({ get, locate }) =>
         Effect.gen(function* () {
-          assert.strictEqual(yield* get("tool" as AgentId), adapter)
-          assert.strictEqual(yield* locate(adapter, "tool"), program)
+          const agent = yield* get("tool" as AgentId)
+          assert.strictEqual(agent.adapter, adapter)
+          assert.strictEqual(yield* locate(agent, "tool"), program)
           for (const id of ["", "Tool", "tool ", "__proto__"]) {
             assert.strictEqual((yield* Effect.flip(get(id as AgentId))).code, "invalid_agent_id")
           }
         })
       )
+    })
+  )
+
+  const askable = (id: string): RuntimeAdapter => ({
+    ...adapterOf(id, id),
+    passEnv: ["TOOL_KEY"],
+    probe: {
+      command: id,
+      versionArgs: ["--version"],
+      install: "Install it.",
+      signIn: "Sign in.",
+      signedIn: {
+        args: ["whoami"],
+        read: ({ code, stdout }) => (stdout === "" ? undefined : code === 0)
+      }
+    }
+  })
+  const whoami =
+    'if [ "$1" = whoami ]; then [ -n "$TOOL_KEY" ] && echo me || { echo nobody; exit 1; }; else echo 1.2.3; fi'
+
+  it.live("asks who is signed in, in the environment of a run, and says what to do", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      writeProgram(join(folder, "tool"), whoami)
+      writeProgram(join(folder, "older"), 'if [ "$1" = whoami ]; then exit 2; else echo 1.0.0; fi')
+      const look = (environment: Record<string, string>) =>
+        withRuntimes(
+          folder,
+          [askable("tool"), askable("older"), adapterOf("mute", "tool")],
+          ({ list, readiness }) => Effect.andThen(list, readiness),
+          environment
+        )
+      const [tool, older, mute] = yield* look({})
+      const path = join(folder, "tool")
+      assert.deepStrictEqual(tool, {
+        id: "tool",
+        label: "The tool",
+        runtime: "tool",
+        installed: true,
+        path,
+        version: "1.2.3",
+        signedIn: false,
+        reason: "not_signed_in",
+        hint: "Sign in."
+      })
+      for (const silent of [older, mute]) assert.doesNotHaveAnyKeys(silent, ["signedIn", "reason", "hint"])
+      const [known] = yield* look({ TOOL_KEY: "secret" })
+      assert.deepInclude(known, { signedIn: true })
+      assert.doesNotHaveAnyKeys(known, ["reason", "hint"])
+    })
+  )
+
+  it.live("tells health what it knows, and does not wait for a program that does not answer", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      writeProgram(join(folder, "slow"), "exec sleep 600")
+      writeProgram(join(folder, "tool"), whoami)
+      const adapters = [askable("tool"), adapterOf("slow", "slow"), adapterOf("gone", "gone")]
+      yield* withRuntimes(folder, adapters, ({ readiness }) =>
+        Effect.gen(function* () {
+          const found = yield* readiness
+          assert.deepStrictEqual(
+            found.map(({ id, installed, version, signedIn }) => [id, installed, version, signedIn]),
+            [
+              ["tool", true, "1.2.3", false],
+              ["slow", true, undefined, undefined],
+              ["gone", false, undefined, undefined]
+            ]
+          )
+        })
+      )
+    })
+  )
+
+  it.live("counts what adapters had no name for, bounded and without content, beside the versions seen", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      writeProgram(join(folder, "tool"), "echo 1.2.3")
+      const adapter = adapterOf("tool", "tool")
+      yield* withRuntimes(folder, [adapter], ({ countUnknown, list, readiness }) =>
+        Effect.gen(function* () {
+          yield* list
+          assert.doesNotHaveAnyKeys((yield* readiness)[0], ["drift"])
+          for (let i = 0; i < 3_000; i++) countUnknown(adapter, `kind_${i}`)
+          for (let i = 0; i < 3; i++) countUnknown(adapter, `often\u001b[31m${"x".repeat(1_000)}`)
+          countUnknown(adapter, "kind_7")
+          const drift = (yield* readiness)[0]?.drift
+          assert.deepInclude(drift, { unknown: 3_004, versionsSeen: ["1.2.3"] })
+          assert.lengthOf(drift?.kinds ?? [], 20)
+          assert.deepStrictEqual(drift?.kinds[0], { what: "kind_7", count: 2 })
+          assert.notInclude(JSON.stringify(drift), "often")
+        })
+      )
+    })
+  )
+
+  it.live("offers profiles as agents of their own, and runners beside the built-in ones", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const other = writeProgram(join(folder, "other"), "echo 9.9.9")
+      writeProgram(join(folder, "tool"), whoami)
+      writeProgram(join(folder, "llm"), "true")
+      const configFile = join(folder, "edge.config.json")
+      const config = {
+        profiles: [
+          { id: "quick", label: "Quick", adapter: "tool", mode: "ask", model: "small", env: ["OTHER_KEY"] },
+          { id: "lost", label: "Lost", adapter: "tool", program: "nowhere", grants: ["full_access"] },
+          { id: "other", label: "Other", adapter: "tool", program: other }
+        ],
+        runners: [{ id: "aider", label: "Mine", runtime: "text", command: ["tool", "{prompt}"] }]
+      }
+      writeFileSync(configFile, JSON.stringify(config))
+      const use = ({ get, list, locate, runners }: Runtimes["Service"]) =>
+        Effect.gen(function* () {
+          const agents = yield* list
+          assert.deepStrictEqual(
+            agents.map(({ id, runtime, available, version, model, modes }) => [
+              id,
+              runtime,
+              available,
+              version,
+              model,
+              modes?.at(-1)
+            ]),
+            [
+              ["tool", "tool", true, "1.2.3", undefined, "full_access"],
+              ["quick", "tool", true, "1.2.3", "small", "ask"],
+              ["lost", "tool", false, undefined, undefined, "full_access"],
+              ["other", "tool", true, "9.9.9", undefined, "auto_edit"]
+            ]
+          )
+          const quick = yield* get("quick" as AgentId)
+          assert.deepStrictEqual(quick.passEnv, ["TOOL_KEY", "OTHER_KEY"])
+          assert.strictEqual(yield* locate(quick, "tool"), join(folder, "tool"))
+          assert.strictEqual(yield* locate(yield* get("other" as AgentId), "tool"), other)
+          const found = yield* runners
+          assert.deepStrictEqual(
+            found.map(({ id, label, available, modes }) => [id, label, available, modes]),
+            [
+              ["goose", "Goose", false, ["full_access"]],
+              ["llm", "LLM", true, ["full_access"]],
+              ["aider", "Mine", true, ["full_access"]]
+            ]
+          )
+        })
+      yield* withRuntimes(folder, [askable("tool")], use, {}, configFile)
     })
   )
 })

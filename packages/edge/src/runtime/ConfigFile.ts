@@ -1,0 +1,114 @@
+/**
+ * The file of profiles and runners, as it is now: read again whenever it has changed, and looked at before every use and once a second.
+ *
+ * A file that is missing offers nothing more. One that is not usable stops a start; later it leaves in use what the file said before,
+ * and says why. It is looked at by its status and not by a watcher on its folder: the store writes there too, and each write would wake
+ * the Edge (ADR 13).
+ */
+import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import { Data, Effect, Result, Schedule, Schema, SchemaIssue, type Scope } from "effect"
+import { type BigIntStats, readFileSync, statSync } from "node:fs"
+import { EdgeConfigFile } from "./ConfigSchema.ts"
+import { type Misfit, offer, type Offers } from "./Offers.ts"
+
+export class ConfigFileInvalid extends Data.TaggedError("ConfigFileInvalid")<{ readonly message: string }> {}
+
+export interface Configured {
+  readonly offers: Offers
+  /** Why what the file says now is not in use, in a sentence. */
+  readonly problem?: string | undefined
+}
+
+export interface ConfigFile {
+  readonly look: Effect.Effect<Configured>
+}
+
+/** Reads that file now, and keeps an eye on it as long as the scope is open. Without a file there are the adapters and the presets. */
+export const open = Effect.fnUntraced(function* (
+  file: string | undefined,
+  adapters: ReadonlyMap<string, RuntimeAdapter>
+): Effect.fn.Return<ConfigFile, ConfigFileInvalid, Scope.Scope> {
+  let seen = file === undefined ? undefined : lookAt(file)
+  let configured: Configured = { offers: yield* Effect.fromResult(read(file, seen, adapters)) }
+  if (file === undefined) return { look: Effect.succeed(configured) }
+
+  const look = Effect.suspend(() => {
+    const now = lookAt(file)
+    if (fingerprint(now) === fingerprint(seen)) return Effect.succeed(configured)
+    seen = now
+    const problem = configured.problem
+    configured = Result.match(read(file, now, adapters), {
+      onSuccess: (offers): Configured => ({ offers }),
+      onFailure: ({ message }): Configured => ({ offers: configured.offers, problem: message })
+    })
+    const said =
+      configured.problem === undefined
+        ? Effect.logInfo(`${file} is in use as it is now.`)
+        : configured.problem === problem
+          ? Effect.void
+          : Effect.logWarning(`${configured.problem} What it said before stays in use.`)
+    return Effect.as(said, configured)
+  })
+  yield* Effect.forkScoped(Effect.repeat(look, Schedule.spaced("1 second")))
+  return { look }
+})
+
+/** `undefined` where there is none; a reason where nobody can tell. */
+const lookAt = (file: string): BigIntStats | string | undefined => {
+  try {
+    return statSync(file, { bigint: true, throwIfNoEntry: false })
+  } catch {
+    return "it cannot be reached"
+  }
+}
+
+const fingerprint = (seen: BigIntStats | string | undefined): string | undefined =>
+  typeof seen === "object"
+    ? [seen.ino, seen.size, seen.mode, seen.uid, seen.mtimeNs, seen.ctimeNs].join(" ")
+    : seen
+
+const MAX_BYTES = 1_048_576n
+
+/** It names programs that will be run: who may write it may run them. */
+const unsafe = (stat: BigIntStats): string | undefined => {
+  if (!stat.isFile()) return "it is no file"
+  if (stat.size > MAX_BYTES) return "it is larger than 1 MiB"
+  if ((stat.mode & 0o022n) !== 0n) return "others can write it; chmod it to 600"
+  const ours = process.getuid === undefined || stat.uid === BigInt(process.getuid()) || stat.uid === 0n
+  return ours ? undefined : "it belongs to another user"
+}
+
+const decode = Schema.decodeUnknownResult(EdgeConfigFile, { errors: "all", onExcessProperty: "error" })
+const format = SchemaIssue.makeFormatterStandardSchemaV1()
+
+const read = (
+  file: string | undefined,
+  seen: BigIntStats | string | undefined,
+  adapters: ReadonlyMap<string, RuntimeAdapter>
+): Result.Result<Offers, ConfigFileInvalid> => {
+  const refuse = (reason: string) =>
+    Result.fail(new ConfigFileInvalid({ message: `${file} is not usable: ${reason}.` }))
+  if (typeof seen === "string") return refuse(seen)
+  const reason = seen === undefined ? undefined : unsafe(seen)
+  if (reason !== undefined) return refuse(reason)
+  let value: unknown = {}
+  try {
+    if (file !== undefined && seen !== undefined) value = JSON.parse(readFileSync(file, "utf8"))
+  } catch (error) {
+    return refuse(error instanceof SyntaxError ? "it is not JSON" : "it cannot be read")
+  }
+  const decoded = decode(value)
+  if (Result.isFailure(decoded)) {
+    const { issues } = format(decoded.failure.issue)
+    return refuse(sentence(issues.map(({ path = [], message }) => ({ path: path.join("."), message }))))
+  }
+  const offered = offer(decoded.success, adapters)
+  return "byId" in offered ? Result.succeed(offered) : refuse(sentence(offered))
+}
+
+/** Paths and expectations; nothing of what stands there. */
+const sentence = (misfits: ReadonlyArray<Misfit>): string => {
+  const [first = { path: "", message: "it does not fit" }, ...more] = misfits
+  const said = first.path === "" ? first.message : `${first.path}: ${first.message}`
+  return more.length === 0 ? said : `${said} (and ${more.length} more)`
+}

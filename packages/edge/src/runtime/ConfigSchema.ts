@@ -1,0 +1,80 @@
+/**
+ * What may stand in `edge.config.json`: profiles over adapters, and runners over the generic one. Published as `schemas/edge-config.json`.
+ * What a single file cannot say by its shape (an adapter that exists, an id that is free) is `Offers`'.
+ */
+import { PROMPT } from "@corral/adapters/Text"
+import { AgentId } from "@corral/domain/Ids"
+import { RunMode } from "@corral/domain/Run"
+import { Schema } from "effect"
+import { isAbsolute } from "node:path"
+import { EnvName } from "../EdgeSettings.ts"
+
+const Id = AgentId.check(
+  Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/, {
+    expected: "an id of letters, digits and . _ : -, at most 128 of them"
+  })
+)
+const Label = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(100))
+
+/** A name that is looked up on PATH, or an absolute path. */
+const Program = Schema.String.check(
+  Schema.makeFilter((text) => isAbsolute(text) || /^[^/\0]+$/.test(text), {
+    expected: "the name of a program, or an absolute path"
+  })
+)
+
+/**
+ * What a profile grants besides its workspace: the place of the rules of workspace grants, too. `full_access` lifts the profile's own
+ * ceiling; the workspace's is the workspace's.
+ */
+export const ProfileGrant = Schema.Literals(["full_access"])
+export type ProfileGrant = typeof ProfileGrant.Type
+
+/** An agent of its own over an adapter. */
+export const Profile = Schema.Struct({
+  id: Id,
+  label: Label,
+  /** Id of an adapter. */
+  adapter: Schema.String,
+  /** Instead of the adapter's own program. */
+  program: Schema.optionalKey(Program),
+  /** The widest mode that it runs in; without it `auto_edit`, or `full_access` where that is granted. */
+  mode: Schema.optionalKey(RunMode),
+  /** Of a run that names none. */
+  model: Schema.optionalKey(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(256))),
+  grants: Schema.optionalKey(Schema.Array(ProfileGrant)),
+  /** Names of the Edge's own environment that its runs see besides those of the adapter. */
+  env: Schema.optionalKey(Schema.Array(EnvName))
+})
+export type Profile = typeof Profile.Type
+
+/** A command line that is offered as an agent. */
+export const RunnerEntry = Schema.Struct({
+  id: Id,
+  label: Label,
+  /** The generic adapter; there is one. */
+  runtime: Schema.Literal("text"),
+  /** Program and arguments; `{prompt}` in an argument becomes the prompt. */
+  command: Schema.NonEmptyArray(Schema.String),
+  /** `prompt`: the prompt is written to stdin, then stdin is closed. `none` where it is missing. */
+  stdin: Schema.optionalKey(Schema.Literals(["prompt", "none"])),
+  /** Names of the Edge's own environment that it sees. */
+  env: Schema.optionalKey(Schema.Array(EnvName))
+}).check(
+  Schema.makeFilter(({ command: [program] }) => Schema.is(Program)(program), {
+    expected: "a command that starts with the name of a program, or its absolute path"
+  }),
+  Schema.makeFilter(
+    ({ command, stdin }) => stdin === "prompt" || command.slice(1).some((arg) => arg.includes(PROMPT)),
+    { expected: `a place for the prompt: ${PROMPT} in an argument, or stdin "prompt"` }
+  )
+)
+export type RunnerEntry = typeof RunnerEntry.Type
+
+export const EdgeConfigFile = Schema.Struct({
+  /** For editors. */
+  $schema: Schema.optionalKey(Schema.String),
+  profiles: Schema.optionalKey(Schema.Array(Profile)),
+  runners: Schema.optionalKey(Schema.Array(RunnerEntry))
+})
+export type EdgeConfigFile = typeof EdgeConfigFile.Type

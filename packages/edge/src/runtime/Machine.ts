@@ -1,0 +1,28 @@
+/** What the machine has that runs need besides runtimes: room on the disk, and git. */
+import type { EdgeReadiness, GitFound } from "@corral/domain/Health"
+import { Effect, Option } from "effect"
+import { statfs } from "node:fs/promises"
+import { Programs, versionIn } from "./Programs.ts"
+
+/** With less than this an Edge is degraded: 100 MB. */
+export const LOW_DISK_BYTES = 100_000_000
+
+/** The room where that folder lies; `undefined` where nobody can tell. */
+export const diskOf = (folder: string): Effect.Effect<EdgeReadiness["disk"]> =>
+  Effect.tryPromise(() => statfs(folder)).pipe(
+    Effect.map(({ bavail, bsize }) => ({ freeBytes: bavail * bsize })),
+    Effect.option,
+    Effect.map(Option.getOrUndefined)
+  )
+
+const PATIENCE = "1 second"
+
+/** Waits a second at most for its version. */
+export const git: Effect.Effect<GitFound, never, Programs> = Effect.gen(function* () {
+  const programs = yield* Programs
+  const program = programs.find("git")
+  if (program === undefined) return { found: false }
+  const asking = programs.ask({ program, args: ["--version"], pass: [], holds: Infinity })
+  const version = versionIn(Option.getOrUndefined(yield* Effect.timeoutOption(asking, PATIENCE)))
+  return { found: true, ...(version === undefined ? {} : { version }) }
+})

@@ -1,0 +1,101 @@
+/**
+ * Everything that this Edge offers, by id: adapters, profiles over them, runners. What a configuration says of adapters and ids that are
+ * not there, or twice there, is found here.
+ */
+import { makeText } from "@corral/adapters/Text"
+import type { Runner } from "@corral/domain/Agent"
+import type { AgentId } from "@corral/domain/Ids"
+import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import type { EdgeConfigFile, Profile, RunnerEntry } from "./ConfigSchema.ts"
+import { fromAdapter, modesOf, type OfferedAgent } from "./OfferedAgent.ts"
+import { presets, type Preset } from "./presets.ts"
+
+export interface OfferedRunner extends OfferedAgent {
+  readonly command: Runner["command"]
+}
+
+export interface Offers {
+  /** Adapters, then profiles. */
+  readonly agents: ReadonlyArray<OfferedAgent>
+  readonly runners: ReadonlyArray<OfferedRunner>
+  readonly byId: ReadonlyMap<string, OfferedAgent>
+}
+
+/** Where a configuration does not fit, and why. */
+export interface Misfit {
+  readonly path: string
+  readonly message: string
+}
+
+type Adapters = ReadonlyMap<string, RuntimeAdapter>
+
+const fromProfile = (profile: Profile, adapter: RuntimeAdapter): OfferedAgent => {
+  const { id, label, program, model, grants = [], env = [] } = profile
+  return {
+    id,
+    label,
+    adapter,
+    program,
+    model,
+    grants,
+    widestMode: profile.mode ?? (grants.includes("full_access") ? "full_access" : "auto_edit"),
+    passEnv: [...(adapter.passEnv ?? []), ...env]
+  }
+}
+
+const fromPreset = (preset: Preset): OfferedRunner => ({
+  ...fromAdapter(makeText(preset)),
+  id: preset.id as AgentId, // ours, of the form of agent ids
+  command: preset.command
+})
+
+const fromEntry = ({ id, label, command, stdin = "none", env = [] }: RunnerEntry): OfferedRunner => {
+  const [program] = command
+  const install = `Install ${program}, or correct its path in the configuration.`
+  return fromPreset({ id, label, command, stdin, install, passEnv: env })
+}
+
+const offersOf = ({ profiles = [], runners = [] }: EdgeConfigFile, adapters: Adapters): Offers => {
+  const own = new Set<string>(runners.map(({ id }) => id))
+  const kept = presets.filter(({ id }) => !own.has(id) && !adapters.has(id))
+  const offered = {
+    agents: [
+      ...[...adapters.values()].map(fromAdapter),
+      ...profiles.flatMap((profile) => {
+        const adapter = adapters.get(profile.adapter)
+        return adapter === undefined ? [] : [fromProfile(profile, adapter)]
+      })
+    ],
+    runners: [...kept.map(fromPreset), ...runners.map(fromEntry)]
+  }
+  const all = [...offered.agents, ...offered.runners]
+  return { ...offered, byId: new Map(all.map((agent) => [agent.id, agent])) }
+}
+
+const misfitsOf = ({ profiles = [], runners = [] }: EdgeConfigFile, adapters: Adapters): Array<Misfit> => {
+  const misfits: Array<Misfit> = []
+  const taken = new Set<string>(adapters.keys())
+  const take = (id: string, path: string) => {
+    if (taken.has(id)) misfits.push({ path, message: "this id is taken" })
+    taken.add(id)
+  }
+  runners.forEach(({ id }, at) => take(id, `runners.${at}.id`))
+  for (const { id } of presets) taken.add(id)
+  profiles.forEach((profile, at) => {
+    take(profile.id, `profiles.${at}.id`)
+    const adapter = adapters.get(profile.adapter)
+    if (adapter === undefined) {
+      const message = `there is no such adapter; there are ${[...adapters.keys()].join(", ")}`
+      misfits.push({ path: `profiles.${at}.adapter`, message })
+    } else if (modesOf(fromProfile(profile, adapter)).length === 0) {
+      misfits.push({ path: `profiles.${at}.mode`, message: "this adapter cannot be held to such a mode" })
+    }
+  })
+  return misfits
+}
+
+/** The offers of a configuration, or where it does not fit these adapters. */
+export const offer = (file: EdgeConfigFile, adapters: Adapters): Offers | ReadonlyArray<Misfit> => {
+  const misfits = misfitsOf(file, adapters)
+  return misfits.length > 0 ? misfits : offersOf(file, adapters)
+}

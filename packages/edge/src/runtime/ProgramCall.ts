@@ -1,0 +1,68 @@
+/**
+ * One short call of a program, for what it prints: no terminal, no stdin, 10 s at most, and nothing of it left afterwards.
+ *
+ * The call leads a process group that is killed when it is over, however it is over: a wrapper's child goes with the wrapper. A process
+ * that leaves the group is not found. Of each output 64 KiB are kept.
+ */
+import type { ProbeResult } from "@corral/domain/RuntimeAdapter"
+import { Effect, Option } from "effect"
+import { spawn, type ChildProcess } from "node:child_process"
+import { signalGroup } from "../process/MarkSweep.ts"
+
+const CALL_LIMIT = "10 seconds"
+const OUTPUT_CHARACTERS = 65_536
+/** From the end of the program to the end of its output, which somebody else may hold open. */
+const LINGER_MS = 200
+
+export interface Call {
+  /** Absolute path. */
+  readonly program: string
+  readonly args: ReadonlyArray<string>
+  readonly env: Readonly<Record<string, string>>
+  readonly cwd: string
+}
+
+/** What it printed; `undefined` where it could not be started or took too long. */
+export const call = (request: Call): Effect.Effect<ProbeResult | undefined> =>
+  Effect.callback<ProbeResult | undefined>((resume) => {
+    const child = start(request)
+    if (child === undefined) return resume(Effect.undefined)
+    const { pid } = child
+    const end = () => {
+      if (pid !== undefined) signalGroup(pid, "SIGKILL")
+      child.stdout?.destroy()
+      child.stderr?.destroy()
+    }
+    const stdout = gather(child.stdout)
+    const stderr = gather(child.stderr)
+    child.once("error", () => resume(Effect.undefined))
+    child.once("exit", (code) => {
+      const tell = () => {
+        clearTimeout(linger)
+        end()
+        resume(Effect.succeed({ code, stdout: stdout(), stderr: stderr() }))
+      }
+      const linger = setTimeout(tell, LINGER_MS)
+      child.once("close", tell)
+    })
+    return Effect.sync(end)
+  }).pipe(Effect.timeoutOption(CALL_LIMIT), Effect.map(Option.getOrUndefined))
+
+/** Some failures come as an event, others are thrown. */
+const start = ({ program, args, env, cwd }: Call): ChildProcess | undefined => {
+  try {
+    return spawn(program, args, { cwd, env, detached: true, stdio: ["ignore", "pipe", "pipe"] })
+  } catch {
+    return undefined
+  }
+}
+
+/** Reads all of it, so that nobody waits for a full pipe, and gives the beginning. */
+const gather = (output: ChildProcess["stdout"]): (() => string) => {
+  let text = ""
+  output?.setEncoding("utf8").on("data", (more: string) => {
+    if (text.length < OUTPUT_CHARACTERS) text = (text + more).slice(0, OUTPUT_CHARACTERS)
+  })
+  output?.on("error", () => undefined)
+  return () => text
+}

@@ -1,0 +1,99 @@
+/**
+ * The programs of this machine: where they are, and what they answer when they are asked about themselves.
+ *
+ * An answer is kept as long as the program's file is the same one and no longer than the question allows. Four programs are asked at a
+ * time. Who waits may leave: the question goes on, and its answer is there for the next.
+ */
+import type { ProbeResult } from "@corral/domain/RuntimeAdapter"
+import { Clock, Context, Effect, Fiber, Layer, Semaphore } from "effect"
+import { statSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { childEnvironment, findProgram } from "../process/ChildEnvironment.ts"
+import { call } from "./ProgramCall.ts"
+
+export interface Question {
+  /** Absolute path. */
+  readonly program: string
+  readonly args: ReadonlyArray<string>
+  /** Names of the Edge's own environment that it may see besides the ordinary ones; `*` at the end for a prefix. */
+  readonly pass: ReadonlyArray<string>
+  /** Milliseconds that an answer holds. */
+  readonly holds: number
+}
+
+/** What a program answered; `undefined` where it gave no answer. */
+export type Answer = ProbeResult | undefined
+
+interface Held {
+  readonly modifiedAt: number
+  readonly until: number
+  readonly asking: Fiber.Fiber<Answer>
+  /** The answer before this one, while this one is awaited. */
+  readonly before: { readonly answer: Answer } | undefined
+}
+
+export class Programs extends Context.Service<
+  Programs,
+  {
+    /** The absolute path of a program, looked up on PATH where it is a name. */
+    readonly find: (file: string) => string | undefined
+    readonly ask: (question: Question) => Effect.Effect<Answer>
+    /** The last answer, where there has been one to this question from this very file. */
+    readonly known: (question: Question) => { readonly answer: Answer } | undefined
+  }
+>()("corral/edge/Programs") {
+  /** `environment` is the Edge's own. */
+  static readonly layer = (environment: Readonly<Record<string, string>>) =>
+    Layer.effect(
+      Programs,
+      Effect.gen(function* () {
+        const scope = yield* Effect.scope
+        const fourAtATime = yield* Semaphore.make(4)
+        const held = new Map<string, Held>()
+
+        const known = (question: Question) => {
+          const entry = held.get(keyOf(question))
+          if (entry === undefined || entry.modifiedAt !== modifiedAt(question.program)) return undefined
+          const exit = entry.asking.pollUnsafe()
+          return exit?._tag === "Success" ? { answer: exit.value } : entry.before
+        }
+
+        const ask = Effect.fnUntraced(function* (question: Question) {
+          const key = keyOf(question)
+          const now = yield* Clock.currentTimeMillis
+          const entry = held.get(key)
+          const modified = modifiedAt(question.program)
+          if (entry !== undefined && entry.modifiedAt === modified && now < entry.until) {
+            return yield* Fiber.join(entry.asking)
+          }
+          const { program, args, pass, holds } = question
+          const env = childEnvironment({
+            own: environment,
+            pass,
+            set: {},
+            cwd: tmpdir(),
+            temporary: tmpdir()
+          })
+          const asking = yield* call({ program, args, env, cwd: tmpdir() }).pipe(
+            fourAtATime.withPermit,
+            Effect.forkIn(scope)
+          )
+          held.set(key, { modifiedAt: modified, until: now + holds, asking, before: known(question) })
+          return yield* Fiber.join(asking)
+        })
+
+        return Programs.of({ find: (file) => findProgram(file, environment["PATH"]), ask, known })
+      })
+    )
+}
+
+const keyOf = ({ program, args, pass }: Question): string => JSON.stringify([program, args, pass])
+
+/** 0 where it is gone. */
+const modifiedAt = (program: string): number => statSync(program, { throwIfNoEntry: false })?.mtimeMs ?? 0
+
+const VERSION = /\d+\.\d+\.\d+[-\w.]*/
+
+/** The first thing in what it printed that looks like a version, without a sentence's final dot. */
+export const versionIn = (answer: Answer): string | undefined =>
+  answer === undefined ? undefined : VERSION.exec(answer.stdout)?.[0].replace(/\.$/, "")

@@ -1,0 +1,59 @@
+/**
+ * Runners that come with Corral: the documented command lines by which these tools do one task and leave. None of them asks before it
+ * acts. A runner of the same id in the configuration takes a preset's place.
+ */
+import type { TextOptions } from "@corral/adapters/Text"
+
+export interface Preset extends TextOptions {
+  readonly id: string
+}
+
+/** Keys and addresses of model services that these tools read from the environment. */
+const MODELS = [
+  "ANTHROPIC_API_KEY",
+  "OPENAI_API_KEY",
+  "OPENAI_API_BASE",
+  "OPENAI_BASE_URL",
+  "GEMINI_API_KEY",
+  "GOOGLE_API_KEY",
+  "OPENROUTER_API_KEY",
+  "DEEPSEEK_API_KEY",
+  "OLLAMA_HOST",
+  "HTTP_PROXY",
+  "HTTPS_PROXY",
+  "NO_PROXY"
+]
+
+export const presets: ReadonlyArray<Preset> = [
+  {
+    id: "aider",
+    label: "Aider",
+    command: [
+      "aider",
+      "--yes-always",
+      "--no-auto-commits",
+      "--no-pretty",
+      "--no-check-update",
+      "--message={prompt}"
+    ],
+    stdin: "none",
+    install: "Install Aider: python -m pip install aider-install && aider-install",
+    passEnv: ["AIDER_*", ...MODELS]
+  },
+  {
+    id: "goose",
+    label: "Goose",
+    command: ["goose", "run", "--no-session", "--quiet", "--instructions", "-"],
+    stdin: "prompt",
+    install: "Install the Goose command line, then run `goose configure`.",
+    passEnv: ["GOOSE_*", ...MODELS]
+  },
+  {
+    id: "llm",
+    label: "LLM",
+    command: ["llm", "prompt"],
+    stdin: "prompt",
+    install: "Install LLM: pipx install llm",
+    passEnv: ["LLM_*", ...MODELS]
+  }
+]

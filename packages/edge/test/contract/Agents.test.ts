@@ -1,0 +1,216 @@
+/** Profiles, runners and readiness over real HTTP; the client judges each answer by the published contract. */
+import type { ConfigReadiness, RuntimeReadiness } from "@corral/domain/Health"
+import { assert, describe, it, onTestFinished } from "@effect/vitest"
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { writeProgram } from "../Folder.ts"
+import { codeOf } from "../harness/EdgeClient.ts"
+import { EdgeProcess, openEdge } from "../harness/EdgeProcess.ts"
+
+const folderOf = (): string => {
+  const folder = mkdtempSync(join(tmpdir(), "corral-agents-"))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** An Edge whose configuration file says that. */
+const openConfigured = async (config: object, env: Readonly<Record<string, string>> = {}) => {
+  const folder = folderOf()
+  const file = join(folder, "agents.json")
+  const write = (content: object | string) =>
+    writeFileSync(file, typeof content === "string" ? content : JSON.stringify(content))
+  write(config)
+  const edge = await openEdge({ grants: ["full_access"], env: { CORRAL_EDGE_CONFIG_FILE: file, ...env } })
+  return { edge, client: edge.client, file, write }
+}
+
+describe("Profiles", () => {
+  it("run as agents of their own, as widely and with as much as they say", async () => {
+    const { client } = await openConfigured(
+      {
+        profiles: [
+          {
+            id: "careful",
+            label: "Careful",
+            adapter: "scripted",
+            mode: "ask",
+            model: "small-1",
+            env: ["SEEN_BY_PROFILE"]
+          },
+          { id: "plain", label: "Plain", adapter: "scripted" }
+        ]
+      },
+      { SEEN_BY_PROFILE: "here it is" }
+    )
+    const run = await client.create("/shell echo [$SEEN_BY_PROFILE]", "ask", { agentId: "careful" })
+    assert.deepStrictEqual([String(run.agentId), run.model], ["careful", "small-1"])
+    const reader = await client.follow({ runId: run.id })
+    const approvalId = String((await reader.event("run.approval.requested")).payload["approvalId"])
+    await client.decide(run.id, approvalId, "allow")
+    await reader.ended
+    assert.include(JSON.stringify(reader.events), "[here it is]")
+    assert.strictEqual((await client.run(run.id)).state, "completed")
+
+    const named = await client.create("/say x", "read_only", { agentId: "careful", model: "large-1" })
+    assert.strictEqual(named.model, "large-1")
+
+    const wider = await client.tryCreate("/say x", "auto_edit", { agentId: "careful" })
+    assert.deepStrictEqual([wider.status, codeOf(wider)], [403, "permission_denied"])
+    assert.deepInclude(wider.body as object, {
+      message: "Careful runs only in read_only, plan, ask.",
+      details: { mode: "auto_edit", modes: ["read_only", "plan", "ask"] }
+    })
+    const widest = await client.tryCreate("/say x", "full_access", { agentId: "plain" })
+    assert.strictEqual(codeOf(widest), "permission_denied")
+
+    const other = await client.tryCreate("/say x", "ask", { agentId: "scripted", resume: run.id })
+    assert.strictEqual(other.status, 422)
+    const again = await client.create("/say again", "ask", { agentId: "careful", resume: run.id })
+    assert.strictEqual((await client.result(again.id, 10_000)).status, 200)
+  })
+
+  it("come and go with the file, and a spoilt one is said and changes nothing", async () => {
+    const { client, write, file } = await openConfigured({})
+    const agents = async () =>
+      ((await client.ask("GET", "/v1/agents")).body as { items: ReadonlyArray<{ id: string }> }).items.map(
+        ({ id }) => id
+      )
+    const health = async () =>
+      (await client.ask("GET", "/v1/health")).body as {
+        readonly status: string
+        readonly config: ConfigReadiness
+      }
+    assert.deepInclude(await health(), { status: "ok", config: { status: "ok", path: file } })
+    assert.strictEqual(codeOf(await client.tryCreate("x", "ask", { agentId: "mine" })), "invalid_agent_id")
+
+    write({ profiles: [{ id: "mine", label: "Mine", adapter: "scripted" }] })
+    assert.include(await agents(), "mine")
+    write({ profiles: [{ id: "mine", label: "Mine", adapter: "scripted", mod: "ask" }] })
+    const { status, config } = await health()
+    assert.deepStrictEqual([status, config.status], ["degraded", "degraded"])
+    assert.strictEqual(config.problem, `${file} is not usable: profiles.0.mod: Expected no excess property.`)
+    assert.include(await agents(), "mine")
+    write({})
+    assert.notInclude(await agents(), "mine")
+    assert.strictEqual((await health()).status, "ok")
+  })
+
+  it("stop a start where the file is not usable, in one sentence", async () => {
+    const edge = new EdgeProcess()
+    onTestFinished(() => edge.remove())
+    mkdirSync(edge.home, { mode: 0o700 })
+    writeFileSync(join(edge.home, "edge.config.json"), '{"profiles": 1}')
+    let failure = ""
+    await edge.start().catch((error: Error) => (failure = error.message))
+    assert.match(failure, /: \/\S+\/edge\.config\.json is not usable: profiles: Expected array[^\n]*\.\n$/)
+    assert.deepStrictEqual(await edge.exit(), { code: 1, signal: null })
+  })
+})
+
+describe("Runners", () => {
+  it("are offered, and run as agents where everything is allowed", async () => {
+    const folder = folderOf()
+    writeProgram(join(folder, "onstdin"), "printf '\\033[1mGot\\033[0m: '; cat; echo; pwd > where")
+    writeProgram(join(folder, "asargument"), 'echo "arg $1"; echo "no such model" >&2; exit 4')
+    const runners = [
+      { id: "stdin", label: "Stdin", runtime: "text", command: [join(folder, "onstdin")], stdin: "prompt" },
+      { id: "argument", label: "Argument", runtime: "text", command: ["asargument", "<{prompt}>"] }
+    ]
+    const { client, edge } = await openConfigured({ runners }, { PATH: `${folder}:/usr/bin:/bin` })
+    const { items } = (await client.ask("GET", "/v1/runners")).body as {
+      items: ReadonlyArray<{ readonly id: string; readonly available: boolean }>
+    }
+    const available = new Map(items.map(({ id, available }) => [id, available]))
+    assert.deepStrictEqual([available.get("stdin"), available.get("argument")], [true, true])
+    assert.isTrue(available.has("aider"))
+
+    const run = await client.create("a prompt\nof two lines", "full_access", { agentId: "stdin" })
+    const log = await client.log(run.id)
+    assert.deepStrictEqual(
+      log.map(({ type }) => type),
+      [
+        "run.created",
+        "run.started",
+        "run.message.delta",
+        "run.message.delta",
+        "run.message.completed",
+        "run.diff.ready",
+        "run.completed"
+      ]
+    )
+    assert.strictEqual(log.at(-1)?.payload["text"], "Got: a prompt\nof two lines")
+    assert.strictEqual(readFileSync(join(edge.workspace, "where"), "utf8"), `${edge.workspace}\n`)
+
+    const failed = await client.create("-x $(id)", "full_access", { agentId: "argument" })
+    await client.log(failed.id)
+    const { error, state } = await client.run(failed.id)
+    assert.deepStrictEqual([state, error?.code], ["failed", "runtime_unavailable"])
+    assert.strictEqual(error?.message, "Argument ended with exit code 4: no such model")
+
+    for (const mode of ["read_only", "plan", "ask", "auto_edit"] as const) {
+      const refusal = await client.tryCreate("x", mode, { agentId: "stdin" })
+      assert.strictEqual(codeOf(refusal), "permission_denied", mode)
+      assert.include(refusal.text, "Stdin asks nobody before it acts, so it runs only in full_access.")
+    }
+    const missing = await client.tryCreate("x", "full_access", { agentId: "aider" })
+    assert.strictEqual(codeOf(missing), "runtime_unavailable")
+  })
+
+  it("see of the Edge's environment what they name", async () => {
+    const folder = folderOf()
+    writeProgram(join(folder, "printer"), "env")
+    const runner = { runtime: "text", command: ["printer"], stdin: "prompt" }
+    const runners = [
+      { ...runner, id: "some", label: "Some", env: ["NAMED_KEY"] },
+      { ...runner, id: "none", label: "None" }
+    ]
+    const env = { PATH: `${folder}:/usr/bin:/bin`, NAMED_KEY: "value-1", OTHER_KEY: "value-2" }
+    const { client } = await openConfigured({ runners }, env)
+    const printed = async (agentId: string) =>
+      JSON.stringify(await client.log((await client.create("x", "full_access", { agentId })).id))
+    const some = await printed("some")
+    assert.include(some, "NAMED_KEY=value-1")
+    assert.notInclude(some, "value-2")
+    assert.notInclude(await printed("none"), "value-")
+  })
+})
+
+describe("Health", () => {
+  it("tells each runtime, git and the disk to the token's holder, and nothing of it to others", async () => {
+    const folder = folderOf()
+    writeProgram(
+      join(folder, "claude"),
+      'if [ "$1" = auth ]; then echo \'{"loggedIn": false}\'; exit 1; fi; echo 2.1.0'
+    )
+    writeProgram(join(folder, "git"), "echo git version 2.99.1")
+    const { client } = await openConfigured({}, { PATH: `${folder}:/usr/bin:/bin` })
+    interface Told {
+      readonly status: string
+      readonly runtimes: ReadonlyArray<RuntimeReadiness>
+      readonly git: object
+      readonly disk: { readonly freeBytes: number }
+    }
+    const told = (await client.ask("GET", "/v1/health")).body as Told
+    const claude = told.runtimes.find(({ id }) => id === "claude-code")
+    assert.deepInclude(claude, {
+      installed: true,
+      path: join(folder, "claude"),
+      version: "2.1.0",
+      signedIn: false,
+      reason: "not_signed_in"
+    })
+    assert.match(String(claude?.hint), /login/)
+    assert.deepStrictEqual(told.git, { found: true, version: "2.99.1" })
+    assert.isAbove(told.disk.freeBytes, 0)
+    const run = await client.create("/garbage 50")
+    await client.log(run.id)
+    const after = (await client.ask("GET", "/v1/health")).body as Told
+    const drift = after.runtimes.find(({ id }) => id === "scripted")?.drift
+    assert.isAbove(drift?.unknown ?? 0, 0)
+    assert.isNotEmpty(drift?.kinds)
+    assert.match(String(drift?.versionsSeen[0]), /^\d/)
+    const others = await client.ask("GET", "/v1/health", { token: null })
+    assert.deepStrictEqual(Object.keys(others.body as object).sort(), ["instanceId", "status"])
+  })
+})
