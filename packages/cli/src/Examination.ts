@@ -1,13 +1,17 @@
 /** What `corral doctor` finds out: about this program, the Edge, its files and the agents of this machine. */
 import { builtIn } from "@corral/adapters/Registry"
-import type { Agent } from "@corral/domain/Agent"
+import type { ConfigReadiness, GitFound } from "@corral/domain/Health"
+import { defaults, type EdgeConfig } from "@corral/edge/EdgeConfig"
 import { VERSION } from "@corral/edge/EdgeInstance"
 import { fromEnvironment } from "@corral/edge/EdgeSettings"
+import { Containment } from "@corral/edge/process/Containment"
+import { diskOf, git, LOW_DISK_BYTES } from "@corral/edge/runtime/Machine"
 import { Runtimes } from "@corral/edge/runtime/Runtimes"
 import { scriptedProgram } from "@corral/edge/scriptedProgram"
-import { Effect } from "effect"
+import { Effect, Layer, Result } from "effect"
 import { statSync } from "node:fs"
 import { join } from "node:path"
+import { agentFound, type AgentFound, runnerFound, type RunnerFound } from "./AgentFound.ts"
 import { asked, connectTo } from "./EdgeClient.ts"
 import { corralHome, locate } from "./EdgeLocation.ts"
 import type { EdgeChoice } from "./Flags.ts"
@@ -34,24 +38,28 @@ export interface FileFound {
   readonly hint?: string
 }
 
-type AgentFound = Pick<Agent, "id" | "label" | "available" | "version" | "reason" | "hint">
-
 export interface Examination {
   readonly corral: string
   readonly node: { readonly version: string; readonly ok: boolean }
   readonly home: { readonly path: string; readonly files: ReadonlyArray<FileFound> }
   readonly edge: EdgeFound
+  /** The file of profiles and runners. */
+  readonly config?: ConfigReadiness | undefined
+  readonly git: GitFound
+  readonly disk?: { readonly freeBytes: number; readonly ok: boolean } | undefined
+  readonly containment: string
   readonly agents: ReadonlyArray<AgentFound>
+  readonly runners: ReadonlyArray<RunnerFound>
 }
 
-const agentFound = ({ id, label, available, version, reason, hint }: Agent): AgentFound => ({
-  id,
-  label,
-  available,
-  ...(version === undefined ? {} : { version }),
-  ...(reason === undefined ? {} : { reason }),
-  ...(hint === undefined ? {} : { hint })
-})
+/** What is found out in either way. */
+type Surroundings = Pick<
+  Examination,
+  "edge" | "config" | "git" | "disk" | "containment" | "agents" | "runners"
+>
+
+const roomOn = (disk: { readonly freeBytes: number } | undefined): Examination["disk"] =>
+  disk === undefined ? undefined : { freeBytes: disk.freeBytes, ok: disk.freeBytes >= LOW_DISK_BYTES }
 
 const OWN_FILES = ["", "edge.json", "edge.token", "edge.db"]
 
@@ -75,8 +83,11 @@ const isNewEnough = (version: string): boolean => {
 const askEdge = Effect.fnUntraced(function* (choice: EdgeChoice) {
   const endpoint = yield* locate(choice)
   const calls = yield* connectTo(endpoint)
-  const { status, process: own, store, workspaces, containment } = yield* asked(calls.health.v1Health())
+  // First, for it waits until the programs have answered; health does not.
   const { items } = yield* asked(calls.agents.list())
+  const { items: runners } = yield* asked(calls.agents.listRunners())
+  const health = yield* asked(calls.health.v1Health())
+  const { status, process: own, store, workspaces, containment, runtimes = [] } = health
   const edge: EdgeFound = {
     running: true,
     url: endpoint.url,
@@ -87,34 +98,72 @@ const askEdge = Effect.fnUntraced(function* (choice: EdgeChoice) {
     store: store === undefined ? "unknown" : `${store.status} (${store.engine})`,
     containment: containment?.kind ?? "unknown"
   }
-  return { edge, agents: items }
+  return {
+    edge,
+    config: health.config,
+    git: health.git ?? { found: false },
+    disk: roomOn(health.disk),
+    containment: edge.containment,
+    agents: items.map((agent) => agentFound(agent, runtimes)),
+    runners: runners.map(runnerFound)
+  } satisfies Surroundings
 })
 
-/** Without an Edge: the agents that one would find, started from here. */
+/** Without an Edge: what one would find, started from here. */
 const lookAround = Effect.fnUntraced(function* (reason: string) {
   const { environment } = yield* Host
-  const config = yield* fromEnvironment(environment)
+  const settings = yield* Effect.result(fromEnvironment(environment))
+  const home = yield* corralHome
+  const edge = (problem?: string): EdgeFound => ({
+    running: false,
+    reason: problem === undefined ? reason : `${reason} It would not start: ${problem}`
+  })
+  const config: EdgeConfig = Result.getOrElse(settings, () => ({
+    ...defaults,
+    home,
+    tokenFile: "",
+    environment
+  }))
+  const look = Effect.gen(function* () {
+    const { kind } = yield* Containment
+    const runtimes = yield* Runtimes
+    const agents = yield* runtimes.list
+    const readiness = yield* runtimes.readiness
+    return {
+      edge: edge(Result.isFailure(settings) ? settings.failure.message : undefined),
+      config: yield* runtimes.config,
+      git: yield* git,
+      disk: roomOn(yield* diskOf(home)),
+      containment: kind,
+      agents: agents.map((agent) => agentFound(agent, readiness)),
+      runners: (yield* runtimes.runners).map(runnerFound)
+    } satisfies Surroundings
+  })
   const adapters = builtIn({ node: process.execPath, scriptedProgram })
-  const agents = yield* Effect.flatMap(Runtimes, (runtimes) => runtimes.list).pipe(
-    Effect.provide(Runtimes.layer(config, adapters))
+  const lookWith = (config: EdgeConfig) =>
+    Effect.provide(look, Layer.merge(Runtimes.layer(config, adapters), Containment.layer(config)))
+  return yield* lookWith(config).pipe(
+    // Without the file that stops a start there are the built-in ones to look at.
+    Effect.catch(({ message: problem }) =>
+      Effect.map(lookWith({ ...config, configFile: undefined }), (found): Surroundings => ({
+        ...found,
+        edge: edge(problem),
+        config: { status: "degraded", path: config.configFile ?? "", problem }
+      }))
+    )
   )
-  return { edge: { running: false, reason } satisfies EdgeFound, agents }
 })
 
 /** Fails nowhere: what cannot be found out is told as such. */
 export const examine = Effect.fn("Examination.examine")(function* (choice: EdgeChoice) {
   const path = yield* corralHome
-  const { edge, agents } = yield* askEdge(choice).pipe(
-    Effect.catch(({ message }) => lookAround(message)),
-    Effect.catch(({ message }) =>
-      Effect.succeed({ edge: { running: false, reason: message } satisfies EdgeFound, agents: [] })
-    )
+  const found: Surroundings = yield* askEdge(choice).pipe(
+    Effect.catch(({ message }) => Effect.orDie(lookAround(message)))
   )
   return {
     corral: VERSION,
     node: { version: process.versions.node, ok: isNewEnough(process.versions.node) },
     home: { path, files: filesOf(path) },
-    edge,
-    agents: agents.map(agentFound)
+    ...found
   } satisfies Examination
 })

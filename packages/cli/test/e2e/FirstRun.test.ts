@@ -1,7 +1,7 @@
 /** What a person does first, with real processes: `up`, `run`, decide from a second terminal, cancel, leave. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { execFileSync } from "node:child_process"
-import { existsSync, readFileSync, statSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { Corral } from "./Corral.ts"
@@ -184,13 +184,40 @@ describe("the other commands", () => {
     assert.deepStrictEqual([exit, found.edge.running, found.edge.url], [0, true, url])
     const agent = (id: string) => found.agents.find((each: { id: string }) => each.id === id)
     assert.isTrue(agent("scripted").available)
-    assert.strictEqual(agent("claude-code").version, "2.1.329")
+    const claude = agent("claude-code")
+    assert.deepStrictEqual(
+      [claude.version, claude.signedIn, claude.reason],
+      ["2.1.329", false, "not_signed_in"]
+    )
+    assert.match(claude.path, /\/fixtures\/bin\/claude$/)
+    assert.isTrue(found.disk.ok)
+    assert.includeMembers(
+      found.runners.map((each: { id: string }) => each.id),
+      ["aider", "goose", "llm"]
+    )
+
+    // Written while the Edge runs.
+    const file = join(corral.home, "edge.config.json")
+    const profile = { id: "careful", label: "Careful", adapter: "scripted", mode: "ask" }
+    writeFileSync(file, JSON.stringify({ profiles: [profile] }))
+    const shown = await corral.run("doctor")
+    assert.match(shown.out.join("\n"), /Profiles\n {2}✓ careful +Careful \d/)
+    writeFileSync(file, JSON.stringify({ profiles: [{ ...profile, mod: "ask" }] }))
+    const spoilt = await corral.run("doctor")
+    assert.strictEqual(spoilt.exit, 1)
+    assert.match(spoilt.out.join("\n"), /✗ Configuration .*profiles\.0\.mod: Not a field/)
+    rmSync(file)
 
     const nowhere = new Corral()
     try {
       const plain = await nowhere.run("doctor")
       assert.strictEqual(plain.exit, 0)
       assert.match(plain.out.join("\n"), /No Edge is running here\.[^]*✓ scripted/)
+      mkdirSync(nowhere.home, { mode: 0o700 })
+      writeFileSync(join(nowhere.home, "edge.config.json"), "{")
+      const spoilt = await nowhere.run("doctor")
+      assert.strictEqual(spoilt.exit, 1)
+      assert.match(spoilt.out.join("\n"), /It would not start: .*it is not JSON\.\n[^]*✓ scripted/)
       const runs = await nowhere.run("runs")
       assert.deepStrictEqual(runs, {
         exit: 2,

@@ -79,7 +79,12 @@ const unsafe = (stat: BigIntStats): string | undefined => {
 }
 
 const decode = Schema.decodeUnknownResult(EdgeConfigFile, { errors: "all", onExcessProperty: "error" })
-const format = SchemaIssue.makeFormatterStandardSchemaV1()
+const format = SchemaIssue.makeFormatterStandardSchemaV1({
+  leafHook: (issue) => {
+    if (issue._tag === "UnexpectedKey") return "Not a field of this object"
+    return issue._tag === "MissingKey" ? "Required" : SchemaIssue.defaultLeafHook(issue)
+  }
+})
 
 const read = (
   file: string | undefined,

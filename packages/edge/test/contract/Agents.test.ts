@@ -89,7 +89,7 @@ describe("Profiles", () => {
     write({ profiles: [{ id: "mine", label: "Mine", adapter: "scripted", mod: "ask" }] })
     const { status, config } = await health()
     assert.deepStrictEqual([status, config.status], ["degraded", "degraded"])
-    assert.strictEqual(config.problem, `${file} is not usable: profiles.0.mod: Expected no excess property.`)
+    assert.strictEqual(config.problem, `${file} is not usable: profiles.0.mod: Not a field of this object.`)
     assert.include(await agents(), "mine")
     write({})
     assert.notInclude(await agents(), "mine")

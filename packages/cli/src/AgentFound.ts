@@ -1,0 +1,40 @@
+/** An agent and a runner as `corral doctor` shows them: what the Edge offers, with what its health adds. */
+import type { Agent, Runner } from "@corral/domain/Agent"
+import type { RuntimeReadiness } from "@corral/domain/Health"
+
+/** An adapter, or a profile where `runtime` is another id. */
+export type AgentFound = Pick<
+  Agent,
+  "id" | "label" | "runtime" | "available" | "version" | "signedIn" | "modes" | "reason" | "hint"
+> &
+  Pick<RuntimeReadiness, "path" | "drift">
+
+export type RunnerFound = Pick<Runner, "id" | "label" | "command" | "available" | "reason" | "hint">
+
+/** What `/v1/agents` says, and what health adds to it. */
+export const agentFound = (agent: Agent, readiness: ReadonlyArray<RuntimeReadiness>): AgentFound => {
+  const { id, label, runtime, available, version, signedIn, modes, reason, hint } = agent
+  const { path, drift } = readiness.find((runtime) => runtime.id === id) ?? {}
+  return {
+    id,
+    label,
+    runtime,
+    available,
+    ...(path === undefined ? {} : { path }),
+    ...(version === undefined ? {} : { version }),
+    ...(signedIn === undefined ? {} : { signedIn }),
+    ...(modes === undefined ? {} : { modes }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(hint === undefined ? {} : { hint }),
+    ...(drift === undefined ? {} : { drift })
+  }
+}
+
+export const runnerFound = ({ id, label, command, available, reason, hint }: Runner): RunnerFound => ({
+  id,
+  label,
+  command,
+  available,
+  ...(reason === undefined ? {} : { reason }),
+  ...(hint === undefined ? {} : { hint })
+})
