@@ -1,7 +1,7 @@
 /**
  * The programs of this machine: where they are, and what they answer when they are asked about themselves.
  *
- * An answer is kept as long as the program's file is the same one and no longer than the question allows. Four programs are asked at a
+ * An answer is kept as long as the program's file is the same one and no longer than the question allows; no answer, a minute. Four programs are asked at a
  * time. Who waits may leave: the question goes on, and its answer is there for the next.
  */
 import type { ProbeResult } from "@corral/domain/RuntimeAdapter"
@@ -26,7 +26,8 @@ export type Answer = ProbeResult | undefined
 
 interface Held {
   readonly modifiedAt: number
-  readonly until: number
+  /** Unix milliseconds. */
+  readonly askedAt: number
   readonly asking: Fiber.Fiber<Answer>
   /** The answer before this one, while this one is awaited. */
   readonly before: { readonly answer: Answer } | undefined
@@ -63,10 +64,14 @@ export class Programs extends Context.Service<
           const now = yield* Clock.currentTimeMillis
           const entry = held.get(key)
           const modified = modifiedAt(question.program)
-          if (entry !== undefined && entry.modifiedAt === modified && now < entry.until) {
+          if (
+            entry !== undefined &&
+            entry.modifiedAt === modified &&
+            now - entry.askedAt < holding(entry, question)
+          ) {
             return yield* Fiber.join(entry.asking)
           }
-          const { program, args, pass, holds } = question
+          const { program, args, pass } = question
           const env = childEnvironment({
             own: environment,
             pass,
@@ -78,13 +83,22 @@ export class Programs extends Context.Service<
             fourAtATime.withPermit,
             Effect.forkIn(scope)
           )
-          held.set(key, { modifiedAt: modified, until: now + holds, asking, before: known(question) })
+          held.set(key, { modifiedAt: modified, askedAt: now, asking, before: known(question) })
           return yield* Fiber.join(asking)
         })
 
         return Programs.of({ find: (file) => findProgram(file, environment["PATH"]), ask, known })
       })
     )
+}
+
+const SILENCE_HOLDS_MS = 60_000
+
+/** For how long this answer, or the wait for it, is shared. */
+const holding = ({ asking }: Held, { holds }: Question): number => {
+  const exit = asking.pollUnsafe()
+  if (exit === undefined) return Infinity
+  return exit._tag === "Success" && exit.value !== undefined ? holds : Math.min(holds, SILENCE_HOLDS_MS)
 }
 
 const keyOf = ({ program, args, pass }: Question): string => JSON.stringify([program, args, pass])

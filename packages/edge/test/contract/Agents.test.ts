@@ -1,5 +1,5 @@
 /** Profiles, runners and readiness over real HTTP; the client judges each answer by the published contract. */
-import type { ConfigReadiness, RuntimeReadiness } from "@corral/domain/Health"
+import type { ConfigReadiness, GitFound, RuntimeReadiness } from "@corral/domain/Health"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -176,6 +176,33 @@ describe("Runners", () => {
   })
 })
 
+describe("The example of docs/agents.md", () => {
+  it("works as it stands", async () => {
+    const page = readFileSync(new URL("../../../../docs/agents.md", import.meta.url), "utf8")
+    const [, text = ""] = /```json\n([^]*?)```/.exec(page) ?? []
+    const { client } = await openConfigured(JSON.parse(text), { TEAM_NAME: "blue" })
+    const { items } = (await client.ask("GET", "/v1/agents")).body as {
+      items: ReadonlyArray<{ readonly id: string; readonly available: boolean; readonly hint?: string }>
+    }
+    assert.deepInclude(
+      items.find(({ id }) => id === "claude-nightly"),
+      { available: false, hint: "The program that its profile names is not on this machine." }
+    )
+    const careful = await client.create("/say Hello", "ask", { agentId: "careful" })
+    assert.strictEqual((await client.result(careful.id, 10_000)).status, 200)
+    const parrot = await client.create("Polly", "full_access", { agentId: "parrot" })
+    const said = await client.result(parrot.id, 10_000)
+    assert.deepStrictEqual([said.status, (said.body as { readonly text?: string }).text], [200, "Polly"])
+    // The table of built-in runners is what is offered.
+    const runners = (await client.ask("GET", "/v1/runners")).body as {
+      items: ReadonlyArray<{ readonly id: string; readonly command: ReadonlyArray<string> }>
+    }
+    for (const { id, command } of runners.items.filter(({ id }) => id !== "parrot")) {
+      assert.include(page, `| \`${id}\` | \`${command.join(" ")}\` |`)
+    }
+  })
+})
+
 describe("Health", () => {
   it("tells each runtime, git and the disk to the token's holder, and nothing of it to others", async () => {
     const folder = folderOf()
@@ -188,10 +215,14 @@ describe("Health", () => {
     interface Told {
       readonly status: string
       readonly runtimes: ReadonlyArray<RuntimeReadiness>
-      readonly git: object
+      readonly git: GitFound
       readonly disk: { readonly freeBytes: number }
     }
-    const told = (await client.ask("GET", "/v1/health")).body as Told
+    await client.ask("GET", "/v1/agents")
+    let told: Told
+    // It waits a second for git, and a busy machine may take longer.
+    do told = (await client.ask("GET", "/v1/health")).body as Told
+    while (told.git.version === undefined)
     const claude = told.runtimes.find(({ id }) => id === "claude-code")
     assert.deepInclude(claude, {
       installed: true,

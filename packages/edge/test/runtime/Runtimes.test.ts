@@ -274,7 +274,8 @@ describe("Runtimes", () => {
       const adapters = [askable("tool"), adapterOf("slow", "slow"), adapterOf("gone", "gone")]
       yield* withRuntimes(folder, adapters, ({ readiness }) =>
         Effect.gen(function* () {
-          const found = yield* readiness
+          const answered = ([tool]: Effect.Success<typeof readiness>) => tool?.signedIn !== undefined
+          const found = yield* Effect.repeat(readiness, { until: answered })
           assert.deepStrictEqual(
             found.map(({ id, installed, version, signedIn }) => [id, installed, version, signedIn]),
             [

@@ -1,0 +1,40 @@
+import { makeText } from "@corral/adapters/Text"
+import type { RunMode } from "@corral/domain/Run"
+import { assert, describe, it } from "@effect/vitest"
+import { fromAdapter, modeRefusal, modesOf, type OfferedAgent } from "../../src/runtime/OfferedAgent.ts"
+
+const text = makeText({ label: "Tool", command: ["tool"], stdin: "prompt", install: "" })
+
+const offered = (can: { approvals?: boolean; readOnly?: boolean }, widestMode?: RunMode): OfferedAgent => ({
+  ...fromAdapter({ ...text, capabilities: { ...text.capabilities, ...can } }),
+  widestMode
+})
+
+describe("modesOf", () => {
+  const cases: ReadonlyArray<readonly [OfferedAgent, ReadonlyArray<RunMode>]> = [
+    [offered({ approvals: true }), ["read_only", "plan", "ask", "auto_edit", "full_access"]],
+    [offered({ approvals: true }, "ask"), ["read_only", "plan", "ask"]],
+    [offered({ approvals: true }, "read_only"), ["read_only"]],
+    [offered({}), ["full_access"]],
+    [offered({}, "auto_edit"), []],
+    [offered({ readOnly: true }), ["read_only", "plan", "full_access"]],
+    [offered({ readOnly: true }, "ask"), ["read_only", "plan"]]
+  ]
+  it.each(cases)("is what an agent can be held to and no wider than its widest", (agent, modes) => {
+    assert.deepStrictEqual(modesOf(agent), modes)
+    for (const mode of ["read_only", "plan", "ask", "auto_edit", "full_access"] as const) {
+      assert.strictEqual(modeRefusal(agent, mode) === undefined, modes.includes(mode), mode)
+    }
+  })
+
+  it("says why", () => {
+    assert.strictEqual(
+      modeRefusal(offered({ readOnly: true }), "ask"),
+      "Tool asks nobody before it acts, so it runs only in read_only, plan, full_access."
+    )
+    assert.strictEqual(
+      modeRefusal(offered({ approvals: true }, "plan"), "ask"),
+      "Tool runs only in read_only, plan."
+    )
+  })
+})
