@@ -1,6 +1,6 @@
 /** What `corral doctor` finds out: about this program, the Edge, its files and the agents of this machine. */
 import { builtIn } from "@corral/adapters/Registry"
-import type { ConfigReadiness, GitFound } from "@corral/domain/Health"
+import type { ConfigReadiness, EdgeReadiness, GitFound } from "@corral/domain/Health"
 import { defaults, type EdgeConfig } from "@corral/edge/EdgeConfig"
 import { VERSION } from "@corral/edge/EdgeInstance"
 import { fromEnvironment } from "@corral/edge/EdgeSettings"
@@ -24,6 +24,8 @@ export type EdgeFound =
       readonly status: "ok" | "degraded"
       readonly version: string
       readonly runs: number
+      /** Runs that wait for a live one to end. */
+      readonly queued: number
       readonly workspaces: number
       readonly store: string
       readonly containment: string
@@ -79,6 +81,12 @@ const isNewEnough = (version: string): boolean => {
   return major > 22 || (major === 22 && minor >= 19)
 }
 
+const storeSaid = (store: EdgeReadiness["store"]): string => {
+  if (store === undefined) return "unknown"
+  const { status, engine, message } = store
+  return `${status} (${engine})${message === undefined ? "" : `: ${message}`}`
+}
+
 /** The Edge and its agents, as it tells them itself. */
 const askEdge = Effect.fnUntraced(function* (choice: EdgeChoice) {
   const endpoint = yield* locate(choice)
@@ -87,15 +95,16 @@ const askEdge = Effect.fnUntraced(function* (choice: EdgeChoice) {
   const { items } = yield* asked(calls.agents.list())
   const { items: runners } = yield* asked(calls.agents.listRunners())
   const health = yield* asked(calls.health.v1Health())
-  const { status, process: own, store, workspaces, containment, runtimes = [] } = health
+  const { status, process: own, runs, store, workspaces, containment, runtimes = [] } = health
   const edge: EdgeFound = {
     running: true,
     url: endpoint.url,
     status,
     version: own?.version ?? "of an unknown version",
-    runs: own?.runs ?? 0,
+    runs: runs?.live ?? 0,
+    queued: runs?.queued ?? 0,
     workspaces: workspaces?.count ?? 0,
-    store: store === undefined ? "unknown" : `${store.status} (${store.engine})`,
+    store: storeSaid(store),
     containment: containment?.kind ?? "unknown"
   }
   return {

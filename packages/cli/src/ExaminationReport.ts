@@ -45,7 +45,9 @@ export const examinationReport = (found: Examination, paint: Paint): string => {
     `corral ${corral}`,
     `${mark(node.ok)} Node ${node.version}`,
     edge.running
-      ? `${mark(edge.status === "ok")} Edge ${edge.version} at ${edge.url}: ${count(edge.runs, "run")}, ${count(edge.workspaces, "workspace")}, store ${edge.store}`
+      ? `${mark(edge.status === "ok")} Edge ${edge.version} at ${edge.url}: ${count(edge.runs, "run")}${
+          edge.queued === 0 ? "" : ` and ${edge.queued} waiting`
+        }, ${count(edge.workspaces, "workspace")}, store ${visibleLine(edge.store)}`
       : `${open} ${visibleLine(edge.reason)}`,
     `${mark(home.files.every((file) => file.ok))} Home ${home.path}`,
     ...home.files.map(({ name, mode, ok, hint }) => `    ${mode} ${name}${ok ? "" : advice(hint)}`),

@@ -61,6 +61,29 @@ describe("examinationReport", () => {
     )
   })
 
+  it("says how many runs an Edge has, live and waiting, and why its store takes no writes", () => {
+    const edge = {
+      running: true,
+      url: "http://127.0.0.1:1",
+      status: "degraded",
+      version: "0.1.0",
+      runs: 2,
+      queued: 1,
+      workspaces: 1,
+      store: "degraded (sqlite): database or disk is full",
+      containment: "cgroup"
+    } as const
+    const said = "Edge 0.1.0 at http://127.0.0.1:1: 2 runs"
+    assert.include(
+      report({ edge }),
+      `✗ ${said} and 1 waiting, 1 workspace, store degraded (sqlite): database or disk is full`
+    )
+    assert.include(
+      report({ edge: { ...edge, status: "ok", queued: 0, store: "ok (sqlite)" } }),
+      `✓ ${said}, 1 workspace, store ok (sqlite)`
+    )
+  })
+
   it("marks what a machine lacks and a configuration that is not in use", () => {
     const lines = report({
       git: { found: false },

@@ -65,10 +65,11 @@ export const EdgeReadiness = Schema.Struct({
       version: Schema.String,
       pid: Schema.Int,
       node: Schema.String,
-      uptimeMs: count,
-      runs: count
+      uptimeMs: count
     })
   ),
+  /** `queued`: admitted, and waiting for a live one to end. */
+  runs: Schema.optionalKey(Schema.Struct({ live: count, queued: count })),
   /** `message` says why it takes no writes; `freeBytes` is what its disk has left for this user. */
   store: Schema.optionalKey(
     Schema.Struct({

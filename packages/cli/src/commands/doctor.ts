@@ -19,6 +19,7 @@ export const doctor = Command.make(
       found.node.ok &&
       found.home.files.every(({ ok }) => ok) &&
       found.config?.problem === undefined &&
+      found.disk?.ok !== false &&
       (!found.edge.running || found.edge.status === "ok")
     if (!sound) return yield* exitWith(exitCodes.failed)
   })

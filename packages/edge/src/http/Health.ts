@@ -43,9 +43,9 @@ export const health = (config: EdgeConfig) =>
             version,
             pid: process.pid,
             node: process.version,
-            uptimeMs: Math.round(performance.now() - startedAt),
-            runs: runs.liveRuns()
+            uptimeMs: Math.round(performance.now() - startedAt)
           },
+          runs: { live: runs.liveRuns(), queued: runs.queuedRuns() },
           store: storeReadiness(failing, disk),
           runtimes: yield* runtimes.readiness,
           workspaces: { count: config.workspaces.length },

@@ -90,6 +90,8 @@ describe("Profiles", () => {
     const { status, config } = await health()
     assert.deepStrictEqual([status, config.status], ["degraded", "degraded"])
     assert.strictEqual(config.problem, `${file} is not usable: profiles.0.mod: Not a field of this object.`)
+    const others = (await client.ask("GET", "/health", { token: null })).body as { readonly status: string }
+    assert.strictEqual(others.status, "degraded")
     assert.include(await agents(), "mine")
     write({})
     assert.notInclude(await agents(), "mine")

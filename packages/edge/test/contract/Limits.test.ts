@@ -1,4 +1,5 @@
 /** What a run may use up, and how many runs may live at once. */
+import type { EdgeReadiness } from "@corral/domain/Health"
 import { assert, describe, it } from "@effect/vitest"
 import { codeOf } from "../harness/EdgeClient.ts"
 import { openEdge } from "../harness/EdgeProcess.ts"
@@ -67,6 +68,8 @@ describe("A full Edge", () => {
     const patient = await client.create("/say at last")
     assert.strictEqual(codeOf(await client.tryCreate("/say too many")), "overloaded")
     assert.strictEqual((await client.run(patient.id)).state, "created")
+    const { runs } = (await client.ask("GET", "/v1/health")).body as Pick<EdgeReadiness, "runs">
+    assert.deepStrictEqual(runs, { live: 1, queued: 2 })
 
     const cancelled = await client.cancel(impatient.id)
     assert.strictEqual(cancelled.status, 200, cancelled.text)
