@@ -11,7 +11,7 @@
 import type { ContainmentKind } from "@corral/domain/Health"
 import type { RunId } from "@corral/domain/Ids"
 import { Context, Effect, Layer, Option } from "effect"
-import { spawn } from "node:child_process"
+import { type ChildProcess, spawn } from "node:child_process"
 import { randomUUID } from "node:crypto"
 import { join } from "node:path"
 import type { EdgeConfig } from "../EdgeConfig.ts"
@@ -40,9 +40,18 @@ export class Containment extends Context.Service<
 
 const PROOF_LIMIT = "2 seconds"
 
+/** Kills it and waits: until then it may still enter its group, which could not be removed. */
+const ended = (child: ChildProcess): Effect.Effect<void> =>
+  Effect.callback((resume) => {
+    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null)
+      return resume(Effect.void)
+    child.once("exit", () => resume(Effect.void))
+    child.kill("SIGKILL")
+  })
+
 /** Whether a process can be put into a group below that one and killed with it: done once, with a shell that waits. */
 const isProven = (own: string): Effect.Effect<boolean> => {
-  const group = join(own, `corral-proof-${randomUUID()}`)
+  const group = join(own, `corral-proof-${process.pid}-${randomUUID()}`)
   const tried = Effect.callback<boolean>((resume) => {
     makeGroup(group)
     const { args, file } = entering(group, "/bin/sh", ["-c", "echo inside; read line"])
@@ -53,7 +62,7 @@ const isProven = (own: string): Effect.Effect<boolean> => {
       if (!killGroup(group)) child.kill("SIGTERM")
     })
     child.once("exit", (_, signal) => resume(Effect.succeed(signal === "SIGKILL")))
-    return Effect.sync(() => child.kill("SIGKILL"))
+    return ended(child)
   })
   return tried.pipe(
     Effect.timeoutOption(PROOF_LIMIT),
