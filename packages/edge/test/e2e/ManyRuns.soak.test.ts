@@ -54,7 +54,7 @@ it("holds 1,000 live runs and ends each of them cleanly", async () => {
     const startedMs = performance.now() - began
     const full = edge.memory
     const health = await client.ask("GET", "/v1/health")
-    assert.deepInclude((health.body as { readonly process?: object }).process, { runs: RUNS })
+    assert.deepInclude((health.body as { readonly runs?: object }).runs, { live: RUNS })
     const refused = await client.tryCreate("one too many", "ask", { agentId: "claude-code" })
     assert.strictEqual(refused.status, 503, refused.text)
 
