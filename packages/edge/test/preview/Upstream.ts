@@ -1,7 +1,7 @@
 /** A dev server for one test: what it answers is the test's, and it goes with the test. */
 import { onTestFinished } from "@effect/vitest"
 import { createServer, type RequestListener, type Server } from "node:http"
-import type { AddressInfo } from "node:net"
+import type { AddressInfo, Socket } from "node:net"
 import { WebSocketServer } from "ws"
 
 export interface Upstream {
@@ -16,10 +16,16 @@ export const openUpstream = async (
 ): Promise<Upstream> => {
   const server = createServer(listener)
   await new Promise<void>((resolve) => server.listen(port, host, resolve))
+  const sockets = new Set<Socket>()
+  server.on("connection", (socket) => {
+    sockets.add(socket)
+    socket.once("close", () => sockets.delete(socket))
+  })
+  // Upgraded ones too.
   const stop = () =>
     new Promise<void>((resolve) => {
       server.close(() => resolve())
-      server.closeAllConnections()
+      for (const socket of sockets) socket.destroy()
     })
   onTestFinished(() => (server.listening ? stop() : undefined))
   return { server, port: (server.address() as AddressInfo).port, stop }
