@@ -21,6 +21,7 @@ import { BearerAuthority, RequestIds, SchemaErrors } from "./RequestContext.ts"
 import { CreateRun, Run, RunInput, RunStatus } from "./Run.ts"
 import { EventPage, RunPending, RunResult } from "./RunViews.ts"
 import { FileEntry, FilePreview, Workspace, WorkspacePath } from "./Workspace.ts"
+import { ExaminedWorktree, Worktree } from "./Worktree.ts"
 
 const created = HttpApiSchema.status(201)
 const location = { location: Schema.String }
@@ -168,6 +169,33 @@ export class EdgeDiffs extends HttpApiGroup.make("diffs")
   .middleware(BearerAuthority)
   .middleware(RequestIds) {}
 
+/** The checkouts of runs with `isolation: "worktree"`. They are kept until somebody removes them. */
+export class EdgeWorktrees extends HttpApiGroup.make("worktrees")
+  .add(
+    HttpApiEndpoint.get("list", "/v1/worktrees", {
+      query: listQuery,
+      success: page(Worktree),
+      error: responses("schema_validation_failed")
+    }).annotate(OpenApi.Description, "Those that were not removed, newest first."),
+    HttpApiEndpoint.get("get", "/v1/runs/:id/worktree", {
+      params: run,
+      success: ExaminedWorktree,
+      error: responses("not_found")
+    }),
+    HttpApiEndpoint.delete("remove", "/v1/runs/:id/worktree", {
+      params: run,
+      query: { force: Schema.optionalKey(Schema.Literals(["true", "false"])) },
+      success: HttpApiSchema.NoContent,
+      error: responses("not_found", "conflict", "schema_validation_failed")
+    }).annotate(
+      OpenApi.Description,
+      "`conflict` while a run lives in it, and where files or commits would be lost. `force=true` first keeps these under `refs/corral/<run>` of the repository."
+    )
+  )
+  .middleware(SchemaErrors)
+  .middleware(BearerAuthority)
+  .middleware(RequestIds) {}
+
 /** What a run made to be kept. */
 export class EdgeArtifacts extends HttpApiGroup.make("artifacts")
   .add(
@@ -275,6 +303,7 @@ export class EdgeApi extends HttpApi.make("edge")
     EdgeFiles,
     EdgeRuns,
     EdgeDiffs,
+    EdgeWorktrees,
     EdgeArtifacts,
     EdgePreviews,
     EdgePermissions

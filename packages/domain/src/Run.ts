@@ -50,6 +50,7 @@ export const RunInput = Schema.Struct({
 })
 export type RunInput = typeof RunInput.Type
 
+/** Where a run works: in the workspace itself, or in a checkout of its own beside it. A run that resumes another works where that worked. */
 export const Isolation = Schema.Literals(["none", "worktree"])
 
 const limit = Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)))
@@ -101,6 +102,8 @@ export const Run = Schema.Struct({
   resume: Schema.optionalKey(RunId),
   timeoutMs: Schema.Int,
   isolation: Schema.optionalKey(Isolation),
+  /** The run whose worktree it works in: its own, or that of the run that it resumes. */
+  worktree: Schema.optionalKey(RunId),
   budget: Schema.optionalKey(Budget),
   lastSeq: Schema.Int,
   pendingApprovals: Schema.Array(ApprovalId),

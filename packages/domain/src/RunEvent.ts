@@ -8,6 +8,7 @@ import { Option, Result, Schema } from "effect"
 import { ApprovalRequest, ApprovalState, DecisionScope } from "./Approval.ts"
 import { AgentId, ApprovalId, ArtifactId, EventId, PreviewId, RunId, SessionId, WorkspaceId } from "./Ids.ts"
 import { RunFailure, RunInput, RunMode, Usage } from "./Run.ts"
+import { WorktreeStart } from "./Worktree.ts"
 
 const text = Schema.String
 const optionalText = Schema.optionalKey(Schema.String)
@@ -26,7 +27,8 @@ export const payloads = {
     workspace: WorkspaceId,
     mode: RunMode,
     input: RunInput,
-    resume: Schema.optionalKey(RunId)
+    resume: Schema.optionalKey(RunId),
+    worktree: Schema.optionalKey(WorktreeStart)
   },
   "run.started": {
     runtimeSessionId: optionalText,

@@ -22,6 +22,7 @@ import { Runtimes } from "./runtime/Runtimes.ts"
 import { Store } from "./store/Store.ts"
 import { Snapshots } from "./workspace/Snapshots.ts"
 import { Workspaces } from "./workspace/Workspaces.ts"
+import { Worktrees } from "./workspace/Worktrees.ts"
 
 /** What runs live on, without a server: for programs that drive runs themselves. */
 export const layerCore = (config: EdgeConfig, adapters: ReadonlyMap<string, RuntimeAdapter>) =>
@@ -34,7 +35,8 @@ export const layerCore = (config: EdgeConfig, adapters: ReadonlyMap<string, Runt
       Retention.layer(config),
       Runtimes.layer(config, adapters),
       Snapshots.layer(config),
-      Workspaces.layer(config)
+      Workspaces.layer(config),
+      Worktrees.layer(config)
     ]),
     Layer.provideMerge(Store.layer(join(config.home, "edge.db")))
   )
@@ -45,8 +47,10 @@ const forgetting = Layer.effectDiscard(
     const artifacts = yield* Artifacts
     const retention = yield* Retention
     const snapshots = yield* Snapshots
+    const worktrees = yield* Worktrees
     retention.onForget(artifacts.forgetRun)
     retention.onForget(snapshots.forget)
+    retention.onForget(worktrees.forget)
   })
 )
 

@@ -6,6 +6,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Snapshots } from "../workspace/Snapshots.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
+import { Worktrees } from "../workspace/Worktrees.ts"
 import { pageOf } from "./Paged.ts"
 import { ServedApi } from "./ServedApi.ts"
 
@@ -18,14 +19,16 @@ export const diffs = HttpApiBuilder.group(
     const runs = yield* RunSupervisor
     const snapshots = yield* Snapshots
     const workspaces = yield* Workspaces
+    const worktrees = yield* Worktrees
     return handlers.handleAll({
       diff: Effect.fnUntraced(function* ({ params, query: { cursor, limit } }) {
         const run = yield* runs.get(params.id)
-        const { path } = yield* workspaces.open(run.workspace)
+        const workspace = yield* workspaces.open(run.workspace)
+        const root = run.worktree === undefined ? workspace.path : worktrees.pathOf(run.worktree)
         const totals = { additions: 0, deletions: 0 }
         const list = { filter: `diff ${run.id}`, cursor, limit }
         const page = yield* pageOf(list, byPath, (position, limit) =>
-          Effect.map(snapshots.diff(run.id, path, position, limit), ({ additions, deletions, items }) => {
+          Effect.map(snapshots.diff(run.id, root, position, limit), ({ additions, deletions, items }) => {
             Object.assign(totals, { additions, deletions })
             return items
           })

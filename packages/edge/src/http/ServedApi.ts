@@ -11,7 +11,8 @@ import {
   EdgePermissions,
   EdgePreviews,
   EdgeRuns,
-  EdgeWorkspaces
+  EdgeWorkspaces,
+  EdgeWorktrees
 } from "@corral/domain/EdgeApi"
 import { HttpApi } from "effect/http-api"
 
@@ -23,6 +24,7 @@ export class ServedApi extends HttpApi.make("edge")
     EdgeFiles,
     EdgeRuns,
     EdgeDiffs,
+    EdgeWorktrees,
     EdgeArtifacts,
     EdgePreviews,
     EdgePermissions

@@ -17,6 +17,7 @@ import { previews } from "./Previews.ts"
 import { runs } from "./Runs.ts"
 import { ServedApi } from "./ServedApi.ts"
 import { workspaces } from "./Workspaces.ts"
+import { worktrees } from "./Worktrees.ts"
 
 /** The server has put the id in its place. */
 const requestIds = Layer.succeed(RequestIds, (handler) =>
@@ -30,7 +31,18 @@ const authority = Layer.succeed(BearerAuthority, { bearer: (handler) => handler 
 
 export const routes = (config: EdgeConfig) =>
   HttpApiBuilder.layer(ServedApi).pipe(
-    Layer.provide([health(config), agents, workspaces, files, runs, diffs, artifacts, previews, permissions]),
+    Layer.provide([
+      health(config),
+      agents,
+      workspaces,
+      files,
+      runs,
+      diffs,
+      worktrees,
+      artifacts,
+      previews,
+      permissions
+    ]),
     Layer.provide([SchemaErrors.layer, requestIds, authority]),
     Layer.provide(HttpServer.layerServices)
   )

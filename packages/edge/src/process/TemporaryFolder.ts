@@ -47,14 +47,26 @@ const openUp = (folder: string): void => {
   }
 }
 
-/** Removes it with all that is in it; what cannot be removed is told in the log. */
-export const removeTemporary = (folder: string): Effect.Effect<void> => {
-  const remove = Effect.tryPromise(() => rm(folder, { recursive: true, force: true }))
-  return remove.pipe(
-    Effect.catch(() => Effect.andThen(Effect.try({ try: () => openUp(folder), catch: String }), remove)),
+/** Removes it with all that is in it, what may not be changed included. */
+const removeWhole = async (folder: string): Promise<void> => {
+  const remove = () => rm(folder, { recursive: true, force: true, maxRetries: 3 })
+  try {
+    await remove()
+  } catch {
+    openUp(folder)
+    await remove()
+  }
+}
+
+/** Fails with what the system says. */
+export const removeFolder = (folder: string): Effect.Effect<void, string> =>
+  Effect.tryPromise({ try: () => removeWhole(folder), catch: String })
+
+/** What cannot be removed is told in the log. */
+export const removeTemporary = (folder: string): Effect.Effect<void> =>
+  removeFolder(folder).pipe(
     Effect.catch((cause) => Effect.logWarning("a temporary folder could not be removed", cause))
   )
-}
 
 /** What an Edge of that home left that was killed. */
 export const leftTemporary = (home: string): ReadonlyArray<string> =>

@@ -1,6 +1,7 @@
 /**
  * What a run must pass before it is created: the agent exists, the workspace is allowed, its policy and the agent allow the mode,
- * the environment names are allowed, the program is there. Gives everything that starting it needs; has created nothing when it refuses.
+ * the environment names are allowed, the program is there, a worktree can be made. Gives everything that starting it needs; has created
+ * nothing when it refuses.
  */
 import type { AgentId, RunId, WorkspaceId } from "@corral/domain/Ids"
 import {
@@ -14,7 +15,7 @@ import {
 import type { CreateRun, Run } from "@corral/domain/Run"
 import type { PayloadOf } from "@corral/domain/RunEvent"
 import type { RunStart, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
-import { Effect } from "effect"
+import { Effect, type Scope } from "effect"
 import { childEnvironment } from "../process/ChildEnvironment.ts"
 import { temporaryFolderOf } from "../process/TemporaryFolder.ts"
 import type { EdgeConfig } from "../EdgeConfig.ts"
@@ -22,7 +23,10 @@ import { mint } from "../Identifiers.ts"
 import { modeRefusal, modesOf, type OfferedAgent } from "../runtime/OfferedAgent.ts"
 import type { Runtimes } from "../runtime/Runtimes.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
+import type { Write } from "../store/Store.ts"
 import type { OpenWorkspace, Workspaces } from "../workspace/Workspaces.ts"
+import type { Worktrees } from "../workspace/Worktrees.ts"
+import { folderOf } from "./RunFolder.ts"
 
 export type AdmissionFailure =
   | InvalidAgentId
@@ -37,12 +41,15 @@ export interface Admitted {
   readonly adapter: RuntimeAdapter
   readonly start: RunStart
   readonly command: SubprocessSpec
+  /** What is to be on disk together with the run. */
+  readonly rows: ReadonlyArray<Write>
 }
 
 export interface Admission {
   readonly config: EdgeConfig
   readonly runtimes: Runtimes["Service"]
   readonly workspaces: Workspaces["Service"]
+  readonly worktrees: Worktrees["Service"]
   readonly find: (id: RunId) => Effect.Effect<Run, NotFound>
   /** Unix milliseconds. */
   readonly now: number
@@ -50,17 +57,19 @@ export interface Admission {
 
 export const admit = Effect.fnUntraced(function* (
   request: CreateRun,
-  { config, runtimes, workspaces, find, now }: Admission
-): Effect.fn.Return<Admitted, AdmissionFailure> {
+  { config, runtimes, workspaces, worktrees, find, now }: Admission
+): Effect.fn.Return<Admitted, AdmissionFailure, Scope.Scope> {
   const agent = yield* runtimes.get(request.agentId)
   const { adapter } = agent
   const workspace = yield* workspaces.open(request.workspace)
   yield* permitted(request, workspace, agent, config)
-  const resumeSessionId = yield* resumedSession(request, adapter, find)
+  const earlier = yield* resumedRun(request, adapter, find)
+  const id = mint<RunId>("run", now)
+  const { path, rows, worktree } = yield* folderOf(id, request, workspace.path, earlier, worktrees)
   const {
     budget,
     input,
-    isolation,
+    isolation = earlier?.isolation,
     mode,
     model = agent.model,
     resume,
@@ -70,30 +79,30 @@ export const admit = Effect.fnUntraced(function* (
   const start: RunStart = {
     prompt: request.input.text,
     mode: request.mode,
-    workspacePath: workspace.path,
+    workspacePath: path,
     model,
-    resumeSessionId
+    resumeSessionId: earlier?.runtimeSessionId
   }
   const { file, args, env, stdin } = adapter.command(start)
   const program = yield* runtimes.locate(agent, file)
-  const id = mint<RunId>("run", now)
   const temporary = temporaryFolderOf(config.home, id)
   const createdAt = new Date(now).toISOString()
   const resumed = resume === undefined ? {} : { resume }
   return {
     adapter,
     start,
+    rows,
     command: {
       file: program,
       args,
-      cwd: workspace.path,
+      cwd: path,
       stdin,
       temporary,
       env: childEnvironment({
         own: config.environment,
         pass: agent.passEnv,
         set: { ...env, ...request.env },
-        cwd: workspace.path,
+        cwd: path,
         temporary
       })
     },
@@ -113,9 +122,16 @@ export const admit = Effect.fnUntraced(function* (
       ...(sessionId === undefined ? {} : { sessionId }),
       ...(model === undefined ? {} : { model }),
       ...(isolation === undefined ? {} : { isolation }),
+      ...(worktree === undefined ? {} : { worktree: worktree.runId }),
       ...(budget === undefined ? {} : { budget })
     },
-    created: { workspace: request.workspace satisfies WorkspaceId, mode, input, ...resumed }
+    created: {
+      workspace: request.workspace satisfies WorkspaceId,
+      mode,
+      input,
+      ...resumed,
+      ...(worktree === undefined ? {} : { worktree })
+    }
   }
 })
 
@@ -124,7 +140,7 @@ const permitted = (
   workspace: OpenWorkspace,
   agent: OfferedAgent,
   config: EdgeConfig
-): Effect.Effect<void, PermissionDenied | SchemaValidationFailed> => {
+): Effect.Effect<void, PermissionDenied> => {
   if (!workspace.modes.includes(request.mode)) {
     return Effect.fail(
       new PermissionDenied({
@@ -147,17 +163,15 @@ const permitted = (
       })
     )
   }
-  return request.isolation === "worktree"
-    ? refuse("isolation", "This Edge runs in the workspace itself.")
-    : Effect.void
+  return Effect.void
 }
 
-/** The runtime's own conversation id of the run that is to go on. */
-const resumedSession = Effect.fnUntraced(function* (
+/** The run that is to go on; its runtime has told an id of its conversation. */
+const resumedRun = Effect.fnUntraced(function* (
   request: CreateRun,
   adapter: RuntimeAdapter,
   find: Admission["find"]
-): Effect.fn.Return<string | undefined, SchemaValidationFailed> {
+): Effect.fn.Return<Run | undefined, SchemaValidationFailed> {
   if (request.resume === undefined) return undefined
   if (!adapter.capabilities.resume) return yield* refuse("resume", "This agent cannot resume an earlier run.")
   const earlier = yield* Effect.option(find(request.resume))
@@ -166,7 +180,9 @@ const resumedSession = Effect.fnUntraced(function* (
   if (agentId !== (request.agentId satisfies AgentId))
     return yield* refuse("resume", "That run was of another agent.")
   if (workspace !== request.workspace) return yield* refuse("resume", "That run was in another workspace.")
-  return runtimeSessionId ?? (yield* refuse("resume", "That run has no conversation to go on with."))
+  if (runtimeSessionId === undefined)
+    return yield* refuse("resume", "That run has no conversation to go on with.")
+  return earlier.value
 })
 
 const refuse = (path: string, message: string) =>

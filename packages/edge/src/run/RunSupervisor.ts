@@ -41,6 +41,8 @@ import { Runtimes } from "../runtime/Runtimes.ts"
 import { Store, type StoreFailed } from "../store/Store.ts"
 import { Snapshots } from "../workspace/Snapshots.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
+import { Worktrees } from "../workspace/Worktrees.ts"
+import { EDGE_MARK, RUN_MARK } from "../process/MarkSweep.ts"
 
 export class RunSupervisor extends Context.Service<
   RunSupervisor,
@@ -98,7 +100,9 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
   const containment = yield* Containment
   const snapshots = yield* Snapshots
   const artifacts = yield* Artifacts
+  const worktrees = yield* Worktrees
   const edgeId = yield* recover(store, log)
+  yield* worktrees.recover
   // Looked at before the first run makes its own.
   yield* Effect.forkScoped(Effect.forEach(leftTemporary(config.home), removeTemporary, { discard: true }))
   const stopped = yield* StoppedRuns.make(store, log)
@@ -122,6 +126,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
       config,
       runtimes,
       workspaces,
+      worktrees,
       find,
       now: clock.currentTimeMillisUnsafe()
     })
@@ -136,11 +141,12 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
       root: admitted.start.workspacePath
     }
     const command = { ...admitted.command, group: containment.groupOf(edgeId, admitted.run.id) }
+    const mark = { [RUN_MARK]: folder.runId, [EDGE_MARK]: edgeId }
     const actor = yield* makeActor({
       recorder,
       protocol: adapter.protocol(admitted.start),
       prepare: Effect.tap(whenFree(request.sessionId ?? request.workspace, command), () =>
-        begin(snapshots, folder)
+        Effect.andThen(worktrees.make(folder.runId, mark), begin(snapshots, folder))
       ),
       snapshot: snapshots.before(folder.runId, folder.root),
       review: review(snapshots, folder),
@@ -155,7 +161,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
     // Between "on disk" and "supervised" there is no way out.
     yield* Effect.uninterruptible(
       Effect.gen(function* () {
-        yield* log.append(batch.events, [...batch.projections, ...keep(batch.run)]).pipe(
+        yield* log.append(batch.events, [...batch.projections, ...admitted.rows, ...keep(batch.run)]).pipe(
           // Whether it is on disk is not known: if it is, it ends as a run that the store failed.
           Effect.tapError(() => Effect.sync(() => stopped.add(batch.run.id))),
           Effect.mapError(storeDown)
@@ -166,7 +172,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
       })
     )
     return batch.run
-  })
+  }, Effect.scoped)
 
   /** The command is let go of once it is given: an environment and a prompt are the bulk of what a quiet run would hold. */
   const whenFree = (
@@ -185,6 +191,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
     Effect.scoped(actor.live).pipe(
       Effect.tapError(() => Effect.sync(() => stopped.add(id))),
       Effect.tapCause((cause) => Effect.logError(`run ${id} lost its supervision`, cause)),
+      Effect.ensuring(worktrees.settle(id)),
       Effect.ensuring(Effect.sync(() => actors.delete(id)))
     )
 

@@ -68,11 +68,12 @@ const steps: ReadonlyArray<string> = [
   CREATE INDEX artifacts_by_run ON artifacts (run_id, id);
   CREATE INDEX artifacts_by_content ON artifacts (sha256);
   `,
-  // A run's workspace as it was when the run started and when it ended.
+  // The checkouts that were made for runs, by the run that each was made for.
   `
-  CREATE TABLE snapshots (
+  CREATE TABLE worktrees (
     run_id TEXT PRIMARY KEY,
-    snapshot TEXT NOT NULL
+    state TEXT NOT NULL,
+    worktree TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
   `,
   // What retention asks: when a run ended, and whether its log is kept, being dropped (`going`) or gone. And a table for writing to

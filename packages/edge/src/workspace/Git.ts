@@ -51,6 +51,9 @@ const quiet = {
   GIT_ATTR_NOSYSTEM: "1",
   GIT_OPTIONAL_LOCKS: "0",
   GIT_TERMINAL_PROMPT: "0",
+  // Over `protocol.<name>.allow` of a repository, which is over `protocol.allow`.
+  GIT_ALLOW_PROTOCOL: "",
+  GIT_NO_LAZY_FETCH: "1",
   GIT_LITERAL_PATHSPECS: "1",
   GIT_NO_REPLACE_OBJECTS: "1"
 }

@@ -11,6 +11,7 @@ import { createHash } from "node:crypto"
 import { existsSync, linkSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { git, GitFailed, type GitOutput } from "./Git.ts"
+import { gitFolderOf } from "./GitFolder.ts"
 
 export interface ShadowOptions {
   /** Absolute path of git. */
@@ -43,13 +44,19 @@ export class ShadowRepository {
     return existsSync(join(this.options.root, ".git"))
   }
 
+  /** The workspace's own; that of a worktree lies elsewhere. */
+  private get repository(): string {
+    const { root } = this.options
+    return gitFolderOf(root)?.common ?? join(root, ".git")
+  }
+
   /** Made where it is missing; writes nothing that git would have to be asked for. */
   open(): void {
     if (existsSync(join(this.folder, "HEAD"))) return
     for (const inner of ["objects/info", "refs", "info", "runs"]) {
       mkdirSync(join(this.folder, inner), { recursive: true, mode: 0o700 })
     }
-    const own = join(this.options.root, ".git", "objects")
+    const own = join(this.repository, "objects")
     if (statSync(own, { throwIfNoEntry: false })?.isDirectory() === true)
       writeFileSync(join(this.folder, "objects/info/alternates"), `${own}\n`)
     // Attributes of the workspace would change what is stored: bytes are kept as they are.
@@ -74,9 +81,7 @@ export class ShadowRepository {
       },
       catch: (cause) => new GitFailed({ message: String(cause) })
     })
-    const ignored = this.isRepository
-      ? join(this.options.root, ".git/info/exclude")
-      : join(this.folder, "ignored")
+    const ignored = this.isRepository ? join(this.repository, "info/exclude") : join(this.folder, "ignored")
     // 1: something could not be read, or is a repository without a commit. The rest is there.
     yield* this.run(["-c", `core.excludesFile=${ignored}`, "add", "-A", "--ignore-errors", "--", "."], {
       index,
@@ -133,7 +138,8 @@ export class ShadowRepository {
     const { index, ...limits } = more
     return git({
       program,
-      cwd: root,
+      // Trees are compared after a worktree is gone, too.
+      cwd: existsSync(root) ? root : this.folder,
       args,
       timeoutMs,
       env: {

@@ -1,0 +1,43 @@
+/** `GET /v1/worktrees`, `GET` and `DELETE /v1/runs/{id}/worktree`. */
+import type { RunId } from "@corral/domain/Ids"
+import { NotFound } from "@corral/domain/Failures"
+import { withErrorObject } from "@corral/domain/RequestContext"
+import type { Worktree } from "@corral/domain/Worktree"
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { RunSupervisor } from "../run/RunSupervisor.ts"
+import { Worktrees } from "../workspace/Worktrees.ts"
+import { pageOf } from "./Paged.ts"
+import { ServedApi } from "./ServedApi.ts"
+
+const byRun = ({ runId }: Worktree): string => runId
+
+export const worktrees = HttpApiBuilder.group(
+  ServedApi,
+  "worktrees",
+  Effect.fnUntraced(function* (handlers) {
+    const runs = yield* RunSupervisor
+    const worktrees = yield* Worktrees
+
+    /** The worktree that a run works or worked in. */
+    const worktreeOf = Effect.fnUntraced(function* (id: RunId) {
+      const { worktree } = yield* runs.get(id)
+      return worktree ?? (yield* new NotFound({ message: "This run has no worktree of its own." }))
+    })
+
+    return handlers.handleAll({
+      list: ({ query: { cursor, limit } }) =>
+        pageOf({ filter: "worktrees", cursor, limit }, byRun, (before, limit) =>
+          Effect.sync(() => worktrees.list(before, limit))
+        ).pipe(withErrorObject),
+
+      get: ({ params }) => withErrorObject(Effect.flatMap(worktreeOf(params.id), worktrees.get)),
+
+      remove: ({ params, query }) =>
+        worktreeOf(params.id).pipe(
+          Effect.flatMap((owner) => worktrees.remove(owner, query.force === "true")),
+          withErrorObject
+        )
+    })
+  })
+)

@@ -1,0 +1,50 @@
+/**
+ * What a folder's own `.git` tells without asking git: where its repository lies. Read as plain files, never trusted with more: a
+ * workspace may hold anything under that name.
+ */
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from "node:fs"
+import { join, resolve } from "node:path"
+
+export interface GitFolder {
+  /** Holds `objects`, `refs` and `config`. */
+  readonly common: string
+  /** Whether that is a real folder of the workspace and nothing in it that git writes to points elsewhere. */
+  readonly inside: boolean
+}
+
+/** A small regular file's first line; `undefined` for a link, a pipe, a large file and none. */
+const firstLine = (path: string): string | undefined => {
+  let descriptor: number | undefined
+  try {
+    descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    const stats = fstatSync(descriptor)
+    return stats.isFile() && stats.size <= 65_536
+      ? readFileSync(descriptor, "utf8").split("\n", 1)[0]?.trim()
+      : undefined
+  } catch {
+    return undefined
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor)
+  }
+}
+
+const isFolder = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+const isNone = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) === undefined
+
+const isWhole = (folder: string): boolean =>
+  isNone(join(folder, "commondir")) &&
+  isFolder(join(folder, "objects")) &&
+  ["refs", "refs/heads", "refs/corral", "refs/heads/corral", "worktrees"].every(
+    (name) => isNone(join(folder, name)) || isFolder(join(folder, name))
+  )
+
+/** `undefined` where the folder is no repository's root. */
+export const gitFolderOf = (root: string): GitFolder | undefined => {
+  const at = join(root, ".git")
+  if (isFolder(at)) return { common: at, inside: isWhole(at) }
+  const named = /^gitdir: (.+)$/.exec(firstLine(at) ?? "")?.[1]
+  if (named === undefined) return undefined
+  const own = resolve(root, named)
+  const common = firstLine(join(own, "commondir"))
+  return { common: common === undefined ? own : resolve(own, common), inside: false }
+}

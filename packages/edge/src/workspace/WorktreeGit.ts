@@ -1,0 +1,127 @@
+/**
+ * Git for one worktree, in two kinds that are kept apart: refs and commits on the workspace's own repository, files through a repository
+ * of ours that borrows its objects and has no word of configuration.
+ *
+ * So the filters, hooks and monitors that the workspace configures do not run, and what it has for refs is moved as git moves them, with
+ * hooks off and without a reflog: a link in its place would be followed.
+ */
+import { Effect } from "effect"
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { git, GitFailed, type GitOutput } from "./Git.ts"
+
+export interface WorktreePlace {
+  /** Absolute path of git. */
+  readonly program: string
+  /** The workspace's `.git`. */
+  readonly repository: string
+  /** Where the files are. */
+  readonly folder: string
+  /** A folder for the repository of ours. */
+  readonly neutral: string
+  /** Environment by which its processes are found when the Edge is gone. */
+  readonly mark?: Readonly<Record<string, string>>
+}
+
+/** What fails in work of our own on git's files is told like git's failures. */
+export const files = <A>(work: () => A): Effect.Effect<A, GitFailed> =>
+  Effect.try({ try: work, catch: (cause) => new GitFailed({ message: String(cause) }) })
+
+const QUESTION_MS = 60_000
+const FILES_MS = 600_000
+
+let scratches = 0
+
+interface Ask {
+  /** Another than the workspace's. */
+  readonly gitDir?: string
+  readonly env?: Readonly<Record<string, string>>
+  readonly accept?: ReadonlyArray<number>
+}
+
+export class WorktreeGit {
+  private readonly place: WorktreePlace
+
+  constructor(place: WorktreePlace) {
+    this.place = place
+  }
+
+  /** Asks the workspace's repository, or tells it to move a ref: nothing that reads or writes files of a work tree. */
+  ask(
+    args: ReadonlyArray<string>,
+    { accept = [0], env, gitDir }: Ask = {}
+  ): Effect.Effect<string, GitFailed> {
+    const { mark, program, repository } = this.place
+    const output = git({
+      program,
+      cwd: repository,
+      args: ["-c", "core.logAllRefUpdates=false", ...args],
+      env: { ...mark, ...env, GIT_DIR: gitDir ?? repository },
+      timeoutMs: QUESTION_MS,
+      accept
+    })
+    return Effect.map(output, ({ bytes }) => bytes.toString("latin1").trim())
+  }
+
+  /** Works on the files with that index. */
+  onFiles(
+    index: string,
+    args: ReadonlyArray<string>,
+    accept: ReadonlyArray<number> = [0]
+  ): Effect.Effect<GitOutput, GitFailed> {
+    const { folder, mark, neutral, program, repository } = this.place
+    const run = git({
+      program,
+      cwd: folder,
+      args: ["-c", `core.excludesFile=${join(repository, "info/exclude")}`, ...args],
+      env: {
+        ...mark,
+        GIT_DIR: neutral,
+        GIT_WORK_TREE: folder,
+        GIT_INDEX_FILE: index,
+        GIT_OBJECT_DIRECTORY: join(repository, "objects")
+      },
+      timeoutMs: FILES_MS,
+      accept
+    })
+    return Effect.andThen(this.prepared, run)
+  }
+
+  /** The name of the tree that an index holds. */
+  treeOf(index: string): Effect.Effect<string, GitFailed> {
+    return Effect.map(this.onFiles(index, ["write-tree"]), ({ bytes }) => bytes.toString("latin1").trim())
+  }
+
+  /** Uses an index that is made of that commit and nothing else: no index of the worktree's has a say. */
+  withIndexOf<A>(
+    commit: string,
+    use: (index: string) => Effect.Effect<A, GitFailed>
+  ): Effect.Effect<A, GitFailed> {
+    return this.withScratch((index) => Effect.andThen(this.onFiles(index, ["read-tree", commit]), use(index)))
+  }
+
+  /** Gives the path of a file that is gone afterwards. */
+  withScratch<A>(use: (scratch: string) => Effect.Effect<A, GitFailed>): Effect.Effect<A, GitFailed> {
+    return Effect.suspend(() => {
+      const scratch = join(this.place.neutral, `${process.pid}.${scratches++}.index`)
+      const remove = Effect.sync(() => {
+        for (const file of [scratch, `${scratch}.lock`]) rmSync(file, { force: true })
+      })
+      return this.prepared.pipe(Effect.andThen(use(scratch)), Effect.ensuring(remove))
+    })
+  }
+
+  /** A repository without objects, with the configuration that it needs to be one. */
+  private get prepared(): Effect.Effect<void, GitFailed> {
+    return files(() => {
+      const { neutral } = this.place
+      const head = join(neutral, "HEAD")
+      if (existsSync(head)) return
+      for (const name of ["objects", "refs"]) mkdirSync(join(neutral, name), { recursive: true, mode: 0o700 })
+      const config = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
+      writeFileSync(join(neutral, "config"), config, { mode: 0o600 })
+      writeFileSync(`${head}.new`, "ref: refs/heads/none\n", { mode: 0o600 })
+      renameSync(`${head}.new`, head)
+    })
+  }
+}

@@ -1,0 +1,54 @@
+/** A person's own git, as a person would use it, in a workspace beside an Edge's home. */
+import { Effect } from "effect"
+import { execFileSync } from "node:child_process"
+import { mkdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { temporaryFolder } from "../Folder.ts"
+
+export interface Place {
+  readonly home: string
+  /** The workspace: empty, no repository. */
+  readonly root: string
+}
+
+export const place = Effect.map(temporaryFolder, (folder): Place => {
+  const root = join(folder, "workspace")
+  mkdirSync(root)
+  return { home: join(folder, "home"), root }
+})
+
+export const git = (folder: string, ...args: ReadonlyArray<string>): string =>
+  execFileSync("git", ["-c", "user.name=A", "-c", "user.email=a@b.c", ...args], {
+    cwd: folder,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "ignore"],
+    env: { PATH: process.env.PATH, HOME: folder, GIT_CONFIG_NOSYSTEM: "1" }
+  })
+
+export const repository = (root: string): void => {
+  git(root, "init", "-q", "-b", "main")
+}
+
+export const commitAll = (root: string): void => {
+  git(root, "add", "-A")
+  git(root, "commit", "-q", "--allow-empty", "-m", "as it is")
+}
+
+/** A repository with a file and an ignore rule, committed. */
+export const sampleRepository = (root: string): void => {
+  repository(root)
+  writeFileSync(join(root, "a.txt"), "1\n")
+  writeFileSync(join(root, ".gitignore"), "*.log\n")
+  commitAll(root)
+}
+
+/** What a repository knows of worktrees that are ours: their folders, and their branches. */
+export const known = (root: string) => ({
+  folders: [...git(root, "worktree", "list", "--porcelain").matchAll(/^worktree (.*)$/gm)]
+    .map(([, path = ""]) => path)
+    .filter((path) => path !== root)
+    .toSorted(),
+  branches: git(root, "for-each-ref", "--format=%(refname:short)", "refs/heads/corral")
+    .split("\n")
+    .filter(Boolean)
+})
