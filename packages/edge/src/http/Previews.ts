@@ -15,6 +15,7 @@ import { Idempotency, type Keep } from "../Idempotency.ts"
 import { Previews } from "../preview/Previews.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
+import { Worktrees } from "../workspace/Worktrees.ts"
 import { byId, pageOf } from "./Paged.ts"
 import { LOCAL } from "./Principal.ts"
 import { replayed } from "./Replayed.ts"
@@ -28,12 +29,15 @@ export const previews = HttpApiBuilder.group(
     const runs = yield* RunSupervisor
     const idempotency = yield* Idempotency
     const store = yield* Store
+    const worktrees = yield* Worktrees
 
     const create = Effect.fnUntraced(function* (payload: CreatePreview, keep: Keep<Preview>) {
       const { runId, workspace } = payload
-      if (runId !== undefined && (yield* runs.get(runId)).workspace !== workspace)
+      const run = runId === undefined ? undefined : yield* runs.get(runId)
+      if (run !== undefined && run.workspace !== workspace)
         return yield* new PermissionDenied({ message: "The run works in another workspace." })
-      const preview = yield* previews.create(payload, yield* edgePort)
+      const worktree = run?.worktree === undefined ? undefined : worktrees.pathOf(run.worktree)
+      const preview = yield* previews.create(payload, yield* edgePort, worktree)
       yield* Effect.orDie(store.commit(keep(preview))).pipe(
         Effect.onError(() => Effect.ignore(previews.close(preview.id)))
       )

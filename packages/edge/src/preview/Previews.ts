@@ -37,10 +37,14 @@ interface Open {
 export class Previews extends Context.Service<
   Previews,
   {
-    /** Succeeds when it listens. `edgePort` is the Edge's own, which is never proxied to. */
+    /**
+     * Succeeds when it listens. `edgePort` is the Edge's own, which is never proxied to. `worktree` is where the run's folders are, where
+     * that is not the workspace.
+     */
     readonly create: (
       request: CreatePreview,
-      edgePort: number
+      edgePort: number,
+      worktree?: string
     ) => Effect.Effect<Preview, WorkspaceOutsideAllowlist | PermissionDenied | NotFoundFailure | Overloaded>
     /** The preview as it is now, with an address that opens it once within a minute. */
     readonly open: (id: PreviewId) => Effect.Effect<OpenedPreview, NotFoundFailure>
@@ -70,18 +74,23 @@ export class Previews extends Context.Service<
           return open === undefined ? Effect.fail(new NotFound()) : Effect.succeed(open)
         })
 
-      const folderOf = (workspace: WorkspaceId, path: string) =>
+      const folderOf = (workspace: WorkspaceId, path: string, worktree: string | undefined) =>
         Effect.gen(function* () {
-          const root = (yield* workspaces.open(workspace)).path
+          const opened = yield* workspaces.open(workspace)
+          const root = worktree ?? opened.path
           const folder = yield* openInside(root, path)
           const isRepository = relative(root, folder.path).split(sep).includes(".git")
           return folder.stats.isDirectory() && !isRepository ? folder.path : yield* new NotFound()
         }).pipe(Effect.scoped)
 
-      const sourceOf = Effect.fnUntraced(function* ({ workspace, source }: CreatePreview, edgePort: number) {
+      const sourceOf = Effect.fnUntraced(function* (
+        { workspace, source }: CreatePreview,
+        edgePort: number,
+        worktree: string | undefined
+      ) {
         yield* workspaces.open(workspace)
         if (source.kind === "folder") {
-          const folder = folderOf(workspace, source.path)
+          const folder = folderOf(workspace, source.path, worktree)
           yield* folder
           return folderSource(folder)
         }
@@ -115,8 +124,8 @@ export class Previews extends Context.Service<
         )
 
       return Previews.of({
-        create: Effect.fn("Previews.create")(function* (request, edgePort) {
-          const source = yield* sourceOf(request, edgePort)
+        create: Effect.fn("Previews.create")(function* (request, edgePort, worktree) {
+          const source = yield* sourceOf(request, edgePort, worktree)
           const at = clock.currentTimeMillisUnsafe()
           const id = mint<PreviewId>("prv", at)
           const preview = {

@@ -5,7 +5,7 @@
  * git keeps through a filter (LFS) is checked out as what git keeps.
  */
 import type { RunId } from "@corral/domain/Ids"
-import { Effect } from "effect"
+import { Effect, Semaphore } from "effect"
 import { chmodSync, existsSync, lstatSync, mkdirSync, rmdirSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { removeFolder } from "../process/TemporaryFolder.ts"
@@ -25,6 +25,8 @@ export interface Held {
 }
 
 const GITLINK = "160000"
+/** A git that adds or lists worktrees fails where it meets one that another is adding or removing. */
+const registry = Semaphore.makeUnsafe(1)
 /** Traces of something that git was in the middle of. */
 const unfinished = ["rebase-merge", "rebase-apply", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD"]
 
@@ -49,7 +51,7 @@ export class WorktreeCheckout {
     const { folder } = this.place
     const add = ["worktree", "add", "-q", "--no-checkout", "-b", branchOf(this.runId), folder, base]
     return files(() => mkdirSync(dirname(folder), { recursive: true, mode: 0o700 })).pipe(
-      Effect.andThen(this.git.ask(add)),
+      Effect.andThen(registry.withPermit(this.git.ask(add))),
       Effect.andThen(files(() => chmodSync(folder, 0o700))),
       Effect.andThen(this.git.onFiles(join(this.own, "index"), ["read-tree", "--reset", "-u", base])),
       Effect.asVoid
@@ -114,9 +116,12 @@ export class WorktreeCheckout {
       yield* Effect.mapError(removeFolder(folder), (message) => new GitFailed({ message }))
       // Gone with its repository: there is nothing to tell.
       if (!existsSync(repository)) return false
-      yield* files(() => this.removeOwn())
       const format = "--format=%(objectname) %(worktreepath)"
-      const [tip = "", elsewhere = ""] = split(yield* this.git.ask(["for-each-ref", format, this.branch]))
+      const gone = files(() => this.removeOwn())
+      const line = yield* registry.withPermit(
+        Effect.andThen(gone, this.git.ask(["for-each-ref", format, this.branch]))
+      )
+      const [tip = "", elsewhere = ""] = split(line)
       if (tip === "") return false
       if (elsewhere !== "" || !saved.includes(tip)) return true
       yield* this.git.ask(["update-ref", "-d", this.branch, tip])
@@ -142,7 +147,9 @@ export class WorktreeCheckout {
   /** Paths, one character a byte, that are not as that index says; a repository that is in none ends in `/`. */
   private changed(index: string): Effect.Effect<ReadonlyArray<string>, GitFailed> {
     const what = ["--others", "--modified", "--deleted", "--exclude-standard"]
-    return Effect.map(this.git.onFiles(index, ["ls-files", "-z", ...what]), ({ bytes }) => records(bytes))
+    return Effect.map(this.git.onFiles(index, ["ls-files", "-z", ...what]), ({ bytes }) =>
+      records(bytes.toString("latin1"))
+    )
   }
 
   /** Whether another repository is in it: what lies there is not ours to judge, and a git that looked would do so by its settings. */
@@ -150,22 +157,16 @@ export class WorktreeCheckout {
     if (changed.some((path) => path.endsWith("/"))) return Effect.succeed(true)
     const isThere = (path: string) =>
       existsSync(Buffer.concat([Buffer.from(`${this.place.folder}/`), Buffer.from(`${path}/.git`, "latin1")]))
-    // The index says nothing here: it may be the agent's.
-    return Effect.map(
-      this.git.withIndexOf(head, (index) => this.git.onFiles(index, ["ls-files", "-z", "--stage"])),
-      ({ bytes }) =>
-        records(bytes).some(
-          (record) => record.startsWith(GITLINK) && isThere(record.slice(record.indexOf("\t") + 1))
-        )
+    return Effect.map(this.git.ask(["ls-tree", "-r", "-z", head]), (listed) =>
+      records(listed).some(
+        (record) => record.startsWith(GITLINK) && isThere(record.slice(record.indexOf("\t") + 1))
+      )
     )
   }
 }
 
-const records = (bytes: Buffer): ReadonlyArray<string> =>
-  bytes
-    .toString("latin1")
-    .split("\0")
-    .filter((record) => record !== "")
+const records = (output: string): ReadonlyArray<string> =>
+  output.split("\0").filter((record) => record !== "")
 
 const split = (line: string): ReadonlyArray<string> => {
   const at = line.indexOf(" ")

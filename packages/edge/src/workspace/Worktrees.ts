@@ -14,13 +14,10 @@ import { existsSync, mkdirSync, realpathSync } from "node:fs"
 import { join } from "node:path"
 import type { EdgeConfig } from "../EdgeConfig.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
-import { Store, type StoreFailed, type Write } from "../store/Store.ts"
-import { leftOutOf } from "./Checkout.ts"
+import { Store, type StoreFailed } from "../store/Store.ts"
 import type { GitFailed } from "./Git.ts"
-import { gitFolderOf } from "./GitFolder.ts"
-import { isWithin } from "./PathContainment.ts"
 import { branchOf, type Held, keptRefOf, WorktreeCheckout } from "./WorktreeCheckout.ts"
-import { WorktreeGit, type WorktreePlace } from "./WorktreeGit.ts"
+import { type PlannedWorktree, planWorktree } from "./WorktreePlan.ts"
 import {
   dropRow,
   findRow,
@@ -31,12 +28,6 @@ import {
   unsettledRows,
   type WorktreeRow
 } from "./WorktreeRows.ts"
-
-/** A worktree that is to be made. Its row is to be on disk with the run. */
-export interface PlannedWorktree {
-  readonly start: WorktreeStart
-  readonly row: Write
-}
 
 export class Worktrees extends Context.Service<
   Worktrees,
@@ -69,8 +60,8 @@ export class Worktrees extends Context.Service<
   static readonly layer = (config: EdgeConfig) => Layer.effect(Worktrees, make(config))
 }
 
-const refused = (path: "isolation" | "resume", message: string) =>
-  new SchemaValidationFailed({ details: { issues: [{ path, message }] } })
+const refused = (message: string) =>
+  new SchemaValidationFailed({ details: { issues: [{ path: "resume", message }] } })
 
 const isBusy = new Conflict({ message: "A run is at work in the worktree." })
 
@@ -86,19 +77,17 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
 
   const pathOf = (owner: RunId): string => join(home, "worktrees", owner)
   const neutral = join(home, "worktrees.git")
-  const placeOf = (repository: string, folder: string): WorktreePlace => ({
-    program: program ?? "git",
-    repository,
-    folder,
-    neutral
-  })
-  const checkoutOf = ({ repository, runId }: WorktreeRow, mark?: Readonly<Record<string, string>>) =>
+  const checkoutOf = ({ repository, runId }: WorktreeRow, mark: Readonly<Record<string, string>> = {}) =>
     new WorktreeCheckout(runId, {
-      ...placeOf(repository, pathOf(runId)),
-      ...(mark === undefined ? {} : { mark })
+      // Without it nothing was planned, or it is gone: what needs it fails then.
+      program: program ?? "git",
+      repository,
+      folder: pathOf(runId),
+      neutral,
+      mark
     })
 
-  const put = (row: WorktreeRow): Effect.Effect<void> => Effect.orDie(store.commit([putRow(row)]))
+  const put = (row: WorktreeRow) => store.commit([putRow(row)])
 
   const find = (owner: RunId): Effect.Effect<WorktreeRow, NotFound> =>
     Effect.suspend(() => {
@@ -136,72 +125,20 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
     }
   }
 
-  const takeDown = (row: WorktreeRow): Effect.Effect<void, GitFailed> =>
+  const takeDown = (row: WorktreeRow): Effect.Effect<void, GitFailed | StoreFailed> =>
     Effect.flatMap(checkoutOf(row).remove(row.saved), (branch) =>
-      row.state === "making"
-        ? Effect.orDie(store.commit([dropRow(row.runId)]))
-        : put({ ...row, branch, state: "removed" })
+      row.state === "making" ? store.commit([dropRow(row.runId)]) : put({ ...row, branch, state: "removed" })
     )
 
-  const said = (what: string) => (cause: GitFailed) => Effect.logWarning(`${what}: ${cause.message}`)
-
-  /** What it holds; where that cannot be told, it is taken to hold something. */
-  const heldIn = (row: WorktreeRow): Effect.Effect<Held> =>
-    checkoutOf(row).held.pipe(
-      Effect.catch((cause) =>
-        Effect.as(said(`the worktree of ${row.runId} could not be looked through`)(cause), {
-          head: row.base,
-          uncommitted: true,
-          unmerged: true
-        })
-      )
-    )
-
-  const plan = Effect.fnUntraced(function* (owner: RunId, workspace: WorkspaceId, root: string) {
-    const found = gitFolderOf(root)
-    if (found === undefined)
-      return yield* refused("isolation", "A worktree needs a workspace that is the root of a git repository.")
-    if (!found.inside)
-      return yield* refused("isolation", "The workspace's repository is not wholly inside the workspace.")
-    if (isWithin(root, home))
-      return yield* refused(
-        "isolation",
-        "The Edge's own folder lies in this workspace: a worktree would, too."
-      )
-    if (program === undefined)
-      return yield* refused("isolation", "A worktree needs git, which is not installed where this Edge runs.")
-    const repository = found.common
-    const git = new WorktreeGit(placeOf(repository, root))
-    const base = yield* Effect.orElseSucceed(
-      git.ask(["rev-parse", "--verify", "-q", "HEAD^{commit}"]),
-      () => ""
-    )
-    if (!/^[0-9a-f]{40}$/.test(base))
-      return yield* refused("isolation", "The workspace has no commit that could be checked out.")
-    const leftOut = yield* leftOutOf(git, repository, base)
-    const told = leftOut === undefined ? {} : { leftOut }
-    const createdAt = new Date(clock.currentTimeMillisUnsafe()).toISOString()
-    const row: WorktreeRow = {
-      runId: owner,
-      workspace,
-      state: "making",
-      repository,
-      base,
-      ...told,
-      branch: true,
-      saved: [base],
-      createdAt
-    }
-    const start: WorktreeStart = { runId: owner, branch: branchOf(owner), base, ...told }
-    return { start, row: putRow(row) }
-  })
+  const said = (what: string) => (cause: GitFailed | StoreFailed) =>
+    Effect.logWarning(`${what}: ${cause.message}`)
 
   const enter = Effect.fnUntraced(function* (owner: RunId) {
-    const busy = refused("resume", "Another run is at work in the worktree of that run.")
+    const busy = refused("Another run is at work in the worktree of that run.")
     yield* claim(owner, busy)
     const row = findRow(store, owner)
     if (row === undefined || row.state !== "kept" || !isThere(row))
-      return yield* refused("resume", "The worktree of that run was removed.")
+      return yield* refused("The worktree of that run was removed.")
     if (occupied(store).has(owner)) return yield* busy
     return { runId: owner, branch: branchOf(owner), base: row.base }
   })
@@ -212,6 +149,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
     yield* checkoutOf(row, mark)
       .make(row.base)
       .pipe(
+        Effect.andThen(put({ ...row, state: "kept" })),
         Effect.tapError(said(`the worktree of ${owner} could not be made`)),
         Effect.mapError((): RunFailure => ({
           code: "internal",
@@ -219,7 +157,6 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
           details: { reason: "worktree_failed" }
         }))
       )
-    yield* put({ ...row, state: "kept" })
   })
 
   const settle = (owner: RunId): Effect.Effect<void> =>
@@ -238,54 +175,60 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
 
   const get = Effect.fnUntraced(function* (owner: RunId) {
     const row = yield* find(owner)
-    const held: Held =
-      row.state === "kept" && isThere(row)
-        ? yield* heldIn(row)
-        : { head: row.head ?? row.base, uncommitted: false, unmerged: false }
-    const { head, uncommitted, unmerged } = held
+    const known: Held = { head: row.head ?? row.base, uncommitted: false, unmerged: false }
+    const looked = checkoutOf(row).held.pipe(
+      Effect.tapError(said(`the worktree of ${owner} could not be looked through`)),
+      // What cannot be told is taken to be something.
+      Effect.orElseSucceed((): Held => ({ ...known, uncommitted: true, unmerged: true }))
+    )
+    const { head, uncommitted, unmerged } = row.state === "kept" && isThere(row) ? yield* looked : known
     return { ...shown(row, occupied(store)), head, uncommitted, unmerged }
   })
 
-  const remove = Effect.fnUntraced(function* (owner: RunId, force: boolean) {
-    yield* find(owner)
-    yield* claim(owner, isBusy)
-    const row = yield* find(owner)
-    if (row.state === "removed") return
-    if (occupied(store).has(owner)) return yield* isBusy
-    const unkept = (cause: GitFailed) =>
-      Effect.andThen(
-        said(`the worktree of ${owner} stays`)(cause),
-        Effect.fail(new Conflict({ message: "The worktree could not be removed. Nothing in it is lost." }))
-      )
-    if (row.state !== "kept" || !isThere(row)) return yield* takeDown(row).pipe(Effect.catch(unkept))
-    const held = yield* heldIn(row)
+  /** Keeps what is nowhere else, where that is wanted; gives the row of what may go. */
+  const saved = Effect.fnUntraced(function* (row: WorktreeRow, force: boolean) {
+    const checkout = checkoutOf(row)
+    const held = yield* checkout.held
     const { head, tip = head, uncommitted, unmerged } = held
-    const holds = uncommitted || unmerged
-    if (holds && !force) {
+    const going: WorktreeRow = { ...row, state: "removing", head, saved: [head, tip] }
+    if (!uncommitted && !unmerged) return going
+    if (!force) {
       return yield* new Conflict({
         message: "The worktree holds work that is nowhere else. Nothing was removed.",
         details: { uncommitted, unmerged }
       })
     }
-    if (holds) {
-      const now = Math.floor(clock.currentTimeMillisUnsafe() / 1_000)
-      yield* checkoutOf(row).keep(held, now).pipe(Effect.catch(unkept))
-    }
-    const going: WorktreeRow = {
-      ...row,
-      state: "removing",
-      head,
-      saved: [head, tip],
-      ...(holds ? { ref: keptRefOf(owner) } : {})
-    }
-    // Told on disk before anything goes.
-    yield* put(going)
-    yield* takeDown(going).pipe(Effect.catch(unkept))
+    yield* checkout.keep(held, Math.floor(clock.currentTimeMillisUnsafe() / 1_000))
+    return { ...going, ref: keptRefOf(row.runId) }
+  })
+
+  const remove = Effect.fnUntraced(function* (owner: RunId, force: boolean) {
+    yield* claim(owner, isBusy)
+    const row = yield* find(owner)
+    if (row.state === "removed") return
+    if (occupied(store).has(owner)) return yield* isBusy
+    const going = row.state === "kept" && isThere(row) ? saved(row, force) : Effect.succeed(row)
+    yield* going.pipe(
+      Effect.flatMap((row) =>
+        // Told on disk before anything goes.
+        Effect.uninterruptible(Effect.andThen(put(row), takeDown(row)))
+      ),
+      Effect.catchIf(
+        (failure) => failure._tag !== "Conflict",
+        (cause) =>
+          Effect.andThen(
+            said(`the worktree of ${owner} stays`)(cause),
+            Effect.fail(
+              new Conflict({ message: "The worktree could not be removed. Nothing in it is lost." })
+            )
+          )
+      )
+    )
   }, Effect.scoped)
 
   return Worktrees.of({
     pathOf,
-    plan,
+    plan: (owner, workspace, root) => planWorktree({ owner, workspace, root, home, neutral, program }),
     enter,
     make: makeOne,
     settle,

@@ -1,0 +1,73 @@
+/**
+ * Whether a workspace can have a worktree, and what that would start from. Makes nothing.
+ *
+ * The repository must lie wholly in the workspace: what is outside of it is not on the allowlist, and a worktree writes to its repository.
+ */
+import { SchemaValidationFailed } from "@corral/domain/Failures"
+import type { RunId, WorkspaceId } from "@corral/domain/Ids"
+import type { WorktreeStart } from "@corral/domain/Worktree"
+import { Clock, Effect } from "effect"
+import type { Write } from "../store/Store.ts"
+import { leftOutOf } from "./Checkout.ts"
+import { gitFolderOf } from "./GitFolder.ts"
+import { isWithin } from "./PathContainment.ts"
+import { branchOf } from "./WorktreeCheckout.ts"
+import { WorktreeGit } from "./WorktreeGit.ts"
+import { putRow, type WorktreeRow } from "./WorktreeRows.ts"
+
+export interface PlannedWorktree {
+  readonly start: WorktreeStart
+  /** To be on disk with the run, before anything is made. */
+  readonly row: Write
+}
+
+export interface PlanOptions {
+  readonly owner: RunId
+  readonly workspace: WorkspaceId
+  /** Real path of the workspace. */
+  readonly root: string
+  /** Real path of the Edge's own folder. */
+  readonly home: string
+  readonly neutral: string
+  /** Absolute path of git. */
+  readonly program: string | undefined
+}
+
+const refuse = (message: string) =>
+  Effect.fail(new SchemaValidationFailed({ details: { issues: [{ path: "isolation", message }] } }))
+
+export const planWorktree = Effect.fnUntraced(function* ({
+  home,
+  neutral,
+  owner,
+  program,
+  root,
+  workspace
+}: PlanOptions): Effect.fn.Return<PlannedWorktree, SchemaValidationFailed> {
+  const found = gitFolderOf(root)
+  if (found === undefined)
+    return yield* refuse("A worktree needs a workspace that is the root of a git repository.")
+  if (!found.inside) return yield* refuse("The workspace's repository is not wholly inside the workspace.")
+  if (isWithin(root, home))
+    return yield* refuse("The Edge's own folder lies in this workspace: a worktree would, too.")
+  if (program === undefined)
+    return yield* refuse("A worktree needs git, which is not installed where this Edge runs.")
+  const repository = found.common
+  const git = new WorktreeGit({ program, repository, folder: root, neutral })
+  const head = git.ask(["rev-parse", "--verify", "-q", "HEAD^{commit}"])
+  const base = yield* Effect.orElseSucceed(head, () => "")
+  if (!/^[0-9a-f]{40}$/.test(base))
+    return yield* refuse("The workspace has no commit that could be checked out.")
+  const leftOut = yield* leftOutOf(git, repository, base)
+  const told = { runId: owner, base, ...(leftOut === undefined ? {} : { leftOut }) }
+  const row: WorktreeRow = {
+    ...told,
+    workspace,
+    state: "making",
+    repository,
+    branch: true,
+    saved: [base],
+    createdAt: new Date(yield* Clock.currentTimeMillis).toISOString()
+  }
+  return { start: { ...told, branch: branchOf(owner) }, row: putRow(row) }
+})
