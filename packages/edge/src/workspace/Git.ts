@@ -16,6 +16,7 @@ export interface GitCall {
   readonly args: ReadonlyArray<string>
   /** `GIT_DIR`, `GIT_INDEX_FILE` and the like. */
   readonly env?: Readonly<Record<string, string>>
+  readonly stdin?: Buffer
   readonly timeoutMs: number
   /** Output beyond it is not read: `cut` is said and git is ended. */
   readonly maxBytes?: number
@@ -71,18 +72,21 @@ export const git = (call: GitCall): Effect.Effect<GitOutput, GitFailed> =>
     const child = spawn(call.program, [...harmless, ...call.args], {
       cwd: call.cwd,
       env: { PATH: "/usr/local/bin:/usr/bin:/bin", ...quiet, ...call.env },
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: [call.stdin === undefined ? "ignore" : "pipe", "pipe", "pipe"],
       timeout: call.timeoutMs,
       killSignal: "SIGKILL"
     })
-    child.stdout.on("data", (chunk: Buffer) => {
+    // It may end without having read all.
+    child.stdin?.on("error", () => undefined)
+    child.stdin?.end(call.stdin)
+    child.stdout?.on("data", (chunk: Buffer) => {
       if (cut) return
       cut = size + chunk.length > maxBytes
       chunks.push(cut ? chunk.subarray(0, maxBytes - size) : chunk)
       size += chunk.length
       if (cut) child.kill("SIGKILL")
     })
-    child.stderr.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(0, MESSAGE)))
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(0, MESSAGE)))
     const fail = (message: string) => resume(Effect.fail(new GitFailed({ message })))
     child.once("error", (error) => fail(error.message))
     child.once("close", (code, signal) => {

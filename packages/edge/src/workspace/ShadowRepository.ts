@@ -8,7 +8,16 @@
  */
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
-import { existsSync, linkSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync
+} from "node:fs"
 import { join } from "node:path"
 import { git, GitFailed, type GitOutput } from "./Git.ts"
 import { gitFolderOf } from "./GitFolder.ts"
@@ -22,6 +31,9 @@ export interface ShadowOptions {
   readonly root: string
   readonly timeoutMs: number
 }
+
+/** 160000 in octal, as an index holds it. */
+const GITLINK_MODE = Buffer.from([0, 0, 0xe0, 0])
 
 /** What nobody reviews, where no repository says what to ignore. */
 const IGNORED = ["node_modules/", ".venv/", "__pycache__/", ".gradle/", ".DS_Store"]
@@ -82,6 +94,7 @@ export class ShadowRepository {
       catch: (cause) => new GitFailed({ message: String(cause) })
     })
     const ignored = this.isRepository ? join(this.repository, "info/exclude") : join(this.folder, "ignored")
+    yield* this.leaveRepositories(index)
     // 1: something could not be read, or is a repository without a commit. The rest is there.
     yield* this.run(["-c", `core.excludesFile=${ignored}`, "add", "-A", "--ignore-errors", "--", "."], {
       index,
@@ -101,6 +114,26 @@ export class ShadowRepository {
       catch: (cause) => new GitFailed({ message: String(cause) })
     })
   })
+
+  /**
+   * Takes the repositories inside the workspace out of an index: where `git add` finds one in there, it looks into it with a git that
+   * runs the filters of that repository. It finds them anew, and only writes down which commit is checked out.
+   */
+  private readonly leaveRepositories = Effect.fnUntraced(
+    { self: this },
+    function* (index: string): Effect.fn.Return<void, GitFailed> {
+      // Its entries' modes: that most workspaces have none of these is seen without git.
+      if (!existsSync(index) || !readFileSync(index).includes(GITLINK_MODE)) return
+      const { bytes } = yield* this.run(["ls-files", "-z", "--stage"], { index })
+      const gone = bytes
+        .toString("latin1")
+        .split("\0")
+        .filter((record) => record.startsWith("160000 "))
+        .map((record) => `0 ${"0".repeat(40)}${record.slice(record.indexOf("\t"))}\0`)
+      const stdin = Buffer.from(gone.join(""), "latin1")
+      yield* this.run(["update-index", "-z", "--index-info"], { index, stdin })
+    }
+  )
 
   /** The tree of a captured state. */
   treeOf(index: string): Effect.Effect<string, GitFailed> {
@@ -130,6 +163,7 @@ export class ShadowRepository {
     args: ReadonlyArray<string>,
     more: {
       readonly index?: string
+      readonly stdin?: Buffer
       readonly accept?: ReadonlyArray<number>
       readonly maxBytes?: number
     } = {}

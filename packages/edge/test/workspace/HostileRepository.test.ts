@@ -1,4 +1,4 @@
-/** A repository that would like to run programs: none of them runs for a worktree, from its start to its forced end. */
+/** A repository that would like to run programs: none of them runs for a snapshot, or for a worktree from its start to its forced end. */
 import type { WorkspaceId } from "@corral/domain/Ids"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -15,6 +15,7 @@ import {
 } from "node:fs"
 import { join } from "node:path"
 import { Store } from "../../src/store/Store.ts"
+import { Snapshots } from "../../src/workspace/Snapshots.ts"
 import { Worktrees } from "../../src/workspace/Worktrees.ts"
 import { writeProgram } from "../Folder.ts"
 import { configOf, newRunId } from "../Samples.ts"
@@ -142,6 +143,32 @@ describe("A hostile repository", () => {
           "schema_validation_failed"
         )
       }).pipe(Effect.provide(servicesIn(made)), Effect.scoped)
+      assert.strictEqual(ran(traces), "")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live.each([true, false])("runs nothing for a snapshot of what it lies in, repository: %s", (outer) =>
+    Effect.gen(function* () {
+      const { made, traces } = yield* armed
+      const { home, root } = made
+      for (const name of [".git", ".gitattributes"]) rmSync(join(root, name), { recursive: true })
+      if (outer) {
+        repository(root)
+        git(root, "commit", "-q", "--allow-empty", "-m", "empty")
+      }
+      rmSync(join(traces, "ran"), { force: true })
+      yield* Effect.gen(function* () {
+        const snapshots = yield* Snapshots
+        for (const n of [2, 3]) {
+          const runId = newRunId()
+          yield* snapshots.before(runId, root)
+          // As long as it was: git has to look at the content.
+          writeFileSync(join(root, "sub/file"), `${n}\n`)
+          writeFileSync(join(root, "a.txt"), `${n}\n`)
+          const summary = yield* snapshots.after(runId, root)
+          assert.strictEqual(summary?.files, 1)
+        }
+      }).pipe(Effect.provide(Snapshots.layer(configOf(home))))
       assert.strictEqual(ran(traces), "")
     }).pipe(Effect.scoped)
   )
