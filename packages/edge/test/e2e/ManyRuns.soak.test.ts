@@ -30,7 +30,11 @@ it("holds 1,000 live runs and ends each of them cleanly", async () => {
   const bin = mkdtempSync(join(tmpdir(), "corral-bin-"))
   writeProgram(join(bin, "claude"), claude)
   const edge = new EdgeProcess({
-    env: { PATH: `${bin}:/usr/local/bin:/usr/bin:/bin`, CORRAL_EDGE_MAX_RUNS: String(RUNS) }
+    env: {
+      PATH: `${bin}:/usr/local/bin:/usr/bin:/bin`,
+      CORRAL_EDGE_MAX_RUNS: String(RUNS),
+      CORRAL_EDGE_MAX_QUEUED: "0"
+    }
   })
   try {
     execFileSync("mkfifo", [join(edge.workspace, "gate")])
