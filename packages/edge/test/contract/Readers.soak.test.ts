@@ -127,4 +127,41 @@ describe("Many readers", () => {
       })
     )
   })
+
+  it("and a runtime that prints lines of 100 MB leave another run's readers undisturbed", async () => {
+    const { id: shared } = await client.create("/stream 1000000 100 200")
+    const { id: measured } = await client.create("/stream 1000000 100 64")
+    const readers = Array.from({ length: READERS - 1 }, () => new Timed(shared, 0))
+    // Asks for more than its socket takes, and reads none of it.
+    const { id: long } = await client.create("/stream 20000 20000 2000")
+    await client.log(long)
+    const never = new Timed(long, 0)
+    never.pause()
+    const calm = new Timed(measured, 0)
+    const pace = await client.follow({ runId: measured, light: true })
+    // What was there when they came is replayed and says nothing about latency.
+    await pace.count(500)
+    calm.took.splice(0)
+    await pace.count(1_500)
+    const quiet = calm.took.splice(0)
+    const { id: bad } = await client.create("/longline 100\n/longline 100\n/longline 100\n/say after")
+    assertWhole(await client.log(bad))
+    await pace.count(pace.events.length + 1_000)
+    for (const id of [shared, measured]) await client.cancel(id)
+    for (const reader of [...readers, calm]) await reader.ended
+    never.drop()
+    const figures = (took: ReadonlyArray<number>) => ({
+      n: took.length,
+      p50: percentile(took, 0.5),
+      p99: percentile(took, 0.99),
+      most: percentile(took, 1)
+    })
+    console.log(
+      JSON.stringify({
+        what: "another run at 100 events/s beside 100 readers, 1 of which never reads, ms from the runtime to the reader",
+        before: figures(quiet),
+        besideLinesOf100Mb: figures(calm.took)
+      })
+    )
+  })
 })
