@@ -20,6 +20,16 @@ export type Decision = typeof Decision.Type
 export const DecisionScope = Schema.Literals(["once", "run", "session", "always"])
 export type DecisionScope = typeof DecisionScope.Type
 
+/** One simple command of a shell line, as its person would read it. */
+export const CommandSegment = Schema.Struct({
+  text: Schema.String,
+  /** The program that runs, wrappers such as `timeout 10` looked through. Absent where nobody can tell. */
+  program: Schema.optionalKey(Schema.String),
+  /** Why nobody can tell what it does before it runs. */
+  opaque: Schema.optionalKey(Schema.String)
+}).annotate({ identifier: "CommandSegment" })
+export type CommandSegment = typeof CommandSegment.Type
+
 /** Exactly what would happen: a command and its folder, or files and their patch. Paths are workspace-relative. */
 export const ApprovalRequest = Schema.Struct({
   action: ActionClass,
@@ -29,6 +39,8 @@ export const ApprovalRequest = Schema.Struct({
   tool: Schema.optionalKey(Schema.String),
   callId: Schema.optionalKey(Schema.String),
   command: Schema.optionalKey(Schema.String),
+  /** Every simple command that `command` would run, those in substitutions and conditions too. The Edge's reading of it. */
+  segments: Schema.optionalKey(Schema.Array(CommandSegment)),
   cwd: Schema.optionalKey(Schema.String),
   files: Schema.optionalKey(Schema.Array(Schema.String)),
   patch: Schema.optionalKey(Schema.String),
@@ -38,6 +50,7 @@ export const ApprovalRequest = Schema.Struct({
   reason: Schema.optionalKey(Schema.String),
   /** Whether the runtime takes an edited input with the decision. */
   editable: Schema.Boolean,
+  /** What a decision is remembered for, where it is allowed with that scope. A wider one is narrowed. */
   scopes: Schema.Array(DecisionScope)
 }).annotate({ identifier: "ApprovalRequest" })
 export type ApprovalRequest = typeof ApprovalRequest.Type
@@ -52,6 +65,7 @@ export const Approval = Schema.Struct({
   requestedAt: Schema.String,
   expiresAt: Schema.String,
   resolvedAt: Schema.optionalKey(Schema.String),
+  /** What it was really remembered for. */
   scope: Schema.optionalKey(DecisionScope),
   reason: Schema.optionalKey(Schema.String),
   decidedBy: Schema.optionalKey(Schema.String)

@@ -12,9 +12,10 @@ import { Artifact } from "./Artifact.ts"
 import { Diff } from "./Diff.ts"
 import { responses } from "./ErrorTable.ts"
 import { After } from "./EventStream.ts"
+import { Grant } from "./Grant.ts"
 import { EdgeReadiness } from "./Health.ts"
 import { idempotencyHeaders } from "./IdempotencyKey.ts"
-import { ApprovalId, ArtifactId, PreviewId, RunId, WorkspaceId } from "./Ids.ts"
+import { ApprovalId, ArtifactId, GrantId, PreviewId, RunId, WorkspaceId } from "./Ids.ts"
 import { Limit, listQuery, page } from "./Page.ts"
 import { CreatePreview, OpenedPreview, Preview } from "./Preview.ts"
 import { BearerAuthority, RequestIds, SchemaErrors } from "./RequestContext.ts"
@@ -294,6 +295,24 @@ export class EdgePermissions extends HttpApiGroup.make("permissions")
   .middleware(BearerAuthority)
   .middleware(RequestIds) {}
 
+/** What people allowed for longer than one run: to be seen, and to be taken back. */
+export class EdgeGrants extends HttpApiGroup.make("grants")
+  .add(
+    HttpApiEndpoint.get("list", "/v1/grants", {
+      query: { ...listQuery, workspace: Schema.optionalKey(WorkspaceId) },
+      success: page(Grant),
+      error: responses("schema_validation_failed")
+    }),
+    HttpApiEndpoint.delete("remove", "/v1/grants/:id", {
+      params: { id: GrantId },
+      success: HttpApiSchema.NoContent,
+      error: responses("not_found")
+    }).annotate(OpenApi.Description, "Takes it back, for runs that are under way too.")
+  )
+  .middleware(SchemaErrors)
+  .middleware(BearerAuthority)
+  .middleware(RequestIds) {}
+
 /** What every HTTP API of ours says alike. All issues of a refused request are told, not only the first. */
 export class EdgeApi extends HttpApi.make("edge")
   .add(
@@ -306,7 +325,8 @@ export class EdgeApi extends HttpApi.make("edge")
     EdgeWorktrees,
     EdgeArtifacts,
     EdgePreviews,
-    EdgePermissions
+    EdgePermissions,
+    EdgeGrants
   )
   .annotate(HttpApi.ParseOptions, { errors: "all" })
   .annotateMerge(

@@ -6,6 +6,7 @@ import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
 import { Effect, Layer } from "effect"
 import { join } from "node:path"
 import { Artifacts } from "./artifact/Artifacts.ts"
+import { Grants } from "./approval/Grants.ts"
 import * as Discovery from "./Discovery.ts"
 import type { EdgeConfig } from "./EdgeConfig.ts"
 import { EdgeInstance } from "./EdgeInstance.ts"
@@ -31,6 +32,7 @@ export const layerCore = (config: EdgeConfig, adapters: ReadonlyMap<string, Runt
       Containment.layer(config),
       Artifacts.layer(config),
       EventLog.layer,
+      Grants.layer(config),
       Idempotency.layer,
       Retention.layer(config),
       Runtimes.layer(config, adapters),

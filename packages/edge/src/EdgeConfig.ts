@@ -1,14 +1,15 @@
 /**
  * Everything an Edge is told from outside. A plain value: `fromEnvironment` reads it from variables, an embedding program writes it.
  */
+import type { GrantRule } from "@corral/domain/Grant"
 import type { RunTimes } from "./run/RunActor.ts"
 import type { RetentionLimits } from "./store/Retention.ts"
 
-/** A folder that runs may work in. `grants` widen what is allowed there; nothing is granted by default. */
+/** A folder that runs may work in. `grants` widen what is allowed there, for every agent; nothing is granted by default. */
 export interface WorkspaceEntry {
   readonly id: string
   readonly path: string
-  readonly grants?: ReadonlyArray<"full_access"> | undefined
+  readonly grants?: ReadonlyArray<"full_access" | GrantRule> | undefined
 }
 
 export interface EdgeConfig {

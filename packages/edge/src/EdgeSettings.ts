@@ -3,9 +3,11 @@
  * with one sentence that names its variable.
  */
 import { Data, Effect, Option, Schema } from "effect"
+import { GrantRule } from "@corral/domain/Grant"
 import { WorkspaceName } from "@corral/domain/Ids"
 import { homedir } from "node:os"
 import { isAbsolute, join, resolve } from "node:path"
+import { unusable } from "./approval/GrantRules.ts"
 import { defaults, type EdgeConfig } from "./EdgeConfig.ts"
 
 export class SettingInvalid extends Data.TaggedError("SettingInvalid")<{ readonly message: string }> {}
@@ -37,7 +39,7 @@ export const settings = [
   },
   {
     name: "CORRAL_EDGE_WORKSPACES",
-    what: 'Allowlisted folders, JSON: `[{"id": "api", "path": "/absolute/path", "grants": ["full_access"]}]`. `grants` is optional.',
+    what: 'Allowlisted folders, JSON: `[{"id": "api", "path": "/absolute/path", "grants": ["full_access"]}]`. `grants` is optional: `full_access`, and rules that [security](security.md#grants) describes.',
     fallback: "[]"
   },
   {
@@ -109,7 +111,7 @@ const Workspaces = Schema.Array(
   Schema.Struct({
     id: WorkspaceName,
     path: Schema.String.check(Schema.makeFilter((path) => isAbsolute(path) || "Expected an absolute path")),
-    grants: Schema.optionalKey(Schema.Array(Schema.Literals(["full_access"])))
+    grants: Schema.optionalKey(Schema.Array(Schema.Union([Schema.Literal("full_access"), GrantRule])))
   })
 ).check(
   Schema.makeFilter(
@@ -130,6 +132,9 @@ const whole = (minimum: number, maximum: number) =>
 
 const upToADay = whole(1_000, 86_400_000)
 
+/** A name with a slip of the pen would make a wider grant than was meant. */
+const strict = { onExcessProperty: "error" } as const
+
 /** A variable that is set to nothing is not set. */
 const givenOr = (text: string | undefined, fallback: string): string =>
   text === undefined || text === "" ? fallback : text
@@ -145,10 +150,23 @@ export const fromEnvironment = Effect.fnUntraced(function* (
     const text = env[name]
     if (text === undefined || text === "") return Effect.succeed(fallback)
     // A space would be read as the number 0.
-    const value = text.trim() === "" ? Option.none<A>() : Schema.decodeOption(schema)(text)
+    const value = text.trim() === "" ? Option.none<A>() : Schema.decodeOption(schema, strict)(text)
     return Effect.fromOption(value).pipe(
       Effect.mapError(() => new SettingInvalid({ message: `${name} is not usable: expected ${expected}.` }))
     )
+  }
+  const workspaces = yield* read(
+    "CORRAL_EDGE_WORKSPACES",
+    Schema.fromJsonString(Workspaces),
+    defaults.workspaces,
+    'a JSON array of {id, path, grants?} with absolute paths and different ids, each grant "full_access" or a rule'
+  )
+  for (const grant of workspaces.flatMap(({ grants = [] }) => grants)) {
+    const expected = grant === "full_access" ? undefined : unusable(grant)
+    if (expected !== undefined) {
+      const message = `CORRAL_EDGE_WORKSPACES is not usable: expected ${expected}.`
+      return yield* new SettingInvalid({ message })
+    }
   }
   const home = resolve(givenOr(env.CORRAL_HOME, join(homedir(), ".corral")))
   const { retention, times } = defaults
@@ -163,12 +181,7 @@ export const fromEnvironment = Effect.fnUntraced(function* (
     port: yield* read("CORRAL_EDGE_PORT", whole(0, 65_535), defaults.port, "a port from 0 to 65535"),
     tokenFile: resolve(givenOr(env.CORRAL_EDGE_TOKEN_FILE, join(home, "edge.token"))),
     configFile: resolve(givenOr(env.CORRAL_EDGE_CONFIG_FILE, join(home, "edge.config.json"))),
-    workspaces: yield* read(
-      "CORRAL_EDGE_WORKSPACES",
-      Schema.fromJsonString(Workspaces),
-      defaults.workspaces,
-      "a JSON array of {id, path, grants?} with absolute paths and different ids"
-    ),
+    workspaces,
     allowedOrigins: yield* read(
       "CORRAL_EDGE_ALLOWED_ORIGINS",
       Schema.fromJsonString(Origins),

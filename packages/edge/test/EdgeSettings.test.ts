@@ -23,6 +23,16 @@ interface Expected {
 const home = join(homedir(), ".corral")
 const workspaces = [
   { id: "api", path: "/src/api", grants: ["full_access"] },
+  {
+    id: "core",
+    path: "/src/core",
+    grants: [
+      { action: "shell", command: ["npm", "run"], prefix: true },
+      { action: "shell", command: ["bash", "scripts/check.sh"], cwd: "sub" },
+      { action: "write", files: ["src/**"], tool: "Write" },
+      { action: "network", host: "example.com" }
+    ]
+  },
   { id: "web.2", path: "/src/web" }
 ]
 const notJson = ["[", "api", "{}", '"api"', "null", "[1]"]
@@ -84,7 +94,29 @@ const expected: Record<Name, Expected> = {
       '[{"id":"a/b","path":"/a"}]',
       '[{"id":"../a","path":"/a"}]',
       '[{"id":"a","path":"/a"},{"id":"a","path":"/b"}]',
-      '[{"id":"a","path":"/a","grants":["everything"]}]'
+      '[{"id":"a","path":"/a","grants":["everything"]}]',
+      ...[
+        { action: "everything" },
+        { action: "shell" },
+        { action: "shell", command: [] },
+        { action: "shell", command: "npm test" },
+        { action: "shell", command: ["npm", "test"], prefx: true },
+        { action: "shell", command: ["sudo", "ls"] },
+        { action: "shell", command: ["bash", "-c", "ls"] },
+        { action: "shell", command: ["xargs"], prefix: true },
+        { action: "shell", command: ["timeout", "5", "sh"] },
+        { action: "shell", command: ["timeout"], prefix: true },
+        { action: "shell", command: ["CI=1"] },
+        { action: "shell", command: ["CI=1", "npm"], prefix: true },
+        { action: "shell", command: ["python"], prefix: true },
+        { action: "shell", command: ["python", "x.py"], prefix: true },
+        { action: "write", files: [] },
+        { action: "write", files: ["/etc/passwd"] },
+        { action: "write", files: ["../*"] },
+        { action: "write", files: ["a"], tol: "Write" },
+        { action: "network", host: "https://example.com" },
+        { action: "publish" }
+      ].map((grant) => JSON.stringify([{ id: "a", path: "/a", grants: [grant] }]))
     ]
   },
   CORRAL_EDGE_ALLOWED_ORIGINS: {

@@ -1,31 +1,33 @@
 /**
- * The approvals of one live run that the runtime waits for: the runtime's key, what was asked, the Deferred of the answer, and what was
- * allowed for the rest of the run. Durable rows are written elsewhere; this is what dies with the process.
+ * The approvals of one live run that the runtime waits for: the runtime's key, what was asked, the Deferred of the answer. Durable rows are
+ * written elsewhere; this is what dies with the process.
  */
-import type { ApprovalRequest } from "@corral/domain/Approval"
 import type { ApprovalId } from "@corral/domain/Ids"
 import type { ApprovalAnswer } from "@corral/domain/RuntimeAdapter"
 import { Deferred, Effect } from "effect"
-import { grantKey } from "./Policy.ts"
+import type { Assessed } from "./RunPolicy.ts"
 
 export interface OpenApproval {
   readonly id: ApprovalId
   readonly key: string
-  readonly request: ApprovalRequest
+  readonly assessed: Assessed
   readonly answer: Deferred.Deferred<ApprovalAnswer>
 }
 
 export class OpenApprovals {
-  readonly granted = new Set<string>()
   private readonly open = new Map<ApprovalId, OpenApproval>()
   private readonly ids = new Map<string, ApprovalId>()
   private unwatched: Array<OpenApproval> = []
 
-  add(id: ApprovalId, key: string, request: ApprovalRequest): void {
-    const approval = { id, key, request, answer: Deferred.makeUnsafe<ApprovalAnswer>() }
+  add(id: ApprovalId, key: string, assessed: Assessed): void {
+    const approval = { id, key, assessed, answer: Deferred.makeUnsafe<ApprovalAnswer>() }
     this.open.set(id, approval)
     this.ids.set(key, id)
     this.unwatched.push(approval)
+  }
+
+  get(id: ApprovalId): OpenApproval | undefined {
+    return this.open.get(id)
   }
 
   idOf(key: string): ApprovalId | undefined {
@@ -42,10 +44,6 @@ export class OpenApprovals {
   answer(id: ApprovalId, answer: ApprovalAnswer): Effect.Effect<void> {
     const approval = this.open.get(id)
     if (approval === undefined) return Effect.void
-    // An edited action is another action than the one that was shown: it is allowed once.
-    if (answer.decision === "allow" && answer.scope !== "once" && answer.updatedInput === undefined) {
-      this.granted.add(grantKey(approval.request))
-    }
     return Effect.asVoid(Deferred.succeed(approval.answer, answer))
   }
 

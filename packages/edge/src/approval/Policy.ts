@@ -1,44 +1,36 @@
 /**
- * What the Edge answers before it asks a person: the run's mode, then what a person already allowed for this run.
+ * What the Edge answers before it asks a person: the run's mode, then what its owner configured for the workspace, then what a person
+ * already allowed.
  *
- * Pure. `read_only` and `plan` refuse every risky action, `auto_edit` grants writes inside the workspace, `full_access` grants all.
- * A remembered grant covers exactly what was allowed: the same command in the same folder, the same tool on the same files; it never
- * widens from one command to another.
+ * Pure. A mode is a ceiling: `read_only` and `plan` refuse every risky action, whatever was granted. `auto_edit` grants writes inside the
+ * workspace, `full_access` grants all. A grant counts only where it covers everything that the request would do.
  */
 import type { ApprovalRequest } from "@corral/domain/Approval"
 import type { RunMode } from "@corral/domain/Run"
-import { isLexicallyInside } from "../workspace/PathContainment.ts"
+import type { Need } from "./Needs.ts"
 
 export type Verdict =
-  | { readonly _tag: "Allow"; readonly by: string }
-  | { readonly _tag: "Deny"; readonly by: string; readonly reason: string }
+  | { readonly _tag: "Allow"; readonly by: "policy:mode" | "policy:workspace" | "policy:remembered" }
+  | { readonly _tag: "Deny"; readonly by: "policy:mode"; readonly reason: string }
   | { readonly _tag: "Ask" }
 
-/** What a decision with a scope beyond `once` is remembered by. A request that names nothing else is remembered by its whole input. */
-export const grantKey = ({ action, tool, command, cwd, files, url, input }: ApprovalRequest): string => {
-  const named = command ?? files ?? url
-  return JSON.stringify([
-    action,
-    tool ?? null,
-    command ?? null,
-    cwd ?? null,
-    files ?? null,
-    url ?? null,
-    named ?? input ?? null
-  ])
+/** What is granted in the run's workspace. */
+export interface Granted {
+  /** Whether the owner's configuration covers a need. */
+  readonly configured: (need: Need) => boolean
+  /** Whether that and what a person allowed cover it. */
+  readonly covered: (need: Need) => boolean
 }
 
-/** What git keeps for itself: a hook or a setting there is a command that runs later. */
-const isRepositoryInternal = (path: string): boolean =>
-  path.split(/[\\/]/).some((segment) => segment.toLowerCase() === ".git")
-
-/** `isInside` says whether a workspace-relative path stays inside; the Edge asks the file system, too. */
+/** `needs` is what a grant must cover; `undefined` where none can. `isWritable` says where a mode grants writes. */
 export const judge = (
   mode: RunMode,
-  granted: ReadonlySet<string>,
   request: ApprovalRequest,
-  isInside: (path: string) => boolean = isLexicallyInside
+  needs: ReadonlyArray<Need> | undefined,
+  { configured, covered }: Granted,
+  isWritable: (path: string) => boolean
 ): Verdict => {
+  const { action, command, files = [], url } = request
   switch (mode) {
     case "read_only":
     case "plan":
@@ -47,10 +39,11 @@ export const judge = (
       return { _tag: "Allow", by: "policy:mode" }
     case "auto_edit":
       if (
-        request.action === "write" &&
-        request.files !== undefined &&
-        request.files.length > 0 &&
-        request.files.every((path) => isInside(path) && !isRepositoryInternal(path))
+        action === "write" &&
+        command === undefined &&
+        url === undefined &&
+        files.length > 0 &&
+        files.every(isWritable)
       ) {
         return { _tag: "Allow", by: "policy:mode" }
       }
@@ -58,5 +51,7 @@ export const judge = (
     case "ask":
       break
   }
-  return granted.has(grantKey(request)) ? { _tag: "Allow", by: "policy:remembered" } : { _tag: "Ask" }
+  if (needs === undefined || needs.length === 0) return { _tag: "Ask" }
+  if (needs.every(configured)) return { _tag: "Allow", by: "policy:workspace" }
+  return needs.every(covered) ? { _tag: "Allow", by: "policy:remembered" } : { _tag: "Ask" }
 }

@@ -7,6 +7,7 @@ import {
   EdgeDiffs,
   EdgeArtifacts,
   EdgeFiles,
+  EdgeGrants,
   EdgeHealth,
   EdgePermissions,
   EdgePreviews,
@@ -27,6 +28,7 @@ export class ServedApi extends HttpApi.make("edge")
     EdgeWorktrees,
     EdgeArtifacts,
     EdgePreviews,
-    EdgePermissions
+    EdgePermissions,
+    EdgeGrants
   )
   .annotateMerge(EdgeApi.annotations) {}

@@ -11,6 +11,7 @@ import { agents } from "./Agents.ts"
 import { diffs } from "./Diffs.ts"
 import { artifacts } from "./Artifacts.ts"
 import { files } from "./Files.ts"
+import { grants } from "./Grants.ts"
 import { health } from "./Health.ts"
 import { permissions } from "./Permissions.ts"
 import { previews } from "./Previews.ts"
@@ -41,7 +42,8 @@ export const routes = (config: EdgeConfig) =>
       worktrees,
       artifacts,
       previews,
-      permissions
+      permissions,
+      grants
     ]),
     Layer.provide([SchemaErrors.layer, requestIds, authority]),
     Layer.provide(HttpServer.layerServices)

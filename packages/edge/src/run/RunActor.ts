@@ -9,7 +9,7 @@
  */
 import type { Conflict } from "@corral/domain/Failures"
 import type { ApprovalId } from "@corral/domain/Ids"
-import type { Run, RunFailure, RunMode } from "@corral/domain/Run"
+import type { Run, RunFailure } from "@corral/domain/Run"
 import type { Input } from "@corral/domain/RunMachine"
 import type { AdapterEvent, ApprovalAnswer, Protocol } from "@corral/domain/RuntimeAdapter"
 import { Clock, Data, Deferred, Effect, Fiber, type Scope } from "effect"
@@ -23,7 +23,7 @@ import { type OpenApproval, OpenApprovals } from "../approval/OpenApprovals.ts"
 import { keepOutputs } from "./KeptOutputs.ts"
 import type { Artifacts } from "../artifact/Artifacts.ts"
 import { Mailbox } from "./Mailbox.ts"
-import { insideOf } from "../workspace/PathContainment.ts"
+import type { RunPolicy } from "../approval/RunPolicy.ts"
 import type { RunAction, RunRecorder } from "./RunRecorder.ts"
 import { type DecideFailure, type Message, RunTurn, type TurnContext } from "./RunTurn.ts"
 import * as SilenceClock from "./SilenceClock.ts"
@@ -55,9 +55,7 @@ export interface RunActorOptions {
   readonly snapshot: Effect.Effect<void>
   /** What became of the workspace: asked when nothing of the run is alive, before its last event. */
   readonly review: Effect.Effect<ReadonlyArray<Input>>
-  readonly mode: RunMode
-  /** Real path of the folder that the run works in. */
-  readonly root: string
+  readonly policy: RunPolicy
   readonly edgeId: string
   readonly times: RunTimes
   readonly log: EventLog["Service"]
@@ -91,8 +89,7 @@ const UNREAD_LIMIT = 1_048_576
 const MAILBOX = 65_536
 
 export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
-  const { artifacts, edgeId, log, mode, onUnknown, protocol, recorder, times } = options
-  const isInside = insideOf(options.root)
+  const { artifacts, edgeId, log, onUnknown, policy, protocol, recorder, times } = options
   const mailbox = new Mailbox<Message>(MAILBOX)
   const ended = yield* Deferred.make<Run, StoreFailed>()
   const exited = yield* Deferred.make<void>()
@@ -229,8 +226,7 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
       approvals,
       budget: new BudgetMeter(recorder.run.budget),
       write: (text) => (unsent === undefined ? process?.child.write(text) : void unsent.push(text)),
-      mode,
-      isInside,
+      policy,
       approvalMs: times.approval,
       onUnknown
     }

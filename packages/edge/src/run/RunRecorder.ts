@@ -144,6 +144,11 @@ export class RunRecorder {
     return { events, projections, run }
   }
 
+  /** Rows that belong to the events of this turn: one transaction, all or nothing. */
+  alongside(writes: ReadonlyArray<Write>): void {
+    this.projections.push(...writes)
+  }
+
   /** The batch that gave `run` is durable: show it. */
   committed(run: Run): void {
     this.run = run

@@ -22,6 +22,7 @@ import type { AdapterEvent, ApprovalAnswer } from "@corral/domain/RuntimeAdapter
 import { Clock, Context, Deferred, Effect, FiberMap, Layer, type Scope } from "effect"
 import { type AdmissionFailure, admit } from "./Admission.ts"
 import { findApproval } from "../approval/Approvals.ts"
+import { Grants } from "../approval/Grants.ts"
 import type { EdgeConfig } from "../EdgeConfig.ts"
 import { EventLog } from "../EventLog.ts"
 import type { Keep } from "../Idempotency.ts"
@@ -96,6 +97,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
   const log = yield* EventLog
   const runtimes = yield* Runtimes
   const workspaces = yield* Workspaces
+  const grants = yield* Grants
   const clock = yield* Clock.Clock
   const containment = yield* Containment
   const snapshots = yield* Snapshots
@@ -150,8 +152,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
       ),
       snapshot: snapshots.before(folder.runId, folder.root),
       review: review(snapshots, folder),
-      mode: request.mode,
-      root: folder.root,
+      policy: grants.forRun(admitted.run, folder.root),
       edgeId,
       times: config.times,
       log,

@@ -6,7 +6,7 @@
 import type { ApprovalRequest } from "@corral/domain/Approval"
 import { ApprovalAlreadyResolved, ApprovalExpired, Conflict, NotFound } from "@corral/domain/Failures"
 import type { ApprovalId } from "@corral/domain/Ids"
-import type { Budget, RunFailure, RunMode } from "@corral/domain/Run"
+import type { Budget, RunFailure } from "@corral/domain/Run"
 import { draft, type PayloadOf } from "@corral/domain/RunEvent"
 import type { Input } from "@corral/domain/RunMachine"
 import type {
@@ -19,7 +19,7 @@ import type {
 import { Deferred, Effect } from "effect"
 import { mint } from "../Identifiers.ts"
 import type { OpenApprovals } from "../approval/OpenApprovals.ts"
-import { judge } from "../approval/Policy.ts"
+import type { RunPolicy } from "../approval/RunPolicy.ts"
 import type { RunAction, RunRecorder } from "./RunRecorder.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 import type { BudgetMeter, BudgetNews } from "./Budget.ts"
@@ -62,9 +62,7 @@ export interface TurnContext {
   readonly budget: BudgetMeter
   /** To the runtime's stdin. */
   readonly write: (text: string) => void
-  readonly mode: RunMode
-  /** Whether a workspace-relative path really stays inside the workspace. */
-  readonly isInside: (path: string) => boolean
+  readonly policy: RunPolicy
   /** Milliseconds until an approval expires. */
   readonly approvalMs: number
   readonly onUnknown: (what: string) => void
@@ -170,11 +168,13 @@ export class RunTurn {
   }
 
   private ask(key: string, request: ApprovalRequest): void {
-    const { approvals, approvalMs, isInside, mode } = this.context
+    const { approvals, approvalMs, policy } = this.context
     const approvalId = mint<ApprovalId>("apr", this.nowMs)
-    approvals.add(approvalId, key, request)
-    this.feed({ _tag: "Asked", approvalId, request, expiresAt: iso(this.nowMs + approvalMs) })
-    const verdict = judge(mode, approvals.granted, request, isInside)
+    const assessed = policy.assess(request)
+    approvals.add(approvalId, key, assessed)
+    const expiresAt = iso(this.nowMs + approvalMs)
+    this.feed({ _tag: "Asked", approvalId, request: assessed.request, expiresAt })
+    const verdict = policy.judge(assessed)
     if (verdict._tag === "Ask") return
     const answer: ApprovalAnswer =
       verdict._tag === "Allow"
@@ -208,11 +208,17 @@ export class RunTurn {
     this.feed({ _tag: "Concluded", outcome: { _tag: "Failed", error: failure } })
   }
 
-  private decide({ approvalId, answer, by, reply }: Extract<Message, { readonly _tag: "Decide" }>): void {
-    const { recorder } = this.context
+  private decide(message: Extract<Message, { readonly _tag: "Decide" }>): void {
+    const { approvals, policy, recorder } = this.context
+    const { approvalId, by, reply } = message
+    const waits = recorder.state.pending.includes(approvalId)
+    const assessed = waits ? approvals.get(approvalId)?.assessed : undefined
+    const answer = assessed === undefined ? message.answer : policy.narrowed(assessed, message.answer)
     const actions = recorder.apply({ _tag: "Decided", approvalId, answer, by })
     const refusal = actions.find((action) => action._tag === "Refuse")
     if (refusal === undefined) {
+      if (assessed !== undefined)
+        recorder.alongside(policy.remember(assessed, answer, { approvalId, by, nowMs: this.nowMs }))
       this.actions.push(...actions)
       this.replies.push(Deferred.succeed(reply, undefined))
     } else {

@@ -53,9 +53,11 @@ const steps: ReadonlyArray<string> = [
     id TEXT PRIMARY KEY,
     workspace TEXT NOT NULL,
     session_id TEXT,
+    rule_key TEXT NOT NULL,
     body TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX grants_by_workspace ON grants (workspace, id);
+  CREATE INDEX grants_by_rule ON grants (workspace, rule_key);
   `,
   // The content of an artifact is a file named by its hash; several artifacts may share one.
   `

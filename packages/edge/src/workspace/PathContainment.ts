@@ -15,7 +15,7 @@ export const isLexicallyInside = (path: string): boolean =>
   !path.split(/[\\/]/).includes("..")
 
 /** The real path of the nearest ancestor that exists. */
-const realAncestor = (path: string): string => {
+export const realAncestor = (path: string): string => {
   for (let at = path; ; at = dirname(at)) {
     try {
       return realpathSync(at)

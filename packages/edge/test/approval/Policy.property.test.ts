@@ -2,13 +2,20 @@ import { ApprovalRequest } from "@corral/domain/Approval"
 import type { RunMode } from "@corral/domain/Run"
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
-import { grantKey, judge } from "../../src/approval/Policy.ts"
+import { type Granted, judge } from "../../src/approval/Policy.ts"
 import { request } from "../Samples.ts"
+import { all, allow, place, policyOf, verdictOn } from "./RunPolicies.ts"
 
 const runs = { arbitrary: { runs: 300 } }
 const Requests = Arbitrary.schema(ApprovalRequest)
-const Granted = Arbitrary.map(Arbitrary.array(Requests, { maxLength: 5 }), (all) => all.map(grantKey))
 const modes: ReadonlyArray<RunMode> = ["read_only", "plan", "ask", "auto_edit", "full_access"]
+
+const nothing: Granted = { configured: () => false, covered: () => false }
+const everything: Granted = { configured: () => true, covered: () => true }
+const need = { action: "tool", tool: "any", input: "{}" } as const
+
+const judged = (mode: RunMode, asked: ApprovalRequest) =>
+  judge(mode, asked, [need], nothing, place.isWritable)
 
 const outside = [
   "",
@@ -23,17 +30,33 @@ const outside = [
   "src/..\\../escaped.txt",
   "C:\\Windows\\system.ini",
   "c:notes.txt",
-  "Z:/notes.txt"
+  "Z:/notes.txt",
+  "\\Windows\\system.ini",
+  "\\\\server\\share\\notes.txt",
+  ".git/hooks/pre-commit",
+  "sub/.GIT/config",
+  ".git "
 ]
-const inside = ["notes.txt", "src/main.ts", ".env", "a..b", "..notes", "...", "src/...", "a b/ü.txt", "ab:c"]
+const inside = [
+  "notes.txt",
+  "src/main.ts",
+  ".env",
+  "a..b",
+  "..notes",
+  "...",
+  "src/...",
+  "a b/ü.txt",
+  "ab:c",
+  ".gitignore"
+]
 
 describe("judge", () => {
   it.prop(
     "never allows in read_only and plan, whatever was granted",
-    [Requests, Granted],
-    ([asked, granted]) => {
+    [Requests],
+    ([asked]) => {
       for (const mode of ["read_only", "plan"] as const) {
-        assert.strictEqual(judge(mode, new Set([...granted, grantKey(asked)]), asked)._tag, "Deny")
+        assert.strictEqual(judge(mode, asked, [need], everything, () => true)._tag, "Deny")
       }
     },
     runs
@@ -43,9 +66,9 @@ describe("judge", () => {
     "never allows anything but writes of named files in auto_edit",
     [Requests],
     ([asked]) => {
-      const verdict = judge("auto_edit", new Set(), asked)
-      if (asked.action !== "write" || asked.files === undefined || asked.files.length === 0) {
-        assert.deepStrictEqual(verdict, { _tag: "Ask" })
+      const { action, command, files = [], url } = asked
+      if (action !== "write" || command !== undefined || url !== undefined || files.length === 0) {
+        assert.deepStrictEqual(judged("auto_edit", asked), { _tag: "Ask" })
       }
     },
     runs
@@ -53,95 +76,99 @@ describe("judge", () => {
 
   it.each(outside)("asks in auto_edit before a write to %j, alone or among others", (path) => {
     for (const files of [[path], ["notes.txt", path], [path, "notes.txt"]]) {
-      assert.deepStrictEqual(judge("auto_edit", new Set(), request({ files })), { _tag: "Ask" })
+      assert.deepStrictEqual(judged("auto_edit", request({ files })), { _tag: "Ask" })
+      assert.strictEqual(verdictOn(policyOf({ mode: "auto_edit" }), request({ files }))._tag, "Ask")
     }
   })
 
   it.each(inside)("allows in auto_edit a write to %j", (path) => {
-    assert.deepStrictEqual(judge("auto_edit", new Set(), request({ files: [path] })), {
-      _tag: "Allow",
-      by: "policy:mode"
-    })
+    const expected = { _tag: "Allow", by: "policy:mode" } as const
+    assert.deepStrictEqual(judged("auto_edit", request({ files: [path] })), expected)
   })
-
-  it.each(["\\Windows\\system.ini", "\\\\server\\share\\notes.txt"])(
-    "takes %j for a path outside, as it is where backslashes separate",
-    (path) =>
-      assert.deepStrictEqual(judge("auto_edit", new Set(), request({ files: [path] })), { _tag: "Ask" })
-  )
 
   it.prop(
     "asks about everything in ask mode, and allows all in full_access",
     [Requests],
     ([asked]) => {
-      assert.deepStrictEqual(judge("ask", new Set(), asked), { _tag: "Ask" })
-      assert.deepStrictEqual(judge("full_access", new Set(), asked), { _tag: "Allow", by: "policy:mode" })
+      assert.deepStrictEqual(verdictOn(policyOf(), asked), { _tag: "Ask" })
+      const allowed = { _tag: "Allow", by: "policy:mode" } as const
+      assert.deepStrictEqual(verdictOn(policyOf({ mode: "full_access" }), asked), allowed)
     },
     runs
   )
 
+  it("allows nothing that a grant cannot cover", () => {
+    for (const mode of ["ask", "auto_edit"] as const) {
+      for (const needs of [undefined, []]) {
+        assert.deepStrictEqual(
+          judge(mode, request(), needs, everything, () => false),
+          { _tag: "Ask" }
+        )
+      }
+    }
+  })
+
+  it("says who allowed or refused and why", () => {
+    for (const mode of modes) {
+      const verdict = judged(mode, request({ files: ["a"] }))
+      if (verdict._tag !== "Ask") assert.strictEqual(verdict.by, "policy:mode")
+      if (verdict._tag === "Deny") assert.include(verdict.reason, mode)
+    }
+    const by = (granted: Granted) => judge("ask", request(), [need], granted, () => false)
+    assert.deepStrictEqual(by(everything), { _tag: "Allow", by: "policy:workspace" })
+    assert.deepStrictEqual(by({ ...nothing, covered: () => true }), {
+      _tag: "Allow",
+      by: "policy:remembered"
+    })
+  })
+})
+
+describe("What is remembered", () => {
   it.prop(
-    "allows what was granted, exactly",
+    "is offered, and covers the request again; what is not offered is allowed once",
     [Requests],
-    ([asked]) => {
-      const verdict = judge("ask", new Set([grantKey(asked)]), asked)
-      assert.deepStrictEqual(verdict, { _tag: "Allow", by: "policy:remembered" })
+    ([any]) => {
+      const asked = { ...any, scopes: [...all] }
+      const policy = policyOf()
+      const { scopes } = policy.assess(asked).request
+      const { scope } = allow(policy, asked, "run")
+      assert.strictEqual(scope, scopes.includes("run") ? "run" : "once")
+      assert.strictEqual(verdictOn(policy, asked)._tag, scope === "run" ? "Allow" : "Ask")
     },
     runs
   )
 
   const Text = Schema.String
   it.prop(
-    "never takes a grant for one command as one for another command, folder, tool, file, address or action",
-    [Requests, Text, Text, Requests],
-    ([first, one, other, second]) => {
-      const shell = { ...first, action: "shell", command: one } as const
-      const changed: ReadonlyArray<ApprovalRequest> = [
-        { ...shell, command: other },
-        { ...shell, command: `${one} ; ${other}` },
-        { ...shell, command: `${one}\n${other}` },
-        { ...shell, cwd: other },
-        { ...shell, tool: other },
-        { ...shell, files: [other] },
-        { ...shell, url: other },
-        { ...shell, action: "network" },
-        second
+    "for one tool, file, address or input is nothing for another",
+    [Text, Text, Text, Text],
+    ([tool, otherTool, one, other]) => {
+      const kinds: ReadonlyArray<(tool: string, value: string) => ApprovalRequest> = [
+        (tool, value) => request({ tool, files: [`f-${value}`], scopes: [...all] }),
+        (tool, value) => request({ tool, action: "network", input: { value }, scopes: [...all] }),
+        (tool, value) =>
+          request({
+            tool,
+            url: `https://h${[...value].map((c) => c.codePointAt(0)).join("-")}.example`,
+            scopes: [...all]
+          })
       ]
-      const granted = new Set([grantKey(shell)])
-      for (const asked of changed) {
-        const same =
-          asked.action === shell.action &&
-          asked.command === shell.command &&
-          asked.cwd === shell.cwd &&
-          asked.tool === shell.tool &&
-          asked.url === shell.url &&
-          JSON.stringify(asked.files) === JSON.stringify(shell.files)
-        assert.strictEqual(judge("ask", granted, asked)._tag, same ? "Allow" : "Ask")
+      for (const kind of kinds) {
+        const policy = policyOf()
+        allow(policy, kind(tool, one), "run")
+        for (const asked of [kind(tool, other), kind(otherTool, one), request({ tool, scopes: [...all] })]) {
+          const same = JSON.stringify(asked) === JSON.stringify(kind(tool, one))
+          if (!same && !sameHost(asked, kind(tool, one)))
+            assert.strictEqual(verdictOn(policy, asked)._tag, "Ask")
+        }
       }
     },
     runs
   )
 
-  it("tells apart requests that only their input names", () => {
-    const named = (input: unknown) => request({ action: "network", tool: "send", input })
-    const granted = new Set([grantKey(named({ to: "one" }))])
-    assert.strictEqual(judge("ask", granted, named({ to: "one" }))._tag, "Allow")
-    assert.strictEqual(judge("ask", granted, named({ to: "another" }))._tag, "Ask")
-    assert.strictEqual(judge("ask", granted, request({ action: "network", tool: "send" }))._tag, "Ask")
-  })
-
-  it("does not mistake a list of files for a name that looks like it", () => {
-    const granted = new Set([grantKey(request({ files: ["a", "b"] }))])
-    for (const files of [["a,b"], ["a", "b", ""], ["b", "a"], ['a","b']]) {
-      assert.strictEqual(judge("ask", granted, request({ files }))._tag, "Ask", files.join())
-    }
-  })
-
-  it("says who allowed or refused and why", () => {
-    for (const mode of modes) {
-      const verdict = judge(mode, new Set(), request({ files: ["a"] }))
-      if (verdict._tag !== "Ask") assert.strictEqual(verdict.by, "policy:mode")
-      if (verdict._tag === "Deny") assert.include(verdict.reason, mode)
-    }
-  })
+  const sameHost = (a: ApprovalRequest, b: ApprovalRequest): boolean =>
+    a.tool === b.tool &&
+    a.url !== undefined &&
+    b.url !== undefined &&
+    (!URL.canParse(a.url) || !URL.canParse(b.url) || new URL(a.url).host === new URL(b.url).host)
 })

@@ -24,7 +24,8 @@ describe("The published contract", () => {
       `/v1/runs/${run.id}`,
       `/v1/runs/${run.id}/events?limit=2`,
       "/v1/permissions",
-      `/v1/permissions/${approvalId}`
+      `/v1/permissions/${approvalId}`,
+      "/v1/grants?workspace=ws"
     ]
     for (const target of targets) assert.strictEqual((await client.ask("GET", target)).status, 200, target)
     assert.strictEqual((await client.result(run.id)).status, 202)

@@ -4,6 +4,7 @@
  */
 import { assert } from "@effect/vitest"
 import { Approval } from "@corral/domain/Approval"
+import { Grant } from "@corral/domain/Grant"
 import { Run, type RunMode } from "@corral/domain/Run"
 import { Schema } from "effect"
 import { breaches } from "./Contract.ts"
@@ -33,6 +34,7 @@ export interface Ask {
 
 const runOf = Schema.decodeUnknownSync(Run)
 const approvalOf = Schema.decodeUnknownSync(Approval)
+const grantsOf = Schema.decodeUnknownSync(Schema.Struct({ items: Schema.Array(Grant) }))
 const approvalsOf = Schema.decodeUnknownSync(Schema.Struct({ items: Schema.Array(Approval) }))
 
 /** The code of a refusal. */
@@ -162,6 +164,12 @@ export class EdgeClient {
     const answer = await this.ask("GET", `/v1/permissions?limit=200&${query}`)
     assert.strictEqual(answer.status, 200, answer.text)
     return approvalsOf(answer.body).items
+  }
+
+  async grants(query = ""): Promise<ReadonlyArray<Grant>> {
+    const answer = await this.ask("GET", `/v1/grants?${query}`)
+    assert.strictEqual(answer.status, 200, answer.text)
+    return grantsOf(answer.body).items
   }
 
   follow(query: EventQuery): Promise<EventReader> {

@@ -3,6 +3,7 @@
  *
  * Owns the process and the folders: `remove` ends both, and whatever a run left behind. It promises nothing about how the Edge answers.
  */
+import type { GrantRule } from "@corral/domain/Grant"
 import { onTestFinished } from "@effect/vitest"
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs"
@@ -19,7 +20,7 @@ const compiled = fileURLToPath(new URL("../../../../node_modules/.cache/node-com
 
 export interface EdgeOptions {
   readonly env?: Readonly<Record<string, string>>
-  readonly grants?: ReadonlyArray<"full_access">
+  readonly grants?: ReadonlyArray<"full_access" | GrantRule>
 }
 
 export interface EdgeExit {

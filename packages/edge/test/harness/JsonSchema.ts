@@ -74,6 +74,12 @@ export const validator = (schemas: Readonly<Record<string, JsonSchema>>) => {
       if (Array.isArray(value))
         for (const [i, each] of value.entries()) problems.push(...problemsOf(schema, each, `${path}[${i}]`))
     },
+    minItems: (least: number, value, path, problems) => {
+      if (Array.isArray(value) && value.length < least) problems.push(`${path}: too few`)
+    },
+    maxItems: (most: number, value, path, problems) => {
+      if (Array.isArray(value) && value.length > most) problems.push(`${path}: too many`)
+    },
     anyOf: (choices: ReadonlyArray<JsonSchema>, value, path, problems) => {
       const found = choices.map((each) => problemsOf(each, value, path))
       if (found.every((each) => each.length > 0)) problems.push(...found.flat())

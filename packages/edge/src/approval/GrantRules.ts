@@ -1,0 +1,104 @@
+/**
+ * What a rule covers: itself, and, where the owner of the Edge configured it, what begins like it or fits its pattern.
+ */
+import type { GrantRule, ShellRule, WriteRule } from "@corral/domain/Grant"
+import { holdOf } from "./Interpreters.ts"
+import type { Need } from "./Needs.ts"
+import { matchesPath } from "./PathPattern.ts"
+import { unwrapped } from "./Wrappers.ts"
+
+/** The text of an exact rule: the same for the same one. */
+export const keyOf = (rule: GrantRule): string => {
+  switch (rule.action) {
+    case "shell": {
+      const { command, cwd = ".", input, prefix = false, writes = [] } = rule
+      const files = writes.map(({ append = false, file }) => [file, append])
+      return JSON.stringify(["shell", command, cwd, prefix, input ?? null, files])
+    }
+    case "write":
+      return JSON.stringify(["write", rule.files, rule.tool ?? null])
+    case "network":
+      return JSON.stringify(["network", rule.host, rule.tool ?? null])
+    case "tool":
+      return JSON.stringify(["tool", rule.tool, rule.input])
+  }
+}
+
+/** A shell need without what it writes. */
+export const withoutWrites = ({ action, command, cwd, input }: ShellRule): ShellRule => ({
+  action,
+  command,
+  ...(cwd === undefined ? {} : { cwd }),
+  ...(input === undefined ? {} : { input })
+})
+
+/** Whether a rule of the configuration covers a need. What a command writes is not its matter: each file wants a rule of its own. */
+export const covers = (rule: GrantRule, need: Need): boolean => {
+  switch (need.action) {
+    case "shell":
+      return (
+        rule.action === "shell" &&
+        (rule.prefix === true ? beginsWith(rule, need) : keyOf(rule) === keyOf(need))
+      )
+    case "write":
+      return (
+        rule.action === "write" && usesTool(rule, need) && need.files.every((file) => namesFile(rule, file))
+      )
+    case "network":
+      return rule.action === "network" && usesTool(rule, need) && rule.host === need.host
+    case "tool":
+      return keyOf(rule) === keyOf(need)
+  }
+}
+
+/** Whether a rule of the configuration lets a redirection write that file. */
+export const coversFile = (rule: GrantRule, file: string): boolean =>
+  rule.action === "write" && rule.tool === undefined && namesFile(rule, file)
+
+const namesFile = ({ files }: WriteRule, file: string): boolean =>
+  files.some((pattern) => matchesPath(pattern, file))
+
+const usesTool = (rule: { readonly tool?: string }, need: { readonly tool?: string }): boolean =>
+  rule.tool === undefined || rule.tool === need.tool
+
+const isAssignment = (word: string): boolean => /^\w+=/.test(word)
+
+/** An argument that is no path out of its folder, also where it is the value of an option. */
+const staysInside = (word: string): boolean =>
+  !/(^|[=:,]|^-[A-Za-z])[/\\~]/.test(word) && !word.split(/[\\/=:,]/).includes("..")
+
+const beginsWith = (rule: ShellRule, need: ShellRule): boolean => {
+  const inner = isAssignment(need.command[0] ?? "") ? [] : (unwrapped(need.command) ?? [])
+  return (
+    need.writes === undefined &&
+    (rule.cwd ?? ".") === (need.cwd ?? ".") &&
+    holdOf(inner) === "prefix" &&
+    rule.command.every((word, i) => inner[i] === word) &&
+    inner.slice(rule.command.length).every(staysInside)
+  )
+}
+
+/** Why a rule of a configuration can never cover anything, as the end of `expected …`. */
+export const unusable = (rule: GrantRule): string | undefined => {
+  switch (rule.action) {
+    case "write":
+      return rule.files.some((file) => /^[/\\]|^[A-Za-z]:/.test(file) || file.split("/").includes(".."))
+        ? "the files of a grant to be inside the workspace"
+        : undefined
+    case "shell": {
+      const program = rule.command.findIndex((word) => !isAssignment(word))
+      const words = program === -1 ? [] : rule.command.slice(program)
+      const inner = unwrapped(words) ?? []
+      const hold = holdOf(inner)
+      const said = JSON.stringify(words[0] ?? "")
+      if (hold === "never")
+        return `a grant to name a program, and ${said} runs another one or what it is told`
+      const widens = hold === "exact" || program > 0 || inner.length < words.length
+      return rule.prefix === true && widens
+        ? `a grant for ${said} without prefix, because more arguments make it another program`
+        : undefined
+    }
+    default:
+      return undefined
+  }
+}

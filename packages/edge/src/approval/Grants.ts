@@ -1,0 +1,104 @@
+/**
+ * What people allowed for longer than one run: rows that cover exactly what was shown, for one agent in one workspace.
+ *
+ * Every look is at what is on disk, so a grant counts once it is durable and not a moment after it was taken back. What it covers is
+ * `GrantRules`'; who is asked, `RunPolicy`'s.
+ */
+import type { Grant, GrantRule } from "@corral/domain/Grant"
+import { NotFound } from "@corral/domain/Failures"
+import type { AgentId, GrantId, WorkspaceId } from "@corral/domain/Ids"
+import type { Run } from "@corral/domain/Run"
+import { Context, Effect, Layer } from "effect"
+import { createHash } from "node:crypto"
+import type { EdgeConfig } from "../EdgeConfig.ts"
+import { Store, type Write } from "../store/Store.ts"
+import { keyOf } from "./GrantRules.ts"
+import { RunPolicy } from "./RunPolicy.ts"
+import { writableIn } from "./WritablePath.ts"
+
+export class Grants extends Context.Service<
+  Grants,
+  {
+    /** Oldest first, those after `after`, at most `limit`. */
+    readonly page: (options: {
+      readonly after?: string | undefined
+      readonly workspace?: WorkspaceId | undefined
+      readonly limit: number
+    }) => ReadonlyArray<Grant>
+    /** Succeeds when it is gone from disk; no run is covered by it from then on. */
+    readonly remove: (id: GrantId) => Effect.Effect<void, NotFound>
+    /** The policy of one run whose workspace's real path is `root`. */
+    readonly forRun: (
+      run: Pick<Run, "workspace" | "agentId" | "sessionId" | "mode">,
+      root: string
+    ) => RunPolicy
+  }
+>()("corral/edge/Grants") {
+  static readonly layer = (config: EdgeConfig) =>
+    Layer.effect(
+      Grants,
+      Effect.gen(function* () {
+        const store = yield* Store
+        const configured = new Map(config.workspaces.map(({ grants = [], id }) => [id, rulesOf(grants)]))
+        return Grants.of({
+          page: ({ after = "", limit, workspace }) =>
+            (workspace === undefined
+              ? store.all<Row>("SELECT body FROM grants WHERE id > ? ORDER BY id LIMIT ?", after, limit)
+              : store.all<Row>(
+                  "SELECT body FROM grants WHERE workspace = ? AND id > ? ORDER BY id LIMIT ?",
+                  workspace,
+                  after,
+                  limit
+                )
+            ).map(parse),
+          remove: Effect.fnUntraced(function* (id) {
+            if (store.get("SELECT id FROM grants WHERE id = ?", id) === undefined)
+              return yield* new NotFound()
+            yield* Effect.orDie(store.commit([["DELETE FROM grants WHERE id = ?", id]]))
+          }),
+          forRun: (run, root) =>
+            new RunPolicy({
+              run,
+              place: { root, isWritable: writableIn(root) },
+              configured: configured.get(run.workspace) ?? [],
+              kept: (rule, sessionId) =>
+                store.get(
+                  "SELECT id FROM grants WHERE workspace = ? AND rule_key = ? AND (session_id IS NULL OR session_id = ?)",
+                  run.workspace,
+                  ruleKey(run.agentId, rule),
+                  sessionId ?? ""
+                ) !== undefined,
+              put: putGrant
+            })
+        })
+      })
+    )
+}
+
+interface Row {
+  readonly body: string
+}
+
+// Rows are written by this program from values of type Grant and read back unchanged.
+const parse = ({ body }: Row): Grant => JSON.parse(body) as Grant
+
+const rulesOf = (grants: ReadonlyArray<"full_access" | GrantRule>): ReadonlyArray<GrantRule> =>
+  grants.filter((grant) => grant !== "full_access")
+
+/** Short whatever the rule holds. Another agent's tools mean other things by the same names. */
+const ruleKey = (agentId: AgentId, rule: GrantRule): string =>
+  createHash("sha256")
+    .update(JSON.stringify([agentId, keyOf(rule)]))
+    .digest("hex")
+
+const insert = "INSERT INTO grants (id, workspace, session_id, rule_key, body) VALUES (?, ?, ?, ?, ?)"
+
+/** Adds a grant. */
+export const putGrant = (grant: Grant): Write => [
+  insert,
+  grant.id,
+  grant.workspace,
+  grant.sessionId ?? null,
+  ruleKey(grant.agentId, grant.rule),
+  JSON.stringify(grant)
+]

@@ -1,0 +1,154 @@
+/**
+ * What a grant cannot cover because it runs something else than what its words say: privilege, shells and interpreters with code in
+ * their arguments or on stdin, launchers, options that name a program. Data, and how it is read.
+ *
+ * It errs towards asking. It knows names: a program that runs others under a name of its own is covered like any program.
+ */
+import { gitHold } from "./GitCommand.ts"
+import { programOf } from "./ProgramName.ts"
+
+/** How a program may be granted: not at all, as exactly these words, or also with more arguments. */
+export type Hold = "never" | "exact" | "prefix"
+
+const named = (names: string): ReadonlySet<string> => new Set(names.split(" "))
+
+/** They act with other rights. */
+export const privileged = named("sudo doas su pkexec run0 sudoedit runuser setpriv gosu su-exec")
+
+export const shells = named(
+  "sh bash dash zsh ksh mksh ash fish csh tcsh rbash yash elvish nu xonsh pwsh powershell cmd osh ysh"
+)
+
+/** A script may be granted by its name; code in an argument or on stdin not. */
+export const interpreters = named(
+  "python pypy node nodejs iojs perl ruby jruby php lua luajit rscript julia tclsh wish osascript guile racket sbcl clisp groovy scala " +
+    "kotlin swift ts-node tsx esno jshell ghci runghc raku elixir iex erl irb ipython scheme janet wscript cscript mshta"
+)
+
+/** Their arguments are another command, or they are a place where one can be typed. */
+const launchers = named(
+  "xargs parallel watch watchexec entr nodemon script expect unbuffer screen tmux dtach abduco at batch crontab flock start-stop-daemon " +
+    "ssh rsh rlogin mosh autossh sshpass pssh pdsh sftp ftp lftp telnet socat nc ncat netcat wsl ansible salt " +
+    "npx pnpx bunx uvx pipx dotenv cross-env concurrently foreman honcho direnv mise asdf op doppler aws-vault chamber hyperfine " +
+    "chroot unshare nsenter setsid setarch linux ionice chrt taskset numactl proot fakeroot firejail bwrap systemd-run systemctl launchctl " +
+    "service run-parts dbus-run-session capsh cpulimit chronic ifne torsocks torify proxychains rlwrap eatmydata chpst envdir softlimit " +
+    "strace ltrace gdb lldb perf dtrace bpftrace valgrind rr qemu wine busybox toybox " +
+    "vi vim nvim view ex ed emacs nano less more man awk gawk mawk nawk bc dc m4 sqlite psql mysql mongo mongosh redis-cli " +
+    "open xdg-open start explorer rundll regsvr msiexec certutil"
+)
+
+/** By program: a word among the arguments after which another program's words come, or by which it is set to run one. */
+const launching: Readonly<Record<string, ReadonlySet<string>>> = {
+  npm: named("exec x explore init create edit config set"),
+  pnpm: named("exec dlx create env config -c"),
+  yarn: named("exec dlx create node config"),
+  bun: named("x exec create repl -e --eval -p --print -"),
+  deno: named("eval repl run x serve jupyter install -"),
+  uv: named("run tool x"),
+  poetry: named("run shell config"),
+  pdm: named("run"),
+  pipenv: named("run shell"),
+  hatch: named("run shell"),
+  rye: named("run"),
+  conda: named("run"),
+  mamba: named("run"),
+  bundle: named("exec console config"),
+  gem: named("exec"),
+  go: named("run generate tool env"),
+  cargo: named("install"),
+  dotnet: named("run exec tool script"),
+  docker: named("run exec compose create container"),
+  podman: named("run exec compose create container unshare machine"),
+  nerdctl: named("run exec compose container"),
+  "docker-compose": named("run exec up"),
+  kubectl: named("run exec debug attach cp edit plugin proxy config"),
+  oc: named("run exec debug rsh rsync edit"),
+  gh: named("alias extension ext cs codespace config"),
+  gcloud: named("ssh scp"),
+  fly: named("ssh console"),
+  flyctl: named("ssh console"),
+  heroku: named("run ps:exec"),
+  vagrant: named("ssh up"),
+  nix: named("run shell develop eval"),
+  brew: named("sh ruby edit"),
+  find: named("-delete")
+}
+
+/** By program: options that name a program, alone or at the end of a cluster (`-vI zstd`), and settings that do. */
+const starting: Readonly<Record<string, RegExp>> = {
+  tar: /^-?[A-Za-z]*[IF]/,
+  bsdtar: /^-?[A-Za-z]*[IF]/,
+  rsync: /^-[A-Za-z]*e/,
+  find: /^-(exec|ok|fprint|fls)/,
+  fd: /^-[A-Za-z]*[xX]/,
+  fdfind: /^-[A-Za-z]*[xX]/,
+  scp: /^-[A-Za-z0-9]*[SoF]/,
+  split: /^--fi/,
+  rg: /^--(pre|hostname-bin)/,
+  java: /^-(agent|javaagent)/,
+  gcc: /^-(wrapper|fplugin|specs|B)/,
+  "g++": /^-(wrapper|fplugin|specs|B)/,
+  cc: /^-(wrapper|fplugin|specs|B)/,
+  clang: /^-(wrapper|fplugin|specs|B)/,
+  make: /^-[A-Za-z]*E|=/,
+  gmake: /^-[A-Za-z]*E|=/,
+  go: /^-{1,2}(exec|toolexec|vettool|overlay)/,
+  cargo: /^--config|^-Z|^\+/,
+  npm: /^--(script-shell|node-options|prefix|userconfig|globalconfig)/,
+  curl: /^-[A-Za-z]*K|^--conf/,
+  wget: /^-[A-Za-z]*e|^--(exec|use-a|conf)/,
+  zip: /^-[A-Za-z]*T/,
+  tcpdump: /^-[A-Za-z]*z/,
+  hg: /^--conf|^-[a-z]*e/,
+  svn: /^--config-o|^--(diff|editor)-cmd/,
+  apt: /^-[a-z]*o/,
+  "apt-get": /^-[a-z]*o/,
+  "nix-shell": /./
+}
+
+/** Long options that name a program, whatever takes them; most programs complete a beginning. */
+const runningOptions = (
+  "exec exec-batch execdir upload-pack receive-pack use-compress-program checkpoint-action to-command info-script new-volume-script " +
+  "compress-program rsh rsh-command rsync-path ext-diff extcmd open-files-in-pager config-env exec-path init-file rcfile eval script-shell " +
+  "preprocessor pager editor proxy-command proxycommand split-string unzip-command"
+).split(" ")
+
+/** `sed` runs what its `e` command and flag say, and writes where `w` says. */
+const sedActs = (words: ReadonlyArray<string>): boolean =>
+  words.slice(1).some((word) => /(^|[;{}\s\d$/!,])[ewW](\s|$)|([^\w\s]).*\3.*\3[gIiMmp\d]*[ew]/u.test(word))
+
+const namesProgram = (word: string): boolean => {
+  const [name = ""] = word.slice(2).split("=", 1)
+  return word.startsWith("--") && name.length > 1 && runningOptions.some((option) => option.startsWith(name))
+}
+
+/** An option by which a reader writes a file. */
+const writesOutput = (program: string, word: string): boolean =>
+  word.startsWith("--out") || ((program === "sort" || program === "tree") && /^-[A-Za-z]*o/.test(word))
+
+/** A file of code as the first argument, and not a way to say stdin. */
+const isScript = (word: string | undefined): boolean =>
+  word !== undefined && word !== "" && !/^[-+/]?$|^[-+@]|^\/(c|k)$|^(\/dev|\/proc)\/|:\/\//i.test(word)
+
+const asksVersion = (words: ReadonlyArray<string>): boolean =>
+  words.length === 2 && (words[1] === "--version" || words[1] === "--help")
+
+/** What a grant may say about these words: a program and its arguments, wrappers looked through. */
+export const holdOf = (words: ReadonlyArray<string>): Hold => {
+  const program = programOf(words)
+  const rest = words.slice(1)
+  if (program === "" || program.startsWith("ld-") || privileged.has(program)) return "never"
+  if (launchers.has(program)) return "never"
+  if (shells.has(program) || interpreters.has(program)) {
+    return asksVersion(words) || isScript(rest[0]) ? "exact" : "never"
+  }
+  const launches = launching[program]
+  const starts = starting[program]
+  const runs = (word: string) =>
+    launches?.has(word) === true || starts?.test(word) === true || namesProgram(word)
+  if (rest.some(runs)) return "never"
+  if (program === "sed") return sedActs(words) ? "never" : "exact"
+  if (program === "git") return gitHold(rest)
+  if (rest.some((word) => writesOutput(program, word))) return "exact"
+  return "prefix"
+}

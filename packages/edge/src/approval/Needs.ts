@@ -1,0 +1,107 @@
+/**
+ * What a request needs to be granted, rule by rule.
+ *
+ * A need is exact: the same words in the same folder, the same file for the same tool, the same host. Where something of a request cannot
+ * be granted, nothing of it can. Pure but for the file system that `Place` asks.
+ */
+import type { ApprovalRequest } from "@corral/domain/Approval"
+import { GrantRule } from "@corral/domain/Grant"
+import { Schema } from "effect"
+import { posix } from "node:path"
+import { holdOf } from "./Interpreters.ts"
+import { inFolder, type Segment } from "./ShellCommand.ts"
+import { isRepositoryInternal } from "./WritablePath.ts"
+
+/** The workspace of a run. */
+export interface Place {
+  /** Its real path. */
+  readonly root: string
+  /** Whether a grant may cover a write of what a relative path names. */
+  readonly isWritable: (path: string) => boolean
+}
+
+/** A rule that covers one thing. */
+export type Need = GrantRule
+
+const areRules = Schema.is(Schema.Array(GrantRule).check(Schema.isMaxLength(64)))
+
+/** Everything that must be covered before the request is; `undefined` where a grant cannot. */
+export const needsOf = (
+  request: ApprovalRequest,
+  segments: ReadonlyArray<Segment>,
+  place: Place
+): ReadonlyArray<Need> | undefined => {
+  const { action, command, files = [], input, tool, url } = request
+  if (action === "publish" || action === "deploy") return undefined
+  const named = tool === undefined ? {} : { tool }
+  const needs: Array<Need | undefined> = []
+  if (command !== undefined) needs.push(...shellNeeds(segments, request.cwd ?? ".", place))
+  for (const file of files) {
+    const rule = { action: "write", files: [posix.normalize(file)], ...named } as const
+    needs.push(place.isWritable(file) ? rule : undefined)
+  }
+  if (url !== undefined) {
+    const host = hostOf(url)
+    needs.push(host === undefined ? undefined : { action: "network", host, ...named })
+  }
+  if (command === undefined && files.length === 0 && url === undefined) {
+    const named = tool !== undefined && input !== undefined
+    needs.push(named ? { action: "tool", tool, input: JSON.stringify(input) } : undefined)
+  }
+  // A line that only moves its shell needs nothing: nobody allowed it. What does not fit a rule is too long for one.
+  return needs.length > 0 && areRules(needs) ? needs : undefined
+}
+
+const hostOf = (url: string): string | undefined => {
+  if (!URL.canParse(url)) return undefined
+  const { host, password, protocol, username } = new URL(url)
+  const plain = (protocol === "https:" || protocol === "http:") && username === "" && password === ""
+  return plain ? host : undefined
+}
+
+/** Relative to the root, or `undefined` outside of it. `.` is the root. */
+const within = (path: string, { root }: Place): string | undefined => {
+  const relative = posix.isAbsolute(path) ? posix.relative(root, path) || "." : posix.normalize(path)
+  return relative === ".." || relative.startsWith("../") || posix.isAbsolute(relative) ? undefined : relative
+}
+
+/** A folder in the workspace that is really there in it, and is not git's own. */
+const folderOf = (path: string, place: Place): string | undefined => {
+  const folder = within(path, place)?.replace(/(?<=.)\/$/, "")
+  return folder === "." || (folder !== undefined && place.isWritable(folder)) ? folder : undefined
+}
+
+/** A word that names git's own folder, as an option's value too. */
+const namesRepository = (word: string): boolean => word.split(/[=:,\s]/).some(isRepositoryInternal)
+
+const shellNeeds = (
+  segments: ReadonlyArray<Segment>,
+  cwd: string,
+  place: Place
+): ReadonlyArray<Need | undefined> =>
+  segments.flatMap((segment): ReadonlyArray<Need | undefined> => {
+    const { assignments, exact, input, opaque, words } = segment
+    if (opaque !== undefined || !exact || segment.cwd === undefined) return [undefined]
+    const folder = folderOf(inFolder(cwd, segment.cwd), place)
+    if (folder === undefined || holdOf(segment.inner) === "never") return [undefined]
+    if (words.some(namesRepository)) return [undefined]
+    const writes = segment.writes.map(({ append, file }) => {
+      const path = within(inFolder(folder, file), place)
+      return path !== undefined && place.isWritable(path)
+        ? { file: path, ...(append ? { append: true as const } : {}) }
+        : undefined
+    })
+    if (writes.includes(undefined)) return [undefined]
+    if (words[0] === "cd" && writes.length === 0) {
+      return folderOf(inFolder(folder, words[1] ?? ""), place) === undefined ? [undefined] : []
+    }
+    return [
+      {
+        action: "shell",
+        command: [...assignments, ...words],
+        ...(folder === "." ? {} : { cwd: folder }),
+        ...(input === undefined ? {} : { input }),
+        ...(writes.length === 0 ? {} : { writes: writes.filter((write) => write !== undefined) })
+      }
+    ]
+  })

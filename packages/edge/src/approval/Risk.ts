@@ -1,0 +1,121 @@
+/**
+ * The class and the risk of a request from what it would do. The adapter's word is a first guess, and the least: both are only raised.
+ *
+ * An orientation for the person who decides, and what keeps publishing and deploying from being remembered. It promises no completeness.
+ */
+import type { ActionClass, ApprovalRequest, Risk } from "@corral/domain/Approval"
+import { interpreters, privileged, shells, holdOf } from "./Interpreters.ts"
+import { programOf } from "./ProgramName.ts"
+import { deploying, destroying, fetching, networking, publishing, type Table } from "./RiskyWords.ts"
+import { inFolder, type Segment } from "./ShellCommand.ts"
+import { isRepositoryInternal } from "./WritablePath.ts"
+
+const classes: ReadonlyArray<ActionClass> = ["write", "shell", "network", "publish", "deploy"]
+const risks: ReadonlyArray<Risk> = ["low", "medium", "high"]
+
+const highest = <A>(order: ReadonlyArray<A>, found: ReadonlyArray<A>, least: A): A =>
+  found.reduce((most, one) => (order.indexOf(one) > order.indexOf(most) ? one : most), least)
+
+/** Files that are read as commands later: by git, by shells, by editors, by what builds and releases. */
+const startsSomething =
+  /(^|\/)(\.(bash|zsh|ksh|csh|tcsh)[^/]*|\.(profile|login|logout|envrc|gitconfig|npmrc|yarnrc[^/]*|pypirc|netrc|pre-commit-config\.yaml|gitlab-ci\.yml|travis\.yml|drone\.yml)|\.config\/fish\/.*|\.ssh(\/.*)?|\.husky\/.*|\.github\/(workflows|actions)\/.*|\.circleci\/.*|\.buildkite\/.*|\.vscode\/(tasks|settings|launch)\.json|\.claude\/.*|\.codex\/.*|Jenkinsfile|azure-pipelines\.ya?ml|bitbucket-pipelines\.yml|authorized_keys|crontab|\.(cursor|gemini)\/.*)$/i
+
+/** Whether writing there is more than editing the project. */
+const isDelicate = (path: string): boolean =>
+  /^([/~]|[A-Za-z]:)|^\\|[$`]/.test(path) ||
+  path.split(/[\\/]/).includes("..") ||
+  isRepositoryInternal(path) ||
+  startsSomething.test(path)
+
+/** They write the files that they name. */
+const writers = new Set(
+  "cp mv ln install tee touch rm rmdir mkdir truncate dd sed chmod chown patch unzip tar rsync scp git".split(
+    " "
+  )
+)
+
+const does = (table: Table, program: string, rest: string): boolean =>
+  Object.hasOwn(table, program) && table[program]?.test(rest) === true
+
+/** What a program's words say, `git -C x --no-pager push` as `push`. */
+const said = ([, ...args]: ReadonlyArray<string>): string => {
+  let at = 0
+  while (args[at]?.startsWith("-") === true && !/^--?[a-z-]*version$/.test(args[at] ?? "")) {
+    at += /^(-[CcHnR]|--(context|namespace|host|prefix|filter|cwd|repo|profile|region|config))$/.test(
+      args[at] ?? ""
+    )
+      ? 2
+      : 1
+  }
+  return args.slice(at).join(" ")
+}
+
+/** The command behind privilege and launchers, as far as it shows: `sudo -u x rm -rf /` as `rm -rf /`. */
+const readings = (inner: ReadonlyArray<string>): ReadonlyArray<ReadonlyArray<string>> => {
+  const program = programOf(inner)
+  const carries =
+    privileged.has(program) || ["xargs", "npx", "bunx", "pnpx", "watch", "parallel", "find"].includes(program)
+  if (!carries) return [inner]
+  return [inner, ...inner.slice(1).flatMap((word, i) => (/^[a-z]/i.test(word) ? [inner.slice(i + 1)] : []))]
+}
+
+const judgeWords = (inner: ReadonlyArray<string>, fed: boolean): readonly [ActionClass, Risk] => {
+  const found: Array<readonly [ActionClass, Risk]> = []
+  for (const words of readings(inner)) {
+    const program = programOf(words)
+    const rest = said(words)
+    const all = words.slice(1).join(" ")
+    if (does(deploying, program, rest)) found.push(["deploy", "high"])
+    if (does(publishing, program, rest)) found.push(["publish", program === "git" ? "medium" : "high"])
+    if (does(networking, program, rest) || does(fetching, program, rest)) found.push(["network", "medium"])
+    if (does(destroying, program, rest) || does(destroying, program, all)) found.push(["shell", "high"])
+    if (privileged.has(program) || program.startsWith("mkfs")) found.push(["shell", "high"])
+    if (program === "rm" || program === "rmdir") found.push(["shell", "medium"])
+    const runsCode = shells.has(program) || interpreters.has(program)
+    if (runsCode && fed && holdOf(words) === "never") found.push(["shell", "high"])
+    if (holdOf(words) === "never") found.push(["shell", "medium"])
+    if (runsCode) found.push(["shell", "medium"])
+    if (writers.has(program) && words.slice(1).some((word) => !word.startsWith("-") && isDelicate(word)))
+      found.push(["shell", "high"])
+  }
+  return [
+    highest(
+      classes,
+      found.map(([action]) => action),
+      "shell"
+    ),
+    highest(
+      risks,
+      found.map(([, risk]) => risk),
+      "low"
+    )
+  ]
+}
+
+const judgeSegment = (segment: Segment): readonly [ActionClass, Risk] => {
+  const { cwd, inner, input, opaque, words, writes } = segment
+  const [action, risk] = judgeWords(inner.length === 0 ? words : inner, input !== undefined)
+  const delicate = writes.some(({ file }) => isDelicate(file) || isDelicate(inFolder(cwd ?? ".", file)))
+  return [action, opaque !== undefined || delicate ? "high" : risk]
+}
+
+/** Class and risk, none lower than the adapter's. */
+export const assessed = (
+  { action, command, files = [], risk }: ApprovalRequest,
+  segments: ReadonlyArray<Segment>
+): { readonly action: ActionClass; readonly risk: Risk } => {
+  const found = segments.map(judgeSegment)
+  const delicate = action === "write" && files.some(isDelicate)
+  return {
+    action: highest(
+      classes,
+      found.map(([action]) => action),
+      command === undefined ? action : highest(classes, [action], "shell")
+    ),
+    risk: highest(
+      risks,
+      found.map(([, risk]) => risk),
+      delicate ? "high" : risk
+    )
+  }
+}

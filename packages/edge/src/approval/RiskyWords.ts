@@ -1,0 +1,159 @@
+/** By program and words: what reaches the network, publishes, deploys or destroys. Data; whoever is not in it is not harmless. */
+
+/** The subcommands of a program that do it; `*` where any use does. */
+export type Table = Readonly<Record<string, RegExp>>
+
+const any = /^/
+
+export const publishing: Table = {
+  npm: /^(publish|unpublish|dist-tag|deprecate|owner|access)\b/,
+  pnpm: /^publish\b/,
+  yarn: /^(npm )?publish\b/,
+  bun: /^publish\b/,
+  deno: /^publish\b/,
+  jsr: /^publish\b/,
+  cargo: /^(publish|yank)\b/,
+  uv: /^publish\b/,
+  poetry: /^publish\b/,
+  hatch: /^publish\b/,
+  flit: /^publish\b/,
+  twine: /^upload\b/,
+  gem: /^(push|yank)\b/,
+  docker: /^(push|(image|manifest|compose) push|buildx .*--push)\b/,
+  podman: /^(push|image push)\b/,
+  crane: /^(push|copy)\b/,
+  oras: /^push\b/,
+  helm: /^push\b/,
+  git: /^push\b/,
+  gh: /^(release (create|upload|delete|edit)|repo (create|delete|edit)|pr (create|merge)|gist create)\b/,
+  glab: /^(release create|mr (create|merge))\b/,
+  mvn: /\b(deploy|release:perform)\b/,
+  gradle: /\bpublish/,
+  gradlew: /\bpublish/,
+  dotnet: /^nuget push\b/,
+  nuget: /^push\b/,
+  vsce: /^publish\b/,
+  ovsx: /^publish\b/,
+  mix: /^hex\.publish\b/,
+  lerna: /^publish\b/,
+  changeset: /^publish\b/,
+  "semantic-release": any,
+  np: any
+}
+
+export const deploying: Table = {
+  kubectl:
+    /\b(apply|create|delete|replace|patch|set|scale|rollout|drain|cordon|edit|run|expose|annotate|label|taint)\b/,
+  oc: /\b(apply|create|delete|replace|patch|set|scale|rollout|new-app|start-build)\b/,
+  helm: /\b(install|upgrade|uninstall|rollback|delete)\b/,
+  helmfile: /\b(apply|sync|destroy)\b/,
+  kustomize: /\bdeploy\b/,
+  terraform: /\b(apply|destroy|import|taint|state)\b/,
+  tofu: /\b(apply|destroy|import|taint|state)\b/,
+  terragrunt: /\b(apply|destroy|run-all)\b/,
+  pulumi: /\b(up|update|destroy|refresh|import)\b/,
+  cdk: /\b(deploy|destroy)\b/,
+  sam: /\bdeploy\b/,
+  serverless: /\b(deploy|remove)\b/,
+  sls: /\b(deploy|remove)\b/,
+  vercel: /^(?!.*\b(dev|build|ls|list|inspect|logs|whoami|help|--version|pull)\b)/,
+  netlify: /\bdeploy\b/,
+  wrangler: /\b(deploy|publish|delete|rollback)\b/,
+  firebase: /\bdeploy\b/,
+  fly: /\b(deploy|launch|scale|apps destroy|secrets)\b/,
+  flyctl: /\b(deploy|launch|scale|apps destroy|secrets)\b/,
+  heroku: /\b(container:release|releases:rollback|config:set|ps:scale|apps:destroy)\b/,
+  railway: /\b(up|redeploy|down)\b/,
+  render: /\bdeploys\b/,
+  surge: any,
+  eb: /\b(deploy|create|terminate)\b/,
+  cap: /\bdeploy\b/,
+  dokku: any,
+  ansible: any,
+  "ansible-playbook": any,
+  gcloud: /\b(deploy|create|delete|update|set)\b/,
+  az: /\b(deployment|create|delete|update|up|deploy)\b/,
+  aws: /\b(deploy|create-|update-|delete-|put-|run-|terminate-|s3 (cp|mv|rm|sync))/,
+  docker: /^(stack (deploy|rm)|service (create|update|rm))\b/,
+  nomad: /\b(run|stop)\b/,
+  gh: /^(workflow run|secret|variable)\b/,
+  systemctl: /\b(start|stop|restart|enable|disable|mask)\b/
+}
+
+export const networking: Table = Object.fromEntries(
+  (
+    "curl wget wget2 aria2c axel http https xh ssh scp sftp rsync mosh autossh sshpass nc ncat netcat socat telnet ftp lftp rclone nmap ping " +
+    "dig host nslookup whois openssl npx pnpx bunx uvx pipx curlie grpcurl websocat ngrok cloudflared"
+  )
+    .split(" ")
+    .map((program) => [program, any])
+)
+
+/** Subcommands of programs that otherwise stay at home. */
+export const fetching: Table = {
+  git: /^(clone|fetch|pull|ls-remote|remote (add|set-url|update)|submodule (update|add))\b/,
+  gh: any,
+  glab: any,
+  npm: /^(i|install|ci|add|update|exec|x|audit|view|search|login|whoami)\b/,
+  pnpm: /^(i|install|add|update|dlx|fetch)\b/,
+  yarn: /^($|install|add|upgrade|dlx)/,
+  bun: /^(i|install|add|update|x)\b/,
+  pip: /^(install|download)\b/,
+  uv: /^(pip|add|sync|tool)\b/,
+  poetry: /^(add|install|update)\b/,
+  cargo: /^(install|add|fetch|update|search|login)\b/,
+  go: /^(get|install|mod download)\b/,
+  gem: /^install\b/,
+  bundle: /^(install|update)\b/,
+  composer: /^(install|update|require)\b/,
+  docker: /^(pull|login|run|search)\b/,
+  brew: /^(install|upgrade|update|tap)\b/,
+  apt: /^(install|update|upgrade)\b/,
+  "apt-get": /^(install|update|upgrade)\b/,
+  aws: any,
+  gcloud: any,
+  az: any
+}
+
+/** What is hard to undo, or gives rights away. */
+export const destroying: Table = {
+  rm: /(^|\s)(-[a-zA-Z]*[rRf]|--recursive|--force)|(^|\s)[/~]/,
+  rmdir: /(^|\s)[/~]/,
+  find: /-delete\b|-exec/,
+  git: /^push\b.*(\s(-[a-zA-Z]*f|--force|--mirror|--delete|-[a-zA-Z]*d|--prune)|\s\+|\s:)|^reset\b.*--hard|^clean\b.*-[a-zA-Z]*f|^(filter-branch|filter-repo)\b|^branch\b.*\s-D|^stash (drop|clear)|^reflog expire|^checkout\b.*(\s-f|--force)|^config\b/,
+  dd: any,
+  mkfs: any,
+  fdisk: any,
+  parted: any,
+  shred: any,
+  wipefs: any,
+  truncate: any,
+  chmod: /(^|\s)(-[a-zA-Z]*R|--recursive|0?[0-7]?777|[ugoa]*\+s|[24]\d{3})/,
+  chown: any,
+  chattr: any,
+  kill: /-9|-KILL|\s-1\b/,
+  pkill: any,
+  killall: any,
+  shutdown: any,
+  reboot: any,
+  halt: any,
+  poweroff: any,
+  crontab: any,
+  at: any,
+  launchctl: any,
+  systemctl: any,
+  iptables: any,
+  ufw: any,
+  passwd: any,
+  useradd: any,
+  usermod: any,
+  visudo: any,
+  mount: any,
+  umount: any,
+  npm: /^(publish|unpublish|config set|set )/,
+  docker: /\bprune\b|--privileged|-v\s+\/(:|\s)|\/var\/run\/docker\.sock/,
+  terraform: /\bdestroy\b/,
+  dropdb: any,
+  diskutil: any,
+  osascript: any
+}

@@ -1,0 +1,140 @@
+/**
+ * The policy of one run: what is asked is read, judged, and remembered where a person says so.
+ *
+ * Built once per run by `Grants.forRun`. Synchronous. What is remembered for the run dies with it; what lasts longer is given back as
+ * rows, for the transaction that resolves the approval.
+ */
+import type { ApprovalRequest, DecisionScope } from "@corral/domain/Approval"
+import type { Grant, GrantRule } from "@corral/domain/Grant"
+import type { ApprovalId, GrantId, SessionId } from "@corral/domain/Ids"
+import type { Run } from "@corral/domain/Run"
+import type { ApprovalAnswer } from "@corral/domain/RuntimeAdapter"
+import { mint } from "../Identifiers.ts"
+import type { Write } from "../store/Store.ts"
+import { covers, coversFile, keyOf, withoutWrites } from "./GrantRules.ts"
+import { type Need, needsOf, type Place } from "./Needs.ts"
+import { judge, type Granted, type Verdict } from "./Policy.ts"
+import { assessed } from "./Risk.ts"
+import { programOf } from "./ProgramName.ts"
+import { segmentsOf, type Segment } from "./ShellCommand.ts"
+
+/** A request as it is stored and shown, and what a grant would have to cover. */
+export interface Assessed {
+  readonly request: ApprovalRequest
+  readonly needs: ReadonlyArray<Need> | undefined
+}
+
+export interface RunPolicyOptions {
+  readonly run: Pick<Run, "workspace" | "agentId" | "sessionId" | "mode">
+  readonly place: Place
+  /** Rules of the Edge's configuration for this workspace. */
+  readonly configured: ReadonlyArray<GrantRule>
+  /** Whether a grant that is kept now covers exactly that: one for always, or one for that session. */
+  readonly kept: (rule: GrantRule, sessionId: SessionId | undefined) => boolean
+  readonly put: (grant: Grant) => Write
+}
+
+/** Who decided what, when. */
+export interface Decided {
+  readonly approvalId: ApprovalId
+  readonly by: string
+  /** Unix milliseconds. */
+  readonly nowMs: number
+}
+
+const SHOWN = 500
+const order: ReadonlyArray<DecisionScope> = ["once", "run", "session", "always"]
+
+export class RunPolicy implements Granted {
+  private readonly options: RunPolicyOptions
+  private readonly ofRun = new Set<string>()
+
+  constructor(options: RunPolicyOptions) {
+    this.options = options
+  }
+
+  /** Reads a request: every part of its command line, its class and risk, and what may be remembered of it. */
+  assess(request: ApprovalRequest): Assessed {
+    const segments = request.command === undefined ? [] : segmentsOf(request.command)
+    const judged = { ...request, ...assessed(request, segments) }
+    const needs = needsOf(judged, segments, this.options.place)
+    const scopes = request.scopes.filter((scope) => scope === "once" || this.remembers(scope, needs))
+    return {
+      request: {
+        ...judged,
+        scopes: scopes.length === 0 ? ["once"] : scopes,
+        ...(request.command === undefined ? {} : { segments: segments.map(shown) })
+      },
+      needs
+    }
+  }
+
+  judge({ needs, request }: Assessed): Verdict {
+    return judge(this.options.run.mode, request, needs, this, this.options.place.isWritable)
+  }
+
+  readonly configured = (need: Need): boolean => this.#among(need, () => false)
+
+  readonly covered = (need: Need): boolean => this.#among(need, this.#remembered)
+
+  /** The answer with the widest scope that is offered, up to the one that was said. An edited action is another one: it is allowed once. */
+  narrowed({ request: { scopes } }: Assessed, answer: ApprovalAnswer): ApprovalAnswer {
+    const most =
+      answer.decision === "allow" && answer.updatedInput === undefined ? order.indexOf(answer.scope) : 0
+    const scope = order.slice(0, most + 1).findLast((one) => one === "once" || scopes.includes(one)) ?? "once"
+    return { ...answer, scope }
+  }
+
+  /** Remembers what a narrowed answer allows; the rows of what outlives the run. */
+  remember({ needs = [] }: Assessed, answer: ApprovalAnswer, decided: Decided): ReadonlyArray<Write> {
+    const { decision, scope } = answer
+    if (decision !== "allow" || scope === "once") return []
+    const missing = needs.filter((need) => !this.configured(need))
+    if (scope === "run") {
+      for (const need of missing) this.ofRun.add(keyOf(need))
+      return []
+    }
+    // What is kept for the session alone is not kept for always.
+    const sessionId = scope === "session" ? this.options.run.sessionId : undefined
+    const unkept = missing.filter((need) => !this.options.kept(need, sessionId))
+    return unkept.map((rule) => this.grant(rule, scope, decided))
+  }
+
+  private grant(rule: GrantRule, scope: Grant["scope"], { approvalId, by, nowMs }: Decided): Write {
+    const { put, run } = this.options
+    return put({
+      id: mint<GrantId>("gra", nowMs),
+      workspace: run.workspace,
+      scope,
+      ...(scope === "session" && run.sessionId !== undefined ? { sessionId: run.sessionId } : {}),
+      agentId: run.agentId,
+      rule,
+      createdAt: new Date(nowMs).toISOString(),
+      by,
+      approvalId
+    })
+  }
+
+  private remembers(scope: DecisionScope, needs: ReadonlyArray<Need> | undefined): boolean {
+    return needs !== undefined && (scope !== "session" || this.options.run.sessionId !== undefined)
+  }
+
+  readonly #remembered = (need: Need): boolean =>
+    this.ofRun.has(keyOf(need)) || this.options.kept(need, this.options.run.sessionId)
+
+  /** A command whose words are granted may write where the configuration says so. */
+  #among(need: Need, remembered: (need: Need) => boolean): boolean {
+    const { configured } = this.options
+    const isGranted = (one: Need) => remembered(one) || configured.some((rule) => covers(rule, one))
+    if (isGranted(need)) return true
+    if (need.action !== "shell" || need.writes === undefined) return false
+    const writable = ({ file }: { readonly file: string }) =>
+      configured.some((rule) => coversFile(rule, file))
+    return isGranted(withoutWrites(need)) && need.writes.every(writable)
+  }
+}
+
+const shown = ({ inner, opaque, text }: Segment) => ({
+  text: text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text,
+  ...(opaque === undefined ? { program: programOf(inner) } : { opaque })
+})

@@ -1,0 +1,30 @@
+/** What changes the shell itself, so that the commands after it are no longer what they look like. Data. */
+
+/** Builtins that define, redirect, evaluate or set. */
+const state = new Set(
+  (
+    ". alias autoload bind bindkey builtin chdir compdef compgen complete compopt declare dirs disown emulate enable eval export fc float " +
+    "foreach functions getopts hash history integer let local mapfile nocorrect noglob popd private pushd read readarray readonly rehash " +
+    "repeat sched set setopt shopt source suspend trap typeset ulimit umask unalias unfunction unhash unset unsetopt vared zcompile zle " +
+    "zmodload zstyle -"
+  ).split(" ")
+)
+
+const names = new Set(["printf", "wait", "test", "["])
+
+/** Why a command with these words makes the rest of its line uncertain. */
+export const changesShell = (words: ReadonlyArray<string>): string | undefined => {
+  const [program = ""] = words
+  if (state.has(program)) return "it changes the shell itself"
+  // They name a variable, and what stands in its brackets is evaluated.
+  return names.has(program) && words.some((word) => /^-[vp]/.test(word))
+    ? "it names a variable of the shell"
+    : undefined
+}
+
+/** Variables by which programs find, load or start others. */
+const steering =
+  /^(PATH|FPATH|CDPATH|IFS|ENV|SHELL|HOME|ZDOTDIR|PS\d|PROMPT.*|SHELLOPTS|BASH.*|LD_.*|DYLD_.*|GCONV_PATH|GIT_.*|SSH_.*|NODE_(?!ENV$).*|npm_.*|NPM_.*|YARN_.*|PNPM_.*|BUN_.*|DENO_.*|PYTHON.*|PIP_.*|UV_.*|PERL.*|RUBY.*|BUNDLE_.*|GEM_.*|PHP.*|LUA_.*|JAVA.*|JDK_.*|_JAVA.*|MAVEN_.*|GRADLE_.*|CLASSPATH|GO(?!DEBUG$).*|CGO_.*|CARGO.*|RUSTC.*|RUSTFLAGS|CC|CXX|CPP|LD|AR|AS|MAKE.*|CFLAGS|LDFLAGS|DOTNET_.*|DOCKER_.*|KUBE.*|AWS_.*|EDITOR|VISUAL|.*_EDITOR|PAGER|.*PAGER|LESS.*|BROWSER|TAR_OPTIONS|RSYNC_.*|POSIXLY_CORRECT|TMPDIR|.*_COMMAND|.*_ASKPASS|.*_PROXY|.*_proxy|OPENSSL_.*|SSL_.*|CURL_.*|WGETRC|TERMINFO.*|XDG_.*|CORRAL_.*)$/
+
+/** Whether a variable of that name may make another program run, or the same one elsewhere. */
+export const steersPrograms = (name: string): boolean => steering.test(name)

@@ -1,0 +1,74 @@
+/** Programs that only start another one: `timeout 10 npm test` is `npm test`. Looked through where that is certain. */
+import { programOf } from "./ProgramName.ts"
+import { steersPrograms } from "./ShellState.ts"
+
+/** The rest after a wrapper's own words, or `undefined` where it is not certain where they end. */
+type Look = (rest: ReadonlyArray<string>) => ReadonlyArray<string> | undefined
+
+const plain: Look = (rest) => (rest[0]?.startsWith("-") === false ? rest : undefined)
+
+/** Skips options: those of `flags` stand alone, those of `valued` take the next word. */
+const options =
+  (flags: RegExp, valued: RegExp): Look =>
+  (rest) => {
+    let at = 0
+    for (; rest[at]?.startsWith("-") === true; at++) {
+      const word = rest[at] ?? ""
+      if (valued.test(word)) at++
+      else if (!flags.test(word)) return undefined
+    }
+    return rest.slice(at)
+  }
+
+const never = /^(?!)/
+
+const timeout: Look = (rest) => {
+  const after = options(
+    /^(--foreground|--preserve-status|--verbose|-v|--(signal|kill-after)=.+)$/,
+    /^-[sk]$/
+  )(rest)
+  return after !== undefined && /^\d+(\.\d+)?[smhd]?$/.test(after[0] ?? "")
+    ? plain(after.slice(1))
+    : undefined
+}
+
+const env: Look = (rest) => {
+  const after = options(/^(-|-i|--ignore-environment)$/, /^-u$/)(rest)
+  if (after === undefined) return undefined
+  const program = after.findIndex((word) => !/^[A-Za-z_]\w*=/.test(word))
+  const assigned = program === -1 ? after : after.slice(0, program)
+  if (assigned.some((word) => steersPrograms(word.split("=", 1)[0] ?? ""))) return undefined
+  return program === -1 ? undefined : plain(after.slice(program))
+}
+
+const wrappers = new Map<string, Look>([
+  ["nohup", plain],
+  ["command", plain],
+  ["exec", plain],
+  ["time", options(/^-p$/, never)],
+  ["nice", options(/^(-\d+|--adjustment=-?\d+)$/, /^-n$/)],
+  ["stdbuf", options(/^-[ioe].+$/, never)],
+  ["timeout", timeout],
+  ["env", env]
+])
+
+/** `env` alone and `command -v x` start nothing. */
+const startsNothing = ([program = "", first]: ReadonlyArray<string>): boolean =>
+  (program === "env" && first === undefined) || (program === "command" && /^-[vV]$/.test(first ?? ""))
+
+/** Looked up on the path or from the system's folders: `./timeout` may be anything. */
+const ofSystem = /^((\/usr)?\/bin\/)?[^/\\]+$/
+
+/** The words of the program that really runs, or `undefined` where that is not certain. */
+export const unwrapped = (words: ReadonlyArray<string>): ReadonlyArray<string> | undefined => {
+  let inner: ReadonlyArray<string> = words
+  for (let layers = 0; layers < 8; layers++) {
+    const look =
+      startsNothing(inner) || !ofSystem.test(inner[0] ?? "") ? undefined : wrappers.get(programOf(inner))
+    if (look === undefined) return inner
+    const rest = look(inner.slice(1))
+    if (rest === undefined || rest.length === 0 || rest[0] === "") return undefined
+    inner = rest
+  }
+  return undefined
+}

@@ -1,0 +1,23 @@
+/** `/v1/grants`: what is remembered, to be seen and taken back. */
+import { withErrorObject } from "@corral/domain/RequestContext"
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Grants } from "../approval/Grants.ts"
+import { byId, pageOf } from "./Paged.ts"
+import { ServedApi } from "./ServedApi.ts"
+
+export const grants = HttpApiBuilder.group(
+  ServedApi,
+  "grants",
+  Effect.fnUntraced(function* (handlers) {
+    const kept = yield* Grants
+    return handlers.handleAll({
+      list: ({ query: { cursor, limit, workspace } }) =>
+        pageOf({ filter: `grants ${workspace ?? ""}`, cursor, limit }, byId, (after, limit) =>
+          Effect.sync(() => kept.page({ after, workspace, limit }))
+        ).pipe(withErrorObject),
+
+      remove: ({ params }) => withErrorObject(kept.remove(params.id))
+    })
+  })
+)

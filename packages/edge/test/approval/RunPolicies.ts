@@ -1,0 +1,69 @@
+/** The policy of a run without an Edge: no store, no disk, grants that last kept in an array. */
+import type { Grant, GrantRule } from "@corral/domain/Grant"
+import type { AgentId, SessionId, WorkspaceId } from "@corral/domain/Ids"
+import type { Run } from "@corral/domain/Run"
+import type { ApprovalAnswer } from "@corral/domain/RuntimeAdapter"
+import { keyOf } from "../../src/approval/GrantRules.ts"
+import { RunPolicy } from "../../src/approval/RunPolicy.ts"
+import { isRepositoryInternal } from "../../src/approval/WritablePath.ts"
+import { isLexicallyInside } from "../../src/workspace/PathContainment.ts"
+import { approvalIdOf, request } from "../Samples.ts"
+
+export const session = "ses_00000000000000000000000001" as SessionId
+
+export interface PolicyOptions {
+  readonly mode?: Run["mode"]
+  readonly sessionId?: SessionId
+  readonly configured?: ReadonlyArray<GrantRule>
+  readonly grants?: Array<Grant>
+}
+
+export const place = {
+  root: "/ws",
+  isWritable: (path: string) => isLexicallyInside(path) && !isRepositoryInternal(path)
+}
+
+export const policyOf = ({ configured = [], grants = [], mode = "ask", sessionId }: PolicyOptions = {}) =>
+  new RunPolicy({
+    run: {
+      workspace: "api" as WorkspaceId,
+      agentId: "scripted" as AgentId,
+      mode,
+      ...(sessionId === undefined ? {} : { sessionId })
+    },
+    place,
+    configured,
+    kept: (rule, sessionId) =>
+      grants.some(
+        (grant) =>
+          keyOf(grant.rule) === keyOf(rule) &&
+          (grant.sessionId === undefined || grant.sessionId === sessionId)
+      ),
+    put: (grant) => {
+      grants.push(grant)
+      return ["", grant.id]
+    }
+  })
+
+export const all = ["once", "run", "session", "always"] as const
+
+/** A request for a command line, as a runtime makes it that offers every scope. */
+export const shell = (command: string, cwd = ".") =>
+  request({ action: "shell", risk: "low", command, cwd, tool: "shell", scopes: [...all] })
+
+/** A person allows it with that scope; what was made of it. */
+export const allow = (
+  policy: RunPolicy,
+  asked: ReturnType<typeof request>,
+  scope: ApprovalAnswer["scope"],
+  more: Partial<ApprovalAnswer> = {}
+): ApprovalAnswer => {
+  const assessed = policy.assess(asked)
+  const answer = policy.narrowed(assessed, { decision: "allow", scope, ...more })
+  policy.remember(assessed, answer, { approvalId: approvalIdOf(1), by: "local", nowMs: 1_000 })
+  return answer
+}
+
+/** What the policy says of a request. */
+export const verdictOn = (policy: RunPolicy, asked: ReturnType<typeof request>) =>
+  policy.judge(policy.assess(asked))

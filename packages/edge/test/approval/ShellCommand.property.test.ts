@@ -1,0 +1,90 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Arbitrary, Schema } from "effect"
+import { segmentsOf } from "../../src/approval/ShellCommand.ts"
+import { allow, policyOf, shell, verdictOn } from "./RunPolicies.ts"
+import { grantable, hostile } from "./CommandLines.ts"
+
+const runs = { arbitrary: { runs: 500 } }
+
+/** Pieces of shell in any order: mostly nonsense, often nearly a command. */
+const Piece = Schema.Literals([
+  ..." |&|;|||&&|\n|(|)|{|}|<|>|>>|<<E|<<<|2>&1|$(|`|'|\"|\\|$|${|}|$((|))|[[|]]|((|#|!|*|?|~|=|if|then|fi|for|in|do|done|while|case|esac".split(
+    "|"
+  ),
+  ..."ls;rm;sh;-c;npm;test;git;push;cd;sub;a;x=1;E;.git;/;..;timeout;5;env;xargs;function;coproc;time".split(
+    ";"
+  ),
+  "\u0000",
+  "\u202e"
+])
+const Lines = Arbitrary.map(Arbitrary.array(Arbitrary.schema(Piece), { maxLength: 30 }), (pieces) =>
+  pieces.join(" ")
+)
+const Texts = Arbitrary.schema(Schema.String)
+const Granted = Arbitrary.schema(Schema.Literals(grantable))
+const Hostile = Arbitrary.schema(Schema.Literals(hostile))
+
+/** Everything that can be granted is. */
+const policy = policyOf()
+for (const each of grantable) allow(policy, shell(each), "run")
+
+describe("Any command line", () => {
+  it.prop(
+    "is read without a throw, in bounds, and exactly or not at all",
+    [Lines, Texts],
+    ([line, text]) => {
+      for (const each of [line, text, `${text}${line}`]) {
+        const segments = segmentsOf(each)
+        assert.isAtMost(segments.length, 64)
+        for (const { exact, inner, opaque, words } of segments) {
+          if (exact) assert.isTrue(opaque === undefined && words.length > 0 && inner.length > 0)
+        }
+      }
+    },
+    runs
+  )
+
+  it.prop(
+    "that is asked for is still asked for with something added, before or after",
+    [Lines, Lines, Granted],
+    ([line, more, granted]) => {
+      if (verdictOn(policy, shell(line))._tag === "Allow") return
+      // Where the added text opens a quote or a comment, the line is another one: each part stands on lines of its own.
+      if (segmentsOf(line).length === 0 || segmentsOf(`${line}\n${more}`).length <= segmentsOf(line).length)
+        return
+      assert.strictEqual(verdictOn(policy, shell(`${line}\n${more}`))._tag, "Ask")
+      assert.strictEqual(verdictOn(policy, shell(`${line} && ${granted}`))._tag, "Ask")
+    },
+    runs
+  )
+
+  it.prop(
+    "that was granted says nothing of one with another program",
+    [Granted, Granted],
+    ([one, other]) => {
+      const policy = policyOf()
+      allow(policy, shell(one), "run")
+      const known = new Set(segmentsOf(one).map(({ words }) => JSON.stringify(words)))
+      const isNew = segmentsOf(other).some(
+        ({ words }) => words[0] !== "cd" && !known.has(JSON.stringify(words))
+      )
+      if (isNew) assert.strictEqual(verdictOn(policy, shell(other))._tag, "Ask")
+    },
+    runs
+  )
+
+  it.prop(
+    "is never allowed in read_only and plan, whatever was granted",
+    [Granted, Hostile, Lines],
+    (lines) => {
+      for (const mode of ["read_only", "plan"] as const) {
+        const policy = policyOf({ mode, configured: [{ action: "shell", command: ["npm"], prefix: true }] })
+        for (const line of lines) {
+          allow(policy, shell(line), "run")
+          assert.strictEqual(verdictOn(policy, shell(line))._tag, "Deny")
+        }
+      }
+    },
+    runs
+  )
+})
