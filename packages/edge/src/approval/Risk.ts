@@ -6,7 +6,17 @@
 import type { ActionClass, ApprovalRequest, Risk } from "@corral/domain/Approval"
 import { interpreters, privileged, shells, holdOf } from "./Interpreters.ts"
 import { programOf } from "./ProgramName.ts"
-import { deploying, destroying, fetching, networking, publishing, type Table } from "./RiskyWords.ts"
+import {
+  deploying,
+  destroying,
+  fetching,
+  networking,
+  publishing,
+  runners,
+  saysDeploy,
+  saysPublish,
+  type Table
+} from "./RiskyWords.ts"
 import { inFolder, type Segment } from "./ShellCommand.ts"
 import { isRepositoryInternal } from "./WritablePath.ts"
 
@@ -59,14 +69,28 @@ const readings = (inner: ReadonlyArray<string>): ReadonlyArray<ReadonlyArray<str
   return [inner, ...inner.slice(1).flatMap((word, i) => (/^[a-z]/i.test(word) ? [inner.slice(i + 1)] : []))]
 }
 
+/** What a script or a target calls itself. */
+const nameOf = (words: ReadonlyArray<string>): string => {
+  const program = programOf(words)
+  if (shells.has(program) || interpreters.has(program)) return words[1] ?? ""
+  if (!runners.has(program)) return words[0]?.includes("/") === true ? program : ""
+  return (
+    said(words)
+      .replace(/^run(-script)? /, "")
+      .split(" ", 1)[0] ?? ""
+  )
+}
+
 const judgeWords = (inner: ReadonlyArray<string>, fed: boolean): readonly [ActionClass, Risk] => {
   const found: Array<readonly [ActionClass, Risk]> = []
   for (const words of readings(inner)) {
     const program = programOf(words)
     const rest = said(words)
     const all = words.slice(1).join(" ")
-    if (does(deploying, program, rest)) found.push(["deploy", "high"])
-    if (does(publishing, program, rest)) found.push(["publish", program === "git" ? "medium" : "high"])
+    const name = nameOf(words)
+    if (does(deploying, program, rest) || saysDeploy.test(name)) found.push(["deploy", "high"])
+    if (does(publishing, program, rest) || saysPublish.test(name))
+      found.push(["publish", program === "git" ? "medium" : "high"])
     if (does(networking, program, rest) || does(fetching, program, rest)) found.push(["network", "medium"])
     if (does(destroying, program, rest) || does(destroying, program, all)) found.push(["shell", "high"])
     if (privileged.has(program) || program.startsWith("mkfs")) found.push(["shell", "high"])

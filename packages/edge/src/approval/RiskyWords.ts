@@ -5,6 +5,13 @@ export type Table = Readonly<Record<string, RegExp>>
 
 const any = /^/
 
+/** Scripts and targets that say so by their names: `npm run release`, `make deploy-prod`, `./deploy.sh`. */
+export const runners = new Set(
+  "npm pnpm yarn bun make gmake just task rake invoke mise moon nx turbo gradle gradlew mvn".split(" ")
+)
+export const saysPublish = /(^|[-_.:/])(publish|release)/i
+export const saysDeploy = /(^|[-_.:/])deploy/i
+
 export const publishing: Table = {
   npm: /^(publish|unpublish|dist-tag|deprecate|owner|access)\b/,
   pnpm: /^publish\b/,

@@ -79,7 +79,10 @@ describe("A grant", () => {
     const asked = await ask(own.client, "/shell echo one && echo two > out.txt")
     const { scope } = await allow(own.client, asked, "always")
     assert.strictEqual(scope, "always")
-    const grants = await own.client.grants("workspace=ws")
+    // Of one decision, in no order.
+    const grants = (await own.client.grants("workspace=ws")).toSorted((a, b) =>
+      JSON.stringify(a.rule).localeCompare(JSON.stringify(b.rule))
+    )
     assert.deepStrictEqual(
       grants.map(
         ({ agentId, approvalId, by, rule, scope }) => ({ agentId, approvalId, by, rule, scope }) as unknown
