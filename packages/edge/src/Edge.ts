@@ -47,12 +47,14 @@ export const layerCore = (config: EdgeConfig, adapters: ReadonlyMap<string, Runt
 const forgetting = Layer.effectDiscard(
   Effect.gen(function* () {
     const artifacts = yield* Artifacts
+    const grants = yield* Grants
     const retention = yield* Retention
     const snapshots = yield* Snapshots
     const worktrees = yield* Worktrees
     retention.onForget(artifacts.forgetRun)
     retention.onForget(snapshots.forget)
     retention.onForget(worktrees.forget)
+    retention.onForget(grants.forgetRun)
   })
 )
 

@@ -132,11 +132,16 @@ export const approvalOf = (request: JsonObject, relative: Relative): ApprovalReq
       cwd: command === undefined ? undefined : ".",
       files: file === undefined ? undefined : [file],
       patch: file === undefined ? undefined : patchOf(tool, input, file),
-      url: textOf(input["url"]),
+      // What another tool does with an address, only its input says.
+      url: tool === "WebFetch" ? textOf(input["url"]) : undefined,
       reason: textOf(request["decision_reason"]) ?? textOf(input["description"]) ?? textOf(input["plan"])
     }),
     input,
     editable: true,
-    scopes: scopesOf(arrayOf(request["permission_suggestions"]))
+    // Outside the runtime's own sandbox the same words are another action.
+    scopes:
+      input["dangerouslyDisableSandbox"] === true
+        ? ["once"]
+        : scopesOf(arrayOf(request["permission_suggestions"]))
   }
 }

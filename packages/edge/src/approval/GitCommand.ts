@@ -7,7 +7,7 @@ const subcommands = new Set(
   (
     "add am annotate apply archive blame branch bundle cat-file check-attr check-ignore check-ref-format checkout cherry cherry-pick clean " +
     "clone commit commit-tree count-objects describe diff diff-files diff-index diff-tree fetch for-each-ref format-patch fsck gc grep " +
-    "hash-object help init log ls-files ls-remote ls-tree maintenance merge merge-base merge-file merge-tree mv name-rev notes pack-refs " +
+    "hash-object help init log ls-files ls-remote ls-tree merge merge-base merge-file merge-tree mv name-rev notes pack-refs " +
     "prune pull push range-diff read-tree rebase reflog remote repack replace rerere reset restore rev-list rev-parse revert rm shortlog " +
     "show show-branch show-ref sparse-checkout stash status submodule switch symbolic-ref tag update-index update-ref var verify-commit " +
     "verify-tag version whatchanged worktree write-tree"

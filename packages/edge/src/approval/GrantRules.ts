@@ -63,14 +63,20 @@ const usesTool = (rule: { readonly tool?: string }, need: { readonly tool?: stri
 
 const isAssignment = (word: string): boolean => /^\w+=/.test(word)
 
-/** An argument that is no path out of its folder, also where it is the value of an option. */
-const staysInside = (word: string): boolean =>
-  !/(^|[=:,]|^-[A-Za-z])[/\\~]/.test(word) && !word.split(/[\\/=:,]/).includes("..")
+/** A text that names no path out of its folder, also where that is the value of an option: `-C/`, `-C..`, `@/etc/x`, `a=~/b`. */
+const staysInside = (text: string): boolean =>
+  text.split(/\s+/).every((word) => {
+    const value = word.replace(/^-[A-Za-z0-9]*/, "")
+    return !/(^|[^\w.^{}[\]-])[/\\~]/.test(value) && !value.split(/[^\w.-]/).includes("..")
+  })
 
 const beginsWith = (rule: ShellRule, need: ShellRule): boolean => {
-  const inner = isAssignment(need.command[0] ?? "") ? [] : (unwrapped(need.command) ?? [])
+  const inner = unwrapped(need.command) ?? []
+  const upToProgram = need.command.slice(0, need.command.length - inner.length + 1)
   return (
     need.writes === undefined &&
+    !upToProgram.some(isAssignment) &&
+    staysInside(need.input ?? "") &&
     (rule.cwd ?? ".") === (need.cwd ?? ".") &&
     holdOf(inner) === "prefix" &&
     rule.command.every((word, i) => inner[i] === word) &&

@@ -6,12 +6,13 @@
  */
 import type { Grant, GrantRule } from "@corral/domain/Grant"
 import { NotFound } from "@corral/domain/Failures"
-import type { AgentId, GrantId, WorkspaceId } from "@corral/domain/Ids"
+import type { AgentId, GrantId, RunId, WorkspaceId } from "@corral/domain/Ids"
 import type { Run } from "@corral/domain/Run"
 import { Context, Effect, Layer } from "effect"
 import { createHash } from "node:crypto"
 import type { EdgeConfig } from "../EdgeConfig.ts"
-import { Store, type Write } from "../store/Store.ts"
+import { findRun } from "../run/Runs.ts"
+import { Store, type StoreFailed, type Write } from "../store/Store.ts"
 import { keyOf } from "./GrantRules.ts"
 import { RunPolicy } from "./RunPolicy.ts"
 import { writableIn } from "./WritablePath.ts"
@@ -27,6 +28,8 @@ export class Grants extends Context.Service<
     }) => ReadonlyArray<Grant>
     /** Succeeds when it is gone from disk; no run is covered by it from then on. */
     readonly remove: (id: GrantId) => Effect.Effect<void, NotFound>
+    /** With a run's log go the grants of its session, where no other run of that session is kept. */
+    readonly forgetRun: (runId: RunId) => Effect.Effect<void, StoreFailed>
     /** The policy of one run whose workspace's real path is `root`. */
     readonly forRun: (
       run: Pick<Run, "workspace" | "agentId" | "sessionId" | "mode">,
@@ -56,24 +59,35 @@ export class Grants extends Context.Service<
               return yield* new NotFound()
             yield* Effect.orDie(store.commit([["DELETE FROM grants WHERE id = ?", id]]))
           }),
+          forgetRun: (runId) =>
+            Effect.suspend(() => {
+              const sessionId = findRun(store, runId)?.sessionId
+              const grants = "SELECT id FROM grants WHERE session_id = ?"
+              if (sessionId === undefined || store.get(grants, sessionId) === undefined) return Effect.void
+              if (store.get(otherRunOf, runId, sessionId) !== undefined) return Effect.void
+              return store.commit([["DELETE FROM grants WHERE session_id = ?", sessionId]])
+            }),
           forRun: (run, root) =>
             new RunPolicy({
               run,
               place: { root, isWritable: writableIn(root) },
               configured: configured.get(run.workspace) ?? [],
               kept: (rule, sessionId) =>
-                store.get(
+                store.get<{ readonly id: GrantId }>(
                   "SELECT id FROM grants WHERE workspace = ? AND rule_key = ? AND (session_id IS NULL OR session_id = ?)",
                   run.workspace,
                   ruleKey(run.agentId, rule),
                   sessionId ?? ""
-                ) !== undefined,
+                )?.id,
               put: putGrant
             })
         })
       })
     )
 }
+
+const otherRunOf =
+  "SELECT id FROM runs WHERE id <> ? AND log = 'kept' AND json_extract(snapshot, '$.sessionId') = ? LIMIT 1"
 
 interface Row {
   readonly body: string

@@ -6,6 +6,7 @@
  */
 import { gitHold } from "./GitCommand.ts"
 import { programOf } from "./ProgramName.ts"
+import { editsOnly } from "./SedScript.ts"
 
 /** How a program may be granted: not at all, as exactly these words, or also with more arguments. */
 export type Hold = "never" | "exact" | "prefix"
@@ -39,7 +40,9 @@ const launchers = named(
 
 /** By program: a word among the arguments after which another program's words come, or by which it is set to run one. */
 const launching: Readonly<Record<string, ReadonlySet<string>>> = {
-  npm: named("exec x explore init create edit config set"),
+  npm: named(
+    "exec exe x explore explor explo expl init innit create creat crea edit config confi conf c set"
+  ),
   pnpm: named("exec dlx create env config -c"),
   yarn: named("exec dlx create node config"),
   bun: named("x exec create repl -e --eval -p --print -"),
@@ -92,11 +95,14 @@ const starting: Readonly<Record<string, RegExp>> = {
   clang: /^-(wrapper|fplugin|specs|B)/,
   make: /^-[A-Za-z]*E|=/,
   gmake: /^-[A-Za-z]*E|=/,
-  go: /^-{1,2}(exec|toolexec|vettool|overlay)/,
+  go: /^-{1,2}(exec|toolexec|vettool|overlay|ldflags|gccgoflags|modfile)/,
   cargo: /^--config|^-Z|^\+/,
   npm: /^--(script-shell|node-options|prefix|userconfig|globalconfig)/,
   curl: /^-[A-Za-z]*K|^--conf/,
   wget: /^-[A-Za-z]*e|^--(exec|use-a|conf)/,
+  kubectl: /^--kubeconfig/,
+  helm: /^--(post-renderer|kubeconfig)/,
+  gh: /^-c/,
   zip: /^-[A-Za-z]*T/,
   tcpdump: /^-[A-Za-z]*z/,
   hg: /^--conf|^-[a-z]*e/,
@@ -112,10 +118,6 @@ const runningOptions = (
   "compress-program rsh rsh-command rsync-path ext-diff extcmd open-files-in-pager config-env exec-path init-file rcfile eval script-shell " +
   "preprocessor pager editor proxy-command proxycommand split-string unzip-command"
 ).split(" ")
-
-/** `sed` runs what its `e` command and flag say, and writes where `w` says. */
-const sedActs = (words: ReadonlyArray<string>): boolean =>
-  words.slice(1).some((word) => /(^|[;{}\s\d$/!,])[ewW](\s|$)|([^\w\s]).*\3.*\3[gIiMmp\d]*[ew]/u.test(word))
 
 const namesProgram = (word: string): boolean => {
   const [name = ""] = word.slice(2).split("=", 1)
@@ -147,7 +149,7 @@ export const holdOf = (words: ReadonlyArray<string>): Hold => {
   const runs = (word: string) =>
     launches?.has(word) === true || starts?.test(word) === true || namesProgram(word)
   if (rest.some(runs)) return "never"
-  if (program === "sed") return sedActs(words) ? "never" : "exact"
+  if (program === "sed") return editsOnly(rest) ? "exact" : "never"
   if (program === "git") return gitHold(rest)
   if (rest.some((word) => writesOutput(program, word))) return "exact"
   return "prefix"

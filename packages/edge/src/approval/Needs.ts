@@ -44,13 +44,22 @@ export const needsOf = (
     const host = hostOf(url)
     needs.push(host === undefined ? undefined : { action: "network", host, ...named })
   }
-  if (command === undefined && files.length === 0 && url === undefined) {
+  if (!saysAll(request)) {
     const named = tool !== undefined && input !== undefined
     needs.push(named ? { action: "tool", tool, input: JSON.stringify(input) } : undefined)
   }
   // A line that only moves its shell needs nothing: nobody allowed it. What does not fit a rule is too long for one.
   return needs.length > 0 && areRules(needs) ? needs : undefined
 }
+
+/**
+ * Whether command, files and address say what would happen. What is no plain write or fetch may do with them what only its input says: a
+ * tool that names a file may run it.
+ */
+const saysAll = ({ action, command, files = [], url }: ApprovalRequest): boolean =>
+  command !== undefined ||
+  (files.length > 0 && action === "write") ||
+  (url !== undefined && action === "network")
 
 const hostOf = (url: string): string | undefined => {
   if (!URL.canParse(url)) return undefined
@@ -71,8 +80,12 @@ const folderOf = (path: string, place: Place): string | undefined => {
   return folder === "." || (folder !== undefined && place.isWritable(folder)) ? folder : undefined
 }
 
-/** A word that names git's own folder, as an option's value too. */
-const namesRepository = (word: string): boolean => word.split(/[=:,\s]/).some(isRepositoryInternal)
+/** A word that names git's own folder, as an option's value too: `-t.git/hooks`, `--output=.git/config`, `@.git/x`. */
+const namesRepository = (word: string): boolean =>
+  word
+    .replace(/^-[A-Za-z0-9]+/, "")
+    .split(/[^\w./\\~-]/)
+    .some(isRepositoryInternal)
 
 const shellNeeds = (
   segments: ReadonlyArray<Segment>,

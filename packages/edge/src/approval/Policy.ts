@@ -3,14 +3,18 @@
  * already allowed.
  *
  * Pure. A mode is a ceiling: `read_only` and `plan` refuse every risky action, whatever was granted. `auto_edit` grants writes inside the
- * workspace, `full_access` grants all. A grant counts only where it covers everything that the request would do.
+ * workspace, but not of files that are read as commands later, which are of high risk; `full_access` grants all. A grant counts only where it
+ * covers everything that the request would do.
  */
 import type { ApprovalRequest } from "@corral/domain/Approval"
 import type { RunMode } from "@corral/domain/Run"
 import type { Need } from "./Needs.ts"
 
+/** What allowed it. What was remembered is named: grants by their ids, the run's own memory by the approvals that it is of. */
+type AllowedBy = "policy:mode" | "policy:workspace" | `policy:remembered:${string}`
+
 export type Verdict =
-  | { readonly _tag: "Allow"; readonly by: "policy:mode" | "policy:workspace" | "policy:remembered" }
+  | { readonly _tag: "Allow"; readonly by: AllowedBy }
   | { readonly _tag: "Deny"; readonly by: "policy:mode"; readonly reason: string }
   | { readonly _tag: "Ask" }
 
@@ -18,8 +22,8 @@ export type Verdict =
 export interface Granted {
   /** Whether the owner's configuration covers a need. */
   readonly configured: (need: Need) => boolean
-  /** Whether that and what a person allowed cover it. */
-  readonly covered: (need: Need) => boolean
+  /** The id of what a person allowed that covers it. */
+  readonly remembered: (need: Need) => string | undefined
 }
 
 /** `needs` is what a grant must cover; `undefined` where none can. `isWritable` says where a mode grants writes. */
@@ -27,10 +31,10 @@ export const judge = (
   mode: RunMode,
   request: ApprovalRequest,
   needs: ReadonlyArray<Need> | undefined,
-  { configured, covered }: Granted,
+  { configured, remembered }: Granted,
   isWritable: (path: string) => boolean
 ): Verdict => {
-  const { action, command, files = [], url } = request
+  const { action, command, files = [], risk, url } = request
   switch (mode) {
     case "read_only":
     case "plan":
@@ -40,6 +44,7 @@ export const judge = (
     case "auto_edit":
       if (
         action === "write" &&
+        risk !== "high" &&
         command === undefined &&
         url === undefined &&
         files.length > 0 &&
@@ -52,6 +57,15 @@ export const judge = (
       break
   }
   if (needs === undefined || needs.length === 0) return { _tag: "Ask" }
-  if (needs.every(configured)) return { _tag: "Allow", by: "policy:workspace" }
-  return needs.every(covered) ? { _tag: "Allow", by: "policy:remembered" } : { _tag: "Ask" }
+  const ids = new Set<string>()
+  for (const need of needs) {
+    if (configured(need)) continue
+    const id = remembered(need)
+    if (id === undefined) return { _tag: "Ask" }
+    ids.add(id)
+  }
+  return {
+    _tag: "Allow",
+    by: ids.size === 0 ? "policy:workspace" : `policy:remembered:${[...ids].join(",")}`
+  }
 }

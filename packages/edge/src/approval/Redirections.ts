@@ -40,12 +40,17 @@ export const redirections = (
   let special = false
   const writes = [...around.writes]
   for (const redirect of redirects) {
-    if (redirect.descriptor?.type === "FileDescriptorVariable") special = true
+    // Shells differ in how long the number of a descriptor may be; a longer one is an argument.
+    if (
+      redirect.descriptor !== undefined &&
+      !/^\d$/.test(around.source.slice(redirect.descriptor.pos, redirect.descriptor.end))
+    )
+      special = true
     if (redirect.type === "HereDoc") {
       const parts = redirect.body.parts ?? []
       exact &&=
         redirect.closing !== undefined && (redirect.delimiter?.quoted === true || parts.every(isPlain))
-      input = joined(input, `<< ${redirect.body.text}`)
+      input = joined(input, `${redirect.operator} ${redirect.body.text}`)
       continue
     }
     const { target } = redirect
@@ -56,7 +61,7 @@ export const redirections = (
       continue
     }
     if (redirect.type === "HereString") input = joined(input, `<<< ${target.value}`)
-    else if (isDevice(target.value)) special = true
+    else if (isDevice(target.value) || !isPlainTarget(redirect, target.value)) special = true
     else if (redirect.operator === "<") input = joined(input, `< ${target.value}`)
     else if (writesFile(redirect, target.value))
       writes.push({ file: target.value, append: redirect.operator.endsWith(">>") })
@@ -65,6 +70,10 @@ export const redirections = (
 }
 
 const isPlain = ({ type }: { readonly type: string }): boolean => type === "Literal"
+
+/** `>&-x` closes a descriptor and passes `x`; to zsh `>!x` and `>|x` are operators of their own. */
+const isPlainTarget = ({ operator }: Redirect, target: string): boolean =>
+  /^[<>]&$/.test(operator) ? /^(\d+-?|-|[^-\d].*)$/s.test(target) : !/^[!|&-]/.test(target)
 
 /** `2>&1` and the like name a descriptor; nothing is kept of what goes to /dev/null. */
 const writesFile = ({ operator }: Redirect, target: string): boolean =>

@@ -17,7 +17,7 @@ import {
   saysPublish,
   type Table
 } from "./RiskyWords.ts"
-import { inFolder, type Segment } from "./ShellCommand.ts"
+import { inFolder, MAX_WORDS, type Segment } from "./ShellCommand.ts"
 import { isRepositoryInternal } from "./WritablePath.ts"
 
 const classes: ReadonlyArray<ActionClass> = ["write", "shell", "network", "publish", "deploy"]
@@ -28,7 +28,7 @@ const highest = <A>(order: ReadonlyArray<A>, found: ReadonlyArray<A>, least: A):
 
 /** Files that are read as commands later: by git, by shells, by editors, by what builds and releases. */
 const startsSomething =
-  /(^|\/)(\.(bash|zsh|ksh|csh|tcsh)[^/]*|\.(profile|login|logout|envrc|gitconfig|npmrc|yarnrc[^/]*|pypirc|netrc|pre-commit-config\.yaml|gitlab-ci\.yml|travis\.yml|drone\.yml)|\.config\/fish\/.*|\.ssh(\/.*)?|\.husky\/.*|\.github\/(workflows|actions)\/.*|\.circleci\/.*|\.buildkite\/.*|\.vscode\/(tasks|settings|launch)\.json|\.claude\/.*|\.codex\/.*|Jenkinsfile|azure-pipelines\.ya?ml|bitbucket-pipelines\.yml|authorized_keys|crontab|\.(cursor|gemini)\/.*)$/i
+  /(^|\/)(\.(bash|zsh|ksh|csh|tcsh)[^/]*|\.(profile|login|logout|envrc|gitconfig|npmrc|yarnrc[^/]*|pypirc|netrc|pre-commit-config\.yaml|gitlab-ci\.yml|travis\.yml|drone\.yml)|\.config\/fish\/.*|\.ssh(\/.*)?|\.husky\/.*|\.github\/(workflows|actions)\/.*|\.circleci\/.*|\.buildkite\/.*|\.vscode\/.*|\.idea\/.*|\.devcontainer(\/.*|\.json)|\.mcp\.json|\.(claude|codex|cursor|gemini|opencode|qwen|agents)\/.*|Jenkinsfile|azure-pipelines\.ya?ml|bitbucket-pipelines\.yml|authorized_keys|crontab)$/i
 
 /** Whether writing there is more than editing the project. */
 const isDelicate = (path: string): boolean =>
@@ -60,13 +60,17 @@ const said = ([, ...args]: ReadonlyArray<string>): string => {
   return args.slice(at).join(" ")
 }
 
+/** Places where the command behind a launcher may begin. */
+const MAX_READINGS = 8
+
 /** The command behind privilege and launchers, as far as it shows: `sudo -u x rm -rf /` as `rm -rf /`. */
 const readings = (inner: ReadonlyArray<string>): ReadonlyArray<ReadonlyArray<string>> => {
   const program = programOf(inner)
   const carries =
     privileged.has(program) || ["xargs", "npx", "bunx", "pnpx", "watch", "parallel", "find"].includes(program)
   if (!carries) return [inner]
-  return [inner, ...inner.slice(1).flatMap((word, i) => (/^[a-z]/i.test(word) ? [inner.slice(i + 1)] : []))]
+  const starts = inner.flatMap((word, i) => (i > 0 && /^[a-z]/i.test(word) ? [i] : []))
+  return [inner, ...starts.slice(0, MAX_READINGS).map((i) => inner.slice(i))]
 }
 
 /** What a script or a target calls itself. */
@@ -116,9 +120,14 @@ const judgeWords = (inner: ReadonlyArray<string>, fed: boolean): readonly [Actio
   ]
 }
 
+/** As many of the words as are judged: a command with more of them is of high risk in any case. */
+const first = (words: ReadonlyArray<string>): ReadonlyArray<string> =>
+  words.join("\0").slice(0, MAX_WORDS).split("\0")
+
 const judgeSegment = (segment: Segment): readonly [ActionClass, Risk] => {
   const { cwd, inner, input, opaque, words, writes } = segment
-  const [action, risk] = judgeWords(inner.length === 0 ? words : inner, input !== undefined)
+  const read = first(inner.length === 0 ? words : inner)
+  const [action, risk] = judgeWords(read, input !== undefined)
   const delicate = writes.some(({ file }) => isDelicate(file) || isDelicate(inFolder(cwd ?? ".", file)))
   return [action, opaque !== undefined || delicate ? "high" : risk]
 }

@@ -29,8 +29,8 @@ export interface RunPolicyOptions {
   readonly place: Place
   /** Rules of the Edge's configuration for this workspace. */
   readonly configured: ReadonlyArray<GrantRule>
-  /** Whether a grant that is kept now covers exactly that: one for always, or one for that session. */
-  readonly kept: (rule: GrantRule, sessionId: SessionId | undefined) => boolean
+  /** The grant that is kept now and covers exactly that: one for always, or one for that session. */
+  readonly kept: (rule: GrantRule, sessionId: SessionId | undefined) => GrantId | undefined
   readonly put: (grant: Grant) => Write
 }
 
@@ -47,7 +47,8 @@ const order: ReadonlyArray<DecisionScope> = ["once", "run", "session", "always"]
 
 export class RunPolicy implements Granted {
   private readonly options: RunPolicyOptions
-  private readonly ofRun = new Set<string>()
+  /** Rules by their text, with the approval in which each was allowed. */
+  private readonly ofRun = new Map<string, ApprovalId>()
 
   constructor(options: RunPolicyOptions) {
     this.options = options
@@ -57,7 +58,9 @@ export class RunPolicy implements Granted {
   assess(request: ApprovalRequest): Assessed {
     const segments = request.command === undefined ? [] : segmentsOf(request.command)
     const judged = { ...request, ...assessed(request, segments) }
-    const needs = needsOf(judged, segments, this.options.place)
+    // What the runtime offers for once alone, it asks for each time.
+    const repeats = request.scopes.some((scope) => scope !== "once")
+    const needs = repeats ? needsOf(judged, segments, this.options.place) : undefined
     const scopes = request.scopes.filter((scope) => scope === "once" || this.remembers(scope, needs))
     return {
       request: {
@@ -73,9 +76,16 @@ export class RunPolicy implements Granted {
     return judge(this.options.run.mode, request, needs, this, this.options.place.isWritable)
   }
 
-  readonly configured = (need: Need): boolean => this.#among(need, () => false)
+  readonly configured = (need: Need): boolean => {
+    const { configured } = this.options
+    const bare = this.#bare(need)
+    return configured.some((rule) => covers(rule, need) || (bare !== undefined && covers(rule, bare)))
+  }
 
-  readonly covered = (need: Need): boolean => this.#among(need, this.#remembered)
+  readonly remembered = (need: Need): string | undefined => {
+    const bare = this.#bare(need)
+    return this.#memoryOf(need) ?? (bare === undefined ? undefined : this.#memoryOf(bare))
+  }
 
   /** The answer with the widest scope that is offered, up to the one that was said. An edited action is another one: it is allowed once. */
   narrowed({ request: { scopes } }: Assessed, answer: ApprovalAnswer): ApprovalAnswer {
@@ -91,12 +101,12 @@ export class RunPolicy implements Granted {
     if (decision !== "allow" || scope === "once") return []
     const missing = needs.filter((need) => !this.configured(need))
     if (scope === "run") {
-      for (const need of missing) this.ofRun.add(keyOf(need))
+      for (const need of missing) this.ofRun.set(keyOf(need), decided.approvalId)
       return []
     }
     // What is kept for the session alone is not kept for always.
     const sessionId = scope === "session" ? this.options.run.sessionId : undefined
-    const unkept = missing.filter((need) => !this.options.kept(need, sessionId))
+    const unkept = missing.filter((need) => this.options.kept(need, sessionId) === undefined)
     return unkept.map((rule) => this.grant(rule, scope, decided))
   }
 
@@ -119,18 +129,16 @@ export class RunPolicy implements Granted {
     return needs !== undefined && (scope !== "session" || this.options.run.sessionId !== undefined)
   }
 
-  readonly #remembered = (need: Need): boolean =>
-    this.ofRun.has(keyOf(need)) || this.options.kept(need, this.options.run.sessionId)
+  #memoryOf(need: Need): string | undefined {
+    return this.ofRun.get(keyOf(need)) ?? this.options.kept(need, this.options.run.sessionId)
+  }
 
-  /** A command whose words are granted may write where the configuration says so. */
-  #among(need: Need, remembered: (need: Need) => boolean): boolean {
+  /** A command whose words are granted may write where the configuration says so: the need without those files. */
+  #bare(need: Need): Need | undefined {
+    if (need.action !== "shell" || need.writes === undefined) return undefined
     const { configured } = this.options
-    const isGranted = (one: Need) => remembered(one) || configured.some((rule) => covers(rule, one))
-    if (isGranted(need)) return true
-    if (need.action !== "shell" || need.writes === undefined) return false
-    const writable = ({ file }: { readonly file: string }) =>
-      configured.some((rule) => coversFile(rule, file))
-    return isGranted(withoutWrites(need)) && need.writes.every(writable)
+    const isWritable = (file: string) => configured.some((rule) => coversFile(rule, file))
+    return need.writes.every(({ file }) => isWritable(file)) ? withoutWrites(need) : undefined
   }
 }
 

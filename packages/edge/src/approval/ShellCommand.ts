@@ -40,9 +40,11 @@ export interface Segment {
   readonly opaque: string | undefined
 }
 
-const MAX_LENGTH = 16_384
+const MAX_LENGTH = 8_192
 const MAX_SEGMENTS = 64
 const MAX_DEPTH = 8
+/** Characters of one command's words: what looks at them takes up to the square. */
+export const MAX_WORDS = 2_048
 /** Parsing takes the square of what is opened: so many places for a substitution are enough. */
 const MAX_OPENED = 128
 
@@ -104,11 +106,7 @@ class Reader {
           if (this.moved && node.prefixes.some(({ type }) => type === "Negation")) this.cwd = undefined
           return
         }
-        return node.commands.forEach((command, i) => {
-          const last = node.commands[i - 1]
-          const fed = last === undefined ? undefined : `${around.source.slice(node.pos, last.end)} |`
-          this.apart(() => this.read(command, { ...around, input: joined(around.input, fed) }))
-        })
+        return this.pipeline(node, around)
       case "Command":
         return this.command(node, around)
       case "Redirected": {
@@ -147,6 +145,23 @@ class Reader {
   private children(node: SyntaxNode, around: Around): void {
     if (around.depth > MAX_DEPTH) return this.push(this.line, "it is nested too deeply to be judged", around)
     forEachChild(node, (child) => this.read(child, around))
+  }
+
+  /** Each part is fed by those before it. Some shells run the last part themselves: where it moves, nobody knows the folder. */
+  private pipeline({ commands, pos }: Extract<SyntaxNode, { type: "Pipeline" }>, around: Around): void {
+    let moves = false
+    commands.forEach((command, i) => {
+      const last = commands[i - 1]
+      const fed = last === undefined ? undefined : `${around.source.slice(pos, last.end)} |`
+      this.apart(() => {
+        this.moved = false
+        this.read(command, { ...around, input: joined(around.input, fed) })
+        moves = this.moved
+      })
+    })
+    if (!moves) return
+    this.cwd = undefined
+    this.moved = true
   }
 
   private script(node: Extract<SyntaxNode, { type: "Script" }>, around: Around): void {
@@ -220,16 +235,24 @@ class Reader {
         ({ append, index, value }) => !append && !index && value.type === "Word" && isLiteral(value)
       )
     const inner = unwrapped(words)
+    // Where words follow `&>`, other shells run them as a command of their own.
+    const lastWord = Math.max(0, ...[...prefix, ...given].map(({ pos }) => pos))
+    const size = words.reduce((sum, word) => sum + word.length + 1, 0)
     const opaque =
       name === undefined
         ? "it names no program"
-        : !isLiteral(name) || name.value.includes("=") || name.value === ""
+        : !isLiteral(name) || /^$|^-|=/.test(name.value)
           ? "its program is decided when it runs"
           : inner === undefined
             ? "what it starts is decided when it runs"
-            : found.special
+            : found.special ||
+                redirects.some(({ operator, pos }) => operator.startsWith("&>") && pos < lastWord)
               ? "it opens a connection or a descriptor of the shell"
-              : (changesShell(words) ?? assigned(assignments.map((each) => each.name)))
+              : size > MAX_WORDS
+                ? "it is too long to be judged"
+                : (changesShell(words) ??
+                  changesShell(inner) ??
+                  assigned(assignments.map((each) => each.name)))
     this.segments.push({
       text: around.source.slice(node.pos, node.end),
       assignments: assignments.map(
@@ -252,12 +275,7 @@ class Reader {
   private move(words: ReadonlyArray<string>, literal: boolean): void {
     const [, to] = words
     const known =
-      literal &&
-      words[0] === "cd" &&
-      words.length === 2 &&
-      to !== undefined &&
-      to !== "" &&
-      !to.startsWith("-")
+      literal && words[0] === "cd" && words.length === 2 && to !== undefined && to !== "" && !/^[-+]/.test(to)
     this.cwd = known && this.cwd !== undefined ? inFolder(this.cwd, to) : undefined
     this.moved = true
   }

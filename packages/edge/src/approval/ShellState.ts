@@ -4,20 +4,21 @@
 const state = new Set(
   (
     ". alias autoload bind bindkey builtin chdir compdef compgen complete compopt declare dirs disown emulate enable eval export fc float " +
-    "foreach functions getopts hash history integer let local mapfile nocorrect noglob popd private pushd read readarray readonly rehash " +
+    "foreach functions getopts hash history integer let local mapfile nocorrect noglob popd private pushd r read readarray readonly rehash " +
     "repeat sched set setopt shopt source suspend trap typeset ulimit umask unalias unfunction unhash unset unsetopt vared zcompile zle " +
     "zmodload zstyle -"
   ).split(" ")
 )
 
-const names = new Set(["printf", "wait", "test", "["])
+/** Builtins that take the name of a variable, or a number that shells work out. */
+const names = new Set("printf print wait test [ exit return break continue shift kill".split(" "))
 
 /** Why a command with these words makes the rest of its line uncertain. */
 export const changesShell = (words: ReadonlyArray<string>): string | undefined => {
   const [program = ""] = words
   if (state.has(program)) return "it changes the shell itself"
-  // They name a variable, and what stands in its brackets is evaluated.
-  return names.has(program) && words.some((word) => /^-[vp]/.test(word))
+  // What stands in a variable's brackets is evaluated, quoted or not.
+  return names.has(program) && words.some((word) => /^-[vp]|\[.*[$`]/s.test(word))
     ? "it names a variable of the shell"
     : undefined
 }

@@ -4,6 +4,9 @@ import type { Word, WordPart } from "unbash"
 /** A home folder (`~`, `a=~/b`), and what zsh looks up (`=ls`). */
 const expands = /(^|[=:])~|^=./
 
+/** What means something to a shell where it is not quoted. The parser names most of it; what it takes for text is not believed. */
+const active = /[()<>|&;`$"'\s*?\\]|\[.*\]|\{.*(,|\.\.).*\}/s
+
 const isFixed = (part: WordPart): boolean => {
   switch (part.type) {
     case "Literal":
@@ -16,10 +19,14 @@ const isFixed = (part: WordPart): boolean => {
   }
 }
 
-/** No variable, substitution, pattern, brace, home folder or quoting that shells read differently. */
-export const isLiteral = ({ parts, text }: Word): boolean =>
-  parts === undefined
-    ? !expands.test(text)
-    : parts.every((part, i) => isFixed(part) && !(i === 0 && opens(part)))
+const unescaped = (text: string): string => text.replaceAll(/\\./gs, "")
 
-const opens = (part: WordPart): boolean => part.type === "Literal" && expands.test(part.text)
+/** The word with a letter in the place of each quoted part. */
+const bare = ({ parts, text }: Word): string =>
+  parts === undefined
+    ? unescaped(text)
+    : parts.map((part) => (part.type === "Literal" ? unescaped(part.text) : "x")).join("")
+
+/** No variable, substitution, pattern, brace, home folder or quoting that shells read differently. */
+export const isLiteral = (word: Word): boolean =>
+  (word.parts ?? []).every(isFixed) && !expands.test(bare(word)) && !active.test(bare(word))

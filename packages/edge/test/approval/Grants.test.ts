@@ -5,13 +5,16 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Grants, putGrant } from "../../src/approval/Grants.ts"
 import { Store } from "../../src/store/Store.ts"
-import { at, configOf } from "../Samples.ts"
+import { insertRun } from "../../src/run/Runs.ts"
+import { at, configOf, runIdOf, runOf as stateOf } from "../Samples.ts"
 import { stored } from "../Stored.ts"
 import { shell, verdictOn } from "./RunPolicies.ts"
 
 const idOf = (n: number): GrantId => `gra_${encodeUlid(n, new Uint8Array(10))}` as GrantId
 const one = "ses_00000000000000000000000001" as SessionId
 const other = "ses_00000000000000000000000002" as SessionId
+
+const third = "ses_00000000000000000000000003" as SessionId
 
 const grantOf = (n: number, command: string, more: Partial<Grant> = {}): Grant => ({
   id: idOf(n),
@@ -53,6 +56,28 @@ layer(filled)("Grants", (it) => {
       assert.deepStrictEqual(page({ workspace: "web" as WorkspaceId, limit: 10 }), kept.slice(2, 3))
       assert.deepStrictEqual(page({ after: idOf(1), limit: 2 }), kept.slice(1, 3))
       assert.deepStrictEqual(page({ workspace: "' OR 1=1 --" as WorkspaceId, limit: 10 }), [])
+    })
+  )
+
+  it.effect("of a session go with the last of its runs", () =>
+    Effect.gen(function* () {
+      const { forgetRun, page } = yield* Grants
+      const store = yield* Store
+      const [first, last, without] = [runIdOf(1), runIdOf(2), runIdOf(3)] as const
+      const grant = grantOf(9, "npm start", { scope: "session", sessionId: third })
+      yield* store.commit([
+        insertRun(stateOf(first, { sessionId: third })),
+        insertRun(stateOf(last, { sessionId: third })),
+        insertRun(stateOf(without)),
+        putGrant(grant)
+      ])
+      for (const id of [without, first]) {
+        yield* forgetRun(id)
+        yield* store.commit([["UPDATE runs SET log = 'gone' WHERE id = ?", id]])
+        assert.deepInclude(page({ limit: 10 }), grant)
+      }
+      yield* forgetRun(last)
+      assert.deepStrictEqual(page({ limit: 10 }), kept)
     })
   )
 

@@ -10,8 +10,8 @@ const runs = { arbitrary: { runs: 300 } }
 const Requests = Arbitrary.schema(ApprovalRequest)
 const modes: ReadonlyArray<RunMode> = ["read_only", "plan", "ask", "auto_edit", "full_access"]
 
-const nothing: Granted = { configured: () => false, covered: () => false }
-const everything: Granted = { configured: () => true, covered: () => true }
+const nothing: Granted = { configured: () => false, remembered: () => undefined }
+const everything: Granted = { configured: () => true, remembered: () => "gra_1" }
 const need = { action: "tool", tool: "any", input: "{}" } as const
 
 const judged = (mode: RunMode, asked: ApprovalRequest) =>
@@ -86,6 +86,20 @@ describe("judge", () => {
     assert.deepStrictEqual(judged("auto_edit", request({ files: [path] })), expected)
   })
 
+  it.each([
+    ".envrc",
+    "sub/.bashrc",
+    ".husky/pre-commit",
+    ".github/workflows/ci.yml",
+    ".vscode/tasks.json",
+    ".claude/settings.json",
+    ".mcp.json"
+  ])("asks in auto_edit before a write to %j, which is read as commands later", (path) => {
+    assert.deepStrictEqual(verdictOn(policyOf({ mode: "auto_edit" }), request({ files: [path] })), {
+      _tag: "Ask"
+    })
+  })
+
   it.prop(
     "asks about everything in ask mode, and allows all in full_access",
     [Requests],
@@ -116,9 +130,9 @@ describe("judge", () => {
     }
     const by = (granted: Granted) => judge("ask", request(), [need], granted, () => false)
     assert.deepStrictEqual(by(everything), { _tag: "Allow", by: "policy:workspace" })
-    assert.deepStrictEqual(by({ ...nothing, covered: () => true }), {
+    assert.deepStrictEqual(by({ ...nothing, remembered: () => "gra_1" }), {
       _tag: "Allow",
-      by: "policy:remembered"
+      by: "policy:remembered:gra_1"
     })
   })
 })

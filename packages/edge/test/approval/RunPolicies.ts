@@ -34,11 +34,11 @@ export const policyOf = ({ configured = [], grants = [], mode = "ask", sessionId
     place,
     configured,
     kept: (rule, sessionId) =>
-      grants.some(
+      grants.find(
         (grant) =>
           keyOf(grant.rule) === keyOf(rule) &&
           (grant.sessionId === undefined || grant.sessionId === sessionId)
-      ),
+      )?.id,
     put: (grant) => {
       grants.push(grant)
       return ["", grant.id]
@@ -62,6 +62,12 @@ export const allow = (
   const answer = policy.narrowed(assessed, { decision: "allow", scope, ...more })
   policy.remember(assessed, answer, { approvalId: approvalIdOf(1), by: "local", nowMs: 1_000 })
   return answer
+}
+
+/** Whether a person's answer covers a request: in this run, or by a grant that lasts. */
+export const isRemembered = (policy: RunPolicy, asked: ReturnType<typeof request>): boolean => {
+  const verdict = verdictOn(policy, asked)
+  return verdict._tag === "Allow" && /^policy:remembered:(apr|gra)_/.test(verdict.by)
 }
 
 /** What the policy says of a request. */

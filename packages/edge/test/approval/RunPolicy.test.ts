@@ -1,9 +1,8 @@
 import type { Grant, GrantRule } from "@corral/domain/Grant"
 import { assert, describe, it } from "@effect/vitest"
-import { request } from "../Samples.ts"
-import { all, allow, policyOf, session, shell, verdictOn } from "./RunPolicies.ts"
+import { approvalIdOf, request } from "../Samples.ts"
+import { all, allow, isRemembered, policyOf, session, shell, verdictOn } from "./RunPolicies.ts"
 
-const remembered = { _tag: "Allow", by: "policy:remembered" } as const
 const workspace = { _tag: "Allow", by: "policy:workspace" } as const
 const ask = { _tag: "Ask" } as const
 
@@ -33,7 +32,7 @@ describe("A person's answer", () => {
     const grants: Array<Grant> = []
     const policy = policyOf({ grants })
     allow(policy, shell("npm test"), "run")
-    assert.deepStrictEqual(verdictOn(policy, shell("npm test")), remembered)
+    assert.isTrue(isRemembered(policy, shell("npm test")))
     assert.deepStrictEqual(verdictOn(policyOf({ grants }), shell("npm test")), ask)
     assert.deepStrictEqual(grants, [])
   })
@@ -43,8 +42,8 @@ describe("A person's answer", () => {
     allow(policyOf({ grants, sessionId: session }), shell("npm test"), "session")
     allow(policyOf({ grants }), shell("npm run build"), "always")
     const later = policyOf({ grants, sessionId: session })
-    assert.deepStrictEqual(verdictOn(later, shell("npm test && npm run build")), remembered)
-    assert.deepStrictEqual(verdictOn(policyOf({ grants }), shell("npm run build")), remembered)
+    assert.isTrue(isRemembered(later, shell("npm test && npm run build")))
+    assert.isTrue(isRemembered(policyOf({ grants }), shell("npm run build")))
     assert.deepStrictEqual(verdictOn(policyOf({ grants }), shell("npm test")), ask)
     grants.length = 0
     assert.deepStrictEqual(verdictOn(later, shell("npm run build")), ask)
@@ -88,7 +87,7 @@ describe("A person's answer", () => {
       grants.map(({ scope }) => scope),
       ["session", "always", "always"]
     )
-    assert.deepStrictEqual(verdictOn(policyOf({ grants }), shell("npm test")), remembered)
+    assert.isTrue(isRemembered(policyOf({ grants }), shell("npm test")))
   })
 
   it("for a command says nothing about where it writes, what it reads and what it is fed", () => {
@@ -116,10 +115,48 @@ describe("A person's answer", () => {
   it("for a reading tool is nothing for a writing one", () => {
     const policy = policyOf()
     allow(policy, request({ tool: "Read", files: ["a.txt"], scopes: [...all] }), "run")
-    assert.deepStrictEqual(verdictOn(policy, request({ tool: "Read", files: ["./a.txt"] })), remembered)
+    assert.isTrue(isRemembered(policy, request({ tool: "Read", files: ["./a.txt"] })))
     assert.deepStrictEqual(verdictOn(policy, request({ tool: "Write", files: ["a.txt"] })), ask)
     assert.deepStrictEqual(verdictOn(policy, request({ files: ["a.txt"] })), ask)
     assert.deepStrictEqual(verdictOn(policy, shell("echo x > a.txt")), ask)
+  })
+
+  it("for a tool that names a file or an address is nothing for another input of it", () => {
+    for (const more of [
+      { action: "network", files: ["a.txt"] },
+      { action: "shell", files: ["a.txt"] },
+      { action: "shell", url: "https://example.com" }
+    ] as const) {
+      const asked = (input: unknown) => request({ tool: "mcp__x__run", input, ...more, scopes: [...all] })
+      const policy = policyOf()
+      allow(policy, asked({ path: "a.txt", script: "one" }), "run")
+      assert.isTrue(isRemembered(policy, asked({ path: "a.txt", script: "one" })))
+      assert.deepStrictEqual(verdictOn(policy, asked({ path: "a.txt", script: "two" })), ask)
+    }
+  })
+
+  it("covers nothing that the runtime offers for once alone", () => {
+    const policy = policyOf({ configured: [{ action: "shell", command: ["npm", "test"] }] })
+    allow(policy, shell("npm test && npm run build"), "run")
+    assert.deepStrictEqual(verdictOn(policy, { ...shell("npm test"), scopes: ["once"] }), ask)
+    assert.deepStrictEqual(verdictOn(policy, { ...shell("npm run build"), scopes: [] }), ask)
+  })
+
+  it("is named in the verdict: grants by their ids, the run's own memory by its approval, each once", () => {
+    const grants: Array<Grant> = []
+    const configured: ReadonlyArray<GrantRule> = [{ action: "shell", command: ["ls"] }]
+    const policy = policyOf({ grants, configured })
+    allow(policy, shell("npm test"), "always")
+    allow(policy, shell("npm run build"), "run")
+    const by = (line: string) => {
+      const verdict = verdictOn(policy, shell(line))
+      return verdict._tag === "Allow" ? verdict.by : undefined
+    }
+    assert.strictEqual(by("ls"), "policy:workspace")
+    assert.strictEqual(
+      by("ls; npm test; npm run build; npm test"),
+      `policy:remembered:${grants[0]?.id},${approvalIdOf(1)}`
+    )
   })
 
   it("covers no address with a name and a password, and no other scheme", () => {
@@ -135,7 +172,7 @@ describe("A person's answer", () => {
     }
     const policy = policyOf()
     allow(policy, asked("https://example.com/a?b"), "run")
-    assert.deepStrictEqual(verdictOn(policy, asked("https://EXAMPLE.com/c")), remembered)
+    assert.isTrue(isRemembered(policy, asked("https://EXAMPLE.com/c")))
     for (const url of [
       "https://example.com:8443/a",
       "https://sub.example.com",
@@ -172,7 +209,9 @@ describe("The owner's configuration", () => {
     "npm run build",
     "npm run build -- --mode=test && make check",
     "timeout 60 npm run build",
-    "cat x | npm run build".replace("cat x | ", ""),
+    "npm run build -- @scope/name --filter=./src HEAD~1 v1..v2",
+    "npm run build < src/in.txt",
+    "git log --oneline | npm run count",
     "git log --oneline main..dev",
     "cd core && cargo test --all",
     "npm run build > src/out.txt",
@@ -187,6 +226,17 @@ describe("The owner's configuration", () => {
     "./npm run build",
     "CI=1 npm run build",
     "CI=1 sh x",
+    "env CI=1 npm run build",
+    "timeout 5 env CI=1 npm run build",
+    "npm run build -- @/etc/passwd",
+    "npm run build -- -C/etc",
+    "npm run build -- -xC..",
+    "npm run build -- --file=@../x",
+    "npm run build < /etc/passwd",
+    "npm run build < ../x",
+    "npm run build <<< '~/x'",
+    "npm run build 2>(git push)",
+    "npm run build $'x'",
     "npm run build && npm publish",
     "npm run build; git push",
     "npm run $TASK",
@@ -230,7 +280,7 @@ describe("The owner's configuration", () => {
   it("and a person's answer may cover a chain together", () => {
     const both = policyOf({ configured })
     allow(both, shell("npm run build && npm test"), "run")
-    assert.deepStrictEqual(verdictOn(both, shell("npm run other && npm test > src/out.txt")), remembered)
+    assert.isTrue(isRemembered(both, shell("npm run other && npm test > src/out.txt")))
     assert.deepStrictEqual(verdictOn(both, shell("npm test > out.txt")), ask)
   })
 })

@@ -22,11 +22,53 @@ const Lines = Arbitrary.map(Arbitrary.array(Arbitrary.schema(Piece), { maxLength
 )
 const Texts = Arbitrary.schema(Schema.String)
 const Granted = Arbitrary.schema(Schema.Literals(grantable))
+const Appended = Arbitrary.schema(
+  Schema.Literals([
+    ...hostile.filter((line) => !/^(cd sub)?$|^#/.test(line)),
+    "pwn",
+    "npm test x",
+    "npm test > pwn"
+  ])
+)
+const Joint = Arbitrary.schema(
+  Schema.Literals([
+    " ; ",
+    ";",
+    " && ",
+    "&&",
+    " || ",
+    "||",
+    " | ",
+    "|",
+    " & ",
+    "&",
+    "\n",
+    "\n\n",
+    " ;\n",
+    " |&"
+  ])
+)
+/** Granted lines, joined, cut and mixed with pieces. */
+const Mixed = Arbitrary.map(
+  Arbitrary.all([Granted, Joint, Granted, Arbitrary.schema(Piece), Arbitrary.schema(Schema.Int)]),
+  ([one, joint, other, piece, at]) => {
+    const line = `${one}${joint}${other}`
+    const cut = Math.abs(at) % line.length
+    return at % 2 === 0 ? `${line.slice(0, cut)}${piece}${line.slice(cut)}` : line
+  }
+)
 const Hostile = Arbitrary.schema(Schema.Literals(hostile))
 
 /** Everything that can be granted is. */
 const policy = policyOf()
 for (const each of grantable) allow(policy, shell(each), "run")
+const parts = new Set(
+  grantable
+    .flatMap(segmentsOf)
+    .map(({ assignments, cwd = "", input, words, writes }) =>
+      JSON.stringify([assignments, words, cwd, input, writes])
+    )
+)
 
 describe("Any command line", () => {
   it.prop(
@@ -56,6 +98,34 @@ describe("Any command line", () => {
       assert.strictEqual(verdictOn(policy, shell(`${line} && ${granted}`))._tag, "Ask")
     },
     runs
+  )
+
+  it.prop(
+    "that is allowed is asked for with anything appended that is not allowed itself",
+    [Granted, Appended, Joint],
+    ([granted, more, joint]) => {
+      assert.strictEqual(verdictOn(policy, shell(granted))._tag, "Allow")
+      // After a here-document or a comment only a new line appends.
+      const line = /<<|#/.test(granted) ? `${granted}\n${more}` : `${granted}${joint}${more}`
+      const { length } = segmentsOf(granted)
+      if (segmentsOf(line).length > length && verdictOn(policy, shell(more))._tag === "Ask")
+        assert.strictEqual(verdictOn(policy, shell(line))._tag, "Ask", line)
+    },
+    { arbitrary: { runs: 1_500 } }
+  )
+
+  it.prop(
+    "is allowed only where each of its parts is, by itself and where it stands",
+    [Mixed],
+    ([line]) => {
+      if (verdictOn(policy, shell(line))._tag !== "Allow") return
+      for (const { assignments, cwd = "", input, words, writes } of segmentsOf(line)) {
+        if (words[0] === "cd") continue
+        const known = parts.has(JSON.stringify([assignments, words, cwd, input, writes]))
+        assert.isTrue(known, `${line}: ${words.join(" ")}`)
+      }
+    },
+    { arbitrary: { runs: 3_000 } }
   )
 
   it.prop(

@@ -107,7 +107,7 @@ describe("A decision", () => {
     ])
     assert.deepStrictEqual(states, [
       ["approved", "local"],
-      ["approved", "policy:remembered"],
+      ["approved", `policy:remembered:${asked.approvalId}`],
       ["pending", undefined]
     ])
     await client.decide(asked.runId, other, "deny")

@@ -98,12 +98,13 @@ describe("A grant", () => {
         scope: "always"
       }))
     )
-    assert.deepStrictEqual(await decidedBy(own.client, "/shell echo one"), ["policy:remembered"])
+    const [one, two] = grants.map(({ id }) => id)
+    assert.deepStrictEqual(await decidedBy(own.client, "/shell echo one"), [`policy:remembered:${one}`])
     await own.kill()
     await own.start()
     const { client } = own
     assert.deepStrictEqual(await decidedBy(client, "/shell echo two > out.txt; echo one"), [
-      "policy:remembered"
+      `policy:remembered:${two},${one}`
     ])
     assert.deepStrictEqual(await client.grants("workspace=other"), [])
     // In a run that is under way already.
@@ -132,14 +133,17 @@ describe("A grant", () => {
       "always"
     ])
     assert.strictEqual((await allow(client, asked, "session")).scope, "session")
-    assert.deepStrictEqual(await decidedBy(client, "/shell echo session", session(1)), ["policy:remembered"])
+    const [grant] = await client.grants()
+    assert.strictEqual(grant?.sessionId, session(1).sessionId)
+    const by = await decidedBy(client, "/shell echo session", session(1))
+    assert.deepStrictEqual(by, [`policy:remembered:${grant?.id}`])
     await isAsked(client, "/shell echo session", session(2))
     await isAsked(client, "/shell echo session")
 
     const without = await ask(client, "/shell echo none\n/shell echo none")
     assert.strictEqual((await allow(client, without, "session")).scope, "run")
     const states = (await client.approvals(`runId=${without.runId}`)).map((approval) => approval.decidedBy)
-    assert.deepStrictEqual(states, ["local", "policy:remembered"])
+    assert.deepStrictEqual(states, ["local", `policy:remembered:${without.approvalId}`])
     await isAsked(client, "/shell echo none")
   })
 
@@ -158,7 +162,8 @@ describe("A grant", () => {
       const { segments = [] } = await isAsked(client, `/shell ${line}`)
       assert.isNotEmpty(segments, line)
     }
-    assert.deepStrictEqual(await decidedBy(client, "/shell echo known && echo known"), ["policy:remembered"])
+    const [by] = await decidedBy(client, "/shell echo known && echo known")
+    assert.match(by ?? "", /^policy:remembered:gra_\w{26}$/)
   })
 
   it("is not made for an interpreter, privilege, a publication or what nobody can tell: they are asked for again", async () => {

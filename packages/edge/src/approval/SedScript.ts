@@ -1,0 +1,34 @@
+/**
+ * Scripts of `sed` that only print, delete and substitute. `e` runs commands, `w` and `r` reach other files, and there are many ways to
+ * spell them: what is not plainly one of the three is not among them. Linear in the script's length.
+ */
+
+// Seds differ in whether a separator ends a part where it stands in brackets.
+const plain = String.raw`\[[\w ^-]+\]|\\.`
+const address = String.raw`(?:\d+|\$|/(?:${plain}|[^/\\[\n])+/)`
+const part = String.raw`(?:${plain}|(?!\1)[^\\[\n])*`
+const substitution = String.raw`s([/|#,:@%!])${part}\1${part}\1[gIip\d]*`
+const statement = new RegExp(`(?:${address}(?:,${address})?)?!?(?:[dpq=]|${substitution})(?:;\\s*|$)`, "y")
+
+const isHarmless = (script: string): boolean => {
+  statement.lastIndex = 0
+  // A miss sets it back to the start.
+  while (statement.test(script)) if (statement.lastIndex === script.length) return true
+  return false
+}
+
+const options = /^(-[nErsuz]+|-i[\w.]*|--(quiet|silent|in-place|regexp-extended|null-data|separate|posix))$/
+
+/** Whether `sed` with these arguments does nothing but change the text of what it is given. */
+export const editsOnly = (args: ReadonlyArray<string>): boolean => {
+  const scripts: Array<string> = []
+  const operands: Array<string> = []
+  for (let at = 0; at < args.length; at++) {
+    const word = args[at] ?? ""
+    if (word === "-e") scripts.push(args[++at] ?? "")
+    else if (!word.startsWith("-")) operands.push(word)
+    else if (!options.test(word)) return false
+  }
+  if (scripts.length === 0) scripts.push(operands[0] ?? "")
+  return scripts.every(isHarmless)
+}
