@@ -9,7 +9,8 @@ import { GrantRule } from "@corral/domain/Grant"
 import { Schema } from "effect"
 import { posix } from "node:path"
 import { holdOf } from "./Interpreters.ts"
-import { inFolder, type Segment } from "./ShellCommand.ts"
+import type { Segment } from "./Segment.ts"
+import { inFolder } from "./ShellCommand.ts"
 import { isRepositoryInternal } from "./WritablePath.ts"
 
 /** The workspace of a run. */

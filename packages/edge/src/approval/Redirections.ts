@@ -3,7 +3,7 @@
  * connection is opened like a file.
  */
 import type { Command, Redirect } from "unbash"
-import { isLiteral } from "./ShellWord.ts"
+import { isLiteral, isPlainText } from "./ShellWord.ts"
 
 /** A file that a redirection writes, as it is named in the folder of its segment; as it is spelled where that is not `exact`. */
 export interface Redirected {
@@ -49,7 +49,8 @@ export const redirections = (
     if (redirect.type === "HereDoc") {
       const parts = redirect.body.parts ?? []
       exact &&=
-        redirect.closing !== undefined && (redirect.delimiter?.quoted === true || parts.every(isPlain))
+        redirect.closing !== undefined &&
+        (redirect.delimiter?.quoted === true || (parts.every(isPlain) && isPlainText(redirect.body.text)))
       input = joined(input, `${redirect.operator} ${redirect.body.text}`)
       continue
     }

@@ -17,7 +17,8 @@ import {
   saysPublish,
   type Table
 } from "./RiskyWords.ts"
-import { inFolder, MAX_WORDS, type Segment } from "./ShellCommand.ts"
+import { MAX_WORDS, type Segment } from "./Segment.ts"
+import { inFolder } from "./ShellCommand.ts"
 import { isRepositoryInternal } from "./WritablePath.ts"
 
 const classes: ReadonlyArray<ActionClass> = ["write", "shell", "network", "publish", "deploy"]

@@ -16,7 +16,8 @@ import { type Need, needsOf, type Place } from "./Needs.ts"
 import { judge, type Granted, type Verdict } from "./Policy.ts"
 import { assessed } from "./Risk.ts"
 import { programOf } from "./ProgramName.ts"
-import { segmentsOf, type Segment } from "./ShellCommand.ts"
+import type { Segment } from "./Segment.ts"
+import { segmentsOf } from "./ShellCommand.ts"
 
 /** A request as it is stored and shown, and what a grant would have to cover. */
 export interface Assessed {

@@ -4,64 +4,21 @@
  * Bash is what is parsed; what other shells read differently is `opaque`, as is everything that is decided only when it runs. It never
  * throws and is bounded in length, depth and number. It promises nothing about what a program does with its arguments.
  */
-import {
-  forEachChild,
-  parse,
-  type AndOr,
-  type Command,
-  type Statement,
-  type SyntaxNode,
-  type Word
-} from "unbash"
+import { forEachChild, parse, type AndOr, type Command, type Statement, type SyntaxNode } from "unbash"
 import { posix } from "node:path"
-import { type Around, joined, type Redirected, redirections } from "./Redirections.ts"
-import { isLiteral } from "./ShellWord.ts"
-import { changesShell, steersPrograms } from "./ShellState.ts"
-import { unwrapped } from "./Wrappers.ts"
-
-/** One simple command. */
-export interface Segment {
-  /** As it stands in the line. */
-  readonly text: string
-  /** `NAME=value` before the program. */
-  readonly assignments: ReadonlyArray<string>
-  /** Program and arguments as the shell would pass them. Holds only where `exact`. */
-  readonly words: ReadonlyArray<string>
-  /** `words` without wrappers such as `timeout 10`. */
-  readonly inner: ReadonlyArray<string>
-  /** Every word is known before it runs. */
-  readonly exact: boolean
-  /** Where it runs: relative to the line's folder, or absolute. `undefined` where a `cd` before it may have failed. */
-  readonly cwd: string | undefined
-  /** The text of what it is fed: the pipe before it, a here-document, a file. */
-  readonly input: string | undefined
-  readonly writes: ReadonlyArray<Redirected>
-  /** Why nobody can tell what it does. */
-  readonly opaque: string | undefined
-}
+import { type Around, joined, redirections } from "./Redirections.ts"
+import { opaqueSegment, type Segment, segmentOf } from "./Segment.ts"
+import { isLiteral, isPattern } from "./ShellWord.ts"
+import { steersPrograms } from "./ShellState.ts"
 
 const MAX_LENGTH = 8_192
 const MAX_SEGMENTS = 64
 const MAX_DEPTH = 8
-/** Characters of one command's words: what looks at them takes up to the square. */
-export const MAX_WORDS = 2_048
 /** Parsing takes the square of what is opened: so many places for a substitution are enough. */
 const MAX_OPENED = 128
 
 /** Control and format characters: what is shown would not be what runs, or shells disagree about it. */
 const unshown = /[^\P{C}\n\t]|[^\P{Z} ]/u
-
-const opaqueSegment = (text: string, opaque: string): Segment => ({
-  text,
-  assignments: [],
-  words: [],
-  inner: [],
-  exact: false,
-  cwd: undefined,
-  input: undefined,
-  writes: [],
-  opaque
-})
 
 /** The segments of a line in the order they stand; none where it runs nothing. */
 export const segmentsOf = (line: string): ReadonlyArray<Segment> => {
@@ -79,6 +36,8 @@ export const segmentsOf = (line: string): ReadonlyArray<Segment> => {
     ? [opaqueSegment(line, "it has too many parts to be judged")]
     : reader.segments
 }
+
+type Branching = Extract<SyntaxNode, { type: "If" | "While" | "For" | "Case" }>
 
 class Reader {
   readonly segments: Array<Segment> = []
@@ -197,20 +156,10 @@ class Reader {
     this.moved = moved
   }
 
-  private branching(
-    node: Extract<SyntaxNode, { type: "If" | "While" | "For" | "Case" }>,
-    around: Around
-  ): void {
+  private branching(node: Branching, around: Around): void {
     const { cwd } = this
     const first = this.segments.length
-    const chosen =
-      node.type === "For"
-        ? [...(node.wordlist ?? [node.name])]
-        : node.type === "Case"
-          ? [node.word, ...node.items.flatMap(({ pattern }) => pattern)]
-          : []
-    const bound = node.type === "For" && (steersPrograms(node.name.value) || node.wordlist === undefined)
-    if (bound || chosen.some((word) => !isLiteral(word) && !isPattern(node, word)))
+    if (!isCertain(node))
       this.push(around.source.slice(node.pos, node.end), "what it does is decided when it runs", around)
     this.children(node, around)
     if (this.cwd === cwd) return
@@ -224,58 +173,16 @@ class Reader {
   }
 
   private command(node: Command, around: Around): void {
-    const { args, name, prefix, redirects } = node
-    const found = redirections(redirects, around)
-    const assignments = prefix.filter((each) => each.type === "Assignment")
-    const given = name === undefined ? [] : [name, ...args]
-    const words = given.map((each) => (each.type === "Word" ? each.value : each.text))
-    const literal =
-      given.every((each) => each.type === "Word" && isLiteral(each)) &&
-      assignments.every(
-        ({ append, index, value }) => !append && !index && value.type === "Word" && isLiteral(value)
-      )
-    const inner = unwrapped(words)
-    // Where words follow `&>`, other shells run them as a command of their own.
-    const lastWord = Math.max(0, ...[...prefix, ...given].map(({ pos }) => pos))
-    const size = words.reduce((sum, word) => sum + word.length + 1, 0)
-    const opaque =
-      name === undefined
-        ? "it names no program"
-        : !isLiteral(name) || /^$|^-|=/.test(name.value)
-          ? "its program is decided when it runs"
-          : inner === undefined
-            ? "what it starts is decided when it runs"
-            : found.special ||
-                redirects.some(({ operator, pos }) => operator.startsWith("&>") && pos < lastWord)
-              ? "it opens a connection or a descriptor of the shell"
-              : size > MAX_WORDS
-                ? "it is too long to be judged"
-                : (changesShell(words) ??
-                  changesShell(inner) ??
-                  assigned(assignments.map((each) => each.name)))
-    this.segments.push({
-      text: around.source.slice(node.pos, node.end),
-      assignments: assignments.map(
-        ({ name, value }) => `${name}=${value.type === "Word" ? value.value : ""}`
-      ),
-      words,
-      inner: inner ?? [],
-      exact: opaque === undefined && literal && found.exact,
-      cwd: this.cwd,
-      input: found.input,
-      writes: found.writes,
-      opaque
-    })
-    for (const child of [...prefix, ...(name === undefined ? [] : [name]), ...node.suffix]) {
-      this.apart(() => this.read(child, { ...around, input: found.input }))
-    }
-    if (inner?.[0] === "cd") this.move(words, literal)
+    const segment = segmentOf(node, around, this.cwd)
+    this.segments.push(segment)
+    const { input, inner } = segment
+    for (const child of [...node.prefix, ...(node.name === undefined ? [] : [node.name]), ...node.suffix])
+      this.apart(() => this.read(child, { ...around, input }))
+    if (inner[0] === "cd") this.move(segment)
   }
 
-  private move(words: ReadonlyArray<string>, literal: boolean): void {
-    const [, to] = words
-    const known =
-      literal && words[0] === "cd" && words.length === 2 && to !== undefined && to !== "" && !/^[-+]/.test(to)
+  private move({ exact, words: [program, to = "", ...more] }: Segment): void {
+    const known = exact && program === "cd" && more.length === 0 && !/^([-+]|$)/.test(to)
     this.cwd = known && this.cwd !== undefined ? inFolder(this.cwd, to) : undefined
     this.moved = true
   }
@@ -285,15 +192,18 @@ class Reader {
   }
 }
 
+/** What is looped over and chosen by is known before it runs; a case's patterns choose among what is shown anyway. */
+const isCertain = (node: Branching): boolean => {
+  switch (node.type) {
+    case "For":
+      return !steersPrograms(node.name.value) && node.wordlist?.every(isLiteral) === true
+    case "Case":
+      return isLiteral(node.word) && node.items.every(({ pattern }) => pattern.every(isPattern))
+    default:
+      return true
+  }
+}
+
 /** A path as it is named in a folder. */
 export const inFolder = (folder: string, path: string): string =>
   posix.isAbsolute(path) ? posix.normalize(path) : posix.join(folder, path)
-
-const assigned = (names: ReadonlyArray<string>): string | undefined =>
-  names.some(steersPrograms) ? "it sets a variable by which programs start others" : undefined
-
-/** A case's pattern chooses among what is shown anyway. */
-const isPattern = (node: SyntaxNode, word: Word): boolean =>
-  node.type === "Case" &&
-  word !== node.word &&
-  (word.parts ?? []).every(({ type }) => type === "Literal" || type === "Glob")

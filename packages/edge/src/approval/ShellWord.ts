@@ -7,19 +7,22 @@ const expands = /(^|[=:])~|^=./
 /** What means something to a shell where it is not quoted. The parser names most of it; what it takes for text is not believed. */
 const active = /[()<>|&;`$"'\s*?\\]|\[.*\]|\{.*(,|\.\.).*\}/s
 
+const unescaped = (text: string): string => text.replaceAll(/\\./gs, "")
+
 const isFixed = (part: WordPart): boolean => {
   switch (part.type) {
     case "Literal":
     case "SingleQuoted":
       return true
     case "DoubleQuoted":
-      return part.parts.every(({ type }) => type === "Literal")
+      return part.parts.every(({ type }) => type === "Literal") && isPlainText(part.text)
     default:
       return false
   }
 }
 
-const unescaped = (text: string): string => text.replaceAll(/\\./gs, "")
+/** Whether the text of a here-document, or between double quotes, is what it says. */
+export const isPlainText = (text: string): boolean => !/[$`]/.test(unescaped(text))
 
 /** The word with a letter in the place of each quoted part. */
 const bare = ({ parts, text }: Word): string =>
@@ -30,3 +33,7 @@ const bare = ({ parts, text }: Word): string =>
 /** No variable, substitution, pattern, brace, home folder or quoting that shells read differently. */
 export const isLiteral = (word: Word): boolean =>
   (word.parts ?? []).every(isFixed) && !expands.test(bare(word)) && !active.test(bare(word))
+
+/** What a word is compared with: text, and signs for any text. */
+export const isPattern = (word: Word): boolean =>
+  (word.parts ?? []).every((part) => isFixed(part) || part.type === "Glob") && !/[()<>|&;`$]/.test(bare(word))

@@ -140,6 +140,7 @@ export const hostile: ReadonlyArray<string> = [
   "npm run >! o",
   "npm run x 2>(rm y)",
   "npm run x\\",
+  "case x in 2>(rm y)) npm test;; esac",
   "npm run 2<(rm y)",
   'ls {a,"b"}',
   "ls ['a']*",

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { type Segment, segmentsOf } from "../../src/approval/ShellCommand.ts"
+import type { Segment } from "../../src/approval/Segment.ts"
+import { segmentsOf } from "../../src/approval/ShellCommand.ts"
 
 /** Each segment as one line: words, `~` where they are not exact, then folder, input and files. */
 const short = ({ assignments, cwd, exact, inner, input, opaque, words, writes }: Segment): string =>
