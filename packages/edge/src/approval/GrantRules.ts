@@ -2,6 +2,7 @@
  * What a rule covers: itself, and, where the owner of the Edge configured it, what begins like it or fits its pattern.
  */
 import type { GrantRule, ShellRule, WriteRule } from "@corral/domain/Grant"
+import { posix } from "node:path"
 import { holdOf } from "./Interpreters.ts"
 import type { Need } from "./Needs.ts"
 import { matchesPath } from "./PathPattern.ts"
@@ -32,13 +33,16 @@ export const withoutWrites = ({ action, command, cwd, input }: ShellRule): Shell
   ...(input === undefined ? {} : { input })
 })
 
-/** Whether a rule of the configuration covers a need. What a command writes is not its matter: each file wants a rule of its own. */
-export const covers = (rule: GrantRule, need: Need): boolean => {
+/**
+ * Whether a rule of the configuration covers a need. What a command writes is not its matter: each file wants a rule of its own.
+ * `isInside` says where a path of the workspace really leads.
+ */
+export const covers = (rule: GrantRule, need: Need, isInside: (path: string) => boolean): boolean => {
   switch (need.action) {
     case "shell":
       return (
         rule.action === "shell" &&
-        (rule.prefix === true ? beginsWith(rule, need) : keyOf(rule) === keyOf(need))
+        (rule.prefix === true ? beginsWith(rule, need, isInside) : keyOf(rule) === keyOf(need))
       )
     case "write":
       return (
@@ -70,8 +74,16 @@ const staysInside = (text: string): boolean =>
     return !/(^|[^\w.^{}[\]-])[/\\~]/.test(value) && !value.split(/[^\w.-]/).includes("..")
   })
 
-const beginsWith = (rule: ShellRule, need: ShellRule): boolean => {
+/** What of a word may be a path: itself, and the values in it. */
+const pathsIn = (word: string): ReadonlyArray<string> => [
+  word,
+  ...word.replace(/^-[A-Za-z0-9]/, "").split(/[=:,@]/)
+]
+
+const beginsWith = (rule: ShellRule, need: ShellRule, isInside: (path: string) => boolean): boolean => {
   const inner = unwrapped(need.command) ?? []
+  const leadsInside = (word: string, cwd = "."): boolean =>
+    pathsIn(word).every((path) => isInside(posix.join(cwd, path)))
   const upToProgram = need.command.slice(0, need.command.length - inner.length + 1)
   return (
     need.writes === undefined &&
@@ -80,7 +92,7 @@ const beginsWith = (rule: ShellRule, need: ShellRule): boolean => {
     (rule.cwd ?? ".") === (need.cwd ?? ".") &&
     holdOf(inner) === "prefix" &&
     rule.command.every((word, i) => inner[i] === word) &&
-    inner.slice(rule.command.length).every(staysInside)
+    inner.slice(rule.command.length).every((word) => staysInside(word) && leadsInside(word, need.cwd))
   )
 }
 

@@ -78,9 +78,11 @@ export class RunPolicy implements Granted {
   }
 
   readonly configured = (need: Need): boolean => {
-    const { configured } = this.options
+    const { configured, place } = this.options
     const bare = this.#bare(need)
-    return configured.some((rule) => covers(rule, need) || (bare !== undefined && covers(rule, bare)))
+    return [need, ...(bare === undefined ? [] : [bare])].some((one) =>
+      configured.some((rule) => covers(rule, one, place.isWritable))
+    )
   }
 
   readonly remembered = (need: Need): string | undefined => {

@@ -4,6 +4,7 @@ import type { AgentId, SessionId, WorkspaceId } from "@corral/domain/Ids"
 import type { Run } from "@corral/domain/Run"
 import type { ApprovalAnswer } from "@corral/domain/RuntimeAdapter"
 import { keyOf } from "../../src/approval/GrantRules.ts"
+import type { Place } from "../../src/approval/Needs.ts"
 import { RunPolicy } from "../../src/approval/RunPolicy.ts"
 import { isRepositoryInternal } from "../../src/approval/WritablePath.ts"
 import { isLexicallyInside } from "../../src/workspace/PathContainment.ts"
@@ -16,6 +17,7 @@ export interface PolicyOptions {
   readonly sessionId?: SessionId
   readonly configured?: ReadonlyArray<GrantRule>
   readonly grants?: Array<Grant>
+  readonly place?: Place
 }
 
 export const place = {
@@ -23,7 +25,13 @@ export const place = {
   isWritable: (path: string) => isLexicallyInside(path) && !isRepositoryInternal(path)
 }
 
-export const policyOf = ({ configured = [], grants = [], mode = "ask", sessionId }: PolicyOptions = {}) =>
+export const policyOf = ({
+  configured = [],
+  grants = [],
+  mode = "ask",
+  sessionId,
+  ...more
+}: PolicyOptions = {}) =>
   new RunPolicy({
     run: {
       workspace: "api" as WorkspaceId,
@@ -31,7 +39,7 @@ export const policyOf = ({ configured = [], grants = [], mode = "ask", sessionId
       mode,
       ...(sessionId === undefined ? {} : { sessionId })
     },
-    place,
+    place: more.place ?? place,
     configured,
     kept: (rule, sessionId) =>
       grants.find(

@@ -1,5 +1,10 @@
 import type { Grant, GrantRule } from "@corral/domain/Grant"
 import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { mkdirSync, symlinkSync } from "node:fs"
+import { join } from "node:path"
+import { writableIn } from "../../src/approval/WritablePath.ts"
+import { temporaryFolder } from "../Folder.ts"
 import { approvalIdOf, request } from "../Samples.ts"
 import { all, allow, isRemembered, policyOf, session, shell, verdictOn } from "./RunPolicies.ts"
 
@@ -256,6 +261,31 @@ describe("The owner's configuration", () => {
   ])("does not allow %j", (line) => {
     assert.deepStrictEqual(verdictOn(policy, shell(line)), ask)
   })
+
+  it.effect("follows links that an argument names", () =>
+    Effect.gen(function* () {
+      const root = yield* temporaryFolder
+      mkdirSync(join(root, ".git"))
+      mkdirSync(join(root, "sub"))
+      symlinkSync("/etc", join(root, "out"))
+      symlinkSync(".git", join(root, "g"))
+      symlinkSync("sub", join(root, "in"))
+      const policy = policyOf({
+        configured: [{ action: "shell", command: ["cat"], prefix: true }],
+        place: { root, isWritable: writableIn(root) }
+      })
+      for (const line of ["cat a", "cat sub/a", "cat in/a", "cat -n --from=in/a"])
+        assert.deepStrictEqual(verdictOn(policy, shell(line)), workspace, line)
+      for (const line of [
+        "cat out/passwd",
+        "cat out",
+        "cat --from=out/passwd",
+        "cat -fout/passwd",
+        "cat g/config"
+      ])
+        assert.deepStrictEqual(verdictOn(policy, shell(line)), ask, line)
+    })
+  )
 
   it("allows files and hosts as it names them", () => {
     const write = (file: string, tool = "Edit") => verdictOn(policy, request({ files: [file], tool }))
