@@ -17,6 +17,9 @@ import { keyOf } from "./GrantRules.ts"
 import { RunPolicy } from "./RunPolicy.ts"
 import { writableIn } from "./WritablePath.ts"
 
+/** As a configuration says it; `full_access` is a matter of modes. */
+type ConfiguredGrant = "full_access" | GrantRule
+
 export class Grants extends Context.Service<
   Grants,
   {
@@ -30,10 +33,11 @@ export class Grants extends Context.Service<
     readonly remove: (id: GrantId) => Effect.Effect<void, NotFound>
     /** With a run's log go the grants of its session, where no other run of that session is kept. */
     readonly forgetRun: (runId: RunId) => Effect.Effect<void, StoreFailed>
-    /** The policy of one run whose workspace's real path is `root`. */
+    /** The policy of one run whose folder's real path is `root`. `ofAgent` is what the configuration grants its agent. */
     readonly forRun: (
       run: Pick<Run, "workspace" | "agentId" | "sessionId" | "mode">,
-      root: string
+      root: string,
+      ofAgent?: ReadonlyArray<ConfiguredGrant>
     ) => RunPolicy
   }
 >()("corral/edge/Grants") {
@@ -67,11 +71,11 @@ export class Grants extends Context.Service<
               if (store.get(otherRunOf, runId, sessionId) !== undefined) return Effect.void
               return store.commit([["DELETE FROM grants WHERE session_id = ?", sessionId]])
             }),
-          forRun: (run, root) =>
+          forRun: (run, root, ofAgent = []) =>
             new RunPolicy({
               run,
               place: { root, isWritable: writableIn(root) },
-              configured: configured.get(run.workspace) ?? [],
+              configured: [...(configured.get(run.workspace) ?? []), ...rulesOf(ofAgent)],
               kept: (rule, sessionId) =>
                 store.get<{ readonly id: GrantId }>(
                   "SELECT id FROM grants WHERE workspace = ? AND rule_key = ? AND (session_id IS NULL OR session_id = ?)",
@@ -96,7 +100,7 @@ interface Row {
 // Rows are written by this program from values of type Grant and read back unchanged.
 const parse = ({ body }: Row): Grant => JSON.parse(body) as Grant
 
-const rulesOf = (grants: ReadonlyArray<"full_access" | GrantRule>): ReadonlyArray<GrantRule> =>
+const rulesOf = (grants: ReadonlyArray<ConfiguredGrant>): ReadonlyArray<GrantRule> =>
   grants.filter((grant) => grant !== "full_access")
 
 /** Short whatever the rule holds. Another agent's tools mean other things by the same names. */

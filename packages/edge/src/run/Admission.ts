@@ -38,6 +38,7 @@ export type AdmissionFailure =
 export interface Admitted {
   readonly run: Run
   readonly created: PayloadOf<"run.created">
+  readonly agent: OfferedAgent
   readonly adapter: RuntimeAdapter
   readonly start: RunStart
   readonly command: SubprocessSpec
@@ -89,6 +90,7 @@ export const admit = Effect.fnUntraced(function* (
   const createdAt = new Date(now).toISOString()
   const resumed = resume === undefined ? {} : { resume }
   return {
+    agent,
     adapter,
     start,
     rows,

@@ -152,7 +152,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
       ),
       snapshot: snapshots.before(folder.runId, folder.root),
       review: review(snapshots, folder),
-      policy: grants.forRun(admitted.run, folder.root),
+      policy: grants.forRun(admitted.run, folder.root, admitted.agent.grants),
       edgeId,
       times: config.times,
       log,

@@ -3,10 +3,12 @@
  * What a single file cannot say by its shape (an adapter that exists, an id that is free) is `Offers`'.
  */
 import { PROMPT } from "@corral/adapters/Text"
+import { GrantRule } from "@corral/domain/Grant"
 import { AgentId } from "@corral/domain/Ids"
 import { RunMode } from "@corral/domain/Run"
 import { Schema } from "effect"
 import { isAbsolute } from "node:path"
+import { unusable } from "../approval/GrantRules.ts"
 import { EnvName } from "../EdgeSettings.ts"
 
 const Id = AgentId.check(
@@ -23,11 +25,19 @@ const Program = Schema.String.check(
   })
 )
 
+/** A rule that could never cover anything would be taken for one that does. */
+const UsableRule = GrantRule.check(
+  Schema.makeFilter((rule) => {
+    const expected = unusable(rule)
+    return expected === undefined ? true : `Expected ${expected}`
+  })
+)
+
 /**
- * What a profile grants besides its workspace: the place of the rules of workspace grants, too. `full_access` lifts the profile's own
- * ceiling; the workspace's is the workspace's.
+ * What a profile grants besides its workspace: rules for its own runs, as a workspace has them for all, and `full_access`, which lifts
+ * the profile's own ceiling and not the workspace's.
  */
-export const ProfileGrant = Schema.Literals(["full_access"])
+export const ProfileGrant = Schema.Union([Schema.Literal("full_access"), UsableRule])
 export type ProfileGrant = typeof ProfileGrant.Type
 
 /** An agent of its own over an adapter. */

@@ -38,7 +38,12 @@ describe("Profiles", () => {
             model: "small-1",
             env: ["SEEN_BY_PROFILE"]
           },
-          { id: "plain", label: "Plain", adapter: "scripted" }
+          {
+            id: "plain",
+            label: "Plain",
+            adapter: "scripted",
+            grants: [{ action: "shell", command: ["echo"], prefix: true }]
+          }
         ]
       },
       { SEEN_BY_PROFILE: "here it is" }
@@ -63,6 +68,14 @@ describe("Profiles", () => {
     })
     const widest = await client.tryCreate("/say x", "full_access", { agentId: "plain" })
     assert.strictEqual(codeOf(widest), "permission_denied")
+
+    const granted = await client.create("/shell echo of its own accord", "ask", { agentId: "plain" })
+    const told = await client.log(granted.id)
+    assert.deepStrictEqual(
+      told.filter(({ type }) => type === "run.approval.resolved").map(({ payload }) => payload["by"]),
+      ["policy:workspace"]
+    )
+    assert.strictEqual(told.at(-1)?.type, "run.completed")
 
     const other = await client.tryCreate("/say x", "ask", { agentId: "scripted", resume: run.id })
     assert.strictEqual(other.status, 422)

@@ -57,6 +57,10 @@ describe("ConfigFile", () => {
     [{ profiles: [{ ...profile, program: "./tool" }] }, /^profiles\.0\.program: Expected/.source],
     [{ profiles: [{ ...profile, grants: ["root"] }] }, /^profiles\.0\.grants\.0: Expected/.source],
     [
+      { profiles: [{ ...profile, grants: [{ action: "shell", command: ["sudo", "ls"] }] }] },
+      /^profiles\.0\.grants\.0: Expected a grant to name a program/.source
+    ],
+    [
       { profiles: [{ ...profile, adapter: "none" }] },
       "profiles.0.adapter: there is no such adapter; there are asking, silent."
     ],
