@@ -29,7 +29,6 @@ import { Worktrees } from "./workspace/Worktrees.ts"
 export const layerCore = (config: EdgeConfig, adapters: ReadonlyMap<string, RuntimeAdapter>) =>
   Layer.mergeAll(RunSupervisor.layer(config), Previews.layer, forgetting).pipe(
     Layer.provideMerge([
-      Containment.layer(config),
       Artifacts.layer(config),
       EventLog.layer,
       Grants.layer(config),
@@ -40,7 +39,8 @@ export const layerCore = (config: EdgeConfig, adapters: ReadonlyMap<string, Runt
       Workspaces.layer(config),
       Worktrees.layer(config)
     ]),
-    Layer.provideMerge(Store.layer(join(config.home, "edge.db")))
+    // Side by side: one waits for a thread, the other for a process.
+    Layer.provideMerge([Store.layer(join(config.home, "edge.db")), Containment.layer(config)])
   )
 
 /** What else is kept of a run goes with its log. */
