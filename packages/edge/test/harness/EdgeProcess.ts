@@ -1,5 +1,6 @@
 /**
- * A real Edge as a process: `src/main.ts` under this Node, with a home and a workspace of its own in a temporary folder.
+ * A real Edge as a process, with a home and a workspace of its own in a temporary folder: `src/main.ts` under this Node, or what was built
+ * of it where `CORRAL_TEST_ENTRY=dist` says so, as `npm test` does.
  *
  * Owns the process and the folders: `remove` ends both, and whatever a run left behind. It promises nothing about how the Edge answers.
  */
@@ -15,7 +16,9 @@ import { endGroups } from "./ControlGroups.ts"
 import { endAll, survivors, type Survivor } from "./Survivors.ts"
 import { within } from "./Within.ts"
 
-const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url))
+const built = process.env["CORRAL_TEST_ENTRY"] === "dist"
+const entry = built ? "../../../../dist/edge/index.js" : "../../src/main.ts"
+const main = fileURLToPath(new URL(entry, import.meta.url))
 const compiled = fileURLToPath(new URL("../../../../node_modules/.cache/node-compile", import.meta.url))
 
 export interface EdgeOptions {
