@@ -39,7 +39,7 @@ export class ReplayGap extends Data.TaggedError("ReplayGap")<{}> {}
 export class EventLog extends Context.Service<
   EventLog,
   {
-    /** Succeeds when the events and the writes that go with them are on disk; followers have been told by then. */
+    /** Succeeds when the events, if any, and the writes that go with them are on disk; followers have been told by then. */
     readonly append: (events: Appended, projections: ReadonlyArray<Write>) => Effect.Effect<void, StoreFailed>
     /**
      * Batches with events after `after`, oldest first, about `budget` characters of them (at least one batch if there is any). None
@@ -76,6 +76,7 @@ export class EventLog extends Context.Service<
         const { runId, firstSeq, terminal } = events
         const lines = events.lines.join("\n")
         const lastSeq = firstSeq + events.lines.length - 1
+        if (events.lines.length === 0) return store.commit(projections)
         return store.commit([[insertBatch, runId, firstSeq, lastSeq, lines], ...projections]).pipe(
           Effect.tap(() => Effect.sync(() => tell({ batch: 0, runId, firstSeq, lastSeq, lines, terminal }))),
           // What became durable is told, whoever has stopped waiting for it.

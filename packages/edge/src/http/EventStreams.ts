@@ -2,6 +2,7 @@
  * The upgrade side of `/v1/events`: who may subscribe to what, and all sockets that are open.
  */
 import { decodeEdgeStreamQuery } from "@corral/domain/EventStream"
+import type { RequestId } from "@corral/domain/Ids"
 import { issuesOf } from "@corral/domain/ValidationIssues"
 import { Clock, Context, Effect, Layer, Result } from "effect"
 import type { IncomingMessage } from "node:http"
@@ -11,7 +12,7 @@ import { EventLog } from "../EventLog.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { EventSocket, type Subscription } from "./EventSocket.ts"
 import { STREAM_PATH } from "./Guard.ts"
-import type { Refusal } from "./Refusal.ts"
+import { type Refusal, standingHeaders } from "./Refusal.ts"
 
 export class EventStreams extends Context.Service<
   EventStreams,
@@ -37,6 +38,13 @@ export class EventStreams extends Context.Service<
       const clock = yield* Clock.Clock
       const open = new Set<EventSocket>()
       const handshakes = new WebSocketServer({ noServer: true, clientTracking: false, maxPayload: 4_096 })
+      handshakes.on("headers", (headers, request) => {
+        // The server has put the id in its place.
+        for (const [name, value] of Object.entries(
+          standingHeaders(request.headers["x-request-id"] as RequestId)
+        ))
+          headers.push(`${name}: ${value}`)
+      })
       let whenEmpty: (() => void) | undefined
       const now = () => clock.currentTimeMillisUnsafe()
 

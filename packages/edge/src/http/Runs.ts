@@ -8,6 +8,7 @@ import {
 } from "@corral/domain/Failures"
 import { CurrentRequestId, withErrorObject } from "@corral/domain/RequestContext"
 import type { Run } from "@corral/domain/Run"
+import { traceparentOf } from "@corral/domain/TraceContext"
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
@@ -40,7 +41,8 @@ export const runs = HttpApiBuilder.group(
 
       create: Effect.fnUntraced(function* ({ headers, payload }) {
         const request = { scope: `${LOCAL} POST /v1/runs`, key: headers["idempotency-key"], request: payload }
-        const start = (keep: Keep<Run>) => supervisor.start(payload, keep)
+        const { traceparent } = (yield* HttpServerRequest.HttpServerRequest).headers
+        const start = (keep: Keep<Run>) => supervisor.start(payload, keep, traceparentOf(traceparent))
         const { body: run, replayed: again } = yield* idempotency.once(request, start)
         return yield* replayed(
           HttpApiSchema.withHeaders({ body: run, headers: { location: `/v1/runs/${run.id}` } }),

@@ -101,6 +101,8 @@ const serve = Effect.fnUntraced(function* (config: EdgeConfig) {
     const id = requestId(request)
     const passage = guard(guarded(request, true), options)
     if (passage._tag === "Refuse") return refuseUpgrade(socket, passage, id)
+    // What the handshake's answer carries: never what a client claimed.
+    request.headers["x-request-id"] = id
     const flaw = handshakeFlaw(request)
     if (flaw !== undefined) return refuseUpgrade(socket, flaw, id)
     Fiber.runIn(

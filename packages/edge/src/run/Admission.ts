@@ -54,11 +54,13 @@ export interface Admission {
   readonly find: (id: RunId) => Effect.Effect<Run, NotFound>
   /** Unix milliseconds. */
   readonly now: number
+  /** A good one, of the request that asks for the run: the runtime finds it in its environment. */
+  readonly traceparent: string | undefined
 }
 
 export const admit = Effect.fnUntraced(function* (
   request: CreateRun,
-  { config, runtimes, workspaces, worktrees, find, now }: Admission
+  { config, runtimes, workspaces, worktrees, find, now, traceparent }: Admission
 ): Effect.fn.Return<Admitted, AdmissionFailure, Scope.Scope> {
   const agent = yield* runtimes.get(request.agentId)
   const { adapter } = agent
@@ -103,7 +105,7 @@ export const admit = Effect.fnUntraced(function* (
       env: childEnvironment({
         own: config.environment,
         pass: agent.passEnv,
-        set: { ...env, ...request.env },
+        set: { ...(traceparent === undefined ? {} : { TRACEPARENT: traceparent }), ...env, ...request.env },
         cwd: path,
         temporary
       })

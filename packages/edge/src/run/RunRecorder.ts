@@ -119,12 +119,16 @@ export class RunRecorder {
     return this.state.status !== undefined && isTerminal(this.state.status)
   }
 
-  /** What is to be appended now, or `undefined` where nothing happened that is written down. */
+  /**
+   * What is to be appended now, or `undefined` where nothing happened that is written down. No events and a row: the state moved and no
+   * event tells it, as from `created` to `starting`.
+   */
   take():
     | { readonly events: Appended; readonly projections: ReadonlyArray<Write>; readonly run: Run }
     | undefined {
     this.settle(nothingKept)
-    if (this.lines.length === 0) return undefined
+    const moved = this.state.status !== this.shownState.status
+    if (this.lines.length === 0 && !moved) return undefined
     const events: Appended = {
       runId: this.run.id,
       firstSeq: this.seq - this.lines.length + 1,

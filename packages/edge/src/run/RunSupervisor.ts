@@ -48,10 +48,14 @@ import { EDGE_MARK, RUN_MARK } from "../process/MarkSweep.ts"
 export class RunSupervisor extends Context.Service<
   RunSupervisor,
   {
-    /** Admits and starts a run. Succeeds when `run.created` is on disk, together with the rows of `keep`. */
+    /**
+     * Admits and starts a run. Succeeds when `run.created` is on disk, together with the rows of `keep`. `traceparent`: what
+     * `traceparentOf` made of the request's.
+     */
     readonly start: (
       request: CreateRun,
-      keep?: Keep<Run>
+      keep?: Keep<Run>,
+      traceparent?: string
     ) => Effect.Effect<Run, AdmissionFailure | Overloaded>
     readonly get: (id: RunId) => Effect.Effect<Run, NotFound>
     /** Newest first, those before `before`. */
@@ -123,14 +127,19 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
       return run === undefined ? Effect.fail(new NotFound()) : Effect.succeed(run)
     })
 
-  const admitOne = Effect.fnUntraced(function* (request: CreateRun, keep: Keep<Run>) {
+  const admitOne = Effect.fnUntraced(function* (
+    request: CreateRun,
+    keep: Keep<Run>,
+    traceparent: string | undefined
+  ) {
     const admitted = yield* admit(request, {
       config,
       runtimes,
       workspaces,
       worktrees,
       find,
-      now: clock.currentTimeMillisUnsafe()
+      now: clock.currentTimeMillisUnsafe(),
+      traceparent
     })
     const { adapter } = admitted
     const recorder = new RunRecorder(admitted.run)
@@ -225,7 +234,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
   yield* Effect.addFinalizer(() => drain)
 
   return RunSupervisor.of({
-    start: (request, keep = () => []) =>
+    start: (request, keep = () => [], traceparent) =>
       Effect.suspend((): Effect.Effect<Run, AdmissionFailure | Overloaded> => {
         const full = actors.size + admitting >= config.maxRuns + config.maxQueued
         if (draining || full) return Effect.fail(new Overloaded())
@@ -233,7 +242,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
         if (failing !== undefined) return Effect.fail(storeDown(failing))
         admitting++
         return Effect.ensuring(
-          admitOne(request, keep),
+          admitOne(request, keep, traceparent),
           Effect.sync(() => admitting--)
         )
       }),

@@ -47,8 +47,20 @@ describe("RunRecorder", () => {
   it("has nothing to write where nothing happened", () => {
     assert.isUndefined(recorderAfter().take())
     const recorder = recorderAfter()
-    recorder.apply({ _tag: "Spawned" })
     recorder.apply({ _tag: "Expired", approvalId })
+    assert.isUndefined(recorder.take())
+  })
+
+  it("writes down that the run is starting, which no event tells", () => {
+    const recorder = recorderAfter()
+    recorder.apply({ _tag: "Spawned" })
+    const batch = recorder.take()
+    assert.deepStrictEqual(batch?.events.lines, [])
+    assert.deepStrictEqual(
+      batch?.projections.map(([sql]) => sql.split(" ", 2).join(" ")),
+      ["UPDATE runs"]
+    )
+    assert.deepInclude(batch?.run, { state: "starting", lastSeq: 1 })
     assert.isUndefined(recorder.take())
   })
 

@@ -1,0 +1,27 @@
+import { assert, describe, it } from "@effect/vitest"
+import { traceparentOf } from "../src/TraceContext.ts"
+
+const trace = "0af7651916cd43dd8448eb211c80319c"
+const parent = "b7ad6b7169203331"
+
+describe("traceparentOf", () => {
+  it("gives a good one as it is", () => {
+    for (const good of [`00-${trace}-${parent}-01`, `00-${trace}-${parent}-00`, `fe-${trace}-${parent}-ff`])
+      assert.strictEqual(traceparentOf(good), good)
+  })
+
+  it("takes anything else for none", () => {
+    for (const bad of [
+      undefined,
+      "",
+      `ff-${trace}-${parent}-01`,
+      `00-${"0".repeat(32)}-${parent}-01`,
+      `00-${trace}-${"0".repeat(16)}-01`,
+      `00-${trace.toUpperCase()}-${parent}-01`,
+      `00-${trace}-${parent}`,
+      `00-${trace}-${parent}-01\n`,
+      `00-${trace}-${parent}-01-x`
+    ])
+      assert.isUndefined(traceparentOf(bad), bad)
+  })
+})
