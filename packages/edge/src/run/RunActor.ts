@@ -56,6 +56,8 @@ export interface RunActorOptions {
   /** What became of the workspace: asked when nothing of the run is alive, before its last event. */
   readonly review: Effect.Effect<ReadonlyArray<Input>>
   readonly policy: RunPolicy
+  /** Real path of the folder that the run works in. */
+  readonly root: string
   readonly edgeId: string
   readonly times: RunTimes
   readonly log: EventLog["Service"]
@@ -227,6 +229,7 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
       budget: new BudgetMeter(recorder.run.budget),
       write: (text) => (unsent === undefined ? process?.child.write(text) : void unsent.push(text)),
       policy,
+      root: options.root,
       approvalMs: times.approval,
       onUnknown
     }

@@ -162,6 +162,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
       snapshot: snapshots.before(folder.runId, folder.root),
       review: review(snapshots, folder),
       policy: grants.forRun(admitted.run, folder.root, admitted.agent.grants),
+      root: folder.root,
       edgeId,
       times: config.times,
       log,

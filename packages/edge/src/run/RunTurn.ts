@@ -22,6 +22,7 @@ import type { OpenApprovals } from "../approval/OpenApprovals.ts"
 import type { RunPolicy } from "../approval/RunPolicy.ts"
 import type { RunAction, RunRecorder } from "./RunRecorder.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
+import { withPathsIn } from "./FilePaths.ts"
 import type { BudgetMeter, BudgetNews } from "./Budget.ts"
 
 export type DecideFailure = ApprovalAlreadyResolved | ApprovalExpired | NotFound
@@ -63,6 +64,8 @@ export interface TurnContext {
   /** To the runtime's stdin. */
   readonly write: (text: string) => void
   readonly policy: RunPolicy
+  /** Real path of the folder that the run works in. */
+  readonly root: string
   /** Milliseconds until an approval expires. */
   readonly approvalMs: number
   readonly onUnknown: (what: string) => void
@@ -131,11 +134,11 @@ export class RunTurn {
   }
 
   private hear(outputs: ReadonlyArray<AdapterOutput>): void {
-    const { approvals, budget, onUnknown, recorder, write } = this.context
+    const { approvals, budget, onUnknown, recorder, root, write } = this.context
     for (const output of outputs) {
       switch (output._tag) {
         case "Event":
-          this.feed({ _tag: "Said", event: output.event })
+          this.feed({ _tag: "Said", event: withPathsIn(root, output.event) })
           break
         case "Approval":
           this.ask(output.key, output.request)

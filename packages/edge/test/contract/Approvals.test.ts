@@ -179,6 +179,7 @@ describe("An approval that nobody decides", () => {
     assert.isFalse(existsSync(join(own.workspace, "never.txt")))
     const late = await own.client.decide(run.id, id, "allow")
     assert.deepStrictEqual([late.status, codeOf(late)], [410, "approval_expired"])
+    assert.deepInclude(late.body, { details: { approvalId: id, state: "expired" } })
   })
 })
 

@@ -1,16 +1,18 @@
 /** What a run changed, as its diff tells it; and a run that may change nothing. */
+import type { FileDiff } from "@corral/domain/Diff"
 import { assert, describe, it } from "@effect/vitest"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { codeOf, type EdgeClient } from "../harness/EdgeClient.ts"
 import { openEdge } from "../harness/EdgeProcess.ts"
 import { assertWhole } from "../harness/LogInvariants.ts"
+import { commitAll, repository } from "../workspace/Repository.ts"
 
 const diffOf = async (client: EdgeClient, runId: string, query = "") => {
   const answer = await client.ask("GET", `/v1/runs/${runId}/diff${query}`)
   assert.strictEqual(answer.status, 200, answer.text)
   return answer.body as {
-    readonly items: ReadonlyArray<{ readonly path: string; readonly status: string }>
+    readonly items: ReadonlyArray<FileDiff>
     readonly additions: number
     readonly nextCursor: string | null
   }
@@ -46,6 +48,49 @@ describe("/v1/runs/{id}/diff", () => {
     await edge.kill()
     await edge.start()
     assert.deepStrictEqual((await diffOf(edge.client, run.id)).items, after.items)
+  })
+
+  it("tells hunks, renames, binary and untracked files and deletions, with a repository and without", async () => {
+    for (const withGit of [true, false]) {
+      const edge = await openEdge({ grants: ["full_access"] })
+      const at = (name: string) => join(edge.workspace, name)
+      const long = Array.from({ length: 40 }, (_, n) => `line ${n}\n`).join("")
+      writeFileSync(at("long.txt"), long)
+      writeFileSync(at("moved.txt"), long.replaceAll("line", "word"))
+      writeFileSync(at("gone.txt"), "gone\n")
+      writeFileSync(at("image.bin"), Buffer.from([0, 1, 2, 3]))
+      if (withGit) {
+        repository(edge.workspace)
+        commitAll(edge.workspace)
+      }
+      const script = [
+        "sed -i 's/line 20/LINE 20/' long.txt",
+        "mv moved.txt renamed.txt",
+        "rm gone.txt",
+        "printf '\\0\\9\\0' > image.bin",
+        "echo new > new.txt"
+      ]
+      const run = await edge.client.create(`/shell ${script.join("; ")}`, "full_access")
+      assertWhole(await edge.client.log(run.id))
+      const { items } = await diffOf(edge.client, run.id)
+      assert.deepStrictEqual(
+        items.map(({ binary, fromPath, path, status }) => [path, status, binary, fromPath]),
+        [
+          ["gone.txt", "deleted", false, undefined],
+          ["image.bin", "modified", true, undefined],
+          ["long.txt", "modified", false, undefined],
+          ["new.txt", withGit ? "untracked" : "added", false, undefined],
+          ["renamed.txt", "renamed", false, "moved.txt"]
+        ]
+      )
+      const [hunk] = items[2]?.hunks ?? []
+      assert.deepInclude(hunk, { oldStart: 18, oldLines: 7, newStart: 18, newLines: 7 })
+      assert.deepStrictEqual(
+        hunk?.lines.filter((line) => !line.startsWith(" ")),
+        ["-line 20", "+LINE 20"]
+      )
+      assert.deepStrictEqual(items[1]?.hunks, [])
+    }
   })
 
   it("is refused with a foreign cursor, and not found for a run that is not there", async () => {

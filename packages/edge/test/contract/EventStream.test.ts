@@ -162,6 +162,49 @@ describe("The log as JSON and as server-sent events", () => {
   })
 })
 
+describe("Server-sent events", () => {
+  const follow = (target: string, headers: Readonly<Record<string, string>> = {}) =>
+    fetch(edge.url + target, {
+      headers: { authorization: `Bearer ${edge.token}`, accept: "text/event-stream", ...headers }
+    })
+
+  it("go on with live ones, to the end of the run", async () => {
+    const { id } = await client.create("/ask")
+    const body = (await follow(`/v1/runs/${id}/events`)).body
+    assert(body !== null)
+    let text = ""
+    let asked: string | undefined
+    for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
+      text += chunk
+      const found = /"type":"run.approval.requested".*?"approvalId":"(apr_\w+)"/.exec(text)?.[1]
+      if (found === undefined || asked !== undefined) continue
+      asked = found
+      assert.notInclude(text, "run.approval.resolved")
+      await client.decide(id, asked, "allow")
+    }
+    const expected = (await client.log(id)).map(
+      (event) => `id: ${event.seq}\ndata: ${JSON.stringify(event)}\n\n`
+    )
+    assert.strictEqual(text, expected.join(""))
+  })
+
+  it("begin after `Last-Event-ID`, else after `after`, and refuse what is no seq", async () => {
+    const { id } = await client.create("/say hello")
+    const { length } = await client.log(id)
+    const first = async (query: string, headers = {}) =>
+      /^id: (\d+)/.exec(await (await follow(`/v1/runs/${id}/events${query}`, headers)).text())?.[1]
+    assert.strictEqual(await first(""), "1")
+    assert.strictEqual(await first("?after=2"), "3")
+    assert.strictEqual(await first("?after=2", { "last-event-id": "3" }), "4")
+    assert.strictEqual(await first(`?after=${length}`), undefined)
+    const refused = await client.ask("GET", `/v1/runs/${id}/events`, {
+      headers: { accept: "text/event-stream", "last-event-id": "hunter2" }
+    })
+    assert.deepStrictEqual([refused.status, codeOf(refused)], [422, "schema_validation_failed"])
+    assert.notInclude(refused.text, "hunter2")
+  })
+})
+
 describe("An upgrade", () => {
   const upgrade = (target: string, more: ReadonlyArray<string> = []) =>
     sendRaw(

@@ -43,6 +43,14 @@ describe("Workspace files", () => {
       [200, { path: "docs/3.md", mediaType: "text/markdown", size: 4, encoding: "utf8", content: "# 3\n" }]
     )
 
+    writeFileSync(join(edge.workspace, "bytes"), Buffer.from([0, 255, 1, 254]))
+    const bytes = await client.ask("GET", `${base}/file?path=bytes`)
+    assert.deepInclude(bytes.body, { size: 4, encoding: "base64", content: "AP8B/g==" })
+    writeFileSync(join(edge.workspace, "long.txt"), "x".repeat(1_048_577))
+    const long = (await client.ask("GET", `${base}/file?path=long.txt`)).body
+    assert.deepInclude(long, { size: 1_048_577, encoding: "utf8", truncated: true })
+    assert.lengthOf((long as { readonly content: string }).content, 1_048_576)
+
     const refusals: ReadonlyArray<readonly [target: string, status: number, code: string]> = [
       [`${base}/file?path=nowhere`, 404, "not_found"],
       [`${base}/file`, 422, "schema_validation_failed"],

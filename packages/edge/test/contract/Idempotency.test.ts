@@ -1,7 +1,13 @@
 /** Idempotency keys over real requests and a restart. */
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, it, onTestFinished } from "@effect/vitest"
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { findProgram } from "../../src/process/ChildEnvironment.ts"
+import { writeProgram } from "../Folder.ts"
 import { codeOf, type EdgeClient } from "../harness/EdgeClient.ts"
 import { openEdge } from "../harness/EdgeProcess.ts"
+import { sampleRepository } from "../workspace/Repository.ts"
 
 const create = (client: EdgeClient, key: string, text = "/say hello") =>
   client.tryCreate(text, "ask", {}, { "idempotency-key": key })
@@ -49,6 +55,59 @@ describe("An idempotency key", () => {
         assert.match(answer.headers.get("retry-after") ?? "", /^\d+$/)
       }
       assert.strictEqual(await runsOf(client), round)
+    }
+  })
+
+  it("whose first request is at work is refused for now, and then answered", async () => {
+    const signs = mkdtempSync(join(tmpdir(), "corral-signs-"))
+    onTestFinished(() => rmSync(signs, { recursive: true, force: true }))
+    const hang = join(signs, "hang")
+    const real = findProgram("git", process.env.PATH)
+    mkdirSync(join(signs, "bin"))
+    // Asked before the run is created where it wants a worktree.
+    const wait = `while test -e '${hang}'; do sleep 0.05; done`
+    writeProgram(join(signs, "bin/git"), `case "$*" in *rev-parse*) ${wait};; esac\nexec '${real}' "$@"`)
+    const edge = await openEdge({ env: { PATH: `${join(signs, "bin")}:/usr/local/bin:/usr/bin:/bin` } })
+    sampleRepository(edge.workspace)
+    writeFileSync(hang, "")
+    const key = { "idempotency-key": "slow" }
+    const ask = () => edge.client.tryCreate("/say hello", "ask", { isolation: "worktree" }, key)
+    // Whichever of the two came second.
+    const asked = [ask(), ask()]
+    const refused = await Promise.race(asked)
+    assert.deepStrictEqual([refused.status, codeOf(refused)], [409, "idempotency_in_flight"])
+    assert.match(refused.headers.get("retry-after") ?? "", /^[1-9]\d*$/)
+    rmSync(hang)
+    const made = (await Promise.all(asked)).filter(({ status }) => status === 201)
+    assert.lengthOf(made, 1)
+    const again = await ask()
+    assert.deepStrictEqual([again.status, again.text], [201, made[0]?.text])
+    assert.strictEqual(await runsOf(edge.client), 1)
+  })
+
+  it("counts for one path alone, and for a further message as well", async () => {
+    const { client } = await openEdge()
+    const key = { "idempotency-key": "same" }
+    const runs = await Promise.all([client.create("/wait\n/wait"), client.create("/wait\n/wait")])
+    const readers = await Promise.all(runs.map(({ id }) => client.follow({ runId: id })))
+    for (const reader of readers) await reader.event("run.started")
+    assert.strictEqual((await create(client, "same")).status, 201)
+    for (const [at, { id }] of runs.entries()) {
+      const say = (text: string, headers = {}) =>
+        client.ask("POST", `/v1/runs/${id}/input`, { body: { text }, headers })
+      const first = await say("once", key)
+      const again = await say("once", key)
+      assert.deepStrictEqual([first.status, again.status, again.text], [200, 200, first.text])
+      assert.isNull(first.headers.get("idempotency-replayed"))
+      assert.strictEqual(again.headers.get("idempotency-replayed"), "true")
+      assert.strictEqual(codeOf(await say("other", key)), "idempotency_conflict")
+      await say("twice")
+      await readers[at]?.ended
+      const said = readers[at]?.events.filter(({ payload }) => payload["role"] === "user")
+      assert.deepStrictEqual(
+        said?.map(({ payload }) => payload["text"]),
+        ["once", "twice"]
+      )
     }
   })
 

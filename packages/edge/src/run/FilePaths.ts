@@ -1,0 +1,30 @@
+/**
+ * What the log calls a file: its path in the folder that the run works in, whatever the runtime called it.
+ *
+ * By the text alone: where links lead is not asked. What lies outside begins with `..`, so that it is not taken for something inside.
+ */
+import { draft } from "@corral/domain/RunEvent"
+import type { AdapterEvent } from "@corral/domain/RuntimeAdapter"
+import { relative, resolve, sep } from "node:path"
+
+const inFolder = (root: string, path: string): string => {
+  const named = relative(root, resolve(root, path))
+  return named === "" ? "." : named.split(sep).join("/")
+}
+
+/** The event with its paths relative to `root`, a real path. */
+export const withPathsIn = (root: string, event: AdapterEvent): AdapterEvent => {
+  switch (event.type) {
+    case "run.file.read":
+      return draft(event.type, { ...event.payload, path: inFolder(root, event.payload.path) })
+    case "run.patch.proposed":
+      return draft(event.type, { ...event.payload, path: inFolder(root, event.payload.path) })
+    case "run.file.changed": {
+      const { fromPath, path, ...rest } = event.payload
+      const from = fromPath === undefined ? {} : { fromPath: inFolder(root, fromPath) }
+      return draft(event.type, { ...rest, path: inFolder(root, path), ...from })
+    }
+    default:
+      return event
+  }
+}
