@@ -58,6 +58,11 @@ export const settings = [
     fallback: "1800000"
   },
   {
+    name: "CORRAL_EDGE_RUN_CAP_MS",
+    what: "How long a run may live at most, waiting for people included, in milliseconds.",
+    fallback: "86400000"
+  },
+  {
     name: "CORRAL_EDGE_CANCEL_GRACE_MS",
     what: "Time from a cancel to SIGKILL, in milliseconds.",
     fallback: "3000"
@@ -202,6 +207,7 @@ export const fromEnvironment = Effect.fnUntraced(function* (
     ),
     times: {
       ...times,
+      cap: yield* read("CORRAL_EDGE_RUN_CAP_MS", upToADay, times.cap, "1000 to 86400000"),
       cancel: yield* read("CORRAL_EDGE_CANCEL_GRACE_MS", whole(50, 60_000), times.cancel, "50 to 60000"),
       approval: yield* read("CORRAL_EDGE_APPROVAL_TTL_MS", upToADay, times.approval, "1000 to 86400000"),
       firstEvent: yield* read("CORRAL_EDGE_FIRST_EVENT_MS", upToADay, times.firstEvent, "1000 to 86400000"),

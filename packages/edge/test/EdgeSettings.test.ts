@@ -151,6 +151,15 @@ const expected: Record<Name, Expected> = {
     ],
     bad: [...notWhole, "0", "999", "86400001"]
   },
+  CORRAL_EDGE_RUN_CAP_MS: {
+    of: (config) => config.times.cap,
+    fallback: 86_400_000,
+    good: [
+      ["1000", 1_000],
+      ["86400000", 86_400_000]
+    ],
+    bad: [...notWhole, "999", "86400001"]
+  },
   CORRAL_EDGE_CANCEL_GRACE_MS: {
     of: (config) => config.times.cancel,
     fallback: 3_000,

@@ -65,12 +65,12 @@ export class EventSocket {
 
   /** Called every few seconds: pings, and closes a reader that has stalled. */
   tick(): void {
+    if (this.ended) return
     const now = this.now()
     if (this.blockedSince !== undefined && this.queued !== queuedOf(this.stream)) this.block(now)
     if (this.blockedSince !== undefined && now - this.blockedSince > STALLED_AFTER_SECONDS * 1_000) {
+      // One that takes nothing does not take this either: the library waits for it for 30 s, then destroys the socket.
       this.end(closeCodes.stalled, "the reader stalled")
-      // A reader that takes nothing does not take the close frame either.
-      this.terminate()
     } else if (now - this.lastPing > PING_EVERY_SECONDS * 1_000) {
       this.lastPing = now
       if (this.blockedSince === undefined) this.socket.ping()

@@ -1,9 +1,10 @@
 /** Profiles, runners and readiness over real HTTP; the client judges each answer by the published contract. */
-import type { ConfigReadiness, GitFound, RuntimeReadiness } from "@corral/domain/Health"
+import type { ConfigReadiness, EdgeReadiness, GitFound, RuntimeReadiness } from "@corral/domain/Health"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { writeProgram } from "../Folder.ts"
 import { codeOf } from "../harness/EdgeClient.ts"
 import { EdgeProcess, openEdge } from "../harness/EdgeProcess.ts"
@@ -23,6 +24,13 @@ const openConfigured = async (config: object, env: Readonly<Record<string, strin
   write(config)
   const edge = await openEdge({ grants: ["full_access"], env: { CORRAL_EDGE_CONFIG_FILE: file, ...env } })
   return { edge, client: edge.client, file, write }
+}
+
+interface OfferedAgent {
+  readonly id: string
+  readonly available: boolean
+  readonly reason?: string
+  readonly capabilities: object
 }
 
 describe("Profiles", () => {
@@ -218,7 +226,68 @@ describe("The example of docs/agents.md", () => {
   })
 })
 
+describe("What is offered", () => {
+  it("is told in full: of agents what they can do, of runners their command", async () => {
+    const { client } = await openConfigured({})
+    const itemsOf = async (target: string) =>
+      ((await client.ask("GET", target)).body as { readonly items: ReadonlyArray<object> }).items
+    const agents = await itemsOf("/v1/agents")
+    for (const agent of agents) {
+      assert.containsAllKeys(agent, ["id", "label", "runtime", "available", "modes", "capabilities"])
+      const { available, capabilities, reason } = agent as OfferedAgent
+      assert.containsAllKeys(capabilities, [
+        "deltas",
+        "approvals",
+        "editInput",
+        "resume",
+        "readOnly",
+        "cancel"
+      ])
+      assert.isTrue(available || reason !== undefined, "what is not available says why")
+    }
+    const scripted = agents.find((agent) => (agent as OfferedAgent).id === "scripted")
+    assert.deepInclude(scripted, { runtime: "scripted", available: true, version: "1.0.0" })
+    for (const runner of await itemsOf("/v1/runners"))
+      assert.containsAllKeys(runner, ["id", "label", "runtime", "command", "available"])
+    for (const workspace of await itemsOf("/v1/workspaces")) {
+      assert.containsAllKeys(workspace, ["id", "name", "modes", "git", "available"])
+      assert.notInclude(JSON.stringify(workspace), "/")
+    }
+  })
+
+  it("is unavailable where nobody is signed in: the run says runtime_unavailable", async () => {
+    const folder = folderOf()
+    const recording = new URL(
+      "../../../adapters/test/fixtures/claude-code/auth-missing/stdout.jsonl",
+      import.meta.url
+    )
+    const play = `read -r line; cat '${fileURLToPath(recording)}'; exit 1`
+    writeProgram(
+      join(folder, "claude"),
+      `case "$1" in --version) echo 2.1.329;; auth) echo '{"loggedIn": false}'; exit 1;; *) ${play};; esac`
+    )
+    const { client } = await openConfigured({}, { PATH: `${folder}:/usr/bin:/bin` })
+    const run = await client.create("hello", "ask", { agentId: "claude-code" })
+    const result = await client.result(run.id, 20_000)
+    assert.deepStrictEqual([result.status, codeOf(result)], [503, "runtime_unavailable"])
+    assert.deepInclude((result.body as { readonly details: object }).details, { reason: "not_signed_in" })
+  })
+})
+
 describe("Health", () => {
+  it("is the same at both addresses, and counts workspaces, runs and runtimes", async () => {
+    const { client, edge } = await openConfigured({})
+    for (const target of ["/health", "/v1/health"]) {
+      const told = (await client.ask("GET", target)).body as EdgeReadiness
+      assert.deepInclude(told, { status: "ok", workspaces: { count: 1 }, runs: { live: 0, queued: 0 } })
+      assert.deepInclude(told.process, { pid: edge.pid, node: process.version })
+      assert.deepInclude(told.store, { status: "ok", engine: "sqlite" })
+      assert.includeMembers(told.runtimes?.map(({ id }) => id) ?? [], ["scripted", "claude-code"])
+      const others = (await client.ask("GET", target, { token: null })).body
+      assert.deepStrictEqual(others, { status: "ok", instanceId: told.instanceId })
+    }
+  })
+
   it("tells each runtime, git and the disk to the token's holder, and nothing of it to others", async () => {
     const folder = folderOf()
     writeProgram(

@@ -28,6 +28,26 @@ describe("The timeout", () => {
     assert.isFalse(reader.events.some(({ type }) => type === "runtime.timeout"))
   })
 
+  it("of a run has a cap that no waiting stops, and that is 24 hours at most", async () => {
+    const own = await openEdge({
+      env: { CORRAL_EDGE_RUN_CAP_MS: "1000", CORRAL_EDGE_CANCEL_GRACE_MS: "300" }
+    })
+    const run = await own.client.create("/ask", "ask", { timeoutMs: 60_000 })
+    assert.strictEqual(run.timeoutMs, 1_000, "its active time is no more than that either")
+    const events = await own.client.log(run.id)
+    assertWhole(events)
+    const timeout = events.find(({ type }) => type === "runtime.timeout")
+    const failed = events.at(-1)
+    assert.deepInclude(timeout?.payload, { kind: "cap", afterMs: 1_000 })
+    assert.deepInclude(failed?.payload["error"], { code: "run_timeout" })
+    assert.deepInclude(events.find(({ type }) => type === "run.approval.resolved")?.payload, {
+      state: "cancelled"
+    })
+    const result = await own.client.result(run.id)
+    assert.deepStrictEqual([result.status, codeOf(result)], [504, "run_timeout"])
+    assert.strictEqual((await own.client.tryCreate("/say x", "ask", { timeoutMs: 86_400_001 })).status, 422)
+  })
+
   it("ends the run as run_timeout, told before", async () => {
     const run = await client.create("/sleep 60000", "ask", { timeoutMs: 1_000 })
     const events = await client.log(run.id)

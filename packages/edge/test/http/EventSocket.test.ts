@@ -63,6 +63,10 @@ layer(logLayer)("EventSocket", (it) => {
       now += 1
       reader.tick()
       assert.notStrictEqual(socket.readyState, WebSocket.OPEN)
+      // It wakes up late: it is told why.
+      const closed = once(client, "close")
+      client.resume()
+      assert.strictEqual((yield* Effect.promise(() => closed))[0], 1013)
     })
   )
 
