@@ -36,6 +36,8 @@ export interface EdgeConfig {
   readonly maxRuns: number
   /** Runs that wait at once; one more is `overloaded`. */
   readonly maxQueued: number
+  /** Requests in a second: of the token's holder, and of all others together. */
+  readonly requestsPerSecond: number
   readonly retention: RetentionLimits
   /** The Edge's own environment, of which a child sees an allowlisted part. */
   readonly environment: Readonly<Record<string, string>>
@@ -59,5 +61,6 @@ export const defaults = {
   containment: "auto",
   maxRuns: 1_000,
   maxQueued: 1_000,
+  requestsPerSecond: 1_000,
   retention: { days: 30, maxMiB: 2_048 }
 } satisfies Partial<EdgeConfig>

@@ -98,6 +98,11 @@ export const settings = [
     fallback: "1000"
   },
   {
+    name: "CORRAL_EDGE_REQUESTS_PER_SECOND",
+    what: "Requests that the token's holder may send in a second, and all others together; one more is refused as `rate_limited`.",
+    fallback: "1000"
+  },
+  {
     name: "CORRAL_EDGE_RETENTION_DAYS",
     what: "How long the events of an ended run are kept; 0 keeps them for ever.",
     fallback: "30"
@@ -221,6 +226,12 @@ export const fromEnvironment = Effect.fnUntraced(function* (
     ),
     maxRuns: yield* read("CORRAL_EDGE_MAX_RUNS", whole(1, 100_000), defaults.maxRuns, "1 to 100000"),
     maxQueued: yield* read("CORRAL_EDGE_MAX_QUEUED", whole(0, 100_000), defaults.maxQueued, "0 to 100000"),
+    requestsPerSecond: yield* read(
+      "CORRAL_EDGE_REQUESTS_PER_SECOND",
+      whole(1, 1_000_000),
+      defaults.requestsPerSecond,
+      "1 to 1000000"
+    ),
     retention: {
       days: yield* read("CORRAL_EDGE_RETENTION_DAYS", whole(0, 36_500), retention.days, "0 to 36500"),
       maxMiB: yield* read(

@@ -223,6 +223,15 @@ const expected: Record<Name, Expected> = {
     ],
     bad: [...notWhole, "-1", "100001"]
   },
+  CORRAL_EDGE_REQUESTS_PER_SECOND: {
+    of: (config) => config.requestsPerSecond,
+    fallback: 1_000,
+    good: [
+      ["1", 1],
+      ["1000000", 1_000_000]
+    ],
+    bad: [...notWhole, "0", "1000001"]
+  },
   CORRAL_EDGE_RETENTION_DAYS: {
     of: (config) => config.retention.days,
     fallback: 30,

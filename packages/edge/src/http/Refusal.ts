@@ -2,7 +2,13 @@
  * A refusal on the wire, where no handler has run: before the routes and instead of an upgrade. Same table, same object, same headers
  * as everywhere.
  */
-import { type Coded, type ErrorCode, errorTable, toErrorObject } from "@corral/domain/ErrorTable"
+import {
+  type Coded,
+  type ErrorCode,
+  errorTable,
+  retryAfterSeconds,
+  toErrorObject
+} from "@corral/domain/ErrorTable"
 import type { RequestId } from "@corral/domain/Ids"
 import type { ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
@@ -39,11 +45,11 @@ export const refusalBody = (
   return { status, body: JSON.stringify(toErrorObject(coded, requestId)) }
 }
 
-const ownHeaders = (refusal: Refusal, body: string): Record<string, string> => ({
+const ownHeaders = ({ code }: Refusal, body: string): Record<string, string> => ({
   "Content-Type": "application/json",
   "Content-Length": String(Buffer.byteLength(body)),
-  ...(refusal.code === "unauthorized" ? { "WWW-Authenticate": "Bearer" } : {}),
-  ...(refusal.code === "overloaded" ? { "Retry-After": "1" } : {})
+  ...(code === "unauthorized" ? { "WWW-Authenticate": "Bearer" } : {}),
+  ...(retryAfterSeconds[code] === undefined ? {} : { "Retry-After": String(retryAfterSeconds[code]) })
 })
 
 /** Answers, and drops the connection: what is left of an unread body is not waited for. */

@@ -23,8 +23,10 @@ import {
   type GuardedRequest,
   type GuardOptions,
   MAX_BODY_BYTES,
+  type Passage,
   requestIdOf
 } from "./Guard.ts"
+import { RateLimit } from "./RateLimit.ts"
 import { refuseRequest, refuseUpgrade, standingHeaders } from "./Refusal.ts"
 import { routes } from "./routes.ts"
 import { answerUnanswered } from "./Unanswered.ts"
@@ -82,13 +84,22 @@ const serve = Effect.fnUntraced(function* (config: EdgeConfig) {
     matchesToken: token.matches
   }
 
+  const rate = new RateLimit(config.requestsPerSecond, () => clock.currentTimeMillisUnsafe())
+
+  /** What is refused counts as well, and not for the token's holder. */
+  const passageOf = (request: IncomingMessage, upgrade: boolean): Passage => {
+    const passage = guard(guarded(request, upgrade), options)
+    const holdsToken = passage._tag === "Pass" && passage.authenticated
+    return rate.take(holdsToken) ? passage : { _tag: "Refuse", code: "rate_limited" }
+  }
+
   const requestId = (request: IncomingMessage): RequestId =>
     requestIdOf(request.headers) ?? mint<RequestId>("req", clock.currentTimeMillisUnsafe())
 
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     const id = requestId(request)
     for (const [name, value] of Object.entries(standingHeaders(id))) response.setHeader(name, value)
-    const passage = guard(guarded(request, false), options)
+    const passage = passageOf(request, false)
     if (passage._tag === "Refuse") return refuseRequest(response, passage, id)
     // What the routes read: never what a client claimed.
     request.headers["x-request-id"] = id
@@ -99,7 +110,7 @@ const serve = Effect.fnUntraced(function* (config: EdgeConfig) {
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on("error", () => undefined)
     const id = requestId(request)
-    const passage = guard(guarded(request, true), options)
+    const passage = passageOf(request, true)
     if (passage._tag === "Refuse") return refuseUpgrade(socket, passage, id)
     // What the handshake's answer carries: never what a client claimed.
     request.headers["x-request-id"] = id

@@ -2,7 +2,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import { join } from "node:path"
-import { codeOf, type EdgeClient } from "../harness/EdgeClient.ts"
+import { type Answer, codeOf, type EdgeClient } from "../harness/EdgeClient.ts"
 import { EdgeProcess, openEdge } from "../harness/EdgeProcess.ts"
 import { message, sendRaw } from "../harness/RawRequest.ts"
 
@@ -151,6 +151,33 @@ describe("A refusal", () => {
     const full = await own.client.tryCreate("/say too many")
     assert.deepStrictEqual([full.status, codeOf(full)], [503, "overloaded"])
     assert.match(full.headers.get("retry-after") ?? "", /^[1-9]\d*$/)
+  })
+
+  it("of one request too many in a second is rate_limited, and costs nobody else anything", async () => {
+    const own = await openEdge({ env: { CORRAL_EDGE_REQUESTS_PER_SECOND: "5" } })
+    const many = (token: string | null) =>
+      Promise.all(Array.from({ length: 30 }, () => own.client.ask("GET", "/v1/runs", { token })))
+    const assertLimited = (answers: ReadonlyArray<Answer>, status: number) => {
+      const limited = answers.filter((answer) => answer.status === 429)
+      assert.isAtLeast(limited.length, 10)
+      assert.strictEqual(answers.filter((answer) => answer.status === status).length, 30 - limited.length)
+      for (const answer of limited) {
+        assert.strictEqual(codeOf(answer), "rate_limited")
+        assert.match(answer.headers.get("retry-after") ?? "", /^[1-9]\d*$/)
+      }
+    }
+    assertLimited(await many("wrong"), 401)
+    assert.strictEqual((await own.client.ask("GET", "/v1/runs")).status, 200)
+    assertLimited(await many(own.token), 200)
+    const asked = message([
+      "GET /v1/events HTTP/1.1",
+      `Host: 127.0.0.1:${own.port}`,
+      `Authorization: Bearer ${own.token}`,
+      "Connection: Upgrade",
+      "Upgrade: websocket"
+    ])
+    const upgrades = await Promise.all(Array.from({ length: 30 }, () => sendRaw(own.port, asked)))
+    assertLimited(upgrades, 422)
   })
 
   it("for a defect is internal, with nothing of its cause", async () => {
