@@ -44,9 +44,16 @@ export const RunFailure = Schema.Struct({
 }).annotate({ identifier: "RunFailure" })
 export type RunFailure = typeof RunFailure.Type
 
-/** A prompt: at most 256 KiB of text. */
+const MAX_PROMPT_BYTES = 262_144
+
+const isPromptSized = Schema.makeFilter(
+  (text: string) => new TextEncoder().encode(text).length <= MAX_PROMPT_BYTES,
+  { expected: "at most 256 KiB of text" }
+)
+
+/** A prompt: at most 256 KiB of text as UTF-8. */
 export const RunInput = Schema.Struct({
-  text: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(262_144))
+  text: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(MAX_PROMPT_BYTES), isPromptSized)
 })
 export type RunInput = typeof RunInput.Type
 

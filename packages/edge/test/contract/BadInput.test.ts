@@ -145,6 +145,14 @@ const refusals: ReadonlyArray<readonly [string, string, string, Ask, number, str
     422,
     "schema_validation_failed"
   ],
+  [
+    "long text in bytes",
+    "POST",
+    "/v1/runs",
+    { body: { ...good, input: { text: "é".repeat(131_073) } } },
+    422,
+    "schema_validation_failed"
+  ],
   ["timeout", "POST", "/v1/runs", { body: { ...good, timeoutMs: 1 } }, 422, "schema_validation_failed"],
   ["model", "POST", "/v1/runs", { body: { ...good, model: `--${secret}` } }, 422, "schema_validation_failed"],
   [
@@ -268,6 +276,13 @@ describe("A request that must not be served", () => {
       if (status === 405) assert.isNotEmpty(answer.headers.get("allow"))
     })
   }
+
+  it("is not one of 256 KiB exactly", async () => {
+    const text = `/say ${"é".repeat(131_069)}x`
+    assert.strictEqual(Buffer.byteLength(text), 262_144)
+    const own = await openEdge()
+    assert.strictEqual((await own.client.create(text)).input.text, text)
+  })
 
   it("whose path cannot be decoded: neither a route nor a wrong method", async () => {
     const answer = await client.ask("GET", "/v1/runs/%E0%A4%A")
