@@ -61,6 +61,6 @@ export const defaults = {
   containment: "auto",
   maxRuns: 1_000,
   maxQueued: 1_000,
-  requestsPerSecond: 1_000,
+  requestsPerSecond: 5_000,
   retention: { days: 30, maxMiB: 2_048 }
 } satisfies Partial<EdgeConfig>

@@ -100,7 +100,7 @@ export const settings = [
   {
     name: "CORRAL_EDGE_REQUESTS_PER_SECOND",
     what: "Requests that the token's holder may send in a second, and all others together; one more is refused as `rate_limited`.",
-    fallback: "1000"
+    fallback: "5000"
   },
   {
     name: "CORRAL_EDGE_RETENTION_DAYS",

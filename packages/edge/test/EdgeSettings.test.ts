@@ -225,7 +225,7 @@ const expected: Record<Name, Expected> = {
   },
   CORRAL_EDGE_REQUESTS_PER_SECOND: {
     of: (config) => config.requestsPerSecond,
-    fallback: 1_000,
+    fallback: 5_000,
     good: [
       ["1", 1],
       ["1000000", 1_000_000]

@@ -60,6 +60,8 @@ export class EventSocket {
     stream.on("drain", this.onDrain)
     socket.on("error", () => undefined)
     if (over) this.end(closeCodes.ended, "the run has ended")
+    // While its events are being dropped too: what is left of them is not begun with.
+    else if (runId !== undefined && log.isForgotten(runId)) this.end(closeCodes.replayGap, "replay_gap")
     else this.pump()
   }
 

@@ -140,6 +140,17 @@ layer(logLayer)("EventSocket", (it) => {
         ["UPDATE runs SET log = 'going' WHERE id = ?", runId],
         ["DELETE FROM events WHERE run_id = ? AND last_seq <= 90", runId]
       ])
+      const late = yield* connected
+      const begins = new EventSocket(late.socket, late.stream, log, () => 0, {
+        runId,
+        after: 95,
+        over: false
+      })
+      let begun = 0
+      late.client.on("message", () => begun++)
+      const [lateCode] = yield* Effect.promise(() => once(late.client, "close"))
+      assert.deepStrictEqual([lateCode, begun], [4410, 0], "not begun with what is left")
+      begins.release()
       const seqs: Array<number> = []
       client.on("message", (data: Buffer) => seqs.push((JSON.parse(data.toString()) as { seq: number }).seq))
       client.resume()
