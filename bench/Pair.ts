@@ -10,12 +10,16 @@ export const withPair = async (
   body: (pair: Pair) => Promise<void>
 ): Promise<void> => {
   const homes = { floor: makeHome(), edge: makeHome() }
-  const floor = await Target.start("floor", homes.floor, options)
-  const edge = await Target.start("edge", homes.edge, options)
+  const up: Array<Target> = []
+  const start = async (side: Side): Promise<Target> => {
+    const target = await Target.start(side, homes[side], options)
+    up.push(target)
+    return target
+  }
   try {
-    await body({ floor, edge })
+    await body({ floor: await start("floor"), edge: await start("edge") })
   } finally {
-    await Promise.all([floor.stop(), edge.stop()])
+    await Promise.all(up.map((target) => target.stop()))
     removeHome(homes.floor)
     removeHome(homes.edge)
   }

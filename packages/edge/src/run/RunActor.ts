@@ -239,15 +239,15 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
       unread -= turn.bytes
       if (unread < UNREAD_LIMIT / 2) process?.child.resume()
 
+      // Beside the commit that says so: a program takes longer to start. Cancelled in the same turn, it is not started only to be ended.
+      if (turn.command !== undefined && recorder.state.verdict === undefined) {
+        process = yield* start(turn.command)
+      }
       yield* keepOutputs(artifacts, recorder)
       const batch = recorder.take()
       if (batch !== undefined) {
         yield* log.append(batch.events, batch.projections)
         recorder.committed(batch.run)
-      }
-      // Cancelled in the same turn: it is not started only to be ended.
-      if (turn.command !== undefined && recorder.state.verdict === undefined) {
-        process = yield* start(turn.command)
       }
       for (const approval of approvals.takeUnwatched())
         yield* Effect.forkScoped(watch(approval, context.write))
