@@ -110,7 +110,8 @@ const directives = {
     const { allow, reason } = await ask({
       action: "write",
       risk: "low",
-      title: "An approval without an effect"
+      title: "An approval without an effect",
+      editable: false
     })
     await say(allow ? "allowed" : `denied: ${reason ?? "no reason"}`)
   },

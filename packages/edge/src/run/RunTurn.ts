@@ -4,7 +4,13 @@
  * Synchronous. It collects what is to be done once the turn's events are durable; nobody is told anything before.
  */
 import type { ApprovalRequest } from "@corral/domain/Approval"
-import { ApprovalAlreadyResolved, ApprovalExpired, Conflict, NotFound } from "@corral/domain/Failures"
+import {
+  ApprovalAlreadyResolved,
+  ApprovalExpired,
+  Conflict,
+  NotFound,
+  SchemaValidationFailed
+} from "@corral/domain/Failures"
 import type { ApprovalId } from "@corral/domain/Ids"
 import type { Budget, RunFailure } from "@corral/domain/Run"
 import { draft, type PayloadOf } from "@corral/domain/RunEvent"
@@ -25,7 +31,7 @@ import type { SubprocessSpec } from "../process/Subprocess.ts"
 import { withPathsIn } from "./FilePaths.ts"
 import type { BudgetMeter, BudgetNews } from "./Budget.ts"
 
-export type DecideFailure = ApprovalAlreadyResolved | ApprovalExpired | NotFound
+export type DecideFailure = ApprovalAlreadyResolved | ApprovalExpired | NotFound | SchemaValidationFailed
 
 /** Everything that can happen to a live run. */
 export type Message =
@@ -216,6 +222,10 @@ export class RunTurn {
     const { approvalId, by, reply } = message
     const waits = recorder.state.pending.includes(approvalId)
     const assessed = waits ? approvals.get(approvalId)?.assessed : undefined
+    if (assessed !== undefined && message.answer.updatedInput !== undefined && !assessed.request.editable) {
+      this.replies.push(Deferred.fail(reply, notEditable()))
+      return
+    }
     const answer = assessed === undefined ? message.answer : policy.narrowed(assessed, message.answer)
     const actions = recorder.apply({ _tag: "Decided", approvalId, answer, by })
     const refusal = actions.find((action) => action._tag === "Refuse")
@@ -268,6 +278,12 @@ const letGo = (chunk: Buffer): void => {
 }
 
 const iso = (unixMillis: number): string => new Date(unixMillis).toISOString()
+
+/** The runtime would do what it asked for, whatever a person made of it. */
+const notEditable = () => {
+  const message = "This action is allowed or denied as it is."
+  return new SchemaValidationFailed({ details: { issues: [{ path: "updatedInput", message }] } })
+}
 
 const refusalOf = (
   code: "approval_already_resolved" | "approval_expired" | "not_found",

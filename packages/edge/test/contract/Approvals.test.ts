@@ -87,6 +87,18 @@ describe("A decision", () => {
     assert.strictEqual(readFileSync(file("edited.txt"), "utf8"), "as edited")
   })
 
+  it("cannot edit what the runtime takes only as it is, and waits on", async () => {
+    const asked = await ask("/ask")
+    assert.isFalse((await client.approval(asked.approvalId)).request.editable)
+    const updatedInput = { content: "edited" }
+    const refused = await client.decide(asked.runId, asked.approvalId, "allow", { updatedInput })
+    assert.strictEqual(codeOf(refused), "schema_validation_failed")
+    assert.include(refused.text, "updatedInput")
+    assert.strictEqual((await client.approval(asked.approvalId)).state, "pending")
+    await client.decide(asked.runId, asked.approvalId, "allow")
+    assert.strictEqual(await ended(asked), "run.completed")
+  })
+
   it("to cancel ends the run", async () => {
     const asked = await ask("/write cancelled.txt hello")
     const answer = await client.decide(asked.runId, asked.approvalId, "cancel", { reason: "stop all" })
