@@ -3,6 +3,8 @@
  */
 import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
 import { claudeCode } from "./ClaudeCode.ts"
+import { codex } from "./Codex.ts"
+import { codexExec } from "./CodexExec.ts"
 import { makeScripted } from "./Scripted.ts"
 
 export interface BuiltInOptions {
@@ -14,6 +16,6 @@ export interface BuiltInOptions {
 
 /** The built-in adapters by id, in the order they are offered. */
 export const builtIn = ({ node, scriptedProgram }: BuiltInOptions): ReadonlyMap<string, RuntimeAdapter> => {
-  const adapters = [claudeCode, makeScripted({ node, program: scriptedProgram })]
+  const adapters = [claudeCode, codex, codexExec, makeScripted({ node, program: scriptedProgram })]
   return new Map(adapters.map((adapter) => [adapter.id, adapter]))
 }

@@ -1,0 +1,54 @@
+/**
+ * Codex: how it is found and started. It is driven over its app-server (`codex/AppServer`): it asks, streams, and can be interrupted.
+ */
+import type { Probe, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import { AppServerProtocol } from "./codex/AppServer.ts"
+
+export const probe: Probe = {
+  command: "codex",
+  versionArgs: ["--version"],
+  signedIn: {
+    args: ["login", "status"],
+    // An older version may not know the call: then it says neither.
+    read: ({ code, stderr, stdout }) => {
+      if (code === 0) return true
+      return /not logged in/i.test(stdout + stderr) ? false : undefined
+    }
+  },
+  install: "Install Codex: npm install -g @openai/codex",
+  signIn:
+    "Run `codex login`. A model provider with a key of its own, as config.toml may name one, needs no login."
+}
+
+/** Its own settings, keys of model services, and the way to them. */
+export const passEnv: ReadonlyArray<string> = [
+  "CODEX_*",
+  "OPENAI_*",
+  "AZURE_OPENAI_*",
+  "HTTP_PROXY",
+  "HTTPS_PROXY",
+  "NO_PROXY",
+  "http_proxy",
+  "https_proxy",
+  "no_proxy"
+]
+
+/** Codex, found as `codex` on PATH. */
+export const codex: RuntimeAdapter = {
+  specificationVersion: 1,
+  id: "codex",
+  label: "Codex",
+  capabilities: {
+    deltas: true,
+    approvals: true,
+    editInput: false,
+    resume: true,
+    readOnly: true,
+    cancel: true,
+    input: true
+  },
+  probe,
+  passEnv,
+  command: () => ({ file: "codex", args: ["app-server"], stdin: "pipe" }),
+  protocol: (start) => new AppServerProtocol(start)
+}

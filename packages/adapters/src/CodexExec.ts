@@ -1,0 +1,44 @@
+/**
+ * Codex without its app-server: `codex exec`, one prompt and what became of it. For versions whose app-server speaks otherwise.
+ *
+ * It asks nobody before it acts, so the Edge lets it run in the modes that its sandbox enforces, and in `full_access`.
+ */
+import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import { passEnv, probe } from "./Codex.ts"
+import { ExecProtocol } from "./codex/Exec.ts"
+import { sandboxOf } from "./codex/Modes.ts"
+
+/** Codex, found as `codex` on PATH, one command a run. */
+export const codexExec: RuntimeAdapter = {
+  specificationVersion: 1,
+  id: "codex-exec",
+  label: "Codex (exec)",
+  capabilities: {
+    deltas: false,
+    approvals: false,
+    editInput: false,
+    resume: true,
+    readOnly: true,
+    cancel: false,
+    input: false
+  },
+  probe,
+  passEnv,
+  command: ({ mode, model, resumeSessionId }) => ({
+    file: "codex",
+    args: [
+      "exec",
+      "--json",
+      "--sandbox",
+      sandboxOf(mode),
+      // Whoever configured the workspace trusts it.
+      "--skip-git-repo-check",
+      ...(model === undefined ? [] : ["--model", model]),
+      ...(resumeSessionId === undefined ? [] : ["resume", resumeSessionId]),
+      // The prompt comes on stdin: arguments are for everybody on the machine to read.
+      "-"
+    ],
+    stdin: "once"
+  }),
+  protocol: (start) => new ExecProtocol(start)
+}

@@ -1,0 +1,313 @@
+/**
+ * A conversation with `codex app-server`: requests and their answers both ways, and what its notifications mean.
+ *
+ * The handshake goes step by step: initialize, then a thread (a new one, or one to go on with), then a turn for each message. A run is
+ * over when every message it was given has had its turn; a further one waits here for the end of the turn before it.
+ */
+import { draft } from "@corral/domain/RunEvent"
+import type { Decision } from "@corral/domain/Approval"
+import type { AdapterOutput, Protocol, RunStart } from "@corral/domain/RuntimeAdapter"
+import { countOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
+import { JsonLines, type JsonLine } from "../JsonLines.ts"
+import { Turn } from "../Turn.ts"
+import { questionOf } from "./Approvals.ts"
+import { failureOf, failureOfRequest, failureWithoutResult } from "./Ending.ts"
+import { measured, relativeTo, type Relative } from "./FileChanges.ts"
+import { notification, refusal, request, response, textInput, type RequestId } from "./Frames.ts"
+import { Items } from "./Items.ts"
+import { approvalPolicyOf, sandboxOf } from "./Modes.ts"
+import { isSilent } from "./Notifications.ts"
+import { sessionIdOf } from "./SessionId.ts"
+import { Spending } from "./Spending.ts"
+
+const clientInfo = { name: "corral", title: "Corral", version: "1" }
+
+type Sent = "initialize" | "thread" | "turn"
+
+interface Asked {
+  readonly id: RequestId
+  /** Of the agent itself, not of a sub-agent. */
+  readonly own: boolean
+  readonly result: (decision: Decision) => object
+}
+
+/** The message that a part of some reasoning is told as. */
+const partOf = (params: JsonObject, part: "summary" | "content"): string | undefined => {
+  const [item, index] = [textOf(params["itemId"]), countOf(params[`${part}Index`])]
+  return item === undefined || index === undefined ? undefined : `${item}:${part}:${index}`
+}
+
+const isRequestId = (id: unknown): id is RequestId => typeof id === "string" || typeof id === "number"
+
+export class AppServerProtocol implements Protocol {
+  readonly open: string
+  readonly #start: RunStart
+  readonly #lines = new JsonLines()
+  readonly #turn = new Turn()
+  readonly #items: Items
+  readonly #spending = new Spending()
+  /** Requests of ours that matter and are not answered yet. */
+  readonly #sent = new Map<unknown, Sent>()
+  /** Requests of theirs that wait, by key. */
+  readonly #asked = new Map<string, Asked>()
+  /** Messages that wait for the end of the turn. */
+  readonly #queued: Array<string> = []
+  #relative: Relative
+  #nextId = 0
+  #threadId: string | undefined
+  #turnId: string | undefined
+  #endedTurnId: string | undefined
+  #diff = ""
+  #lastError: JsonObject | undefined
+
+  constructor(start: RunStart) {
+    this.#start = start
+    this.#relative = relativeTo([start.workspacePath])
+    this.#items = new Items(this.#turn, this.#relative)
+    this.open = this.#request("initialize", { clientInfo }, "initialize")
+  }
+
+  readonly step: Protocol["step"] = (chunk) => this.#read(this.#turn.over ? [] : this.#lines.push(chunk))
+
+  readonly end: Protocol["end"] = (end) => {
+    const outputs = this.#read(this.#turn.over ? [] : this.#lines.end())
+    const failure =
+      failureWithoutResult(end) ?? (this.#lastError === undefined ? undefined : failureOf(this.#lastError))
+    if (failure === undefined) this.#turn.lost("Codex", end)
+    else this.#turn.fail(failure, this.#spending.usage)
+    return [...outputs, ...this.#turn.take()]
+  }
+
+  readonly answer: Protocol["answer"] = (key, { decision, reason }) => {
+    const asked = this.#asked.get(key)
+    if (asked === undefined) return undefined
+    this.#asked.delete(key)
+    const said = response(asked.id, asked.result(decision))
+    // A no takes no words with it: they follow as words to the turn that goes on.
+    return decision === "deny" && reason !== undefined && asked.own ? said + this.#steer(reason) : said
+  }
+
+  readonly input: Protocol["input"] = (text) => {
+    if (this.#turn.over) return undefined
+    this.#queued.push(text)
+    return ""
+  }
+
+  readonly cancel: Protocol["cancel"] = () => {
+    this.#queued.length = 0
+    const [threadId, turnId] = [this.#threadId, this.#turnId]
+    if (threadId === undefined || turnId === undefined) return undefined
+    return this.#request("turn/interrupt", { threadId, turnId })
+  }
+
+  #request(method: string, params: object, sent?: Sent): string {
+    const id = this.#nextId++
+    if (sent !== undefined) this.#sent.set(id, sent)
+    return request(id, method, params)
+  }
+
+  /** Words to the turn that is under way; none where there is no such turn. */
+  #steer(text: string): string {
+    const [threadId, expectedTurnId] = [this.#threadId, this.#turnId]
+    if (threadId === undefined || expectedTurnId === undefined) return ""
+    return this.#request("turn/steer", { threadId, expectedTurnId, input: textInput(text) })
+  }
+
+  #reply(text: string): void {
+    this.#turn.emit({ _tag: "Reply", text })
+  }
+
+  #read(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
+    for (const read of lines) {
+      if (read._tag === "Invalid") this.#turn.invalid(read)
+      else this.#said(read.value)
+    }
+    return this.#turn.take()
+  }
+
+  #said(said: JsonObject): void {
+    const method = textOf(said["method"])
+    const params = objectOf(said["params"])
+    const { id } = said
+    if (method === undefined)
+      return isRequestId(id) ? this.#answered(id, said) : this.#turn.unknown("untyped")
+    if (isRequestId(id)) return this.#asks(id, method, params)
+    return this.#notified(method, params)
+  }
+
+  #answered(id: RequestId, said: JsonObject): void {
+    const sent = this.#sent.get(id)
+    if (sent === undefined) return
+    this.#sent.delete(id)
+    if (isObject(said["error"])) return this.#turn.fail(failureOfRequest(said["error"]), this.#spending.usage)
+    const result = objectOf(said["result"])
+    switch (sent) {
+      case "initialize":
+        return this.#reply(notification("initialized") + this.#openThread())
+      case "thread":
+        return this.#threadOpened(result)
+      case "turn":
+        this.#turnId ??= textOf(objectOf(result["turn"])["id"])
+    }
+  }
+
+  #openThread(): string {
+    const { mode, model, resumeSessionId, workspacePath } = this.#start
+    const settings = {
+      cwd: workspacePath,
+      approvalPolicy: approvalPolicyOf(mode),
+      // A person, whatever the configuration says: a model of Codex's own may be set to answer instead.
+      approvalsReviewer: "user",
+      sandbox: sandboxOf(mode),
+      ...defined({ model })
+    }
+    return resumeSessionId === undefined
+      ? this.#request("thread/start", settings, "thread")
+      : this.#request("thread/resume", { threadId: resumeSessionId, ...settings }, "thread")
+  }
+
+  #threadOpened(result: JsonObject): void {
+    const thread = objectOf(result["thread"])
+    this.#threadId = textOf(thread["id"])
+    const cwd = textOf(result["cwd"]) ?? textOf(thread["cwd"])
+    if (cwd !== undefined && cwd !== "") {
+      this.#relative = relativeTo([this.#start.workspacePath, cwd])
+      this.#items.root(this.#relative)
+    }
+    this.#turn.start(
+      defined({
+        runtimeSessionId: sessionIdOf(this.#threadId),
+        runtimeVersion: textOf(thread["cliVersion"]),
+        model: textOf(result["model"]),
+        mode: textOf(result["approvalPolicy"])
+      })
+    )
+    this.#say(this.#start.prompt)
+  }
+
+  /** A message, and the turn that it begins. */
+  #say(text: string): void {
+    const params = { threadId: this.#threadId ?? "", input: textInput(text) }
+    this.#reply(this.#request("turn/start", params, "turn"))
+  }
+
+  #asks(id: RequestId, method: string, params: JsonObject): void {
+    const question = questionOf(method, params, this.#relative, this.#items)
+    if (question === undefined) {
+      // A question that nobody here can answer: said so, or it would wait for ever.
+      this.#turn.unknown(method)
+      return this.#reply(refusal(id, `${method} is not supported`))
+    }
+    const key = JSON.stringify(id)
+    if (this.#turn.ask(key, question.request))
+      this.#asked.set(key, { id, own: this.#isOwn(params), result: question.result })
+  }
+
+  #notified(method: string, params: JsonObject): void {
+    switch (method) {
+      case "item/agentMessage/delta":
+        return this.#streamed("text", textOf(params["itemId"]), params)
+      case "item/reasoning/summaryTextDelta":
+        return this.#streamed("reasoning", partOf(params, "summary"), params)
+      case "item/reasoning/textDelta":
+        return this.#streamed("reasoning", partOf(params, "content"), params)
+      case "item/started":
+        return this.#items.started(objectOf(params["item"]), this.#parentOf(params))
+      case "item/completed":
+        return this.#items.completed(objectOf(params["item"]), this.#parentOf(params))
+      case "item/fileChange/patchUpdated":
+        return this.#items.revise(textOf(params["itemId"]) ?? "", params["changes"])
+      case "thread/tokenUsage/updated":
+        return this.#spent(params)
+      case "turn/started":
+        if (this.#isOwn(params)) this.#turnId ??= textOf(objectOf(params["turn"])["id"])
+        return
+      case "turn/diff/updated":
+        return this.#diffed(params)
+      case "turn/completed":
+        return this.#isOwn(params) ? this.#turnEnded(objectOf(params["turn"])) : undefined
+      case "error":
+        // One that is tried again is no failure; one of a sub-agent is its parent's business.
+        if (params["willRetry"] !== true && this.#isOwn(params)) this.#lastError = objectOf(params["error"])
+        return
+      case "serverRequest/resolved":
+        return this.#resolved(params["requestId"])
+      default:
+        if (!isSilent(method)) this.#turn.unknown(method)
+    }
+  }
+
+  /** The hot path: most lines of a run are deltas. */
+  #streamed(channel: "text" | "reasoning", messageId: string | undefined, params: JsonObject): void {
+    const text = params["delta"]
+    if (messageId === undefined || typeof text !== "string" || text === "") return
+    const parentCallId = this.#parentOf(params)
+    const delta = { messageId, channel, text }
+    this.#turn.say(
+      draft("run.message.delta", parentCallId === undefined ? delta : { ...delta, parentCallId })
+    )
+  }
+
+  #isOwn(params: JsonObject): boolean {
+    const thread = params["threadId"]
+    return thread === undefined || thread === this.#threadId
+  }
+
+  #parentOf(params: JsonObject): string | undefined {
+    const thread = params["threadId"]
+    return typeof thread !== "string" || this.#isOwn(params) ? undefined : this.#items.parentOf(thread)
+  }
+
+  #spent(params: JsonObject): void {
+    const thread = textOf(params["threadId"]) ?? ""
+    const own = this.#isOwn(params)
+    const since = !own || this.#start.resumeSessionId === undefined
+    const usage = this.#spending.follow(
+      thread,
+      objectOf(params["tokenUsage"]),
+      since,
+      since || (this.#turnId !== undefined && params["turnId"] === this.#turnId)
+    )
+    if (usage !== undefined) this.#turn.emit({ _tag: "Usage", usage })
+  }
+
+  /** The whole turn's changes so far, printed again and again. */
+  #diffed(params: JsonObject): void {
+    const patch = textOf(params["diff"]) ?? ""
+    if (patch === "" || patch === this.#diff || !this.#isOwn(params)) return
+    this.#diff = patch
+    this.#turn.say(draft("run.diff.ready", { ...measured(patch), patch }))
+  }
+
+  #resolved(id: unknown): void {
+    if (!isRequestId(id)) return
+    const key = JSON.stringify(id)
+    // It is told of those that we answered, too.
+    if (this.#asked.delete(key)) this.#turn.withdraw(key, "the runtime no longer waits for it")
+  }
+
+  #turnEnded(turn: JsonObject): void {
+    const id = textOf(turn["id"])
+    // Not another turn than the one that was begun, and none twice.
+    if (id !== undefined && (id === this.#endedTurnId || id !== (this.#turnId ?? id))) return
+    this.#endedTurnId = id
+    this.#turnId = undefined
+    const { usage } = this.#spending
+    const used = defined({ usage })
+    switch (turn["status"]) {
+      case "completed": {
+        const next = this.#queued.shift()
+        if (next !== undefined) return this.#say(next)
+        const { lastText: text } = this.#items
+        return this.#turn.conclude({ _tag: "Completed", ...used, ...defined({ text }) })
+      }
+      case "interrupted":
+        return this.#turn.conclude({ _tag: "Cancelled", reason: "interrupted", ...used })
+      default:
+        return this.#turn.fail(
+          failureOf(isObject(turn["error"]) ? turn["error"] : (this.#lastError ?? {})),
+          usage
+        )
+    }
+  }
+}

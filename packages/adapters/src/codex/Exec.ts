@@ -1,0 +1,94 @@
+/**
+ * What `codex exec --json` prints: the items of one turn, and how it ended. It takes nothing on stdin but the prompt.
+ *
+ * It says less than happened: what its sandbox refused, an unknown tool and a command that was still running are not in it.
+ */
+import type { AdapterOutput, Protocol, RunStart } from "@corral/domain/RuntimeAdapter"
+import { defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
+import { JsonLines, type JsonLine } from "../JsonLines.ts"
+import { Turn } from "../Turn.ts"
+import { failureInWords, failureWithoutResult } from "./Ending.ts"
+import { relativeTo } from "./FileChanges.ts"
+import { Items } from "./Items.ts"
+import { sessionIdOf } from "./SessionId.ts"
+import { usageOfTurn } from "./Spending.ts"
+
+const camel = (name: string): string =>
+  name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+
+/** An item under the names of the app-server: its fields, its type and its status. */
+const itemOf = (told: unknown): JsonObject => {
+  const named = Object.entries(objectOf(told)).map(([name, value]) => [
+    camel(name),
+    (name === "type" || name === "status") && typeof value === "string" ? camel(value) : value
+  ])
+  return Object.fromEntries(named)
+}
+
+export class ExecProtocol implements Protocol {
+  readonly open: string
+  readonly #resumed: boolean
+  readonly #lines = new JsonLines()
+  readonly #turn = new Turn()
+  readonly #items: Items
+
+  constructor(start: RunStart) {
+    this.#resumed = start.resumeSessionId !== undefined
+    this.#items = new Items(this.#turn, relativeTo([start.workspacePath]))
+    this.open = start.prompt
+  }
+
+  readonly step: Protocol["step"] = (chunk) => this.#read(this.#turn.over ? [] : this.#lines.push(chunk))
+
+  readonly end: Protocol["end"] = (end) => {
+    const outputs = this.#read(this.#turn.over ? [] : this.#lines.end())
+    const failure = failureWithoutResult(end)
+    if (failure === undefined) this.#turn.lost("Codex", end)
+    else this.#turn.fail(failure)
+    return [...outputs, ...this.#turn.take()]
+  }
+
+  readonly answer: Protocol["answer"] = () => undefined
+  readonly input: Protocol["input"] = () => undefined
+  readonly cancel: Protocol["cancel"] = () => undefined
+
+  #read(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
+    for (const read of lines) {
+      if (read._tag === "Invalid") this.#turn.invalid(read)
+      else this.#said(read.value)
+    }
+    return this.#turn.take()
+  }
+
+  #said(said: JsonObject): void {
+    const type = textOf(said["type"])
+    switch (type) {
+      case "thread.started":
+        return this.#turn.start(defined({ runtimeSessionId: sessionIdOf(said["thread_id"]) }))
+      case "item.started":
+        return this.#items.started(itemOf(said["item"]), undefined)
+      case "item.completed":
+        return this.#items.completed(itemOf(said["item"]), undefined)
+      case "turn.started":
+      case "item.updated":
+      // Attempts to come through; the last word on it is the turn's.
+      case "error":
+        return
+      case "turn.completed":
+        return this.#completed(objectOf(said["usage"]))
+      case "turn.failed": {
+        const error = said["error"]
+        return this.#turn.fail(failureInWords(textOf(isObject(error) ? error["message"] : error) ?? ""))
+      }
+      default:
+        return this.#turn.unknown(type ?? "untyped")
+    }
+  }
+
+  #completed(told: JsonObject): void {
+    const { lastText: text } = this.#items
+    // A resumed conversation's counts include the runs before this one, and nothing tells them apart.
+    const usage = this.#resumed ? undefined : usageOfTurn(told)
+    this.#turn.conclude({ _tag: "Completed", ...defined({ text, usage }) })
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * The files of a patch as Codex tells them: paths of the workspace, what becomes of each, and its diff where it is told.
+ */
+import { draft, type PayloadOf } from "@corral/domain/RunEvent"
+import type { AdapterEvent } from "@corral/domain/RuntimeAdapter"
+import { arrayOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
+import { linesOf, replacement, unifiedDiff } from "../UnifiedDiff.ts"
+
+/** Absolute to workspace-relative; a path outside stays absolute. */
+export type Relative = (path: string) => string
+
+export interface FileChange {
+  readonly path: string
+  readonly change: PayloadOf<"run.file.changed">["change"]
+  readonly fromPath?: string
+  readonly patch?: string
+}
+
+/** Paths without the first of these roots that they are in. */
+export const relativeTo =
+  (roots: ReadonlyArray<string>): Relative =>
+  (path) => {
+    for (const root of roots) {
+      if (path === root) return "."
+      if (path.startsWith(root.endsWith("/") ? root : `${root}/`))
+        return path.slice(root.length).replace(/^\/+/, "")
+    }
+    return path
+  }
+
+const removal = (path: string, content: string): string => {
+  const lines = linesOf(content)
+  const hunk = lines.length === 0 ? [] : [`@@ -1,${lines.length} +0,0 @@`, ...lines.map((line) => `-${line}`)]
+  return [`--- a/${path}`, "+++ /dev/null", ...hunk, ""].join("\n")
+}
+
+/** What is told of a new or a deleted file is its content, of another one its hunks, and where it moves to below them. */
+const patchOf = (kind: string, from: string, to: string, diff: string): string => {
+  if (kind === "add") return unifiedDiff(to, [replacement("", diff)], true)
+  if (kind === "delete") return removal(from, diff)
+  const hunks = diff.replace(/\n\nMoved to: [^\n]*$/, "")
+  return `--- a/${from}\n+++ b/${to}\n${hunks}${hunks === "" || hunks.endsWith("\n") ? "" : "\n"}`
+}
+
+const changeOf = (told: JsonObject, relative: Relative): FileChange | undefined => {
+  const named = textOf(told["path"])
+  if (named === undefined) return undefined
+  const kind = textOf(told["kind"]) ?? textOf(objectOf(told["kind"])["type"]) ?? "update"
+  const from = relative(named)
+  const moved = textOf(objectOf(told["kind"])["move_path"])
+  const path = moved === undefined ? from : relative(moved)
+  const diff = textOf(told["diff"])
+  const plain = kind === "add" ? "created" : kind === "delete" ? "deleted" : "modified"
+  return {
+    path,
+    change: path === from ? plain : "renamed",
+    ...(path === from ? {} : { fromPath: from }),
+    ...defined({ patch: diff === undefined ? undefined : patchOf(kind, from, path, diff) })
+  }
+}
+
+/** The changes of a list; what names no file is none. */
+export const changesOf = (value: unknown, relative: Relative): ReadonlyArray<FileChange> =>
+  arrayOf(value)
+    .filter(isObject)
+    .flatMap((told) => changeOf(told, relative) ?? [])
+
+/** Both names of a file that moves. */
+export const filesOf = (changes: ReadonlyArray<FileChange>): ReadonlyArray<string> => [
+  ...new Set(changes.flatMap(({ fromPath, path }) => (fromPath === undefined ? [path] : [fromPath, path])))
+]
+
+/** What a patch that was applied did. */
+export const appliedEvents = (
+  changes: ReadonlyArray<FileChange>,
+  callId: string
+): ReadonlyArray<AdapterEvent> =>
+  changes.flatMap(({ patch, path, change, fromPath }) => [
+    ...(patch === undefined ? [] : [draft("run.patch.proposed", { path, patch, callId })]),
+    draft("run.file.changed", { path, change, ...defined({ fromPath }), callId })
+  ])
+
+/** How much a unified diff changes, as its hunks count. */
+export const measured = (
+  diff: string
+): { readonly files: number; readonly additions: number; readonly deletions: number } => {
+  let [files, additions, deletions, before, after] = [0, 0, 0, 0, 0]
+  for (const line of diff.split("\n")) {
+    if (before > 0 || after > 0) {
+      if (line.startsWith("+")) additions++
+      else if (line.startsWith("-")) deletions++
+      if (!line.startsWith("+") && !line.startsWith("\\")) before--
+      if (!line.startsWith("-") && !line.startsWith("\\")) after--
+      continue
+    }
+    if (line.startsWith("diff --git ")) files++
+    const hunk = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/.exec(line)
+    if (hunk !== null) [before, after] = [Number(hunk[1] ?? 1), Number(hunk[2] ?? 1)]
+  }
+  return { files, additions, deletions }
+}

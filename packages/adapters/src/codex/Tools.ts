@@ -1,0 +1,93 @@
+/**
+ * Codex's tools as a person meets them: their names, and one line for a list.
+ */
+import { defined, objectOf, textOf, type JsonObject } from "../Json.ts"
+import { changesOf, type FileChange, type Relative } from "./FileChanges.ts"
+import { scriptOf } from "./ShellScript.ts"
+
+export interface Call {
+  readonly tool: string
+  readonly label: string
+  readonly input: object
+}
+
+export const SHELL = "shell"
+export const PATCH = "apply_patch"
+
+/** A tool of a connected server, as the model calls it. */
+export const toolOfServer = (server: string, tool: string): string => `mcp__${server}__${tool}`
+
+const MAX_TITLE = 120
+
+/** The first line, cut; `…` says that there is more. */
+export const oneLine = (text: string): string => {
+  const [first = "", ...more] = text.trim().split("\n")
+  return first.length > MAX_TITLE || more.length > 0 ? `${first.slice(0, MAX_TITLE)}…` : first
+}
+
+const verbs = { created: "Write", modified: "Edit", deleted: "Delete", renamed: "Move" } as const
+
+/** `Write notes.txt`, `Move a.ts to b.ts`, `Change 3 files`. */
+export const labelOfChanges = (changes: ReadonlyArray<FileChange>): string => {
+  const [only, ...more] = changes
+  if (only === undefined) return "Change files"
+  if (more.length > 0) return `Change ${changes.length} files`
+  const { change, fromPath, path } = only
+  return oneLine(`${verbs[change]} ${fromPath === undefined ? path : `${fromPath} to ${path}`}`)
+}
+
+/** An item that is a tool call; `undefined` for any other. */
+export const callOf = (item: JsonObject, relative: Relative): Call | undefined => {
+  switch (item["type"]) {
+    case "commandExecution": {
+      const command = scriptOf(textOf(item["command"]) ?? "")
+      const cwd = textOf(item["cwd"])
+      return {
+        tool: SHELL,
+        label: oneLine(`Run ${command}`),
+        input: { command, ...(cwd === undefined ? {} : { cwd: relative(cwd) }) }
+      }
+    }
+    case "fileChange": {
+      const changes = changesOf(item["changes"], relative)
+      return {
+        tool: PATCH,
+        label: labelOfChanges(changes),
+        input: { changes: changes.map(({ path, change, fromPath }) => defined({ path, change, fromPath })) }
+      }
+    }
+    case "mcpToolCall": {
+      const [server, name] = [textOf(item["server"]) ?? "a server", textOf(item["tool"]) ?? "a tool"]
+      return {
+        tool: toolOfServer(server, name),
+        label: oneLine(`Use ${name} of ${server}`),
+        input: objectOf(item["arguments"])
+      }
+    }
+    case "dynamicToolCall": {
+      const tool = textOf(item["tool"]) ?? "tool"
+      return { tool, label: oneLine(`Use ${tool}`), input: objectOf(item["arguments"]) }
+    }
+    case "collabToolCall":
+    case "collabAgentToolCall": {
+      const tool = textOf(item["tool"]) ?? "agent"
+      const prompt = textOf(item["prompt"])
+      return { tool, label: oneLine(`Delegate: ${prompt ?? tool}`), input: defined({ prompt }) }
+    }
+    case "webSearch": {
+      const query = textOf(item["query"]) ?? ""
+      const label = query === "" ? "Search the web" : `Search the web for ${query}`
+      return { tool: "web_search", label: oneLine(label), input: { query } }
+    }
+    case "imageView": {
+      const path = relative(textOf(item["path"]) ?? "an image")
+      return { tool: "view_image", label: oneLine(`Look at ${path}`), input: { path } }
+    }
+    case "imageGeneration":
+      return { tool: "image_generation", label: "Make an image", input: {} }
+    case "sleep":
+      return { tool: "sleep", label: "Wait", input: {} }
+    default:
+      return undefined
+  }
+}
