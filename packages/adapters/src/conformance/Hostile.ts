@@ -2,7 +2,7 @@
  * Ways to spoil a recording: what versions change, what pipes lose, what a broken or hostile program prints.
  */
 import { Buffer } from "node:buffer"
-import { isObject } from "../Json.ts"
+import { isObject, parseObject } from "../Json.ts"
 import { randomNumbers } from "./Replay.ts"
 
 /** Lines that mean nothing, or try to mean too much. None of them ends a run. */
@@ -65,19 +65,15 @@ const reversed = (value: unknown): unknown => {
   )
 }
 
-/** The same objects with every key where no reader of prefixes expects it, and one that nobody knows. */
+/** The same objects with every key where no reader of prefixes expects it, and one that nobody knows. What no reader takes stays as it is. */
 export const withReorderedKeys = (bytes: Uint8Array): Uint8Array =>
   joined(
     linesOf(bytes).map((line) => {
-      try {
-        const value: unknown = JSON.parse(Buffer.from(line).toString("utf8"))
-        if (!isObject(value)) return line
-        return Buffer.from(
-          JSON.stringify({ later_versions_add_this: { deep: [1] }, ...Object(reversed(value)) })
-        )
-      } catch {
-        return line
-      }
+      const value = parseObject(Buffer.from(line).toString("utf8"))
+      if (value === undefined) return line
+      return Buffer.from(
+        JSON.stringify({ later_versions_add_this: { deep: [1] }, ...Object(reversed(value)) })
+      )
     })
   )
 
