@@ -2,6 +2,8 @@
  * The runtimes that come with Corral, one line each. Profiles and other people's adapters are added beside them by whoever runs them.
  */
 import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import { makeAcp } from "./Acp.ts"
+import { acpAgents } from "./acp/AcpAgents.ts"
 import { claudeCode } from "./ClaudeCode.ts"
 import { codex } from "./Codex.ts"
 import { codexExec } from "./CodexExec.ts"
@@ -16,6 +18,12 @@ export interface BuiltInOptions {
 
 /** The built-in adapters by id, in the order they are offered. */
 export const builtIn = ({ node, scriptedProgram }: BuiltInOptions): ReadonlyMap<string, RuntimeAdapter> => {
-  const adapters = [claudeCode, codex, codexExec, makeScripted({ node, program: scriptedProgram })]
+  const adapters = [
+    claudeCode,
+    codex,
+    codexExec,
+    makeScripted({ node, program: scriptedProgram }),
+    ...Object.values(acpAgents).map(makeAcp)
+  ]
   return new Map(adapters.map((adapter) => [adapter.id, adapter]))
 }

@@ -15,6 +15,7 @@ export const load = (adapter: string, name: string): Recording => {
   return {
     name,
     start: json<RunStart>(`${folder}/start.json`),
+    inputs: existsSync(`${folder}/inputs.json`) ? json(`${folder}/inputs.json`) : [],
     stdout: readFileSync(`${folder}/stdout.jsonl`),
     chunkSizes: json(`${folder}/chunks.json`),
     exit: {

@@ -13,6 +13,8 @@ import type {
 export interface Recording {
   readonly name: string
   readonly start: RunStart
+  /** Further messages of a person, all told before the first read. */
+  readonly inputs?: ReadonlyArray<string> | undefined
   readonly stdout: Uint8Array
   /** Bytes of each read, in order; together the whole of stdout. */
   readonly chunkSizes: ReadonlyArray<number>
@@ -36,10 +38,11 @@ export const cut = (bytes: Uint8Array, sizes: Iterable<number>): ReadonlyArray<U
 /** One conversation over these reads, and its end. */
 export const replay = (
   adapter: RuntimeAdapter,
-  { start, exit }: Pick<Recording, "start" | "exit">,
+  { start, exit, inputs = [] }: Pick<Recording, "start" | "exit" | "inputs">,
   reads: Iterable<Uint8Array>
 ): ReadonlyArray<AdapterOutput> => {
   const protocol = adapter.protocol(start)
+  for (const text of inputs) protocol.input(text)
   const outputs: Array<AdapterOutput> = []
   for (const read of reads) outputs.push(...protocol.step(read))
   outputs.push(...protocol.end(exit))

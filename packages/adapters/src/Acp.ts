@@ -1,0 +1,41 @@
+/**
+ * Adapters for agents behind the Agent Client Protocol: one client for all of them, and what differs as data (`acp/AcpAgents`).
+ *
+ * Modes: an agent is put into the mode in which it asks, and the Edge allows what it allows; the agent's own ways past its questions know nothing
+ * of the Edge's policy and would leave no record. `read_only` and `plan` put it into its own mode for that where it has one, and the Edge refuses
+ * every permission besides.
+ */
+import type { RunMode } from "@corral/domain/Run"
+import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import type { AcpAgent } from "./acp/AcpAgent.ts"
+import { AcpProtocol } from "./acp/AcpProtocol.ts"
+
+const isReadOnly = (mode: RunMode): boolean => mode === "read_only" || mode === "plan"
+
+/** The adapter of an agent, found by its command on PATH. */
+export const makeAcp = (agent: AcpAgent): RuntimeAdapter => {
+  const { args, command, env, envByMode, id, install, label, modes, passEnv, signIn } = agent
+  return {
+    specificationVersion: 1,
+    id,
+    label,
+    capabilities: {
+      deltas: true,
+      approvals: true,
+      editInput: false,
+      resume: true,
+      readOnly: modes?.readOnly !== undefined,
+      cancel: true,
+      input: true
+    },
+    probe: { command, versionArgs: ["--version"], install, signIn },
+    passEnv,
+    command: ({ mode }) => ({
+      file: command,
+      args,
+      env: { ...env, ...(isReadOnly(mode) ? envByMode?.readOnly : envByMode?.ask) },
+      stdin: "pipe"
+    }),
+    protocol: (start) => new AcpProtocol(start, agent)
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * How one agent differs from the others behind the Agent Client Protocol: data, one value an agent.
+ *
+ * Nothing here is code that runs in a conversation. What every agent does alike, and what an agent says of itself in its answers
+ * (capabilities, modes, options), is not repeated here.
+ */
+
+/** Values of one kind for modes that may change things, and for `read_only` and `plan`. */
+export interface ByMode<A> {
+  readonly ask?: A | undefined
+  readonly readOnly?: A | undefined
+}
+
+export interface AcpAgent {
+  readonly id: string
+  readonly label: string
+  /** The program on PATH, and what makes it speak the protocol on stdio. */
+  readonly command: string
+  readonly args: ReadonlyArray<string>
+  readonly install: string
+  readonly signIn: string
+  /** Names of the Edge's environment that it may see, `*` at the end for a prefix. */
+  readonly passEnv: ReadonlyArray<string>
+  readonly env?: Readonly<Record<string, string>> | undefined
+  readonly envByMode?: ByMode<Readonly<Record<string, string>>> | undefined
+  /**
+   * Ids of its own modes; `#plan` is any id that ends so. An agent that does not offer the one it must be in is not prompted. Without an
+   * id it stays in the mode it starts in; without one for `readOnly` it is in that for `ask`.
+   */
+  readonly modes?: ByMode<string> | undefined
+  /** What it says of its mode at the start may not be so: the mode is always set. */
+  readonly modeUnknown?: boolean | undefined
+  /** Where the name of a tool is, for an agent without a field for it: the first title of a call, or its id up to `__`. */
+  readonly toolName?: "title" | "callId" | undefined
+  /** The title of a command's request is the whole command: it sends no input of tools. */
+  readonly titleIsCommand?: boolean | undefined
+  /** A last message like this is no answer of the model but an error of its service: the agent says that its turn ended well. */
+  readonly failsInWords?: RegExp | undefined
+  /** A turn in which nothing is said or done is a failed one that it keeps to itself. */
+  readonly failsSilently?: boolean | undefined
+}

@@ -1,0 +1,128 @@
+/**
+ * The table of differences: one entry for each agent behind the Agent Client Protocol.
+ *
+ * Claude Agent, Gemini and OpenCode are held against recordings. Codex, Copilot, Kimi and Qwen were measured, and their entries say
+ * what was seen; Goose is as its documentation says. `docs/adapters.md` tells which is which.
+ */
+import type { AcpAgent } from "./AcpAgent.ts"
+
+const PROXY = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"]
+/** Keys of model services, for agents that take any. */
+const MODELS = [
+  "ANTHROPIC_*",
+  "OPENAI_*",
+  "GEMINI_*",
+  "GOOGLE_*",
+  "AZURE_*",
+  "OPENROUTER_*",
+  "DEEPSEEK_*",
+  "MISTRAL_*",
+  "GROQ_*",
+  "XAI_*",
+  "OLLAMA_*"
+]
+
+const opencodeAsks = { "*": "ask", read: "allow", glob: "allow", grep: "allow", list: "allow" }
+const opencodeReads = { ...opencodeAsks, "*": "deny" }
+
+export const acpAgents = {
+  opencode: {
+    id: "opencode-acp",
+    label: "OpenCode (ACP)",
+    command: "opencode",
+    args: ["acp"],
+    install: "Install OpenCode: npm install -g opencode-ai",
+    signIn: "Run `opencode auth login`.",
+    passEnv: ["OPENCODE_*", ...MODELS, ...PROXY],
+    env: { OPENCODE_DISABLE_AUTOUPDATE: "1" },
+    // By itself it asks for nothing. In its plan mode it still runs commands, so they are not offered to the model at all.
+    envByMode: {
+      ask: { OPENCODE_PERMISSION: JSON.stringify(opencodeAsks) },
+      readOnly: { OPENCODE_PERMISSION: JSON.stringify(opencodeReads) }
+    },
+    modes: { ask: "build", readOnly: "plan" },
+    toolName: "title"
+  },
+  gemini: {
+    id: "gemini-acp",
+    label: "Gemini CLI (ACP)",
+    command: "gemini",
+    args: ["--acp"],
+    install: "Install Gemini CLI: npm install -g @google/gemini-cli",
+    signIn: "Run `gemini` and choose how to sign in, or set GEMINI_API_KEY for the Edge.",
+    passEnv: ["GEMINI_*", "GOOGLE_*", ...PROXY],
+    modes: { ask: "default", readOnly: "plan" },
+    toolName: "callId",
+    titleIsCommand: true
+  },
+  qwen: {
+    id: "qwen-acp",
+    label: "Qwen Code (ACP)",
+    command: "qwen",
+    args: ["--acp"],
+    install: "Install Qwen Code: npm install -g @qwen-code/qwen-code",
+    signIn: "Run `qwen` and choose how to sign in, or set OPENAI_API_KEY for the Edge.",
+    passEnv: ["QWEN_*", "DASHSCOPE_*", "OPENAI_*", ...PROXY],
+    // Its own default lets a classifier decide instead of a person.
+    modes: { ask: "default", readOnly: "plan" }
+  },
+  copilot: {
+    id: "copilot-acp",
+    label: "GitHub Copilot CLI (ACP)",
+    command: "copilot",
+    args: ["--acp"],
+    install: "Install GitHub Copilot CLI: npm install -g @github/copilot",
+    signIn: "Run `copilot` and use /login, or set GH_TOKEN for the Edge.",
+    passEnv: ["COPILOT_*", "GH_TOKEN", "GITHUB_TOKEN", "GH_HOST", ...PROXY],
+    env: { COPILOT_AUTO_UPDATE: "false" },
+    modes: { ask: "#agent", readOnly: "#plan" },
+    failsInWords: /^Error: \d{3}\b/
+  },
+  kimi: {
+    id: "kimi-acp",
+    label: "Kimi Code (ACP)",
+    command: "kimi",
+    args: ["acp"],
+    install: "Install Kimi Code, which needs Node 22 or later: npm install -g @moonshot-ai/kimi-code",
+    signIn: "Run `kimi` and use /login.",
+    passEnv: ["KIMI_*", "MOONSHOT_*", ...PROXY],
+    modes: { ask: "default", readOnly: "plan" },
+    modeUnknown: true,
+    failsSilently: true
+  },
+  claudeAgent: {
+    id: "claude-agent-acp",
+    label: "Claude Agent (ACP)",
+    command: "claude-agent-acp",
+    args: [],
+    install: "Install the Claude agent for ACP: npm install -g @agentclientprotocol/claude-agent-acp",
+    signIn: "Run `claude` and use /login, or set ANTHROPIC_API_KEY for the Edge.",
+    passEnv: ["ANTHROPIC_*", "CLAUDE_*", ...PROXY],
+    env: { DISABLE_AUTOUPDATER: "1" },
+    modes: { ask: "default", readOnly: "plan" }
+  },
+  codex: {
+    id: "codex-acp",
+    label: "Codex (ACP)",
+    command: "codex-acp",
+    args: [],
+    install: "Install Codex for ACP: npm install -g @agentclientprotocol/codex-acp",
+    signIn: "Run `codex login`, or set OPENAI_API_KEY for the Edge.",
+    passEnv: ["CODEX_*", "OPENAI_*", ...PROXY],
+    // In its default mode a model reviews what would be asked; in this one it asks before it edits or runs anything.
+    modes: { ask: "read-only", readOnly: "read-only" },
+    failsInWords: /^\s*\{\s*"error"\s*:\s*\{|^Missing environment variable\b/
+  },
+  goose: {
+    id: "goose-acp",
+    label: "Goose (ACP)",
+    command: "goose",
+    args: ["acp"],
+    install: "Install the Goose command line, then run `goose configure`.",
+    signIn: "Run `goose configure`.",
+    passEnv: ["GOOSE_*", ...MODELS, ...PROXY],
+    // Its own default acts without asking, and its mode without tools cannot read either.
+    env: { GOOSE_MODE: "approve" },
+    modes: { ask: "approve" }
+  }
+} as const satisfies Readonly<Record<string, AcpAgent>>

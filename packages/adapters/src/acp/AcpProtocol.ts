@@ -1,0 +1,392 @@
+/**
+ * One run's conversation with an agent over the Agent Client Protocol, version 1.
+ *
+ * One request of ours is under way at a time: `initialize`, a session (new, or an earlier one by what the agent can), its mode and model where
+ * they are not what the run wants, then prompts. After a prompt's answer there may be reports that belong to it: a request that no agent knows
+ * is sent behind it, and when that is refused, everything before it has been read. A further message of a person waits for the turn's end and
+ * begins the next one.
+ *
+ * An adapter does no I/O: it says that it has no file system and no terminals, so an agent uses its own tools, and such requests are refused.
+ */
+import type { AdapterOutput, Outcome, Protocol, RunStart } from "@corral/domain/RuntimeAdapter"
+import { defined, objectOf, textOf, type JsonObject } from "../Json.ts"
+import { JsonLines, type JsonLine } from "../JsonLines.ts"
+import { Turn } from "../Turn.ts"
+import type { AcpAgent } from "./AcpAgent.ts"
+import {
+  failure,
+  failureOf,
+  failureWithoutAnswer,
+  isUnknownSession,
+  outcomeOf,
+  saidBy,
+  type Evidence
+} from "./Ending.ts"
+import * as JsonRpc from "./JsonRpc.ts"
+import { Messages } from "./Messages.ts"
+import { initialize, Opening, type Asking } from "./Opening.ts"
+import { approvalOf, isGrantable, outcomeOf as decisionOutcome } from "./Permission.ts"
+import { Permissions } from "./Permissions.ts"
+import { Spending } from "./Spending.ts"
+import { ToolCalls } from "./ToolCalls.ts"
+
+/** What the request under way is for. `history`: behind a loaded session's old messages. `drain`: behind a turn's last reports. */
+type Purpose = "initialize" | "session" | "history" | "mode" | "model" | "prompt" | "drain"
+
+/** A request that no agent serves: its refusal says that everything before it was read. */
+const BARRIER = "_corral/barrier"
+
+/** Of a name that nobody here knows, so much is counted and repeated. */
+const MAX_NAME = 100
+
+/** Reports that say nothing of the run. */
+const quiet = new Set([
+  "available_commands_update",
+  "config_option_update",
+  "session_info_update",
+  "plan",
+  "user_message_chunk"
+])
+
+export class AcpProtocol implements Protocol {
+  readonly open: string
+  readonly #agent: AcpAgent
+  readonly #start: RunStart
+  readonly #lines = new JsonLines()
+  readonly #turn = new Turn()
+  readonly #messages = new Messages(this.#turn)
+  readonly #calls: ToolCalls
+  readonly #spending: Spending
+  /** The request of ours that is not answered yet. */
+  #awaited: { readonly id: JsonRpc.RpcId; readonly purpose: Purpose } | undefined
+  #nextId = 0
+  #barriers = 0
+  readonly #opening: Opening
+  readonly #permissions = new Permissions()
+  /** Messages that wait for the end of the turn. */
+  readonly #queued: Array<string> = []
+  /** What the last prompt's answer tells, judged when all that belongs to its turn has been read. */
+  #judge: (() => Outcome) | undefined
+  #signIn: string | undefined
+  #acted = false
+  #denied = false
+  #cancelling = false
+
+  constructor(start: RunStart, agent: AcpAgent) {
+    this.#start = start
+    this.#agent = agent
+    this.#calls = new ToolCalls(this.#turn, agent, this.#relative)
+    this.#opening = new Opening(start, agent)
+    this.#spending = new Spending(this.#opening.resumed)
+    this.open = this.#request("initialize", "initialize", initialize)
+  }
+
+  readonly step: Protocol["step"] = (chunk) => this.#read(this.#turn.over ? [] : this.#lines.push(chunk))
+
+  readonly end: Protocol["end"] = (end) => {
+    const outputs = this.#read(this.#turn.over ? [] : this.#lines.end())
+    const failed = failureWithoutAnswer(end, this.#agent, this.#nextId > 1)
+    // A message that waits would have no answer.
+    if (this.#judge !== undefined && this.#queued.length === 0) this.#drained()
+    else if (failed !== undefined) this.#turn.fail(failed)
+    else {
+      this.#close()
+      this.#turn.lost(this.#agent.label, end)
+    }
+    return [...outputs, ...this.#turn.take()]
+  }
+
+  readonly answer: Protocol["answer"] = (key, { decision, updatedInput }) => {
+    const asked = this.#permissions.take(key)
+    if (asked === undefined) return undefined
+    // There is no way to tell an agent another input than its own.
+    const told = decision === "allow" && updatedInput !== undefined ? "deny" : decision
+    if (told !== "allow") this.#calls.deny(asked.callId)
+    if (told === "deny") this.#denied = true
+    return JsonRpc.answer(asked.id, decisionOutcome(asked.options, told))
+  }
+
+  readonly input: Protocol["input"] = (text) => {
+    if (this.#turn.over || this.#cancelling) return undefined
+    this.#queued.push(text)
+    return ""
+  }
+
+  readonly cancel: Protocol["cancel"] = () => {
+    this.#cancelling = true
+    this.#queued.length = 0
+    const { sessionId } = this.#opening
+    return sessionId === undefined ? undefined : JsonRpc.notification("session/cancel", { sessionId })
+  }
+
+  #read(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
+    for (const read of lines) {
+      if (read._tag === "Invalid") this.#turn.invalid(read)
+      else this.#received(JsonRpc.read(read.value))
+    }
+    return this.#turn.take()
+  }
+
+  #received(received: JsonRpc.Received): void {
+    switch (received._tag) {
+      case "Notification":
+        return this.#notified(received.method, received.params)
+      case "Request":
+        return this.#requested(received.id, received.method, received.params)
+      case "Result":
+      case "Error":
+        return this.#answered(received)
+      case "Strange":
+        return this.#turn.unknown("untyped")
+    }
+  }
+
+  #request(purpose: Purpose, method: string, params: JsonObject): string {
+    const id = this.#nextId++
+    this.#awaited = { id, purpose }
+    return JsonRpc.request(id, method, params)
+  }
+
+  #barrier(purpose: "history" | "drain"): void {
+    const id = `barrier-${++this.#barriers}`
+    this.#awaited = { id, purpose }
+    this.#turn.emit({ _tag: "Reply", text: JsonRpc.request(id, BARRIER, {}) })
+  }
+
+  #send(purpose: Purpose, method: string, params: JsonObject): void {
+    this.#turn.emit({ _tag: "Reply", text: this.#request(purpose, method, params) })
+  }
+
+  /** Asks what is next before a prompt, or says why there will be none. */
+  #ask(asking: Asking): void {
+    if (this.#cancelling) return this.#conclude({ _tag: "Cancelled" })
+    if (asking._tag === "Refuse") return this.#fail(asking.reason)
+    this.#send(asking.purpose, asking.method, asking.params)
+  }
+
+  #answered(received: Extract<JsonRpc.Received, { readonly _tag: "Result" | "Error" }>): void {
+    const awaited = this.#awaited
+    if (awaited === undefined || awaited.id !== received.id) return this.#turn.unknown("response")
+    this.#awaited = undefined
+    if (received._tag === "Error") return this.#refused(awaited.purpose, received.error)
+    const { result } = received
+    switch (awaited.purpose) {
+      case "initialize":
+        return this.#ask(this.#opening.initialized(result))
+      case "session":
+        return this.#opened(result)
+      case "history":
+      case "mode":
+      case "model":
+        return this.#choose()
+      case "prompt":
+        this.#spending.answered(result)
+        return this.#turned(() =>
+          outcomeOf(result, { text: this.#messages.last, acted: this.#acted }, this.#agent)
+        )
+      case "drain":
+        return this.#drained()
+    }
+  }
+
+  #refused(purpose: Purpose, error: JsonObject): void {
+    const fail = (otherwise: string) => {
+      const evidence: Evidence = { agent: this.#agent, prompted: purpose === "prompt", signIn: this.#signIn }
+      return failureOf(error, evidence, otherwise)
+    }
+    switch (purpose) {
+      case "initialize":
+        return this.#conclude({ _tag: "Failed", error: fail("protocol_broken") })
+      case "session": {
+        const unknown = this.#opening.resumed && isUnknownSession(error)
+        const failed = unknown ? failure("unknown_session", this.#agent) : fail("session_refused")
+        return this.#conclude({ _tag: "Failed", error: failed })
+      }
+      case "mode":
+        // It tells of a mode that it is in as of a failure.
+        if (/already in \S+ mode/i.test(saidBy(error))) return this.#choose()
+        return this.#conclude({ _tag: "Failed", error: fail("mode_refused") })
+      case "model":
+        return this.#conclude({ _tag: "Failed", error: fail("model_refused") })
+      case "prompt": {
+        const error = fail("agent_failed")
+        return this.#turned(() => ({ _tag: "Failed", error }))
+      }
+      case "history":
+        return this.#choose()
+      case "drain":
+        return this.#drained()
+    }
+  }
+
+  #opened(session: JsonObject): void {
+    const problem = this.#opening.opened(session)
+    if (problem !== undefined) return this.#fail(problem)
+    // Old messages may be told behind the answer that they belong before.
+    if (this.#opening.resumed) this.#barrier("history")
+    else this.#choose()
+  }
+
+  /** The next choice, or the prompt after the last. */
+  #choose(): void {
+    const next = this.#opening.next()
+    if (next !== undefined) return this.#ask(next)
+    if (this.#cancelling) return this.#conclude({ _tag: "Cancelled" })
+    this.#turn.start(this.#opening.started)
+    this.#prompt(this.#start.prompt)
+  }
+
+  #prompt(text: string): void {
+    this.#acted = false
+    this.#denied = false
+    this.#messages.begin()
+    const { sessionId } = this.#opening
+    this.#send("prompt", "session/prompt", { sessionId, prompt: [{ type: "text", text }] })
+  }
+
+  /** The turn is over; reports that belong to it may still come, the end of its last message too. */
+  #turned(judge: () => Outcome): void {
+    this.#calls.settle()
+    this.#judge = judge
+    this.#barrier("drain")
+  }
+
+  /** What its own word leaves out: that it was cancelled, and that some agents stop where they are refused something. */
+  #judged(outcome: Outcome): Outcome {
+    if (this.#cancelling) return { _tag: "Cancelled", reason: "interrupted" }
+    return outcome._tag === "Cancelled" && this.#denied
+      ? { _tag: "Cancelled", reason: "it stopped because a permission was denied" }
+      : outcome
+  }
+
+  /** Everything of the turn has been read: a message that waited begins the next one, or the run is over. */
+  #drained(): void {
+    const judge = this.#judge
+    if (judge === undefined) return
+    this.#judge = undefined
+    this.#close()
+    const outcome = this.#judged(judge())
+    const next = outcome._tag === "Completed" ? this.#queued.shift() : undefined
+    if (next === undefined) this.#conclude(outcome)
+    else this.#prompt(next)
+  }
+
+  #conclude(outcome: Outcome): void {
+    this.#close()
+    this.#turn.conclude({ ...outcome, ...defined({ usage: this.#spending.usage }) })
+  }
+
+  #fail(reason: string): void {
+    this.#conclude({ _tag: "Failed", error: failure(reason, this.#agent) })
+  }
+
+  /** Nothing of the turn is left open but what its agent never closed. */
+  #close(): void {
+    this.#settle()
+    this.#calls.closeDenied()
+  }
+
+  /** Messages are whole and calls are told: something else follows. */
+  #settle(): void {
+    this.#messages.close()
+    this.#calls.settle()
+  }
+
+  #notified(method: string, params: JsonObject): void {
+    switch (method) {
+      case "session/update":
+        return this.#updated(params)
+      case "$/cancel_request":
+        return this.#withdrawn(params["requestId"])
+      case "_auth/status_update":
+        this.#signIn = textOf(objectOf(params["authStatus"])["kind"])
+        return
+      default:
+        return this.#turn.unknown(method.slice(0, MAX_NAME))
+    }
+  }
+
+  #updated({ update }: JsonObject): void {
+    const report = objectOf(update)
+    const kind = textOf(report["sessionUpdate"]) ?? "untyped"
+    if (quiet.has(kind)) return
+    // Before the first prompt there are only words of the program itself, and of a loaded session the old messages.
+    const talking = this.#awaited?.purpose === "prompt" || this.#awaited?.purpose === "drain"
+    switch (kind) {
+      case "agent_message_chunk":
+      case "agent_thought_chunk":
+        return talking ? this.#chunk(kind, report) : undefined
+      case "tool_call":
+      case "tool_call_update":
+        return talking ? this.#call(report) : undefined
+      case "usage_update":
+        this.#calls.settle()
+        if (talking && this.#spending.reported(report) && this.#spending.usage !== undefined)
+          this.#turn.emit({ _tag: "Usage", usage: this.#spending.usage })
+        return
+      case "current_mode_update": {
+        const mode = textOf(report["currentModeId"])
+        if (talking && mode !== this.#opening.started.mode)
+          this.#turn.unknown(`current_mode_update/${(mode ?? "").slice(0, MAX_NAME)}`)
+        return
+      }
+      default:
+        return this.#turn.unknown(`session/update/${kind.slice(0, MAX_NAME)}`)
+    }
+  }
+
+  /** The hot path: most reports are text. */
+  #chunk(kind: string, { content, messageId }: JsonObject): void {
+    const { text, type } = objectOf(content)
+    if (type !== "text" || typeof text !== "string")
+      return this.#turn.unknown(`${kind}/${(textOf(type) ?? "untyped").slice(0, MAX_NAME)}`)
+    this.#acted = true
+    this.#calls.settle()
+    this.#calls.closeDenied()
+    this.#messages.chunk(kind === "agent_message_chunk" ? "text" : "reasoning", text, textOf(messageId))
+  }
+
+  #call(report: JsonObject): void {
+    this.#acted = true
+    this.#messages.close()
+    if (!this.#calls.report(report)) this.#turn.unknown("tool_call")
+  }
+
+  #requested(id: JsonRpc.RpcId, method: string, params: JsonObject): void {
+    if (method === "session/request_permission") return this.#asks(id, params)
+    const name = method.slice(0, MAX_NAME)
+    this.#turn.unknown(name)
+    const message = `${name} is not served: this client has no file system and no terminals.`
+    this.#turn.emit({ _tag: "Reply", text: JsonRpc.refusal(id, JsonRpc.METHOD_NOT_FOUND, message) })
+  }
+
+  #asks(id: JsonRpc.RpcId, { options, toolCall }: JsonObject): void {
+    if (this.#permissions.has(id)) return this.#turn.unknown("session/request_permission")
+    this.#acted = true
+    this.#messages.close()
+    const call = this.#calls.asked(objectOf(toolCall))
+    if (call === undefined || !isGrantable(options)) {
+      this.#turn.unknown("session/request_permission")
+      this.#turn.emit({ _tag: "Reply", text: JsonRpc.answer(id, decisionOutcome(options, "deny")) })
+      return
+    }
+    const key = this.#permissions.add({ id, options, callId: call.callId })
+    this.#turn.ask(key, approvalOf(call, options, this.#agent, this.#relative))
+  }
+
+  /** The agent no longer waits for an answer of ours, and gets one that decides nothing. */
+  #withdrawn(requestId: unknown): void {
+    const key = this.#permissions.keyOf(requestId)
+    const asked = key === undefined ? undefined : this.#permissions.take(key)
+    if (key === undefined || asked === undefined) return
+    this.#turn.withdraw(key, "the agent no longer waits for it")
+    this.#turn.emit({ _tag: "Reply", text: JsonRpc.answer(asked.id, decisionOutcome(undefined, "cancel")) })
+  }
+
+  readonly #relative = (path: string): string => {
+    const root = this.#start.workspacePath
+    if (path === root) return "."
+    const folder = root.endsWith("/") ? root : `${root}/`
+    return path.startsWith(folder) ? path.slice(folder.length).replace(/^\/+/, "") : path
+  }
+}

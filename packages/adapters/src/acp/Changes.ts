@@ -1,0 +1,142 @@
+/**
+ * What a tool call of an agent changes: files, and patches of them.
+ *
+ * Agents show it as text before and after, whole or in part; lines are counted from the first where nobody knows better.
+ */
+import { draft } from "@corral/domain/RunEvent"
+import type { AdapterEvent } from "@corral/domain/RuntimeAdapter"
+import { objectOf, textOf } from "../Json.ts"
+import { replacement, unifiedDiff, type Hunk } from "../UnifiedDiff.ts"
+import { inputPathOf, type Relative, type ToolCall } from "./ToolCall.ts"
+
+/** What a call says of a file: text before and after. */
+interface Change {
+  readonly path: string
+  readonly before: string | undefined
+  readonly after: string
+  readonly change: "created" | "modified" | "deleted"
+}
+
+const changesOf = (call: ToolCall): ReadonlyArray<Change> => {
+  const changes = new Map<string, Change>()
+  for (const { _meta, newText, oldText, path, type } of call.content) {
+    if (type !== "diff" || typeof path !== "string" || typeof newText !== "string") continue
+    const told = textOf(objectOf(_meta)["kind"])
+    const before = textOf(oldText)
+    const created = told === "add" || (before === undefined && wasThere(call) !== true)
+    const named = wholePathOf(path, call)
+    changes.set(named, { path: named, before, after: newText, change: changeOf(told === "delete", created) })
+  }
+  const named = changes.size > 0 ? undefined : changeOfInput(call)
+  return named === undefined ? [...changes.values()] : [named]
+}
+
+/** Some agents show a change under the file's name alone: its path is what else they say of the call. */
+const wholePathOf = (path: string, call: ToolCall): string =>
+  path.includes("/")
+    ? path
+    : ([inputPathOf(call), ...call.locations].find((other) => other?.endsWith(`/${path}`) === true) ?? path)
+
+const changeOf = (deleted: boolean, created: boolean): Change["change"] =>
+  deleted ? "deleted" : created ? "created" : "modified"
+
+/** What the input of an edit says, for agents that show no changes: a piece of text, or the whole. */
+const changeOfInput = (call: ToolCall): Change | undefined => {
+  const { input, kind } = call
+  const path = inputPathOf(call)
+  if (kind !== "edit" || path === undefined) return undefined
+  const before = textOf(input["oldString"]) ?? textOf(input["old_string"])
+  const after = textOf(input["newString"]) ?? textOf(input["new_string"])
+  if (before !== undefined && after !== undefined)
+    return { path, before, after, change: changeOf(false, before === "" && wasThere(call) !== true) }
+  const content = textOf(input["content"])
+  // What stood there only the disk knows, so it reads as a new file where the result does not tell.
+  return content === undefined
+    ? undefined
+    : { path, before: undefined, after: content, change: changeOf(false, wasThere(call) !== true) }
+}
+
+/** All files that the call names: in its changes, in its input, and for an editor to show. */
+export const filesOf = (call: ToolCall, relative: Relative): ReadonlyArray<string> => {
+  const named = inputPathOf(call)
+  const paths = [
+    ...changesOf(call).map(({ path }) => path),
+    ...(named === undefined ? [] : [named]),
+    ...call.locations
+  ]
+  return [...new Set(paths.map(relative))]
+}
+
+const CONTEXT = 3
+
+/** What differs between two texts, with some lines around it: what they begin and end with alike is left out. */
+const hunkOf = (before: string, after: string): Hunk => {
+  const whole = replacement(before, after)
+  const old = whole.lines.slice(0, whole.oldLines).map((line) => line.slice(1))
+  const now = whole.lines.slice(whole.oldLines).map((line) => line.slice(1))
+  const shorter = Math.min(old.length, now.length)
+  let head = 0
+  while (head < shorter && old[head] === now[head]) head++
+  let tail = 0
+  while (tail < shorter - head && old.at(-1 - tail) === now.at(-1 - tail)) tail++
+  const from = Math.max(0, head - CONTEXT)
+  const kept = Math.min(tail, CONTEXT)
+  const oldEnd = old.length - tail
+  const nowEnd = now.length - tail
+  const oldLines = oldEnd + kept - from
+  const newLines = nowEnd + kept - from
+  return {
+    oldStart: oldLines === 0 ? 0 : from + 1,
+    oldLines,
+    newStart: newLines === 0 ? 0 : from + 1,
+    newLines,
+    lines: [
+      ...old.slice(from, head).map((line) => ` ${line}`),
+      ...old.slice(head, oldEnd).map((line) => `-${line}`),
+      ...now.slice(head, nowEnd).map((line) => `+${line}`),
+      ...old.slice(oldEnd, oldEnd + kept).map((line) => ` ${line}`)
+    ]
+  }
+}
+
+/** A patch for each file; `undefined` where the call tells no change. */
+const patchesOf = (call: ToolCall, relative: Relative): ReadonlyMap<string, string> =>
+  new Map(
+    changesOf(call).map((change) => {
+      const path = relative(change.path)
+      const hunks = [hunkOf(change.before ?? "", change.after)]
+      return [path, unifiedDiff(path, hunks, change.change === "created")]
+    })
+  )
+
+/** What the call would change, as one patch. */
+export const patchOf = (call: ToolCall, relative: Relative): string | undefined => {
+  const patches = [...patchesOf(call, relative).values()]
+  return patches.length === 0 ? undefined : patches.join("")
+}
+
+/** Files that a call which succeeded has read or changed. */
+export const filesTouchedBy = (call: ToolCall, relative: Relative): ReadonlyArray<AdapterEvent> => {
+  const { callId, kind } = call
+  const files = filesOf(call, relative)
+  if (kind === "read") return files.map((path) => draft("run.file.read", { path, callId }))
+  const patches = patchesOf(call, relative)
+  if (patches.size > 0) {
+    return changesOf(call).flatMap(({ change, path: absolute }) => {
+      const path = relative(absolute)
+      return [
+        draft("run.patch.proposed", { path, patch: patches.get(path) ?? "", callId }),
+        draft("run.file.changed", { path, change, callId })
+      ]
+    })
+  }
+  if (kind !== "edit" && kind !== "delete") return []
+  const change = changeOf(kind === "delete", wasThere(call) === false)
+  return files.map((path) => draft("run.file.changed", { path, change, callId }))
+}
+
+/** Whether the file was there before, where the result tells. */
+const wasThere = ({ output }: ToolCall): boolean | undefined => {
+  const { exists } = objectOf(objectOf(output)["metadata"])
+  return typeof exists === "boolean" ? exists : undefined
+}

@@ -1,0 +1,70 @@
+/**
+ * What a session lets its client choose: the mode and the model, in either of the two forms in which agents offer them.
+ */
+import { arrayOf, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
+
+export interface Choice {
+  readonly current: string | undefined
+  readonly offered: ReadonlyArray<string>
+  /** The request that chooses, without the session's id. */
+  readonly choose: (value: string) => { readonly method: string; readonly params: JsonObject }
+}
+
+const textsOf = (values: unknown, key: string): ReadonlyArray<string> =>
+  arrayOf(values).flatMap((value) => textOf(objectOf(value)[key]) ?? [])
+
+/** A form of its own, like `modes: { currentModeId, availableModes: [{ id }] }`. */
+const own = (
+  state: unknown,
+  keys: {
+    readonly current: string
+    readonly offered: string
+    readonly id: string
+    readonly method: string
+    readonly param: string
+  }
+): Choice | undefined =>
+  isObject(state)
+    ? {
+        current: textOf(state[keys.current]),
+        offered: textsOf(state[keys.offered], keys.id),
+        choose: (value) => ({ method: keys.method, params: { [keys.param]: value } })
+      }
+    : undefined
+
+/** One of `configOptions`, whose values may stand in groups. */
+const option = (session: JsonObject, category: "mode" | "model"): Choice | undefined => {
+  const found = arrayOf(session["configOptions"])
+    .filter(isObject)
+    .find((one) => one["category"] === category || one["id"] === category)
+  const configId = textOf(found?.["id"])
+  if (found === undefined || configId === undefined) return undefined
+  const values = arrayOf(found["options"]).flatMap((one) => {
+    const { options } = objectOf(one)
+    return options === undefined ? [one] : arrayOf(options)
+  })
+  return {
+    current: textOf(found["currentValue"]),
+    offered: textsOf(values, "value"),
+    choose: (value) => ({ method: "session/set_config_option", params: { configId, value } })
+  }
+}
+
+/** `session` is what opened it: the result of `session/new`, `session/load` or `session/resume`. */
+export const modeOf = (session: JsonObject): Choice | undefined =>
+  own(session["modes"], {
+    current: "currentModeId",
+    offered: "availableModes",
+    id: "id",
+    method: "session/set_mode",
+    param: "modeId"
+  }) ?? option(session, "mode")
+
+export const modelOf = (session: JsonObject): Choice | undefined =>
+  own(session["models"], {
+    current: "currentModelId",
+    offered: "availableModels",
+    id: "modelId",
+    method: "session/set_model",
+    param: "modelId"
+  }) ?? option(session, "model")

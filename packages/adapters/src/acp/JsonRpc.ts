@@ -1,0 +1,40 @@
+/**
+ * JSON-RPC 2.0 as the Agent Client Protocol speaks it: one object a line, requests in both directions, ids of each side its own.
+ */
+import { isObject, objectOf, type JsonObject } from "../Json.ts"
+
+export type RpcId = number | string
+
+/** What the other side sent. `Strange` is an object that is none of these. */
+export type Received =
+  | { readonly _tag: "Request"; readonly id: RpcId; readonly method: string; readonly params: JsonObject }
+  | { readonly _tag: "Notification"; readonly method: string; readonly params: JsonObject }
+  | { readonly _tag: "Result"; readonly id: RpcId; readonly result: JsonObject }
+  | { readonly _tag: "Error"; readonly id: RpcId; readonly error: JsonObject }
+  | { readonly _tag: "Strange" }
+
+/** The method is not there: for requests of an agent that we serve none of. */
+export const METHOD_NOT_FOUND = -32601
+
+const line = (value: object): string => `${JSON.stringify({ jsonrpc: "2.0", ...value })}\n`
+
+export const request = (id: RpcId, method: string, params: object): string => line({ id, method, params })
+export const notification = (method: string, params: object): string => line({ method, params })
+export const answer = (id: RpcId, result: object): string => line({ id, result })
+export const refusal = (id: RpcId, code: number, message: string): string =>
+  line({ id, error: { code, message } })
+
+const strange: Received = { _tag: "Strange" }
+
+export const read = ({ error, id, method, params, result }: JsonObject): Received => {
+  const isId = typeof id === "string" || typeof id === "number"
+  if (typeof method === "string") {
+    return isId
+      ? { _tag: "Request", id, method, params: objectOf(params) }
+      : { _tag: "Notification", method, params: objectOf(params) }
+  }
+  if (!isId) return strange
+  if (isObject(error)) return { _tag: "Error", id, error }
+  // Some answers carry nothing.
+  return result === undefined ? strange : { _tag: "Result", id, result: objectOf(result) }
+}

@@ -1,0 +1,112 @@
+/**
+ * A permission that an agent asks for, as an approval; and a decision as one of the options that the agent offers.
+ *
+ * The agent is never told to remember: what lasts is the Edge's memory, where it can be seen and taken back. So only options for once are chosen,
+ * and a request that can only be granted for always cannot be granted.
+ */
+import type { ActionClass, ApprovalRequest, Decision, DecisionScope, Risk } from "@corral/domain/Approval"
+import { arrayOf, defined, isObject, textOf, type JsonObject } from "../Json.ts"
+import type { AcpAgent } from "./AcpAgent.ts"
+import { filesOf, patchOf } from "./Changes.ts"
+import { labelOf } from "./Label.ts"
+import { commandOf, inputPathOf, reasonOf, shownOf, type Relative, type ToolCall } from "./ToolCall.ts"
+
+type OptionKind = "allow_once" | "allow_always" | "reject_once"
+
+const optionOf = (options: unknown, kind: OptionKind): string | undefined =>
+  arrayOf(options)
+    .filter(isObject)
+    .flatMap((option) => (option["kind"] === kind ? (textOf(option["optionId"]) ?? []) : []))[0]
+
+/** Whether an allow can be told. */
+export const isGrantable = (options: unknown): boolean => optionOf(options, "allow_once") !== undefined
+
+/** The answer to a request. Without an option that says no, the call is cancelled, which runs nothing either. */
+export const outcomeOf = (options: unknown, decision: Decision): JsonObject => {
+  const kind = decision === "allow" ? "allow_once" : decision === "deny" ? "reject_once" : undefined
+  const optionId = kind === undefined ? undefined : optionOf(options, kind)
+  return { outcome: optionId === undefined ? { outcome: "cancelled" } : { outcome: "selected", optionId } }
+}
+
+/** The ways in which a call may say its folder. */
+const FOLDERS = ["cwd", "workdir", "dir_path", "directory"]
+/** What else a shell tool's input may hold without running something else than the command in the folder. */
+const HARMLESS = ["command", "description", "timeout", "timeout_ms", "timeoutMs", ...FOLDERS]
+
+/** The folder of a command; `undefined` where nobody tells. */
+const folderOf = (call: ToolCall, { titleIsCommand }: AcpAgent, relative: Relative): string | undefined => {
+  const told = FOLDERS.flatMap((key) => textOf(call.input[key]) ?? [])[0]
+  if (told !== undefined) return relative(told)
+  if (titleIsCommand !== true) return "."
+  // Told in words that a person is shown. The model writes what follows them, and the folder itself unless it is the agent's own.
+  const own = /^\[current working directory (.+?)\]/.exec(shownOf(call))?.[1]
+  return own !== undefined && relative(own) === "." ? "." : undefined
+}
+
+const classOf = (call: ToolCall, command: string | undefined): readonly [ActionClass, Risk] => {
+  if (command !== undefined) return ["shell", "medium"]
+  switch (call.kind) {
+    case "edit":
+    case "delete":
+    case "move":
+      // Locations alone are hints for an editor: it may write elsewhere too.
+      return ["write", isTold(call) ? (call.kind === "edit" ? "low" : "medium") : "high"]
+    case "read":
+    case "search":
+      return ["write", "low"]
+    case "fetch":
+      return ["network", "low"]
+    case "switch_mode":
+      return ["write", "medium"]
+    default:
+      // Anything unknown may do anything: the class with the strictest rules.
+      return ["shell", "medium"]
+  }
+}
+
+/** Whether changes or the input say what files it is about. */
+const isTold = (call: ToolCall): boolean =>
+  patchOf(call, (path) => path) !== undefined || inputPathOf(call) !== undefined
+
+/** Whether command, files or address are all that would happen. */
+const saysAll = (call: ToolCall, command: string | undefined, folder: string | undefined): boolean => {
+  if (command !== undefined)
+    return folder !== undefined && Object.keys(call.input).every((key) => HARMLESS.includes(key))
+  return call.kind === "edit" || call.kind === "read" || call.kind === "search" ? isTold(call) : true
+}
+
+const scopesOf = (options: unknown, whole: boolean): ReadonlyArray<DecisionScope> =>
+  whole && optionOf(options, "allow_always") !== undefined ? ["once", "run", "session", "always"] : ["once"]
+
+/** A `session/request_permission` as an approval. */
+export const approvalOf = (
+  call: ToolCall,
+  options: unknown,
+  agent: AcpAgent,
+  relative: Relative
+): ApprovalRequest => {
+  const command = commandOf(call, agent)
+  const cwd = command === undefined ? undefined : folderOf(call, agent, relative)
+  const [action, risk] = classOf(call, command)
+  // What a command touches only its own words say; what an agent guesses of it is none of them.
+  const files = command === undefined ? filesOf(call, relative) : []
+  const known = Object.keys(call.input).length > 0
+  return {
+    action,
+    risk,
+    title: labelOf(call, agent, relative),
+    tool: call.tool,
+    callId: call.callId,
+    ...defined({
+      command,
+      cwd,
+      files: files.length === 0 ? undefined : files,
+      patch: command === undefined ? patchOf(call, relative) : undefined,
+      url: call.kind === "fetch" ? textOf(call.input["url"]) : undefined,
+      input: known ? call.input : undefined,
+      reason: reasonOf(call)
+    }),
+    editable: false,
+    scopes: scopesOf(options, saysAll(call, command, cwd))
+  }
+}

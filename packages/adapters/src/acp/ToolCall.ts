@@ -1,0 +1,125 @@
+/**
+ * A tool call of an agent as its reports add up, and what it means to a person: a name, a label, files, a result.
+ *
+ * Agents tell it in pieces: the input may come after the call, the title may become the command, the content may change. Nothing here is
+ * said; `ToolCalls` knows when.
+ */
+import type { PayloadOf } from "@corral/domain/RunEvent"
+import { arrayOf, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
+import type { AcpAgent } from "./AcpAgent.ts"
+
+/** Absolute to workspace-relative; a path outside stays absolute. */
+export type Relative = (path: string) => string
+
+export interface ToolCall {
+  readonly callId: string
+  readonly tool: string
+  readonly kind: string
+  readonly title: string
+  readonly status: string | undefined
+  readonly input: JsonObject
+  readonly content: ReadonlyArray<JsonObject>
+  readonly locations: ReadonlyArray<string>
+  readonly output: unknown
+  readonly meta: JsonObject
+}
+
+const MAX_TITLE = 120
+
+/** The first line of a text, and no more of it than a list shows. */
+export const oneLine = (text: string): string => {
+  const [first = "", ...more] = text.trim().split("\n")
+  return first.length > MAX_TITLE || more.length > 0 ? `${first.slice(0, MAX_TITLE)}…` : first
+}
+
+/** The tool's name among what extensions of the protocol add: `_meta.<agent>.toolName`. */
+const nameInMeta = (meta: JsonObject): string | undefined =>
+  Object.values(meta).flatMap((value) => textOf(objectOf(value)["toolName"]) ?? [])[0]
+
+const nameOf = (report: JsonObject, callId: string, { toolName }: AcpAgent): string => {
+  const told = textOf(report["name"]) ?? nameInMeta(objectOf(report["_meta"]))
+  if (told !== undefined) return told
+  const title = textOf(report["title"]) ?? ""
+  if (toolName === "title" && /^[\w.-]{1,64}$/.test(title)) return title
+  const prefix = callId.split("__")[0] ?? ""
+  if (toolName === "callId" && prefix !== callId && prefix !== "") return prefix
+  return textOf(report["kind"]) ?? (title === "" ? "tool" : oneLine(title))
+}
+
+/** A call as its first report tells it. */
+export const firstOf = (callId: string, report: JsonObject, agent: AcpAgent): ToolCall => {
+  const kind = textOf(report["kind"]) ?? "other"
+  const tool = nameOf(report, callId, agent).slice(0, MAX_TITLE)
+  const empty = { callId, tool, kind, title: tool, status: undefined, input: {}, content: [], locations: [] }
+  return merged({ ...empty, output: undefined, meta: {} }, report)
+}
+
+/** A call with what a further report adds. A field that is not told stays. */
+export const merged = (call: ToolCall, report: JsonObject): ToolCall => ({
+  ...call,
+  kind: textOf(report["kind"]) ?? call.kind,
+  title: textOf(report["title"]) ?? call.title,
+  status: textOf(report["status"]) ?? call.status,
+  input: isObject(report["rawInput"]) ? report["rawInput"] : call.input,
+  content: Array.isArray(report["content"]) ? report["content"].filter(isObject) : call.content,
+  locations: Array.isArray(report["locations"])
+    ? report["locations"].flatMap((location) => textOf(objectOf(location)["path"]) ?? [])
+    : call.locations,
+  output: report["rawOutput"] ?? call.output,
+  meta: isObject(report["_meta"]) ? { ...call.meta, ...report["_meta"] } : call.meta
+})
+
+/** The command line of a shell tool, exactly as it would run; `undefined` where nobody tells. */
+export const commandOf = (
+  { input, kind, title }: ToolCall,
+  { titleIsCommand }: AcpAgent
+): string | undefined =>
+  textOf(input["command"]) ?? (kind === "execute" && titleIsCommand === true ? title : undefined)
+
+/** The file that the tool's own input names. */
+export const inputPathOf = ({ input }: ToolCall): string | undefined =>
+  textOf(input["file_path"]) ??
+  textOf(input["filePath"]) ??
+  textOf(input["filepath"]) ??
+  textOf(input["absolute_path"]) ??
+  textOf(input["path"])
+
+/** Whether the call says already what it is about. */
+export const isClear = (call: ToolCall, agent: AcpAgent): boolean =>
+  commandOf(call, agent) !== undefined || inputPathOf(call) !== undefined
+
+/** The text of a result: what the tool gave, or what it is shown as. */
+export const outputOf = ({ content, output }: ToolCall): string | undefined => {
+  if (typeof output === "string") return output
+  const shown = content.flatMap((block) => textOf(objectOf(block["content"])["text"]) ?? [])
+  if (shown.length > 0) return shown.join("\n")
+  return textOf(objectOf(output)["output"]) ?? textOf(objectOf(output)["error"])
+}
+
+/** The exit code of a command, where the result tells. */
+export const exitCodeOf = ({ kind, output }: ToolCall): number | undefined => {
+  if (kind !== "execute" || !isObject(output)) return undefined
+  const told = [objectOf(output["metadata"])["exit"], output["exit_code"], output["exitCode"]]
+  return told.find((code) => typeof code === "number" && Number.isSafeInteger(code)) as number | undefined // found as a number
+}
+
+/** What became of a call that failed: whether it was carried out at all. */
+export const failureOf = ({ meta, output }: ToolCall): PayloadOf<"run.tool.result">["status"] => {
+  const kinds = Object.values(meta).map((value) => objectOf(value)["nonExecutionKind"])
+  if (kinds.includes("user-rejected")) return "cancelled"
+  if (kinds.includes("permission-rule")) return "denied"
+  const { error, metadata } = objectOf(output)
+  if (objectOf(metadata)["interrupted"] === true) return "cancelled"
+  return textOf(error)?.startsWith("The user rejected permission") === true ? "denied" : "failed"
+}
+
+/** Text that goes with a request for a person: why the agent wants it. */
+export const reasonOf = ({ content, input }: ToolCall): string | undefined => {
+  const shown = content.flatMap((block) => textOf(objectOf(block["content"])["text"]) ?? []).join("\n")
+  const told = textOf(input["description"]) ?? shown
+  return told === "" ? undefined : told.slice(0, 1_000)
+}
+
+/** The first text that a request shows: where an agent that sends no input tells the folder. */
+export const shownOf = ({ content }: ToolCall): string =>
+  arrayOf(content).flatMap((block) => textOf(objectOf(objectOf(block)["content"])["text"]) ?? [])[0] ?? ""
