@@ -7,6 +7,11 @@ import { acpAgents } from "./acp/AcpAgents.ts"
 import { claudeCode } from "./ClaudeCode.ts"
 import { codex } from "./Codex.ts"
 import { codexExec } from "./CodexExec.ts"
+import { copilot } from "./Copilot.ts"
+import { gemini } from "./Gemini.ts"
+import { openCode } from "./OpenCode.ts"
+import { pi } from "./Pi.ts"
+import { qwen } from "./Qwen.ts"
 import { makeScripted } from "./Scripted.ts"
 
 export interface BuiltInOptions {
@@ -22,6 +27,11 @@ export const builtIn = ({ node, scriptedProgram }: BuiltInOptions): ReadonlyMap<
     claudeCode,
     codex,
     codexExec,
+    qwen,
+    gemini,
+    copilot,
+    openCode,
+    pi,
     makeScripted({ node, program: scriptedProgram }),
     ...Object.values(acpAgents).map(makeAcp)
   ]

@@ -6,45 +6,14 @@
  * `full_access` alone. What only a terminal understands is taken out of the text.
  */
 import { draft } from "@corral/domain/RunEvent"
-import type {
-  AdapterOutput,
-  ProcessEnd,
-  Protocol,
-  RunStart,
-  RuntimeAdapter
-} from "@corral/domain/RuntimeAdapter"
-import { stripVTControlCharacters } from "node:util"
+import type { AdapterOutput, Protocol, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import { commandLineAdapter, exitFailure, plain, type CommandLine } from "./CommandLine.ts"
 import { defined } from "./Json.ts"
 import { Lines, type Line } from "./Lines.ts"
-import { Turn, unavailable } from "./Turn.ts"
-
-/** What stands for the prompt in an argument. */
-export const PROMPT = "{prompt}"
-
-export interface TextOptions {
-  readonly label: string
-  /** Program, then arguments. */
-  readonly command: readonly [string, ...ReadonlyArray<string>]
-  /** `prompt`: the prompt is written to stdin, and stdin is closed. `none`: stdin is at its end from the start. */
-  readonly stdin: "prompt" | "none"
-  /** What to tell a person whose machine lacks the program. */
-  readonly install: string
-  readonly passEnv?: ReadonlyArray<string> | undefined
-}
+import { Turn } from "./Turn.ts"
 
 /** A message is closed at the first line end after this many characters, and the next line opens another. */
 const MESSAGE_CHARACTERS = 60_000
-const SAID_CHARACTERS = 500
-
-/** Control characters but the tab. */
-// oxlint-disable-next-line no-control-regex
-const CONTROL = /[\0-\x08\x0B-\x1F\x7F]/g
-
-/** A line as a terminal would leave it: without escapes, and of what overwrites itself the last. */
-const plain = (text: string): string => {
-  const line = stripVTControlCharacters(text)
-  return line.slice(line.lastIndexOf("\r") + 1).replaceAll(CONTROL, "")
-}
 
 class TextProtocol implements Protocol {
   readonly open: string
@@ -69,7 +38,7 @@ class TextProtocol implements Protocol {
     this.#turn.start({})
     this.#close()
     if (end.code === 0) this.#turn.conclude({ _tag: "Completed", ...defined({ text: this.#last }) })
-    else this.#fail(end)
+    else this.#turn.fail(exitFailure(this.#label, end))
     return [...outputs, ...this.#turn.take()]
   }
 
@@ -116,44 +85,10 @@ class TextProtocol implements Protocol {
     } as const
     this.#turn.say(draft("run.message.completed", { messageId, role, channel, text }))
   }
-
-  /** In a generic program's words: the last thing it said on stderr. */
-  #fail(end: ProcessEnd): void {
-    const said = end.stderr
-      .split("\n")
-      .map((line) => plain(line).trim())
-      .findLast((line) => line !== "")
-    const how =
-      end.signal === null ? `ended with exit code ${end.code ?? "unknown"}` : `was ended by ${end.signal}`
-    const message = `${this.#label} ${how}${said === undefined ? "." : `: ${said.slice(0, SAID_CHARACTERS)}`}`
-    const exit = defined({ exitCode: end.code ?? undefined, signal: end.signal ?? undefined })
-    this.#turn.fail(unavailable(end.signal === null ? "exit_code" : "crashed", message, exit))
-  }
 }
 
 /** The generic adapter over one command line. `{prompt}` in an argument becomes the run's prompt. */
-export const makeText = ({ label, command, stdin, install, passEnv }: TextOptions): RuntimeAdapter => {
-  const [program, ...args] = command
-  return {
-    specificationVersion: 1,
-    id: "text",
-    label,
-    capabilities: {
-      deltas: true,
-      approvals: false,
-      editInput: false,
-      resume: false,
-      readOnly: false,
-      cancel: false,
-      input: false
-    },
-    probe: { command: program, versionArgs: ["--version"], install },
-    ...defined({ passEnv }),
-    command: ({ prompt }) => ({
-      file: program,
-      args: args.map((arg) => arg.replaceAll(PROMPT, () => prompt)),
-      stdin: stdin === "prompt" ? "once" : "ignore"
-    }),
-    protocol: ({ prompt }: RunStart) => new TextProtocol(label, stdin === "prompt" ? prompt : "")
-  }
-}
+export const makeText = (options: CommandLine): RuntimeAdapter => ({
+  ...commandLineAdapter("text", options),
+  protocol: ({ prompt }) => new TextProtocol(options.label, options.stdin === "prompt" ? prompt : "")
+})

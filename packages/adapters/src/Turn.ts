@@ -44,6 +44,11 @@ export class Turn {
     return this.#over
   }
 
+  /** The output ended in the middle of a line. */
+  get cut(): boolean {
+    return this.#cut
+  }
+
   emit(output: AdapterOutput): void {
     if (this.#over) return
     if (!this.#started && speaks(output)) this.#begin()

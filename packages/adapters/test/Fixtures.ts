@@ -3,6 +3,7 @@ import type { RunStart, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import type { Recording } from "../src/conformance/Replay.ts"
+import { makeJsonLines, type JsonMap } from "../src/JsonMapping.ts"
 import { builtIn } from "../src/Registry.ts"
 import { makeText } from "../src/Text.ts"
 
@@ -28,13 +29,37 @@ export const load = (adapter: string, name: string): Recording => {
   }
 }
 
-/** The built-in adapters and the generic one, each with its recordings. */
+/** Of a program that says everything a map can say. */
+const map: JsonMap = {
+  type: "event",
+  delta: { when: ["token"], text: "data.text" },
+  reasoning: { when: ["thought"], text: "data.text" },
+  message: { when: ["said"], text: "data.text" },
+  toolCall: { when: ["tool.start"], id: "data.id", name: "data.tool", input: "data.args" },
+  toolResult: {
+    when: ["tool.end"],
+    id: "data.id",
+    output: "data.output",
+    exitCode: "data.code",
+    failed: "data.error"
+  },
+  fileChange: { when: ["file", "tool.end"], path: "data.files.0.path", change: "data.files.0.how" },
+  usage: { when: ["cost", "done"], inputTokens: "tokens.in", outputTokens: "tokens.out", costUsd: "usd" },
+  completed: { when: ["done"], text: "data.answer" },
+  failed: { when: ["error"], message: "data.message" },
+  ignore: ["ping"]
+}
+
+const generic = { label: "A program", command: ["program", "{prompt}"], stdin: "none", install: "" } as const
+
+/** The built-in adapters and the generic ones, each with its recordings. */
 export const registry: ReadonlyMap<string, RuntimeAdapter> = new Map([
   ...builtIn({
     node: process.execPath,
     scriptedProgram: fileURLToPath(new URL("../runtime/scripted.mjs", import.meta.url))
   }),
-  ["text", makeText({ label: "A program", command: ["program", "{prompt}"], stdin: "none", install: "" })]
+  ["text", makeText(generic)],
+  ["json-lines", makeJsonLines({ ...generic, map })]
 ])
 
 export const recordings = (adapter: string): ReadonlyArray<Recording> =>

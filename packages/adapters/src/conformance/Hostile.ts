@@ -27,10 +27,12 @@ const noise: ReadonlyArray<Uint8Array> = [
   Buffer.from("[".repeat(100_000))
 ]
 
+const NEWLINE = 10
+
 const linesOf = (bytes: Uint8Array): Array<Uint8Array> => {
   const lines: Array<Uint8Array> = []
   let from = 0
-  for (let newline = bytes.indexOf(10); newline !== -1; newline = bytes.indexOf(10, from)) {
+  for (let newline = bytes.indexOf(NEWLINE); newline !== -1; newline = bytes.indexOf(NEWLINE, from)) {
     lines.push(bytes.subarray(from, newline))
     from = newline + 1
   }
@@ -66,8 +68,8 @@ const reversed = (value: unknown): unknown => {
 }
 
 /** The same objects with every key where no reader of prefixes expects it, and one that nobody knows. What no reader takes stays as it is. */
-export const withReorderedKeys = (bytes: Uint8Array): Uint8Array =>
-  joined(
+export const withReorderedKeys = (bytes: Uint8Array): Uint8Array => {
+  const reordered = joined(
     linesOf(bytes).map((line) => {
       const value = parseObject(Buffer.from(line).toString("utf8"))
       if (value === undefined) return line
@@ -76,6 +78,9 @@ export const withReorderedKeys = (bytes: Uint8Array): Uint8Array =>
       )
     })
   )
+  // A last line that was cut stays cut.
+  return bytes.at(-1) === NEWLINE ? reordered : reordered.subarray(0, -1)
+}
 
 /** Every line twice: terminals, calls, results and requests too. */
 export const withEveryLineTwice = (bytes: Uint8Array): Uint8Array =>

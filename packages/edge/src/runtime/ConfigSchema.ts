@@ -1,8 +1,8 @@
 /**
- * What may stand in `edge.config.json`: profiles over adapters, and runners over the generic one. Published as `schemas/edge-config.json`.
+ * What may stand in `edge.config.json`: profiles over adapters, and runners over the generic ones. Published as `schemas/edge-config.json`.
  * What a single file cannot say by its shape (an adapter that exists, an id that is free) is `Offers`'.
  */
-import { PROMPT } from "@corral/adapters/Text"
+import { PROMPT } from "@corral/adapters/CommandLine"
 import { GrantRule } from "@corral/domain/Grant"
 import { AgentId } from "@corral/domain/Ids"
 import { RunMode } from "@corral/domain/Run"
@@ -10,6 +10,7 @@ import { Schema } from "effect"
 import { isAbsolute } from "node:path"
 import { unusable } from "../approval/GrantRules.ts"
 import { EnvName } from "../EdgeSettings.ts"
+import { JsonMapEntry } from "./JsonMapSchema.ts"
 
 const Id = AgentId.check(
   Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/, {
@@ -62,8 +63,10 @@ export type Profile = typeof Profile.Type
 export const RunnerEntry = Schema.Struct({
   id: Id,
   label: Label,
-  /** The generic adapter; there is one. */
-  runtime: Schema.Literal("text"),
+  /** The generic adapter: how what it prints is read. */
+  runtime: Schema.Literals(["text", "json-lines"]),
+  /** What its lines mean. */
+  map: Schema.optionalKey(JsonMapEntry),
   /** Program and arguments; `{prompt}` in an argument becomes the prompt. */
   command: Schema.NonEmptyArray(Schema.String),
   /** `prompt`: the prompt is written to stdin, then stdin is closed. `none` where it is missing. */
@@ -77,7 +80,10 @@ export const RunnerEntry = Schema.Struct({
   Schema.makeFilter(
     ({ command, stdin }) => stdin === "prompt" || command.slice(1).some((arg) => arg.includes(PROMPT)),
     { expected: `a place for the prompt: ${PROMPT} in an argument, or stdin "prompt"` }
-  )
+  ),
+  Schema.makeFilter(({ runtime, map }) => (runtime === "json-lines") === (map !== undefined), {
+    expected: 'a map with the runtime "json-lines", and with no other'
+  })
 )
 export type RunnerEntry = typeof RunnerEntry.Type
 

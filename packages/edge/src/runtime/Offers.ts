@@ -2,6 +2,7 @@
  * Everything that this Edge offers, by id: adapters, profiles over them, runners. What a configuration says of adapters and ids that are
  * not there, or twice there, is found here.
  */
+import { makeJsonLines } from "@corral/adapters/JsonMapping"
 import { makeText } from "@corral/adapters/Text"
 import type { Runner } from "@corral/domain/Agent"
 import type { AgentId } from "@corral/domain/Ids"
@@ -43,16 +44,28 @@ const fromProfile = (profile: Profile, adapter: RuntimeAdapter): OfferedAgent =>
   }
 }
 
-const fromPreset = (preset: Preset): OfferedRunner => ({
-  ...fromAdapter(makeText(preset)),
-  id: preset.id as AgentId, // ours, of the form of agent ids
-  command: preset.command
+const fromCommandLine = (
+  id: string,
+  { command }: Pick<Runner, "command">,
+  adapter: RuntimeAdapter
+): OfferedRunner => ({
+  ...fromAdapter(adapter),
+  id: id as AgentId, // checked as one by the schema, or ours and of the form of agent ids
+  command
 })
 
-const fromEntry = ({ id, label, command, stdin = "none", env = [] }: RunnerEntry): OfferedRunner => {
+const fromPreset = (preset: Preset): OfferedRunner => fromCommandLine(preset.id, preset, makeText(preset))
+
+const fromEntry = (entry: RunnerEntry): OfferedRunner => {
+  const { id, label, command, stdin = "none", env = [], map } = entry
   const [program] = command
   const install = `Install ${program}, or correct its path in the configuration.`
-  return fromPreset({ id, label, command, stdin, install, passEnv: env })
+  const options = { label, command, stdin, install, passEnv: env }
+  return fromCommandLine(
+    id,
+    entry,
+    map === undefined ? makeText(options) : makeJsonLines({ ...options, map })
+  )
 }
 
 const offersOf = ({ profiles = [], runners = [] }: EdgeConfigFile, adapters: Adapters): Offers => {

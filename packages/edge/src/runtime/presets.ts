@@ -2,9 +2,9 @@
  * Runners that come with Corral: the documented command lines by which these tools do one task and leave. None of them asks before it
  * acts. A runner of the same id in the configuration takes a preset's place.
  */
-import type { TextOptions } from "@corral/adapters/Text"
+import type { CommandLine } from "@corral/adapters/CommandLine"
 
-export interface Preset extends TextOptions {
+export interface Preset extends CommandLine {
   readonly id: string
 }
 

@@ -224,6 +224,45 @@ describe("The example of docs/agents.md", () => {
       assert.include(page, `| \`${id}\` | \`${command.join(" ")}\` |`)
     }
   })
+
+  it("reads JSON lines as its map says", async () => {
+    const page = readFileSync(new URL("../../../../docs/agents.md", import.meta.url), "utf8")
+    const [, config = ""] = /```json\n([^`]*"json-lines"[^`]*)```/.exec(page) ?? []
+    const [, printed = ""] = /```jsonl\n([^`]*)```/.exec(page) ?? []
+    const folder = folderOf()
+    writeFileSync(join(folder, "printed"), printed)
+    writeProgram(join(folder, "reporter"), `cat > asked; cat ${join(folder, "printed")}`)
+    const env = { PATH: `${folder}:/usr/bin:/bin` }
+    const { client, edge } = await openConfigured(JSON.parse(config), env)
+    const run = await client.create("write a note", "full_access", { agentId: "reporter" })
+    const log = await client.log(run.id)
+    assert.deepStrictEqual(
+      log.map(({ type }) => type).filter((type) => type !== "run.diff.ready"),
+      [
+        "run.created",
+        "run.started",
+        "run.message.delta",
+        "run.message.delta",
+        "run.message.completed",
+        "run.tool.call",
+        "run.tool.result",
+        "run.file.changed",
+        "run.completed"
+      ]
+    )
+    const last = log.at(-1)?.payload
+    assert.deepStrictEqual(
+      [last?.["text"], last?.["usage"]],
+      ["It is written.", { inputTokens: 100, outputTokens: 42 }]
+    )
+    assert.strictEqual(readFileSync(join(edge.workspace, "asked"), "utf8"), "write a note")
+    const { items } = (await client.ask("GET", "/v1/runners")).body as {
+      items: ReadonlyArray<{ readonly id: string; readonly runtime: string }>
+    }
+    assert.strictEqual(items.find(({ id }) => id === "reporter")?.runtime, "json-lines")
+    const refusal = await client.tryCreate("x", "ask", { agentId: "reporter" })
+    assert.strictEqual(codeOf(refusal), "permission_denied")
+  })
 })
 
 describe("What is offered", () => {

@@ -79,7 +79,23 @@ describe("ConfigFile", () => {
       /^runners\.0: Expected a command/.source
     ],
     [{ runners: [{ ...runner, command: ["tool"] }] }, /^runners\.0: Expected a place for the prompt/.source],
-    [{ runners: [{ ...runner, runtime: "asking" }] }, /^runners\.0\.runtime: Expected "text"/.source]
+    [{ runners: [{ ...runner, runtime: "asking" }] }, /^runners\.0\.runtime: Expected "text"/.source],
+    [{ runners: [{ ...runner, runtime: "json-lines" }] }, /^runners\.0: Expected a map with/.source],
+    [{ runners: [{ ...runner, map: { type: "kind" } }] }, /^runners\.0: Expected a map with/.source],
+    [
+      { runners: [{ ...runner, runtime: "json-lines", map: { type: "a..b" } }] },
+      /^runners\.0\.map\.type: Expected names of fields/.source
+    ],
+    [
+      {
+        runners: [{ ...runner, runtime: "json-lines", map: { type: "kind", delta: { when: [], text: "x" } } }]
+      },
+      /^runners\.0\.map\.delta\.when/.source
+    ],
+    [
+      { runners: [{ ...runner, runtime: "json-lines", map: { type: "kind", delta: { when: ["a"] } } }] },
+      "runners.0.map.delta.text: Required."
+    ]
   ]
   for (const [content, message] of refused) {
     it.effect(`stops a start with ${JSON.stringify(content)}`, () =>

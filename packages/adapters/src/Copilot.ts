@@ -1,0 +1,45 @@
+/**
+ * Copilot CLI, one prompt a process (`one-shot/CopilotLines`). It cannot ask here, so it runs in `full_access`, or with writing and the shell
+ * denied, which stands above whatever else allows them; without anybody to ask, everything else that needs a permission is denied too.
+ */
+import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import { CopilotLines } from "./one-shot/CopilotLines.ts"
+import { proxies } from "./one-shot/Environment.ts"
+import type { Words } from "./one-shot/Failure.ts"
+import { argumentOf, capabilities, OneShotProtocol } from "./one-shot/OneShot.ts"
+
+const signIn = "Run `copilot` on this machine and use /login, or set GH_TOKEN for the Edge."
+const words: Words = { label: "Copilot CLI", signIn }
+
+const printed = "--output-format json --stream on --no-auto-update".split(" ")
+const locked = ["--deny-tool=write", "--deny-tool=shell"]
+
+/** Copilot CLI, found as `copilot` on PATH. */
+export const copilot: RuntimeAdapter = {
+  specificationVersion: 1,
+  id: "copilot",
+  label: words.label,
+  capabilities: capabilities({ readOnly: true }),
+  probe: {
+    command: "copilot",
+    versionArgs: ["--version"],
+    install: "Install Copilot CLI: npm install -g @github/copilot",
+    signIn
+  },
+  passEnv: ["COPILOT_*", "GH_TOKEN", "GITHUB_TOKEN", ...proxies],
+  command: ({ prompt, mode, model }) => ({
+    file: "copilot",
+    args: [
+      "-p",
+      argumentOf(prompt),
+      ...printed,
+      ...(mode === "full_access" ? ["--allow-all-tools"] : locked),
+      ...(mode === "plan" ? ["--plan"] : []),
+      ...(model === undefined ? [] : ["--model", model])
+    ],
+    // A program that replaces itself under a run is not the one that was probed.
+    env: { COPILOT_AUTO_UPDATE: "false" },
+    stdin: "ignore"
+  }),
+  protocol: (start) => new OneShotProtocol(words, (turn) => new CopilotLines(words, turn, start))
+}

@@ -1,0 +1,41 @@
+/**
+ * OpenCode, one prompt a process (`one-shot/OpenCodeLines`). It runs in `full_access` alone: its plan agent still runs commands, and what a
+ * configuration forbids, the workspace's own configuration may allow again.
+ */
+import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import { modelServices, proxies } from "./one-shot/Environment.ts"
+import type { Words } from "./one-shot/Failure.ts"
+import { argumentOf, capabilities, OneShotProtocol } from "./one-shot/OneShot.ts"
+import { OpenCodeLines } from "./one-shot/OpenCodeLines.ts"
+
+const signIn = "Run `opencode auth login` on this machine, or set the key of your model service for the Edge."
+const words: Words = { label: "OpenCode", signIn }
+
+const run = "run --format json --thinking --auto".split(" ")
+
+/** OpenCode, found as `opencode` on PATH. */
+export const openCode: RuntimeAdapter = {
+  specificationVersion: 1,
+  id: "opencode",
+  label: words.label,
+  capabilities: capabilities({ deltas: false, resume: true }),
+  probe: {
+    command: "opencode",
+    versionArgs: ["--version"],
+    install: "Install OpenCode: npm install -g opencode-ai",
+    signIn
+  },
+  passEnv: ["OPENCODE_*", ...modelServices, ...proxies],
+  command: ({ prompt, model, resumeSessionId }) => ({
+    file: "opencode",
+    args: [
+      ...run,
+      ...(model === undefined ? [] : ["--model", model]),
+      ...(resumeSessionId === undefined ? [] : ["--session", resumeSessionId]),
+      argumentOf(prompt)
+    ],
+    env: { OPENCODE_DISABLE_AUTOUPDATE: "1" },
+    stdin: "ignore"
+  }),
+  protocol: (start) => new OneShotProtocol(words, (turn) => new OpenCodeLines(words, turn, start))
+}

@@ -1,0 +1,40 @@
+/**
+ * Pi, one prompt a process (`one-shot/PiLines`). It knows no permissions: it runs in `full_access`, or without any tool that writes or runs
+ * something, and then without extensions, which are programs that a folder may bring along.
+ */
+import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import { modelServices, proxies } from "./one-shot/Environment.ts"
+import type { Words } from "./one-shot/Failure.ts"
+import { argumentOf, capabilities, OneShotProtocol } from "./one-shot/OneShot.ts"
+import { PiLines } from "./one-shot/PiLines.ts"
+
+const signIn = "Run `pi` on this machine and use /login, or set the key of your model service for the Edge."
+const words: Words = { label: "Pi", signIn }
+
+/** Pi, found as `pi` on PATH. */
+export const pi: RuntimeAdapter = {
+  specificationVersion: 1,
+  id: "pi",
+  label: words.label,
+  capabilities: capabilities({ readOnly: true }),
+  probe: {
+    command: "pi",
+    versionArgs: ["--version"],
+    install: "Install Pi: npm install -g @mariozechner/pi-coding-agent",
+    signIn
+  },
+  passEnv: ["PI_*", ...modelServices, ...proxies],
+  command: ({ prompt, mode, model }) => ({
+    file: "pi",
+    args: [
+      "--mode",
+      "json",
+      ...(mode === "full_access" ? [] : ["--tools", "read,grep,find,ls", "--no-extensions"]),
+      ...(model === undefined ? [] : ["--model", model]),
+      "-p",
+      argumentOf(prompt)
+    ],
+    stdin: "ignore"
+  }),
+  protocol: (start) => new OneShotProtocol(words, (turn) => new PiLines(words, turn, start))
+}

@@ -1,0 +1,57 @@
+/**
+ * Tool calls of a run with their inputs, so that a result can say which file was read or changed: these programs tell that in the call alone.
+ */
+import type { PayloadOf } from "@corral/domain/RunEvent"
+import type { AdapterEvent } from "@corral/domain/RuntimeAdapter"
+import { defined, objectOf, type JsonObject } from "../Json.ts"
+import type { Turn } from "../Turn.ts"
+import { filesOf, labelOf, relativeTo } from "./Tools.ts"
+
+interface Call {
+  readonly tool: string
+  readonly input: JsonObject
+}
+
+interface CallResult {
+  readonly status: PayloadOf<"run.tool.result">["status"]
+  readonly output?: string | undefined
+  readonly exitCode?: number | undefined
+}
+
+export class Calls {
+  readonly relative: (path: string) => string
+  readonly #turn: Turn
+  readonly #open = new Map<string, Call>()
+
+  constructor(turn: Turn, workspacePath: string) {
+    this.#turn = turn
+    this.relative = relativeTo(workspacePath)
+  }
+
+  /** Opens a call. Without an id or a name it is none. */
+  call(callId: string | undefined, tool: string | undefined, told: unknown, parentCallId?: string): void {
+    if (callId === undefined || tool === undefined) return this.#turn.unknown("tool call")
+    if (this.#turn.over || this.#open.has(callId)) return
+    const input = objectOf(told)
+    this.#open.set(callId, { tool, input })
+    const label = labelOf(tool, input, this.relative)
+    this.#turn.call({ callId, tool, label, input, ...defined({ parentCallId }) })
+  }
+
+  get(callId: string): Call | undefined {
+    return this.#open.get(callId)
+  }
+
+  /** Closes a call, after the files that it touched where it succeeded: those given, or what its input names. */
+  result(callId: string | undefined, result: CallResult, files?: ReadonlyArray<AdapterEvent>): void {
+    const call = callId === undefined ? undefined : this.#open.get(callId)
+    if (callId === undefined || call === undefined) return this.#turn.unknown("tool result")
+    this.#open.delete(callId)
+    if (result.status === "completed") {
+      for (const event of files ?? filesOf(call.tool, call.input, callId, this.relative))
+        this.#turn.say(event)
+    }
+    const { status, output, exitCode } = result
+    this.#turn.result({ callId, status, ...defined({ output, exitCode }) })
+  }
+}

@@ -1,0 +1,175 @@
+/**
+ * What the lines of Copilot CLI mean (`--output-format json`): events with a `type` and their `data`, and one `result` at the end.
+ *
+ * The id of its conversation is in the last line alone, so no later run can go on with it. Tokens are not told. A file that was read
+ * carries a patch without changes, which is none.
+ */
+import type { RunFailure } from "@corral/domain/Run"
+import { draft, type PayloadOf } from "@corral/domain/RunEvent"
+import type { AdapterEvent, ProcessEnd, RunStart } from "@corral/domain/RuntimeAdapter"
+import { arrayOf, countOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
+import type { Turn } from "../Turn.ts"
+import { Calls } from "./Calls.ts"
+import { failureOf, serviceFailure, type Words } from "./Failure.ts"
+import type { Reader } from "./OneShot.ts"
+import { kindOf } from "./Tools.ts"
+
+/** Signs of life, what a person said, and what another line tells again. */
+const silent = new Set([
+  "user.message",
+  "assistant.turn_start",
+  "assistant.turn_end",
+  "assistant.turn_retry",
+  "assistant.idle",
+  "assistant.intent",
+  "assistant.message_start",
+  "assistant.tool_call_delta",
+  "model.call_start",
+  "model.call_finished",
+  "model.call_final_result",
+  "model.call_failure",
+  "session.skills_loaded",
+  "session.mcp_servers_loaded",
+  "session.info",
+  "session.mode_notice_delivered",
+  "session.background_tasks_changed",
+  "tool.execution_partial_result",
+  "tool.shell_output"
+])
+
+const changes: ReadonlyMap<string, PayloadOf<"run.file.changed">["change"]> = new Map([
+  ["create", "created"],
+  ["edit", "modified"],
+  ["delete", "deleted"]
+])
+
+/** The patch of one file with the workspace's own path in it; `undefined` where no line is added or taken away. */
+const patchOf = (told: string | undefined, absolute: string, path: string): string | undefined => {
+  const from = told?.indexOf("\n--- ") ?? -1
+  if (told === undefined || from === -1) return undefined
+  const patch = told
+    .slice(from + 1)
+    .replace("--- a/dev/null", "--- /dev/null")
+    .replace("+++ b/dev/null", "+++ /dev/null")
+    .replace(`--- a${absolute}`, `--- a/${path}`)
+    .replace(`+++ b${absolute}`, `+++ b/${path}`)
+  return /^[+-](?![+-]{2} )/m.test(patch) ? patch : undefined
+}
+
+export class CopilotLines implements Reader {
+  readonly #words: Words
+  readonly #turn: Turn
+  readonly #calls: Calls
+  #last: string | undefined
+  #turns = 0
+  #error: RunFailure | undefined
+
+  constructor(words: Words, turn: Turn, { workspacePath }: RunStart) {
+    this.#words = words
+    this.#turn = turn
+    this.#calls = new Calls(turn, workspacePath)
+  }
+
+  readonly said: Reader["said"] = (line) => {
+    const type = textOf(line["type"]) ?? "untyped"
+    const data = objectOf(line["data"])
+    switch (type) {
+      case "assistant.message_delta":
+        return this.#piece("text", data["messageId"], data["deltaContent"])
+      case "assistant.reasoning_delta":
+        return this.#piece("reasoning", data["reasoningId"], data["deltaContent"])
+      case "assistant.message":
+        return this.#message(data)
+      case "assistant.reasoning":
+        return this.#whole("reasoning", data["reasoningId"], data["content"])
+      case "session.tools_updated":
+        return this.#turn.start(defined({ model: textOf(data["model"]) }))
+      case "tool.execution_start":
+        return this.#calls.call(
+          textOf(data["toolCallId"]),
+          textOf(data["toolName"]),
+          data["arguments"],
+          textOf(data["parentToolCallId"])
+        )
+      case "tool.execution_complete":
+        return this.#toolResult(data)
+      case "session.error":
+        this.#error = this.#failureOf(data)
+        return
+      case "result":
+        return this.#result(line)
+      default:
+        if (!silent.has(type)) this.#turn.unknown(type)
+    }
+  }
+
+  readonly ended: Reader["ended"] = ({ code, stderr }: ProcessEnd) => {
+    if (this.#error !== undefined) this.#turn.fail(this.#error)
+    else if (/No authentication information found/.test(stderr))
+      this.#turn.fail(failureOf(this.#words, "not_signed_in", stderr))
+    else if (code !== 0 && /error: (?:unknown option|option )/.test(stderr))
+      this.#turn.fail(failureOf(this.#words, "bad_option", stderr))
+  }
+
+  #piece(channel: "text" | "reasoning", id: unknown, text: unknown): void {
+    if (typeof text !== "string" || text === "") return
+    const messageId = textOf(id) ?? channel
+    this.#turn.say(draft("run.message.delta", { messageId, channel, text }))
+  }
+
+  #whole(channel: "text" | "reasoning", id: unknown, content: unknown): void {
+    const text = textOf(content) ?? ""
+    if (text === "") return
+    const messageId = textOf(id) ?? channel
+    this.#turn.say(draft("run.message.completed", { messageId, role: "assistant", channel, text }))
+  }
+
+  #message(data: JsonObject): void {
+    this.#error = undefined
+    this.#turns++
+    this.#last = textOf(data["content"]) ?? this.#last
+    this.#whole("text", data["messageId"], data["content"])
+    this.#turn.emit({ _tag: "Usage", usage: { turns: this.#turns } })
+  }
+
+  #toolResult(data: JsonObject): void {
+    const callId = textOf(data["toolCallId"])
+    const error = objectOf(data["error"])
+    const result = objectOf(data["result"])
+    const status = data["success"] === true ? "completed" : error["code"] === "denied" ? "denied" : "failed"
+    const output = textOf(result["content"]) ?? textOf(error["message"])
+    const exitCode = countOf(objectOf(data["shellExecution"])["exitCode"])
+    // A call that only reads names its file in its input.
+    const tool = callId === undefined ? undefined : this.#calls.get(callId)?.tool
+    const reads = tool !== undefined && kindOf(tool) === "read"
+    const files = reads || callId === undefined ? undefined : this.#filesOf(data, callId)
+    this.#calls.result(callId, { status, output, exitCode }, files)
+  }
+
+  #filesOf(data: JsonObject, callId: string): ReadonlyArray<AdapterEvent> {
+    const edits = arrayOf(data["fileEdits"]).filter(isObject)
+    const told = textOf(objectOf(data["result"])["detailedContent"])
+    return edits.flatMap((edit) => {
+      const absolute = textOf(edit["path"])
+      if (absolute === undefined) return []
+      const path = this.#calls.relative(absolute)
+      const patch = edits.length === 1 ? patchOf(told, absolute, path) : undefined
+      const change = changes.get(textOf(edit["kind"]) ?? "") ?? "modified"
+      const changed = draft("run.file.changed", { path, change, callId })
+      return patch === undefined ? [changed] : [draft("run.patch.proposed", { path, patch, callId }), changed]
+    })
+  }
+
+  #failureOf(data: JsonObject): RunFailure {
+    const said = textOf(data["message"]) ?? ""
+    return serviceFailure(this.#words, said, countOf(data["statusCode"]))
+  }
+
+  #result(line: JsonObject): void {
+    const usage = { turns: this.#turns }
+    if (this.#error === undefined && line["exitCode"] === 0) {
+      return this.#turn.conclude({ _tag: "Completed", usage, ...defined({ text: this.#last }) })
+    }
+    this.#turn.fail(this.#error ?? failureOf(this.#words, "runtime_error", ""), usage)
+  }
+}

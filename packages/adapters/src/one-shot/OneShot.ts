@@ -1,0 +1,73 @@
+/**
+ * The protocol of a program that is given one prompt, prints JSON lines and leaves: nobody can answer it, tell it more or cancel it but by
+ * signals. What its lines mean is its reader's; this keeps the order of reading and of ending.
+ */
+import type { AdapterOutput, Capabilities, ProcessEnd, Protocol } from "@corral/domain/RuntimeAdapter"
+import { JsonLines, type JsonLine } from "../JsonLines.ts"
+import type { JsonObject } from "../Json.ts"
+import { Turn } from "../Turn.ts"
+import { failureOf, startFailure, type Words } from "./Failure.ts"
+
+/** What one program's lines mean. It tells them to the turn that it was made with. */
+export interface Reader {
+  readonly said: (line: JsonObject) => void
+  /** The process is gone and no line told an outcome: concludes the turn where the rest tells one. */
+  readonly ended: (end: ProcessEnd) => void
+}
+
+export class OneShotProtocol implements Protocol {
+  readonly open: string
+  readonly #words: Words
+  readonly #turn = new Turn()
+  readonly #lines = new JsonLines()
+  readonly #reader: Reader
+
+  constructor(words: Words, reader: (turn: Turn) => Reader, open = "") {
+    this.open = open
+    this.#words = words
+    this.#reader = reader(this.#turn)
+  }
+
+  readonly step: Protocol["step"] = (chunk) => this.#read(this.#turn.over ? [] : this.#lines.push(chunk))
+
+  readonly end: Protocol["end"] = (end) => {
+    const outputs = this.#read(this.#turn.over ? [] : this.#lines.end())
+    const reason = startFailure(end)
+    if (reason !== undefined) this.#turn.fail(failureOf(this.#words, reason, end.stderr))
+    // An output that was cut may have lost what it would be judged by.
+    else if (!this.#turn.over && !this.#turn.cut) this.#reader.ended(end)
+    this.#turn.lost(this.#words.label, end)
+    return [...outputs, ...this.#turn.take()]
+  }
+
+  readonly answer: Protocol["answer"] = () => undefined
+  readonly input: Protocol["input"] = () => undefined
+  readonly cancel: Protocol["cancel"] = () => undefined
+
+  #read(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
+    for (const line of lines) {
+      if (line._tag === "Invalid") this.#turn.invalid(line)
+      else this.#reader.said(line.value)
+    }
+    return this.#turn.take()
+  }
+}
+
+/** What such a program can do at most. It asks nobody, so it runs in `full_access`, and in the modes that it has a lock for. */
+export const capabilities = (own: Partial<Capabilities>): Capabilities => ({
+  deltas: true,
+  approvals: false,
+  editInput: false,
+  resume: false,
+  readOnly: false,
+  cancel: false,
+  input: false,
+  ...own
+})
+
+/** A prompt as an argument that is no option and names no file to include, whatever it starts with. */
+export const argumentOf = (prompt: string): string => (/^[-@]/.test(prompt) ? ` ${prompt}` : prompt)
+
+/** A conversation id that may stand in a command line: never an option, never a path. */
+export const sessionIdOf = (value: unknown): string | undefined =>
+  typeof value === "string" && /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(value) ? value : undefined

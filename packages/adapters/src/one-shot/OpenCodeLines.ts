@@ -1,0 +1,168 @@
+/**
+ * What the lines of `opencode run --format json` mean.
+ *
+ * Everything comes whole: texts without pieces, a tool when it has ended. There is no line for the end. A run has succeeded if its last
+ * step finished with `stop`, no error was told, and the process left with code 0; after a permission that nobody could give it leaves with
+ * code 0 too, and its last step then finished with `tool-calls`.
+ */
+import type { RunFailure, Usage } from "@corral/domain/Run"
+import { draft } from "@corral/domain/RunEvent"
+import type { AdapterEvent, ProcessEnd, RunStart } from "@corral/domain/RuntimeAdapter"
+import { countOf, defined, objectOf, textOf, type JsonObject } from "../Json.ts"
+import type { Turn } from "../Turn.ts"
+import { Calls } from "./Calls.ts"
+import { failureOf, serviceFailure, type Words } from "./Failure.ts"
+import { sessionIdOf, type Reader } from "./OneShot.ts"
+import { StreamedText } from "./StreamedText.ts"
+import { filesOf, pathOf } from "./Tools.ts"
+
+const tokensOf = (part: JsonObject) => {
+  const tokens = objectOf(part["tokens"])
+  const cache = objectOf(tokens["cache"])
+  const cached = countOf(cache["read"]) ?? 0
+  const cost = part["cost"]
+  return {
+    input: (countOf(tokens["input"]) ?? 0) + cached + (countOf(cache["write"]) ?? 0),
+    output: countOf(tokens["output"]) ?? 0,
+    reasoning: countOf(tokens["reasoning"]) ?? 0,
+    cached,
+    cost: typeof cost === "number" && Number.isFinite(cost) ? cost : 0
+  }
+}
+
+/** The patch as it is told, with the workspace's own paths. */
+const patchOf = (metadata: JsonObject, absolute: string, path: string): string | undefined =>
+  textOf(metadata["diff"])
+    ?.replaceAll(`--- ${absolute}`, `--- a/${path}`)
+    .replaceAll(`+++ ${absolute}`, `+++ b/${path}`)
+    .replace(/^Index: .*\n=+\n/, "")
+
+export class OpenCodeLines implements Reader {
+  readonly #words: Words
+  readonly #turn: Turn
+  readonly #text: StreamedText
+  readonly #calls: Calls
+  #usage: Usage = {}
+  /** Why the last step finished; `undefined` while one is open. */
+  #finished: string | undefined
+  #error: RunFailure | undefined
+
+  constructor(words: Words, turn: Turn, { workspacePath }: RunStart) {
+    this.#words = words
+    this.#turn = turn
+    this.#text = new StreamedText(turn)
+    this.#calls = new Calls(turn, workspacePath)
+  }
+
+  readonly said: Reader["said"] = (line) => {
+    const part = objectOf(line["part"])
+    switch (line["type"]) {
+      case "step_start":
+        this.#finished = undefined
+        return this.#started(line)
+      case "text":
+      case "reasoning":
+        this.#started(line)
+        return this.#text.whole(
+          line["type"] === "text" ? "text" : "reasoning",
+          textOf(part["text"]) ?? "",
+          textOf(part["id"])
+        )
+      case "tool_use":
+        this.#started(line)
+        return this.#tool(part)
+      case "step_finish":
+        this.#started(line)
+        this.#finished = textOf(part["reason"])
+        return this.#spend(part)
+      case "error":
+        this.#started(line)
+        this.#error = this.#failureOf(objectOf(line["error"]))
+        return
+      default:
+        this.#turn.unknown(textOf(line["type"]) ?? "untyped")
+    }
+  }
+
+  readonly ended: Reader["ended"] = (end: ProcessEnd) => {
+    const { stderr } = end
+    if (this.#error !== undefined) return this.#turn.fail(this.#error, this.#usage)
+    if (/Session not found/.test(stderr)) {
+      return this.#turn.fail(failureOf(this.#words, "unknown_session", stderr))
+    }
+    if (end.code !== 0) return
+    if (this.#finished === "stop") {
+      const text = defined({ text: this.#text.last })
+      return this.#turn.conclude({ _tag: "Completed", usage: this.#usage, ...text })
+    }
+    if (/permission requested: .*; auto-rejecting/.test(stderr)) {
+      this.#turn.fail(failureOf(this.#words, "needs_permission", stderr), this.#usage)
+    }
+  }
+
+  #started(line: JsonObject): void {
+    this.#turn.start(defined({ runtimeSessionId: sessionIdOf(line["sessionID"]) }))
+  }
+
+  #tool(part: JsonObject): void {
+    const callId = textOf(part["callID"])
+    const state = objectOf(part["state"])
+    const failed = state["status"] !== "completed"
+    const told = textOf(part["tool"])
+    const input = objectOf(state["input"])
+    // A tool that does not exist is told as one that does, and has succeeded in saying so.
+    const invalid = told === "invalid"
+    const tool = invalid ? (textOf(input["tool"]) ?? told) : told
+    this.#calls.call(callId, tool, input)
+    if (callId === undefined || tool === undefined) return
+    const metadata = objectOf(state["metadata"])
+    const error = textOf(state["error"])
+    const denied = error !== undefined && /rejected permission|rule which prevents/.test(error)
+    const status = denied ? "denied" : failed || invalid ? "failed" : "completed"
+    this.#calls.result(
+      callId,
+      { status, output: error ?? textOf(state["output"]), exitCode: countOf(metadata["exit"]) },
+      this.#filesOf(tool, input, callId, metadata)
+    )
+  }
+
+  #filesOf(
+    tool: string,
+    input: JsonObject,
+    callId: string,
+    metadata: JsonObject
+  ): ReadonlyArray<AdapterEvent> {
+    const relative = this.#calls.relative
+    const absolute = pathOf(input)
+    const change = metadata["exists"] === false ? "created" : "modified"
+    const files = filesOf(tool, input, callId, relative, change)
+    const path = absolute === undefined ? undefined : relative(absolute)
+    const patch = absolute === undefined || path === undefined ? undefined : patchOf(metadata, absolute, path)
+    return patch === undefined || path === undefined
+      ? files
+      : [draft("run.patch.proposed", { path, patch, callId }), ...files]
+  }
+
+  #spend(part: JsonObject): void {
+    const spent = tokensOf(part)
+    const so = this.#usage
+    this.#usage = {
+      inputTokens: (so.inputTokens ?? 0) + spent.input,
+      outputTokens: (so.outputTokens ?? 0) + spent.output,
+      cachedInputTokens: (so.cachedInputTokens ?? 0) + spent.cached,
+      reasoningTokens: (so.reasoningTokens ?? 0) + spent.reasoning,
+      turns: (so.turns ?? 0) + 1,
+      costUsd: (so.costUsd ?? 0) + spent.cost
+    }
+    this.#turn.emit({ _tag: "Usage", usage: this.#usage })
+  }
+
+  #failureOf(error: JsonObject): RunFailure {
+    const data = objectOf(error["data"])
+    const name = textOf(error["name"]) ?? ""
+    const said = textOf(data["message"]) ?? name
+    return name === "ProviderAuthError"
+      ? failureOf(this.#words, "not_signed_in", said)
+      : serviceFailure(this.#words, said, countOf(data["statusCode"]))
+  }
+}

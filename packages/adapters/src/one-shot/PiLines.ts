@@ -1,0 +1,171 @@
+/**
+ * What the lines of Pi mean (`--mode json`).
+ *
+ * Each piece of text comes with the whole message so far beside it, which is not looked at. A refused request is a message that stopped with
+ * `error`, and the program leaves with code 0 all the same. `agent_end` comes once for each try: one that stopped well is the end, one
+ * that did not may be tried again.
+ */
+import type { Usage } from "@corral/domain/Run"
+import { draft } from "@corral/domain/RunEvent"
+import type { ProcessEnd, RunStart } from "@corral/domain/RuntimeAdapter"
+import { arrayOf, countOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
+import type { Turn } from "../Turn.ts"
+import { Calls } from "./Calls.ts"
+import { failureOf, serviceFailure, type Words } from "./Failure.ts"
+import { sessionIdOf, type Reader } from "./OneShot.ts"
+
+/** Frames, and what another line tells again. */
+const silent = new Set([
+  "agent_start",
+  "turn_start",
+  "turn_end",
+  "tool_execution_update",
+  "auto_retry_start",
+  "queue_update",
+  "response"
+])
+
+/** A reply that broke off has its tokens, and counts as none. */
+const addUsage = (so: Usage, told: JsonObject, replies: 0 | 1): Usage => {
+  const cached = countOf(told["cacheRead"]) ?? 0
+  const cost = objectOf(told["cost"])["total"]
+  const input = (countOf(told["input"]) ?? 0) + cached + (countOf(told["cacheWrite"]) ?? 0)
+  return {
+    inputTokens: (so.inputTokens ?? 0) + input,
+    outputTokens: (so.outputTokens ?? 0) + (countOf(told["output"]) ?? 0),
+    cachedInputTokens: (so.cachedInputTokens ?? 0) + cached,
+    turns: (so.turns ?? 0) + replies,
+    costUsd: (so.costUsd ?? 0) + (typeof cost === "number" && Number.isFinite(cost) && cost > 0 ? cost : 0)
+  }
+}
+
+/** The text of a tool's result. */
+const outputOf = (result: unknown): string | undefined => {
+  const content = objectOf(result)["content"]
+  if (!Array.isArray(content)) return undefined
+  return content.flatMap((block) => textOf(objectOf(block)["text"]) ?? []).join("\n")
+}
+
+/** The exit code that a failed command's text ends with. */
+const exitCodeOf = (output: string | undefined): number | undefined => {
+  const code = /Command exited with code (\d{1,3})$/.exec(output ?? "")?.[1]
+  return code === undefined ? undefined : Number(code)
+}
+
+/** The text of a message that stopped well. */
+const textIn = (message: JsonObject): string =>
+  arrayOf(message["content"])
+    .filter(isObject)
+    .flatMap((block) => (block["type"] === "text" ? (textOf(block["text"]) ?? []) : []))
+    .join("")
+
+export class PiLines implements Reader {
+  readonly #words: Words
+  readonly #turn: Turn
+  readonly #calls: Calls
+  #number = 0
+  #usage: Usage = {}
+  /** Why the last try failed, in the program's words. */
+  #error: string | undefined
+
+  constructor(words: Words, turn: Turn, { workspacePath }: RunStart) {
+    this.#words = words
+    this.#turn = turn
+    this.#calls = new Calls(turn, workspacePath)
+  }
+
+  readonly said: Reader["said"] = (line) => {
+    switch (line["type"]) {
+      case "message_update":
+        return this.#piece(objectOf(line["assistantMessageEvent"]))
+      case "session":
+        return this.#turn.start(defined({ runtimeSessionId: sessionIdOf(line["id"]) }))
+      case "message_start":
+        if (objectOf(line["message"])["role"] === "assistant") this.#number++
+        return
+      case "message_end":
+        return this.#message(objectOf(line["message"]))
+      case "tool_execution_start":
+        return this.#calls.call(textOf(line["toolCallId"]), textOf(line["toolName"]), line["args"])
+      case "tool_execution_end":
+        return this.#toolResult(line)
+      case "agent_end":
+        return this.#tryEnded(line)
+      case "auto_retry_end":
+        if (line["success"] === false) {
+          const said = textOf(line["finalError"]) ?? this.#error ?? ""
+          this.#turn.fail(serviceFailure(this.#words, said), this.#usage)
+        }
+        return
+      default: {
+        const type = textOf(line["type"]) ?? "untyped"
+        if (!silent.has(type)) this.#turn.unknown(type)
+      }
+    }
+  }
+
+  readonly ended: Reader["ended"] = ({ stderr }: ProcessEnd) => {
+    if (this.#error !== undefined) this.#turn.fail(serviceFailure(this.#words, this.#error), this.#usage)
+    else if (/No API key found|No models available/.test(stderr))
+      this.#turn.fail(failureOf(this.#words, "not_signed_in", stderr))
+  }
+
+  #piece(event: JsonObject): void {
+    const type = event["type"]
+    if (type !== "text_delta" && type !== "thinking_delta") return
+    const text = textOf(event["delta"]) ?? ""
+    if (text === "") return
+    const channel = type === "text_delta" ? "text" : "reasoning"
+    this.#turn.say(
+      draft("run.message.delta", { messageId: this.#idOf(event["contentIndex"]), channel, text })
+    )
+  }
+
+  #idOf(index: unknown): string {
+    return `message-${this.#number}:${countOf(index) ?? 0}`
+  }
+
+  #message(message: JsonObject): void {
+    if (message["role"] !== "assistant") return
+    const brokeOff = message["stopReason"] === "error" || message["stopReason"] === "aborted"
+    this.#usage = addUsage(this.#usage, objectOf(message["usage"]), brokeOff ? 0 : 1)
+    this.#turn.emit({ _tag: "Usage", usage: this.#usage })
+    // It is no whole message: it may be tried again.
+    if (brokeOff) return
+    arrayOf(message["content"]).forEach((told, index) => {
+      const block = objectOf(told)
+      const channel = block["type"] === "thinking" ? "reasoning" : "text"
+      const text = textOf(block[block["type"] === "thinking" ? "thinking" : "text"])
+      if (text === undefined) return
+      const messageId = this.#idOf(index)
+      this.#turn.say(draft("run.message.completed", { messageId, role: "assistant", channel, text }))
+    })
+  }
+
+  #toolResult(line: JsonObject): void {
+    const output = outputOf(line["result"])
+    const failed = line["isError"] !== false
+    const exitCode = failed && line["toolName"] === "bash" ? exitCodeOf(output) : undefined
+    this.#calls.result(textOf(line["toolCallId"]), {
+      status: failed ? "failed" : "completed",
+      output,
+      exitCode
+    })
+  }
+
+  #tryEnded(line: JsonObject): void {
+    const last = arrayOf(line["messages"])
+      .filter(isObject)
+      .findLast((message) => message["role"] === "assistant")
+    this.#error = undefined
+    switch (last?.["stopReason"]) {
+      case "stop":
+      case "length":
+        return this.#turn.conclude({ _tag: "Completed", usage: this.#usage, text: textIn(last) })
+      case "aborted":
+        return this.#turn.conclude({ _tag: "Cancelled", reason: "interrupted", usage: this.#usage })
+      case "error":
+        this.#error = textOf(last["errorMessage"]) ?? ""
+    }
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * The built-in tools of these programs, as a person meets them: what kind of thing a call does, in one line, and which file it touches. Names are
+ * the programs' own; no name means two kinds.
+ */
+import { draft, type PayloadOf } from "@corral/domain/RunEvent"
+import type { AdapterEvent } from "@corral/domain/RuntimeAdapter"
+import { textOf, type JsonObject } from "../Json.ts"
+
+type ToolKind = "shell" | "read" | "write" | "edit" | "search" | "fetch" | "delegate"
+
+const kinds: ReadonlyMap<string, ToolKind> = new Map([
+  ...["bash", "run_shell_command"].map((name) => [name, "shell"] as const),
+  ...["read", "read_file", "view"].map((name) => [name, "read"] as const),
+  ...["write", "write_file", "create"].map((name) => [name, "write"] as const),
+  ...["edit", "replace", "notebook_edit"].map((name) => [name, "edit"] as const),
+  ...["grep", "glob", "find", "grep_search", "search_file_content"].map((name) => [name, "search"] as const),
+  ...["web_fetch", "webfetch"].map((name) => [name, "fetch"] as const),
+  ...["task", "agent"].map((name) => [name, "delegate"] as const)
+])
+
+export const kindOf = (tool: string): ToolKind | undefined => kinds.get(tool)
+
+const MAX_LABEL = 120
+
+const oneLine = (text: string): string => {
+  const [first = "", ...more] = text.trim().split("\n")
+  return first.length > MAX_LABEL || more.length > 0 ? `${first.slice(0, MAX_LABEL)}…` : first
+}
+
+export const pathOf = (input: JsonObject): string | undefined =>
+  textOf(input["file_path"]) ??
+  textOf(input["filePath"]) ??
+  textOf(input["path"]) ??
+  textOf(input["absolute_path"]) ??
+  textOf(input["notebook_path"])
+
+/** Absolute to workspace-relative; a path outside stays absolute. */
+export const relativeTo = (root: string) => (path: string) => {
+  if (path === root) return "."
+  const inside = root.endsWith("/") ? root : `${root}/`
+  return path.startsWith(inside) ? path.slice(inside.length).replace(/^\/+/, "") : path
+}
+
+/** One line for a list: `Run npm test`, `Edit src/main.ts`. */
+export const labelOf = (tool: string, input: JsonObject, relative: (path: string) => string): string => {
+  const path = pathOf(input)
+  const file = path === undefined ? "a file" : relative(path)
+  switch (kinds.get(tool)) {
+    case "shell":
+      return oneLine(`Run ${textOf(input["command"]) ?? "a command"}`)
+    case "read":
+      return oneLine(`Read ${file}`)
+    case "write":
+      return oneLine(`Write ${file}`)
+    case "edit":
+      return oneLine(`Edit ${file}`)
+    case "search":
+      return oneLine(`Search ${textOf(input["pattern"]) ?? "files"}`)
+    case "fetch":
+      return oneLine(`Fetch ${textOf(input["url"]) ?? "a page"}`)
+    case "delegate":
+      return oneLine(`Delegate: ${textOf(input["description"]) ?? "a task"}`)
+    case undefined:
+      return oneLine(`Use ${tool}`)
+  }
+}
+
+/**
+ * The file that a call which succeeded read or changed, from its input. What stood there before only the disk knows: without a word of the
+ * program a written file counts as modified.
+ */
+export const filesOf = (
+  tool: string,
+  input: JsonObject,
+  callId: string,
+  relative: (path: string) => string,
+  change: PayloadOf<"run.file.changed">["change"] = "modified"
+): ReadonlyArray<AdapterEvent> => {
+  const path = pathOf(input)
+  const kind = kinds.get(tool)
+  if (path === undefined) return []
+  if (kind === "read") return [draft("run.file.read", { path: relative(path), callId })]
+  return kind === "write" || kind === "edit"
+    ? [draft("run.file.changed", { path: relative(path), change, callId })]
+    : []
+}

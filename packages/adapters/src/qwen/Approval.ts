@@ -1,0 +1,61 @@
+/**
+ * What Qwen Code asks to do: the command, the file, the text that would go and come, as an approval shows it.
+ */
+import type { ActionClass, ApprovalRequest, Risk } from "@corral/domain/Approval"
+import { defined, objectOf, textOf, type JsonObject } from "../Json.ts"
+import { kindOf, labelOf, pathOf } from "../one-shot/Tools.ts"
+import { replacement, unifiedDiff } from "../UnifiedDiff.ts"
+
+const classOf = (tool: string): readonly [ActionClass, Risk] => {
+  switch (kindOf(tool)) {
+    case "read":
+    case "search":
+    case "write":
+    case "edit":
+      return ["write", "low"]
+    case "fetch":
+      return ["network", "low"]
+    default:
+      // Anything unknown may do anything: the class with the strictest rules.
+      return tool.startsWith("mcp__") ? ["network", "medium"] : ["shell", "medium"]
+  }
+}
+
+/** The exact text that goes and comes. A whole file that is written reads as a new one: what stood there only the disk knows. */
+const patchOf = (tool: string, input: JsonObject, path: string): string | undefined => {
+  const content = textOf(input["content"])
+  if (kindOf(tool) === "write" && content !== undefined)
+    return unifiedDiff(path, [replacement("", content)], true)
+  const [before, after] = [textOf(input["old_string"]), textOf(input["new_string"])]
+  return kindOf(tool) === "edit" && (before !== undefined || after !== undefined)
+    ? unifiedDiff(path, [replacement(before ?? "", after ?? "")], false)
+    : undefined
+}
+
+/** A `can_use_tool` request as an approval. The runtime knows nothing of remembering: a decision is for this run at most. */
+export const approvalOf = (request: JsonObject, relative: (path: string) => string): ApprovalRequest => {
+  const tool = textOf(request["tool_name"]) ?? "unknown"
+  const input = objectOf(request["input"])
+  const [action, risk] = classOf(tool)
+  const path = pathOf(input)
+  const file = path === undefined ? undefined : relative(path)
+  const command = kindOf(tool) === "shell" ? textOf(input["command"]) : undefined
+  return {
+    action,
+    risk,
+    title: labelOf(tool, input, relative),
+    tool,
+    ...defined({
+      callId: textOf(request["tool_use_id"]),
+      command,
+      cwd: command === undefined ? undefined : relative(textOf(input["directory"]) ?? "."),
+      files: file === undefined ? undefined : [file],
+      patch: file === undefined ? undefined : patchOf(tool, input, file),
+      url: kindOf(tool) === "fetch" ? textOf(input["url"]) : undefined,
+      reason: textOf(input["description"])
+    }),
+    input,
+    editable: false,
+    scopes: ["once", "run"]
+  }
+}

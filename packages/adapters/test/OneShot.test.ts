@@ -1,0 +1,120 @@
+/** How programs that are given one prompt are started: what a mode allows them, and that a prompt is nothing but a prompt. */
+import { RunMode } from "@corral/domain/Run"
+import type { RunStart, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import { assert, describe, it } from "@effect/vitest"
+import { Buffer } from "node:buffer"
+import { copilot } from "../src/Copilot.ts"
+import { gemini } from "../src/Gemini.ts"
+import { openCode } from "../src/OpenCode.ts"
+import { pi } from "../src/Pi.ts"
+import { qwen } from "../src/Qwen.ts"
+
+const start: RunStart = { prompt: "Do it.", mode: "full_access", workspacePath: "/workspace" }
+const args = (adapter: RuntimeAdapter, more: Partial<RunStart> = {}): string =>
+  adapter.command({ ...start, ...more }).args.join(" ")
+
+const oneShots: ReadonlyArray<RuntimeAdapter> = [gemini, copilot, openCode, pi]
+
+describe("A one-shot program", () => {
+  for (const adapter of oneShots) {
+    it(`${adapter.id} takes a prompt for a prompt, whatever it starts with`, () => {
+      for (const prompt of ["--yolo", "-p", "@/etc/passwd", "--allow-all-tools"]) {
+        for (const mode of RunMode.literals) {
+          const { args: given } = adapter.command({ ...start, prompt, mode })
+          const { args: harmless } = adapter.command({ ...start, mode })
+          assert.deepStrictEqual(
+            given,
+            harmless.map((arg) => (arg === start.prompt ? ` ${prompt}` : arg))
+          )
+        }
+      }
+      assert.include(adapter.command(start).args, start.prompt)
+    })
+
+    it(`${adapter.id} asks nobody, and reads nothing from stdin`, () => {
+      assert.deepInclude(adapter.capabilities, { approvals: false, input: false, cancel: false })
+      assert.strictEqual(adapter.command(start).stdin, "ignore")
+      assert.strictEqual(adapter.protocol(start).open, "")
+    })
+  }
+
+  it("is let do everything in full_access alone", () => {
+    for (const mode of ["read_only", "plan", "ask", "auto_edit"] as const) {
+      assert.notMatch(args(gemini, { mode }), /yolo|skip-trust/)
+      assert.notMatch(args(copilot, { mode }), /allow-all/)
+      assert.match(args(copilot, { mode }), /--deny-tool=write --deny-tool=shell/)
+      assert.match(args(pi, { mode }), /--tools read,grep,find,ls --no-extensions/)
+    }
+    assert.match(args(gemini, { mode: "read_only" }), /--approval-mode plan/)
+    assert.match(args(gemini), /--skip-trust --approval-mode yolo/)
+    assert.match(args(copilot), /--allow-all-tools/)
+    assert.notMatch(args(copilot), /deny/)
+    assert.match(args(copilot, { mode: "plan" }), /--plan/)
+    assert.notMatch(args(pi), /--tools/)
+    assert.match(args(openCode), /--auto/)
+    assert.isFalse(openCode.capabilities.readOnly)
+  })
+
+  it("is told the model, and the conversation to go on with", () => {
+    const more = { model: "small-1", resumeSessionId: "abc-1" }
+    assert.match(args(gemini, more), /-m small-1 --resume abc-1/)
+    assert.match(args(openCode, more), /--model small-1 --session abc-1/)
+    assert.match(args(copilot, more), /--model small-1/)
+    assert.match(args(pi, more), /--model small-1/)
+    assert.match(args(qwen, more), /--model small-1 --resume abc-1/)
+  })
+})
+
+describe("Qwen Code", () => {
+  const asks = (input: object): string =>
+    `${JSON.stringify({
+      type: "control_request",
+      request_id: "r1",
+      request: { subtype: "can_use_tool", tool_name: "edit", tool_use_id: "c1", input }
+    })}\n`
+
+  it("plans where nothing may change, and asks in every other mode", () => {
+    for (const mode of RunMode.literals) {
+      const wanted = mode === "read_only" || mode === "plan" ? "plan" : "default"
+      assert.match(args(qwen, { mode }), new RegExp(`--approval-mode ${wanted}$`))
+    }
+  })
+
+  it("is asked for exactly what would go and come, and told once what was decided", () => {
+    const protocol = qwen.protocol(start)
+    const input = { file_path: "/workspace/a.txt", old_string: "one", new_string: "two" }
+    const asked = protocol.step(Buffer.from(asks(input))).find((output) => output._tag === "Approval")
+    assert(asked?._tag === "Approval")
+    assert.deepStrictEqual(asked.request, {
+      action: "write",
+      risk: "low",
+      title: "Edit a.txt",
+      tool: "edit",
+      callId: "c1",
+      files: ["a.txt"],
+      patch: "--- a/a.txt\n+++ b/a.txt\n@@ -1,1 +1,1 @@\n-one\n+two\n",
+      input,
+      editable: false,
+      scopes: ["once", "run"]
+    })
+    const said = protocol.answer("r1", { decision: "allow", scope: "once" })
+    assert.deepStrictEqual(JSON.parse(said ?? ""), {
+      type: "control_response",
+      response: { subtype: "success", request_id: "r1", response: { behavior: "allow", updatedInput: input } }
+    })
+    assert.isUndefined(protocol.answer("r1", { decision: "deny", scope: "once" }))
+  })
+
+  it("is told the reason of a refusal, and of a cancel by its own message", () => {
+    const protocol = qwen.protocol(start)
+    protocol.step(Buffer.from(asks({})))
+    const refused = protocol.answer("r1", { decision: "deny", scope: "once", reason: "not that file" })
+    assert.include(refused, '"behavior":"deny","message":"not that file"')
+    const edited = qwen.protocol(start)
+    edited.step(Buffer.from(asks({})))
+    const answer = { decision: "allow", scope: "once", updatedInput: { command: "other" } } as const
+    assert.include(edited.answer("r1", answer), '"behavior":"deny"')
+    assert.include(protocol.cancel(), '"subtype":"interrupt"')
+    assert.isUndefined(protocol.input("more"))
+  })
+})
