@@ -23,6 +23,7 @@ import { type OpenApproval, OpenApprovals } from "../approval/OpenApprovals.ts"
 import { keepOutputs } from "./KeptOutputs.ts"
 import type { Artifacts } from "../artifact/Artifacts.ts"
 import { Mailbox } from "./Mailbox.ts"
+import type { OutputRedaction } from "./OutputRedaction.ts"
 import type { RunPolicy } from "../approval/RunPolicy.ts"
 import type { RunAction, RunRecorder } from "./RunRecorder.ts"
 import { type DecideFailure, type Message, RunTurn, type TurnContext } from "./RunTurn.ts"
@@ -59,6 +60,7 @@ export interface RunActorOptions {
   /** Real path of the folder that the run works in. */
   readonly root: string
   readonly edgeId: string
+  readonly redaction: OutputRedaction
   readonly times: RunTimes
   readonly log: EventLog["Service"]
   readonly artifacts: Artifacts["Service"]
@@ -230,6 +232,7 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
       write: (text) => (unsent === undefined ? process?.child.write(text) : void unsent.push(text)),
       policy,
       root: options.root,
+      redaction: options.redaction,
       approvalMs: times.approval,
       onUnknown
     }

@@ -16,6 +16,7 @@ import {
   RunNotCancellable
 } from "@corral/domain/Failures"
 import type { ApprovalId, RunId } from "@corral/domain/Ids"
+import { secretsOf } from "@corral/domain/Redaction"
 import type { CreateRun, Run, RunStatus } from "@corral/domain/Run"
 import { isTerminal } from "@corral/domain/Run"
 import type { AdapterEvent, ApprovalAnswer } from "@corral/domain/RuntimeAdapter"
@@ -27,6 +28,7 @@ import type { EdgeConfig } from "../EdgeConfig.ts"
 import { EventLog } from "../EventLog.ts"
 import type { Keep } from "../Idempotency.ts"
 import { make as makeActor, type RunActor } from "./RunActor.ts"
+import { OutputRedaction } from "./OutputRedaction.ts"
 import { RunQueue } from "./RunQueue.ts"
 import { RunRecorder } from "./RunRecorder.ts"
 import { begin, review, type RunWorkspace } from "./RunWorkspace.ts"
@@ -163,6 +165,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
       review: review(snapshots, folder),
       policy: grants.forRun(admitted.run, folder.root, admitted.agent.grants),
       root: folder.root,
+      redaction: new OutputRedaction(secretsOf(admitted.command.env)),
       edgeId,
       times: config.times,
       log,

@@ -30,6 +30,7 @@ import type { RunAction, RunRecorder } from "./RunRecorder.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 import { withPathsIn } from "./FilePaths.ts"
 import type { BudgetMeter, BudgetNews } from "./Budget.ts"
+import type { OutputRedaction } from "./OutputRedaction.ts"
 
 export type DecideFailure = ApprovalAlreadyResolved | ApprovalExpired | NotFound | SchemaValidationFailed
 
@@ -67,6 +68,7 @@ export interface TurnContext {
   readonly protocol: Protocol
   readonly approvals: OpenApprovals
   readonly budget: BudgetMeter
+  readonly redaction: OutputRedaction
   /** To the runtime's stdin. */
   readonly write: (text: string) => void
   readonly policy: RunPolicy
@@ -96,7 +98,7 @@ export class RunTurn {
   }
 
   handle(message: Message): void {
-    const { budget, protocol, recorder } = this.context
+    const { budget, protocol, recorder, redaction } = this.context
     switch (message._tag) {
       case "Ready":
         // Ended while it waited: then there is nothing to start.
@@ -112,7 +114,9 @@ export class RunTurn {
       case "Exited":
         this.gone = true
         // Ended by us, or after it told its outcome: what the adapter makes of the exit is no news.
-        return recorder.state.verdict === undefined ? this.hear(protocol.end(message.end)) : undefined
+        return recorder.state.verdict === undefined
+          ? this.hear(protocol.end(message.end))
+          : this.tell(redaction.rest())
       case "SpawnFailed":
         this.gone = true
         return this.unstartable(message.error)
@@ -136,11 +140,17 @@ export class RunTurn {
   }
 
   private feed(input: Input): void {
-    for (const action of this.context.recorder.apply(input)) this.actions.push(action)
+    const { recorder, redaction } = this.context
+    for (const action of recorder.apply(isTold(input) ? input : redaction.value(input)))
+      this.actions.push(action)
   }
 
   private hear(outputs: ReadonlyArray<AdapterOutput>): void {
-    const { approvals, budget, onUnknown, recorder, root, write } = this.context
+    this.tell(this.context.redaction.seams(outputs))
+  }
+
+  private tell(outputs: ReadonlyArray<AdapterOutput>): void {
+    const { approvals, budget, onUnknown, recorder, redaction, root, write } = this.context
     for (const output of outputs) {
       switch (output._tag) {
         case "Event":
@@ -157,7 +167,7 @@ export class RunTurn {
           break
         }
         case "Artifact":
-          recorder.make(output.name, output.mediaType, output.content)
+          recorder.make(redaction.value(output.name), output.mediaType, output.content)
           break
         case "Reply":
           write(output.text)
@@ -170,16 +180,18 @@ export class RunTurn {
           this.feed({ _tag: "Concluded", outcome: output.outcome })
           break
         case "Unknown":
-          onUnknown(output.what)
+          onUnknown(redaction.value(output.what))
           break
       }
     }
   }
 
   private ask(key: string, request: ApprovalRequest): void {
-    const { approvals, approvalMs, policy } = this.context
+    const { approvals, approvalMs, policy, redaction } = this.context
     const approvalId = mint<ApprovalId>("apr", this.nowMs)
-    const assessed = policy.assess(request)
+    // What is not shown whole is neither edited nor remembered: it is judged as it is, each time.
+    const whole = redaction.value(request) === request
+    const assessed = policy.assess(whole ? request : { ...request, scopes: ["once"], editable: false })
     approvals.add(approvalId, key, assessed)
     const expiresAt = iso(this.nowMs + approvalMs)
     this.feed({ _tag: "Asked", approvalId, request: assessed.request, expiresAt })
@@ -258,6 +270,9 @@ export class RunTurn {
     )
   }
 }
+
+/** Its secrets are taken out already: of streamed text at its seams. */
+const isTold = (input: Input): boolean => input._tag === "Said" && input.event.type === "run.message.delta"
 
 /** A small read costs less to collect than to give back. */
 const WORTH_GIVING_BACK = 16_384

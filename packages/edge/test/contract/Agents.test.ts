@@ -1,7 +1,7 @@
 /** Profiles, runners and readiness over real HTTP; the client judges each answer by the published contract. */
 import type { ConfigReadiness, EdgeReadiness, GitFound, RuntimeReadiness } from "@corral/domain/Health"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -196,6 +196,34 @@ describe("Runners", () => {
     assert.include(some, "NAMED_KEY=value-1")
     assert.notInclude(some, "value-2")
     assert.notInclude(await printed("none"), "value-")
+  })
+
+  it("say nothing of secrets: those of their environment, and keys that are known by their form", async () => {
+    const folder = folderOf()
+    const key = "sk-proj-A1b2C3d4E5f6G7h8"
+    const script = `echo "I have $SERVICE_KEY"; echo "and ${key}"; echo "it said $SERVICE_KEY" >&2; exit 3`
+    writeProgram(join(folder, "teller"), script)
+    const runner = { runtime: "text", command: ["teller"], stdin: "prompt", env: ["SERVICE_KEY"] }
+    const env = { PATH: `${folder}:/usr/bin:/bin`, SERVICE_KEY: "correct-horse-battery" }
+    const { client, edge } = await openConfigured(
+      { runners: [{ ...runner, id: "teller", label: "Teller" }] },
+      env
+    )
+    const run = await client.create("tell", "full_access", { agentId: "teller" })
+    const log = JSON.stringify(await client.log(run.id))
+    const ended = await client.run(run.id)
+    assert.strictEqual(ended.error?.message, "Teller ended with exit code 3: it said [redacted]")
+    assert.include(log, "I have [redacted]")
+    assert.include(log, "and [redacted]")
+    const health = (await client.ask("GET", "/v1/health")).text
+    await edge.stop()
+    const disk = readdirSync(edge.home, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => readFileSync(join(entry.parentPath, entry.name), "latin1"))
+    for (const text of [log, JSON.stringify(ended), health, ...disk, edge.stderr]) {
+      assert.notInclude(text, "correct-horse-battery")
+      assert.notInclude(text, key)
+    }
   })
 })
 

@@ -129,6 +129,24 @@ describe("A decision", () => {
     assert.strictEqual(await ended(next), "run.completed")
   })
 
+  it("on what holds a secret is made without it, each time, and lets happen what was really asked", async () => {
+    const key = `ghp_${"a1B2".repeat(6)}`
+    const command = `printf %s ${key} > told.txt`
+    const asked = await ask(`/shell ${command}\n/shell ${command}`)
+    const { request } = await client.approval(asked.approvalId)
+    assert.deepStrictEqual(
+      [request.command, request.scopes, request.editable],
+      ["printf %s [redacted] > told.txt", ["once"], false]
+    )
+    await client.decide(asked.runId, asked.approvalId, "allow", { scope: "run" })
+    const again = await nthAsked(asked.reader, 2)
+    assert.strictEqual(readFileSync(file("told.txt"), "utf8"), key)
+    await client.decide(asked.runId, again, "deny")
+    assert.strictEqual(await ended(asked), "run.completed")
+    const said = asked.reader.events.filter(({ type }) => type !== "run.created")
+    assert.notInclude(JSON.stringify(said), key)
+  })
+
   it("is one, however many decide at once", async () => {
     const { reader, runId } = await ask(Array.from({ length: 50 }, () => "/ask").join("\n"))
     for (let race = 1; race <= 50; race++) {

@@ -1,0 +1,113 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Redaction, secretsOf } from "../src/Redaction.ts"
+
+/** Made up, in the forms of real ones. */
+const keys: ReadonlyArray<string> = [
+  "sk-proj-A1b2C3d4E5f6G7h8I9j0",
+  "sk-ant-api03-AbCdEf-123456_789012",
+  "sk_live_0123456789abcdefABCD",
+  `ghp_${"a1B2".repeat(9)}`,
+  `github_pat_${"a1B2_".repeat(8)}`,
+  `glpat-${"a1-B".repeat(5)}`,
+  "xoxb-0123456789-abcdefABCDEF",
+  "AKIAABCDEFGHIJ012345",
+  `AIza${"a1B2-".repeat(7)}`,
+  `npm_${"a1B2".repeat(9)}`,
+  `hf_${"a1B2".repeat(9)}`,
+  "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0xyz.c2lnbmF0dXJlMTIz",
+  "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKC\nAQEA+/==\n-----END RSA PRIVATE KEY-----",
+  "-----BEGIN PRIVATE KEY-----\\nMIIEowIBAAKC\\n-----END PRIVATE KEY-----"
+]
+
+describe("Redaction", () => {
+  const redaction = new Redaction()
+
+  for (const key of keys) {
+    it(`finds ${key.slice(0, 12)}… wherever it stands`, () => {
+      for (const [before, after] of [
+        ["", ""],
+        ["key: ", " and more"],
+        ['{"key":"', '"}'],
+        ["KEY=", "\n"],
+        ["(", ")"]
+      ]) {
+        assert.strictEqual(redaction.text(`${before}${key}${after}`), `${before}[redacted]${after}`)
+      }
+    })
+  }
+
+  it("leaves the scheme of a bearer token", () => {
+    assert.strictEqual(
+      redaction.text("curl -H 'Authorization: Bearer abc.DEF-0123456789=='"),
+      "curl -H 'Authorization: Bearer [redacted]'"
+    )
+  })
+
+  it("leaves what only looks like one", () => {
+    for (const text of [
+      "task-force-1234567890-abcdefgh",
+      ".sk-fading-circle-container { color: red }",
+      "a bearer authentication-without-digits",
+      "-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----",
+      "AKIA is how they begin",
+      "commit 1f0c1e0e9d2f4b3a8c7d6e5f4a3b2c1d0e9f8a7b",
+      "eyJust a word"
+    ]) {
+      assert.strictEqual(redaction.text(text), text)
+    }
+  })
+
+  it("finds the values that it is told, and none under eight characters", () => {
+    const told = new Redaction(["correct horse battery", "(a+b)*[c]$", "short", "battery!"])
+    assert.strictEqual(told.text("the correct horse battery! short"), "the [redacted]! short")
+    assert.strictEqual(told.text("x(a+b)*[c]$y"), "x[redacted]y")
+    assert.strictEqual(
+      new Redaction(["horsebattery"]).text("Bearer correcthorsebatterystaple"),
+      "Bearer correct[redacted]staple"
+    )
+  })
+
+  it("looks into every text of a value and every name, and gives the very same where there is nothing", () => {
+    const [key = ""] = keys
+    assert.deepStrictEqual(redaction.value({ a: [1, { [key]: `x ${key}` }], b: null, c: true }), {
+      a: [1, { "[redacted]": "x [redacted]" }],
+      b: null,
+      c: true
+    })
+    const clean = { a: [1, { b: "text" }] }
+    assert.strictEqual(redaction.value(clean), clean)
+  })
+
+  it("takes time in proportion to the text, whatever it is", () => {
+    const size = 1_000_000
+    for (const part of [
+      "sk-",
+      "-----BEGIN PRIVATE KEY-----",
+      "Bearer ",
+      "eyJaaaaaaaa.",
+      "eyJ-",
+      "ghp_a",
+      "word "
+    ]) {
+      const text = `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0xyz.c2lnbmF0dXJl${part.repeat(size / part.length)}a`
+      const started = performance.now()
+      redaction.text(text)
+      redaction.unfinished(text)
+      assert.isBelow(performance.now() - started, 5_000, part)
+    }
+  })
+})
+
+describe("secretsOf", () => {
+  it("are values whose names say so, and passwords in addresses", () => {
+    const environment = {
+      SERVICE_API_KEY: "key-value",
+      GH_TOKEN: "token-value",
+      MODEL: "model-value",
+      GIT_AUTHOR_NAME: "author-value",
+      HTTPS_PROXY: "http://me:proxy-password@proxy.test:8080",
+      BASE_URL: "https://api.test/v1"
+    }
+    assert.deepStrictEqual(secretsOf(environment), ["key-value", "token-value", "proxy-password"])
+  })
+})

@@ -1,0 +1,77 @@
+import { draft } from "@corral/domain/RunEvent"
+import type { AdapterOutput } from "@corral/domain/RuntimeAdapter"
+import { assert, describe, it } from "@effect/vitest"
+import { OutputRedaction } from "../../src/run/OutputRedaction.ts"
+
+const key = "sk-proj-A1b2C3d4E5f6G7h8"
+
+const piece = (text: string, messageId = "m"): AdapterOutput => ({
+  _tag: "Event",
+  event: draft("run.message.delta", { messageId, channel: "text", text })
+})
+const read: AdapterOutput = { _tag: "Event", event: draft("run.file.read", { path: "a" }) }
+const usage: AdapterOutput = { _tag: "Usage", usage: { turns: 1 } }
+
+/** What is told, pieces as their texts. */
+const shape = (outputs: ReadonlyArray<AdapterOutput>): ReadonlyArray<string> =>
+  outputs.map((output) => {
+    if (output._tag !== "Event") return output._tag
+    return output.event.type === "run.message.delta" ? output.event.payload.text : output.event.type
+  })
+
+describe("OutputRedaction", () => {
+  it("finds a secret in pieces, however it is cut", () => {
+    const text = `The key is ${key}, keep it.`
+    for (let at = 1; at < text.length; at++) {
+      for (let to = at; to < text.length; to += 3) {
+        const redaction = new OutputRedaction([])
+        const parts = [text.slice(0, at), text.slice(at, to), text.slice(to)]
+        const told = parts.flatMap((part) => redaction.seams([piece(part)]))
+        assert.strictEqual(
+          [...shape(told), ...shape(redaction.rest())].join(""),
+          "The key is [redacted], keep it."
+        )
+      }
+    }
+  })
+
+  it("lets wait what may go on, and nothing else", () => {
+    const redaction = new OutputRedaction(["correct horse"])
+    assert.deepStrictEqual(shape(redaction.seams([piece("Hello "), piece("world. ")])), ["Hello ", "world. "])
+    assert.deepStrictEqual(shape(redaction.seams([piece("a correct")])), ["a "])
+    assert.deepStrictEqual(shape(redaction.seams([piece(" answer")])), ["correct answer"])
+    assert.deepStrictEqual(shape(redaction.rest()), [])
+  })
+
+  it("tells what waits before whatever else is said", () => {
+    const redaction = new OutputRedaction([])
+    assert.deepStrictEqual(shape(redaction.seams([piece("it is s"), usage])), ["it is ", "Usage"])
+    assert.deepStrictEqual(shape(redaction.seams([read])), ["s", "run.file.read"])
+  })
+
+  it("keeps messages apart", () => {
+    const redaction = new OutputRedaction([])
+    const [first, second] = [key.slice(0, 10), key.slice(10)]
+    const told = redaction.seams([
+      piece(first, "a"),
+      piece(first, "b"),
+      piece(second, "a"),
+      piece(second, "b")
+    ])
+    assert.deepStrictEqual(shape(told), [])
+    assert.deepStrictEqual(shape(redaction.seams([read])), ["[redacted]", "[redacted]", "run.file.read"])
+  })
+
+  it("does not wait with ever more messages", () => {
+    const redaction = new OutputRedaction([])
+    const told = Array.from({ length: 9 }, (_, at) => redaction.seams([piece("sk-", `m${at}`)])).flat()
+    assert.strictEqual(told.length, 9)
+    assert.isEmpty(redaction.rest())
+  })
+
+  it("changes nothing where there is nothing to hide", () => {
+    const redaction = new OutputRedaction([])
+    const outputs = [piece("Hello "), read, usage, piece("")]
+    assert.deepStrictEqual(redaction.seams(outputs), outputs)
+  })
+})
