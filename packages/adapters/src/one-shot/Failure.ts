@@ -79,6 +79,6 @@ export const serviceFailure = (words: Words, said: string, told?: number): RunFa
   return failureOf(words, "runtime_error", said)
 }
 
-/** Why the program did not even start, where the end tells: it is missing, or its interpreter cannot read it. */
+/** Why the program did not even start, where the end tells. */
 export const startFailure = ({ code, signal, stderr }: ProcessEnd): Reason | undefined =>
   code === null && signal === null && /\b(?:ENOENT|EACCES)\b/.test(stderr) ? "command_missing" : undefined
