@@ -5,13 +5,14 @@
  */
 import type { Machine } from "./Machine.ts"
 
-/** What a figure must not exceed: by itself, or by its distance from the floor. */
+/** What a figure must not exceed: by itself, by its distance from the floor, or by so many times the floor. */
 export interface Goal {
   readonly atMost: number
-  readonly of: "edge" | "distance"
+  readonly of: "edge" | "distance" | "ratio"
 }
 
 export const atMost = (limit: number): Goal => ({ atMost: limit, of: "edge" })
+export const atMostTimesFloor = (limit: number): Goal => ({ atMost: limit, of: "ratio" })
 export const atMostOverFloor = (limit: number): Goal => ({ atMost: limit, of: "distance" })
 
 export interface Figure {
@@ -88,10 +89,10 @@ const cells = (figure: Figure): ReadonlyArray<string> => {
 }
 
 const goalText = ({ atMost, of }: Goal, unit: string): string =>
-  of === "edge" ? `≤ ${atMost} ${unit}` : `≤ floor + ${atMost} ${unit}`
+  ({ edge: `≤ ${atMost} ${unit}`, distance: `≤ floor + ${atMost} ${unit}`, ratio: `≤ ${atMost} × floor` })[of]
 
 const isMet = ({ edge, floor }: Figure, { atMost, of }: Goal): boolean =>
-  (of === "edge" ? edge : edge - floor) <= atMost
+  ({ edge, distance: edge - floor, ratio: edge / floor })[of] <= atMost
 
 /** Three significant digits, whole numbers kept whole. */
 const rounded = (value: number): number =>

@@ -12,11 +12,12 @@
 import { readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
+import { adaptersBench } from "./adapters/AdaptersBench.ts"
 import { edgeBench } from "./edge/EdgeBench.ts"
 import { machine } from "./Machine.ts"
 import { Report } from "./Report.ts"
 
-const benches = { edge: edgeBench }
+const benches = { adapters: adaptersBench, edge: edgeBench }
 
 const BEGIN = "<!-- figures: begin -->"
 const END = "<!-- figures: end -->"
