@@ -14,14 +14,26 @@ const isReadOnly = (mode: RunMode): boolean => mode === "read_only" || mode === 
 
 /** The adapter of an agent, found by its command on PATH. */
 export const makeAcp = (agent: AcpAgent): RuntimeAdapter => {
-  const { args, command, env, envByMode, id, install, label, modes, passEnv, signIn } = agent
+  const {
+    actsUnasked = false,
+    args,
+    command,
+    env,
+    envByMode,
+    id,
+    install,
+    label,
+    modes,
+    passEnv,
+    signIn
+  } = agent
   return {
     specificationVersion: 1,
     id,
     label,
     capabilities: {
       deltas: true,
-      approvals: true,
+      approvals: !actsUnasked,
       editInput: false,
       resume: true,
       readOnly: modes?.readOnly !== undefined,

@@ -34,7 +34,17 @@ export interface AcpAgent {
   readonly toolName?: "title" | "callId" | undefined
   /** The title of a command's request is the whole command: it sends no input of tools. */
   readonly titleIsCommand?: boolean | undefined
-  /** A last message like this is no answer of the model but an error of its service: the agent says that its turn ended well. */
+  /** It sends the input of a tool as JSON text in the content of the call, until it runs. */
+  readonly inputInContent?: boolean | undefined
+  /** Keys of a command's input that only say again what the command says. */
+  readonly notes?: ReadonlyArray<string> | undefined
+  /** It acts without asking, in every mode that it offers: then it is held to no mode that asks. */
+  readonly actsUnasked?: boolean | undefined
+  /** Text that comes as a chunk of its own and is the program's, not the model's. */
+  readonly asides?: RegExp | undefined
+  /** Beginnings of its own methods that say nothing of a run. */
+  readonly ownMethods?: ReadonlyArray<string> | undefined
+  /** A last message like this, in one chunk, is an error of the model's service: the agent says that its turn ended well. */
   readonly failsInWords?: RegExp | undefined
   /** A turn in which nothing is said or done is a failed one that it keeps to itself. */
   readonly failsSilently?: boolean | undefined

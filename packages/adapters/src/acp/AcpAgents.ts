@@ -64,7 +64,8 @@ export const acpAgents = {
     signIn: "Run `qwen` and choose how to sign in, or set OPENAI_API_KEY for the Edge.",
     passEnv: ["QWEN_*", "DASHSCOPE_*", "OPENAI_*", ...PROXY],
     // Its own default lets a classifier decide instead of a person.
-    modes: { ask: "default", readOnly: "plan" }
+    modes: { ask: "default", readOnly: "plan" },
+    ownMethods: ["qwen/", "craft/"]
   },
   copilot: {
     id: "copilot-acp",
@@ -76,7 +77,9 @@ export const acpAgents = {
     passEnv: ["COPILOT_*", "GH_TOKEN", "GITHUB_TOKEN", "GH_HOST", ...PROXY],
     env: { COPILOT_AUTO_UPDATE: "false" },
     modes: { ask: "#agent", readOnly: "#plan" },
-    failsInWords: /^Error: \d{3}\b/
+    notes: ["commands"],
+    asides: /^Info: /,
+    failsInWords: /^Error: (\d{3}\b|[^]*\(HTTP \d{3}\))/
   },
   kimi: {
     id: "kimi-acp",
@@ -88,6 +91,9 @@ export const acpAgents = {
     passEnv: ["KIMI_*", "MOONSHOT_*", ...PROXY],
     modes: { ask: "default", readOnly: "plan" },
     modeUnknown: true,
+    // It asks for commands, and in a git repository writes files without a question.
+    actsUnasked: true,
+    inputInContent: true,
     failsSilently: true
   },
   claudeAgent: {
@@ -111,6 +117,7 @@ export const acpAgents = {
     passEnv: ["CODEX_*", "OPENAI_*", ...PROXY],
     // In its default mode a model reviews what would be asked; in this one it asks before it edits or runs anything.
     modes: { ask: "read-only", readOnly: "read-only" },
+    asides: /^(Config warning|Warning): /,
     failsInWords: /^\s*\{\s*"error"\s*:\s*\{|^Missing environment variable\b/
   },
   goose: {

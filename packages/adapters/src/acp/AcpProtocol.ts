@@ -54,7 +54,7 @@ export class AcpProtocol implements Protocol {
   readonly #start: RunStart
   readonly #lines = new JsonLines()
   readonly #turn = new Turn()
-  readonly #messages = new Messages(this.#turn)
+  readonly #messages: Messages
   readonly #calls: ToolCalls
   readonly #spending: Spending
   /** The request of ours that is not answered yet. */
@@ -75,6 +75,7 @@ export class AcpProtocol implements Protocol {
   constructor(start: RunStart, agent: AcpAgent) {
     this.#start = start
     this.#agent = agent
+    this.#messages = new Messages(this.#turn, agent)
     this.#calls = new ToolCalls(this.#turn, agent, this.#relative)
     this.#opening = new Opening(start, agent)
     this.#spending = new Spending(this.#opening.resumed)
@@ -182,7 +183,11 @@ export class AcpProtocol implements Protocol {
       case "prompt":
         this.#spending.answered(result)
         return this.#turned(() =>
-          outcomeOf(result, { text: this.#messages.last, acted: this.#acted }, this.#agent)
+          outcomeOf(
+            result,
+            { text: this.#messages.last, lone: this.#messages.lone, acted: this.#acted },
+            this.#agent
+          )
         )
       case "drain":
         return this.#drained()
@@ -302,8 +307,15 @@ export class AcpProtocol implements Protocol {
         this.#signIn = textOf(objectOf(params["authStatus"])["kind"])
         return
       default:
-        return this.#turn.unknown(method.slice(0, MAX_NAME))
+        return this.#unknown(method)
     }
+  }
+
+  /** Counts a method, unless it is one of the agent's own that are known to say nothing here, or of what we said we have not. */
+  #unknown(method: string): void {
+    const known = ["fs/", "terminal/", ...(this.#agent.ownMethods ?? [])]
+    if (!known.some((beginning) => method.startsWith(beginning)))
+      this.#turn.unknown(method.slice(0, MAX_NAME))
   }
 
   #updated({ update }: JsonObject): void {
@@ -354,9 +366,8 @@ export class AcpProtocol implements Protocol {
 
   #requested(id: JsonRpc.RpcId, method: string, params: JsonObject): void {
     if (method === "session/request_permission") return this.#asks(id, params)
-    const name = method.slice(0, MAX_NAME)
-    this.#turn.unknown(name)
-    const message = `${name} is not served: this client has no file system and no terminals.`
+    this.#unknown(method)
+    const message = `${method.slice(0, MAX_NAME)} is not served: this client has no file system and no terminals.`
     this.#turn.emit({ _tag: "Reply", text: JsonRpc.refusal(id, JsonRpc.METHOD_NOT_FOUND, message) })
   }
 

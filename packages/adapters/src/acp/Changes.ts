@@ -23,7 +23,8 @@ const changesOf = (call: ToolCall): ReadonlyArray<Change> => {
     if (type !== "diff" || typeof path !== "string" || typeof newText !== "string") continue
     const told = textOf(objectOf(_meta)["kind"])
     const before = textOf(oldText)
-    const created = told === "add" || (before === undefined && wasThere(call) !== true)
+    // No text before, and nobody says that there was a file.
+    const created = told === "add" || (!before && told !== "modify" && wasThere(call) !== true)
     const named = wholePathOf(path, call)
     changes.set(named, { path: named, before, after: newText, change: changeOf(told === "delete", created) })
   }

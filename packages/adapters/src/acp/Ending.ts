@@ -161,18 +161,20 @@ export const isUnknownSession = (error: JsonObject): boolean =>
 export interface Turned {
   /** The last message of the model. */
   readonly text: string | undefined
+  /** The last message where it came in one piece. */
+  readonly lone: string | undefined
   /** Anything at all was said or done. */
   readonly acted: boolean
 }
 
 /** The outcome that the answer to a prompt tells, without what it used. */
-export const outcomeOf = (result: JsonObject, { acted, text }: Turned, agent: AcpAgent): Outcome => {
+export const outcomeOf = (result: JsonObject, { acted, lone, text }: Turned, agent: AcpAgent): Outcome => {
   const failed = (reason: string): Outcome => ({ _tag: "Failed", error: failure(reason, agent) })
   const reason = textOf(result["stopReason"])
   switch (reason) {
     case "end_turn":
-      if (text !== undefined && agent.failsInWords?.test(text) === true)
-        return { _tag: "Failed", error: failureInWords(text, agent) }
+      if (lone !== undefined && agent.failsInWords?.test(lone) === true)
+        return { _tag: "Failed", error: failureInWords(lone, agent) }
       if (agent.failsSilently === true && !acted) return failed("no_answer")
       return { _tag: "Completed", ...(text === undefined ? {} : { text }) }
     case "cancelled":

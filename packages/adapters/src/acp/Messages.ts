@@ -6,6 +6,7 @@
  */
 import { draft } from "@corral/domain/RunEvent"
 import type { Turn } from "../Turn.ts"
+import type { AcpAgent } from "./AcpAgent.ts"
 
 type Channel = "text" | "reasoning"
 
@@ -18,30 +19,40 @@ interface Open {
   /** The agent's own id of it, where it has one. */
   readonly theirs: string | undefined
   text: string
+  chunks: number
 }
 
 export class Messages {
   readonly #turn: Turn
+  readonly #agent: AcpAgent
   #open: Open | undefined
   #count = 0
   /** The last whole text of this turn. */
   last: string | undefined
+  /** The same, where it came in one chunk: a model's answer rarely does, the program's own words do. */
+  lone: string | undefined
 
-  constructor(turn: Turn) {
+  constructor(turn: Turn, agent: AcpAgent) {
     this.#turn = turn
+    this.#agent = agent
   }
 
   /** A turn begins: nothing has been said in it. */
   begin(): void {
     this.last = undefined
+    this.lone = undefined
   }
 
   chunk(channel: Channel, text: string, theirs: string | undefined): void {
     if (text === "") return
+    const { asides, failsInWords } = this.#agent
+    if (asides?.test(text) === true) return this.#aside(text)
     const open = this.#open
     if (open !== undefined && (open.channel !== channel || open.theirs !== theirs)) this.close()
-    this.#open ??= { messageId: `message-${++this.#count}`, channel, theirs, text: "" }
+    else if (failsInWords?.test(text) === true) this.close()
+    this.#open ??= { messageId: this.#next(), channel, theirs, text: "", chunks: 0 }
     this.#open.text += text
+    this.#open.chunks++
     this.#turn.say(draft("run.message.delta", { messageId: this.#open.messageId, channel, text }))
     if (this.#open.text.length > MAX_CHARACTERS) this.close()
   }
@@ -49,9 +60,23 @@ export class Messages {
   /** Something else follows. */
   close(): void {
     if (this.#open === undefined) return
-    const { channel, messageId, text } = this.#open
+    const { channel, chunks, messageId, text } = this.#open
     this.#open = undefined
-    if (channel === "text") this.last = text
+    if (channel === "text") {
+      this.last = text
+      this.lone = chunks === 1 ? text : undefined
+    }
     this.#turn.say(draft("run.message.completed", { messageId, role: "assistant", channel, text }))
+  }
+
+  /** Words of the program between those of the model. */
+  #aside(text: string): void {
+    this.close()
+    const messageId = this.#next()
+    this.#turn.say(draft("run.message.completed", { messageId, role: "system", channel: "text", text }))
+  }
+
+  #next(): string {
+    return `message-${++this.#count}`
   }
 }

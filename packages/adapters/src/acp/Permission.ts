@@ -69,9 +69,16 @@ const isTold = (call: ToolCall): boolean =>
   patchOf(call, (path) => path) !== undefined || inputPathOf(call) !== undefined
 
 /** Whether command, files or address are all that would happen. */
-const saysAll = (call: ToolCall, command: string | undefined, folder: string | undefined): boolean => {
-  if (command !== undefined)
-    return folder !== undefined && Object.keys(call.input).every((key) => HARMLESS.includes(key))
+const saysAll = (
+  call: ToolCall,
+  { notes = [] }: AcpAgent,
+  command: string | undefined,
+  folder: string | undefined
+): boolean => {
+  if (command !== undefined) {
+    const harmless = [...HARMLESS, ...notes]
+    return folder !== undefined && Object.keys(call.input).every((key) => harmless.includes(key))
+  }
   return call.kind === "edit" || call.kind === "read" || call.kind === "search" ? isTold(call) : true
 }
 
@@ -107,6 +114,6 @@ export const approvalOf = (
       reason: reasonOf(call)
     }),
     editable: false,
-    scopes: scopesOf(options, saysAll(call, command, cwd))
+    scopes: scopesOf(options, saysAll(call, agent, command, cwd))
   }
 }

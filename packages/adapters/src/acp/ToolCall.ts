@@ -5,7 +5,7 @@
  * said; `ToolCalls` knows when.
  */
 import type { PayloadOf } from "@corral/domain/RunEvent"
-import { arrayOf, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
+import { arrayOf, isObject, objectOf, parseObject, textOf, type JsonObject } from "../Json.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 
 /** Absolute to workspace-relative; a path outside stays absolute. */
@@ -51,16 +51,25 @@ export const firstOf = (callId: string, report: JsonObject, agent: AcpAgent): To
   const kind = textOf(report["kind"]) ?? "other"
   const tool = nameOf(report, callId, agent).slice(0, MAX_TITLE)
   const empty = { callId, tool, kind, title: tool, status: undefined, input: {}, content: [], locations: [] }
-  return merged({ ...empty, output: undefined, meta: {} }, report)
+  return merged({ ...empty, output: undefined, meta: {} }, report, agent)
+}
+
+/** Text of an input that is whole; while it streams it is no JSON. */
+const inputIn = ({ content, status }: JsonObject): JsonObject | undefined => {
+  if (status !== "pending" && status !== "in_progress") return undefined
+  const text = textOf(objectOf(objectOf(arrayOf(content).at(-1))["content"])["text"])
+  return text === undefined ? undefined : parseObject(text)
 }
 
 /** A call with what a further report adds. A field that is not told stays. */
-export const merged = (call: ToolCall, report: JsonObject): ToolCall => ({
+export const merged = (call: ToolCall, report: JsonObject, agent: AcpAgent): ToolCall => ({
   ...call,
   kind: textOf(report["kind"]) ?? call.kind,
   title: textOf(report["title"]) ?? call.title,
   status: textOf(report["status"]) ?? call.status,
-  input: isObject(report["rawInput"]) ? report["rawInput"] : call.input,
+  input: isObject(report["rawInput"])
+    ? report["rawInput"]
+    : ((agent.inputInContent === true ? inputIn(report) : undefined) ?? call.input),
   content: Array.isArray(report["content"]) ? report["content"].filter(isObject) : call.content,
   locations: Array.isArray(report["locations"])
     ? report["locations"].flatMap((location) => textOf(objectOf(location)["path"]) ?? [])
@@ -83,10 +92,6 @@ export const inputPathOf = ({ input }: ToolCall): string | undefined =>
   textOf(input["filepath"]) ??
   textOf(input["absolute_path"]) ??
   textOf(input["path"])
-
-/** Whether the call says already what it is about. */
-export const isClear = (call: ToolCall, agent: AcpAgent): boolean =>
-  commandOf(call, agent) !== undefined || inputPathOf(call) !== undefined
 
 /** The text of a result: what the tool gave, or what it is shown as. */
 export const outputOf = ({ content, output }: ToolCall): string | undefined => {

@@ -8,17 +8,8 @@ import { defined, objectOf, textOf, type JsonObject } from "../Json.ts"
 import type { Turn } from "../Turn.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 import { filesTouchedBy } from "./Changes.ts"
-import { labelOf } from "./Label.ts"
-import {
-  exitCodeOf,
-  failureOf,
-  firstOf,
-  isClear,
-  merged,
-  outputOf,
-  type Relative,
-  type ToolCall
-} from "./ToolCall.ts"
+import { isClear, labelOf } from "./Label.ts"
+import { exitCodeOf, failureOf, firstOf, merged, outputOf, type Relative, type ToolCall } from "./ToolCall.ts"
 
 /** Ids of calls that are over, to tell late reports from new calls; more of them are forgotten. */
 const MAX_CLOSED = 10_000
@@ -55,11 +46,12 @@ export class ToolCalls {
         this.#close(open)
         break
       case "in_progress":
-        this.#tell(open)
+        if (isClear(call, this.#agent, this.#relative)) this.#tell(open)
         break
       default:
         // Some agents send the input whole with the call, others piece by piece after it.
-        if (report["sessionUpdate"] === "tool_call" && isClear(call, this.#agent)) this.#tell(open)
+        if (report["sessionUpdate"] === "tool_call" && isClear(call, this.#agent, this.#relative))
+          this.#tell(open)
     }
     return true
   }
@@ -94,7 +86,7 @@ export class ToolCalls {
   #follow(callId: string, report: JsonObject): Open {
     const known = this.#open.get(callId)
     if (known !== undefined) {
-      known.call = merged(known.call, report)
+      known.call = merged(known.call, report, this.#agent)
       return known
     }
     const open = { call: firstOf(callId, report, this.#agent), told: false, denied: false }
