@@ -18,8 +18,10 @@ export const examinationReport = (found: Examination, paint: Paint): string => {
     return said === "" ? "" : ` ${paint("dim", visibleLine(said))}`
   }
 
+  const width = Math.max(12, ...[...agents, ...runners].map(({ id }) => id.length))
+
   const agent = ({ id, label, available, version, path, signedIn, reason, hint, drift }: AgentFound) => [
-    `  ${signedIn === false ? open : mark(available)} ${id.padEnd(12)} ${label}${
+    `  ${signedIn === false ? open : mark(available)} ${id.padEnd(width)} ${label}${
       version === undefined ? "" : ` ${version}`
     }${path === undefined ? "" : ` ${paint("dim", path)}`}${signedIn === true ? ", signed in" : ""}${advice(reason, hint)}`,
     ...(drift === undefined
@@ -37,7 +39,7 @@ export const examinationReport = (found: Examination, paint: Paint): string => {
   ]
 
   const runner = ({ id, label, available, command, reason, hint }: RunnerFound) =>
-    `  ${available ? mark(true) : open} ${id.padEnd(12)} ${label}${advice(available ? command.join(" ") : reason, available ? undefined : hint)}`
+    `  ${available ? mark(true) : open} ${id.padEnd(width)} ${label}${advice(available ? command.join(" ") : reason, available ? undefined : hint)}`
 
   const adapters = agents.filter(({ id, runtime }) => id === runtime)
   const profiles = agents.filter(({ id, runtime }) => id !== runtime)
