@@ -36,7 +36,7 @@ export interface AcpAgent {
   readonly titleIsCommand?: boolean | undefined
   /** It sends the input of a tool as JSON text in the content of the call, until it runs. */
   readonly inputInContent?: boolean | undefined
-  /** Keys of a command's input that only say again what the command says. */
+  /** Keys of a command's input that do not change what the command does. */
   readonly notes?: ReadonlyArray<string> | undefined
   /** It acts without asking, in every mode that it offers: then it is held to no mode that asks. */
   readonly actsUnasked?: boolean | undefined

@@ -1,8 +1,7 @@
 /**
  * The table of differences: one entry for each agent behind the Agent Client Protocol.
  *
- * Claude Agent, Gemini and OpenCode are held against recordings. Codex, Copilot, Kimi and Qwen were measured, and their entries say
- * what was seen; Goose is as its documentation says. `docs/adapters.md` tells which is which.
+ * All but Goose are held against recordings; that is as its documentation says. `docs/adapters.md` tells the versions.
  */
 import type { AcpAgent } from "./AcpAgent.ts"
 
@@ -65,6 +64,7 @@ export const acpAgents = {
     passEnv: ["QWEN_*", "DASHSCOPE_*", "OPENAI_*", ...PROXY],
     // Its own default lets a classifier decide instead of a person.
     modes: { ask: "default", readOnly: "plan" },
+    notes: ["is_background"],
     ownMethods: ["qwen/", "craft/"]
   },
   copilot: {

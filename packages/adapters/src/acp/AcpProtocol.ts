@@ -203,8 +203,11 @@ export class AcpProtocol implements Protocol {
       case "initialize":
         return this.#conclude({ _tag: "Failed", error: fail("protocol_broken") })
       case "session": {
-        const unknown = this.#opening.resumed && isUnknownSession(error)
-        const failed = unknown ? failure("unknown_session", this.#agent) : fail("session_refused")
+        const { resumed } = this.#opening
+        const failed =
+          resumed && isUnknownSession(error)
+            ? failure("unknown_session", this.#agent)
+            : fail(resumed ? "unknown_session" : "session_refused")
         return this.#conclude({ _tag: "Failed", error: failed })
       }
       case "mode":
@@ -352,6 +355,8 @@ export class AcpProtocol implements Protocol {
     const { text, type } = objectOf(content)
     if (type !== "text" || typeof text !== "string")
       return this.#turn.unknown(`${kind}/${(textOf(type) ?? "untyped").slice(0, MAX_NAME)}`)
+    // Some agents count tokens beside a text of nothing.
+    if (text === "") return
     this.#acted = true
     this.#calls.settle()
     this.#calls.closeDenied()

@@ -155,7 +155,7 @@ export const failureOf = (
 
 /** An error to `session/load` or `session/resume`: never a reason to begin a new conversation behind a person's back. */
 export const isUnknownSession = (error: JsonObject): boolean =>
-  error["code"] === -32002 || /not found|unknown session|no such session/i.test(saidBy(error))
+  error["code"] === -32002 || /not found|unknown session|no such session|invalid session/i.test(saidBy(error))
 
 /** What the agent did in the turn, for those that hide their failures. */
 export interface Turned {
