@@ -761,6 +761,31 @@ describe("Acp tool calls", () => {
   })
 })
 
+describe("Acp usage", () => {
+  it("counts tokens where they are told, and each of them once", () => {
+    const usageOf = (more: object) => {
+      const talk = new Talk(plain).open()
+      const _meta = { usage: { inputTokens: 10, outputTokens: 1, totalTokens: 11 } }
+      talk.text("Looking.")
+      talk.text("", { _meta })
+      talk.text("", { _meta })
+      talk.result({ stopReason: "end_turn", ...more })
+      talk.end()
+      return talk.outcome?.usage
+    }
+    assert.deepStrictEqual(usageOf({}), { inputTokens: 20, outputTokens: 2 })
+    // Cached tokens are part of the input, also for agents that count them beside it.
+    const usage = { inputTokens: 3, outputTokens: 2, cachedReadTokens: 20, totalTokens: 25 }
+    assert.deepStrictEqual(usageOf({ usage }), { inputTokens: 23, outputTokens: 2, cachedInputTokens: 20 })
+    const within = { ...usage, inputTokens: 23 }
+    assert.deepStrictEqual(usageOf({ usage: within }), {
+      inputTokens: 23,
+      outputTokens: 2,
+      cachedInputTokens: 20
+    })
+  })
+})
+
 describe("Acp table", () => {
   it("says what is not tried", () => {
     assert.isTrue(recordings(goose.id).every(({ name }) => name.startsWith("written-")))

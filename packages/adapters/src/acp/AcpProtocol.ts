@@ -336,8 +336,7 @@ export class AcpProtocol implements Protocol {
         return talking ? this.#call(report) : undefined
       case "usage_update":
         this.#calls.settle()
-        if (talking && this.#spending.reported(report) && this.#spending.usage !== undefined)
-          this.#turn.emit({ _tag: "Usage", usage: this.#spending.usage })
+        if (talking && this.#spending.reported(report)) this.#spent()
         return
       case "current_mode_update": {
         const mode = textOf(report["currentModeId"])
@@ -350,13 +349,21 @@ export class AcpProtocol implements Protocol {
     }
   }
 
+  #spent(): void {
+    const { usage } = this.#spending
+    if (usage !== undefined) this.#turn.emit({ _tag: "Usage", usage })
+  }
+
   /** The hot path: most reports are text. */
-  #chunk(kind: string, { content, messageId }: JsonObject): void {
+  #chunk(kind: string, { _meta, content, messageId }: JsonObject): void {
     const { text, type } = objectOf(content)
     if (type !== "text" || typeof text !== "string")
       return this.#turn.unknown(`${kind}/${(textOf(type) ?? "untyped").slice(0, MAX_NAME)}`)
     // Some agents count tokens beside a text of nothing.
-    if (text === "") return
+    if (text === "") {
+      if (this.#spending.counted(objectOf(objectOf(_meta)["usage"]))) this.#spent()
+      return
+    }
     this.#acted = true
     this.#calls.settle()
     this.#calls.closeDenied()

@@ -38,10 +38,21 @@ const toldBy = (result: JsonObject): Usage => {
   })
 }
 
+const total = (a: Usage, b: Usage): Usage =>
+  defined({
+    inputTokens: sum(a.inputTokens, b.inputTokens),
+    outputTokens: sum(a.outputTokens, b.outputTokens),
+    cachedInputTokens: sum(a.cachedInputTokens, b.cachedInputTokens),
+    reasoningTokens: sum(a.reasoningTokens, b.reasoningTokens)
+  })
+
 export class Spending {
   /** A resumed session's cost counts the runs before this one, and nothing tells them apart. */
   readonly #resumed: boolean
-  #tokens: Usage = {}
+  /** Tokens of the turns that are answered. */
+  #answered: Usage = {}
+  /** Tokens of this turn, as far as they are told before its answer. */
+  #turn: Usage = {}
   #costUsd: number | undefined
 
   constructor(resumed: boolean) {
@@ -49,20 +60,22 @@ export class Spending {
   }
 
   get usage(): Usage | undefined {
-    const usage = { ...this.#tokens, ...defined({ costUsd: this.#costUsd }) }
+    const usage = { ...total(this.#answered, this.#turn), ...defined({ costUsd: this.#costUsd }) }
     return Object.keys(usage).length === 0 ? undefined : usage
   }
 
-  /** A prompt's answer. */
+  /** A prompt's answer. Where it tells no tokens, those that were counted hold. */
   answered(result: JsonObject): void {
-    const earlier = this.#tokens
-    const turn = toldBy(result)
-    this.#tokens = defined({
-      inputTokens: sum(earlier.inputTokens, turn.inputTokens),
-      outputTokens: sum(earlier.outputTokens, turn.outputTokens),
-      cachedInputTokens: sum(earlier.cachedInputTokens, turn.cachedInputTokens),
-      reasoningTokens: sum(earlier.reasoningTokens, turn.reasoningTokens)
-    })
+    const told = toldBy(result)
+    this.#answered = total(this.#answered, Object.keys(told).length === 0 ? this.#turn : told)
+    this.#turn = {}
+  }
+
+  /** Tokens of one reply of the model, beside a chunk; true where there are any. */
+  counted(usage: JsonObject): boolean {
+    const told = tokensOf(usage)
+    this.#turn = total(this.#turn, told)
+    return Object.keys(told).length > 0
   }
 
   /** A `usage_update`; true where it tells something new. Its `used` is the size of the context, not what was spent. */

@@ -32,8 +32,9 @@ export const oneLine = (text: string): string => {
   return first.length > MAX_TITLE || more.length > 0 ? `${first.slice(0, MAX_TITLE)}…` : first
 }
 
-/** The tool's name among what extensions of the protocol add: `_meta.<agent>.toolName`. */
+/** The tool's name among what extensions of the protocol add: `_meta.toolName`, `_meta.<agent>.toolName`. */
 const nameInMeta = (meta: JsonObject): string | undefined =>
+  textOf(meta["toolName"]) ??
   Object.values(meta).flatMap((value) => textOf(objectOf(value)["toolName"]) ?? [])[0]
 
 const nameOf = (report: JsonObject, callId: string, { toolName }: AcpAgent): string => {
