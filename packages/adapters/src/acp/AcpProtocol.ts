@@ -23,12 +23,10 @@ import {
   type Evidence
 } from "./Ending.ts"
 import * as JsonRpc from "./JsonRpc.ts"
-import { Messages } from "./Messages.ts"
 import { initialize, Opening, type Asking } from "./Opening.ts"
 import { approvalOf, isGrantable, outcomeOf as decisionOutcome } from "./Permission.ts"
 import { Permissions } from "./Permissions.ts"
-import { Spending } from "./Spending.ts"
-import { ToolCalls } from "./ToolCalls.ts"
+import { MAX_NAME, Reports } from "./Reports.ts"
 
 /** What the request under way is for. `history`: behind a loaded session's old messages. `drain`: behind a turn's last reports. */
 type Purpose = "initialize" | "session" | "history" | "mode" | "model" | "prompt" | "drain"
@@ -36,27 +34,13 @@ type Purpose = "initialize" | "session" | "history" | "mode" | "model" | "prompt
 /** A request that no agent serves: its refusal says that everything before it was read. */
 const BARRIER = "_corral/barrier"
 
-/** Of a name that nobody here knows, so much is counted and repeated. */
-const MAX_NAME = 100
-
-/** Reports that say nothing of the run. */
-const quiet = new Set([
-  "available_commands_update",
-  "config_option_update",
-  "session_info_update",
-  "plan",
-  "user_message_chunk"
-])
-
 export class AcpProtocol implements Protocol {
   readonly open: string
   readonly #agent: AcpAgent
   readonly #start: RunStart
   readonly #lines = new JsonLines()
   readonly #turn = new Turn()
-  readonly #messages: Messages
-  readonly #calls: ToolCalls
-  readonly #spending: Spending
+  readonly #reports: Reports
   /** The request of ours that is not answered yet. */
   #awaited: { readonly id: JsonRpc.RpcId; readonly purpose: Purpose } | undefined
   #nextId = 0
@@ -68,17 +52,14 @@ export class AcpProtocol implements Protocol {
   /** What the last prompt's answer tells, judged when all that belongs to its turn has been read. */
   #judge: (() => Outcome) | undefined
   #signIn: string | undefined
-  #acted = false
   #denied = false
   #cancelling = false
 
   constructor(start: RunStart, agent: AcpAgent) {
     this.#start = start
     this.#agent = agent
-    this.#messages = new Messages(this.#turn, agent)
-    this.#calls = new ToolCalls(this.#turn, agent, this.#relative)
     this.#opening = new Opening(start, agent)
-    this.#spending = new Spending(this.#opening.resumed)
+    this.#reports = new Reports(this.#turn, agent, this.#relative, this.#opening.resumed)
     this.open = this.#request("initialize", "initialize", initialize)
   }
 
@@ -91,7 +72,7 @@ export class AcpProtocol implements Protocol {
     if (this.#judge !== undefined && this.#queued.length === 0) this.#drained()
     else if (failed !== undefined) this.#turn.fail(failed)
     else {
-      this.#close()
+      this.#reports.close()
       this.#turn.lost(this.#agent.label, end)
     }
     return [...outputs, ...this.#turn.take()]
@@ -102,7 +83,7 @@ export class AcpProtocol implements Protocol {
     if (asked === undefined) return undefined
     // There is no way to tell an agent another input than its own.
     const told = decision === "allow" && updatedInput !== undefined ? "deny" : decision
-    if (told !== "allow") this.#calls.deny(asked.callId)
+    if (told !== "allow") this.#reports.deny(asked.callId)
     if (told === "deny") this.#denied = true
     return JsonRpc.answer(asked.id, decisionOutcome(asked.options, told))
   }
@@ -181,14 +162,8 @@ export class AcpProtocol implements Protocol {
       case "model":
         return this.#choose()
       case "prompt":
-        this.#spending.answered(result)
-        return this.#turned(() =>
-          outcomeOf(
-            result,
-            { text: this.#messages.last, lone: this.#messages.lone, acted: this.#acted },
-            this.#agent
-          )
-        )
+        this.#reports.answered(result)
+        return this.#turned(() => outcomeOf(result, this.#reports.turned, this.#agent))
       case "drain":
         return this.#drained()
     }
@@ -218,6 +193,7 @@ export class AcpProtocol implements Protocol {
         return this.#conclude({ _tag: "Failed", error: fail("model_refused") })
       case "prompt": {
         const error = fail("agent_failed")
+        this.#reports.answered({})
         return this.#turned(() => ({ _tag: "Failed", error }))
       }
       case "history":
@@ -245,16 +221,14 @@ export class AcpProtocol implements Protocol {
   }
 
   #prompt(text: string): void {
-    this.#acted = false
     this.#denied = false
-    this.#messages.begin()
+    this.#reports.begin()
     const { sessionId } = this.#opening
     this.#send("prompt", "session/prompt", { sessionId, prompt: [{ type: "text", text }] })
   }
 
   /** The turn is over; reports that belong to it may still come, the end of its last message too. */
   #turned(judge: () => Outcome): void {
-    this.#calls.settle()
     this.#judge = judge
     this.#barrier("drain")
   }
@@ -272,7 +246,7 @@ export class AcpProtocol implements Protocol {
     const judge = this.#judge
     if (judge === undefined) return
     this.#judge = undefined
-    this.#close()
+    this.#reports.close()
     const outcome = this.#judged(judge())
     const next = outcome._tag === "Completed" ? this.#queued.shift() : undefined
     if (next === undefined) this.#conclude(outcome)
@@ -280,30 +254,18 @@ export class AcpProtocol implements Protocol {
   }
 
   #conclude(outcome: Outcome): void {
-    this.#close()
-    this.#turn.conclude({ ...outcome, ...defined({ usage: this.#spending.usage }) })
+    this.#reports.close()
+    this.#turn.conclude({ ...outcome, ...defined({ usage: this.#reports.usage }) })
   }
 
   #fail(reason: string): void {
     this.#conclude({ _tag: "Failed", error: failure(reason, this.#agent) })
   }
 
-  /** Nothing of the turn is left open but what its agent never closed. */
-  #close(): void {
-    this.#settle()
-    this.#calls.closeDenied()
-  }
-
-  /** Messages are whole and calls are told: something else follows. */
-  #settle(): void {
-    this.#messages.close()
-    this.#calls.settle()
-  }
-
   #notified(method: string, params: JsonObject): void {
     switch (method) {
       case "session/update":
-        return this.#updated(params)
+        return this.#reports.read(objectOf(params["update"]), this.#talking, this.#opening.mode)
       case "$/cancel_request":
         return this.#withdrawn(params["requestId"])
       case "_auth/status_update":
@@ -314,66 +276,16 @@ export class AcpProtocol implements Protocol {
     }
   }
 
+  /** A prompt is under way, or what belongs to it is still read. */
+  get #talking(): boolean {
+    return this.#awaited?.purpose === "prompt" || this.#awaited?.purpose === "drain"
+  }
+
   /** Counts a method, unless it is one of the agent's own that are known to say nothing here, or of what we said we have not. */
   #unknown(method: string): void {
     const known = ["fs/", "terminal/", ...(this.#agent.ownMethods ?? [])]
     if (!known.some((beginning) => method.startsWith(beginning)))
       this.#turn.unknown(method.slice(0, MAX_NAME))
-  }
-
-  #updated({ update }: JsonObject): void {
-    const report = objectOf(update)
-    const kind = textOf(report["sessionUpdate"]) ?? "untyped"
-    if (quiet.has(kind)) return
-    // Before the first prompt there are only words of the program itself, and of a loaded session the old messages.
-    const talking = this.#awaited?.purpose === "prompt" || this.#awaited?.purpose === "drain"
-    switch (kind) {
-      case "agent_message_chunk":
-      case "agent_thought_chunk":
-        return talking ? this.#chunk(kind, report) : undefined
-      case "tool_call":
-      case "tool_call_update":
-        return talking ? this.#call(report) : undefined
-      case "usage_update":
-        this.#calls.settle()
-        if (talking && this.#spending.reported(report)) this.#spent()
-        return
-      case "current_mode_update": {
-        const mode = textOf(report["currentModeId"])
-        if (talking && mode !== this.#opening.started.mode)
-          this.#turn.unknown(`current_mode_update/${(mode ?? "").slice(0, MAX_NAME)}`)
-        return
-      }
-      default:
-        return this.#turn.unknown(`session/update/${kind.slice(0, MAX_NAME)}`)
-    }
-  }
-
-  #spent(): void {
-    const { usage } = this.#spending
-    if (usage !== undefined) this.#turn.emit({ _tag: "Usage", usage })
-  }
-
-  /** The hot path: most reports are text. */
-  #chunk(kind: string, { _meta, content, messageId }: JsonObject): void {
-    const { text, type } = objectOf(content)
-    if (type !== "text" || typeof text !== "string")
-      return this.#turn.unknown(`${kind}/${(textOf(type) ?? "untyped").slice(0, MAX_NAME)}`)
-    // Some agents count tokens beside a text of nothing.
-    if (text === "") {
-      if (this.#spending.counted(objectOf(objectOf(_meta)["usage"]))) this.#spent()
-      return
-    }
-    this.#acted = true
-    this.#calls.settle()
-    this.#calls.closeDenied()
-    this.#messages.chunk(kind === "agent_message_chunk" ? "text" : "reasoning", text, textOf(messageId))
-  }
-
-  #call(report: JsonObject): void {
-    this.#acted = true
-    this.#messages.close()
-    if (!this.#calls.report(report)) this.#turn.unknown("tool_call")
   }
 
   #requested(id: JsonRpc.RpcId, method: string, params: JsonObject): void {
@@ -385,9 +297,7 @@ export class AcpProtocol implements Protocol {
 
   #asks(id: JsonRpc.RpcId, { options, toolCall }: JsonObject): void {
     if (this.#permissions.has(id)) return this.#turn.unknown("session/request_permission")
-    this.#acted = true
-    this.#messages.close()
-    const call = this.#calls.asked(objectOf(toolCall))
+    const call = this.#reports.asked(objectOf(toolCall))
     if (call === undefined || !isGrantable(options)) {
       this.#turn.unknown("session/request_permission")
       this.#turn.emit({ _tag: "Reply", text: JsonRpc.answer(id, decisionOutcome(options, "deny")) })

@@ -56,6 +56,11 @@ export class Opening {
     return this.#start.resumeSessionId !== undefined
   }
 
+  /** The mode that the session is in, or is put into. */
+  get mode(): string | undefined {
+    return this.#mode
+  }
+
   /** What the agent says of itself; gives the request for a session. */
   initialized({ agentCapabilities, agentInfo, protocolVersion }: JsonObject): Asking {
     this.#version = textOf(objectOf(agentInfo)["version"])

@@ -1,0 +1,136 @@
+/**
+ * What an agent tells of its work while a prompt is under way, the `session/update` notifications: messages, tool calls, usage.
+ *
+ * Said through the run's `Turn`. It keeps what a turn has come to, for those who judge how it ended.
+ */
+import type { Usage } from "@corral/domain/Run"
+import { objectOf, textOf, type JsonObject } from "../Json.ts"
+import type { Turn } from "../Turn.ts"
+import type { AcpAgent } from "./AcpAgent.ts"
+import type { Turned } from "./Ending.ts"
+import { Messages } from "./Messages.ts"
+import { Spending } from "./Spending.ts"
+import type { Relative, ToolCall } from "./ToolCall.ts"
+import { ToolCalls } from "./ToolCalls.ts"
+
+/** Of a name that nobody here knows, so much is counted and repeated. */
+export const MAX_NAME = 100
+
+/** Reports that say nothing of the run. */
+const quiet = new Set([
+  "available_commands_update",
+  "config_option_update",
+  "session_info_update",
+  "plan",
+  "user_message_chunk"
+])
+
+export class Reports {
+  readonly #turn: Turn
+  readonly #messages: Messages
+  readonly #calls: ToolCalls
+  readonly #spending: Spending
+  #acted = false
+
+  constructor(turn: Turn, agent: AcpAgent, relative: Relative, resumed: boolean) {
+    this.#turn = turn
+    this.#messages = new Messages(turn, agent)
+    this.#calls = new ToolCalls(turn, agent, relative)
+    this.#spending = new Spending(resumed)
+  }
+
+  /** What this turn has come to, once it is closed. */
+  get turned(): Turned {
+    return { text: this.#messages.last, lone: this.#messages.lone, acted: this.#acted }
+  }
+
+  get usage(): Usage | undefined {
+    return this.#spending.usage
+  }
+
+  /** A prompt is sent. */
+  begin(): void {
+    this.#acted = false
+    this.#messages.begin()
+  }
+
+  /** The prompt is answered; reports that belong to it may still come, the end of its last message too. */
+  answered(result: JsonObject): void {
+    this.#spending.answered(result)
+    this.#calls.settle()
+  }
+
+  /** Nothing of the turn is left open but what its agent never closed. */
+  close(): void {
+    this.#messages.close()
+    this.#calls.settle()
+    this.#calls.closeDenied()
+  }
+
+  /** The call that a permission is asked for. */
+  asked(toolCall: JsonObject): ToolCall | undefined {
+    this.#acted = true
+    this.#messages.close()
+    return this.#calls.asked(toolCall)
+  }
+
+  /** The permission for a call was denied. */
+  deny(callId: string): void {
+    this.#calls.deny(callId)
+  }
+
+  /**
+   * Whatever is told. `talking`: a prompt is under way; before that there are only words of the program itself, and of a loaded session the
+   * old messages. `mode` is the mode that the session was put into.
+   */
+  read(report: JsonObject, talking: boolean, mode: string | undefined): void {
+    const kind = textOf(report["sessionUpdate"]) ?? "untyped"
+    if (quiet.has(kind)) return
+    switch (kind) {
+      case "agent_message_chunk":
+      case "agent_thought_chunk":
+        return talking ? this.#chunk(kind, report) : undefined
+      case "tool_call":
+      case "tool_call_update":
+        return talking ? this.#call(report) : undefined
+      case "usage_update":
+        this.#calls.settle()
+        if (talking && this.#spending.reported(report)) this.#spent()
+        return
+      case "current_mode_update": {
+        const now = textOf(report["currentModeId"]) ?? ""
+        if (talking && now !== mode) this.#turn.unknown(`current_mode_update/${now.slice(0, MAX_NAME)}`)
+        return
+      }
+      default:
+        return this.#turn.unknown(`session/update/${kind.slice(0, MAX_NAME)}`)
+    }
+  }
+
+  #spent(): void {
+    const { usage } = this.#spending
+    if (usage !== undefined) this.#turn.emit({ _tag: "Usage", usage })
+  }
+
+  /** The hot path: most reports are text. */
+  #chunk(kind: string, { _meta, content, messageId }: JsonObject): void {
+    const { text, type } = objectOf(content)
+    if (type !== "text" || typeof text !== "string")
+      return this.#turn.unknown(`${kind}/${(textOf(type) ?? "untyped").slice(0, MAX_NAME)}`)
+    // Some agents count tokens beside a text of nothing.
+    if (text === "") {
+      if (this.#spending.counted(objectOf(objectOf(_meta)["usage"]))) this.#spent()
+      return
+    }
+    this.#acted = true
+    this.#calls.settle()
+    this.#calls.closeDenied()
+    this.#messages.chunk(kind === "agent_message_chunk" ? "text" : "reasoning", text, textOf(messageId))
+  }
+
+  #call(report: JsonObject): void {
+    this.#acted = true
+    this.#messages.close()
+    if (!this.#calls.report(report)) this.#turn.unknown("tool_call")
+  }
+}
