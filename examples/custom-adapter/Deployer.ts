@@ -1,0 +1,98 @@
+/**
+ * An adapter of your own, in one file: what `deployer.mjs` prints becomes events, what a person decides becomes a line for it.
+ *
+ * `JsonLines` reads lines whatever the reads, `Turn` keeps what every run must keep: one result for each call, one outcome.
+ */
+import { JsonLines, type JsonLine } from "@corral/adapters/JsonLines"
+import { Turn, unavailable } from "@corral/adapters/Turn"
+import { draft } from "@corral/domain/RunEvent"
+import type { AdapterOutput, Protocol, RunStart, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+
+const label = "Deployer"
+const line = (value: object): string => `${JSON.stringify(value)}\n`
+
+class DeployerProtocol implements Protocol {
+  readonly open: string
+  readonly #lines = new JsonLines()
+  readonly #turn = new Turn()
+  #messages = 0
+  #target = ""
+
+  constructor({ prompt }: RunStart) {
+    this.open = line({ task: prompt })
+  }
+
+  readonly step: Protocol["step"] = (chunk) => this.#read(this.#lines.push(chunk))
+
+  readonly end: Protocol["end"] = (end) => {
+    const outputs = this.#read(this.#lines.end())
+    // Says nothing where the outcome is out.
+    this.#turn.lost(label, end)
+    return [...outputs, ...this.#turn.take()]
+  }
+
+  readonly answer: Protocol["answer"] = (_key, { decision }) => line({ yes: decision === "allow" })
+
+  readonly input: Protocol["input"] = () => undefined
+
+  /** It knows no such message: signals end it. */
+  readonly cancel: Protocol["cancel"] = () => undefined
+
+  #read(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
+    for (const read of lines) {
+      if (read._tag === "Invalid") this.#turn.invalid(read)
+      else this.#understand(read.value)
+    }
+    return this.#turn.take()
+  }
+
+  #understand({ hello, says, wants, target, done, failed }: Readonly<Record<string, unknown>>): void {
+    const turn = this.#turn
+    if (typeof hello === "string") return turn.start({ runtimeVersion: hello })
+    if (typeof says === "string") {
+      const messageId = `m${++this.#messages}`
+      return turn.say(
+        draft("run.message.completed", { messageId, role: "assistant", channel: "text", text: says })
+      )
+    }
+    if (wants === "deploy" && typeof target === "string") {
+      this.#target = target
+      turn.call({ callId: target, tool: "deploy", label: `Deploy ${target}` })
+      turn.ask(target, {
+        action: "deploy",
+        risk: "high",
+        title: `Deploy ${target}`,
+        tool: "deploy",
+        callId: target,
+        editable: false,
+        scopes: ["once"]
+      })
+      return
+    }
+    if (typeof done === "string") {
+      turn.result({ callId: this.#target, status: "completed", output: done })
+      return turn.conclude({ _tag: "Completed", text: done })
+    }
+    if (typeof failed === "string") return turn.fail(unavailable("not_deployed", failed))
+    return turn.unknown("line")
+  }
+}
+
+/** The deployer at `program`, run by the Node at `node`; both absolute paths. */
+export const makeDeployer = (node: string, program: string): RuntimeAdapter => ({
+  specificationVersion: 1,
+  id: "deployer",
+  label,
+  capabilities: {
+    deltas: false,
+    approvals: true,
+    editInput: false,
+    resume: false,
+    readOnly: false,
+    cancel: false,
+    input: false
+  },
+  probe: { command: node, versionArgs: [program, "--version"], install: "It lies beside this example." },
+  command: () => ({ file: node, args: [program], stdin: "pipe" }),
+  protocol: (start) => new DeployerProtocol(start)
+})

@@ -1,0 +1,50 @@
+/**
+ * An Edge inside another program with an adapter of that program's own: one run, whose approval this program gives, and its events on stdout.
+ * Start it from the root of the repository: `node examples/custom-adapter/main.ts`.
+ */
+import { CreateRun } from "@corral/domain/Run"
+import { decodeEvent } from "@corral/domain/RunEvent"
+import * as Edge from "@corral/edge/Edge"
+import { defaults } from "@corral/edge/EdgeConfig"
+import { EventLog } from "@corral/edge/EventLog"
+import { RunSupervisor } from "@corral/edge/run/RunSupervisor"
+import { NodeRuntime } from "@effect/platform-node"
+import { Console, Effect, Result, Schema, Stream } from "effect"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { makeDeployer } from "./Deployer.ts"
+
+const home = mkdtempSync(join(tmpdir(), "corral-"))
+const deployer = makeDeployer(process.execPath, join(import.meta.dirname, "deployer.mjs"))
+const workspaces = [{ id: "here", path: import.meta.dirname }]
+const tokenFile = join(home, "edge.token")
+const edge = Edge.layerCore(
+  { ...defaults, home, tokenFile, workspaces, environment: {} },
+  new Map([[deployer.id, deployer]])
+)
+
+const program = Effect.gen(function* () {
+  const runs = yield* RunSupervisor
+  const log = yield* EventLog
+  const request = { workspace: "here", agentId: "deployer", mode: "ask", input: { text: "the website" } }
+  const run = yield* runs.start(yield* Schema.decodeUnknownEffect(CreateRun)(request))
+
+  /** Allows what is asked for; a real program would ask a person. */
+  const allow = (text: string) => {
+    const event = Result.getOrThrow(decodeEvent(JSON.parse(text)))
+    if (event._tag !== "KnownEvent" || event.event.type !== "run.approval.requested") return Effect.void
+    const answer = { decision: "allow", scope: "once" } as const
+    return runs.decide(run.id, event.event.payload.approvalId, answer, "local")
+  }
+  const told = (text: string) => Effect.andThen(Console.log(text), allow(text))
+  yield* log
+    .stream(run.id, 0)
+    .pipe(Stream.runForEach((lines) => Effect.forEach(lines, told, { discard: true })))
+})
+
+program.pipe(
+  Effect.provide(edge),
+  Effect.ensuring(Effect.sync(() => rmSync(home, { recursive: true }))),
+  NodeRuntime.runMain
+)
