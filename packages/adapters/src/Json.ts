@@ -46,8 +46,12 @@ const isTooDeep = (root: unknown): boolean => {
   return false
 }
 
+/** What a parser refuses costs it an error with its stack, some seventy times the price of looking at both ends. */
+const hasBraces = (text: string): boolean => /^[ \t\r\n]*\{/.test(text) && text.trimEnd().endsWith("}")
+
 /** The object that a text spells, or `undefined` for anything else. Never throws. */
 export const parseObject = (text: string): JsonObject | undefined => {
+  if (!hasBraces(text)) return undefined
   let value: unknown
   try {
     value = JSON.parse(text)
