@@ -92,14 +92,14 @@ export interface Quarry extends Marked {
 const ROUNDS = 5
 
 /**
- * Kills all of it, until nothing is found and its groups are gone. Gives the number of looks that found something by its marks; what
- * cannot be killed is told in the log.
+ * Kills all of it, until nothing is found and its groups are gone. Gives the number of looks that found something, the first of
+ * which is taken at once; what cannot be killed is told in the log.
  */
 export const sweep = Effect.fnUntraced(function* (quarry: Quarry) {
   const groups = quarry.groups ?? []
   let looks = 0
   for (let round = 0; round < ROUNDS; round++) {
-    yield* Effect.forEach(groups, emptyGroup, { discard: true })
+    for (const group of groups) looks += yield* emptyGroup(group)
     looks += yield* sweepMarked(quarry)
     // Last, because what is found by its marks may have come back into the group.
     if (groups.filter((group) => !removeGroup(group)).length === 0) return looks

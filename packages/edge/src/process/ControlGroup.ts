@@ -98,14 +98,15 @@ const isPopulated = (group: string): boolean => lines(join(group, "cgroup.events
 const PAUSE = "1 millis"
 const LIMIT = 2_000
 
-/** Kills until nothing is in it. What the kernel cannot end by then (it waits for a device) is told in the log. */
+/** Kills until nothing is in it; gives how often something was. What the kernel cannot end by then (it waits for a device) is told in the log. */
 export const emptyGroup = Effect.fnUntraced(function* (group: string) {
   for (let look = 0; look < LIMIT; look++) {
-    if (!isPopulated(group)) return
+    if (!isPopulated(group)) return look
     killGroup(group)
     yield* Effect.sleep(PAUSE)
   }
   yield* Effect.logError(`processes in ${basename(group)} are still alive after ${LIMIT} kills`)
+  return LIMIT
 })
 
 const removed = (group: string): boolean => {

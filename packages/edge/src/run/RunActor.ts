@@ -169,7 +169,7 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
     for (const used of wallMs === undefined ? [] : [wallMs * WARN_AT, wallMs]) {
       yield* later(used, { _tag: "Spent", limit: "wallMs", used })
     }
-    return { child, clear: Effect.andThen(sweep(quarry), remove), ladder, silence, activeClock, opening }
+    return { child, clear: Effect.tap(sweep(quarry), () => remove), ladder, silence, activeClock, opening }
   })
 
   const later = (millis: number, message: Message) =>
@@ -263,9 +263,9 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
       if (turn.gone) {
         yield* Fiber.interrupt(process.opening)
         yield* Deferred.succeed(exited, undefined)
-        yield* process.clear
-        const review = yield* options.review
-        post({ _tag: "Swept", review })
+        // Side by side, for a person waits for both. What was still alive may have changed something meanwhile.
+        const [found, early] = yield* Effect.all([process.clear, options.review], { concurrency: 2 })
+        post({ _tag: "Swept", review: found === 0 ? early : yield* options.review })
       }
     })
     // A round of its own lets go of its messages: a quiet run that held its last chunk would hold the whole buffer it was read into.
