@@ -247,6 +247,66 @@ describe("a denied call", () => {
   })
 })
 
+describe("a call that our cancel stopped", () => {
+  const resultsOf = (talk: Talk) =>
+    talk.outputs.flatMap((output) =>
+      output._tag === "Event" && output.event.type === "run.tool.result" ? [output.event.payload.status] : []
+    )
+  const opened = [
+    [acpAgents.gemini, modes("default", "default", "plan"), "Command cancelled by user."],
+    [
+      acpAgents.opencode,
+      modes("build", "build", "plan"),
+      "(no output)\n\n<shell_metadata>\nUser aborted the command\n</shell_metadata>"
+    ]
+  ] as const
+  const over = (talk: Talk, text: string) => {
+    const call = { toolCallId: "c", kind: "execute", title: "sleep 300" }
+    talk.update("tool_call", { ...call, status: "in_progress" })
+    const content = [{ type: "content", content: { type: "text", text } }]
+    return () => talk.update("tool_call_update", { ...call, status: "completed", content })
+  }
+
+  it("is cancelled, though the agent tells it as completed", () => {
+    for (const [agent, session, words] of opened) {
+      const talk = new Talk(agent).open(session)
+      const complete = over(talk, words)
+      talk.protocol.cancel()
+      complete()
+      assert.deepStrictEqual(resultsOf(talk), ["cancelled"], agent.id)
+    }
+  })
+
+  it("is completed where nothing was cancelled, or it says something else", () => {
+    for (const [agent, session, words] of opened) {
+      const printed = new Talk(agent).open(session)
+      over(printed, words)()
+      assert.deepStrictEqual(resultsOf(printed), ["completed"], agent.id)
+      const quick = new Talk(agent).open(session)
+      const complete = over(quick, "done")
+      quick.protocol.cancel()
+      complete()
+      assert.deepStrictEqual(resultsOf(quick), ["completed"], agent.id)
+    }
+  })
+})
+
+describe("a wrong key", () => {
+  it("is told from any other bad request where the service refuses both with 400", () => {
+    const google = (message: string) =>
+      JSON.stringify({ error: { code: 400, message, status: "INVALID_ARGUMENT" } })
+    for (const [message, reason] of [
+      ["API key not valid. Please pass a valid API key.", "bad_credentials"],
+      ["Function calling is not enabled for this model.", "request_refused"]
+    ] as const) {
+      const talk = new Talk(acpAgents.gemini).open(modes("default", "default", "plan"))
+      talk.error(400, google(message))
+      talk.error(-32601, "Method not found")
+      assert.strictEqual(talk.reason, reason)
+    }
+  })
+})
+
 describe("Acp handshake", () => {
   it("says that it has no file system and no terminals, and refuses requests for them", () => {
     const talk = new Talk(plain)

@@ -44,6 +44,8 @@ export interface AcpAgent {
   readonly asides?: RegExp | undefined
   /** Beginnings of its own methods that say nothing of a run. */
   readonly ownMethods?: ReadonlyArray<string> | undefined
+  /** A call with such an output was stopped by our cancel, though it is told as completed. */
+  readonly cancelsInWords?: RegExp | undefined
   /** A last message like this, in one chunk, is an error of the model's service: the agent says that its turn ended well. */
   readonly failsInWords?: RegExp | undefined
   /** A turn in which nothing is said or done is a failed one that it keeps to itself. */

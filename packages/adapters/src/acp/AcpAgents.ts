@@ -40,7 +40,8 @@ export const acpAgents = {
       readOnly: { OPENCODE_PERMISSION: JSON.stringify(opencodeReads) }
     },
     modes: { ask: "build", readOnly: "plan" },
-    toolName: "title"
+    toolName: "title",
+    cancelsInWords: /^User aborted the command$/m
   },
   gemini: {
     id: "gemini-acp",
@@ -52,7 +53,8 @@ export const acpAgents = {
     passEnv: ["GEMINI_*", "GOOGLE_*", ...PROXY],
     modes: { ask: "default", readOnly: "plan" },
     toolName: "callId",
-    titleIsCommand: true
+    titleIsCommand: true,
+    cancelsInWords: /^Command cancelled by user\./m
   },
   qwen: {
     id: "qwen-acp",

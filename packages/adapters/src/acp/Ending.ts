@@ -80,7 +80,7 @@ const byWords: ReadonlyArray<readonly [RegExp, string]> = [
   [/rate.?limit|too many requests|resource.?exhausted|quota/i, "rate_limited"],
   [/overloaded/i, "overloaded"],
   [
-    /(invalid|incorrect|wrong|expired)\W+(\S+\W+)?(api.?key|token|credential)|unauthori[sz]ed|forbidden|authentication.?(failed|error)/i,
+    /(invalid|incorrect|wrong|expired)\W+(\S+\W+)?(api.?key|token|credential)|api.?key (is )?not valid|unauthori[sz]ed|forbidden|authentication.?(failed|error)/i,
     "bad_credentials"
   ],
   [
@@ -106,6 +106,10 @@ const statusIn = (words: string): number | undefined => {
 /** A failure that only words tell; `undefined` where they tell nothing. */
 const reasonIn = (words: string): string | undefined => byWords.find(([pattern]) => pattern.test(words))?.[1]
 
+/** Google refuses a wrong key with 400: only the words tell it from any other bad request. */
+const byStatusAndWords = (status: number, words: string): string =>
+  status === 400 && reasonIn(words) === "bad_credentials" ? "bad_credentials" : byStatus(status)
+
 const detailsOf = (status: number | undefined, said: string): Readonly<Record<string, unknown>> => ({
   ...(status === undefined ? {} : { status }),
   ...(said === "" ? {} : { said: said.slice(0, MAX_SAID) })
@@ -115,7 +119,7 @@ const detailsOf = (status: number | undefined, said: string): Readonly<Record<st
 const failureInWords = (words: string, agent: AcpAgent): RunFailure => {
   const said = words.slice(0, MAX_WORDS)
   const status = statusIn(said)
-  const reason = status === undefined ? (reasonIn(said) ?? "request_refused") : byStatus(status)
+  const reason = status === undefined ? (reasonIn(said) ?? "request_refused") : byStatusAndWords(status, said)
   return failure(reason, agent, detailsOf(status, said))
 }
 
@@ -143,13 +147,13 @@ export const failureOf = (
     .map(countOf)
     .find((number) => number !== undefined && number >= 400 && number < 600)
   const details = (told: number | undefined) => detailsOf(told, said)
-  if (status !== undefined) return failure(byStatus(status), agent, details(status))
+  if (status !== undefined) return failure(byStatusAndWords(status, words), agent, details(status))
   if (code === AUTHENTICATION_REQUIRED) {
     const refused = signIn === undefined ? prompted : signIn !== "none"
     return failure(refused ? "bad_credentials" : "not_signed_in", agent, details(undefined))
   }
   const told = statusIn(words)
-  if (told !== undefined) return failure(byStatus(told), agent, details(told))
+  if (told !== undefined) return failure(byStatusAndWords(told, words), agent, details(told))
   return failure(reasonIn(words) ?? otherwise, agent, details(undefined))
 }
 

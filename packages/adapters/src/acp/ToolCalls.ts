@@ -26,6 +26,7 @@ export class ToolCalls {
   readonly #relative: Relative
   readonly #open = new Map<string, Open>()
   readonly #closed = new Set<string>()
+  #cancelling = false
 
   constructor(turn: Turn, agent: AcpAgent, relative: Relative) {
     this.#turn = turn
@@ -73,6 +74,11 @@ export class ToolCalls {
     if (open !== undefined) open.denied = true
   }
 
+  /** A cancel was sent. */
+  cancel(): void {
+    this.#cancelling = true
+  }
+
   /** The agent goes on to something that is no report of a call. */
   settle(): void {
     for (const open of this.#open.values()) this.#tell(open)
@@ -113,11 +119,17 @@ export class ToolCalls {
     this.#open.delete(call.callId)
     if (this.#closed.size >= MAX_CLOSED) this.#closed.clear()
     this.#closed.add(call.callId)
-    const completed = call.status === "completed"
+    const stopped = this.#stopped(call)
+    const completed = call.status === "completed" && !stopped
     if (completed) for (const event of filesTouchedBy(call, this.#relative)) this.#turn.say(event)
-    const status = completed ? "completed" : denied ? "denied" : failureOf(call)
+    const status = completed ? "completed" : stopped ? "cancelled" : denied ? "denied" : failureOf(call)
     // What was denied and never closed has no output: its content is what was asked.
-    const output = completed || call.status === "failed" ? outputOf(call) : undefined
+    const output = call.status === "completed" || call.status === "failed" ? outputOf(call) : undefined
     this.#turn.result({ callId: call.callId, status, ...defined({ output, exitCode: exitCodeOf(call) }) })
+  }
+
+  #stopped(call: ToolCall): boolean {
+    const words = this.#agent.cancelsInWords
+    return this.#cancelling && words !== undefined && words.test(outputOf(call) ?? "")
   }
 }

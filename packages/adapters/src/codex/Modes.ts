@@ -1,7 +1,7 @@
 /**
  * Corral's modes in Codex's words: what its sandbox lets a command do, and when it asks.
  *
- * `untrusted` asks before each patch and each command but plain reads. So the Edge answers in every mode that changes something, and
+ * `untrusted` asks before each patch and each command, plain reads among them. So the Edge answers in every mode that changes something, and
  * leaves a record; what was allowed runs in the sandbox first, and outside of it where it fails there. Where nothing may change Codex
  * never asks: its sandbox refuses.
  */
