@@ -4,7 +4,7 @@ import { defineConfig } from "vitest/config"
 export default defineConfig({
   test: {
     include: ["packages/*/test/**/*.test.ts", "scripts/**/*.test.ts", "examples/**/*.test.ts"],
-    exclude: ["**/*.soak.test.ts", "**/node_modules/**"],
+    exclude: ["**/*.soak.test.ts", "**/*.runtimes.test.ts", "**/node_modules/**"],
     pool: "forks",
     maxWorkers: 2,
     testTimeout: 30_000,

@@ -1,0 +1,86 @@
+/**
+ * A model server of our own on loopback, for programs that speak to Anthropic, OpenAI (both APIs) or Gemini. It plays what the prompt says
+ * (`Script`), and refuses every key but one.
+ */
+import { type JsonObject, parseObject, textOf } from "@corral/adapters/Json"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+import { text } from "node:stream/consumers"
+import { anthropicMessages } from "./dialects/AnthropicMessages.ts"
+import type { Dialect } from "./dialects/Dialect.ts"
+import { geminiContent } from "./dialects/GeminiContent.ts"
+import { openAiChat } from "./dialects/OpenAiChat.ts"
+import { openAiResponses } from "./dialects/OpenAiResponses.ts"
+import { scriptIn, turnOf } from "./Script.ts"
+import { callFor } from "./Tools.ts"
+
+/** The key that is taken. */
+export const RIGHT_KEY = "sk-right-0000000000000000"
+export const WRONG_KEY = "sk-wrong-0000000000000000"
+
+const dialects: ReadonlyArray<Dialect> = [anthropicMessages, openAiResponses, openAiChat, geminiContent]
+
+export class FakeModels {
+  /** The folder that relative paths of scripts are in. */
+  workspace = "/"
+  /** Bodies of the requests that asked the model with tools, in order. */
+  readonly requests: Array<string> = []
+  /** Steps that no offered tool could do: a test that finds one knows why. */
+  readonly impossible: Array<string> = []
+  private readonly server = createServer((request, response) => void this.serve(request, response))
+  private served = 0
+
+  async start(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.server.listen(0, "127.0.0.1", resolve)
+    })
+  }
+
+  get url(): string {
+    // It listens on a port, not on a path.
+    const { port } = this.server.address() as AddressInfo
+    return `http://127.0.0.1:${port}`
+  }
+
+  stop(): void {
+    this.server.close()
+    this.server.closeAllConnections()
+  }
+
+  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const answer = (status: number, type: string, body: string) =>
+      response.writeHead(status, { "content-type": type }).end(body)
+    const json = (status: number, body: JsonObject) =>
+      answer(status, "application/json", JSON.stringify(body))
+    const raw = await text(request)
+    const path = (request.url ?? "").split("?", 1)[0] ?? ""
+    const dialect = dialects.find((each) => each.path.test(path))
+    if (dialect === undefined || request.method !== "POST") {
+      if (/count_?tokens/i.test(path)) return void json(200, { input_tokens: 100, totalTokens: 100 })
+      if (path.endsWith("/models")) return void json(200, { object: "list", data: [{ id: "fake-model" }] })
+      return void json(404, { error: { message: "not found" } })
+    }
+    if (!String(request.headers[dialect.key]).includes(RIGHT_KEY)) {
+      return void json(dialect.refusal.status, dialect.refusal.body)
+    }
+    const body = parseObject(raw) ?? {}
+    const said = this.say(dialect, body, raw)
+    const model = textOf(body["model"]) ?? /models\/([^:]+):/.exec(path)?.[1] ?? "fake-model"
+    const streams = body["stream"] === true || path.includes(":stream")
+    if (streams) answer(200, "text/event-stream", dialect.stream({ ...said, model }))
+    else json(200, dialect.whole({ ...said, model }))
+  }
+
+  private say(dialect: Dialect, body: JsonObject, raw: string) {
+    const id = `fake${++this.served}`
+    const tools = dialect.tools(body)
+    // Without tools it is a side question, whatever it quotes.
+    const script = tools.length === 0 ? undefined : scriptIn(raw)
+    const turn = turnOf(script, dialect.results(body))
+    const call = turn.step && callFor(turn.step, tools, this.workspace)
+    if (script !== undefined) this.requests.push(raw)
+    if (turn.step !== undefined && call === undefined)
+      this.impossible.push(`${turn.step.tool}: ${tools.map(({ name }) => name).join(" ")}`)
+    return { id, text: turn.text, call }
+  }
+}

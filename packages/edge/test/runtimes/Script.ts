@@ -1,0 +1,66 @@
+/**
+ * What the model plays: a word between double brackets in the person's prompt says it, `[[read: README.md]]`. Whether a tool was asked for
+ * already is read from the request alone, so that nothing has to be remembered between requests.
+ */
+
+export type Act = "say" | "read" | "run" | "edit"
+
+/** What a prompt asks the model to do, and with what. */
+export interface Script {
+  readonly act: Act
+  readonly subject: string
+}
+
+/** What the model wants done, before it is said in the words of a program's own tools. */
+export type Step =
+  | { readonly tool: "read"; readonly path: string }
+  | { readonly tool: "run"; readonly command: string }
+  | { readonly tool: "edit"; readonly path: string; readonly old: string; readonly new: string }
+
+export interface Turn {
+  readonly text: string
+  readonly step?: Step | undefined
+}
+
+/** The line that `edit` replaces, and what it puts there. */
+export const OLD = "Hello world"
+export const NEW = "Hello edited world"
+
+/** A prompt that makes the model play this. The subject holds no quotes, backslashes or brackets. */
+export const promptFor = (act: Act, subject: string): string => `Please do this: [[${act}: ${subject}]]`
+
+/** The last script in the text of a request, whatever its shape. */
+export const scriptIn = (request: string): Script | undefined => {
+  const found = [...request.matchAll(/\[\[(say|read|run|edit): ([^\]"\\]*)\]\]/g)].at(-1)
+  const [, act, subject] = found ?? []
+  return act === undefined || subject === undefined ? undefined : { act: act as Act, subject }
+}
+
+/** The model's last words for a script. */
+export const closing = ({ act, subject }: Script): string =>
+  act === "say" ? subject : `That was all: ${act} ${subject}`
+
+const steps = ({ act, subject }: Script): ReadonlyArray<Step> => {
+  switch (act) {
+    case "say":
+      return []
+    case "read":
+      return [{ tool: "read", path: subject }]
+    case "run":
+      return [{ tool: "run", command: subject }]
+    case "edit":
+      // Programs refuse to edit what was not read.
+      return [
+        { tool: "read", path: subject },
+        { tool: "edit", path: subject, old: OLD, new: NEW }
+      ]
+  }
+}
+
+/** The turn after `results` tool results. */
+export const turnOf = (script: Script | undefined, results: number): Turn => {
+  // A program's own side question, as for a title.
+  if (script === undefined) return { text: "A title" }
+  const step = steps(script)[results]
+  return step === undefined ? { text: closing(script) } : { text: `Now: ${step.tool}.`, step }
+}

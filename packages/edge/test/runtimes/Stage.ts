@@ -1,0 +1,151 @@
+/**
+ * A real program behind a real Edge, with the fake model server as its only world.
+ */
+import type { ApprovalRequest, Decision } from "@corral/domain/Approval"
+import { type Envelope, isTerminalType } from "@corral/domain/RunEvent"
+import { assert, onTestFailed } from "@effect/vitest"
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  watch,
+  writeFileSync
+} from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { EdgeProcess } from "../harness/EdgeProcess.ts"
+import type { EventReader } from "../harness/EventReader.ts"
+import { assertWhole } from "../harness/LogInvariants.ts"
+import { within } from "../harness/Within.ts"
+import { FakeModels } from "./FakeModels.ts"
+import { type Installed, noNetwork } from "./Programs.ts"
+import { OLD } from "./Script.ts"
+
+const PATIENCE_MS = 60_000
+const README = `# Demo\n\n${OLD}\n`
+
+/** A run that has ended. */
+export interface Played {
+  readonly events: ReadonlyArray<Envelope>
+  readonly end: Envelope
+  /** What a person was asked, in order. */
+  readonly requests: ReadonlyArray<ApprovalRequest>
+  /** What the model was asked. */
+  readonly asked: ReadonlyArray<string>
+}
+
+/** What a person decides on a question. */
+type Decide = (request: ApprovalRequest) => Decision
+
+export class Stage {
+  readonly edge: EdgeProcess
+  private readonly models: FakeModels
+  private readonly agentId: string
+  private readonly home: string
+
+  static async open({ bin, program }: Installed, agentId: string, key: string): Promise<Stage> {
+    const models = new FakeModels()
+    await models.start()
+    const home = mkdtempSync(join(realpathSync(tmpdir()), "corral-home-"))
+    const stage = new Stage(models, home, agentId, {
+      ...program.settle({ home, models: models.url, key }),
+      ...noNetwork,
+      HOME: home,
+      PATH: [bin, dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"].join(":")
+    })
+    await stage.edge.start()
+    return stage
+  }
+
+  private constructor(
+    models: FakeModels,
+    home: string,
+    agentId: string,
+    env: Readonly<Record<string, string>>
+  ) {
+    this.models = models
+    this.agentId = agentId
+    this.home = home
+    this.edge = new EdgeProcess({ env })
+    models.workspace = this.edge.workspace
+    mkdirSync(this.edge.workspace, { recursive: true })
+    writeFileSync(join(this.edge.workspace, "README.md"), README)
+  }
+
+  async close(): Promise<void> {
+    await this.edge.remove()
+    this.models.stop()
+    rmSync(this.home, { recursive: true, force: true })
+  }
+
+  file(name: string): string {
+    return readFileSync(join(this.edge.workspace, name), "utf8")
+  }
+
+  /** Plays a prompt to its end; a person decides every question so. */
+  async play(prompt: string, decision: Decide): Promise<Played> {
+    const { reader, runId } = await this.begin(prompt)
+    const before = this.models.requests.length
+    const requests: Array<ApprovalRequest> = []
+    const end = await this.decide(runId, reader, (request) => {
+      requests.push(request)
+      return decision(request)
+    })
+    await reader.ended
+    assertWhole(reader.events)
+    assert.deepStrictEqual(this.edge.survivorsOf(runId), [], "alive after the run's end")
+    assert.deepStrictEqual(this.models.impossible, [])
+    return { events: reader.events, end, requests, asked: this.models.requests.slice(before) }
+  }
+
+  /** Plays a prompt until this file is there, and gives the run that is at it. Every question is allowed. */
+  async playUntil(
+    prompt: string,
+    name: string
+  ): Promise<{ readonly runId: string; readonly reader: EventReader }> {
+    const path = join(this.edge.workspace, name)
+    const { reader, runId } = await this.begin(prompt)
+    const watching = new AbortController()
+    const there = new Promise<true>((resolve) => {
+      const look = () => existsSync(path) && resolve(true)
+      watch(this.edge.workspace, { signal: watching.signal }, look)
+      look()
+    })
+    // Ends with the reader, whether the file comes or not.
+    const ended = this.decide(runId, reader, () => "allow")
+    const first = await within(Promise.race([there, ended]), PATIENCE_MS, `the file ${name}`)
+    watching.abort()
+    if (first !== true) assert.fail(`the run ended before: ${JSON.stringify(first)}`)
+    return { runId, reader }
+  }
+
+  private async begin(prompt: string) {
+    const { id } = await this.edge.client.create(prompt, "ask", { agentId: this.agentId })
+    const reader = await this.edge.client.follow({ runId: id })
+    onTestFailed(() => console.log(reader.frames.join("\n")))
+    return { runId: id, reader }
+  }
+
+  /** Answers questions until the run has ended. */
+  private async decide(runId: string, reader: EventReader, decision: Decide): Promise<Envelope> {
+    const decided = new Set<string>()
+    for (;;) {
+      const next = await reader.event(
+        (event) => isTerminalType(event.type) || (isQuestion(event) && !decided.has(approvalOf(event))),
+        PATIENCE_MS
+      )
+      if (isTerminalType(next.type)) return next
+      decided.add(approvalOf(next))
+      // The log's schema is judged when the run has ended.
+      const request = next.payload["request"] as ApprovalRequest
+      const answer = await this.edge.client.decide(runId, approvalOf(next), decision(request))
+      assert.strictEqual(answer.status, 200, answer.text)
+    }
+  }
+}
+
+const isQuestion = ({ type }: Envelope): boolean => type === "run.approval.requested"
+const approvalOf = ({ payload }: Envelope): string => String(payload["approvalId"])

@@ -1,0 +1,81 @@
+/**
+ * A step of a script in the words of the tools that a program offers to its model: names and parameters differ, what they do does not.
+ */
+import { isAbsolute, join } from "node:path"
+import type { Step } from "./Script.ts"
+
+/** A tool as a request offers it. */
+export interface OfferedTool {
+  readonly name: string
+  readonly parameters: ReadonlyArray<string>
+  /** Takes one free text in place of JSON. */
+  readonly freeform?: boolean
+}
+
+/** A call of an offered tool: `text` where it is free-form. */
+export type Call =
+  | { readonly name: string; readonly input: Readonly<Record<string, unknown>> }
+  | { readonly name: string; readonly text: string }
+
+const oneOf = (tools: ReadonlyArray<OfferedTool>, ...names: ReadonlyArray<string>): OfferedTool | undefined =>
+  names.map((name) => tools.find((tool) => tool.name === name)).find((tool) => tool !== undefined)
+
+const parameter = (tool: OfferedTool, ...names: readonly [string, ...Array<string>]): string =>
+  names.find((name) => tool.parameters.includes(name)) ?? names[0]
+
+const shell = (tools: ReadonlyArray<OfferedTool>, command: string): Call | undefined => {
+  const tool = oneOf(tools, "Bash", "bash", "run_shell_command", "exec_command", "shell_command")
+  if (tool === undefined) return undefined
+  const described = tool.parameters.includes("description") ? { description: "As the test asks" } : {}
+  const foreground = tool.parameters.includes("is_background") ? { is_background: false } : {}
+  return {
+    name: tool.name,
+    input: { [parameter(tool, "command", "cmd")]: command, ...described, ...foreground }
+  }
+}
+
+const pathParameter = (tool: OfferedTool): string =>
+  parameter(tool, "file_path", "filePath", "absolute_path", "path")
+
+const patchOf = ({ path, old, new: text }: Step & { readonly tool: "edit" }): string =>
+  `*** Begin Patch\n*** Update File: ${path}\n@@\n-${old}\n+${text}\n*** End Patch\n`
+
+const edit = (
+  tools: ReadonlyArray<OfferedTool>,
+  step: Step & { readonly tool: "edit" },
+  absolute: string
+): Call | undefined => {
+  const tool = oneOf(tools, "Edit", "edit", "replace")
+  if (tool !== undefined) {
+    const why = tool.parameters.includes("instruction") ? { instruction: "Change the greeting" } : {}
+    return {
+      name: tool.name,
+      input: {
+        [pathParameter(tool)]: absolute,
+        [parameter(tool, "old_string", "oldString")]: step.old,
+        [parameter(tool, "new_string", "newString")]: step.new,
+        ...why
+      }
+    }
+  }
+  const patch = oneOf(tools, "apply_patch")
+  if (patch === undefined) return shell(tools, `apply_patch <<'END'\n${patchOf(step)}END`)
+  return patch.freeform === true
+    ? { name: patch.name, text: patchOf(step) }
+    : { name: patch.name, input: { input: patchOf(step) } }
+}
+
+/** `undefined` where nothing offered can do it. Relative paths are of `workspace`. */
+export const callFor = (
+  step: Step,
+  tools: ReadonlyArray<OfferedTool>,
+  workspace: string
+): Call | undefined => {
+  if (step.tool === "run") return shell(tools, step.command)
+  const absolute = isAbsolute(step.path) ? step.path : join(workspace, step.path)
+  if (step.tool === "edit") return edit(tools, step, absolute)
+  const tool = oneOf(tools, "Read", "read", "read_file")
+  return tool === undefined
+    ? shell(tools, `cat ${step.path}`)
+    : { name: tool.name, input: { [pathParameter(tool)]: absolute } }
+}

@@ -1,0 +1,65 @@
+/** The Messages API, as Claude Code speaks it. */
+import { arrayOf, objectOf, textOf } from "@corral/adapters/Json"
+import { type Dialect, event, inputOf, pieces, propertiesOf, type Said } from "./Dialect.ts"
+
+const base = ({ id, model }: Said) => ({
+  id: `msg_${id}`,
+  type: "message",
+  role: "assistant",
+  model,
+  stop_sequence: null
+})
+
+const named = (type: string, more: object = {}): string => event({ type, ...more }, type)
+
+const block = (index: number, content: object, deltas: ReadonlyArray<object>): string =>
+  [
+    named("content_block_start", { index, content_block: content }),
+    ...deltas.map((delta) => named("content_block_delta", { index, delta })),
+    named("content_block_stop", { index })
+  ].join("")
+
+export const anthropicMessages: Dialect = {
+  path: /\/messages$/,
+  key: "x-api-key",
+  tools: ({ tools }) =>
+    arrayOf(tools)
+      .map(objectOf)
+      .map((tool) => ({ name: textOf(tool["name"]) ?? "", parameters: propertiesOf(tool["input_schema"]) })),
+  results: ({ messages }) =>
+    arrayOf(messages)
+      .flatMap((message) => arrayOf(objectOf(message)["content"]))
+      .filter((content) => objectOf(content)["type"] === "tool_result").length,
+  stream: (said) => {
+    const { call, id, text } = said
+    const usage = { input_tokens: 100, output_tokens: 1 }
+    const words = pieces(text).map((piece) => ({ type: "text_delta", text: piece }))
+    const input = call === undefined ? [] : pieces(JSON.stringify(inputOf(call)))
+    return [
+      named("message_start", { message: { ...base(said), content: [], stop_reason: null, usage } }),
+      block(0, { type: "text", text: "" }, words),
+      call === undefined
+        ? ""
+        : block(
+            1,
+            { type: "tool_use", id: `toolu_${id}`, name: call.name, input: {} },
+            input.map((piece) => ({ type: "input_json_delta", partial_json: piece }))
+          ),
+      named("message_delta", {
+        delta: { stop_reason: call === undefined ? "end_turn" : "tool_use", stop_sequence: null },
+        usage: { output_tokens: 42 }
+      }),
+      named("message_stop")
+    ].join("")
+  },
+  whole: (said) => ({
+    ...base(said),
+    content: [{ type: "text", text: said.text }],
+    stop_reason: "end_turn",
+    usage: { input_tokens: 100, output_tokens: 42 }
+  }),
+  refusal: {
+    status: 401,
+    body: { type: "error", error: { type: "authentication_error", message: "invalid x-api-key" } }
+  }
+}

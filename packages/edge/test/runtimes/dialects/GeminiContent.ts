@@ -1,0 +1,61 @@
+/** `generateContent`, as Gemini CLI speaks it. */
+import { arrayOf, objectOf, textOf, type JsonObject } from "@corral/adapters/Json"
+import { type Dialect, event, inputOf, pieces, propertiesOf, type Said } from "./Dialect.ts"
+
+const contentOf = (
+  { id, model }: Said,
+  parts: ReadonlyArray<JsonObject>,
+  finishReason?: string
+): JsonObject => ({
+  candidates: [
+    {
+      content: { role: "model", parts },
+      ...(finishReason === undefined ? {} : { finishReason }),
+      index: 0
+    }
+  ],
+  usageMetadata: { promptTokenCount: 100, candidatesTokenCount: 42, totalTokenCount: 142 },
+  modelVersion: model,
+  responseId: id
+})
+
+export const geminiContent: Dialect = {
+  path: /:(stream)?generateContent$/i,
+  key: "x-goog-api-key",
+  tools: ({ tools }) =>
+    arrayOf(tools)
+      .flatMap((tool) => arrayOf(objectOf(tool)["functionDeclarations"]))
+      .map(objectOf)
+      .map((tool) => ({
+        name: textOf(tool["name"]) ?? "",
+        parameters: propertiesOf(tool["parametersJsonSchema"] ?? tool["parameters"])
+      })),
+  results: ({ contents }) =>
+    arrayOf(contents)
+      .flatMap((content) => arrayOf(objectOf(content)["parts"]))
+      .filter((part) => "functionResponse" in objectOf(part)).length,
+  stream: (said) => {
+    const { call, id, text } = said
+    const called = call && { functionCall: { id: `call_${id}`, name: call.name, args: inputOf(call) } }
+    return [
+      ...pieces(text).map((piece) => contentOf(said, [{ text: piece }])),
+      ...(called === undefined ? [] : [contentOf(said, [called])]),
+      contentOf(said, [{ text: "" }], "STOP")
+    ]
+      .map((data) => event(data))
+      .join("")
+  },
+  whole: (said) => contentOf(said, [{ text: said.text }], "STOP"),
+  // Not 401.
+  refusal: {
+    status: 400,
+    body: {
+      error: {
+        code: 400,
+        message: "API key not valid. Please pass a valid API key.",
+        status: "INVALID_ARGUMENT",
+        details: [{ "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason: "API_KEY_INVALID" }]
+      }
+    }
+  }
+}

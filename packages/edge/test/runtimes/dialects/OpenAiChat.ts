@@ -1,0 +1,53 @@
+/** The chat completions API, as OpenCode speaks it. */
+import { arrayOf, objectOf, textOf } from "@corral/adapters/Json"
+import { type Dialect, event, inputOf, pieces, propertiesOf, type Said, wrongKey } from "./Dialect.ts"
+
+const usage = { prompt_tokens: 100, completion_tokens: 42, total_tokens: 142 }
+
+const base = ({ id, model }: Said, object: string) => ({
+  id: `chatcmpl-${id}`,
+  object,
+  created: 1_790_000_000,
+  model
+})
+
+export const openAiChat: Dialect = {
+  path: /\/chat\/completions$/,
+  key: "authorization",
+  tools: ({ tools }) =>
+    arrayOf(tools)
+      .map((tool) => objectOf(objectOf(tool)["function"]))
+      .map((tool) => ({ name: textOf(tool["name"]) ?? "", parameters: propertiesOf(tool["parameters"]) })),
+  results: ({ messages }) =>
+    arrayOf(messages).filter((message) => objectOf(message)["role"] === "tool").length,
+  stream: (said) => {
+    const { call, id, text } = said
+    const chunk = (delta: object, finish_reason: string | null = null, more: object = {}): string =>
+      event({
+        ...base(said, "chat.completion.chunk"),
+        choices: [{ index: 0, delta, finish_reason }],
+        ...more
+      })
+    const toolCall = (more: object): string => chunk({ tool_calls: [{ index: 0, ...more }] })
+    return [
+      chunk({ role: "assistant", content: "" }),
+      ...pieces(text).map((content) => chunk({ content })),
+      ...(call === undefined
+        ? []
+        : [
+            toolCall({ id: `call_${id}`, type: "function", function: { name: call.name, arguments: "" } }),
+            ...pieces(JSON.stringify(inputOf(call))).map((piece) =>
+              toolCall({ function: { arguments: piece } })
+            )
+          ]),
+      chunk({}, call === undefined ? "stop" : "tool_calls", { usage }),
+      "data: [DONE]\n\n"
+    ].join("")
+  },
+  whole: (said) => ({
+    ...base(said, "chat.completion"),
+    choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: said.text } }],
+    usage
+  }),
+  refusal: { status: 401, body: { error: wrongKey } }
+}
