@@ -4,16 +4,7 @@
 import type { ApprovalRequest, Decision } from "@corral/domain/Approval"
 import { type Envelope, isTerminalType } from "@corral/domain/RunEvent"
 import { assert, onTestFailed } from "@effect/vitest"
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  watch,
-  writeFileSync
-} from "node:fs"
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, watch, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { EdgeProcess } from "../harness/EdgeProcess.ts"
@@ -21,7 +12,8 @@ import type { EventReader } from "../harness/EventReader.ts"
 import { assertWhole } from "../harness/LogInvariants.ts"
 import { within } from "../harness/Within.ts"
 import { FakeModels } from "./FakeModels.ts"
-import { type Installed, noNetwork } from "./Programs.ts"
+import type { Installed } from "./Installation.ts"
+import { noNetwork } from "./Programs.ts"
 import { OLD } from "./Script.ts"
 
 const PATIENCE_MS = 60_000
@@ -56,7 +48,12 @@ export class Stage {
       HOME: home,
       PATH: [bin, dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"].join(":")
     })
-    await stage.edge.start()
+    try {
+      await stage.edge.start()
+    } catch (cause) {
+      await stage.close()
+      throw cause
+    }
     return stage
   }
 
@@ -71,7 +68,6 @@ export class Stage {
     this.home = home
     this.edge = new EdgeProcess({ env })
     models.workspace = this.edge.workspace
-    mkdirSync(this.edge.workspace, { recursive: true })
     writeFileSync(join(this.edge.workspace, "README.md"), README)
   }
 
@@ -87,8 +83,8 @@ export class Stage {
 
   /** Plays a prompt to its end; a person decides every question so. */
   async play(prompt: string, decision: Decide): Promise<Played> {
-    const { reader, runId } = await this.begin(prompt)
     const before = this.models.requests.length
+    const { reader, runId } = await this.begin(prompt)
     const requests: Array<ApprovalRequest> = []
     const end = await this.decide(runId, reader, (request) => {
       requests.push(request)

@@ -1,0 +1,67 @@
+/**
+ * Puts the real programs into a folder outside of the repository, or says why that cannot be.
+ */
+import { execFile } from "node:child_process"
+import { mkdirSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { promisify } from "node:util"
+import { noNetwork, type Program } from "./Programs.ts"
+
+const call = promisify(execFile)
+
+/** The first line that says something, of whatever was thrown. */
+const why = (cause: unknown): string => {
+  const said = String((cause as { readonly stderr?: unknown }).stderr ?? "") || String(cause)
+  const lines = said.split("\n").filter((line) => line.trim() !== "" && !line.startsWith("npm warn"))
+  return (lines[0] ?? "no reason given").slice(0, 200)
+}
+
+/** Installed programs are kept there from one time to the next. */
+const folder = process.env["CORRAL_TEST_RUNTIMES_DIR"] ?? join(tmpdir(), "corral-runtimes")
+
+export interface Installed {
+  readonly program: Program
+  /** The folder with the command, to be put on PATH. */
+  readonly bin: string
+  /** Why it cannot be driven here; `undefined` where it can. */
+  readonly missing: string | undefined
+}
+
+/** Installs that version, unless it is there already. */
+export const install = async (program: Program): Promise<Installed> => {
+  const { command, needsScripts, version } = program
+  const prefix = join(folder, `${command}-${version}`)
+  const bin = join(prefix, "node_modules", ".bin")
+  const home = join(folder, "home")
+  mkdirSync(home, { recursive: true })
+  const answers = async (): Promise<boolean> => {
+    const env = { PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, HOME: home, ...noNetwork }
+    const { stdout } = await call(join(bin, command), ["--version"], { env, timeout: 30_000 })
+    return stdout.includes(version)
+  }
+  if (await answers().catch(() => false)) return { program, bin, missing: undefined }
+  // A registry that cannot be reached is one skip, not minutes of retries.
+  const patience = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000"]
+  const options = [
+    "--no-save",
+    "--no-audit",
+    "--no-fund",
+    ...patience,
+    ...(needsScripts ? [] : ["--ignore-scripts"])
+  ]
+  try {
+    mkdirSync(prefix, { recursive: true })
+    await call("npm", ["install", "--prefix", prefix, ...options, `${program.package}@${version}`], {
+      timeout: 300_000
+    })
+  } catch (cause) {
+    return { program, bin, missing: `npm could not install it: ${why(cause)}` }
+  }
+  try {
+    const said = (await answers()) ? undefined : `it does not say that it is ${version}`
+    return { program, bin, missing: said }
+  } catch (cause) {
+    return { program, bin, missing: `it does not start on this machine: ${why(cause)}` }
+  }
+}
