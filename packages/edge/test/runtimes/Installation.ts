@@ -2,7 +2,7 @@
  * Puts the real programs into a folder outside of the repository, or says why that cannot be.
  */
 import { execFile } from "node:child_process"
-import { mkdirSync } from "node:fs"
+import { mkdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { promisify } from "node:util"
@@ -48,9 +48,12 @@ export const install = async (program: Program): Promise<Installed> => {
     "--no-audit",
     "--no-fund",
     ...patience,
-    ...(needsScripts ? [] : ["--ignore-scripts"])
+    // What is about to be run may as well put itself in place; nothing else may.
+    `--ignore-scripts=${needsScripts === true ? "false" : "true"}`
   ]
   try {
+    // Half an installation would be taken for a whole one.
+    rmSync(prefix, { recursive: true, force: true })
     mkdirSync(prefix, { recursive: true })
     await call("npm", ["install", "--prefix", prefix, ...options, `${program.package}@${version}`], {
       timeout: 300_000
