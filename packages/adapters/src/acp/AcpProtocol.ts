@@ -96,7 +96,7 @@ export class AcpProtocol implements Protocol {
 
   readonly cancel: Protocol["cancel"] = () => {
     this.#cancelling = true
-    this.#calls.cancel()
+    this.#reports.cancel()
     this.#queued.length = 0
     const { sessionId } = this.#opening
     return sessionId === undefined ? undefined : JsonRpc.notification("session/cancel", { sessionId })

@@ -74,6 +74,11 @@ export class Reports {
     return this.#calls.asked(toolCall)
   }
 
+  /** A cancel was sent. */
+  cancel(): void {
+    this.#calls.cancel()
+  }
+
   /** The permission for a call was denied. */
   deny(callId: string): void {
     this.#calls.deny(callId)
