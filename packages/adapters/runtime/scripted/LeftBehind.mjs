@@ -42,7 +42,9 @@ export const forkloop = async () => {
 
 /** A session of its own, no parent, and nothing in its environment. */
 export const vanish = async () => {
-  const forker = spawn("sh", ["-c", `env -i setsid sleep ${SECONDS} </dev/null >/dev/null 2>&1 & echo $!`], {
+  // It says its own number once it has vanished, and not before.
+  const vanished = `echo $$; exec env -i sleep ${SECONDS} >/dev/null`
+  const forker = spawn("sh", ["-c", `env -i setsid sh -c '${vanished}' </dev/null 2>/dev/null &`], {
     detached: true,
     stdio: ["ignore", "pipe", "ignore"]
   })
