@@ -46,6 +46,15 @@ const OTHER_BEGIN = /^(?![A-Z ]{0,40}PRIVATE KEY)(?:[A-Z ]*[^A-Z ]|[A-Z ]{54})/
 
 const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`)
 
+/** A text without any of these holds no secret of a known form: looking for them costs a tenth of looking for the forms. */
+const hints: ReadonlyArray<string> = [
+  ...new Set([
+    "-",
+    "earer",
+    ...forms.map(([prefix]) => (prefix.includes("-") ? "-" : prefix.includes("_") ? "_" : prefix))
+  ])
+]
+
 /** Every way in which a secret of a known form may have begun when a text ends. */
 const starts: ReadonlySet<string> = new Set(
   [...forms.map(([prefix]) => prefix), "Bearer", "bearer", KEY_BEGIN].flatMap((prefix) =>
@@ -88,7 +97,11 @@ export class Redaction {
 
   /** The text without its secrets; the very same where there is none. */
   text(text: string): string {
-    return text.replace(this.#pattern, this.#hidden)
+    return this.#mayHold(text) ? text.replace(this.#pattern, this.#hidden) : text
+  }
+
+  #mayHold(text: string): boolean {
+    return hints.some((hint) => text.includes(hint)) || this.#values.some((value) => text.includes(value))
   }
 
   /** The value with every text in it, and every name of a field, without secrets; the very same where there is none. */
