@@ -39,11 +39,7 @@ class DeployerProtocol implements Protocol {
   readonly cancel: Protocol["cancel"] = () => undefined
 
   #read(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
-    for (const read of lines) {
-      if (read._tag === "Invalid") this.#turn.invalid(read)
-      else this.#understand(read.value)
-    }
-    return this.#turn.take()
+    return this.#turn.read(lines, (said) => this.#understand(said))
   }
 
   #understand({ hello, says, wants, target, done, failed }: Readonly<Record<string, unknown>>): void {

@@ -93,11 +93,9 @@ class ScriptedProtocol implements Protocol {
   readonly cancel: Protocol["cancel"] = () => line({ type: "cancel" })
 
   #read(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
-    for (const read of lines) {
-      if (read._tag === "Invalid") this.#turn.invalid(read)
-      else if (!this.#delta(read.value)) this.#said(read.value)
-    }
-    return this.#turn.take()
+    return this.#turn.read(lines, (value) => {
+      if (!this.#delta(value)) this.#said(value)
+    })
   }
 
   /** The hot path. */

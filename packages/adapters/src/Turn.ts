@@ -8,7 +8,7 @@ import type { ApprovalRequest } from "@corral/domain/Approval"
 import { draft, type PayloadOf } from "@corral/domain/RunEvent"
 import type { RunFailure, Usage } from "@corral/domain/Run"
 import type { AdapterEvent, AdapterOutput, Outcome, ProcessEnd } from "@corral/domain/RuntimeAdapter"
-import { defined } from "./Json.ts"
+import { defined, type JsonObject } from "./Json.ts"
 import type { JsonLine } from "./JsonLines.ts"
 
 type ToolResult = Omit<PayloadOf<"run.tool.result">, "tool" | "parentCallId">
@@ -159,6 +159,15 @@ export class Turn {
       const code = end.code === null ? "" : ` with exit code ${end.code}`
       this.fail(unavailable("crashed", `${label} ended${code} before it gave a result.`, exit))
     }
+  }
+
+  /** What lines say: of each object `said` is told, of each line that is none the run. Gives the outputs since the last `take`. */
+  read(lines: ReadonlyArray<JsonLine>, said: (value: JsonObject) => void): ReadonlyArray<AdapterOutput> {
+    for (const line of lines) {
+      if (line._tag === "Invalid") this.invalid(line)
+      else said(line.value)
+    }
+    return this.take()
   }
 
   /** The outputs since the last `take`. */

@@ -197,13 +197,13 @@ describe("Codex approvals", () => {
   })
 
   it("names the host that a command wants to reach", () => {
-    const networkApprovalContext = { host: "registry.example", protocol: "https" }
+    const networkApprovalContext = { host: "packages.example", protocol: "https" }
     const { request } = asked(say(begun(), { id: 1, method, params: { ...command, networkApprovalContext } }))
     assert.deepInclude(request, {
       action: "network",
-      title: "Reach registry.example",
-      url: "https://registry.example",
-      input: { command: command.command, host: "registry.example", protocol: "https" }
+      title: "Reach packages.example",
+      url: "https://packages.example",
+      input: { command: command.command, host: "packages.example", protocol: "https" }
     })
     assert.isUndefined(request.command)
   })

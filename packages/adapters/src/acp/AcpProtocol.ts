@@ -103,11 +103,7 @@ export class AcpProtocol implements Protocol {
   }
 
   #read(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
-    for (const read of lines) {
-      if (read._tag === "Invalid") this.#turn.invalid(read)
-      else this.#received(JsonRpc.read(read.value))
-    }
-    return this.#turn.take()
+    return this.#turn.read(lines, (said) => this.#received(JsonRpc.read(said)))
   }
 
   #received(received: JsonRpc.Received): void {

@@ -118,11 +118,7 @@ export class AppServerProtocol implements Protocol {
   }
 
   #read(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
-    for (const read of lines) {
-      if (read._tag === "Invalid") this.#turn.invalid(read)
-      else this.#said(read.value)
-    }
-    return this.#turn.take()
+    return this.#turn.read(lines, (said) => this.#said(said))
   }
 
   #said(said: JsonObject): void {

@@ -1,7 +1,7 @@
 /**
  * Codex's questions as approvals: exactly what would happen, and how a decision goes back.
  *
- * What a decision is remembered for is offered as far as the runtime itself would remember it: its "for this session" ends with the
+ * What a decision is remembered for is offered as far as the runtime itself would remember it: its `acceptForSession` ends with the
  * process, which is a run's. The memory is the Edge's: the runtime is only ever told yes for once, so that a grant taken back is gone at
  * once and nothing happens unrecorded.
  */

@@ -86,11 +86,7 @@ export class QwenProtocol implements Protocol {
   }
 
   #read(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
-    for (const line of lines) {
-      if (line._tag === "Invalid") this.#turn.invalid(line)
-      else this.#said(line.value)
-    }
-    return this.#turn.take()
+    return this.#turn.read(lines, (said) => this.#said(said))
   }
 
   #said(said: JsonObject): void {
