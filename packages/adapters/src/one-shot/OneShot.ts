@@ -45,11 +45,7 @@ export class OneShotProtocol implements Protocol {
   readonly cancel: Protocol["cancel"] = () => undefined
 
   #read(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
-    for (const line of lines) {
-      if (line._tag === "Invalid") this.#turn.invalid(line)
-      else this.#reader.said(line.value)
-    }
-    return this.#turn.take()
+    return this.#turn.read(lines, (said) => this.#reader.said(said))
   }
 }
 

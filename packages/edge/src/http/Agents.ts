@@ -1,12 +1,12 @@
 /** `GET /v1/agents`, `GET /v1/runners`. */
+import { EdgeApi } from "@corral/domain/EdgeApi"
 import { CurrentRequestId } from "@corral/domain/RequestContext"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Runtimes } from "../runtime/Runtimes.ts"
-import { ServedApi } from "./ServedApi.ts"
 
 export const agents = HttpApiBuilder.group(
-  ServedApi,
+  EdgeApi,
   "agents",
   Effect.fnUntraced(function* (handlers) {
     const runtimes = yield* Runtimes

@@ -1,4 +1,5 @@
 /** `GET /v1/runs/{id}/artifacts`, `GET /v1/artifacts/{id}`, `GET /v1/artifacts/{id}/content`. */
+import { EdgeApi } from "@corral/domain/EdgeApi"
 import type { Artifact } from "@corral/domain/Artifact"
 import { withErrorObject } from "@corral/domain/RequestContext"
 import { Effect } from "effect"
@@ -8,10 +9,9 @@ import { Artifacts, type OpenedArtifact } from "../artifact/Artifacts.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { byteRange } from "./ByteRange.ts"
 import { byId, pageOf } from "./Paged.ts"
-import { ServedApi } from "./ServedApi.ts"
 
 export const artifacts = HttpApiBuilder.group(
-  ServedApi,
+  EdgeApi,
   "artifacts",
   Effect.fnUntraced(function* (handlers) {
     const artifacts = yield* Artifacts

@@ -1,4 +1,5 @@
 /** `GET /v1/runs/{id}/diff`. */
+import { EdgeApi } from "@corral/domain/EdgeApi"
 import type { FileDiff } from "@corral/domain/Diff"
 import { withErrorObject } from "@corral/domain/RequestContext"
 import { Effect } from "effect"
@@ -8,12 +9,11 @@ import { Snapshots } from "../workspace/Snapshots.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { Worktrees } from "../workspace/Worktrees.ts"
 import { pageOf } from "./Paged.ts"
-import { ServedApi } from "./ServedApi.ts"
 
 const byPath = ({ path }: FileDiff): string => path
 
 export const diffs = HttpApiBuilder.group(
-  ServedApi,
+  EdgeApi,
   "diffs",
   Effect.fnUntraced(function* (handlers) {
     const runs = yield* RunSupervisor

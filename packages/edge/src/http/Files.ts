@@ -1,4 +1,5 @@
 /** `GET /v1/workspaces/{id}/files`, `GET /v1/workspaces/{id}/file`. */
+import { EdgeApi } from "@corral/domain/EdgeApi"
 import { withErrorObject } from "@corral/domain/RequestContext"
 import type { FileEntry } from "@corral/domain/Workspace"
 import { Effect } from "effect"
@@ -6,12 +7,11 @@ import { HttpApiBuilder } from "effect/http-api"
 import { listFolder, previewFile } from "../workspace/WorkspaceFiles.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { pageOf } from "./Paged.ts"
-import { ServedApi } from "./ServedApi.ts"
 
 const byName = ({ name }: FileEntry): string => name
 
 export const files = HttpApiBuilder.group(
-  ServedApi,
+  EdgeApi,
   "files",
   Effect.fnUntraced(function* (handlers) {
     const workspaces = yield* Workspaces

@@ -1,13 +1,13 @@
 /** `/v1/grants`: what is remembered, to be seen and taken back. */
+import { EdgeApi } from "@corral/domain/EdgeApi"
 import { withErrorObject } from "@corral/domain/RequestContext"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Grants } from "../approval/Grants.ts"
 import { byId, pageOf } from "./Paged.ts"
-import { ServedApi } from "./ServedApi.ts"
 
 export const grants = HttpApiBuilder.group(
-  ServedApi,
+  EdgeApi,
   "grants",
   Effect.fnUntraced(function* (handlers) {
     const kept = yield* Grants

@@ -1,4 +1,5 @@
 /** `GET /health`, `GET /v1/health`: alive to anyone; what the Edge is made of to the token's holder. */
+import { EdgeApi } from "@corral/domain/EdgeApi"
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
@@ -12,11 +13,10 @@ import { Programs } from "../runtime/Programs.ts"
 import { Runtimes } from "../runtime/Runtimes.ts"
 import { Store, type StoreFailed } from "../store/Store.ts"
 import { AUTHENTICATED } from "./Guard.ts"
-import { ServedApi } from "./ServedApi.ts"
 
 export const health = (config: EdgeConfig) =>
   HttpApiBuilder.group(
-    ServedApi,
+    EdgeApi,
     "health",
     Effect.fnUntraced(function* (handlers) {
       const containment = yield* Containment

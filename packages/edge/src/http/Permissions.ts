@@ -1,4 +1,5 @@
 /** `/v1/permissions`: the durable approvals, and the local bridge for decisions. */
+import { EdgeApi } from "@corral/domain/EdgeApi"
 import type { Approval } from "@corral/domain/Approval"
 import { NotFound } from "@corral/domain/Failures"
 import { withErrorObject } from "@corral/domain/RequestContext"
@@ -11,10 +12,9 @@ import { Store } from "../store/Store.ts"
 import { byId, pageOf } from "./Paged.ts"
 import { LOCAL } from "./Principal.ts"
 import { replayed } from "./Replayed.ts"
-import { ServedApi } from "./ServedApi.ts"
 
 export const permissions = HttpApiBuilder.group(
-  ServedApi,
+  EdgeApi,
   "permissions",
   Effect.fnUntraced(function* (handlers) {
     const store = yield* Store

@@ -4,6 +4,7 @@
  * What is kept under an idempotency key holds no ticket: its replay gives the same preview with a fresh address, or `not_found` where it
  * is closed by then.
  */
+import { EdgeApi } from "@corral/domain/EdgeApi"
 import { PermissionDenied } from "@corral/domain/Failures"
 import type { CreatePreview, Preview } from "@corral/domain/Preview"
 import { withErrorObject } from "@corral/domain/RequestContext"
@@ -19,10 +20,9 @@ import { Worktrees } from "../workspace/Worktrees.ts"
 import { byId, pageOf } from "./Paged.ts"
 import { LOCAL } from "./Principal.ts"
 import { replayed } from "./Replayed.ts"
-import { ServedApi } from "./ServedApi.ts"
 
 export const previews = HttpApiBuilder.group(
-  ServedApi,
+  EdgeApi,
   "previews",
   Effect.fnUntraced(function* (handlers) {
     const previews = yield* Previews

@@ -1,4 +1,5 @@
 /** `/v1/runs`: create, list, read, cancel, further input, the awaited result, the log. */
+import { EdgeApi } from "@corral/domain/EdgeApi"
 import {
   Internal,
   PermissionDenied,
@@ -21,11 +22,10 @@ import { byId, pageOf } from "./Paged.ts"
 import { LOCAL } from "./Principal.ts"
 import { replayed } from "./Replayed.ts"
 import { requireKept } from "./ReplayGap.ts"
-import { ServedApi } from "./ServedApi.ts"
 import { asksForEvents, serverSentEvents } from "./ServerSentEvents.ts"
 
 export const runs = HttpApiBuilder.group(
-  ServedApi,
+  EdgeApi,
   "runs",
   Effect.fnUntraced(function* (handlers) {
     const log = yield* EventLog

@@ -2,12 +2,12 @@
  * The answer to a request that no handler answered: no such route, another method, a body that is no JSON or too large, a defect. A
  * defect is `internal` with nothing of its cause; the cause goes to the log.
  */
+import { EdgeApi } from "@corral/domain/EdgeApi"
 import type { RequestId } from "@corral/domain/Ids"
 import { Cause, Effect } from "effect"
 import { HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApi } from "effect/http-api"
 import { type Refusal, refusalBody } from "./Refusal.ts"
-import { ServedApi } from "./ServedApi.ts"
 
 interface Route {
   readonly method: string
@@ -16,7 +16,7 @@ interface Route {
 
 const served: ReadonlyArray<Route> = (() => {
   const found: Array<Route> = []
-  HttpApi.reflect(ServedApi, {
+  HttpApi.reflect(EdgeApi, {
     onGroup: () => undefined,
     onEndpoint: ({ endpoint }) => {
       const path = new RegExp(`^${endpoint.path.replaceAll(/:[A-Za-z]+/g, "[^/]+")}$`)

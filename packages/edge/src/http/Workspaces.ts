@@ -1,12 +1,12 @@
 /** `GET /v1/workspaces`. */
+import { EdgeApi } from "@corral/domain/EdgeApi"
 import { CurrentRequestId } from "@corral/domain/RequestContext"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Workspaces } from "../workspace/Workspaces.ts"
-import { ServedApi } from "./ServedApi.ts"
 
 export const workspaces = HttpApiBuilder.group(
-  ServedApi,
+  EdgeApi,
   "workspaces",
   Effect.fnUntraced(function* (handlers) {
     const allowed = yield* Workspaces

@@ -1,4 +1,5 @@
 /** `GET /v1/worktrees`, `GET` and `DELETE /v1/runs/{id}/worktree`. */
+import { EdgeApi } from "@corral/domain/EdgeApi"
 import type { RunId } from "@corral/domain/Ids"
 import { NotFound } from "@corral/domain/Failures"
 import { withErrorObject } from "@corral/domain/RequestContext"
@@ -8,12 +9,11 @@ import { HttpApiBuilder } from "effect/http-api"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Worktrees } from "../workspace/Worktrees.ts"
 import { pageOf } from "./Paged.ts"
-import { ServedApi } from "./ServedApi.ts"
 
 const byRun = ({ runId }: Worktree): string => runId
 
 export const worktrees = HttpApiBuilder.group(
-  ServedApi,
+  EdgeApi,
   "worktrees",
   Effect.fnUntraced(function* (handlers) {
     const runs = yield* RunSupervisor

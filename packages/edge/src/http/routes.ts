@@ -1,6 +1,7 @@
 /**
  * All HTTP routes of the Edge, with what their middleware stands on. The guard has run before any of this.
  */
+import { EdgeApi } from "@corral/domain/EdgeApi"
 import type { RequestId } from "@corral/domain/Ids"
 import { BearerAuthority, CurrentRequestId, RequestIds, SchemaErrors } from "@corral/domain/RequestContext"
 import { Effect, Layer } from "effect"
@@ -16,7 +17,6 @@ import { health } from "./Health.ts"
 import { permissions } from "./Permissions.ts"
 import { previews } from "./Previews.ts"
 import { runs } from "./Runs.ts"
-import { ServedApi } from "./ServedApi.ts"
 import { workspaces } from "./Workspaces.ts"
 import { worktrees } from "./Worktrees.ts"
 
@@ -31,7 +31,7 @@ const requestIds = Layer.succeed(RequestIds, (handler) =>
 const authority = Layer.succeed(BearerAuthority, { bearer: (handler) => handler })
 
 export const routes = (config: EdgeConfig) =>
-  HttpApiBuilder.layer(ServedApi).pipe(
+  HttpApiBuilder.layer(EdgeApi).pipe(
     Layer.provide([
       health(config),
       agents,
