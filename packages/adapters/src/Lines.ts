@@ -21,14 +21,17 @@ const NEWLINE = 10
 const CARRIAGE_RETURN = 13
 const BYTE_ORDER_MARK = "\uFEFF"
 const nothing = Buffer.alloc(0)
+/** What an unfinished line is held in: a line of megabytes takes many of these, and never one twice its size to move into. */
+const BLOCK_BYTES = 256 * 1024
 /** A buffer that grew past this for one long line is given back with it. */
 const KEEP_BYTES = 64 * 1024
 
 export class Lines {
   readonly #limit: number
-  /** The unfinished line, in a buffer that doubles: one copy a byte on average, whatever the size of the reads. */
-  #held: Buffer<ArrayBuffer> = nothing
-  #heldBytes = 0
+  /** The unfinished line: blocks that are full, then one that doubles until it is. One copy a byte on average, whatever the reads. */
+  readonly #full: Array<Buffer<ArrayBuffer>> = []
+  #last: Buffer<ArrayBuffer> = nothing
+  #lastBytes = 0
   /** Bytes of an unfinished line that is over the limit already; none of it is kept. */
   #droppedBytes = 0
   #first = true
@@ -59,9 +62,7 @@ export class Lines {
     const bytes = this.#heldBytes + this.#droppedBytes
     if (bytes === 0) return []
     const line: Line =
-      this.#droppedBytes > 0
-        ? { _tag: "TooLong", bytes }
-        : { _tag: "Tail", text: this.#decode(this.#held, 0, bytes), bytes }
+      this.#droppedBytes > 0 ? { _tag: "TooLong", bytes } : { _tag: "Tail", text: this.#heldText(), bytes }
     this.#release()
     return [line]
   }
@@ -75,47 +76,73 @@ export class Lines {
     this.#hold(chunk, from, to)
     const bytes = this.#heldBytes + this.#droppedBytes
     const line: Line =
-      this.#droppedBytes > 0
-        ? { _tag: "TooLong", bytes }
-        : { _tag: "Line", text: this.#decode(this.#held, 0, bytes), bytes }
+      this.#droppedBytes > 0 ? { _tag: "TooLong", bytes } : { _tag: "Line", text: this.#heldText(), bytes }
     this.#release()
     return line
+  }
+
+  get #heldBytes(): number {
+    return this.#full.length * BLOCK_BYTES + this.#lastBytes
   }
 
   #hold(chunk: Buffer, from: number, to: number): void {
     const size = to - from
     if (this.#droppedBytes > 0 || this.#heldBytes + size > this.#limit) {
       this.#droppedBytes += this.#heldBytes + size
-      this.#heldBytes = 0
       this.#giveBack()
       return
     }
-    const needed = this.#heldBytes + size
-    if (needed > this.#held.length) {
-      const size = Math.min(this.#limit, Math.max(needed, this.#held.length * 2, 1024))
-      // Moved, not copied beside: the smaller memory is free at once.
-      this.#held =
-        this.#held.length === 0 ? Buffer.allocUnsafeSlow(size) : Buffer.from(this.#held.buffer.transfer(size))
+    for (let place = from; place < to;) {
+      if (this.#lastBytes === BLOCK_BYTES) {
+        this.#full.push(this.#last)
+        this.#last = nothing
+        this.#lastBytes = 0
+      }
+      const end = Math.min(to, place + BLOCK_BYTES - this.#lastBytes)
+      this.#grow(this.#lastBytes + end - place)
+      this.#lastBytes += chunk.copy(this.#last, this.#lastBytes, place, end)
+      place = end
     }
-    chunk.copy(this.#held, this.#heldBytes, from, to)
-    this.#heldBytes = needed
+  }
+
+  #grow(needed: number): void {
+    if (needed <= this.#last.length) return
+    const size = Math.min(BLOCK_BYTES, Math.max(needed, this.#last.length * 2, 1024))
+    // Moved, not copied beside: the smaller memory is free at once.
+    this.#last =
+      this.#last.length === 0 ? Buffer.allocUnsafeSlow(size) : Buffer.from(this.#last.buffer.transfer(size))
   }
 
   #release(): void {
-    this.#heldBytes = 0
     this.#droppedBytes = 0
-    if (this.#held.length > KEEP_BYTES) this.#giveBack()
+    if (this.#full.length > 0 || this.#last.length > KEEP_BYTES) this.#giveBack()
+    this.#lastBytes = 0
   }
 
   /** At once, not when a collector finds it: it may be megabytes, again and again. */
   #giveBack(): void {
-    if (this.#held.length > 0) this.#held.buffer.transfer(0)
-    this.#held = nothing
+    for (const block of this.#full) block.buffer.transfer(0)
+    this.#full.length = 0
+    if (this.#last.length > 0) this.#last.buffer.transfer(0)
+    this.#last = nothing
+    this.#lastBytes = 0
+  }
+
+  #heldText(): string {
+    if (this.#full.length === 0) return this.#decode(this.#last, 0, this.#lastBytes)
+    const decoder = new TextDecoder("utf-8", { ignoreBOM: true })
+    let text = ""
+    for (const block of this.#full) text += decoder.decode(block, { stream: true })
+    text += decoder.decode(this.#last.subarray(0, this.#lastBytes))
+    return this.#whole(text.endsWith("\r") ? text.slice(0, -1) : text)
   }
 
   #decode(bytes: Buffer, from: number, to: number): string {
     const end = to > from && bytes[to - 1] === CARRIAGE_RETURN ? to - 1 : to
-    const text = bytes.toString("utf8", from, end)
+    return this.#whole(bytes.toString("utf8", from, end))
+  }
+
+  #whole(text: string): string {
     if (!this.#first) return text
     // A byte-order mark stands at the start of the output or it is text.
     this.#first = false

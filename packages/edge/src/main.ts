@@ -6,6 +6,7 @@ import * as Edge from "./Edge.ts"
 import { EdgeServer } from "./http/Server.ts"
 import { runService } from "./runService.ts"
 import { scriptedProgram } from "./scriptedProgram.ts"
+import { keepYoungGenerationSmall } from "./YoungGeneration.ts"
 
 const edge = Layer.unwrap(
   Effect.map(fromEnvironment(process.env), (config) =>
@@ -15,4 +16,5 @@ const edge = Layer.unwrap(
 
 const ready = Effect.map(EdgeServer, ({ url }) => ({ ready: true, service: "edge", url }))
 
+keepYoungGenerationSmall()
 runService(edge, ready)
