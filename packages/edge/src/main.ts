@@ -4,9 +4,9 @@ import { Effect, Layer } from "effect"
 import { fromEnvironment } from "./EdgeSettings.ts"
 import * as Edge from "./Edge.ts"
 import { EdgeServer } from "./http/Server.ts"
-import { runService } from "./runService.ts"
+import { runService } from "@corral/service/runService"
 import { scriptedProgram } from "./scriptedProgram.ts"
-import { keepYoungGenerationSmall } from "./YoungGeneration.ts"
+import { keepYoungGenerationSmall } from "@corral/service/YoungGeneration"
 
 const edge = Layer.unwrap(
   Effect.map(fromEnvironment(process.env), (config) =>

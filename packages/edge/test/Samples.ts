@@ -6,7 +6,7 @@ import { draft } from "@corral/domain/RunEvent"
 import type { Input } from "@corral/domain/RunMachine"
 import { join } from "node:path"
 import { defaults, type EdgeConfig } from "../src/EdgeConfig.ts"
-import { mint } from "../src/Identifiers.ts"
+import { mint } from "@corral/service/Identifiers"
 
 export const at = "2026-01-01T00:00:00.000Z"
 export const later = "2026-01-01T00:30:00.000Z"

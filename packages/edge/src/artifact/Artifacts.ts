@@ -11,7 +11,7 @@ import type { ArtifactId, RunId } from "@corral/domain/Ids"
 import { Clock, Context, Data, Effect, Layer, Stream } from "effect"
 import { createReadStream, statSync } from "node:fs"
 import { join } from "node:path"
-import { mint } from "../Identifiers.ts"
+import { mint } from "@corral/service/Identifiers"
 import { Store, type StoreFailed, type Write } from "../store/Store.ts"
 import {
   contentsOf,

@@ -8,7 +8,8 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Artifacts, type OpenedArtifact } from "../artifact/Artifacts.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { byteRange } from "./ByteRange.ts"
-import { byId, pageOf } from "./Paged.ts"
+import { LOCAL } from "./Principal.ts"
+import { byId, pageOf } from "@corral/service/http/Paged"
 
 export const artifacts = HttpApiBuilder.group(
   EdgeApi,
@@ -19,8 +20,10 @@ export const artifacts = HttpApiBuilder.group(
     return handlers.handleAll({
       list: Effect.fnUntraced(function* ({ params, query: { cursor, limit } }) {
         const { id } = yield* runs.get(params.id)
-        return yield* pageOf({ filter: `artifacts ${id}`, cursor, limit }, byId, (after, limit) =>
-          Effect.sync(() => artifacts.page(id, after, limit))
+        return yield* pageOf(
+          { principal: LOCAL, filter: `artifacts ${id}`, cursor, limit },
+          byId,
+          (after, limit) => Effect.sync(() => artifacts.page(id, after, limit))
         )
       }, withErrorObject),
 

@@ -11,7 +11,7 @@ import type { RunId } from "@corral/domain/Ids"
 import type { Duplex } from "node:stream"
 import type { WebSocket } from "ws"
 import type { Batch, EventLog } from "../EventLog.ts"
-import { framesOf } from "./Frames.ts"
+import { framesOf } from "@corral/service/http/Frames"
 
 export interface Subscription {
   /** `undefined`: all runs, each in its own order. */

@@ -12,7 +12,7 @@ import { EventLog } from "../EventLog.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { EventSocket, type Subscription } from "./EventSocket.ts"
 import { STREAM_PATH } from "./Guard.ts"
-import { type Refusal, standingHeaders } from "./Refusal.ts"
+import { type Refusal, standingHeaders } from "@corral/service/http/Refusal"
 
 export class EventStreams extends Context.Service<
   EventStreams,

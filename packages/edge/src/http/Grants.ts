@@ -4,7 +4,8 @@ import { withErrorObject } from "@corral/domain/RequestContext"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Grants } from "../approval/Grants.ts"
-import { byId, pageOf } from "./Paged.ts"
+import { LOCAL } from "./Principal.ts"
+import { byId, pageOf } from "@corral/service/http/Paged"
 
 export const grants = HttpApiBuilder.group(
   EdgeApi,
@@ -13,8 +14,10 @@ export const grants = HttpApiBuilder.group(
     const kept = yield* Grants
     return handlers.handleAll({
       list: ({ query: { cursor, limit, workspace } }) =>
-        pageOf({ filter: `grants ${workspace ?? ""}`, cursor, limit }, byId, (after, limit) =>
-          Effect.sync(() => kept.page({ after, workspace, limit }))
+        pageOf(
+          { principal: LOCAL, filter: `grants ${workspace ?? ""}`, cursor, limit },
+          byId,
+          (after, limit) => Effect.sync(() => kept.page({ after, workspace, limit }))
         ).pipe(withErrorObject),
 
       remove: ({ params }) => withErrorObject(kept.remove(params.id))

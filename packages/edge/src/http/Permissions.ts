@@ -9,9 +9,9 @@ import { findApproval, pageOfApprovals } from "../approval/Approvals.ts"
 import { Idempotency, type Keep } from "../Idempotency.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
-import { byId, pageOf } from "./Paged.ts"
+import { byId, pageOf } from "@corral/service/http/Paged"
 import { LOCAL } from "./Principal.ts"
-import { replayed } from "./Replayed.ts"
+import { replayed } from "@corral/service/http/Replayed"
 
 export const permissions = HttpApiBuilder.group(
   EdgeApi,
@@ -23,8 +23,10 @@ export const permissions = HttpApiBuilder.group(
 
     return handlers.handleAll({
       list: ({ query: { cursor, limit, runId, state } }) =>
-        pageOf({ filter: `permissions ${runId ?? ""} ${state ?? ""}`, cursor, limit }, byId, (after, limit) =>
-          Effect.sync(() => pageOfApprovals(store, { after, runId, state, limit }))
+        pageOf(
+          { principal: LOCAL, filter: `permissions ${runId ?? ""} ${state ?? ""}`, cursor, limit },
+          byId,
+          (after, limit) => Effect.sync(() => pageOfApprovals(store, { after, runId, state, limit }))
         ).pipe(withErrorObject),
 
       get: Effect.fnUntraced(function* ({ params }) {

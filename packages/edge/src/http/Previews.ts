@@ -17,9 +17,9 @@ import { Previews } from "../preview/Previews.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
 import { Worktrees } from "../workspace/Worktrees.ts"
-import { byId, pageOf } from "./Paged.ts"
+import { byId, pageOf } from "@corral/service/http/Paged"
 import { LOCAL } from "./Principal.ts"
-import { replayed } from "./Replayed.ts"
+import { replayed } from "@corral/service/http/Replayed"
 
 export const previews = HttpApiBuilder.group(
   EdgeApi,
@@ -48,8 +48,10 @@ export const previews = HttpApiBuilder.group(
     return handlers.handleAll({
       list: Effect.fnUntraced(function* ({ params, query: { cursor, limit } }) {
         const { id } = yield* runs.get(params.id)
-        return yield* pageOf({ filter: `previews ${id}`, cursor, limit }, byId, (after, limit) =>
-          previews.list(id, after, limit)
+        return yield* pageOf(
+          { principal: LOCAL, filter: `previews ${id}`, cursor, limit },
+          byId,
+          (after, limit) => previews.list(id, after, limit)
         )
       }, withErrorObject),
 

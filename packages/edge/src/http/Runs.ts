@@ -18,9 +18,9 @@ import { Idempotency, type Keep } from "../Idempotency.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
 import { eventPage } from "./EventPage.ts"
-import { byId, pageOf } from "./Paged.ts"
+import { byId, pageOf } from "@corral/service/http/Paged"
 import { LOCAL } from "./Principal.ts"
-import { replayed } from "./Replayed.ts"
+import { replayed } from "@corral/service/http/Replayed"
 import { requireKept } from "./ReplayGap.ts"
 import { asksForEvents, serverSentEvents } from "./ServerSentEvents.ts"
 
@@ -35,7 +35,7 @@ export const runs = HttpApiBuilder.group(
 
     return handlers.handleAll({
       list: ({ query: { cursor, limit, state } }) =>
-        pageOf({ filter: `runs ${state ?? ""}`, cursor, limit }, byId, (before, limit) =>
+        pageOf({ principal: LOCAL, filter: `runs ${state ?? ""}`, cursor, limit }, byId, (before, limit) =>
           Effect.sync(() => supervisor.list({ before, state, limit }))
         ).pipe(withErrorObject),
 

@@ -5,6 +5,7 @@
  * `internal` with nothing of its cause.
  */
 import { NodeHttpServer } from "@effect/platform-node"
+import { EdgeApi } from "@corral/domain/EdgeApi"
 import type { RequestId } from "@corral/domain/Ids"
 import { ByteSize, Clock, Context, Data, Effect, Fiber, Layer, Scope } from "effect"
 import { HttpIncomingMessage, HttpRouter } from "effect/http"
@@ -12,11 +13,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net"
 import type { Duplex } from "node:stream"
 import type { EdgeConfig } from "../EdgeConfig.ts"
-import { mint } from "../Identifiers.ts"
+import { mint } from "@corral/service/Identifiers"
 import { LocalToken } from "../LocalToken.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { EventStreams } from "./EventStreams.ts"
-import { handshakeFlaw } from "./Handshake.ts"
+import { handshakeFlaw } from "@corral/service/http/Handshake"
 import {
   AUTHENTICATED,
   guard,
@@ -27,9 +28,9 @@ import {
   requestIdOf
 } from "./Guard.ts"
 import { RateLimit } from "./RateLimit.ts"
-import { refuseRequest, refuseUpgrade, standingHeaders } from "./Refusal.ts"
+import { refuseRequest, refuseUpgrade, standingHeaders } from "@corral/service/http/Refusal"
 import { routes } from "./routes.ts"
-import { answerUnanswered } from "./Unanswered.ts"
+import { answerUnanswered } from "@corral/service/http/Unanswered"
 
 /** The address is taken, or not of this machine. */
 export class ListenFailed extends Data.TaggedError("ListenFailed")<{ readonly message: string }> {}
@@ -61,7 +62,7 @@ const serve = Effect.fnUntraced(function* (config: EdgeConfig) {
   const app = yield* HttpRouter.toHttpEffect(routes(config))
   const handler = yield* NodeHttpServer.makeHandler(
     app.pipe(
-      Effect.catchCause(answerUnanswered),
+      Effect.catchCause(answerUnanswered(EdgeApi)),
       Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(MAX_BODY_BYTES))
     ),
     { scope }

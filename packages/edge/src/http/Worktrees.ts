@@ -8,7 +8,8 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Worktrees } from "../workspace/Worktrees.ts"
-import { pageOf } from "./Paged.ts"
+import { LOCAL } from "./Principal.ts"
+import { pageOf } from "@corral/service/http/Paged"
 
 const byRun = ({ runId }: Worktree): string => runId
 
@@ -27,7 +28,7 @@ export const worktrees = HttpApiBuilder.group(
 
     return handlers.handleAll({
       list: ({ query: { cursor, limit } }) =>
-        pageOf({ filter: "worktrees", cursor, limit }, byRun, (before, limit) =>
+        pageOf({ principal: LOCAL, filter: "worktrees", cursor, limit }, byRun, (before, limit) =>
           Effect.sync(() => worktrees.list(before, limit))
         ).pipe(withErrorObject),
 

@@ -12,7 +12,7 @@ import type { ServerResponse } from "node:http"
 import { extname, relative, sep } from "node:path"
 import { pipeline } from "node:stream/promises"
 import { byteRange } from "../http/ByteRange.ts"
-import { refuseUpgrade } from "../http/Refusal.ts"
+import { refuseUpgrade } from "@corral/service/http/Refusal"
 import { type FileFailure, type Opened, openInside } from "../workspace/WorkspaceFiles.ts"
 import { refuse, type Source } from "./Source.ts"
 

@@ -2,7 +2,7 @@
 import type { Effect } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
-import { refuseRequest, type Refusal } from "../http/Refusal.ts"
+import { refuseRequest, type Refusal } from "@corral/service/http/Refusal"
 import type { RequestId } from "@corral/domain/Ids"
 import type { PreviewKind } from "./ContentPolicy.ts"
 

@@ -23,7 +23,7 @@ import type {
   Protocol
 } from "@corral/domain/RuntimeAdapter"
 import { Deferred, Effect } from "effect"
-import { mint } from "../Identifiers.ts"
+import { mint } from "@corral/service/Identifiers"
 import type { OpenApprovals } from "../approval/OpenApprovals.ts"
 import type { RunPolicy } from "../approval/RunPolicy.ts"
 import type { RunAction, RunRecorder } from "./RunRecorder.ts"

@@ -6,7 +6,7 @@ import { draft } from "@corral/domain/RunEvent"
 import type { Input } from "@corral/domain/RunMachine"
 import { Arbitrary, Schema } from "effect"
 import type { ApprovalId } from "@corral/domain/Ids"
-import { mint } from "../../src/Identifiers.ts"
+import { mint } from "@corral/service/Identifiers"
 import { later, request } from "../Samples.ts"
 
 const which = Schema.Literals([0, 1, 2])

@@ -2,11 +2,10 @@
  * The answer to a request that no handler answered: no such route, another method, a body that is no JSON or too large, a defect. A
  * defect is `internal` with nothing of its cause; the cause goes to the log.
  */
-import { EdgeApi } from "@corral/domain/EdgeApi"
 import type { RequestId } from "@corral/domain/Ids"
 import { Cause, Effect } from "effect"
 import { HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { HttpApi } from "effect/http-api"
+import { HttpApi, type HttpApiGroup } from "effect/http-api"
 import { type Refusal, refusalBody } from "./Refusal.ts"
 
 interface Route {
@@ -14,9 +13,11 @@ interface Route {
   readonly path: RegExp
 }
 
-const served: ReadonlyArray<Route> = (() => {
+const routesOf = <Id extends string, Groups extends HttpApiGroup.Constraint>(
+  api: HttpApi.HttpApi<Id, Groups>
+): ReadonlyArray<Route> => {
   const found: Array<Route> = []
-  HttpApi.reflect(EdgeApi, {
+  HttpApi.reflect(api, {
     onGroup: () => undefined,
     onEndpoint: ({ endpoint }) => {
       const path = new RegExp(`^${endpoint.path.replaceAll(/:[A-Za-z]+/g, "[^/]+")}$`)
@@ -24,28 +25,27 @@ const served: ReadonlyArray<Route> = (() => {
     }
   })
   return found
-})()
+}
 
 /** The methods that are served at the path of a target. */
-const methodsAt = (target: string): ReadonlyArray<string> => {
+const methodsAt = (served: ReadonlyArray<Route>, target: string): ReadonlyArray<string> => {
   const path = target.split("?", 1)[0] ?? ""
   return served.filter((route) => route.path.test(path)).map((route) => route.method)
 }
 
 /** A path that is served for that method and yet was not routed cannot be read (a broken escape): there is nothing there. */
-const notRouted = (method: string, target: string): Refusal => {
-  const methods = methodsAt(target)
-  return { code: methods.length === 0 || methods.includes(method) ? "not_found" : "method_not_allowed" }
-}
+const notRouted = (methods: ReadonlyArray<string>, method: string): Refusal => ({
+  code: methods.length === 0 || methods.includes(method) ? "not_found" : "method_not_allowed"
+})
 
-const refusalOf = (cause: Cause.Cause<unknown>, method: string, target: string): Refusal => {
+const refusalOf = (cause: Cause.Cause<unknown>, methods: ReadonlyArray<string>, method: string): Refusal => {
   // Reading a body fails as a defect of the library's handler.
   const error = Cause.squash(cause)
   if (!(error instanceof HttpServerError.HttpServerError)) return { code: "internal" }
   const { reason } = error
   switch (reason._tag) {
     case "RouteNotFound":
-      return notRouted(method, target)
+      return notRouted(methods, method)
     case "RequestParseError":
       return reason.reason === "BodyTooLarge"
         ? { code: "payload_too_large" }
@@ -59,13 +59,19 @@ const refusalOf = (cause: Cause.Cause<unknown>, method: string, target: string):
 }
 
 /** Turns every cause but an interruption (the client has gone) into an answer. */
-export const answerUnanswered = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>) {
-  if (Cause.hasInterruptsOnly(cause)) return yield* Effect.interrupt
-  const request = yield* HttpServerRequest.HttpServerRequest
-  const refusal = refusalOf(cause, request.method, request.url)
-  if (refusal.code === "internal") yield* Effect.logError("a request failed", cause)
-  // The server put it there before it passed the request on.
-  const { status, body } = refusalBody(refusal, request.headers["x-request-id"] as RequestId)
-  const allow = refusal.code === "method_not_allowed" ? { allow: methodsAt(request.url).join(", ") } : {}
-  return HttpServerResponse.text(body, { status, contentType: "application/json", headers: allow })
-})
+export const answerUnanswered = <Id extends string, Groups extends HttpApiGroup.Constraint>(
+  api: HttpApi.HttpApi<Id, Groups>
+) => {
+  const served = routesOf(api)
+  return Effect.fnUntraced(function* (cause: Cause.Cause<unknown>) {
+    if (Cause.hasInterruptsOnly(cause)) return yield* Effect.interrupt
+    const request = yield* HttpServerRequest.HttpServerRequest
+    const methods = methodsAt(served, request.url)
+    const refusal = refusalOf(cause, methods, request.method)
+    if (refusal.code === "internal") yield* Effect.logError("a request failed", cause)
+    // The server put it there before it passed the request on.
+    const { status, body } = refusalBody(refusal, request.headers["x-request-id"] as RequestId)
+    const allow = refusal.code === "method_not_allowed" ? { allow: methods.join(", ") } : {}
+    return HttpServerResponse.text(body, { status, contentType: "application/json", headers: allow })
+  })
+}

@@ -2,9 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Effect, Schema } from "effect"
 import * as ws from "ws"
 import type { Writable } from "node:stream"
-import type { Batch } from "../../src/EventLog.ts"
+import type { Batch } from "../../src/http/Frames.ts"
 import { framesOf } from "../../src/http/Frames.ts"
-import { runIdOf } from "../Samples.ts"
 
 // `ws` exports its Receiver; its type package does not say so.
 const { Receiver } = ws as unknown as { readonly Receiver: new (options: { isServer: boolean }) => Writable }
@@ -24,14 +23,7 @@ const received = (bytes: Buffer, sizes: ReadonlyArray<number>): Promise<Readonly
     receiver.end(bytes.subarray(at))
   })
 
-const batchOf = (lines: ReadonlyArray<string>): Batch => ({
-  batch: 1,
-  runId: runIdOf(1),
-  firstSeq: 1,
-  lastSeq: lines.length,
-  lines: lines.join("\n"),
-  terminal: false
-})
+const batchOf = (lines: ReadonlyArray<string>): Batch => ({ lines: lines.join("\n") })
 
 /** Around the lengths at which a frame's header grows. */
 const Lengths = Schema.Literals([0, 1, 2, 124, 125, 126, 127, 1_000, 65_534, 65_535, 65_536, 65_537, 200_000])

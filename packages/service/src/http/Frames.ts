@@ -1,7 +1,10 @@
 /**
  * Batches as WebSocket text frames (RFC 6455 §5.2: unmasked, as a server sends them), one frame an event, made once per batch.
  */
-import type { Batch } from "../EventLog.ts"
+/** Envelopes of some events as JSON, a line each. */
+export interface Batch {
+  readonly lines: string
+}
 
 const TEXT = 0x81
 

@@ -4,18 +4,19 @@ import type { RequestId } from "@corral/domain/Ids"
 import { decodeCursor, encodeCursor } from "@corral/domain/Page"
 import { CurrentRequestId } from "@corral/domain/RequestContext"
 import { Effect } from "effect"
-import { LOCAL } from "./Principal.ts"
 
 export interface Paged {
   /** Canonical text of the list and its filter. */
   readonly filter: string
+  /** Who asks. */
+  readonly principal: string
   readonly cursor: string | undefined
   readonly limit: number
 }
 
 /** `read` gives at most `limit` items that come after that position, or the first ones; `positionOf` tells an item's. */
 export const pageOf = <A, E, R>(
-  { filter, cursor, limit }: Paged,
+  { filter, principal, cursor, limit }: Paged,
   positionOf: (item: A) => string,
   read: (position: string | undefined, limit: number) => Effect.Effect<ReadonlyArray<A>, E, R>
 ): Effect.Effect<
@@ -24,7 +25,7 @@ export const pageOf = <A, E, R>(
   R | CurrentRequestId
 > =>
   Effect.gen(function* () {
-    const scope = { filter, principal: LOCAL }
+    const scope = { filter, principal }
     const position = cursor === undefined ? undefined : yield* Effect.fromResult(decodeCursor(cursor, scope))
     // One more than asked for tells whether anything follows.
     const found = yield* read(position, limit + 1)
