@@ -1,8 +1,9 @@
 /**
  * Bundles each service into one folder of `dist` that starts with `node dist/<service>`.
  *
- * Everything but the native SQLite binding is bundled. A folder holds the launcher (`index.js`), the service (`main.mjs`), the store's
- * thread (`writer.mjs`) and the scripted runtime's program (`scripted.mjs`); they find each other by being neighbours.
+ * Everything but the native SQLite binding and the PostgreSQL programs is bundled. A folder holds the launcher (`index.js`) and the service
+ * (`main.mjs`), an Edge's also the store's thread (`writer.mjs`) and the scripted runtime's program (`scripted.mjs`); they find each
+ * other by being neighbours.
  */
 import { build, type BuildOptions } from "esbuild"
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
@@ -10,10 +11,17 @@ import { fileURLToPath } from "node:url"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 
-/** Services by folder of `dist`, and where each begins. One whose sources are not there yet is left out. */
+/** What an Edge starts beside itself. */
+const edgeParts = {
+  writer: "packages/edge/src/store/Writer.ts",
+  scripted: "packages/adapters/runtime/scripted.mjs"
+}
+
+/** Services by folder of `dist`, and where the parts of each begin. */
 const services = {
-  edge: "packages/edge/src/main.ts",
-  corral: "packages/cli/src/main.ts"
+  edge: { main: "packages/edge/src/main.ts", ...edgeParts },
+  hub: { main: "packages/hub/src/main.ts" },
+  corral: { main: "packages/cli/src/main.ts", ...edgeParts }
 }
 
 /** CommonJS modules inside the bundles ask for Node's own modules by `require`. */
@@ -22,13 +30,9 @@ const banner = `import { createRequire as __createRequire } from "node:module"; 
 /** Megabytes that the libraries would load on demand, for things that no service of ours does: API browsers, another HTTP client. */
 const unused = ["./internal/httpApiScalar.js", "./internal/httpApiSwagger.js", "./Undici.js"]
 
-const options = (folder: string, main: string): BuildOptions => ({
+const options = (folder: string, entryPoints: Readonly<Record<string, string>>): BuildOptions => ({
   absWorkingDir: root,
-  entryPoints: {
-    main,
-    writer: "packages/edge/src/store/Writer.ts",
-    scripted: "packages/adapters/runtime/scripted.mjs"
-  },
+  entryPoints,
   outdir: folder,
   outExtension: { ".js": ".mjs" },
   // Chunks are neighbours of the entries: sources find the files beside them by their own address.
@@ -52,10 +56,10 @@ const options = (folder: string, main: string): BuildOptions => ({
 })
 
 /** Built beside and renamed into place: what runs `dist/<service>` meanwhile finds the old one or the new one, whole. */
-const bundle = async (service: string, main: string): Promise<void> => {
+const bundle = async (service: string, entryPoints: Readonly<Record<string, string>>): Promise<void> => {
   const folder = `${root}dist/${service}`
   const [fresh, stale] = [`${folder}.${process.pid}.new`, `${folder}.${process.pid}.old`]
-  await build(options(fresh, main))
+  await build(options(fresh, entryPoints))
   copyFileSync(`${root}scripts/launcher.cjs`, `${fresh}/index.js`)
   if (existsSync(folder)) renameSync(folder, stale)
   renameSync(fresh, folder)
@@ -63,10 +67,11 @@ const bundle = async (service: string, main: string): Promise<void> => {
 }
 
 const started = performance.now()
-const present = Object.entries(services).filter(([, main]) => existsSync(`${root}${main}`))
 mkdirSync(`${root}dist`, { recursive: true })
 // The launchers are CommonJS, for Nodes that know no ES modules.
 writeFileSync(`${root}dist/package.json`, `${JSON.stringify({ private: true, type: "commonjs" })}\n`)
-await Promise.all(present.map(([service, main]) => bundle(service, main)))
-const names = present.map(([service]) => `dist/${service}`).join(", ")
+await Promise.all(Object.entries(services).map(([service, entryPoints]) => bundle(service, entryPoints)))
+const names = Object.keys(services)
+  .map((service) => `dist/${service}`)
+  .join(", ")
 console.error(`built ${names} in ${Math.round(performance.now() - started)} ms`)

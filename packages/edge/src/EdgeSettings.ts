@@ -2,22 +2,21 @@
  * The Edge's settings as environment variables: one table that is both read and documented. A value that does not fit stops the start
  * with one sentence that names its variable.
  */
-import { Data, Effect, Option, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { GrantRule } from "@corral/domain/Grant"
 import { WorkspaceName } from "@corral/domain/Ids"
+import {
+  type Environment,
+  givenOr,
+  readerOf,
+  type Setting,
+  SettingInvalid,
+  whole
+} from "@corral/service/Settings"
 import { homedir } from "node:os"
 import { isAbsolute, join, resolve } from "node:path"
 import { unusable } from "./approval/GrantRules.ts"
 import { defaults, type EdgeConfig } from "./EdgeConfig.ts"
-
-export class SettingInvalid extends Data.TaggedError("SettingInvalid")<{ readonly message: string }> {}
-
-export interface Setting {
-  readonly name: string
-  readonly what: string
-  /** As text, for the documentation. */
-  readonly fallback: string
-}
 
 export const settings = [
   { name: "CORRAL_HOME", what: "Folder of Corral's own files.", fallback: "~/.corral" },
@@ -115,7 +114,6 @@ export const settings = [
 ] as const satisfies ReadonlyArray<Setting>
 
 type Name = (typeof settings)[number]["name"]
-export type Environment = Readonly<Record<string, string | undefined>>
 
 const Workspaces = Schema.Array(
   Schema.Struct({
@@ -137,17 +135,7 @@ export const EnvName = Schema.String.check(
   })
 )
 const Names = Schema.Array(EnvName)
-const whole = (minimum: number, maximum: number) =>
-  Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum, maximum }))
-
 const upToADay = whole(1_000, 86_400_000)
-
-/** A name with a slip of the pen would make a wider grant than was meant. */
-const strict = { onExcessProperty: "error" } as const
-
-/** A variable that is set to nothing is not set. */
-const givenOr = (text: string | undefined, fallback: string): string =>
-  text === undefined || text === "" ? fallback : text
 
 const containments = ["auto", "environment_mark"] as const
 const hosts = ["127.0.0.1", "::1", "localhost"] as const
@@ -156,15 +144,7 @@ const hosts = ["127.0.0.1", "::1", "localhost"] as const
 export const fromEnvironment = Effect.fnUntraced(function* (
   env: Environment
 ): Effect.fn.Return<EdgeConfig, SettingInvalid> {
-  const read = <A>(name: Name, schema: Schema.Codec<A, string>, fallback: A, expected: string) => {
-    const text = env[name]
-    if (text === undefined || text === "") return Effect.succeed(fallback)
-    // A space would be read as the number 0.
-    const value = text.trim() === "" ? Option.none<A>() : Schema.decodeOption(schema, strict)(text)
-    return Effect.fromOption(value).pipe(
-      Effect.mapError(() => new SettingInvalid({ message: `${name} is not usable: expected ${expected}.` }))
-    )
-  }
+  const read = readerOf<Name>(env)
   const workspaces = yield* read(
     "CORRAL_EDGE_WORKSPACES",
     Schema.fromJsonString(Workspaces),

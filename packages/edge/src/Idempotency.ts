@@ -4,8 +4,8 @@
  * Where a write is a commit of its own, the kept answer is part of that commit: a crash leaves both or neither.
  */
 import { IdempotencyConflict, IdempotencyInFlight } from "@corral/domain/Failures"
+import { fingerprintOf } from "@corral/service/Fingerprint"
 import { Clock, Context, Effect, Layer } from "effect"
-import { createHash } from "node:crypto"
 import { Store, type StoreFailed, type Write } from "./store/Store.ts"
 
 export interface Answer<A> {
@@ -127,15 +127,3 @@ export const forgetOld = Effect.fnUntraced(function* (
     ])
   }
 })
-
-/** The same request has the same fingerprint whatever the order of its keys. */
-const fingerprintOf = (request: unknown): string =>
-  createHash("sha256")
-    .update(JSON.stringify(request, (_, value: unknown) => (isObject(value) ? sorted(value) : value)) ?? "")
-    .digest("base64url")
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
-const sorted = (value: Record<string, unknown>): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))

@@ -3,7 +3,8 @@ import { Effect, Result } from "effect"
 import { homedir } from "node:os"
 import { join, resolve } from "node:path"
 import type { EdgeConfig } from "../src/EdgeConfig.ts"
-import { fromEnvironment, settings, type Environment } from "../src/EdgeSettings.ts"
+import type { Environment } from "@corral/service/Settings"
+import { fromEnvironment, settings } from "../src/EdgeSettings.ts"
 
 type Name = (typeof settings)[number]["name"]
 

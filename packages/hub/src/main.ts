@@ -1,1 +1,14 @@
-export {}
+/** `node dist/hub`: one Hub until SIGTERM. One JSON line on stdout when it serves; logs on stderr. */
+import { runService } from "@corral/service/runService"
+import { keepYoungGenerationSmall } from "@corral/service/YoungGeneration"
+import { Effect, Layer } from "effect"
+import * as Hub from "./Hub.ts"
+import { HubServer } from "./http/Server.ts"
+import { fromEnvironment } from "./HubSettings.ts"
+
+const hub = Layer.unwrap(Effect.map(fromEnvironment(process.env), Hub.layer))
+
+const ready = Effect.map(HubServer, ({ publicUrl, url }) => ({ ready: true, service: "hub", url, publicUrl }))
+
+keepYoungGenerationSmall()
+runService(hub, ready)

@@ -24,7 +24,14 @@ export const runService = <R, E>(layer: Layer.Layer<R, E>, ready: Effect.Effect<
     }
     // Started by the launcher of an older Node: gone with it.
     process.once("disconnect", () => Deferred.doneUnsafe(stop, Exit.void))
-    const built = yield* Effect.exit(Layer.buildWithScope(layer, scope))
+    const built = yield* Effect.raceFirst(
+      Effect.exit(Layer.buildWithScope(layer, scope)),
+      Effect.as(Deferred.await(stop), undefined)
+    )
+    if (built === undefined) {
+      yield* Scope.close(scope, Exit.void)
+      return 0
+    }
     if (Exit.isFailure(built)) {
       process.stderr.write(`${sentenceOf(built.cause)}\n`)
       yield* Scope.close(scope, built)

@@ -5,7 +5,6 @@
  * Pure but for the token check. It does not look at what the route would do.
  */
 import type { ErrorCode } from "@corral/domain/ErrorTable"
-import type { RequestId } from "@corral/domain/Ids"
 import type { IncomingHttpHeaders } from "node:http"
 
 export interface GuardedRequest {
@@ -33,14 +32,6 @@ export const AUTHENTICATED = "corral-authenticated"
 
 export const MAX_BODY_BYTES = 1_048_576
 export const STREAM_PATH = "/v1/events"
-
-const requestIdShape = /^[A-Za-z0-9._-]{1,128}$/
-
-/** The caller's correlation id where it is a good one. */
-export const requestIdOf = (headers: IncomingHttpHeaders): RequestId | undefined => {
-  const id = headers["x-request-id"]
-  return typeof id === "string" && requestIdShape.test(id) ? (id as RequestId) : undefined
-}
 
 const pathOf = (target: string): string => target.split("?", 1)[0] ?? ""
 

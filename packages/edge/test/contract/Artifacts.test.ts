@@ -9,7 +9,7 @@ import { Artifacts, type Made } from "../../src/artifact/Artifacts.ts"
 import { Store } from "../../src/store/Store.ts"
 import { codeOf } from "../harness/EdgeClient.ts"
 import { type EdgeProcess, openEdge } from "../harness/EdgeProcess.ts"
-import { within } from "../harness/Within.ts"
+import { within } from "../../../service/test/harness/Within.ts"
 import { at } from "../Samples.ts"
 
 /** Keeps artifacts in the home of an Edge that is not running. */

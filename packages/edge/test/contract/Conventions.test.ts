@@ -4,7 +4,7 @@ import Database from "better-sqlite3"
 import { join } from "node:path"
 import { type Answer, codeOf, type EdgeClient } from "../harness/EdgeClient.ts"
 import { EdgeProcess, openEdge } from "../harness/EdgeProcess.ts"
-import { message, sendRaw } from "../harness/RawRequest.ts"
+import { message, sendRaw } from "../../../service/test/harness/RawRequest.ts"
 
 let edge: EdgeProcess
 let client: EdgeClient

@@ -4,7 +4,7 @@ import { MAX_PAYLOAD_BYTES } from "@corral/domain/RunEvent"
 import { assertAnswer, codeOf, type EdgeClient } from "../harness/EdgeClient.ts"
 import { EdgeProcess } from "../harness/EdgeProcess.ts"
 import { assertDense, assertWhole } from "../harness/LogInvariants.ts"
-import { message, sendRaw } from "../harness/RawRequest.ts"
+import { message, sendRaw } from "../../../service/test/harness/RawRequest.ts"
 import { Seeded } from "../harness/Seeded.ts"
 
 let edge: EdgeProcess

@@ -5,7 +5,7 @@ import { once } from "node:events"
 import { WebSocket } from "ws"
 import { openEdge } from "../harness/EdgeProcess.ts"
 import { assertDense } from "../harness/LogInvariants.ts"
-import { within } from "../harness/Within.ts"
+import { within } from "../../../service/test/harness/Within.ts"
 
 describe("The event stream", () => {
   it(

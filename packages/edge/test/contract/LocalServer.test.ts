@@ -10,8 +10,8 @@ import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { type Answer, assertAnswer, codeOf } from "../harness/EdgeClient.ts"
 import { EdgeProcess, openEdge } from "../harness/EdgeProcess.ts"
-import { message, sendAndHold, sendRaw } from "../harness/RawRequest.ts"
-import { within } from "../harness/Within.ts"
+import { message, sendAndHold, sendRaw } from "../../../service/test/harness/RawRequest.ts"
+import { within } from "../../../service/test/harness/Within.ts"
 
 let edge: EdgeProcess
 /** A run that has ended: something to be read. */

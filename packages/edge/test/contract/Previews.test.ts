@@ -6,7 +6,7 @@ import { mkdirSync, renameSync, symlinkSync, truncateSync, writeFileSync } from 
 import { join } from "node:path"
 import { codeOf, type EdgeClient } from "../harness/EdgeClient.ts"
 import { openEdge } from "../harness/EdgeProcess.ts"
-import { message, sendRaw } from "../harness/RawRequest.ts"
+import { message, sendRaw } from "../../../service/test/harness/RawRequest.ts"
 import { openUpstream } from "../preview/Upstream.ts"
 import { refusalOf, visit, Visitor } from "../preview/Visitor.ts"
 

@@ -1,8 +1,10 @@
 /** Every path of the published contract that this Edge serves, asked for once; the client judges each answer by `openapi/edge.json`. */
 import { assert, describe, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
-import { breaches } from "../harness/Contract.ts"
+import { contractOf } from "../../../service/test/harness/Contract.ts"
 import { openEdge } from "../harness/EdgeProcess.ts"
+
+const breaches = contractOf("edge")
 
 describe("The published contract", () => {
   it("describes what is answered", async () => {

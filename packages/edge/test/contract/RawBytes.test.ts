@@ -2,7 +2,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { assertAnswer, codeOf, type EdgeClient } from "../harness/EdgeClient.ts"
 import { EdgeProcess } from "../harness/EdgeProcess.ts"
-import { message, sendAndHold, sendRaw } from "../harness/RawRequest.ts"
+import { message, sendAndHold, sendRaw } from "../../../service/test/harness/RawRequest.ts"
 
 let edge: EdgeProcess
 let client: EdgeClient

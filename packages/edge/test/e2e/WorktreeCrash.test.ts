@@ -6,7 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { writeProgram } from "../Folder.ts"
 import { type EdgeProcess, openEdge } from "../harness/EdgeProcess.ts"
-import { within } from "../harness/Within.ts"
+import { within } from "../../../service/test/harness/Within.ts"
 import { findProgram } from "../../src/process/ChildEnvironment.ts"
 import { commitAll, git, known, sampleRepository } from "../workspace/Repository.ts"
 

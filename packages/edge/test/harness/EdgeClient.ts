@@ -7,16 +7,13 @@ import { Approval } from "@corral/domain/Approval"
 import { Grant } from "@corral/domain/Grant"
 import { Run, type RunMode } from "@corral/domain/Run"
 import { Schema } from "effect"
-import { breaches } from "./Contract.ts"
+import type { Answer } from "../../../service/test/harness/Answer.ts"
+import { contractOf } from "../../../service/test/harness/Contract.ts"
 import { type EventQuery, EventReader } from "./EventReader.ts"
 
-export interface Answer {
-  readonly status: number
-  readonly headers: Headers
-  readonly text: string
-  /** `undefined` where there is none. */
-  readonly body: unknown
-}
+export { type Answer, codeOf } from "../../../service/test/harness/Answer.ts"
+
+const breaches = contractOf("edge")
 
 /** An answer that is bytes where it is no refusal. */
 export interface Bytes {
@@ -36,9 +33,6 @@ const runOf = Schema.decodeUnknownSync(Run)
 const approvalOf = Schema.decodeUnknownSync(Approval)
 const grantsOf = Schema.decodeUnknownSync(Schema.Struct({ items: Schema.Array(Grant) }))
 const approvalsOf = Schema.decodeUnknownSync(Schema.Struct({ items: Schema.Array(Approval) }))
-
-/** The code of a refusal. */
-export const codeOf = (answer: Answer): unknown => (answer.body as { readonly code?: unknown }).code
 
 const assertStanding = (what: string, headers: Headers): void => {
   assert.strictEqual(headers.get("x-contract-version"), "2026-06-09", what)

@@ -14,7 +14,7 @@ import { fileURLToPath } from "node:url"
 import { EdgeClient } from "./EdgeClient.ts"
 import { endGroups } from "./ControlGroups.ts"
 import { endAll, survivors, type Survivor } from "./Survivors.ts"
-import { within } from "./Within.ts"
+import { within } from "../../../service/test/harness/Within.ts"
 
 const built = process.env["CORRAL_TEST_ENTRY"] === "dist"
 const entry = built ? "../../../../dist/edge/index.js" : "../../src/main.ts"

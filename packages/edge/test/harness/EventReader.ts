@@ -3,7 +3,7 @@
  */
 import type { Envelope } from "@corral/domain/RunEvent"
 import { WebSocket } from "ws"
-import { within } from "./Within.ts"
+import { within } from "../../../service/test/harness/Within.ts"
 
 export interface EventQuery {
   readonly runId?: string

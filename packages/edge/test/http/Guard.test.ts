@@ -1,11 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import {
-  guard,
-  type GuardedRequest,
-  type GuardOptions,
-  MAX_BODY_BYTES,
-  requestIdOf
-} from "../../src/http/Guard.ts"
+import { guard, type GuardedRequest, type GuardOptions, MAX_BODY_BYTES } from "../../src/http/Guard.ts"
 
 const port = 4242
 const token = "corral_e_a-good-token"
@@ -328,16 +322,5 @@ describe("guard, body", () => {
     for (const headers of [[length(2)], [length(MAX_BODY_BYTES + 1)]]) {
       assert.strictEqual(post(headers, { token: false }), "unauthorized")
     }
-  })
-})
-
-describe("requestIdOf", () => {
-  it("takes a good one and no other", () => {
-    assert.strictEqual(requestIdOf({ "x-request-id": "a.B-9_" }), "a.B-9_")
-    assert.strictEqual(requestIdOf({ "x-request-id": "x".repeat(128) }), "x".repeat(128))
-    for (const bad of ["", "a b", "x".repeat(129), "a\r\nb", "a\n", "ü", '"a"']) {
-      assert.isUndefined(requestIdOf({ "x-request-id": bad }), JSON.stringify(bad))
-    }
-    assert.isUndefined(requestIdOf({}))
   })
 })

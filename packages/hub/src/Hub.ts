@@ -1,0 +1,30 @@
+/**
+ * A Hub as a layer: give it a config and it serves until its scope closes. `node dist/hub` is this and nothing else; another Effect
+ * program embeds it the same way.
+ */
+import { Layer } from "effect"
+import { Audit } from "./audit/Audit.ts"
+import { AuditTrail } from "./audit/AuditTrail.ts"
+import { Authority } from "./authority/Authority.ts"
+import type { HubConfig } from "./HubConfig.ts"
+import { HubServer } from "./http/Server.ts"
+import { Idempotency } from "./Idempotency.ts"
+import { Projects } from "./project/Projects.ts"
+import { SignIns } from "./signin/SignIns.ts"
+import { Users } from "./signin/Users.ts"
+import * as Database from "./store/Database.ts"
+
+/** What people and projects live on, without a server: for programs and tests that act on a Hub's store themselves. */
+export const layerCore = (config: HubConfig) =>
+  Layer.mergeAll(
+    Authority.layer,
+    AuditTrail.layer,
+    Idempotency.layer,
+    Projects.layer,
+    SignIns.layer,
+    Users.layer
+  ).pipe(Layer.provideMerge(Audit.layer), Layer.provideMerge(Database.layer(config)))
+
+/** The whole Hub. Provides `HubServer` with its address, and the core's services. */
+export const layer = (config: HubConfig) =>
+  HubServer.layer(config).pipe(Layer.provideMerge(layerCore(config)))

@@ -1,0 +1,28 @@
+/**
+ * Everything a Hub is told from outside. A plain value: `fromEnvironment` reads it from variables, an embedding program writes it.
+ */
+import type { Redacted } from "effect"
+
+export interface HubConfig {
+  /** Folder of the Hub's own files; the embedded server's are in `postgres`. */
+  readonly home: string
+  /** Address to listen on. Anything but loopback needs a `publicUrl` with https, where a proxy ends TLS. */
+  readonly host: string
+  /** 0: any free port. */
+  readonly port: number
+  /** Origin at which browsers and devices reach this Hub, without a path. Absent: the address that it listens on. */
+  readonly publicUrl?: string | undefined
+  /** Of an outside PostgreSQL. Absent: an embedded one. */
+  readonly databaseUrl?: Redacted.Redacted | undefined
+  /** To the database, at once. */
+  readonly maxConnections: number
+  /** Of one sign-in, or of one address without any, in a second. */
+  readonly requestsPerSecond: number
+}
+
+export const defaults = {
+  host: "127.0.0.1",
+  port: 0,
+  maxConnections: 20,
+  requestsPerSecond: 100
+} satisfies Partial<HubConfig>

@@ -1,0 +1,101 @@
+/**
+ * Idempotency keys: the answer to a write is kept for 24 hours under its key and given again to the same request.
+ *
+ * The write and its kept answer are one transaction, under a lock that every Hub sees: a Hub that dies in the middle leaves neither, and
+ * a second request meanwhile is told that the first is in flight. A write that fails keeps nothing: it may be tried again.
+ */
+import { IdempotencyConflict, IdempotencyInFlight } from "@corral/domain/Failures"
+import { fingerprintOf } from "@corral/service/Fingerprint"
+import { Clock, Context, Effect, Layer } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { createHash } from "node:crypto"
+
+export interface Answer<A> {
+  readonly body: A
+  readonly replayed: boolean
+}
+
+export interface KeyedRequest {
+  /** Principal, method and path. */
+  readonly scope: string
+  readonly key: string | undefined
+  /** What the key is bound to: the decoded body. */
+  readonly request: unknown
+}
+
+export class Idempotency extends Context.Service<
+  Idempotency,
+  {
+    /** Runs `write` in a transaction unless its answer is known. */
+    readonly once: <A, E, R>(
+      request: KeyedRequest,
+      write: Effect.Effect<A, E, R>
+    ) => Effect.Effect<Answer<A>, E | IdempotencyConflict | IdempotencyInFlight | SqlError.SqlError, R>
+    /** Forgets what is older than 24 hours. */
+    readonly forgetOld: Effect.Effect<void, SqlError.SqlError>
+  }
+>()("corral/hub/Idempotency") {
+  static readonly layer = Layer.effect(
+    Idempotency,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
+      const oldest = () => new Date(clock.currentTimeMillisUnsafe() - KEPT_MS)
+
+      const known = Effect.fnUntraced(function* (scope: string, key: string, fingerprint: string) {
+        const [row] = yield* sql<Row>`
+          SELECT fingerprint, body FROM idempotency
+          WHERE scope = ${scope} AND key = ${key} AND created_at > ${oldest()}`
+        if (row !== undefined && row.fingerprint !== fingerprint) return yield* new IdempotencyConflict()
+        return row?.body
+      })
+
+      return Idempotency.of({
+        once: <A, E, R>({ key, request, scope }: KeyedRequest, write: Effect.Effect<A, E, R>) => {
+          if (key === undefined) return Effect.map(write, (body) => ({ body, replayed: false }))
+          const fingerprint = fingerprintOf(request)
+          return sql.withTransaction(
+            Effect.gen(function* () {
+              const lock = lockOf(scope, key)
+              const [taken] = yield* sql<{ readonly taken: boolean }>`
+                SELECT pg_try_advisory_xact_lock(${LOCKS}::int, ${lock}::int) AS taken`
+              if (taken?.taken !== true) return yield* new IdempotencyInFlight()
+              const kept = yield* known(scope, key, fingerprint)
+              // Written below, by a request of the same scope.
+              if (kept !== undefined) return { body: JSON.parse(kept) as A, replayed: true }
+              const body = yield* write
+              const row = {
+                scope,
+                key,
+                fingerprint,
+                body: JSON.stringify(body),
+                created_at: new Date(clock.currentTimeMillisUnsafe())
+              }
+              yield* sql`
+                INSERT INTO idempotency ${sql.insert(row)}
+                ON CONFLICT (scope, key) DO UPDATE
+                SET fingerprint = excluded.fingerprint, body = excluded.body, created_at = excluded.created_at`
+              return { body, replayed: false }
+            })
+          )
+        },
+        forgetOld: Effect.suspend(() => sql`DELETE FROM idempotency WHERE created_at <= ${oldest()}`).pipe(
+          Effect.asVoid
+        )
+      })
+    })
+  )
+}
+
+interface Row {
+  readonly fingerprint: string
+  readonly body: string
+}
+
+const KEPT_MS = 86_400_000
+/** The family of our advisory locks. */
+const LOCKS = 0x1de8
+
+/** Two keys that meet here wait for each other, and nothing worse. */
+const lockOf = (scope: string, key: string): number =>
+  createHash("sha256").update(`${scope}\n${key}`).digest().readInt32BE(0)

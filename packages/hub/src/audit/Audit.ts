@@ -1,0 +1,132 @@
+/**
+ * The audit trail: one hash chain a project and one for what belongs to none. Metadata only.
+ *
+ * A record that is made inside a transaction is part of it: what was done and that it was done are written together. Records of one
+ * chain are added one after the other, also by several Hubs.
+ */
+import { type AuditOutcome, type AuditRecord, auditText } from "@corral/domain/Audit"
+import type { Action } from "@corral/domain/Authorization"
+import type { Coded, ErrorCode } from "@corral/domain/ErrorTable"
+import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
+import type { AuditId, ProjectId, RequestId } from "@corral/domain/Ids"
+import { CurrentRequestId } from "@corral/domain/RequestContext"
+import { mint } from "@corral/service/Identifiers"
+import { Clock, Context, Effect, Layer } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { createHash } from "node:crypto"
+
+/** What was done or tried, to what. */
+export interface Deed {
+  readonly action: Action | SignInAction
+  /** The id of what was acted on. */
+  readonly resource: string
+  readonly projectId: ProjectId | null
+}
+
+/** What happens before anyone has a role. */
+export type SignInAction = "sign_in.issue" | "sign_in.refresh" | "sign_in.revoke" | "sign_in.refuse"
+
+export interface AuditEntry extends Deed {
+  readonly actor: string
+  readonly outcome: AuditOutcome
+  readonly code: string | null
+  readonly requestId: RequestId
+}
+
+export class Audit extends Context.Service<
+  Audit,
+  {
+    readonly record: (entry: AuditEntry) => Effect.Effect<void, SqlError.SqlError>
+    /** Runs `self` as one transaction with its record. A failure of it is recorded too, when everything of it has been taken back. */
+    readonly done: <A, E, R>(
+      deed: Deed,
+      self: Effect.Effect<A, E, R>
+    ) => Effect.Effect<A, E | SqlError.SqlError, R | CurrentPrincipal | CurrentRequestId>
+  }
+>()("corral/hub/Audit") {
+  static readonly layer = Layer.effect(
+    Audit,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
+
+      const record = (entry: AuditEntry) =>
+        sql.withTransaction(
+          Effect.gen(function* () {
+            const chain = entry.projectId ?? ""
+            yield* sql`INSERT INTO audit_heads (chain, seq, hash) VALUES (${chain}, 0, ${FIRST}) ON CONFLICT DO NOTHING`
+            const [head] =
+              yield* sql<Head>`SELECT seq::int AS seq, hash FROM audit_heads WHERE chain = ${chain} FOR UPDATE`
+            const now = clock.currentTimeMillisUnsafe()
+            const made: Omit<AuditRecord, "hash"> = {
+              id: mint<AuditId>("aud", now),
+              seq: (head?.seq ?? 0) + 1,
+              at: new Date(now).toISOString(),
+              actor: entry.actor,
+              action: entry.action,
+              resource: entry.resource,
+              outcome: entry.outcome,
+              code: entry.code,
+              requestId: entry.requestId,
+              projectId: entry.projectId,
+              prevHash: head?.hash ?? FIRST
+            }
+            const hash = hashOf(made)
+            yield* sql`INSERT INTO audit ${sql.insert({
+              chain,
+              seq: made.seq,
+              id: made.id,
+              at: made.at,
+              actor: made.actor,
+              action: made.action,
+              resource: made.resource,
+              outcome: made.outcome,
+              code: made.code,
+              request_id: made.requestId,
+              prev_hash: made.prevHash,
+              hash
+            })}`
+            yield* sql`UPDATE audit_heads SET seq = ${made.seq}, hash = ${hash} WHERE chain = ${chain}`
+          })
+        )
+
+      return Audit.of({
+        record,
+        done: Effect.fnUntraced(function* (deed, self) {
+          const { userId } = yield* CurrentPrincipal
+          const requestId = yield* CurrentRequestId
+          const told = { ...deed, actor: userId, requestId }
+          return yield* sql
+            .withTransaction(Effect.tap(self, () => record({ ...told, outcome: "allowed", code: null })))
+            .pipe(
+              Effect.tapError((error) =>
+                isCoded(error)
+                  ? record({ ...told, outcome: outcomeOf(error), code: error.code })
+                  : Effect.void
+              )
+            )
+        })
+      })
+    })
+  )
+}
+
+/** What the first record of a chain follows on. */
+export const FIRST = "0".repeat(64)
+
+interface Head {
+  readonly seq: number
+  readonly hash: string
+}
+
+/** The hash that a record must have. */
+export const hashOf = (record: Omit<AuditRecord, "hash">): string =>
+  createHash("sha256").update(auditText(record)).digest("hex")
+
+const isCoded = (error: unknown): error is Coded<ErrorCode> =>
+  typeof error === "object" && error !== null && "code" in error && typeof error.code === "string"
+
+const outcomeOf = ({ code }: Coded<ErrorCode>): AuditOutcome =>
+  code === "permission_denied" || code === "unauthorized_target" || code === "workspace_outside_allowlist"
+    ? "denied"
+    : "failed"

@@ -1,0 +1,58 @@
+/** `/client/audit`: a project's trail for its admins; without a project, what one did oneself. */
+import type { AuditRecord } from "@corral/domain/Audit"
+import { PermissionDenied, SchemaValidationFailed } from "@corral/domain/Failures"
+import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
+import { pageOf } from "@corral/service/http/Paged"
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { AuditTrail } from "../audit/AuditTrail.ts"
+import { Authority } from "../authority/Authority.ts"
+import { answered } from "./Answered.ts"
+import { ServedApi } from "./ServedApi.ts"
+
+export const auditTrail = HttpApiBuilder.group(
+  ServedApi,
+  "audit",
+  Effect.fnUntraced(function* (handlers) {
+    const authority = yield* Authority
+    const trail = yield* AuditTrail
+
+    return handlers.handleAll({
+      list: Effect.fnUntraced(function* ({ query: { cursor, limit, projectId, actor, action, from, to } }) {
+        const { userId } = yield* CurrentPrincipal
+        const filter = { actor, action, from: yield* timeOf("from", from), to: yield* timeOf("to", to) }
+        const scope =
+          projectId === undefined ? { actor: userId } : yield* authority.inProject("audit.read", projectId)
+        const list = {
+          filter: `audit ${JSON.stringify([projectId, filter])}`,
+          principal: userId,
+          cursor,
+          limit
+        }
+        return yield* pageOf(
+          list,
+          ({ seq }: AuditRecord) => String(seq),
+          (before, limit) =>
+            trail.list(scope, filter, before === undefined ? undefined : Number(before), limit)
+        )
+      }, answered),
+
+      verify: Effect.fnUntraced(function* ({ query: { projectId } }) {
+        // What belongs to no project is nobody's to verify over HTTP.
+        if (projectId === undefined) return yield* new PermissionDenied()
+        return yield* trail.verify(yield* authority.inProject("audit.read", projectId))
+      }, answered)
+    })
+  })
+)
+
+/** As records carry their time, so that texts compare as times do. */
+const timeOf = Effect.fnUntraced(function* (path: string, text: string | undefined) {
+  if (text === undefined) return undefined
+  const at = new Date(text)
+  return Number.isNaN(at.getTime())
+    ? yield* new SchemaValidationFailed({
+        details: { issues: [{ path, message: "Expected an ISO 8601 time" }] }
+      })
+    : at.toISOString()
+})

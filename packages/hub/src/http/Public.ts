@@ -1,0 +1,29 @@
+/** `/health`, `/api/public/*`: whether it lives, and counts. Nothing that names anyone. */
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { SqlClient } from "effect/sql"
+import { ServedApi } from "./ServedApi.ts"
+
+export const publicReads = HttpApiBuilder.group(
+  ServedApi,
+  "public",
+  Effect.fnUntraced(function* (handlers) {
+    const sql = yield* SqlClient.SqlClient
+    const health = sql`SELECT 1`.pipe(
+      Effect.timeout("2 seconds"),
+      Effect.match({
+        onFailure: () => ({ status: "degraded" as const }),
+        onSuccess: () => ({ status: "ok" as const })
+      })
+    )
+    return handlers.handleAll({
+      health: () => health,
+      publicHealth: () => health,
+      publicStats: () =>
+        Effect.map(
+          Effect.orDie(sql<{ readonly projects: number }>`SELECT count(*)::int AS projects FROM projects`),
+          ([row]) => ({ projects: row?.projects ?? 0, devicesOnline: 0, runs: 0, runsActive: 0 })
+        )
+    })
+  })
+)

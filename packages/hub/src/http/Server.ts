@@ -1,0 +1,73 @@
+/**
+ * The Hub's server: every request and upgrade passes the guard and the rate limit, then goes to the routes. A defect is `internal` with
+ * nothing of its cause; a database that is not there is `overloaded`.
+ */
+import { type Doors, listen, urlOf } from "@corral/service/http/Listener"
+import { refuseUpgrade } from "@corral/service/http/Refusal"
+import { answerUnanswered } from "@corral/service/http/Unanswered"
+import { NodeHttpServer } from "@effect/platform-node"
+import { ByteSize, Clock, Context, Effect, Layer, Scope } from "effect"
+import { HttpIncomingMessage, HttpRouter } from "effect/http"
+import type { IncomingMessage } from "node:http"
+import type { HubConfig } from "../HubConfig.ts"
+import { bearerToken, cookieToken, guard, type GuardedRequest, MAX_BODY_BYTES } from "./Guard.ts"
+import { RateLimit } from "./RateLimit.ts"
+import { routes } from "./routes.ts"
+import { ServedApi } from "./ServedApi.ts"
+
+/** Where the Hub is reached: by people, and on this machine. */
+export class HubServer extends Context.Service<
+  HubServer,
+  { readonly publicUrl: string; readonly url: string; readonly port: number }
+>()("corral/hub/HubServer") {
+  static readonly layer = (config: HubConfig) => Layer.effect(HubServer, serve(config))
+}
+
+const guarded = (request: IncomingMessage, upgrade: boolean): GuardedRequest => ({
+  method: request.method ?? "",
+  target: request.url ?? "",
+  headers: request.headers,
+  rawHeaders: request.rawHeaders,
+  upgrade
+})
+
+/** By which a caller is told from others: what it claims to hold, or where it comes from. */
+const callerOf = ({ headers, socket }: IncomingMessage): string =>
+  bearerToken(headers) ?? cookieToken(headers) ?? socket.remoteAddress ?? ""
+
+/** The names under which the Hub is reached: its public one, and those of this machine where it listens on loopback. */
+const namesOf = ({ publicUrl }: HubConfig, port: number) => {
+  const local = ["127.0.0.1", "localhost", "[::1]"].map((host) => `http://${host}:${port}`)
+  const origins = publicUrl === undefined ? local : [publicUrl, ...local]
+  return { origins: new Set(origins), hosts: new Set(origins.map((origin) => new URL(origin).host)) }
+}
+
+const serve = Effect.fnUntraced(function* (config: HubConfig) {
+  const clock = yield* Clock.Clock
+  // Closed last of all: what is being answered when the Hub stops is answered.
+  const scope = yield* Scope.fork(yield* Effect.scope)
+  const app = yield* HttpRouter.toHttpEffect(routes)
+  const handler = yield* NodeHttpServer.makeHandler(
+    app.pipe(
+      Effect.catchCause(answerUnanswered(ServedApi)),
+      Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(MAX_BODY_BYTES))
+    ),
+    { scope }
+  )
+  const rate = new RateLimit(config.requestsPerSecond, () => clock.currentTimeMillisUnsafe())
+
+  const doors = (port: number): Doors => {
+    const names = namesOf(config, port)
+    return {
+      passage: (request, upgrade) =>
+        rate.take(callerOf(request))
+          ? guard(guarded(request, upgrade), names)
+          : { _tag: "Refuse", code: "rate_limited" },
+      onRequest: handler,
+      onUpgrade: (_, socket, __, id) => refuseUpgrade(socket, { code: "not_found" }, id)
+    }
+  }
+  const port = yield* listen(config, doors)
+  const url = urlOf(config.host, port)
+  return HubServer.of({ url, publicUrl: config.publicUrl ?? url, port })
+})

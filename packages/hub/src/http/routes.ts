@@ -1,0 +1,23 @@
+/** All HTTP routes of the Hub, with what their middleware stands on. The guard has run before any of this. */
+import type { RequestId } from "@corral/domain/Ids"
+import { CurrentRequestId, RequestIds, SchemaErrors } from "@corral/domain/RequestContext"
+import { Effect, Layer } from "effect"
+import { HttpServer, HttpServerRequest } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import { auditTrail } from "./AuditTrail.ts"
+import { authentication } from "./Authentication.ts"
+import { publicReads } from "./Public.ts"
+import { ServedApi } from "./ServedApi.ts"
+
+/** The server has put the id in its place. */
+const requestIds = Layer.succeed(RequestIds, (handler) =>
+  Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
+    Effect.provideService(handler, CurrentRequestId, request.headers["x-request-id"] as RequestId)
+  )
+)
+
+export const routes = HttpApiBuilder.layer(ServedApi).pipe(
+  Layer.provide([publicReads, auditTrail]),
+  Layer.provide([SchemaErrors.layer, requestIds, authentication]),
+  Layer.provide(HttpServer.layerServices)
+)

@@ -1,0 +1,234 @@
+/**
+ * Projects and their members. A project always has an owner.
+ *
+ * What acts on a project takes a proof that its caller may. Lists go by last change, newest first, and show what the caller may read.
+ */
+import type { Proof } from "@corral/domain/Authorization"
+import { Conflict, PermissionDenied } from "@corral/domain/Failures"
+import type { ProjectId, UserId } from "@corral/domain/Ids"
+import type {
+  CreateProject,
+  Project,
+  ProjectMember,
+  ProjectRole,
+  ProjectVisibility,
+  UpdateProject
+} from "@corral/domain/Project"
+import { mint } from "@corral/service/Identifiers"
+import { Clock, Context, Effect, Layer } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { type Position, positionOf } from "../store/Position.ts"
+
+export class Projects extends Context.Service<
+  Projects,
+  {
+    /** Whoever makes one owns it. */
+    readonly create: (owner: UserId, project: CreateProject) => Effect.Effect<Project, SqlError.SqlError>
+    readonly list: (
+      reader: UserId,
+      after: Position | undefined,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<Project>, SqlError.SqlError>
+    readonly get: (
+      proof: Proof<"project.read">
+    ) => Effect.Effect<Project, PermissionDenied | SqlError.SqlError>
+    readonly update: (
+      proof: Proof<"project.update">,
+      change: UpdateProject
+    ) => Effect.Effect<Project, PermissionDenied | SqlError.SqlError>
+    readonly remove: (proof: Proof<"project.delete">) => Effect.Effect<void, SqlError.SqlError>
+    readonly members: (
+      proof: Proof<"project.read">,
+      after: Position | undefined,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<ProjectMember>, SqlError.SqlError>
+    readonly addMember: (
+      proof: Proof<"member.manage">,
+      userId: UserId,
+      role: ProjectRole
+    ) => Effect.Effect<ProjectMember, Conflict | PermissionDenied | SqlError.SqlError>
+    readonly setRole: (
+      proof: Proof<"member.manage">,
+      userId: UserId,
+      role: ProjectRole
+    ) => Effect.Effect<ProjectMember, Conflict | PermissionDenied | SqlError.SqlError>
+    readonly removeMember: (
+      proof: Proof<"member.manage">,
+      userId: UserId
+    ) => Effect.Effect<void, Conflict | PermissionDenied | SqlError.SqlError>
+  }
+>()("corral/hub/Projects") {
+  static readonly layer = Layer.effect(
+    Projects,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
+      const now = () => new Date(clock.currentTimeMillisUnsafe())
+
+      /** As `reader` sees them: with their own role, and only what they may read. */
+      const readable = (reader: UserId) => sql`
+        SELECT p.id, p.name, p.description, p.visibility, p.created_at, p.updated_at, m.role
+        FROM projects p LEFT JOIN project_members m ON m.project_id = p.id AND m.user_id = ${reader}
+        WHERE (m.role IS NOT NULL OR p.visibility = 'internal')`
+
+      const get = Effect.fnUntraced(function* ({
+        principal,
+        subject
+      }: Proof<"project.read" | "project.update">) {
+        const [row] = yield* sql<ProjectRow>`${readable(principal as UserId)} AND p.id = ${subject}`
+        // Removed since the proof was made.
+        return row === undefined ? yield* new PermissionDenied() : projectOf(row)
+      })
+
+      const member = Effect.fnUntraced(function* (projectId: string, userId: UserId) {
+        const [row] = yield* sql<MemberRow>`
+          SELECT m.user_id, u.name, m.role, m.added_at
+          FROM project_members m JOIN users u ON u.id = m.user_id
+          WHERE m.project_id = ${projectId} AND m.user_id = ${userId}`
+        return row
+      })
+
+      /** Locks the owners, so that two of them do not leave at once. */
+      const keepAnOwner = Effect.fnUntraced(function* (projectId: string, leaving: UserId) {
+        const owners = yield* sql<{ readonly user_id: string }>`
+          SELECT user_id FROM project_members WHERE project_id = ${projectId} AND role = 'owner' ORDER BY user_id FOR UPDATE`
+        if (owners.length === 1 && owners[0]?.user_id === leaving)
+          return yield* new Conflict({ message: "The project would be left without an owner." })
+      })
+
+      /** Nobody gives or takes a role above their own. */
+      const within = Effect.fnUntraced(function* (
+        proof: Proof<"member.manage">,
+        ...roles: ReadonlyArray<ProjectRole>
+      ) {
+        if (!roles.includes("owner")) return
+        const own = yield* member(proof.subject, proof.principal as UserId)
+        if (own?.role !== "owner") return yield* new PermissionDenied()
+      })
+
+      return Projects.of({
+        create: Effect.fnUntraced(function* (owner, { description, name, visibility = "private" }) {
+          const at = now()
+          const id = mint<ProjectId>("prj", at.getTime())
+          const row = {
+            id,
+            name,
+            description: description ?? null,
+            visibility,
+            created_at: at,
+            updated_at: at
+          }
+          yield* sql`INSERT INTO projects ${sql.insert(row)}`
+          const membership = { project_id: id, user_id: owner, role: "owner", added_at: at }
+          yield* sql`INSERT INTO project_members ${sql.insert(membership)}`
+          return projectOf({ ...row, role: "owner" })
+        }),
+
+        list: (reader, after, limit) =>
+          sql<ProjectRow>`
+            ${readable(reader)} ${after === undefined ? sql`` : sql`AND (p.updated_at, p.id) < (${new Date(after.at)}, ${after.id})`}
+            ORDER BY p.updated_at DESC, p.id DESC LIMIT ${limit}`.pipe(
+            Effect.map((rows) => rows.map(projectOf))
+          ),
+
+        get,
+
+        update: Effect.fnUntraced(function* (proof, { description, name, visibility }) {
+          yield* sql`
+            UPDATE projects SET
+              name = COALESCE(${name ?? null}, name),
+              description = COALESCE(${description ?? null}, description),
+              visibility = COALESCE(${visibility ?? null}, visibility),
+              updated_at = GREATEST(updated_at, ${now()})
+            WHERE id = ${proof.subject}`
+          return yield* get(proof)
+        }),
+
+        remove: ({ subject }) => Effect.asVoid(sql`DELETE FROM projects WHERE id = ${subject}`),
+
+        members: ({ subject }, after, limit) =>
+          sql<MemberRow>`
+            SELECT m.user_id, u.name, m.role, m.added_at
+            FROM project_members m JOIN users u ON u.id = m.user_id
+            WHERE m.project_id = ${subject} ${after === undefined ? sql`` : sql`AND m.user_id > ${after.id}`}
+            ORDER BY m.user_id LIMIT ${limit}`.pipe(Effect.map((rows) => rows.map(memberOf))),
+
+        addMember: Effect.fnUntraced(function* (proof, userId, role) {
+          yield* within(proof, role)
+          const [known] = yield* sql`SELECT 1 FROM users WHERE id = ${userId}`
+          if (known === undefined) return yield* new Conflict({ message: "Nobody has that id." })
+          const row = { project_id: proof.subject, user_id: userId, role, added_at: now() }
+          const added =
+            yield* sql`INSERT INTO project_members ${sql.insert(row)} ON CONFLICT DO NOTHING RETURNING user_id`
+          const made = yield* member(proof.subject, userId)
+          if (added.length === 0 || made === undefined)
+            return yield* new Conflict({ message: "That person is a member already." })
+          return memberOf(made)
+        }),
+
+        setRole: Effect.fnUntraced(function* (proof, userId, role) {
+          const held = yield* member(proof.subject, userId)
+          if (held === undefined) return yield* new Conflict({ message: "That person is no member." })
+          yield* within(proof, role, held.role)
+          if (role !== "owner") yield* keepAnOwner(proof.subject, userId)
+          yield* sql`UPDATE project_members SET role = ${role} WHERE project_id = ${proof.subject} AND user_id = ${userId}`
+          return memberOf({ ...held, role })
+        }),
+
+        removeMember: Effect.fnUntraced(function* (proof, userId) {
+          const held = yield* member(proof.subject, userId)
+          if (held === undefined) return
+          yield* within(proof, held.role)
+          yield* keepAnOwner(proof.subject, userId)
+          yield* sql`DELETE FROM project_members WHERE project_id = ${proof.subject} AND user_id = ${userId}`
+        })
+      })
+    })
+  )
+}
+
+interface ProjectRow {
+  readonly id: ProjectId
+  readonly name: string
+  readonly description: string | null
+  readonly visibility: ProjectVisibility
+  readonly created_at: Date
+  readonly updated_at: Date
+  readonly role: ProjectRole | null
+}
+
+const projectOf = ({
+  created_at,
+  description,
+  id,
+  name,
+  role,
+  updated_at,
+  visibility
+}: ProjectRow): Project => ({
+  id,
+  name,
+  ...(description === null ? {} : { description }),
+  visibility,
+  // Who is no member reads what is internal, and no more.
+  role: role ?? "viewer",
+  createdAt: created_at.toISOString(),
+  updatedAt: updated_at.toISOString()
+})
+
+interface MemberRow {
+  readonly user_id: UserId
+  readonly name: string
+  readonly role: ProjectRole
+  readonly added_at: Date
+}
+
+const memberOf = ({ added_at, name, role, user_id }: MemberRow): ProjectMember => ({
+  userId: user_id,
+  name,
+  role,
+  addedAt: added_at.toISOString()
+})
+
+/** Where a project stands in its list. */
+export const projectPosition = ({ id, updatedAt }: Project): string => positionOf(updatedAt, id)

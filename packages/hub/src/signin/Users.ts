@@ -1,0 +1,68 @@
+/** People as the identity provider named them; known by issuer and subject, never by an address. */
+import type { UserId } from "@corral/domain/Ids"
+import type { User } from "@corral/domain/User"
+import { mint } from "@corral/service/Identifiers"
+import { Clock, Context, Effect, Layer } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+
+/** Who somebody is, in the words of the identity provider. */
+export interface Identity {
+  readonly issuer: string
+  readonly subject: string
+  readonly name: string
+  readonly email?: string | undefined
+}
+
+export class Users extends Context.Service<
+  Users,
+  {
+    /** The person of that identity, made at the first sign-in; name and address are the provider's latest. */
+    readonly admit: (identity: Identity) => Effect.Effect<User, SqlError.SqlError>
+    readonly find: (id: UserId) => Effect.Effect<User | undefined, SqlError.SqlError>
+  }
+>()("corral/hub/Users") {
+  static readonly layer = Layer.effect(
+    Users,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
+      return Users.of({
+        admit: Effect.fnUntraced(function* ({ issuer, subject, name, email }: Identity) {
+          const now = clock.currentTimeMillisUnsafe()
+          const made = {
+            id: mint<UserId>("usr", now),
+            issuer,
+            subject,
+            name,
+            email: email ?? null,
+            created_at: new Date(now)
+          }
+          const [row] = yield* sql<Row>`
+            INSERT INTO users ${sql.insert(made)}
+            ON CONFLICT (issuer, subject) DO UPDATE SET name = excluded.name, email = excluded.email
+            RETURNING id, name, email, created_at`
+          // An upsert gives its row.
+          return userOf(row as Row)
+        }),
+        find: (id) =>
+          Effect.map(sql<Row>`SELECT id, name, email, created_at FROM users WHERE id = ${id}`, ([row]) =>
+            row === undefined ? undefined : userOf(row)
+          )
+      })
+    })
+  )
+}
+
+interface Row {
+  readonly id: UserId
+  readonly name: string
+  readonly email: string | null
+  readonly created_at: Date
+}
+
+const userOf = ({ created_at, email, id, name }: Row): User => ({
+  id,
+  name,
+  ...(email === null ? {} : { email }),
+  createdAt: created_at.toISOString()
+})

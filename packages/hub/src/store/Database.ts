@@ -1,0 +1,65 @@
+/**
+ * The Hub's database: an outside PostgreSQL where the config names one, else the embedded one, with every migration step taken.
+ *
+ * A statement that fails is a defect of ours or of the database's: services let it die, and the server tells the two apart.
+ */
+import { PgClient } from "@effect/sql-pg"
+import { Context, Duration, Effect, Layer } from "effect"
+import { Reactivity } from "effect/reactivity"
+import { SqlClient, type SqlError } from "effect/sql"
+import { randomUUID } from "node:crypto"
+import { join } from "node:path"
+import type { HubConfig } from "../HubConfig.ts"
+import { type EmbeddedServer, startEmbedded, StoreUnavailable } from "./EmbeddedPostgres.ts"
+import { migrate } from "./migrations.ts"
+
+/** Every Hub's connections carry it, so that Hubs on one server see each other. */
+const APPLICATION = "corral-hub"
+
+/** The last to leave stops the server; whoever is still connected goes on using it. */
+const stopIfLast = (sql: SqlClient.SqlClient, server: EmbeddedServer, own: string) =>
+  sql`
+    SELECT 1 FROM pg_stat_activity
+    WHERE application_name LIKE ${`${APPLICATION} %`} AND application_name <> ${own} LIMIT 1`.pipe(
+    Effect.map((others) => (others.length === 0 ? server.stop : Effect.void)),
+    Effect.orElseSucceed(() => Effect.void)
+  )
+
+const unavailable = (error: SqlError.SqlError) =>
+  new StoreUnavailable({ message: `The database cannot be used: ${error.reason._tag}. ${error.message}` })
+
+/** Provides `SqlClient` and `PgClient`. Fails where the database cannot be reached, or is of a newer Corral. */
+export const layer = (config: HubConfig) =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const own = `${APPLICATION} ${randomUUID().slice(0, 8)}`
+      const server =
+        config.databaseUrl === undefined ? yield* startEmbedded(join(config.home, "postgres")) : undefined
+      // Runs when the connections are gone; what it does is decided while they are there.
+      let leave: Effect.Effect<void> = Effect.void
+      yield* Effect.addFinalizer(() => Effect.suspend(() => leave))
+      const client = yield* PgClient.make({
+        ...(server === undefined
+          ? { url: config.databaseUrl }
+          : { path: server.path, username: server.username, database: server.database }),
+        applicationName: own,
+        maxConnections: config.maxConnections,
+        connectTimeout: Duration.seconds(10),
+        // A date is a day wherever the Hub stands.
+        startupParameters: { timezone: "UTC" }
+      }).pipe(
+        Effect.timeoutOrElse({
+          duration: "30 seconds",
+          orElse: () => Effect.fail(new StoreUnavailable({ message: "The database does not answer." }))
+        })
+      )
+      if (server !== undefined) {
+        const decide = Effect.map(stopIfLast(client, server, own), (decided) => {
+          leave = decided
+        })
+        yield* Effect.addFinalizer(() => decide)
+      }
+      yield* Effect.provideService(migrate, SqlClient.SqlClient, client)
+      return Context.make(PgClient.PgClient, client).pipe(Context.add(SqlClient.SqlClient, client))
+    }).pipe(Effect.catchTag("SqlError", (error) => Effect.fail(unavailable(error))))
+  ).pipe(Layer.provide(Reactivity.layer))

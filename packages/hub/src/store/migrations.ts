@@ -1,0 +1,30 @@
+/**
+ * The steps from an empty database to today's, each taken once. A step that was released is never changed: the next one follows it.
+ *
+ * One transaction and one lock for all that is missing: of several Hubs that start at once, one takes the steps and the others find them
+ * taken.
+ */
+import { Effect } from "effect"
+import { Migrator, SqlClient } from "effect/sql"
+import { people } from "./migrations/0001-people.ts"
+import { projects } from "./migrations/0002-projects.ts"
+import { records } from "./migrations/0003-records.ts"
+
+const steps: Readonly<Record<string, ReadonlyArray<string>>> = {
+  "0001_people": people,
+  "0002_projects": projects,
+  "0003_records": records
+}
+
+const take = (statements: ReadonlyArray<string>) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    for (const statement of statements) yield* sql.unsafe(statement)
+  })
+
+export const migrate = Migrator.make({})({
+  loader: Migrator.fromRecord(
+    Object.fromEntries(Object.entries(steps).map(([name, step]) => [name, take(step)]))
+  ),
+  table: "corral_migrations"
+})

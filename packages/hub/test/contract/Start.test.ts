@@ -1,0 +1,51 @@
+import { assert, describe, it } from "@effect/vitest"
+import { HubProcess, openHub } from "../harness/HubProcess.ts"
+
+describe("node dist/hub", { timeout: 60_000 }, () => {
+  it("serves until SIGTERM, and ends with 0", async () => {
+    const hub = await openHub()
+    const health = await hub.client.ask("GET", "/health")
+    assert.deepStrictEqual([health.status, health.body], [200, { status: "ok" }])
+    assert.deepStrictEqual(await hub.end("SIGTERM"), { code: 0, signal: null })
+    assert.strictEqual(hub.stderr, "")
+  })
+
+  it.each([
+    ["CORRAL_HUB_PORT", "http"],
+    ["CORRAL_HUB_HOST", "example.com"],
+    ["CORRAL_HUB_PUBLIC_URL", "https://hub.example/path"],
+    ["CORRAL_DATABASE_URL", "mysql://root:s3cret-word@localhost/x"]
+  ])("does not start with a wrong %s, and says so in one sentence", async (name, value) => {
+    const hub = new HubProcess({ env: { [name]: value } })
+    try {
+      assert.strictEqual((await hub.startRefused()).code, 1)
+      assert.match(hub.stderr, new RegExp(`^${name} is not usable: expected .*\\.\\n$`))
+      assert.notInclude(hub.stderr, "s3cret")
+    } finally {
+      await hub.remove()
+    }
+  })
+
+  it("listens beyond loopback only with an https origin", async () => {
+    const hub = new HubProcess({ env: { CORRAL_HUB_HOST: "0.0.0.0" } })
+    try {
+      assert.strictEqual((await hub.startRefused()).code, 1)
+      assert.include(hub.stderr, "CORRAL_HUB_PUBLIC_URL")
+    } finally {
+      await hub.remove()
+    }
+  })
+
+  it("says which database it cannot reach without its password", async () => {
+    const hub = new HubProcess({
+      env: { CORRAL_DATABASE_URL: "postgres://corral:s3cret-word@127.0.0.1:1/x" }
+    })
+    try {
+      assert.strictEqual((await hub.startRefused()).code, 1)
+      assert.match(hub.stderr, /database cannot be used/)
+      assert.notInclude(hub.stderr, "s3cret")
+    } finally {
+      await hub.remove()
+    }
+  })
+})

@@ -1,0 +1,182 @@
+/**
+ * A real Hub as a process, with a home of its own in a temporary folder: `src/main.ts` under this Node, or what was built of it where
+ * `CORRAL_TEST_ENTRY=dist` says so, as `npm test` does. Its database is the embedded one, or a fresh one on the server that
+ * `CORRAL_TEST_DATABASE_URL` names.
+ *
+ * Owns the process, the folder and the database; `remove` ends all of them. `people` acts on the Hub's store beside it.
+ */
+import { onTestFinished } from "@effect/vitest"
+import { type ChildProcess, spawn } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import pg from "pg"
+import { within } from "../../../service/test/harness/Within.ts"
+import { HubClient } from "./HubClient.ts"
+import { People } from "./People.ts"
+
+const built = process.env["CORRAL_TEST_ENTRY"] === "dist"
+const entry = built ? "../../../../dist/hub/index.js" : "../../src/main.ts"
+const main = fileURLToPath(new URL(entry, import.meta.url))
+const compiled = fileURLToPath(new URL("../../../../node_modules/.cache/node-compile", import.meta.url))
+const outside = process.env["CORRAL_TEST_DATABASE_URL"]
+
+export interface HubOptions {
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export interface HubExit {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+interface Launched {
+  readonly child: ChildProcess
+  /** `undefined`: it ended before it was ready. */
+  readonly ready: Promise<string | undefined>
+  readonly exited: Promise<HubExit>
+}
+
+export class HubProcess {
+  readonly folder = mkdtempSync(join(realpathSync(tmpdir()), "corral-hub-"))
+  readonly home = join(this.folder, "home")
+  /** All that any process of this home wrote to stderr. */
+  stderr = ""
+  url = ""
+  databaseUrl: string | undefined
+  private readonly options: HubOptions
+  private launched: Launched | undefined
+  private acting: People | undefined
+
+  constructor(options: HubOptions = {}) {
+    this.options = options
+  }
+
+  /** Starts the process; fails with its stderr where it ends before it is ready. */
+  async start(): Promise<void> {
+    if (outside !== undefined) this.databaseUrl ??= await makeDatabase(outside)
+    this.launched = this.launch()
+    const line = await within(this.launched.ready, 30_000, "the Hub's ready line")
+    if (line === undefined) throw new Error(`the Hub ended before it was ready: ${this.stderr}`)
+    this.url = (JSON.parse(line) as { readonly url: string }).url
+  }
+
+  /** Starts one that is expected to be refused, and waits for its end. */
+  async startRefused(): Promise<HubExit> {
+    const { child, exited, ready } = this.launch()
+    try {
+      const exit = await within(exited, 20_000, "the refused Hub's end")
+      if ((await ready) !== undefined) throw new Error("the Hub was ready")
+      return exit
+    } finally {
+      child.kill("SIGKILL")
+    }
+  }
+
+  /** Without a sign-in. */
+  get client(): HubClient {
+    return new HubClient(this.url, null)
+  }
+
+  /** Who makes people and sign-ins in the Hub's store. */
+  get people(): People {
+    this.acting ??= new People(this.home, this.databaseUrl)
+    return this.acting
+  }
+
+  /** A client with the sign-in of a new person of that name. */
+  async signedIn(name: string): Promise<HubClient> {
+    const { token, userId } = await this.people.signIn(name)
+    return new HubClient(this.url, token, userId)
+  }
+
+  get pid(): number {
+    return this.launched?.child.pid ?? 0
+  }
+
+  /** Ends it with a signal; gives how it ended. */
+  async end(signal: NodeJS.Signals = "SIGTERM"): Promise<HubExit> {
+    const launched = this.launched
+    if (launched === undefined) return { code: null, signal: null }
+    launched.child.kill(signal)
+    return within(launched.exited, 12_000, "the Hub's end")
+  }
+
+  async remove(): Promise<void> {
+    await this.acting?.close()
+    await this.end()
+    // What a killed Hub left: its server ends with its folder.
+    endServer(join(this.home, "postgres", "18", "postmaster.pid"))
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
+    if (outside !== undefined && this.databaseUrl !== undefined) await dropDatabase(outside, this.databaseUrl)
+  }
+
+  private launch(): Launched {
+    const child = spawn(process.execPath, [main], {
+      cwd: this.folder,
+      stdio: ["ignore", "pipe", "pipe"],
+      env: {
+        PATH: "/usr/local/bin:/usr/bin:/bin",
+        HOME: this.folder,
+        NODE_COMPILE_CACHE: compiled,
+        CORRAL_HOME: this.home,
+        // Tests ask faster than people do.
+        CORRAL_HUB_REQUESTS_PER_SECOND: "100000",
+        ...(this.databaseUrl === undefined ? {} : { CORRAL_DATABASE_URL: this.databaseUrl }),
+        ...this.options.env
+      }
+    })
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      this.stderr += text
+    })
+    const exited = new Promise<HubExit>((resolve) => {
+      child.once("close", (code, signal) => resolve({ code, signal }))
+    })
+    const ready = new Promise<string | undefined>((resolve) => {
+      let text = ""
+      child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+        text += chunk
+        if (text.includes("\n")) resolve(text.slice(0, text.indexOf("\n")))
+      })
+      void exited.then(() => resolve(undefined))
+    })
+    return { child, ready, exited }
+  }
+}
+
+/** A Hub for one test. */
+export const openHub = async (options?: HubOptions): Promise<HubProcess> => {
+  const hub = new HubProcess(options)
+  onTestFinished(() => hub.remove())
+  await hub.start()
+  return hub
+}
+
+const endServer = (pidFile: string): void => {
+  try {
+    process.kill(Number.parseInt(readFileSync(pidFile, "utf8"), 10), "SIGKILL")
+  } catch {
+    // It has ended.
+  }
+}
+
+const onServer = async (url: string, statement: string): Promise<void> => {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
+
+const makeDatabase = async (server: string): Promise<string> => {
+  const name = `corral_test_${randomBytes(6).toString("hex")}`
+  await onServer(server, `CREATE DATABASE ${name}`)
+  return new URL(`/${name}`, server).href
+}
+
+const dropDatabase = (server: string, url: string): Promise<void> =>
+  onServer(server, `DROP DATABASE IF EXISTS ${new URL(url).pathname.slice(1)} WITH (FORCE)`)

@@ -1,0 +1,52 @@
+/**
+ * People of a running Hub, made in its store by its own services: what a sign-in at an identity provider would come to. For tests that are
+ * about something else than signing in.
+ */
+import type { UserId } from "@corral/domain/Ids"
+import type { SignInKind } from "@corral/domain/User"
+import { Effect, type Layer, ManagedRuntime, Redacted } from "effect"
+import { layerCore } from "../../src/Hub.ts"
+import { defaults } from "../../src/HubConfig.ts"
+import { SignIns } from "../../src/signin/SignIns.ts"
+import { Users } from "../../src/signin/Users.ts"
+
+type Core = Layer.Success<ReturnType<typeof layerCore>>
+
+export class People {
+  private readonly runtime: ManagedRuntime.ManagedRuntime<Core, unknown>
+
+  constructor(home: string, databaseUrl: string | undefined) {
+    this.runtime = ManagedRuntime.make(
+      layerCore({
+        ...defaults,
+        home,
+        maxConnections: 4,
+        databaseUrl: databaseUrl === undefined ? undefined : Redacted.make(databaseUrl)
+      })
+    )
+  }
+
+  /** Runs something on the Hub's own services. */
+  act<A, E>(effect: Effect.Effect<A, E, Core>): Promise<A> {
+    return this.runtime.runPromise(effect)
+  }
+
+  /** A person of that name, new at the first call, and a sign-in of theirs. */
+  signIn(
+    name: string,
+    kind: SignInKind = "desktop"
+  ): Promise<{ readonly userId: UserId; readonly token: string; readonly signInId: string }> {
+    return this.act(
+      Effect.gen(function* () {
+        const users = yield* Users
+        const signIns = yield* SignIns
+        const { id } = yield* users.admit({ issuer: "https://issuer.example", subject: name, name })
+        return yield* signIns.issue(id, kind)
+      })
+    )
+  }
+
+  close(): Promise<void> {
+    return this.runtime.dispose()
+  }
+}

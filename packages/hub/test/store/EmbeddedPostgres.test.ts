@@ -1,0 +1,71 @@
+import { assert, describe, it } from "@effect/vitest"
+import { readFileSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { HubProcess, openHub } from "../harness/HubProcess.ts"
+
+const embedded = process.env["CORRAL_TEST_DATABASE_URL"] === undefined
+
+const serverOf = (hub: HubProcess): number =>
+  Number.parseInt(readFileSync(join(hub.home, "postgres", "18", "postmaster.pid"), "utf8"), 10)
+
+const lives = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+describe.runIf(embedded)("The embedded PostgreSQL", { timeout: 60_000 }, () => {
+  it("is reached by this user alone, and ends with the last Hub", async () => {
+    const hub = await openHub()
+    const server = serverOf(hub)
+    assert.strictEqual(statSync(join(hub.home, "postgres")).mode & 0o777, 0o700)
+    assert.strictEqual(statSync(join(hub.home, "postgres", "server.log")).mode & 0o777, 0o600)
+    assert.isTrue(lives(server))
+    assert.deepStrictEqual(await hub.end(), { code: 0, signal: null })
+    assert.isFalse(lives(server))
+  })
+
+  it("outlives a Hub that is killed, and is found by the next one with what was written", async () => {
+    const hub = await openHub()
+    const server = serverOf(hub)
+    const { client, token } = await hub.people
+      .signIn("ada")
+      .then(({ token }) => ({ client: hub.client, token }))
+    await hub.end("SIGKILL")
+    assert.isTrue(lives(server))
+    await hub.start()
+    assert.strictEqual(serverOf(hub), server, "the same one")
+    const again = await hub.client.ask("GET", "/client/audit", { token })
+    assert.strictEqual(again.status, 200, client.url)
+  })
+
+  it("is started again where it was killed itself", async () => {
+    const hub = await openHub()
+    const { token } = await hub.people.signIn("ada")
+    await hub.people.close()
+    await hub.end("SIGKILL")
+    process.kill(serverOf(hub), "SIGKILL")
+    await hub.start()
+    assert.strictEqual((await hub.client.ask("GET", "/client/audit", { token })).status, 200)
+  })
+
+  it("is shared by two Hubs that start at once on one folder, and kept until both have gone", async () => {
+    const [first, second] = [new HubProcess(), new HubProcess()]
+    Object.assign(second, { home: first.home })
+    try {
+      await Promise.all([first.start(), second.start()])
+      const server = serverOf(first)
+      await first.end()
+      assert.isTrue(lives(server))
+      assert.strictEqual((await second.client.ask("GET", "/health")).status, 200)
+      await second.end()
+      assert.isFalse(lives(server))
+    } finally {
+      await second.remove()
+      await first.remove()
+    }
+  })
+})

@@ -1,0 +1,114 @@
+/**
+ * A Node server whose requests and upgrades all pass the same door: limits of time and size, a request id, the standing headers, then
+ * whatever `passage` decides; only then anything is routed. What is refused is an error object.
+ */
+import type { RequestId } from "@corral/domain/Ids"
+import { Clock, Data, Effect, type Scope } from "effect"
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse
+} from "node:http"
+import type { AddressInfo } from "node:net"
+import type { Duplex } from "node:stream"
+import { mint } from "../Identifiers.ts"
+import { handshakeFlaw } from "./Handshake.ts"
+import { type Refusal, refuseRequest, refuseUpgrade, standingHeaders } from "./Refusal.ts"
+
+/** The address is taken, or not of this machine. */
+export class ListenFailed extends Data.TaggedError("ListenFailed")<{ readonly message: string }> {}
+
+export type Passage =
+  /** `headers` are what the routes read in place of a client's own of that name. */
+  | { readonly _tag: "Pass"; readonly headers?: Readonly<Record<string, string>> }
+  | ({ readonly _tag: "Refuse" } & Refusal)
+
+export interface Doors {
+  readonly passage: (request: IncomingMessage, upgrade: boolean) => Passage
+  readonly onRequest: (request: IncomingMessage, response: ServerResponse) => void
+  readonly onUpgrade: (request: IncomingMessage, socket: Duplex, head: Buffer, requestId: RequestId) => void
+}
+
+const requestIdShape = /^[A-Za-z0-9._-]{1,128}$/
+
+/** The caller's correlation id where it is a good one. */
+export const requestIdOf = (headers: IncomingHttpHeaders): RequestId | undefined => {
+  const id = headers["x-request-id"]
+  return typeof id === "string" && requestIdShape.test(id) ? (id as RequestId) : undefined
+}
+
+/** Listens until the scope closes and gives the port; `doors` is asked for once that is known. */
+export const listen = Effect.fnUntraced(function* (
+  address: { readonly host: string; readonly port: number },
+  doors: (port: number) => Doors
+): Effect.fn.Return<number, ListenFailed, Scope.Scope> {
+  const clock = yield* Clock.Clock
+  const server = createServer({
+    maxHeaderSize: 16_384,
+    headersTimeout: 5_000,
+    requestTimeout: 60_000,
+    // The door refuses what has no Host, with an error object.
+    requireHostHeader: false,
+    connectionsCheckingInterval: 2_500
+  })
+  const port = yield* open(server, address)
+  const { onRequest, onUpgrade, passage } = doors(port)
+  const fresh = () => mint<RequestId>("req", clock.currentTimeMillisUnsafe())
+
+  /** What the routes read: never what a client claimed. */
+  const put = (request: IncomingMessage, id: RequestId, headers: Readonly<Record<string, string>> = {}) => {
+    request.headers["x-request-id"] = id
+    Object.assign(request.headers, headers)
+  }
+
+  server.on("request", (request, response) => {
+    const id = requestIdOf(request.headers) ?? fresh()
+    for (const [name, value] of Object.entries(standingHeaders(id))) response.setHeader(name, value)
+    const found = passage(request, false)
+    if (found._tag === "Refuse") return refuseRequest(response, found, id)
+    put(request, id, found.headers)
+    onRequest(request, response)
+  })
+
+  server.on("upgrade", (request, socket, head) => {
+    socket.on("error", () => undefined)
+    const id = requestIdOf(request.headers) ?? fresh()
+    const found = passage(request, true)
+    if (found._tag === "Refuse") return refuseUpgrade(socket, found, id)
+    put(request, id, found.headers)
+    const flaw = handshakeFlaw(request)
+    if (flaw !== undefined) return refuseUpgrade(socket, flaw, id)
+    onUpgrade(request, socket, head, id)
+  })
+
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
+    if (error.code === "ECONNRESET" || !socket.writable) return socket.destroy()
+    const code = error.code === "HPE_HEADER_OVERFLOW" ? "payload_too_large" : "schema_validation_failed"
+    return refuseUpgrade(socket, { code }, fresh())
+  })
+  return port
+})
+
+const open = (
+  server: Server,
+  { host, port }: { readonly host: string; readonly port: number }
+): Effect.Effect<number, ListenFailed, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.callback<number, ListenFailed>((resume) => {
+      server.once("error", (error) => resume(Effect.fail(new ListenFailed({ message: error.message }))))
+      server.listen({ host, port }, () => resume(Effect.succeed((server.address() as AddressInfo).port)))
+    }),
+    () =>
+      Effect.callback<void>((resume) => {
+        server.close(() => resume(Effect.void))
+        server.closeIdleConnections()
+        // Answers that are being written get a moment; readers that hang do not get more.
+        setTimeout(() => server.closeAllConnections(), 500).unref()
+      })
+  )
+
+/** `http://127.0.0.1:8080`, with the brackets that an IPv6 address needs. */
+export const urlOf = (host: string, port: number): string =>
+  `http://${host.includes(":") ? `[${host}]` : host}:${port}`
