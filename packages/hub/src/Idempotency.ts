@@ -2,11 +2,11 @@
  * Idempotency keys: the answer to a write is kept for 24 hours under its key and given again to the same request.
  *
  * The write and its kept answer are one transaction, under a lock that every Hub sees: a Hub that dies in the middle leaves neither, and
- * a second request meanwhile is told that the first is in flight. A write that fails keeps nothing: it may be tried again.
+ * a second request meanwhile is told that the first is in flight. A write that fails has no kept answer: it may be tried again.
  */
 import { IdempotencyConflict, IdempotencyInFlight } from "@corral/domain/Failures"
 import { fingerprintOf } from "@corral/service/Fingerprint"
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Result } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { createHash } from "node:crypto"
 
@@ -26,7 +26,10 @@ export interface KeyedRequest {
 export class Idempotency extends Context.Service<
   Idempotency,
   {
-    /** Runs `write` in a transaction unless its answer is known. */
+    /**
+     * Runs `write` in a transaction unless its answer is known. Where it fails it must have taken back what it did, as `Audit.done` does:
+     * what is left, the record of the failure, is kept.
+     */
     readonly once: <A, E, R>(
       request: KeyedRequest,
       write: Effect.Effect<A, E, R>
@@ -54,7 +57,7 @@ export class Idempotency extends Context.Service<
         once: <A, E, R>({ key, request, scope }: KeyedRequest, write: Effect.Effect<A, E, R>) => {
           if (key === undefined) return Effect.map(write, (body) => ({ body, replayed: false }))
           const fingerprint = fingerprintOf(request)
-          return sql.withTransaction(
+          const attempt = sql.withTransaction(
             Effect.gen(function* () {
               const lock = lockOf(scope, key)
               const [taken] = yield* sql<{ readonly taken: boolean }>`
@@ -62,8 +65,10 @@ export class Idempotency extends Context.Service<
               if (taken?.taken !== true) return yield* new IdempotencyInFlight()
               const kept = yield* known(scope, key, fingerprint)
               // Written below, by a request of the same scope.
-              if (kept !== undefined) return { body: JSON.parse(kept) as A, replayed: true }
-              const body = yield* write
+              if (kept !== undefined) return Result.succeed({ body: JSON.parse(kept) as A, replayed: true })
+              const written = yield* Effect.result(write)
+              if (Result.isFailure(written)) return Result.fail(written.failure)
+              const body = written.success
               const row = {
                 scope,
                 key,
@@ -75,9 +80,10 @@ export class Idempotency extends Context.Service<
                 INSERT INTO idempotency ${sql.insert(row)}
                 ON CONFLICT (scope, key) DO UPDATE
                 SET fingerprint = excluded.fingerprint, body = excluded.body, created_at = excluded.created_at`
-              return { body, replayed: false }
+              return Result.succeed({ body, replayed: false })
             })
           )
+          return Effect.flatMap(attempt, (result) => Effect.fromResult(result))
         },
         forgetOld: Effect.suspend(() => sql`DELETE FROM idempotency WHERE created_at <= ${oldest()}`).pipe(
           Effect.asVoid

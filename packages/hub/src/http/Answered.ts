@@ -12,11 +12,13 @@ type CodeOf<E> = E extends Coded<infer C> ? C : never
 export const answered = <A, E, R>(
   self: Effect.Effect<A, E, R>
 ): Effect.Effect<A, ErrorObjectOf<CodeOf<E>>, R | CurrentRequestId> => {
-  const stored = Effect.catch(self, (error) =>
-    error instanceof SqlError.SqlError
-      ? Effect.die(error)
-      : // What is no statement's failure has a code: the endpoint's own errors are all that it may come to.
-        Effect.fail(error as Coded<CodeOf<E>>)
+  const stored = self.pipe(
+    Effect.catch((error) =>
+      error instanceof SqlError.SqlError
+        ? Effect.die(error)
+        : // What is no statement's failure has a code: the endpoint's own errors are all that it may come to.
+          Effect.fail(error as Coded<CodeOf<E>>)
+    )
   )
   return withErrorObject(stored)
 }

@@ -14,6 +14,7 @@ import { bearerToken, cookieToken, guard, type GuardedRequest, MAX_BODY_BYTES } 
 import { RateLimit } from "./RateLimit.ts"
 import { routes } from "./routes.ts"
 import { ServedApi } from "./ServedApi.ts"
+import { storeRefusal } from "./StoreRefusal.ts"
 
 /** Where the Hub is reached: by people, and on this machine. */
 export class HubServer extends Context.Service<
@@ -49,7 +50,7 @@ const serve = Effect.fnUntraced(function* (config: HubConfig) {
   const app = yield* HttpRouter.toHttpEffect(routes)
   const handler = yield* NodeHttpServer.makeHandler(
     app.pipe(
-      Effect.catchCause(answerUnanswered(ServedApi)),
+      Effect.catchCause(answerUnanswered(ServedApi, storeRefusal)),
       Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(MAX_BODY_BYTES))
     ),
     { scope }

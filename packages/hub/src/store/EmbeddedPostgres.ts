@@ -163,6 +163,12 @@ const socketFolder = async (folder: string): Promise<string> => {
   return short
 }
 
+/** Why it does not start, in its own words. */
+const lastWord = async (log: string): Promise<string> => {
+  const fatal = (await readFile(log, "utf8")).split("\n").findLast((line) => line.includes("FATAL"))
+  return `PostgreSQL did not start: ${fatal?.replace(/^.*FATAL: */, "") ?? "it does not say why"}. More is in ${log}.`
+}
+
 /** A server on `folder`, running: found or started. It is left running until `stop`. */
 export const startEmbedded = Effect.fnUntraced(function* (
   folder: string
@@ -191,10 +197,9 @@ export const startEmbedded = Effect.fnUntraced(function* (
       Effect.timeoutOrElse({
         duration: "30 seconds",
         orElse: () =>
-          Effect.fail(
-            new StoreUnavailable({
-              message: `PostgreSQL did not start; ${join(folder, "server.log")} says why.`
-            })
+          Effect.flatMap(
+            attempt(() => lastWord(join(folder, "server.log"))),
+            (message) => Effect.fail(new StoreUnavailable({ message }))
           )
       })
     )

@@ -12,7 +12,7 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import pg from "pg"
+import { Client } from "pg"
 import { within } from "../../../service/test/harness/Within.ts"
 import { HubClient } from "./HubClient.ts"
 import { People } from "./People.ts"
@@ -163,7 +163,7 @@ const endServer = (pidFile: string): void => {
 }
 
 const onServer = async (url: string, statement: string): Promise<void> => {
-  const client = new pg.Client({ connectionString: url })
+  const client = new Client({ connectionString: url })
   await client.connect()
   try {
     await client.query(statement)

@@ -2,6 +2,7 @@
  * The answer to a request that no handler answered: no such route, another method, a body that is no JSON or too large, a defect. A
  * defect is `internal` with nothing of its cause; the cause goes to the log.
  */
+import { retryAfterSeconds } from "@corral/domain/ErrorTable"
 import type { RequestId } from "@corral/domain/Ids"
 import { Cause, Effect } from "effect"
 import { HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -38,9 +39,8 @@ const notRouted = (methods: ReadonlyArray<string>, method: string): Refusal => (
   code: methods.length === 0 || methods.includes(method) ? "not_found" : "method_not_allowed"
 })
 
-const refusalOf = (cause: Cause.Cause<unknown>, methods: ReadonlyArray<string>, method: string): Refusal => {
+const refusalOf = (error: unknown, methods: ReadonlyArray<string>, method: string): Refusal => {
   // Reading a body fails as a defect of the library's handler.
-  const error = Cause.squash(cause)
   if (!(error instanceof HttpServerError.HttpServerError)) return { code: "internal" }
   const { reason } = error
   switch (reason._tag) {
@@ -58,20 +58,29 @@ const refusalOf = (cause: Cause.Cause<unknown>, methods: ReadonlyArray<string>, 
   }
 }
 
-/** Turns every cause but an interruption (the client has gone) into an answer. */
+/**
+ * Turns every cause but an interruption (the client has gone) into an answer. `known` tells what a service makes of a defect of its own
+ * kind.
+ */
 export const answerUnanswered = <Id extends string, Groups extends HttpApiGroup.Constraint>(
-  api: HttpApi.HttpApi<Id, Groups>
+  api: HttpApi.HttpApi<Id, Groups>,
+  known: (defect: unknown) => Refusal | undefined = () => undefined
 ) => {
   const served = routesOf(api)
   return Effect.fnUntraced(function* (cause: Cause.Cause<unknown>) {
     if (Cause.hasInterruptsOnly(cause)) return yield* Effect.interrupt
     const request = yield* HttpServerRequest.HttpServerRequest
     const methods = methodsAt(served, request.url)
-    const refusal = refusalOf(cause, methods, request.method)
+    const defect = Cause.squash(cause)
+    const refusal = known(defect) ?? refusalOf(defect, methods, request.method)
     if (refusal.code === "internal") yield* Effect.logError("a request failed", cause)
     // The server put it there before it passed the request on.
     const { status, body } = refusalBody(refusal, request.headers["x-request-id"] as RequestId)
-    const allow = refusal.code === "method_not_allowed" ? { allow: methods.join(", ") } : {}
-    return HttpServerResponse.text(body, { status, contentType: "application/json", headers: allow })
+    const retryAfter = retryAfterSeconds[refusal.code]
+    const headers = {
+      ...(refusal.code === "method_not_allowed" ? { allow: methods.join(", ") } : {}),
+      ...(retryAfter === undefined ? {} : { "retry-after": String(retryAfter) })
+    }
+    return HttpServerResponse.text(body, { status, contentType: "application/json", headers })
   })
 }

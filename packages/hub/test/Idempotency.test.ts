@@ -1,0 +1,147 @@
+import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
+import { IdempotencyConflict, IdempotencyInFlight } from "@corral/domain/Failures"
+import { Deferred, Effect, Fiber } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { Idempotency } from "../src/Idempotency.ts"
+import { HubProcess } from "./harness/HubProcess.ts"
+import { People } from "./harness/People.ts"
+
+/** Two Hubs' worth of services on one database: what one does the other sees. */
+describe("Idempotency", { timeout: 60_000 }, () => {
+  const hub = new HubProcess()
+  let others: People
+  let made = 0
+
+  beforeAll(async () => {
+    await hub.start()
+    others = new People(hub.home, hub.databaseUrl)
+    await hub.people.act(
+      Effect.flatMap(SqlClient.SqlClient, (sql) =>
+        Effect.orDie(sql`CREATE TABLE effects (scope text, answer text)`)
+      )
+    )
+  })
+  afterAll(async () => {
+    await others.close()
+    await hub.remove()
+  })
+
+  const scope = () => `usr_1 POST /client/projects ${made++}`
+
+  /** Leaves a trace in the database, as any write does. */
+  const write = (scope: string, answer: string) =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`INSERT INTO effects (scope, answer) VALUES (${scope}, ${answer})`
+      return { answer }
+    })
+
+  const once = <A, E>(
+    scope: string,
+    key: string | undefined,
+    request: unknown,
+    effect: Effect.Effect<A, E, SqlClient.SqlClient>
+  ) => Effect.flatMap(Idempotency, ({ once }) => once({ scope, key, request }, effect))
+
+  const traces = (scope: string) =>
+    hub.people.act(
+      Effect.flatMap(SqlClient.SqlClient, (sql) =>
+        Effect.orDie(
+          sql<{ answer: string }>`SELECT answer FROM effects WHERE scope = ${scope} ORDER BY answer`
+        )
+      )
+    )
+
+  it("does a keyed write once, also for another Hub and whatever the order of the fields", async () => {
+    const s = scope()
+    const first = await hub.people.act(once(s, "k", { a: 1, b: 2 }, write(s, "first")))
+    const again = await others.act(once(s, "k", { b: 2, a: 1 }, write(s, "again")))
+    assert.deepStrictEqual(first, { body: { answer: "first" }, replayed: false })
+    assert.deepStrictEqual(again, { body: { answer: "first" }, replayed: true })
+    assert.strictEqual((await traces(s)).length, 1)
+  })
+
+  it("does an unkeyed write each time", async () => {
+    const s = scope()
+    await hub.people.act(once(s, undefined, {}, write(s, "a")))
+    await hub.people.act(once(s, undefined, {}, write(s, "b")))
+    assert.strictEqual((await traces(s)).length, 2)
+  })
+
+  it("refuses the key of another request, and keeps scopes apart", async () => {
+    const [s, t] = [scope(), scope()]
+    await hub.people.act(once(s, "k", { a: 1 }, write(s, "first")))
+    const conflict = await others.act(Effect.flip(once(s, "k", { a: 2 }, write(s, "second"))))
+    assert.instanceOf(conflict, IdempotencyConflict)
+    const { replayed } = await others.act(once(t, "k", { a: 2 }, write(t, "other scope")))
+    assert.isFalse(replayed)
+    assert.strictEqual((await traces(s)).length, 1)
+  })
+
+  it("tells a second request, here or at another Hub, that the first is in flight", async () => {
+    const s = scope()
+    const [reached, go] = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<void>()]
+    const slow = Effect.gen(function* () {
+      yield* Deferred.succeed(reached, undefined)
+      yield* Deferred.await(go)
+      return yield* write(s, "slow")
+    })
+    const first = hub.people.act(once(s, "k", {}, slow))
+    await hub.people.act(Deferred.await(reached))
+    for (const people of [hub.people, others])
+      assert.instanceOf(
+        await people.act(Effect.flip(once(s, "k", {}, write(s, "fast")))),
+        IdempotencyInFlight
+      )
+    await hub.people.act(Deferred.succeed(go, undefined))
+    assert.isFalse((await first).replayed)
+    assert.deepStrictEqual((await others.act(once(s, "k", {}, write(s, "late")))).body, { answer: "slow" })
+  })
+
+  it("keeps nothing of a write that failed or was cut off: it may be tried again", async () => {
+    const s = scope()
+    const failing = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+      sql.withTransaction(Effect.andThen(write(s, "failed"), Effect.fail("no")))
+    )
+    assert.strictEqual(await hub.people.act(Effect.flip(once(s, "k", {}, failing))), "no")
+    const cut = Effect.gen(function* () {
+      const reached = yield* Deferred.make<void>()
+      const hanging = write(s, "cut").pipe(
+        Effect.andThen(Deferred.succeed(reached, undefined)),
+        Effect.andThen(Effect.never)
+      )
+      const fiber = yield* Effect.forkChild(once(s, "k", {}, hanging))
+      yield* Deferred.await(reached)
+      yield* Fiber.interrupt(fiber)
+    })
+    await hub.people.act(cut)
+    assert.deepStrictEqual(await traces(s), [])
+    assert.isFalse((await others.act(once(s, "k", {}, write(s, "done")))).replayed)
+    assert.deepStrictEqual(await traces(s), [{ answer: "done" }])
+  })
+
+  it("has one effect and one answer for 100 at once, each trying again while it is told to", async () => {
+    const s = scope()
+    const ask = (people: People, i: number) => {
+      const tried: Effect.Effect<
+        unknown,
+        IdempotencyConflict | SqlError.SqlError,
+        Idempotency | SqlClient.SqlClient
+      > = Effect.catchTag(once(s, "k", {}, write(s, `by ${i}`)), "IdempotencyInFlight", () =>
+        Effect.andThen(
+          Effect.yieldNow,
+          Effect.suspend(() => tried)
+        )
+      )
+      return people.act(Effect.orDie(tried))
+    }
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, i) => ask(i % 2 === 0 ? hub.people : others, i))
+    )
+    assert.strictEqual(
+      new Set(answers.map((answer) => JSON.stringify((answer as { body: unknown }).body))).size,
+      1
+    )
+    assert.strictEqual((await traces(s)).length, 1)
+  })
+})

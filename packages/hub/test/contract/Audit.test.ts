@@ -1,0 +1,153 @@
+import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
+import type { AuditRecord, AuditVerification } from "@corral/domain/Audit"
+import type { ProjectId, RequestId } from "@corral/domain/Ids"
+import { Effect } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { Audit } from "../../src/audit/Audit.ts"
+import { Projects } from "../../src/project/Projects.ts"
+import { codeOf, type HubClient } from "../harness/HubClient.ts"
+import { HubProcess } from "../harness/HubProcess.ts"
+
+interface Page {
+  readonly items: ReadonlyArray<AuditRecord>
+  readonly nextCursor: string | null
+}
+
+describe("The audit trail", { timeout: 60_000 }, () => {
+  const hub = new HubProcess()
+  let ada: HubClient
+  let bob: HubClient
+  let made = 0
+
+  beforeAll(async () => {
+    await hub.start()
+    ada = await hub.signedIn("ada")
+    bob = await hub.signedIn("bob")
+  })
+  afterAll(() => hub.remove())
+
+  /** A project of Ada's with that many records. */
+  const projectWith = async (records: number): Promise<ProjectId> => {
+    const owner = ada.userId
+    if (owner === undefined) throw new Error("nobody is signed in")
+    return hub.people.act(
+      Effect.gen(function* () {
+        const audit = yield* Audit
+        const projects = yield* Projects
+        const { id } = yield* projects.create(owner, { name: `project ${made++}` })
+        yield* Effect.forEach(
+          Array.from({ length: records }, (_, i) => i),
+          (i) =>
+            audit.record({
+              action: i % 2 === 0 ? "project.update" : "member.manage",
+              actor: owner,
+              resource: id,
+              projectId: id,
+              outcome: "allowed",
+              code: null,
+              requestId: `req-${i}` as RequestId
+            }),
+          { concurrency: 8 }
+        )
+        return id
+      })
+    )
+  }
+
+  const tamper = (statement: (sql: SqlClient.SqlClient) => Effect.Effect<unknown, SqlError.SqlError>) =>
+    hub.people.act(Effect.flatMap(SqlClient.SqlClient, (sql) => Effect.orDie(statement(sql))))
+
+  const verify = (id: ProjectId) =>
+    ada.ask<AuditVerification>("GET", `/client/audit/verify?projectId=${id}`).then(({ body }) => body)
+
+  it("is one dense chain, whoever writes at once, and is walked page by page", async () => {
+    const id = await projectWith(45)
+    const seqs: Array<number> = []
+    let cursor = ""
+    do {
+      const target = `/client/audit?projectId=${id}&limit=20${cursor}`
+      const { body, status } = await ada.ask<Page>("GET", target)
+      assert.strictEqual(status, 200)
+      seqs.push(...body.items.map(({ seq }) => seq))
+      cursor = body.nextCursor === null ? "" : `&cursor=${body.nextCursor}`
+    } while (cursor !== "")
+    assert.deepStrictEqual(
+      seqs,
+      Array.from({ length: 45 }, (_, i) => 45 - i)
+    )
+    assert.deepStrictEqual(await verify(id), { ok: true, checked: 45 })
+  })
+
+  it("is filtered by actor, action and time", async () => {
+    const id = await projectWith(6)
+    const count = async (filter: string) =>
+      (await ada.ask<Page>("GET", `/client/audit?projectId=${id}&${filter}`)).body.items.length
+    assert.strictEqual(await count("action=member.manage"), 3)
+    assert.strictEqual(await count(`actor=${ada.userId}`), 6)
+    assert.strictEqual(await count(`actor=${bob.userId}`), 0)
+    assert.strictEqual(await count("to=2020-01-01"), 0)
+    assert.strictEqual(await count("from=2020-01-01T00:00:00%2B02:00"), 6)
+    assert.strictEqual(await count("action='%20OR%20'1'='1"), 0)
+  })
+
+  it("finds what was changed, taken out or cut off", async () => {
+    const changed = await projectWith(5)
+    await tamper((sql) => sql`UPDATE audit SET outcome = 'denied' WHERE chain = ${changed} AND seq = 3`)
+    assert.deepStrictEqual(await verify(changed), { ok: false, checked: 2, brokenAtSeq: 3 })
+    const taken = await projectWith(5)
+    await tamper((sql) => sql`DELETE FROM audit WHERE chain = ${taken} AND seq = 2`)
+    assert.deepStrictEqual(await verify(taken), { ok: false, checked: 1, brokenAtSeq: 2 })
+    const cut = await projectWith(5)
+    await tamper((sql) => sql`DELETE FROM audit WHERE chain = ${cut} AND seq = 5`)
+    assert.deepStrictEqual(await verify(cut), { ok: false, checked: 4, brokenAtSeq: 5 })
+  })
+
+  it("is its project's admins' alone, and a refused look is in it", async () => {
+    const id = await projectWith(1)
+    const refused = await bob.ask("GET", `/client/audit?projectId=${id}`)
+    const absent = await bob.ask("GET", "/client/audit?projectId=prj_00000000000000000000000000")
+    assert.deepStrictEqual([refused.status, codeOf(refused)], [403, "permission_denied"])
+    const less = ({ body }: typeof refused) => ({ ...(body as object), requestId: "" })
+    assert.deepStrictEqual(less(absent), less(refused), "no telling whether it exists")
+    const [last] = (await ada.ask<Page>("GET", `/client/audit?projectId=${id}`)).body.items
+    assert.deepInclude(last, {
+      actor: String(bob.userId),
+      action: "audit.read",
+      outcome: "denied",
+      code: "permission_denied",
+      requestId: refused.headers.get("x-request-id") as RequestId
+    })
+    assert.strictEqual((await bob.ask("GET", `/client/audit/verify?projectId=${id}`)).status, 403)
+    assert.strictEqual((await bob.ask("GET", "/client/audit/verify")).status, 403)
+  })
+
+  it.each([
+    ["from", "from=yesterday"],
+    ["limit", "limit=0"],
+    ["limit", "limit=201"],
+    ["cursor", "cursor=AAAA"],
+    ["cursor", `cursor=${"A".repeat(1_025)}`],
+    ["projectId", "projectId=nonsense"]
+  ])("refuses a wrong %s", async (path, query) => {
+    const answer = await ada.ask("GET", `/client/audit?${query}`)
+    assert.deepStrictEqual([answer.status, codeOf(answer)], [422, "schema_validation_failed"])
+    const { details } = answer.body as {
+      readonly details: { readonly issues: ReadonlyArray<{ path: string }> }
+    }
+    assert.deepStrictEqual(
+      details.issues.map((issue) => issue.path),
+      [path]
+    )
+  })
+
+  it("refuses another person's cursor, and one of another filter", async () => {
+    const id = await projectWith(3)
+    const { body } = await ada.ask<Page>("GET", `/client/audit?projectId=${id}&limit=1`)
+    assert.strictEqual(
+      (await ada.ask("GET", `/client/audit?projectId=${id}&limit=1&actor=x&cursor=${body.nextCursor}`))
+        .status,
+      422
+    )
+    assert.strictEqual((await bob.ask("GET", `/client/audit?cursor=${body.nextCursor}`)).status, 422)
+  })
+})

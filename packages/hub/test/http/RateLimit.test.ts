@@ -1,0 +1,38 @@
+import { assert, describe, it } from "@effect/vitest"
+import { RateLimit } from "../../src/http/RateLimit.ts"
+
+describe("RateLimit", () => {
+  it("gives each caller a second's worth at once, and no more", () => {
+    const limit = new RateLimit(3, () => 1_000)
+    assert.deepStrictEqual(
+      [1, 2, 3, 4].map(() => limit.take("ada")),
+      [true, true, true, false]
+    )
+    assert.isTrue(limit.take("bob"), "another caller has a bucket of their own")
+  })
+
+  it("fills up with time, not beyond a second's worth", () => {
+    let now = 1_000
+    const limit = new RateLimit(2, () => now)
+    for (let i = 0; i < 2; i++) limit.take("ada")
+    assert.isFalse(limit.take("ada"))
+    now += 500
+    assert.isTrue(limit.take("ada"))
+    assert.isFalse(limit.take("ada"))
+    now += 60_000
+    assert.deepStrictEqual(
+      [1, 2, 3].map(() => limit.take("ada")),
+      [true, true, false]
+    )
+  })
+
+  it("takes nothing for a clock that is set back", () => {
+    let now = 10_000
+    const limit = new RateLimit(1, () => now)
+    assert.isTrue(limit.take("ada"))
+    now = 0
+    assert.isFalse(limit.take("ada"))
+    now = 1_000
+    assert.isTrue(limit.take("ada"))
+  })
+})

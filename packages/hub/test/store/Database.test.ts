@@ -1,0 +1,64 @@
+import { assert, describe, it } from "@effect/vitest"
+import { execFileSync } from "node:child_process"
+import { mkdirSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { HubProcess, openHub } from "../harness/HubProcess.ts"
+import { openPostgres, query } from "../harness/OutsidePostgres.ts"
+
+const embedded = process.env["CORRAL_TEST_DATABASE_URL"] === undefined
+
+describe("The Hub's database", { timeout: 60_000 }, () => {
+  it("is brought up to date once, by whichever of several Hubs comes first", async () => {
+    const { url } = await openPostgres()
+    const hubs = Array.from({ length: 3 }, () => new HubProcess({ env: { CORRAL_DATABASE_URL: url } }))
+    try {
+      await Promise.all(hubs.map((hub) => hub.start()))
+      const steps = await query(url, "SELECT migration_id FROM corral_migrations ORDER BY migration_id")
+      assert.deepStrictEqual(
+        steps.map(({ migration_id }) => migration_id),
+        steps.map((_, i) => i + 1),
+        "each step once, in order"
+      )
+      assert.isAbove(steps.length, 2)
+      for (const hub of hubs) assert.strictEqual((await hub.client.ask("GET", "/health")).status, 200)
+    } finally {
+      await Promise.all(hubs.map((hub) => hub.remove()))
+    }
+  })
+
+  it("that goes away and comes back is missed and found again", async () => {
+    const { url } = await openPostgres()
+    const hub = await openHub({ env: { CORRAL_DATABASE_URL: url } })
+    hub.databaseUrl = url
+    const { token } = await hub.people.signIn("ada")
+    assert.strictEqual((await hub.client.ask("GET", "/client/audit", { token })).status, 200)
+    const other = new URL("/template1", url).href
+    const cut = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'corral-hub %'`
+    await query(other, "ALTER DATABASE postgres ALLOW_CONNECTIONS false")
+    await query(other, cut)
+    const missed = await hub.client.ask("GET", "/client/audit", { token })
+    assert.deepStrictEqual([missed.status, (missed.body as { code: string }).code], [503, "overloaded"])
+    assert.isNotNull(missed.headers.get("retry-after"))
+    assert.deepStrictEqual((await hub.client.ask("GET", "/health")).body, { status: "degraded" })
+    await query(other, "ALTER DATABASE postgres ALLOW_CONNECTIONS true")
+    assert.strictEqual((await hub.client.ask("GET", "/client/audit", { token })).status, 200)
+  })
+
+  it.runIf(embedded)("is a folder that can be copied while no Hub runs, and put back", async () => {
+    const hub = await openHub()
+    const { token } = await hub.people.signIn("ada")
+    await hub.people.close()
+    await hub.end()
+    const copy = new HubProcess()
+    try {
+      mkdirSync(dirname(join(copy.home, "postgres")), { recursive: true, mode: 0o700 })
+      // With its modes: the server refuses a folder that others may read.
+      execFileSync("cp", ["-a", join(hub.home, "postgres"), join(copy.home, "postgres")])
+      await copy.start()
+      const answer = await copy.client.ask("GET", "/client/audit", { token })
+      assert.strictEqual(answer.status, 200, "the sign-in of before")
+    } finally {
+      await copy.remove()
+    }
+  })
+})
