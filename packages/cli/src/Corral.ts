@@ -5,6 +5,7 @@ import { attach } from "./commands/attach.ts"
 import { cancel } from "./commands/cancel.ts"
 import { deny } from "./commands/deny.ts"
 import { doctor } from "./commands/doctor.ts"
+import { hub } from "./commands/hub.ts"
 import { normalize } from "./commands/normalize.ts"
 import { run } from "./commands/run.ts"
 import { runs } from "./commands/runs.ts"
@@ -12,5 +13,5 @@ import { up } from "./commands/up.ts"
 
 export const corral = Command.make("corral").pipe(
   Command.withDescription("Runs coding agents beside your code, under supervision"),
-  Command.withSubcommands([up, run, runs, attach, approve, deny, cancel, doctor, normalize])
+  Command.withSubcommands([up, run, runs, attach, approve, deny, cancel, doctor, hub, normalize])
 )

@@ -2,7 +2,7 @@
  * A Hub as a layer: give it a config and it serves until its scope closes. `node dist/hub` is this and nothing else; another Effect
  * program embeds it the same way.
  */
-import { Layer } from "effect"
+import { Effect, Layer, Schedule } from "effect"
 import { Audit } from "./audit/Audit.ts"
 import { AuditTrail } from "./audit/AuditTrail.ts"
 import { Authority } from "./authority/Authority.ts"
@@ -25,6 +25,17 @@ export const layerCore = (config: HubConfig) =>
     Users.layer
   ).pipe(Layer.provideMerge(Audit.layer), Layer.provideMerge(Database.layer(config)))
 
+/** What is kept for a time goes when that is over. */
+const forgetting = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const { forgetOld } = yield* Idempotency
+    const forget = Effect.catchCause(forgetOld, (cause) =>
+      Effect.logWarning("old keys are still there", cause)
+    )
+    yield* Effect.forkScoped(Effect.repeat(forget, Schedule.spaced("1 hour")))
+  })
+)
+
 /** The whole Hub. Provides `HubServer` with its address, and the core's services. */
 export const layer = (config: HubConfig) =>
-  HubServer.layer(config).pipe(Layer.provideMerge(layerCore(config)))
+  Layer.merge(HubServer.layer(config), forgetting).pipe(Layer.provideMerge(layerCore(config)))

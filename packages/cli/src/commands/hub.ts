@@ -1,0 +1,26 @@
+/** `corral hub`: what an operator does to a Hub from beside it. */
+import { Effect } from "effect"
+import { Command } from "effect/cli"
+import { toggle } from "../Flags.ts"
+import { Host } from "../Host.ts"
+
+const migrate = Command.make(
+  "migrate",
+  { json: toggle("json", "Print one JSON object") },
+  Effect.fn(function* ({ json }) {
+    const host = yield* Host
+    // The other commands start faster without a database.
+    const { migrateStore } = yield* Effect.promise(() => import("../HubStore.ts"))
+    const steps = yield* migrateStore(host.environment)
+    host.write(
+      json
+        ? `${JSON.stringify({ steps })}\n`
+        : `The Hub's database is up to date: ${steps.length} steps, the last is ${steps.at(-1) ?? "none"}.\n`
+    )
+  })
+).pipe(Command.withDescription("Bring the Hub's database up to date, as a Hub does when it starts"))
+
+export const hub = Command.make("hub").pipe(
+  Command.withDescription("Look after a Hub"),
+  Command.withSubcommands([migrate])
+)

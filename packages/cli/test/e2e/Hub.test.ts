@@ -1,0 +1,37 @@
+import { assert, describe, it } from "@effect/vitest"
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { Corral } from "./Corral.ts"
+
+describe("corral hub migrate", { timeout: 60_000 }, () => {
+  it("brings an embedded database up to date, and leaves nothing running", async () => {
+    const corral = new Corral()
+    try {
+      const first = await corral.run("hub", "migrate", "--json")
+      assert.deepStrictEqual([first.exit, first.stderr], [0, ""])
+      const { steps } = JSON.parse(first.out[0] ?? "") as { readonly steps: ReadonlyArray<string> }
+      assert.deepStrictEqual(steps.slice(0, 3), ["people", "projects", "records"])
+      const again = await corral.run("hub", "migrate")
+      assert.deepStrictEqual(again.out, [
+        `The Hub's database is up to date: ${steps.length} steps, the last is ${steps.at(-1)}.`
+      ])
+      assert.isFalse(existsSync(join(corral.home, "postgres", "18", "postmaster.pid")))
+    } finally {
+      await corral.close()
+    }
+  })
+
+  it("says what is wrong with a database that it cannot use, without its password", async () => {
+    const corral = new Corral()
+    try {
+      const url = { CORRAL_DATABASE_URL: "postgres://corral:s3cret-word@127.0.0.1:1/x" }
+      const program = new URL("../../../../dist/corral/main.mjs", import.meta.url).pathname
+      const running = corral.spawn(process.execPath, [program, "hub", "migrate"], url)
+      assert.strictEqual(await running.ended, 1)
+      assert.match(running.stderr, /^The database cannot be used: /)
+      assert.notInclude(running.stderr, "s3cret")
+    } finally {
+      await corral.close()
+    }
+  })
+})
