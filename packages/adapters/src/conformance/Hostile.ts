@@ -6,7 +6,7 @@ import { isObject, parseObject } from "../Json.ts"
 import { randomNumbers } from "./Replay.ts"
 
 /** Lines that mean nothing, or try to mean too much. None of them ends a run. */
-const noise: ReadonlyArray<Uint8Array> = [
+export const noise: ReadonlyArray<Uint8Array> = [
   Buffer.from(""),
   Buffer.from("   "),
   Buffer.from("warning: something on stdout"),
