@@ -4,6 +4,7 @@
 import type { RunFailure } from "@corral/domain/Run"
 import type { ProcessEnd, RunStart, RuntimeAdapter, RuntimeCommand } from "@corral/domain/RuntimeAdapter"
 import { stripVTControlCharacters } from "node:util"
+import { beginningOf } from "./Excerpt.ts"
 import { defined } from "./Json.ts"
 import { unavailable } from "./Turn.ts"
 
@@ -70,7 +71,7 @@ export const exitFailure = (label: string, end: ProcessEnd): RunFailure => {
     .findLast((line) => line !== "")
   const how =
     end.signal === null ? `ended with exit code ${end.code ?? "unknown"}` : `was ended by ${end.signal}`
-  const message = `${label} ${how}${said === undefined ? "." : `: ${said.slice(0, SAID_CHARACTERS)}`}`
+  const message = `${label} ${how}${said === undefined ? "." : `: ${beginningOf(said, SAID_CHARACTERS)}`}`
   const exit = defined({ exitCode: end.code ?? undefined, signal: end.signal ?? undefined })
   return unavailable(end.signal === null ? "exit_code" : "crashed", message, exit)
 }

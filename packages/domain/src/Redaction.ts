@@ -79,6 +79,10 @@ const LONGEST_KEY = 16_384
 /** A value that is shorter tells nothing apart: it would be taken out of ordinary words. */
 const SHORTEST_VALUE = 8
 
+/** What a text ends with that was cut, and how much of a secret before it tells something. */
+const CUT = "…"
+const SHORTEST_PIECE = 4
+
 export class Redaction {
   readonly #values: ReadonlyArray<string>
   readonly #onlyValues: RegExp | undefined
@@ -95,9 +99,16 @@ export class Redaction {
     this.#pattern = new RegExp([...alternatives, privateKey, forms].join("|"), "g")
   }
 
-  /** The text without its secrets; the very same where there is none. */
+  /** The text without its secrets; the very same where there is none. Before a `…` at its end, half a secret is one too. */
   text(text: string): string {
-    return this.#mayHold(text) ? text.replace(this.#pattern, this.#hidden) : text
+    const found = this.#mayHold(text) ? text.replace(this.#pattern, this.#hidden) : text
+    return found.endsWith(CUT) ? this.#withoutPiece(found) : found
+  }
+
+  #withoutPiece(text: string): string {
+    const whole = text.slice(0, -CUT.length)
+    const place = this.unfinished(whole)
+    return whole.length - place < SHORTEST_PIECE ? text : whole.slice(0, place) + REDACTED + CUT
   }
 
   #mayHold(text: string): boolean {

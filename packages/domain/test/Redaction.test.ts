@@ -78,6 +78,21 @@ describe("Redaction", () => {
     assert.strictEqual(redaction.value(clean), clean)
   })
 
+  it("takes out what is left of a secret where a text was cut inside it", () => {
+    const told = new Redaction(["correct-horse-battery"])
+    for (const [cut, left] of [
+      ["Run deploy correct-hor…", "Run deploy [redacted]…"],
+      ["Run deploy correct-horse-batter…", "Run deploy [redacted]…"],
+      ["Run curl -H k:sk-proj-A1b…", "Run curl -H k:[redacted]…"],
+      ["Run curl -H 'Bearer abcdef012…", "Run curl -H '[redacted]…"],
+      ["Run deploy co…", "Run deploy co…"],
+      ["Say correct words…", "Say correct words…"],
+      ["Run deploy correct-hor", "Run deploy correct-hor"]
+    ]) {
+      assert.strictEqual(told.text(cut ?? ""), left)
+    }
+  })
+
   it("takes time in proportion to the text, whatever it is", () => {
     const size = 1_000_000
     for (const part of [
@@ -93,6 +108,7 @@ describe("Redaction", () => {
       const started = performance.now()
       redaction.text(text)
       redaction.unfinished(text)
+      redaction.text(`${text}…`)
       assert.isBelow(performance.now() - started, 5_000, part)
     }
   })

@@ -7,6 +7,7 @@
  */
 import type { RunFailure } from "@corral/domain/Run"
 import type { Outcome, ProcessEnd } from "@corral/domain/RuntimeAdapter"
+import { beginningOf, endingOf } from "../Excerpt.ts"
 import { countOf, objectOf, textOf, type JsonObject } from "../Json.ts"
 import { unavailable } from "../Turn.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
@@ -112,7 +113,7 @@ const byStatusAndWords = (status: number, words: string): string =>
 
 const detailsOf = (status: number | undefined, said: string): Readonly<Record<string, unknown>> => ({
   ...(status === undefined ? {} : { status }),
-  ...(said === "" ? {} : { said: said.slice(0, MAX_SAID) })
+  ...(said === "" ? {} : { said: beginningOf(said, MAX_SAID) })
 })
 
 /** What an agent says in place of an answer from the model. */
@@ -204,7 +205,7 @@ export const failureWithoutAnswer = (
 ): RunFailure | undefined => {
   // What an agent writes while it works tells nothing of how it ended.
   if (spoke || code === 0 || signal !== null) return undefined
-  const said = stderr.trim().slice(-MAX_SAID)
+  const said = endingOf(stderr.trim(), MAX_SAID)
   if (/\bSyntaxError\b/.test(said)) return failure("not_startable", agent, detailsOf(undefined, said))
   const reason = reasonIn(said)
   return reason === undefined ? undefined : failure(reason, agent, detailsOf(undefined, said))

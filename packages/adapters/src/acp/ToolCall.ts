@@ -5,6 +5,7 @@
  * said; `ToolCalls` knows when.
  */
 import type { PayloadOf } from "@corral/domain/RunEvent"
+import { beginningOf } from "../Excerpt.ts"
 import { arrayOf, isObject, objectOf, parseObject, textOf, type JsonObject } from "../Json.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 
@@ -123,7 +124,7 @@ export const failureOf = ({ meta, output }: ToolCall): PayloadOf<"run.tool.resul
 export const reasonOf = ({ content, input }: ToolCall): string | undefined => {
   const shown = content.flatMap((block) => textOf(objectOf(block["content"])["text"]) ?? []).join("\n")
   const told = textOf(input["description"]) ?? shown
-  return told === "" ? undefined : told.slice(0, 1_000)
+  return told === "" ? undefined : beginningOf(told, 1_000)
 }
 
 /** The first text that a request shows: where an agent that sends no input tells the folder. */

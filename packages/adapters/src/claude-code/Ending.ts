@@ -6,6 +6,7 @@
  */
 import type { RunFailure, Usage } from "@corral/domain/Run"
 import type { Outcome, ProcessEnd } from "@corral/domain/RuntimeAdapter"
+import { endingOf } from "../Excerpt.ts"
 import { arrayOf, countOf, defined, objectOf, textOf, type JsonObject } from "../Json.ts"
 import { unavailable } from "../Turn.ts"
 
@@ -136,7 +137,7 @@ const errorOf = (
 
 /** Why there is no result, as far as the process's last words tell; `undefined` where they do not. */
 export const failureWithoutResult = ({ code, signal, stderr }: ProcessEnd): RunFailure | undefined => {
-  const said = stderr.trim() === "" ? {} : { said: stderr.trim().slice(-1_000) }
+  const said = stderr.trim() === "" ? {} : { said: endingOf(stderr.trim(), 1_000) }
   if (code === null && signal === null && /\b(ENOENT|EACCES)\b/.test(stderr))
     return failure("command_missing", said)
   if (isUnknownSession(stderr)) return failure("unknown_session", said)

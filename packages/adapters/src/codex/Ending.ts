@@ -6,6 +6,7 @@
  */
 import type { RunFailure } from "@corral/domain/Run"
 import type { ProcessEnd } from "@corral/domain/RuntimeAdapter"
+import { beginningOf } from "../Excerpt.ts"
 import { countOf, isObject, parseObject, textOf, objectOf, type JsonObject } from "../Json.ts"
 import { unavailable } from "../Turn.ts"
 
@@ -39,7 +40,7 @@ const MAX_SAID = 1_000
 
 /** Codex names the whole address of a request; what may be secret in it is nobody's business. */
 const shown = (said: string): string =>
-  said.slice(0, MAX_SAID).replaceAll(/\b(https?|wss?):\/\/(?:[^\s/@]*@)?([^\s/?#]*)\S*/g, "$1://$2")
+  beginningOf(said, MAX_SAID).replaceAll(/\b(https?|wss?):\/\/(?:[^\s/@]*@)?([^\s/?#]*)\S*/g, "$1://$2")
 
 const failure = (reason: string, said: string, details: Readonly<Record<string, unknown>> = {}): RunFailure =>
   unavailable(reason, sentences[reason] ?? "Codex failed.", {

@@ -6,6 +6,8 @@
  */
 import type { RunFailure } from "@corral/domain/Run"
 import type { ProcessEnd } from "@corral/domain/RuntimeAdapter"
+import { stripVTControlCharacters } from "node:util"
+import { endingOf } from "../Excerpt.ts"
 import { unavailable } from "../Turn.ts"
 
 /** What sentences about a program are made of. */
@@ -50,7 +52,7 @@ export const failureOf = (
   said: string,
   details: Readonly<Record<string, unknown>> = {}
 ): RunFailure => {
-  const text = said.trim().slice(-MAX_SAID)
+  const text = endingOf(stripVTControlCharacters(said).trim(), MAX_SAID)
   return unavailable(reason, sentences[reason](words), { ...details, ...(text === "" ? {} : { said: text }) })
 }
 

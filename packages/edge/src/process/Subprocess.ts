@@ -31,6 +31,8 @@ export interface SubprocessHandlers {
 }
 
 const STDERR_TAIL = 16_384
+/** The end of a longer word may stand where the tail begins. */
+const LONGEST_WORD = 4_096
 const LINGER_MS = 100
 /** However much a survivor goes on printing. */
 const LINGER_LIMIT_MS = 500
@@ -56,6 +58,12 @@ const start = (spec: SubprocessSpec): ChildProcess | NodeJS.ErrnoException => {
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error))
   }
+}
+
+/** A full tail from its first whole word on: half a word may be half a secret, which nobody would find. */
+const fromWord = (tail: string): string => {
+  const begin = tail.length < STDERR_TAIL ? 0 : tail.search(/\s/)
+  return begin > LONGEST_WORD ? tail : tail.slice(Math.max(0, begin))
 }
 
 export class Subprocess {
@@ -149,6 +157,6 @@ export class Subprocess {
     this.child?.stdout?.destroy()
     this.child?.stderr?.destroy()
     this.child?.stdin?.destroy()
-    this.handlers.onEnd({ ...this.exit, stderr: this.stderr })
+    this.handlers.onEnd({ ...this.exit, stderr: fromWord(this.stderr) })
   }
 }

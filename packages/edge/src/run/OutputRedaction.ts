@@ -66,10 +66,15 @@ export class OutputRedaction {
   }
 
   #output(delta: Delta, text: string): AdapterOutput {
-    const redacted = this.#redaction.text(text)
-    return redacted === delta.payload.text
-      ? { _tag: "Event", event: delta }
-      : { _tag: "Event", event: { ...delta, payload: { ...delta.payload, text: redacted } } }
+    const { payload } = delta
+    const { messageId, parentCallId } = payload
+    const same =
+      text === payload.text &&
+      [text, messageId, parentCallId ?? ""].every((told) => this.#redaction.text(told) === told)
+    return {
+      _tag: "Event",
+      event: same ? delta : { ...delta, payload: this.#redaction.value({ ...payload, text }) }
+    }
   }
 }
 

@@ -113,9 +113,10 @@ export class RunTurn {
         return letGo(message.chunk)
       case "Exited":
         this.gone = true
-        // Ended by us, or after it told its outcome: what the adapter makes of the exit is no news.
+        // Ended by us, or after it told its outcome: what the adapter makes of the exit is no news. It may tell parts of stderr, and half a
+        // secret is not found: so it sees none.
         return recorder.state.verdict === undefined
-          ? this.hear(protocol.end(message.end))
+          ? this.hear(protocol.end(redaction.value(message.end)))
           : this.tell(redaction.rest())
       case "SpawnFailed":
         this.gone = true
@@ -167,7 +168,7 @@ export class RunTurn {
           break
         }
         case "Artifact":
-          recorder.make(redaction.value(output.name), output.mediaType, output.content)
+          recorder.make(redaction.value(output.name), redaction.value(output.mediaType), output.content)
           break
         case "Reply":
           write(output.text)

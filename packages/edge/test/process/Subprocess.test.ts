@@ -132,6 +132,11 @@ describe("Subprocess", () => {
     assert.isTrue(stderr.endsWith("aathe end"))
   })
 
+  it("keeps no half of a word of stderr", async () => {
+    const { stderr } = await ended(node(`process.stderr.write("a-secret-word ".repeat(10000))`))
+    assert.match(stderr, /^( a-secret-word){1000,} $/)
+  })
+
   it("tells the end though a grandchild holds stdout", async () => {
     let grandchild = 0
     const watched = shell("sleep 600 & echo $!; exit 4", (chunk) => (grandchild = Number(chunk)))

@@ -69,6 +69,12 @@ describe("OutputRedaction", () => {
     assert.isEmpty(redaction.rest())
   })
 
+  it("looks at a piece's names, too", () => {
+    const told = new OutputRedaction(["correct-horse"]).seams([piece("Hello.", `m-${key} correct-horse`)])
+    assert.notMatch(JSON.stringify(told), /A1b2|correct-horse/)
+    assert.deepStrictEqual(shape(told), ["Hello."])
+  })
+
   it("changes nothing where there is nothing to hide", () => {
     const redaction = new OutputRedaction([])
     const outputs = [piece("Hello "), read, usage, piece("")]
