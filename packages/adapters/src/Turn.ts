@@ -8,6 +8,7 @@ import type { ApprovalRequest } from "@corral/domain/Approval"
 import { draft, type PayloadOf } from "@corral/domain/RunEvent"
 import type { RunFailure, Usage } from "@corral/domain/Run"
 import type { AdapterEvent, AdapterOutput, Outcome, ProcessEnd } from "@corral/domain/RuntimeAdapter"
+import { beginningOf } from "./Excerpt.ts"
 import { defined, type JsonObject } from "./Json.ts"
 import type { JsonLine } from "./JsonLines.ts"
 
@@ -22,6 +23,9 @@ export const unavailable = (
 
 /** More of them tell nothing new. */
 const MAX_EARLY = 100
+const MAX_KINDS = 100
+/** So much of something unknown tells what it is. */
+const RAW_CHARACTERS = 1_000
 
 const nothing: ReadonlyArray<AdapterOutput> = []
 
@@ -35,6 +39,9 @@ export class Turn {
   #outputs: Array<AdapterOutput> = []
   /** What was wrong with the output before the runtime said that it started: told after that, for a run's first word starts it. */
   #early: Array<AdapterOutput> = []
+  /** The object that is being read, and the kinds of which one was told as it was printed. */
+  #reading: JsonObject | undefined
+  readonly #shown = new Set<string>()
   #started = false
   #over = false
   #cut = false
@@ -111,8 +118,12 @@ export class Turn {
     return true
   }
 
+  /** Counts something without a name. The first of a kind is told as it was printed. */
   unknown(what: string): void {
-    this.emit({ _tag: "Unknown", what })
+    const reading = this.#shown.has(what) || this.#shown.size >= MAX_KINDS ? undefined : this.#reading
+    if (reading === undefined) return this.emit({ _tag: "Unknown", what })
+    this.#shown.add(what)
+    this.emit({ _tag: "Unknown", what, raw: beginningOf(JSON.stringify(reading), RAW_CHARACTERS) })
   }
 
   invalid(line: Extract<JsonLine, { _tag: "Invalid" }>): void {
@@ -165,8 +176,12 @@ export class Turn {
   read(lines: ReadonlyArray<JsonLine>, said: (value: JsonObject) => void): ReadonlyArray<AdapterOutput> {
     for (const line of lines) {
       if (line._tag === "Invalid") this.invalid(line)
-      else said(line.value)
+      else {
+        this.#reading = line.value
+        said(line.value)
+      }
     }
+    this.#reading = undefined
     return this.take()
   }
 

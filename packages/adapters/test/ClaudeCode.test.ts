@@ -124,20 +124,19 @@ describe("ClaudeCode approvals", () => {
     assert.deepStrictEqual(say(protocol, cancel), [
       { _tag: "ApprovalWithdrawn", key: "r1", reason: "the runtime no longer waits for it" }
     ])
-    assert.deepStrictEqual(say(protocol, cancel), [{ _tag: "Unknown", what: "control_cancel_request" }])
+    const unknown = { _tag: "Unknown", what: "control_cancel_request" } as const
+    assert.deepStrictEqual(say(protocol, cancel), [{ ...unknown, raw: JSON.stringify(cancel) }])
+    assert.deepStrictEqual(say(protocol, cancel), [unknown])
     assert.isUndefined(protocol.answer("r1", { decision: "allow", scope: "once" }))
   })
 
   it("says no to a request of another kind, which would wait for ever", () => {
-    const outputs = say(claudeCode.protocol(start), {
-      type: "control_request",
-      request_id: "r2",
-      request: { subtype: "elicitation" }
-    })
+    const asks = { type: "control_request", request_id: "r2", request: { subtype: "elicitation" } }
+    const outputs = say(claudeCode.protocol(start), asks)
     assert.deepStrictEqual(
       outputs.map((output) => (output._tag === "Reply" ? parsed(output.text) : output)),
       [
-        { _tag: "Unknown", what: "control_request/elicitation" },
+        { _tag: "Unknown", what: "control_request/elicitation", raw: JSON.stringify(asks) },
         {
           type: "control_response",
           response: { subtype: "error", request_id: "r2", error: "elicitation is not supported" }

@@ -288,7 +288,8 @@ describe("Codex approvals", () => {
       { id: 5, result: { action: "accept", content: {} } }
     ])
     const refused = say(protocol, { id: 6, method: elicit, params })
-    assert.deepInclude(refused, { _tag: "Unknown", what: elicit })
+    const raw = JSON.stringify({ id: 6, method: elicit, params })
+    assert.deepInclude(refused, { _tag: "Unknown", what: elicit, raw })
     assert.deepInclude(Object(replies(refused)[0]).error, { code: -32601 })
   })
 })
@@ -388,12 +389,13 @@ describe("Codex turns", () => {
   })
 
   it("counts what it has no name for", () => {
-    assert.deepStrictEqual(say(begun(), { method: "thread/dreamt", params: {} }), [
-      { _tag: "Unknown", what: "thread/dreamt" }
+    const dreamt = { method: "thread/dreamt", params: { of: "x".repeat(2_000) } }
+    assert.deepStrictEqual(say(begun(), dreamt), [
+      { _tag: "Unknown", what: "thread/dreamt", raw: `${JSON.stringify(dreamt).slice(0, 1_000)}…` }
     ])
-    const item = { type: "hologram", id: "h1" }
-    assert.deepStrictEqual(say(begun(), { method: "item/completed", params: { item } }), [
-      { _tag: "Unknown", what: "item/hologram" }
+    const hologram = { method: "item/completed", params: { item: { type: "hologram", id: "h1" } } }
+    assert.deepStrictEqual(say(begun(), hologram), [
+      { _tag: "Unknown", what: "item/hologram", raw: JSON.stringify(hologram) }
     ])
   })
 })

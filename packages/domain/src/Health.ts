@@ -12,8 +12,8 @@ const count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 /** What an adapter had no name for since the Edge started: how often, of which kind, and which versions of the program were seen. */
 export const RuntimeDrift = Schema.Struct({
   unknown: count,
-  /** The most frequent, 20 at most. `what` is a name of the runtime's protocol. */
-  kinds: Schema.Array(Schema.Struct({ what: Schema.String, count })),
+  /** The most frequent, 20 at most. `what` is a name of the runtime's protocol, `raw` one of them as it was printed, cut and without secrets. */
+  kinds: Schema.Array(Schema.Struct({ what: Schema.String, count, raw: Schema.optionalKey(Schema.String) })),
   versionsSeen: Schema.Array(Schema.String)
 }).annotate({ identifier: "RuntimeDrift" })
 export type RuntimeDrift = typeof RuntimeDrift.Type

@@ -90,8 +90,8 @@ export type AdapterOutput =
   | { readonly _tag: "Usage"; readonly usage: Usage }
   /** The turn is over. The first one counts; the process is then asked to leave. */
   | { readonly _tag: "Outcome"; readonly outcome: Outcome }
-  /** Something this adapter has no name for; counted, never fatal. */
-  | { readonly _tag: "Unknown"; readonly what: string }
+  /** Something this adapter has no name for; counted, never fatal. `raw` is what was printed, cut, where it is the first of its kind. */
+  | { readonly _tag: "Unknown"; readonly what: string; readonly raw?: string | undefined }
 
 /** How the process ended, when it did. `stderr` is the last 16 KiB. */
 export interface ProcessEnd {

@@ -65,7 +65,7 @@ export interface RunActorOptions {
   readonly log: EventLog["Service"]
   readonly artifacts: Artifacts["Service"]
   /** Told of each thing an adapter has no name for. */
-  readonly onUnknown: (what: string) => void
+  readonly onUnknown: (what: string, raw?: string) => void
 }
 
 /** A live run, as the supervisor holds it. */

@@ -170,7 +170,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
       times: config.times,
       log,
       artifacts,
-      onUnknown: (what) => runtimes.countUnknown(adapter, what)
+      onUnknown: (what, raw) => runtimes.countUnknown(adapter, what, raw)
     })
     // Between "on disk" and "supervised" there is no way out.
     yield* Effect.uninterruptible(

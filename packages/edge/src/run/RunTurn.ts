@@ -76,7 +76,7 @@ export interface TurnContext {
   readonly root: string
   /** Milliseconds until an approval expires. */
   readonly approvalMs: number
-  readonly onUnknown: (what: string) => void
+  readonly onUnknown: (what: string, raw?: string) => void
 }
 
 export class RunTurn {
@@ -181,7 +181,7 @@ export class RunTurn {
           this.feed({ _tag: "Concluded", outcome: output.outcome })
           break
         case "Unknown":
-          onUnknown(redaction.value(output.what))
+          onUnknown(redaction.value(output.what), redaction.value(output.raw))
           break
       }
     }

@@ -29,8 +29,8 @@ export class Runtimes extends Context.Service<
     readonly readiness: Effect.Effect<ReadonlyArray<RuntimeReadiness>>
     /** The file of profiles and runners; `undefined` where the Edge has none. */
     readonly config: Effect.Effect<ConfigReadiness | undefined>
-    /** Counts something an adapter had no name for. */
-    readonly countUnknown: (adapter: RuntimeAdapter, what: string) => void
+    /** Counts something an adapter had no name for. `raw` is what was printed, without secrets. */
+    readonly countUnknown: (adapter: RuntimeAdapter, what: string, raw?: string) => void
   }
 >()("corral/edge/Runtimes") {
   /** Provides `Programs`, too. */
@@ -156,7 +156,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig, adapters: Readonly
       if (path === undefined) return undefined
       return problem === undefined ? { status: "ok", path } : { status: "degraded", path, problem }
     }),
-    countUnknown: (adapter, what) => drift.count(adapter.id, what)
+    countUnknown: (adapter, what, raw) => drift.count(adapter.id, what, raw)
   })
 })
 

@@ -62,11 +62,14 @@ const spoken: ReadonlyArray<readonly [RegExp, string]> = [
 const withSecrets = (text: string): string =>
   spoken.reduce((told, [pattern, said]) => told.replaceAll(pattern, said), text)
 
+/** A line of a later version. */
+const unknown = `${JSON.stringify({ type: `new k:${key}`, method: `new v:{value}`, said: `k:${key} v:{value}` })}\n`
+
 const recorded = (agentId: string, scenario: string): Play => {
   const read = (file: string) => readFileSync(`${fixtures}${agentId}/${scenario}/${file}`, "utf8")
   const { code } = JSON.parse(read("exit.json")) as { readonly code: number | null }
   return {
-    stdout: withSecrets(read("stdout.jsonl")),
+    stdout: unknown + withSecrets(read("stdout.jsonl")),
     stderr: withSecrets(read("stderr.txt")),
     code: code ?? 1
   }
@@ -165,6 +168,10 @@ describe("A secret in a runtime's output", () => {
           found.push([agentId, scenario, "says no secret", told.events.slice(0, 2_000)])
       }
       const health = (await edge.client.ask("GET", "/v1/health")).text
+      assert.include(
+        health,
+        JSON.stringify('{"type":"new k:[redacted]","method":"new v:[redacted]"').slice(1, -1)
+      )
       const agents = (await edge.client.ask("GET", "/v1/agents")).text
       const runs = (await edge.client.ask("GET", "/v1/runs")).text
       await edge.stop()

@@ -289,26 +289,29 @@ describe("Runtimes", () => {
     })
   )
 
-  it.live("counts what adapters had no name for, bounded and without content, beside the versions seen", () =>
-    Effect.gen(function* () {
-      const folder = yield* temporaryFolder
-      writeProgram(join(folder, "tool"), "echo 1.2.3")
-      const adapter = adapterOf("tool", "tool")
-      yield* withRuntimes(folder, [adapter], ({ countUnknown, list, readiness }) =>
-        Effect.gen(function* () {
-          yield* list
-          assert.doesNotHaveAnyKeys((yield* readiness)[0], ["drift"])
-          for (let i = 0; i < 3_000; i++) countUnknown(adapter, `kind_${i}`)
-          for (let i = 0; i < 3; i++) countUnknown(adapter, `often\u001b[31m${"x".repeat(1_000)}`)
-          countUnknown(adapter, "kind_7")
-          const drift = (yield* readiness)[0]?.drift
-          assert.deepInclude(drift, { unknown: 3_004, versionsSeen: ["1.2.3"] })
-          assert.lengthOf(drift?.kinds ?? [], 20)
-          assert.deepStrictEqual(drift?.kinds[0], { what: "kind_7", count: 2 })
-          assert.notInclude(JSON.stringify(drift), "often")
-        })
-      )
-    })
+  it.live(
+    "counts what adapters had no name for, bounded, with one of each kind, beside the versions seen",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* temporaryFolder
+        writeProgram(join(folder, "tool"), "echo 1.2.3")
+        const adapter = adapterOf("tool", "tool")
+        yield* withRuntimes(folder, [adapter], ({ countUnknown, list, readiness }) =>
+          Effect.gen(function* () {
+            yield* list
+            assert.doesNotHaveAnyKeys((yield* readiness)[0], ["drift"])
+            for (let i = 0; i < 3_000; i++) countUnknown(adapter, `kind_${i}`)
+            for (let i = 0; i < 3; i++) countUnknown(adapter, `often\u001b[31m${"x".repeat(1_000)}`)
+            countUnknown(adapter, "kind_7", '{"type":"kind_7"}')
+            countUnknown(adapter, "kind_7", "another")
+            const drift = (yield* readiness)[0]?.drift
+            assert.deepInclude(drift, { unknown: 3_005, versionsSeen: ["1.2.3"] })
+            assert.lengthOf(drift?.kinds ?? [], 20)
+            assert.deepStrictEqual(drift?.kinds[0], { what: "kind_7", count: 3, raw: '{"type":"kind_7"}' })
+            assert.notInclude(JSON.stringify(drift), "often")
+          })
+        )
+      })
   )
 
   it.live("offers profiles as agents of their own, and runners beside the built-in ones", () =>
