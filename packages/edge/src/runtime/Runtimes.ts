@@ -86,13 +86,14 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig, adapters: Readonly
     const who = questions.signedIn === undefined ? undefined : programs.known(questions.signedIn)
     const signedIn = who?.answer === undefined ? undefined : reader?.read(who.answer)
     const missing = { reason: "not_signed_in", ...(signIn === undefined ? {} : { hint: signIn }) }
+    const silent = [told, who].some((asked) => asked !== undefined && asked.answer === undefined)
     return {
       ...base,
       installed: true,
       path,
       ...(version === undefined ? {} : { version }),
       ...(signedIn === undefined ? {} : { signedIn }),
-      ...(signedIn === false ? missing : {}),
+      ...(signedIn === false ? missing : silent ? noAnswer : {}),
       ...more,
       known: told !== undefined && (questions.signedIn === undefined || who !== undefined)
     }
@@ -162,6 +163,9 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig, adapters: Readonly
 
 const installHint = ({ program, adapter }: OfferedAgent): string =>
   program === undefined ? adapter.probe.install : "The program that its profile names is not on this machine."
+
+/** It may work all the same: it is offered. */
+const noAnswer = { reason: "no_answer", hint: "Its program gave no answer about itself within 10 seconds." }
 
 const questionsOf = ({ adapter, passEnv }: OfferedAgent, program: string): Questions => {
   const { versionArgs, signedIn } = adapter.probe

@@ -1,9 +1,11 @@
 import type { AgentId } from "@corral/domain/Ids"
 import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
 import { existsSync, readFileSync, utimesSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { setImmediate } from "node:timers/promises"
 import { fromAdapter } from "../../src/runtime/OfferedAgent.ts"
 import { Runtimes } from "../../src/runtime/Runtimes.ts"
 import { temporaryFolder, writeProgram } from "../Folder.ts"
@@ -284,6 +286,30 @@ describe("Runtimes", () => {
               ["gone", false, undefined, undefined]
             ]
           )
+        })
+      )
+    })
+  )
+
+  it.effect("cuts off a program that does not answer within 10 seconds, and says so", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      writeProgram(join(folder, "tool"), `echo ran >> ${join(folder, "log")}; exec sleep 600`)
+      yield* withRuntimes(folder, [adapterOf("tool", "tool")], ({ list, readiness }) =>
+        Effect.gen(function* () {
+          const asking = yield* Effect.forkChild(list)
+          yield* Effect.promise(async () => {
+            while (timesRun(join(folder, "log")) === 0) await setImmediate()
+          })
+          yield* TestClock.adjust("10 seconds")
+          const [agent] = yield* Fiber.join(asking)
+          const wanted = {
+            reason: "no_answer",
+            hint: "Its program gave no answer about itself within 10 seconds."
+          }
+          assert.deepInclude(agent, { available: true, ...wanted })
+          assert.notProperty(agent, "version")
+          assert.deepInclude((yield* readiness)[0], { installed: true, ...wanted })
         })
       )
     })
