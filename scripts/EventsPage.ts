@@ -63,9 +63,8 @@ Payload version: \`v\` is ${PAYLOAD_VERSION}. One payload has at most ${MAX_PAYL
 \`truncated\` is true and \`totalBytes\` is the size of the whole. Paths are relative to the workspace and use \`/\`.
 Times are ISO 8601 in UTC.
 
-This is the whole vocabulary of the contract. An Edge of this version writes the families \`run.*\` except \`run.diff.ready\`,
-\`run.artifact.ready\` and \`run.preview.ready\`, and the families \`runtime.*\` and \`schema.*\`. The others belong to parts that
-are not built yet.
+This is the whole vocabulary of the contract. An Edge writes the families \`run.*\`, \`runtime.*\` and \`schema.*\`. The others belong to
+parts that are not built yet.
 `
 
 /** The page as Markdown. */

@@ -105,6 +105,18 @@ for (const [id, adapter] of registry) {
       const { name, stdout } = recording
       const whole = replay(adapter, recording, [stdout])
 
+      it(`${name}: files of the workspace are told by their place in it`, () => {
+        const files = whole.flatMap((output) => {
+          if (output._tag === "Approval") return [output.request.cwd, ...(output.request.files ?? [])]
+          return output._tag === "Event" && "path" in output.event.payload ? [output.event.payload.path] : []
+        })
+        const { workspacePath } = recording.start
+        assert.deepStrictEqual(
+          files.filter((file) => file?.startsWith(workspacePath) === true),
+          []
+        )
+      })
+
       it.skipIf(printsText(id))(`${name}: noise between lines costs only itself`, () => {
         const ends = [0, ...lineEnds(stdout)]
         for (const [at, line] of noise.entries()) {

@@ -1,0 +1,48 @@
+/**
+ * Records a real program for the tests of its adapter, in the folder it is called in: what is typed goes to the program, and when it ends, or
+ * at Ctrl-C, its fixture is written, but for what a person writes: `expected.json`.
+ *
+ * It needs of the adapter its line in the registry, `command` and the protocol's `open`. The folder's path is written as `/workspace`; look
+ * through the files for whatever else is nobody's business.
+ */
+import { RunMode } from "@corral/domain/Run"
+import { Schema } from "effect"
+import { Buffer } from "node:buffer"
+import { spawn } from "node:child_process"
+import { mkdirSync, writeFileSync } from "node:fs"
+import { fixtures, registry } from "./Fixtures.ts"
+
+const [id = "", scenario = "", prompt, mode = "ask"] = process.argv.slice(2)
+const adapter = registry.get(id)
+if (adapter === undefined || prompt === undefined) {
+  console.error("node packages/adapters/test/record.ts <adapter> <scenario> <prompt> [mode]")
+  process.exit(2)
+}
+
+const workspacePath = process.cwd()
+const start = { prompt, mode: Schema.decodeUnknownSync(RunMode)(mode), workspacePath }
+const { args, env, file, stdin } = adapter.command(start)
+const child = spawn(file, args, { env: { ...process.env, ...env, PWD: workspacePath }, detached: true })
+
+const hidden = (bytes: Buffer): string => bytes.toString("latin1").replaceAll(workspacePath, "/workspace")
+const stdout: Array<Buffer> = []
+const stderr: Array<Buffer> = []
+child.stdout.on("data", (chunk: Buffer) => stdout.push(chunk)).pipe(process.stdout)
+child.stderr.on("data", (chunk: Buffer) => stderr.push(chunk)).pipe(process.stderr)
+child.stdin.on("error", () => undefined).write(adapter.protocol(start).open)
+if (stdin === "pipe") process.stdin.pipe(child.stdin)
+else child.stdin.end()
+process.on("SIGINT", () => child.pid !== undefined && process.kill(-child.pid, "SIGKILL"))
+
+child.on("close", (code, signal) => {
+  const folder = `${fixtures}${id}/${scenario}`
+  mkdirSync(folder, { recursive: true })
+  const write = (name: string, text: string) => writeFileSync(`${folder}/${name}`, text, "latin1")
+  write("start.json", `${JSON.stringify({ prompt, mode, workspacePath: "/workspace" })}\n`)
+  write("stdout.jsonl", hidden(Buffer.concat(stdout)))
+  write("stderr.txt", hidden(Buffer.concat(stderr)))
+  write("chunks.json", `${JSON.stringify(stdout.map(({ length }) => length))}\n`)
+  write("exit.json", `${JSON.stringify({ code, signal })}\n`)
+  console.error(`\nwrote ${folder}: what came of it stands in expected.json, which you write`)
+  process.exit()
+})
