@@ -1,5 +1,6 @@
 /**
- * A recorded output of a runtime as the log of its run would hold it, less ids and times: seq, type and payload of each event.
+ * A recorded output of a runtime as the log of its run would hold it, less ids and times: seq, type and payload of each event, without secrets
+ * that are known by their form.
  *
  * Approvals are numbered in the order they were asked. What was answered is not in an output: an approval that the recording goes on from
  * is told as withdrawn when the turn ends.
@@ -11,6 +12,7 @@ import { PAYLOAD_VERSION, type EventDraft } from "@corral/domain/RunEvent"
 import { transition, type Input } from "@corral/domain/RunMachine"
 import { initial, type RunState } from "@corral/domain/RunState"
 import { normalize } from "@corral/adapters/Transformer"
+import { OutputRedaction } from "@corral/edge/run/OutputRedaction"
 import { fit, mayExceed } from "@corral/edge/run/PayloadLimit"
 import { Effect, Stream } from "effect"
 
@@ -76,13 +78,18 @@ export const recordedLog =
   <E, R>(bytes: Stream.Stream<Uint8Array, E, R>): Stream.Stream<string, E, R> =>
     Stream.suspend(() => {
       const log = new RecordedLog()
+      const redaction = new OutputRedaction([])
       const created = { workspace, mode: start.mode, input: { text: start.prompt } }
       const first = [...log.apply({ _tag: "Created", payload: created }), ...log.apply({ _tag: "Spawned" })]
       return Stream.fromIterable(first).pipe(
         Stream.concat(
           bytes.pipe(
             normalize(adapter, start, Effect.succeed(exit)),
-            Stream.flatMap((output) => Stream.fromIterable(log.read(output)))
+            Stream.flatMap((output) => Stream.fromIterable(redaction.seams([output]))),
+            Stream.concat(Stream.suspend(() => Stream.fromIterable(redaction.rest()))),
+            Stream.flatMap((output) =>
+              Stream.fromIterable(log.read(output._tag === "Artifact" ? output : redaction.value(output)))
+            )
           )
         ),
         Stream.concat(Stream.suspend(() => Stream.fromIterable(log.apply({ _tag: "Ended" }))))

@@ -86,4 +86,19 @@ describe("Normalize", () => {
       }
     })
   )
+
+  it.effect("tells no secret, as a log would tell none", () =>
+    Effect.gen(function* () {
+      const key = "sk-proj-A1b2C3d4E5f6G7h8"
+      const recorded = fixture("shell-command")
+        .toString("utf8")
+        .replaceAll("hello-from-shell", key)
+        .replaceAll("printed hell", `printed ${key.slice(0, 12)}`)
+        .replaceAll("o-from-shell", key.slice(12))
+      const lines = yield* normalized(Buffer.from(recorded), 4_096)
+      const said = JSON.stringify(lines)
+      assert.include(said, "[redacted]")
+      assert.notMatch(said, /A1b2|C3d4E5f6/)
+    })
+  )
 })
