@@ -117,7 +117,9 @@ export const failureOf = ({ meta, output }: ToolCall): PayloadOf<"run.tool.resul
   if (kinds.includes("permission-rule")) return "denied"
   const { error, metadata } = objectOf(output)
   if (objectOf(metadata)["interrupted"] === true) return "cancelled"
-  return textOf(error)?.startsWith("The user rejected permission") === true ? "denied" : "failed"
+  return /^The user (?:rejected permission|has specified a rule which prevents)/.test(textOf(error) ?? "")
+    ? "denied"
+    : "failed"
 }
 
 /** Text that goes with a request for a person: why the agent wants it. */
