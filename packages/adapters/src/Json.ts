@@ -19,17 +19,21 @@ export const textOf = (value: unknown): string | undefined => (typeof value === 
 export const countOf = (value: unknown): number | undefined =>
   typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined
 
-/** A record without its undefined fields, as `exactOptionalPropertyTypes` wants it. */
+/**
+ * A record without its undefined fields, as `exactOptionalPropertyTypes` wants it: itself where it has none, so hand over one of your own.
+ */
 export const defined = <T extends object>(record: T): { [K in keyof T]: Exclude<T[K], undefined> } => {
+  const fields = record as Readonly<Record<string, unknown>>
+  let lacks = false
+  for (const key in fields) if (fields[key] === undefined) lacks = true
+  if (!lacks) return record as { [K in keyof T]: Exclude<T[K], undefined> } // every field is defined
   const kept: Record<string, unknown> = {}
-  for (const [key, value] of Object.entries(record)) if (value !== undefined) kept[key] = value
+  for (const key in fields) if (fields[key] !== undefined) kept[key] = fields[key]
   return kept as { [K in keyof T]: Exclude<T[K], undefined> } // every field that is left is defined
 }
 
 /** Deeper values are refused: an encoder further on recurses. */
 const MAX_DEPTH = 200
-/** Fewer characters than two brackets a level cannot nest that deep. */
-const SHALLOW_CHARACTERS = MAX_DEPTH * 2
 
 const isTooDeep = (root: unknown): boolean => {
   let level: Array<unknown> = [root]
@@ -46,8 +50,22 @@ const isTooDeep = (root: unknown): boolean => {
   return false
 }
 
+/** Whether a text has brackets enough to nest too deep; few have, and to count them costs a tenth of walking what they hold. */
+const mayBeTooDeep = (text: string): boolean => {
+  let levels = 0
+  for (const bracket of ["{", "["])
+    for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1))
+      if (++levels > MAX_DEPTH) return true
+  return false
+}
+
+const OPENING_BRACE = 123
+const CLOSING_BRACE = 125
+
 /** What a parser refuses costs it an error with its stack, some seventy times the price of looking at both ends. */
-const hasBraces = (text: string): boolean => /^[ \t\r\n]*\{/.test(text) && text.trimEnd().endsWith("}")
+const hasBraces = (text: string): boolean =>
+  (text.charCodeAt(0) === OPENING_BRACE && text.charCodeAt(text.length - 1) === CLOSING_BRACE) ||
+  (/^[ \t\r\n]*\{/.test(text) && text.trimEnd().endsWith("}"))
 
 /** The object that a text spells, or `undefined` for anything else. Never throws. */
 export const parseObject = (text: string): JsonObject | undefined => {
@@ -59,5 +77,5 @@ export const parseObject = (text: string): JsonObject | undefined => {
     return undefined
   }
   if (!isObject(value)) return undefined
-  return text.length > SHALLOW_CHARACTERS && isTooDeep(value) ? undefined : value
+  return mayBeTooDeep(text) && isTooDeep(value) ? undefined : value
 }
