@@ -52,6 +52,7 @@ const isTooDeep = (root: unknown): boolean => {
 
 /** Whether a text has brackets enough to nest too deep; few have, and to count them costs a tenth of walking what they hold. */
 const mayBeTooDeep = (text: string): boolean => {
+  if (text.length <= MAX_DEPTH * 2) return false
   let levels = 0
   for (const bracket of ["{", "["])
     for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1))

@@ -80,7 +80,8 @@ class ScriptedProtocol implements Protocol {
   readonly step: Protocol["step"] = (chunk) => this.#read(this.#turn.over ? [] : this.#lines.push(chunk))
 
   readonly end: Protocol["end"] = (end) => {
-    const outputs = this.#read(this.#turn.over ? [] : this.#lines.end())
+    if (this.#turn.over) return []
+    const outputs = this.#read(this.#lines.end())
     this.#turn.lost(label, end)
     return [...outputs, ...this.#turn.take()]
   }

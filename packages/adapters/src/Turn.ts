@@ -158,6 +158,7 @@ export class Turn {
 
   /** The process is gone and its protocol said nothing of an end: what is left to tell. */
   lost(label: string, end: ProcessEnd): void {
+    if (this.#over) return
     const exit = { ...defined({ exitCode: end.code ?? undefined, signal: end.signal ?? undefined }) }
     if (end.signal !== null) {
       this.fail(unavailable("crashed", `${label} was ended by ${end.signal} before it gave a result.`, exit))

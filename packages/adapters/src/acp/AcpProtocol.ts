@@ -11,6 +11,7 @@
 import type { AdapterOutput, Outcome, Protocol, RunStart } from "@corral/domain/RuntimeAdapter"
 import { defined, objectOf, textOf, type JsonObject } from "../Json.ts"
 import { JsonLines, type JsonLine } from "../JsonLines.ts"
+import { relativeTo, type Relative } from "../Relative.ts"
 import { Turn } from "../Turn.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 import {
@@ -38,6 +39,7 @@ export class AcpProtocol implements Protocol {
   readonly open: string
   readonly #agent: AcpAgent
   readonly #start: RunStart
+  readonly #relative: Relative
   readonly #lines = new JsonLines()
   readonly #turn = new Turn()
   readonly #reports: Reports
@@ -58,6 +60,7 @@ export class AcpProtocol implements Protocol {
   constructor(start: RunStart, agent: AcpAgent) {
     this.#start = start
     this.#agent = agent
+    this.#relative = relativeTo(start.workspacePath)
     this.#opening = new Opening(start, agent)
     this.#reports = new Reports(this.#turn, agent, this.#relative, this.#opening.resumed)
     this.open = this.#request("initialize", "initialize", initialize)
@@ -66,7 +69,8 @@ export class AcpProtocol implements Protocol {
   readonly step: Protocol["step"] = (chunk) => this.#read(this.#turn.over ? [] : this.#lines.push(chunk))
 
   readonly end: Protocol["end"] = (end) => {
-    const outputs = this.#read(this.#turn.over ? [] : this.#lines.end())
+    if (this.#turn.over) return []
+    const outputs = this.#read(this.#lines.end())
     const failed = failureWithoutAnswer(end, this.#agent, this.#nextId > 1)
     // A message that waits would have no answer.
     if (this.#judge !== undefined && this.#queued.length === 0) this.#drained()
@@ -311,12 +315,5 @@ export class AcpProtocol implements Protocol {
     if (key === undefined || asked === undefined) return
     this.#turn.withdraw(key, "the agent no longer waits for it")
     this.#turn.emit({ _tag: "Reply", text: JsonRpc.answer(asked.id, decisionOutcome(undefined, "cancel")) })
-  }
-
-  readonly #relative = (path: string): string => {
-    const root = this.#start.workspacePath
-    if (path === root) return "."
-    const folder = root.endsWith("/") ? root : `${root}/`
-    return path.startsWith(folder) ? path.slice(folder.length).replace(/^\/+/, "") : path
   }
 }

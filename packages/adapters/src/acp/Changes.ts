@@ -6,8 +6,9 @@
 import { draft } from "@corral/domain/RunEvent"
 import type { AdapterEvent } from "@corral/domain/RuntimeAdapter"
 import { objectOf, textOf } from "../Json.ts"
+import type { Relative } from "../Relative.ts"
 import { replacement, unifiedDiff, type Hunk } from "../UnifiedDiff.ts"
-import { inputPathOf, type Relative, type ToolCall } from "./ToolCall.ts"
+import { inputPathOf, type ToolCall } from "./ToolCall.ts"
 
 /** What a call says of a file: text before and after. */
 interface Change {

@@ -1,9 +1,11 @@
 /**
  * What a tool call is about, in one line for a list, and whether that is known yet.
  */
+import { oneLine } from "../OneLine.ts"
+import type { Relative } from "../Relative.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 import { filesOf } from "./Changes.ts"
-import { commandOf, oneLine, type Relative, type ToolCall } from "./ToolCall.ts"
+import { commandOf, type ToolCall } from "./ToolCall.ts"
 
 /** `Run npm test`, `Edit src/main.ts`, or the agent's own title. */
 export const labelOf = (call: ToolCall, agent: AcpAgent, relative: Relative): string => {

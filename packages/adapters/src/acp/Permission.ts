@@ -6,10 +6,11 @@
  */
 import type { ActionClass, ApprovalRequest, Decision, DecisionScope, Risk } from "@corral/domain/Approval"
 import { arrayOf, defined, isObject, textOf, type JsonObject } from "../Json.ts"
+import type { Relative } from "../Relative.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 import { filesOf, patchOf } from "./Changes.ts"
 import { labelOf } from "./Label.ts"
-import { commandOf, inputPathOf, reasonOf, shownOf, type Relative, type ToolCall } from "./ToolCall.ts"
+import { commandOf, inputPathOf, reasonOf, shownOf, type ToolCall } from "./ToolCall.ts"
 
 type OptionKind = "allow_once" | "allow_always" | "reject_once"
 

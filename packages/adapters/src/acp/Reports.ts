@@ -5,12 +5,13 @@
  */
 import type { Usage } from "@corral/domain/Run"
 import { objectOf, textOf, type JsonObject } from "../Json.ts"
+import type { Relative } from "../Relative.ts"
 import type { Turn } from "../Turn.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 import type { Turned } from "./Ending.ts"
 import { Messages } from "./Messages.ts"
 import { Spending } from "./Spending.ts"
-import type { Relative, ToolCall } from "./ToolCall.ts"
+import type { ToolCall } from "./ToolCall.ts"
 import { ToolCalls } from "./ToolCalls.ts"
 
 /** Of a name that nobody here knows, so much is counted and repeated. */

@@ -7,10 +7,8 @@
 import type { PayloadOf } from "@corral/domain/RunEvent"
 import { beginningOf } from "../Excerpt.ts"
 import { arrayOf, isObject, objectOf, parseObject, textOf, type JsonObject } from "../Json.ts"
+import { MAX_TITLE, oneLine } from "../OneLine.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
-
-/** Absolute to workspace-relative; a path outside stays absolute. */
-export type Relative = (path: string) => string
 
 export interface ToolCall {
   readonly callId: string
@@ -23,14 +21,6 @@ export interface ToolCall {
   readonly locations: ReadonlyArray<string>
   readonly output: unknown
   readonly meta: JsonObject
-}
-
-const MAX_TITLE = 120
-
-/** The first line of a text, and no more of it than a list shows. */
-export const oneLine = (text: string): string => {
-  const [first = "", ...more] = text.trim().split("\n")
-  return first.length > MAX_TITLE || more.length > 0 ? `${first.slice(0, MAX_TITLE)}…` : first
 }
 
 /** The tool's name among what extensions of the protocol add: `_meta.toolName`, `_meta.<agent>.toolName`. */

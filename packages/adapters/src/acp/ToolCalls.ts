@@ -5,11 +5,12 @@
  * on to something else. A call that an agent never closes is closed here where it was denied, and by `Turn` at the end.
  */
 import { defined, objectOf, textOf, type JsonObject } from "../Json.ts"
+import type { Relative } from "../Relative.ts"
 import type { Turn } from "../Turn.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 import { filesTouchedBy } from "./Changes.ts"
 import { isClear, labelOf } from "./Label.ts"
-import { exitCodeOf, failureOf, firstOf, merged, outputOf, type Relative, type ToolCall } from "./ToolCall.ts"
+import { exitCodeOf, failureOf, firstOf, merged, outputOf, type ToolCall } from "./ToolCall.ts"
 
 /** Ids of calls that are over, to tell late reports from new calls; more of them are forgotten. */
 const MAX_CLOSED = 10_000
@@ -125,7 +126,7 @@ export class ToolCalls {
     const status = completed ? "completed" : stopped ? "cancelled" : denied ? "denied" : failureOf(call)
     // What was denied and never closed has no output: its content is what was asked.
     const output = call.status === "completed" || call.status === "failed" ? outputOf(call) : undefined
-    this.#turn.result({ callId: call.callId, status, ...defined({ output, exitCode: exitCodeOf(call) }) })
+    this.#turn.result(defined({ callId: call.callId, status, output, exitCode: exitCodeOf(call) }))
   }
 
   #stopped(call: ToolCall): boolean {

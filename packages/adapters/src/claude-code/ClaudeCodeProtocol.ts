@@ -9,6 +9,7 @@ import { draft } from "@corral/domain/RunEvent"
 import type { AdapterOutput, Protocol, RunStart } from "@corral/domain/RuntimeAdapter"
 import { arrayOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
 import { JsonLines, type JsonLine } from "../JsonLines.ts"
+import { relativeTo, type Relative } from "../Relative.ts"
 import { Turn } from "../Turn.ts"
 import { addUsage, failureWithoutResult, outcomeOf, usageOf } from "./Ending.ts"
 import { controlRefusal, controlRequest, controlResponse, userMessage } from "./Frames.ts"
@@ -28,8 +29,9 @@ export class ClaudeCodeProtocol implements Protocol {
   readonly #turn = new Turn()
   readonly #messages = new Messages()
   readonly #spending = new Spending()
-  /** Roots that are left out of paths: the workspace, and what the runtime calls its folder. */
-  #roots: ReadonlyArray<string>
+  readonly #workspacePath: string
+  /** Left out of paths: the workspace, and what the runtime calls its folder. */
+  #relative: Relative
   /** Tool inputs of the approvals that wait, by request id. */
   readonly #asked = new Map<string, JsonObject>()
   /** Messages that wait for the end of the turn. */
@@ -40,7 +42,8 @@ export class ClaudeCodeProtocol implements Protocol {
   #usage: Usage | undefined
 
   constructor(start: RunStart) {
-    this.#roots = [start.workspacePath]
+    this.#workspacePath = start.workspacePath
+    this.#relative = relativeTo(start.workspacePath)
     this.#resumed = start.resumeSessionId !== undefined
     this.open = controlRequest("initialize", "initialize") + userMessage(start.prompt)
   }
@@ -48,7 +51,8 @@ export class ClaudeCodeProtocol implements Protocol {
   readonly step: Protocol["step"] = (chunk) => this.#read(this.#turn.over ? [] : this.#lines.push(chunk))
 
   readonly end: Protocol["end"] = (end) => {
-    const outputs = this.#read(this.#turn.over ? [] : this.#lines.end())
+    if (this.#turn.over) return []
+    const outputs = this.#read(this.#lines.end())
     const failure = failureWithoutResult(end)
     if (failure === undefined) this.#turn.lost("Claude Code", end)
     else this.#turn.fail(failure)
@@ -234,8 +238,8 @@ export class ClaudeCodeProtocol implements Protocol {
   #init(said: JsonObject): void {
     this.#noCredentials = said["apiKeySource"] === "none"
     const cwd = textOf(said["cwd"])
-    if (cwd !== undefined && cwd !== "" && !this.#roots.includes(cwd))
-      this.#roots = [...this.#roots.slice(0, 1), cwd]
+    if (cwd !== undefined && cwd !== "" && cwd !== this.#workspacePath)
+      this.#relative = relativeTo(this.#workspacePath, cwd)
     this.#turn.start(
       defined({
         runtimeSessionId: sessionIdOf(said["session_id"]),
@@ -283,14 +287,5 @@ export class ClaudeCodeProtocol implements Protocol {
         cancelling: this.#cancelling
       })
     )
-  }
-
-  readonly #relative = (path: string): string => {
-    for (const root of this.#roots) {
-      if (path === root) return "."
-      if (path.startsWith(root.endsWith("/") ? root : `${root}/`))
-        return path.slice(root.length).replace(/^\/+/, "")
-    }
-    return path
   }
 }

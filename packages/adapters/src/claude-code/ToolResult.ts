@@ -5,7 +5,7 @@ import { draft, type PayloadOf } from "@corral/domain/RunEvent"
 import type { AdapterEvent } from "@corral/domain/RuntimeAdapter"
 import { arrayOf, countOf, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
 import { replacement, unifiedDiff, type Hunk } from "../UnifiedDiff.ts"
-import type { Relative } from "./ToolUse.ts"
+import type { Relative } from "../Relative.ts"
 
 /** The text of a result: a string, or the text blocks of a list. */
 export const outputOf = (content: unknown): string | undefined => {

@@ -3,17 +3,9 @@
  */
 import type { ActionClass, ApprovalRequest, DecisionScope, Risk } from "@corral/domain/Approval"
 import { arrayOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
+import { oneLine } from "../OneLine.ts"
+import type { Relative } from "../Relative.ts"
 import { replacement, unifiedDiff, type Hunk } from "../UnifiedDiff.ts"
-
-/** Absolute to workspace-relative; a path outside stays absolute. */
-export type Relative = (path: string) => string
-
-const MAX_TITLE = 120
-
-const oneLine = (text: string): string => {
-  const [first = "", ...more] = text.trim().split("\n")
-  return first.length > MAX_TITLE || more.length > 0 ? `${first.slice(0, MAX_TITLE)}…` : first
-}
 
 const pathOf = (input: JsonObject): string | undefined =>
   textOf(input["file_path"]) ?? textOf(input["notebook_path"]) ?? textOf(input["path"])

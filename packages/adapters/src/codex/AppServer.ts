@@ -9,10 +9,11 @@ import type { Decision } from "@corral/domain/Approval"
 import type { AdapterOutput, Protocol, RunStart } from "@corral/domain/RuntimeAdapter"
 import { countOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
 import { JsonLines, type JsonLine } from "../JsonLines.ts"
+import { relativeTo, type Relative } from "../Relative.ts"
 import { Turn } from "../Turn.ts"
 import { questionOf } from "./Approvals.ts"
 import { failureOf, failureOfRequest, failureWithoutResult } from "./Ending.ts"
-import { measured, relativeTo, type Relative } from "./FileChanges.ts"
+import { measured } from "./FileChanges.ts"
 import { notification, refusal, request, response, textInput, type RequestId } from "./Frames.ts"
 import { Items } from "./Items.ts"
 import { approvalPolicyOf, sandboxOf } from "./Modes.ts"
@@ -62,7 +63,7 @@ export class AppServerProtocol implements Protocol {
 
   constructor(start: RunStart) {
     this.#start = start
-    this.#relative = relativeTo([start.workspacePath])
+    this.#relative = relativeTo(start.workspacePath)
     this.#items = new Items(this.#turn, this.#relative)
     this.open = this.#request("initialize", { clientInfo }, "initialize")
   }
@@ -70,7 +71,8 @@ export class AppServerProtocol implements Protocol {
   readonly step: Protocol["step"] = (chunk) => this.#read(this.#turn.over ? [] : this.#lines.push(chunk))
 
   readonly end: Protocol["end"] = (end) => {
-    const outputs = this.#read(this.#turn.over ? [] : this.#lines.end())
+    if (this.#turn.over) return []
+    const outputs = this.#read(this.#lines.end())
     const failure =
       failureWithoutResult(end) ?? (this.#lastError === undefined ? undefined : failureOf(this.#lastError))
     if (failure === undefined) this.#turn.lost("Codex", end)
@@ -167,7 +169,7 @@ export class AppServerProtocol implements Protocol {
     this.#threadId = textOf(thread["id"])
     const cwd = textOf(result["cwd"]) ?? textOf(thread["cwd"])
     if (cwd !== undefined && cwd !== "") {
-      this.#relative = relativeTo([this.#start.workspacePath, cwd])
+      this.#relative = relativeTo(this.#start.workspacePath, cwd)
       this.#items.root(this.#relative)
     }
     this.#turn.start(

@@ -7,10 +7,12 @@
  */
 import type { ApprovalRequest, Decision, DecisionScope } from "@corral/domain/Approval"
 import { arrayOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
-import { filesOf, type Relative } from "./FileChanges.ts"
+import { oneLine } from "../OneLine.ts"
+import type { Relative } from "../Relative.ts"
+import { filesOf } from "./FileChanges.ts"
 import type { Items } from "./Items.ts"
 import { scriptOf } from "./ShellScript.ts"
-import { labelOfChanges, oneLine, PATCH, SHELL, toolOfServer } from "./Tools.ts"
+import { labelOfChanges, PATCH, SHELL, toolOfServer } from "./Tools.ts"
 
 /** A question, and the result that a decision on it is answered with. */
 export interface Question {

@@ -6,9 +6,9 @@
 import type { AdapterOutput, Protocol, RunStart } from "@corral/domain/RuntimeAdapter"
 import { defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
 import { JsonLines, type JsonLine } from "../JsonLines.ts"
+import { relativeTo } from "../Relative.ts"
 import { Turn } from "../Turn.ts"
 import { failureInWords, failureWithoutResult } from "./Ending.ts"
-import { relativeTo } from "./FileChanges.ts"
 import { Items } from "./Items.ts"
 import { sessionIdOf } from "./SessionId.ts"
 import { usageOfTurn } from "./Spending.ts"
@@ -16,13 +16,40 @@ import { usageOfTurn } from "./Spending.ts"
 const camel = (name: string): string =>
   name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
-/** An item under the names of the app-server: its fields, its type and its status. */
+/** Types and statuses that are told again and again. */
+const known = new Map(
+  [
+    "agent_message",
+    "reasoning",
+    "error",
+    "command_execution",
+    "file_change",
+    "mcp_tool_call",
+    "web_search",
+    "todo_list",
+    "in_progress",
+    "completed",
+    "failed",
+    "declined"
+  ].map((name) => [name, camel(name)])
+)
+
+const camelOf = (value: unknown): unknown =>
+  typeof value === "string" ? (known.get(value) ?? camel(value)) : value
+
+/** An item under the names of the app-server: its type, its status, and those of its fields that mean something. */
 const itemOf = (told: unknown): JsonObject => {
-  const named = Object.entries(objectOf(told)).map(([name, value]) => [
-    camel(name),
-    (name === "type" || name === "status") && typeof value === "string" ? camel(value) : value
-  ])
-  return Object.fromEntries(named)
+  const item = objectOf(told)
+  return {
+    ...item,
+    type: camelOf(item["type"]),
+    status: camelOf(item["status"]),
+    aggregatedOutput: item["aggregated_output"],
+    commandActions: item["command_actions"],
+    contentItems: item["content_items"],
+    exitCode: item["exit_code"],
+    receiverThreadIds: item["receiver_thread_ids"]
+  }
 }
 
 export class ExecProtocol implements Protocol {
@@ -34,14 +61,15 @@ export class ExecProtocol implements Protocol {
 
   constructor(start: RunStart) {
     this.#resumed = start.resumeSessionId !== undefined
-    this.#items = new Items(this.#turn, relativeTo([start.workspacePath]))
+    this.#items = new Items(this.#turn, relativeTo(start.workspacePath))
     this.open = start.prompt
   }
 
   readonly step: Protocol["step"] = (chunk) => this.#read(this.#turn.over ? [] : this.#lines.push(chunk))
 
   readonly end: Protocol["end"] = (end) => {
-    const outputs = this.#read(this.#turn.over ? [] : this.#lines.end())
+    if (this.#turn.over) return []
+    const outputs = this.#read(this.#lines.end())
     const failure = failureWithoutResult(end)
     if (failure === undefined) this.#turn.lost("Codex", end)
     else this.#turn.fail(failure)

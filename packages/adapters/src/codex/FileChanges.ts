@@ -4,10 +4,8 @@
 import { draft, type PayloadOf } from "@corral/domain/RunEvent"
 import type { AdapterEvent } from "@corral/domain/RuntimeAdapter"
 import { arrayOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
+import type { Relative } from "../Relative.ts"
 import { linesOf, replacement, unifiedDiff } from "../UnifiedDiff.ts"
-
-/** Absolute to workspace-relative; a path outside stays absolute. */
-export type Relative = (path: string) => string
 
 export interface FileChange {
   readonly path: string
@@ -15,18 +13,6 @@ export interface FileChange {
   readonly fromPath?: string
   readonly patch?: string
 }
-
-/** Paths without the first of these roots that they are in. */
-export const relativeTo =
-  (roots: ReadonlyArray<string>): Relative =>
-  (path) => {
-    for (const root of roots) {
-      if (path === root) return "."
-      if (path.startsWith(root.endsWith("/") ? root : `${root}/`))
-        return path.slice(root.length).replace(/^\/+/, "")
-    }
-    return path
-  }
 
 const removal = (path: string, content: string): string => {
   const lines = linesOf(content)

@@ -6,8 +6,9 @@
  */
 import { draft, type PayloadOf } from "@corral/domain/RunEvent"
 import { arrayOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
+import type { Relative } from "../Relative.ts"
 import type { Turn } from "../Turn.ts"
-import { appliedEvents, changesOf, type FileChange, type Relative } from "./FileChanges.ts"
+import { appliedEvents, changesOf, type FileChange } from "./FileChanges.ts"
 import { callOf, type Call } from "./Tools.ts"
 
 /** They mean nothing to a run: what was sent, signs of life, what another event says better. */
@@ -111,19 +112,26 @@ export class Items {
       case "reasoning":
         return this.#reasoned(id, item, parent)
     }
-    const call = callOf(item, this.#relative)
-    if (call === undefined) return this.#turn.unknown(`item/${type}`)
-    if (this.#done.has(id)) return
+    // A call that is open has its input and its label.
+    if (this.#turn.toolOf(id) === undefined) {
+      const call = callOf(item, this.#relative)
+      if (call === undefined) return this.#turn.unknown(`item/${type}`)
+      if (this.#done.has(id)) return
+      this.#open(id, call, item, parent)
+    } else this.#spawns(id, item)
     this.#done.add(id)
-    this.#open(id, call, item, parent)
     this.#result(id, type, item)
   }
 
   #open(callId: string, { input, label, tool }: Call, item: JsonObject, parent: string | undefined): void {
-    // Only who started an agent is its parent: others wait for it, or talk to it.
+    this.#spawns(callId, item)
+    this.#turn.call(defined({ callId, tool, label, input, parentCallId: parent }))
+  }
+
+  /** Only who started an agent is its parent: others wait for it, or talk to it. */
+  #spawns(callId: string, item: JsonObject): void {
     for (const thread of arrayOf(item["receiverThreadIds"]))
       if (typeof thread === "string" && !this.#spawned.has(thread)) this.#spawned.set(thread, callId)
-    this.#turn.call({ callId, tool, label, input, ...defined({ parentCallId: parent }) })
   }
 
   #result(callId: string, type: string, item: JsonObject): void {
@@ -131,7 +139,7 @@ export class Items {
     if (status === "completed") this.#files(callId, type, item)
     this.#changes.delete(callId)
     const exitCode = integerOf(item["exitCode"])
-    this.#turn.result({ callId, status, ...defined({ output: outputOf(item), exitCode }) })
+    this.#turn.result(defined({ callId, status, output: outputOf(item), exitCode }))
   }
 
   #files(callId: string, type: string, item: JsonObject): void {
@@ -161,13 +169,10 @@ export class Items {
   #whole(messageId: string, channel: "text" | "reasoning", text: string, parent: string | undefined): void {
     if (text === "") return
     this.#turn.say(
-      draft("run.message.completed", {
-        messageId,
-        role: "assistant",
-        channel,
-        text,
-        ...defined({ parentCallId: parent })
-      })
+      draft(
+        "run.message.completed",
+        defined({ messageId, role: "assistant" as const, channel, text, parentCallId: parent })
+      )
     )
   }
 }

@@ -13,10 +13,12 @@ const WORD = new RegExp(`[\\w@%+=:,./\\]^-]*(?:(?:'[^']*'|${DOUBLE})[\\w@%+=:,./
 const PART = new RegExp(`'([^']*)'|${DOUBLE}|[^'"]+`, "g")
 
 const unquoted = (word: string): string =>
-  word.replaceAll(PART, (part: string, single?: string, double?: string) => {
-    if (single !== undefined) return single
-    return double === undefined ? part : double.replaceAll(/\\(["\\$`])/g, "$1")
-  })
+  !/['"]/.test(word)
+    ? word
+    : word.replaceAll(PART, (part: string, single?: string, double?: string) => {
+        if (single !== undefined) return single
+        return double === undefined ? part : double.replaceAll(/\\(["\\$`])/g, "$1")
+      })
 
 /** The words of a line in which a shell would expand nothing; `undefined` for any other. */
 const plainWords = (line: string): ReadonlyArray<string> | undefined => {

@@ -2,7 +2,9 @@
  * Codex's tools as a person meets them: their names, and one line for a list.
  */
 import { defined, objectOf, textOf, type JsonObject } from "../Json.ts"
-import { changesOf, type FileChange, type Relative } from "./FileChanges.ts"
+import { oneLine } from "../OneLine.ts"
+import type { Relative } from "../Relative.ts"
+import { changesOf, type FileChange } from "./FileChanges.ts"
 import { scriptOf } from "./ShellScript.ts"
 
 export interface Call {
@@ -16,14 +18,6 @@ export const PATCH = "apply_patch"
 
 /** A tool of a connected server, as the model calls it. */
 export const toolOfServer = (server: string, tool: string): string => `mcp__${server}__${tool}`
-
-const MAX_TITLE = 120
-
-/** The first line, cut; `…` says that there is more. */
-export const oneLine = (text: string): string => {
-  const [first = "", ...more] = text.trim().split("\n")
-  return first.length > MAX_TITLE || more.length > 0 ? `${first.slice(0, MAX_TITLE)}…` : first
-}
 
 const verbs = { created: "Write", modified: "Edit", deleted: "Delete", renamed: "Move" } as const
 

@@ -4,8 +4,9 @@
 import type { PayloadOf } from "@corral/domain/RunEvent"
 import type { AdapterEvent } from "@corral/domain/RuntimeAdapter"
 import { defined, objectOf, type JsonObject } from "../Json.ts"
+import { relativeTo, type Relative } from "../Relative.ts"
 import type { Turn } from "../Turn.ts"
-import { filesOf, labelOf, relativeTo } from "./Tools.ts"
+import { filesOf, labelOf } from "./Tools.ts"
 
 interface Call {
   readonly tool: string
@@ -19,7 +20,7 @@ interface CallResult {
 }
 
 export class Calls {
-  readonly relative: (path: string) => string
+  readonly relative: Relative
   readonly #turn: Turn
   readonly #open = new Map<string, Call>()
 
@@ -35,7 +36,7 @@ export class Calls {
     const input = objectOf(told)
     this.#open.set(callId, { tool, input })
     const label = labelOf(tool, input, this.relative)
-    this.#turn.call({ callId, tool, label, input, ...defined({ parentCallId }) })
+    this.#turn.call(defined({ callId, tool, label, input, parentCallId }))
   }
 
   get(callId: string): Call | undefined {
@@ -52,6 +53,6 @@ export class Calls {
         this.#turn.say(event)
     }
     const { status, output, exitCode } = result
-    this.#turn.result({ callId, status, ...defined({ output, exitCode }) })
+    this.#turn.result(defined({ callId, status, output, exitCode }))
   }
 }

@@ -31,7 +31,8 @@ export class OneShotProtocol implements Protocol {
   readonly step: Protocol["step"] = (chunk) => this.#read(this.#turn.over ? [] : this.#lines.push(chunk))
 
   readonly end: Protocol["end"] = (end) => {
-    const outputs = this.#read(this.#turn.over ? [] : this.#lines.end())
+    if (this.#turn.over) return []
+    const outputs = this.#read(this.#lines.end())
     const reason = startFailure(end)
     if (reason !== undefined) this.#turn.fail(failureOf(this.#words, reason, end.stderr))
     // An output that was cut may have lost what it would be judged by.

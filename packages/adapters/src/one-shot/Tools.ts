@@ -5,6 +5,8 @@
 import { draft, type PayloadOf } from "@corral/domain/RunEvent"
 import type { AdapterEvent } from "@corral/domain/RuntimeAdapter"
 import { textOf, type JsonObject } from "../Json.ts"
+import { oneLine } from "../OneLine.ts"
+import type { Relative } from "../Relative.ts"
 
 type ToolKind = "shell" | "read" | "write" | "edit" | "search" | "fetch" | "delegate"
 
@@ -20,13 +22,6 @@ const kinds: ReadonlyMap<string, ToolKind> = new Map([
 
 export const kindOf = (tool: string): ToolKind | undefined => kinds.get(tool)
 
-const MAX_LABEL = 120
-
-const oneLine = (text: string): string => {
-  const [first = "", ...more] = text.trim().split("\n")
-  return first.length > MAX_LABEL || more.length > 0 ? `${first.slice(0, MAX_LABEL)}…` : first
-}
-
 export const pathOf = (input: JsonObject): string | undefined =>
   textOf(input["file_path"]) ??
   textOf(input["filePath"]) ??
@@ -34,15 +29,8 @@ export const pathOf = (input: JsonObject): string | undefined =>
   textOf(input["absolute_path"]) ??
   textOf(input["notebook_path"])
 
-/** Absolute to workspace-relative; a path outside stays absolute. */
-export const relativeTo = (root: string) => (path: string) => {
-  if (path === root) return "."
-  const inside = root.endsWith("/") ? root : `${root}/`
-  return path.startsWith(inside) ? path.slice(inside.length).replace(/^\/+/, "") : path
-}
-
 /** One line for a list: `Run npm test`, `Edit src/main.ts`. */
-export const labelOf = (tool: string, input: JsonObject, relative: (path: string) => string): string => {
+export const labelOf = (tool: string, input: JsonObject, relative: Relative): string => {
   const path = pathOf(input)
   const file = path === undefined ? "a file" : relative(path)
   switch (kinds.get(tool)) {
@@ -73,7 +61,7 @@ export const filesOf = (
   tool: string,
   input: JsonObject,
   callId: string,
-  relative: (path: string) => string,
+  relative: Relative,
   change: PayloadOf<"run.file.changed">["change"] = "modified"
 ): ReadonlyArray<AdapterEvent> => {
   const path = pathOf(input)

@@ -59,7 +59,8 @@ export class QwenProtocol implements Protocol {
   readonly step: Protocol["step"] = (chunk) => this.#read(this.#turn.over ? [] : this.#lines.push(chunk))
 
   readonly end: Protocol["end"] = (end) => {
-    const outputs = this.#read(this.#turn.over ? [] : this.#lines.end())
+    if (this.#turn.over) return []
+    const outputs = this.#read(this.#lines.end())
     const reason = startFailure(end) ?? (/Unknown argument/.test(end.stderr) ? "bad_option" : undefined)
     if (reason !== undefined) this.#turn.fail(failureOf(this.#words, reason, end.stderr))
     this.#turn.lost(this.#words.label, end)
