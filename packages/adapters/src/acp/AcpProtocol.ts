@@ -9,7 +9,7 @@
  * An adapter does no I/O: it says that it has no file system and no terminals, so an agent uses its own tools, and such requests are refused.
  */
 import type { AdapterOutput, Outcome, Protocol, RunStart } from "@corral/domain/RuntimeAdapter"
-import { defined, objectOf, textOf, type JsonObject } from "../Json.ts"
+import { objectOf, textOf, type JsonObject } from "../Json.ts"
 import { JsonLines, type JsonLine } from "../JsonLines.ts"
 import { relativeTo, type Relative } from "../Relative.ts"
 import { Turn } from "../Turn.ts"
@@ -256,7 +256,8 @@ export class AcpProtocol implements Protocol {
 
   #conclude(outcome: Outcome): void {
     this.#reports.close()
-    this.#turn.conclude({ ...outcome, ...defined({ usage: this.#reports.usage }) })
+    const { usage } = this.#reports
+    this.#turn.conclude(usage === undefined ? outcome : { ...outcome, usage })
   }
 
   #fail(reason: string): void {
@@ -284,8 +285,8 @@ export class AcpProtocol implements Protocol {
 
   /** Counts a method, unless it is one of the agent's own that are known to say nothing here, or of what we said we have not. */
   #unknown(method: string): void {
-    const known = ["fs/", "terminal/", ...(this.#agent.ownMethods ?? [])]
-    if (!known.some((beginning) => method.startsWith(beginning)))
+    const begins = (beginning: string) => method.startsWith(beginning)
+    if (!["fs/", "terminal/"].some(begins) && this.#agent.ownMethods?.some(begins) !== true)
       this.#turn.unknown(method.slice(0, MAX_NAME))
   }
 

@@ -7,7 +7,7 @@ import { draft } from "@corral/domain/RunEvent"
 import type { AdapterEvent } from "@corral/domain/RuntimeAdapter"
 import { objectOf, textOf } from "../Json.ts"
 import type { Relative } from "../Relative.ts"
-import { replacement, unifiedDiff, type Hunk } from "../UnifiedDiff.ts"
+import { linesOf, unifiedDiff, type Hunk } from "../UnifiedDiff.ts"
 import { inputPathOf, type ToolCall } from "./ToolCall.ts"
 
 /** What a call says of a file: text before and after. */
@@ -58,24 +58,24 @@ const changeOfInput = (call: ToolCall): Change | undefined => {
     : { path, before: undefined, after: content, change: changeOf(false, wasThere(call) !== true) }
 }
 
+/** Whether the call shows a change, or tells one in its input. */
+export const tellsChanges = (call: ToolCall): boolean => changesOf(call).length > 0
+
 /** All files that the call names: in its changes, in its input, and for an editor to show. */
 export const filesOf = (call: ToolCall, relative: Relative): ReadonlyArray<string> => {
+  const files = new Set<string>()
+  for (const { path } of changesOf(call)) files.add(relative(path))
   const named = inputPathOf(call)
-  const paths = [
-    ...changesOf(call).map(({ path }) => path),
-    ...(named === undefined ? [] : [named]),
-    ...call.locations
-  ]
-  return [...new Set(paths.map(relative))]
+  if (named !== undefined) files.add(relative(named))
+  for (const path of call.locations) files.add(relative(path))
+  return [...files]
 }
 
 const CONTEXT = 3
 
 /** What differs between two texts, with some lines around it: what they begin and end with alike is left out. */
 const hunkOf = (before: string, after: string): Hunk => {
-  const whole = replacement(before, after)
-  const old = whole.lines.slice(0, whole.oldLines).map((line) => line.slice(1))
-  const now = whole.lines.slice(whole.oldLines).map((line) => line.slice(1))
+  const [old, now] = [linesOf(before), linesOf(after)]
   const shorter = Math.min(old.length, now.length)
   let head = 0
   while (head < shorter && old[head] === now[head]) head++
@@ -101,30 +101,30 @@ const hunkOf = (before: string, after: string): Hunk => {
   }
 }
 
-/** A patch for each file; `undefined` where the call tells no change. */
-const patchesOf = (call: ToolCall, relative: Relative): ReadonlyMap<string, string> =>
+/** A patch for each file. */
+const patchesOf = (changes: ReadonlyArray<Change>, relative: Relative): ReadonlyMap<string, string> =>
   new Map(
-    changesOf(call).map((change) => {
+    changes.map((change) => {
       const path = relative(change.path)
       const hunks = [hunkOf(change.before ?? "", change.after)]
       return [path, unifiedDiff(path, hunks, change.change === "created")]
     })
   )
 
-/** What the call would change, as one patch. */
+/** What the call would change, as one patch; `undefined` where it tells no change. */
 export const patchOf = (call: ToolCall, relative: Relative): string | undefined => {
-  const patches = [...patchesOf(call, relative).values()]
+  const patches = [...patchesOf(changesOf(call), relative).values()]
   return patches.length === 0 ? undefined : patches.join("")
 }
 
 /** Files that a call which succeeded has read or changed. */
 export const filesTouchedBy = (call: ToolCall, relative: Relative): ReadonlyArray<AdapterEvent> => {
   const { callId, kind } = call
-  const files = filesOf(call, relative)
-  if (kind === "read") return files.map((path) => draft("run.file.read", { path, callId }))
-  const patches = patchesOf(call, relative)
-  if (patches.size > 0) {
-    return changesOf(call).flatMap(({ change, path: absolute }) => {
+  if (kind === "read") return filesOf(call, relative).map((path) => draft("run.file.read", { path, callId }))
+  const changes = changesOf(call)
+  if (changes.length > 0) {
+    const patches = patchesOf(changes, relative)
+    return changes.flatMap(({ change, path: absolute }) => {
       const path = relative(absolute)
       return [
         draft("run.patch.proposed", { path, patch: patches.get(path) ?? "", callId }),
@@ -134,7 +134,7 @@ export const filesTouchedBy = (call: ToolCall, relative: Relative): ReadonlyArra
   }
   if (kind !== "edit" && kind !== "delete") return []
   const change = changeOf(kind === "delete", wasThere(call) === false)
-  return files.map((path) => draft("run.file.changed", { path, change, callId }))
+  return filesOf(call, relative).map((path) => draft("run.file.changed", { path, change, callId }))
 }
 
 /** Whether the file was there before, where the result tells. */

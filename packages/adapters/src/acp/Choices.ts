@@ -5,7 +5,7 @@ import { arrayOf, isObject, objectOf, textOf, type JsonObject } from "../Json.ts
 
 export interface Choice {
   readonly current: string | undefined
-  readonly offered: ReadonlyArray<string>
+  readonly offered: () => ReadonlyArray<string>
   /** The request that chooses, without the session's id. */
   readonly choose: (value: string) => { readonly method: string; readonly params: JsonObject }
 }
@@ -27,25 +27,26 @@ const own = (
   isObject(state)
     ? {
         current: textOf(state[keys.current]),
-        offered: textsOf(state[keys.offered], keys.id),
+        offered: () => textsOf(state[keys.offered], keys.id),
         choose: (value) => ({ method: keys.method, params: { [keys.param]: value } })
       }
     : undefined
 
 /** One of `configOptions`, whose values may stand in groups. */
 const option = (session: JsonObject, category: "mode" | "model"): Choice | undefined => {
-  const found = arrayOf(session["configOptions"])
-    .filter(isObject)
-    .find((one) => one["category"] === category || one["id"] === category)
+  const found = arrayOf(session["configOptions"]).find(
+    (one): one is JsonObject => isObject(one) && (one["category"] === category || one["id"] === category)
+  )
   const configId = textOf(found?.["id"])
   if (found === undefined || configId === undefined) return undefined
-  const values = arrayOf(found["options"]).flatMap((one) => {
-    const { options } = objectOf(one)
-    return options === undefined ? [one] : arrayOf(options)
-  })
+  const values = () =>
+    arrayOf(found["options"]).flatMap((one) => {
+      const { options } = objectOf(one)
+      return options === undefined ? [one] : arrayOf(options)
+    })
   return {
     current: textOf(found["currentValue"]),
-    offered: textsOf(values, "value"),
+    offered: () => textsOf(values(), "value"),
     choose: (value) => ({ method: "session/set_config_option", params: { configId, value } })
   }
 }

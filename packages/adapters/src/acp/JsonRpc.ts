@@ -16,13 +16,15 @@ export type Received =
 /** The method is not there: for requests of an agent that we serve none of. */
 export const METHOD_NOT_FOUND = -32601
 
-const line = (value: object): string => `${JSON.stringify({ jsonrpc: "2.0", ...value })}\n`
+const jsonrpc = "2.0"
+const line = (value: object): string => `${JSON.stringify(value)}\n`
 
-export const request = (id: RpcId, method: string, params: object): string => line({ id, method, params })
-export const notification = (method: string, params: object): string => line({ method, params })
-export const answer = (id: RpcId, result: object): string => line({ id, result })
+export const request = (id: RpcId, method: string, params: object): string =>
+  line({ jsonrpc, id, method, params })
+export const notification = (method: string, params: object): string => line({ jsonrpc, method, params })
+export const answer = (id: RpcId, result: object): string => line({ jsonrpc, id, result })
 export const refusal = (id: RpcId, code: number, message: string): string =>
-  line({ id, error: { code, message } })
+  line({ jsonrpc, id, error: { code, message } })
 
 const strange: Received = { _tag: "Strange" }
 

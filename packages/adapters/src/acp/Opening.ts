@@ -34,7 +34,7 @@ const isSessionId = (value: string | undefined): value is string =>
 
 /** The id under which an agent offers a mode: that id, or the one that ends with it where it begins with `#`. */
 const offeredAs = (choice: Choice | undefined, wanted: string): string | undefined =>
-  choice?.offered.find((id) => id === wanted || (wanted.startsWith("#") && id.endsWith(wanted)))
+  choice?.offered().find((id) => id === wanted || (wanted.startsWith("#") && id.endsWith(wanted)))
 
 export class Opening {
   readonly #start: RunStart

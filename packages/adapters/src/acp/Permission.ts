@@ -8,16 +8,19 @@ import type { ActionClass, ApprovalRequest, Decision, DecisionScope, Risk } from
 import { arrayOf, defined, isObject, textOf, type JsonObject } from "../Json.ts"
 import type { Relative } from "../Relative.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
-import { filesOf, patchOf } from "./Changes.ts"
+import { filesOf, patchOf, tellsChanges } from "./Changes.ts"
 import { labelOf } from "./Label.ts"
 import { commandOf, inputPathOf, reasonOf, shownOf, type ToolCall } from "./ToolCall.ts"
 
 type OptionKind = "allow_once" | "allow_always" | "reject_once"
 
-const optionOf = (options: unknown, kind: OptionKind): string | undefined =>
-  arrayOf(options)
-    .filter(isObject)
-    .flatMap((option) => (option["kind"] === kind ? (textOf(option["optionId"]) ?? []) : []))[0]
+const optionOf = (options: unknown, kind: OptionKind): string | undefined => {
+  for (const option of arrayOf(options)) {
+    const id = isObject(option) && option["kind"] === kind ? textOf(option["optionId"]) : undefined
+    if (id !== undefined) return id
+  }
+  return undefined
+}
 
 /** Whether an allow can be told. */
 export const isGrantable = (options: unknown): boolean => optionOf(options, "allow_once") !== undefined
@@ -66,8 +69,7 @@ const classOf = (call: ToolCall, command: string | undefined): readonly [ActionC
 }
 
 /** Whether changes or the input say what files it is about. */
-const isTold = (call: ToolCall): boolean =>
-  patchOf(call, (path) => path) !== undefined || inputPathOf(call) !== undefined
+const isTold = (call: ToolCall): boolean => tellsChanges(call) || inputPathOf(call) !== undefined
 
 /** Whether command, files or address are all that would happen. */
 const saysAll = (

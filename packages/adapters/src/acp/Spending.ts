@@ -9,22 +9,18 @@ const sum = (a: number | undefined, b: number | undefined): number | undefined =
 
 /** Cached tokens are part of the input here. Some agents count them beside it: then their total holds them twice over. */
 const tokensOf = (usage: JsonObject): Usage => {
-  const [input, output, total] = [usage["inputTokens"], usage["outputTokens"], usage["totalTokens"]].map(
-    countOf
-  )
-  const [read, written, thought] = [
-    usage["cachedReadTokens"],
-    usage["cachedWriteTokens"],
-    usage["thoughtTokens"]
-  ].map(countOf)
-  const cached = (read ?? 0) + (written ?? 0)
+  const input = countOf(usage["inputTokens"])
+  const output = countOf(usage["outputTokens"])
+  const total = countOf(usage["totalTokens"])
+  const read = countOf(usage["cachedReadTokens"])
+  const cached = (read ?? 0) + (countOf(usage["cachedWriteTokens"]) ?? 0)
   const beside =
     cached > 0 && total !== undefined && total >= (input ?? 0) + (output ?? 0) + cached && input !== undefined
   return defined({
     inputTokens: beside ? input + cached : input,
     outputTokens: output,
     cachedInputTokens: read,
-    reasoningTokens: thought
+    reasoningTokens: countOf(usage["thoughtTokens"])
   })
 }
 
@@ -60,7 +56,7 @@ export class Spending {
   }
 
   get usage(): Usage | undefined {
-    const usage = { ...total(this.#answered, this.#turn), ...defined({ costUsd: this.#costUsd }) }
+    const usage = defined({ ...total(this.#answered, this.#turn), costUsd: this.#costUsd })
     return Object.keys(usage).length === 0 ? undefined : usage
   }
 

@@ -38,12 +38,23 @@ const nameOf = (report: JsonObject, callId: string, { toolName }: AcpAgent): str
   return textOf(report["kind"]) ?? (title === "" ? "tool" : oneLine(title))
 }
 
+const nothing: JsonObject = {}
+
 /** A call as its first report tells it. */
 export const firstOf = (callId: string, report: JsonObject, agent: AcpAgent): ToolCall => {
   const kind = textOf(report["kind"]) ?? "other"
   const tool = nameOf(report, callId, agent).slice(0, MAX_TITLE)
-  const empty = { callId, tool, kind, title: tool, status: undefined, input: {}, content: [], locations: [] }
-  return merged({ ...empty, output: undefined, meta: {} }, report, agent)
+  const call = {
+    callId,
+    tool,
+    kind,
+    title: tool,
+    status: undefined,
+    input: nothing,
+    content: [],
+    locations: []
+  }
+  return merged({ ...call, output: undefined, meta: nothing }, report, agent)
 }
 
 /** Text of an input that is whole; while it streams it is no JSON. */
@@ -55,7 +66,8 @@ const inputIn = ({ content, status }: JsonObject): JsonObject | undefined => {
 
 /** A call with what a further report adds. A field that is not told stays. */
 export const merged = (call: ToolCall, report: JsonObject, agent: AcpAgent): ToolCall => ({
-  ...call,
+  callId: call.callId,
+  tool: call.tool,
   kind: textOf(report["kind"]) ?? call.kind,
   title: textOf(report["title"]) ?? call.title,
   status: textOf(report["status"]) ?? call.status,
