@@ -35,6 +35,10 @@ type Purpose = "initialize" | "session" | "history" | "mode" | "model" | "prompt
 /** A request that no agent serves: its refusal says that everything before it was read. */
 const BARRIER = "_corral/barrier"
 
+const FIRST_ID = 0
+/** The first request, the same for every conversation. */
+const OPEN = JsonRpc.request(FIRST_ID, "initialize", initialize)
+
 export class AcpProtocol implements Protocol {
   readonly open: string
   readonly #agent: AcpAgent
@@ -45,7 +49,7 @@ export class AcpProtocol implements Protocol {
   readonly #reports: Reports
   /** The request of ours that is not answered yet. */
   #awaited: { readonly id: JsonRpc.RpcId; readonly purpose: Purpose } | undefined
-  #nextId = 0
+  #nextId = FIRST_ID + 1
   #barriers = 0
   readonly #opening: Opening
   readonly #permissions = new Permissions()
@@ -63,7 +67,8 @@ export class AcpProtocol implements Protocol {
     this.#relative = relativeTo(start.workspacePath)
     this.#opening = new Opening(start, agent)
     this.#reports = new Reports(this.#turn, agent, this.#relative, this.#opening.resumed)
-    this.open = this.#request("initialize", "initialize", initialize)
+    this.#awaited = { id: FIRST_ID, purpose: "initialize" }
+    this.open = OPEN
   }
 
   readonly step: Protocol["step"] = (chunk) => this.#read(this.#turn.over ? [] : this.#lines.push(chunk))
@@ -71,7 +76,7 @@ export class AcpProtocol implements Protocol {
   readonly end: Protocol["end"] = (end) => {
     if (this.#turn.over) return []
     const outputs = this.#read(this.#lines.end())
-    const failed = failureWithoutAnswer(end, this.#agent, this.#nextId > 1)
+    const failed = failureWithoutAnswer(end, this.#agent, this.#nextId > FIRST_ID + 1)
     // A message that waits would have no answer.
     if (this.#judge !== undefined && this.#queued.length === 0) this.#drained()
     else if (failed !== undefined) this.#turn.fail(failed)

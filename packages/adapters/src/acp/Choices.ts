@@ -10,8 +10,14 @@ export interface Choice {
   readonly choose: (value: string) => { readonly method: string; readonly params: JsonObject }
 }
 
-const textsOf = (values: unknown, key: string): ReadonlyArray<string> =>
-  arrayOf(values).flatMap((value) => textOf(objectOf(value)[key]) ?? [])
+const textsOf = (values: unknown, key: string): ReadonlyArray<string> => {
+  const texts: Array<string> = []
+  for (const value of arrayOf(values)) {
+    const text = textOf(objectOf(value)[key])
+    if (text !== undefined) texts.push(text)
+  }
+  return texts
+}
 
 /** A form of its own, like `modes: { currentModeId, availableModes: [{ id }] }`. */
 const own = (

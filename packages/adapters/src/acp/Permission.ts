@@ -35,12 +35,14 @@ export const outcomeOf = (options: unknown, decision: Decision): JsonObject => {
 /** The ways in which a call may say its folder. */
 const FOLDERS = ["cwd", "workdir", "dir_path", "directory"]
 /** What else a shell tool's input may hold without running something else than the command in the folder. */
-const HARMLESS = ["command", "description", "timeout", "timeout_ms", "timeoutMs", ...FOLDERS]
+const HARMLESS = new Set(["command", "description", "timeout", "timeout_ms", "timeoutMs", ...FOLDERS])
 
 /** The folder of a command; `undefined` where nobody tells. */
 const folderOf = (call: ToolCall, { titleIsCommand }: AcpAgent, relative: Relative): string | undefined => {
-  const told = FOLDERS.flatMap((key) => textOf(call.input[key]) ?? [])[0]
-  if (told !== undefined) return relative(told)
+  for (const key of FOLDERS) {
+    const told = textOf(call.input[key])
+    if (told !== undefined) return relative(told)
+  }
   if (titleIsCommand !== true) return "."
   // Told in words that a person is shown. The model writes what follows them, and the folder itself unless it is the agent's own.
   const own = /^\[current working directory (.+?)\]/.exec(shownOf(call))?.[1]
@@ -79,8 +81,8 @@ const saysAll = (
   folder: string | undefined
 ): boolean => {
   if (command !== undefined) {
-    const harmless = [...HARMLESS, ...notes]
-    return folder !== undefined && Object.keys(call.input).every((key) => harmless.includes(key))
+    const isHarmless = (key: string) => HARMLESS.has(key) || notes.includes(key)
+    return folder !== undefined && Object.keys(call.input).every(isHarmless)
   }
   return call.kind === "edit" || call.kind === "read" || call.kind === "search" ? isTold(call) : true
 }
@@ -101,22 +103,20 @@ export const approvalOf = (
   // What a command touches only its own words say; what an agent guesses of it is none of them.
   const files = command === undefined ? filesOf(call, relative) : []
   const known = Object.keys(call.input).length > 0
-  return {
+  return defined({
     action,
     risk,
     title: labelOf(call, agent, relative),
     tool: call.tool,
     callId: call.callId,
-    ...defined({
-      command,
-      cwd,
-      files: files.length === 0 ? undefined : files,
-      patch: command === undefined ? patchOf(call, relative) : undefined,
-      url: call.kind === "fetch" ? textOf(call.input["url"]) : undefined,
-      input: known ? call.input : undefined,
-      reason: reasonOf(call)
-    }),
+    command,
+    cwd,
+    files: files.length === 0 ? undefined : files,
+    patch: command === undefined ? patchOf(call, relative) : undefined,
+    url: call.kind === "fetch" ? textOf(call.input["url"]) : undefined,
+    input: known ? call.input : undefined,
+    reason: reasonOf(call),
     editable: false,
     scopes: scopesOf(options, saysAll(call, agent, command, cwd))
-  }
+  })
 }

@@ -12,6 +12,9 @@ export interface Asked {
   readonly callId: string
 }
 
+/** A number and a text that reads like it are two ids. */
+const nameOf = (id: RpcId): string => (typeof id === "number" ? `${id}` : JSON.stringify(id))
+
 export class Permissions {
   readonly #waiting = new Map<string, Asked>()
   /** The last key of each id. */
@@ -19,13 +22,13 @@ export class Permissions {
 
   /** Whether a request of that id waits. */
   has(id: RpcId): boolean {
-    const last = this.#keys.get(JSON.stringify(id))
+    const last = this.#keys.get(nameOf(id))
     return last !== undefined && this.#waiting.has(last.key)
   }
 
   /** The key of a request that now waits. */
   add(asked: Asked): string {
-    const name = JSON.stringify(asked.id)
+    const name = nameOf(asked.id)
     const uses = this.#keys.get(name)?.uses ?? 0
     const key = uses === 0 ? name : `${name}/${uses}`
     this.#keys.set(name, { key, uses: uses + 1 })

@@ -24,9 +24,15 @@ export interface ToolCall {
 }
 
 /** The tool's name among what extensions of the protocol add: `_meta.toolName`, `_meta.<agent>.toolName`. */
-const nameInMeta = (meta: JsonObject): string | undefined =>
-  textOf(meta["toolName"]) ??
-  Object.values(meta).flatMap((value) => textOf(objectOf(value)["toolName"]) ?? [])[0]
+const nameInMeta = (meta: JsonObject): string | undefined => {
+  const own = textOf(meta["toolName"])
+  if (own !== undefined) return own
+  for (const value of Object.values(meta)) {
+    const told = textOf(objectOf(value)["toolName"])
+    if (told !== undefined) return told
+  }
+  return undefined
+}
 
 const nameOf = (report: JsonObject, callId: string, { toolName }: AcpAgent): string => {
   const told = textOf(report["name"]) ?? nameInMeta(objectOf(report["_meta"]))
@@ -44,7 +50,7 @@ const nothing: JsonObject = {}
 export const firstOf = (callId: string, report: JsonObject, agent: AcpAgent): ToolCall => {
   const kind = textOf(report["kind"]) ?? "other"
   const tool = nameOf(report, callId, agent).slice(0, MAX_TITLE)
-  const call = {
+  const call: ToolCall = {
     callId,
     tool,
     kind,
@@ -52,9 +58,11 @@ export const firstOf = (callId: string, report: JsonObject, agent: AcpAgent): To
     status: undefined,
     input: nothing,
     content: [],
-    locations: []
+    locations: [],
+    output: undefined,
+    meta: nothing
   }
-  return merged({ ...call, output: undefined, meta: nothing }, report, agent)
+  return merged(call, report, agent)
 }
 
 /** Text of an input that is whole; while it streams it is no JSON. */
@@ -97,10 +105,20 @@ export const inputPathOf = ({ input }: ToolCall): string | undefined =>
   textOf(input["absolute_path"]) ??
   textOf(input["path"])
 
+/** The texts that a call shows. */
+const textsOf = (content: ToolCall["content"]): ReadonlyArray<string> => {
+  const texts: Array<string> = []
+  for (const block of content) {
+    const text = textOf(objectOf(block["content"])["text"])
+    if (text !== undefined) texts.push(text)
+  }
+  return texts
+}
+
 /** The text of a result: what the tool gave, or what it is shown as. */
 export const outputOf = ({ content, output }: ToolCall): string | undefined => {
   if (typeof output === "string") return output
-  const shown = content.flatMap((block) => textOf(objectOf(block["content"])["text"]) ?? [])
+  const shown = textsOf(content)
   if (shown.length > 0) return shown.join("\n")
   return textOf(objectOf(output)["output"]) ?? textOf(objectOf(output)["error"])
 }
@@ -126,11 +144,9 @@ export const failureOf = ({ meta, output }: ToolCall): PayloadOf<"run.tool.resul
 
 /** Text that goes with a request for a person: why the agent wants it. */
 export const reasonOf = ({ content, input }: ToolCall): string | undefined => {
-  const shown = content.flatMap((block) => textOf(objectOf(block["content"])["text"]) ?? []).join("\n")
-  const told = textOf(input["description"]) ?? shown
+  const told = textOf(input["description"]) ?? textsOf(content).join("\n")
   return told === "" ? undefined : beginningOf(told, 1_000)
 }
 
 /** The first text that a request shows: where an agent that sends no input tells the folder. */
-export const shownOf = ({ content }: ToolCall): string =>
-  arrayOf(content).flatMap((block) => textOf(objectOf(objectOf(block)["content"])["text"]) ?? [])[0] ?? ""
+export const shownOf = ({ content }: ToolCall): string => textsOf(content)[0] ?? ""

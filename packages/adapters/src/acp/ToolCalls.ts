@@ -63,8 +63,8 @@ export class ToolCalls {
     const callId = textOf(request["toolCallId"])
     if (callId === undefined || this.#closed.has(callId)) return undefined
     const known = this.#open.get(callId)?.call.input ?? {}
-    const { rawInput, ...rest } = request
-    const open = this.#follow(callId, { ...rest, rawInput: { ...known, ...objectOf(rawInput) } })
+    const rawInput = { ...known, ...objectOf(request["rawInput"]) }
+    const open = this.#follow(callId, { ...request, rawInput })
     this.#tell(open)
     return open.call
   }
@@ -82,11 +82,13 @@ export class ToolCalls {
 
   /** The agent goes on to something that is no report of a call. */
   settle(): void {
+    if (this.#open.size === 0) return
     for (const open of this.#open.values()) this.#tell(open)
   }
 
   /** The agent speaks again, or its turn is over: what was denied is over too. */
   closeDenied(): void {
+    if (this.#open.size === 0) return
     for (const open of this.#open.values()) if (open.denied) this.#close(open)
   }
 
