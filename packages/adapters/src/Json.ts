@@ -15,6 +15,16 @@ export const arrayOf = (value: unknown): ReadonlyArray<unknown> => (Array.isArra
 
 export const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined)
 
+/** The texts under that name, of those in a list that have one. */
+export const textsIn = (list: ReadonlyArray<unknown>, name: string): ReadonlyArray<string> => {
+  const texts: Array<string> = []
+  for (const one of list) {
+    const text = textOf(objectOf(one)[name])
+    if (text !== undefined) texts.push(text)
+  }
+  return texts
+}
+
 /** A non-negative whole number. */
 export const countOf = (value: unknown): number | undefined =>
   typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined

@@ -1,22 +1,13 @@
 /**
  * What a session lets its client choose: the mode and the model, in either of the two forms in which agents offer them.
  */
-import { arrayOf, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
+import { arrayOf, isObject, objectOf, textOf, textsIn, type JsonObject } from "../Json.ts"
 
 export interface Choice {
   readonly current: string | undefined
   readonly offered: () => ReadonlyArray<string>
   /** The request that chooses, without the session's id. */
   readonly choose: (value: string) => { readonly method: string; readonly params: JsonObject }
-}
-
-const textsOf = (values: unknown, key: string): ReadonlyArray<string> => {
-  const texts: Array<string> = []
-  for (const value of arrayOf(values)) {
-    const text = textOf(objectOf(value)[key])
-    if (text !== undefined) texts.push(text)
-  }
-  return texts
 }
 
 /** A form of its own, like `modes: { currentModeId, availableModes: [{ id }] }`. */
@@ -26,15 +17,14 @@ const own = (
     readonly current: string
     readonly offered: string
     readonly id: string
-    readonly method: string
-    readonly param: string
-  }
+  },
+  choose: Choice["choose"]
 ): Choice | undefined =>
   isObject(state)
     ? {
         current: textOf(state[keys.current]),
-        offered: () => textsOf(state[keys.offered], keys.id),
-        choose: (value) => ({ method: keys.method, params: { [keys.param]: value } })
+        offered: () => textsIn(arrayOf(state[keys.offered]), keys.id),
+        choose
       }
     : undefined
 
@@ -52,26 +42,21 @@ const option = (session: JsonObject, category: "mode" | "model"): Choice | undef
     })
   return {
     current: textOf(found["currentValue"]),
-    offered: () => textsOf(values(), "value"),
+    offered: () => textsIn(values(), "value"),
     choose: (value) => ({ method: "session/set_config_option", params: { configId, value } })
   }
 }
 
 /** `session` is what opened it: the result of `session/new`, `session/load` or `session/resume`. */
 export const modeOf = (session: JsonObject): Choice | undefined =>
-  own(session["modes"], {
-    current: "currentModeId",
-    offered: "availableModes",
-    id: "id",
+  own(session["modes"], { current: "currentModeId", offered: "availableModes", id: "id" }, (modeId) => ({
     method: "session/set_mode",
-    param: "modeId"
-  }) ?? option(session, "mode")
+    params: { modeId }
+  })) ?? option(session, "mode")
 
 export const modelOf = (session: JsonObject): Choice | undefined =>
-  own(session["models"], {
-    current: "currentModelId",
-    offered: "availableModels",
-    id: "modelId",
-    method: "session/set_model",
-    param: "modelId"
-  }) ?? option(session, "model")
+  own(
+    session["models"],
+    { current: "currentModelId", offered: "availableModels", id: "modelId" },
+    (modelId) => ({ method: "session/set_model", params: { modelId } })
+  ) ?? option(session, "model")

@@ -17,15 +17,6 @@ import { ToolCalls } from "./ToolCalls.ts"
 /** Of a name that nobody here knows, so much is counted and repeated. */
 export const MAX_NAME = 100
 
-/** Reports that say nothing of the run. */
-const quiet = new Set([
-  "available_commands_update",
-  "config_option_update",
-  "session_info_update",
-  "plan",
-  "user_message_chunk"
-])
-
 export class Reports {
   readonly #turn: Turn
   readonly #messages: Messages
@@ -91,7 +82,6 @@ export class Reports {
    */
   read(report: JsonObject, talking: boolean, mode: string | undefined): void {
     const kind = textOf(report["sessionUpdate"]) ?? "untyped"
-    if (quiet.has(kind)) return
     switch (kind) {
       case "agent_message_chunk":
       case "agent_thought_chunk":
@@ -108,6 +98,13 @@ export class Reports {
         if (talking && now !== mode) this.#turn.unknown(`current_mode_update/${now.slice(0, MAX_NAME)}`)
         return
       }
+      // They say nothing of the run.
+      case "available_commands_update":
+      case "config_option_update":
+      case "session_info_update":
+      case "plan":
+      case "user_message_chunk":
+        return
       default:
         return this.#turn.unknown(`session/update/${kind.slice(0, MAX_NAME)}`)
     }

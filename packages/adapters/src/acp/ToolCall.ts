@@ -6,7 +6,7 @@
  */
 import type { PayloadOf } from "@corral/domain/RunEvent"
 import { beginningOf } from "../Excerpt.ts"
-import { arrayOf, isObject, objectOf, parseObject, textOf, type JsonObject } from "../Json.ts"
+import { arrayOf, isObject, objectOf, parseObject, textOf, textsIn, type JsonObject } from "../Json.ts"
 import { MAX_TITLE, oneLine } from "../OneLine.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 
@@ -39,8 +39,8 @@ const nameOf = (report: JsonObject, callId: string, { toolName }: AcpAgent): str
   if (told !== undefined) return told
   const title = textOf(report["title"]) ?? ""
   if (toolName === "title" && /^[\w.-]{1,64}$/.test(title)) return title
-  const prefix = callId.split("__")[0] ?? ""
-  if (toolName === "callId" && prefix !== callId && prefix !== "") return prefix
+  const end = toolName === "callId" ? callId.indexOf("__") : -1
+  if (end > 0) return callId.slice(0, end)
   return textOf(report["kind"]) ?? (title === "" ? "tool" : oneLine(title))
 }
 
@@ -83,9 +83,7 @@ export const merged = (call: ToolCall, report: JsonObject, agent: AcpAgent): Too
     ? report["rawInput"]
     : ((agent.inputInContent === true ? inputIn(report) : undefined) ?? call.input),
   content: Array.isArray(report["content"]) ? report["content"].filter(isObject) : call.content,
-  locations: Array.isArray(report["locations"])
-    ? report["locations"].flatMap((location) => textOf(objectOf(location)["path"]) ?? [])
-    : call.locations,
+  locations: Array.isArray(report["locations"]) ? textsIn(report["locations"], "path") : call.locations,
   output: report["rawOutput"] ?? call.output,
   meta: isObject(report["_meta"]) ? { ...call.meta, ...report["_meta"] } : call.meta
 })
