@@ -46,10 +46,14 @@ const changeOf = (told: JsonObject, relative: Relative): FileChange | undefined 
 }
 
 /** The changes of a list; what names no file is none. */
-export const changesOf = (value: unknown, relative: Relative): ReadonlyArray<FileChange> =>
-  arrayOf(value)
-    .filter(isObject)
-    .flatMap((told) => changeOf(told, relative) ?? [])
+export const changesOf = (value: unknown, relative: Relative): ReadonlyArray<FileChange> => {
+  const changes: Array<FileChange> = []
+  for (const told of arrayOf(value)) {
+    const change = isObject(told) ? changeOf(told, relative) : undefined
+    if (change !== undefined) changes.push(change)
+  }
+  return changes
+}
 
 /** Both names of a file that moves. */
 export const filesOf = (changes: ReadonlyArray<FileChange>): ReadonlyArray<string> => [

@@ -12,13 +12,15 @@ const DOUBLE = /"([^"\\$`]*(?:\\["\\$`][^"\\$`]*)*)"/.source
 const WORD = new RegExp(`[\\w@%+=:,./\\]^-]*(?:(?:'[^']*'|${DOUBLE})[\\w@%+=:,./\\]^-]*)*`, "y")
 const PART = new RegExp(`'([^']*)'|${DOUBLE}|[^'"]+`, "g")
 
-const unquoted = (word: string): string =>
-  !/['"]/.test(word)
-    ? word
-    : word.replaceAll(PART, (part: string, single?: string, double?: string) => {
-        if (single !== undefined) return single
-        return double === undefined ? part : double.replaceAll(/\\(["\\$`])/g, "$1")
-      })
+const unquoted = (word: string): string => {
+  if (!/['"]/.test(word)) return word
+  // One pair around it all is how Codex writes nearly every script.
+  if (word.startsWith("'") && word.indexOf("'", 1) === word.length - 1) return word.slice(1, -1)
+  return word.replaceAll(PART, (part: string, single?: string, double?: string) => {
+    if (single !== undefined) return single
+    return double === undefined ? part : double.replaceAll(/\\(["\\$`])/g, "$1")
+  })
+}
 
 /** The words of a line in which a shell would expand nothing; `undefined` for any other. */
 const plainWords = (line: string): ReadonlyArray<string> | undefined => {
