@@ -28,13 +28,11 @@ export const replacement = (before: string, after: string): Hunk => {
 }
 
 /** The patch of one file; `created` says that it was not there before. */
-export const unifiedDiff = (path: string, hunks: ReadonlyArray<Hunk>, created: boolean): string =>
-  [
-    created ? "--- /dev/null" : `--- a/${path}`,
-    `+++ b/${path}`,
-    ...hunks.flatMap((hunk) => [
-      `@@ -${hunk.oldStart},${hunk.oldLines} +${hunk.newStart},${hunk.newLines} @@`,
-      ...hunk.lines
-    ]),
-    ""
-  ].join("\n")
+export const unifiedDiff = (path: string, hunks: ReadonlyArray<Hunk>, created: boolean): string => {
+  let patch = `${created ? "--- /dev/null" : `--- a/${path}`}\n+++ b/${path}\n`
+  for (const { lines, newLines, newStart, oldLines, oldStart } of hunks) {
+    patch += `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@\n`
+    for (const line of lines) patch += `${line}\n`
+  }
+  return patch
+}
