@@ -9,7 +9,7 @@ import { arrayOf, defined, isObject, objectOf, textOf, type JsonObject } from ".
 import type { Relative } from "../Relative.ts"
 import type { Turn } from "../Turn.ts"
 import { appliedEvents, changesOf, type FileChange } from "./FileChanges.ts"
-import { callOf, type Call } from "./Tools.ts"
+import { callOf, isCall, type Call } from "./Tools.ts"
 
 /** They mean nothing to a run: what was sent, signs of life, what another event says better. */
 const silent = new Set([
@@ -112,14 +112,13 @@ export class Items {
       case "reasoning":
         return this.#reasoned(id, item, parent)
     }
-    // A call that is open has its input and its label.
-    if (this.#turn.toolOf(id) === undefined) {
-      const call = callOf(item, this.#relative)
-      if (call === undefined) return this.#turn.unknown(`item/${type}`)
-      if (this.#done.has(id)) return
-      this.#open(id, call, item, parent)
-    } else this.#spawns(id, item)
+    if (!isCall(type)) return this.#turn.unknown(`item/${type}`)
+    if (this.#done.has(id)) return
     this.#done.add(id)
+    // A call that is open has its input and its label.
+    const call = this.#turn.toolOf(id) === undefined ? callOf(item, this.#relative) : undefined
+    if (call === undefined) this.#spawns(id, item)
+    else this.#open(id, call, item, parent)
     this.#result(id, type, item)
   }
 

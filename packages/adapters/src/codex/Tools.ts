@@ -30,6 +30,23 @@ export const labelOfChanges = (changes: ReadonlyArray<FileChange>): string => {
   return oneLine(`${verbs[change]} ${fromPath === undefined ? path : `${fromPath} to ${path}`}`)
 }
 
+/** The types of items that `callOf` knows. */
+const calls = new Set([
+  "commandExecution",
+  "fileChange",
+  "mcpToolCall",
+  "dynamicToolCall",
+  "collabToolCall",
+  "collabAgentToolCall",
+  "webSearch",
+  "imageView",
+  "imageGeneration",
+  "sleep"
+])
+
+/** Whether items of that type are tool calls. */
+export const isCall = (type: string): boolean => calls.has(type)
+
 /** An item that is a tool call; `undefined` for any other. */
 export const callOf = (item: JsonObject, relative: Relative): Call | undefined => {
   switch (item["type"]) {
