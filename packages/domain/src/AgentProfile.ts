@@ -4,6 +4,7 @@
 import { Schema } from "effect"
 import { AgentCapabilities } from "./Agent.ts"
 import { AgentId, AgentInstanceId, DeviceId, SessionId, UserId, WorkspaceId } from "./Ids.ts"
+import { storable } from "./Text.ts"
 
 /** A runtime or profile, and the targets that offer it to this caller. */
 export const AgentProfile = Schema.Struct({
@@ -28,10 +29,11 @@ export const AgentInstance = Schema.Struct({
 }).annotate({ identifier: "AgentInstance" })
 export type AgentInstance = typeof AgentInstance.Type
 
+/** POST /client/sessions/{id}/agents. `label` is the agent's own where it is absent. */
 export const AddAgent = Schema.Struct({
-  agentId: AgentId,
+  agentId: AgentId.check(storable),
   targetId: DeviceId,
-  workspace: WorkspaceId,
-  label: Schema.optionalKey(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(100)))
+  workspace: WorkspaceId.check(storable),
+  label: Schema.optionalKey(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(100), storable))
 }).annotate({ identifier: "AddAgent" })
 export type AddAgent = typeof AddAgent.Type

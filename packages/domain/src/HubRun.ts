@@ -5,6 +5,7 @@ import { Schema } from "effect"
 import { Approval, DecideApproval } from "./Approval.ts"
 import { DeviceId, ProjectId, TaskId } from "./Ids.ts"
 import { Run, RunStatus } from "./Run.ts"
+import { storable } from "./Text.ts"
 
 /** `queued` comes before an Edge has the run. */
 export const HubRunStatus = Schema.Literals(["queued", ...RunStatus.literals])
@@ -25,10 +26,15 @@ export const HubApproval = Schema.Struct({ ...Approval.fields, ...belonging }).a
 })
 export type HubApproval = typeof HubApproval.Type
 
-const { decision, scope, reason, updatedInput } = DecideApproval.fields
+const { decision, scope, updatedInput } = DecideApproval.fields
 
 /** POST /client/approvals/{id}/decide: the path names the approval. */
-export const DecideHubApproval = Schema.Struct({ decision, scope, reason, updatedInput }).annotate({
+export const DecideHubApproval = Schema.Struct({
+  decision,
+  scope,
+  reason: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(4_096), storable)),
+  updatedInput
+}).annotate({
   identifier: "DecideHubApproval"
 })
 export type DecideHubApproval = typeof DecideHubApproval.Type

@@ -3,6 +3,7 @@
  */
 import { Schema } from "effect"
 import { AgentInstanceId, MessageId, RunId, SessionId, UserId } from "./Ids.ts"
+import { storable } from "./Text.ts"
 
 export const MessageAuthor = Schema.Union([
   Schema.Struct({ kind: Schema.Literal("user"), userId: UserId }),
@@ -22,7 +23,7 @@ export type Message = typeof Message.Type
 
 /** POST /client/sessions/{id}/messages. */
 export const CreateMessage = Schema.Struct({
-  text: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(262_144)),
+  text: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(262_144), storable),
   runId: Schema.optionalKey(RunId)
 }).annotate({ identifier: "CreateMessage" })
 export type CreateMessage = typeof CreateMessage.Type

@@ -3,6 +3,7 @@
  */
 import { Schema } from "effect"
 import { DeviceId, ProjectId, UserId, WorkspaceId } from "./Ids.ts"
+import { storable } from "./Text.ts"
 
 /** Weakest first; each may do what the ones before it may. `Authorization` says what. */
 export const ProjectRole = Schema.Literals(["viewer", "member", "admin", "owner"])
@@ -12,8 +13,8 @@ export type ProjectRole = typeof ProjectRole.Type
 export const ProjectVisibility = Schema.Literals(["private", "internal"])
 export type ProjectVisibility = typeof ProjectVisibility.Type
 
-const name = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200))
-const description = Schema.String.check(Schema.isMaxLength(4_096))
+const name = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200), storable)
+const description = Schema.String.check(Schema.isMaxLength(4_096), storable)
 
 export const Project = Schema.Struct({
   id: ProjectId,
@@ -57,3 +58,10 @@ export const WorkspaceLink = Schema.Struct({
   addedAt: Schema.String
 }).annotate({ identifier: "WorkspaceLink" })
 export type WorkspaceLink = typeof WorkspaceLink.Type
+
+/** POST /client/projects/{id}/workspaces. */
+export const LinkWorkspace = Schema.Struct({
+  targetId: DeviceId,
+  workspace: WorkspaceId.check(storable)
+}).annotate({ identifier: "LinkWorkspace" })
+export type LinkWorkspace = typeof LinkWorkspace.Type

@@ -4,12 +4,13 @@
 import { Schema } from "effect"
 import { AgentInstance } from "./AgentProfile.ts"
 import { ProjectId, RunId, SessionId, UserId } from "./Ids.ts"
+import { storable } from "./Text.ts"
 
 /** An archived session can be opened again; a closed one stays closed. Both are read-only. */
 export const SessionState = Schema.Literals(["active", "archived", "closed"])
 export type SessionState = typeof SessionState.Type
 
-const title = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200))
+const title = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200), storable)
 
 /** The contract's element of a session list. */
 export const SessionItem = Schema.Struct({

@@ -4,6 +4,7 @@
 import { Schema } from "effect"
 import { AgentId, DeviceId, ProjectId, RunId, SessionId, TaskId, UserId, WorkspaceId } from "./Ids.ts"
 import { CreateRun, RunFailure, RunInput, RunMode } from "./Run.ts"
+import { storable } from "./Text.ts"
 
 /** `queued`: the target is offline and the caller chose to wait. `expired`: it waited longer than `expiresAt`. */
 export const TaskState = Schema.Literals([
@@ -42,15 +43,15 @@ export const Task = Schema.Struct({
 }).annotate({ identifier: "Task" })
 export type Task = typeof Task.Type
 
-const { workspace, agentId, input, mode, timeoutMs, sessionId, resume, model, isolation } = CreateRun.fields
+const { mode, timeoutMs, sessionId, resume, model, isolation } = CreateRun.fields
 
 /** POST /web/agent-tasks. `onOffline` is `fail` when absent; `expiresAt` bounds the wait of `queue`. */
 export const CreateTask = Schema.Struct({
   projectId: ProjectId,
   targetId: DeviceId,
-  workspace,
-  agentId,
-  input,
+  workspace: WorkspaceId.check(storable),
+  agentId: AgentId.check(storable),
+  input: Schema.Struct({ text: RunInput.fields.text.check(storable) }),
   mode,
   timeoutMs,
   sessionId,

@@ -6,10 +6,17 @@ import { Effect, Layer, Schedule } from "effect"
 import { Audit } from "./audit/Audit.ts"
 import { AuditTrail } from "./audit/AuditTrail.ts"
 import { Authority } from "./authority/Authority.ts"
+import { DeviceRegistration } from "./device/DeviceRegistration.ts"
+import { Devices } from "./device/Devices.ts"
+import { Inventory } from "./device/Inventory.ts"
 import type { HubConfig } from "./HubConfig.ts"
 import { HubServer } from "./http/Server.ts"
 import { Idempotency } from "./Idempotency.ts"
 import { Projects } from "./project/Projects.ts"
+import { WorkspaceLinks } from "./project/WorkspaceLinks.ts"
+import { Messages } from "./session/Messages.ts"
+import { SessionAgents } from "./session/SessionAgents.ts"
+import { Sessions } from "./session/Sessions.ts"
 import { SignIns } from "./signin/SignIns.ts"
 import { Users } from "./signin/Users.ts"
 import * as Database from "./store/Database.ts"
@@ -19,11 +26,21 @@ export const layerCore = (config: HubConfig) =>
   Layer.mergeAll(
     Authority.layer,
     AuditTrail.layer,
+    DeviceRegistration.layer,
+    Devices.layer,
     Idempotency.layer,
+    Messages.layer,
     Projects.layer,
+    SessionAgents.layer,
+    Sessions.layer,
     SignIns.layer,
-    Users.layer
-  ).pipe(Layer.provideMerge(Audit.layer), Layer.provideMerge(Database.layer(config)))
+    Users.layer,
+    WorkspaceLinks.layer
+  ).pipe(
+    Layer.provideMerge(Inventory.layer),
+    Layer.provideMerge(Audit.layer),
+    Layer.provideMerge(Database.layer(config))
+  )
 
 /** What is kept for a time goes when that is over. */
 const forgetting = Layer.effectDiscard(

@@ -8,9 +8,10 @@ import { responses } from "../ErrorTable.ts"
 import { ProjectId } from "../Ids.ts"
 import { listQuery, page } from "../Page.ts"
 import { RequestIds, SchemaErrors } from "../RequestContext.ts"
+import { storable } from "../Text.ts"
 import { SessionAuthority } from "./SessionAuthority.ts"
 
-const text = Schema.optionalKey(Schema.String.check(Schema.isMaxLength(200)))
+const text = Schema.optionalKey(Schema.String.check(Schema.isMaxLength(200), storable))
 const projectId = Schema.optionalKey(ProjectId)
 
 export class HubAudit extends HttpApiGroup.make("audit")

@@ -3,7 +3,15 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { Device, DeviceState, RegisterDevice, Target, UpdateDevice } from "../Device.ts"
+import {
+  CreateJoinToken,
+  Device,
+  DeviceState,
+  JoinToken,
+  RegisterDevice,
+  Target,
+  UpdateDevice
+} from "../Device.ts"
 import { responses } from "../ErrorTable.ts"
 import { idempotencyHeaders } from "../IdempotencyKey.ts"
 import { DeviceId, ProjectId } from "../Ids.ts"
@@ -42,6 +50,13 @@ export class HubDevices extends HttpApiGroup.make("devices")
       success: page(Device),
       error: list
     }),
+    HttpApiEndpoint.post("createJoinToken", "/client/devices/join-tokens", {
+      payload: CreateJoinToken,
+      success: JoinToken.pipe(HttpApiSchema.status(201))
+    }).annotate(
+      OpenApi.Description,
+      "A token with which one device may be registered as the caller's; an hour when nothing is said, used once, shown once."
+    ),
     HttpApiEndpoint.get("get", "/client/devices/:id", { params, success: Device, error: denied }),
     HttpApiEndpoint.patch("update", "/client/devices/:id", {
       params,

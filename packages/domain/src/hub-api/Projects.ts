@@ -9,6 +9,7 @@ import { DeviceId, ProjectId, UserId, WorkspaceId } from "../Ids.ts"
 import { listQuery, page } from "../Page.ts"
 import {
   CreateProject,
+  LinkWorkspace,
   Project,
   ProjectMember,
   ProjectRole,
@@ -16,6 +17,7 @@ import {
   WorkspaceLink
 } from "../Project.ts"
 import { RequestIds, SchemaErrors } from "../RequestContext.ts"
+import { storable } from "../Text.ts"
 import { SessionAuthority } from "./SessionAuthority.ts"
 
 const params = { id: ProjectId }
@@ -81,12 +83,12 @@ export class HubProjects extends HttpApiGroup.make("projects")
     }),
     HttpApiEndpoint.post("linkWorkspace", "/client/projects/:id/workspaces", {
       params,
-      payload: Schema.Struct({ targetId: DeviceId, workspace: WorkspaceId }),
+      payload: LinkWorkspace,
       success: WorkspaceLink.pipe(created),
       error: responses("permission_denied", "unauthorized_target", "conflict")
     }),
     HttpApiEndpoint.delete("unlinkWorkspace", "/client/projects/:id/workspaces/:targetId/:workspace", {
-      params: { id: ProjectId, targetId: DeviceId, workspace: WorkspaceId },
+      params: { id: ProjectId, targetId: DeviceId, workspace: WorkspaceId.check(storable) },
       success: HttpApiSchema.NoContent,
       error: denied
     })

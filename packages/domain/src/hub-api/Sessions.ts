@@ -81,7 +81,7 @@ export class HubSessions extends HttpApiGroup.make("sessions")
       params,
       query: { agentInstanceId: AgentInstanceId },
       success: HttpApiSchema.NoContent,
-      error: denied
+      error: responses("permission_denied", "conflict")
     }),
     HttpApiEndpoint.get("inventory", "/client/agents", {
       query: listQuery,

@@ -17,7 +17,7 @@ import { createHash } from "node:crypto"
 
 /** What was done or tried, to what. */
 export interface Deed {
-  readonly action: Action | SignInAction
+  readonly action: Action | SignInAction | OwnAction
   /** The id of what was acted on. */
   readonly resource: string
   readonly projectId: ProjectId | null
@@ -26,6 +26,9 @@ export interface Deed {
 /** What happens before anyone has a role. */
 export type SignInAction = "sign_in.issue" | "sign_in.refresh" | "sign_in.revoke" | "sign_in.refuse"
 
+/** What people do with what is their own, or will be. */
+export type OwnAction = "project.create" | "device.join" | "device.register" | "device.revoke"
+
 export interface AuditEntry extends Deed {
   readonly actor: string
   readonly outcome: AuditOutcome
@@ -33,15 +36,28 @@ export interface AuditEntry extends Deed {
   readonly requestId: RequestId
 }
 
+export type Made<A> = (result: A) => Partial<Pick<Deed, "resource" | "projectId">>
+
 export class Audit extends Context.Service<
   Audit,
   {
     readonly record: (entry: AuditEntry) => Effect.Effect<void, SqlError.SqlError>
-    /** Runs `self` as one transaction with its record. A failure of it is recorded too, when everything of it has been taken back. */
+    /**
+     * Runs `self` as one transaction with its record. A failure of it is recorded too, when everything of it has been taken back. `made`
+     * names what came of it where that had no id before.
+     */
     readonly done: <A, E, R>(
       deed: Deed,
-      self: Effect.Effect<A, E, R>
+      self: Effect.Effect<A, E, R>,
+      made?: Made<A>
     ) => Effect.Effect<A, E | SqlError.SqlError, R | CurrentPrincipal | CurrentRequestId>
+    /** As `done`, of somebody who is known by something else than a sign-in. */
+    readonly doneBy: <A, E, R>(
+      actor: string,
+      deed: Deed,
+      self: Effect.Effect<A, E, R>,
+      made?: Made<A>
+    ) => Effect.Effect<A, E | SqlError.SqlError, R | CurrentRequestId>
   }
 >()("corral/hub/Audit") {
   static readonly layer = Layer.effect(
@@ -90,22 +106,32 @@ export class Audit extends Context.Service<
           })
         )
 
+      const doneBy = Effect.fnUntraced(function* <A, E, R>(
+        actor: string,
+        deed: Deed,
+        self: Effect.Effect<A, E, R>,
+        made?: Made<A>
+      ) {
+        const requestId = yield* CurrentRequestId
+        const told = { ...deed, actor, requestId }
+        return yield* sql
+          .withTransaction(
+            Effect.tap(self, (result) =>
+              record({ ...told, ...made?.(result), outcome: "allowed", code: null })
+            )
+          )
+          .pipe(
+            Effect.tapError((error) =>
+              isCoded(error) ? record({ ...told, outcome: outcomeOf(error), code: error.code }) : Effect.void
+            )
+          )
+      })
+
       return Audit.of({
         record,
-        done: Effect.fnUntraced(function* (deed, self) {
-          const { userId } = yield* CurrentPrincipal
-          const requestId = yield* CurrentRequestId
-          const told = { ...deed, actor: userId, requestId }
-          return yield* sql
-            .withTransaction(Effect.tap(self, () => record({ ...told, outcome: "allowed", code: null })))
-            .pipe(
-              Effect.tapError((error) =>
-                isCoded(error)
-                  ? record({ ...told, outcome: outcomeOf(error), code: error.code })
-                  : Effect.void
-              )
-            )
-        })
+        doneBy,
+        done: (deed, self, made) =>
+          Effect.flatMap(CurrentPrincipal, ({ userId }) => doneBy(userId, deed, self, made))
       })
     })
   )

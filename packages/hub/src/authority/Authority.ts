@@ -1,22 +1,32 @@
 /**
- * Whether somebody may do something in a project: the role that they hold, looked up each time, and the proof that services ask for.
+ * Whether somebody may do something: in a project or one of its sessions by the role that they hold, with a device as its owner or as
+ * somebody whom it is shared with. Looked up each time; what comes of it is the proof that services ask for.
  *
  * What a person may not read and what is not there get the same refusal, after the same look-up. Refusals are audited where there is a
- * project to audit them in.
+ * project to audit them in; those about devices among what the caller did, whether there is such a device or not.
  */
 import { type Proof, prove, type RoleAction, roleRefusal } from "@corral/domain/Authorization"
-import { PermissionDenied } from "@corral/domain/Failures"
+import { PermissionDenied, UnauthorizedTarget } from "@corral/domain/Failures"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
-import type { ProjectId } from "@corral/domain/Ids"
+import type { DeviceId, ProjectId, SessionId } from "@corral/domain/Ids"
 import type { ProjectRole, ProjectVisibility } from "@corral/domain/Project"
 import { CurrentRequestId } from "@corral/domain/RequestContext"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Audit } from "../audit/Audit.ts"
+import { routableBy } from "./Routable.ts"
 
 /** A proof that names its project and the role that it rests on. */
-export type ProjectProof<A extends RoleAction> = Proof<A> & { readonly role: ProjectRole }
+export type ProjectProof<A extends RoleAction> = Proof<A> & {
+  readonly projectId: ProjectId
+  readonly role: ProjectRole
+}
 
+/**
+ * Who asks is told by the request.
+ *
+ * @effect-expect-leaking CurrentPrincipal | CurrentRequestId
+ */
 export class Authority extends Context.Service<
   Authority,
   {
@@ -30,6 +40,31 @@ export class Authority extends Context.Service<
       PermissionDenied | SqlError.SqlError,
       CurrentPrincipal | CurrentRequestId
     >
+    /** That the caller may do `action` in the project to which the session belongs; the proof's subject is that project. */
+    readonly inSession: <A extends RoleAction>(
+      action: A,
+      sessionId: SessionId
+    ) => Effect.Effect<
+      ProjectProof<A>,
+      PermissionDenied | SqlError.SqlError,
+      CurrentPrincipal | CurrentRequestId
+    >
+    /** That the device is the caller's own. */
+    readonly overDevice: (
+      deviceId: DeviceId
+    ) => Effect.Effect<
+      Proof<"device.manage">,
+      PermissionDenied | SqlError.SqlError,
+      CurrentPrincipal | CurrentRequestId
+    >
+    /** That the caller may route to the device. Whether it is present is asked when something is sent. */
+    readonly toTarget: (
+      deviceId: DeviceId
+    ) => Effect.Effect<
+      Proof<"task.route">,
+      UnauthorizedTarget | SqlError.SqlError,
+      CurrentPrincipal | CurrentRequestId
+    >
   }
 >()("corral/hub/Authority") {
   static readonly layer = Layer.effect(
@@ -37,31 +72,74 @@ export class Authority extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const audit = yield* Audit
+
+      const deny = Effect.fnUntraced(function* (
+        action: RoleAction | "task.route",
+        resource: string,
+        projectId: ProjectId | null,
+        code: "permission_denied" | "unauthorized_target"
+      ) {
+        const { userId: actor } = yield* CurrentPrincipal
+        const requestId = yield* CurrentRequestId
+        yield* audit.record({ action, resource, projectId, actor, requestId, outcome: "denied", code })
+      })
+
+      /** `row` is the project as the caller stands to it; undefined where there is none. */
+      const judge = Effect.fnUntraced(function* <A extends RoleAction>(
+        action: A,
+        row: Row | undefined,
+        resource: string | undefined
+      ) {
+        const { userId } = yield* CurrentPrincipal
+        if (row === undefined) return yield* new PermissionDenied()
+        const role = heldOf(row)
+        const proof = prove(action, { principal: userId, subject: row.id }, roleRefusal(action, role))
+        if (proof._tag === "Success" && role !== undefined)
+          return { ...proof.success, projectId: row.id, role }
+        yield* deny(action, resource ?? row.id, row.id, "permission_denied")
+        return yield* proof._tag === "Failure" ? proof.failure : new PermissionDenied()
+      })
+
+      const standing = (userId: string) => sql`
+        SELECT p.id, p.visibility, (
+          SELECT role FROM project_members WHERE project_id = p.id AND user_id = ${userId}
+        ) AS role`
+
       return Authority.of({
-        inProject: Effect.fnUntraced(function* (action, projectId, resource = projectId) {
+        inProject: Effect.fnUntraced(function* (action, projectId, resource) {
+          const { userId } = yield* CurrentPrincipal
+          const [row] = yield* sql<Row>`${standing(userId)} FROM projects p WHERE p.id = ${projectId}`
+          return yield* judge(action, row, resource)
+        }),
+
+        inSession: Effect.fnUntraced(function* (action, sessionId) {
           const { userId } = yield* CurrentPrincipal
           const [row] = yield* sql<Row>`
-            SELECT visibility, (
-              SELECT role FROM project_members WHERE project_id = projects.id AND user_id = ${userId}
-            ) AS role
-            FROM projects WHERE id = ${projectId}`
-          const role = row === undefined ? undefined : heldOf(row)
-          const proof = prove(action, { principal: userId, subject: projectId }, roleRefusal(action, role))
-          if (proof._tag === "Success" && role !== undefined) return { ...proof.success, role }
-          if (row !== undefined) {
-            const requestId = yield* CurrentRequestId
-            const code = "permission_denied"
-            yield* audit.record({
-              action,
-              resource,
-              projectId,
-              actor: userId,
-              requestId,
-              outcome: "denied",
-              code
-            })
+            ${standing(userId)} FROM sessions s JOIN projects p ON p.id = s.project_id WHERE s.id = ${sessionId}`
+          return yield* judge(action, row, sessionId)
+        }),
+
+        overDevice: Effect.fnUntraced(function* (deviceId) {
+          const { userId } = yield* CurrentPrincipal
+          const [owned] = yield* sql`SELECT 1 FROM devices WHERE id = ${deviceId} AND owner_id = ${userId}`
+          const refusal = owned === undefined ? new PermissionDenied() : undefined
+          if (refusal !== undefined) yield* deny("device.manage", deviceId, null, refusal.code)
+          return yield* Effect.fromResult(
+            prove("device.manage", { principal: userId, subject: deviceId }, refusal)
+          )
+        }),
+
+        toTarget: Effect.fnUntraced(function* (deviceId) {
+          const { userId } = yield* CurrentPrincipal
+          const [routable] = yield* sql`
+            SELECT 1 FROM devices
+            WHERE id = ${deviceId} AND revoked_at IS NULL AND id IN (${routableBy(sql, userId)})`
+          if (routable === undefined) {
+            yield* deny("task.route", deviceId, null, "unauthorized_target")
+            return yield* new UnauthorizedTarget()
           }
-          return yield* proof._tag === "Failure" ? proof.failure : new PermissionDenied()
+          const proof = prove("task.route", { principal: userId, subject: deviceId }, undefined)
+          return yield* Effect.orDie(Effect.fromResult(proof))
         })
       })
     })
@@ -69,6 +147,7 @@ export class Authority extends Context.Service<
 }
 
 interface Row {
+  readonly id: ProjectId
   readonly visibility: ProjectVisibility
   readonly role: ProjectRole | null
 }

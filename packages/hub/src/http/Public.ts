@@ -1,5 +1,5 @@
 /** `/health`, `/api/public/*`: whether it lives, and counts. Nothing that names anyone. */
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { SqlClient } from "effect/sql"
 import { ServedApi } from "./ServedApi.ts"
@@ -9,6 +9,7 @@ export const publicReads = HttpApiBuilder.group(
   "public",
   Effect.fnUntraced(function* (handlers) {
     const sql = yield* SqlClient.SqlClient
+    const clock = yield* Clock.Clock
     const health = sql`SELECT 1`.pipe(
       Effect.timeout("2 seconds"),
       Effect.match({
@@ -21,8 +22,17 @@ export const publicReads = HttpApiBuilder.group(
       publicHealth: () => health,
       publicStats: () =>
         Effect.map(
-          Effect.orDie(sql<{ readonly projects: number }>`SELECT count(*)::int AS projects FROM projects`),
-          ([row]) => ({ projects: row?.projects ?? 0, devicesOnline: 0, runs: 0, runsActive: 0 })
+          Effect.orDie(sql<{ readonly projects: number; readonly devices: number }>`
+            SELECT (SELECT count(*)::int FROM projects) AS projects, (
+              SELECT count(*)::int FROM devices
+              WHERE revoked_at IS NULL AND lease_until > ${new Date(clock.currentTimeMillisUnsafe())}
+            ) AS devices`),
+          ([row]) => ({
+            projects: row?.projects ?? 0,
+            devicesOnline: row?.devices ?? 0,
+            runs: 0,
+            runsActive: 0
+          })
         )
     })
   })

@@ -6,8 +6,12 @@ import { HttpServer, HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { auditTrail } from "./AuditTrail.ts"
 import { authentication } from "./Authentication.ts"
+import { deviceRegistration } from "./DeviceRegistration.ts"
+import { devices } from "./Devices.ts"
+import { projects } from "./Projects.ts"
 import { publicReads } from "./Public.ts"
 import { ServedApi } from "./ServedApi.ts"
+import { sessions } from "./Sessions.ts"
 
 /** The server has put the id in its place. */
 const requestIds = Layer.succeed(RequestIds, (handler) =>
@@ -17,7 +21,7 @@ const requestIds = Layer.succeed(RequestIds, (handler) =>
 )
 
 export const routes = HttpApiBuilder.layer(ServedApi).pipe(
-  Layer.provide([publicReads, auditTrail]),
+  Layer.provide([publicReads, sessions, projects, deviceRegistration, devices, auditTrail]),
   Layer.provide([SchemaErrors.layer, requestIds, authentication]),
   Layer.provide(HttpServer.layerServices)
 )

@@ -2,6 +2,7 @@
  * Projects and their members. A project always has an owner.
  *
  * What acts on a project takes a proof that its caller may. Lists go by last change, newest first, and show what the caller may read.
+ * Whatever changes who may do what is told to every Hub. Writes are to run in a transaction.
  */
 import type { Proof } from "@corral/domain/Authorization"
 import { Conflict, PermissionDenied } from "@corral/domain/Failures"
@@ -17,7 +18,9 @@ import type {
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { notify } from "../store/Notice.ts"
 import { type Position, positionOf } from "../store/Position.ts"
+import { holdProject } from "./HeldProject.ts"
 
 export class Projects extends Context.Service<
   Projects,
@@ -37,9 +40,10 @@ export class Projects extends Context.Service<
       change: UpdateProject
     ) => Effect.Effect<Project, PermissionDenied | SqlError.SqlError>
     readonly remove: (proof: Proof<"project.delete">) => Effect.Effect<void, SqlError.SqlError>
+    /** By person, after that one. */
     readonly members: (
       proof: Proof<"project.read">,
-      after: Position | undefined,
+      after: string | undefined,
       limit: number
     ) => Effect.Effect<ReadonlyArray<ProjectMember>, SqlError.SqlError>
     readonly addMember: (
@@ -65,17 +69,19 @@ export class Projects extends Context.Service<
       const clock = yield* Clock.Clock
       const now = () => new Date(clock.currentTimeMillisUnsafe())
 
-      /** As `reader` sees them: with their own role, and only what they may read. */
-      const readable = (reader: UserId) => sql`
-        SELECT p.id, p.name, p.description, p.visibility, p.created_at, p.updated_at, m.role
-        FROM projects p LEFT JOIN project_members m ON m.project_id = p.id AND m.user_id = ${reader}
-        WHERE (m.role IS NOT NULL OR p.visibility = 'internal')`
+      const columns = sql.literal(
+        "p.id, p.name, p.description, p.visibility, p.created_at, p.updated_at, m.role"
+      )
+      const changed = (id: string) => notify(sql, "corral_membership", id)
 
       const get = Effect.fnUntraced(function* ({
         principal,
         subject
       }: Proof<"project.read" | "project.update">) {
-        const [row] = yield* sql<ProjectRow>`${readable(principal as UserId)} AND p.id = ${subject}`
+        const [row] = yield* sql<ProjectRow>`
+          SELECT ${columns}
+          FROM projects p LEFT JOIN project_members m ON m.project_id = p.id AND m.user_id = ${principal}
+          WHERE p.id = ${subject} AND (m.role IS NOT NULL OR p.visibility = 'internal')`
         // Removed since the proof was made.
         return row === undefined ? yield* new PermissionDenied() : projectOf(row)
       })
@@ -124,12 +130,22 @@ export class Projects extends Context.Service<
           return projectOf({ ...row, role: "owner" })
         }),
 
-        list: (reader, after, limit) =>
-          sql<ProjectRow>`
-            ${readable(reader)} ${after === undefined ? sql`` : sql`AND (p.updated_at, p.id) < (${new Date(after.at)}, ${after.id})`}
-            ORDER BY p.updated_at DESC, p.id DESC LIMIT ${limit}`.pipe(
+        list: (reader, after, limit) => {
+          const page = sql`
+            ${after === undefined ? sql`` : sql`AND (p.updated_at, p.id) < (${new Date(after.at)}, ${after.id})`}
+            ORDER BY p.updated_at DESC, p.id DESC LIMIT ${limit}`
+          // Two walks, each in the order of an index: of what everyone may read, and of what is the reader's.
+          return sql<ProjectRow>`
+            SELECT p.* FROM (
+              (SELECT ${columns} FROM projects p JOIN project_members m ON m.project_id = p.id
+                WHERE m.user_id = ${reader} ${page})
+              UNION ALL
+              (SELECT ${columns} FROM projects p LEFT JOIN project_members m ON m.project_id = p.id AND m.user_id = ${reader}
+                WHERE p.visibility = 'internal' AND m.role IS NULL ${page})
+            ) p ORDER BY p.updated_at DESC, p.id DESC LIMIT ${limit}`.pipe(
             Effect.map((rows) => rows.map(projectOf))
-          ),
+          )
+        },
 
         get,
 
@@ -141,20 +157,25 @@ export class Projects extends Context.Service<
               visibility = COALESCE(${visibility ?? null}, visibility),
               updated_at = GREATEST(updated_at, ${now()})
             WHERE id = ${proof.subject}`
+          yield* changed(proof.subject)
           return yield* get(proof)
         }),
 
-        remove: ({ subject }) => Effect.asVoid(sql`DELETE FROM projects WHERE id = ${subject}`),
+        remove: Effect.fnUntraced(function* ({ subject }) {
+          yield* sql`DELETE FROM projects WHERE id = ${subject}`
+          yield* changed(subject)
+        }),
 
         members: ({ subject }, after, limit) =>
           sql<MemberRow>`
             SELECT m.user_id, u.name, m.role, m.added_at
             FROM project_members m JOIN users u ON u.id = m.user_id
-            WHERE m.project_id = ${subject} ${after === undefined ? sql`` : sql`AND m.user_id > ${after.id}`}
+            WHERE m.project_id = ${subject} ${after === undefined ? sql`` : sql`AND m.user_id > ${after}`}
             ORDER BY m.user_id LIMIT ${limit}`.pipe(Effect.map((rows) => rows.map(memberOf))),
 
         addMember: Effect.fnUntraced(function* (proof, userId, role) {
           yield* within(proof, role)
+          yield* holdProject(sql, proof.subject)
           const [known] = yield* sql`SELECT 1 FROM users WHERE id = ${userId}`
           if (known === undefined) return yield* new Conflict({ message: "Nobody has that id." })
           const row = { project_id: proof.subject, user_id: userId, role, added_at: now() }
@@ -163,6 +184,7 @@ export class Projects extends Context.Service<
           const made = yield* member(proof.subject, userId)
           if (added.length === 0 || made === undefined)
             return yield* new Conflict({ message: "That person is a member already." })
+          yield* changed(proof.subject)
           return memberOf(made)
         }),
 
@@ -172,6 +194,7 @@ export class Projects extends Context.Service<
           yield* within(proof, role, held.role)
           if (role !== "owner") yield* keepAnOwner(proof.subject, userId)
           yield* sql`UPDATE project_members SET role = ${role} WHERE project_id = ${proof.subject} AND user_id = ${userId}`
+          yield* changed(proof.subject)
           return memberOf({ ...held, role })
         }),
 
@@ -181,6 +204,7 @@ export class Projects extends Context.Service<
           yield* within(proof, held.role)
           yield* keepAnOwner(proof.subject, userId)
           yield* sql`DELETE FROM project_members WHERE project_id = ${proof.subject} AND user_id = ${userId}`
+          yield* changed(proof.subject)
         })
       })
     })

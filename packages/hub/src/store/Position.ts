@@ -8,8 +8,10 @@ export interface Position {
 /** As a cursor carries it. */
 export const positionOf = (at: string, id: string): string => `${at} ${id}`
 
-/** What `positionOf` made; a cursor is sealed, so nothing else comes here. */
+/** What `positionOf` made. A cursor's seal finds mistakes, not malice: of anything else comes a position at which nothing follows. */
 export const positionIn = (text: string): Position => {
-  const space = text.indexOf(" ")
-  return { at: text.slice(0, space), id: text.slice(space + 1) }
+  const [, at, id] = shape.exec(text) ?? []
+  return at === undefined || id === undefined ? { at: "1970-01-01T00:00:00.000Z", id: "" } : { at, id }
 }
+
+const shape = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) ([A-Za-z0-9_]+)$/

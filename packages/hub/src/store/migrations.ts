@@ -9,11 +9,13 @@ import { Migrator, SqlClient } from "effect/sql"
 import { people } from "./migrations/0001-people.ts"
 import { projects } from "./migrations/0002-projects.ts"
 import { records } from "./migrations/0003-records.ts"
+import { devicesAndSessions } from "./migrations/0005-devices-and-sessions.ts"
 
 const steps: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_people": people,
   "0002_projects": projects,
-  "0003_records": records
+  "0003_records": records,
+  "0005_devices_and_sessions": devicesAndSessions
 }
 
 const take = (statements: ReadonlyArray<string>) =>

@@ -1,0 +1,11 @@
+/** Whether a device is there: its lease says so, and nothing brings a revoked one back. */
+import type { DeviceState } from "@corral/domain/Device"
+
+export interface Lease {
+  readonly revoked_at: Date | null
+  readonly lease_until: Date | null
+}
+
+/** `now` in Unix milliseconds. */
+export const stateOf = ({ lease_until, revoked_at }: Lease, now: number): DeviceState =>
+  revoked_at !== null ? "revoked" : lease_until !== null && lease_until.getTime() > now ? "online" : "offline"

@@ -1,0 +1,95 @@
+/** `/client/devices` and `/client/targets`: one's devices, those shared with one, and where one may route to. */
+import type { DeviceId, ProjectId } from "@corral/domain/Ids"
+import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
+import { CurrentRequestId } from "@corral/domain/RequestContext"
+import { byId, pageOf } from "@corral/service/http/Paged"
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Audit } from "../audit/Audit.ts"
+import { Authority } from "../authority/Authority.ts"
+import { DeviceRegistration } from "../device/DeviceRegistration.ts"
+import { Devices, type Sharing } from "../device/Devices.ts"
+import { Inventory } from "../device/Inventory.ts"
+import { answered } from "./Answered.ts"
+import { ServedApi } from "./ServedApi.ts"
+
+export const devices = HttpApiBuilder.group(
+  ServedApi,
+  "devices",
+  Effect.fnUntraced(function* (handlers) {
+    const audit = yield* Audit
+    const authority = yield* Authority
+    const inventory = yield* Inventory
+    const registration = yield* DeviceRegistration
+    const service = yield* Devices
+
+    /** What changes for the device; a project that comes in asks for its own proof. */
+    const sharingOf = Effect.fnUntraced(function* (
+      id: DeviceId,
+      current: ReadonlyArray<ProjectId>,
+      wanted: ReadonlyArray<ProjectId> = current
+    ) {
+      const added = [...new Set(wanted)].filter((project) => !current.includes(project))
+      const proofs = yield* Effect.forEach(added, (project) =>
+        authority.inProject("device.manage", project, id)
+      )
+      return { added: proofs, ended: current.filter((project) => !wanted.includes(project)) }
+    })
+
+    /** In each project's own trail, always in the same order: two changes at once do not wait for each other in a ring. */
+    const tellProjects = Effect.fnUntraced(function* (resource: DeviceId, { added, ended }: Sharing) {
+      const { userId: actor } = yield* CurrentPrincipal
+      const requestId = yield* CurrentRequestId
+      const told = { action: "device.manage", resource, actor, requestId } as const
+      // The subject of a proof for a project is its id.
+      const projects = [...added.map(({ subject }) => subject as ProjectId), ...ended].sort()
+      for (const projectId of projects)
+        yield* audit.record({ ...told, projectId, outcome: "allowed", code: null })
+    })
+
+    return handlers.handleAll({
+      list: Effect.fnUntraced(function* ({ query: { cursor, limit, state } }) {
+        const { userId } = yield* CurrentPrincipal
+        const list = { filter: `devices ${state ?? ""}`, principal: userId, cursor, limit }
+        return yield* pageOf(list, byId, (before, limit) => service.list(userId, state, before, limit))
+      }, answered),
+
+      createJoinToken: Effect.fnUntraced(function* ({ payload: { expiresInSeconds } }) {
+        const { userId } = yield* CurrentPrincipal
+        const deed = { action: "device.join", resource: userId, projectId: null } as const
+        return yield* audit.done(deed, registration.makeToken(userId, expiresInSeconds))
+      }, answered),
+
+      get: Effect.fnUntraced(function* ({ params: { id } }) {
+        const { userId } = yield* CurrentPrincipal
+        return yield* service.get(userId, id)
+      }, answered),
+
+      update: Effect.fnUntraced(function* ({ params: { id }, payload: { sharedWith, ...change } }) {
+        const proof = yield* authority.overDevice(id)
+        const { userId } = yield* CurrentPrincipal
+        const current = yield* service.get(userId, id)
+        const sharing = yield* sharingOf(id, current.sharedWith, sharedWith)
+        const action = change.state === "revoked" ? "device.revoke" : "device.manage"
+        return yield* audit.done(
+          { action, resource: id, projectId: null },
+          Effect.tap(service.update(proof, change, sharing), () => tellProjects(id, sharing))
+        )
+      }, answered),
+
+      remove: Effect.fnUntraced(function* ({ params: { id } }) {
+        const proof = yield* authority.overDevice(id)
+        yield* audit.done({ action: "device.revoke", resource: id, projectId: null }, service.remove(proof))
+      }, answered),
+
+      targets: Effect.fnUntraced(function* ({ query: { cursor, limit, projectId } }) {
+        const { userId } = yield* CurrentPrincipal
+        if (projectId !== undefined) yield* authority.inProject("project.read", projectId)
+        const list = { filter: `targets ${projectId ?? ""}`, principal: userId, cursor, limit }
+        return yield* pageOf(list, byId, (before, limit) =>
+          inventory.targets(userId, projectId, before, limit)
+        )
+      }, answered)
+    })
+  })
+)

@@ -1,0 +1,123 @@
+/** `/client/projects`: projects, their members and the workspaces linked to them. */
+import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
+import type { Project, ProjectMember } from "@corral/domain/Project"
+import { pageOf } from "@corral/service/http/Paged"
+import { replayed } from "@corral/service/http/Replayed"
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Audit } from "../audit/Audit.ts"
+import { Authority } from "../authority/Authority.ts"
+import { Idempotency } from "../Idempotency.ts"
+import { projectPosition, Projects } from "../project/Projects.ts"
+import { linkOf, type PlacedLink, WorkspaceLinks } from "../project/WorkspaceLinks.ts"
+import { positionIn } from "../store/Position.ts"
+import { answered } from "./Answered.ts"
+import { ServedApi } from "./ServedApi.ts"
+
+export const projects = HttpApiBuilder.group(
+  ServedApi,
+  "projects",
+  Effect.fnUntraced(function* (handlers) {
+    const audit = yield* Audit
+    const authority = yield* Authority
+    const idempotency = yield* Idempotency
+    const links = yield* WorkspaceLinks
+    const service = yield* Projects
+
+    return handlers.handleAll({
+      list: Effect.fnUntraced(function* ({ query: { cursor, limit } }) {
+        const { userId } = yield* CurrentPrincipal
+        const list = { filter: "projects", principal: userId, cursor, limit }
+        return yield* pageOf(list, projectPosition, (after, limit) =>
+          service.list(userId, after === undefined ? undefined : positionIn(after), limit)
+        )
+      }, answered),
+
+      create: Effect.fnUntraced(function* ({ headers, payload }) {
+        const { userId } = yield* CurrentPrincipal
+        const request = {
+          scope: `${userId} POST /client/projects`,
+          key: headers["idempotency-key"],
+          request: payload
+        }
+        const deed = { action: "project.create", resource: userId, projectId: null } as const
+        const { body, replayed: again } = yield* idempotency.once(
+          request,
+          audit.done(deed, service.create(userId, payload), ({ id }: Project) => ({
+            resource: id,
+            projectId: id
+          }))
+        )
+        return yield* replayed(body, again)
+      }, answered),
+
+      get: Effect.fnUntraced(function* ({ params: { id } }) {
+        return yield* service.get(yield* authority.inProject("project.read", id))
+      }, answered),
+
+      update: Effect.fnUntraced(function* ({ params: { id }, payload }) {
+        const proof = yield* authority.inProject("project.update", id)
+        const deed = { action: "project.update", resource: id, projectId: id } as const
+        return yield* audit.done(deed, service.update(proof, payload))
+      }, answered),
+
+      remove: Effect.fnUntraced(function* ({ params: { id } }) {
+        const proof = yield* authority.inProject("project.delete", id)
+        const deed = { action: "project.delete", resource: id, projectId: id } as const
+        yield* audit.done(deed, service.remove(proof))
+      }, answered),
+
+      members: Effect.fnUntraced(function* ({ params: { id }, query: { cursor, limit } }) {
+        const proof = yield* authority.inProject("project.read", id)
+        const list = { filter: `members ${id}`, principal: proof.principal, cursor, limit }
+        return yield* pageOf(
+          list,
+          ({ userId }: ProjectMember) => userId,
+          (after, limit) => service.members(proof, after, limit)
+        )
+      }, answered),
+
+      addMember: Effect.fnUntraced(function* ({ params: { id }, payload: { role, userId } }) {
+        const proof = yield* authority.inProject("member.manage", id, userId)
+        const deed = { action: "member.manage", resource: userId, projectId: id } as const
+        return yield* audit.done(deed, service.addMember(proof, userId, role))
+      }, answered),
+
+      updateMember: Effect.fnUntraced(function* ({ params: { id, userId }, payload: { role } }) {
+        const proof = yield* authority.inProject("member.manage", id, userId)
+        const deed = { action: "member.manage", resource: userId, projectId: id } as const
+        return yield* audit.done(deed, service.setRole(proof, userId, role))
+      }, answered),
+
+      removeMember: Effect.fnUntraced(function* ({ params: { id, userId } }) {
+        const proof = yield* authority.inProject("member.manage", id, userId)
+        const deed = { action: "member.manage", resource: userId, projectId: id } as const
+        yield* audit.done(deed, service.removeMember(proof, userId))
+      }, answered),
+
+      workspaces: Effect.fnUntraced(function* ({ params: { id }, query: { cursor, limit } }) {
+        const proof = yield* authority.inProject("project.read", id)
+        const list = { filter: `workspaces ${id}`, principal: proof.principal, cursor, limit }
+        const page = yield* pageOf(
+          list,
+          ({ place }: PlacedLink) => place,
+          (after, limit) => links.list(proof, after, limit)
+        )
+        return { ...page, items: page.items.map(linkOf) }
+      }, answered),
+
+      linkWorkspace: Effect.fnUntraced(function* ({ params: { id }, payload: { targetId, workspace } }) {
+        const proof = yield* authority.inProject("project.update", id, targetId)
+        const target = yield* authority.toTarget(targetId)
+        const deed = { action: "project.update", resource: targetId, projectId: id } as const
+        return yield* audit.done(deed, links.add(proof, target, workspace))
+      }, answered),
+
+      unlinkWorkspace: Effect.fnUntraced(function* ({ params: { id, targetId, workspace } }) {
+        const proof = yield* authority.inProject("project.update", id, targetId)
+        const deed = { action: "project.update", resource: targetId, projectId: id } as const
+        yield* audit.done(deed, links.remove(proof, targetId, workspace))
+      }, answered)
+    })
+  })
+)

@@ -1,0 +1,106 @@
+/** Workspaces of targets that a project may use, oldest link first. A link ends with its project and with its target. */
+import type { Proof } from "@corral/domain/Authorization"
+import { Conflict, type PermissionDenied } from "@corral/domain/Failures"
+import type { DeviceId, UserId, WorkspaceId } from "@corral/domain/Ids"
+import type { WorkspaceLink } from "@corral/domain/Project"
+import { Clock, Context, Effect, Layer } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { Inventory } from "../device/Inventory.ts"
+import { holdProject } from "./HeldProject.ts"
+
+/** With its place in the list. */
+export interface PlacedLink extends WorkspaceLink {
+  readonly place: string
+}
+
+export class WorkspaceLinks extends Context.Service<
+  WorkspaceLinks,
+  {
+    readonly list: (
+      proof: Proof<"project.read">,
+      after: string | undefined,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<PlacedLink>, SqlError.SqlError>
+    /** Only what the target has reported. */
+    readonly add: (
+      proof: Proof<"project.update">,
+      target: Proof<"task.route">,
+      workspace: WorkspaceId
+    ) => Effect.Effect<WorkspaceLink, Conflict | PermissionDenied | SqlError.SqlError>
+    readonly remove: (
+      proof: Proof<"project.update">,
+      targetId: DeviceId,
+      workspace: WorkspaceId
+    ) => Effect.Effect<void, SqlError.SqlError>
+  }
+>()("corral/hub/WorkspaceLinks") {
+  static readonly layer = Layer.effect(
+    WorkspaceLinks,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
+      const inventory = yield* Inventory
+
+      return WorkspaceLinks.of({
+        list: ({ subject }, after, limit) =>
+          sql<Row>`
+            SELECT seq::text AS seq, target_id, workspace, added_by, added_at FROM workspace_links
+            WHERE project_id = ${subject} AND seq > ${after ?? "0"}::bigint ORDER BY workspace_links.seq LIMIT ${limit}`.pipe(
+            Effect.map((rows) => rows.map(placedOf))
+          ),
+
+        add: (proof, target, workspace) =>
+          sql.withTransaction(
+            Effect.gen(function* () {
+              const { workspaces } = yield* inventory.offerOf(target)
+              if (!workspaces.some(({ id }) => id === workspace))
+                return yield* new Conflict({ message: "The target has reported no workspace of that name." })
+              yield* holdProject(sql, proof.subject)
+              const row = {
+                project_id: proof.subject,
+                target_id: target.subject,
+                workspace,
+                added_by: proof.principal,
+                added_at: new Date(clock.currentTimeMillisUnsafe())
+              }
+              const [made] = yield* sql<Row>`
+                INSERT INTO workspace_links ${sql.insert(row)} ON CONFLICT DO NOTHING
+                RETURNING seq::text AS seq, target_id, workspace, added_by, added_at`
+              if (made === undefined)
+                return yield* new Conflict({ message: "The workspace is linked already." })
+              return linkOf(placedOf(made))
+            })
+          ),
+
+        remove: ({ subject }, targetId, workspace) =>
+          Effect.asVoid(sql`
+            DELETE FROM workspace_links
+            WHERE project_id = ${subject} AND target_id = ${targetId} AND workspace = ${workspace}`)
+      })
+    })
+  )
+}
+
+interface Row {
+  readonly seq: string
+  readonly target_id: DeviceId
+  readonly workspace: WorkspaceId
+  readonly added_by: UserId
+  readonly added_at: Date
+}
+
+const placedOf = ({ added_at, added_by, seq, target_id, workspace }: Row): PlacedLink => ({
+  place: seq,
+  targetId: target_id,
+  workspace,
+  addedBy: added_by,
+  addedAt: added_at.toISOString()
+})
+
+/** Without its place. */
+export const linkOf = ({ addedAt, addedBy, targetId, workspace }: PlacedLink): WorkspaceLink => ({
+  targetId,
+  workspace,
+  addedBy,
+  addedAt
+})

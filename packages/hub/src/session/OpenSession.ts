@@ -1,0 +1,28 @@
+/** What every addition to a session does first: only an active one takes any, one addition after the other, and each moves it up. */
+import type { Proof } from "@corral/domain/Authorization"
+import { Conflict, PermissionDenied } from "@corral/domain/Failures"
+import type { SessionId } from "@corral/domain/Ids"
+import type { SessionState } from "@corral/domain/Session"
+import { Effect } from "effect"
+import type { SqlClient, SqlError } from "effect/sql"
+
+export const readOnly = (state: SessionState) =>
+  new Conflict({ message: `The session is ${state}: it can be read and not changed.` })
+
+/**
+ * Holds the session until the transaction ends. Gives the moment of the addition, later than that of any before, so that ids made of it
+ * are in the order in which things were added.
+ */
+export const openSession = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  proof: Proof<"session.write">,
+  id: SessionId,
+  now: Date
+): Effect.fn.Return<Date, Conflict | PermissionDenied | SqlError.SqlError> {
+  const [row] = yield* sql<{ readonly state: SessionState; readonly updated_at: Date }>`
+    UPDATE sessions SET updated_at = GREATEST(updated_at + interval '1 millisecond', ${now})
+    WHERE id = ${id} AND project_id = ${proof.subject} RETURNING state, updated_at`
+  // Its project was removed since the proof was made.
+  if (row === undefined) return yield* new PermissionDenied()
+  return row.state === "active" ? row.updated_at : yield* readOnly(row.state)
+})

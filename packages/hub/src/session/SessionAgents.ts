@@ -1,0 +1,133 @@
+/**
+ * Agents of a session, in the order in which they were taken in: each a runtime or profile of a target, bound to one of its workspaces.
+ *
+ * That the target offers both is checked when an agent is taken in; whether it still does, when it is asked to work.
+ */
+import type { AddAgent, AgentInstance } from "@corral/domain/AgentProfile"
+import type { Proof } from "@corral/domain/Authorization"
+import {
+  type Conflict,
+  InvalidAgentId,
+  type PermissionDenied,
+  WorkspaceOutsideAllowlist
+} from "@corral/domain/Failures"
+import type { AgentId, AgentInstanceId, DeviceId, SessionId, UserId, WorkspaceId } from "@corral/domain/Ids"
+import { mint } from "@corral/service/Identifiers"
+import { Clock, Context, Effect, Layer } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { Inventory } from "../device/Inventory.ts"
+import { openSession } from "./OpenSession.ts"
+
+export class SessionAgents extends Context.Service<
+  SessionAgents,
+  {
+    /** After the instance of that id. */
+    readonly list: (
+      proof: Proof<"project.read">,
+      sessionId: SessionId,
+      after: string | undefined,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<AgentInstance>, SqlError.SqlError>
+    readonly add: (
+      proof: Proof<"session.write">,
+      sessionId: SessionId,
+      target: Proof<"task.route">,
+      agent: Omit<AddAgent, "targetId">
+    ) => Effect.Effect<
+      AgentInstance,
+      Conflict | InvalidAgentId | PermissionDenied | SqlError.SqlError | WorkspaceOutsideAllowlist
+    >
+    readonly remove: (
+      proof: Proof<"session.write">,
+      sessionId: SessionId,
+      id: AgentInstanceId
+    ) => Effect.Effect<void, Conflict | PermissionDenied | SqlError.SqlError>
+  }
+>()("corral/hub/SessionAgents") {
+  static readonly layer = Layer.effect(
+    SessionAgents,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
+      const inventory = yield* Inventory
+      const open = (proof: Proof<"session.write">, id: SessionId) =>
+        Effect.suspend(() => openSession(sql, proof, id, new Date(clock.currentTimeMillisUnsafe())))
+
+      return SessionAgents.of({
+        list: ({ subject }, sessionId, after, limit) =>
+          sql<Row>`
+            SELECT ${columns(sql)} FROM session_agents
+            WHERE session_id = (SELECT id FROM sessions WHERE id = ${sessionId} AND project_id = ${subject})
+            ${after === undefined ? sql`` : sql`AND id > ${after}`}
+            ORDER BY id LIMIT ${limit}`.pipe(Effect.map((rows) => rows.map(instanceOf))),
+
+        add: (proof, sessionId, target, { agentId, label, workspace }) =>
+          sql.withTransaction(
+            Effect.gen(function* () {
+              const { agents, workspaces } = yield* inventory.offerOf(target)
+              const agent = agents.find(({ id }) => id === agentId)
+              if (agent === undefined) return yield* new InvalidAgentId()
+              if (!workspaces.some(({ id }) => id === workspace))
+                return yield* new WorkspaceOutsideAllowlist()
+              const at = yield* open(proof, sessionId)
+              const row: Row = {
+                id: mint<AgentInstanceId>("agt", at.getTime()),
+                session_id: sessionId,
+                agent_id: agentId,
+                // A target's word, which nobody has checked for what a table can hold.
+                label: label ?? agent.label.replaceAll("\0", "").slice(0, 100).toWellFormed(),
+                target_id: target.subject as DeviceId,
+                workspace,
+                added_by: proof.principal as UserId,
+                added_at: at
+              }
+              yield* sql`INSERT INTO session_agents ${sql.insert({ ...row })}`
+              return instanceOf(row)
+            })
+          ),
+
+        remove: (proof, sessionId, id) =>
+          sql.withTransaction(
+            Effect.andThen(
+              open(proof, sessionId),
+              sql`DELETE FROM session_agents WHERE session_id = ${sessionId} AND id = ${id}`
+            )
+          )
+      })
+    })
+  )
+}
+
+/** All of them, for whoever has a proof for the session. */
+export const agentsOf = (
+  sql: SqlClient.SqlClient,
+  sessionId: SessionId
+): Effect.Effect<ReadonlyArray<AgentInstance>, SqlError.SqlError> =>
+  sql<Row>`SELECT ${columns(sql)} FROM session_agents WHERE session_id = ${sessionId} ORDER BY id`.pipe(
+    Effect.map((rows) => rows.map(instanceOf))
+  )
+
+const columns = (sql: SqlClient.SqlClient) =>
+  sql.literal("id, session_id, agent_id, label, target_id, workspace, added_by, added_at")
+
+interface Row {
+  readonly id: AgentInstanceId
+  readonly session_id: SessionId
+  readonly agent_id: AgentId
+  readonly label: string
+  readonly target_id: DeviceId
+  readonly workspace: WorkspaceId
+  readonly added_by: UserId
+  readonly added_at: Date
+}
+
+const instanceOf = (row: Row): AgentInstance => ({
+  id: row.id,
+  sessionId: row.session_id,
+  agentId: row.agent_id,
+  label: row.label,
+  targetId: row.target_id,
+  workspace: row.workspace,
+  addedBy: row.added_by,
+  addedAt: row.added_at.toISOString()
+})

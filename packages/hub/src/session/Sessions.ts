@@ -1,0 +1,170 @@
+/**
+ * Sessions: conversations of people and agents in a project. Lists go by last change, newest first; what is said and who takes part moves
+ * a session up.
+ *
+ * An archived session can be opened again, a closed one stays closed; both are read-only. A session ends with its project.
+ */
+import type { Proof } from "@corral/domain/Authorization"
+import { Conflict, PermissionDenied } from "@corral/domain/Failures"
+import type { ProjectId, SessionId, UserId } from "@corral/domain/Ids"
+import type { CreateSession, Session, SessionItem, SessionState, UpdateSession } from "@corral/domain/Session"
+import { mint } from "@corral/service/Identifiers"
+import { Clock, Context, Effect, Layer } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { holdProject } from "../project/HeldProject.ts"
+import { type Position, positionOf } from "../store/Position.ts"
+import { readOnly } from "./OpenSession.ts"
+import { agentsOf } from "./SessionAgents.ts"
+import { activeRunsOf } from "./SessionRuns.ts"
+
+/** Sessions of one project, or of all that somebody may read. */
+export type SessionScope = Proof<"project.read"> | { readonly reader: UserId }
+
+export class Sessions extends Context.Service<
+  Sessions,
+  {
+    readonly list: (
+      scope: SessionScope,
+      state: SessionState | undefined,
+      after: Position | undefined,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<SessionItem>, SqlError.SqlError>
+    readonly create: (
+      proof: Proof<"session.write">,
+      session: Omit<CreateSession, "projectId">
+    ) => Effect.Effect<Session, PermissionDenied | SqlError.SqlError>
+    readonly get: (
+      proof: Proof<"project.read" | "session.write">,
+      id: SessionId
+    ) => Effect.Effect<Session, PermissionDenied | SqlError.SqlError>
+    readonly update: (
+      proof: Proof<"session.write">,
+      id: SessionId,
+      change: UpdateSession
+    ) => Effect.Effect<Session, Conflict | PermissionDenied | SqlError.SqlError>
+  }
+>()("corral/hub/Sessions") {
+  static readonly layer = Layer.effect(
+    Sessions,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
+      const now = () => new Date(clock.currentTimeMillisUnsafe())
+
+      const get = Effect.fnUntraced(function* (
+        { subject }: Proof<"project.read" | "session.write">,
+        id: SessionId
+      ) {
+        const [row] = yield* sql<SessionRow>`
+          SELECT id, project_id, title, state, updated_at, created_by, created_at FROM sessions
+          WHERE id = ${id} AND project_id = ${subject}`
+        // Removed since the proof was made.
+        if (row === undefined) return yield* new PermissionDenied()
+        return sessionOf(row, yield* agentsOf(sql, id), yield* activeRunsOf(sql, id))
+      })
+
+      return Sessions.of({
+        get,
+
+        list: (scope, state, after, limit) => {
+          const columns = sql.literal("id, project_id, title, state, updated_at")
+          const page = sql`
+            ${state === undefined ? sql`` : sql`AND state = ${state}`}
+            ${after === undefined ? sql`` : sql`AND (updated_at, id) < (${new Date(after.at)}, ${after.id})`}
+            ORDER BY updated_at DESC, id DESC LIMIT ${limit}`
+          // Each project is walked in the order of its own index, no further than one page.
+          const rows =
+            "subject" in scope
+              ? sql<ItemRow>`SELECT ${columns} FROM sessions WHERE project_id = ${scope.subject} ${page}`
+              : sql<ItemRow>`
+                  SELECT s.* FROM (
+                    SELECT project_id FROM project_members WHERE user_id = ${scope.reader}
+                    UNION
+                    SELECT id FROM projects WHERE visibility = 'internal'
+                  ) readable
+                  CROSS JOIN LATERAL (
+                    SELECT ${columns} FROM sessions WHERE project_id = readable.project_id ${page}
+                  ) s ORDER BY s.updated_at DESC, s.id DESC LIMIT ${limit}`
+          return Effect.map(rows, (items) => items.map(itemOf))
+        },
+
+        create: ({ principal, subject }, { title }) =>
+          sql.withTransaction(
+            Effect.gen(function* () {
+              yield* holdProject(sql, subject)
+              const at = now()
+              const row: SessionRow = {
+                id: mint<SessionId>("ses", at.getTime()),
+                // Proofs name their subject; those of a session's action name a project.
+                project_id: subject as ProjectId,
+                title,
+                state: "active",
+                created_by: principal as UserId,
+                created_at: at,
+                updated_at: at
+              }
+              yield* sql`INSERT INTO sessions ${sql.insert({ ...row })}`
+              return sessionOf(row, [], [])
+            })
+          ),
+
+        update: (proof, id, { state, title }) =>
+          sql.withTransaction(
+            Effect.gen(function* () {
+              const [held] = yield* sql<{ readonly state: SessionState }>`
+                SELECT state FROM sessions WHERE id = ${id} AND project_id = ${proof.subject} FOR UPDATE`
+              if (held === undefined) return yield* new PermissionDenied()
+              const next = state ?? held.state
+              if (held.state === "closed" && next !== "closed")
+                return yield* new Conflict({ message: "A closed session stays closed." })
+              // One change may open it again and rename it, or rename it and put it away.
+              if (title !== undefined && held.state !== "active" && next !== "active")
+                return yield* readOnly(held.state)
+              if (title !== undefined || next !== held.state)
+                yield* sql`
+                  UPDATE sessions SET title = COALESCE(${title ?? null}, title), state = ${next},
+                    updated_at = GREATEST(updated_at + interval '1 millisecond', ${now()})
+                  WHERE id = ${id}`
+              return yield* get(proof, id)
+            })
+          )
+      })
+    })
+  )
+}
+
+interface ItemRow {
+  readonly id: SessionId
+  readonly project_id: ProjectId
+  readonly title: string
+  readonly state: SessionState
+  readonly updated_at: Date
+}
+
+interface SessionRow extends ItemRow {
+  readonly created_by: UserId
+  readonly created_at: Date
+}
+
+const itemOf = ({ id, project_id, state, title, updated_at }: ItemRow): SessionItem => ({
+  id,
+  projectId: project_id,
+  title,
+  state,
+  updatedAt: updated_at.toISOString()
+})
+
+const sessionOf = (
+  row: SessionRow,
+  agents: Session["agents"],
+  activeRuns: Session["activeRuns"]
+): Session => ({
+  ...itemOf(row),
+  createdBy: row.created_by,
+  createdAt: row.created_at.toISOString(),
+  agents,
+  activeRuns
+})
+
+/** Where a session stands in its list. */
+export const sessionPosition = ({ id, updatedAt }: SessionItem): string => positionOf(updatedAt, id)

@@ -1,0 +1,310 @@
+/** `/client/projects` over a real Hub: what each role may do, and that nobody learns more. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import type { AuditRecord } from "@corral/domain/Audit"
+import type { Project, ProjectMember, WorkspaceLink } from "@corral/domain/Project"
+import { codeOf, type HubClient } from "../harness/HubClient.ts"
+import { HubProcess } from "../harness/HubProcess.ts"
+import { registerDevice, report } from "../harness/Offers.ts"
+import { type ListPage, walk } from "../harness/Pages.ts"
+import { makeProject, makeSession } from "../harness/Teams.ts"
+
+const nowhere = "prj_01K0000000000000000000000Z"
+
+describe("/client/projects", { timeout: 60_000 }, () => {
+  const hub = new HubProcess()
+  let ada: HubClient
+  let bob: HubClient
+  let eve: HubClient
+  let max: HubClient
+
+  beforeAll(async () => {
+    await hub.start()
+    ada = await hub.signedIn("ada")
+    bob = await hub.signedIn("bob")
+    eve = await hub.signedIn("eve")
+    max = await hub.signedIn("max")
+  })
+  afterAll(() => hub.remove())
+
+  it("makes one for whoever is signed in, who owns it", async () => {
+    const made = await ada.ask<Project>("POST", "/client/projects", {
+      body: { name: "Ätlas 🚀 '; DROP TABLE projects; --", description: "about" }
+    })
+    assert.strictEqual(made.status, 201)
+    assert.deepInclude(made.body, { description: "about", visibility: "private", role: "owner" })
+    const read = await ada.ask<Project>("GET", `/client/projects/${made.body.id}`)
+    assert.deepStrictEqual([read.status, read.body], [200, made.body])
+    const members = await walk<ProjectMember>(ada, `/client/projects/${made.body.id}/members`)
+    assert.deepStrictEqual(members, [
+      { userId: made.body.id && ada.userId!, name: "ada", role: "owner", addedAt: made.body.createdAt }
+    ] as never)
+  })
+
+  it("asks for a sign-in", async () => {
+    for (const [method, path, body] of [
+      ["GET", "/client/projects", undefined],
+      ["POST", "/client/projects", { name: "x" }],
+      ["GET", `/client/projects/${nowhere}`, undefined],
+      ["PATCH", `/client/projects/${nowhere}`, {}],
+      ["DELETE", `/client/projects/${nowhere}`, undefined]
+    ] as const) {
+      const answer = await hub.client.ask(method, path, { body })
+      assert.deepStrictEqual([answer.status, codeOf(answer)], [401, "unauthorized"], path)
+    }
+  })
+
+  it.each([
+    ["no name", {}],
+    ["an empty name", { name: "" }],
+    ["a name that is none", { name: 7 }],
+    ["a long name", { name: "x".repeat(10_000) }],
+    ["U+0000", { name: "a\0b" }],
+    ["U+0000 in the description", { name: "a", description: "\0" }],
+    ["half of a surrogate pair", { name: "\ud800" }],
+    ["an unknown visibility", { name: "a", visibility: "public" }],
+    ["no JSON", "{"]
+  ])("refuses %s", async (_, body) => {
+    const answer = await ada.ask("POST", "/client/projects", { body })
+    assert.deepStrictEqual([answer.status, codeOf(answer)], [422, "schema_validation_failed"])
+  })
+
+  it("refuses a body beyond 1 MiB, and ignores fields that it does not know", async () => {
+    const large = await ada.ask("POST", "/client/projects", { body: { name: "x".repeat(1_048_577) } })
+    assert.deepStrictEqual([large.status, codeOf(large)], [413, "payload_too_large"])
+    const made = await ada.ask<Project>("POST", "/client/projects", {
+      body: { name: "Known", role: "viewer", id: nowhere }
+    })
+    assert.strictEqual(made.status, 201)
+    assert.strictEqual(made.body.role, "owner")
+    assert.notStrictEqual(made.body.id as string, nowhere)
+  })
+
+  it("gives the same answer to the same key, and makes one project of many requests at once", async () => {
+    const ask = (body: unknown, key = "first") =>
+      ada.ask<Project>("POST", "/client/projects", { body, headers: { "idempotency-key": key } })
+    const made = await ask({ name: "Keyed" })
+    const again = await ask({ name: "Keyed" })
+    assert.deepStrictEqual([again.status, again.body], [201, made.body])
+    assert.strictEqual(again.headers.get("idempotency-replayed"), "true")
+    assert.strictEqual(codeOf(await ask({ name: "Other" })), "idempotency_conflict")
+    const own = await bob.ask<Project>("POST", "/client/projects", {
+      body: { name: "Keyed" },
+      headers: { "idempotency-key": "first" }
+    })
+    assert.notStrictEqual(own.body.id, made.body.id)
+
+    const answers = await Promise.all(Array.from({ length: 8 }, () => ask({ name: "Parallel" }, "second")))
+    const ids = answers.filter(({ status }) => status === 201).map(({ body }) => body.id)
+    assert.isNotEmpty(ids)
+    assert.strictEqual(new Set(ids).size, 1)
+    for (const answer of answers.filter(({ status }) => status !== 201))
+      assert.deepStrictEqual([answer.status, codeOf(answer)], [409, "idempotency_in_flight"])
+  })
+
+  it("answers for what is not there as for what is another's", async () => {
+    const { id } = await makeProject(ada)
+    for (const [method, path, body] of [
+      ["GET", "", undefined],
+      ["PATCH", "", { name: "mine" }],
+      ["DELETE", "", undefined],
+      ["GET", "/members", undefined],
+      ["POST", "/members", { userId: eve.userId, role: "viewer" }],
+      ["PATCH", `/members/${ada.userId}`, { role: "viewer" }],
+      ["DELETE", `/members/${ada.userId}`, undefined],
+      ["GET", "/workspaces", undefined],
+      ["POST", "/workspaces", { targetId: "dev_01K0000000000000000000000Z", workspace: "site" }],
+      ["DELETE", "/workspaces/dev_01K0000000000000000000000Z/site", undefined]
+    ] as const) {
+      const [foreign, absent] = await Promise.all(
+        [id, nowhere].map((project) => eve.ask(method, `/client/projects/${project}${path}`, { body }))
+      )
+      const seen = ({ body, status }: { body: unknown; status: number }) => [
+        status,
+        { ...(body as object), requestId: "" }
+      ]
+      assert.deepStrictEqual([foreign?.status, codeOf(foreign!)], [403, "permission_denied"], `${method} ${path}`)
+      assert.deepStrictEqual(seen(foreign!), seen(absent!), `${method} ${path}`)
+    }
+    assert.notInclude(
+      (await walk<Project>(eve, "/client/projects", 200)).map((project) => project.id),
+      id
+    )
+  })
+
+  it("lets everyone read what is internal, and members alone write", async () => {
+    const project = await makeProject(ada, "internal")
+    const path = `/client/projects/${project.id}`
+    const read = await eve.ask<Project>("GET", path)
+    assert.deepStrictEqual([read.status, read.body.role], [200, "viewer"])
+    assert.include(
+      (await walk<Project>(eve, "/client/projects", 200)).map(({ id }) => id),
+      project.id
+    )
+    assert.strictEqual(codeOf(await eve.ask("PATCH", path, { body: { name: "x" } })), "permission_denied")
+    const session = await eve.ask("POST", "/client/sessions", { body: { projectId: project.id, title: "x" } })
+    assert.deepStrictEqual([session.status, codeOf(session)], [403, "permission_denied"])
+    const closed = await ada.ask<Project>("PATCH", path, { body: { visibility: "private" } })
+    assert.strictEqual(closed.body.visibility, "private")
+    assert.strictEqual(codeOf(await eve.ask("GET", path)), "permission_denied")
+  })
+
+  it("lets each role do what is its own", async () => {
+    const project = await makeProject(ada, "private", [
+      [bob, "admin"],
+      [max, "member"],
+      [eve, "viewer"]
+    ])
+    const path = `/client/projects/${project.id}`
+    for (const [client, allowed] of [
+      [eve, 403],
+      [max, 403],
+      [bob, 200]
+    ] as const) {
+      assert.strictEqual((await client.ask("GET", path)).status, 200)
+      assert.strictEqual((await client.ask("PATCH", path, { body: { description: "new" } })).status, allowed)
+    }
+    const before = await ada.ask<Project>("GET", path)
+    assert.strictEqual(before.body.description, "new")
+    assert.strictEqual(codeOf(await bob.ask("DELETE", path)), "permission_denied")
+    // Nobody gives or takes a role above their own.
+    const up = await bob.ask("PATCH", `${path}/members/${bob.userId}`, { body: { role: "owner" } })
+    assert.strictEqual(codeOf(up), "permission_denied")
+    const down = await bob.ask("PATCH", `${path}/members/${ada.userId}`, { body: { role: "viewer" } })
+    assert.strictEqual(codeOf(down), "permission_denied")
+    assert.strictEqual(codeOf(await bob.ask("DELETE", `${path}/members/${ada.userId}`)), "permission_denied")
+  })
+
+  it("adds, changes and removes members, and keeps an owner", async () => {
+    const project = await makeProject(ada)
+    const path = `/client/projects/${project.id}/members`
+    const added = await ada.ask<ProjectMember>("POST", path, { body: { userId: bob.userId, role: "member" } })
+    assert.deepStrictEqual([added.status, added.body.role, added.body.name], [201, "member", "bob"])
+    const twice = await ada.ask("POST", path, { body: { userId: bob.userId, role: "admin" } })
+    assert.deepStrictEqual([twice.status, codeOf(twice)], [409, "conflict"])
+    const nobody = await ada.ask("POST", path, {
+      body: { userId: "usr_01K0000000000000000000000Z", role: "admin" }
+    })
+    assert.deepStrictEqual([nobody.status, codeOf(nobody)], [409, "conflict"])
+    const wrong = await ada.ask("POST", path, { body: { userId: "bob", role: "chief" } })
+    assert.strictEqual(codeOf(wrong), "schema_validation_failed")
+
+    const role = await ada.ask<ProjectMember>("PATCH", `${path}/${bob.userId}`, { body: { role: "viewer" } })
+    assert.deepStrictEqual([role.status, role.body.role], [200, "viewer"])
+    assert.strictEqual(codeOf(await ada.ask("PATCH", `${path}/${max.userId}`, { body: { role: "viewer" } })), "conflict")
+    for (const leave of [
+      () => ada.ask("PATCH", `${path}/${ada.userId}`, { body: { role: "admin" } }),
+      () => ada.ask("DELETE", `${path}/${ada.userId}`)
+    ])
+      assert.strictEqual(codeOf(await leave()), "conflict")
+    assert.strictEqual((await ada.ask("DELETE", `${path}/${bob.userId}`)).status, 204)
+    assert.strictEqual((await ada.ask("DELETE", `${path}/${bob.userId}`)).status, 204)
+    assert.strictEqual(codeOf(await bob.ask("GET", `/client/projects/${project.id}`)), "permission_denied")
+  })
+
+  it("keeps one of two owners who remove each other at once", async () => {
+    const project = await makeProject(ada, "private", [[bob, "owner"]])
+    const path = `/client/projects/${project.id}/members`
+    await Promise.all([
+      ada.ask("DELETE", `${path}/${bob.userId}`),
+      bob.ask("DELETE", `${path}/${ada.userId}`)
+    ])
+    const reads = await Promise.all([ada, bob].map((client) => client.ask("GET", path)))
+    assert.strictEqual(reads.filter(({ status }) => status === 200).length, 1)
+  })
+
+  it("pages by the cursor that it gave, to whom it gave it", async () => {
+    const zoe = await hub.signedIn("zoe")
+    const made: Array<string> = []
+    for (let i = 0; i < 5; i++) made.unshift((await makeProject(zoe)).id)
+    assert.sameMembers(
+      (await walk<Project>(zoe, "/client/projects", 2))
+        .filter(({ role, visibility }) => role === "owner" && visibility === "private")
+        .map(({ id }) => id),
+      made
+    )
+    const first = await zoe.ask<ListPage<Project>>("GET", "/client/projects?limit=2")
+    const cursor = first.body.nextCursor ?? ""
+    const refused = [
+      await eve.ask("GET", `/client/projects?cursor=${cursor}`),
+      await zoe.ask("GET", `/client/sessions?cursor=${cursor}`),
+      await zoe.ask("GET", `/client/projects?cursor=${cursor.slice(0, -1)}`),
+      await zoe.ask("GET", "/client/projects?cursor=%00"),
+      await zoe.ask("GET", "/client/projects?limit=0"),
+      await zoe.ask("GET", "/client/projects?limit=201")
+    ]
+    for (const answer of refused)
+      assert.deepStrictEqual([answer.status, codeOf(answer)], [422, "schema_validation_failed"])
+  })
+
+  it("links workspaces that a target has reported", async () => {
+    const project = await makeProject(ada, "private", [[bob, "admin"]])
+    const path = `/client/projects/${project.id}/workspaces`
+    const { id: targetId } = await registerDevice(ada)
+    await report(hub, targetId, { workspaces: ["site", "ünï/code", "w3"] })
+    const link = (client: HubClient, workspace: string) =>
+      client.ask<WorkspaceLink>("POST", path, { body: { targetId, workspace } })
+
+    const made = await link(ada, "site")
+    assert.deepStrictEqual([made.status, made.body.addedBy], [201, ada.userId])
+    for (const again of [await link(ada, "site"), await link(ada, "elsewhere")])
+      assert.deepStrictEqual([again.status, codeOf(again)], [409, "conflict"])
+    assert.strictEqual(codeOf(await link(ada, "a\0b")), "schema_validation_failed")
+    assert.deepStrictEqual(
+      [codeOf(await link(bob, "w3")), codeOf(await link(max, "w3"))],
+      ["unauthorized_target", "permission_denied"]
+    )
+    const absent = await ada.ask("POST", path, {
+      body: { targetId: "dev_01K0000000000000000000000Z", workspace: "site" }
+    })
+    assert.deepStrictEqual([absent.status, codeOf(absent)], [403, "unauthorized_target"])
+
+    assert.strictEqual((await link(ada, "ünï/code")).status, 201)
+    assert.strictEqual((await link(ada, "w3")).status, 201)
+    assert.deepStrictEqual(
+      (await walk<WorkspaceLink>(bob, path)).map(({ workspace }) => workspace as string),
+      ["site", "ünï/code", "w3"]
+    )
+    const gone = `${path}/${targetId}/${encodeURIComponent("ünï/code")}`
+    assert.strictEqual(codeOf(await max.ask("DELETE", gone)), "permission_denied")
+    assert.strictEqual((await bob.ask("DELETE", gone)).status, 204)
+    assert.strictEqual(codeOf(await bob.ask("DELETE", `${path}/${targetId}/%00`)), "schema_validation_failed")
+    assert.strictEqual((await walk<WorkspaceLink>(bob, path)).length, 2)
+    await ada.ask("DELETE", `/client/devices/${targetId}`)
+    assert.deepStrictEqual(await walk(bob, path), [])
+  })
+
+  it("takes with it what belongs to it, and leaves its trail", async () => {
+    const project = await makeProject(ada)
+    const session = await makeSession(ada, project)
+    await ada.ask("POST", `/client/sessions/${session.id}/messages`, { body: { text: "hello" } })
+    const device = await registerDevice(ada, { sharedWith: [project.id] })
+    assert.strictEqual((await ada.ask("DELETE", `/client/projects/${project.id}`)).status, 204)
+    for (const path of [`/client/projects/${project.id}`, `/client/sessions/${session.id}`])
+      assert.strictEqual(codeOf(await ada.ask("GET", path)), "permission_denied")
+    const left = await ada.ask<{ sharedWith: ReadonlyArray<string> }>("GET", `/client/devices/${device.id}`)
+    assert.deepStrictEqual(left.body.sharedWith, [])
+    assert.strictEqual(codeOf(await ada.ask("DELETE", `/client/projects/${project.id}`)), "permission_denied")
+    const actions = await hub.chain(project.id)
+    assert.deepStrictEqual(actions.at(-1), "project.delete")
+    assert.includeMembers(actions, ["project.create", "session.write", "device.manage"])
+  })
+
+  it("writes down what was done and what was refused", async () => {
+    const project = await makeProject(ada, "private", [[max, "member"]])
+    await max.ask("PATCH", `/client/projects/${project.id}`, { body: { name: "x" } })
+    await ada.ask("PATCH", `/client/projects/${project.id}/members/${ada.userId}`, { body: { role: "viewer" } })
+    const records = await walk<AuditRecord>(ada, `/client/audit?projectId=${project.id}`)
+    assert.deepStrictEqual(
+      records.map(({ action, actor, code, outcome }) => [action, actor, outcome, code]),
+      [
+        ["member.manage", ada.userId, "failed", "conflict"],
+        ["project.update", max.userId, "denied", "permission_denied"],
+        ["member.manage", ada.userId, "allowed", null],
+        ["project.create", ada.userId, "allowed", null]
+      ]
+    )
+    const verified = await ada.ask("GET", `/client/audit/verify?projectId=${project.id}`)
+    assert.deepInclude(verified.body as object, { ok: true, checked: 4 })
+    assert.strictEqual(codeOf(await ada.ask("GET", "/client/audit?actor=%00")), "schema_validation_failed")
+  })
+})
