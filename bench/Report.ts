@@ -5,15 +5,16 @@
  */
 import type { Machine } from "./Machine.ts"
 
-/** What a figure must not exceed: by itself, by its distance from the floor, or by so many times the floor. */
+/** What a figure must not exceed, by itself, by its distance from the floor or by so many times the floor; or what it must reach of it. */
 export interface Goal {
-  readonly atMost: number
-  readonly of: "edge" | "distance" | "ratio"
+  readonly limit: number
+  readonly of: "edge" | "distance" | "ratio" | "share"
 }
 
-export const atMost = (limit: number): Goal => ({ atMost: limit, of: "edge" })
-export const atMostTimesFloor = (limit: number): Goal => ({ atMost: limit, of: "ratio" })
-export const atMostOverFloor = (limit: number): Goal => ({ atMost: limit, of: "distance" })
+export const atMost = (limit: number): Goal => ({ limit, of: "edge" })
+export const atMostTimesFloor = (limit: number): Goal => ({ limit, of: "ratio" })
+export const atMostOverFloor = (limit: number): Goal => ({ limit, of: "distance" })
+export const atLeastOfFloor = (limit: number): Goal => ({ limit, of: "share" })
 
 export interface Figure {
   readonly figure: string
@@ -32,9 +33,12 @@ export class Report {
   readonly machine: Machine
   readonly date: string
   private readonly bench: string
+  private readonly label: string
 
-  constructor(bench: string, machine: Machine, date: string) {
+  /** `label` heads the column of what is measured. */
+  constructor(bench: string, label: string, machine: Machine, date: string) {
     this.bench = bench
+    this.label = label
     this.machine = machine
     this.date = date
   }
@@ -69,7 +73,7 @@ export class Report {
   markdown(): string {
     const { cores, cpu, platform, fsync, load } = this.machine
     const facts = `${this.date.slice(0, 10)}, Node ${process.version}, ${platform}, ${cores} cores (${cpu}), fdatasync ${rounded(fsync)} ms, load average before the start ${rounded(load)}.`
-    const head = ["figure", "Edge", "floor", "ratio", "goal", "met", "lost"]
+    const head = ["figure", this.label, "floor", "ratio", "goal", "met", "lost"]
     const rows = [head, head.map(() => "---"), ...this.figures.map(cells)]
     return `${facts}\n\n${rows.map((row) => `| ${row.join(" | ")} |`).join("\n")}`
   }
@@ -88,11 +92,16 @@ const cells = (figure: Figure): ReadonlyArray<string> => {
   ]
 }
 
-const goalText = ({ atMost, of }: Goal, unit: string): string =>
-  ({ edge: `≤ ${atMost} ${unit}`, distance: `≤ floor + ${atMost} ${unit}`, ratio: `≤ ${atMost} × floor` })[of]
+const goalText = ({ limit, of }: Goal, unit: string): string =>
+  ({
+    edge: `≤ ${limit} ${unit}`,
+    distance: `≤ floor + ${limit} ${unit}`,
+    ratio: `≤ ${limit} × floor`,
+    share: `≥ ${limit} of floor`
+  })[of]
 
-const isMet = ({ edge, floor }: Figure, { atMost, of }: Goal): boolean =>
-  ({ edge, distance: edge - floor, ratio: edge / floor })[of] <= atMost
+const isMet = ({ edge, floor }: Figure, { limit, of }: Goal): boolean =>
+  of === "share" ? edge / floor >= limit : { edge, distance: edge - floor, ratio: edge / floor }[of] <= limit
 
 /** Three significant digits, whole numbers kept whole. */
 const rounded = (value: number): number =>

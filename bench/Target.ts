@@ -4,11 +4,12 @@
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
+import { cpuMicrosOf, memoryOf } from "./ProcessFigures.ts"
 
 export type Side = "floor" | "edge"
 
@@ -103,19 +104,12 @@ export class Target {
     return new Target(side, url, home.token, readyAfter, child, child.pid)
   }
 
-  /** CPU time of the process and all its threads so far, in microseconds; its children are not counted. */
   cpuMicros(): number {
-    const stat = readFileSync(`/proc/${this.pid}/stat`, "latin1")
-    // The name may hold anything: the fields are read after its last parenthesis. A tick is 10 ms on every Linux.
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
-    return (Number(fields[11]) + Number(fields[12])) * 10_000
+    return cpuMicrosOf(this.pid)
   }
 
-  /** Kilobytes. `anonymous` is its own memory; the program's text, which its runtimes map too, is only in `resident`. */
   memory(): { readonly resident: number; readonly anonymous: number } {
-    const rollup = readFileSync(`/proc/${this.pid}/smaps_rollup`, "latin1")
-    const field = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(rollup)?.[1])
-    return { resident: field("Rss"), anonymous: field("Pss_Anon") }
+    return memoryOf(this.pid)
   }
 
   /** Asks for it; it is done within milliseconds. */

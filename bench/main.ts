@@ -15,9 +15,11 @@ import { parseArgs } from "node:util"
 import { adaptersBench } from "./adapters/AdaptersBench.ts"
 import { edgeBench } from "./edge/EdgeBench.ts"
 import { machine } from "./Machine.ts"
+import { hubBench } from "./hub/HubBench.ts"
 import { Report } from "./Report.ts"
 
-const benches = { adapters: adaptersBench, edge: edgeBench }
+const benches = { adapters: adaptersBench, edge: edgeBench, hub: hubBench }
+const labels = { adapters: "adapter", edge: "Edge", hub: "Hub" }
 
 const BEGIN = "<!-- figures: begin -->"
 const END = "<!-- figures: end -->"
@@ -49,7 +51,7 @@ if (!(name in benches) || !Number.isSafeInteger(rounds) || rounds < 1) {
   process.exit(2)
 }
 
-const report = new Report(name, machine(), new Date().toISOString())
+const report = new Report(name, labels[name as keyof typeof labels], machine(), new Date().toISOString())
 await benches[name as keyof typeof benches]({ ...values, rounds }, report)
 if (values.markdown !== undefined) rewrite(values.markdown, report.markdown())
 if (report.lost > 0) process.exitCode = 1

@@ -1,0 +1,24 @@
+/** `npm run bench -- hub`: what is promised of a Hub's speed and size, beside the floor. */
+import type { Report } from "../Report.ts"
+import { lists } from "./Lists.ts"
+
+export interface HubBenchOptions {
+  /** The built Edge's entry: the Hub's lies beside its folder. */
+  readonly entry: string
+  readonly rounds: number
+  /** Names of groups; all where there are none. */
+  readonly only: ReadonlyArray<string>
+}
+
+const groups = { lists }
+
+export const hubBench = async (options: HubBenchOptions, report: Report): Promise<void> => {
+  const unknown = options.only.filter((name) => !Object.hasOwn(groups, name))
+  if (unknown.length > 0)
+    throw new Error(`unknown: ${unknown.join(", ")}; there are ${Object.keys(groups).join(", ")}`)
+  for (const [name, group] of Object.entries(groups)) {
+    if (options.only.length > 0 && !options.only.includes(name)) continue
+    process.stderr.write(`– ${name}\n`)
+    await group(options, report)
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * A page of 50 of 100,000 sessions, the first one and one near the end: the Hub beside the floor, and beside the bare query through `pg` in
+ * this process, which has no server between.
+ */
+import { Pool } from "pg"
+import type { Report } from "../Report.ts"
+import { atLeastOfFloor, atMost } from "../Report.ts"
+import { median, quantile } from "../Statistics.ts"
+import type { HubBenchOptions } from "./HubBench.ts"
+import { type HubPair, ROWS, withHubPair } from "./HubPair.ts"
+import { Client, take, type Taken } from "./Requests.ts"
+
+const COUNT = 1_000
+const AT_ONCE = 8
+const LIMIT = 50
+
+interface Page {
+  readonly items: ReadonlyArray<{ readonly id: string; readonly updatedAt: string }>
+  readonly nextCursor: string | null
+}
+
+/** The cursor of a page that starts after nine tenths of the list, and where that is. */
+const deepCursor = async ({ hub, projectId }: HubPair, client: Client) => {
+  const walk = `${hub.url}/client/sessions?projectId=${projectId}&limit=200`
+  let page = JSON.parse(await client.body(walk)) as Page
+  for (let seen = 200; seen < ROWS * 0.9; seen += 200) {
+    page = JSON.parse(await client.body(`${walk}&cursor=${page.nextCursor}`)) as Page
+  }
+  const last = page.items.at(-1)
+  if (last === undefined || page.nextCursor === null) throw new Error("the list is too short")
+  return { cursor: page.nextCursor, at: last.updatedAt, id: last.id }
+}
+
+const rawPage = (
+  pool: Pool,
+  projectId: string,
+  after: { readonly at: string; readonly id: string } | undefined
+) =>
+  pool.query({
+    name: after === undefined ? "first" : "deep",
+    text: `SELECT id, project_id, title, state, updated_at FROM sessions WHERE project_id = $1
+           ${after === undefined ? "" : "AND (updated_at, id) < ($3, $4)"} ORDER BY updated_at DESC, id DESC LIMIT $2`,
+    values: after === undefined ? [projectId, LIMIT] : [projectId, LIMIT, after.at, after.id]
+  })
+
+export const lists = (options: HubBenchOptions, report: Report): Promise<void> =>
+  withHubPair(options.entry, async (pair) => {
+    const client = new Client(pair.token, AT_ONCE)
+    const pool = new Pool({ host: pair.sockets, user: "corral", database: "postgres", max: AT_ONCE })
+    try {
+      const deep = await deepCursor(pair, client)
+      const query = `projectId=${pair.projectId}&limit=${LIMIT}`
+      const asks = {
+        hubFirst: () => client.body(`${pair.hub.url}/client/sessions?${query}`),
+        hubDeep: () => client.body(`${pair.hub.url}/client/sessions?${query}&cursor=${deep.cursor}`),
+        floorFirst: () => client.body(`${pair.floor.url}/client/sessions?${query}`),
+        floorDeep: () =>
+          client.body(`${pair.floor.url}/client/sessions?${query}&at=${deep.at}&id=${deep.id}`),
+        rawFirst: () => rawPage(pool, pair.projectId, undefined),
+        rawDeep: () => rawPage(pool, pair.projectId, deep)
+      }
+      const taken: Record<keyof typeof asks, Array<Taken>> = {
+        hubFirst: [],
+        hubDeep: [],
+        floorFirst: [],
+        floorDeep: [],
+        rawFirst: [],
+        rawDeep: []
+      }
+      for (const ask of Object.values(asks)) await take(COUNT / 2, AT_ONCE, ask)
+      for (let round = 0; round < options.rounds; round++) {
+        const names = Object.keys(asks) as ReadonlyArray<keyof typeof asks>
+        for (const name of round % 2 === 0 ? names : names.toReversed())
+          taken[name].push(await take(COUNT, AT_ONCE, asks[name]))
+      }
+      const rate = (name: keyof typeof asks) => median(taken[name].map((each) => each.rate))
+      const p99 = (name: keyof typeof asks) => median(taken[name].map(({ times }) => quantile(times, 0.99)))
+      const { rounds } = options
+      for (const [what, hub, floor, raw] of [
+        ["first page", "hubFirst", "floorFirst", "rawFirst"],
+        ["deep page", "hubDeep", "floorDeep", "rawDeep"]
+      ] as const) {
+        report.add({
+          figure: `${what}, pages a second`,
+          unit: "/s",
+          edge: rate(hub),
+          floor: rate(floor),
+          rounds,
+          goal: atLeastOfFloor(0.4)
+        })
+        report.add({
+          figure: `${what}, beside the bare query`,
+          unit: "/s",
+          edge: rate(hub),
+          floor: rate(raw),
+          rounds,
+          goal: atLeastOfFloor(0.4)
+        })
+        report.add({ figure: `${what}, p99`, unit: "ms", edge: p99(hub), floor: p99(floor), rounds })
+      }
+      report.add({
+        figure: "p99 of a deep page over that of the first",
+        unit: "×",
+        edge: p99("hubDeep") / p99("hubFirst"),
+        floor: p99("floorDeep") / p99("floorFirst"),
+        rounds,
+        goal: atMost(1.2)
+      })
+    } finally {
+      client.close()
+      await pool.end()
+    }
+  })
