@@ -17,14 +17,19 @@ export const newKey = (): string =>
 /** A device of that person, shared with those projects. */
 export const registerDevice = async (
   client: HubClient,
-  { name = "laptop", sharedWith = [] }: { readonly name?: string; readonly sharedWith?: ReadonlyArray<ProjectId> } = {}
+  {
+    name = "laptop",
+    sharedWith = []
+  }: { readonly name?: string; readonly sharedWith?: ReadonlyArray<ProjectId> } = {}
 ): Promise<Device> => {
   const made = await client.ask<Device>("POST", "/client/devices/register", {
     body: { name, kind: "edge", publicKey: newKey() }
   })
   assert.strictEqual(made.status, 201, made.text)
   if (sharedWith.length === 0) return made.body
-  const shared = await client.ask<Device>("PATCH", `/client/devices/${made.body.id}`, { body: { sharedWith } })
+  const shared = await client.ask<Device>("PATCH", `/client/devices/${made.body.id}`, {
+    body: { sharedWith }
+  })
   assert.strictEqual(shared.status, 200, shared.text)
   return shared.body
 }

@@ -12,7 +12,9 @@ export const makeProject = async (
   const made = await owner.ask<Project>("POST", "/client/projects", { body: { name: "Atlas", visibility } })
   assert.strictEqual(made.status, 201, made.text)
   for (const [{ userId }, role] of members) {
-    const added = await owner.ask("POST", `/client/projects/${made.body.id}/members`, { body: { userId, role } })
+    const added = await owner.ask("POST", `/client/projects/${made.body.id}/members`, {
+      body: { userId, role }
+    })
     assert.strictEqual(added.status, 201, added.text)
   }
   return made.body
