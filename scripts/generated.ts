@@ -11,6 +11,7 @@ import { EdgeConfigFile } from "@corral/edge/runtime/ConfigSchema"
 import { Envelope, eventSchema, eventTypes } from "@corral/domain/RunEvent"
 import { Schema } from "effect"
 import { OpenApi } from "effect/http-api"
+import { authorizationPage } from "./AuthorizationPage.ts"
 import { configurationPage } from "./ConfigurationPage.ts"
 import { errorsPage } from "./ErrorsPage.ts"
 import { eventsPage } from "./EventsPage.ts"
@@ -55,6 +56,7 @@ export const generated = (): ReadonlyMap<string, string> =>
     ["openapi/gateway.json", text(OpenApi.fromApi(GatewayApi))],
     ["schemas/run-event.json", text(runEvent())],
     ["schemas/edge-config.json", text(edgeConfig())],
+    ["docs/authorization.md", authorizationPage()],
     ["docs/configuration.md", configurationPage()],
     ["docs/events.md", eventsPage()],
     ["docs/errors.md", errorsPage()]

@@ -3,12 +3,16 @@
  *
  * A list asks for a sign-in and shows what its caller may read.
  */
-import type { Action } from "./Authorization.ts"
+import { type Action, matrix, roleRefusal, type RoleAction } from "./Authorization.ts"
+import type { ErrorCode } from "./ErrorTable.ts"
+import { ProjectRole } from "./Project.ts"
 
 export type EndpointAuthority =
   | Action
   /** The person whose device it is. */
   | "device.own"
+  /** That person, and the members of a project that it is shared with. */
+  | "device.read"
   /** A join token, or a sign-in. */
   | "device.join"
 
@@ -50,7 +54,8 @@ export const endpointAuthority = {
   "projects.unlinkWorkspace": "device.manage",
   "deviceRegistration.register": "device.join",
   "devices.list": "session.open",
-  "devices.get": "device.own",
+  "devices.createJoinToken": "session.open",
+  "devices.get": "device.read",
   "devices.update": "device.own",
   "devices.remove": "device.own",
   "devices.targets": "session.open",
@@ -72,3 +77,36 @@ export const endpointAuthority = {
 } as const satisfies Record<string, EndpointAuthority>
 
 export type EndpointName = keyof typeof endpointAuthority
+
+/** Who may call: without a sign-in that is worth something, with one and no role in the project, and with each role. */
+export const callers = [
+  "nobody",
+  "an expired sign-in",
+  "a revoked sign-in",
+  "a token of another kind",
+  "no member",
+  ...ProjectRole.literals
+] as const
+export type Caller = (typeof callers)[number]
+
+const isSignedIn = (caller: Caller): boolean => callers.indexOf(caller) >= callers.indexOf("no member")
+
+const roleOf = (caller: Caller): ProjectRole | undefined =>
+  ProjectRole.literals.find((role) => role === caller)
+
+const isRoleAction = (authority: EndpointAuthority): authority is RoleAction =>
+  authority in matrix && "role" in matrix[authority as Action]
+
+/**
+ * The code by which an endpoint refuses a caller; undefined where it does not for want of authority. The project is private, its owner is
+ * the device's, and the device is shared with it.
+ */
+export const refusalOf = (endpoint: EndpointName, caller: Caller): ErrorCode | undefined => {
+  const authority: EndpointAuthority = endpointAuthority[endpoint]
+  if (authority === "public.read") return undefined
+  if (!isSignedIn(caller)) return "unauthorized"
+  if (isRoleAction(authority)) return roleRefusal(authority, roleOf(caller))?.code
+  if (authority === "device.own") return caller === "owner" ? undefined : "permission_denied"
+  if (authority === "device.read") return roleOf(caller) === undefined ? "permission_denied" : undefined
+  return undefined
+}

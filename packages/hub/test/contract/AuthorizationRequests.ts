@@ -1,0 +1,151 @@
+/** One good request to each endpoint, in a world of its own: what is refused of it is refused for want of authority. */
+import type { EndpointName } from "@corral/domain/HubAuthorization"
+import { newKey } from "../harness/Offers.ts"
+import type { World } from "./AuthorizationWorld.ts"
+
+export interface Request {
+  readonly method: string
+  readonly path: string
+  readonly body?: unknown
+}
+
+export interface Expected {
+  readonly request: (world: World) => Request
+  /** The status of whoever is not refused. */
+  readonly status: number
+}
+
+const get = (path: (world: World) => string, status = 200): Expected => ({
+  request: (world) => ({ method: "GET", path: path(world) }),
+  status
+})
+
+const send = (
+  method: "POST" | "PATCH" | "DELETE",
+  status: number,
+  path: (world: World) => string,
+  body?: (world: World) => unknown
+): Expected => ({
+  request: (world) => ({ method, path: path(world), ...(body === undefined ? {} : { body: body(world) }) }),
+  status
+})
+
+export const requests: Partial<Record<EndpointName, Expected>> = {
+  "public.health": get(() => "/health"),
+  "public.publicHealth": get(() => "/api/public/health"),
+  "public.publicStats": get(() => "/api/public/stats"),
+
+  "projects.list": get(() => "/client/projects"),
+  "projects.create": send(
+    "POST",
+    201,
+    () => "/client/projects",
+    () => ({ name: "Another" })
+  ),
+  "projects.get": get(({ projectId }) => `/client/projects/${projectId}`),
+  "projects.update": send(
+    "PATCH",
+    200,
+    ({ projectId }) => `/client/projects/${projectId}`,
+    () => ({ name: "Renamed" })
+  ),
+  "projects.remove": send("DELETE", 204, ({ projectId }) => `/client/projects/${projectId}`),
+  "projects.members": get(({ projectId }) => `/client/projects/${projectId}/members`),
+  "projects.addMember": send(
+    "POST",
+    201,
+    ({ projectId }) => `/client/projects/${projectId}/members`,
+    ({ newcomer }) => ({ userId: newcomer, role: "viewer" })
+  ),
+  "projects.updateMember": send(
+    "PATCH",
+    200,
+    ({ extra, projectId }) => `/client/projects/${projectId}/members/${extra}`,
+    () => ({ role: "member" })
+  ),
+  "projects.removeMember": send(
+    "DELETE",
+    204,
+    ({ extra, projectId }) => `/client/projects/${projectId}/members/${extra}`
+  ),
+  "projects.workspaces": get(({ projectId }) => `/client/projects/${projectId}/workspaces`),
+  "projects.linkWorkspace": send(
+    "POST",
+    201,
+    ({ projectId }) => `/client/projects/${projectId}/workspaces`,
+    ({ deviceId }) => ({ targetId: deviceId, workspace: "docs" })
+  ),
+  "projects.unlinkWorkspace": send(
+    "DELETE",
+    204,
+    ({ deviceId, projectId }) => `/client/projects/${projectId}/workspaces/${deviceId}/site`
+  ),
+
+  "deviceRegistration.register": send(
+    "POST",
+    201,
+    () => "/client/devices/register",
+    () => ({
+      name: "desk",
+      kind: "edge",
+      publicKey: newKey()
+    })
+  ),
+  "devices.list": get(() => "/client/devices"),
+  "devices.createJoinToken": send(
+    "POST",
+    201,
+    () => "/client/devices/join-tokens",
+    () => ({})
+  ),
+  "devices.get": get(({ deviceId }) => `/client/devices/${deviceId}`),
+  "devices.update": send(
+    "PATCH",
+    200,
+    ({ deviceId }) => `/client/devices/${deviceId}`,
+    () => ({ name: "desk" })
+  ),
+  "devices.remove": send("DELETE", 204, ({ deviceId }) => `/client/devices/${deviceId}`),
+  "devices.targets": get(() => "/client/targets"),
+
+  "sessions.list": get(() => "/client/sessions"),
+  "sessions.create": send(
+    "POST",
+    201,
+    () => "/client/sessions",
+    ({ projectId }) => ({ projectId, title: "Another" })
+  ),
+  "sessions.get": get(({ sessionId }) => `/client/sessions/${sessionId}`),
+  "sessions.update": send(
+    "PATCH",
+    200,
+    ({ sessionId }) => `/client/sessions/${sessionId}`,
+    () => ({ title: "Renamed" })
+  ),
+  "sessions.messages": get(({ sessionId }) => `/client/sessions/${sessionId}/messages`),
+  "sessions.addMessage": send(
+    "POST",
+    201,
+    ({ sessionId }) => `/client/sessions/${sessionId}/messages`,
+    () => ({
+      text: "hello"
+    })
+  ),
+  "sessions.agents": get(({ sessionId }) => `/client/sessions/${sessionId}/agents`),
+  "sessions.addAgent": send(
+    "POST",
+    201,
+    ({ sessionId }) => `/client/sessions/${sessionId}/agents`,
+    ({ deviceId }) => ({ agentId: "scripted", targetId: deviceId, workspace: "site" })
+  ),
+  "sessions.removeAgent": send(
+    "DELETE",
+    204,
+    ({ agentInstanceId, sessionId }) =>
+      `/client/sessions/${sessionId}/agents?agentInstanceId=${agentInstanceId}`
+  ),
+  "sessions.inventory": get(() => "/client/agents"),
+
+  "audit.list": get(({ projectId }) => `/client/audit?projectId=${projectId}`),
+  "audit.verify": get(({ projectId }) => `/client/audit/verify?projectId=${projectId}`)
+}

@@ -1,0 +1,78 @@
+/** A private project with somebody in every role, a device of its owner's that is shared with it, a session and an agent in it. */
+import type { AgentInstance } from "@corral/domain/AgentProfile"
+import type { Caller } from "@corral/domain/HubAuthorization"
+import type { AgentInstanceId, DeviceId, ProjectId, SessionId, UserId } from "@corral/domain/Ids"
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { SignIns } from "../../src/signin/SignIns.ts"
+import { newToken } from "../../src/signin/SessionToken.ts"
+import { HubClient } from "../harness/HubClient.ts"
+import type { HubProcess } from "../harness/HubProcess.ts"
+import { registerDevice, report } from "../harness/Offers.ts"
+import { makeProject, makeSession } from "../harness/Teams.ts"
+
+export interface World {
+  readonly projectId: ProjectId
+  readonly sessionId: SessionId
+  readonly deviceId: DeviceId
+  readonly agentInstanceId: AgentInstanceId
+  /** A viewer beside those who call. */
+  readonly extra: UserId
+  /** No member yet. */
+  readonly newcomer: UserId
+}
+
+const roles = ["owner", "admin", "member", "viewer"] as const
+
+/** Everyone who calls, by what they are. */
+export const everyone = async (hub: HubProcess): Promise<ReadonlyMap<Caller, HubClient>> => {
+  const found = new Map<Caller, HubClient>([["nobody", hub.client]])
+  for (const name of [...roles, "no member"] as const) found.set(name, await hub.signedIn(name))
+  const over = await hub.people.signIn("over")
+  await hub.people.act(
+    Effect.flatMap(SqlClient.SqlClient, (sql) =>
+      Effect.orDie(sql`UPDATE sign_ins SET idle_until = '2020-01-01' WHERE id = ${over.signInId}`)
+    )
+  )
+  found.set("an expired sign-in", new HubClient(hub.url, over.token))
+  const ended = await hub.people.signIn("ended")
+  await hub.people.act(Effect.flatMap(SignIns, (signIns) => signIns.revoke(ended.signInId)))
+  found.set("a revoked sign-in", new HubClient(hub.url, ended.token))
+  found.set("a token of another kind", new HubClient(hub.url, newToken("join")))
+  return found
+}
+
+export const makeWorld = async (hub: HubProcess, people: ReadonlyMap<Caller, HubClient>): Promise<World> => {
+  const as = (caller: Caller): HubClient => {
+    const client = people.get(caller)
+    if (client === undefined) throw new Error(`there is no ${caller}`)
+    return client
+  }
+  const owner = as("owner")
+  const extra = await hub.people.signIn("extra")
+  const newcomer = await hub.people.signIn("newcomer")
+  const project = await makeProject(owner, "private", [
+    ...roles.slice(1).map((role) => [as(role), role] as const),
+    [new HubClient(hub.url, null, extra.userId), "viewer"]
+  ])
+  const device = await registerDevice(owner, { sharedWith: [project.id] })
+  await report(hub, device.id, { workspaces: ["site", "docs"] })
+  const linked = await owner.ask("POST", `/client/projects/${project.id}/workspaces`, {
+    body: { targetId: device.id, workspace: "site" }
+  })
+  assert.strictEqual(linked.status, 201, linked.text)
+  const session = await makeSession(owner, project)
+  const agent = await owner.ask<AgentInstance>("POST", `/client/sessions/${session.id}/agents`, {
+    body: { agentId: "scripted", targetId: device.id, workspace: "site" }
+  })
+  assert.strictEqual(agent.status, 201, agent.text)
+  return {
+    projectId: project.id,
+    sessionId: session.id,
+    deviceId: device.id,
+    agentInstanceId: agent.body.id,
+    extra: extra.userId,
+    newcomer: newcomer.userId
+  }
+}
