@@ -1,10 +1,9 @@
 /** `npm run bench -- hub`: what is promised of a Hub's speed and size, beside the floor. */
 import type { Report } from "../Report.ts"
+import type { HubPairOptions } from "./HubPair.ts"
 import { lists } from "./Lists.ts"
 
-export interface HubBenchOptions {
-  /** The built Edge's entry: the Hub's lies beside its folder. */
-  readonly entry: string
+export interface HubBenchOptions extends HubPairOptions {
   readonly rounds: number
   /** Names of groups; all where there are none. */
   readonly only: ReadonlyArray<string>

@@ -35,6 +35,13 @@ export interface HubPair {
   readonly act: <A, E>(effect: Effect.Effect<A, E, Core>) => Promise<A>
 }
 
+export interface HubPairOptions {
+  /** The built Edge's entry: the Hub's lies beside its folder. */
+  readonly entry: string
+  /** Where the Hub leaves its CPU profile when it ends. */
+  readonly profile?: string | undefined
+}
+
 export const ROWS = 100_000
 
 const FLOOR = fileURLToPath(new URL("floor.mjs", import.meta.url))
@@ -71,13 +78,17 @@ const seed = Effect.gen(function* () {
   return { token, projectId }
 })
 
-export const withHubPair = async (entry: string, body: (pair: HubPair) => Promise<void>): Promise<void> => {
+export const withHubPair = async (
+  { entry, profile }: HubPairOptions,
+  body: (pair: HubPair) => Promise<void>
+): Promise<void> => {
   const home = mkdtempSync(join(tmpdir(), "corral-bench-"))
   const runtime = ManagedRuntime.make(layerCore({ ...defaults, home, maxConnections: 20 }))
   const children: Array<ChildProcess> = []
   try {
     const { projectId, token } = await runtime.runPromise(seed)
-    const hub = await start([join(dirname(entry), "..", "hub", "index.js")], {
+    const profiling = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`]
+    const hub = await start([...profiling, join(dirname(entry), "..", "hub", "index.js")], {
       CORRAL_HOME: home,
       CORRAL_HUB_REQUESTS_PER_SECOND: "1000000"
     })

@@ -44,7 +44,7 @@ const rawPage = (
   })
 
 export const lists = (options: HubBenchOptions, report: Report): Promise<void> =>
-  withHubPair(options.entry, async (pair) => {
+  withHubPair(options, async (pair) => {
     const client = new Client(pair.token, AT_ONCE)
     const pool = new Pool({ host: pair.sockets, user: "corral", database: "postgres", max: AT_ONCE })
     try {
