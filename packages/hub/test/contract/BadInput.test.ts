@@ -1,0 +1,160 @@
+/** Every endpoint of the Hub with input that no honest client sends: an error object each time, never a fault, and nothing of it echoed. */
+import type { Caller, EndpointName } from "@corral/domain/HubAuthorization"
+import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
+import { message, sendRaw } from "../../../service/test/harness/RawRequest.ts"
+import { type Answer, assertAnswer, codeOf, type HubClient } from "../harness/HubClient.ts"
+import { HubProcess } from "../harness/HubProcess.ts"
+import { type Expected, requests } from "./AuthorizationRequests.ts"
+import { everyone, makeWorld, type World } from "./AuthorizationWorld.ts"
+
+/** What stands in everything that is sent here, and in no answer to it. */
+const MARK = "Zq7xEcho"
+
+const hostile: ReadonlyArray<readonly [string, unknown]> = [
+  ["a text of 10,000 characters", MARK.repeat(1_250)],
+  ["SQL", `${MARK}'; DROP TABLE projects; --`],
+  ["a zero byte", `${MARK}\u0000`],
+  ["half a character", `${MARK}\ud800`],
+  ["line ends", `${MARK}\r\nSet-Cookie: a=b`],
+  ["a number", 7],
+  ["null", null],
+  ["an array", [MARK]],
+  ["an object", { [MARK]: MARK }],
+  ["a prototype", JSON.parse(`{"__proto__":{"${MARK}":true}}`)]
+]
+
+describe("Bad input", { timeout: 120_000 }, () => {
+  const hub = new HubProcess()
+  let owner: HubClient
+  let people: ReadonlyMap<Caller, HubClient>
+  let world: World
+
+  beforeAll(async () => {
+    await hub.start()
+    people = await everyone(hub)
+    const found = people.get("owner")
+    if (found === undefined) throw new Error("there is no owner")
+    owner = found
+    world = await makeWorld(hub, people)
+  })
+  afterAll(() => hub.remove())
+
+  const assertRefusal = (what: string, answer: Answer): void => {
+    assert.isAtLeast(answer.status, 400, what)
+    assert.isBelow(answer.status, 500, `${what}: ${answer.text}`)
+    assert.notInclude(answer.text, MARK, what)
+  }
+
+  const named = (Object.entries(requests) as ReadonlyArray<[EndpointName, Expected]>).map(
+    ([name, { request }]) => ({ name, request: (at: World) => request(at) })
+  )
+  /** Their shape does not hang on the world. */
+  const writes = named.filter(({ request }) => request(sample).body !== undefined)
+  const lists = named.filter(({ name }) =>
+    /\.(list|members|workspaces|messages|agents|inventory|targets)$/.test(name)
+  )
+
+  it.each(writes)("$name: each field with each wrong thing in it", async ({ request }) => {
+    const { body, method, path } = request(world)
+    for (const field of Object.keys(body as object)) {
+      for (const [what, value] of hostile) {
+        const answer = await owner.ask(method, path, { body: { ...(body as object), [field]: value } })
+        if (answer.status < 400) continue
+        assertRefusal(`${field} with ${what}`, answer)
+      }
+    }
+    // Another world: what was taken may have changed this one.
+    world = await makeWorld(hub, people)
+  })
+
+  it.each(writes)("$name: a body that is none", async ({ request }) => {
+    const { method, path } = request(world)
+    for (const body of [`{"${MARK}`, `[${MARK}]`, '"text"', "7", "null", "[]", "{}"]) {
+      const answer = await owner.ask(method, path, { body })
+      if (body === "{}" && answer.status < 400) continue
+      assertRefusal(body, answer)
+      assert.strictEqual(codeOf(answer), "schema_validation_failed", body)
+    }
+    const text = await owner.ask(method, path, { body: "{}", headers: { "content-type": "text/plain" } })
+    assert.deepStrictEqual([text.status, codeOf(text)], [415, "unsupported_media_type"])
+    const large = await owner.ask(method, path, { body: JSON.stringify({ text: "x".repeat(1_100_000) }) })
+    assert.deepStrictEqual([large.status, codeOf(large)], [413, "payload_too_large"])
+  })
+
+  it.each(lists)("$name: a wrong cursor or limit", async ({ request }) => {
+    const { path } = request(world)
+    const wrong = ["cursor=", `cursor=${MARK}`, "cursor=%00", "cursor=a'b", `cursor=${"A".repeat(2_000)}`]
+    const limits = [
+      "limit=0",
+      "limit=201",
+      "limit=-1",
+      "limit=1.5",
+      "limit=1e2x",
+      "limit=%00",
+      "limit=NaN",
+      "limit="
+    ]
+    for (const query of [...wrong, ...limits]) {
+      const answer = await owner.ask("GET", `${path}${path.includes("?") ? "&" : "?"}${query}`)
+      assert.deepStrictEqual([answer.status, codeOf(answer)], [422, "schema_validation_failed"], query)
+      assertRefusal(query, answer)
+    }
+  })
+
+  it.each(named)("$name: another method, and a path that goes on", async ({ request }) => {
+    const [path = ""] = request(world).path.split("?", 1)
+    const put = await owner.ask("PUT", path, { body: {} })
+    assert.deepStrictEqual([put.status, codeOf(put)], [405, "method_not_allowed"])
+    assert.isNotNull(put.headers.get("allow"))
+    const longer = await owner.ask("GET", `${path}/${MARK}/${MARK}`)
+    assertRefusal("a longer path", longer)
+  })
+
+  it("ids of another shape are refused before anything is looked up", async () => {
+    for (const id of [MARK, "ses_'--", "%00", "..%2f..", "prj_" + "Z".repeat(26), "a".repeat(90)]) {
+      for (const path of [`/client/projects/${id}`, `/client/sessions/${id}`, `/client/devices/${id}`]) {
+        const answer = await owner.ask("GET", path)
+        assertRefusal(path, answer)
+        assert.strictEqual(answer.status, 422, path)
+      }
+    }
+  })
+
+  it("bytes that are no UTF-8 are refused or replaced, and kept nowhere", async () => {
+    const port = Number(new URL(hub.url).port)
+    const body = Buffer.concat([Buffer.from('{"name":"'), Buffer.from([0xff, 0xfe, 0xc0]), Buffer.from('"}')])
+    const head = [
+      "POST /client/projects HTTP/1.1",
+      `Host: 127.0.0.1:${port}`,
+      `Authorization: Bearer ${owner.token}`,
+      "Content-Type: application/json",
+      `Content-Length: ${body.length}`
+    ]
+    const answer = await sendRaw(port, [message(head), body.toString("latin1")])
+    assertAnswer("POST", "/client/projects", answer)
+    assert.isBelow(answer.status, 500)
+  })
+
+  it("a request id that could be something else is replaced, and a key of that kind refused", async () => {
+    for (const id of ["a b", "a\tb", "<script>", "x".repeat(129)]) {
+      const answer = await owner.ask("GET", "/client/projects", { headers: { "x-request-id": id } })
+      assert.match(answer.headers.get("x-request-id") ?? "", /^req_/)
+    }
+    const keyed = await owner.ask("POST", "/client/projects", {
+      body: { name: "x" },
+      headers: { "idempotency-key": "k".repeat(256) }
+    })
+    assert.deepStrictEqual([keyed.status, codeOf(keyed)], [422, "schema_validation_failed"])
+  })
+
+  it("the Hub has not logged a fault", () => assert.strictEqual(hub.stderr, ""))
+})
+
+const sample = {
+  projectId: "prj",
+  sessionId: "ses",
+  deviceId: "dev",
+  agentInstanceId: "agt",
+  extra: "usr",
+  newcomer: "usr"
+} as unknown as World
