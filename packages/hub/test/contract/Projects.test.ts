@@ -6,6 +6,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { codeOf, type HubClient } from "../harness/HubClient.ts"
 import { HubProcess } from "../harness/HubProcess.ts"
+import { heardWhile } from "../harness/Notices.ts"
 import { registerDevice, report } from "../harness/Offers.ts"
 import { type ListPage, walk } from "../harness/Pages.ts"
 import { makeProject, makeSession } from "../harness/Teams.ts"
@@ -213,6 +214,24 @@ describe("/client/projects", { timeout: 60_000 }, () => {
     ])
     const reads = await Promise.all([ada, bob].map((client) => client.ask("GET", path)))
     assert.strictEqual(reads.filter(({ status }) => status === 200).length, 1)
+  })
+
+  it("tells every Hub when it changes who may do what", async () => {
+    const { id } = await makeProject(ada)
+    const path = `/client/projects/${id}`
+    const member = `${path}/members/${bob.userId}`
+    for (const [method, target, body] of [
+      ["POST", `${path}/members`, { userId: bob.userId, role: "member" }],
+      ["PATCH", member, { role: "viewer" }],
+      ["DELETE", member, undefined],
+      ["PATCH", path, { visibility: "internal" }],
+      ["DELETE", path, undefined]
+    ] as const) {
+      const heard = await heardWhile(hub, "corral_membership", async () => {
+        assert.isBelow((await ada.ask(method, target, { body })).status, 300)
+      })
+      assert.strictEqual(heard, id, `${method} ${target}`)
+    }
   })
 
   it("pages by the cursor that it gave, to whom it gave it", async () => {

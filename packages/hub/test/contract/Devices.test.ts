@@ -1,0 +1,320 @@
+/** `/client/devices` and `/client/targets` over a real Hub: how a device comes, whose it is, who may route to it. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import type { AuditRecord } from "@corral/domain/Audit"
+import type { Device, JoinToken, Target } from "@corral/domain/Device"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { codeOf, type HubClient } from "../harness/HubClient.ts"
+import { HubProcess } from "../harness/HubProcess.ts"
+import { heardWhile } from "../harness/Notices.ts"
+import { newKey, registerDevice, report } from "../harness/Offers.ts"
+import { walk } from "../harness/Pages.ts"
+import { makeProject } from "../harness/Teams.ts"
+
+const nowhere = "/client/devices/dev_01K0000000000000000000000Z"
+
+describe("/client/devices", { timeout: 60_000 }, () => {
+  const hub = new HubProcess()
+  let ada: HubClient
+  let bob: HubClient
+  let eve: HubClient
+
+  beforeAll(async () => {
+    await hub.start()
+    ada = await hub.signedIn("ada")
+    bob = await hub.signedIn("bob")
+    eve = await hub.signedIn("eve")
+  })
+  afterAll(() => hub.remove())
+
+  const joinToken = async (client: HubClient, body: object = {}): Promise<JoinToken> => {
+    const made = await client.ask<JoinToken>("POST", "/client/devices/join-tokens", { body })
+    assert.strictEqual(made.status, 201)
+    return made.body
+  }
+  it("registers a device of whoever is signed in", async () => {
+    const publicKey = newKey()
+    const made = await ada.ask<Device>("POST", "/client/devices/register", {
+      body: { name: "Ädas laptop", kind: "desktop", publicKey }
+    })
+    assert.strictEqual(made.status, 201)
+    assert.deepInclude(made.body, {
+      name: "Ädas laptop",
+      kind: "desktop",
+      state: "offline",
+      publicKey,
+      sharedWith: []
+    })
+    assert.strictEqual(made.body.ownerId, ada.userId)
+    assert.deepStrictEqual((await ada.ask("GET", `/client/devices/${made.body.id}`)).body, made.body)
+    const again = await bob.ask("POST", "/client/devices/register", {
+      body: { name: "mine", kind: "edge", publicKey }
+    })
+    assert.deepStrictEqual([again.status, codeOf(again)], [409, "conflict"])
+  })
+
+  it("registers one device for a join token, as its maker's", async () => {
+    const { expiresAt, token } = await joinToken(ada)
+    const left = new Date(expiresAt).getTime() - Date.now()
+    assert.isTrue(left > 3_500_000 && left <= 3_600_000)
+    assert.match(token, /^corral_j_/)
+    const body = { name: "build box", kind: "edge", publicKey: newKey(), joinToken: token }
+    const headers = { "idempotency-key": "join" }
+    const made = await hub.client.ask<Device>("POST", "/client/devices/register", { body, headers })
+    assert.deepStrictEqual([made.status, made.body.ownerId], [201, ada.userId])
+    const replayed = await hub.client.ask("POST", "/client/devices/register", { body, headers })
+    assert.deepStrictEqual([replayed.status, replayed.body], [201, made.body])
+    assert.strictEqual(replayed.headers.get("idempotency-replayed"), "true")
+    const second = await hub.client.ask("POST", "/client/devices/register", {
+      body: { ...body, publicKey: newKey() }
+    })
+    assert.deepStrictEqual([second.status, codeOf(second)], [401, "unauthorized"])
+    assert.notInclude(hub.stderr, token)
+  })
+
+  it("leaves a join token as it was where the device is refused, and gives it to one of two", async () => {
+    const { token } = await joinToken(ada)
+    const { publicKey } = await registerDevice(ada)
+    const ask = (key: string) =>
+      hub.client.ask("POST", "/client/devices/register", {
+        body: { name: "box", kind: "edge", publicKey: key, joinToken: token }
+      })
+    assert.strictEqual(codeOf(await ask(publicKey)), "conflict")
+    const answers = await Promise.all(Array.from({ length: 6 }, () => ask(newKey())))
+    assert.deepStrictEqual(answers.map(({ status }) => status).sort(), [201, 401, 401, 401, 401, 401])
+  })
+
+  it("takes no token that is over, made up, or for something else", async () => {
+    const { token } = await joinToken(ada, { expiresInSeconds: 1 })
+    await hub.people.act(
+      Effect.flatMap(
+        SqlClient.SqlClient,
+        (sql) => sql`UPDATE join_tokens SET expires_at = now() - interval '1 second'`
+      )
+    )
+    for (const joinToken of [token, `corral_j_${"A".repeat(43)}`, ada.token, "x", "a\0b", ""]) {
+      const answer = await hub.client.ask("POST", "/client/devices/register", {
+        body: { name: "box", kind: "edge", publicKey: newKey(), joinToken }
+      })
+      assert.deepStrictEqual([answer.status, codeOf(answer)], [401, "unauthorized"], String(joinToken))
+    }
+    for (const bearer of [null, "corral_s_none", token]) {
+      const answer = await hub.client.ask("POST", "/client/devices/register", {
+        body: { name: "box", kind: "edge", publicKey: newKey() },
+        token: bearer
+      })
+      assert.strictEqual(codeOf(answer), "unauthorized")
+    }
+    for (const [method, path] of [
+      ["POST", "/client/devices/join-tokens"],
+      ["GET", "/client/devices"],
+      ["GET", nowhere],
+      ["PATCH", nowhere],
+      ["DELETE", nowhere],
+      ["GET", "/client/targets"]
+    ] as const) {
+      const body = method === "POST" || method === "PATCH" ? {} : undefined
+      assert.strictEqual(codeOf(await hub.client.ask(method, path, { body })), "unauthorized")
+      assert.strictEqual(codeOf(await hub.client.ask(method, path, { body, token })), "unauthorized")
+    }
+  })
+
+  it.each([
+    ["a short key", { publicKey: "A".repeat(42) }],
+    ["a key in another spelling", { publicKey: `${"A".repeat(42)}B` }],
+    ["an unknown kind", { kind: "phone" }],
+    ["no name", { name: "" }],
+    ["a long name", { name: "x".repeat(10_000) }],
+    ["U+0000", { name: "a\0" }],
+    ["half of a surrogate pair", { name: "\udfff" }]
+  ])("refuses %s", async (_, wrong) => {
+    const answer = await ada.ask("POST", "/client/devices/register", {
+      body: { name: "box", kind: "edge", publicKey: newKey(), ...wrong }
+    })
+    assert.deepStrictEqual([answer.status, codeOf(answer)], [422, "schema_validation_failed"])
+  })
+
+  it("gives no join token for more than an hour", async () => {
+    for (const expiresInSeconds of [0, 3_601, "60", 1.5]) {
+      const answer = await ada.ask("POST", "/client/devices/join-tokens", { body: { expiresInSeconds } })
+      assert.deepStrictEqual([answer.status, codeOf(answer)], [422, "schema_validation_failed"])
+    }
+  })
+
+  it("answers for what is not there as for what is another's", async () => {
+    const { id } = await registerDevice(ada)
+    for (const [method, body] of [
+      ["GET", undefined],
+      ["PATCH", { name: "mine" }],
+      ["PATCH", { state: "revoked" }],
+      ["DELETE", undefined]
+    ] as const) {
+      const seen = async (path: string) => {
+        const answer = await eve.ask(method, path, { body })
+        return [answer.status, { ...(answer.body as object), requestId: "" }]
+      }
+      const foreign = await seen(`/client/devices/${id}`)
+      assert.strictEqual(foreign[0], 403)
+      assert.deepStrictEqual(foreign, await seen(nowhere))
+    }
+    const tried = await walk<AuditRecord>(eve, "/client/audit?action=device.manage", 200)
+    assert.strictEqual(tried.length, 6)
+    assert.strictEqual((await ada.ask("GET", `/client/devices/${id}`)).status, 200)
+  })
+
+  it("is shared by its owner with projects where the owner manages devices", async () => {
+    const own = await makeProject(ada, "private", [
+      [bob, "member"],
+      [eve, "viewer"]
+    ])
+    const other = await makeProject(bob, "private", [[ada, "member"]])
+    const path = `/client/devices/${(await registerDevice(ada)).id}`
+    const share = (client: HubClient, sharedWith: ReadonlyArray<string>) =>
+      client.ask<Device>("PATCH", path, { body: { sharedWith } })
+
+    assert.strictEqual(codeOf(await bob.ask("GET", path)), "permission_denied")
+    assert.strictEqual(codeOf(await share(ada, [own.id, other.id])), "permission_denied")
+    assert.strictEqual(codeOf(await share(ada, ["prj_01K0000000000000000000000Z"])), "permission_denied")
+    assert.deepStrictEqual((await share(ada, [own.id, own.id])).body.sharedWith, [own.id])
+    for (const reader of [bob, eve]) {
+      const seen = await reader.ask<Device>("GET", path)
+      assert.deepStrictEqual([seen.status, seen.body.sharedWith], [200, [own.id]])
+    }
+    assert.strictEqual(codeOf(await share(bob, [])), "permission_denied")
+
+    // Of its other projects a member sees those that they may read.
+    const hidden = await makeProject(ada)
+    assert.sameMembers([...(await share(ada, [own.id, hidden.id])).body.sharedWith], [own.id, hidden.id])
+    assert.deepStrictEqual((await bob.ask<Device>("GET", path)).body.sharedWith, [own.id])
+    assert.deepStrictEqual((await share(ada, [])).body.sharedWith, [])
+    assert.strictEqual(codeOf(await bob.ask("GET", path)), "permission_denied")
+    const trail = await walk<AuditRecord>(ada, `/client/audit?projectId=${own.id}&action=device.manage`)
+    assert.deepStrictEqual(
+      trail.map(({ outcome }) => outcome),
+      ["allowed", "allowed"]
+    )
+  })
+
+  it("is renamed, and comes and goes with its lease", async () => {
+    const { id } = await registerDevice(ada)
+    const renamed = await ada.ask<Device>("PATCH", `/client/devices/${id}`, { body: { name: "desk" } })
+    assert.deepStrictEqual([renamed.status, renamed.body.name, renamed.body.state], [200, "desk", "offline"])
+    await report(hub, id)
+    const online = await ada.ask<Device>("GET", `/client/devices/${id}`)
+    assert.deepInclude(online.body, { state: "online", version: "1.2.3" })
+    const stats = await hub.client.ask<{ devicesOnline: number }>("GET", "/api/public/stats")
+    assert.strictEqual(stats.body.devicesOnline, 1)
+    await report(hub, id, { online: false })
+    assert.strictEqual((await ada.ask<Device>("GET", `/client/devices/${id}`)).body.state, "offline")
+    for (const name of ["", "a\0b", 5]) {
+      const wrong = await ada.ask("PATCH", `/client/devices/${id}`, { body: { name } })
+      assert.strictEqual(codeOf(wrong), "schema_validation_failed")
+    }
+  })
+
+  it("never comes back when it was revoked, which every Hub is told", async () => {
+    const project = await makeProject(ada)
+    const device = await registerDevice(ada, { sharedWith: [project.id] })
+    const path = `/client/devices/${device.id}`
+    await report(hub, device.id)
+    const told = await heardWhile(hub, "corral_device_ended", () =>
+      ada.ask("PATCH", path, { body: { state: "revoked" } })
+    )
+    assert.strictEqual(told, device.id)
+    assert.strictEqual((await ada.ask<Device>("GET", path)).body.state, "revoked")
+    await report(hub, device.id)
+    assert.strictEqual((await ada.ask<Device>("GET", path)).body.state, "revoked")
+    const again = await ada.ask<Device>("PATCH", path, { body: { state: "revoked" } })
+    assert.deepStrictEqual([again.status, again.body.state], [200, "revoked"])
+    for (const body of [{ name: "new" }, { sharedWith: [] }]) {
+      const answer = await ada.ask("PATCH", path, { body })
+      assert.deepStrictEqual([answer.status, codeOf(answer)], [409, "conflict"])
+    }
+    for (const state of ["online", "offline"])
+      assert.strictEqual(
+        codeOf(await ada.ask("PATCH", path, { body: { state } })),
+        "schema_validation_failed"
+      )
+    const same = await ada.ask("POST", "/client/devices/register", {
+      body: { name: "again", kind: "edge", publicKey: device.publicKey }
+    })
+    assert.strictEqual(codeOf(same), "conflict")
+    const targets = await walk<Target>(ada, "/client/targets", 200)
+    assert.notInclude(
+      targets.map(({ id }) => id),
+      device.id
+    )
+  })
+
+  it("is removed, which every Hub is told", async () => {
+    const { id } = await registerDevice(ada)
+    const told = await heardWhile(hub, "corral_device_ended", async () => {
+      assert.strictEqual((await ada.ask("DELETE", `/client/devices/${id}`)).status, 204)
+    })
+    assert.strictEqual(told, id)
+    assert.strictEqual(codeOf(await ada.ask("GET", `/client/devices/${id}`)), "permission_denied")
+    assert.strictEqual(codeOf(await ada.ask("DELETE", `/client/devices/${id}`)), "permission_denied")
+  })
+
+  it("lists what one owns and what is shared with one, by state", async () => {
+    const zoe = await hub.signedIn("zoe")
+    const project = await makeProject(zoe, "private", [[bob, "viewer"]])
+    const [first, second, third] = [
+      await registerDevice(zoe),
+      await registerDevice(zoe, { sharedWith: [project.id] }),
+      await registerDevice(zoe)
+    ]
+    await report(hub, first.id)
+    await zoe.ask("PATCH", `/client/devices/${third.id}`, { body: { state: "revoked" } })
+    const ids = async (client: HubClient, query = "") =>
+      (await walk<Device>(client, `/client/devices${query}`, 1)).map(({ id }) => id)
+    assert.deepStrictEqual(await ids(zoe), [third.id, second.id, first.id].toSorted().toReversed())
+    assert.deepStrictEqual(await ids(zoe, "?state=online"), [first.id])
+    assert.deepStrictEqual(await ids(zoe, "?state=offline"), [second.id])
+    assert.deepStrictEqual(await ids(zoe, "?state=revoked"), [third.id])
+    assert.include(await ids(bob), second.id)
+    assert.notInclude(await ids(bob), first.id)
+    for (const query of ["?state=gone", "?limit=0", "?cursor=AAAA"])
+      assert.strictEqual(codeOf(await zoe.ask("GET", `/client/devices${query}`)), "schema_validation_failed")
+  })
+
+  it("shows as targets what one may route to", async () => {
+    const [owner, member, viewer] = [
+      await hub.signedIn("owner"),
+      await hub.signedIn("member"),
+      await hub.signedIn("viewer")
+    ]
+    const project = await makeProject(owner, "internal", [
+      [member, "member"],
+      [viewer, "viewer"]
+    ])
+    const own = await registerDevice(owner)
+    const shared = await registerDevice(owner, { sharedWith: [project.id] })
+    await report(hub, shared.id, { workspaces: ["site", "api"], agents: ["scripted"] })
+    const ids = async (client: HubClient, query = "") =>
+      (await walk<Target>(client, `/client/targets${query}`, 1)).map(({ id }) => id).sort()
+    assert.deepStrictEqual(await ids(owner), [own.id, shared.id].sort())
+    assert.deepStrictEqual(await ids(owner, `?projectId=${project.id}`), [shared.id])
+    assert.deepStrictEqual(await ids(member), [shared.id])
+    assert.deepStrictEqual(await ids(member, `?projectId=${project.id}`), [shared.id])
+    for (const none of [viewer, eve]) assert.deepStrictEqual(await ids(none, `?projectId=${project.id}`), [])
+    const [target] = await walk<Target>(member, "/client/targets")
+    assert.deepInclude(target, { name: "laptop", state: "online" })
+    assert.deepStrictEqual(
+      target?.workspaces.map(({ id }) => id as string),
+      ["site", "api"]
+    )
+    assert.deepStrictEqual(
+      target?.agents.map(({ id }) => id as string),
+      ["scripted"]
+    )
+
+    const hidden = await makeProject(owner)
+    for (const projectId of [hidden.id, "prj_01K0000000000000000000000Z"]) {
+      const answer = await eve.ask("GET", `/client/targets?projectId=${projectId}`)
+      assert.deepStrictEqual([answer.status, codeOf(answer)], [403, "permission_denied"])
+    }
+    await owner.ask("DELETE", `/client/projects/${project.id}/members/${member.userId}`)
+    assert.deepStrictEqual(await ids(member), [])
+  })
+})
