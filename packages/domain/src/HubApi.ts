@@ -6,7 +6,7 @@
 import { HttpApi, OpenApi } from "effect/http-api"
 import { HubApprovals } from "./hub-api/Approvals.ts"
 import { HubAudit } from "./hub-api/AuditTrail.ts"
-import { HubAuth, HubSignIn } from "./hub-api/Auth.ts"
+import { HubApiKeys, HubAuth, HubSignIn } from "./hub-api/Auth.ts"
 import { HubDeviceRegistration, HubDevices } from "./hub-api/Devices.ts"
 import { HubProjects } from "./hub-api/Projects.ts"
 import { HubPublic } from "./hub-api/Public.ts"
@@ -19,6 +19,7 @@ export class HubApi extends HttpApi.make("hub")
     HubPublic,
     HubSignIn,
     HubAuth,
+    HubApiKeys,
     HubSessions,
     HubProjects,
     HubDeviceRegistration,

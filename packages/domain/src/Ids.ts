@@ -40,6 +40,8 @@ export const AgentInstanceId = id("agt").pipe(Schema.brand("AgentInstanceId"))
 export type AgentInstanceId = typeof AgentInstanceId.Type
 export const UserId = id("usr").pipe(Schema.brand("UserId"))
 export type UserId = typeof UserId.Type
+export const ApiKeyId = id("key").pipe(Schema.brand("ApiKeyId"))
+export type ApiKeyId = typeof ApiKeyId.Type
 
 /** Correlation id: a caller may bring its own, so it is wider than our own `req_…`. */
 export const RequestId = Schema.String.check(

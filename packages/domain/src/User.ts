@@ -16,8 +16,12 @@ export type User = typeof User.Type
 export const SignInKind = Schema.Literals(["web", "desktop", "cli"])
 export type SignInKind = typeof SignInKind.Type
 
+/** What a request came with: a sign-in of that kind, or an API key. */
+export const PrincipalKind = Schema.Literals([...SignInKind.literals, "key"])
+export type PrincipalKind = typeof PrincipalKind.Type
+
 /** GET /client/auth/me: who is signed in, and until when. */
-export const SignedIn = Schema.Struct({ user: User, kind: SignInKind, expiresAt: Schema.String }).annotate({
-  identifier: "SignedIn"
-})
+export const SignedIn = Schema.Struct({ user: User, kind: PrincipalKind, expiresAt: Schema.String }).annotate(
+  { identifier: "SignedIn" }
+)
 export type SignedIn = typeof SignedIn.Type

@@ -17,6 +17,11 @@ import { WorkspaceLinks } from "./project/WorkspaceLinks.ts"
 import { Messages } from "./session/Messages.ts"
 import { SessionAgents } from "./session/SessionAgents.ts"
 import { Sessions } from "./session/Sessions.ts"
+import { ApiKeys } from "./signin/ApiKeys.ts"
+import { DeviceCodes } from "./signin/DeviceCodes.ts"
+import { layerProvider } from "./signin/DevelopmentProvider.ts"
+import { LoginAttempts } from "./signin/LoginAttempts.ts"
+import { LogoutTokens } from "./signin/LogoutTokens.ts"
 import { SignIns } from "./signin/SignIns.ts"
 import { Users } from "./signin/Users.ts"
 import * as Database from "./store/Database.ts"
@@ -33,6 +38,7 @@ export const layerCore = (config: HubConfig) =>
     Projects.layer,
     SessionAgents.layer,
     Sessions.layer,
+    ApiKeys.layer,
     SignIns.layer,
     Users.layer,
     WorkspaceLinks.layer
@@ -53,6 +59,15 @@ const forgetting = Layer.effectDiscard(
   })
 )
 
+/** The ways to sign in, on top of that. */
+const layerSignIn = (config: HubConfig) =>
+  Layer.mergeAll(DeviceCodes.layer, LoginAttempts.layer, LogoutTokens.layer).pipe(
+    Layer.provideMerge(layerProvider(config))
+  )
+
 /** The whole Hub. Provides `HubServer` with its address, and the core's services. */
 export const layer = (config: HubConfig) =>
-  Layer.merge(HubServer.layer(config), forgetting).pipe(Layer.provideMerge(layerCore(config)))
+  Layer.merge(HubServer.layer(config), forgetting).pipe(
+    Layer.provideMerge(layerSignIn(config)),
+    Layer.provideMerge(layerCore(config))
+  )

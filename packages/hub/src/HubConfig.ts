@@ -2,6 +2,7 @@
  * Everything a Hub is told from outside. A plain value: `fromEnvironment` reads it from variables, an embedding program writes it.
  */
 import type { Redacted } from "effect"
+import type { OidcConfig } from "./signin/OidcConfig.ts"
 
 export interface HubConfig {
   /** Folder of the Hub's own files; the embedded server's are in `postgres`. */
@@ -18,11 +19,18 @@ export interface HubConfig {
   readonly maxConnections: number
   /** Of one sign-in, or of one address without any, in a second. */
   readonly requestsPerSecond: number
+  /** Sign-ins begun, or refused, from one address in a minute. */
+  readonly signInsPerMinute: number
+  /** The identity provider. Absent: nobody can sign in, unless `devSignIn`. */
+  readonly oidc?: OidcConfig | undefined
+  /** Brings an identity provider that takes everyone at their word: for development on one machine. */
+  readonly devSignIn?: boolean | undefined
 }
 
 export const defaults = {
   host: "127.0.0.1",
   port: 0,
   maxConnections: 20,
-  requestsPerSecond: 100
+  requestsPerSecond: 100,
+  signInsPerMinute: 5
 } satisfies Partial<HubConfig>

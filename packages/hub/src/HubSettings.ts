@@ -15,6 +15,7 @@ import { isIP } from "node:net"
 import { homedir } from "node:os"
 import { join, resolve } from "node:path"
 import { defaults, type HubConfig } from "./HubConfig.ts"
+import { oidcFrom, oidcSettings } from "./signin/OidcSettings.ts"
 
 export const settings = [
   { name: "CORRAL_HOME", what: "Folder of Corral's own files.", fallback: "~/.corral" },
@@ -43,7 +44,18 @@ export const settings = [
     name: "CORRAL_HUB_REQUESTS_PER_SECOND",
     what: "Requests that one sign-in, or one address without any, may send in a second; one more is refused as `rate_limited`.",
     fallback: String(defaults.requestsPerSecond)
-  }
+  },
+  {
+    name: "CORRAL_HUB_SIGN_INS_PER_MINUTE",
+    what: "How often one address may begin a sign-in, or be refused one, in a minute. Everyone behind one proxy shares its address.",
+    fallback: String(defaults.signInsPerMinute)
+  },
+  {
+    name: "CORRAL_HUB_DEV_SIGN_IN",
+    what: "`1` brings an identity provider that believes every name. For development: only on loopback, and not beside another provider.",
+    fallback: ""
+  },
+  ...oidcSettings
 ] as const satisfies ReadonlyArray<Setting>
 
 type Name = (typeof settings)[number]["name"]
@@ -83,6 +95,18 @@ export const fromEnvironment = Effect.fnUntraced(function* (
   if (!isLoopback(host) && publicUrl?.startsWith("https://") !== true) {
     return yield* invalid("CORRAL_HUB_PUBLIC_URL", `an https origin, because CORRAL_HUB_HOST is not loopback`)
   }
+  const oidc = yield* oidcFrom(env)
+  const devSignIn = yield* read("CORRAL_HUB_DEV_SIGN_IN", Schema.Literals(["0", "1"]), "0", "1 or nothing")
+  if (devSignIn === "1") {
+    const name = publicUrl === undefined ? host : new URL(publicUrl).hostname.replaceAll(/[[\]]/g, "")
+    if (!isLoopback(host) || !isLoopback(name))
+      return yield* invalid(
+        "CORRAL_HUB_DEV_SIGN_IN",
+        "nothing, because the Hub is reached from beyond loopback"
+      )
+    if (oidc !== undefined)
+      return yield* invalid("CORRAL_HUB_DEV_SIGN_IN", "nothing, because CORRAL_OIDC_ISSUER is set")
+  }
   const databaseUrl = yield* read(
     "CORRAL_DATABASE_URL",
     DatabaseUrl,
@@ -106,6 +130,14 @@ export const fromEnvironment = Effect.fnUntraced(function* (
       whole(1, 1_000_000),
       defaults.requestsPerSecond,
       "1 to 1000000"
-    )
+    ),
+    signInsPerMinute: yield* read(
+      "CORRAL_HUB_SIGN_INS_PER_MINUTE",
+      whole(1, 1_000_000),
+      defaults.signInsPerMinute,
+      "1 to 1000000"
+    ),
+    oidc,
+    devSignIn: devSignIn === "1"
   }
 })

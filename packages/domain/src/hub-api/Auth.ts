@@ -1,12 +1,19 @@
 /**
- * Sign-in: OpenID Connect for browsers, the device flow of RFC 8628 for the command line and desktop.
+ * Sign-in: OpenID Connect for browsers, the device flow of RFC 8628 for the command line and desktop, API keys for services.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { ApiKey, CreateApiKey, IssuedApiKey } from "../ApiKey.ts"
 import { responses } from "../ErrorTable.ts"
+import { ApiKeyId } from "../Ids.ts"
+import { listQuery, page } from "../Page.ts"
 import { RequestIds, SchemaErrors } from "../RequestContext.ts"
+import { oneLine } from "../OneLine.ts"
 import { SignedIn, SignInKind } from "../User.ts"
 import { SessionAuthority } from "./SessionAuthority.ts"
+
+/** A token or a code as somebody sent it: longer than any of ours, and shorter than trouble. */
+const secret = Schema.String.check(Schema.isMaxLength(4_096))
 
 const redirect = HttpApiSchema.WithHeaders(HttpApiSchema.Empty(302), { location: Schema.String })
 
@@ -42,24 +49,30 @@ export class HubSignIn extends HttpApiGroup.make("signIn")
     HttpApiEndpoint.get("login", "/client/auth/login", {
       query: { returnTo: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(2_048))) },
       success: redirect,
-      error: responses("rate_limited", "overloaded")
-    }).annotate(OpenApi.Description, "Redirects to the identity provider. `returnTo` is a path of this Hub."),
+      error: responses("not_found", "rate_limited", "overloaded")
+    }).annotate(
+      OpenApi.Description,
+      "Redirects to the identity provider. `returnTo` is a path of this Hub; anything else counts as `/`. `not_found` where no provider is configured."
+    ),
     HttpApiEndpoint.get("callback", "/client/auth/callback", {
       query: {
-        code: Schema.optionalKey(Schema.String),
-        state: Schema.optionalKey(Schema.String),
-        error: Schema.optionalKey(Schema.String)
+        code: Schema.optionalKey(secret),
+        state: Schema.optionalKey(secret),
+        error: Schema.optionalKey(secret)
       },
       success: redirect,
-      error: responses("unauthorized", "rate_limited")
+      error: responses("unauthorized", "permission_denied", "not_found", "rate_limited", "overloaded")
     }).annotate(OpenApi.Description, "Sets the session cookie and goes back to where the sign-in began."),
     HttpApiEndpoint.post("deviceStart", "/client/auth/device/start", {
-      payload: Schema.Struct({ kind: SignInKind, clientName: Schema.optionalKey(Schema.String) }),
+      payload: Schema.Struct({
+        kind: Schema.Literals(["desktop", "cli"]),
+        clientName: Schema.optionalKey(oneLine(100))
+      }),
       success: DeviceAuthorization,
       error: responses("rate_limited")
     }),
     HttpApiEndpoint.post("deviceToken", "/client/auth/device/token", {
-      payload: Schema.Struct({ deviceCode: Schema.String }),
+      payload: Schema.Struct({ deviceCode: secret }),
       success: [IssuedToken, DevicePending.pipe(HttpApiSchema.status(202))],
       error: responses("unauthorized", "permission_denied", "rate_limited")
     }).annotate(
@@ -67,9 +80,11 @@ export class HubSignIn extends HttpApiGroup.make("signIn")
       "202 while the person has not answered; `permission_denied` when they refused."
     ),
     HttpApiEndpoint.post("backchannelLogout", "/client/auth/backchannel-logout", {
-      payload: Schema.Struct({ logout_token: Schema.String }).pipe(HttpApiSchema.asFormUrlEncoded()),
+      payload: Schema.Struct({ logout_token: Schema.String.check(Schema.isMaxLength(16_384)) }).pipe(
+        HttpApiSchema.asFormUrlEncoded()
+      ),
       success: HttpApiSchema.Empty(200),
-      error: responses("unauthorized")
+      error: responses("unauthorized", "not_found", "overloaded")
     }).annotate(
       OpenApi.Description,
       "Called by the identity provider: ends the sign-ins that the logout token names."
@@ -82,13 +97,46 @@ export class HubSignIn extends HttpApiGroup.make("signIn")
 export class HubAuth extends HttpApiGroup.make("auth")
   .add(
     HttpApiEndpoint.get("me", "/client/auth/me", { success: SignedIn }),
-    HttpApiEndpoint.post("refresh", "/client/auth/refresh", { success: IssuedToken }),
+    HttpApiEndpoint.post("refresh", "/client/auth/refresh", {
+      success: IssuedToken,
+      error: responses("permission_denied", "rate_limited")
+    }).annotate(
+      OpenApi.Description,
+      "Exchanges the bearer token for a new one of the same sign-in. The old one is good for another 30 s; used after that, it ends the " +
+        "sign-in. A browser's cookie is not exchanged: it lasts as long as it is used."
+    ),
     HttpApiEndpoint.post("logout", "/client/auth/logout", { success: HttpApiSchema.NoContent }),
     HttpApiEndpoint.post("deviceApprove", "/client/auth/device/approve", {
-      payload: Schema.Struct({ userCode: Schema.String, decision: Schema.Literals(["allow", "deny"]) }),
+      payload: Schema.Struct({
+        userCode: Schema.String.check(Schema.isMaxLength(32)),
+        decision: Schema.Literals(["allow", "deny"])
+      }),
+      success: HttpApiSchema.NoContent,
+      error: responses("permission_denied", "rate_limited")
+    }).annotate(OpenApi.Description, "The signed-in person's answer to a user code.")
+  )
+  .middleware(SchemaErrors)
+  .middleware(SessionAuthority)
+  .middleware(RequestIds) {}
+
+/** API keys of the signed-in person. A key may not call these. */
+export class HubApiKeys extends HttpApiGroup.make("apiKeys")
+  .add(
+    HttpApiEndpoint.get("list", "/client/auth/keys", {
+      query: listQuery,
+      success: page(ApiKey),
+      error: responses("permission_denied", "schema_validation_failed")
+    }),
+    HttpApiEndpoint.post("create", "/client/auth/keys", {
+      payload: CreateApiKey,
+      success: IssuedApiKey.pipe(HttpApiSchema.status(201)),
+      error: responses("permission_denied", "conflict")
+    }).annotate(OpenApi.Description, "The token is in this answer and nowhere else."),
+    HttpApiEndpoint.delete("remove", "/client/auth/keys/:id", {
+      params: { id: ApiKeyId },
       success: HttpApiSchema.NoContent,
       error: responses("permission_denied")
-    }).annotate(OpenApi.Description, "The signed-in person's answer to a user code.")
+    })
   )
   .middleware(SchemaErrors)
   .middleware(SessionAuthority)

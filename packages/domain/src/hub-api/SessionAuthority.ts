@@ -8,7 +8,7 @@ import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
 import { responses } from "../ErrorTable.ts"
 import type { UserId } from "../Ids.ts"
 import type { CurrentRequestId } from "../RequestContext.ts"
-import type { SignInKind } from "../User.ts"
+import type { PrincipalKind } from "../User.ts"
 
 /** Sent by browsers only over HTTPS, only to this host, never by script. */
 export const SESSION_COOKIE = "__Host-corral"
@@ -17,10 +17,15 @@ export const CSRF_HEADER = "x-csrf-token"
 
 export interface Principal {
   readonly userId: UserId
-  /** Names the sign-in, not its token: what revoking addresses. */
+  /** Names the sign-in or the API key, not its token: what revoking addresses. */
   readonly signInId: string
-  readonly kind: SignInKind
+  readonly kind: PrincipalKind
+  /** When it ends unless it is used before. */
+  readonly expiresAt: Date
 }
+
+/** Repeats itself to the pages of the Hub, which send it as `CSRF_HEADER`. */
+export const CSRF_COOKIE = "__Host-corral-csrf"
 
 /** Who is signed in. */
 export class CurrentPrincipal extends Context.Service<CurrentPrincipal, Principal>()(
@@ -40,5 +45,5 @@ export class SessionAuthority extends HttpApiMiddleware.Service<
     bearer: HttpApiSecurity.bearer,
     cookie: HttpApiSecurity.apiKey({ in: "cookie", key: SESSION_COOKIE })
   },
-  error: responses("unauthorized")
+  error: responses("unauthorized", "permission_denied")
 }) {}

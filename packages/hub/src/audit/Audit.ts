@@ -24,7 +24,15 @@ export interface Deed {
 }
 
 /** What happens before anyone has a role. */
-export type SignInAction = "sign_in.issue" | "sign_in.refresh" | "sign_in.revoke" | "sign_in.refuse"
+export type SignInAction =
+  | "sign_in.issue"
+  | "sign_in.refresh"
+  | "sign_in.revoke"
+  | "sign_in.refuse"
+  | "sign_in.approve"
+  | "sign_in.deny"
+  | "api_key.create"
+  | "api_key.remove"
 
 /** What people do with what is their own, or will be. */
 export type OwnAction = "project.create" | "device.join" | "device.register" | "device.revoke"

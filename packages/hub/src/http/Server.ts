@@ -6,15 +6,17 @@ import { type Doors, listen, urlOf } from "@corral/service/http/Listener"
 import { refuseUpgrade } from "@corral/service/http/Refusal"
 import { answerUnanswered } from "@corral/service/http/Unanswered"
 import { NodeHttpServer } from "@effect/platform-node"
-import { ByteSize, Clock, Context, Effect, Layer, Scope } from "effect"
+import { ByteSize, Clock, Context, Deferred, Effect, Layer, Scope } from "effect"
 import { HttpIncomingMessage, HttpRouter } from "effect/http"
 import type { IncomingMessage } from "node:http"
 import type { HubConfig } from "../HubConfig.ts"
 import { bearerToken, cookieToken, guard, type GuardedRequest, MAX_BODY_BYTES } from "./Guard.ts"
+import { PublicUrl } from "./PublicUrl.ts"
 import { RateLimit } from "./RateLimit.ts"
 import { routes } from "./routes.ts"
 import { ServedApi } from "./ServedApi.ts"
 import { storeRefusal } from "./StoreRefusal.ts"
+import { SignInRate } from "./SignInRate.ts"
 
 /** Where the Hub is reached: by people, and on this machine. */
 export class HubServer extends Context.Service<
@@ -47,7 +49,13 @@ const serve = Effect.fnUntraced(function* (config: HubConfig) {
   const clock = yield* Clock.Clock
   // Closed last of all: what is being answered when the Hub stops is answered.
   const scope = yield* Scope.fork(yield* Effect.scope)
-  const app = yield* HttpRouter.toHttpEffect(routes)
+  const address = yield* Deferred.make<string>()
+  const app = yield* HttpRouter.toHttpEffect(
+    routes.pipe(
+      Layer.provide(Layer.succeed(PublicUrl, Deferred.await(address))),
+      Layer.provide(SignInRate.layer(config.signInsPerMinute))
+    )
+  )
   const handler = yield* NodeHttpServer.makeHandler(
     app.pipe(
       Effect.catchCause(answerUnanswered(ServedApi, storeRefusal)),
@@ -70,5 +78,7 @@ const serve = Effect.fnUntraced(function* (config: HubConfig) {
   }
   const port = yield* listen(config, doors)
   const url = urlOf(config.host, port)
-  return HubServer.of({ url, publicUrl: config.publicUrl ?? url, port })
+  const publicUrl = config.publicUrl ?? url
+  yield* Deferred.succeed(address, publicUrl)
+  return HubServer.of({ url, publicUrl, port })
 })

@@ -4,7 +4,9 @@ import { CurrentRequestId, RequestIds, SchemaErrors } from "@corral/domain/Reque
 import { Effect, Layer } from "effect"
 import { HttpServer, HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
+import { apiKeys } from "./ApiKeys.ts"
 import { auditTrail } from "./AuditTrail.ts"
+import { auth } from "./Auth.ts"
 import { authentication } from "./Authentication.ts"
 import { deviceRegistration } from "./DeviceRegistration.ts"
 import { devices } from "./Devices.ts"
@@ -12,6 +14,7 @@ import { projects } from "./Projects.ts"
 import { publicReads } from "./Public.ts"
 import { ServedApi } from "./ServedApi.ts"
 import { sessions } from "./Sessions.ts"
+import { signIn } from "./SignIn.ts"
 
 /** The server has put the id in its place. */
 const requestIds = Layer.succeed(RequestIds, (handler) =>
@@ -21,7 +24,17 @@ const requestIds = Layer.succeed(RequestIds, (handler) =>
 )
 
 export const routes = HttpApiBuilder.layer(ServedApi).pipe(
-  Layer.provide([publicReads, sessions, projects, deviceRegistration, devices, auditTrail]),
+  Layer.provide([
+    publicReads,
+    signIn,
+    auth,
+    apiKeys,
+    sessions,
+    projects,
+    deviceRegistration,
+    devices,
+    auditTrail
+  ]),
   Layer.provide([SchemaErrors.layer, requestIds, authentication]),
   Layer.provide(HttpServer.layerServices)
 )

@@ -1,0 +1,43 @@
+/** `/client/auth/keys`: API keys of whoever is signed in. */
+import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
+import { byId, pageOf } from "@corral/service/http/Paged"
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Audit } from "../audit/Audit.ts"
+import { ApiKeys } from "../signin/ApiKeys.ts"
+import { answered } from "./Answered.ts"
+import { ServedApi } from "./ServedApi.ts"
+
+export const apiKeys = HttpApiBuilder.group(
+  ServedApi,
+  "apiKeys",
+  Effect.fnUntraced(function* (handlers) {
+    const audit = yield* Audit
+    const keys = yield* ApiKeys
+
+    return handlers.handleAll({
+      list: Effect.fnUntraced(function* ({ query: { cursor, limit } }) {
+        const { userId } = yield* CurrentPrincipal
+        return yield* pageOf({ filter: "api keys", principal: userId, cursor, limit }, byId, (after, limit) =>
+          keys.list(userId, after, limit)
+        )
+      }, answered),
+
+      create: Effect.fnUntraced(function* ({ payload }) {
+        const { userId } = yield* CurrentPrincipal
+        return yield* audit.done(
+          { action: "api_key.create", resource: userId, projectId: null },
+          keys.create(userId, payload)
+        )
+      }, answered),
+
+      remove: Effect.fnUntraced(function* ({ params: { id } }) {
+        const { userId } = yield* CurrentPrincipal
+        yield* audit.done(
+          { action: "api_key.remove", resource: id, projectId: null },
+          keys.remove(userId, id)
+        )
+      }, answered)
+    })
+  })
+)

@@ -1,0 +1,65 @@
+/** `/client/auth/*` with a sign-in: who it is, a new token for it, its end, and the answer to a program that asks to be signed in. */
+import { PermissionDenied, Unauthorized } from "@corral/domain/Failures"
+import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
+import { Effect } from "effect"
+import { HttpServerRequest } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import { Audit } from "../audit/Audit.ts"
+import { DeviceCodes } from "../signin/DeviceCodes.ts"
+import { SignIns } from "../signin/SignIns.ts"
+import { Users } from "../signin/Users.ts"
+import { answered } from "./Answered.ts"
+import { bearerToken } from "./Guard.ts"
+import { ServedApi } from "./ServedApi.ts"
+import { endSession } from "./SessionCookies.ts"
+import { issuedToken } from "./SignIn.ts"
+import { SignInRate } from "./SignInRate.ts"
+
+export const auth = HttpApiBuilder.group(
+  ServedApi,
+  "auth",
+  Effect.fnUntraced(function* (handlers) {
+    const audit = yield* Audit
+    const deviceCodes = yield* DeviceCodes
+    const rate = yield* SignInRate
+    const signIns = yield* SignIns
+    const users = yield* Users
+
+    return handlers.handleAll({
+      me: Effect.fnUntraced(function* () {
+        const { expiresAt, kind, userId } = yield* CurrentPrincipal
+        const user = yield* users.find(userId)
+        // A sign-in goes with its person.
+        if (user === undefined) return yield* new Unauthorized()
+        return { user, kind, expiresAt: expiresAt.toISOString() }
+      }, answered),
+
+      refresh: Effect.fnUntraced(function* () {
+        const { headers } = yield* HttpServerRequest.HttpServerRequest
+        const token = bearerToken(headers)
+        if (token === undefined)
+          return yield* new PermissionDenied({ message: "A browser's sign-in lasts as long as it is used." })
+        const fresh = yield* signIns.refresh(token)
+        // Ended since it was found.
+        return fresh === undefined ? yield* new Unauthorized() : issuedToken(fresh)
+      }, answered),
+
+      logout: Effect.fnUntraced(function* () {
+        const { kind, signInId } = yield* CurrentPrincipal
+        yield* signIns.revoke(signInId)
+        if (kind === "web") yield* endSession
+      }, answered),
+
+      deviceApprove: Effect.fnUntraced(function* ({ payload: { decision, userCode } }) {
+        const { signInId, userId } = yield* CurrentPrincipal
+        const action = decision === "allow" ? ("sign_in.approve" as const) : ("sign_in.deny" as const)
+        yield* rate.countingRefusals(
+          audit.done(
+            { action, resource: signInId, projectId: null },
+            deviceCodes.answer(userId, userCode, decision)
+          )
+        )
+      }, answered)
+    })
+  })
+)

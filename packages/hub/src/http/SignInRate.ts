@@ -1,0 +1,54 @@
+/**
+ * How often one address may begin to sign in, or be wrong about a code or a token: far less often than it may ask anything else. It counts
+ * in one Hub. What passes through a proxy comes from the proxy's address.
+ */
+import type { Coded, ErrorCode } from "@corral/domain/ErrorTable"
+import { RateLimited } from "@corral/domain/Failures"
+import { Clock, Context, Effect, Layer, Option } from "effect"
+import { HttpServerRequest } from "effect/http"
+import { RateLimit } from "./RateLimit.ts"
+
+/** @effect-expect-leaking HttpServerRequest */
+export class SignInRate extends Context.Service<
+  SignInRate,
+  {
+    /** Counts this request. */
+    readonly counted: Effect.Effect<void, RateLimited, HttpServerRequest.HttpServerRequest>
+    /** Counts it where it is refused; refuses it where there have been too many. */
+    readonly countingRefusals: <A, E, R>(
+      self: Effect.Effect<A, E, R>
+    ) => Effect.Effect<A, E | RateLimited, R | HttpServerRequest.HttpServerRequest>
+  }
+>()("corral/hub/SignInRate") {
+  static readonly layer = (perMinute: number) =>
+    Layer.effect(
+      SignInRate,
+      Effect.gen(function* () {
+        const clock = yield* Clock.Clock
+        const rate = new RateLimit(perMinute, () => clock.currentTimeMillisUnsafe(), MINUTE)
+        const address = Effect.map(HttpServerRequest.HttpServerRequest, ({ remoteAddress }) =>
+          Option.getOrElse(remoteAddress, () => "")
+        )
+        const refuse = new RateLimited({ details: { retryAfterSeconds: Math.ceil(60 / perMinute) } })
+        return SignInRate.of({
+          counted: Effect.flatMap(address, (who) => (rate.take(who) ? Effect.void : Effect.fail(refuse))),
+          countingRefusals: Effect.fnUntraced(function* (self) {
+            const who = yield* address
+            if (!rate.has(who)) return yield* refuse
+            return yield* Effect.tapError(self, (error) =>
+              Effect.sync(() => {
+                if (isRefusal(error)) rate.take(who)
+              })
+            )
+          })
+        })
+      })
+    )
+}
+
+const MINUTE = 60_000
+
+const isRefusal = (error: unknown): boolean => {
+  const { code } = error as Partial<Coded<ErrorCode>>
+  return code === "unauthorized" || code === "permission_denied"
+}

@@ -1,0 +1,184 @@
+/**
+ * An identity provider for development, inside the Hub and on loopback: a page that asks for a name and believes it. Whoever reaches this
+ * machine's loopback may sign in as anybody.
+ *
+ * It is started where the settings ask for it and nowhere else, and loaded only then. What it knows is in memory and goes with the Hub.
+ */
+import { Data, Effect, Layer } from "effect"
+import { generateKeyPairSync, randomBytes } from "node:crypto"
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+import type { Adapter, AdapterPayload, Configuration, Provider } from "oidc-provider"
+import type { HubConfig } from "../HubConfig.ts"
+import { IdentityProvider } from "./IdentityProvider.ts"
+import { oidcDefaults } from "./OidcConfig.ts"
+import { signInPage } from "./SignInPage.ts"
+
+export class DevelopmentProviderFailed extends Data.TaggedError("DevelopmentProviderFailed")<{
+  readonly message: string
+}> {}
+
+const CLIENT = "corral"
+const HOST = "127.0.0.1"
+const DAY = 86_400
+
+/** The provider that the config names; the one for development where it asks for that; else none. */
+export const layerProvider = (config: HubConfig) =>
+  config.devSignIn === true
+    ? Layer.unwrap(
+        Effect.map(start, (issuer) =>
+          IdentityProvider.layer({ ...oidcDefaults, issuer, clientId: CLIENT, tokenAuth: "none" })
+        )
+      )
+    : IdentityProvider.layer(config.oidc)
+
+const start = Effect.gen(function* () {
+  const server = yield* listening
+  const issuer = `http://${HOST}:${(server.address() as AddressInfo).port}`
+  const { default: Library } = yield* Effect.promise(() => import("oidc-provider"))
+  const provider = new Library(issuer, configurationOf())
+  const serve = provider.callback()
+  server.on("request", (request, response) => {
+    // Another name would be another site's, led here.
+    if (`http://${request.headers.host}` !== issuer) return end(response, 403, "Forbidden")
+    const uid = /^\/interaction\/([\w-]+)$/.exec(request.url ?? "")?.[1]
+    if (uid === undefined) return void serve(request, response)
+    ask(provider, request, response).catch(() => end(response, 400, "This sign-in has expired. Begin again."))
+  })
+  yield* Effect.logWarning(
+    `CORRAL_HUB_DEV_SIGN_IN: ${issuer} signs in anyone under any name. Never use it where others reach this machine.`
+  )
+  return issuer
+})
+
+const listening = Effect.acquireRelease(
+  Effect.callback<Server, DevelopmentProviderFailed>((resume) => {
+    const server = createServer({ maxHeaderSize: 16_384, headersTimeout: 5_000, requestTimeout: 10_000 })
+    server.once("error", ({ message }) => resume(Effect.fail(new DevelopmentProviderFailed({ message }))))
+    server.listen({ host: HOST, port: 0 }, () => resume(Effect.succeed(server)))
+  }),
+  (server) =>
+    Effect.callback<void>((resume) => {
+      server.close(() => resume(Effect.void))
+      server.closeAllConnections()
+    })
+)
+
+const configurationOf = (): Configuration => ({
+  adapter: InMemory,
+  clients: [
+    {
+      client_id: CLIENT,
+      token_endpoint_auth_method: "none",
+      // Of a native client any loopback port counts: the Hub's own is not known yet.
+      application_type: "native",
+      redirect_uris: [
+        `http://${HOST}/client/auth/callback`,
+        "http://[::1]/client/auth/callback",
+        "http://localhost/client/auth/callback"
+      ]
+    }
+  ],
+  jwks: {
+    keys: [
+      {
+        ...generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ format: "jwk" }),
+        alg: "ES256",
+        use: "sig"
+      } as never
+    ]
+  },
+  cookies: { keys: [randomBytes(32).toString("base64url")] },
+  claims: { openid: ["sub"], profile: ["name"] },
+  conformIdTokenClaims: false,
+  features: { devInteractions: { enabled: false } },
+  findAccount: (_, name) => ({ accountId: name, claims: () => ({ sub: name, name }) }),
+  // Nobody is asked twice: what they typed is the consent.
+  loadExistingGrant: async ({ oidc }) => {
+    const grant = new oidc.provider.Grant({
+      accountId: oidc.session?.accountId,
+      clientId: oidc.client?.clientId
+    })
+    grant.addOIDCScope("openid profile email")
+    await grant.save()
+    return grant
+  },
+  interactions: { url: (_, { uid }) => `/interaction/${uid}` },
+  clientBasedCORS: () => false,
+  renderError: (context, { error }) => {
+    context.type = "text"
+    context.body = error
+  },
+  ttl: { AccessToken: 600, Grant: DAY, IdToken: 600, Interaction: 600, Session: DAY }
+})
+
+const ask = async (provider: Provider, request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  await provider.interactionDetails(request, response)
+  const name = request.method === "POST" ? await nameIn(request) : undefined
+  if (name === undefined) return end(response, 200, signInPage, "text/html; charset=utf-8")
+  await provider.interactionFinished(request, response, { login: { accountId: name } })
+}
+
+/** The form's one field, where it has a name in it. */
+const nameIn = async (request: IncomingMessage): Promise<string | undefined> => {
+  let text = ""
+  for await (const chunk of request) {
+    text += String(chunk)
+    if (text.length > MAX_FORM) throw new Error("too long")
+  }
+  const name = new URLSearchParams(text)
+    .get("name")
+    ?.replaceAll(/\p{Cc}/gu, " ")
+    .trim()
+    .slice(0, 100)
+  return name === "" ? undefined : name
+}
+
+const MAX_FORM = 4_096
+
+const end = (response: ServerResponse, status: number, body: string, type = "text/plain"): void => {
+  response.writeHead(status, {
+    "Content-Type": type,
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+  })
+  response.end(body)
+}
+
+/** One kind of the library's records; gone when their time is over. */
+class InMemory implements Adapter {
+  private readonly records = new Map<string, { readonly payload: AdapterPayload; readonly until: number }>()
+
+  async upsert(id: string, payload: AdapterPayload, expiresIn: number): Promise<void> {
+    const now = performance.now()
+    for (const [known, { until }] of this.records) if (until < now) this.records.delete(known)
+    this.records.set(id, { payload, until: expiresIn > 0 ? now + expiresIn * 1_000 : Infinity })
+  }
+
+  async find(id: string): Promise<AdapterPayload | undefined> {
+    return this.records.get(id)?.payload
+  }
+
+  async findByUid(uid: string): Promise<AdapterPayload | undefined> {
+    return [...this.records.values()].find(({ payload }) => payload.uid === uid)?.payload
+  }
+
+  async findByUserCode(userCode: string): Promise<AdapterPayload | undefined> {
+    return [...this.records.values()].find(({ payload }) => payload.userCode === userCode)?.payload
+  }
+
+  async consume(id: string): Promise<void> {
+    const record = this.records.get(id)
+    // The library reads whether there is one, and when that was in seconds.
+    if (record !== undefined) record.payload.consumed = Math.floor(performance.timeOrigin / 1_000)
+  }
+
+  async destroy(id: string): Promise<void> {
+    this.records.delete(id)
+  }
+
+  async revokeByGrantId(grantId: string): Promise<void> {
+    for (const [id, { payload }] of this.records) if (payload.grantId === grantId) this.records.delete(id)
+  }
+}

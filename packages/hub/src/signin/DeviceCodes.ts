@@ -1,0 +1,131 @@
+/**
+ * Signing in a program without a browser of its own (RFC 8628): it holds a device code and asks with it, a person who is signed in
+ * answers the user code that the program shows. Ten minutes, one answer, one use; only hashes are kept.
+ */
+import { PermissionDenied, Unauthorized } from "@corral/domain/Failures"
+import type { UserId } from "@corral/domain/Ids"
+import type { SignInKind } from "@corral/domain/User"
+import { Clock, Context, Effect, Layer } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { createHash, randomBytes, randomInt } from "node:crypto"
+import { type IssuedSignIn, SignIns } from "./SignIns.ts"
+
+/** Consonants alone: no words, and nothing that looks like something else. */
+const LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
+const TTL = 600_000
+/** Seconds between two questions, and how much longer they become for who asks too soon. */
+const INTERVAL = 5
+const SLOWER = 5
+
+export interface DeviceRequest {
+  readonly kind: Exclude<SignInKind, "web">
+  readonly clientName?: string | undefined
+}
+
+export interface DeviceStarted {
+  readonly deviceCode: string
+  /** `BCDF-GHJK`. */
+  readonly userCode: string
+  readonly expiresInSeconds: number
+  readonly intervalSeconds: number
+}
+
+export class DeviceCodes extends Context.Service<
+  DeviceCodes,
+  {
+    readonly start: (request: DeviceRequest) => Effect.Effect<DeviceStarted, SqlError.SqlError>
+    /** A sign-in once the person has allowed it; before, how many seconds to wait. */
+    readonly ask: (
+      deviceCode: string
+    ) => Effect.Effect<
+      IssuedSignIn | { readonly waitSeconds: number },
+      Unauthorized | PermissionDenied | SqlError.SqlError
+    >
+    /** The person's answer; refused for a code that is not waiting for one. */
+    readonly answer: (
+      userId: UserId,
+      userCode: string,
+      decision: "allow" | "deny"
+    ) => Effect.Effect<void, PermissionDenied | SqlError.SqlError>
+  }
+>()("corral/hub/DeviceCodes") {
+  static readonly layer = Layer.effect(
+    DeviceCodes,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const signIns = yield* SignIns
+      const clock = yield* Clock.Clock
+      const now = () => new Date(clock.currentTimeMillisUnsafe())
+      const oldest = (at: Date) => new Date(at.getTime() - TTL)
+
+      const lookAt = Effect.fnUntraced(function* (hash: Buffer, at: Date) {
+        const [row] = yield* sql<Row>`
+          SELECT kind, interval_s, asked_at, decision, user_id FROM device_codes
+          WHERE device_hash = ${hash} AND created_at > ${oldest(at)} FOR UPDATE`
+        if (row === undefined) return undefined
+        if (row.decision === null) {
+          const early =
+            row.asked_at !== null && at.getTime() - row.asked_at.getTime() < row.interval_s * 1_000
+          const interval = early ? row.interval_s + SLOWER : row.interval_s
+          yield* sql`UPDATE device_codes SET asked_at = ${at}, interval_s = ${interval} WHERE device_hash = ${hash}`
+          return { waitSeconds: interval }
+        }
+        yield* sql`DELETE FROM device_codes WHERE device_hash = ${hash}`
+        if (row.decision === "deny" || row.user_id === null) return "denied" as const
+        return yield* signIns.issue(row.user_id, row.kind)
+      })
+
+      return DeviceCodes.of({
+        start: Effect.fnUntraced(function* ({ clientName, kind }) {
+          const at = now()
+          const deviceCode = randomBytes(32).toString("base64url")
+          const userCode = Array.from({ length: 8 }, () => LETTERS[randomInt(LETTERS.length)]).join("")
+          yield* sql`DELETE FROM device_codes WHERE created_at <= ${oldest(at)}`
+          yield* sql`INSERT INTO device_codes ${sql.insert({
+            device_hash: sha256(deviceCode),
+            user_code_hash: sha256(userCode),
+            kind,
+            client_name: clientName ?? null,
+            interval_s: INTERVAL,
+            created_at: at
+          })}`
+          return {
+            deviceCode,
+            userCode: `${userCode.slice(0, 4)}-${userCode.slice(4)}`,
+            expiresInSeconds: TTL / 1_000,
+            intervalSeconds: INTERVAL
+          }
+        }),
+
+        ask: Effect.fnUntraced(function* (deviceCode) {
+          // A refusal is kept too: the code is used up, so nothing of it may be taken back.
+          const found = yield* sql.withTransaction(lookAt(sha256(deviceCode), now()))
+          if (found === undefined)
+            return yield* new Unauthorized({ message: "The code has expired. Begin again." })
+          if (found === "denied") return yield* new PermissionDenied({ message: "The sign-in was refused." })
+          return found
+        }),
+
+        answer: Effect.fnUntraced(function* (userId, userCode, decision) {
+          const written = userCode.toUpperCase().replaceAll(/[\s-]/g, "")
+          const answered = yield* sql`
+            UPDATE device_codes SET decision = ${decision}, user_id = ${userId}
+            WHERE user_code_hash = ${sha256(written)} AND decision IS NULL AND created_at > ${oldest(now())}
+            RETURNING kind`
+          if (answered.length === 0)
+            return yield* new PermissionDenied({ message: "No sign-in is waiting for this code." })
+        })
+      })
+    })
+  )
+}
+
+interface Row {
+  readonly kind: Exclude<SignInKind, "web">
+  readonly interval_s: number
+  readonly asked_at: Date | null
+  readonly decision: "allow" | "deny" | null
+  readonly user_id: UserId | null
+}
+
+const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest()

@@ -1,0 +1,196 @@
+/**
+ * The identity provider as this Hub speaks to it: where a browser is sent, and what is made of it coming back. OpenID Connect's code flow
+ * with PKCE, state and nonce; ID tokens are checked with the provider's keys.
+ *
+ * It keeps none of the provider's tokens and none of its words: what it refuses is `unauthorized`, and a provider that does not answer is
+ * `overloaded`. Discovery happens at first use, so that a Hub starts without its provider.
+ */
+import { NotFound, Overloaded, Unauthorized } from "@corral/domain/Failures"
+import { Context, Data, Effect, Layer, Redacted } from "effect"
+import { customFetch as joseFetch, createRemoteJWKSet, type JWTVerifyGetKey } from "jose"
+import * as client from "openid-client"
+import { type Claims, isShort } from "./Claims.ts"
+import type { LoginAttempt } from "./LoginAttempts.ts"
+import type { OidcConfig } from "./OidcConfig.ts"
+import { providerFetch } from "./ProviderFetch.ts"
+
+/** Who came back. */
+export interface ProvenSubject {
+  readonly subject: string
+  readonly claims: Claims
+  /** The provider's session, where it names one. */
+  readonly session?: string | undefined
+}
+
+export interface Departure {
+  readonly url: string
+  readonly state: string
+  readonly nonce: string
+  readonly verifier: string
+}
+
+export interface Configured {
+  readonly config: OidcConfig
+  /** Where to send a browser; it comes back to `redirectUri`. */
+  readonly depart: (redirectUri: string) => Effect.Effect<Departure, Overloaded>
+  /** What the provider proved; `returned` is the address that the browser came back to, with its query. */
+  readonly prove: (
+    returned: URL,
+    attempt: LoginAttempt & { readonly state: string }
+  ) => Effect.Effect<ProvenSubject, Unauthorized | Overloaded>
+  /** The keys that the provider signs with. */
+  readonly keys: Effect.Effect<JWTVerifyGetKey, Overloaded>
+}
+
+export class IdentityProvider extends Context.Service<
+  IdentityProvider,
+  {
+    /** The provider, or why there is none. */
+    readonly configured: Effect.Effect<Configured, NotFound>
+  }
+>()("corral/hub/IdentityProvider") {
+  static readonly layer = (config: OidcConfig | undefined) =>
+    Layer.sync(IdentityProvider, () => {
+      const made = config && configured(config)
+      return { configured: made === undefined ? Effect.fail(missing()) : Effect.succeed(made) }
+    })
+}
+
+const missing = () =>
+  new NotFound({
+    message:
+      "This Hub has no identity provider: set CORRAL_OIDC_ISSUER and CORRAL_OIDC_CLIENT_ID, or CORRAL_HUB_DEV_SIGN_IN=1 for development."
+  })
+
+/** Seconds. */
+const TIMEOUT = 10
+const CLOCK_TOLERANCE = 30
+
+const authOf = ({ clientSecret, tokenAuth }: OidcConfig): client.ClientAuth => {
+  const secret = clientSecret && Redacted.value(clientSecret)
+  if (secret === undefined || tokenAuth === "none") return client.None()
+  return tokenAuth === "client_secret_post"
+    ? client.ClientSecretPost(secret)
+    : client.ClientSecretBasic(secret)
+}
+
+const configured = (config: OidcConfig): Configured => {
+  const ownFetch = config.certificates === undefined ? undefined : providerFetch(config.certificates)
+  const metadata = { [client.clockTolerance]: CLOCK_TOLERANCE }
+  const options: client.DiscoveryRequestOptions = {
+    timeout: TIMEOUT,
+    // The settings let plain http be on loopback alone.
+    execute: [
+      client.enableNonRepudiationChecks,
+      ...(config.issuer.startsWith("http:") ? [client.allowInsecureRequests] : [])
+    ],
+    ...(ownFetch === undefined ? {} : { [client.customFetch]: ownFetch })
+  }
+
+  let known: client.Configuration | undefined
+  const discovered = Effect.suspend(() =>
+    known !== undefined
+      ? Effect.succeed(known)
+      : asked(() =>
+          client.discovery(new URL(config.issuer), config.clientId, metadata, authOf(config), options)
+        ).pipe(
+          Effect.tap((found) => {
+            known = found
+            return Effect.void
+          }),
+          Effect.mapError(() => unanswering())
+        )
+  )
+
+  let keySet: JWTVerifyGetKey | undefined
+  const keys = Effect.gen(function* () {
+    const { jwks_uri } = (yield* discovered).serverMetadata()
+    if (jwks_uri === undefined) return yield* unanswering()
+    return (keySet ??= createRemoteJWKSet(
+      new URL(jwks_uri),
+      ownFetch === undefined ? {} : { [joseFetch]: ownFetch }
+    ))
+  })
+
+  return {
+    config,
+    keys,
+
+    depart: Effect.fnUntraced(function* (redirectUri) {
+      const provider = yield* discovered
+      const [state, nonce, verifier] = [
+        client.randomState(),
+        client.randomNonce(),
+        client.randomPKCECodeVerifier()
+      ]
+      const challenge = yield* Effect.promise(() => client.calculatePKCECodeChallenge(verifier))
+      const { acrValues, prompt, scopes } = config
+      const url = client.buildAuthorizationUrl(provider, {
+        redirect_uri: redirectUri,
+        scope: scopes,
+        state,
+        nonce,
+        code_challenge: challenge,
+        code_challenge_method: "S256",
+        ...(prompt === undefined ? {} : { prompt }),
+        ...(acrValues === undefined ? {} : { acr_values: acrValues })
+      })
+      return { url: url.href, state, nonce, verifier }
+    }),
+
+    prove: Effect.fnUntraced(function* (returned, { nonce, state, verifier }) {
+      const provider = yield* discovered
+      const tokens = yield* asked(() =>
+        client.authorizationCodeGrant(provider, returned, {
+          pkceCodeVerifier: verifier,
+          expectedNonce: nonce,
+          expectedState: state,
+          idTokenExpected: true
+        })
+      )
+      const claims = tokens.claims()
+      // `idTokenExpected` has seen to it.
+      if (claims === undefined) return yield* new Unauthorized({ message: REFUSED })
+      const { sid, sub: subject } = claims
+      const more =
+        isShort(claims, config) && provider.serverMetadata().userinfo_endpoint !== undefined
+          ? yield* asked(() => client.fetchUserInfo(provider, tokens.access_token, subject))
+          : {}
+      return {
+        subject,
+        // What was signed for us counts more.
+        claims: { ...more, ...claims },
+        session: typeof sid === "string" ? sid : undefined
+      }
+    })
+  }
+}
+
+const REFUSED = "The sign-in at the identity provider failed. Begin again."
+
+const unanswering = () => new Overloaded({ message: "The identity provider does not answer as it should." })
+
+/** What a call to the provider came to, by its code alone: what stands beside that may hold codes and tokens. */
+class ProviderRefused extends Data.TaggedError("ProviderRefused")<{
+  readonly what: string
+  /** The network's failure, or the provider's own. */
+  readonly outage: boolean
+}> {}
+
+const asked = <A>(call: () => Promise<A>): Effect.Effect<A, Unauthorized | Overloaded> =>
+  Effect.tryPromise({ try: call, catch: refusalOf }).pipe(
+    Effect.tapError(({ what }) => Effect.logWarning(`the identity provider: ${what}`)),
+    Effect.mapError(({ outage }) => (outage ? unanswering() : new Unauthorized({ message: REFUSED })))
+  )
+
+const refusalOf = (error: unknown): ProviderRefused => {
+  const { code, error: told } = error as { readonly code?: unknown; readonly error?: unknown }
+  const what = [told, code].find((text) => typeof text === "string" && /^[A-Za-z_]{1,60}$/.test(text))
+  return new ProviderRefused({
+    what: typeof what === "string" ? what : "no answer",
+    outage: error instanceof TypeError || (error instanceof client.ClientError && isOutage(error))
+  })
+}
+
+const isOutage = ({ cause, code }: client.ClientError): boolean =>
+  code === "OAUTH_TIMEOUT" || code === "OAUTH_ABORT" || (cause instanceof Response && cause.status >= 500)

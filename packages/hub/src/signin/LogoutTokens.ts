@@ -1,0 +1,95 @@
+/**
+ * Logout tokens of OpenID Connect Back-Channel Logout: the provider's word that a session of a person is over. Each is taken once, within
+ * two minutes of its making.
+ */
+import { type NotFound, Overloaded, Unauthorized } from "@corral/domain/Failures"
+import { Clock, Context, Effect, Layer } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { errors, type JWTPayload, jwtVerify } from "jose"
+import { createHash } from "node:crypto"
+import { IdentityProvider } from "./IdentityProvider.ts"
+import { type ProviderSubject, SignIns } from "./SignIns.ts"
+
+const EVENT = "http://schemas.openid.net/event/backchannel-logout"
+/** Seconds. */
+const MAX_AGE = 120
+const CLOCK_TOLERANCE = 30
+/** Milliseconds: longer than a token can be good for. */
+const REMEMBERED = 600_000
+
+export class LogoutTokens extends Context.Service<
+  LogoutTokens,
+  {
+    /** Ends the sign-ins that the token names; gives how many those were. */
+    readonly take: (
+      logoutToken: string
+    ) => Effect.Effect<number, Unauthorized | NotFound | Overloaded | SqlError.SqlError>
+  }
+>()("corral/hub/LogoutTokens") {
+  static readonly layer = Layer.effect(
+    LogoutTokens,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const signIns = yield* SignIns
+      const provider = yield* IdentityProvider
+      const clock = yield* Clock.Clock
+
+      const verified = Effect.fnUntraced(function* (token: string) {
+        const { config, keys } = yield* provider.configured
+        const keySet = yield* keys
+        const { payload } = yield* Effect.tryPromise({
+          try: () =>
+            jwtVerify(token, keySet, {
+              issuer: config.issuer,
+              audience: config.clientId,
+              typ: "logout+jwt",
+              maxTokenAge: MAX_AGE,
+              clockTolerance: CLOCK_TOLERANCE,
+              requiredClaims: ["iat", "jti", "events"],
+              currentDate: new Date(clock.currentTimeMillisUnsafe())
+            }),
+          // What is no error of the token's own is the network's.
+          catch: (error) =>
+            error instanceof errors.JOSEError && !(error instanceof errors.JWKSTimeout)
+              ? refused()
+              : new Overloaded({ message: "The identity provider's keys cannot be had." })
+        })
+        return { issuer: config.issuer, payload }
+      })
+
+      return LogoutTokens.of({
+        take: Effect.fnUntraced(function* (token) {
+          const { issuer, payload } = yield* verified(token)
+          const subject = subjectOf(issuer, payload)
+          if (subject === undefined || payload.jti === undefined) return yield* refused()
+          const at = clock.currentTimeMillisUnsafe()
+          const id = createHash("sha256").update(`${issuer}\n${payload.jti}`).digest()
+          return yield* sql.withTransaction(
+            Effect.gen(function* () {
+              yield* sql`DELETE FROM logout_tokens WHERE seen_at < ${new Date(at - REMEMBERED)}`
+              const first = yield* sql`
+                INSERT INTO logout_tokens ${sql.insert({ id_hash: id, seen_at: new Date(at) })}
+                ON CONFLICT DO NOTHING RETURNING id_hash`
+              if (first.length === 0) return yield* refused()
+              return yield* signIns.revokeOf(subject)
+            })
+          )
+        })
+      })
+    })
+  )
+}
+
+const refused = () => new Unauthorized({ message: "This is no logout token that is good here." })
+
+/** Whom it names, where the rest of it is as the specification says. */
+const subjectOf = (issuer: string, { events, nonce, sid, sub }: JWTPayload): ProviderSubject | undefined => {
+  const named =
+    typeof events === "object" && events !== null && isObject((events as Record<string, unknown>)[EVENT])
+  if (!named || nonce !== undefined) return undefined
+  if (typeof sid === "string") return { issuer, session: sid, subject: sub }
+  return typeof sub === "string" ? { issuer, subject: sub } : undefined
+}
+
+const isObject = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && !Array.isArray(value)

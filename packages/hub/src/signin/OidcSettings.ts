@@ -1,0 +1,175 @@
+/** The settings of the identity provider, as environment variables. */
+import {
+  type Environment,
+  givenOr,
+  invalid,
+  readerOf,
+  type Setting,
+  type SettingInvalid
+} from "@corral/service/Settings"
+import { Effect, Redacted, Schema } from "effect"
+import { readFileSync } from "node:fs"
+import { type OidcConfig, oidcDefaults, tokenAuths } from "./OidcConfig.ts"
+
+export const oidcSettings = [
+  {
+    name: "CORRAL_OIDC_ISSUER",
+    what: "Issuer of the identity provider, exactly as it names itself. Unset, nobody can sign in. Plain http counts on loopback alone.",
+    fallback: ""
+  },
+  { name: "CORRAL_OIDC_CLIENT_ID", what: "As which client the Hub is known there.", fallback: "" },
+  {
+    name: "CORRAL_OIDC_CLIENT_SECRET",
+    what: "The client's secret. `CORRAL_OIDC_CLIENT_SECRET_FILE` keeps it out of the environment.",
+    fallback: ""
+  },
+  { name: "CORRAL_OIDC_CLIENT_SECRET_FILE", what: "A file with the client's secret.", fallback: "" },
+  {
+    name: "CORRAL_OIDC_TOKEN_AUTH",
+    what: "How the client shows its secret: `client_secret_basic`, `client_secret_post`, or `none` for a public client.",
+    fallback: oidcDefaults.tokenAuth
+  },
+  {
+    name: "CORRAL_OIDC_SCOPES",
+    what: "What is asked for, separated by spaces; `openid` must be among it.",
+    fallback: oidcDefaults.scopes
+  },
+  {
+    name: "CORRAL_OIDC_CLAIM_NAME",
+    what: "Where a person's name stands in the claims: a name, or a path such as `profile.name`.",
+    fallback: oidcDefaults.claims.name
+  },
+  {
+    name: "CORRAL_OIDC_CLAIM_EMAIL",
+    what: "Where their address stands. `email` itself counts only with `email_verified`; it is shown, and never tells who somebody is.",
+    fallback: oidcDefaults.claims.email
+  },
+  {
+    name: "CORRAL_OIDC_CLAIM_GROUPS",
+    what: "Where their groups stand: a list of names, or an object with the names as keys.",
+    fallback: oidcDefaults.claims.groups
+  },
+  {
+    name: "CORRAL_OIDC_ALLOWED_GROUPS",
+    what: "Groups, separated by commas, of which one is needed to come in.",
+    fallback: ""
+  },
+  {
+    name: "CORRAL_OIDC_ALLOWED_DOMAINS",
+    what: "Domains, separated by commas, of which one must be that of the address.",
+    fallback: ""
+  },
+  {
+    name: "CORRAL_OIDC_CA_FILE",
+    what: "Certificates as PEM that are trusted for the identity provider beside the usual ones.",
+    fallback: ""
+  },
+  { name: "CORRAL_OIDC_PROMPT", what: "Sent along as `prompt`, such as `select_account`.", fallback: "" },
+  { name: "CORRAL_OIDC_ACR_VALUES", what: "Sent along as `acr_values`.", fallback: "" }
+] as const satisfies ReadonlyArray<Setting>
+
+type Name = (typeof oidcSettings)[number]["name"]
+
+const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
+
+const Issuer = Schema.String.check(
+  Schema.makeFilter((text) => {
+    const url = URL.parse(text)
+    return (
+      (url !== null &&
+        (url.protocol === "https:" || (url.protocol === "http:" && loopback.test(url.hostname))) &&
+        url.username === "" &&
+        url.search === "" &&
+        url.hash === "") ||
+      "Expected an issuer"
+    )
+  })
+)
+
+const Scopes = Schema.String.check(Schema.isPattern(/^(?=.*(^| )openid( |$))[!#-[\]-~]+( [!#-[\]-~]+)*$/))
+const Printable = Schema.String.check(Schema.isPattern(/^[ -~]{1,1000}$/))
+const ClaimPlace = Schema.String.check(Schema.isPattern(/^[^\p{Cc}\s]{1,200}$/u))
+
+const listed = (text: string | undefined): ReadonlyArray<string> =>
+  givenOr(text, "")
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "")
+
+/** The text of the file that a variable names. */
+const fileAt = (env: Environment, name: Name): Effect.Effect<string | undefined, SettingInvalid> => {
+  const path = givenOr(env[name], undefined)
+  return path === undefined
+    ? Effect.undefined
+    : Effect.try({
+        try: () => readFileSync(path, "utf8"),
+        catch: () => invalid(name, "a file that can be read")
+      })
+}
+
+const secretOf = Effect.fnUntraced(function* (env: Environment) {
+  const given = givenOr(env["CORRAL_OIDC_CLIENT_SECRET"], undefined)
+  const file = yield* fileAt(env, "CORRAL_OIDC_CLIENT_SECRET_FILE")
+  if (given !== undefined && file !== undefined)
+    return yield* invalid("CORRAL_OIDC_CLIENT_SECRET_FILE", "no CORRAL_OIDC_CLIENT_SECRET beside it")
+  const secret = given ?? file?.trim()
+  if (secret === "") return yield* invalid("CORRAL_OIDC_CLIENT_SECRET_FILE", "a file with a secret in it")
+  return secret === undefined ? undefined : Redacted.make(secret)
+})
+
+/** The identity provider of an environment; undefined where it names none. */
+export const oidcFrom = Effect.fnUntraced(function* (
+  env: Environment
+): Effect.fn.Return<OidcConfig | undefined, SettingInvalid> {
+  const read = readerOf<Name>(env)
+  const issuer = yield* read(
+    "CORRAL_OIDC_ISSUER",
+    Issuer,
+    undefined,
+    "the issuer's address with https, or with http on loopback"
+  )
+  const clientId = yield* read("CORRAL_OIDC_CLIENT_ID", Printable, undefined, "printable characters")
+  const clientSecret = yield* secretOf(env)
+  if (issuer === undefined) {
+    const useless = oidcSettings.find(({ name }) => givenOr(env[name], undefined) !== undefined)
+    return useless === undefined
+      ? undefined
+      : yield* invalid("CORRAL_OIDC_ISSUER", `an issuer, because ${useless.name} is set`)
+  }
+  if (clientId === undefined)
+    return yield* invalid("CORRAL_OIDC_CLIENT_ID", "a client id, because CORRAL_OIDC_ISSUER is set")
+  const tokenAuth = yield* read(
+    "CORRAL_OIDC_TOKEN_AUTH",
+    Schema.Literals(tokenAuths),
+    oidcDefaults.tokenAuth,
+    "client_secret_basic, client_secret_post or none"
+  )
+  if (tokenAuth !== "none" && clientSecret === undefined)
+    return yield* invalid("CORRAL_OIDC_CLIENT_SECRET", "a secret, or CORRAL_OIDC_TOKEN_AUTH=none")
+  const { claims } = oidcDefaults
+  const place = "the name of a claim, or a path to it"
+  return {
+    issuer,
+    clientId,
+    clientSecret,
+    tokenAuth,
+    scopes: yield* read("CORRAL_OIDC_SCOPES", Scopes, oidcDefaults.scopes, "scopes with openid among them"),
+    claims: {
+      name: yield* read("CORRAL_OIDC_CLAIM_NAME", ClaimPlace, claims.name, place),
+      email: yield* read("CORRAL_OIDC_CLAIM_EMAIL", ClaimPlace, claims.email, place),
+      groups: yield* read("CORRAL_OIDC_CLAIM_GROUPS", ClaimPlace, claims.groups, place)
+    },
+    allowedGroups: listed(env["CORRAL_OIDC_ALLOWED_GROUPS"]),
+    allowedDomains: listed(env["CORRAL_OIDC_ALLOWED_DOMAINS"]).map((domain) => domain.toLowerCase()),
+    certificates: yield* certificatesAt(env),
+    prompt: yield* read("CORRAL_OIDC_PROMPT", Printable, undefined, "printable characters"),
+    acrValues: yield* read("CORRAL_OIDC_ACR_VALUES", Printable, undefined, "printable characters")
+  }
+})
+
+const certificatesAt = Effect.fnUntraced(function* (env: Environment) {
+  const text = yield* fileAt(env, "CORRAL_OIDC_CA_FILE")
+  return text === undefined || text.includes("-----BEGIN CERTIFICATE-----")
+    ? text
+    : yield* invalid("CORRAL_OIDC_CA_FILE", "a file with certificates as PEM")
+})

@@ -1,0 +1,17 @@
+/** The page of the identity provider for development: one field, no script. */
+export const signInPage = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Sign in</title>
+<style>
+  body { font: 16px/1.5 system-ui, sans-serif; max-width: 24rem; margin: 20vh auto; padding: 0 1rem; color-scheme: light dark }
+  input, button { font: inherit; width: 100%; box-sizing: border-box; padding: .5rem; margin-top: .5rem }
+</style>
+<form method="post">
+  <label>Your name <input name="name" maxlength="100" autocomplete="username" required autofocus></label>
+  <button>Sign in</button>
+</form>
+<p><small>For development: every name is believed.</small></p>
+</html>
+`
