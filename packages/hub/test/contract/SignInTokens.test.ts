@@ -1,0 +1,179 @@
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import pg from "pg"
+import { codeOf, HubClient } from "../harness/HubClient.ts"
+import { HubProcess } from "../harness/HubProcess.ts"
+
+interface Issued {
+  readonly token: string
+  readonly kind: string
+}
+
+describe("sign-ins and their tokens", { timeout: 60_000 }, () => {
+  const hub = new HubProcess()
+  beforeAll(() => hub.start(), 60_000)
+  afterAll(() => hub.remove())
+
+  const onStore = (statement: string) =>
+    hub.people.act(
+      Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe<Record<string, unknown>>(statement))
+    )
+
+  /** Lets time pass for what is in the store. */
+  const age = (table: string, column: string, time: string) =>
+    onStore(`UPDATE ${table} SET ${column} = ${column} - interval '${time}'`)
+
+  const refresh = async (client: HubClient, token: string): Promise<string> =>
+    (await client.ask<Issued>("POST", "/client/auth/refresh", { token })).body.token
+
+  const isGood = async (token: string): Promise<boolean> => {
+    const answer = await hub.client.ask("GET", "/client/auth/me", { token })
+    if (answer.status !== 200) assert.strictEqual(codeOf(answer), "unauthorized")
+    return answer.status === 200
+  }
+
+  const actionsOf = async (client: HubClient): Promise<ReadonlyArray<unknown>> => {
+    const rows =
+      await onStore(`SELECT actor, action, outcome FROM audit WHERE actor = '${client.userId}' OR resource IN
+      (SELECT id FROM sign_ins WHERE user_id = '${client.userId}') ORDER BY seq`)
+    return rows.map(({ action }) => action)
+  }
+
+  describe("refresh", () => {
+    it("exchanges the token; the one before is good for 30 s more", async () => {
+      const ada = await hub.signedIn("ada")
+      const first = ada.token ?? ""
+      const answer = await ada.ask<Issued>("POST", "/client/auth/refresh")
+      assert.deepStrictEqual([answer.status, answer.body.kind], [200, "desktop"])
+      const second = answer.body.token
+      assert.deepStrictEqual([await isGood(first), await isGood(second)], [true, true])
+      // The answer to the first exchange was lost: the old token gives another one.
+      const third = await refresh(ada, first)
+      assert.deepStrictEqual([await isGood(second), await isGood(third)], [true, true])
+      assert.strictEqual(new Set([first, second, third]).size, 3)
+    })
+
+    it("ends the whole family when an exchanged token is used later", async () => {
+      const ada = await hub.signedIn("reused")
+      const first = ada.token ?? ""
+      const second = await refresh(ada, first)
+      await age("replaced_tokens", "replaced_at", "31 seconds")
+      assert.isTrue(await isGood(second))
+      assert.strictEqual(
+        codeOf(await ada.ask("POST", "/client/auth/refresh", { token: first })),
+        "unauthorized"
+      )
+      assert.deepStrictEqual([await isGood(first), await isGood(second)], [false, false])
+      assert.deepStrictEqual(await actionsOf(ada), ["sign_in.issue", "sign_in.refresh", "sign_in.revoke"])
+      assert.include(hub.stderr, "an exchanged token was used again")
+    })
+
+    it("gives one living token to many that exchange at once", async () => {
+      const ada = await hub.signedIn("many")
+      const tokens = await Promise.all(Array.from({ length: 8 }, () => refresh(ada, ada.token ?? "")))
+      assert.strictEqual(new Set(tokens).size, 8)
+      await age("replaced_tokens", "replaced_at", "1 day")
+      const present = await onStore(
+        `SELECT count(*)::int AS n FROM replaced_tokens r JOIN sign_ins s ON s.id = r.sign_in_id WHERE user_id = '${ada.userId}'`
+      )
+      assert.strictEqual(present[0]?.["n"], 8)
+    })
+
+    it("lengthens the time without use, and never the whole", async () => {
+      const ada = await hub.signedIn("capped")
+      await onStore(`UPDATE sign_ins SET cap_at = now() + interval '1 hour' WHERE user_id = '${ada.userId}'`)
+      const { body } = await ada.ask<{ readonly expiresAt: string }>("POST", "/client/auth/refresh")
+      assert.isBelow(new Date(body.expiresAt).getTime(), Date.now() + 3_601_000)
+    })
+  })
+
+  it.each([
+    ["without use", "idle_until"],
+    ["at its cap", "cap_at"]
+  ])("ends %s", async (_, column) => {
+    const ada = await hub.signedIn(column)
+    assert.isTrue(await isGood(ada.token ?? ""))
+    await onStore(
+      `UPDATE sign_ins SET ${column} = now() - interval '1 second' WHERE user_id = '${ada.userId}'`
+    )
+    assert.isFalse(await isGood(ada.token ?? ""))
+  })
+
+  it("lives as long as it is used", async () => {
+    const ada = await hub.signedIn("sliding")
+    await onStore(`UPDATE sign_ins SET last_seen_at = now() - interval '2 minutes', idle_until = now() + interval '1 minute'
+      WHERE user_id = '${ada.userId}'`)
+    const { body } = await ada.ask<{ readonly expiresAt: string }>("GET", "/client/auth/me")
+    assert.isAbove(new Date(body.expiresAt).getTime(), Date.now() + 29 * 86_400_000)
+  })
+
+  it("tells every Hub which sign-in or key has ended", async () => {
+    const { database, host, user } = await hub.people.act(
+      Effect.flatMap(SqlClient.SqlClient, (sql) =>
+        Effect.map(
+          sql<{ readonly host: string; readonly user: string; readonly database: string }>`
+            SELECT current_setting('unix_socket_directories') AS host, current_user AS user, current_database() AS database`,
+          ([row]) => row ?? { host: "", user: "", database: "" }
+        )
+      )
+    )
+    const listener = new pg.Client(
+      hub.databaseUrl === undefined ? { host, user, database } : { connectionString: hub.databaseUrl }
+    )
+    await listener.connect()
+    try {
+      await listener.query("LISTEN corral_sign_in_ended")
+      const next = () =>
+        new Promise<string>((resolve) =>
+          listener.once("notification", ({ payload = "" }) => resolve(payload))
+        )
+      const { signInId, token } = await hub.people.signIn("told")
+      const ended = next()
+      assert.strictEqual((await hub.client.ask("POST", "/client/auth/logout", { token })).status, 204)
+      assert.strictEqual(await ended, signInId)
+      assert.isFalse(await isGood(token))
+
+      const again = await hub.people.signIn("told")
+      await refresh(hub.client, again.token)
+      await age("replaced_tokens", "replaced_at", "31 seconds")
+      const reused = next()
+      assert.isFalse(await isGood(again.token))
+      assert.strictEqual(await reused, again.signInId)
+
+      const ada = await hub.signedIn("told")
+      const { body } = await ada.ask<{ readonly id: string }>("POST", "/client/auth/keys", {
+        body: { name: "ci", scopes: ["read"] }
+      })
+      const removed = next()
+      await ada.ask("DELETE", `/client/auth/keys/${body.id}`)
+      assert.strictEqual(await removed, body.id)
+    } finally {
+      await listener.end()
+    }
+  })
+
+  it.each(["corral_s_", "corral_d_", "corral_j_", "corral_k_", "corral_x_"])(
+    "finds nobody behind a %s token that was made up",
+    async (prefix) => {
+      assert.isFalse(await isGood(prefix + "A".repeat(43)))
+    }
+  )
+
+  it("keeps no token in its store", async () => {
+    const ada = await hub.signedIn("kept")
+    const second = await refresh(ada, ada.token ?? "")
+    const { body } = await ada.ask<{ readonly token: string }>("POST", "/client/auth/keys", {
+      token: second,
+      body: { name: "kept", scopes: ["read"] }
+    })
+    const tables = ["sign_ins", "replaced_tokens", "api_keys", "audit", "device_codes", "login_attempts"]
+    for (const table of tables) {
+      const text = JSON.stringify(await onStore(`SELECT t::text FROM ${table} t`))
+      for (const token of [ada.token ?? "", second, body.token]) {
+        assert.notInclude(text, token)
+        assert.notInclude(text, Buffer.from(token).toString("hex"))
+      }
+    }
+  })
+})
