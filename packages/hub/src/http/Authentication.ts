@@ -53,12 +53,12 @@ export const authentication = Layer.effect(
     })
 
     return SessionAuthority.of({
-      bearer: (handler) =>
+      // Of several schemes the last one's refusal is answered: that one reads both.
+      bearer: () => withErrorObject(Effect.fail(new Unauthorized())),
+      cookie: (handler) =>
         Effect.flatMap(withErrorObject(principal), (signIn) =>
           Effect.provideService(handler, CurrentPrincipal, signIn)
-        ),
-      // Tried after the other, which reads both.
-      cookie: () => withErrorObject(Effect.fail(new Unauthorized()))
+        )
     })
   })
 )

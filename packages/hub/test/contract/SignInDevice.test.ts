@@ -1,0 +1,141 @@
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { codeOf, type HubClient } from "../harness/HubClient.ts"
+import { HubProcess } from "../harness/HubProcess.ts"
+
+interface Started {
+  readonly deviceCode: string
+  readonly userCode: string
+  readonly verificationUri: string
+  readonly verificationUriComplete: string
+  readonly expiresInSeconds: number
+  readonly intervalSeconds: number
+}
+
+interface Told {
+  readonly token: string
+  readonly kind: string
+  readonly state: string
+  readonly intervalSeconds: number
+}
+
+describe("signing in a program", { timeout: 60_000 }, () => {
+  const hub = new HubProcess()
+  let ada: HubClient
+  beforeAll(async () => {
+    await hub.start()
+    ada = await hub.signedIn("ada")
+  }, 60_000)
+  afterAll(() => hub.remove())
+
+  const start = async (body: object = { kind: "cli" }): Promise<Started> => {
+    const answer = await hub.client.ask<Started>("POST", "/client/auth/device/start", { body })
+    assert.strictEqual(answer.status, 200)
+    return answer.body
+  }
+  const ask = ({ deviceCode }: Started) =>
+    hub.client.ask<Told>("POST", "/client/auth/device/token", { body: { deviceCode } })
+  const answer = (userCode: string, decision: "allow" | "deny", client = ada) =>
+    client.ask("POST", "/client/auth/device/approve", { body: { userCode, decision } })
+  const onStore = (statement: string) =>
+    hub.people.act(Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe(statement)))
+
+  it("waits for a person, then signs it in as them, once", async () => {
+    const started = await start({ kind: "cli", clientName: "laptop" })
+    assert.match(started.userCode, /^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/)
+    assert.deepStrictEqual([started.expiresInSeconds, started.intervalSeconds], [600, 5])
+    assert.strictEqual(started.verificationUri, `${hub.url}/device`)
+    assert.strictEqual(started.verificationUriComplete, `${hub.url}/device?code=${started.userCode}`)
+
+    const pending = await ask(started)
+    assert.deepStrictEqual(
+      [pending.status, pending.body],
+      [202, { state: "pending", intervalSeconds: 5 } as Told]
+    )
+    assert.strictEqual((await answer(started.userCode.toLowerCase().replace("-", " "), "allow")).status, 204)
+    const issued = await ask(started)
+    assert.deepStrictEqual([issued.status, issued.body.kind], [200, "cli"])
+    const me = await hub.client.ask<{ readonly user: { readonly id: string } }>("GET", "/client/auth/me", {
+      token: issued.body.token
+    })
+    assert.strictEqual(me.body.user.id, ada.userId)
+    assert.strictEqual(codeOf(await ask(started)), "unauthorized")
+    assert.strictEqual(codeOf(await answer(started.userCode, "allow")), "permission_denied")
+  })
+
+  it("gives one token to many that ask at once", async () => {
+    const started = await start()
+    await answer(started.userCode, "allow")
+    const statuses = (await Promise.all(Array.from({ length: 6 }, () => ask(started)))).map(
+      ({ status }) => status
+    )
+    assert.deepStrictEqual(statuses.toSorted(), [200, 401, 401, 401, 401, 401])
+  })
+
+  it("is slowed down when it asks too often", async () => {
+    const started = await start()
+    const intervals = [await ask(started), await ask(started), await ask(started)].map(
+      ({ body }) => body.intervalSeconds
+    )
+    assert.deepStrictEqual(intervals, [5, 10, 15])
+    await onStore(
+      `UPDATE device_codes SET asked_at = asked_at - interval '16 seconds' WHERE decision IS NULL`
+    )
+    assert.strictEqual((await ask(started)).body.intervalSeconds, 15)
+  })
+
+  it("is told of a refusal, once", async () => {
+    const started = await start()
+    assert.strictEqual((await answer(started.userCode, "deny")).status, 204)
+    // The first answer counts.
+    assert.strictEqual(codeOf(await answer(started.userCode, "allow")), "permission_denied")
+    assert.strictEqual(codeOf(await ask(started)), "permission_denied")
+    assert.strictEqual(codeOf(await ask(started)), "unauthorized")
+  })
+
+  it("has ten minutes", async () => {
+    const started = await start()
+    await onStore(`UPDATE device_codes SET created_at = created_at - interval '601 seconds'`)
+    assert.strictEqual(codeOf(await answer(started.userCode, "allow")), "permission_denied")
+    assert.strictEqual(codeOf(await ask(started)), "unauthorized")
+  })
+
+  it("is not answered without a sign-in, nor by a key", async () => {
+    const { userCode } = await start()
+    const body = { userCode, decision: "allow" }
+    assert.strictEqual(
+      codeOf(await hub.client.ask("POST", "/client/auth/device/approve", { body })),
+      "unauthorized"
+    )
+    const key = await ada.ask<{ readonly token: string }>("POST", "/client/auth/keys", {
+      body: { name: "ci", scopes: ["read", "write"] }
+    })
+    assert.strictEqual(
+      codeOf(await ada.ask("POST", "/client/auth/device/approve", { token: key.body.token, body })),
+      "permission_denied"
+    )
+  })
+
+  it.each([
+    [{}],
+    [{ kind: "web" }],
+    [{ kind: "cli", clientName: "" }],
+    [{ kind: "cli", clientName: "a\u0000b" }],
+    [{ kind: "cli", clientName: "\ud800" }],
+    [{ kind: "cli", clientName: "x".repeat(10_000) }],
+    [{ kind: 1 }]
+  ])("is not begun with a wrong body (%#)", async (body) => {
+    const refused = await hub.client.ask("POST", "/client/auth/device/start", { body })
+    assert.strictEqual(codeOf(refused), "schema_validation_failed")
+  })
+
+  it.each(["", "x", "'; DROP TABLE device_codes;--", "\u0000", "\ud800", "x".repeat(4_096)])(
+    "finds nothing behind a code that nobody was given (%#)",
+    async (code) => {
+      const asked = await hub.client.ask("POST", "/client/auth/device/token", { body: { deviceCode: code } })
+      assert.strictEqual(codeOf(asked), "unauthorized")
+      assert.strictEqual(codeOf(await answer(code.slice(0, 32), "allow")), "permission_denied")
+    }
+  )
+})
