@@ -3,6 +3,7 @@
  * program embeds it the same way.
  */
 import { Effect, Layer, Schedule } from "effect"
+import { Approvals } from "./approval/Approvals.ts"
 import { Audit } from "./audit/Audit.ts"
 import { AuditTrail } from "./audit/AuditTrail.ts"
 import { Authority } from "./authority/Authority.ts"
@@ -22,13 +23,26 @@ import { DeviceCodes } from "./signin/DeviceCodes.ts"
 import { layerProvider } from "./signin/DevelopmentProvider.ts"
 import { LoginAttempts } from "./signin/LoginAttempts.ts"
 import { LogoutTokens } from "./signin/LogoutTokens.ts"
+import { EdgeRouter } from "./run/EdgeRouter.ts"
+import { RunLog } from "./run/RunLog.ts"
+import { Runs } from "./run/Runs.ts"
+import { SessionProject } from "./run/SessionProject.ts"
+import { Targets } from "./run/Targets.ts"
 import { SignIns } from "./signin/SignIns.ts"
 import { Users } from "./signin/Users.ts"
 import * as Database from "./store/Database.ts"
+import { Dispatcher } from "./task/Dispatcher.ts"
+import { Tasks } from "./task/Tasks.ts"
+
+/** Runs as they are mirrored, and the way to where they are. */
+const running = EdgeRouter.layerOffline.pipe(
+  Layer.provideMerge(Layer.mergeAll(RunLog.layer, Runs.layer, SessionProject.layer, Targets.layer))
+)
 
 /** What people and projects live on, without a server: for programs and tests that act on a Hub's store themselves. */
 export const layerCore = (config: HubConfig) =>
   Layer.mergeAll(
+    Approvals.layer,
     Authority.layer,
     AuditTrail.layer,
     DeviceRegistration.layer,
@@ -40,10 +54,11 @@ export const layerCore = (config: HubConfig) =>
     Sessions.layer,
     ApiKeys.layer,
     SignIns.layer,
+    Tasks.layer,
     Users.layer,
     WorkspaceLinks.layer
   ).pipe(
-    Layer.provideMerge(Inventory.layer),
+    Layer.provideMerge([Inventory.layer, running]),
     Layer.provideMerge(Audit.layer),
     Layer.provideMerge(Database.layer(config))
   )
@@ -68,6 +83,7 @@ const layerSignIn = (config: HubConfig) =>
 /** The whole Hub. Provides `HubServer` with its address, and the core's services. */
 export const layer = (config: HubConfig) =>
   Layer.merge(HubServer.layer(config), forgetting).pipe(
+    Layer.provide(Dispatcher.layer),
     Layer.provideMerge(layerSignIn(config)),
     Layer.provideMerge(layerCore(config))
   )

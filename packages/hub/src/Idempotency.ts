@@ -34,6 +34,10 @@ export class Idempotency extends Context.Service<
       request: KeyedRequest,
       write: Effect.Effect<A, E, R>
     ) => Effect.Effect<Answer<A>, E | IdempotencyConflict | IdempotencyInFlight | SqlError.SqlError, R>
+    /** The answer that is known, for a write that must not wait inside a transaction: it may be done twice, and must bear that. */
+    readonly kept: <A>(
+      request: KeyedRequest
+    ) => Effect.Effect<A | undefined, IdempotencyConflict | SqlError.SqlError>
     /** Forgets what is older than 24 hours. */
     readonly forgetOld: Effect.Effect<void, SqlError.SqlError>
   }
@@ -85,6 +89,13 @@ export class Idempotency extends Context.Service<
           )
           return Effect.flatMap(attempt, (result) => Effect.fromResult(result))
         },
+        kept: <A>({ key, request, scope }: KeyedRequest) =>
+          key === undefined
+            ? Effect.succeed(undefined)
+            : Effect.map(known(scope, key, fingerprintOf(request)), (body) =>
+                // Written by `once`, by a request of the same scope.
+                body === undefined ? undefined : (JSON.parse(body) as A)
+              ),
         forgetOld: Effect.suspend(() => sql`DELETE FROM idempotency WHERE created_at <= ${oldest()}`).pipe(
           Effect.asVoid
         )

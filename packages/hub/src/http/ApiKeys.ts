@@ -1,4 +1,5 @@
 /** `/client/auth/keys`: API keys of whoever is signed in. */
+import { HubApi } from "@corral/domain/HubApi"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import { byId, pageOf } from "@corral/service/http/Paged"
 import { Effect } from "effect"
@@ -6,10 +7,9 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
 import { ApiKeys } from "../signin/ApiKeys.ts"
 import { answered } from "./Answered.ts"
-import { ServedApi } from "./ServedApi.ts"
 
 export const apiKeys = HttpApiBuilder.group(
-  ServedApi,
+  HubApi,
   "apiKeys",
   Effect.fnUntraced(function* (handlers) {
     const audit = yield* Audit

@@ -1,4 +1,5 @@
 /** `/client/audit`: a project's trail for its admins; without a project, what one did oneself. */
+import { HubApi } from "@corral/domain/HubApi"
 import type { AuditRecord } from "@corral/domain/Audit"
 import { PermissionDenied, SchemaValidationFailed } from "@corral/domain/Failures"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
@@ -8,10 +9,9 @@ import { HttpApiBuilder } from "effect/http-api"
 import { AuditTrail } from "../audit/AuditTrail.ts"
 import { Authority } from "../authority/Authority.ts"
 import { answered } from "./Answered.ts"
-import { ServedApi } from "./ServedApi.ts"
 
 export const auditTrail = HttpApiBuilder.group(
-  ServedApi,
+  HubApi,
   "audit",
   Effect.fnUntraced(function* (handlers) {
     const authority = yield* Authority

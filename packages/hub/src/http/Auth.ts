@@ -1,4 +1,5 @@
 /** `/client/auth/*` with a sign-in: who it is, a new token for it, its end, and the answer to a program that asks to be signed in. */
+import { HubApi } from "@corral/domain/HubApi"
 import { PermissionDenied, Unauthorized } from "@corral/domain/Failures"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import { Effect } from "effect"
@@ -10,13 +11,12 @@ import { SignIns } from "../signin/SignIns.ts"
 import { Users } from "../signin/Users.ts"
 import { answered } from "./Answered.ts"
 import { bearerToken } from "./Guard.ts"
-import { ServedApi } from "./ServedApi.ts"
 import { endSession } from "./SessionCookies.ts"
 import { issuedToken } from "./SignIn.ts"
 import { SignInRate } from "./SignInRate.ts"
 
 export const auth = HttpApiBuilder.group(
-  ServedApi,
+  HubApi,
   "auth",
   Effect.fnUntraced(function* (handlers) {
     const audit = yield* Audit

@@ -1,4 +1,5 @@
 /** `/client/devices/register`: by a join token, or by whoever is signed in. */
+import { HubApi } from "@corral/domain/HubApi"
 import type { Device, RegisterDevice } from "@corral/domain/Device"
 import { Unauthorized } from "@corral/domain/Failures"
 import { replayed } from "@corral/service/http/Replayed"
@@ -11,10 +12,9 @@ import { Idempotency } from "../Idempotency.ts"
 import { SignIns } from "../signin/SignIns.ts"
 import { answered } from "./Answered.ts"
 import { bearerToken, cookieToken } from "./Guard.ts"
-import { ServedApi } from "./ServedApi.ts"
 
 export const deviceRegistration = HttpApiBuilder.group(
-  ServedApi,
+  HubApi,
   "deviceRegistration",
   Effect.fnUntraced(function* (handlers) {
     const audit = yield* Audit

@@ -1,4 +1,5 @@
 /** `/client/devices` and `/client/targets`: one's devices, those shared with one, and where one may route to. */
+import { HubApi } from "@corral/domain/HubApi"
 import type { DeviceId, ProjectId } from "@corral/domain/Ids"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import { CurrentRequestId } from "@corral/domain/RequestContext"
@@ -11,10 +12,9 @@ import { DeviceRegistration } from "../device/DeviceRegistration.ts"
 import { Devices, type Sharing } from "../device/Devices.ts"
 import { Inventory } from "../device/Inventory.ts"
 import { answered } from "./Answered.ts"
-import { ServedApi } from "./ServedApi.ts"
 
 export const devices = HttpApiBuilder.group(
-  ServedApi,
+  HubApi,
   "devices",
   Effect.fnUntraced(function* (handlers) {
     const audit = yield* Audit

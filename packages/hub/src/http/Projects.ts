@@ -1,4 +1,5 @@
 /** `/client/projects`: projects, their members and the workspaces linked to them. */
+import { HubApi } from "@corral/domain/HubApi"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import type { Project, ProjectMember } from "@corral/domain/Project"
 import { pageOf } from "@corral/service/http/Paged"
@@ -12,10 +13,9 @@ import { projectPosition, Projects } from "../project/Projects.ts"
 import { linkOf, type PlacedLink, WorkspaceLinks } from "../project/WorkspaceLinks.ts"
 import { positionIn } from "../store/Position.ts"
 import { answered } from "./Answered.ts"
-import { ServedApi } from "./ServedApi.ts"
 
 export const projects = HttpApiBuilder.group(
-  ServedApi,
+  HubApi,
   "projects",
   Effect.fnUntraced(function* (handlers) {
     const audit = yield* Audit

@@ -2,6 +2,7 @@
  * The Hub's server: every request and upgrade passes the guard and the rate limit, then goes to the routes. A defect is `internal` with
  * nothing of its cause; a database that is not there is `overloaded`.
  */
+import { HubApi } from "@corral/domain/HubApi"
 import { type Doors, listen, urlOf } from "@corral/service/http/Listener"
 import { refuseUpgrade } from "@corral/service/http/Refusal"
 import { answerUnanswered } from "@corral/service/http/Unanswered"
@@ -14,7 +15,6 @@ import { bearerToken, cookieToken, guard, type GuardedRequest, MAX_BODY_BYTES } 
 import { PublicUrl } from "./PublicUrl.ts"
 import { RateLimit } from "./RateLimit.ts"
 import { routes } from "./routes.ts"
-import { ServedApi } from "./ServedApi.ts"
 import { storeRefusal } from "./StoreRefusal.ts"
 import { SignInRate } from "./SignInRate.ts"
 
@@ -58,7 +58,7 @@ const serve = Effect.fnUntraced(function* (config: HubConfig) {
   )
   const handler = yield* NodeHttpServer.makeHandler(
     app.pipe(
-      Effect.catchCause(answerUnanswered(ServedApi, storeRefusal)),
+      Effect.catchCause(answerUnanswered(HubApi, storeRefusal)),
       Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(MAX_BODY_BYTES))
     ),
     { scope }

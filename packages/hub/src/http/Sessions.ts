@@ -1,4 +1,5 @@
 /** `/client/sessions` and `/client/agents`: sessions, their messages and agents, and what agents there are. */
+import { HubApi } from "@corral/domain/HubApi"
 import type { Session } from "@corral/domain/Session"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import { byId, pageOf } from "@corral/service/http/Paged"
@@ -14,10 +15,9 @@ import { SessionAgents } from "../session/SessionAgents.ts"
 import { sessionPosition, Sessions } from "../session/Sessions.ts"
 import { positionIn } from "../store/Position.ts"
 import { answered } from "./Answered.ts"
-import { ServedApi } from "./ServedApi.ts"
 
 export const sessions = HttpApiBuilder.group(
-  ServedApi,
+  HubApi,
   "sessions",
   Effect.fnUntraced(function* (handlers) {
     const agents = yield* SessionAgents

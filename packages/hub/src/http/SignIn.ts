@@ -2,6 +2,7 @@
  * `/client/auth/*` without a sign-in: the browser's way to the identity provider and back, the device flow, and the provider's word that a
  * session is over.
  */
+import { HubApi } from "@corral/domain/HubApi"
 import { PermissionDenied, Unauthorized } from "@corral/domain/Failures"
 import { CurrentRequestId } from "@corral/domain/RequestContext"
 import { Effect } from "effect"
@@ -20,14 +21,13 @@ import { Users } from "../signin/Users.ts"
 import { answered } from "./Answered.ts"
 import { cookieToken } from "./Guard.ts"
 import { PublicUrl } from "./PublicUrl.ts"
-import { ServedApi } from "./ServedApi.ts"
 import { beginLogin, beginSession, loginCookie } from "./SessionCookies.ts"
 import { SignInRate } from "./SignInRate.ts"
 
 const CALLBACK = "/client/auth/callback"
 
 export const signIn = HttpApiBuilder.group(
-  ServedApi,
+  HubApi,
   "signIn",
   Effect.fnUntraced(function* (handlers) {
     const attempts = yield* LoginAttempts

@@ -1,10 +1,12 @@
 /** All HTTP routes of the Hub, with what their middleware stands on. The guard has run before any of this. */
+import { HubApi } from "@corral/domain/HubApi"
 import type { RequestId } from "@corral/domain/Ids"
 import { CurrentRequestId, RequestIds, SchemaErrors } from "@corral/domain/RequestContext"
 import { Effect, Layer } from "effect"
 import { HttpServer, HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { apiKeys } from "./ApiKeys.ts"
+import { approvals } from "./Approvals.ts"
 import { auditTrail } from "./AuditTrail.ts"
 import { auth } from "./Auth.ts"
 import { authentication } from "./Authentication.ts"
@@ -12,9 +14,10 @@ import { deviceRegistration } from "./DeviceRegistration.ts"
 import { devices } from "./Devices.ts"
 import { projects } from "./Projects.ts"
 import { publicReads } from "./Public.ts"
-import { ServedApi } from "./ServedApi.ts"
+import { runs } from "./Runs.ts"
 import { sessions } from "./Sessions.ts"
 import { signIn } from "./SignIn.ts"
+import { tasks } from "./Tasks.ts"
 
 /** The server has put the id in its place. */
 const requestIds = Layer.succeed(RequestIds, (handler) =>
@@ -23,7 +26,7 @@ const requestIds = Layer.succeed(RequestIds, (handler) =>
   )
 )
 
-export const routes = HttpApiBuilder.layer(ServedApi).pipe(
+export const routes = HttpApiBuilder.layer(HubApi).pipe(
   Layer.provide([
     publicReads,
     signIn,
@@ -33,6 +36,9 @@ export const routes = HttpApiBuilder.layer(ServedApi).pipe(
     projects,
     deviceRegistration,
     devices,
+    tasks,
+    runs,
+    approvals,
     auditTrail
   ]),
   Layer.provide([SchemaErrors.layer, requestIds, authentication]),

@@ -11,13 +11,15 @@ import { projects } from "./migrations/0002-projects.ts"
 import { records } from "./migrations/0003-records.ts"
 import { devicesAndSessions } from "./migrations/0005-devices-and-sessions.ts"
 import { signIn } from "./migrations/0004-sign-in.ts"
+import { runs } from "./migrations/0006-runs.ts"
 
 const steps: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_people": people,
   "0002_projects": projects,
   "0003_records": records,
   "0004_sign_in": signIn,
-  "0005_devices_and_sessions": devicesAndSessions
+  "0005_devices_and_sessions": devicesAndSessions,
+  "0006_runs": runs
 }
 
 const take = (statements: ReadonlyArray<string>) =>

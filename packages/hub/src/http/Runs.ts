@@ -1,0 +1,134 @@
+/** `/client/runs`: the mirrored runs and their logs; cancel, diff and artifacts go to the Edge. */
+import { HubApi } from "@corral/domain/HubApi"
+import { PermissionDenied, RunNotCancellable } from "@corral/domain/Failures"
+import type { FileDiff } from "@corral/domain/Diff"
+import type { RoleAction } from "@corral/domain/Authorization"
+import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
+import type { RunId } from "@corral/domain/Ids"
+import { CurrentRequestId } from "@corral/domain/RequestContext"
+import { byId, pageOf } from "@corral/service/http/Paged"
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Approvals } from "../approval/Approvals.ts"
+import { Audit } from "../audit/Audit.ts"
+import { Authority } from "../authority/Authority.ts"
+import { EdgeRouter } from "../run/EdgeRouter.ts"
+import { RunLog } from "../run/RunLog.ts"
+import { Runs } from "../run/Runs.ts"
+import { Targets } from "../run/Targets.ts"
+import { answered } from "./Answered.ts"
+import { eventPage } from "./EventPage.ts"
+import { routed } from "./Routed.ts"
+
+export const runs = HttpApiBuilder.group(
+  HubApi,
+  "runs",
+  Effect.fnUntraced(function* (handlers) {
+    const approvals = yield* Approvals
+    const audit = yield* Audit
+    const authority = yield* Authority
+    const log = yield* RunLog
+    const router = yield* EdgeRouter
+    const runs = yield* Runs
+    const targets = yield* Targets
+
+    /** Where a run is, and the proof that the caller may do that with it. */
+    const admitted = Effect.fnUntraced(function* <A extends RoleAction>(action: A, id: RunId) {
+      const place = (yield* runs.place(id)) ?? (yield* new PermissionDenied())
+      return { id, ...place, proof: yield* authority.inProject(action, place.projectId, id) }
+    })
+
+    return handlers.handleAll({
+      list: Effect.fnUntraced(function* ({
+        query: { cursor, limit, projectId, sessionId, state, targetId }
+      }) {
+        const { userId } = yield* CurrentPrincipal
+        if (projectId !== undefined) yield* authority.inProject("project.read", projectId)
+        const filter = { projectId, sessionId, targetId, state }
+        return yield* pageOf(
+          {
+            filter: `runs ${JSON.stringify([projectId, sessionId, targetId, state])}`,
+            principal: userId,
+            cursor,
+            limit
+          },
+          byId,
+          (before, limit) => runs.list(userId, filter, before, limit)
+        )
+      }, answered),
+
+      get: Effect.fnUntraced(function* ({ params }) {
+        const { proof } = yield* admitted("project.read", params.id)
+        return yield* runs.get(proof, params.id)
+      }, answered),
+
+      events: Effect.fnUntraced(function* ({ params, query: { after = 0, limit } }) {
+        const run = yield* admitted("project.read", params.id)
+        return yield* eventPage(log, run, after, limit, yield* CurrentRequestId)
+      }, answered),
+
+      cancel: Effect.fnUntraced(function* ({ params: { id } }) {
+        const { userId } = yield* CurrentPrincipal
+        const run = yield* admitted("run.cancel", id)
+        const mirrored = yield* runs.get(run.proof, id)
+        const { lastSeq, projectId, state, taskId, targetId } = mirrored
+        if (state === "cancelled") return mirrored
+        const cancelled =
+          state === "completed" || state === "failed"
+            ? Effect.fail(new RunNotCancellable())
+            : router.cancel(targetId, { runId: id, by: userId }).pipe(routed(targets, run))
+        const deed = { action: "run.cancel" as const, resource: id, projectId }
+        const told = yield* audit.done(deed, yield* Effect.exit(cancelled))
+        // The Edge is ahead of the mirror: whoever follows goes on from what is here.
+        return { ...told, id, projectId, targetId, lastSeq, ...(taskId === undefined ? {} : { taskId }) }
+      }, answered),
+
+      approvals: Effect.fnUntraced(function* ({ params: { id: runId }, query: { cursor, limit } }) {
+        const { userId } = yield* CurrentPrincipal
+        const { projectId } = yield* admitted("project.read", runId)
+        return yield* pageOf(
+          { filter: `approvals of ${runId}`, principal: userId, cursor, limit },
+          byId,
+          (after, limit) => approvals.list(userId, { projectId, runId }, after, limit)
+        )
+      }, answered),
+
+      diff: Effect.fnUntraced(function* ({ params: { id: runId }, query: { cursor, limit } }) {
+        const { userId } = yield* CurrentPrincipal
+        const run = yield* admitted("project.read", runId)
+        const diff = yield* router.diff(run.targetId, { runId }).pipe(routed(targets, run))
+        const page = yield* pageOf(
+          { filter: `diff of ${runId}`, principal: userId, cursor, limit },
+          byPath,
+          (after, limit) => Effect.succeed(pageAfter(diff.items, byPath, after, limit))
+        )
+        return { ...diff, ...page }
+      }, answered),
+
+      artifacts: Effect.fnUntraced(function* ({ params: { id: runId }, query: { cursor, limit } }) {
+        const { userId } = yield* CurrentPrincipal
+        const run = yield* admitted("project.read", runId)
+        const artifacts = yield* router.artifacts(run.targetId, { runId }).pipe(routed(targets, run))
+        return yield* pageOf(
+          { filter: `artifacts of ${runId}`, principal: userId, cursor, limit },
+          byId,
+          (after, limit) => Effect.succeed(pageAfter(artifacts, byId, after, limit))
+        )
+      }, answered)
+    })
+  })
+)
+
+const byPath = ({ path }: FileDiff): string => path
+
+/** A page of what the Edge gave whole, by a text that orders it. */
+const pageAfter = <A>(
+  items: ReadonlyArray<A>,
+  keyOf: (item: A) => string,
+  after: string | undefined,
+  limit: number
+): ReadonlyArray<A> =>
+  items
+    .filter((item) => after === undefined || keyOf(item) > after)
+    .toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+    .slice(0, limit)

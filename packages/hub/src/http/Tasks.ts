@@ -1,0 +1,110 @@
+/** `/web/agent-tasks`, `/client/tasks`: making, reading and cancelling tasks. */
+import { HubApi } from "@corral/domain/HubApi"
+import type { Proof } from "@corral/domain/Authorization"
+import { PermissionDenied, RunNotCancellable } from "@corral/domain/Failures"
+import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
+import type { TaskId } from "@corral/domain/Ids"
+import type { TaskState } from "@corral/domain/Task"
+import { byId, pageOf } from "@corral/service/http/Paged"
+import { replayed } from "@corral/service/http/Replayed"
+import { Effect } from "effect"
+import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
+import { Audit } from "../audit/Audit.ts"
+import { Authority } from "../authority/Authority.ts"
+import { Idempotency } from "../Idempotency.ts"
+import { EdgeRouter } from "../run/EdgeRouter.ts"
+import { Targets } from "../run/Targets.ts"
+import { Dispatcher } from "../task/Dispatcher.ts"
+import { Tasks } from "../task/Tasks.ts"
+import { answered } from "./Answered.ts"
+import { routed } from "./Routed.ts"
+
+export const tasks = HttpApiBuilder.group(
+  HubApi,
+  "tasks",
+  Effect.fnUntraced(function* (handlers) {
+    const audit = yield* Audit
+    const authority = yield* Authority
+    const dispatcher = yield* Dispatcher
+    const idempotency = yield* Idempotency
+    const router = yield* EdgeRouter
+    const targets = yield* Targets
+    const tasks = yield* Tasks
+
+    /** A task that is known; whether the caller may see it is still to be found. */
+    const known = Effect.fnUntraced(function* (id: TaskId) {
+      return (yield* tasks.find(id)) ?? (yield* new PermissionDenied())
+    })
+
+    const waitingCancelled = Effect.fnUntraced(function* (proof: Proof<"run.cancel">, id: TaskId) {
+      const cancelled = yield* tasks.cancelWaiting(proof, id)
+      if (cancelled !== undefined) return cancelled
+      const message = "The task has just been started, or is over."
+      return yield* new RunNotCancellable({ message })
+    })
+
+    return handlers.handleAll({
+      create: Effect.fnUntraced(function* ({ headers, payload }) {
+        const { userId } = yield* CurrentPrincipal
+        const proof = yield* authority.inProject("task.create", payload.projectId)
+        const id = yield* tasks.newId
+        const request = {
+          scope: `${userId} POST /web/agent-tasks`,
+          key: headers["idempotency-key"],
+          request: payload
+        }
+        const deed = { action: "task.create" as const, resource: id, projectId: payload.projectId }
+        const { body, replayed: again } = yield* idempotency.once(
+          request,
+          audit.done(deed, tasks.create(proof, id, payload))
+        )
+        if (!again && body.state === "pending") yield* dispatcher.wake(body.targetId)
+        return yield* replayed(
+          HttpApiSchema.withHeaders({ body, headers: { location: `/client/tasks/${body.id}` } }),
+          again
+        )
+      }, answered),
+
+      list: Effect.fnUntraced(function* ({ query: { cursor, limit, projectId, sessionId, state } }) {
+        const { userId } = yield* CurrentPrincipal
+        if (projectId !== undefined) yield* authority.inProject("project.read", projectId)
+        const filter = { projectId, sessionId, state }
+        return yield* pageOf(
+          {
+            filter: `tasks ${JSON.stringify([projectId, sessionId, state])}`,
+            principal: userId,
+            cursor,
+            limit
+          },
+          byId,
+          (before, limit) => tasks.list(userId, filter, before, limit)
+        )
+      }, answered),
+
+      get: Effect.fnUntraced(function* ({ params }) {
+        const task = yield* known(params.id)
+        yield* authority.inProject("project.read", task.projectId, task.id)
+        return task
+      }, answered),
+
+      cancel: Effect.fnUntraced(function* ({ params: { id } }) {
+        const { userId } = yield* CurrentPrincipal
+        const task = yield* known(id)
+        const { projectId, runId, state, targetId } = task
+        const proof = yield* authority.inProject("run.cancel", projectId, id)
+        const deed = { action: "run.cancel" as const, resource: id, projectId }
+        if (state === "cancelled") return task
+        if (runId === undefined) return yield* audit.done(deed, waitingCancelled(proof, id))
+        // Nothing of the Hub's is held while the Edge is asked.
+        const cancelled = isOver(state)
+          ? Effect.fail(new RunNotCancellable())
+          : router.cancel(targetId, { runId, by: userId }).pipe(routed(targets, task))
+        yield* audit.done(deed, yield* Effect.exit(cancelled))
+        return yield* known(id)
+      }, answered)
+    })
+  })
+)
+
+const isOver = (state: TaskState): boolean =>
+  state === "completed" || state === "failed" || state === "cancelled" || state === "expired"

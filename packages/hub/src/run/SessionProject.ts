@@ -1,0 +1,23 @@
+/** Which project a session belongs to: all that running needs to know of sessions, which are another service's. */
+import type { ProjectId, SessionId } from "@corral/domain/Ids"
+import { Context, Effect, Layer } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+
+export class SessionProject extends Context.Service<
+  SessionProject,
+  { readonly of: (id: SessionId) => Effect.Effect<ProjectId | undefined, SqlError.SqlError> }
+>()("corral/hub/SessionProject") {
+  static readonly layer = Layer.effect(
+    SessionProject,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      return SessionProject.of({
+        of: (id) =>
+          Effect.map(
+            sql<{ readonly project_id: ProjectId }>`SELECT project_id FROM sessions WHERE id = ${id}`,
+            ([row]) => row?.project_id
+          )
+      })
+    })
+  )
+}

@@ -1,0 +1,50 @@
+/**
+ * What running needs to know of devices: whether a target is known, since when it is gone, and who may have something run there.
+ *
+ * The devices themselves are another service's.
+ */
+import type { DeviceId, ProjectId, UserId } from "@corral/domain/Ids"
+import { Context, Effect, Layer } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+
+export interface KnownTarget {
+  readonly id: DeviceId
+  /** ISO 8601; `undefined` where it was never there. */
+  readonly lastSeenAt: string | undefined
+}
+
+export class Targets extends Context.Service<
+  Targets,
+  {
+    /** A target that is not revoked. */
+    readonly find: (id: DeviceId) => Effect.Effect<KnownTarget | undefined, SqlError.SqlError>
+    /** Whether the person may have work of that project done there: it is theirs, or shared with the project. */
+    readonly mayRoute: (
+      userId: UserId,
+      id: DeviceId,
+      projectId: ProjectId
+    ) => Effect.Effect<boolean, SqlError.SqlError>
+  }
+>()("corral/hub/Targets") {
+  static readonly layer = Layer.effect(
+    Targets,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      return Targets.of({
+        find: Effect.fnUntraced(function* (id) {
+          const [row] = yield* sql<{ readonly last_seen_at: Date | null }>`
+            SELECT last_seen_at FROM devices WHERE id = ${id} AND revoked_at IS NULL`
+          return row && { id, lastSeenAt: row.last_seen_at?.toISOString() }
+        }),
+        mayRoute: Effect.fnUntraced(function* (userId, id, projectId) {
+          const found = yield* sql`
+            SELECT 1 FROM devices d WHERE d.id = ${id} AND d.revoked_at IS NULL AND (
+              d.owner_id = ${userId}
+              OR EXISTS (SELECT 1 FROM device_projects s WHERE s.device_id = d.id AND s.project_id = ${projectId})
+            )`
+          return found.length > 0
+        })
+      })
+    })
+  )
+}

@@ -1,0 +1,75 @@
+/**
+ * Tasks, the runs that they become, and the mirror of those runs' logs. What an Edge or a person wrote is kept as JSON text: it may hold
+ * characters, escaped there, that PostgreSQL's own text and jsonb refuse.
+ */
+export const runs = [
+  // A walk over all that one may read begins with the projects that everyone may.
+  `CREATE INDEX projects_internal ON projects (id) WHERE visibility = 'internal'`,
+
+  `CREATE TABLE tasks (
+    id text PRIMARY KEY,
+    project_id text NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    session_id text,
+    target_id text NOT NULL,
+    run_id text,
+    created_by text NOT NULL,
+    state text NOT NULL,
+    on_offline text NOT NULL,
+    expires_at timestamptz,
+    request text NOT NULL,
+    error text,
+    created_at timestamptz NOT NULL,
+    updated_at timestamptz NOT NULL
+  )`,
+  `CREATE INDEX tasks_of_project ON tasks (project_id, id)`,
+  `CREATE INDEX tasks_of_project_by_state ON tasks (project_id, state, id)`,
+  `CREATE INDEX tasks_of_session ON tasks (session_id, id)`,
+  `CREATE INDEX tasks_waiting ON tasks (target_id, id) WHERE state IN ('pending', 'queued')`,
+  `CREATE INDEX tasks_expiring ON tasks (expires_at) WHERE state = 'queued'`,
+
+  // `offer` and `made` never change, and the first is small; `told` is what events told beside the state. last_seq moves with every batch, in the page that it is on.
+  `CREATE TABLE runs (
+    id text PRIMARY KEY,
+    project_id text NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    session_id text,
+    task_id text,
+    target_id text NOT NULL,
+    offer text NOT NULL,
+    made text NOT NULL,
+    state text NOT NULL,
+    started boolean NOT NULL DEFAULT false,
+    pending text[] NOT NULL DEFAULT '{}',
+    told text NOT NULL DEFAULT '{}',
+    last_seq integer NOT NULL DEFAULT 0,
+    created_at timestamptz NOT NULL,
+    updated_at timestamptz NOT NULL
+  ) WITH (fillfactor = 80)`,
+  `CREATE INDEX runs_of_project ON runs (project_id, id)`,
+  `CREATE INDEX runs_of_project_by_state ON runs (project_id, state, id)`,
+  `CREATE INDEX runs_of_project_by_target ON runs (project_id, target_id, id)`,
+  `CREATE INDEX runs_of_project_by_target_and_state ON runs (project_id, target_id, state, id)`,
+  `CREATE INDEX runs_of_session ON runs (session_id, id)`,
+
+  // A row is a batch: events of one run in order, a line each.
+  `CREATE TABLE run_events (
+    run_id text NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    first_seq integer NOT NULL,
+    last_seq integer NOT NULL,
+    size integer NOT NULL,
+    terminal boolean NOT NULL,
+    lines text NOT NULL,
+    PRIMARY KEY (run_id, last_seq)
+  )`,
+
+  `CREATE TABLE approvals (
+    id text PRIMARY KEY,
+    run_id text NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    project_id text NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    target_id text NOT NULL,
+    state text NOT NULL,
+    approval text NOT NULL
+  )`,
+  `CREATE INDEX approvals_of_project ON approvals (project_id, id)`,
+  `CREATE INDEX approvals_of_project_by_state ON approvals (project_id, state, id)`,
+  `CREATE INDEX approvals_of_run ON approvals (run_id, id)`
+]

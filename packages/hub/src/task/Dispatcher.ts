@@ -1,0 +1,74 @@
+/**
+ * Brings tasks to their targets: woken when there is one for a target, or when a target has come, it starts what waits, oldest first.
+ *
+ * A start is asked for once more after a break, under the same run id: an Edge takes a run once. Also ends what has waited too long.
+ */
+import type { DeviceId } from "@corral/domain/Ids"
+import { Context, Effect, Layer, Schedule } from "effect"
+import { EdgeRouter } from "../run/EdgeRouter.ts"
+import { type ClaimedTask, Tasks } from "./Tasks.ts"
+
+export class Dispatcher extends Context.Service<
+  Dispatcher,
+  {
+    /** There may be something to start on that target. Returns at once. */
+    readonly wake: (targetId: DeviceId) => Effect.Effect<void>
+  }
+>()("corral/hub/Dispatcher") {
+  static readonly layer = Layer.effect(
+    Dispatcher,
+    Effect.gen(function* () {
+      const tasks = yield* Tasks
+      const router = yield* EdgeRouter
+      const scope = yield* Effect.scope
+      /** Targets whose tasks are being started; `true` where there may be more by now. */
+      const busy = new Map<DeviceId, boolean>()
+
+      /** Whether the target takes more. */
+      const start = (targetId: DeviceId, task: ClaimedTask) =>
+        router.start(targetId, { runId: task.runId, create: task.create }).pipe(
+          Effect.matchEffect({
+            onSuccess: () => Effect.as(tasks.dispatched(task), true),
+            onFailure: (error) => {
+              if (!("code" in error)) return Effect.fail(error)
+              const { code, message } = error
+              return code === "target_offline"
+                ? Effect.as(tasks.notReached(task, { code, message }), false)
+                : Effect.as(tasks.refused(task, { code, message }), true)
+            }
+          })
+        )
+
+      const startAll = Effect.fnUntraced(function* (targetId: DeviceId) {
+        for (;;) {
+          const task = yield* tasks.claim(targetId)
+          if (task === undefined || !(yield* start(targetId, task))) return
+        }
+      })
+
+      const serve = Effect.fnUntraced(function* (targetId: DeviceId) {
+        do {
+          busy.set(targetId, false)
+          // What could not be written is found again when the target wakes us.
+          yield* startAll(targetId).pipe(Effect.catch((error) => Effect.logError("tasks wait", error)))
+        } while (busy.get(targetId) === true)
+        busy.delete(targetId)
+      })
+
+      yield* tasks.expire.pipe(
+        Effect.catch((error) => Effect.logError("tasks do not expire", error)),
+        Effect.repeat(Schedule.spaced("1 second")),
+        Effect.forkScoped
+      )
+
+      return Dispatcher.of({
+        wake: (targetId) =>
+          Effect.suspend(() => {
+            if (busy.has(targetId)) return Effect.sync(() => void busy.set(targetId, true))
+            busy.set(targetId, false)
+            return Effect.asVoid(Effect.forkIn(serve(targetId), scope))
+          })
+      })
+    })
+  )
+}

@@ -1,0 +1,286 @@
+/**
+ * Tasks: work for one exact target. A task becomes a run there, or waits for the target, or comes to nothing; never a run elsewhere.
+ *
+ * A task that is `pending` has its run's id and is on its way; whether the Edge has it is not known until it answers. States after that
+ * follow the run's log (`RunLog`).
+ */
+import type { Proof } from "@corral/domain/Authorization"
+import {
+  type InvalidAgentId,
+  PermissionDenied,
+  type RuntimeUnavailable,
+  SchemaValidationFailed,
+  type TargetOffline,
+  UnauthorizedTarget,
+  type WorkspaceOutsideAllowlist
+} from "@corral/domain/Failures"
+import type { DeviceId, ProjectId, RunId, SessionId, TaskId, UserId } from "@corral/domain/Ids"
+import type { CreateRun, RunFailure } from "@corral/domain/Run"
+import type { CreateTask, OnOffline, Task, TaskState } from "@corral/domain/Task"
+import { mint } from "@corral/service/Identifiers"
+import { Clock, Context, Effect, Layer } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { EdgeRouter } from "../run/EdgeRouter.ts"
+import { RunLog } from "../run/RunLog.ts"
+import { Runs } from "../run/Runs.ts"
+import { SessionProject } from "../run/SessionProject.ts"
+import { Targets } from "../run/Targets.ts"
+import { readableRows } from "../store/ReadableList.ts"
+
+export interface TaskFilter {
+  readonly projectId?: ProjectId | undefined
+  readonly sessionId?: SessionId | undefined
+  readonly state?: TaskState | undefined
+}
+
+/** A task on its way to its target. */
+export interface ClaimedTask {
+  readonly id: TaskId
+  readonly runId: RunId
+  readonly create: CreateRun
+  readonly onOffline: OnOffline
+}
+
+type NotAccepted =
+  | InvalidAgentId
+  | PermissionDenied
+  | RuntimeUnavailable
+  | SchemaValidationFailed
+  | TargetOffline
+  | UnauthorizedTarget
+  | WorkspaceOutsideAllowlist
+
+export class Tasks extends Context.Service<
+  Tasks,
+  {
+    readonly newId: Effect.Effect<TaskId>
+    /** `pending` where the target is there, `queued` where it is not and the task may wait. Nothing is kept of one that is refused. */
+    readonly create: (
+      proof: Proof<"task.create">,
+      id: TaskId,
+      task: CreateTask
+    ) => Effect.Effect<Task, NotAccepted | SqlError.SqlError>
+    /** Looked up before anyone's right to it is known: for the check, not for the caller. */
+    readonly find: (id: TaskId) => Effect.Effect<Task | undefined, SqlError.SqlError>
+    /** Newest first, those before `before`. That `filter.projectId` may be read has been found before. */
+    readonly list: (
+      reader: UserId,
+      filter: TaskFilter,
+      before: string | undefined,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<Task>, SqlError.SqlError>
+    /** Cancels one that has no run yet; `undefined` where it has one, or is over. */
+    readonly cancelWaiting: (
+      proof: Proof<"run.cancel">,
+      id: TaskId
+    ) => Effect.Effect<Task | undefined, SqlError.SqlError>
+    /** The next task of a target that is there: from now on `pending`, its run known to the Hub. */
+    readonly claim: (targetId: DeviceId) => Effect.Effect<ClaimedTask | undefined, SqlError.SqlError>
+    /** The Edge has the run. */
+    readonly dispatched: (task: ClaimedTask) => Effect.Effect<void, SqlError.SqlError>
+    /** The Edge has not been reached: it waits again, or fails where it may not wait. The run is not known any more. */
+    readonly notReached: (task: ClaimedTask, error: RunFailure) => Effect.Effect<void, SqlError.SqlError>
+    /** The Edge does not take it. */
+    readonly refused: (task: ClaimedTask, error: RunFailure) => Effect.Effect<void, SqlError.SqlError>
+    /** Ends what has waited too long. */
+    readonly expire: Effect.Effect<void, SqlError.SqlError>
+  }
+>()("corral/hub/Tasks") {
+  static readonly layer = Layer.effect(
+    Tasks,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
+      const log = yield* RunLog
+      const runs = yield* Runs
+      const router = yield* EdgeRouter
+      const sessions = yield* SessionProject
+      const targets = yield* Targets
+      const millis = () => clock.currentTimeMillisUnsafe()
+      const now = () => new Date(millis())
+      const columns = sql.literal(COLUMNS)
+
+      /** That what it refers to is the project's own. */
+      const referred = Effect.fnUntraced(function* ({ projectId, resume, sessionId, targetId }: CreateTask) {
+        if (sessionId !== undefined && (yield* sessions.of(sessionId)) !== projectId)
+          return yield* new PermissionDenied()
+        if (resume === undefined) return
+        const earlier = yield* runs.place(resume)
+        if (earlier?.projectId !== projectId) return yield* new PermissionDenied()
+        if (earlier.targetId !== targetId) return yield* unfit("resume", "Expected a run of the same target")
+      })
+
+      const expiryOf = Effect.fnUntraced(function* ({ expiresAt, onOffline }: CreateTask) {
+        if (expiresAt === undefined) return new Date(millis() + DEFAULT_WAIT_MS)
+        const at = isoTime.test(expiresAt) ? Date.parse(expiresAt) : Number.NaN
+        const ahead = at - millis()
+        if (!(ahead <= MAX_WAIT_MS && (ahead > 0 || onOffline !== "queue")))
+          return yield* unfit("expiresAt", "Expected an ISO 8601 time within the next 30 days")
+        return new Date(at)
+      })
+
+      /** Leaves `pending`; the Edge never had the run. */
+      const withdraw = (task: ClaimedTask, state: TaskState, error: RunFailure | undefined) =>
+        sql.withTransaction(
+          Effect.gen(function* () {
+            const waits = yield* sql`
+              UPDATE tasks SET state = ${state}, run_id = NULL, updated_at = ${now()},
+                error = ${error === undefined ? null : JSON.stringify(error)}
+              WHERE id = ${task.id} AND state = 'pending' RETURNING id`
+            if (waits.length > 0) yield* sql`DELETE FROM runs WHERE id = ${task.runId} AND last_seq = 0`
+          })
+        )
+
+      return Tasks.of({
+        newId: Effect.sync(() => mint<TaskId>("tsk", millis())),
+
+        create: Effect.fnUntraced(function* ({ principal, subject }, id, task) {
+          const createdBy = principal as UserId
+          const { expiresAt: _, onOffline = "fail", projectId, targetId, ...create } = task
+          // The proof is of this project, whatever else the request says.
+          if (projectId !== subject) return yield* new PermissionDenied()
+          const expiresAt = yield* expiryOf(task)
+          yield* referred(task)
+          if (!(yield* targets.mayRoute(createdBy, targetId, projectId)))
+            return yield* new UnauthorizedTarget()
+          const ready = router.ready(targetId, create).pipe(Effect.as("pending" as const))
+          const state = yield* onOffline === "queue"
+            ? Effect.catchTag(ready, "TargetOffline", () => Effect.succeed("queued" as const))
+            : ready
+          const at = now()
+          const row: Row = {
+            id,
+            project_id: projectId,
+            session_id: task.sessionId ?? null,
+            target_id: targetId,
+            run_id: null,
+            created_by: createdBy,
+            state,
+            on_offline: onOffline,
+            expires_at: onOffline === "queue" ? expiresAt : null,
+            request: JSON.stringify(create),
+            error: null,
+            created_at: at,
+            updated_at: at
+          }
+          yield* sql`INSERT INTO tasks ${sql.insert({ ...row })}`
+          return taskOf(row)
+        }),
+
+        find: (id) =>
+          Effect.map(sql<Row>`SELECT ${columns} FROM tasks WHERE id = ${id}`, ([row]) => row && taskOf(row)),
+
+        list: (reader, { projectId, sessionId, state }, before, limit) =>
+          readableRows<Row>(sql, {
+            table: "tasks",
+            columns: COLUMNS,
+            reader,
+            projectId,
+            narrow: sessionId === undefined ? undefined : sql`session_id = ${sessionId}`,
+            conditions: state === undefined ? [] : [sql`state = ${state}`],
+            order: "newest",
+            after: before,
+            limit
+          }).pipe(Effect.map((rows) => rows.map(taskOf))),
+
+        cancelWaiting: ({ subject }, id) =>
+          Effect.map(
+            sql<Row>`
+              UPDATE tasks SET state = 'cancelled', updated_at = ${now()}
+              WHERE id = ${id} AND project_id = ${subject} AND state IN ('pending', 'queued') AND run_id IS NULL
+              RETURNING ${columns}`,
+            ([row]) => row && taskOf(row)
+          ),
+
+        claim: (targetId) =>
+          sql.withTransaction(
+            Effect.gen(function* () {
+              const at = now()
+              const [row] = yield* sql<Row>`
+                SELECT ${columns} FROM tasks
+                WHERE target_id = ${targetId} AND state IN ('pending', 'queued')
+                  AND (state = 'pending' OR expires_at IS NULL OR expires_at > ${at})
+                ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED`
+              if (row === undefined) return undefined
+              // Written by `create`.
+              const create = JSON.parse(row.request) as CreateRun
+              const { id, project_id: projectId, on_offline: onOffline } = row
+              const runId = row.run_id ?? mint<RunId>("run", at.getTime())
+              yield* log.open({ id: runId, projectId, targetId, taskId: id, create })
+              yield* sql`
+                UPDATE tasks SET state = 'pending', run_id = ${runId}, updated_at = ${at} WHERE id = ${id}`
+              return { id, runId, create, onOffline }
+            })
+          ),
+
+        dispatched: ({ id }) =>
+          // Its events may have come before the answer.
+          Effect.asVoid(sql`
+            UPDATE tasks SET state = 'dispatched', updated_at = ${now()} WHERE id = ${id} AND state = 'pending'`),
+
+        notReached: (task, error) =>
+          task.onOffline === "queue" ? withdraw(task, "queued", undefined) : withdraw(task, "failed", error),
+
+        refused: (task, error) => withdraw(task, "failed", error),
+
+        expire: Effect.suspend(
+          () => sql`
+            UPDATE tasks SET state = 'expired', updated_at = ${now()}
+            WHERE state = 'queued' AND expires_at <= ${now()}`
+        ).pipe(Effect.asVoid)
+      })
+    })
+  )
+}
+
+const DAY_MS = 86_400_000
+/** How long a task waits that does not say. */
+const DEFAULT_WAIT_MS = DAY_MS
+const MAX_WAIT_MS = 30 * DAY_MS
+
+const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/
+
+const unfit = (path: string, message: string) =>
+  new SchemaValidationFailed({ details: { issues: [{ path, message }] } })
+
+const COLUMNS =
+  "id, project_id, session_id, target_id, run_id, created_by, state, on_offline, expires_at, request, error, created_at, updated_at"
+
+interface Row {
+  readonly id: TaskId
+  readonly project_id: ProjectId
+  readonly session_id: SessionId | null
+  readonly target_id: DeviceId
+  readonly run_id: RunId | null
+  readonly created_by: UserId
+  readonly state: TaskState
+  readonly on_offline: OnOffline
+  readonly expires_at: Date | null
+  readonly request: string
+  readonly error: string | null
+  readonly created_at: Date
+  readonly updated_at: Date
+}
+
+const taskOf = (row: Row): Task => {
+  // Written by `create`.
+  const { agentId, input, mode, workspace } = JSON.parse(row.request) as CreateRun
+  return {
+    id: row.id,
+    projectId: row.project_id,
+    ...(row.session_id === null ? {} : { sessionId: row.session_id }),
+    state: row.state,
+    targetId: row.target_id,
+    workspace,
+    agentId,
+    mode,
+    input,
+    ...(row.run_id === null ? {} : { runId: row.run_id }),
+    onOffline: row.on_offline,
+    ...(row.expires_at === null ? {} : { expiresAt: row.expires_at.toISOString() }),
+    ...(row.error === null ? {} : { error: JSON.parse(row.error) as RunFailure }),
+    createdBy: row.created_by,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString()
+  }
+}

@@ -1,0 +1,221 @@
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import type { HubApproval, HubRun } from "@corral/domain/HubRun"
+import type { ApprovalId, ProjectId, RunId } from "@corral/domain/Ids"
+import type { EventPage } from "@corral/domain/RunViews"
+import { draft } from "@corral/domain/RunEvent"
+import { codeOf, type HubClient } from "../harness/HubClient.ts"
+import { HubProcess } from "../harness/HubProcess.ts"
+import {
+  asked,
+  completed,
+  created,
+  createRun,
+  linesOf,
+  Mirror,
+  newId,
+  resolved,
+  said,
+  started
+} from "../harness/Mirror.ts"
+
+interface Page<A> {
+  readonly items: ReadonlyArray<A>
+  readonly nextCursor: string | null
+}
+
+describe("/client/runs", { timeout: 60_000 }, () => {
+  const hub = new HubProcess()
+  let ada: HubClient
+  let bob: HubClient
+  let mirror: Mirror
+  let project: ProjectId
+  beforeAll(async () => {
+    await hub.start()
+    ada = await hub.signedIn("ada")
+    bob = await hub.signedIn("bob")
+    mirror = new Mirror(hub)
+    project = await mirror.project(ada.userId)
+    await mirror.device(ada.userId)
+  })
+  afterAll(() => hub.remove())
+
+  it("gives a run as its log says", async () => {
+    const runId = await mirror.run(project, created, started, said("Hello"), completed)
+    const { body, status } = await ada.ask<HubRun>("GET", `/client/runs/${runId}`)
+    assert.strictEqual(status, 200)
+    const { createdAt, updatedAt, ...run } = body
+    assert.isAtMost(Date.parse(createdAt), Date.parse(updatedAt))
+    assert.deepStrictEqual(run, {
+      ...createRun,
+      id: runId,
+      projectId: project,
+      targetId: mirror.targetId,
+      state: "completed",
+      timeoutMs: 1_800_000,
+      lastSeq: 4,
+      pendingApprovals: [],
+      model: "model-1",
+      usage: { inputTokens: 3 },
+      resultText: "Done",
+      endedAt: new Date(1_760_000_000_004).toISOString()
+    })
+  })
+
+  it("says queued before the Edge has it, and waiting_approval while somebody is asked", async () => {
+    const runId = await mirror.open(project)
+    const state = async () => (await ada.ask<HubRun>("GET", `/client/runs/${runId}`)).body
+    assert.strictEqual((await state()).state, "queued")
+    const [one, two] = [newId<ApprovalId>("apr"), newId<ApprovalId>("apr")]
+    await mirror.append(runId, 1, created, started, asked(one), asked(two))
+    assert.deepInclude(await state(), { state: "waiting_approval", pendingApprovals: [one, two] })
+    await mirror.append(runId, 5, resolved(one, "denied"))
+    assert.deepInclude(await state(), { state: "waiting_approval", pendingApprovals: [two] })
+    await mirror.append(runId, 6, resolved(two, "approved"))
+    assert.deepInclude(await state(), { state: "running", pendingApprovals: [] })
+    const list = await ada.ask<Page<HubApproval>>("GET", `/client/runs/${runId}/approvals`)
+    assert.deepStrictEqual(
+      list.body.items.map(({ decidedBy, id, projectId, state }) => ({ id, state, projectId, decidedBy })),
+      [
+        { id: one, state: "denied", projectId: project, decidedBy: "someone" },
+        { id: two, state: "approved", projectId: project, decidedBy: "someone" }
+      ]
+    )
+  })
+
+  it("gives the log in pages, as it was pushed", async () => {
+    const odd = draft("run.message.delta", {
+      messageId: "m1",
+      channel: "text",
+      text: "\u0000 \ud800 \u2028 😀"
+    })
+    const runId = await mirror.run(project, created, started, odd, said("b"), completed)
+    const pages: Array<unknown> = []
+    let next: string | null = "0"
+    while (next !== null) {
+      const page: { readonly body: EventPage } = await ada.ask<EventPage>(
+        "GET",
+        `/client/runs/${runId}/events?after=${next}&limit=2`
+      )
+      pages.push(...page.body.items)
+      next = page.body.nextCursor
+    }
+    const lines = linesOf(runId, 1, [created, started, odd, said("b"), completed])
+    assert.deepStrictEqual(
+      pages,
+      lines.map((line): unknown => JSON.parse(line))
+    )
+    for (const after of [5, 6, 2_147_483_648, Number.MAX_SAFE_INTEGER]) {
+      const { body } = await ada.ask<EventPage>("GET", `/client/runs/${runId}/events?after=${after}`)
+      assert.deepStrictEqual([body.items, body.nextCursor], [[], null])
+    }
+    for (const query of ["after=-1", "after=x", "after=1.5", "limit=0", "limit=201"]) {
+      const refused = await ada.ask("GET", `/client/runs/${runId}/events?${query}`)
+      assert.deepStrictEqual([refused.status, codeOf(refused)], [422, "schema_validation_failed"], query)
+    }
+  })
+
+  it("lists newest first, page by page and filtered, each only to those who may read", async () => {
+    const own = await mirror.project(bob.userId)
+    const runs: Array<RunId> = []
+    for (let i = 0; i < 5; i++)
+      runs.unshift(await mirror.run(own, created, ...(i % 2 === 0 ? [started] : [])))
+    const walk = async (query: string) => {
+      const found: Array<RunId> = []
+      let cursor: string | null = ""
+      while (cursor !== null) {
+        const page: { readonly body: Page<HubRun> } = await bob.ask<Page<HubRun>>(
+          "GET",
+          `/client/runs?limit=2${query}${cursor === "" ? "" : `&cursor=${cursor}`}`
+        )
+        found.push(...page.body.items.map(({ id }) => id))
+        cursor = page.body.nextCursor
+      }
+      return found
+    }
+    assert.deepStrictEqual(await walk(""), runs)
+    assert.deepStrictEqual(await walk(`&projectId=${own}`), runs)
+    assert.deepStrictEqual(await walk(`&targetId=${mirror.targetId}`), runs)
+    assert.deepStrictEqual(
+      await walk("&state=running"),
+      runs.filter((_, i) => i % 2 === 0)
+    )
+    assert.deepStrictEqual(await walk("&state=queued"), [])
+    assert.deepStrictEqual(await walk(`&sessionId=${newId("ses")}`), [])
+    const adas = await ada.ask<Page<HubRun>>("GET", "/client/runs?limit=200")
+    assert.isFalse(adas.body.items.some(({ projectId }) => projectId === own))
+    const foreign = await ada.ask("GET", `/client/runs?projectId=${own}`)
+    assert.deepStrictEqual([foreign.status, codeOf(foreign)], [403, "permission_denied"])
+  })
+
+  it("binds a cursor to the filter and the person", async () => {
+    const first = await ada.ask<Page<HubRun>>("GET", "/client/runs?limit=1")
+    const cursor = first.body.nextCursor
+    assert.isNotNull(cursor)
+    for (const [client, query] of [
+      [ada, "&state=running"],
+      [bob, ""]
+    ] as const) {
+      const refused = await client.ask("GET", `/client/runs?limit=1&cursor=${cursor}${query}`)
+      assert.deepStrictEqual([refused.status, codeOf(refused)], [422, "schema_validation_failed"])
+    }
+  })
+
+  it("says the same of a run that one may not see and of one that is not there", async () => {
+    const runId = await mirror.run(project, created)
+    for (const [method, path] of [
+      ["GET", ""],
+      ["GET", "/events"],
+      ["GET", "/approvals"],
+      ["GET", "/diff"],
+      ["GET", "/artifacts"],
+      ["POST", "/cancel"]
+    ] as const) {
+      const foreign = await bob.ask<object>(method, `/client/runs/${runId}${path}`)
+      const missing = await bob.ask<object>(method, `/client/runs/${newId("run")}${path}`)
+      assert.deepStrictEqual([foreign.status, codeOf(foreign)], [403, "permission_denied"], path)
+      const { requestId: _, ...told } = foreign.body as { readonly requestId: string }
+      const { requestId: __, ...untold } = missing.body as { readonly requestId: string }
+      assert.deepStrictEqual(told, untold)
+    }
+    const malformed = await bob.ask("GET", "/client/runs/run_%00'--")
+    assert.strictEqual(codeOf(malformed), "schema_validation_failed")
+    const unsigned = await hub.client.ask("GET", `/client/runs/${runId}`)
+    assert.deepStrictEqual([unsigned.status, codeOf(unsigned)], [401, "unauthorized"])
+  })
+
+  it("routes cancel, diff and artifacts: members to a shared target, which is offline", async () => {
+    const shared = new Mirror(hub)
+    const runId = await shared.run(project, created, started)
+    await shared.device(ada.userId)
+    const carol = await hub.signedIn("carol")
+    await mirror.member(ada.userId, project, carol.userId, "member")
+    for (const [method, path] of [
+      ["GET", "/diff"],
+      ["GET", "/artifacts"],
+      ["POST", "/cancel"]
+    ] as const) {
+      const offline = await ada.ask<object>(method, `/client/runs/${runId}${path}`)
+      assert.deepStrictEqual([offline.status, codeOf(offline)], [503, "target_offline"], path)
+      assert.strictEqual(offline.headers.get("retry-after"), "15")
+      assert.deepInclude(offline.body, {
+        details: { targetId: shared.targetId, lastSeenAt: "2026-11-21T12:00:00.000Z" }
+      })
+      const refused = await carol.ask(method, `/client/runs/${runId}${path}`)
+      assert.deepStrictEqual([refused.status, codeOf(refused)], [403, "unauthorized_target"], path)
+    }
+  })
+
+  it("cancels what is cancelled again, and not what has ended; a viewer cancels nothing", async () => {
+    const cancelled = await mirror.run(project, created, draft("run.cancelled", { by: "x" }))
+    const again = await ada.ask<HubRun>("POST", `/client/runs/${cancelled}/cancel`)
+    assert.deepStrictEqual([again.status, again.body.state], [200, "cancelled"])
+    const done = await mirror.run(project, created, started, completed)
+    const refused = await ada.ask("POST", `/client/runs/${done}/cancel`)
+    assert.deepStrictEqual([refused.status, codeOf(refused)], [409, "run_not_cancellable"])
+    const vera = await hub.signedIn("vera")
+    await mirror.member(ada.userId, project, vera.userId, "viewer")
+    const viewer = await vera.ask("POST", `/client/runs/${cancelled}/cancel`)
+    assert.deepStrictEqual([viewer.status, codeOf(viewer)], [403, "permission_denied"])
+    assert.strictEqual((await vera.ask("GET", `/client/runs/${cancelled}`)).status, 200)
+  })
+})
