@@ -1,8 +1,8 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import pg from "pg"
-import { codeOf, HubClient } from "../harness/HubClient.ts"
+import { Client } from "pg"
+import { codeOf, type HubClient } from "../harness/HubClient.ts"
 import { HubProcess } from "../harness/HubProcess.ts"
 
 interface Issued {
@@ -118,7 +118,7 @@ describe("sign-ins and their tokens", { timeout: 60_000 }, () => {
         )
       )
     )
-    const listener = new pg.Client(
+    const listener = new Client(
       hub.databaseUrl === undefined ? { host, user, database } : { connectionString: hub.databaseUrl }
     )
     await listener.connect()

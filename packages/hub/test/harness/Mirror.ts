@@ -24,6 +24,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Projects } from "../../src/project/Projects.ts"
 import { type Appended, RunLog } from "../../src/run/RunLog.ts"
+import { newKey } from "./Offers.ts"
 import type { HubProcess } from "./HubProcess.ts"
 
 let last = 0
@@ -171,9 +172,8 @@ export class Mirror {
   async device(owner: UserId | undefined, ...sharedWith: ReadonlyArray<ProjectId>): Promise<DeviceId> {
     const id = this.targetId
     await this.sql(
-      `CREATE TABLE IF NOT EXISTS devices (id text PRIMARY KEY, owner_id text NOT NULL, revoked_at timestamptz, last_seen_at timestamptz)`,
-      `CREATE TABLE IF NOT EXISTS device_projects (device_id text NOT NULL, project_id text NOT NULL)`,
-      `INSERT INTO devices (id, owner_id, last_seen_at) VALUES ('${id}', '${owner}', '2026-11-21T12:00:00Z')`,
+      `INSERT INTO devices (id, owner_id, name, kind, public_key, created_at, last_seen_at)
+       VALUES ('${id}', '${owner}', 'edge', 'edge', '${newKey()}', now(), '2026-11-21T12:00:00Z')`,
       ...sharedWith.map((project) => `INSERT INTO device_projects VALUES ('${id}', '${project}')`)
     )
     return id
@@ -183,8 +183,8 @@ export class Mirror {
   async session(projectId: ProjectId): Promise<SessionId> {
     const id = newId<SessionId>("ses")
     await this.sql(
-      `CREATE TABLE IF NOT EXISTS sessions (id text PRIMARY KEY, project_id text NOT NULL)`,
-      `INSERT INTO sessions (id, project_id) VALUES ('${id}', '${projectId}')`
+      `INSERT INTO sessions (id, project_id, title, state, created_by, created_at, updated_at)
+       VALUES ('${id}', '${projectId}', 'Release', 'active', 'usr_00000000000000000000000000', now(), now())`
     )
     return id
   }
