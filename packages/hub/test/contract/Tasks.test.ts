@@ -185,7 +185,7 @@ describe("Tasks", { timeout: 60_000 }, () => {
   })
 
   it("takes any text, and refuses what does not fit", async () => {
-    const odd = "\u0000 '; DROP TABLE tasks; -- \ud800 😀"
+    const odd = "\u0001 '; DROP TABLE tasks; -- 😀"
     const taken = await make(ada, task({ input: { text: odd }, workspace: odd as CreateTask["workspace"] }))
     assert.deepStrictEqual([taken.status, taken.body.input.text, taken.body.workspace], [201, odd, odd])
     for (const [path, change] of [
@@ -194,6 +194,8 @@ describe("Tasks", { timeout: 60_000 }, () => {
       ["expiresAt", { expiresAt: "+275760-09-13T00:00:00.000Z" }],
       ["expiresAt", { expiresAt: inHours(24 * 31) }],
       ["input.text", { input: { text: "" } }],
+      ["input.text", { input: { text: "a\u0000b" } }],
+      ["workspace", { workspace: "a\ud800b" }],
       ["mode", { mode: "yolo" }],
       ["projectId", { projectId: "prj_' OR 1=1" }],
       ["targetId", { targetId: 7 }],
