@@ -7,18 +7,23 @@ import { type Caller, callers, type EndpointName, refusalOf } from "@corral/doma
 import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
 import { codeOf, type HubClient } from "../harness/HubClient.ts"
 import { HubProcess } from "../harness/HubProcess.ts"
-import { requests } from "./AuthorizationRequests.ts"
+import { type Expected, requests } from "./AuthorizationRequests.ts"
 import { everyone, makeWorld, type World } from "./AuthorizationWorld.ts"
 
 const absent = "00000000000000000000000000"
 
 /** The same request about things that do not exist. */
-const nowhere = ({ deviceId, projectId, sessionId, ...rest }: World): World => ({
+const nowhere = ({ approvalId, deviceId, projectId, runId, sessionId, taskId, ...rest }: World): World => ({
   ...rest,
   projectId: `${projectId.slice(0, 4)}${absent}` as typeof projectId,
   sessionId: `${sessionId.slice(0, 4)}${absent}` as typeof sessionId,
-  deviceId: `${deviceId.slice(0, 4)}${absent}` as typeof deviceId
+  deviceId: `${deviceId.slice(0, 4)}${absent}` as typeof deviceId,
+  taskId: `${taskId.slice(0, 4)}${absent}` as typeof taskId,
+  runId: `${runId.slice(0, 4)}${absent}` as typeof runId,
+  approvalId: `${approvalId.slice(0, 4)}${absent}` as typeof approvalId
 })
+
+const usedUp: ReadonlySet<EndpointName> = new Set(["auth.refresh", "auth.logout"])
 
 describe("Authorization", { timeout: 60_000 }, () => {
   const hub = new HubProcess()
@@ -33,23 +38,23 @@ describe("Authorization", { timeout: 60_000 }, () => {
   })
   afterAll(() => hub.remove())
 
-  const ask = (caller: Caller, name: EndpointName, world: World) => {
-    const expected = requests[name]
-    const client = people.get(caller)
-    if (expected === undefined || client === undefined) throw new Error(`${caller} cannot ask ${name}`)
-    const { body, method, path } = expected.request(world)
-    return client.ask(method, path, body === undefined ? {} : { body })
+  const ask = async (caller: Caller, name: EndpointName, world: World) => {
+    const held = people.get(caller)
+    if (held === undefined) throw new Error(`there is no ${caller}`)
+    // These use up the sign-in that they are asked with.
+    const client =
+      refusalOf(name, caller) === undefined && usedUp.has(name) ? await hub.signedIn(caller) : held
+    const { method, path, ...more } = requests[name].request(world)
+    return client.ask(method, path, more)
   }
 
-  for (const [name, expected] of Object.entries(requests) as ReadonlyArray<
-    [EndpointName, NonNullable<(typeof requests)[EndpointName]>]
-  >) {
+  for (const [name, expected] of Object.entries(requests) as ReadonlyArray<[EndpointName, Expected]>) {
     it(`${name} is answered as the table says`, async () => {
       for (const caller of callers) {
         const refusal = refusalOf(name, caller)
         const changes = refusal === undefined && !name.startsWith("public.") && expected.status !== 200
-        const answer = await ask(caller, name, changes ? await makeWorld(hub, people) : still)
-        const found = [caller, answer.status, answer.status < 400 ? undefined : codeOf(answer)]
+        const answer = await ask(caller, name, changes ? await makeWorld(hub, people, caller) : still)
+        const found = [caller, answer.status, refusal === undefined ? undefined : codeOf(answer)]
         const status = refusal === undefined ? expected.status : errorTable[refusal].status
         assert.deepStrictEqual(found, [caller, status, refusal], answer.text)
       }

@@ -7,6 +7,7 @@ export interface Request {
   readonly method: string
   readonly path: string
   readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 export interface Expected {
@@ -30,10 +31,55 @@ const send = (
   status
 })
 
-export const requests: Partial<Record<EndpointName, Expected>> = {
+export const requests: Record<EndpointName, Expected> = {
   "public.health": get(() => "/health"),
   "public.publicHealth": get(() => "/api/public/health"),
   "public.publicStats": get(() => "/api/public/stats"),
+
+  // Nobody has set up an identity provider here.
+  "signIn.login": get(() => "/client/auth/login", 404),
+  "signIn.callback": get(() => "/client/auth/callback", 404),
+  "signIn.deviceStart": send(
+    "POST",
+    200,
+    () => "/client/auth/device/start",
+    () => ({ kind: "cli" })
+  ),
+  "signIn.deviceToken": send(
+    "POST",
+    202,
+    () => "/client/auth/device/token",
+    ({ deviceCode }) => ({ deviceCode })
+  ),
+  "signIn.backchannelLogout": {
+    request: () => ({
+      method: "POST",
+      path: "/client/auth/backchannel-logout",
+      body: "logout_token=x",
+      headers: { "content-type": "application/x-www-form-urlencoded" }
+    }),
+    status: 404
+  },
+  "auth.me": get(() => "/client/auth/me"),
+  "auth.refresh": send("POST", 200, () => "/client/auth/refresh"),
+  "auth.logout": send("POST", 204, () => "/client/auth/logout"),
+  "auth.deviceApprove": send(
+    "POST",
+    204,
+    () => "/client/auth/device/approve",
+    ({ userCode }) => ({
+      userCode,
+      decision: "allow"
+    })
+  ),
+  "apiKeys.list": get(() => "/client/auth/keys"),
+  "apiKeys.create": send(
+    "POST",
+    201,
+    () => "/client/auth/keys",
+    () => ({ name: "ci", scopes: ["read"] })
+  ),
+  "apiKeys.remove": send("DELETE", 204, ({ apiKeyId }) => `/client/auth/keys/${apiKeyId}`),
 
   "projects.list": get(() => "/client/projects"),
   "projects.create": send(
@@ -145,6 +191,44 @@ export const requests: Partial<Record<EndpointName, Expected>> = {
       `/client/sessions/${sessionId}/agents?agentInstanceId=${agentInstanceId}`
   ),
   "sessions.inventory": get(() => "/client/agents"),
+
+  "tasks.create": send(
+    "POST",
+    201,
+    () => "/web/agent-tasks",
+    ({ deviceId, projectId }) => ({
+      projectId,
+      targetId: deviceId,
+      workspace: "site",
+      agentId: "scripted",
+      mode: "ask",
+      input: { text: "Say hello" },
+      onOffline: "queue"
+    })
+  ),
+  "tasks.list": get(() => "/client/tasks"),
+  "tasks.get": get(({ taskId }) => `/client/tasks/${taskId}`),
+  "tasks.cancel": send("POST", 200, ({ taskId }) => `/client/tasks/${taskId}/cancel`),
+
+  "runs.list": get(() => "/client/runs"),
+  "runs.get": get(({ runId }) => `/client/runs/${runId}`),
+  "runs.events": get(({ runId }) => `/client/runs/${runId}/events`),
+  // No device is linked here: whoever may ask is told that it is not there.
+  "runs.cancel": send("POST", 503, ({ runId }) => `/client/runs/${runId}/cancel`),
+  "runs.approvals": get(({ runId }) => `/client/runs/${runId}/approvals`),
+  "runs.diff": get(({ runId }) => `/client/runs/${runId}/diff`, 503),
+  "runs.artifacts": get(({ runId }) => `/client/runs/${runId}/artifacts`, 503),
+
+  "approvals.list": get(() => "/client/approvals"),
+  "approvals.decide": send(
+    "POST",
+    503,
+    ({ approvalId }) => `/client/approvals/${approvalId}/decide`,
+    () => ({
+      decision: "allow",
+      scope: "once"
+    })
+  ),
 
   "audit.list": get(({ projectId }) => `/client/audit?projectId=${projectId}`),
   "audit.verify": get(({ projectId }) => `/client/audit/verify?projectId=${projectId}`)

@@ -1,7 +1,16 @@
 /** A private project with somebody in every role, a device of its owner's that is shared with it, a session and an agent in it. */
 import type { AgentInstance } from "@corral/domain/AgentProfile"
 import type { Caller } from "@corral/domain/HubAuthorization"
-import type { AgentInstanceId, DeviceId, ProjectId, SessionId, UserId } from "@corral/domain/Ids"
+import type {
+  AgentInstanceId,
+  ApprovalId,
+  DeviceId,
+  ProjectId,
+  RunId,
+  SessionId,
+  TaskId,
+  UserId
+} from "@corral/domain/Ids"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -9,6 +18,7 @@ import { SignIns } from "../../src/signin/SignIns.ts"
 import { newToken } from "../../src/signin/SessionToken.ts"
 import { HubClient } from "../harness/HubClient.ts"
 import type { HubProcess } from "../harness/HubProcess.ts"
+import { asked, created, Mirror, newId, started } from "../harness/Mirror.ts"
 import { registerDevice, report } from "../harness/Offers.ts"
 import { makeProject, makeSession } from "../harness/Teams.ts"
 
@@ -21,6 +31,13 @@ export interface World {
   readonly extra: UserId
   /** No member yet. */
   readonly newcomer: UserId
+  readonly taskId: TaskId
+  readonly runId: RunId
+  readonly approvalId: ApprovalId
+  /** Of the caller's own, made for whoever asks. */
+  readonly apiKeyId: string
+  readonly userCode: string
+  readonly deviceCode: string
 }
 
 const roles = ["owner", "admin", "member", "viewer"] as const
@@ -43,7 +60,12 @@ export const everyone = async (hub: HubProcess): Promise<ReadonlyMap<Caller, Hub
   return found
 }
 
-export const makeWorld = async (hub: HubProcess, people: ReadonlyMap<Caller, HubClient>): Promise<World> => {
+/** `caller` is who will ask. */
+export const makeWorld = async (
+  hub: HubProcess,
+  people: ReadonlyMap<Caller, HubClient>,
+  caller: Caller = "owner"
+): Promise<World> => {
   const as = (caller: Caller): HubClient => {
     const client = people.get(caller)
     if (client === undefined) throw new Error(`there is no ${caller}`)
@@ -67,7 +89,37 @@ export const makeWorld = async (hub: HubProcess, people: ReadonlyMap<Caller, Hub
     body: { agentId: "scripted", targetId: device.id, workspace: "site" }
   })
   assert.strictEqual(agent.status, 201, agent.text)
+  const task = await owner.ask<{ readonly id: TaskId }>("POST", "/web/agent-tasks", {
+    body: {
+      projectId: project.id,
+      targetId: device.id,
+      workspace: "site",
+      agentId: "scripted",
+      mode: "ask",
+      input: { text: "Say hello" },
+      onOffline: "queue"
+    }
+  })
+  assert.strictEqual(task.status, 201, task.text)
+  const mirror = new Mirror(hub, device.id)
+  const approvalId = newId<ApprovalId>("apr")
+  const runId = await mirror.run(project.id, created, started, asked(approvalId))
+  const codes = await hub.client.ask<{ readonly userCode: string; readonly deviceCode: string }>(
+    "POST",
+    "/client/auth/device/start",
+    { body: { kind: "cli" } }
+  )
+  assert.strictEqual(codes.status, 200, codes.text)
+  const key = await as(caller).ask<{ readonly id: string }>("POST", "/client/auth/keys", {
+    body: { name: "ci", scopes: ["read"] }
+  })
   return {
+    taskId: task.body.id,
+    runId,
+    approvalId,
+    userCode: codes.body.userCode,
+    deviceCode: codes.body.deviceCode,
+    apiKeyId: key.status === 201 ? key.body.id : `key_${"0".repeat(26)}`,
     projectId: project.id,
     sessionId: session.id,
     deviceId: device.id,
