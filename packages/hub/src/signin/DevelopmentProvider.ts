@@ -72,6 +72,7 @@ const configurationOf = (): Configuration => ({
       token_endpoint_auth_method: "none",
       // Of a native client any loopback port counts: the Hub's own is not known yet.
       application_type: "native",
+      id_token_signed_response_alg: "ES256",
       redirect_uris: [
         `http://${HOST}/client/auth/callback`,
         "http://[::1]/client/auth/callback",
@@ -113,7 +114,9 @@ const configurationOf = (): Configuration => ({
 })
 
 const ask = async (provider: Provider, request: IncomingMessage, response: ServerResponse): Promise<void> => {
-  await provider.interactionDetails(request, response)
+  const { prompt } = await provider.interactionDetails(request, response)
+  // Of a native client the library asks for consent too, which was given with the name.
+  if (prompt.name !== "login") return provider.interactionFinished(request, response, { consent: {} })
   const name = request.method === "POST" ? await nameIn(request) : undefined
   if (name === undefined) return end(response, 200, signInPage, "text/html; charset=utf-8")
   await provider.interactionFinished(request, response, { login: { accountId: name } })

@@ -57,7 +57,7 @@ export class Issuer {
         }
       ],
       jwks: { keys: [key as never] },
-      claims: { openid: ["sub"], profile: ["name", "groups", "roles"], email: ["email", "email_verified"] },
+      claims: { openid: ["sub"], profile: ["name", "groups", "realm"], email: ["email", "email_verified"] },
       conformIdTokenClaims: !this.inIdToken,
       cookies: { keys: ["for tests"] },
       features: { backchannelLogout: { enabled: true } },

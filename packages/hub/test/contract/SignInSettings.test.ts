@@ -1,0 +1,162 @@
+import { assert, describe, it } from "@effect/vitest"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { onTestFinished } from "@effect/vitest"
+import { Browser, locationOf } from "../harness/Browser.ts"
+import { codeOf } from "../harness/HubClient.ts"
+import { HubProcess, openHub } from "../harness/HubProcess.ts"
+import { Issuer } from "../harness/Issuer.ts"
+
+describe("a Hub and its identity provider", { timeout: 60_000 }, () => {
+  const openIssuer = async (): Promise<Issuer> => {
+    const issuer = await Issuer.open()
+    onTestFinished(() => issuer.close())
+    return issuer
+  }
+
+  it("says what to configure where there is none", async () => {
+    const hub = await openHub()
+    const answers = [
+      await hub.client.ask<{ readonly message: string }>("GET", "/client/auth/login"),
+      await hub.client.ask<{ readonly message: string }>("GET", "/client/auth/callback?state=x&code=y")
+    ]
+    for (const answer of answers) {
+      assert.strictEqual(codeOf(answer), "not_found")
+      assert.include(answer.body.message, "CORRAL_OIDC_ISSUER")
+    }
+  })
+
+  it("starts without its provider, and says that it does not answer", async () => {
+    const issuer = await Issuer.open()
+    const hub = await openHub({ env: issuer.env })
+    await issuer.close()
+    assert.strictEqual(codeOf(await hub.client.ask("GET", "/client/auth/login")), "overloaded")
+    const broken = createServer((_, response) => response.writeHead(500).end("{}"))
+    await new Promise<void>((resolve) =>
+      broken.listen({ host: "127.0.0.1", port: Number(new URL(issuer.url).port) }, resolve)
+    )
+    onTestFinished(() => void broken.close())
+    assert.isAbove((broken.address() as AddressInfo).port, 0)
+    assert.strictEqual(codeOf(await hub.client.ask("GET", "/client/auth/login")), "overloaded")
+  })
+
+  it("lets in whom its settings allow", async () => {
+    const issuer = await openIssuer()
+    const hub = await openHub({
+      env: {
+        ...issuer.env,
+        CORRAL_OIDC_CLAIM_GROUPS: "realm.roles",
+        CORRAL_OIDC_ALLOWED_GROUPS: "corral-users, admins",
+        CORRAL_OIDC_ALLOWED_DOMAINS: "Example.com"
+      }
+    })
+    await issuer.serve(hub.url)
+    const enters = async (name: string, claims: Record<string, unknown>) => {
+      issuer.people.set(name, claims)
+      const browser = new Browser()
+      const begun = await browser.hub(`${hub.url}/client/auth/login`)
+      const answer = await browser.hub(await issuer.signIn(browser, locationOf(begun), name))
+      return answer.status === 302 || codeOf(answer)
+    }
+    const email = { email: "a@example.com", email_verified: true }
+    const groups = (...roles: ReadonlyArray<string>) => ({ realm: { roles } })
+    assert.isTrue(await enters("member", { ...email, ...groups("admins") }))
+    assert.isTrue(await enters("keyed", { ...email, realm: { roles: { "corral-users": { org: "x" } } } }))
+    assert.strictEqual(await enters("stranger", { ...email, ...groups("others") }), "permission_denied")
+    assert.strictEqual(await enters("groupless", email), "permission_denied")
+    assert.strictEqual(
+      await enters("elsewhere", { ...groups("admins"), email: "a@evil.com", email_verified: true }),
+      "permission_denied"
+    )
+    assert.strictEqual(
+      await enters("unverified", { ...groups("admins"), email: "a@example.com", email_verified: false }),
+      "permission_denied"
+    )
+    assert.strictEqual(
+      await enters("lookalike", { ...email, ...groups("admins"), email: "a@example.com.evil.com" }),
+      "permission_denied"
+    )
+  })
+
+  it("counts sign-ins that are begun or refused, by address", async () => {
+    const issuer = await openIssuer()
+    const hub = await openHub({ env: { ...issuer.env, CORRAL_HUB_SIGN_INS_PER_MINUTE: "5" } })
+    await issuer.serve(hub.url)
+    const ada = await hub.signedIn("ada")
+    const statuses: Array<number> = []
+    for (let i = 0; i < 3; i++) statuses.push((await hub.client.ask("GET", "/client/auth/login")).status)
+    for (let i = 0; i < 3; i++)
+      statuses.push(
+        (await hub.client.ask("POST", "/client/auth/device/token", { body: { deviceCode: "x" } })).status
+      )
+    assert.deepStrictEqual(statuses, [302, 302, 302, 401, 401, 429])
+    const limited = await hub.client.ask("POST", "/client/auth/device/start", { body: { kind: "cli" } })
+    assert.deepStrictEqual([codeOf(limited), limited.headers.get("retry-after")], ["rate_limited", "12"])
+    for (const [method, path, body] of [
+      ["GET", "/client/auth/login", undefined],
+      ["GET", "/client/auth/callback?state=x", undefined],
+      ["POST", "/client/auth/device/approve", { userCode: "BCDF-GHJK", decision: "allow" }]
+    ] as const)
+      assert.strictEqual(codeOf(await ada.ask(method, path, { body })), "rate_limited")
+    // Whoever is signed in goes on.
+    assert.strictEqual((await ada.ask("GET", "/client/auth/me")).status, 200)
+    assert.strictEqual((await ada.ask("POST", "/client/auth/refresh")).status, 200)
+  })
+
+  it("brings a provider for development where it is asked to", async () => {
+    const hub = await openHub({ env: { CORRAL_HUB_DEV_SIGN_IN: "1" } })
+    assert.include(hub.stderr, "signs in anyone under any name")
+    const browser = new Browser()
+    const begun = locationOf(await browser.hub(`${hub.url}/client/auth/login?returnTo=/here`))
+    const issuer = new URL(begun).origin
+    assert.match(issuer, /^http:\/\/127\.0\.0\.1:\d+$/)
+    const page = new URL(locationOf(await browser.send(begun)), issuer).href
+    const shown = await browser.send(page)
+    assert.include(await shown.text(), "Your name")
+    assert.include(shown.headers.get("content-security-policy") ?? "", "default-src 'none'")
+    let next = new URL(
+      locationOf(await browser.send(page, { method: "POST", body: new URLSearchParams({ name: "Ada L." }) })),
+      issuer
+    ).href
+    for (let steps = 0; steps < 5 && next.startsWith(issuer); steps++)
+      next = new URL(locationOf(await browser.send(next)), issuer).href
+    assert.strictEqual(locationOf(await browser.hub(next)), `${hub.url}/here`)
+    const { body } = await browser.hub(`${hub.url}/client/auth/me`)
+    assert.strictEqual((body as { readonly user: { readonly name: string } }).user.name, "Ada L.")
+    const rebound = await fetch(
+      `${issuer.replace("127.0.0.1", "localhost")}/.well-known/openid-configuration`
+    )
+    assert.strictEqual(rebound.status, 403)
+    assert.deepStrictEqual(await hub.end("SIGTERM"), { code: 0, signal: null })
+    assert.notMatch(hub.stderr, /oidc-provider/)
+  })
+
+  it.each<[string, Readonly<Record<string, string>>]>([
+    ["CORRAL_HUB_DEV_SIGN_IN", { CORRAL_HUB_DEV_SIGN_IN: "yes" }],
+    [
+      "CORRAL_HUB_DEV_SIGN_IN",
+      {
+        CORRAL_HUB_DEV_SIGN_IN: "1",
+        CORRAL_HUB_HOST: "0.0.0.0",
+        CORRAL_HUB_PUBLIC_URL: "https://hub.example"
+      }
+    ],
+    ["CORRAL_HUB_DEV_SIGN_IN", { CORRAL_HUB_DEV_SIGN_IN: "1", CORRAL_HUB_PUBLIC_URL: "https://hub.example" }],
+    [
+      "CORRAL_HUB_DEV_SIGN_IN",
+      {
+        CORRAL_HUB_DEV_SIGN_IN: "1",
+        CORRAL_OIDC_ISSUER: "https://idp.example",
+        CORRAL_OIDC_CLIENT_ID: "x",
+        CORRAL_OIDC_CLIENT_SECRET: "s3cret-word"
+      }
+    ],
+    ["CORRAL_OIDC_CLIENT_SECRET_FILE", { CORRAL_OIDC_CLIENT_SECRET_FILE: "/nowhere/s3cret-word" }]
+  ])("does not start with a wrong %s (%#)", async (name, env) => {
+    const hub = new HubProcess({ env })
+    onTestFinished(() => hub.remove())
+    assert.strictEqual((await hub.startRefused()).code, 1)
+    assert.match(hub.stderr, new RegExp(`^${name} is not usable: expected .*\\.\\n$`))
+    assert.notInclude(hub.stderr, "s3cret")
+  })
+})
