@@ -50,6 +50,8 @@ const options = (folder: string, entryPoints: Readonly<Record<string, string>>):
   minifyWhitespace: true,
   lineLimit: 120,
   treeShaking: true,
+  // The identity provider for development finds its records by the names of their classes.
+  keepNames: folder.includes("dist/hub"),
   legalComments: "none",
   banner: { js: banner },
   logLevel: "warning"

@@ -43,12 +43,11 @@ const set = (
 export const beginLogin = (browser: string, maxAge: number) =>
   set([{ name: LOGIN_COOKIE, value: browser, maxAge }])
 
-/** The session's token for the browser, what its pages repeat, and an end of the login. */
+/** The session's token for the browser, and what its pages repeat. */
 export const beginSession = (token: string, maxAge: number) =>
   set([
     { name: SESSION_COOKIE, value: token, maxAge },
-    { name: CSRF_COOKIE, value: csrfOf(token), maxAge, readable: true },
-    { name: LOGIN_COOKIE, value: "", maxAge: 0 }
+    { name: CSRF_COOKIE, value: csrfOf(token), maxAge, readable: true }
   ])
 
 export const endSession = set([

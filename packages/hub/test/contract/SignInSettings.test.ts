@@ -1,7 +1,5 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { createServer } from "node:http"
-import type { AddressInfo } from "node:net"
-import { onTestFinished } from "@effect/vitest"
 import { Browser, locationOf } from "../harness/Browser.ts"
 import { codeOf } from "../harness/HubClient.ts"
 import { HubProcess, openHub } from "../harness/HubProcess.ts"
@@ -36,7 +34,6 @@ describe("a Hub and its identity provider", { timeout: 60_000 }, () => {
       broken.listen({ host: "127.0.0.1", port: Number(new URL(issuer.url).port) }, resolve)
     )
     onTestFinished(() => void broken.close())
-    assert.isAbove((broken.address() as AddressInfo).port, 0)
     assert.strictEqual(codeOf(await hub.client.ask("GET", "/client/auth/login")), "overloaded")
   })
 
@@ -131,32 +128,17 @@ describe("a Hub and its identity provider", { timeout: 60_000 }, () => {
     assert.notMatch(hub.stderr, /oidc-provider/)
   })
 
-  it.each<[string, Readonly<Record<string, string>>]>([
-    ["CORRAL_HUB_DEV_SIGN_IN", { CORRAL_HUB_DEV_SIGN_IN: "yes" }],
-    [
-      "CORRAL_HUB_DEV_SIGN_IN",
-      {
-        CORRAL_HUB_DEV_SIGN_IN: "1",
-        CORRAL_HUB_HOST: "0.0.0.0",
-        CORRAL_HUB_PUBLIC_URL: "https://hub.example"
-      }
-    ],
-    ["CORRAL_HUB_DEV_SIGN_IN", { CORRAL_HUB_DEV_SIGN_IN: "1", CORRAL_HUB_PUBLIC_URL: "https://hub.example" }],
-    [
-      "CORRAL_HUB_DEV_SIGN_IN",
-      {
-        CORRAL_HUB_DEV_SIGN_IN: "1",
-        CORRAL_OIDC_ISSUER: "https://idp.example",
-        CORRAL_OIDC_CLIENT_ID: "x",
-        CORRAL_OIDC_CLIENT_SECRET: "s3cret-word"
-      }
-    ],
-    ["CORRAL_OIDC_CLIENT_SECRET_FILE", { CORRAL_OIDC_CLIENT_SECRET_FILE: "/nowhere/s3cret-word" }]
-  ])("does not start with a wrong %s (%#)", async (name, env) => {
+  it("does not start with settings that contradict each other, and says which", async () => {
+    const env = {
+      CORRAL_HUB_DEV_SIGN_IN: "1",
+      CORRAL_OIDC_ISSUER: "https://idp.example",
+      CORRAL_OIDC_CLIENT_ID: "x",
+      CORRAL_OIDC_CLIENT_SECRET: "s3cret-word"
+    }
     const hub = new HubProcess({ env })
     onTestFinished(() => hub.remove())
     assert.strictEqual((await hub.startRefused()).code, 1)
-    assert.match(hub.stderr, new RegExp(`^${name} is not usable: expected .*\\.\\n$`))
+    assert.match(hub.stderr, /^CORRAL_HUB_DEV_SIGN_IN is not usable: expected .*\.\n$/)
     assert.notInclude(hub.stderr, "s3cret")
   })
 })

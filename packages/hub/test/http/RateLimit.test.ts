@@ -35,4 +35,18 @@ describe("RateLimit", () => {
     now = 1_000
     assert.isTrue(limit.take("ada"))
   })
+
+  it("may count a longer time, and tells without taking", () => {
+    let now = 1_000_000
+    const limit = new RateLimit(5, () => now, 60_000)
+    const taken = () => Array.from({ length: 7 }, () => limit.take("ada")).filter(Boolean).length
+    assert.isTrue(limit.has("ada"))
+    assert.strictEqual(taken(), 5)
+    assert.isFalse(limit.has("ada"))
+    now += 12_000
+    assert.isTrue(limit.has("ada"))
+    assert.strictEqual(taken(), 1)
+    now += 600_000
+    assert.strictEqual(taken(), 5)
+  })
 })
