@@ -51,7 +51,7 @@ const seal = (position: string, scope: CursorScope): string => {
   return fnv1a(bytes, 0x811c9dc5) + fnv1a(bytes, 0x2f0b4c47)
 }
 
-/** A cursor for the row after which the next page starts. `position` is a keyset of at most 700 bytes, an id as a rule. */
+/** A cursor for the row after which the next page starts. `position` is a keyset of at most 700 bytes without U+0000, an id as a rule. */
 export const encodeCursor = (cursor: CursorScope & { readonly position: string }): string =>
   Base64Url.encode(seal(cursor.position, cursor) + cursor.position)
 
@@ -78,7 +78,8 @@ export const decodeCursor = (
   const text = decodeText(cursor)
   if (text === undefined || text.length < SEAL_LENGTH) return Result.fail(refused)
   const position = text.slice(SEAL_LENGTH)
-  return text.slice(0, SEAL_LENGTH) === seal(position, scope)
+  // No position holds U+0000, which a store may choke on.
+  return text.slice(0, SEAL_LENGTH) === seal(position, scope) && !position.includes("\0")
     ? Result.succeed(position)
     : Result.fail(refused)
 }

@@ -131,9 +131,9 @@ export class Authority extends Context.Service<
 
         toTarget: Effect.fnUntraced(function* (deviceId) {
           const { userId } = yield* CurrentPrincipal
+          const { own, shared } = routableBy(sql, userId)
           const [routable] = yield* sql`
-            SELECT 1 FROM devices
-            WHERE id = ${deviceId} AND revoked_at IS NULL AND id IN (${routableBy(sql, userId)})`
+            SELECT 1 FROM devices WHERE id = ${deviceId} AND revoked_at IS NULL AND (${own} OR (${shared}))`
           if (routable === undefined) {
             yield* deny("task.route", deviceId, null, "unauthorized_target")
             return yield* new UnauthorizedTarget()

@@ -6,9 +6,12 @@ import type { SqlClient } from "effect/sql"
 
 const roles = ProjectRole.literals.filter((role) => roleRefusal("task.create", role) === undefined)
 
-/** A query of their ids; whether a device was revoked is not its question. */
-export const routableBy = (sql: SqlClient.SqlClient, userId: UserId) => sql`
-  SELECT id FROM devices WHERE owner_id = ${userId}
-  UNION
-  SELECT s.device_id FROM project_members m JOIN device_projects s ON s.project_id = m.project_id
-  WHERE m.user_id = ${userId} AND ${sql.in("m.role", roles)}`
+/** Two conditions on `devices` that exclude each other. Whether a device was revoked is not their question. */
+export const routableBy = (sql: SqlClient.SqlClient, userId: UserId) => ({
+  own: sql`devices.owner_id = ${userId}`,
+  shared: sql`
+    devices.owner_id <> ${userId} AND devices.id IN (
+      SELECT s.device_id FROM project_members m JOIN device_projects s ON s.project_id = m.project_id
+      WHERE m.user_id = ${userId} AND ${sql.in("m.role", roles)}
+    )`
+})

@@ -61,11 +61,12 @@ export class Devices extends Context.Service<
             ))
             ORDER BY s.project_id
           ) AS shared_with
-        FROM devices d
-        WHERE d.id IN (
-          SELECT id FROM devices WHERE owner_id = ${reader}
-          UNION
-          SELECT s.device_id FROM project_members m JOIN device_projects s ON s.project_id = m.project_id WHERE m.user_id = ${reader}
+        FROM devices d`
+      const own = (reader: string) => sql`d.owner_id = ${reader}`
+      const shared = (reader: string) => sql`
+        d.owner_id <> ${reader} AND d.id IN (
+          SELECT s.device_id FROM project_members m JOIN device_projects s ON s.project_id = m.project_id
+          WHERE m.user_id = ${reader}
         )`
 
       const inState = (state: DeviceState) =>
@@ -76,7 +77,8 @@ export class Devices extends Context.Service<
             : sql`d.revoked_at IS NULL AND (d.lease_until IS NULL OR d.lease_until <= ${new Date(now())})`
 
       const get = Effect.fnUntraced(function* (reader: string, id: string) {
-        const [row] = yield* sql<Row>`${select(reader)} AND d.id = ${id}`
+        const [row] = yield* sql<Row>`
+          ${select(reader)} WHERE d.id = ${id} AND (${own(reader)} OR (${shared(reader)}))`
         return row === undefined ? yield* new PermissionDenied() : deviceOf(row, now())
       })
 
@@ -86,9 +88,15 @@ export class Devices extends Context.Service<
         get,
 
         list: (reader, state, before, limit) => {
-          const wanted = state === undefined ? sql`` : sql`AND ${inState(state)}`
-          const rest = before === undefined ? sql`` : sql`AND d.id < ${before}`
-          return sql<Row>`${select(reader)} ${wanted} ${rest} ORDER BY d.id DESC LIMIT ${limit}`.pipe(
+          const page = sql`
+            ${state === undefined ? sql`` : sql`AND ${inState(state)}`}
+            ${before === undefined ? sql`` : sql`AND d.id < ${before}`}
+            ORDER BY d.id DESC LIMIT ${limit}`
+          // Two walks, each in the order of an index.
+          return sql<Row>`
+            SELECT d.* FROM (
+              (${select(reader)} WHERE ${own(reader)} ${page}) UNION ALL (${select(reader)} WHERE ${shared(reader)} ${page})
+            ) d ORDER BY d.id DESC LIMIT ${limit}`.pipe(
             Effect.map((rows) => rows.map((row) => deviceOf(row, now())))
           )
         },

@@ -46,21 +46,26 @@ export class Inventory extends Context.Service<
 
       return Inventory.of({
         targets: (reader, projectId, before, limit) => {
-          const conditions = [
-            sql`revoked_at IS NULL AND id IN (${routableBy(sql, reader)})`,
-            ...(projectId === undefined
-              ? []
-              : [sql`id IN (SELECT device_id FROM device_projects WHERE project_id = ${projectId})`]),
-            ...(before === undefined ? [] : [sql`id < ${before}`])
-          ]
-          return sql<Row>`SELECT ${columns} FROM devices WHERE ${sql.and(conditions)} ORDER BY id DESC LIMIT ${limit}`.pipe(
+          const { own, shared } = routableBy(sql, reader)
+          const ofProject = sql`AND id IN (SELECT device_id FROM device_projects WHERE project_id = ${projectId ?? ""})`
+          const page = sql`
+            AND revoked_at IS NULL ${projectId === undefined ? sql`` : ofProject}
+            ${before === undefined ? sql`` : sql`AND id < ${before}`} ORDER BY id DESC LIMIT ${limit}`
+          // Two walks, each in the order of an index.
+          return sql<Row>`
+            SELECT * FROM (
+              (SELECT ${columns} FROM devices WHERE ${own} ${page})
+              UNION ALL
+              (SELECT ${columns} FROM devices WHERE ${shared} ${page})
+            ) routable ORDER BY id DESC LIMIT ${limit}`.pipe(
             Effect.map((rows) => rows.map((row) => targetOf(row, stateOf(row, now()))))
           )
         },
 
         agents: Effect.fnUntraced(function* (reader, after, limit) {
+          const { own, shared } = routableBy(sql, reader)
           const rows = yield* sql<Row>`
-            SELECT ${columns} FROM devices WHERE revoked_at IS NULL AND id IN (${routableBy(sql, reader)})
+            SELECT ${columns} FROM devices WHERE revoked_at IS NULL AND (${own} OR (${shared}))
             ORDER BY last_seen_at DESC NULLS LAST, id DESC`
           const targets = rows.map((row) => targetOf(row, stateOf(row, now())))
           return profilesOf(targets)

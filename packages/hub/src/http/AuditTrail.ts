@@ -8,6 +8,7 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { AuditTrail } from "../audit/AuditTrail.ts"
 import { Authority } from "../authority/Authority.ts"
+import { seqIn } from "../store/Position.ts"
 import { answered } from "./Answered.ts"
 
 export const auditTrail = HttpApiBuilder.group(
@@ -33,7 +34,7 @@ export const auditTrail = HttpApiBuilder.group(
           list,
           ({ seq }: AuditRecord) => String(seq),
           (before, limit) =>
-            trail.list(scope, filter, before === undefined ? undefined : Number(before), limit)
+            trail.list(scope, filter, before === undefined ? undefined : seqIn(before, 0), limit)
         )
       }, answered),
 

@@ -8,10 +8,13 @@ export interface Position {
 /** As a cursor carries it. */
 export const positionOf = (at: string, id: string): string => `${at} ${id}`
 
-/** What `positionOf` made. A cursor's seal finds mistakes, not malice: of anything else comes a position at which nothing follows. */
+/**
+ * What `positionOf` made. A cursor's seal finds mistakes, not malice: of anything else comes a position that nothing follows.
+ */
 export const positionIn = (text: string): Position => {
-  const [, at, id] = shape.exec(text) ?? []
-  return at === undefined || id === undefined ? { at: "1970-01-01T00:00:00.000Z", id: "" } : { at, id }
+  const [, at = "", id = ""] = /^(\S+) (\w+)$/.exec(text) ?? []
+  return Number.isNaN(Date.parse(at)) ? { at: new Date(0).toISOString(), id: "" } : { at, id }
 }
 
-const shape = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) ([A-Za-z0-9_]+)$/
+/** A position that is a number from 1 up; `end`, which nothing follows, of anything else. */
+export const seqIn = (text: string, end: number): number => (/^\d{1,15}$/.test(text) ? Number(text) : end)
