@@ -41,6 +41,18 @@ export const closeCodes = {
 } as const
 export type CloseCode = (typeof closeCodes)[keyof typeof closeCodes]
 
+/** The Hub's stream ends also when its reader may not read any more: whoever reconnects is refused with 401 or 403. */
+export const hubCloseCodes = {
+  ...closeCodes,
+  /** The sign-in was ended, or has run out. */
+  signInEnded: 4401,
+  /** The project is not the reader's to read any more. */
+  accessLost: 4403
+} as const
+export type HubCloseCode = (typeof hubCloseCodes)[keyof typeof hubCloseCodes]
+
 /** Seconds between pings, and how long a stalled reader is kept. */
 export const PING_EVERY_SECONDS = 20
 export const STALLED_AFTER_SECONDS = 30
+/** Seconds after which the Hub has looked again, at the latest, whether a reader may read. */
+export const REAUTHORIZED_WITHIN_SECONDS = 60

@@ -13,6 +13,10 @@ import { Inventory } from "./device/Inventory.ts"
 import type { HubConfig } from "./HubConfig.ts"
 import { HubServer } from "./http/Server.ts"
 import { Idempotency } from "./Idempotency.ts"
+import { EventSockets } from "./live/EventSockets.ts"
+import { Notices } from "./live/Notices.ts"
+import { RunFeeds } from "./live/RunFeeds.ts"
+import { StreamAuthority } from "./live/StreamAuthority.ts"
 import { Projects } from "./project/Projects.ts"
 import { WorkspaceLinks } from "./project/WorkspaceLinks.ts"
 import { Messages } from "./session/Messages.ts"
@@ -80,10 +84,17 @@ const layerSignIn = (config: HubConfig) =>
     Layer.provideMerge(layerProvider(config))
   )
 
+/** Logs as they grow, to those who follow them. */
+const live = EventSockets.layer.pipe(
+  Layer.provideMerge(StreamAuthority.layer),
+  Layer.provide(RunFeeds.layer),
+  Layer.provide(Notices.layer)
+)
+
 /** The whole Hub. Provides `HubServer` with its address, and the core's services. */
 export const layer = (config: HubConfig) =>
   Layer.merge(HubServer.layer(config), forgetting).pipe(
-    Layer.provide(Dispatcher.layer),
+    Layer.provide([Dispatcher.layer, live]),
     Layer.provideMerge(layerSignIn(config)),
     Layer.provideMerge(layerCore(config))
   )

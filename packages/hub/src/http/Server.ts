@@ -7,10 +7,12 @@ import { type Doors, listen, urlOf } from "@corral/service/http/Listener"
 import { refuseUpgrade } from "@corral/service/http/Refusal"
 import { answerUnanswered } from "@corral/service/http/Unanswered"
 import { NodeHttpServer } from "@effect/platform-node"
-import { ByteSize, Clock, Context, Deferred, Effect, Layer, Scope } from "effect"
+import { ByteSize, Clock, Context, Deferred, Effect, Fiber, Layer, Scope } from "effect"
 import { HttpIncomingMessage, HttpRouter } from "effect/http"
 import type { IncomingMessage } from "node:http"
 import type { HubConfig } from "../HubConfig.ts"
+import { EventSockets } from "../live/EventSockets.ts"
+import { StreamAuthority } from "../live/StreamAuthority.ts"
 import { bearerToken, cookieToken, guard, type GuardedRequest, MAX_BODY_BYTES } from "./Guard.ts"
 import { PublicUrl } from "./PublicUrl.ts"
 import { RateLimit } from "./RateLimit.ts"
@@ -47,6 +49,9 @@ const namesOf = ({ publicUrl }: HubConfig, port: number) => {
 
 const serve = Effect.fnUntraced(function* (config: HubConfig) {
   const clock = yield* Clock.Clock
+  const sockets = yield* EventSockets
+  const streams = yield* StreamAuthority
+  const services = yield* Effect.context<never>()
   // Closed last of all: what is being answered when the Hub stops is answered.
   const scope = yield* Scope.fork(yield* Effect.scope)
   const address = yield* Deferred.make<string>()
@@ -73,10 +78,28 @@ const serve = Effect.fnUntraced(function* (config: HubConfig) {
           ? guard(guarded(request, upgrade), names)
           : { _tag: "Refuse", code: "rate_limited" },
       onRequest: handler,
-      onUpgrade: (_, socket, __, id) => refuseUpgrade(socket, { code: "not_found" }, id)
+      onUpgrade: (request, socket, head, id) => {
+        // The guard has seen that there is one of the two at most.
+        const token = bearerToken(request.headers) ?? cookieToken(request.headers)
+        const admission = streams.admit(request.url ?? "", token, id).pipe(
+          Effect.match({
+            onFailure: (error) => refuseUpgrade(socket, "code" in error ? error : { code: "overloaded" }, id),
+            onSuccess: (subscription) => sockets.accept(request, socket, head, subscription)
+          }),
+          Effect.catchCause((cause) =>
+            Effect.andThen(
+              Effect.logError("an upgrade failed", cause),
+              Effect.sync(() => refuseUpgrade(socket, { code: "internal" }, id))
+            )
+          )
+        )
+        Fiber.runIn(Effect.runForkWith(services)(admission), scope)
+      }
     }
   }
   const port = yield* listen(config, doors)
+  // Before the listener goes: no upgraded socket keeps it open.
+  yield* Effect.addFinalizer(() => sockets.closeAll)
   const url = urlOf(config.host, port)
   const publicUrl = config.publicUrl ?? url
   yield* Deferred.succeed(address, publicUrl)

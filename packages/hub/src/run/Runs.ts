@@ -42,9 +42,9 @@ export class Runs extends Context.Service<
       before: string | undefined,
       limit: number
     ) => Effect.Effect<ReadonlyArray<HubRun>, SqlError.SqlError>
-    /** The runs of a session that its project has, oldest first. */
+    /** The runs that a project has of a session, oldest first; for readers who were found to be such. */
     readonly ofSession: (
-      proof: Proof<"project.read">,
+      projectId: ProjectId,
       sessionId: SessionId
     ) => Effect.Effect<ReadonlyArray<RunId>, SqlError.SqlError>
   }
@@ -90,10 +90,10 @@ export class Runs extends Context.Service<
             limit
           }).pipe(Effect.map((rows) => rows.map(runOf))),
 
-        ofSession: ({ subject }, sessionId) =>
+        ofSession: (projectId, sessionId) =>
           Effect.map(
             sql<{ readonly id: RunId }>`
-              SELECT id FROM runs WHERE session_id = ${sessionId} AND project_id = ${subject} ORDER BY id`,
+              SELECT id FROM runs WHERE session_id = ${sessionId} AND project_id = ${projectId} ORDER BY id`,
             (rows) => rows.map(({ id }) => id)
           )
       })

@@ -60,6 +60,8 @@ export class SignIns extends Context.Service<
     readonly find: (token: string) => Effect.Effect<ActiveSignIn | undefined, SqlError.SqlError>
     /** A new token in place of one that `find` finds; undefined for any other. */
     readonly refresh: (token: string) => Effect.Effect<IssuedSignIn | undefined, SqlError.SqlError>
+    /** Whether it is worth something now. Looking is no use of it. */
+    readonly lives: (signInId: string) => Effect.Effect<boolean, SqlError.SqlError>
     /** Ends it now; `false` where it had ended already. */
     readonly revoke: (signInId: string) => Effect.Effect<boolean, SqlError.SqlError>
     /** Ends what rests on a session of the identity provider, or on its subject; gives how many that were. */
@@ -165,6 +167,11 @@ export class SignIns extends Context.Service<
             UPDATE sign_ins SET last_seen_at = ${at}, idle_until = ${expiresAt} WHERE id = ${row.id}`
           return { ...found, expiresAt }
         }),
+
+        lives: (signInId) =>
+          Effect.suspend(() => sql`SELECT 1 FROM sign_ins WHERE id = ${signInId} AND ${living(now())}`).pipe(
+            Effect.map((rows) => rows.length > 0)
+          ),
 
         refresh: Effect.fnUntraced(function* (token: string) {
           const at = now()

@@ -1,0 +1,66 @@
+/**
+ * What Hubs tell each other through the database: one connection that listens, for everything of this process that wants to know.
+ *
+ * A notice is a hint to look, never the news itself. Between two connections notices are lost: whoever follows is told that too.
+ */
+import { PgClient, PgConnection } from "@effect/sql-pg"
+import { Context, Effect, Layer, Queue } from "effect"
+import { RUN_CHANNEL } from "../run/RunLog.ts"
+
+const channels = {
+  /** A run's log has grown: `<run id>`, or `<run id> <session id>`. */
+  run: RUN_CHANNEL,
+  /** A sign-in was ended: its id. */
+  signInEnded: "corral_sign_in_ended",
+  /** Who may read a project has changed: its id. */
+  membership: "corral_membership"
+} as const
+export type NoticeKind = keyof typeof channels
+const kinds = Object.keys(channels) as ReadonlyArray<NoticeKind>
+
+export interface NoticeFollower {
+  readonly onNotice: (kind: NoticeKind, payload: string) => void
+  /** There may have been notices that nobody heard: look at everything. */
+  readonly onMissed: () => void
+}
+
+export class Notices extends Context.Service<
+  Notices,
+  {
+    /** Tells the follower from now on. It must not block and must not throw. */
+    readonly follow: (follower: NoticeFollower) => void
+  }
+>()("corral/hub/Notices") {
+  static readonly layer = Layer.effect(
+    Notices,
+    Effect.gen(function* () {
+      const { config } = yield* PgClient.PgClient
+      const followers = new Set<NoticeFollower>()
+
+      const hear = Effect.fnUntraced(function* (connection: PgConnection.PgConnection, kind: NoticeKind) {
+        const notices = yield* connection.listen(channels[kind])
+        return Effect.forever(
+          Effect.map(Queue.take(notices), ({ payload }) => {
+            for (const follower of followers) follower.onNotice(kind, payload)
+          })
+        )
+      })
+
+      const listening = Effect.gen(function* () {
+        // Not of the pool: it is held as long as the Hub lives.
+        const connection = yield* Effect.flatMap(PgConnection.make(config), ({ pin }) => pin)
+        const heard = yield* Effect.forEach(kinds, (kind) => hear(connection, kind))
+        for (const follower of followers) follower.onMissed()
+        yield* Effect.all(heard, { concurrency: "unbounded", discard: true })
+      }).pipe(Effect.scoped)
+
+      yield* listening.pipe(
+        Effect.catch((error) => Effect.logWarning("the database's notices are not heard", error)),
+        Effect.andThen(Effect.sleep("250 millis")),
+        Effect.forever,
+        Effect.forkScoped
+      )
+      return Notices.of({ follow: (follower) => void followers.add(follower) })
+    })
+  )
+}
