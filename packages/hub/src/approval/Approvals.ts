@@ -45,8 +45,10 @@ export class Approvals extends Context.Service<
             columns: COLUMNS,
             reader,
             projectId,
-            narrow: runId === undefined ? undefined : sql`run_id = ${runId}`,
-            conditions: state === undefined ? [] : [sql`state = ${state}`],
+            conditions: [
+              ...(runId === undefined ? [] : [sql`run_id = ${runId}`]),
+              ...(state === undefined ? [] : [sql`state = ${state}`])
+            ],
             order: "oldest",
             after,
             limit

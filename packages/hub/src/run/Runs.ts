@@ -80,8 +80,8 @@ export class Runs extends Context.Service<
             columns: COLUMNS,
             reader,
             projectId,
-            narrow: sessionId === undefined ? undefined : sql`session_id = ${sessionId}`,
             conditions: [
+              ...(sessionId === undefined ? [] : [sql`session_id = ${sessionId}`]),
               ...(targetId === undefined ? [] : [sql`target_id = ${targetId}`]),
               ...(state === undefined ? [] : [sql`state = ${state}`])
             ],

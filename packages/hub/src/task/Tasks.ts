@@ -176,8 +176,10 @@ export class Tasks extends Context.Service<
             columns: COLUMNS,
             reader,
             projectId,
-            narrow: sessionId === undefined ? undefined : sql`session_id = ${sessionId}`,
-            conditions: state === undefined ? [] : [sql`state = ${state}`],
+            conditions: [
+              ...(sessionId === undefined ? [] : [sql`session_id = ${sessionId}`]),
+              ...(state === undefined ? [] : [sql`state = ${state}`])
+            ],
             order: "newest",
             after: before,
             limit

@@ -23,7 +23,7 @@ export const runs = [
   )`,
   `CREATE INDEX tasks_of_project ON tasks (project_id, id)`,
   `CREATE INDEX tasks_of_project_by_state ON tasks (project_id, state, id)`,
-  `CREATE INDEX tasks_of_session ON tasks (session_id, id)`,
+  `CREATE INDEX tasks_of_session ON tasks (session_id, project_id, id)`,
   `CREATE INDEX tasks_waiting ON tasks (target_id, id) WHERE state IN ('pending', 'queued')`,
   `CREATE INDEX tasks_expiring ON tasks (expires_at) WHERE state = 'queued'`,
 
@@ -48,7 +48,7 @@ export const runs = [
   `CREATE INDEX runs_of_project_by_state ON runs (project_id, state, id)`,
   `CREATE INDEX runs_of_project_by_target ON runs (project_id, target_id, id)`,
   `CREATE INDEX runs_of_project_by_target_and_state ON runs (project_id, target_id, state, id)`,
-  `CREATE INDEX runs_of_session ON runs (session_id, id)`,
+  `CREATE INDEX runs_of_session ON runs (session_id, project_id, id)`,
 
   // A row is a batch: events of one run in order, a line each.
   `CREATE TABLE run_events (
@@ -71,5 +71,5 @@ export const runs = [
   )`,
   `CREATE INDEX approvals_of_project ON approvals (project_id, id)`,
   `CREATE INDEX approvals_of_project_by_state ON approvals (project_id, state, id)`,
-  `CREATE INDEX approvals_of_run ON approvals (run_id, id)`
+  `CREATE INDEX approvals_of_run ON approvals (run_id, project_id, id)`
 ]
