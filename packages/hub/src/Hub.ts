@@ -23,6 +23,7 @@ import { Messages } from "./session/Messages.ts"
 import { SessionAgents } from "./session/SessionAgents.ts"
 import { Sessions } from "./session/Sessions.ts"
 import { ApiKeys } from "./signin/ApiKeys.ts"
+import { Credentials } from "./signin/Credentials.ts"
 import { DeviceCodes } from "./signin/DeviceCodes.ts"
 import { layerProvider } from "./signin/DevelopmentProvider.ts"
 import { LoginAttempts } from "./signin/LoginAttempts.ts"
@@ -56,8 +57,7 @@ export const layerCore = (config: HubConfig) =>
     Projects.layer,
     SessionAgents.layer,
     Sessions.layer,
-    ApiKeys.layer,
-    SignIns.layer,
+    Credentials.layer.pipe(Layer.provideMerge([ApiKeys.layer, SignIns.layer])),
     Tasks.layer,
     Users.layer,
     WorkspaceLinks.layer

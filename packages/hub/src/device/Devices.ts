@@ -82,7 +82,7 @@ export class Devices extends Context.Service<
         return row === undefined ? yield* new PermissionDenied() : deviceOf(row, now())
       })
 
-      const ended = (id: string) => notify(sql, "corral_device_ended", id)
+      const ended = (id: string) => notify(sql, "deviceEnded", id)
 
       return Devices.of({
         get,

@@ -5,18 +5,9 @@
  */
 import { PgClient, PgConnection } from "@effect/sql-pg"
 import { Context, Effect, Layer, Queue } from "effect"
-import { RUN_CHANNEL } from "../run/RunLog.ts"
+import { channels, type NoticeKind } from "../store/Notice.ts"
 
-const channels = {
-  /** A run's log has grown: `<run id>`, or `<run id> <session id>`. */
-  run: RUN_CHANNEL,
-  /** A sign-in was ended: its id. */
-  signInEnded: "corral_sign_in_ended",
-  /** Who may read a project has changed: its id. */
-  membership: "corral_membership"
-} as const
-export type NoticeKind = keyof typeof channels
-const kinds = Object.keys(channels) as ReadonlyArray<NoticeKind>
+const kinds = ["run", "signInEnded", "membership"] as const satisfies ReadonlyArray<NoticeKind>
 
 export interface NoticeFollower {
   readonly onNotice: (kind: NoticeKind, payload: string) => void

@@ -13,7 +13,7 @@ import type { SqlError } from "effect/sql"
 import { Authority } from "../authority/Authority.ts"
 import { Runs } from "../run/Runs.ts"
 import { SessionProject } from "../run/SessionProject.ts"
-import { SignIns } from "../signin/SignIns.ts"
+import { Credentials } from "../signin/Credentials.ts"
 
 export const STREAM_PATH = "/client/events"
 
@@ -52,7 +52,7 @@ export class StreamAuthority extends Context.Service<
       const authority = yield* Authority
       const runs = yield* Runs
       const sessions = yield* SessionProject
-      const signIns = yield* SignIns
+      const credentials = yield* Credentials
 
       const mayRead = (principal: Principal, requestId: RequestId, projectId: ProjectId, resource: string) =>
         authority
@@ -93,8 +93,7 @@ export class StreamAuthority extends Context.Service<
         admit: Effect.fnUntraced(function* (target, token, requestId) {
           const url = new URL(target, "http://hub")
           if (url.pathname !== STREAM_PATH) return yield* refused({ code: "not_found" })
-          const principal = token === undefined ? undefined : yield* signIns.find(token)
-          if (principal === undefined) return yield* refused({ code: "unauthorized" })
+          const principal = yield* credentials.judge(token, "GET", target)
           const query = decodeHubStreamQuery(Object.fromEntries(url.searchParams))
           if (Result.isFailure(query)) {
             const details = { issues: issuesOf(query.failure.issue) }
@@ -111,7 +110,7 @@ export class StreamAuthority extends Context.Service<
         }),
 
         lost: Effect.fnUntraced(function* ({ principal, projectId, requestId, subject }) {
-          if (!(yield* signIns.lives(principal.signInId))) return "signInEnded"
+          if (!(yield* credentials.lives(principal))) return "signInEnded"
           const resource = "runId" in subject ? subject.runId : subject.sessionId
           return yield* mayRead(principal, requestId, projectId, resource).pipe(
             Effect.as(undefined),

@@ -72,7 +72,7 @@ export class Projects extends Context.Service<
       const columns = sql.literal(
         "p.id, p.name, p.description, p.visibility, p.created_at, p.updated_at, m.role"
       )
-      const changed = (id: string) => notify(sql, "corral_membership", id)
+      const changed = (id: string) => notify(sql, "membership", id)
 
       const get = Effect.fnUntraced(function* ({
         principal,

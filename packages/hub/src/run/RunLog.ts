@@ -23,6 +23,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { eventIn } from "./EventText.ts"
 import { RunFold, type Told } from "./RunFold.ts"
+import { channels } from "../store/Notice.ts"
 
 /** Events of one run as they are stored, as JSON lines without a final newline. */
 export interface LogBatch extends Lines {
@@ -103,7 +104,7 @@ export class RunLog extends Context.Service<
             FROM unnest(${pushed.map(({ row }) => row.id)}::text[], ${pushed.map(({ lastSeq }) => lastSeq)}::int[]) AS m (id, last_seq)
             WHERE runs.id = m.id
           )
-          SELECT pg_notify(${RUN_CHANNEL}, wake) FROM unnest(${wakes}::text[]) AS wake`
+          SELECT pg_notify(${channels.run}, wake) FROM unnest(${wakes}::text[]) AS wake`
       })
 
       /** What moved beside the log's length: seldom, compared to events. */
@@ -202,9 +203,6 @@ export class RunLog extends Context.Service<
     })
   )
 }
-
-/** Told with `<run id>` or `<run id> <session id>` whenever a run's log has grown. */
-export const RUN_CHANNEL = "corral_run"
 
 /** Batches of a page at most: many are small while a run is live. */
 const PAGE_ROWS = 1_000

@@ -9,7 +9,7 @@ import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { hashOf, newToken, purposeOf } from "./SessionToken.ts"
-import { tellEnded } from "./SignInEnded.ts"
+import { notify } from "../store/Notice.ts"
 
 /** A key in the place of a sign-in. */
 export interface ActiveApiKey extends Principal {
@@ -42,6 +42,8 @@ export class ApiKeys extends Context.Service<
     ) => Effect.Effect<void, PermissionDenied | SqlError.SqlError>
     /** The key of a token that is worth something now. */
     readonly find: (token: string) => Effect.Effect<ActiveApiKey | undefined, SqlError.SqlError>
+    /** Whether it is worth something now. Looking is no use of it. */
+    readonly lives: (id: string) => Effect.Effect<boolean, SqlError.SqlError>
   }
 >()("corral/hub/ApiKeys") {
   static readonly layer = Layer.effect(
@@ -84,8 +86,14 @@ export class ApiKeys extends Context.Service<
             UPDATE api_keys SET revoked_at = ${now()}
             WHERE id = ${id} AND user_id = ${userId} AND revoked_at IS NULL RETURNING id`
           if (ended.length === 0) return yield* new PermissionDenied()
-          yield* tellEnded(sql, id)
+          yield* notify(sql, "signInEnded", id)
         }, sql.withTransaction),
+
+        lives: (id) =>
+          Effect.suspend(
+            () =>
+              sql`SELECT 1 FROM api_keys WHERE id = ${id} AND revoked_at IS NULL AND expires_at > ${now()}`
+          ).pipe(Effect.map((rows) => rows.length > 0)),
 
         find: Effect.fnUntraced(function* (token) {
           if (purposeOf(token) !== "key") return undefined

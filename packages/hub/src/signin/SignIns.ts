@@ -14,7 +14,7 @@ import { Clock, Context, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Audit, type SignInAction } from "../audit/Audit.ts"
 import { hashOf, newToken, purposeOf } from "./SessionToken.ts"
-import { tellEnded } from "./SignInEnded.ts"
+import { notify } from "../store/Notice.ts"
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -93,7 +93,7 @@ export class SignIns extends Context.Service<
       /** Tells whoever holds a socket of it, and the audit, in the transaction that ends it. */
       const ended = Effect.fnUntraced(function* (rows: ReadonlyArray<Ended>, actor?: string) {
         for (const { id, user_id } of rows) {
-          yield* tellEnded(sql, id)
+          yield* notify(sql, "signInEnded", id)
           yield* record("sign_in.revoke", actor ?? user_id, id)
         }
         return rows.length

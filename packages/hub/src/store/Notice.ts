@@ -1,15 +1,27 @@
-/** What Hubs tell each other through the database, so that live sockets of any of them can act on it. */
+/**
+ * What Hubs tell each other through the database, so that live sockets of any of them can act on it. A notice is a hint to look, never the
+ * news itself.
+ */
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 
-/**
- * `corral_membership`: who may do what in a project has changed; its id. `corral_device_ended`: a device was revoked or removed; its id.
- */
-export type Channel = "corral_membership" | "corral_device_ended"
+/** The channels of PostgreSQL's LISTEN and NOTIFY. */
+export const channels = {
+  /** A run's log has grown: `<run id>`, or `<run id> <session id>`. */
+  run: "corral_run",
+  /** A sign-in or an API key was ended: its id. Expiry by time tells nothing. */
+  signInEnded: "corral_sign_in_ended",
+  /** Who may do what in a project has changed: its id. */
+  membership: "corral_membership",
+  /** A device was revoked or removed: its id. */
+  deviceEnded: "corral_device_ended"
+} as const
+export type NoticeKind = keyof typeof channels
 
 /** Heard when the transaction that it is part of commits, and not at all where it does not. */
 export const notify = (
   sql: SqlClient.SqlClient,
-  channel: Channel,
+  kind: NoticeKind,
   payload: string
-): Effect.Effect<void, SqlError.SqlError> => Effect.asVoid(sql`SELECT pg_notify(${channel}, ${payload})`)
+): Effect.Effect<void, SqlError.SqlError> =>
+  Effect.asVoid(sql`SELECT pg_notify(${channels[kind]}, ${payload})`)

@@ -217,7 +217,7 @@ describe("/client/devices", { timeout: 60_000 }, () => {
     const device = await registerDevice(ada, { sharedWith: [project.id] })
     const path = `/client/devices/${device.id}`
     await report(hub, device.id)
-    const told = await heardWhile(hub, "corral_device_ended", () =>
+    const told = await heardWhile(hub, "deviceEnded", () =>
       ada.ask("PATCH", path, { body: { state: "revoked" } })
     )
     assert.strictEqual(told, device.id)
@@ -248,7 +248,7 @@ describe("/client/devices", { timeout: 60_000 }, () => {
 
   it("is removed, which every Hub is told", async () => {
     const { id } = await registerDevice(ada)
-    const told = await heardWhile(hub, "corral_device_ended", async () => {
+    const told = await heardWhile(hub, "deviceEnded", async () => {
       assert.strictEqual((await ada.ask("DELETE", `/client/devices/${id}`)).status, 204)
     })
     assert.strictEqual(told, id)

@@ -227,7 +227,7 @@ describe("/client/projects", { timeout: 60_000 }, () => {
       ["PATCH", path, { visibility: "internal" }],
       ["DELETE", path, undefined]
     ] as const) {
-      const heard = await heardWhile(hub, "corral_membership", async () => {
+      const heard = await heardWhile(hub, "membership", async () => {
         assert.isBelow((await ada.ask(method, target, { body })).status, 300)
       })
       assert.strictEqual(heard, id, `${method} ${target}`)

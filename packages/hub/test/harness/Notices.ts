@@ -1,16 +1,16 @@
 /** What the Hubs of one database tell each other, as another of them would hear it. */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Queue } from "effect"
-import type { Channel } from "../../src/store/Notice.ts"
+import { channels, type NoticeKind } from "../../src/store/Notice.ts"
 import type { HubProcess } from "./HubProcess.ts"
 
 /** The first thing that is said there once `act` began. */
-export const heardWhile = (hub: HubProcess, channel: Channel, act: () => Promise<unknown>): Promise<string> =>
+export const heardWhile = (hub: HubProcess, kind: NoticeKind, act: () => Promise<unknown>): Promise<string> =>
   hub.people.act(
     Effect.scoped(
       Effect.gen(function* () {
         const pg = yield* PgClient.PgClient
-        const said = yield* pg.listen(channel)
+        const said = yield* pg.listen(channels[kind])
         yield* Effect.promise(act)
         const { payload } = yield* Queue.take(said)
         return payload

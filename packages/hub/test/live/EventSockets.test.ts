@@ -151,11 +151,31 @@ describe("/client/events", { timeout: 60_000 }, () => {
     const stays = await StreamReader.open(ada, `runId=${runId}`)
     await Promise.all([revoked.count(1), stays.count(1)])
     await hub.people.act(Effect.flatMap(SignIns, (signIns) => signIns.revoke(signInId)))
-    await notify("corral_sign_in_ended", signInId)
     assert.strictEqual((await revoked.closed(1_000)).code, 4401)
     await mirror.append(runId, 2, started)
     await stays.count(2)
     stays.drop()
+  })
+
+  it("is followed with an API key that may read, as long as there is such a key", async () => {
+    const runId = await mirror.run(project, created)
+    const keyOf = async (scope: string) => {
+      const body = { name: scope, scopes: [scope] }
+      const made = await ada.ask<{ readonly id: string; readonly token: string }>(
+        "POST",
+        "/client/auth/keys",
+        { body }
+      )
+      assert.strictEqual(made.status, 201)
+      return made.body
+    }
+    const [reads, writes] = [await keyOf("read"), await keyOf("write")]
+    const refused = await refusedUpgrade(new HubClient(hub.url, writes.token), `runId=${runId}`)
+    assert.deepStrictEqual([refused.status, refused.body.code], [403, "permission_denied"])
+    const reader = await StreamReader.open(new HubClient(hub.url, reads.token), `runId=${runId}`)
+    await reader.count(1)
+    await ada.ask("DELETE", `/client/auth/keys/${reads.id}`)
+    assert.strictEqual((await reader.closed(1_000)).code, 4401)
   })
 
   it("ends within a second when a member is none any more, and not the others'", async () => {

@@ -1,0 +1,62 @@
+/**
+ * What a caller may hold, a sign-in or an API key, told apart by its token: for requests and for streams alike.
+ *
+ * A key is judged by its scopes before anything is done; what it may not do whatever its scopes is here too.
+ */
+import type { ApiKeyScope } from "@corral/domain/ApiKey"
+import { PermissionDenied, Unauthorized } from "@corral/domain/Failures"
+import type { Principal } from "@corral/domain/hub-api/SessionAuthority"
+import { Context, Effect, Layer } from "effect"
+import type { SqlError } from "effect/sql"
+import { ApiKeys } from "./ApiKeys.ts"
+import { SignIns } from "./SignIns.ts"
+
+export class Credentials extends Context.Service<
+  Credentials,
+  {
+    /** Whose token it is. `target` is path and query of what is asked with it. */
+    readonly judge: (
+      token: string | undefined,
+      method: string,
+      target: string
+    ) => Effect.Effect<Principal, PermissionDenied | Unauthorized | SqlError.SqlError>
+    /** Whether what somebody came with is still worth something. Looking is no use of it. */
+    readonly lives: (principal: Principal) => Effect.Effect<boolean, SqlError.SqlError>
+  }
+>()("corral/hub/Credentials") {
+  static readonly layer = Layer.effect(
+    Credentials,
+    Effect.gen(function* () {
+      const keys = yield* ApiKeys
+      const signIns = yield* SignIns
+      return Credentials.of({
+        judge: Effect.fnUntraced(function* (token, method, target) {
+          if (token === undefined) return yield* new Unauthorized()
+          const signIn = yield* signIns.find(token)
+          if (signIn !== undefined) return signIn
+          const key = yield* keys.find(token)
+          if (key === undefined) return yield* new Unauthorized()
+          return keyMay(key.scopes, method, target) ? key : yield* new PermissionDenied({ message: OUTSIDE })
+        }),
+        lives: ({ kind, signInId }) => (kind === "key" ? keys.lives(signInId) : signIns.lives(signInId))
+      })
+    })
+  )
+}
+
+/** Whether a key with those scopes may send such a request. `target` is path and query. */
+export const keyMay = (scopes: ReadonlyArray<ApiKeyScope>, method: string, target: string): boolean => {
+  const [path = ""] = target.split("?", 1)
+  if (method === "GET" || method === "HEAD")
+    return scopes.includes("read") && (!path.startsWith("/client/auth/") || path === "/client/auth/me")
+  return scopes.includes("write") && !keptFromKeys.some((kept) => kept.test(path))
+}
+
+/** What a person does with a sign-in alone, lest a key that was lost makes others: sign-ins and keys, members, devices. */
+const keptFromKeys = [
+  /^\/client\/auth\//,
+  /^\/client\/projects\/[^/]+\/members(\/|$)/,
+  /^\/client\/devices(\/|$)/
+]
+
+const OUTSIDE = "This key's scopes do not reach so far."
