@@ -43,6 +43,16 @@ export const DevicePending = Schema.Struct({
 }).annotate({ identifier: "DevicePending" })
 export type DevicePending = typeof DevicePending.Type
 
+/** What asks to be signed in: shown to the person before they answer, to be compared with what they see there. */
+export const WaitingDevice = Schema.Struct({
+  kind: SignInKind,
+  clientName: Schema.optionalKey(Schema.String),
+  startedAt: Schema.String
+}).annotate({ identifier: "WaitingDevice" })
+export type WaitingDevice = typeof WaitingDevice.Type
+
+const userCode = Schema.String.check(Schema.isMaxLength(32))
+
 /** Without a sign-in. */
 export class HubSignIn extends HttpApiGroup.make("signIn")
   .add(
@@ -106,11 +116,13 @@ export class HubAuth extends HttpApiGroup.make("auth")
         "sign-in. A browser's cookie is not exchanged: it lasts as long as it is used."
     ),
     HttpApiEndpoint.post("logout", "/client/auth/logout", { success: HttpApiSchema.NoContent }),
+    HttpApiEndpoint.get("deviceWaiting", "/client/auth/device", {
+      query: { userCode },
+      success: WaitingDevice,
+      error: responses("permission_denied", "rate_limited")
+    }).annotate(OpenApi.Description, "What waits for an answer to a user code."),
     HttpApiEndpoint.post("deviceApprove", "/client/auth/device/approve", {
-      payload: Schema.Struct({
-        userCode: Schema.String.check(Schema.isMaxLength(32)),
-        decision: Schema.Literals(["allow", "deny"])
-      }),
+      payload: Schema.Struct({ userCode, decision: Schema.Literals(["allow", "deny"]) }),
       success: HttpApiSchema.NoContent,
       error: responses("permission_denied", "rate_limited")
     }).annotate(OpenApi.Description, "The signed-in person's answer to a user code.")

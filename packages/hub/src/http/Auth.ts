@@ -50,6 +50,10 @@ export const auth = HttpApiBuilder.group(
         if (kind === "web") yield* endSession
       }, answered),
 
+      deviceWaiting: Effect.fnUntraced(function* ({ query: { userCode } }) {
+        return yield* rate.countingRefusals(deviceCodes.waiting(userCode))
+      }, answered),
+
       deviceApprove: Effect.fnUntraced(function* ({ payload: { decision, userCode } }) {
         const { signInId, userId } = yield* CurrentPrincipal
         const action = decision === "allow" ? ("sign_in.approve" as const) : ("sign_in.deny" as const)

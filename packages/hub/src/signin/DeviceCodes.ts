@@ -3,6 +3,7 @@
  * answers the user code that the program shows. Ten minutes, one answer, one use; only hashes are kept.
  */
 import { PermissionDenied, Unauthorized } from "@corral/domain/Failures"
+import type { WaitingDevice } from "@corral/domain/hub-api/Auth"
 import type { UserId } from "@corral/domain/Ids"
 import type { SignInKind } from "@corral/domain/User"
 import { Clock, Context, Effect, Layer } from "effect"
@@ -41,6 +42,8 @@ export class DeviceCodes extends Context.Service<
       IssuedSignIn | { readonly waitSeconds: number },
       Unauthorized | PermissionDenied | SqlError.SqlError
     >
+    /** What waits for an answer to that code. */
+    readonly waiting: (userCode: string) => Effect.Effect<WaitingDevice, PermissionDenied | SqlError.SqlError>
     /** The person's answer; refused for a code that is not waiting for one. */
     readonly answer: (
       userId: UserId,
@@ -106,14 +109,29 @@ export class DeviceCodes extends Context.Service<
           return found
         }),
 
+        waiting: Effect.fnUntraced(function* (userCode) {
+          const [row] = yield* sql<{
+            readonly kind: DeviceRequest["kind"]
+            readonly client_name: string | null
+            readonly created_at: Date
+          }>`
+            SELECT kind, client_name, created_at FROM device_codes
+            WHERE user_code_hash = ${userHash(userCode)} AND decision IS NULL AND created_at > ${oldest(now())}`
+          if (row === undefined) return yield* notWaiting()
+          const { client_name, created_at, kind } = row
+          return {
+            kind,
+            ...(client_name === null ? {} : { clientName: client_name }),
+            startedAt: created_at.toISOString()
+          }
+        }),
+
         answer: Effect.fnUntraced(function* (userId, userCode, decision) {
-          const written = userCode.toUpperCase().replaceAll(/[\s-]/g, "")
           const answered = yield* sql`
             UPDATE device_codes SET decision = ${decision}, user_id = ${userId}
-            WHERE user_code_hash = ${sha256(written)} AND decision IS NULL AND created_at > ${oldest(now())}
+            WHERE user_code_hash = ${userHash(userCode)} AND decision IS NULL AND created_at > ${oldest(now())}
             RETURNING kind`
-          if (answered.length === 0)
-            return yield* new PermissionDenied({ message: "No sign-in is waiting for this code." })
+          if (answered.length === 0) return yield* notWaiting()
         })
       })
     })
@@ -129,3 +147,8 @@ interface Row {
 }
 
 const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest()
+
+/** As people write it: with or without its dash, in any case. */
+const userHash = (userCode: string): Buffer => sha256(userCode.toUpperCase().replaceAll(/[\s-]/g, ""))
+
+const notWaiting = () => new PermissionDenied({ message: "No sign-in is waiting for this code." })

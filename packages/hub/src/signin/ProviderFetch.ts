@@ -3,7 +3,7 @@
  */
 import { request as overHttp } from "node:http"
 import { request as overHttps } from "node:https"
-import { rootCertificates } from "node:tls"
+import { getCACertificates } from "node:tls"
 
 interface Init {
   readonly method?: string
@@ -28,7 +28,7 @@ export const providerFetch =
         method,
         signal,
         headers: Object.fromEntries(new Headers(headers)),
-        ...(url.protocol === "https:" ? { ca: [...rootCertificates, certificates] } : {})
+        ...(url.protocol === "https:" ? { ca: [...getCACertificates("default"), certificates] } : {})
       }
       const call = (url.protocol === "https:" ? overHttps : overHttp)(url, options, (answer) => {
         const chunks: Array<Buffer> = []

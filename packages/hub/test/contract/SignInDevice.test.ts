@@ -53,6 +53,8 @@ describe("signing in a program", { timeout: 60_000 }, () => {
       [pending.status, pending.body],
       [202, { state: "pending", intervalSeconds: 5 } as Told]
     )
+    const shown = await ada.ask<object>("GET", `/client/auth/device?userCode=${started.userCode}`)
+    assert.deepInclude(shown.body, { kind: "cli", clientName: "laptop" })
     assert.strictEqual((await answer(started.userCode.toLowerCase().replace("-", " "), "allow")).status, 204)
     const issued = await ask(started)
     assert.deepStrictEqual([issued.status, issued.body.kind], [200, "cli"])
@@ -62,6 +64,10 @@ describe("signing in a program", { timeout: 60_000 }, () => {
     assert.strictEqual(me.body.user.id, ada.userId)
     assert.strictEqual(codeOf(await ask(started)), "unauthorized")
     assert.strictEqual(codeOf(await answer(started.userCode, "allow")), "permission_denied")
+    assert.strictEqual(
+      codeOf(await ada.ask("GET", `/client/auth/device?userCode=${started.userCode}`)),
+      "permission_denied"
+    )
   })
 
   it("gives one token to many that ask at once", async () => {
