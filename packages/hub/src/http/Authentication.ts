@@ -6,26 +6,26 @@ import { CurrentPrincipal, SessionAuthority } from "@corral/domain/hub-api/Sessi
 import { withErrorObject } from "@corral/domain/RequestContext"
 import { Effect, Layer } from "effect"
 import { HttpServerRequest } from "effect/http"
-import { Credentials } from "../signin/Credentials.ts"
+import { Credentials, type Endpoint } from "../signin/Credentials.ts"
 import { answered } from "./Answered.ts"
-import { bearerToken, cookieToken } from "./Guard.ts"
+import { credentialOf } from "./Guard.ts"
 
 export const authentication = Layer.effect(
   SessionAuthority,
   Effect.gen(function* () {
     const credentials = yield* Credentials
 
-    const principal = Effect.gen(function* () {
-      const { headers, method, url } = yield* HttpServerRequest.HttpServerRequest
-      // The guard has seen that there is one of the two at most.
-      return yield* credentials.judge(bearerToken(headers) ?? cookieToken(headers), method, url)
-    })
+    const principal = (endpoint: Endpoint) =>
+      HttpServerRequest.HttpServerRequest.pipe(
+        Effect.flatMap(({ headers }) => credentials.judge(credentialOf(headers), endpoint)),
+        answered
+      )
 
     return SessionAuthority.of({
       // Of several schemes the last one's refusal is answered: that one reads both.
       bearer: () => withErrorObject(Effect.fail(new Unauthorized())),
-      cookie: (handler) =>
-        Effect.flatMap(answered(principal), (found) =>
+      cookie: (handler, { endpoint }) =>
+        Effect.flatMap(principal(endpoint), (found) =>
           Effect.provideService(handler, CurrentPrincipal, found)
         )
     })

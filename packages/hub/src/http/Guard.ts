@@ -9,6 +9,7 @@ import type { ErrorCode } from "@corral/domain/ErrorTable"
 import type { Passage } from "@corral/service/http/Listener"
 import { timingSafeEqual } from "node:crypto"
 import type { IncomingHttpHeaders } from "node:http"
+import type { Credential } from "../signin/Credentials.ts"
 import { csrfOf } from "../signin/SessionToken.ts"
 
 export interface GuardedRequest {
@@ -53,6 +54,12 @@ export const cookieToken = ({ cookie = "" }: IncomingHttpHeaders): string | unde
 /** The bearer token; "" where the header says something else. */
 export const bearerToken = ({ authorization }: IncomingHttpHeaders): string | undefined =>
   authorization === undefined ? undefined : (/^Bearer +(\S+) *$/i.exec(authorization)?.[1] ?? "")
+
+/** What a request came with. */
+export const credentialOf = (headers: IncomingHttpHeaders): Credential => ({
+  bearer: bearerToken(headers),
+  cookie: cookieToken(headers)
+})
 
 const hasBody = (headers: IncomingHttpHeaders): boolean =>
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0

@@ -13,7 +13,14 @@ import type { IncomingMessage } from "node:http"
 import type { HubConfig } from "../HubConfig.ts"
 import { EventSockets } from "../live/EventSockets.ts"
 import { StreamAuthority } from "../live/StreamAuthority.ts"
-import { bearerToken, cookieToken, guard, type GuardedRequest, MAX_BODY_BYTES } from "./Guard.ts"
+import {
+  bearerToken,
+  cookieToken,
+  credentialOf,
+  guard,
+  type GuardedRequest,
+  MAX_BODY_BYTES
+} from "./Guard.ts"
 import { PublicUrl } from "./PublicUrl.ts"
 import { RateLimit } from "./RateLimit.ts"
 import { routes } from "./routes.ts"
@@ -79,9 +86,7 @@ const serve = Effect.fnUntraced(function* (config: HubConfig) {
           : { _tag: "Refuse", code: "rate_limited" },
       onRequest: handler,
       onUpgrade: (request, socket, head, id) => {
-        // The guard has seen that there is one of the two at most.
-        const token = bearerToken(request.headers) ?? cookieToken(request.headers)
-        const admission = streams.admit(request.url ?? "", token, id).pipe(
+        const admission = streams.admit(request.url ?? "", credentialOf(request.headers), id).pipe(
           Effect.match({
             onFailure: (error) => refuseUpgrade(socket, "code" in error ? error : { code: "overloaded" }, id),
             onSuccess: (subscription) => sockets.accept(request, socket, head, subscription)

@@ -13,7 +13,7 @@ import type { SqlError } from "effect/sql"
 import { Authority } from "../authority/Authority.ts"
 import { Runs } from "../run/Runs.ts"
 import { SessionProject } from "../run/SessionProject.ts"
-import { Credentials } from "../signin/Credentials.ts"
+import { type Credential, Credentials } from "../signin/Credentials.ts"
 
 export const STREAM_PATH = "/client/events"
 
@@ -39,7 +39,7 @@ export class StreamAuthority extends Context.Service<
     /** Gives what the target asks to follow, or why it may not be. */
     readonly admit: (
       target: string,
-      token: string | undefined,
+      credential: Credential,
       requestId: RequestId
     ) => Effect.Effect<Subscription, Refusal | SqlError.SqlError>
     /** Whether it may go on; `undefined` where it may. */
@@ -90,10 +90,10 @@ export class StreamAuthority extends Context.Service<
       })
 
       return StreamAuthority.of({
-        admit: Effect.fnUntraced(function* (target, token, requestId) {
+        admit: Effect.fnUntraced(function* (target, credential, requestId) {
           const url = new URL(target, "http://hub")
           if (url.pathname !== STREAM_PATH) return yield* refused({ code: "not_found" })
-          const principal = yield* credentials.judge(token, "GET", target)
+          const principal = yield* credentials.judge(credential, { method: "GET", path: STREAM_PATH })
           const query = decodeHubStreamQuery(Object.fromEntries(url.searchParams))
           if (Result.isFailure(query)) {
             const details = { issues: issuesOf(query.failure.issue) }

@@ -49,10 +49,10 @@ const emailOf = (claims: Claims, path: string): string | undefined =>
 
 /** Who it is: told from others by issuer and subject alone. */
 export const identityOf = (claims: Claims, config: OidcConfig, subject: string): Identity => {
-  const { claims: places, issuer } = config
+  const { claims: places, issuer, knownAs = issuer } = config
   const email = emailOf(claims, places.email)
   const name = textAt(claims, places.name) ?? textAt(claims, "preferred_username") ?? email ?? "Somebody"
-  return { issuer, subject, name, email }
+  return { issuer: knownAs, subject, name, email }
 }
 
 /** Whether somebody with those claims may come in: every restriction that is set must hold. */

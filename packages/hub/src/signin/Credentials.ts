@@ -11,14 +11,26 @@ import type { SqlError } from "effect/sql"
 import { ApiKeys } from "./ApiKeys.ts"
 import { SignIns } from "./SignIns.ts"
 
+/** The tokens of a request; the guard has seen that there is one of them at most. */
+export interface Credential {
+  readonly bearer: string | undefined
+  readonly cookie: string | undefined
+}
+
+/** An endpoint of the contract. Not the path as it was sent, which has many spellings. */
+export interface Endpoint {
+  readonly method: string
+  /** With its parameters: `/client/projects/:id`. */
+  readonly path: string
+}
+
 export class Credentials extends Context.Service<
   Credentials,
   {
-    /** Whose token it is. `target` is path and query of what is asked with it. */
+    /** Who sent that, where they may call the endpoint with it. */
     readonly judge: (
-      token: string | undefined,
-      method: string,
-      target: string
+      credential: Credential,
+      endpoint: Endpoint
     ) => Effect.Effect<Principal, PermissionDenied | Unauthorized | SqlError.SqlError>
     /** Whether what somebody came with is still worth something. Looking is no use of it. */
     readonly lives: (principal: Principal) => Effect.Effect<boolean, SqlError.SqlError>
@@ -30,13 +42,14 @@ export class Credentials extends Context.Service<
       const keys = yield* ApiKeys
       const signIns = yield* SignIns
       return Credentials.of({
-        judge: Effect.fnUntraced(function* (token, method, target) {
-          if (token === undefined) return yield* new Unauthorized()
-          const signIn = yield* signIns.find(token)
+        judge: Effect.fnUntraced(function* ({ bearer, cookie }, endpoint) {
+          const token = bearer ?? cookie
+          const signIn = token === undefined ? undefined : yield* signIns.find(token)
           if (signIn !== undefined) return signIn
-          const key = yield* keys.find(token)
+          // A browser's cookie never holds a key.
+          const key = bearer === undefined ? undefined : yield* keys.find(bearer)
           if (key === undefined) return yield* new Unauthorized()
-          return keyMay(key.scopes, method, target) ? key : yield* new PermissionDenied({ message: OUTSIDE })
+          return keyMay(key.scopes, endpoint) ? key : yield* new PermissionDenied({ message: OUTSIDE })
         }),
         lives: ({ kind, signInId }) => (kind === "key" ? keys.lives(signInId) : signIns.lives(signInId))
       })
@@ -44,9 +57,8 @@ export class Credentials extends Context.Service<
   )
 }
 
-/** Whether a key with those scopes may send such a request. `target` is path and query. */
-export const keyMay = (scopes: ReadonlyArray<ApiKeyScope>, method: string, target: string): boolean => {
-  const [path = ""] = target.split("?", 1)
+/** Whether a key with those scopes may call that endpoint. */
+export const keyMay = (scopes: ReadonlyArray<ApiKeyScope>, { method, path }: Endpoint): boolean => {
   if (method === "GET" || method === "HEAD")
     return scopes.includes("read") && (!path.startsWith("/client/auth/") || path === "/client/auth/me")
   return scopes.includes("write") && !keptFromKeys.some((kept) => kept.test(path))
@@ -55,7 +67,7 @@ export const keyMay = (scopes: ReadonlyArray<ApiKeyScope>, method: string, targe
 /** What a person does with a sign-in alone, lest a key that was lost makes others: sign-ins and keys, members, devices. */
 const keptFromKeys = [
   /^\/client\/auth\//,
-  /^\/client\/projects\/[^/]+\/members(\/|$)/,
+  /^\/client\/projects\/:id\/members(\/|$)/,
   /^\/client\/devices(\/|$)/
 ]
 

@@ -19,6 +19,7 @@ export class DevelopmentProviderFailed extends Data.TaggedError("DevelopmentProv
 }> {}
 
 const CLIENT = "corral"
+const OURS = { clientId: CLIENT, tokenAuth: "none", knownAs: "urn:corral:development" } as const
 const HOST = "127.0.0.1"
 const DAY = 86_400
 
@@ -26,9 +27,7 @@ const DAY = 86_400
 export const layerProvider = (config: HubConfig) =>
   config.devSignIn === true
     ? Layer.unwrap(
-        Effect.map(start, (issuer) =>
-          IdentityProvider.layer({ ...oidcDefaults, issuer, clientId: CLIENT, tokenAuth: "none" })
-        )
+        Effect.map(start, (issuer) => IdentityProvider.layer({ ...oidcDefaults, ...OURS, issuer }))
       )
     : IdentityProvider.layer(config.oidc)
 

@@ -87,17 +87,30 @@ const configured = (config: OidcConfig): Configured => {
     ...(ownFetch === undefined ? {} : { [client.customFetch]: ownFetch })
   }
 
+  const discover = async (): Promise<client.Configuration> => {
+    const found = await client.discovery(
+      new URL(config.issuer),
+      config.clientId,
+      metadata,
+      authOf(config),
+      options
+    )
+    const { authorization_endpoint, jwks_uri, token_endpoint } = found.serverMetadata()
+    for (const needed of [authorization_endpoint, jwks_uri, token_endpoint])
+      if (needed === undefined || !URL.canParse(needed)) throw new TypeError("an endpoint is missing")
+    return found
+  }
+
   let known: client.Configuration | undefined
   const discovered = Effect.suspend(() =>
     known !== undefined
       ? Effect.succeed(known)
-      : asked(() =>
-          client.discovery(new URL(config.issuer), config.clientId, metadata, authOf(config), options)
-        ).pipe(
-          Effect.tap((found) => {
-            known = found
-            return Effect.void
-          }),
+      : asked(discover).pipe(
+          Effect.tap((found) =>
+            Effect.sync(() => {
+              known = found
+            })
+          ),
           Effect.mapError(() => unanswering())
         )
   )

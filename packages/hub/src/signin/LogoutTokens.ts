@@ -54,7 +54,7 @@ export class LogoutTokens extends Context.Service<
               ? refused()
               : new Overloaded({ message: "The identity provider's keys cannot be had." })
         })
-        return { issuer: config.issuer, payload }
+        return { issuer: config.knownAs ?? config.issuer, payload }
       })
 
       return LogoutTokens.of({

@@ -4,6 +4,8 @@ import type { Redacted } from "effect"
 export interface OidcConfig {
   /** As the provider writes it. Plain http on loopback alone. */
   readonly issuer: string
+  /** Under which its people are kept, where its address is another one at each start. Absent: the issuer. */
+  readonly knownAs?: string | undefined
   readonly clientId: string
   /** Absent: a public client. */
   readonly clientSecret?: Redacted.Redacted | undefined

@@ -190,6 +190,13 @@ describe("signing in with a browser", { timeout: 60_000 }, () => {
       assertRefused(again, await again.hub(change(returned, "state", state)))
     })
 
+    it("all but one of those that come back at once", async () => {
+      const browser = new Browser()
+      const returned = await proven(browser, "ada")
+      const answers = await Promise.all(Array.from({ length: 5 }, () => browser.hub(returned)))
+      assert.deepStrictEqual(answers.map(({ status }) => status).toSorted(), [302, 401, 401, 401, 401])
+    })
+
     it("a code that nobody gave out, and another issuer's word", async () => {
       const browser = new Browser()
       assertRefused(browser, await browser.hub(change(await proven(browser, "ada"), "code", "x".repeat(43))))

@@ -75,6 +75,17 @@ describe("API keys", { timeout: 60_000 }, () => {
       ["POST", "/client/auth/logout"]
     ] as const)
       assert.strictEqual(codeOf(await all.ask(method, path)), "permission_denied", `${method} ${path}`)
+    // However the path is spelt.
+    const { url } = hub
+    for (const path of [
+      "/client/%61uth/keys",
+      "/client/auth/%6beys",
+      "/CLIENT/auth/keys",
+      "/client//auth/keys"
+    ]) {
+      const headers = { authorization: `Bearer ${all.token}` }
+      assert.include([403, 404], (await fetch(url + path, { headers })).status, path)
+    }
     const writer = holding(await create(ada, { name: "writer", scopes: ["write"] }))
     assert.strictEqual(codeOf(await writer.ask("GET", "/client/auth/me")), "permission_denied")
     assert.strictEqual(codeOf(await writer.ask("GET", "/client/audit")), "permission_denied")

@@ -103,29 +103,38 @@ describe("a Hub and its identity provider", { timeout: 60_000 }, () => {
   it("brings a provider for development where it is asked to", async () => {
     const hub = await openHub({ env: { CORRAL_HUB_DEV_SIGN_IN: "1" } })
     assert.include(hub.stderr, "signs in anyone under any name")
-    const browser = new Browser()
-    const begun = locationOf(await browser.hub(`${hub.url}/client/auth/login?returnTo=/here`))
-    const issuer = new URL(begun).origin
-    assert.match(issuer, /^http:\/\/127\.0\.0\.1:\d+$/)
-    const page = new URL(locationOf(await browser.send(begun)), issuer).href
-    const shown = await browser.send(page)
-    assert.include(await shown.text(), "Your name")
-    assert.include(shown.headers.get("content-security-policy") ?? "", "default-src 'none'")
-    let next = new URL(
-      locationOf(await browser.send(page, { method: "POST", body: new URLSearchParams({ name: "Ada L." }) })),
-      issuer
-    ).href
-    for (let steps = 0; steps < 5 && next.startsWith(issuer); steps++)
-      next = new URL(locationOf(await browser.send(next)), issuer).href
-    assert.strictEqual(locationOf(await browser.hub(next)), `${hub.url}/here`)
-    const { body } = await browser.hub(`${hub.url}/client/auth/me`)
-    assert.strictEqual((body as { readonly user: { readonly name: string } }).user.name, "Ada L.")
+
+    /** Types a name at the provider; gives who that is. */
+    const signIn = async (name: string) => {
+      const browser = new Browser()
+      const begun = locationOf(await browser.hub(`${hub.url}/client/auth/login?returnTo=/here`))
+      const issuer = new URL(begun).origin
+      assert.match(issuer, /^http:\/\/127\.0\.0\.1:\d+$/)
+      const page = new URL(locationOf(await browser.send(begun)), issuer).href
+      const shown = await browser.send(page)
+      assert.include(await shown.text(), "Your name")
+      assert.include(shown.headers.get("content-security-policy") ?? "", "default-src 'none'")
+      const sent = await browser.send(page, { method: "POST", body: new URLSearchParams({ name }) })
+      let next = new URL(locationOf(sent), issuer).href
+      for (let steps = 0; steps < 5 && next.startsWith(issuer); steps++)
+        next = new URL(locationOf(await browser.send(next)), issuer).href
+      assert.strictEqual(locationOf(await browser.hub(next)), `${hub.url}/here`)
+      const { body } = await browser.hub(`${hub.url}/client/auth/me`)
+      const { user } = body as { readonly user: { readonly id: string; readonly name: string } }
+      assert.strictEqual(user.name, name)
+      return { id: user.id, issuer }
+    }
+    const { id, issuer } = await signIn("Ada L.")
+    assert.notStrictEqual((await signIn("Grace H.")).id, id)
     const rebound = await fetch(
       `${issuer.replace("127.0.0.1", "localhost")}/.well-known/openid-configuration`
     )
     assert.strictEqual(rebound.status, 403)
     assert.deepStrictEqual(await hub.end("SIGTERM"), { code: 0, signal: null })
     assert.notMatch(hub.stderr, /oidc-provider/)
+    // Its address is another one now.
+    await hub.start()
+    assert.strictEqual((await signIn("Ada L.")).id, id)
   })
 
   it("does not start with settings that contradict each other, and says which", async () => {
