@@ -6,12 +6,15 @@ import type { SqlClient } from "effect/sql"
 
 const roles = ProjectRole.literals.filter((role) => roleRefusal("task.create", role) === undefined)
 
-/** Two conditions on `devices` that exclude each other. Whether a device was revoked is not their question. */
+/**
+ * Two conditions on `devices` that exclude each other. Whether a device was revoked is not their question. What is shared is gathered
+ * first, so that nobody's list walks over the devices of others.
+ */
 export const routableBy = (sql: SqlClient.SqlClient, userId: UserId) => ({
   own: sql`devices.owner_id = ${userId}`,
   shared: sql`
-    devices.owner_id <> ${userId} AND devices.id IN (
+    devices.owner_id <> ${userId} AND devices.id = ANY (ARRAY(
       SELECT s.device_id FROM project_members m JOIN device_projects s ON s.project_id = m.project_id
       WHERE m.user_id = ${userId} AND ${sql.in("m.role", roles)}
-    )`
+    ))`
 })

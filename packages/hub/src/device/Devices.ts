@@ -64,10 +64,10 @@ export class Devices extends Context.Service<
         FROM devices d`
       const own = (reader: string) => sql`d.owner_id = ${reader}`
       const shared = (reader: string) => sql`
-        d.owner_id <> ${reader} AND d.id IN (
+        d.owner_id <> ${reader} AND d.id = ANY (ARRAY(
           SELECT s.device_id FROM project_members m JOIN device_projects s ON s.project_id = m.project_id
           WHERE m.user_id = ${reader}
-        )`
+        ))`
 
       const inState = (state: DeviceState) =>
         state === "revoked"

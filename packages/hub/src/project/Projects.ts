@@ -170,7 +170,7 @@ export class Projects extends Context.Service<
           sql<MemberRow>`
             SELECT m.user_id, u.name, m.role, m.added_at
             FROM project_members m JOIN users u ON u.id = m.user_id
-            WHERE m.project_id = ${subject} ${after === undefined ? sql`` : sql`AND m.user_id > ${after}`}
+            WHERE m.project_id = ${subject} ${after === undefined ? sql`` : sql`AND m.user_id > ${after} AND u.id > ${after}`}
             ORDER BY m.user_id LIMIT ${limit}`.pipe(Effect.map((rows) => rows.map(memberOf))),
 
         addMember: Effect.fnUntraced(function* (proof, userId, role) {
