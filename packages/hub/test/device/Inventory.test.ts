@@ -1,0 +1,76 @@
+/** Agents of several targets as one inventory, and when a target is there. */
+import { assert, describe, it } from "@effect/vitest"
+import type { Agent } from "@corral/domain/Agent"
+import type { DeviceState, Target } from "@corral/domain/Device"
+import type { AgentId, DeviceId } from "@corral/domain/Ids"
+import { profilesOf } from "../../src/device/Inventory.ts"
+import { stateOf } from "../../src/device/Presence.ts"
+
+const capabilities = {
+  deltas: true,
+  approvals: true,
+  editInput: true,
+  resume: true,
+  readOnly: true,
+  cancel: true,
+  input: true
+}
+const agent = (id: string, label = id, available = true): Agent => ({
+  id: id as AgentId,
+  label,
+  runtime: id,
+  available,
+  capabilities
+})
+const target = (id: string, state: DeviceState, ...agents: ReadonlyArray<Agent>): Target => ({
+  id: id as DeviceId,
+  name: id,
+  state,
+  workspaces: [],
+  agents
+})
+
+describe("profilesOf", () => {
+  it("names each agent once, by id, in the words of the first target", () => {
+    const profiles = profilesOf([
+      target("dev_2", "online", agent("codex", "Codex here"), agent("aider", "Aider", false)),
+      target("dev_1", "offline", agent("codex", "Codex there"), agent("pi"))
+    ])
+    assert.deepStrictEqual(
+      profiles.map(({ id, label, targets }) => [
+        id,
+        label,
+        targets.map((one) => [one.targetId, one.available])
+      ]),
+      [
+        ["aider", "Aider", [["dev_2", false]]],
+        [
+          "codex",
+          "Codex here",
+          [
+            ["dev_2", true],
+            ["dev_1", false]
+          ]
+        ],
+        ["pi", "pi", [["dev_1", false]]]
+      ]
+    )
+  })
+
+  it("is empty where nothing is offered", () => {
+    assert.deepStrictEqual(profilesOf([target("dev_1", "online")]), [])
+  })
+})
+
+describe("stateOf", () => {
+  const now = 1_800_000_000_000
+  it.each([
+    ["never seen", null, null, "offline"],
+    ["within its lease", null, now + 1, "online"],
+    ["at its end", null, now, "offline"],
+    ["revoked within its lease", now - 1, now + 45_000, "revoked"]
+  ] as const)("%s", (_, revoked, lease, state) => {
+    const at = (millis: number | null) => (millis === null ? null : new Date(millis))
+    assert.strictEqual(stateOf({ revoked_at: at(revoked), lease_until: at(lease) }, now), state)
+  })
+})
