@@ -7,6 +7,7 @@ import type { AuditId, ProjectId, RequestId } from "@corral/domain/Ids"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { FIRST, hashOf } from "./Audit.ts"
+import { limitTo } from "../store/Limit.ts"
 
 /** A project's chain, or of what belongs to none that which one person did. */
 export type AuditScope = Proof<"audit.read"> | { readonly actor: string }
@@ -47,7 +48,7 @@ export class AuditTrail extends Context.Service<
             ...(to === undefined ? [] : [sql`at < ${to}`]),
             ...(before === undefined ? [] : [sql`seq < ${before}`])
           ]
-          return sql<Row>`SELECT ${columns(sql)} FROM audit WHERE ${sql.and(conditions)} ORDER BY seq DESC LIMIT ${limit}`.pipe(
+          return sql<Row>`SELECT ${columns(sql)} FROM audit WHERE ${sql.and(conditions)} ORDER BY seq DESC ${limitTo(sql, limit)}`.pipe(
             Effect.map((rows) => rows.map(recordOf))
           )
         },

@@ -10,6 +10,7 @@ import { Conflict, PermissionDenied } from "@corral/domain/Failures"
 import type { DeviceId, ProjectId, UserId } from "@corral/domain/Ids"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { limitTo } from "../store/Limit.ts"
 import { notify } from "../store/Notice.ts"
 import { stateOf } from "./Presence.ts"
 
@@ -91,12 +92,12 @@ export class Devices extends Context.Service<
           const page = sql`
             ${state === undefined ? sql`` : sql`AND ${inState(state)}`}
             ${before === undefined ? sql`` : sql`AND d.id < ${before}`}
-            ORDER BY d.id DESC LIMIT ${limit}`
+            ORDER BY d.id DESC ${limitTo(sql, limit)}`
           // Two walks, each in the order of an index.
           return sql<Row>`
             SELECT d.* FROM (
               (${select(reader)} WHERE ${own(reader)} ${page}) UNION ALL (${select(reader)} WHERE ${shared(reader)} ${page})
-            ) d ORDER BY d.id DESC LIMIT ${limit}`.pipe(
+            ) d ORDER BY d.id DESC ${limitTo(sql, limit)}`.pipe(
             Effect.map((rows) => rows.map((row) => deviceOf(row, now())))
           )
         },

@@ -13,6 +13,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { routableBy } from "../authority/Routable.ts"
 import { stateOf } from "./Presence.ts"
+import { limitTo } from "../store/Limit.ts"
 
 export class Inventory extends Context.Service<
   Inventory,
@@ -50,14 +51,14 @@ export class Inventory extends Context.Service<
           const ofProject = sql`AND id IN (SELECT device_id FROM device_projects WHERE project_id = ${projectId ?? ""})`
           const page = sql`
             AND revoked_at IS NULL ${projectId === undefined ? sql`` : ofProject}
-            ${before === undefined ? sql`` : sql`AND id < ${before}`} ORDER BY id DESC LIMIT ${limit}`
+            ${before === undefined ? sql`` : sql`AND id < ${before}`} ORDER BY id DESC ${limitTo(sql, limit)}`
           // Two walks, each in the order of an index.
           return sql<Row>`
             SELECT * FROM (
               (SELECT ${columns} FROM devices WHERE ${own} ${page})
               UNION ALL
               (SELECT ${columns} FROM devices WHERE ${shared} ${page})
-            ) routable ORDER BY id DESC LIMIT ${limit}`.pipe(
+            ) routable ORDER BY id DESC ${limitTo(sql, limit)}`.pipe(
             Effect.map((rows) => rows.map((row) => targetOf(row, stateOf(row, now()))))
           )
         },

@@ -18,6 +18,7 @@ import type {
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { limitTo } from "../store/Limit.ts"
 import { notify } from "../store/Notice.ts"
 import { type Position, positionOf } from "../store/Position.ts"
 import { holdProject } from "./HeldProject.ts"
@@ -133,7 +134,7 @@ export class Projects extends Context.Service<
         list: (reader, after, limit) => {
           const page = sql`
             ${after === undefined ? sql`` : sql`AND (p.updated_at, p.id) < (${new Date(after.at)}, ${after.id})`}
-            ORDER BY p.updated_at DESC, p.id DESC LIMIT ${limit}`
+            ORDER BY p.updated_at DESC, p.id DESC ${limitTo(sql, limit)}`
           // Two walks, each in the order of an index: of what everyone may read, and of what is the reader's.
           return sql<ProjectRow>`
             SELECT p.* FROM (
@@ -142,7 +143,7 @@ export class Projects extends Context.Service<
               UNION ALL
               (SELECT ${columns} FROM projects p LEFT JOIN project_members m ON m.project_id = p.id AND m.user_id = ${reader}
                 WHERE p.visibility = 'internal' AND m.role IS NULL ${page})
-            ) p ORDER BY p.updated_at DESC, p.id DESC LIMIT ${limit}`.pipe(
+            ) p ORDER BY p.updated_at DESC, p.id DESC ${limitTo(sql, limit)}`.pipe(
             Effect.map((rows) => rows.map(projectOf))
           )
         },
@@ -171,7 +172,7 @@ export class Projects extends Context.Service<
             SELECT m.user_id, u.name, m.role, m.added_at
             FROM project_members m JOIN users u ON u.id = m.user_id
             WHERE m.project_id = ${subject} ${after === undefined ? sql`` : sql`AND m.user_id > ${after} AND u.id > ${after}`}
-            ORDER BY m.user_id LIMIT ${limit}`.pipe(Effect.map((rows) => rows.map(memberOf))),
+            ORDER BY m.user_id ${limitTo(sql, limit)}`.pipe(Effect.map((rows) => rows.map(memberOf))),
 
         addMember: Effect.fnUntraced(function* (proof, userId, role) {
           yield* within(proof, role)

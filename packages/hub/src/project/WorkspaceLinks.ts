@@ -6,6 +6,7 @@ import type { WorkspaceLink } from "@corral/domain/Project"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Inventory } from "../device/Inventory.ts"
+import { limitTo } from "../store/Limit.ts"
 import { seqIn } from "../store/Position.ts"
 import { holdProject } from "./HeldProject.ts"
 
@@ -46,7 +47,7 @@ export class WorkspaceLinks extends Context.Service<
         list: ({ subject }, after, limit) =>
           sql<Row>`
             SELECT seq::text AS seq, target_id, workspace, added_by, added_at FROM workspace_links
-            WHERE project_id = ${subject} AND seq > ${after === undefined ? 0 : seqIn(after, Number.MAX_SAFE_INTEGER)} ORDER BY workspace_links.seq LIMIT ${limit}`.pipe(
+            WHERE project_id = ${subject} AND seq > ${after === undefined ? 0 : seqIn(after, Number.MAX_SAFE_INTEGER)} ORDER BY workspace_links.seq ${limitTo(sql, limit)}`.pipe(
             Effect.map((rows) => rows.map(placedOf))
           ),
 

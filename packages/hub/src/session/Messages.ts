@@ -8,6 +8,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { openSession } from "./OpenSession.ts"
 import { isRunOf } from "./SessionRuns.ts"
+import { limitTo } from "../store/Limit.ts"
 
 export class Messages extends Context.Service<
   Messages,
@@ -39,7 +40,7 @@ export class Messages extends Context.Service<
             SELECT id, session_id, user_id, agent_instance_id, text, run_id, created_at FROM messages
             WHERE session_id = (SELECT id FROM sessions WHERE id = ${sessionId} AND project_id = ${subject})
             ${before === undefined ? sql`` : sql`AND id < ${before}`}
-            ORDER BY id DESC LIMIT ${limit}`.pipe(Effect.map((rows) => rows.map(messageOf))),
+            ORDER BY id DESC ${limitTo(sql, limit)}`.pipe(Effect.map((rows) => rows.map(messageOf))),
 
         add: (proof, sessionId, { runId, text }) =>
           sql.withTransaction(

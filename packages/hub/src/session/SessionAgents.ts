@@ -17,6 +17,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Inventory } from "../device/Inventory.ts"
 import { openSession } from "./OpenSession.ts"
+import { limitTo } from "../store/Limit.ts"
 
 export class SessionAgents extends Context.Service<
   SessionAgents,
@@ -59,7 +60,7 @@ export class SessionAgents extends Context.Service<
             SELECT ${columns(sql)} FROM session_agents
             WHERE session_id = (SELECT id FROM sessions WHERE id = ${sessionId} AND project_id = ${subject})
             ${after === undefined ? sql`` : sql`AND id > ${after}`}
-            ORDER BY id LIMIT ${limit}`.pipe(Effect.map((rows) => rows.map(instanceOf))),
+            ORDER BY id ${limitTo(sql, limit)}`.pipe(Effect.map((rows) => rows.map(instanceOf))),
 
         add: (proof, sessionId, target, { agentId, label, workspace }) =>
           sql.withTransaction(

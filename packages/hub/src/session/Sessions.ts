@@ -12,6 +12,7 @@ import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { holdProject } from "../project/HeldProject.ts"
+import { limitTo } from "../store/Limit.ts"
 import { type Position, positionOf } from "../store/Position.ts"
 import { readOnly } from "./OpenSession.ts"
 import { agentsOf } from "./SessionAgents.ts"
@@ -71,7 +72,7 @@ export class Sessions extends Context.Service<
           const page = sql`
             ${state === undefined ? sql`` : sql`AND state = ${state}`}
             ${after === undefined ? sql`` : sql`AND (updated_at, id) < (${new Date(after.at)}, ${after.id})`}
-            ORDER BY updated_at DESC, id DESC LIMIT ${limit}`
+            ORDER BY updated_at DESC, id DESC ${limitTo(sql, limit)}`
           // Each project is walked in the order of its own index, no further than one page.
           const rows =
             "subject" in scope
@@ -84,7 +85,7 @@ export class Sessions extends Context.Service<
                   ) readable
                   CROSS JOIN LATERAL (
                     SELECT ${columns} FROM sessions WHERE project_id = readable.project_id ${page}
-                  ) s ORDER BY s.updated_at DESC, s.id DESC LIMIT ${limit}`
+                  ) s ORDER BY s.updated_at DESC, s.id DESC ${limitTo(sql, limit)}`
           return Effect.map(rows, (items) => items.map(itemOf))
         },
 
