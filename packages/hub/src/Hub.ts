@@ -87,7 +87,7 @@ const layerSignIn = (config: HubConfig) =>
 /** Logs as they grow, to those who follow them. */
 const live = EventSockets.layer.pipe(
   Layer.provideMerge(StreamAuthority.layer),
-  Layer.provide(RunFeeds.layer),
+  Layer.provideMerge(RunFeeds.layer),
   Layer.provide(Notices.layer)
 )
 

@@ -91,7 +91,7 @@ export class Idempotency extends Context.Service<
         },
         kept: <A>({ key, request, scope }: KeyedRequest) =>
           key === undefined
-            ? Effect.succeed(undefined)
+            ? Effect.undefined
             : Effect.map(known(scope, key, fingerprintOf(request)), (body) =>
                 // Written by `once`, by a request of the same scope.
                 body === undefined ? undefined : (JSON.parse(body) as A)

@@ -8,17 +8,21 @@ import type { RunId } from "@corral/domain/Ids"
 import { CurrentRequestId } from "@corral/domain/RequestContext"
 import { byId, pageOf } from "@corral/service/http/Paged"
 import { Effect } from "effect"
+import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Approvals } from "../approval/Approvals.ts"
 import { Audit } from "../audit/Audit.ts"
 import { Authority } from "../authority/Authority.ts"
+import { RunFeeds } from "../live/RunFeeds.ts"
+import { StreamAuthority } from "../live/StreamAuthority.ts"
 import { EdgeRouter } from "../run/EdgeRouter.ts"
 import { RunLog } from "../run/RunLog.ts"
-import { Runs } from "../run/Runs.ts"
+import { isOver, Runs } from "../run/Runs.ts"
 import { Targets } from "../run/Targets.ts"
 import { answered } from "./Answered.ts"
 import { eventPage } from "./EventPage.ts"
 import { routed } from "./Routed.ts"
+import { asksForEvents, serverSentEvents, startOf } from "./ServerSentEvents.ts"
 
 export const runs = HttpApiBuilder.group(
   HubApi,
@@ -27,9 +31,11 @@ export const runs = HttpApiBuilder.group(
     const approvals = yield* Approvals
     const audit = yield* Audit
     const authority = yield* Authority
+    const feeds = yield* RunFeeds
     const log = yield* RunLog
     const router = yield* EdgeRouter
     const runs = yield* Runs
+    const streams = yield* StreamAuthority
     const targets = yield* Targets
 
     /** Where a run is, and the proof that the caller may do that with it. */
@@ -62,9 +68,20 @@ export const runs = HttpApiBuilder.group(
         return yield* runs.get(proof, params.id)
       }, answered),
 
-      events: Effect.fnUntraced(function* ({ params, query: { after = 0, limit } }) {
+      events: Effect.fnUntraced(function* ({ params, query: { after, limit } }) {
         const run = yield* admitted("project.read", params.id)
-        return yield* eventPage(log, run, after, limit, yield* CurrentRequestId)
+        const requestId = yield* CurrentRequestId
+        const request = yield* HttpServerRequest.HttpServerRequest
+        if (!asksForEvents(request)) return yield* eventPage(log, run, after ?? 0, limit, requestId)
+        const start = yield* startOf(after, request, run.lastSeq)
+        const principal = yield* CurrentPrincipal
+        const over = start === run.lastSeq && isOver(run.state)
+        const { id: runId, projectId } = run
+        const subject = { runId, after: start, over }
+        return serverSentEvents(
+          { authority: streams, feeds, log },
+          { principal, projectId, requestId, subject }
+        )
       }, answered),
 
       cancel: Effect.fnUntraced(function* ({ params: { id } }) {
@@ -73,10 +90,9 @@ export const runs = HttpApiBuilder.group(
         const mirrored = yield* runs.get(run.proof, id)
         const { lastSeq, projectId, state, taskId, targetId } = mirrored
         if (state === "cancelled") return mirrored
-        const cancelled =
-          state === "completed" || state === "failed"
-            ? Effect.fail(new RunNotCancellable())
-            : router.cancel(targetId, { runId: id, by: userId }).pipe(routed(targets, run))
+        const cancelled = isOver(state)
+          ? Effect.fail(new RunNotCancellable())
+          : router.cancel(targetId, { runId: id, by: userId }).pipe(routed(targets, run))
         const deed = { action: "run.cancel" as const, resource: id, projectId }
         const told = yield* audit.done(deed, yield* Effect.exit(cancelled))
         // The Edge is ahead of the mirror: whoever follows goes on from what is here.

@@ -5,6 +5,7 @@
  */
 import { PgClient, PgConnection } from "@effect/sql-pg"
 import { Context, Effect, Layer, Queue } from "effect"
+import type { SqlError } from "effect/sql"
 import { channels, type NoticeKind } from "../store/Notice.ts"
 
 const kinds = ["run", "signInEnded", "membership"] as const satisfies ReadonlyArray<NoticeKind>
@@ -28,19 +29,22 @@ export class Notices extends Context.Service<
       const { config } = yield* PgClient.PgClient
       const followers = new Set<NoticeFollower>()
 
-      const hear = Effect.fnUntraced(function* (connection: PgConnection.PgConnection, kind: NoticeKind) {
-        const notices = yield* connection.listen(channels[kind])
-        return Effect.forever(
+      const tellAll = (
+        kind: NoticeKind,
+        notices: Queue.Dequeue<PgConnection.Notification, SqlError.SqlError>
+      ) =>
+        Effect.forever(
           Effect.map(Queue.take(notices), ({ payload }) => {
             for (const follower of followers) follower.onNotice(kind, payload)
           })
         )
-      })
 
       const listening = Effect.gen(function* () {
         // Not of the pool: it is held as long as the Hub lives.
         const connection = yield* Effect.flatMap(PgConnection.make(config), ({ pin }) => pin)
-        const heard = yield* Effect.forEach(kinds, (kind) => hear(connection, kind))
+        const heard = yield* Effect.forEach(kinds, (kind) =>
+          Effect.map(connection.listen(channels[kind]), (notices) => tellAll(kind, notices))
+        )
         for (const follower of followers) follower.onMissed()
         yield* Effect.all(heard, { concurrency: "unbounded", discard: true })
       }).pipe(Effect.scoped)

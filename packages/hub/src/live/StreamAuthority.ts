@@ -1,33 +1,43 @@
 /**
- * Who may follow what on `/client/events`: found before the upgrade, and again as long as the stream lasts.
+ * Who may follow what: found before a stream begins, and again as long as it lasts.
+ *
+ * Whether a reader may read is looked at again within a minute, and at once when a sign-in ends or a project's members change.
  */
-import { decodeHubStreamQuery } from "@corral/domain/EventStream"
+import { decodeHubStreamQuery, REAUTHORIZED_WITHIN_SECONDS } from "@corral/domain/EventStream"
 import { CurrentPrincipal, type Principal } from "@corral/domain/hub-api/SessionAuthority"
 import type { ProjectId, RequestId, RunId, SessionId } from "@corral/domain/Ids"
-import { isTerminal } from "@corral/domain/Run"
 import { CurrentRequestId } from "@corral/domain/RequestContext"
 import { issuesOf } from "@corral/domain/ValidationIssues"
 import type { Refusal } from "@corral/service/http/Refusal"
-import { Context, Effect, Layer, Result } from "effect"
+import { Clock, Context, Effect, Fiber, Layer, Result } from "effect"
 import type { SqlError } from "effect/sql"
 import { Authority } from "../authority/Authority.ts"
-import { Runs } from "../run/Runs.ts"
+import { isOver, Runs } from "../run/Runs.ts"
 import { SessionProject } from "../run/SessionProject.ts"
 import { type Credential, Credentials } from "../signin/Credentials.ts"
+import { Notices } from "./Notices.ts"
 
 export const STREAM_PATH = "/client/events"
 
-/** What somebody follows: one run from a position on, or all runs of a session. */
-export type Subject =
-  | { readonly runId: RunId; readonly after: number; readonly over: boolean }
-  | { readonly sessionId: SessionId }
+/** One run, from a position on. */
+export interface RunSubject {
+  readonly runId: RunId
+  readonly after: number
+  /** Nothing comes after the position: the run has ended there. */
+  readonly over: boolean
+}
 
-export interface Subscription {
+/** All runs of a session. */
+export interface SessionSubject {
+  readonly sessionId: SessionId
+}
+
+export interface Subscription<S extends RunSubject | SessionSubject = RunSubject | SessionSubject> {
   readonly principal: Principal
   readonly projectId: ProjectId
-  /** Of the upgrade: what is found of it later belongs to it in the audit. */
+  /** Of the request that began it: what is found of it later belongs to that in the audit. */
   readonly requestId: RequestId
-  readonly subject: Subject
+  readonly subject: S
 }
 
 /** Why a stream may not go on. */
@@ -42,8 +52,11 @@ export class StreamAuthority extends Context.Service<
       credential: Credential,
       requestId: RequestId
     ) => Effect.Effect<Subscription, Refusal | SqlError.SqlError>
-    /** Whether it may go on; `undefined` where it may. */
-    readonly lost: (subscription: Subscription) => Effect.Effect<Lost | undefined, SqlError.SqlError>
+    /**
+     * Looks after a stream that was admitted: `onLost` is called once where it may not go on. It must not throw. The returned function
+     * ends the watch.
+     */
+    readonly watch: (subscription: Subscription, onLost: (lost: Lost) => void) => () => void
   }
 >()("corral/hub/StreamAuthority") {
   static readonly layer = Layer.effect(
@@ -53,6 +66,12 @@ export class StreamAuthority extends Context.Service<
       const runs = yield* Runs
       const sessions = yield* SessionProject
       const credentials = yield* Credentials
+      const clock = yield* Clock.Clock
+      const notices = yield* Notices
+      const scope = yield* Effect.scope
+      const services = yield* Effect.context<never>()
+      const now = () => clock.currentTimeMillisUnsafe()
+      const streams = new Set<Watched>()
 
       const mayRead = (principal: Principal, requestId: RequestId, projectId: ProjectId, resource: string) =>
         authority
@@ -74,7 +93,7 @@ export class StreamAuthority extends Context.Service<
         const { lastSeq, projectId, state } = place
         yield* mayRead(principal, requestId, projectId, runId)
         if (after > lastSeq) return yield* unfit("after", "is beyond the last event of the run")
-        const over = after === lastSeq && state !== "queued" && isTerminal(state)
+        const over = after === lastSeq && isOver(state)
         return { principal, requestId, projectId, subject: { runId, after, over } }
       })
 
@@ -88,6 +107,59 @@ export class StreamAuthority extends Context.Service<
         yield* mayRead(principal, requestId, projectId, sessionId)
         return { principal, requestId, projectId, subject: { sessionId } }
       })
+
+      /** Why the stream may not go on; `undefined` where it may. */
+      const lostBy = Effect.fnUntraced(function* ({
+        principal,
+        projectId,
+        requestId,
+        subject
+      }: Subscription) {
+        if (!(yield* credentials.lives(principal))) return "signInEnded"
+        const resource = "runId" in subject ? subject.runId : subject.sessionId
+        return yield* mayRead(principal, requestId, projectId, resource).pipe(
+          Effect.as(undefined),
+          Effect.catchTag("PermissionDenied", () => Effect.succeed("accessLost" as const))
+        )
+      })
+
+      const lose = (watched: Watched, lost: Lost): void => {
+        if (streams.delete(watched)) watched.onLost(lost)
+      }
+
+      const check = (due: ReadonlyArray<Watched>) =>
+        Effect.forEach(
+          due,
+          (watched) => {
+            watched.checkedAt = now()
+            return lostBy(watched.subscription).pipe(
+              Effect.map((lost) => lost && lose(watched, lost)),
+              // Asked again at the next look: without the database there is nothing to read either.
+              Effect.catch(() => Effect.sync(() => void (watched.checkedAt = 0)))
+            )
+          },
+          { concurrency: 4, discard: true }
+        )
+
+      const recheck = (wanted: (subscription: Subscription) => boolean): void => {
+        const due = [...streams].filter(({ subscription }) => wanted(subscription))
+        if (due.length > 0) Fiber.runIn(Effect.runForkWith(services)(check(due)), scope)
+      }
+
+      notices.follow({
+        onNotice: (kind, id) => {
+          if (kind === "membership") recheck(({ projectId }) => projectId === id)
+          if (kind !== "signInEnded") return
+          for (const watched of [...streams])
+            if (watched.subscription.principal.signInId === id) lose(watched, "signInEnded")
+        },
+        onMissed: () => recheck(() => true)
+      })
+
+      yield* Effect.suspend(() => {
+        const due = now() - CHECK_EVERY_MS
+        return check([...streams].filter(({ checkedAt }) => checkedAt < due))
+      }).pipe(Effect.andThen(Effect.sleep("5 seconds")), Effect.forever, Effect.forkScoped)
 
       return StreamAuthority.of({
         admit: Effect.fnUntraced(function* (target, credential, requestId) {
@@ -109,18 +181,27 @@ export class StreamAuthority extends Context.Service<
           return yield* ofSession(principal, requestId, sessionId)
         }),
 
-        lost: Effect.fnUntraced(function* ({ principal, projectId, requestId, subject }) {
-          if (!(yield* credentials.lives(principal))) return "signInEnded"
-          const resource = "runId" in subject ? subject.runId : subject.sessionId
-          return yield* mayRead(principal, requestId, projectId, resource).pipe(
-            Effect.as(undefined),
-            Effect.catchTag("PermissionDenied", () => Effect.succeed("accessLost" as const))
-          )
-        })
+        watch: (subscription, onLost) => {
+          const watched = { subscription, onLost, checkedAt: now() }
+          streams.add(watched)
+          // Between the check that admitted it and now its right may have ended, unheard.
+          recheck((other) => other === subscription)
+          return () => streams.delete(watched)
+        }
       })
     })
   )
 }
+
+interface Watched {
+  readonly subscription: Subscription
+  readonly onLost: (lost: Lost) => void
+  /** Unix milliseconds. */
+  checkedAt: number
+}
+
+/** Looked at every 5 s, and done within the promised time also where the database is slow. */
+const CHECK_EVERY_MS = (REAUTHORIZED_WITHIN_SECONDS - 15) * 1_000
 
 const refused = (refusal: Refusal): Effect.Effect<never, Refusal> => Effect.fail(refusal)
 

@@ -5,7 +5,7 @@ import type { Proof } from "@corral/domain/Authorization"
 import { PermissionDenied } from "@corral/domain/Failures"
 import type { HubRun, HubRunStatus } from "@corral/domain/HubRun"
 import type { ApprovalId, DeviceId, ProjectId, RunId, SessionId, TaskId, UserId } from "@corral/domain/Ids"
-import type { CreateRun } from "@corral/domain/Run"
+import { type CreateRun, isTerminal } from "@corral/domain/Run"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { readableRows } from "../store/ReadableList.ts"
@@ -100,6 +100,9 @@ export class Runs extends Context.Service<
     })
   )
 }
+
+/** Whether nothing more comes of a run in that state. */
+export const isOver = (state: HubRunStatus): boolean => state !== "queued" && isTerminal(state)
 
 const COLUMNS =
   "id, project_id, session_id, task_id, target_id, made, state, pending, told, last_seq, created_at, updated_at"

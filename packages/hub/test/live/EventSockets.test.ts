@@ -205,20 +205,41 @@ describe("/client/events", { timeout: 60_000 }, () => {
       Array.from({ length: 4 }, () => StreamReader.open(ada, `runId=${runId}`))
     )
     // More than any socket holds by itself.
-    const drafts = many(300, 100_000)
+    const drafts = many(150, 100_000)
     for (let i = 0; i < drafts.length; i += 20) await mirror.append(runId, 3 + i, ...drafts.slice(i, i + 20))
-    await mirror.append(runId, 303, completed)
+    await mirror.append(runId, 153, completed)
     for (const reader of others) {
       assert.strictEqual((await reader.closed()).code, 1000)
-      assert.strictEqual(reader.frames.length, 303)
+      assert.strictEqual(reader.frames.length, 153)
     }
-    assert.isBelow(stalled.frames.length, 303)
+    assert.isBelow(stalled.frames.length, 153)
     stalled.resume()
     assert.strictEqual((await stalled.closed()).code, 1000)
     assert.deepStrictEqual(
       stalled.events.map(({ seq }) => seq),
-      Array.from({ length: 303 }, (_, i) => i + 1)
+      Array.from({ length: 153 }, (_, i) => i + 1)
     )
+  })
+
+  it("closes a reader that stalls too when it may not read any more", async () => {
+    const runId = await mirror.run(project, created, started)
+    const { signInId, token, userId } = await hub.people.signIn("ada")
+    const client = new HubClient(hub.url, token, userId)
+    const [stalled, other] = [
+      await StreamReader.open(client, `runId=${runId}`),
+      await StreamReader.open(client, `runId=${runId}`)
+    ]
+    await stalled.count(2)
+    stalled.pause()
+    const drafts = many(200, 100_000)
+    for (let i = 0; i < drafts.length; i += 50) await mirror.append(runId, 3 + i, ...drafts.slice(i, i + 50))
+    await hub.people.act(Effect.flatMap(SignIns, (signIns) => signIns.revoke(signInId)))
+    await notify("corral_sign_in_ended", signInId)
+    assert.strictEqual((await other.closed(1_000)).code, 4401)
+    stalled.resume()
+    await stalled.closed(2_000)
+    // What was on its way by then, and nothing more.
+    assert.isBelow(stalled.frames.length, 202)
   })
 
   it("closes with 1001 when the Hub stops", async () => {

@@ -1,0 +1,82 @@
+/**
+ * A run's log as `text/event-stream`: `id:` is the seq, `Last-Event-ID` is where a reconnecting reader goes on. It ends with the run, and
+ * when its reader may not read any more.
+ */
+import { SchemaValidationFailed } from "@corral/domain/Failures"
+import { Deferred, Effect, Exit, Option, Queue, Stream } from "effect"
+import { type HttpServerRequest, HttpServerResponse } from "effect/http"
+import type { RunFeeds } from "../live/RunFeeds.ts"
+import type { RunSubject, StreamAuthority, Subscription } from "../live/StreamAuthority.ts"
+import type { LogBatch, RunLog } from "../run/RunLog.ts"
+
+type Request = HttpServerRequest.HttpServerRequest
+
+export const asksForEvents = (request: Request): boolean =>
+  /(^|,)\s*text\/event-stream\s*(;|,|$)/i.test(request.headers.accept ?? "")
+
+/** `Last-Event-ID` wins: a reader that reconnects sends it along with the address, and thus the `after`, that it began with. */
+export const startOf = (after: number | undefined, request: Request, lastSeq: number) => {
+  const last = request.headers["last-event-id"]
+  const given = last === undefined || last === "" ? undefined : last
+  const start = given === undefined ? (after ?? 0) : /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN
+  if (start <= lastSeq) return Effect.succeed(start)
+  const path = given === undefined ? "after" : "last-event-id"
+  const message = "Expected a seq that the run has"
+  return Effect.fail(new SchemaValidationFailed({ details: { issues: [{ path, message }] } }))
+}
+
+const textOf = ({ firstSeq, lines }: LogBatch): string =>
+  lines
+    .split("\n")
+    .map((line, i) => `id: ${firstSeq + i}\ndata: ${line}\n\n`)
+    .join("")
+
+/** A comment, now and then: what stands between keeps the connection. */
+const KEEP_ALIVE = ": \n\n"
+const PAGE = 65_536
+
+export const serverSentEvents = (
+  live: {
+    readonly authority: StreamAuthority["Service"]
+    readonly feeds: RunFeeds["Service"]
+    readonly log: RunLog["Service"]
+  },
+  subscription: Subscription<RunSubject>
+): HttpServerResponse.HttpServerResponse => {
+  const { after, over, runId } = subscription.subject
+  const body = Effect.gen(function* () {
+    const more = yield* Queue.sliding<void>(1)
+    const lost = yield* Deferred.make<void>()
+    const wake = () => void Queue.offerUnsafe(more, undefined)
+    const unfollow = live.feeds.follow(runId, {
+      // Reads for itself.
+      waitsAfter: () => undefined,
+      told: wake,
+      woken: wake,
+      wokenAll: wake
+    })
+    const unwatch = live.authority.watch(subscription, () => Deferred.doneUnsafe(lost, Exit.void))
+    yield* Effect.addFinalizer(() => Effect.sync(() => [unfollow(), unwatch()]))
+    let [position, ended] = [after, over]
+    const next = Effect.gen(function* () {
+      for (;;) {
+        if (ended) return ""
+        const batches = yield* live.log.read(runId, position, PAGE)
+        const last = batches.at(-1)
+        if (last !== undefined) {
+          position = last.lastSeq
+          ended = last.terminal
+          return batches.map(textOf).join("")
+        }
+        const woken = yield* Queue.take(more).pipe(Effect.timeoutOption("20 seconds"))
+        if (Option.isNone(woken)) return KEEP_ALIVE
+      }
+    })
+    return Stream.fromEffectRepeat(next).pipe(
+      Stream.takeWhile((text) => text !== ""),
+      Stream.interruptWhen(Deferred.await(lost)),
+      Stream.encodeText
+    )
+  })
+  return HttpServerResponse.stream(Stream.unwrap(body), { contentType: "text/event-stream" })
+}

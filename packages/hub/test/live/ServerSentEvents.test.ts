@@ -1,0 +1,98 @@
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import type { ProjectId } from "@corral/domain/Ids"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { within } from "../../../service/test/harness/Within.ts"
+import type { HubClient } from "../harness/HubClient.ts"
+import { HubProcess } from "../harness/HubProcess.ts"
+import { completed, created, linesOf, Mirror, said, started } from "../harness/Mirror.ts"
+
+describe("/client/runs/{id}/events as text/event-stream", { timeout: 60_000 }, () => {
+  const hub = new HubProcess()
+  let ada: HubClient
+  let mirror: Mirror
+  let project: ProjectId
+  beforeAll(async () => {
+    await hub.start()
+    ada = await hub.signedIn("ada")
+    mirror = new Mirror(hub)
+    project = await mirror.project(ada.userId)
+  })
+  afterAll(() => hub.remove())
+
+  const follow = (
+    runId: string,
+    query = "",
+    headers: Readonly<Record<string, string>> = {},
+    token = ada.token
+  ) =>
+    fetch(`${hub.url}/client/runs/${runId}/events${query}`, {
+      headers: { authorization: `Bearer ${token}`, accept: "text/event-stream", ...headers }
+    })
+  /** Reads until the text is there; the rest is left to come. */
+  const until = async (
+    response: Response,
+    wanted: string
+  ): Promise<ReadableStreamDefaultReader<Uint8Array>> => {
+    assert.isNotNull(response.body)
+    const reader = response.body.getReader()
+    const text = new TextDecoder()
+    const read = async (seen: string): Promise<void> => {
+      if (seen.includes(wanted)) return
+      const { done, value } = await reader.read()
+      assert.isFalse(done, seen)
+      return read(seen + text.decode(value, { stream: true }))
+    }
+    await within(read(""), 10_000, wanted)
+    return reader
+  }
+  const framesOf = (lines: ReadonlyArray<string>, after = 0) =>
+    lines
+      .slice(after)
+      .map((line, i) => `id: ${after + 1 + i}\ndata: ${line}\n\n`)
+      .join("")
+
+  it("gives what is stored, then what comes, and ends with the run", async () => {
+    const runId = await mirror.run(project, created, started)
+    const response = await follow(runId)
+    assert.deepStrictEqual(
+      [response.status, response.headers.get("content-type")],
+      [200, "text/event-stream"]
+    )
+    const text = response.text()
+    await mirror.append(runId, 3, said("a"))
+    await mirror.append(runId, 4, completed)
+    const lines = linesOf(runId, 1, [created, started, said("a"), completed])
+    assert.strictEqual(await within(text, 10_000, "the end of the stream"), framesOf(lines))
+    assert.strictEqual(await (await follow(runId, "?after=3")).text(), framesOf(lines, 3))
+    assert.strictEqual(
+      await (await follow(runId, "?after=1", { "last-event-id": "2" })).text(),
+      framesOf(lines, 2)
+    )
+    assert.strictEqual(await (await follow(runId, "?after=4")).text(), "")
+  })
+
+  it("refuses a position that is none", async () => {
+    const runId = await mirror.run(project, created, started)
+    for (const [query, id] of [
+      ["?after=3", ""],
+      ["", "3"],
+      ["", "x"],
+      ["?after=99999999999", ""]
+    ] as const) {
+      const refused = await follow(runId, query, { "last-event-id": id })
+      assert.strictEqual(refused.status, 422)
+      assert.deepInclude(await refused.json(), { code: "schema_validation_failed" })
+    }
+  })
+
+  it("ends when the sign-in ends", async () => {
+    const runId = await mirror.run(project, created, started)
+    const { signInId, token } = await hub.people.signIn("ada")
+    const reader = await until(await follow(runId, "", {}, token), "run.started")
+    await hub.people.act(
+      Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT pg_notify('corral_sign_in_ended', ${signInId})`)
+    )
+    assert.isTrue((await within(reader.read(), 1_000, "the end of the stream")).done)
+  })
+})
