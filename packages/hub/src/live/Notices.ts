@@ -40,8 +40,9 @@ export class Notices extends Context.Service<
         )
 
       const listening = Effect.gen(function* () {
-        // Not of the pool: it is held as long as the Hub lives.
-        const connection = yield* Effect.flatMap(PgConnection.make(config), ({ pin }) => pin)
+        // Not of the pool: it is held as long as the Hub lives. It only hears, so nothing but this tells that the other side has gone.
+        const session = yield* PgConnection.make({ ...config, keepAlive: "10 seconds" })
+        const connection = yield* session.pin
         const heard = yield* Effect.forEach(kinds, (kind) =>
           Effect.map(connection.listen(channels[kind]), (notices) => tellAll(kind, notices))
         )

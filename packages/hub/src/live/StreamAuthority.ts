@@ -150,7 +150,7 @@ export class StreamAuthority extends Context.Service<
         onNotice: (kind, id) => {
           if (kind === "membership") recheck(({ projectId }) => projectId === id)
           if (kind !== "signInEnded") return
-          for (const watched of [...streams])
+          for (const watched of streams)
             if (watched.subscription.principal.signInId === id) lose(watched, "signInEnded")
         },
         onMissed: () => recheck(() => true)

@@ -24,25 +24,25 @@ export class Dispatcher extends Context.Service<
       /** Targets whose tasks are being started; `true` where there may be more by now. */
       const busy = new Map<DeviceId, boolean>()
 
-      /** Whether the target takes more. */
       const start = (targetId: DeviceId, task: ClaimedTask) =>
         router.start(targetId, { runId: task.runId, create: task.create }).pipe(
           Effect.matchEffect({
-            onSuccess: () => Effect.as(tasks.dispatched(task), true),
+            onSuccess: () => tasks.dispatched(task),
             onFailure: (error) => {
               if (!("code" in error)) return Effect.fail(error)
               const { code, message } = error
               return code === "target_offline"
-                ? Effect.as(tasks.notReached(task, { code, message }), false)
-                : Effect.as(tasks.refused(task, { code, message }), true)
+                ? tasks.notReached(task, { code, message })
+                : tasks.refused(task, { code, message })
             }
           })
         )
 
       const startAll = Effect.fnUntraced(function* (targetId: DeviceId) {
-        for (;;) {
-          const task = yield* tasks.claim(targetId)
-          if (task === undefined || !(yield* start(targetId, task))) return
+        let task = yield* tasks.claim(targetId, undefined)
+        while (task !== undefined) {
+          yield* start(targetId, task)
+          task = yield* tasks.claim(targetId, task.id)
         }
       })
 

@@ -74,8 +74,11 @@ export class Tasks extends Context.Service<
       proof: Proof<"run.cancel">,
       id: TaskId
     ) => Effect.Effect<Task | undefined, SqlError.SqlError>
-    /** The next task of a target that is there: from now on `pending`, its run known to the Hub. */
-    readonly claim: (targetId: DeviceId) => Effect.Effect<ClaimedTask | undefined, SqlError.SqlError>
+    /** The next task of the target after that one, or the first: from now on `pending`, its run known to the Hub. */
+    readonly claim: (
+      targetId: DeviceId,
+      after: TaskId | undefined
+    ) => Effect.Effect<ClaimedTask | undefined, SqlError.SqlError>
     /** The Edge has the run. */
     readonly dispatched: (task: ClaimedTask) => Effect.Effect<void, SqlError.SqlError>
     /** The Edge has not been reached: it waits again, or fails where it may not wait. The run is not known any more. */
@@ -119,15 +122,18 @@ export class Tasks extends Context.Service<
         return new Date(at)
       })
 
-      /** Leaves `pending`; the Edge never had the run. */
+      /** Leaves `pending`, unless the run's log says that the Edge has it after all. In the order in which a push takes its locks. */
       const withdraw = (task: ClaimedTask, state: TaskState, error: RunFailure | undefined) =>
         sql.withTransaction(
           Effect.gen(function* () {
+            const [run] = yield* sql<{ readonly last_seq: number }>`
+              SELECT last_seq FROM runs WHERE id = ${task.runId} FOR UPDATE`
+            if (run === undefined || run.last_seq > 0) return
             const waits = yield* sql`
               UPDATE tasks SET state = ${state}, run_id = NULL, updated_at = ${now()},
                 error = ${error === undefined ? null : JSON.stringify(error)}
               WHERE id = ${task.id} AND state = 'pending' RETURNING id`
-            if (waits.length > 0) yield* sql`DELETE FROM runs WHERE id = ${task.runId} AND last_seq = 0`
+            if (waits.length > 0) yield* sql`DELETE FROM runs WHERE id = ${task.runId}`
           })
         )
 
@@ -194,13 +200,13 @@ export class Tasks extends Context.Service<
             ([row]) => row && taskOf(row)
           ),
 
-        claim: (targetId) =>
+        claim: (targetId, after) =>
           sql.withTransaction(
             Effect.gen(function* () {
               const at = now()
               const [row] = yield* sql<Row>`
                 SELECT ${columns} FROM tasks
-                WHERE target_id = ${targetId} AND state IN ('pending', 'queued')
+                WHERE target_id = ${targetId} AND state IN ('pending', 'queued') AND id > ${after ?? ""}
                   AND (state = 'pending' OR expires_at IS NULL OR expires_at > ${at})
                 ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED`
               if (row === undefined) return undefined

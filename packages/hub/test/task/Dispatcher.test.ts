@@ -1,0 +1,205 @@
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { prove } from "@corral/domain/Authorization"
+import { type StartRefusal, EdgeRouter } from "../../src/run/EdgeRouter.ts"
+import { InvalidAgentId, TargetOffline } from "@corral/domain/Failures"
+import type { DeviceId, ProjectId, RunId } from "@corral/domain/Ids"
+import type { Run } from "@corral/domain/Run"
+import type { OnOffline, Task, TaskState } from "@corral/domain/Task"
+import { Effect, Layer, ManagedRuntime, Redacted } from "effect"
+import { within } from "../../../service/test/harness/Within.ts"
+import { defaults } from "../../src/HubConfig.ts"
+import { RunLog } from "../../src/run/RunLog.ts"
+import { Runs } from "../../src/run/Runs.ts"
+import { SessionProject } from "../../src/run/SessionProject.ts"
+import { Targets } from "../../src/run/Targets.ts"
+import * as Database from "../../src/store/Database.ts"
+import { Dispatcher } from "../../src/task/Dispatcher.ts"
+import { Tasks } from "../../src/task/Tasks.ts"
+import type { HubClient } from "../harness/HubClient.ts"
+import { HubProcess } from "../harness/HubProcess.ts"
+import { completed, created, createRun, Mirror, newId, started } from "../harness/Mirror.ts"
+
+/** An Edge as the router sees it: what it is asked to start, in order, and what it answers. */
+class PlayedEdge {
+  readonly asked: Array<RunId> = []
+  present = true
+  readonly isAsked: Promise<void>
+  private tellAsked = (): void => undefined
+  /** `hang`: the answer never comes. */
+  answer: "take" | "refuse" | "away" | "hang" = "take"
+
+  constructor() {
+    this.isAsked = new Promise((resolve) => {
+      this.tellAsked = resolve
+    })
+  }
+
+  layer(): Layer.Layer<EdgeRouter> {
+    const away = (targetId: DeviceId) => Effect.fail(new TargetOffline({ details: { targetId } }))
+    return Layer.succeed(EdgeRouter, {
+      ready: (targetId) => (this.present ? Effect.void : away(targetId)),
+      start: (targetId, { create, runId }) =>
+        Effect.suspend((): Effect.Effect<Run, StartRefusal | TargetOffline> => {
+          this.asked.push(runId)
+          this.tellAsked()
+          if (this.answer === "hang") return Effect.never
+          if (this.answer === "away") return away(targetId)
+          if (this.answer === "refuse") return Effect.fail(new InvalidAgentId())
+          const at = "2026-11-21T12:00:00.000Z"
+          const told = {
+            state: "created",
+            timeoutMs: 1,
+            lastSeq: 1,
+            pendingApprovals: [],
+            createdAt: at
+          } as const
+          return Effect.succeed<Run>({ ...create, ...told, id: runId, updatedAt: at })
+        }),
+      cancel: away,
+      decide: away,
+      diff: away,
+      artifacts: away
+    })
+  }
+}
+
+describe("Dispatcher", { timeout: 60_000 }, () => {
+  const hub = new HubProcess()
+  let ada: HubClient
+  beforeAll(async () => {
+    await hub.start()
+    ada = await hub.signedIn("ada")
+  })
+  afterAll(() => hub.remove())
+
+  /** A Hub's own services beside it, with a link to that Edge. */
+  const linked = async (
+    edge: PlayedEdge,
+    before?: { readonly mirror: Mirror; readonly projectId: ProjectId }
+  ) => {
+    const mirror = before?.mirror ?? new Mirror(hub)
+    const projectId = before?.projectId ?? (await mirror.project(ada.userId))
+    if (before === undefined) await mirror.device(ada.userId)
+    const runtime = ManagedRuntime.make(
+      Dispatcher.layer.pipe(
+        Layer.provideMerge(Tasks.layer),
+        Layer.provide(edge.layer()),
+        Layer.provideMerge(Layer.mergeAll(RunLog.layer, Runs.layer, SessionProject.layer, Targets.layer)),
+        Layer.provide(
+          Database.layer({
+            ...defaults,
+            home: hub.home,
+            maxConnections: 3,
+            databaseUrl: hub.databaseUrl === undefined ? undefined : Redacted.make(hub.databaseUrl)
+          })
+        )
+      )
+    )
+    const make = (onOffline: OnOffline): Promise<Task> =>
+      runtime.runPromise(
+        Effect.gen(function* () {
+          const tasks = yield* Tasks
+          const claim = { principal: ada.userId ?? "", subject: projectId }
+          const proof = yield* Effect.fromResult(prove("task.create", claim, undefined))
+          const create = { ...createRun, projectId, targetId: mirror.targetId, onOffline }
+          return yield* tasks.create(proof, yield* tasks.newId, create)
+        })
+      )
+    const wake = () => runtime.runPromise(Effect.flatMap(Dispatcher, ({ wake }) => wake(mirror.targetId)))
+    const until = (id: string, state: TaskState): Promise<Task> => {
+      const look = async (): Promise<Task> => {
+        const { body } = await ada.ask<Task>("GET", `/client/tasks/${id}`)
+        return body.state === state ? body : look()
+      }
+      return within(look(), 10_000, `the task ${state}`)
+    }
+    return { make, wake, until, mirror, projectId, close: () => runtime.dispose() }
+  }
+  const runsOf = async (projectId: ProjectId) =>
+    (await ada.ask<{ readonly items: ReadonlyArray<Run> }>("GET", `/client/runs?projectId=${projectId}`)).body
+      .items
+
+  it("starts what waits when the target comes, oldest first; a task then follows its run", async () => {
+    const edge = new PlayedEdge()
+    edge.present = false
+    const { close, make, mirror, projectId, until, wake } = await linked(edge)
+    try {
+      const [first, second] = [await make("queue"), await make("queue")]
+      assert.deepStrictEqual([first.state, second.state], ["queued", "queued"])
+      await wake()
+      const [one, two] = [await until(first.id, "dispatched"), await until(second.id, "dispatched")]
+      assert.deepStrictEqual(edge.asked, [one.runId, two.runId])
+      assert.deepStrictEqual(
+        (await runsOf(projectId)).map(({ id, state }) => [id, state]),
+        [
+          [two.runId, "queued"],
+          [one.runId, "queued"]
+        ]
+      )
+      const runId = one.runId ?? newId<RunId>("run")
+      await mirror.append(runId, 1, created, started)
+      await until(first.id, "running")
+      await mirror.append(runId, 3, completed)
+      await until(first.id, "completed")
+    } finally {
+      await close()
+    }
+  })
+
+  it("says why an Edge did not take it, and leaves no run", async () => {
+    const edge = new PlayedEdge()
+    edge.answer = "refuse"
+    const { close, make, projectId, until, wake } = await linked(edge)
+    try {
+      const { id, state } = await make("fail")
+      assert.strictEqual(state, "pending")
+      await wake()
+      const failed = await until(id, "failed")
+      assert.deepStrictEqual([failed.error?.code, failed.runId], ["invalid_agent_id", undefined])
+      assert.deepStrictEqual(await runsOf(projectId), [])
+    } finally {
+      await close()
+    }
+  })
+
+  it("waits on where the target has gone meanwhile, and fails where it may not wait", async () => {
+    const edge = new PlayedEdge()
+    edge.answer = "away"
+    const { close, make, projectId, until, wake } = await linked(edge)
+    try {
+      const [waits, fails] = [await make("queue"), await make("fail")]
+      await wake()
+      assert.strictEqual((await until(fails.id, "failed")).error?.code, "target_offline")
+      assert.isUndefined((await until(waits.id, "queued")).runId)
+      assert.deepStrictEqual(await runsOf(projectId), [])
+      edge.answer = "take"
+      await wake()
+      const { runId } = await until(waits.id, "dispatched")
+      assert.deepStrictEqual(
+        (await runsOf(projectId)).map(({ id }) => id),
+        [runId]
+      )
+    } finally {
+      await close()
+    }
+  })
+
+  it("asks again for the same run after a Hub that ended while it asked", async () => {
+    const edge = new PlayedEdge()
+    edge.answer = "hang"
+    const before = await linked(edge)
+    const { id } = await before.make("fail")
+    await before.wake()
+    await within(edge.isAsked, 10_000, "the question")
+    await before.close()
+    edge.answer = "take"
+    const after = await linked(edge, before)
+    try {
+      await after.wake()
+      const { runId } = await after.until(id, "dispatched")
+      assert.deepStrictEqual(edge.asked, [runId, runId])
+    } finally {
+      await after.close()
+    }
+  })
+})
