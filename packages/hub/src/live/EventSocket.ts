@@ -158,7 +158,12 @@ export class EventSocket implements RunFollower {
     while (this.mayRead) {
       this.grown.delete(runId)
       const batches = await this.source.read(runId, this.positionOf(runId))
-      for (const batch of batches) if (this.mayRead) this.send(batch)
+      for (const batch of batches) {
+        if (!this.mayRead) break
+        // Logs are dense: a gap is what is kept no more.
+        if (batch.firstSeq > this.positionOf(runId) + 1) return this.end(closeCodes.replayGap, "replay_gap")
+        this.send(batch)
+      }
       if (batches.length > 0 || this.grown.has(runId)) continue
       this.behind.delete(runId)
       return

@@ -52,7 +52,7 @@ export class Notices extends Context.Service<
 
       yield* listening.pipe(
         Effect.catch((error) => Effect.logWarning("the database's notices are not heard", error)),
-        Effect.andThen(Effect.sleep("250 millis")),
+        Effect.andThen(Effect.sleep("1 second")),
         Effect.forever,
         Effect.forkScoped
       )

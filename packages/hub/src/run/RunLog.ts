@@ -207,7 +207,7 @@ export class RunLog extends Context.Service<
 /** Batches of a page at most: many are small while a run is live. */
 const PAGE_ROWS = 1_000
 /** Characters of one stored batch, where its events are not larger by themselves. */
-const BATCH_TEXT = 131_072
+const BATCH_TEXT = 65_536
 
 interface Row {
   readonly id: RunId
