@@ -1,0 +1,111 @@
+/** The Hub's fold of a log, batch by batch from rows, against the domain's fold of the whole of it. */
+import { assert, describe, it } from "@effect/vitest"
+import type { Approval } from "@corral/domain/Approval"
+import { type ApprovalId, eventIds, type RunId } from "@corral/domain/Ids"
+import type { Envelope, EventDraft } from "@corral/domain/RunEvent"
+import { type Input, transition } from "@corral/domain/RunMachine"
+import { fold, initial } from "@corral/domain/RunState"
+import { Arbitrary, Effect, Schema } from "effect"
+import { created, underWay } from "../../../domain/test/RunInputs.ts"
+import { type FoldedRun, RunFold } from "../../src/run/RunFold.ts"
+import { createRun, newId } from "../harness/Mirror.ts"
+
+/** The events that a run machine answers the inputs with. */
+const eventsOf = (inputs: ReadonlyArray<Input>): ReadonlyArray<EventDraft> => {
+  let state = initial
+  const events: Array<EventDraft> = []
+  for (const input of inputs) {
+    const [next, actions] = transition(state, input)
+    state = next
+    for (const action of actions) if (action._tag === "Append") events.push(action.event)
+  }
+  return events
+}
+
+const envelopeOf = (runId: RunId, seq: number, { payload, type }: EventDraft): Envelope => ({
+  id: eventIds(runId)(seq),
+  seq,
+  type,
+  runId,
+  createdAt: new Date(1_760_000_000_000 + seq).toISOString(),
+  payload: { v: 1, ...payload }
+})
+
+const Sizes = Arbitrary.array(Arbitrary.schema(Schema.Literals([1, 2, 3, 7])), {
+  minLength: 1,
+  maxLength: 10
+})
+const Ends = Arbitrary.schema(Schema.Boolean)
+
+describe("RunFold", () => {
+  it.effect.prop(
+    "comes to what the whole log comes to, whatever the batches",
+    [underWay, Sizes, Ends],
+    ([inputs, sizes, ends]) =>
+      Effect.sync(() => {
+        const runId = newId<RunId>("run")
+        const start: Input = { _tag: "Created", payload: created }
+        const events = eventsOf([start, ...inputs, ...(ends ? [{ _tag: "Ended" } as const] : [])])
+        const whole = events.reduce(fold, initial)
+        let row: FoldedRun = {
+          id: runId,
+          agentId: createRun.agentId,
+          workspace: createRun.workspace,
+          state: "queued",
+          started: false,
+          pending: [],
+          told: {}
+        }
+        const approvals = new Map<ApprovalId, Approval>()
+        for (let at = 0, i = 0; at < events.length; i++) {
+          const batch = events.slice(at, at + (sizes[i % sizes.length] ?? 1))
+          const step = new RunFold(row)
+          for (const [j, event] of batch.entries())
+            assert.isTrue(step.take(envelopeOf(runId, at + j + 1, event)), event.type)
+          const { ended: _, pending, started, state, told } = step
+          const same = JSON.stringify([row.state, row.pending, row.started, row.told])
+          // What is not said to have moved is not written.
+          if (!step.moved) assert.strictEqual(JSON.stringify([state, pending, started, told]), same)
+          row = { ...row, state, started, pending, told }
+          for (const approval of step.asked.values()) approvals.set(approval.id, approval)
+          for (const [id, resolved] of step.resolved) {
+            const asked = approvals.get(id)
+            assert.strictEqual(asked?.state, "pending")
+            if (asked !== undefined) approvals.set(id, { ...asked, ...resolved })
+          }
+          at += batch.length
+        }
+        assert.deepStrictEqual(
+          [
+            row.state,
+            row.started,
+            row.pending,
+            row.told.usage,
+            row.told.resultText,
+            row.told.error,
+            row.told.model
+          ],
+          [
+            whole.status,
+            whole.started,
+            whole.pending,
+            whole.usage,
+            whole.resultText,
+            whole.error,
+            whole.model
+          ]
+        )
+        assert.deepStrictEqual(
+          new Map(
+            [...approvals].flatMap(([id, { state }]) => (state === "pending" ? [] : [[id, state] as const]))
+          ),
+          whole.resolved
+        )
+        assert.deepStrictEqual(
+          [...approvals.values()].filter(({ state }) => state === "pending").map(({ id }) => id),
+          [...whole.pending]
+        )
+      }),
+    { arbitrary: { runs: 300 } }
+  )
+})
