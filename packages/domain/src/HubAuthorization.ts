@@ -29,6 +29,7 @@ export const endpointAuthority = {
   "auth.me": "session.open",
   "auth.refresh": "session.open",
   "auth.logout": "session.open",
+  "auth.deviceWaiting": "session.open",
   "auth.deviceApprove": "session.open",
   "apiKeys.list": "session.open",
   "apiKeys.create": "session.open",

@@ -27,7 +27,8 @@ export const apiKeys = HttpApiBuilder.group(
         const { userId } = yield* CurrentPrincipal
         return yield* audit.done(
           { action: "api_key.create", resource: userId, projectId: null },
-          keys.create(userId, payload)
+          keys.create(userId, payload),
+          ({ id }) => ({ resource: id })
         )
       }, answered),
 

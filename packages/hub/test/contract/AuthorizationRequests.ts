@@ -63,6 +63,7 @@ export const requests: Record<EndpointName, Expected> = {
   "auth.me": get(() => "/client/auth/me"),
   "auth.refresh": send("POST", 200, () => "/client/auth/refresh"),
   "auth.logout": send("POST", 204, () => "/client/auth/logout"),
+  "auth.deviceWaiting": get(({ userCode }) => `/client/auth/device?userCode=${userCode}`),
   "auth.deviceApprove": send(
     "POST",
     204,
