@@ -45,8 +45,12 @@ export const layer = (config: HubConfig) =>
         applicationName: own,
         maxConnections: config.maxConnections,
         connectTimeout: Duration.seconds(10),
-        // A date is a day wherever the Hub stands.
-        startupParameters: { timezone: "UTC" }
+        startupParameters: {
+          // A date is a day wherever the Hub stands.
+          timezone: "UTC",
+          // A plan for any person is one for a person with little: whoever has a hundred thousand rows would wait a second for each page.
+          plan_cache_mode: "force_custom_plan"
+        }
       }).pipe(
         Effect.timeoutOrElse({
           duration: "30 seconds",
