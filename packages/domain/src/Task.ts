@@ -59,6 +59,6 @@ export const CreateTask = Schema.Struct({
   model,
   isolation,
   onOffline: Schema.optionalKey(OnOffline),
-  expiresAt: Schema.optionalKey(Schema.String)
+  expiresAt: Schema.optionalKey(Schema.String.check(storable))
 }).annotate({ identifier: "CreateTask" })
 export type CreateTask = typeof CreateTask.Type

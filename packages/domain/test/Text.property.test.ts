@@ -24,7 +24,7 @@ describe("storable", () => {
   const project = "prj_01K0000000000000000000000Z"
   const device = "dev_01K0000000000000000000000Z"
   const agent = { agentId: "codex", targetId: device, workspace: "site" }
-  const task = { ...agent, projectId: project, input: { text: "go" }, mode: "ask" }
+  const task = { ...agent, projectId: project, input: { text: "go" }, mode: "ask", expiresAt: "a" }
   it.each([
     ["CreateProject", CreateProject, { name: "a", description: "b" }],
     ["UpdateProject", UpdateProject, { name: "a", description: "b" }],

@@ -29,6 +29,9 @@ describe("/client/projects", { timeout: 60_000 }, () => {
   })
   afterAll(() => hub.remove())
 
+  const makeSessions = (projectId: string) =>
+    ada.ask("POST", "/client/sessions", { body: { projectId, title: "late" } })
+
   it("makes one for whoever is signed in, who owns it", async () => {
     const made = await ada.ask<Project>("POST", "/client/projects", {
       body: { name: "Ätlas 🚀 '; DROP TABLE projects; --", description: "about" }
@@ -317,6 +320,28 @@ describe("/client/projects", { timeout: 60_000 }, () => {
     )
     assert.deepStrictEqual(actions.at(-1), "project.delete")
     assert.includeMembers(actions, ["project.create", "session.write", "device.manage"])
+  })
+
+  it("refuses in words of its own what comes while it is removed", async () => {
+    const device = await registerDevice(ada)
+    await report(hub, device.id)
+    for (let i = 0; i < 5; i++) {
+      const project = await makeProject(ada)
+      const session = await makeSession(ada, project)
+      const path = `/client/projects/${project.id}`
+      const answers = await Promise.all([
+        makeSessions(project.id),
+        ada.ask("POST", `/client/sessions/${session.id}/messages`, { body: { text: "late" } }),
+        ada.ask("PATCH", `/client/devices/${device.id}`, { body: { sharedWith: [project.id] } }),
+        ada.ask("DELETE", path),
+        ada.ask("POST", `${path}/members`, { body: { userId: bob.userId, role: "member" } }),
+        ada.ask("POST", `${path}/workspaces`, { body: { targetId: device.id, workspace: "site" } }),
+        ada.ask("PATCH", path, { body: { name: "late" } }),
+        makeSessions(project.id)
+      ])
+      for (const answer of answers) assert.include([200, 201, 204, 403], answer.status, answer.text)
+      assert.strictEqual(codeOf(await ada.ask("GET", path)), "permission_denied")
+    }
   })
 
   it("writes down what was done and what was refused", async () => {
