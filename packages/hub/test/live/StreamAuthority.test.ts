@@ -1,0 +1,92 @@
+/** That a stream is looked after as long as it lasts, also where nobody tells that something has changed. The clock is the test's own. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { REAUTHORIZED_WITHIN_SECONDS } from "@corral/domain/EventStream"
+import type { ProjectId, RequestId, RunId } from "@corral/domain/Ids"
+import { Effect, Layer, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { within } from "../../../service/test/harness/Within.ts"
+import { layerCore } from "../../src/Hub.ts"
+import { defaults } from "../../src/HubConfig.ts"
+import { Notices } from "../../src/live/Notices.ts"
+import { type Lost, StreamAuthority } from "../../src/live/StreamAuthority.ts"
+import type { HubClient } from "../harness/HubClient.ts"
+import { HubProcess } from "../harness/HubProcess.ts"
+import { created, Mirror } from "../harness/Mirror.ts"
+
+describe("StreamAuthority", { timeout: 60_000 }, () => {
+  const hub = new HubProcess()
+  let ada: HubClient
+  let bob: HubClient
+  let mirror: Mirror
+  let project: ProjectId
+  let runId: RunId
+  beforeAll(async () => {
+    await hub.start()
+    ada = await hub.signedIn("ada")
+    bob = await hub.signedIn("bob")
+    mirror = new Mirror(hub)
+    project = await mirror.project(ada.userId)
+    await mirror.member(ada.userId, project, bob.userId, "viewer")
+    runId = await mirror.run(project, created)
+  })
+  afterAll(() => hub.remove())
+
+  const silent = Layer.succeed(Notices, { follow: () => undefined })
+  const services = Layer.suspend(() =>
+    StreamAuthority.layer.pipe(
+      Layer.provide(silent),
+      Layer.provide(
+        layerCore({
+          ...defaults,
+          home: hub.home,
+          maxConnections: 3,
+          databaseUrl: hub.databaseUrl === undefined ? undefined : Redacted.make(hub.databaseUrl)
+        })
+      )
+    )
+  )
+
+  /** Follows the run as that person; gives what the watch will say. */
+  const followed = Effect.fnUntraced(function* (client: HubClient) {
+    const authority = yield* StreamAuthority
+    const target = `/client/events?runId=${runId}`
+    const subscription = yield* authority.admit(target, client.token ?? "", "req_1" as RequestId)
+    let [told, tell] = [false, (_: Lost): void => undefined]
+    const lost = new Promise<Lost>((resolve) => (tell = resolve))
+    authority.watch(subscription, (why) => {
+      assert.isFalse(told, "told once")
+      told = true
+      tell(why)
+    })
+    return { lost: Effect.promise(() => within(lost, 10_000, "the end of the stream")), isLost: () => told }
+  })
+
+  it.effect("finds within a minute that a reader is no member any more", () =>
+    Effect.gen(function* () {
+      const [bobs, adas] = [yield* followed(bob), yield* followed(ada)]
+      yield* Effect.promise(() => mirror.noMember(ada.userId, project, bob.userId))
+      yield* TestClock.adjust(`${REAUTHORIZED_WITHIN_SECONDS} seconds`)
+      assert.strictEqual(yield* bobs.lost, "accessLost")
+      assert.isFalse(adas.isLost())
+    }).pipe(Effect.provide(services))
+  )
+
+  it.effect("finds that a sign-in has run out, which following does not keep alive", () =>
+    Effect.gen(function* () {
+      const adas = yield* followed(ada)
+      // The test's clock began with 1970.
+      yield* Effect.promise(() =>
+        hub.people.act(
+          Effect.flatMap(
+            SqlClient.SqlClient,
+            (sql) =>
+              sql`UPDATE sign_ins SET idle_until = ${new Date(10_000)} WHERE user_id = ${ada.userId ?? ""}`
+          )
+        )
+      )
+      yield* TestClock.adjust(`${REAUTHORIZED_WITHIN_SECONDS} seconds`)
+      assert.strictEqual(yield* adas.lost, "signInEnded")
+    }).pipe(Effect.provide(services))
+  )
+})
