@@ -52,12 +52,13 @@ describe("StreamAuthority", { timeout: 60_000 }, () => {
     const authority = yield* StreamAuthority
     const target = `/client/events?runId=${runId}`
     const subscription = yield* authority.admit(target, client.token ?? "", "req_1" as RequestId)
-    let [told, tell] = [false, (_: Lost): void => undefined]
-    const lost = new Promise<Lost>((resolve) => (tell = resolve))
-    authority.watch(subscription, (why) => {
-      assert.isFalse(told, "told once")
-      told = true
-      tell(why)
+    let told = false
+    const lost = new Promise<Lost>((resolve) => {
+      authority.watch(subscription, (why) => {
+        assert.isFalse(told, "told once")
+        told = true
+        resolve(why)
+      })
     })
     return { lost: Effect.promise(() => within(lost, 10_000, "the end of the stream")), isLost: () => told }
   })
