@@ -138,7 +138,7 @@ export class StreamAuthority extends Context.Service<
               Effect.catch(() => Effect.sync(() => void (watched.checkedAt = 0)))
             )
           },
-          { concurrency: 4, discard: true }
+          { concurrency: 8, discard: true }
         )
 
       const recheck = (wanted: (subscription: Subscription) => boolean): void => {
@@ -163,8 +163,8 @@ export class StreamAuthority extends Context.Service<
 
       return StreamAuthority.of({
         admit: Effect.fnUntraced(function* (target, credential, requestId) {
-          const url = new URL(target, "http://hub")
-          if (url.pathname !== STREAM_PATH) return yield* refused({ code: "not_found" })
+          const url = URL.parse(`http://hub${target}`)
+          if (url?.pathname !== STREAM_PATH) return yield* refused({ code: "not_found" })
           const principal = yield* credentials.judge(credential, { method: "GET", path: STREAM_PATH })
           const query = decodeHubStreamQuery(Object.fromEntries(url.searchParams))
           if (Result.isFailure(query)) {

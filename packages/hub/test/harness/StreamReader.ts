@@ -16,14 +16,14 @@ export interface RefusedUpgrade {
   readonly body: { readonly code: string; readonly requestId: string }
 }
 
-const socketOf = ({ token, url }: HubClient, query: string): WebSocket =>
-  new WebSocket(`${url.replace("http", "ws")}/client/events?${query}`, {
+const socketOf = ({ token, url }: HubClient, query: string, path = "/client/events"): WebSocket =>
+  new WebSocket(`${url.replace("http", "ws")}${path}?${query}`, {
     headers: token === null ? {} : { authorization: `Bearer ${token}` }
   })
 
 /** Tries to subscribe where that is refused. */
-export const refusedUpgrade = (client: HubClient, query: string): Promise<RefusedUpgrade> => {
-  const socket = socketOf(client, query)
+export const refusedUpgrade = (client: HubClient, query: string, path?: string): Promise<RefusedUpgrade> => {
+  const socket = socketOf(client, query, path)
   socket.on("error", () => undefined)
   const answer = new Promise<RefusedUpgrade>((resolve, reject) => {
     socket.once("open", () => reject(new Error("it was not refused")))

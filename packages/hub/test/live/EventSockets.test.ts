@@ -144,6 +144,13 @@ describe("/client/events", { timeout: 60_000 }, () => {
     }
   })
 
+  it("answers an upgrade elsewhere as it would any request", async () => {
+    for (const path of ["/", "/client/event", "//", "//[", "/client/events/%00", "/%"]) {
+      const refused = await refusedUpgrade(ada, "", path)
+      assert.deepStrictEqual([refused.status, refused.body.code], [404, "not_found"], path)
+    }
+  })
+
   it("ends within a second when the sign-in ends, and not another's", async () => {
     const runId = await mirror.run(project, created)
     const { signInId, token, userId } = await hub.people.signIn("ada")
