@@ -11,6 +11,7 @@ import { DeviceRegistration } from "./device/DeviceRegistration.ts"
 import { Devices } from "./device/Devices.ts"
 import { Inventory } from "./device/Inventory.ts"
 import type { HubConfig } from "./HubConfig.ts"
+import { Callers } from "./http/Callers.ts"
 import { HubServer } from "./http/Server.ts"
 import { Idempotency } from "./Idempotency.ts"
 import { EventSockets } from "./live/EventSockets.ts"
@@ -94,7 +95,7 @@ const live = EventSockets.layer.pipe(
 /** The whole Hub. Provides `HubServer` with its address, and the core's services. */
 export const layer = (config: HubConfig) =>
   Layer.merge(HubServer.layer(config), forgetting).pipe(
-    Layer.provide([Dispatcher.layer, live]),
+    Layer.provide([Callers.layer, Dispatcher.layer, live]),
     Layer.provideMerge(layerSignIn(config)),
     Layer.provideMerge(layerCore(config))
   )

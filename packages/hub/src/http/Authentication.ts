@@ -8,16 +8,24 @@ import { Effect, Layer } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { Credentials, type Endpoint } from "../signin/Credentials.ts"
 import { answered } from "./Answered.ts"
+import { Callers } from "./Callers.ts"
 import { credentialOf } from "./Guard.ts"
 
 export const authentication = Layer.effect(
   SessionAuthority,
   Effect.gen(function* () {
+    const callers = yield* Callers
     const credentials = yield* Credentials
 
     const principal = (endpoint: Endpoint) =>
       HttpServerRequest.HttpServerRequest.pipe(
-        Effect.flatMap(({ headers }) => credentials.judge(credentialOf(headers), endpoint)),
+        Effect.flatMap(({ headers }) => {
+          const credential = credentialOf(headers)
+          const token = credential.bearer ?? credential.cookie
+          return Effect.tap(credentials.judge(credential, endpoint), () =>
+            Effect.sync(() => token !== undefined && callers.vouch(token))
+          )
+        }),
         answered
       )
 

@@ -13,14 +13,8 @@ import type { IncomingMessage } from "node:http"
 import type { HubConfig } from "../HubConfig.ts"
 import { EventSockets } from "../live/EventSockets.ts"
 import { StreamAuthority } from "../live/StreamAuthority.ts"
-import {
-  bearerToken,
-  cookieToken,
-  credentialOf,
-  guard,
-  type GuardedRequest,
-  MAX_BODY_BYTES
-} from "./Guard.ts"
+import { Callers } from "./Callers.ts"
+import { credentialOf, guard, type GuardedRequest, MAX_BODY_BYTES } from "./Guard.ts"
 import { PublicUrl } from "./PublicUrl.ts"
 import { RateLimit } from "./RateLimit.ts"
 import { routes } from "./routes.ts"
@@ -43,10 +37,6 @@ const guarded = (request: IncomingMessage, upgrade: boolean): GuardedRequest => 
   upgrade
 })
 
-/** By which a caller is told from others: what it claims to hold, or where it comes from. */
-const callerOf = ({ headers, socket }: IncomingMessage): string =>
-  bearerToken(headers) ?? cookieToken(headers) ?? socket.remoteAddress ?? ""
-
 /** The names under which the Hub is reached: its public one, and those of this machine where it listens on loopback. */
 const namesOf = ({ publicUrl }: HubConfig, port: number) => {
   const local = ["127.0.0.1", "localhost", "[::1]"].map((host) => `http://${host}:${port}`)
@@ -55,6 +45,7 @@ const namesOf = ({ publicUrl }: HubConfig, port: number) => {
 }
 
 const serve = Effect.fnUntraced(function* (config: HubConfig) {
+  const callers = yield* Callers
   const clock = yield* Clock.Clock
   const sockets = yield* EventSockets
   const streams = yield* StreamAuthority
@@ -81,7 +72,7 @@ const serve = Effect.fnUntraced(function* (config: HubConfig) {
     const names = namesOf(config, port)
     return {
       passage: (request, upgrade) =>
-        rate.take(callerOf(request))
+        rate.take(callers.nameOf(request))
           ? guard(guarded(request, upgrade), names)
           : { _tag: "Refuse", code: "rate_limited" },
       onRequest: handler,

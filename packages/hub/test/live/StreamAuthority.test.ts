@@ -51,7 +51,8 @@ describe("StreamAuthority", { timeout: 60_000 }, () => {
   const followed = Effect.fnUntraced(function* (client: HubClient) {
     const authority = yield* StreamAuthority
     const target = `/client/events?runId=${runId}`
-    const subscription = yield* authority.admit(target, client.token ?? "", "req_1" as RequestId)
+    const credential = { bearer: client.token ?? undefined, cookie: undefined }
+    const subscription = yield* authority.admit(target, credential, "req_1" as RequestId)
     let told = false
     const lost = new Promise<Lost>((resolve) => {
       authority.watch(subscription, (why) => {
