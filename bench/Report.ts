@@ -8,12 +8,13 @@ import type { Machine } from "./Machine.ts"
 /** What a figure must not exceed, by itself, by its distance from the floor or by so many times the floor; or what it must reach of it. */
 export interface Goal {
   readonly limit: number
-  readonly of: "edge" | "distance" | "ratio" | "share"
+  readonly of: "edge" | "distance" | "ratio" | "share" | "reach"
 }
 
 export const atMost = (limit: number): Goal => ({ limit, of: "edge" })
 export const atMostTimesFloor = (limit: number): Goal => ({ limit, of: "ratio" })
 export const atMostOverFloor = (limit: number): Goal => ({ limit, of: "distance" })
+export const atLeast = (limit: number): Goal => ({ limit, of: "reach" })
 export const atLeastOfFloor = (limit: number): Goal => ({ limit, of: "share" })
 
 export interface Figure {
@@ -97,11 +98,20 @@ const goalText = ({ limit, of }: Goal, unit: string): string =>
     edge: `≤ ${limit} ${unit}`,
     distance: `≤ floor + ${limit} ${unit}`,
     ratio: `≤ ${limit} × floor`,
-    share: `≥ ${limit} of floor`
+    share: `≥ ${limit} of floor`,
+    reach: `≥ ${limit} ${unit}`
   })[of]
 
-const isMet = ({ edge, floor }: Figure, { limit, of }: Goal): boolean =>
-  of === "share" ? edge / floor >= limit : { edge, distance: edge - floor, ratio: edge / floor }[of] <= limit
+const isMet = ({ edge, floor }: Figure, { limit, of }: Goal): boolean => {
+  switch (of) {
+    case "share":
+      return edge / floor >= limit
+    case "reach":
+      return edge >= limit
+    default:
+      return { edge, distance: edge - floor, ratio: edge / floor }[of] <= limit
+  }
+}
 
 /** Three significant digits, whole numbers kept whole. */
 const rounded = (value: number): number =>

@@ -1,7 +1,10 @@
 /** `npm run bench -- hub`: what is promised of a Hub's speed and size, beside the floor. */
 import type { Report } from "../Report.ts"
 import type { HubPairOptions } from "./HubPair.ts"
+import { ingest } from "./Ingest.ts"
 import { lists } from "./Lists.ts"
+import { signedIn } from "./SignedIn.ts"
+import { sockets } from "./Sockets.ts"
 
 export interface HubBenchOptions extends HubPairOptions {
   readonly rounds: number
@@ -9,7 +12,7 @@ export interface HubBenchOptions extends HubPairOptions {
   readonly only: ReadonlyArray<string>
 }
 
-const groups = { lists }
+const groups = { lists, signedIn, sockets, ingest }
 
 export const hubBench = async (options: HubBenchOptions, report: Report): Promise<void> => {
   const unknown = options.only.filter((name) => !Object.hasOwn(groups, name))

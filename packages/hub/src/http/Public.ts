@@ -17,30 +17,28 @@ export const publicReads = HttpApiBuilder.group(
         onSuccess: () => ({ status: "ok" as const })
       })
     )
+    // Anyone may ask: what is counted is counted for all who ask within a few seconds.
+    const stats = yield* Effect.cachedWithTTL(
+      Effect.suspend(
+        () => sql<{
+          readonly projects: number
+          readonly devicesOnline: number
+          readonly runs: number
+          readonly runsActive: number
+        }>`
+          SELECT (SELECT count(*)::int FROM projects) AS projects, (
+            SELECT count(*)::int FROM devices
+            WHERE revoked_at IS NULL AND lease_until > ${new Date(clock.currentTimeMillisUnsafe())}
+          ) AS "devicesOnline", (SELECT count(*)::int FROM runs) AS runs, (
+            SELECT count(*)::int FROM runs WHERE state NOT IN ('completed', 'failed', 'cancelled')
+          ) AS "runsActive"`
+      ).pipe(Effect.map(([row]) => row ?? { projects: 0, devicesOnline: 0, runs: 0, runsActive: 0 })),
+      "5 seconds"
+    )
     return handlers.handleAll({
       health: () => health,
       publicHealth: () => health,
-      publicStats: () =>
-        Effect.map(
-          Effect.orDie(sql<{
-            readonly projects: number
-            readonly devices: number
-            readonly runs: number
-            readonly active: number
-          }>`
-            SELECT (SELECT count(*)::int FROM projects) AS projects, (
-              SELECT count(*)::int FROM devices
-              WHERE revoked_at IS NULL AND lease_until > ${new Date(clock.currentTimeMillisUnsafe())}
-            ) AS devices, (SELECT count(*)::int FROM runs) AS runs, (
-              SELECT count(*)::int FROM runs WHERE state NOT IN ('completed', 'failed', 'cancelled')
-            ) AS active`),
-          ([row]) => ({
-            projects: row?.projects ?? 0,
-            devicesOnline: row?.devices ?? 0,
-            runs: row?.runs ?? 0,
-            runsActive: row?.active ?? 0
-          })
-        )
+      publicStats: () => Effect.orDie(stats)
     })
   })
 )

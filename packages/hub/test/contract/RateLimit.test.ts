@@ -10,7 +10,9 @@ describe("The rate limit", { timeout: 60_000 }, () => {
 
   /** How many of 100 at once are refused for their number. */
   const refusedOf = async (client: () => HubClient): Promise<number> => {
-    const answers = await Promise.all(Array.from({ length: 100 }, () => client().ask("GET", "/client/projects")))
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, () => client().ask("GET", "/client/projects"))
+    )
     const refused = answers.filter((answer) => codeOf(answer) === "rate_limited")
     for (const { headers, status } of refused) {
       assert.strictEqual(status, 429)
