@@ -64,11 +64,15 @@ export const keyMay = (scopes: ReadonlyArray<ApiKeyScope>, { method, path }: End
   return scopes.includes("write") && !keptFromKeys.some((kept) => kept.test(path))
 }
 
-/** What a person does with a sign-in alone, lest a key that was lost makes others: sign-ins and keys, members, devices. */
+/**
+ * What a person does with a sign-in alone: sign-ins and keys, members, devices, lest a key that was lost makes others; and approvals, which are
+ * a person's word.
+ */
 const keptFromKeys = [
   /^\/client\/auth\//,
   /^\/client\/projects\/:id\/members(\/|$)/,
-  /^\/client\/devices(\/|$)/
+  /^\/client\/devices(\/|$)/,
+  /^\/client\/approvals(\/|$)/
 ]
 
 const OUTSIDE = "This key's scopes do not reach so far."

@@ -72,9 +72,13 @@ describe("API keys", { timeout: 60_000 }, () => {
       ["POST", KEYS],
       ["DELETE", `${KEYS}/key_01K00000000000000000000000`],
       ["POST", "/client/auth/refresh"],
-      ["POST", "/client/auth/logout"]
-    ] as const)
-      assert.strictEqual(codeOf(await all.ask(method, path)), "permission_denied", `${method} ${path}`)
+      ["POST", "/client/auth/logout"],
+      ["POST", "/client/approvals/apr_01K00000000000000000000000/decide"]
+    ] as const) {
+      const answer = await all.ask(method, path)
+      assert.strictEqual(codeOf(answer), "permission_denied", `${method} ${path}`)
+      assert.include(answer.text, "This key's scopes do not reach so far.", `${method} ${path}`)
+    }
     // However the path is spelt.
     const { url } = hub
     for (const path of [
