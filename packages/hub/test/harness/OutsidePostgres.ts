@@ -1,104 +1,11 @@
-/**
- * A PostgreSQL as an operator would run one: on a port of loopback, with a password. Of the same programs as the embedded one.
- */
+/** A PostgreSQL that is no Hub's own, for one test. */
 import { onTestFinished } from "@effect/vitest"
-import { type ChildProcess, execFileSync, spawn } from "node:child_process"
-import { randomBytes } from "node:crypto"
-import { once } from "node:events"
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
-import { createServer, type AddressInfo } from "node:net"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-import { Client } from "pg"
-import { within } from "../../../service/test/harness/Within.ts"
-import { findPostgres } from "../../src/store/PostgresProgram.ts"
+import { type PostgresServer, startPostgres } from "./PostgresServer.ts"
 
-export interface OutsidePostgres {
-  /** Of a database that exists, as its superuser. */
-  readonly url: string
-  readonly stop: () => Promise<void>
-}
+export { query } from "./PostgresServer.ts"
 
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, "close")
-  return port
-}
-
-/** Its log tells when it takes connections. */
-const ready = (child: ChildProcess): Promise<void> =>
-  new Promise((resolve, reject) => {
-    let said = ""
-    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-      said += text
-      if (said.includes("ready to accept connections")) resolve()
-    })
-    child.once("exit", () => reject(new Error(said)))
-  })
-
-export const startPostgres = async (): Promise<OutsidePostgres> => {
-  const folder = mkdtempSync(join(realpathSync(tmpdir()), "corral-pg-"))
-  const program = await findPostgres(join(folder, "programs")).catch(() => {
-    mkdirSync(join(folder, "programs"), { recursive: true })
-    return findPostgres(join(folder, "programs"))
-  })
-  const data = join(folder, "data")
-  mkdirSync(data, { mode: 0o700 })
-  await program.own(data)
-  const password = randomBytes(12).toString("hex")
-  const passwordFile = join(folder, "password")
-  writeFileSync(passwordFile, password)
-  await program.own(passwordFile)
-  const made = program.call("initdb", [
-    "-D",
-    data,
-    "-U",
-    "corral",
-    "--auth=scram-sha-256",
-    `--pwfile=${passwordFile}`,
-    "--no-sync",
-    "--encoding=UTF8",
-    "--no-locale"
-  ])
-  execFileSync(made.file, made.args, { ...made.options, stdio: "ignore" })
-  const port = await freePort()
-  const settings = [
-    "listen_addresses=127.0.0.1",
-    `port=${port}`,
-    "unix_socket_directories=",
-    "max_connections=200"
-  ]
-  const call = program.call("postgres", ["-D", data, ...settings.flatMap((setting) => ["-c", setting])])
-  const child = spawn(call.file, call.args, { ...call.options, stdio: ["ignore", "ignore", "pipe"] })
-  await within(ready(child), 20_000, "PostgreSQL")
-  return {
-    url: `postgres://corral:${password}@127.0.0.1:${port}/postgres`,
-    stop: async () => {
-      const gone = once(child, "exit")
-      child.kill("SIGINT")
-      await within(gone, 10_000, "the end of PostgreSQL")
-      rmSync(folder, { recursive: true, force: true })
-    }
-  }
-}
-
-/** A server for one test, with a database of its own. */
-export const openPostgres = async (): Promise<OutsidePostgres> => {
+export const openPostgres = async (): Promise<PostgresServer> => {
   const server = await startPostgres()
   onTestFinished(server.stop)
   return server
-}
-
-/** One statement, by a client that is not ours. */
-export const query = async (url: string, text: string): Promise<ReadonlyArray<Record<string, unknown>>> => {
-  const client = new Client({ connectionString: url })
-  await client.connect()
-  try {
-    return (await client.query(text)).rows as ReadonlyArray<Record<string, unknown>>
-  } finally {
-    await client.end()
-  }
 }
