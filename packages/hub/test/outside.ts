@@ -6,8 +6,9 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { startPostgres } from "./harness/PostgresServer.ts"
 
+const given = process.argv.slice(2)
 const server = await startPostgres()
-const vitest = spawn("vitest", ["run", "packages/hub/test", ...process.argv.slice(2)], {
+const vitest = spawn("vitest", ["run", ...(given.length > 0 ? given : ["packages/hub/test"])], {
   stdio: "inherit",
   env: { ...process.env, CORRAL_TEST_DATABASE_URL: server.url }
 })

@@ -49,6 +49,8 @@ export class HubProcess {
   private readonly options: HubOptions
   private launched: Launched | undefined
   private acting: People | undefined
+  /** The database that was made for it on an outside server. */
+  private made: string | undefined
 
   constructor(options: HubOptions = {}) {
     this.options = options
@@ -56,7 +58,7 @@ export class HubProcess {
 
   /** Starts the process; fails with its stderr where it ends before it is ready. */
   async start(): Promise<void> {
-    if (outside !== undefined) this.databaseUrl ??= await makeDatabase(outside)
+    if (outside !== undefined) this.databaseUrl ??= this.made = await makeDatabase(outside)
     this.launched = this.launch()
     const line = await within(this.launched.ready, 30_000, "the Hub's ready line")
     if (line === undefined) throw new Error(`the Hub ended before it was ready: ${this.stderr}`)
@@ -110,7 +112,7 @@ export class HubProcess {
     // What a killed Hub left: its server ends with its folder.
     endServer(join(this.home, "postgres", "18", "postmaster.pid"))
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
-    if (outside !== undefined && this.databaseUrl !== undefined) await dropDatabase(outside, this.databaseUrl)
+    if (outside !== undefined && this.made !== undefined) await dropDatabase(outside, this.made)
   }
 
   private launch(): Launched {
