@@ -77,6 +77,7 @@ export const endpointAuthority = {
   "approvals.list": "session.open",
   "approvals.decide": "approval.decide",
   "audit.list": "audit.read",
+  "audit.export": "audit.read",
   "audit.verify": "audit.read"
 } as const satisfies Record<string, EndpointAuthority>
 

@@ -18,6 +18,8 @@ type Field = (line: JsonObject) => unknown
 const fieldOf = (path: FieldPath | undefined): Field => {
   if (path === undefined) return () => undefined
   const names = path.split(".")
+  const [first = "", second] = names
+  if (second === undefined) return (line) => (Object.hasOwn(line, first) ? line[first] : undefined)
   return (line) => {
     let value: unknown = line
     for (const name of names) {
@@ -140,7 +142,7 @@ export class MappedLines implements Reader {
   readonly said: Reader["said"] = (line) => {
     const { byType, typeOf } = this.#meanings
     const told = typeOf(line)
-    const type = typeof told === "string" || typeof told === "number" ? String(told) : "untyped"
+    const type = typeof told === "string" ? told : typeof told === "number" ? String(told) : "untyped"
     const meanings = byType.get(type)
     if (meanings === undefined) return this.#turn.unknown(type)
     this.#turn.start({})

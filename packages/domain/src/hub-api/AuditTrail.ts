@@ -2,7 +2,7 @@
  * Reading the audit trail and checking its chain.
  */
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { AuditRecord, AuditVerification } from "../Audit.ts"
 import { responses } from "../ErrorTable.ts"
 import { ProjectId } from "../Ids.ts"
@@ -21,6 +21,14 @@ export class HubAudit extends HttpApiGroup.make("audit")
       success: page(AuditRecord),
       error: responses("permission_denied", "schema_validation_failed")
     }).annotate(OpenApi.Description, "`from` and `to` are ISO 8601 times, `to` exclusive."),
+    HttpApiEndpoint.get("export", "/client/audit/export", {
+      query: { projectId: ProjectId },
+      success: HttpApiSchema.StreamUint8Array({ contentType: "application/x-ndjson" }),
+      error: responses("permission_denied", "schema_validation_failed")
+    }).annotate(
+      OpenApi.Description,
+      "The whole trail of a project, the first record first, one as JSON on each line: enough to follow the chain without this Hub."
+    ),
     HttpApiEndpoint.get("verify", "/client/audit/verify", {
       query: { projectId },
       success: AuditVerification,

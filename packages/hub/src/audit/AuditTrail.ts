@@ -4,7 +4,7 @@
 import type { AuditOutcome, AuditRecord, AuditVerification } from "@corral/domain/Audit"
 import type { Proof } from "@corral/domain/Authorization"
 import type { AuditId, ProjectId, RequestId } from "@corral/domain/Ids"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Option, Stream } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { FIRST, hashOf } from "./Audit.ts"
 import { limitTo } from "../store/Limit.ts"
@@ -30,6 +30,8 @@ export class AuditTrail extends Context.Service<
       before: number | undefined,
       limit: number
     ) => Effect.Effect<ReadonlyArray<AuditRecord>, SqlError.SqlError>
+    /** The whole trail, the first record first, read as it is taken. Records that are added meanwhile come too. */
+    readonly records: (proof: Proof<"audit.read">) => Stream.Stream<AuditRecord, SqlError.SqlError>
     /** Whether each record's hash is its own and follows on the one before. */
     readonly verify: (proof: Proof<"audit.read">) => Effect.Effect<AuditVerification, SqlError.SqlError>
   }
@@ -38,7 +40,23 @@ export class AuditTrail extends Context.Service<
     AuditTrail,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+
+      /** A page of a chain, in order. */
+      const after = (chain: string, seq: number) =>
+        sql<Row>`
+          SELECT ${columns(sql)} FROM audit WHERE chain = ${chain} AND seq > ${seq} ORDER BY seq LIMIT ${PAGE}`.pipe(
+          Effect.map((rows) => rows.map(recordOf))
+        )
+
       return AuditTrail.of({
+        records: ({ subject }) =>
+          Stream.paginate(0, (seq) =>
+            Effect.map(after(subject, seq), (records) => [
+              records,
+              Option.map(Option.fromNullishOr(records.at(-1)), (last) => last.seq)
+            ])
+          ),
+
         list: (scope, { action, actor, from, to }, before, limit) => {
           const conditions = [
             "subject" in scope ? sql`chain = ${scope.subject}` : sql`chain = '' AND actor = ${scope.actor}`,
@@ -56,16 +74,15 @@ export class AuditTrail extends Context.Service<
         verify: Effect.fnUntraced(function* ({ subject }) {
           let [checked, prevHash] = [0, FIRST]
           for (;;) {
-            const rows = yield* sql<Row>`
-              SELECT ${columns(sql)} FROM audit WHERE chain = ${subject} AND seq > ${checked} ORDER BY seq LIMIT ${PAGE}`
-            for (const record of rows.map(recordOf)) {
+            const records = yield* after(subject, checked)
+            for (const record of records) {
               const { hash, ...rest } = record
               if (record.seq !== checked + 1 || record.prevHash !== prevHash || hashOf(rest) !== hash)
                 return { ok: false, checked, brokenAtSeq: checked + 1 }
               checked++
               prevHash = hash
             }
-            if (rows.length < PAGE) break
+            if (records.length < PAGE) break
           }
           // The head is what the next record follows on: records that were cut off at the end are missed by it.
           const [head] = yield* sql<{

@@ -4,7 +4,8 @@ import type { AuditRecord } from "@corral/domain/Audit"
 import { PermissionDenied, SchemaValidationFailed } from "@corral/domain/Failures"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import { pageOf } from "@corral/service/http/Paged"
-import { Effect } from "effect"
+import { Effect, Stream } from "effect"
+import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { AuditTrail } from "../audit/AuditTrail.ts"
 import { Authority } from "../authority/Authority.ts"
@@ -36,6 +37,15 @@ export const auditTrail = HttpApiBuilder.group(
           (before, limit) =>
             trail.list(scope, filter, before === undefined ? undefined : seqIn(before, 0), limit)
         )
+      }, answered),
+
+      export: Effect.fnUntraced(function* ({ query: { projectId } }) {
+        const proof = yield* authority.inProject("audit.read", projectId)
+        const lines = Stream.map(trail.records(proof), (record) => `${JSON.stringify(record)}\n`)
+        return HttpServerResponse.stream(Stream.encodeText(lines), {
+          contentType: "application/x-ndjson",
+          headers: { "content-disposition": `attachment; filename="audit-${projectId}.jsonl"` }
+        })
       }, answered),
 
       verify: Effect.fnUntraced(function* ({ query: { projectId } }) {

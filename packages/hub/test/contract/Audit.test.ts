@@ -1,7 +1,8 @@
 import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
-import type { AuditRecord, AuditVerification } from "@corral/domain/Audit"
+import { type AuditRecord, auditText, type AuditVerification } from "@corral/domain/Audit"
 import type { ProjectId, RequestId } from "@corral/domain/Ids"
 import { Effect } from "effect"
+import { createHash } from "node:crypto"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Audit } from "../../src/audit/Audit.ts"
 import { Projects } from "../../src/project/Projects.ts"
@@ -88,6 +89,27 @@ describe("The audit trail", { timeout: 60_000 }, () => {
     assert.strictEqual(await count("to=2020-01-01"), 0)
     assert.strictEqual(await count("from=2020-01-01T00:00:00%2B02:00"), 6)
     assert.strictEqual(await count("action='%20OR%20'1'='1"), 0)
+  })
+
+  it("is exported whole, and anyone can follow its chain", async () => {
+    const id = await projectWith(2_345)
+    const answer = await fetch(`${hub.url}/client/audit/export?projectId=${id}`, {
+      headers: { authorization: `Bearer ${ada.token}` }
+    })
+    assert.deepStrictEqual([answer.status, answer.headers.get("content-type")], [200, "application/x-ndjson"])
+    const records = (await answer.text())
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as AuditRecord)
+    assert.strictEqual(records.length, 2_345)
+    let prevHash = "0".repeat(64)
+    for (const [i, { hash, ...rest }] of records.entries()) {
+      assert.deepStrictEqual([rest.seq, rest.prevHash], [i + 1, prevHash])
+      prevHash = createHash("sha256").update(auditText(rest)).digest("hex")
+      assert.strictEqual(hash, prevHash)
+    }
+    assert.strictEqual((await bob.ask("GET", `/client/audit/export?projectId=${id}`)).status, 403)
+    assert.strictEqual((await ada.ask("GET", "/client/audit/export")).status, 422)
   })
 
   it("finds what was changed, taken out or cut off", async () => {

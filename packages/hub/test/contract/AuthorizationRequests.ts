@@ -232,5 +232,6 @@ export const requests: Record<EndpointName, Expected> = {
   ),
 
   "audit.list": get(({ projectId }) => `/client/audit?projectId=${projectId}`),
+  "audit.export": get(({ projectId }) => `/client/audit/export?projectId=${projectId}`),
   "audit.verify": get(({ projectId }) => `/client/audit/verify?projectId=${projectId}`)
 }
