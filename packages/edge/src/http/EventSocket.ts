@@ -12,6 +12,7 @@ import type { Duplex } from "node:stream"
 import type { WebSocket } from "ws"
 import type { Batch, EventLog } from "../EventLog.ts"
 import { framesOf } from "@corral/service/http/Frames"
+import { queuedOf } from "@corral/service/http/WriteQueue"
 
 export interface Subscription {
   /** `undefined`: all runs, each in its own order. */
@@ -145,14 +146,4 @@ export class EventSocket {
     if (!this.stream.write(framesOf(batch))) this.block(this.now())
     if (batch.terminal && this.runId !== undefined) this.end(closeCodes.ended, "the run has ended")
   }
-}
-
-/**
- * Bytes of a write that the kernel has not taken yet. `drain` tells only of whole writes; this falls with each part, and it is what
- * Node's own socket timeout goes by.
- */
-const queuedOf = (stream: Duplex): number => {
-  // A connection of Node's HTTP server is a net.Socket, whose handle has this counter; without it a write counts as a whole.
-  const { _handle: handle } = stream as { readonly _handle?: { readonly writeQueueSize?: number } | null }
-  return handle?.writeQueueSize ?? 0
 }

@@ -2,10 +2,10 @@
  * All HTTP routes of the Edge, with what their middleware stands on. The guard has run before any of this.
  */
 import { EdgeApi } from "@corral/domain/EdgeApi"
-import type { RequestId } from "@corral/domain/Ids"
-import { BearerAuthority, CurrentRequestId, RequestIds, SchemaErrors } from "@corral/domain/RequestContext"
-import { Effect, Layer } from "effect"
-import { HttpServer, HttpServerRequest } from "effect/http"
+import { BearerAuthority, SchemaErrors } from "@corral/domain/RequestContext"
+import { requestIds } from "@corral/service/http/RequestIdLayer"
+import { Layer } from "effect"
+import { HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { EdgeConfig } from "../EdgeConfig.ts"
 import { agents } from "./Agents.ts"
@@ -19,13 +19,6 @@ import { previews } from "./Previews.ts"
 import { runs } from "./Runs.ts"
 import { workspaces } from "./Workspaces.ts"
 import { worktrees } from "./Worktrees.ts"
-
-/** The server has put the id in its place. */
-const requestIds = Layer.succeed(RequestIds, (handler) =>
-  Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
-    Effect.provideService(handler, CurrentRequestId, request.headers["x-request-id"] as RequestId)
-  )
-)
 
 /** The guard has compared the token; the declaration is for the contract's sake. */
 const authority = Layer.succeed(BearerAuthority, { bearer: (handler) => handler })

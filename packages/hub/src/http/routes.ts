@@ -1,9 +1,9 @@
 /** All HTTP routes of the Hub, with what their middleware stands on. The guard has run before any of this. */
 import { HubApi } from "@corral/domain/HubApi"
-import type { RequestId } from "@corral/domain/Ids"
-import { CurrentRequestId, RequestIds, SchemaErrors } from "@corral/domain/RequestContext"
-import { Effect, Layer } from "effect"
-import { HttpServer, HttpServerRequest } from "effect/http"
+import { SchemaErrors } from "@corral/domain/RequestContext"
+import { requestIds } from "@corral/service/http/RequestIdLayer"
+import { Layer } from "effect"
+import { HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { apiKeys } from "./ApiKeys.ts"
 import { approvals } from "./Approvals.ts"
@@ -18,13 +18,6 @@ import { runs } from "./Runs.ts"
 import { sessions } from "./Sessions.ts"
 import { signIn } from "./SignIn.ts"
 import { tasks } from "./Tasks.ts"
-
-/** The server has put the id in its place. */
-const requestIds = Layer.succeed(RequestIds, (handler) =>
-  Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
-    Effect.provideService(handler, CurrentRequestId, request.headers["x-request-id"] as RequestId)
-  )
-)
 
 export const routes = HttpApiBuilder.layer(HubApi).pipe(
   Layer.provide([

@@ -8,6 +8,7 @@
 import { closeCodes, PING_EVERY_SECONDS, STALLED_AFTER_SECONDS } from "@corral/domain/EventStream"
 import type { RunId } from "@corral/domain/Ids"
 import { framesOf } from "@corral/service/http/Frames"
+import { queuedOf } from "@corral/service/http/WriteQueue"
 import type { Duplex } from "node:stream"
 import type { WebSocket } from "ws"
 import type { LogBatch } from "../run/RunLog.ts"
@@ -177,14 +178,4 @@ export class EventSocket implements RunFollower {
     if (this.blockedSince !== undefined) this.behind.add(batch.runId)
     if (batch.terminal && this.endsWithRun) this.end(closeCodes.ended, "the run has ended")
   }
-}
-
-/**
- * Bytes of a write that the kernel has not taken yet. `drain` tells only of whole writes; this falls with each part, and it is what
- * Node's own socket timeout goes by.
- */
-const queuedOf = (stream: Duplex): number => {
-  // A connection of Node's HTTP server is a net.Socket, whose handle has this counter; without it a write counts as a whole.
-  const { _handle: handle } = stream as { readonly _handle?: { readonly writeQueueSize?: number } | null }
-  return handle?.writeQueueSize ?? 0
 }
