@@ -23,6 +23,8 @@ const BYTE_ORDER_MARK = "\uFEFF"
 const nothing = Buffer.alloc(0)
 /** What an unfinished line is held in: a line of megabytes takes many of these, and never one twice its size to move into. */
 const BLOCK_BYTES = 256 * 1024
+/** Smaller ones are parts of Node's pool: cheap to have, and nothing to give back. */
+const OWN_BYTES = 4096
 /** A buffer that grew past this for one long line is given back with it. */
 const KEEP_BYTES = 64 * 1024
 
@@ -109,8 +111,12 @@ export class Lines {
     if (needed <= this.#last.length) return
     const size = Math.min(BLOCK_BYTES, Math.max(needed, this.#last.length * 2, 1024))
     // Moved, not copied beside: the smaller memory is free at once.
-    this.#last =
-      this.#last.length === 0 ? Buffer.allocUnsafeSlow(size) : Buffer.from(this.#last.buffer.transfer(size))
+    if (this.#last.length >= OWN_BYTES) this.#last = Buffer.from(this.#last.buffer.transfer(size))
+    else {
+      const grown = size < OWN_BYTES ? Buffer.allocUnsafe(size) : Buffer.allocUnsafeSlow(size)
+      this.#last.copy(grown, 0, 0, this.#lastBytes)
+      this.#last = grown
+    }
   }
 
   #release(): void {
@@ -123,7 +129,7 @@ export class Lines {
   #giveBack(): void {
     for (const block of this.#full) block.buffer.transfer(0)
     this.#full.length = 0
-    if (this.#last.length > 0) this.#last.buffer.transfer(0)
+    if (this.#last.length >= OWN_BYTES) this.#last.buffer.transfer(0)
     this.#last = nothing
     this.#lastBytes = 0
   }

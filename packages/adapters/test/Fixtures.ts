@@ -50,6 +50,48 @@ const map: JsonMap = {
   ignore: ["ping"]
 }
 
+/** Of a program that is recorded: Copilot CLI, read by data alone. Its own adapter knows more of it. */
+const copilotMap: JsonMap = {
+  type: "type",
+  delta: { when: ["assistant.message_delta"], text: "data.deltaContent" },
+  reasoning: { when: ["assistant.reasoning_delta"], text: "data.deltaContent" },
+  message: { when: ["assistant.message"], text: "data.content" },
+  toolCall: {
+    when: ["tool.execution_start"],
+    id: "data.toolCallId",
+    name: "data.toolName",
+    input: "data.arguments"
+  },
+  toolResult: {
+    when: ["tool.execution_complete"],
+    id: "data.toolCallId",
+    output: "data.result.content",
+    exitCode: "data.shellExecution.exitCode",
+    failed: "data.error"
+  },
+  fileChange: { when: ["tool.execution_complete"], path: "data.fileEdits.0.path" },
+  completed: { when: ["result"] },
+  failed: { when: ["session.error"], message: "data.message" },
+  ignore: [
+    "user.message",
+    "assistant.turn_start",
+    "assistant.turn_end",
+    "assistant.idle",
+    "assistant.message_start",
+    "assistant.tool_call_delta",
+    "model.call_start",
+    "model.call_finished",
+    "model.call_final_result",
+    "session.skills_loaded",
+    "session.mcp_servers_loaded",
+    "session.tools_updated",
+    "session.background_tasks_changed",
+    "session.info",
+    "tool.execution_partial_result",
+    "tool.shell_output"
+  ]
+}
+
 const generic = { label: "A program", command: ["program", "{prompt}"], stdin: "none", install: "" } as const
 
 /** The built-in adapters and the generic ones, each with its recordings. */
@@ -59,7 +101,8 @@ export const registry: ReadonlyMap<string, RuntimeAdapter> = new Map([
     scriptedProgram: fileURLToPath(new URL("../runtime/scripted.mjs", import.meta.url))
   }),
   ["text", makeText(generic)],
-  ["json-lines", makeJsonLines({ ...generic, map })]
+  ["json-lines", makeJsonLines({ ...generic, map })],
+  ["json-lines-copilot", makeJsonLines({ ...generic, map: copilotMap })]
 ])
 
 export const recordings = (adapter: string): ReadonlyArray<Recording> =>

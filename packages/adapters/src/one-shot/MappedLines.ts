@@ -15,19 +15,19 @@ import { StreamedText } from "./StreamedText.ts"
 /** What stands there; only what was printed is found. */
 type Field = (line: JsonObject) => unknown
 
+/** What was printed under a name. Nothing printed is a function, which tells what an object inherits; `hasOwn` costs more than the rest. */
+const own = (value: unknown, name: string): unknown => {
+  if (typeof value !== "object" || value === null) return undefined
+  const found = (value as JsonObject)[name] // an object or a list
+  return typeof found === "function" || name === "__proto__" ? undefined : found
+}
+
 const fieldOf = (path: FieldPath | undefined): Field => {
   if (path === undefined) return () => undefined
-  const names = path.split(".")
-  const [first = "", second] = names
-  if (second === undefined) return (line) => (Object.hasOwn(line, first) ? line[first] : undefined)
-  return (line) => {
-    let value: unknown = line
-    for (const name of names) {
-      if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined
-      value = (value as JsonObject)[name] // an object or a list that has it
-    }
-    return value
-  }
+  const [first = "", second, ...deeper] = path.split(".")
+  if (second === undefined) return (line) => own(line, first)
+  if (deeper.length === 0) return (line) => own(own(line, first), second)
+  return (line) => deeper.reduce<unknown>(own, own(own(line, first), second))
 }
 
 const isTrue = (value: unknown): boolean =>
@@ -70,7 +70,8 @@ export const meaningsOf = (map: JsonMap, label: string): Meanings => {
     const text = fieldOf(meaning.text)
     return (run, line) => {
       const whole = textOf(text(line))
-      if (whole !== undefined) run.text.whole("text", whole)
+      // A model that only calls a tool says an empty one.
+      if (whole !== undefined && whole !== "") run.text.whole("text", whole)
     }
   })
   add(map.toolCall, (meaning) => {
