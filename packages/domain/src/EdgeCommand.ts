@@ -11,8 +11,12 @@ import { FileEntry, FilePreview, WorkspacePath } from "./Workspace.ts"
 
 const workspacePath = { workspace: WorkspaceId, path: WorkspacePath }
 
-/** Bytes of an artifact from `offset`, at most 512 KiB of them. */
-const ArtifactChunk = Schema.Struct({ base64: Schema.String, size: Schema.Int })
+/** Bytes of one answer at most. */
+export const MAX_CHUNK_BYTES = 512 * 1024
+const ByteOffset = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
+
+/** Bytes of an artifact from `offset`; `size` is that of the whole. */
+const ArtifactChunk = Schema.Struct({ artifact: Artifact, base64: Schema.String, size: Schema.Int })
 
 /** Name → what it takes and what it answers. */
 export const edgeCommands = {
@@ -21,7 +25,7 @@ export const edgeCommands = {
     payload: Schema.Struct({ runId: RunId, by: Schema.String, reason: Schema.optionalKey(Schema.String) }),
     success: Run
   },
-  SendInput: { payload: Schema.Struct({ runId: RunId, input: RunInput }), success: Run },
+  SendInput: { payload: Schema.Struct({ runId: RunId, input: RunInput, by: Schema.String }), success: Run },
   DecideApproval: {
     payload: Schema.Struct({ ...DecideApproval.fields, by: Schema.String }),
     success: Approval
@@ -29,7 +33,8 @@ export const edgeCommands = {
   ReadDiff: { payload: Schema.Struct({ runId: RunId }), success: Diff },
   ListArtifacts: { payload: Schema.Struct({ runId: RunId }), success: Schema.Array(Artifact) },
   ReadArtifact: {
-    payload: Schema.Struct({ artifactId: ArtifactId, offset: Schema.Int }),
+    /** An artifact of that run, and of no other. */
+    payload: Schema.Struct({ runId: RunId, artifactId: ArtifactId, offset: ByteOffset }),
     success: ArtifactChunk
   },
   ListFiles: { payload: Schema.Struct(workspacePath), success: Schema.Array(FileEntry) },

@@ -1,8 +1,9 @@
 /**
- * The link between an Edge and its Hub: one WebSocket that the Edge dials, carrying RPC.
+ * The link between an Edge and its Hub: one WebSocket that the Edge dials, carrying RPC as JSON frames.
  *
  * Order: `Hello` → sign the challenge → `Prove` → then `Commands` (a stream that stays open), `Heartbeat`, `PushEvents` and `CommandDone`, each
- * with the generation that `Prove` gave. A newer link of the same device has a higher generation and fences the older one: its calls
+ * with the generation that `Prove` gave. What a proof gives lasts `ACCESS_SECONDS`: before that is over the Edge proves itself again on the
+ * same socket and keeps its generation. A newer link of the same device has a higher generation and fences the older one: its calls
  * fail with `conflict`. Nothing is kept of a broken link: the Edge pushes again from the acknowledged seq, the Hub sends unanswered
  * commands again.
  */
@@ -10,12 +11,22 @@ import { Schema } from "effect"
 import { Rpc, RpcGroup } from "effect/rpc"
 import { Agent } from "./Agent.ts"
 import { CommandId, CommandOutcome, EdgeCommand } from "./EdgeCommand.ts"
+import { PublicKey } from "./Device.ts"
 import { DeviceId, RunId } from "./Ids.ts"
 import { Workspace } from "./Workspace.ts"
 
 export const LINK_VERSION = 1
-/** Largest batch of one push. */
+/** Where a Hub takes links, as a path of its URL. */
+export const LINK_PATH = "/edge/link"
+/** How long a proof is worth something. */
+export const ACCESS_SECONDS = 900
+/** Largest batches of one push: so many events, or one that is larger than so many characters by itself. */
 export const MAX_PUSH_EVENTS = 500
+export const MAX_PUSH_CHARACTERS = 1_048_576
+/** Pushes of one link that wait for their acknowledgement. */
+export const MAX_PUSHES_IN_FLIGHT = 4
+/** The largest frame in either direction, in bytes; a larger answer to a command is refused as `payload_too_large`. */
+export const MAX_FRAME_BYTES = 8 * 1_048_576
 
 /** `unauthorized`: unknown or revoked device, or a wrong signature. `conflict`: fenced by a newer link. */
 export const LinkFailure = Schema.Struct({
@@ -30,6 +41,16 @@ const seq = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 /** The last seq of a run that is durable at the Hub; 0 for none. */
 export const Ack = Schema.Struct({ runId: RunId, seq })
 export type Ack = typeof Ack.Type
+
+/**
+ * The same after a push. `refused`: `permission_denied` where the run is not this device's, `conflict` where events before these are
+ * missing, `schema_validation_failed` where they are no events or cannot follow. What stood before it was taken.
+ */
+export const PushAck = Schema.Struct({
+  ...Ack.fields,
+  refused: Schema.optionalKey(Schema.Literals(["permission_denied", "conflict", "schema_validation_failed"]))
+})
+export type PushAck = typeof PushAck.Type
 
 /** Events of one run in order and without gaps, each the JSON text that the Edge has stored. */
 export const EventBatch = Schema.Struct({
@@ -54,6 +75,22 @@ export const challengeText = (proof: {
   readonly challenge: string
 }): string => JSON.stringify(["corral-edge-link", LINK_VERSION, proof.hub, proof.deviceId, proof.challenge])
 
+/** What the next key of a device signs: that it is meant to follow, here and now. */
+export const rotationText = (proof: {
+  readonly hub: string
+  readonly deviceId: DeviceId
+  readonly publicKey: string
+  readonly generation: number
+}): string =>
+  JSON.stringify([
+    "corral-edge-key",
+    LINK_VERSION,
+    proof.hub,
+    proof.deviceId,
+    proof.publicKey,
+    proof.generation
+  ])
+
 export class EdgeLink extends RpcGroup.make(
   Rpc.make("Hello", {
     payload: { linkVersion: Schema.Int, deviceId: DeviceId, instanceId: Schema.String },
@@ -64,7 +101,12 @@ export class EdgeLink extends RpcGroup.make(
   Rpc.make("Prove", {
     /** Ed25519 over `challengeText`, as base64url. */
     payload: { deviceId: DeviceId, challenge: Schema.String, signature: Schema.String, offer: Offer },
-    success: Schema.Struct({ generation, heartbeatSeconds: Schema.Int }),
+    success: Schema.Struct({ generation, heartbeatSeconds: Schema.Int, accessSeconds: Schema.Int }),
+    error: LinkFailure
+  }),
+  Rpc.make("Rotate", {
+    /** From now on the device is known by this key alone. The new key's signature over `rotationText`, as base64url. */
+    payload: { generation, publicKey: PublicKey, signature: Schema.String },
     error: LinkFailure
   }),
   Rpc.make("Acks", {
@@ -89,7 +131,7 @@ export class EdgeLink extends RpcGroup.make(
   }),
   Rpc.make("PushEvents", {
     payload: { generation, batches: Schema.Array(EventBatch) },
-    success: Schema.Array(Ack),
+    success: Schema.Array(PushAck),
     error: LinkFailure
   })
 ) {}

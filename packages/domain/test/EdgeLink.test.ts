@@ -17,8 +17,9 @@ const hub = (log: Array<unknown>) =>
     Hello: () => Effect.succeed(challenge),
     Prove: ({ signature, deviceId }) =>
       signature === challengeText({ ...challenge, deviceId })
-        ? Effect.succeed({ generation: 2, heartbeatSeconds: 15 })
+        ? Effect.succeed({ generation: 2, heartbeatSeconds: 15, accessSeconds: 900 })
         : Effect.fail({ code: "unauthorized" as const, message: "The signature is wrong." }),
+    Rotate: () => Effect.void,
     Acks: ({ runIds }) => Effect.succeed(runIds.map((runId) => ({ runId, seq: 0 }))),
     Heartbeat: () => Effect.void,
     Commands: ({ generation }) =>

@@ -87,6 +87,15 @@ const steps: ReadonlyArray<string> = [
   CREATE INDEX runs_by_end ON runs (ended_at) WHERE ended_at IS NOT NULL AND log = 'kept';
   CREATE INDEX runs_going ON runs (id) WHERE log = 'going';
   CREATE TABLE probe (bytes BLOB NOT NULL) STRICT;
+  `,
+  // Runs that a Hub started, each with how much of its log that Hub has, and whether that is all of it.
+  `
+  CREATE TABLE hub_runs (
+    run_id TEXT PRIMARY KEY,
+    acked_seq INTEGER NOT NULL DEFAULT 0,
+    done INTEGER NOT NULL DEFAULT 0
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX hub_runs_open ON hub_runs (run_id) WHERE done = 0;
   `
 ]
 

@@ -12,6 +12,7 @@ import { records } from "./migrations/0003-records.ts"
 import { devicesAndSessions } from "./migrations/0005-devices-and-sessions.ts"
 import { signIn } from "./migrations/0004-sign-in.ts"
 import { runs } from "./migrations/0006-runs.ts"
+import { link } from "./migrations/0007-link.ts"
 
 const steps: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_people": people,
@@ -19,7 +20,8 @@ const steps: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0003_records": records,
   "0004_sign_in": signIn,
   "0005_devices_and_sessions": devicesAndSessions,
-  "0006_runs": runs
+  "0006_runs": runs,
+  "0007_link": link
 }
 
 const take = (statements: ReadonlyArray<string>) =>
