@@ -15,6 +15,8 @@ import { findPostgres } from "../../src/store/PostgresProgram.ts"
 export interface PostgresServer {
   /** Of a database that exists, as its superuser. */
   readonly url: string
+  /** Ends it at once, its clients with it, and starts it again on the same port. */
+  readonly restart: () => Promise<void>
   readonly stop: () => Promise<void>
 }
 
@@ -71,14 +73,25 @@ export const startPostgres = async (): Promise<PostgresServer> => {
     "max_connections=200"
   ]
   const call = program.call("postgres", ["-D", data, ...settings.flatMap((setting) => ["-c", setting])])
-  const child = spawn(call.file, call.args, { ...call.options, stdio: ["ignore", "ignore", "pipe"] })
-  await within(ready(child), 20_000, "PostgreSQL")
+  const start = async (): Promise<ChildProcess> => {
+    const child = spawn(call.file, call.args, { ...call.options, stdio: ["ignore", "ignore", "pipe"] })
+    await within(ready(child), 20_000, "PostgreSQL")
+    return child
+  }
+  const end = async (child: ChildProcess): Promise<void> => {
+    const gone = once(child, "exit")
+    child.kill("SIGINT")
+    await within(gone, 10_000, "the end of PostgreSQL")
+  }
+  let child = await start()
   return {
     url: `postgres://corral:${password}@127.0.0.1:${port}/postgres`,
+    restart: async () => {
+      await end(child)
+      child = await start()
+    },
     stop: async () => {
-      const gone = once(child, "exit")
-      child.kill("SIGINT")
-      await within(gone, 10_000, "the end of PostgreSQL")
+      await end(child)
       rmSync(folder, { recursive: true, force: true })
     }
   }

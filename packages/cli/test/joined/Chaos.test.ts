@@ -1,0 +1,47 @@
+/** A little of everything that goes wrong between a Hub and an Edge; `Chaos.soak.test.ts` does it for long. */
+import { assert, describe, it } from "@effect/vitest"
+import { setTimeout as pause } from "node:timers/promises"
+import { chanceOf, duringRun, duringTasks, restartEdge, restartHub, resync } from "./Chaos.ts"
+import { openJoined } from "./Joined.ts"
+
+describe("every event once and in order, every command once", { timeout: 120_000 }, () => {
+  it("while the Hub is killed and comes back", async () => {
+    const { below } = chanceOf()
+    const joined = await openJoined()
+    let kills = 0
+    await duringRun(joined, { events: 3_000, rate: 400 }, async (runId) => {
+      if (kills === 3) return pause(100)
+      kills++
+      await pause(500 + below(500))
+      await restartHub(joined, below(500))
+      assert.isBelow(await resync(joined, runId), 5_000)
+    })
+    assert.strictEqual(kills, 3)
+  })
+
+  it("while the link is cut, held and slowed", async () => {
+    const { below } = chanceOf()
+    const joined = await openJoined()
+    const troubles = ["cut", "slow", "cut", "held"]
+    await duringRun(joined, { events: 2_000, rate: 400 }, async () => {
+      const trouble = troubles.shift()
+      await pause(300 + below(300))
+      joined.front.slow = trouble === "slow"
+      if (trouble === "cut") joined.front.cut()
+      if (trouble === "held") joined.front.halfOpen()
+    })
+    assert.lengthOf(troubles, 0)
+  })
+
+  it("while Edge and Hub are killed in turn", async () => {
+    const { below } = chanceOf()
+    const joined = await openJoined()
+    const { completed, failed } = await duringTasks(joined, 6, async (round) => {
+      await pause(below(150))
+      if (round % 3 === 0) await restartHub(joined, below(200))
+      if (round % 3 === 1) await restartEdge(joined)
+    })
+    assert.strictEqual(completed + failed, 6)
+    assert.isAtLeast(completed, 2)
+  })
+})

@@ -1,0 +1,67 @@
+/** Several Hubs on one PostgreSQL: any of them serves anybody, and a device is reached through whichever holds its link. */
+import { assert, describe, it } from "@effect/vitest"
+import type { HubApproval } from "@corral/domain/HubRun"
+import { HubClient } from "../../../hub/test/harness/HubClient.ts"
+import { openPostgres, query } from "../../../hub/test/harness/OutsidePostgres.ts"
+import { StreamReader } from "../../../hub/test/harness/StreamReader.ts"
+import { openJoined } from "./Joined.ts"
+
+describe("three Hubs on one PostgreSQL", { timeout: 180_000 }, () => {
+  it("go on when the one that holds the device is killed", async () => {
+    const { url: databaseUrl } = await openPostgres()
+    const joined = await openJoined({ databaseUrl })
+    await joined.addHub()
+    await joined.addHub()
+    const clients = joined.hubs.map(({ url }) => new HubClient(url, joined.owner.token, joined.owner.userId))
+    const [first, second, third] = clients
+    assert(first !== undefined && second !== undefined && third !== undefined)
+
+    // The Edge was there before the others came: the first Hub holds its link.
+    const { runId } = await joined.task(
+      { text: "/say one\n/write a.txt x\n/stream 2000 200 20\n/write b.txt y" },
+      second
+    )
+    const pending = async (client: HubClient): Promise<HubApproval> => {
+      await joined.runWith(runId, ({ pendingApprovals }) => pendingApprovals.length > 0, client)
+      const { body } = await client.ask<{ readonly items: ReadonlyArray<HubApproval> }>(
+        "GET",
+        `/client/runs/${runId}/approvals`
+      )
+      const found = body.items.find(({ state }) => state === "pending")
+      assert.isDefined(found)
+      return found
+    }
+    const reader = await StreamReader.open(third, `runId=${runId}`)
+    const asked = await pending(third)
+    const decided = await third.ask("POST", `/client/approvals/${asked.id}/decide`, {
+      body: { decision: "allow" }
+    })
+    assert.strictEqual(decided.status, 200, decided.text)
+    const [{ generation } = {}] = await query(databaseUrl, "SELECT generation::int FROM devices")
+    assert.strictEqual(generation, 1)
+
+    await reader.count(300)
+    await joined.hub.end("SIGKILL")
+    const killed = performance.now()
+    joined.front.ports = joined.hubs.slice(1).map(({ url }) => Number(new URL(url).port))
+    const { runId: next } = await joined.task({ text: "/say quick", onOffline: "queue" }, second)
+    await joined.runWith(next, ({ state }) => state === "completed", third)
+    const after = performance.now() - killed
+    assert.isBelow(after, 10_000)
+
+    const last = await pending(second)
+    const both = await Promise.all(
+      [second, third].map((client) =>
+        client.ask("POST", `/client/approvals/${last.id}/decide`, { body: { decision: "allow" } })
+      )
+    )
+    assert.deepStrictEqual(
+      both.map(({ status }) => status),
+      [200, 200]
+    )
+    assert.deepStrictEqual(await reader.closed(60_000), { code: 1000, reason: "the run has ended" })
+    assert.deepStrictEqual(reader.events, await joined.edge.client.log(runId))
+    const [{ generation: now } = {}] = await query(databaseUrl, "SELECT generation::int FROM devices")
+    assert.strictEqual(now, 2)
+  })
+})
