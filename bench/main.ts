@@ -16,10 +16,11 @@ import { adaptersBench } from "./adapters/AdaptersBench.ts"
 import { edgeBench } from "./edge/EdgeBench.ts"
 import { machine } from "./Machine.ts"
 import { hubBench } from "./hub/HubBench.ts"
+import { linkBench } from "./link/LinkBench.ts"
 import { Report } from "./Report.ts"
 
-const benches = { adapters: adaptersBench, edge: edgeBench, hub: hubBench }
-const labels = { adapters: "adapter", edge: "Edge", hub: "Hub" }
+const benches = { adapters: adaptersBench, edge: edgeBench, hub: hubBench, link: linkBench }
+const labels = { adapters: "adapter", edge: "Edge", hub: "Hub", link: "Hub and Edge" }
 
 const BEGIN = "<!-- figures: begin -->"
 const END = "<!-- figures: end -->"

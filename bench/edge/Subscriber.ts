@@ -6,7 +6,12 @@ import { randomBytes } from "node:crypto"
 import { connect, type Socket } from "node:net"
 import type { Target } from "../Target.ts"
 
+/** Where it subscribes. */
+export type Source = Pick<Target, "side" | "url" | "token">
+
 export interface SubscriberOptions {
+  /** `/v1/events` where nothing is said. */
+  readonly path?: string
   /** Without it: all runs, whose seqs are not checked. */
   readonly runId?: string
   /** Keep how long each streamed delta was under way. */
@@ -39,7 +44,7 @@ export class Subscriber {
   private close: (code: number) => void = () => undefined
   private awaited: { readonly deltas: number; readonly resolve: () => void } | undefined
 
-  private constructor(target: Target, options: SubscriberOptions) {
+  private constructor(target: Source, options: SubscriberOptions) {
     this.options = options
     const { port, hostname, host } = new URL(target.url)
     this.socket = connect(Number(port), hostname)
@@ -53,13 +58,13 @@ export class Subscriber {
     this.socket.on("data", (chunk) => this.take(chunk))
     const query = options.runId === undefined ? "" : `?runId=${options.runId}&after=0`
     this.socket.write(
-      `GET /v1/events${query} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${target.token}\r\nConnection: Upgrade\r\n` +
+      `GET ${options.path ?? "/v1/events"}${query} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${target.token}\r\nConnection: Upgrade\r\n` +
         `Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${randomBytes(16).toString("base64")}\r\n\r\n`
     )
   }
 
   /** Resolves when the server has accepted the subscription. */
-  static async open(target: Target, options: SubscriberOptions): Promise<Subscriber> {
+  static async open(target: Source, options: SubscriberOptions): Promise<Subscriber> {
     const subscriber = new Subscriber(target, options)
     const opened = new Promise<void>((resolve) => {
       subscriber.opened = resolve

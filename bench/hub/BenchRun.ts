@@ -1,15 +1,9 @@
 /** Runs of a benchmark, as an Edge would push them. */
-import {
-  type AgentId,
-  type DeviceId,
-  eventIds,
-  type ProjectId,
-  type RunId,
-  type WorkspaceId
-} from "@corral/domain/Ids"
+import { type AgentId, type DeviceId, type ProjectId, type RunId, type WorkspaceId } from "@corral/domain/Ids"
 import { RunLog } from "@corral/hub/run/RunLog"
 import { mint } from "@corral/service/Identifiers"
 import { Effect } from "effect"
+import { lineOf } from "./EventLine.ts"
 
 export interface BenchRun {
   readonly runId: RunId
@@ -17,10 +11,13 @@ export interface BenchRun {
 }
 
 /** A run that is known, with its first event. */
-export const createRunOf = Effect.fnUntraced(function* (projectId: ProjectId) {
+export const createRunOf = Effect.fnUntraced(function* (
+  projectId: ProjectId,
+  targetId = mint<DeviceId>("dev", Date.now())
+) {
   const log = yield* RunLog
   const now = Date.now()
-  const run: BenchRun = { runId: mint<RunId>("run", now), targetId: mint<DeviceId>("dev", now) }
+  const run: BenchRun = { runId: mint<RunId>("run", now), targetId }
   const create = {
     workspace: "bench" as WorkspaceId,
     agentId: "scripted" as AgentId,
@@ -38,15 +35,3 @@ export const createRunOf = Effect.fnUntraced(function* (projectId: ProjectId) {
   ])
   return run
 })
-
-/** The text of an event. */
-export const lineOf = (runId: RunId, seq: number, type: string, payload: object): string =>
-  JSON.stringify({
-    id: eventIds(runId)(seq),
-    seq,
-    type,
-    runId,
-    agentId: "scripted",
-    createdAt: new Date(1_790_000_000_000 + seq).toISOString(),
-    payload: { v: 1, ...payload }
-  })

@@ -1,0 +1,171 @@
+/** A Hub with an Edge that is joined to it, and their floor, all on one embedded PostgreSQL. */
+import type { ProjectId, UserId } from "@corral/domain/Ids"
+import type { DeviceId } from "@corral/domain/Ids"
+import { layerCore } from "@corral/hub/Hub"
+import { defaults } from "@corral/hub/HubConfig"
+import { Projects } from "@corral/hub/project/Projects"
+import { SignIns } from "@corral/hub/signin/SignIns"
+import { Users } from "@corral/hub/signin/Users"
+import { mint } from "@corral/service/Identifiers"
+import { Effect, type Layer, ManagedRuntime } from "effect"
+import { SqlClient } from "effect/sql"
+import { type ChildProcess, spawn } from "node:child_process"
+import { generateKeyPairSync } from "node:crypto"
+import { once } from "node:events"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { createInterface, type Interface } from "node:readline"
+import { fileURLToPath } from "node:url"
+import type { GroupOptions } from "../Groups.ts"
+
+type Core = Layer.Success<ReturnType<typeof layerCore>>
+
+export interface LinkBenchOptions extends GroupOptions {
+  readonly rounds: number
+  /** The built Edge's entry: the Hub's lies beside its folder. */
+  readonly entry: string
+  /** Where the Hub leaves its CPU profile when it ends. */
+  readonly profile?: string | undefined
+}
+
+/** A program that serves. */
+export interface Served {
+  readonly url: string
+  readonly pid: number
+}
+
+export interface SimulatedDevice {
+  readonly deviceId: DeviceId
+  readonly privateKey: string
+}
+
+export interface LinkPair {
+  readonly hub: Served
+  /** The bare Hub, following the bare Edge where one was given. */
+  readonly floor: (edge?: { readonly url: string; readonly token: string }) => Promise<Served>
+  readonly token: string
+  readonly projectId: ProjectId
+  readonly home: string
+  readonly act: <A, E>(effect: Effect.Effect<A, E, Core>) => Promise<A>
+  /** Devices that are known to the Hub, of the person who is signed in. */
+  readonly devices: (count: number) => Promise<ReadonlyArray<SimulatedDevice>>
+  /** A program that plays Edges; `ask` writes one line to it and gives the answer's. */
+  readonly edges: () => Promise<(line: object) => Promise<Record<string, number>>>
+  /** Runs a program to its end, or as long as the pair lives where it says a line. */
+  readonly start: (command: ReadonlyArray<string>, env: NodeJS.ProcessEnv) => Promise<Served>
+  readonly signedInCall: <A>(method: string, path: string, body?: object) => Promise<A>
+}
+
+const beside = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
+
+const seed = Effect.gen(function* () {
+  const projects = yield* Projects
+  const signIns = yield* SignIns
+  const users = yield* Users
+  const { id } = yield* users.admit({ issuer: "https://issuer.example", subject: "bench", name: "bench" })
+  const { token } = yield* signIns.issue(id, "desktop")
+  const { id: projectId } = yield* projects.create(id, { name: "bench" })
+  return { token, projectId, userId: id }
+})
+
+const makeDevices = Effect.fnUntraced(function* (owner: UserId, count: number) {
+  const sql = yield* SqlClient.SqlClient
+  const devices = Array.from({ length: count }, () => {
+    const { privateKey, publicKey } = generateKeyPairSync("ed25519")
+    return {
+      deviceId: mint<DeviceId>("dev", Date.now()),
+      privateKey: privateKey.export({ format: "der", type: "pkcs8" }).toString("base64"),
+      publicKey: publicKey.export({ format: "jwk" }).x ?? ""
+    }
+  })
+  const ids = devices.map(({ deviceId }) => deviceId)
+  const keys = devices.map(({ publicKey }) => publicKey)
+  yield* sql`
+    INSERT INTO devices (id, owner_id, name, kind, public_key, created_at)
+    SELECT id, ${owner}, 'simulated', 'edge', public_key, now() FROM unnest(${ids}::text[], ${keys}::text[]) AS d (id, public_key)`
+  return devices
+})
+
+const nextLine = async (lines: Interface, child: ChildProcess): Promise<string> => {
+  const [line] = await Promise.race([
+    once(lines, "line"),
+    once(child, "exit").then(() => Promise.reject(new Error(`${child.spawnargs.join(" ")} has ended`)))
+  ])
+  return String(line)
+}
+
+export const withLinkPair = async (
+  { entry, profile }: LinkBenchOptions,
+  body: (pair: LinkPair) => Promise<void>
+): Promise<void> => {
+  const home = mkdtempSync(join(tmpdir(), "corral-bench-"))
+  const runtime = ManagedRuntime.make(layerCore({ ...defaults, home, maxConnections: 10 }))
+  const children: Array<ChildProcess> = []
+  const spawned = (command: ReadonlyArray<string>, env: NodeJS.ProcessEnv): ChildProcess => {
+    const child = spawn(process.execPath, command, {
+      stdio: ["pipe", "pipe", "inherit"],
+      env: { PATH: process.env.PATH, HOME: home, ...env }
+    })
+    children.push(child)
+    return child
+  }
+  const linesOf = ({ stdout }: ChildProcess): Interface => {
+    if (stdout === null) throw new Error("stdout is a pipe")
+    return createInterface({ input: stdout })
+  }
+  const start = async (command: ReadonlyArray<string>, env: NodeJS.ProcessEnv): Promise<Served> => {
+    const child = spawned(command, env)
+    const { url } = JSON.parse(await nextLine(linesOf(child), child)) as { readonly url: string }
+    return { url, pid: child.pid ?? 0 }
+  }
+  try {
+    const { projectId, token, userId } = await runtime.runPromise(seed)
+    const profiling = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`]
+    const hub = await start([...profiling, join(dirname(entry), "..", "hub", "index.js")], {
+      CORRAL_HOME: home,
+      CORRAL_HUB_REQUESTS_PER_SECOND: "1000000"
+    })
+    await body({
+      hub,
+      token,
+      projectId,
+      home,
+      start,
+      floor: (edge) =>
+        start([beside("floor.mjs")], {
+          BENCH_SOCKETS: join(home, "postgres"),
+          ...(edge === undefined ? {} : { BENCH_EDGE: edge.url, BENCH_TOKEN: edge.token })
+        }),
+      act: (effect) => runtime.runPromise(effect),
+      devices: (count) => runtime.runPromise(makeDevices(userId, count)),
+      edges: async () => {
+        const child = spawned([beside("SimulatedEdges.ts"), hub.url], {})
+        const lines = linesOf(child)
+        return async (line) => {
+          child.stdin?.write(`${JSON.stringify(line)}\n`)
+          return JSON.parse(await nextLine(lines, child)) as Record<string, number>
+        }
+      },
+      signedInCall: async <A>(method: string, path: string, body?: object): Promise<A> => {
+        const response = await fetch(hub.url + path, {
+          method,
+          headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) })
+        })
+        const text = await response.text()
+        if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`)
+        return (text === "" ? undefined : JSON.parse(text)) as A
+      }
+    })
+  } finally {
+    for (const child of children.toReversed()) {
+      if (child.exitCode !== null || child.signalCode !== null) continue
+      const gone = once(child, "exit")
+      child.kill("SIGTERM")
+      await gone
+    }
+    await runtime.dispose()
+    rmSync(home, { recursive: true, force: true })
+  }
+}

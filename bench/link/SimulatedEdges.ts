@@ -1,0 +1,133 @@
+/**
+ * Many Edges in one process, as far as a Hub can tell: each with its own key and its own link, offering nothing and doing nothing but what
+ * is asked of them on stdin, a JSON line each:
+ *
+ *   {"connect": [{"deviceId","privateKey"}]}     links them; answers {"connected": n}
+ *   {"push": [{"deviceId","runId","count"}]}     pushes that many events of each run, and answers {"pushed": n, "ms": t} when all are acknowledged
+ */
+import {
+  challengeText,
+  EdgeLink,
+  LINK_PATH,
+  LINK_VERSION,
+  MAX_PUSH_EVENTS,
+  MAX_PUSHES_IN_FLIGHT
+} from "@corral/domain/EdgeLink"
+import type { DeviceId, RunId } from "@corral/domain/Ids"
+import { NodeWS } from "@effect/platform-node"
+import { Deferred, Effect, Layer, Schedule, Stream } from "effect"
+import { RpcClient, type RpcClientError, RpcSerialization } from "effect/rpc"
+import { Socket } from "effect/socket"
+import { createPrivateKey, sign } from "node:crypto"
+import { createInterface } from "node:readline"
+import { lineOf } from "../hub/EventLine.ts"
+
+interface Device {
+  readonly deviceId: DeviceId
+  /** PKCS8 as base64. */
+  readonly privateKey: string
+}
+
+interface Pushing {
+  readonly deviceId: DeviceId
+  readonly runId: RunId
+  readonly count: number
+}
+
+type Client = RpcClient.FromGroup<typeof EdgeLink, RpcClientError.RpcClientError>
+
+const hub = process.argv[2] ?? ""
+const address = `${hub.replace("http", "ws")}${LINK_PATH}`
+const links = new Map<DeviceId, { readonly client: Client; readonly generation: number }>()
+
+const say = (told: object): void => void process.stdout.write(`${JSON.stringify(told)}\n`)
+
+/** Characters of text: an envelope of about 320 bytes. */
+const TEXT = "x".repeat(100)
+
+/** Holds the link as long as the program lives; `linked` is told when it stands. */
+const hold = ({ deviceId, privateKey }: Device, linked: Deferred.Deferred<void>) =>
+  Effect.gen(function* () {
+    const client = yield* RpcClient.make(EdgeLink)
+    const hello = yield* client.Hello({ linkVersion: LINK_VERSION, deviceId, instanceId: deviceId })
+    const key = createPrivateKey({ key: Buffer.from(privateKey, "base64"), format: "der", type: "pkcs8" })
+    const signature = sign(null, Buffer.from(challengeText({ ...hello, deviceId })), key).toString(
+      "base64url"
+    )
+    const { generation, heartbeatSeconds } = yield* client.Prove({
+      deviceId,
+      challenge: hello.challenge,
+      signature,
+      offer: { version: "0.1.0", workspaces: [], agents: [] }
+    })
+    links.set(deviceId, { client, generation })
+    yield* Effect.forkScoped(Stream.runDrain(client.Commands({ generation })))
+    yield* Deferred.succeed(linked, undefined)
+    yield* Effect.repeat(client.Heartbeat({ generation }), Schedule.spaced(`${heartbeatSeconds} seconds`))
+  }).pipe(
+    Effect.provide(
+      RpcClient.layerProtocolSocket({ pingInterval: "10 seconds", pingTimeout: "20 seconds" }).pipe(
+        Layer.provide([
+          RpcSerialization.layerJson,
+          Layer.effect(Socket.Socket, Socket.makeWebSocket(address)).pipe(
+            Layer.provide(NodeWS.layerWebSocketConstructor)
+          )
+        ])
+      )
+    ),
+    Effect.scoped
+  )
+
+const connect = Effect.fnUntraced(function* (devices: ReadonlyArray<Device>) {
+  yield* Effect.forEach(
+    devices,
+    Effect.fnUntraced(function* (device) {
+      const linked = yield* Deferred.make<void>()
+      yield* Effect.forkDetach(Effect.tapCause(hold(device, linked), Effect.logError))
+      yield* Deferred.await(linked)
+    }),
+    { concurrency: 16, discard: true }
+  )
+  say({ connected: devices.length })
+})
+
+/** The events of a run in pushes, made before the clock starts. */
+const pushesOf = ({ count, runId }: Pushing) =>
+  Array.from({ length: Math.ceil(count / MAX_PUSH_EVENTS) }, (_, push) => {
+    const firstSeq = 2 + push * MAX_PUSH_EVENTS
+    const size = Math.min(MAX_PUSH_EVENTS, count - push * MAX_PUSH_EVENTS)
+    const events = Array.from({ length: size }, (__, i) =>
+      lineOf(runId, firstSeq + i, "run.message.delta", { messageId: "m1", channel: "text", text: TEXT })
+    )
+    return { runId, firstSeq, events }
+  })
+
+const push = Effect.fnUntraced(function* (asked: ReadonlyArray<Pushing>) {
+  const prepared = asked.map((pushing) => ({ ...pushing, batches: pushesOf(pushing) }))
+  const begin = performance.now()
+  yield* Effect.forEach(
+    prepared,
+    Effect.fnUntraced(function* ({ batches, count, deviceId }) {
+      const link = links.get(deviceId)
+      if (link === undefined) return yield* Effect.die(`no link of ${deviceId}`)
+      const acks = yield* Effect.forEach(
+        batches,
+        (batch) => link.client.PushEvents({ generation: link.generation, batches: [batch] }),
+        { concurrency: MAX_PUSHES_IN_FLIGHT }
+      )
+      const last = Math.max(...acks.flat().map(({ seq }) => seq))
+      if (last !== count + 1) return yield* Effect.die(`${last} of ${count + 1} events were taken`)
+    }),
+    { concurrency: "unbounded", discard: true }
+  )
+  say({ pushed: asked.reduce((sum, { count }) => sum + count, 0), ms: performance.now() - begin })
+})
+
+createInterface({ input: process.stdin }).on("line", (line) => {
+  const asked = JSON.parse(line) as {
+    readonly connect?: ReadonlyArray<Device>
+    readonly push?: ReadonlyArray<Pushing>
+  }
+  const work = asked.connect === undefined ? push(asked.push ?? []) : connect(asked.connect)
+  Effect.runFork(Effect.tapCause(work, Effect.logError))
+})
