@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     include: ["packages/*/test/**/*.test.ts", "scripts/**/*.test.ts", "examples/**/*.test.ts"],
     exclude: ["**/*.soak.test.ts", "**/*.runtimes.test.ts", "**/node_modules/**"],
+    globalSetup: ["packages/hub/test/harness/PreparedHome.ts"],
     pool: "forks",
     maxWorkers: 2,
     testTimeout: 30_000,

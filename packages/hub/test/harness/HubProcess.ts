@@ -8,7 +8,7 @@
 import { onTestFinished } from "@effect/vitest"
 import { type ChildProcess, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
-import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs"
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -16,6 +16,7 @@ import { Client } from "pg"
 import { within } from "../../../service/test/harness/Within.ts"
 import { HubClient } from "./HubClient.ts"
 import { People } from "./People.ts"
+import { copyPrepared } from "./PreparedHome.ts"
 
 const built = process.env["CORRAL_TEST_ENTRY"] === "dist"
 const entry = built ? "../../../../dist/hub/index.js" : "../../src/main.ts"
@@ -25,6 +26,8 @@ const outside = process.env["CORRAL_TEST_DATABASE_URL"]
 
 export interface HubOptions {
   readonly env?: Readonly<Record<string, string>>
+  /** Its home is empty, whatever was prepared. */
+  readonly fresh?: boolean
 }
 
 export interface HubExit {
@@ -59,9 +62,10 @@ export class HubProcess {
   /** Starts the process; fails with its stderr where it ends before it is ready. */
   async start(): Promise<void> {
     if (outside !== undefined) this.databaseUrl ??= this.made = await makeDatabase(outside)
+    else if (!existsSync(this.home) && this.options.fresh !== true && this.databaseUrl === undefined)
+      await copyPrepared(this.home, (home) => this.prepare(home))
     this.launched = this.launch()
-    const line = await within(this.launched.ready, 30_000, "the Hub's ready line")
-    if (line === undefined) throw new Error(`the Hub ended before it was ready: ${this.stderr}`)
+    const line = await this.isReady(this.launched)
     this.url = (JSON.parse(line) as { readonly url: string }).url
   }
 
@@ -115,7 +119,20 @@ export class HubProcess {
     if (outside !== undefined && this.made !== undefined) await dropDatabase(outside, this.made)
   }
 
-  private launch(): Launched {
+  private async isReady({ ready }: Launched): Promise<string> {
+    const line = await within(ready, 30_000, "the Hub's ready line")
+    if (line === undefined) throw new Error(`the Hub ended before it was ready: ${this.stderr}`)
+    return line
+  }
+
+  private async prepare(home: string): Promise<void> {
+    const launched = this.launch(home)
+    await this.isReady(launched)
+    launched.child.kill("SIGTERM")
+    await within(launched.exited, 12_000, "the Hub's end")
+  }
+
+  private launch(home = this.home): Launched {
     const child = spawn(process.execPath, [main], {
       cwd: this.folder,
       stdio: ["ignore", "pipe", "pipe"],
@@ -123,7 +140,7 @@ export class HubProcess {
         PATH: "/usr/local/bin:/usr/bin:/bin",
         HOME: this.folder,
         NODE_COMPILE_CACHE: compiled,
-        CORRAL_HOME: this.home,
+        CORRAL_HOME: home,
         // Tests ask faster than people do, and sign in more often.
         CORRAL_HUB_REQUESTS_PER_SECOND: "100000",
         CORRAL_HUB_SIGN_INS_PER_MINUTE: "100000",

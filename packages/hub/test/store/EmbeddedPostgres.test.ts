@@ -19,7 +19,7 @@ const lives = (pid: number): boolean => {
 
 describe.runIf(embedded)("The embedded PostgreSQL", { timeout: 60_000 }, () => {
   it("is reached by this user alone, and ends with the last Hub", async () => {
-    const hub = await openHub()
+    const hub = await openHub({ fresh: true })
     const server = serverOf(hub)
     assert.strictEqual(statSync(join(hub.home, "postgres")).mode & 0o777, 0o700)
     assert.strictEqual(statSync(join(hub.home, "postgres", "server.log")).mode & 0o777, 0o600)
