@@ -27,6 +27,21 @@ export const MAX_PUSH_CHARACTERS = 1_048_576
 export const MAX_PUSHES_IN_FLIGHT = 4
 /** The largest frame in either direction, in bytes; a larger answer to a command is refused as `payload_too_large`. */
 export const MAX_FRAME_BYTES = 8 * 1_048_576
+/** How long a challenge may be answered, and how long a socket may be there without a proof. */
+export const PROVE_WITHIN_SECONDS = 30
+
+/** Why a Hub closes a link. */
+export const linkCloseCodes = {
+  /** More was sent than the link takes at once. */
+  tooMuch: 1008,
+  /** The Hub stops: dial again at once. */
+  restart: 1012,
+  /** There was no proof in time, or what it gave is over, or the device was revoked. */
+  unproved: 4401,
+  /** A newer link of the device has taken over. */
+  fenced: 4409
+} as const
+export type LinkCloseCode = (typeof linkCloseCodes)[keyof typeof linkCloseCodes]
 
 /** `unauthorized`: unknown or revoked device, or a wrong signature. `conflict`: fenced by a newer link. */
 export const LinkFailure = Schema.Struct({

@@ -57,7 +57,12 @@ const approvalDetails = Schema.Struct({ approvalId: ApprovalId, state: ApprovalS
 /** Codes whose `details` have a fixed shape; all others may carry any object that the caller may see. */
 const fixedDetails = {
   schema_validation_failed: Schema.Struct({ issues: Schema.Array(ValidationIssue) }),
-  target_offline: Schema.Struct({ targetId: Schema.String, lastSeenAt: Schema.optionalKey(Schema.String) }),
+  target_offline: Schema.Struct({
+    targetId: Schema.String,
+    lastSeenAt: Schema.optionalKey(Schema.String),
+    /** It was sent and may have been done: the run's events will tell. Absent where it surely was not. */
+    outcome: Schema.optionalKey(Schema.Literal("unknown"))
+  }),
   approval_already_resolved: approvalDetails,
   approval_expired: approvalDetails
 } as const

@@ -14,6 +14,12 @@ import type { HubConfig } from "./HubConfig.ts"
 import { Callers } from "./http/Callers.ts"
 import { HubServer } from "./http/Server.ts"
 import { Idempotency } from "./Idempotency.ts"
+import { Commands } from "./link/Commands.ts"
+import { ForeignPushes } from "./link/ForeignPushes.ts"
+import { KeyRotation } from "./link/KeyRotation.ts"
+import { Leases } from "./link/Leases.ts"
+import { LinkServer } from "./link/LinkServer.ts"
+import { Proofs } from "./link/Proofs.ts"
 import { EventSockets } from "./live/EventSockets.ts"
 import { Notices } from "./live/Notices.ts"
 import { RunFeeds } from "./live/RunFeeds.ts"
@@ -41,8 +47,11 @@ import { Dispatcher } from "./task/Dispatcher.ts"
 import { Tasks } from "./task/Tasks.ts"
 
 /** Runs as they are mirrored, and the way to where they are. */
-const running = EdgeRouter.layerOffline.pipe(
-  Layer.provideMerge(Layer.mergeAll(RunLog.layer, Runs.layer, SessionProject.layer, Targets.layer))
+const running = EdgeRouter.layer.pipe(
+  Layer.provideMerge(
+    Layer.mergeAll(Commands.layer, RunLog.layer, Runs.layer, SessionProject.layer, Targets.layer)
+  ),
+  Layer.provideMerge(Notices.layer)
 )
 
 /** What people and projects live on, without a server: for programs and tests that act on a Hub's store themselves. */
@@ -88,14 +97,22 @@ const layerSignIn = (config: HubConfig) =>
 /** Logs as they grow, to those who follow them. */
 const live = EventSockets.layer.pipe(
   Layer.provideMerge(StreamAuthority.layer),
-  Layer.provideMerge(RunFeeds.layer),
-  Layer.provide(Notices.layer)
+  Layer.provideMerge(RunFeeds.layer)
 )
+
+/** The links of Edges, and what waits for one. */
+const linked = (config: HubConfig) =>
+  LinkServer.layer(config.link).pipe(
+    Layer.provide([ForeignPushes.layer, KeyRotation.layer]),
+    Layer.provide(Leases.layer),
+    Layer.provide(Proofs.layer),
+    Layer.provideMerge(Dispatcher.layer)
+  )
 
 /** The whole Hub. Provides `HubServer` with its address, and the core's services. */
 export const layer = (config: HubConfig) =>
   Layer.merge(HubServer.layer(config), forgetting).pipe(
-    Layer.provide([Callers.layer, Dispatcher.layer, live]),
+    Layer.provide([Callers.layer, linked(config), live]),
     Layer.provideMerge(layerSignIn(config)),
     Layer.provideMerge(layerCore(config))
   )

@@ -2,6 +2,7 @@
  * Everything a Hub is told from outside. A plain value: `fromEnvironment` reads it from variables, an embedding program writes it.
  */
 import type { Redacted } from "effect"
+import type { LinkOptions } from "./link/LinkServer.ts"
 import type { OidcConfig } from "./signin/OidcConfig.ts"
 
 export interface HubConfig {
@@ -25,6 +26,8 @@ export interface HubConfig {
   readonly oidc?: OidcConfig | undefined
   /** Brings an identity provider that takes everyone at their word: for development on one machine. */
   readonly devSignIn?: boolean | undefined
+  /** Of the links of Edges; absent but in programs that try what happens when time is over. */
+  readonly link?: LinkOptions | undefined
 }
 
 export const defaults = {

@@ -17,7 +17,7 @@ import { createHash } from "node:crypto"
 
 /** What was done or tried, to what. */
 export interface Deed {
-  readonly action: Action | SignInAction | OwnAction
+  readonly action: Action | SignInAction | OwnAction | LinkAction
   /** The id of what was acted on. */
   readonly resource: string
   readonly projectId: ProjectId | null
@@ -36,6 +36,9 @@ export type SignInAction =
 
 /** What people do with what is their own, or will be. */
 export type OwnAction = "project.create" | "device.join" | "device.register" | "device.revoke"
+
+/** What a device does over its link; that it has one is not written down. */
+export type LinkAction = "device.connect" | "device.rotate" | "device.flapping" | "run.push"
 
 export interface AuditEntry extends Deed {
   readonly actor: string

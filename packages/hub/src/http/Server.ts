@@ -2,6 +2,7 @@
  * The Hub's server: every request and upgrade passes the guard and the rate limit, then goes to the routes. A defect is `internal` with
  * nothing of its cause; a database that is not there is `overloaded`.
  */
+import { LINK_PATH } from "@corral/domain/EdgeLink"
 import { HubApi } from "@corral/domain/HubApi"
 import { type Doors, listen, urlOf } from "@corral/service/http/Listener"
 import { refuseUpgrade } from "@corral/service/http/Refusal"
@@ -11,6 +12,7 @@ import { ByteSize, Clock, Context, Deferred, Effect, Fiber, Layer, Scope } from 
 import { HttpIncomingMessage, HttpRouter } from "effect/http"
 import type { IncomingMessage } from "node:http"
 import type { HubConfig } from "../HubConfig.ts"
+import { LinkServer } from "../link/LinkServer.ts"
 import { EventSockets } from "../live/EventSockets.ts"
 import { StreamAuthority } from "../live/StreamAuthority.ts"
 import { Callers } from "./Callers.ts"
@@ -47,6 +49,7 @@ const namesOf = ({ publicUrl }: HubConfig, port: number) => {
 const serve = Effect.fnUntraced(function* (config: HubConfig) {
   const callers = yield* Callers
   const clock = yield* Clock.Clock
+  const links = yield* LinkServer
   const sockets = yield* EventSockets
   const streams = yield* StreamAuthority
   const services = yield* Effect.context<never>()
@@ -70,6 +73,7 @@ const serve = Effect.fnUntraced(function* (config: HubConfig) {
 
   const doors = (port: number): Doors => {
     const names = namesOf(config, port)
+    const publicUrl = config.publicUrl ?? urlOf(config.host, port)
     return {
       passage: (request, upgrade) =>
         rate.take(callers.nameOf(request))
@@ -77,6 +81,12 @@ const serve = Effect.fnUntraced(function* (config: HubConfig) {
           : { _tag: "Refuse", code: "rate_limited" },
       onRequest: handler,
       onUpgrade: (request, socket, head, id) => {
+        if ((request.url ?? "").split("?", 1)[0] === LINK_PATH) {
+          // A browser never links: it always says where its page is from.
+          if (request.headers.origin !== undefined)
+            return refuseUpgrade(socket, { code: "permission_denied", message: "Browsers do not link." }, id)
+          return links.accept(request, socket, head, publicUrl)
+        }
         const admission = streams.admit(request.url ?? "", credentialOf(request.headers), id).pipe(
           Effect.match({
             onFailure: (error) => refuseUpgrade(socket, "code" in error ? error : { code: "overloaded" }, id),
@@ -95,7 +105,9 @@ const serve = Effect.fnUntraced(function* (config: HubConfig) {
   }
   const port = yield* listen(config, doors)
   // Before the listener goes: no upgraded socket keeps it open.
-  yield* Effect.addFinalizer(() => sockets.closeAll)
+  yield* Effect.addFinalizer(() =>
+    Effect.all([links.closeAll, sockets.closeAll], { concurrency: "unbounded", discard: true })
+  )
   const url = urlOf(config.host, port)
   const publicUrl = config.publicUrl ?? url
   yield* Deferred.succeed(address, publicUrl)

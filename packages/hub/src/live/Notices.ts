@@ -8,7 +8,7 @@ import { Context, Effect, Layer, Queue } from "effect"
 import type { SqlError } from "effect/sql"
 import { channels, type NoticeKind } from "../store/Notice.ts"
 
-const kinds = ["run", "signInEnded", "membership"] as const satisfies ReadonlyArray<NoticeKind>
+const kinds = Object.keys(channels) as ReadonlyArray<NoticeKind>
 
 export interface NoticeFollower {
   readonly onNotice: (kind: NoticeKind, payload: string) => void

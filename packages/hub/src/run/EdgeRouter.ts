@@ -1,31 +1,48 @@
 /**
  * The way from the Hub to the Edge of a target, and never to another one. Who may ask is found before; what comes of it is the Edge's answer.
  *
- * A failure says that the Edge did not do it. An answer that does not come is `target_offline` for reads; for a command it is waited for,
- * because nobody guesses what was done.
+ * A failure says that the Edge did not do it, but for `target_offline` with `outcome: "unknown"`: it was asked and has not answered, and nobody guesses
+ * what was done.
  */
-import type { Approval } from "@corral/domain/Approval"
+import { type Approval, ApprovalState } from "@corral/domain/Approval"
 import type { Artifact } from "@corral/domain/Artifact"
 import type { Diff } from "@corral/domain/Diff"
-import type { CommandPayload } from "@corral/domain/EdgeCommand"
 import {
-  type ApprovalAlreadyResolved,
-  type ApprovalExpired,
-  type InvalidAgentId,
-  type PermissionDenied,
-  type RunNotCancellable,
-  type RuntimeUnavailable,
+  type CommandName,
+  type CommandPayload,
+  type CommandSuccess,
+  edgeCommands
+} from "@corral/domain/EdgeCommand"
+import { type ErrorCode, errorTable, isErrorCode } from "@corral/domain/ErrorTable"
+import {
+  ApprovalAlreadyResolved,
+  ApprovalExpired,
+  Conflict,
+  InvalidAgentId,
+  NotFound,
+  PayloadTooLarge,
+  PermissionDenied,
+  RunNotCancellable,
+  RuntimeUnavailable,
   TargetOffline,
-  type WorkspaceOutsideAllowlist
+  WorkspaceOutsideAllowlist
 } from "@corral/domain/Failures"
-import type { DeviceId } from "@corral/domain/Ids"
-import type { CreateRun, Run } from "@corral/domain/Run"
-import { Context, Effect, Layer } from "effect"
+import { ApprovalId, type DeviceId } from "@corral/domain/Ids"
+import type { CreateRun, Run, RunFailure } from "@corral/domain/Run"
+import type { FileEntry, FilePreview } from "@corral/domain/Workspace"
+import { Context, Data, Effect, Layer, Option, Schema } from "effect"
 import type { SqlError } from "effect/sql"
+import { type Asking, Commands, startOf, UNKNOWN } from "../link/Commands.ts"
 import { Targets } from "./Targets.ts"
 
-/** Why an Edge does not take a run. */
-export type StartRefusal = InvalidAgentId | PermissionDenied | RuntimeUnavailable | WorkspaceOutsideAllowlist
+/** Why a target is not asked at all. */
+export type NotOffered = InvalidAgentId | RuntimeUnavailable | WorkspaceOutsideAllowlist
+
+/** Why an Edge does not take a run: any code of the error table. */
+export class StartRefused extends Data.TaggedError("StartRefused")<{
+  readonly code: ErrorCode
+  readonly message: string
+}> {}
 
 type Routed<A, E> = Effect.Effect<A, E | TargetOffline | SqlError.SqlError>
 
@@ -33,12 +50,17 @@ export class EdgeRouter extends Context.Service<
   EdgeRouter,
   {
     /** Whether the target is there and offers that agent and workspace, as far as it has told. */
-    readonly ready: (targetId: DeviceId, create: CreateRun) => Routed<void, StartRefusal>
-    readonly start: (targetId: DeviceId, command: CommandPayload<"StartRun">) => Routed<Run, StartRefusal>
+    readonly ready: (targetId: DeviceId, create: CreateRun) => Routed<void, NotOffered>
+    /** Asked for the same run again, it is the same start. */
+    readonly start: (targetId: DeviceId, command: CommandPayload<"StartRun">) => Routed<Run, StartRefused>
     readonly cancel: (
       targetId: DeviceId,
       command: CommandPayload<"CancelRun">
     ) => Routed<Run, RunNotCancellable>
+    readonly input: (
+      targetId: DeviceId,
+      command: CommandPayload<"SendInput">
+    ) => Routed<Run, Conflict | PermissionDenied>
     readonly decide: (
       targetId: DeviceId,
       command: CommandPayload<"DecideApproval">
@@ -48,27 +70,197 @@ export class EdgeRouter extends Context.Service<
       targetId: DeviceId,
       command: CommandPayload<"ListArtifacts">
     ) => Routed<ReadonlyArray<Artifact>, PermissionDenied>
+    /** Bytes of one artifact, from an offset. */
+    readonly readArtifact: (
+      targetId: DeviceId,
+      command: CommandPayload<"ReadArtifact">
+    ) => Routed<CommandSuccess<"ReadArtifact">, PermissionDenied>
+    readonly listFiles: (
+      targetId: DeviceId,
+      command: CommandPayload<"ListFiles">
+    ) => Routed<ReadonlyArray<FileEntry>, ReadRefusal>
+    readonly readFile: (
+      targetId: DeviceId,
+      command: CommandPayload<"ReadFile">
+    ) => Routed<FilePreview, PayloadTooLarge | ReadRefusal>
   }
 >()("corral/hub/EdgeRouter") {
-  /** No Edge is ever reached. */
-  static readonly layerOffline = Layer.effect(
+  static readonly layer = Layer.effect(
     EdgeRouter,
     Effect.gen(function* () {
+      const commands = yield* Commands
       const targets = yield* Targets
-      const offline = Effect.fnUntraced(function* (targetId: DeviceId) {
+
+      const offline = Effect.fnUntraced(function* (targetId: DeviceId, unknown: boolean) {
         const lastSeenAt = (yield* targets.find(targetId))?.lastSeenAt
         return yield* new TargetOffline({
-          details: { targetId, ...(lastSeenAt === undefined ? {} : { lastSeenAt }) }
+          ...(unknown ? { message: UNKNOWN } : {}),
+          details: {
+            targetId,
+            ...(lastSeenAt === undefined ? {} : { lastSeenAt }),
+            ...(unknown ? { outcome: "unknown" as const } : {})
+          }
         })
       })
+
+      const broken = (name: CommandName, what: string) =>
+        Effect.die(new Error(`An Edge has answered ${name} with ${what}.`))
+
+      /** Asks, and judges the answer: `fits` says whether it is of what was asked, `refusal` what a code of the Edge's means here. */
+      const route = Effect.fnUntraced(function* <N extends CommandName, E>(
+        asking: Asking<N>,
+        refusal: (error: RunFailure) => E | undefined,
+        fits: (value: CommandSuccess<N>) => boolean = () => true
+      ) {
+        const { name, targetId } = asking
+        const asked = yield* commands.ask(asking)
+        if (asked._tag !== "Answered")
+          return yield* offline(targetId, asked._tag === "Unknown" && !isReading(name))
+        const { outcome } = asked
+        if (outcome._tag === "Refused") {
+          const { code, details } = outcome.error
+          const refused = refusal(outcome.error)
+          if (refused !== undefined) return yield* Effect.fail(refused)
+          if (code === "target_offline") return yield* offline(targetId, details?.["outcome"] === "unknown")
+          return yield* broken(name, `a refusal that it does not have: ${code}`)
+        }
+        // The schema of that name, whose type is what its own decoder gives.
+        const schema = edgeCommands[name].success as unknown as Schema.Codec<CommandSuccess<N>, unknown>
+        const value = Schema.decodeUnknownOption(schema)(outcome.value)
+        if (Option.isNone(value) || !fits(value.value)) return yield* broken(name, "something else")
+        return value.value
+      })
+
+      const write = <N extends CommandName>(
+        targetId: DeviceId,
+        name: N,
+        payload: CommandPayload<N>
+      ): Asking<N> => ({
+        targetId,
+        name,
+        payload,
+        waitMs: WRITE_MS
+      })
+      const read = <N extends CommandName>(
+        targetId: DeviceId,
+        name: N,
+        payload: CommandPayload<N>
+      ): Asking<N> => ({
+        ...write(targetId, name, payload),
+        waitMs: READ_MS
+      })
+
       return EdgeRouter.of({
-        ready: offline,
-        start: offline,
-        cancel: offline,
-        decide: offline,
-        diff: offline,
-        artifacts: offline
+        ready: Effect.fnUntraced(function* (targetId, { agentId, workspace }) {
+          const offer = yield* targets.offer(targetId)
+          if (offer === undefined) return yield* offline(targetId, false)
+          const agent = offer.agents.find(({ id }) => id === agentId)
+          if (agent === undefined) return yield* new InvalidAgentId()
+          const offered = offer.workspaces.some(({ id }) => id === workspace)
+          if (!offered) return yield* new WorkspaceOutsideAllowlist()
+          if (agent.available) return
+          const { hint, reason } = agent
+          return yield* new RuntimeUnavailable({
+            details: { ...(reason === undefined ? {} : { reason }), ...(hint === undefined ? {} : { hint }) }
+          })
+        }),
+
+        start: (targetId, command) =>
+          route(
+            { ...write(targetId, "StartRun", command), id: startOf(command.runId) },
+            ({ code, message }) =>
+              code === "target_offline"
+                ? undefined
+                : isErrorCode(code)
+                  ? new StartRefused({ code, message })
+                  : new StartRefused({ code: "internal", message: errorTable.internal.message }),
+            ({ id }) => id === command.runId
+          ),
+
+        cancel: (targetId, command) =>
+          route(
+            write(targetId, "CancelRun", command),
+            refusedAs(["run_not_cancellable", RunNotCancellable]),
+            ({ id }) => id === command.runId
+          ),
+
+        input: (targetId, command) =>
+          route(
+            write(targetId, "SendInput", command),
+            refusedAs<Conflict | PermissionDenied>(
+              ["conflict", Conflict],
+              ["permission_denied", PermissionDenied],
+              ["not_found", PermissionDenied]
+            ),
+            ({ id }) => id === command.runId
+          ),
+
+        decide: (targetId, command) =>
+          route(
+            write(targetId, "DecideApproval", command),
+            decisionRefused,
+            ({ id, runId }) => id === command.approvalId && runId === command.runId
+          ),
+
+        diff: (targetId, command) => route(read(targetId, "ReadDiff", command), notThere),
+        artifacts: (targetId, command) => route(read(targetId, "ListArtifacts", command), notThere),
+        readArtifact: (targetId, command) =>
+          route(
+            read(targetId, "ReadArtifact", command),
+            notThere,
+            ({ artifact }) => artifact.id === command.artifactId
+          ),
+        listFiles: (targetId, command) =>
+          route(read(targetId, "ListFiles", command), refusedAs<ReadRefusal>(...readRefusals)),
+        readFile: (targetId, command) =>
+          route(
+            read(targetId, "ReadFile", command),
+            refusedAs<PayloadTooLarge | ReadRefusal>(...readRefusals, ["payload_too_large", PayloadTooLarge])
+          )
       })
     })
   )
+}
+
+/** Milliseconds for which an answer is waited for. */
+const READ_MS = 10_000
+const WRITE_MS = 30_000
+
+const isReading = (name: CommandName): boolean => name.startsWith("Read") || name.startsWith("List")
+
+export type ReadRefusal = NotFound | PermissionDenied | WorkspaceOutsideAllowlist
+
+type Refusal<E> = new (options: {
+  readonly message: string
+  readonly details?: Readonly<Record<string, unknown>>
+}) => E
+
+/** The Edge's codes that mean something here, each as its failure. */
+const refusedAs = <E>(...known: ReadonlyArray<readonly [code: ErrorCode, as: Refusal<E>]>) => {
+  const byCode = new Map<string, Refusal<E>>(known)
+  return ({ code, details, message }: RunFailure): E | undefined => {
+    const Refused = byCode.get(code)
+    return Refused && new Refused({ message, ...(details === undefined ? {} : { details }) })
+  }
+}
+
+const readRefusals = [
+  ["not_found", NotFound],
+  ["permission_denied", PermissionDenied],
+  ["workspace_outside_allowlist", WorkspaceOutsideAllowlist]
+] as const
+
+/** What an Edge does not have of a run is what nobody may see. */
+const notThere = refusedAs(["not_found", PermissionDenied], ["permission_denied", PermissionDenied])
+
+const decisionDetails = Schema.decodeUnknownOption(
+  Schema.Struct({ approvalId: ApprovalId, state: ApprovalState })
+)
+
+const decisionRefused = ({ code, details, message }: RunFailure) => {
+  if (code !== "approval_already_resolved" && code !== "approval_expired") return undefined
+  const known = decisionDetails(details)
+  if (Option.isNone(known)) return undefined
+  const options = { message, details: known.value }
+  return code === "approval_expired" ? new ApprovalExpired(options) : new ApprovalAlreadyResolved(options)
 }

@@ -3,8 +3,9 @@
  *
  * The devices themselves are another service's.
  */
+import type { Target } from "@corral/domain/Device"
 import type { DeviceId, ProjectId, UserId } from "@corral/domain/Ids"
-import { Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 
 export interface KnownTarget {
@@ -18,6 +19,10 @@ export class Targets extends Context.Service<
   {
     /** A target that is not revoked. */
     readonly find: (id: DeviceId) => Effect.Effect<KnownTarget | undefined, SqlError.SqlError>
+    /** What a target that is there has told that it offers; `undefined` where it is not there. */
+    readonly offer: (
+      id: DeviceId
+    ) => Effect.Effect<Pick<Target, "workspaces" | "agents"> | undefined, SqlError.SqlError>
     /** Whether the person may have work of that project done there: it is theirs, or shared with the project. */
     readonly mayRoute: (
       userId: UserId,
@@ -30,11 +35,24 @@ export class Targets extends Context.Service<
     Targets,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
       return Targets.of({
         find: Effect.fnUntraced(function* (id) {
           const [row] = yield* sql<{ readonly last_seen_at: Date | null }>`
             SELECT last_seen_at FROM devices WHERE id = ${id} AND revoked_at IS NULL`
           return row && { id, lastSeenAt: row.last_seen_at?.toISOString() }
+        }),
+        offer: Effect.fnUntraced(function* (id) {
+          const now = new Date(clock.currentTimeMillisUnsafe())
+          const [row] = yield* sql<{ readonly workspaces: string; readonly agents: string }>`
+            SELECT workspaces, agents FROM devices WHERE id = ${id} AND revoked_at IS NULL AND lease_until > ${now}`
+          // Checked when it was told.
+          return (
+            row && {
+              workspaces: JSON.parse(row.workspaces) as Target["workspaces"],
+              agents: JSON.parse(row.agents) as Target["agents"]
+            }
+          )
         }),
         mayRoute: Effect.fnUntraced(function* (userId, id, projectId) {
           const found = yield* sql`

@@ -14,7 +14,13 @@ export const channels = {
   /** Who may do what in a project has changed: its id. */
   membership: "corral_membership",
   /** A device was revoked or removed: its id. */
-  deviceEnded: "corral_device_ended"
+  deviceEnded: "corral_device_ended",
+  /** A device has come or gone, or has a newer link: its id. */
+  presence: "corral_presence",
+  /** There is a command for a device: its id. */
+  command: "corral_command",
+  /** A command was answered: its id. */
+  commandDone: "corral_command_done"
 } as const
 export type NoticeKind = keyof typeof channels
 

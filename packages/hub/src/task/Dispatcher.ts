@@ -1,7 +1,9 @@
 /**
  * Brings tasks to their targets: woken when there is one for a target, or when a target has come, it starts what waits, oldest first.
  *
- * A start is asked for once more after a break, under the same run id: an Edge takes a run once. Also ends what has waited too long.
+ * A start is asked for once more after a break, under the same run id: an Edge takes a run once, and several Hubs that ask get one answer. One
+ * whose answer does not come stays on its way, until that comes or the run's log tells. What a Hub that ended left on its way is looked for. Also ends
+ * what has waited too long.
  */
 import type { DeviceId } from "@corral/domain/Ids"
 import { Context, Effect, Layer, Schedule } from "effect"
@@ -31,9 +33,9 @@ export class Dispatcher extends Context.Service<
             onFailure: (error) => {
               if (!("code" in error)) return Effect.fail(error)
               const { code, message } = error
-              return code === "target_offline"
-                ? tasks.notReached(task, { code, message })
-                : tasks.refused(task, { code, message })
+              if (error._tag === "StartRefused") return tasks.refused(task, { code, message })
+              if (error.details?.outcome === "unknown") return Effect.void
+              return tasks.notReached(task, { code, message })
             }
           })
         )
@@ -61,14 +63,22 @@ export class Dispatcher extends Context.Service<
         Effect.forkScoped
       )
 
-      return Dispatcher.of({
-        wake: (targetId) =>
-          Effect.suspend(() => {
-            if (busy.has(targetId)) return Effect.sync(() => void busy.set(targetId, true))
-            busy.set(targetId, false)
-            return Effect.asVoid(Effect.forkIn(serve(targetId), scope))
-          })
-      })
+      const wake = (targetId: DeviceId) =>
+        Effect.suspend(() => {
+          if (busy.has(targetId)) return Effect.sync(() => void busy.set(targetId, true))
+          busy.set(targetId, false)
+          return Effect.asVoid(Effect.forkIn(serve(targetId), scope))
+        })
+
+      yield* Effect.flatMap(tasks.leftBehind, (targets) =>
+        Effect.forEach(targets, wake, { discard: true })
+      ).pipe(
+        Effect.catch((error) => Effect.logError("tasks that were left behind wait", error)),
+        Effect.repeat(Schedule.spaced("15 seconds")),
+        Effect.forkScoped
+      )
+
+      return Dispatcher.of({ wake })
     })
   )
 }

@@ -25,6 +25,7 @@ import { RunLog } from "../run/RunLog.ts"
 import { Runs } from "../run/Runs.ts"
 import { SessionProject } from "../run/SessionProject.ts"
 import { Targets } from "../run/Targets.ts"
+import { startOf } from "../link/Commands.ts"
 import { readableRows } from "../store/ReadableList.ts"
 
 export interface TaskFilter {
@@ -81,10 +82,15 @@ export class Tasks extends Context.Service<
     ) => Effect.Effect<ClaimedTask | undefined, SqlError.SqlError>
     /** The Edge has the run. */
     readonly dispatched: (task: ClaimedTask) => Effect.Effect<void, SqlError.SqlError>
-    /** The Edge has not been reached: it waits again, or fails where it may not wait. The run is not known any more. */
+    /**
+     * The Edge has not been reached: it waits again, or fails where it may not wait. The run is not known any more. Nothing where the start has
+     * been sent after all.
+     */
     readonly notReached: (task: ClaimedTask, error: RunFailure) => Effect.Effect<void, SqlError.SqlError>
     /** The Edge does not take it. */
     readonly refused: (task: ClaimedTask, error: RunFailure) => Effect.Effect<void, SqlError.SqlError>
+    /** Targets with tasks that nobody has brought there lately: theirs have come, or a Hub has ended on the way. */
+    readonly leftBehind: Effect.Effect<ReadonlyArray<DeviceId>, SqlError.SqlError>
     /** Ends what has waited too long. */
     readonly expire: Effect.Effect<void, SqlError.SqlError>
   }
@@ -123,19 +129,33 @@ export class Tasks extends Context.Service<
       })
 
       /** Leaves `pending`, unless the run's log says that the Edge has it after all. In the order in which a push takes its locks. */
-      const withdraw = (task: ClaimedTask, state: TaskState, error: RunFailure | undefined) =>
+      const withdraw = (
+        task: ClaimedTask,
+        state: TaskState,
+        error: RunFailure | undefined,
+        unless: Effect.Effect<boolean, SqlError.SqlError>
+      ) =>
         sql.withTransaction(
           Effect.gen(function* () {
             const [run] = yield* sql<{ readonly last_seq: number }>`
               SELECT last_seq FROM runs WHERE id = ${task.runId} FOR UPDATE`
-            if (run === undefined || run.last_seq > 0) return
+            if (run === undefined || run.last_seq > 0 || (yield* unless)) return
             const waits = yield* sql`
               UPDATE tasks SET state = ${state}, run_id = NULL, updated_at = ${now()},
                 error = ${error === undefined ? null : JSON.stringify(error)}
-              WHERE id = ${task.id} AND state = 'pending' RETURNING id`
+              WHERE id = ${task.id} AND state = 'pending' AND run_id = ${task.runId} RETURNING id`
             if (waits.length > 0) yield* sql`DELETE FROM runs WHERE id = ${task.runId}`
           })
         )
+
+      /** Whether an Edge may have the start. One that nobody has is taken back here, and never sent. */
+      const started = ({ runId }: ClaimedTask) =>
+        Effect.gen(function* () {
+          yield* sql`
+            DELETE FROM edge_commands WHERE id = ${startOf(runId)} AND generation IS NULL AND outcome IS NULL`
+          const sent = yield* sql`SELECT 1 FROM edge_commands WHERE id = ${startOf(runId)}`
+          return sent.length > 0
+        })
 
       return Tasks.of({
         newId: Effect.sync(() => mint<TaskId>("tsk", millis())),
@@ -227,9 +247,21 @@ export class Tasks extends Context.Service<
             UPDATE tasks SET state = 'dispatched', updated_at = ${now()} WHERE id = ${id} AND state = 'pending'`),
 
         notReached: (task, error) =>
-          task.onOffline === "queue" ? withdraw(task, "queued", undefined) : withdraw(task, "failed", error),
+          task.onOffline === "queue"
+            ? withdraw(task, "queued", undefined, started(task))
+            : withdraw(task, "failed", error, started(task)),
 
-        refused: (task, error) => withdraw(task, "failed", error),
+        refused: (task, error) => withdraw(task, "failed", error, Effect.succeed(false)),
+
+        leftBehind: Effect.suspend(() => {
+          const old = new Date(millis() - LEFT_BEHIND_MS)
+          return sql<{ readonly target_id: DeviceId }>`
+            SELECT target_id FROM tasks WHERE state = 'pending' AND updated_at < ${old}
+            UNION
+            SELECT d.id FROM devices d WHERE d.revoked_at IS NULL AND d.lease_until > ${now()} AND EXISTS (
+              SELECT 1 FROM tasks t WHERE t.target_id = d.id AND t.state = 'queued' AND t.updated_at < ${old}
+            )`
+        }).pipe(Effect.map((rows) => rows.map(({ target_id }) => target_id))),
 
         expire: Effect.suspend(
           () => sql`
@@ -241,6 +273,8 @@ export class Tasks extends Context.Service<
   )
 }
 
+/** Younger ones are somebody's who is at it. */
+const LEFT_BEHIND_MS = 10_000
 const DAY_MS = 86_400_000
 /** How long a task waits that does not say. */
 const DEFAULT_WAIT_MS = DAY_MS

@@ -1,7 +1,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { prove } from "@corral/domain/Authorization"
-import { type StartRefusal, EdgeRouter } from "../../src/run/EdgeRouter.ts"
-import { InvalidAgentId, TargetOffline } from "@corral/domain/Failures"
+import { EdgeRouter, StartRefused } from "../../src/run/EdgeRouter.ts"
+import { TargetOffline } from "@corral/domain/Failures"
 import type { DeviceId, ProjectId, RunId } from "@corral/domain/Ids"
 import type { Run } from "@corral/domain/Run"
 import type { OnOffline, Task, TaskState } from "@corral/domain/Task"
@@ -39,12 +39,15 @@ class PlayedEdge {
     return Layer.succeed(EdgeRouter, {
       ready: (targetId) => (this.present ? Effect.void : away(targetId)),
       start: (targetId, { create, runId }) =>
-        Effect.suspend((): Effect.Effect<Run, StartRefusal | TargetOffline> => {
+        Effect.suspend((): Effect.Effect<Run, StartRefused | TargetOffline> => {
           this.asked.push(runId)
           this.tellAsked()
           if (this.answer === "hang") return Effect.never
           if (this.answer === "away") return away(targetId)
-          if (this.answer === "refuse") return Effect.fail(new InvalidAgentId())
+          if (this.answer === "refuse")
+            return Effect.fail(
+              new StartRefused({ code: "invalid_agent_id", message: "There is no such agent." })
+            )
           const at = "2026-11-21T12:00:00.000Z"
           const told = {
             state: "created",
@@ -58,7 +61,11 @@ class PlayedEdge {
       cancel: away,
       decide: away,
       diff: away,
-      artifacts: away
+      artifacts: away,
+      input: away,
+      readArtifact: away,
+      listFiles: away,
+      readFile: away
     })
   }
 }

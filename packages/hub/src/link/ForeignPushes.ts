@@ -1,0 +1,46 @@
+/** Devices that push events of runs that are another's: written down in the project of such a run, once a minute a device. */
+import type { DeviceId, ProjectId, RequestId, RunId } from "@corral/domain/Ids"
+import { mint } from "@corral/service/Identifiers"
+import { Clock, Context, Effect, Layer } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { Audit } from "../audit/Audit.ts"
+import { RateLimit } from "../http/RateLimit.ts"
+
+export class ForeignPushes extends Context.Service<
+  ForeignPushes,
+  {
+    /** Of runs that there are not, nothing is written. */
+    readonly refused: (
+      deviceId: DeviceId,
+      runIds: ReadonlyArray<RunId>
+    ) => Effect.Effect<void, SqlError.SqlError>
+  }
+>()("corral/hub/ForeignPushes") {
+  static readonly layer = Layer.effect(
+    ForeignPushes,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const audit = yield* Audit
+      const clock = yield* Clock.Clock
+      const now = () => clock.currentTimeMillisUnsafe()
+      const audited = new RateLimit(1, now, 60_000)
+      return ForeignPushes.of({
+        refused: Effect.fnUntraced(function* (deviceId, runIds) {
+          if (!audited.has(deviceId)) return
+          const [run] = yield* sql<{ readonly id: RunId; readonly project_id: ProjectId }>`
+            SELECT id, project_id FROM runs WHERE id = ANY(${runIds}::text[]) AND target_id <> ${deviceId} LIMIT 1`
+          if (run === undefined || !audited.take(deviceId)) return
+          yield* audit.record({
+            action: "run.push",
+            resource: run.id,
+            projectId: run.project_id,
+            actor: deviceId,
+            outcome: "denied",
+            code: "permission_denied",
+            requestId: mint<RequestId>("req", now())
+          })
+        })
+      })
+    })
+  )
+}

@@ -1,0 +1,66 @@
+/** The next key of a device: from then on the device is known by it alone, and by its link that goes on. */
+import { type Conflict, SchemaValidationFailed, type Unauthorized } from "@corral/domain/Failures"
+import type { RequestId } from "@corral/domain/Ids"
+import { CurrentRequestId } from "@corral/domain/RequestContext"
+import { mint } from "@corral/service/Identifiers"
+import { Clock, Context, Effect, Layer } from "effect"
+import { SqlClient, SqlError } from "effect/sql"
+import { Audit } from "../audit/Audit.ts"
+import { type HeldLink, Leases } from "./Leases.ts"
+
+export class KeyRotation extends Context.Service<
+  KeyRotation,
+  {
+    /** That the new key has signed was found before. The same key again changes nothing. */
+    readonly rotate: (
+      link: HeldLink,
+      publicKey: string
+    ) => Effect.Effect<void, Conflict | SchemaValidationFailed | Unauthorized | SqlError.SqlError>
+  }
+>()("corral/hub/KeyRotation") {
+  static readonly layer = Layer.effect(
+    KeyRotation,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const audit = yield* Audit
+      const clock = yield* Clock.Clock
+      const leases = yield* Leases
+
+      const change = Effect.fnUntraced(function* (link: HeldLink, publicKey: string) {
+        const { deviceId, generation } = link
+        const [holder] = yield* sql<{
+          readonly id: string
+        }>`SELECT id FROM devices WHERE public_key = ${publicKey}`
+        if (holder !== undefined && holder.id !== deviceId) return yield* taken()
+        const changed = yield* sql`
+          UPDATE devices SET public_key = ${publicKey}
+          WHERE id = ${deviceId} AND generation = ${generation} AND revoked_at IS NULL RETURNING id`
+        if (changed.length === 0) yield* leases.within(link, Effect.void)
+      })
+
+      return KeyRotation.of({
+        rotate: (link, publicKey) => {
+          const { deviceId } = link
+          const deed = { action: "device.rotate" as const, resource: deviceId, projectId: null }
+          return audit.doneBy(deviceId, deed, change(link, publicKey)).pipe(
+            // Two devices at once.
+            Effect.catchIf(
+              (error) => error instanceof SqlError.SqlError && error.reason._tag === "UniqueViolation",
+              () => Effect.fail(taken())
+            ),
+            Effect.provideServiceEffect(
+              CurrentRequestId,
+              Effect.sync(() => mint<RequestId>("req", clock.currentTimeMillisUnsafe()))
+            )
+          )
+        }
+      })
+    })
+  )
+}
+
+const taken = () =>
+  new SchemaValidationFailed({
+    message: "This key cannot be a device's.",
+    details: { issues: [{ path: "publicKey", message: "Expected a new key" }] }
+  })

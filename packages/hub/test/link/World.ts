@@ -1,0 +1,65 @@
+/** A person with a project, and a device of theirs that is shared with it and has a key. */
+import { assert } from "@effect/vitest"
+import type { Device } from "@corral/domain/Device"
+import type { DeviceId, ProjectId } from "@corral/domain/Ids"
+import type { Task, TaskState } from "@corral/domain/Task"
+import { within } from "../../../service/test/harness/Within.ts"
+import type { HubClient } from "../harness/HubClient.ts"
+import type { HubProcess } from "../harness/HubProcess.ts"
+import { type KeyPair, newKeyPair } from "../harness/LinkedEdge.ts"
+import { createRun, Mirror } from "../harness/Mirror.ts"
+
+export interface World {
+  readonly client: HubClient
+  readonly projectId: ProjectId
+  readonly deviceId: DeviceId
+  readonly key: KeyPair
+}
+
+/** A new device of that person. */
+export const deviceOf = async (
+  client: HubClient,
+  kind: "desktop" | "edge" = "edge",
+  ...sharedWith: ReadonlyArray<ProjectId>
+): Promise<{ readonly deviceId: DeviceId; readonly key: KeyPair }> => {
+  const key = newKeyPair()
+  const made = await client.ask<Device>("POST", "/client/devices/register", {
+    body: { name: "laptop", kind, publicKey: key.publicKey }
+  })
+  assert.strictEqual(made.status, 201, made.text)
+  const { id } = made.body
+  if (sharedWith.length > 0) await client.ask("PATCH", `/client/devices/${id}`, { body: { sharedWith } })
+  return { deviceId: id, key }
+}
+
+let people = 0
+
+export const worldOf = async (hub: HubProcess): Promise<World> => {
+  const client = await hub.signedIn(`person ${++people}`)
+  const projectId = await new Mirror(hub).project(client.userId)
+  return { client, projectId, ...(await deviceOf(client, "edge", projectId)) }
+}
+
+export const stateOf = async ({ client, deviceId }: World): Promise<string> =>
+  (await client.ask<Device>("GET", `/client/devices/${deviceId}`)).body.state
+
+/** Looks until it is so. */
+export const until = async (what: string, look: () => Promise<boolean>): Promise<void> => {
+  const again = async (): Promise<void> => ((await look()) ? undefined : again())
+  await within(again(), 20_000, what)
+}
+
+export const makeTask = ({ client, deviceId, projectId }: World, more: Record<string, unknown> = {}) =>
+  client.ask<Task>("POST", "/web/agent-tasks", {
+    body: { ...createRun, projectId, targetId: deviceId, ...more }
+  })
+
+export const untilTask = async ({ client }: World, id: string, ...states: ReadonlyArray<TaskState>) => {
+  let task: Task | undefined
+  await until(`the task ${states.join(" or ")}`, async () => {
+    task = (await client.ask<Task>("GET", `/client/tasks/${id}`)).body
+    return states.includes(task.state)
+  })
+  assert.isDefined(task)
+  return task
+}
