@@ -13,7 +13,7 @@ import { Diff } from "./Diff.ts"
 import { responses } from "./ErrorTable.ts"
 import { After } from "./EventStream.ts"
 import { Grant } from "./Grant.ts"
-import { EdgeReadiness } from "./Health.ts"
+import { EdgeReadiness, LinkReadiness } from "./Health.ts"
 import { idempotencyHeaders } from "./IdempotencyKey.ts"
 import { ApprovalId, ArtifactId, GrantId, PreviewId, RunId, WorkspaceId } from "./Ids.ts"
 import { Limit, listQuery, page } from "./Page.ts"
@@ -313,6 +313,21 @@ export class EdgeGrants extends HttpApiGroup.make("grants")
   .middleware(BearerAuthority)
   .middleware(RequestIds) {}
 
+/** This machine as a device of a Hub. */
+export class EdgeHubLink extends HttpApiGroup.make("link")
+  .add(
+    HttpApiEndpoint.post("rotate", "/v1/link/rotate", {
+      success: LinkReadiness,
+      error: responses("conflict", "overloaded")
+    }).annotate(
+      OpenApi.Description,
+      "Gives this device a new key at its Hub; the old one is worth nothing from then on. `conflict` where the Edge is not linked."
+    )
+  )
+  .middleware(SchemaErrors)
+  .middleware(BearerAuthority)
+  .middleware(RequestIds) {}
+
 /** What every HTTP API of ours says alike. All issues of a refused request are told, not only the first. */
 export class EdgeApi extends HttpApi.make("edge")
   .add(
@@ -326,7 +341,8 @@ export class EdgeApi extends HttpApi.make("edge")
     EdgeArtifacts,
     EdgePreviews,
     EdgePermissions,
-    EdgeGrants
+    EdgeGrants,
+    EdgeHubLink
   )
   .annotate(HttpApi.ParseOptions, { errors: "all" })
   .annotateMerge(

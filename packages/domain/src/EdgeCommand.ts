@@ -51,27 +51,30 @@ export const CommandId = Schema.String.check(
 ).pipe(Schema.brand("CommandId"))
 export type CommandId = typeof CommandId.Type
 
-const command = <N extends CommandName>(name: N) =>
+const command = <N extends CommandName, P extends Schema.Top>(
+  name: N,
+  { payload }: { readonly payload: P }
+) =>
   Schema.Struct({
     name: Schema.Literal(name),
     commandId: CommandId,
     /** Correlation with the request that caused it. */
     requestId: Schema.optionalKey(Schema.String),
     traceparent: Schema.optionalKey(Schema.String),
-    payload: edgeCommands[name].payload
+    payload
   })
 
 /** One command on its way to an Edge. */
 export const EdgeCommand = Schema.Union([
-  command("StartRun"),
-  command("CancelRun"),
-  command("SendInput"),
-  command("DecideApproval"),
-  command("ReadDiff"),
-  command("ListArtifacts"),
-  command("ReadArtifact"),
-  command("ListFiles"),
-  command("ReadFile")
+  command("StartRun", edgeCommands.StartRun),
+  command("CancelRun", edgeCommands.CancelRun),
+  command("SendInput", edgeCommands.SendInput),
+  command("DecideApproval", edgeCommands.DecideApproval),
+  command("ReadDiff", edgeCommands.ReadDiff),
+  command("ListArtifacts", edgeCommands.ListArtifacts),
+  command("ReadArtifact", edgeCommands.ReadArtifact),
+  command("ListFiles", edgeCommands.ListFiles),
+  command("ReadFile", edgeCommands.ReadFile)
 ])
 export type EdgeCommand = typeof EdgeCommand.Type
 

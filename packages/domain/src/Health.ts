@@ -2,6 +2,7 @@
  * Health answers. Anyone may learn whether a service lives; what it is made of is told to those who hold its token.
  */
 import { Schema } from "effect"
+import { DeviceId } from "./Ids.ts"
 
 /** `degraded`: it serves, but something named in the answer does not work. */
 export const HealthStatus = Schema.Literals(["ok", "degraded"])
@@ -56,6 +57,19 @@ export type ConfigReadiness = typeof ConfigReadiness.Type
 export const ContainmentKind = Schema.Literals(["cgroup", "environment_mark", "process_group"])
 export type ContainmentKind = typeof ContainmentKind.Type
 
+/**
+ * The link to a Hub. `none`: this Edge has joined none. `connecting`: it dials, or waits before it dials again. `refused`: it does not
+ * dial until somebody has done what `problem` says. `since`: when that began.
+ */
+export const LinkReadiness = Schema.Struct({
+  state: Schema.Literals(["none", "connecting", "linked", "refused"]),
+  hub: Schema.optionalKey(Schema.String),
+  deviceId: Schema.optionalKey(DeviceId),
+  since: Schema.optionalKey(Schema.String),
+  problem: Schema.optionalKey(Schema.String)
+}).annotate({ identifier: "LinkReadiness" })
+export type LinkReadiness = typeof LinkReadiness.Type
+
 /** GET /health and /v1/health of an Edge: without a token only `status` and `instanceId`. */
 export const EdgeReadiness = Schema.Struct({
   status: HealthStatus,
@@ -85,7 +99,8 @@ export const EdgeReadiness = Schema.Struct({
   /** Bytes that are free where the Edge keeps its files. */
   disk: Schema.optionalKey(Schema.Struct({ freeBytes: count })),
   git: Schema.optionalKey(GitFound),
-  config: Schema.optionalKey(ConfigReadiness)
+  config: Schema.optionalKey(ConfigReadiness),
+  link: Schema.optionalKey(LinkReadiness)
 }).annotate({ identifier: "EdgeReadiness" })
 export type EdgeReadiness = typeof EdgeReadiness.Type
 

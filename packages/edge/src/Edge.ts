@@ -14,6 +14,7 @@ import { EventLog } from "./EventLog.ts"
 import { EventStreams } from "./http/EventStreams.ts"
 import { EdgeServer } from "./http/Server.ts"
 import { Idempotency } from "./Idempotency.ts"
+import { HubLink } from "./link/HubLink.ts"
 import { LocalToken } from "./LocalToken.ts"
 import { Containment } from "./process/Containment.ts"
 import { Previews } from "./preview/Previews.ts"
@@ -62,6 +63,6 @@ const forgetting = Layer.effectDiscard(
 export const layer = (config: EdgeConfig, adapters: ReadonlyMap<string, RuntimeAdapter>) =>
   Layer.merge(Discovery.layer(config), Retention.hourly).pipe(
     Layer.provideMerge(EdgeServer.layer(config)),
-    Layer.provide([EventStreams.layer, LocalToken.layer(config.tokenFile)]),
+    Layer.provide([EventStreams.layer, LocalToken.layer(config.tokenFile), HubLink.layer(config)]),
     Layer.provideMerge([layerCore(config, adapters), EdgeInstance.layer])
   )

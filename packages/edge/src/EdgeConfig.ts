@@ -13,7 +13,7 @@ export interface WorkspaceEntry {
 }
 
 export interface EdgeConfig {
-  /** Folder of the Edge's own files: `edge.db`, `edge.token`, `edge.json`, `edge.config.json`. */
+  /** Folder of the Edge's own files: `edge.db`, `edge.token`, `edge.json`, `edge.config.json`, `device.json`. */
   readonly home: string
   /** A loopback address. */
   readonly host: string
@@ -39,6 +39,10 @@ export interface EdgeConfig {
   /** Requests in a second: of the token's holder, and of all others together. */
   readonly requestsPerSecond: number
   readonly retention: RetentionLimits
+  /** Which device this Edge is at a Hub; `device.json` in `home` where it is not said. It may be missing, and may come and go. */
+  readonly deviceFile?: string | undefined
+  /** Where that Hub is dialled, one after the other; else where the device file says. As `hubUrlOf` gives them. */
+  readonly hubAddresses?: ReadonlyArray<string> | undefined
   /** The Edge's own environment, of which a child sees an allowlisted part. */
   readonly environment: Readonly<Record<string, string>>
 }

@@ -17,6 +17,7 @@ import { homedir } from "node:os"
 import { isAbsolute, join, resolve } from "node:path"
 import { unusable } from "./approval/GrantRules.ts"
 import { defaults, type EdgeConfig } from "./EdgeConfig.ts"
+import { hubUrlOf } from "./link/HubAddress.ts"
 
 export const settings = [
   { name: "CORRAL_HOME", what: "Folder of Corral's own files.", fallback: "~/.corral" },
@@ -30,6 +31,11 @@ export const settings = [
     name: "CORRAL_EDGE_TOKEN_FILE",
     what: "File of the local token, mode 0600; made when missing.",
     fallback: "$CORRAL_HOME/edge.token"
+  },
+  {
+    name: "CORRAL_EDGE_HUB_URL",
+    what: "Address of the Hub that this Edge has joined, or several of the same Hub with commas between them, tried in turn. `https`, or `http` on this machine.",
+    fallback: "what `corral device join` was given"
   },
   {
     name: "CORRAL_EDGE_CONFIG_FILE",
@@ -137,6 +143,12 @@ export const EnvName = Schema.String.check(
 const Names = Schema.Array(EnvName)
 const upToADay = whole(1_000, 86_400_000)
 
+/** Addresses between commas; a sentence where one of them cannot be used. */
+const hubsIn = (text: string): ReadonlyArray<string> | { readonly problem: string } => {
+  const found = text.split(",").map((each) => hubUrlOf(each.trim()))
+  return found.find((each) => "problem" in each) ?? found.flatMap((each) => ("url" in each ? [each.url] : []))
+}
+
 const containments = ["auto", "environment_mark"] as const
 const hosts = ["127.0.0.1", "::1", "localhost"] as const
 
@@ -158,6 +170,10 @@ export const fromEnvironment = Effect.fnUntraced(function* (
       return yield* new SettingInvalid({ message })
     }
   }
+  const hubText = givenOr(env.CORRAL_EDGE_HUB_URL, "")
+  const hubs = hubText === "" ? undefined : hubsIn(hubText)
+  if (hubs !== undefined && "problem" in hubs)
+    return yield* new SettingInvalid({ message: `CORRAL_EDGE_HUB_URL is not usable: ${hubs.problem}.` })
   const home = resolve(givenOr(env.CORRAL_HOME, join(homedir(), ".corral")))
   const { retention, times } = defaults
   return {
@@ -171,6 +187,8 @@ export const fromEnvironment = Effect.fnUntraced(function* (
     port: yield* read("CORRAL_EDGE_PORT", whole(0, 65_535), defaults.port, "a port from 0 to 65535"),
     tokenFile: resolve(givenOr(env.CORRAL_EDGE_TOKEN_FILE, join(home, "edge.token"))),
     configFile: resolve(givenOr(env.CORRAL_EDGE_CONFIG_FILE, join(home, "edge.config.json"))),
+    deviceFile: join(home, "device.json"),
+    hubAddresses: hubs,
     workspaces,
     allowedOrigins: yield* read(
       "CORRAL_EDGE_ALLOWED_ORIGINS",

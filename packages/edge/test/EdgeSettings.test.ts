@@ -73,6 +73,28 @@ const expected: Record<Name, Expected> = {
     good: [["/run/secrets/edge.token", "/run/secrets/edge.token"]],
     bad: []
   },
+  CORRAL_EDGE_HUB_URL: {
+    of: (config) => config.hubAddresses,
+    fallback: undefined,
+    good: [
+      ["https://corral.example", ["https://corral.example"]],
+      [
+        "wss://a.example/base/, https://b.example:8443,http://127.0.0.1:4880",
+        ["https://a.example/base", "https://b.example:8443", "http://127.0.0.1:4880"]
+      ],
+      ["ws://[::1]:1", ["http://[::1]:1"]]
+    ],
+    bad: [
+      "http://corral.example",
+      "ws://10.0.0.1:80",
+      "ftp://corral.example",
+      "corral.example",
+      "https://a.example,,https://b.example",
+      "https://ada:word@corral.example",
+      "https://corral.example?token=1",
+      "http://127.0.0.1.evil.example"
+    ]
+  },
   CORRAL_EDGE_CONFIG_FILE: {
     of: (config) => config.configFile,
     fallback: join(home, "edge.config.json"),

@@ -7,6 +7,7 @@ import type { EdgeReadiness } from "@corral/domain/Health"
 import { Containment } from "../process/Containment.ts"
 import type { EdgeConfig } from "../EdgeConfig.ts"
 import { EdgeInstance } from "../EdgeInstance.ts"
+import { HubLink } from "../link/HubLink.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { diskOf, git, LOW_DISK_BYTES } from "../runtime/Machine.ts"
 import { Programs } from "../runtime/Programs.ts"
@@ -21,6 +22,7 @@ export const health = (config: EdgeConfig) =>
     Effect.fnUntraced(function* (handlers) {
       const containment = yield* Containment
       const instance = yield* EdgeInstance
+      const hub = yield* HubLink
       const runs = yield* RunSupervisor
       const runtimes = yield* Runtimes
       const programs = yield* Programs
@@ -50,6 +52,7 @@ export const health = (config: EdgeConfig) =>
           runtimes: yield* runtimes.readiness,
           workspaces: { count: config.workspaces.length },
           containment: { kind: containment.kind },
+          link: hub.readiness(),
           git: yield* Effect.provideService(git, Programs, programs),
           ...(disk === undefined ? {} : { disk }),
           ...(file === undefined ? {} : { config: file })

@@ -14,6 +14,7 @@ import { artifacts } from "./Artifacts.ts"
 import { files } from "./Files.ts"
 import { grants } from "./Grants.ts"
 import { health } from "./Health.ts"
+import { link } from "./Link.ts"
 import { permissions } from "./Permissions.ts"
 import { previews } from "./Previews.ts"
 import { runs } from "./Runs.ts"
@@ -36,7 +37,8 @@ export const routes = (config: EdgeConfig) =>
       artifacts,
       previews,
       permissions,
-      grants
+      grants,
+      link
     ]),
     Layer.provide([SchemaErrors.layer, requestIds, authority]),
     Layer.provide(HttpServer.layerServices)

@@ -56,18 +56,20 @@ export interface Admission {
   readonly now: number
   /** A good one, of the request that asks for the run: the runtime finds it in its environment. */
   readonly traceparent: string | undefined
+  /** The id that it is to have; else it gets a new one. */
+  readonly id: RunId | undefined
 }
 
 export const admit = Effect.fnUntraced(function* (
   request: CreateRun,
-  { config, runtimes, workspaces, worktrees, find, now, traceparent }: Admission
+  { config, runtimes, workspaces, worktrees, find, now, traceparent, id: given }: Admission
 ): Effect.fn.Return<Admitted, AdmissionFailure, Scope.Scope> {
   const agent = yield* runtimes.get(request.agentId)
   const { adapter } = agent
   const workspace = yield* workspaces.open(request.workspace)
   yield* permitted(request, workspace, agent, config)
   const earlier = yield* resumedRun(request, adapter, find)
-  const id = mint<RunId>("run", now)
+  const id = given ?? mint<RunId>("run", now)
   const { path, rows, worktree } = yield* folderOf(id, request, workspace.path, earlier, worktrees)
   const {
     budget,

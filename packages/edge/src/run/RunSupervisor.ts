@@ -52,12 +52,13 @@ export class RunSupervisor extends Context.Service<
   {
     /**
      * Admits and starts a run. Succeeds when `run.created` is on disk, together with the rows of `keep`. `traceparent`: what
-     * `traceparentOf` made of the request's.
+     * `traceparentOf` made of the request's. `id`: one that was made elsewhere; a run that has it already is answered as it is.
      */
     readonly start: (
       request: CreateRun,
       keep?: Keep<Run>,
-      traceparent?: string
+      traceparent?: string,
+      id?: RunId
     ) => Effect.Effect<Run, AdmissionFailure | Overloaded>
     readonly get: (id: RunId) => Effect.Effect<Run, NotFound>
     /** Newest first, those before `before`. */
@@ -121,6 +122,8 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
   const actors = new Map<RunId, RunActor>()
   const queue = new RunQueue(config.maxRuns)
   let admitting = 0
+  /** Ids from elsewhere that are being admitted. */
+  const taken = new Set<RunId>()
   let draining = false
 
   const find = (id: RunId): Effect.Effect<Run, NotFound> =>
@@ -132,7 +135,8 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
   const admitOne = Effect.fnUntraced(function* (
     request: CreateRun,
     keep: Keep<Run>,
-    traceparent: string | undefined
+    traceparent: string | undefined,
+    id: RunId | undefined
   ) {
     const admitted = yield* admit(request, {
       config,
@@ -141,7 +145,8 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
       worktrees,
       find,
       now: clock.currentTimeMillisUnsafe(),
-      traceparent
+      traceparent,
+      id
     })
     const { adapter } = admitted
     const recorder = new RunRecorder(admitted.run)
@@ -238,16 +243,24 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
   yield* Effect.addFinalizer(() => drain)
 
   return RunSupervisor.of({
-    start: (request, keep = () => [], traceparent) =>
+    start: (request, keep = () => [], traceparent, id) =>
       Effect.suspend((): Effect.Effect<Run, AdmissionFailure | Overloaded> => {
+        const known = id === undefined ? undefined : (actors.get(id)?.run() ?? findRun(store, id))
+        if (known !== undefined) return Effect.succeed(known)
+        // Two rows of one id would look like a store that fails.
+        if (id !== undefined && taken.has(id)) return Effect.fail(new Overloaded())
         const full = actors.size + admitting >= config.maxRuns + config.maxQueued
         if (draining || full) return Effect.fail(new Overloaded())
         const failing = store.failing()
         if (failing !== undefined) return Effect.fail(storeDown(failing))
         admitting++
+        if (id !== undefined) taken.add(id)
         return Effect.ensuring(
-          admitOne(request, keep, traceparent),
-          Effect.sync(() => admitting--)
+          admitOne(request, keep, traceparent, id),
+          Effect.sync(() => {
+            admitting--
+            if (id !== undefined) taken.delete(id)
+          })
         )
       }),
     get: find,

@@ -2,8 +2,9 @@
  * Retention: the events of runs that ended long ago are dropped, and those of the oldest where the store has grown too large.
  *
  * A log goes whole: it is marked first, which hides it from every reader, and then deleted in small commits with pauses between them, so
- * that no other commit waits long. The run's row stays, with how it ended, and so do its approvals. A live run is never touched. Where
- * the Edge dies in between, the next pass goes on.
+ * that no other commit waits long. The run's row stays, with how it ended, and so do its approvals. A live run is never touched, and one
+ * that a Hub has not all of only where nothing else is left to make the store small enough. Where the Edge dies in between, the next
+ * pass goes on.
  */
 import type { RunId } from "@corral/domain/Ids"
 import { Clock, Context, Effect, Layer } from "effect"
@@ -87,8 +88,10 @@ const make = Effect.fnUntraced(function* ({ days, maxMiB }: RetentionLimits) {
     return runId
   })
 
-  /** The run that ended first of those whose log is kept, where it ended before `before`. */
+  /** The run that ended first of those whose log is kept and owed to no Hub, where it ended before `before`. */
   const oldest = (before: string) => store.get<{ readonly id: RunId }>(oldestEnded, before)?.id
+  /** The same of all. */
+  const oldestOfAll = () => store.get<{ readonly id: RunId }>(oldestOwed)?.id
 
   const release = Effect.gen(function* () {
     if (pragma("auto_vacuum") === 0) return
@@ -109,7 +112,7 @@ const make = Effect.fnUntraced(function* ({ days, maxMiB }: RetentionLimits) {
     for (let id = days > 0 ? oldest(before) : undefined; id !== undefined; id = oldest(before)) {
       dropped.push(yield* forget(id))
     }
-    const surplus = () => (maxMiB > 0 && usedMiB() > maxMiB ? oldest(NEVER) : undefined)
+    const surplus = () => (maxMiB > 0 && usedMiB() > maxMiB ? (oldest(NEVER) ?? oldestOfAll()) : undefined)
     for (let id = surplus(); id !== undefined; id = surplus()) dropped.push(yield* forget(id))
     yield* forgetOld(store, now)
     yield* release
@@ -122,6 +125,8 @@ const make = Effect.fnUntraced(function* ({ days, maxMiB }: RetentionLimits) {
 /** After every time that is written down. */
 const NEVER = "~"
 
-const oldestEnded = "SELECT id FROM runs WHERE log = 'kept' AND ended_at < ? ORDER BY ended_at LIMIT 1"
+const oldestEnded =
+  "SELECT id FROM runs WHERE log = 'kept' AND ended_at < ? AND id NOT IN (SELECT run_id FROM hub_runs WHERE done = 0) ORDER BY ended_at LIMIT 1"
+const oldestOwed = "SELECT id FROM runs WHERE log = 'kept' AND ended_at IS NOT NULL ORDER BY ended_at LIMIT 1"
 const nextRows =
   "SELECT last_seq, octet_length(lines) AS size FROM events WHERE run_id = ? ORDER BY last_seq LIMIT 500"

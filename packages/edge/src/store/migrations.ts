@@ -88,14 +88,15 @@ const steps: ReadonlyArray<string> = [
   CREATE INDEX runs_going ON runs (id) WHERE log = 'going';
   CREATE TABLE probe (bytes BLOB NOT NULL) STRICT;
   `,
-  // Runs that a Hub started, each with how much of its log that Hub has, and whether that is all of it.
+  // Runs that a Hub started: as which device, how much of the log that Hub has, and whether nothing more is pushed.
   `
   CREATE TABLE hub_runs (
     run_id TEXT PRIMARY KEY,
+    device_id TEXT NOT NULL,
     acked_seq INTEGER NOT NULL DEFAULT 0,
     done INTEGER NOT NULL DEFAULT 0
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX hub_runs_open ON hub_runs (run_id) WHERE done = 0;
+  CREATE INDEX hub_runs_open ON hub_runs (device_id, run_id) WHERE done = 0;
   `
 ]
 

@@ -1,0 +1,15 @@
+/** `POST /v1/link/rotate`: a new key for this device, asked for by its owner. */
+import { EdgeApi } from "@corral/domain/EdgeApi"
+import { withErrorObject } from "@corral/domain/RequestContext"
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { HubLink } from "../link/HubLink.ts"
+
+export const link = HttpApiBuilder.group(
+  EdgeApi,
+  "link",
+  Effect.fnUntraced(function* (handlers) {
+    const { rotate } = yield* HubLink
+    return handlers.handleAll({ rotate: () => withErrorObject(rotate) })
+  })
+)

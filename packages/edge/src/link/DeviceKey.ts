@@ -1,0 +1,117 @@
+/**
+ * `device.json`: which device this Edge is at which Hub, and the Ed25519 key that proves it. 0600, written whole or not at all.
+ *
+ * Owns the file and signing. A next key is written down before the Hub is told of it, so that a crash in between leaves no device that
+ * nobody can prove.
+ */
+import { PublicKey } from "@corral/domain/Device"
+import { DeviceId } from "@corral/domain/Ids"
+import { Data, Effect, Option, Schema } from "effect"
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto"
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync
+} from "node:fs"
+import { dirname } from "node:path"
+
+const privateKey = Schema.String.check(
+  Schema.makeFilter((text) => keyOf(text) !== undefined || "Expected an Ed25519 private key")
+)
+
+export const DeviceFile = Schema.Struct({
+  /** The Hub's public URL, without a slash at its end: part of what is signed. */
+  hub: Schema.String,
+  deviceId: DeviceId,
+  name: Schema.String,
+  /** PKCS #8 as base64url. */
+  privateKey,
+  /** The key that is to follow: the Hub may know it already. */
+  next: Schema.optionalKey(Schema.Struct({ privateKey }))
+})
+export type DeviceFile = typeof DeviceFile.Type
+
+/** The message is a sentence for a person, and names the file. */
+export class DeviceFileUnusable extends Data.TaggedError("DeviceFileUnusable")<{
+  readonly message: string
+}> {}
+
+const decode = Schema.decodeUnknownOption(Schema.fromJsonString(DeviceFile))
+
+function keyOf(text: string): KeyObject | undefined {
+  try {
+    const key = createPrivateKey({ key: Buffer.from(text, "base64url"), format: "der", type: "pkcs8" })
+    return key.asymmetricKeyType === "ed25519" ? key : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const ownKey = (text: string): KeyObject => {
+  const key = keyOf(text)
+  if (key === undefined) throw new Error("a key that was read or made is one")
+  return key
+}
+
+/** A new private key, PKCS #8 as base64url. */
+export const newPrivateKey = (): string =>
+  generateKeyPairSync("ed25519").privateKey.export({ format: "der", type: "pkcs8" }).toString("base64url")
+
+/** What the Hub knows of it: 32 bytes as base64url. */
+export const publicKeyOf = (key: string): string =>
+  Schema.decodeUnknownSync(PublicKey)(createPublicKey(ownKey(key)).export({ format: "jwk" }).x)
+
+/** Ed25519 over the text as UTF-8, as base64url. */
+export const signText = (key: string, text: string): string =>
+  sign(null, Buffer.from(text, "utf8"), ownKey(key)).toString("base64url")
+
+/** `undefined` where there is no file: this Edge has joined no Hub. */
+export const readDevice = (file: string): Effect.Effect<DeviceFile | undefined, DeviceFileUnusable> =>
+  Effect.try({
+    try: () => {
+      const stat = statSync(file, { throwIfNoEntry: false })
+      if (stat === undefined) return undefined
+      if ((stat.mode & 0o077) !== 0) throw new Error(`${file} can be read by others: chmod 600 it`)
+      if (process.getuid !== undefined && stat.uid !== process.getuid())
+        throw new Error(`${file} belongs to another user`)
+      const device = Option.getOrUndefined(decode(readFileSync(file, "utf8")))
+      if (device === undefined) throw new Error(`${file} is damaged: delete it, and join the Hub again`)
+      return device
+    },
+    catch: (cause) =>
+      new DeviceFileUnusable({ message: cause instanceof Error ? cause.message : String(cause) })
+  })
+
+/** Succeeds when it is on disk in its place. */
+export const writeDevice = (file: string, device: DeviceFile): Effect.Effect<void, DeviceFileUnusable> =>
+  Effect.try({
+    try: () => {
+      mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+      const fresh = `${file}.${process.pid}`
+      rmSync(fresh, { force: true })
+      const descriptor = openSync(fresh, "wx", 0o600)
+      try {
+        writeSync(descriptor, `${JSON.stringify(device)}\n`)
+        fsyncSync(descriptor)
+      } finally {
+        closeSync(descriptor)
+      }
+      renameSync(fresh, file)
+      const folder = openSync(dirname(file), "r")
+      fsyncSync(folder)
+      closeSync(folder)
+    },
+    catch: (cause) => new DeviceFileUnusable({ message: `${file} cannot be written: ${String(cause)}` })
+  })
+
+/** What of the file changes when somebody else writes it; equal while it is the same. */
+export const stampOf = (file: string): string => {
+  const stat = statSync(file, { throwIfNoEntry: false })
+  return stat === undefined ? "" : `${stat.ino} ${stat.mtimeMs} ${stat.size} ${stat.mode}`
+}

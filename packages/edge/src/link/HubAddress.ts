@@ -1,0 +1,23 @@
+/**
+ * Where a Hub is dialled. What goes over the wire is told to whoever ends TLS there, so anything but this machine needs it.
+ */
+import { LINK_PATH } from "@corral/domain/EdgeLink"
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
+
+/** The address as a URL without a slash at its end, `http` or `https`; a sentence where it cannot be used. */
+export const hubUrlOf = (text: string): { readonly url: string } | { readonly problem: string } => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const protocol = url?.protocol.replace(/^ws/, "http")
+  if (url === undefined || (protocol !== "http:" && protocol !== "https:") || url.host === "")
+    return { problem: `"${text.slice(0, 200)}" is no address of a Hub such as https://corral.example` }
+  // Never repeated: what stands there may be a password.
+  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
+    return { problem: `the address of the Hub at ${url.host} may hold no sign-in and no query` }
+  if (protocol === "http:" && !LOOPBACK.test(url.hostname))
+    return { problem: `a Hub on another machine needs https, and ${url.host} was given without` }
+  return { url: `${protocol}//${url.host}${url.pathname.replace(/\/+$/, "")}` }
+}
+
+/** Where that Hub takes links. `hub` is what `hubUrlOf` gave. */
+export const linkAddressOf = (hub: string): string => hub.replace(/^http/, "ws") + LINK_PATH

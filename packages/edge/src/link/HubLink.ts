@@ -1,0 +1,202 @@
+/**
+ * The link to the Hub, kept up: dials, proves which device this is, carries commands in and events out, and dials again when it breaks.
+ *
+ * Owns the device file while the Edge runs, and when to dial. Runs do not depend on it: without a Hub they go on, and their events are
+ * pushed when there is one again. It stops dialling where only a person can help, and goes on when the device file changes.
+ */
+import { Conflict, Overloaded } from "@corral/domain/Failures"
+import type { LinkReadiness } from "@corral/domain/Health"
+import { rotationText } from "@corral/domain/EdgeLink"
+import { Clock, Context, Effect, Layer, Random } from "effect"
+import { join } from "node:path"
+import type { EdgeConfig } from "../EdgeConfig.ts"
+import {
+  type DeviceFile,
+  newPrivateKey,
+  publicKeyOf,
+  readDevice,
+  signText,
+  stampOf,
+  writeDevice
+} from "./DeviceKey.ts"
+import { hubUrlOf, linkAddressOf } from "./HubAddress.ts"
+import { HubCommands } from "./HubCommands.ts"
+import { forgetOthers } from "./HubRuns.ts"
+import type { LinkEnd } from "./LinkEnd.ts"
+import { defaultTimes, type LinkTimes } from "./LinkTimes.ts"
+import { type Identity, type LiveLink, makeSession } from "./LinkSession.ts"
+import { Store } from "../store/Store.ts"
+
+export class HubLink extends Context.Service<
+  HubLink,
+  {
+    readonly readiness: () => LinkReadiness
+    /** Gives the device a new key. `conflict` where there is no link, or the Hub refuses. */
+    readonly rotate: Effect.Effect<LinkReadiness, Conflict | Overloaded>
+  }
+>()("corral/edge/link/HubLink") {
+  /** `times` for tests. */
+  static readonly layer = (config: EdgeConfig, times: LinkTimes = defaultTimes) =>
+    Layer.effect(HubLink, make(config, times)).pipe(Layer.provide(HubCommands.layer))
+}
+
+/** Where this home keeps which device it is. */
+export const deviceFileOf = ({ deviceFile, home }: Pick<EdgeConfig, "deviceFile" | "home">): string =>
+  deviceFile ?? join(home, "device.json")
+
+const make = Effect.fnUntraced(function* (config: EdgeConfig, times: LinkTimes) {
+  const clock = yield* Clock.Clock
+  const store = yield* Store
+  const session = yield* makeSession(times)
+  const file = deviceFileOf(config)
+  let device: DeviceFile | undefined
+  let live: LiveLink | undefined
+  /** The device file as it was last read or written here. */
+  let seen = ""
+  let readiness: LinkReadiness = { state: "none" }
+
+  const enter = (state: LinkReadiness["state"], problem?: string): void => {
+    const since =
+      state === readiness.state && readiness.since !== undefined
+        ? readiness.since
+        : new Date(clock.currentTimeMillisUnsafe()).toISOString()
+    readiness = {
+      state,
+      since,
+      ...(device === undefined ? {} : { hub: device.hub, deviceId: device.deviceId }),
+      ...(problem === undefined ? {} : { problem })
+    }
+  }
+
+  const save = (changed: DeviceFile) =>
+    Effect.tap(writeDevice(file, changed), () =>
+      Effect.sync(() => {
+        device = changed
+        seen = stampOf(file)
+      })
+    )
+
+  const changed: Effect.Effect<void> = Effect.suspend(() =>
+    stampOf(file) === seen ? Effect.andThen(Effect.sleep(times.look), changed) : Effect.void
+  )
+
+  /** One link, to its end. */
+  const connect = (found: DeviceFile, hub: string): Effect.Effect<LinkEnd> => {
+    const identity: Identity = {
+      device: () => device ?? found,
+      save: (next) => Effect.ignore(save(next), { log: true }),
+      onLive: (link) => {
+        live = link
+        enter("linked")
+      }
+    }
+    return session(linkAddressOf(hub), identity).pipe(Effect.ensuring(Effect.sync(() => (live = undefined))))
+  }
+
+  const wait = (millis: number) => Effect.raceFirst(Effect.sleep(millis), changed)
+
+  /** Until a person has changed the file. */
+  const refuse = Effect.fnUntraced(function* (problem: string) {
+    enter("refused", problem)
+    yield* Effect.logError(`the Edge is not linked to a Hub: ${problem}`)
+    yield* changed
+  })
+
+  /** Dials as one device until the file changes. */
+  const stayLinked = Effect.fnUntraced(function* (found: DeviceFile) {
+    const hubs = config.hubAddresses === undefined ? [found.hub] : config.hubAddresses
+    let at = 0
+    let failures = 0
+    let refusals = 0
+    for (;;) {
+      const hub = hubs[at % hubs.length] ?? found.hub
+      const end = yield* connect(found, hub)
+      if (end.useful) failures = refusals = 0
+      const wasLinked = readiness.state === "linked"
+      enter("connecting", end.message)
+      // What goes on for long is said once.
+      if (wasLinked || (failures === 0 && refusals === 0))
+        yield* Effect.logWarning(`the link to ${hub} is gone: ${end.message}`)
+      if (end.why === "unauthorized") {
+        // A challenge may have grown old once; not twice.
+        if (++refusals > 1) return yield* refuse(end.message)
+      }
+      if (end.why === "fenced") {
+        yield* Effect.logWarning(
+          "another Edge uses this device's key: if that is not meant, revoke the device and join again"
+        )
+        yield* Effect.sleep(times.fenced * (1 + (yield* Random.next) / 3))
+        continue
+      }
+      at++
+      if (end.why === "stopped" && end.useful) continue
+      const limit = Math.min(times.maxDelay, times.minDelay * 2 ** Math.min(failures++, 20))
+      yield* Effect.sleep((yield* Random.next) * limit)
+    }
+  })
+
+  const supervise = Effect.gen(function* () {
+    for (;;) {
+      seen = yield* Effect.sync(() => stampOf(file))
+      const read = yield* Effect.result(readDevice(file))
+      device = read._tag === "Success" ? read.success : undefined
+      if (read._tag === "Failure") {
+        yield* refuse(read.failure.message)
+        continue
+      }
+      if (device === undefined) {
+        enter("none")
+        yield* changed
+        continue
+      }
+      const hub = hubUrlOf(device.hub)
+      if ("problem" in hub) {
+        yield* refuse(`${file}: ${hub.problem}`)
+        continue
+      }
+      enter("connecting")
+      yield* Effect.ignore(forgetOthers(store, device.deviceId), { log: true })
+      yield* Effect.raceFirst(stayLinked(device), changed)
+    }
+  })
+  yield* Effect.forkScoped(
+    Effect.forever(
+      Effect.catchCause(supervise, (cause) =>
+        Effect.andThen(Effect.logError("the link to the Hub is started anew", cause), wait(times.maxDelay))
+      )
+    )
+  )
+  // What runs said last, when the Edge stops, is with the Hub before the link goes.
+  yield* Effect.addFinalizer(() =>
+    Effect.suspend(() => live?.idle ?? Effect.void).pipe(Effect.timeoutOption(times.goodbye))
+  )
+
+  const rotate = Effect.gen(function* () {
+    if (live === undefined || device === undefined)
+      return yield* new Conflict({ message: "The Edge is not linked to a Hub." })
+    const { calls, generation } = live
+    const { deviceId, hub } = device
+    const privateKey = newPrivateKey()
+    const publicKey = publicKeyOf(privateKey)
+    const notKept = Effect.mapError(
+      ({ message }: { readonly message: string }) => new Overloaded({ message })
+    )
+    yield* notKept(save({ ...device, next: { privateKey } }))
+    const signature = signText(privateKey, rotationText({ hub, deviceId, publicKey, generation }))
+    yield* calls
+      .Rotate({ generation, publicKey, signature })
+      .pipe(
+        Effect.mapError((error) =>
+          "code" in error
+            ? new Conflict({ message: `The Hub refuses the new key: ${error.message}` })
+            : new Overloaded({ message: "The link broke: the next one finds out which key counts." })
+        )
+      )
+    const { next: _, ...kept } = device
+    yield* notKept(save({ ...kept, privateKey }))
+    yield* Effect.logInfo("the device has a new key")
+    return readiness
+  })
+
+  return HubLink.of({ readiness: () => readiness, rotate: Effect.uninterruptible(rotate) })
+})

@@ -1,0 +1,31 @@
+/** A run's diff in one piece: read page by page, up to a size that may be sent. */
+import type { FileDiff } from "@corral/domain/Diff"
+import { type NotFound, PayloadTooLarge } from "@corral/domain/Failures"
+import type { RunId } from "@corral/domain/Ids"
+import { MAX_LIMIT } from "@corral/domain/Page"
+import { Effect } from "effect"
+import type { Snapshots } from "../workspace/Snapshots.ts"
+
+export interface WholeDiff {
+  readonly items: ReadonlyArray<FileDiff>
+  readonly additions: number
+  readonly deletions: number
+}
+
+/** `maxBytes` of it as JSON at most. */
+export const wholeDiff = Effect.fnUntraced(function* (
+  snapshots: Snapshots["Service"],
+  runId: RunId,
+  root: string,
+  maxBytes: number
+): Effect.fn.Return<WholeDiff, NotFound | PayloadTooLarge> {
+  const items: Array<FileDiff> = []
+  let size = 0
+  for (;;) {
+    const page = yield* snapshots.diff(runId, root, items.at(-1)?.path, MAX_LIMIT)
+    items.push(...page.items)
+    size += Buffer.byteLength(JSON.stringify(page.items))
+    if (size > maxBytes) return yield* new PayloadTooLarge({ message: "The diff is too large to be sent." })
+    if (page.items.length < MAX_LIMIT) return { items, additions: page.additions, deletions: page.deletions }
+  }
+})
