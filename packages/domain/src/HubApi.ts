@@ -8,6 +8,7 @@ import { HubApprovals } from "./hub-api/Approvals.ts"
 import { HubAudit } from "./hub-api/AuditTrail.ts"
 import { HubApiKeys, HubAuth, HubSignIn } from "./hub-api/Auth.ts"
 import { HubDeviceRegistration, HubDevices } from "./hub-api/Devices.ts"
+import { HubNewsStream } from "./hub-api/News.ts"
 import { HubProjects } from "./hub-api/Projects.ts"
 import { HubPublic } from "./hub-api/Public.ts"
 import { HubRuns } from "./hub-api/Runs.ts"
@@ -27,6 +28,7 @@ export class HubApi extends HttpApi.make("hub")
     HubTasks,
     HubRuns,
     HubApprovals,
+    HubNewsStream,
     HubAudit
   )
   .annotate(HttpApi.ParseOptions, { errors: "all" })

@@ -76,6 +76,7 @@ export const endpointAuthority = {
   "runs.artifacts": "project.read",
   "approvals.list": "session.open",
   "approvals.decide": "approval.decide",
+  "news.follow": "session.open",
   "audit.list": "audit.read",
   "audit.export": "audit.read",
   "audit.verify": "audit.read"

@@ -21,6 +21,7 @@ import { Leases } from "./link/Leases.ts"
 import { LinkServer } from "./link/LinkServer.ts"
 import { Proofs } from "./link/Proofs.ts"
 import { EventSockets } from "./live/EventSockets.ts"
+import { News } from "./live/News.ts"
 import { Notices } from "./live/Notices.ts"
 import { RunFeeds } from "./live/RunFeeds.ts"
 import { StreamAuthority } from "./live/StreamAuthority.ts"
@@ -95,7 +96,7 @@ const layerSignIn = (config: HubConfig) =>
   )
 
 /** Logs as they grow, to those who follow them. */
-const live = EventSockets.layer.pipe(
+const live = Layer.merge(EventSockets.layer, News.layer).pipe(
   Layer.provideMerge(StreamAuthority.layer),
   Layer.provideMerge(RunFeeds.layer)
 )

@@ -12,6 +12,7 @@ import { auth } from "./Auth.ts"
 import { authentication } from "./Authentication.ts"
 import { deviceRegistration } from "./DeviceRegistration.ts"
 import { devices } from "./Devices.ts"
+import { news } from "./News.ts"
 import { projects } from "./Projects.ts"
 import { publicReads } from "./Public.ts"
 import { runs } from "./Runs.ts"
@@ -32,6 +33,7 @@ export const routes = HttpApiBuilder.layer(HubApi).pipe(
     tasks,
     runs,
     approvals,
+    news,
     auditTrail
   ]),
   Layer.provide([SchemaErrors.layer, requestIds, authentication]),

@@ -40,6 +40,9 @@ export interface Subscription<S extends RunSubject | SessionSubject = RunSubject
   readonly subject: S
 }
 
+/** What is followed by a sign-in alone: what of it may be seen is looked up as it comes. */
+export type SignedInStream = Pick<Subscription, "principal" | "requestId">
+
 /** Why a stream may not go on. */
 export type Lost = "signInEnded" | "accessLost"
 
@@ -56,7 +59,7 @@ export class StreamAuthority extends Context.Service<
      * Looks after a stream that was admitted: `onLost` is called once where it may not go on. It must not throw. The returned function
      * ends the watch.
      */
-    readonly watch: (subscription: Subscription, onLost: (lost: Lost) => void) => () => void
+    readonly watch: (subscription: Subscription | SignedInStream, onLost: (lost: Lost) => void) => () => void
   }
 >()("corral/hub/StreamAuthority") {
   static readonly layer = Layer.effect(
@@ -109,13 +112,10 @@ export class StreamAuthority extends Context.Service<
       })
 
       /** Why the stream may not go on; `undefined` where it may. */
-      const lostBy = Effect.fnUntraced(function* ({
-        principal,
-        projectId,
-        requestId,
-        subject
-      }: Subscription) {
-        if (!(yield* credentials.lives(principal))) return "signInEnded"
+      const lostBy = Effect.fnUntraced(function* (subscription: Subscription | SignedInStream) {
+        if (!(yield* credentials.lives(subscription.principal))) return "signInEnded"
+        if (!("subject" in subscription)) return undefined
+        const { principal, projectId, requestId, subject } = subscription
         const resource = "runId" in subject ? subject.runId : subject.sessionId
         return yield* mayRead(principal, requestId, projectId, resource).pipe(
           Effect.as(undefined),
@@ -141,14 +141,14 @@ export class StreamAuthority extends Context.Service<
           { concurrency: 8, discard: true }
         )
 
-      const recheck = (wanted: (subscription: Subscription) => boolean): void => {
+      const recheck = (wanted: (subscription: Watched["subscription"]) => boolean): void => {
         const due = [...streams].filter(({ subscription }) => wanted(subscription))
         if (due.length > 0) Fiber.runIn(Effect.runForkWith(services)(check(due)), scope)
       }
 
       notices.follow({
         onNotice: (kind, id) => {
-          if (kind === "membership") recheck(({ projectId }) => projectId === id)
+          if (kind === "membership") recheck((other) => "projectId" in other && other.projectId === id)
           if (kind !== "signInEnded") return
           for (const watched of streams)
             if (watched.subscription.principal.signInId === id) lose(watched, "signInEnded")
@@ -194,7 +194,7 @@ export class StreamAuthority extends Context.Service<
 }
 
 interface Watched {
-  readonly subscription: Subscription
+  readonly subscription: Subscription | SignedInStream
   readonly onLost: (lost: Lost) => void
   /** Unix milliseconds. */
   checkedAt: number

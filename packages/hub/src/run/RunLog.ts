@@ -23,7 +23,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { eventIn } from "./EventText.ts"
 import { RunFold, type Told } from "./RunFold.ts"
-import { channels } from "../store/Notice.ts"
+import { channels, noticeOf } from "../store/Notice.ts"
 
 /** Events of one run as they are stored, as JSON lines without a final newline. */
 export interface LogBatch extends Lines {
@@ -113,7 +113,7 @@ export class RunLog extends Context.Service<
         yield* sql`
           UPDATE runs SET state = ${fold.state}, started = ${fold.started}, pending = ${fold.pending}::text[],
             told = ${JSON.stringify(fold.told)}
-          WHERE id = ${row.id}`
+          WHERE id = ${row.id} ${fold.state === row.state ? sql`` : sql`RETURNING ${noticeOf(sql, "runState")}`}`
         for (const approval of fold.asked.values()) {
           const asked = {
             id: approval.id,
@@ -123,7 +123,8 @@ export class RunLog extends Context.Service<
             state: approval.state,
             approval: JSON.stringify(approval)
           }
-          yield* sql`INSERT INTO approvals ${sql.insert(asked)} ON CONFLICT DO NOTHING`
+          yield* sql`
+            INSERT INTO approvals ${sql.insert(asked)} ON CONFLICT DO NOTHING RETURNING ${noticeOf(sql, "approval")}`
         }
         for (const [id, resolved] of fold.resolved) {
           const [known] = yield* sql<{ readonly approval: string }>`
@@ -132,14 +133,15 @@ export class RunLog extends Context.Service<
           // Written above, by an earlier push.
           const approval = { ...(JSON.parse(known.approval) as Approval), ...resolved }
           yield* sql`
-            UPDATE approvals SET state = ${approval.state}, approval = ${JSON.stringify(approval)} WHERE id = ${id}`
+            UPDATE approvals SET state = ${approval.state}, approval = ${JSON.stringify(approval)} WHERE id = ${id}
+            RETURNING ${noticeOf(sql, "approval")}`
         }
         const task = taskStateOf(fold)
         if (row.task_id !== null && task !== undefined) {
           yield* sql`
             UPDATE tasks SET state = ${task}, error = ${fold.told.error === undefined ? null : JSON.stringify(fold.told.error)},
               updated_at = ${at}
-            WHERE id = ${row.task_id} AND state <> ${task}`
+            WHERE id = ${row.task_id} AND state <> ${task} RETURNING ${noticeOf(sql, "task")}`
         }
       })
 
@@ -157,7 +159,7 @@ export class RunLog extends Context.Service<
             state: "queued",
             created_at: at,
             updated_at: at
-          })} ON CONFLICT DO NOTHING`
+          })} ON CONFLICT DO NOTHING RETURNING ${noticeOf(sql, "runState")}`
         }),
 
         append: (targetId, batches) =>

@@ -3,7 +3,7 @@
  * news itself.
  */
 import { Effect } from "effect"
-import type { SqlClient, SqlError } from "effect/sql"
+import type { SqlClient, SqlError, Statement } from "effect/sql"
 
 /** The channels of PostgreSQL's LISTEN and NOTIFY. */
 export const channels = {
@@ -13,6 +13,14 @@ export const channels = {
   signInEnded: "corral_sign_in_ended",
   /** Who may do what in a project has changed: its id. */
   membership: "corral_membership",
+  /** An approval is asked for or resolved: its id. */
+  approval: "corral_approval",
+  /** A task has another state: its id. */
+  task: "corral_task",
+  /** A run has another state: its id. */
+  runState: "corral_run_state",
+  /** A device has come, gone or been heard of: its id. */
+  presence: "corral_presence",
   /** A device was revoked or removed: its id. */
   deviceEnded: "corral_device_ended",
   /** A device has come or gone, or has a newer link: its id. */
@@ -31,3 +39,7 @@ export const notify = (
   payload: string
 ): Effect.Effect<void, SqlError.SqlError> =>
   Effect.asVoid(sql`SELECT pg_notify(${channels[kind]}, ${payload})`)
+
+/** For the `RETURNING` of a statement: tells the `id` of each row that it wrote, as `notify` does. */
+export const noticeOf = (sql: SqlClient.SqlClient, kind: NoticeKind): Statement.Fragment =>
+  sql`pg_notify(${channels[kind]}, id)`

@@ -26,6 +26,7 @@ import { Runs } from "../run/Runs.ts"
 import { SessionProject } from "../run/SessionProject.ts"
 import { Targets } from "../run/Targets.ts"
 import { startOf } from "../link/Commands.ts"
+import { noticeOf } from "../store/Notice.ts"
 import { readableRows } from "../store/ReadableList.ts"
 
 export interface TaskFilter {
@@ -108,6 +109,8 @@ export class Tasks extends Context.Service<
       const millis = () => clock.currentTimeMillisUnsafe()
       const now = () => new Date(millis())
       const columns = sql.literal(COLUMNS)
+      /** Whoever follows is told. */
+      const told = noticeOf(sql, "task")
 
       /** That what it refers to is the project's own. */
       const referred = Effect.fnUntraced(function* ({ projectId, resume, sessionId, targetId }: CreateTask) {
@@ -143,7 +146,7 @@ export class Tasks extends Context.Service<
             const waits = yield* sql`
               UPDATE tasks SET state = ${state}, run_id = NULL, updated_at = ${now()},
                 error = ${error === undefined ? null : JSON.stringify(error)}
-              WHERE id = ${task.id} AND state = 'pending' AND run_id = ${task.runId} RETURNING id`
+              WHERE id = ${task.id} AND state = 'pending' AND run_id = ${task.runId} RETURNING id, ${told}`
             if (waits.length > 0) yield* sql`DELETE FROM runs WHERE id = ${task.runId}`
           })
         )
@@ -189,7 +192,7 @@ export class Tasks extends Context.Service<
             created_at: at,
             updated_at: at
           }
-          yield* sql`INSERT INTO tasks ${sql.insert({ ...row })}`
+          yield* sql`INSERT INTO tasks ${sql.insert({ ...row })} RETURNING ${told}`
           return taskOf(row)
         }),
 
@@ -216,7 +219,7 @@ export class Tasks extends Context.Service<
             sql<Row>`
               UPDATE tasks SET state = 'cancelled', updated_at = ${now()}
               WHERE id = ${id} AND project_id = ${subject} AND state IN ('pending', 'queued') AND run_id IS NULL
-              RETURNING ${columns}`,
+              RETURNING ${columns}, ${told}`,
             ([row]) => row && taskOf(row)
           ),
 
@@ -236,7 +239,8 @@ export class Tasks extends Context.Service<
               const runId = row.run_id ?? mint<RunId>("run", at.getTime())
               yield* log.open({ id: runId, projectId, targetId, taskId: id, create })
               yield* sql`
-                UPDATE tasks SET state = 'pending', run_id = ${runId}, updated_at = ${at} WHERE id = ${id}`
+                UPDATE tasks SET state = 'pending', run_id = ${runId}, updated_at = ${at} WHERE id = ${id}
+                RETURNING ${told}`
               return { id, runId, create, onOffline }
             })
           ),
@@ -244,7 +248,8 @@ export class Tasks extends Context.Service<
         dispatched: ({ id }) =>
           // Its events may have come before the answer.
           Effect.asVoid(sql`
-            UPDATE tasks SET state = 'dispatched', updated_at = ${now()} WHERE id = ${id} AND state = 'pending'`),
+            UPDATE tasks SET state = 'dispatched', updated_at = ${now()} WHERE id = ${id} AND state = 'pending'
+            RETURNING ${told}`),
 
         notReached: (task, error) =>
           task.onOffline === "queue"
@@ -266,7 +271,7 @@ export class Tasks extends Context.Service<
         expire: Effect.suspend(
           () => sql`
             UPDATE tasks SET state = 'expired', updated_at = ${now()}
-            WHERE state = 'queued' AND expires_at <= ${now()}`
+            WHERE state = 'queued' AND expires_at <= ${now()} RETURNING ${told}`
         ).pipe(Effect.asVoid)
       })
     })

@@ -231,6 +231,8 @@ export const requests: Record<EndpointName, Expected> = {
     })
   ),
 
+  "news.follow": get(() => "/client/news"),
+
   "audit.list": get(({ projectId }) => `/client/audit?projectId=${projectId}`),
   "audit.export": get(({ projectId }) => `/client/audit/export?projectId=${projectId}`),
   "audit.verify": get(({ projectId }) => `/client/audit/verify?projectId=${projectId}`)

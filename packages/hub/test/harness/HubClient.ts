@@ -41,6 +41,9 @@ export const assertAnswer = (method: string, target: string, answer: Answer): vo
 const bodyOf = ({ headers }: Response, text: string): unknown =>
   text === "" || headers.get("content-type") === "application/x-ndjson" ? undefined : JSON.parse(text)
 
+/** It has no end to wait for: whoever wants to read it does so itself. */
+const isLive = ({ headers }: Response): boolean => headers.get("content-type") === "text/event-stream"
+
 export class HubClient {
   readonly url: string
   readonly token: string | null
@@ -69,7 +72,8 @@ export class HubClient {
       },
       ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) })
     })
-    const text = await response.text()
+    const text = isLive(response) ? "" : await response.text()
+    if (isLive(response)) await response.body?.cancel()
     const answer = {
       status: response.status,
       headers: response.headers,

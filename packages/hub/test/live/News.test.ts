@@ -1,0 +1,133 @@
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import type { ApprovalId, ProjectId } from "@corral/domain/Ids"
+import type { Task } from "@corral/domain/Task"
+import { Effect } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { notify } from "../../src/store/Notice.ts"
+import { HubClient } from "../harness/HubClient.ts"
+import { HubProcess } from "../harness/HubProcess.ts"
+import {
+  asked,
+  completed,
+  created,
+  createRun,
+  Mirror,
+  newId,
+  resolved,
+  said,
+  started
+} from "../harness/Mirror.ts"
+import { NewsFollower } from "../harness/NewsFollower.ts"
+import { report } from "../harness/Offers.ts"
+
+describe("/client/news", { timeout: 60_000 }, () => {
+  const hub = new HubProcess()
+  let ada: HubClient
+  let bob: HubClient
+  let mirror: Mirror
+  let project: ProjectId
+  beforeAll(async () => {
+    await hub.start()
+    ada = await hub.signedIn("ada")
+    bob = await hub.signedIn("bob")
+    mirror = new Mirror(hub)
+    project = await mirror.project(ada.userId)
+    await mirror.device(ada.userId, project)
+  })
+  afterAll(() => hub.remove())
+
+  const sql = (act: (sql: SqlClient.SqlClient) => Effect.Effect<unknown, SqlError.SqlError>) =>
+    hub.people.act(Effect.flatMap(SqlClient.SqlClient, act))
+  const presence = () => sql((sql) => notify(sql, "presence", mirror.targetId))
+
+  it("begins with devices and pending approvals, and goes on with what changes", async () => {
+    const [pending, done] = [newId<ApprovalId>("apr"), newId<ApprovalId>("apr")]
+    const runId = await mirror.run(project, created, started, asked(pending))
+    await mirror.run(project, created, started, asked(done), resolved(done, "denied"))
+    const news = await NewsFollower.open(ada)
+    await news.hint({ id: mirror.targetId, state: "offline" })
+    await news.hint({ id: pending, state: "pending" })
+    assert.deepStrictEqual(news.hints, [
+      { kind: "device", id: mirror.targetId, state: "offline", lastSeenAt: "2026-11-21T12:00:00.000Z" },
+      { kind: "approval", id: pending, runId, projectId: project, state: "pending" }
+    ])
+    await mirror.append(runId, 4, said("a secret word"), resolved(pending, "approved"))
+    await news.hint({ kind: "approval", id: pending, state: "approved" })
+    await news.hint({ kind: "run", id: runId, state: "running", projectId: project })
+    await mirror.append(runId, 6, completed)
+    await news.hint({ id: runId, state: "completed" })
+    const opened = await mirror.open(project)
+    await news.hint({ kind: "run", id: opened, state: "queued" })
+    const task = await ada.ask<Task>("POST", "/web/agent-tasks", {
+      body: { ...createRun, projectId: project, targetId: mirror.targetId, onOffline: "queue" }
+    })
+    await news.hint({ kind: "task", id: task.body.id, projectId: project, state: "queued" })
+    await ada.ask("POST", `/client/tasks/${task.body.id}/cancel`)
+    await news.hint({ kind: "task", id: task.body.id, state: "cancelled" })
+    assert.notInclude(JSON.stringify(news.hints), "secret")
+    await news.close()
+  })
+
+  it("tells of events alone where they move something", async () => {
+    const runId = await mirror.run(project, created, started)
+    const news = await NewsFollower.open(ada)
+    for (let seq = 3; seq < 10; seq++) await mirror.append(runId, seq, said("x"))
+    await mirror.append(runId, 10, completed)
+    await news.hint({ id: runId, state: "completed" })
+    assert.deepStrictEqual(
+      news.hints.filter((hint) => hint.id === runId),
+      [{ kind: "run", id: runId, projectId: project, state: "completed" }]
+    )
+    await news.close()
+  })
+
+  it("tells nobody of what they may not see, and members from when they are such until they are not", async () => {
+    const own = await mirror.project(ada.userId)
+    const theirs = new Mirror(hub)
+    await theirs.device(ada.userId, own)
+    const approval = newId<ApprovalId>("apr")
+    const runId = await theirs.run(own, created, started, asked(approval))
+    const [news, adas] = [await NewsFollower.open(bob), await NewsFollower.open(ada)]
+    await theirs.append(runId, 4, resolved(approval, "denied"))
+    const next = newId<ApprovalId>("apr")
+    await theirs.append(runId, 5, asked(next))
+    await adas.hint({ id: next })
+    await mirror.member(ada.userId, own, bob.userId, "viewer")
+    await news.hint({ id: next, state: "pending" })
+    await news.hint({ id: theirs.targetId })
+    assert.isFalse(news.hints.some(({ id }) => id === approval))
+    await mirror.noMember(ada.userId, own, bob.userId)
+    await theirs.append(runId, 6, resolved(next, "approved"))
+    await adas.hint({ id: next, state: "approved" })
+    // Told of after that to everyone.
+    const open = await mirror.project(ada.userId, "internal")
+    const last = await mirror.run(open, created)
+    await news.hint({ id: last })
+    assert.isFalse(news.hints.some((hint) => hint.id === next && hint.state === "approved"))
+    await Promise.all([news.close(), adas.close()])
+  })
+
+  it("tells when a device comes, is gone without a word, and is revoked", async () => {
+    const news = await NewsFollower.open(ada)
+    await report(hub, mirror.targetId)
+    await presence()
+    const came = await news.hint({ id: mirror.targetId, state: "online" })
+    await sql(
+      (sql) =>
+        sql`UPDATE devices SET lease_until = ${new Date(Date.now() + 300)} WHERE id = ${mirror.targetId}`
+    )
+    const gone = await news.hint({ id: mirror.targetId, state: "offline" }, came)
+    await ada.ask("PATCH", `/client/devices/${mirror.targetId}`, { body: { state: "revoked" } })
+    await news.hint({ id: mirror.targetId, state: "revoked" }, gone)
+    await news.close()
+  })
+
+  it("ends within a second when the sign-in ends, and is refused without one", async () => {
+    const { signInId, token } = await hub.people.signIn("ada")
+    const news = await NewsFollower.open(new HubClient(hub.url, token))
+    await sql((sql) => notify(sql, "signInEnded", signInId))
+    await news.ended(1_000)
+    const refused = await hub.client.ask("GET", "/client/news")
+    assert.strictEqual(refused.status, 401)
+  })
+})
