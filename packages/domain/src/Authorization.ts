@@ -7,7 +7,7 @@
 import { Result } from "effect"
 import type { ErrorCode } from "./ErrorTable.ts"
 import { PermissionDenied, type FailureOf } from "./Failures.ts"
-import { ProjectRole } from "./Project.ts"
+import { type ApprovalPolicy, ProjectRole } from "./Project.ts"
 
 export type Authority =
   /** Anyone. */
@@ -128,3 +128,20 @@ export const roleRefusal = (
   held: ProjectRole | undefined
 ): PermissionDenied | undefined =>
   held !== undefined && rank(held) >= rank(matrix[action].role) ? undefined : new PermissionDenied()
+
+/** Why a person with that role, or none, may not decide an approval under that policy. `own`: a task of theirs asks for it. */
+export const decisionRefusal = (
+  { approvers, ownRequests }: ApprovalPolicy,
+  held: ProjectRole | undefined,
+  own: boolean
+): PermissionDenied | undefined => {
+  const refusal = roleRefusal("approval.decide", held)
+  if (refusal !== undefined || held === undefined) return refusal ?? new PermissionDenied()
+  if (rank(held) < rank(approvers))
+    return new PermissionDenied({
+      message: `In this project an approval is decided by the role ${approvers} or a stronger one.`
+    })
+  return own && !ownRequests
+    ? new PermissionDenied({ message: "In this project an approval is for others than who asked." })
+    : undefined
+}

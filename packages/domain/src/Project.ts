@@ -16,11 +16,27 @@ export type ProjectVisibility = typeof ProjectVisibility.Type
 const name = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200), storable)
 const description = Schema.String.check(Schema.isMaxLength(4_096), storable)
 
+/** The weakest role whose holders decide approvals. */
+export const Approvers = Schema.Literals(["member", "admin", "owner"])
+export type Approvers = typeof Approvers.Type
+
+/** Who decides the approvals of a project's runs. */
+export const ApprovalPolicy = Schema.Struct({
+  approvers: Approvers,
+  /** Whether a person may decide what a task of their own asks for. */
+  ownRequests: Schema.Boolean
+}).annotate({ identifier: "ApprovalPolicy" })
+export type ApprovalPolicy = typeof ApprovalPolicy.Type
+
+/** Of a project for which nobody has chosen another. */
+export const defaultApprovals: ApprovalPolicy = { approvers: "member", ownRequests: true }
+
 export const Project = Schema.Struct({
   id: ProjectId,
   name: Schema.String,
   description: Schema.optionalKey(Schema.String),
   visibility: ProjectVisibility,
+  approvals: ApprovalPolicy,
   /** The caller's own role. */
   role: ProjectRole,
   createdAt: Schema.String,
@@ -38,7 +54,14 @@ export type CreateProject = typeof CreateProject.Type
 export const UpdateProject = Schema.Struct({
   name: Schema.optionalKey(name),
   description: Schema.optionalKey(description),
-  visibility: Schema.optionalKey(ProjectVisibility)
+  visibility: Schema.optionalKey(ProjectVisibility),
+  /** What is left out stays as it is. */
+  approvals: Schema.optionalKey(
+    Schema.Struct({
+      approvers: Schema.optionalKey(Approvers),
+      ownRequests: Schema.optionalKey(Schema.Boolean)
+    })
+  )
 }).annotate({ identifier: "UpdateProject" })
 export type UpdateProject = typeof UpdateProject.Type
 

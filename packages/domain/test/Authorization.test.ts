@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import {
+  decisionRefusal,
   matrix,
   prove,
   roleRefusal,
@@ -9,7 +10,7 @@ import {
   type RoleAction
 } from "../src/Authorization.ts"
 import { PermissionDenied, TargetOffline } from "../src/Failures.ts"
-import { ProjectRole } from "../src/Project.ts"
+import { Approvers, ProjectRole } from "../src/Project.ts"
 
 const claim = { principal: "usr_x", subject: "prj_x" }
 
@@ -28,6 +29,24 @@ describe("Authorization", () => {
       }
       assert.instanceOf(roleRefusal(action, undefined), PermissionDenied)
     }
+  })
+
+  it("lets decide who is strong enough for the policy, and others than who asked where it wants that", () => {
+    const strength = (role: ProjectRole) => ProjectRole.literals.indexOf(role)
+    for (const approvers of Approvers.literals)
+      for (const ownRequests of [true, false])
+        for (const held of ProjectRole.literals)
+          for (const own of [true, false]) {
+            const may = strength(held) >= strength(approvers) && (ownRequests || !own)
+            const refusal = decisionRefusal({ approvers, ownRequests }, held, own)
+            assert.strictEqual(
+              refusal === undefined,
+              may,
+              `${held} of ${approvers}, own: ${own}, ${ownRequests}`
+            )
+          }
+    const nobody = decisionRefusal({ approvers: "member", ownRequests: true }, undefined, false)
+    assert.instanceOf(nobody, PermissionDenied)
   })
 
   it("turns a passed check into the proof that a service asks for", () => {

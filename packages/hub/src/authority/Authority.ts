@@ -5,11 +5,17 @@
  * What a person may not read and what is not there get the same refusal, after the same look-up. Refusals are audited where there is a
  * project to audit them in; those about devices among what the caller did, whether there is such a device or not.
  */
-import { type Proof, prove, type RoleAction, roleRefusal } from "@corral/domain/Authorization"
+import {
+  decisionRefusal,
+  type Proof,
+  prove,
+  type RoleAction,
+  roleRefusal
+} from "@corral/domain/Authorization"
 import { PermissionDenied, UnauthorizedTarget } from "@corral/domain/Failures"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
-import type { DeviceId, ProjectId, SessionId } from "@corral/domain/Ids"
-import type { ProjectRole, ProjectVisibility } from "@corral/domain/Project"
+import type { ApprovalId, DeviceId, ProjectId, SessionId, UserId } from "@corral/domain/Ids"
+import type { Approvers, ProjectRole, ProjectVisibility } from "@corral/domain/Project"
 import { CurrentRequestId } from "@corral/domain/RequestContext"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -46,6 +52,14 @@ export class Authority extends Context.Service<
       sessionId: SessionId
     ) => Effect.Effect<
       ProjectProof<A>,
+      PermissionDenied | SqlError.SqlError,
+      CurrentPrincipal | CurrentRequestId
+    >
+    /** That the caller may decide the approval, as the policy of its project has it. */
+    readonly overApproval: (
+      approvalId: ApprovalId
+    ) => Effect.Effect<
+      ProjectProof<"approval.decide">,
       PermissionDenied | SqlError.SqlError,
       CurrentPrincipal | CurrentRequestId
     >
@@ -88,12 +102,13 @@ export class Authority extends Context.Service<
       const judge = Effect.fnUntraced(function* <A extends RoleAction>(
         action: A,
         row: Row | undefined,
-        resource: string | undefined
+        resource: string | undefined,
+        refusalOf = (role: ProjectRole | undefined) => roleRefusal(action, role)
       ) {
         const { userId } = yield* CurrentPrincipal
         if (row === undefined) return yield* new PermissionDenied()
         const role = heldOf(row)
-        const proof = prove(action, { principal: userId, subject: row.id }, roleRefusal(action, role))
+        const proof = prove(action, { principal: userId, subject: row.id }, refusalOf(role))
         if (proof._tag === "Success" && role !== undefined)
           return { ...proof.success, projectId: row.id, role }
         yield* deny(action, resource ?? row.id, row.id, "permission_denied")
@@ -117,6 +132,24 @@ export class Authority extends Context.Service<
           const [row] = yield* sql<Row>`
             ${standing(userId)} FROM sessions s JOIN projects p ON p.id = s.project_id WHERE s.id = ${sessionId}`
           return yield* judge(action, row, sessionId)
+        }),
+
+        overApproval: Effect.fnUntraced(function* (approvalId) {
+          const { userId } = yield* CurrentPrincipal
+          const [row] = yield* sql<DecisionRow>`
+            ${standing(userId)}, p.approvers, p.own_requests, t.created_by AS asked_by
+            FROM approvals a JOIN projects p ON p.id = a.project_id
+              JOIN runs r ON r.id = a.run_id LEFT JOIN tasks t ON t.id = r.task_id
+            WHERE a.id = ${approvalId}`
+          return yield* judge("approval.decide", row, approvalId, (role) =>
+            row === undefined
+              ? undefined
+              : decisionRefusal(
+                  { approvers: row.approvers, ownRequests: row.own_requests },
+                  role,
+                  row.asked_by === userId
+                )
+          )
         }),
 
         overDevice: Effect.fnUntraced(function* (deviceId) {
@@ -150,6 +183,13 @@ interface Row {
   readonly id: ProjectId
   readonly visibility: ProjectVisibility
   readonly role: ProjectRole | null
+}
+
+interface DecisionRow extends Row {
+  readonly approvers: Approvers
+  readonly own_requests: boolean
+  /** Whose task it is that asks; null where no task does. */
+  readonly asked_by: UserId | null
 }
 
 /** Everyone who can sign in may read what is internal. */

@@ -49,7 +49,7 @@ export const approvals = HttpApiBuilder.group(
         const { userId } = yield* CurrentPrincipal
         const approval = (yield* approvals.find(id)) ?? (yield* new PermissionDenied())
         const { projectId, runId, targetId } = approval
-        yield* authority.inProject("approval.decide", projectId, id)
+        yield* authority.overApproval(id)
         const request = {
           scope: `${userId} POST /client/approvals/${id}/decide`,
           key: headers["idempotency-key"],

@@ -57,8 +57,10 @@ export const projects = HttpApiBuilder.group(
 
       update: Effect.fnUntraced(function* ({ params: { id }, payload }) {
         const proof = yield* authority.inProject("project.update", id)
-        const deed = { action: "project.update", resource: id, projectId: id } as const
-        return yield* audit.done(deed, service.update(proof, payload))
+        const decides = payload.approvals !== undefined
+        if (decides) yield* authority.inProject("policy.manage", id)
+        const action = decides ? ("policy.manage" as const) : ("project.update" as const)
+        return yield* audit.done({ action, resource: id, projectId: id }, service.update(proof, payload))
       }, answered),
 
       remove: Effect.fnUntraced(function* ({ params: { id } }) {

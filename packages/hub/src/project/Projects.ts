@@ -7,13 +7,15 @@
 import type { Proof } from "@corral/domain/Authorization"
 import { Conflict, PermissionDenied } from "@corral/domain/Failures"
 import type { ProjectId, UserId } from "@corral/domain/Ids"
-import type {
-  CreateProject,
-  Project,
-  ProjectMember,
-  ProjectRole,
-  ProjectVisibility,
-  UpdateProject
+import {
+  type Approvers,
+  type CreateProject,
+  defaultApprovals,
+  type Project,
+  type ProjectMember,
+  type ProjectRole,
+  type ProjectVisibility,
+  type UpdateProject
 } from "@corral/domain/Project"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
@@ -71,7 +73,7 @@ export class Projects extends Context.Service<
       const now = () => new Date(clock.currentTimeMillisUnsafe())
 
       const columns = sql.literal(
-        "p.id, p.name, p.description, p.visibility, p.created_at, p.updated_at, m.role"
+        "p.id, p.name, p.description, p.visibility, p.approvers, p.own_requests, p.created_at, p.updated_at, m.role"
       )
       const changed = (id: string) => notify(sql, "membership", id)
 
@@ -122,6 +124,8 @@ export class Projects extends Context.Service<
             name,
             description: description ?? null,
             visibility,
+            approvers: defaultApprovals.approvers,
+            own_requests: defaultApprovals.ownRequests,
             created_at: at,
             updated_at: at
           }
@@ -150,12 +154,14 @@ export class Projects extends Context.Service<
 
         get,
 
-        update: Effect.fnUntraced(function* (proof, { description, name, visibility }) {
+        update: Effect.fnUntraced(function* (proof, { approvals, description, name, visibility }) {
           yield* sql`
             UPDATE projects SET
               name = COALESCE(${name ?? null}, name),
               description = COALESCE(${description ?? null}, description),
               visibility = COALESCE(${visibility ?? null}, visibility),
+              approvers = COALESCE(${approvals?.approvers ?? null}, approvers),
+              own_requests = COALESCE(${approvals?.ownRequests ?? null}, own_requests),
               updated_at = GREATEST(updated_at, ${now()})
             WHERE id = ${proof.subject}`
           yield* changed(proof.subject)
@@ -217,16 +223,20 @@ interface ProjectRow {
   readonly name: string
   readonly description: string | null
   readonly visibility: ProjectVisibility
+  readonly approvers: Approvers
+  readonly own_requests: boolean
   readonly created_at: Date
   readonly updated_at: Date
   readonly role: ProjectRole | null
 }
 
 const projectOf = ({
+  approvers,
   created_at,
   description,
   id,
   name,
+  own_requests,
   role,
   updated_at,
   visibility
@@ -235,6 +245,7 @@ const projectOf = ({
   name,
   ...(description === null ? {} : { description }),
   visibility,
+  approvals: { approvers, ownRequests: own_requests },
   // Who is no member reads what is internal, and no more.
   role: role ?? "viewer",
   createdAt: created_at.toISOString(),

@@ -13,6 +13,7 @@ import { devicesAndSessions } from "./migrations/0005-devices-and-sessions.ts"
 import { signIn } from "./migrations/0004-sign-in.ts"
 import { runs } from "./migrations/0006-runs.ts"
 import { link } from "./migrations/0007-link.ts"
+import { policies } from "./migrations/0008-policies.ts"
 
 const steps: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_people": people,
@@ -21,7 +22,8 @@ const steps: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0004_sign_in": signIn,
   "0005_devices_and_sessions": devicesAndSessions,
   "0006_runs": runs,
-  "0007_link": link
+  "0007_link": link,
+  "0008_policies": policies
 }
 
 const take = (statements: ReadonlyArray<string>) =>

@@ -13,6 +13,7 @@ import {
   type ProjectId,
   type RunId,
   type SessionId,
+  type TaskId,
   type UserId,
   type WorkspaceId
 } from "@corral/domain/Ids"
@@ -136,10 +137,10 @@ export class Mirror {
   }
 
   /** Makes a run known, without any event yet. */
-  async open(projectId: ProjectId, create: CreateRun = createRun): Promise<RunId> {
+  async open(projectId: ProjectId, create: CreateRun = createRun, taskId?: TaskId): Promise<RunId> {
     const id = newId<RunId>("run")
     await this.hub.people.act(
-      Effect.flatMap(RunLog, (log) => log.open({ id, projectId, targetId: this.targetId, create }))
+      Effect.flatMap(RunLog, (log) => log.open({ id, projectId, targetId: this.targetId, create, taskId }))
     )
     return id
   }

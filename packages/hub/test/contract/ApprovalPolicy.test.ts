@@ -1,0 +1,126 @@
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import type { AuditRecord } from "@corral/domain/Audit"
+import type { ApprovalId, ProjectId } from "@corral/domain/Ids"
+import { type ApprovalPolicy, Approvers, type Project, ProjectRole } from "@corral/domain/Project"
+import type { Task } from "@corral/domain/Task"
+import { codeOf, type HubClient } from "../harness/HubClient.ts"
+import { HubProcess } from "../harness/HubProcess.ts"
+import { asked, created, createRun, Mirror, newId, started } from "../harness/Mirror.ts"
+import { makeProject } from "../harness/Teams.ts"
+
+describe("The approval policy of a project", { timeout: 60_000 }, () => {
+  const hub = new HubProcess()
+  const people = new Map<ProjectRole, HubClient>()
+  const as = (role: ProjectRole): HubClient => {
+    const client = people.get(role)
+    if (client === undefined) throw new Error(`there is no ${role}`)
+    return client
+  }
+  beforeAll(async () => {
+    await hub.start()
+    for (const role of ProjectRole.literals) people.set(role, await hub.signedIn(role))
+  })
+  afterAll(() => hub.remove())
+
+  const project = () =>
+    makeProject(
+      as("owner"),
+      "private",
+      (["viewer", "member", "admin"] as const).map((role) => [as(role), role] as const)
+    )
+  const choose = (client: HubClient, id: ProjectId, approvals: Partial<ApprovalPolicy>) =>
+    client.ask<Project>("PATCH", `/client/projects/${id}`, { body: { approvals } })
+  const decide = (client: HubClient, id: ApprovalId, decision = "allow") =>
+    client.ask("POST", `/client/approvals/${id}/decide`, { body: { decision } })
+
+  /** An approval for which a task of that person's asks. */
+  const approvalOf = async (client: HubClient, projectId: ProjectId): Promise<ApprovalId> => {
+    const mirror = new Mirror(hub)
+    await mirror.device(as("owner").userId, projectId)
+    const task = await client.ask<Task>("POST", "/web/agent-tasks", {
+      body: { ...createRun, projectId, targetId: mirror.targetId, onOffline: "queue" }
+    })
+    assert.strictEqual(task.status, 201, task.text)
+    const id = newId<ApprovalId>("apr")
+    const runId = await mirror.open(projectId, createRun, task.body.id)
+    await mirror.append(runId, 1, created, started, asked(id))
+    return id
+  }
+
+  it("lets members decide, their own requests too, where nobody chose another", async () => {
+    const { approvals, id } = await project()
+    assert.deepStrictEqual(approvals, { approvers: "member", ownRequests: true })
+    const approval = await approvalOf(as("member"), id)
+    // Whoever may is told that the device is not there.
+    assert.strictEqual(codeOf(await decide(as("member"), approval)), "target_offline")
+    const viewer = await decide(as("viewer"), approval)
+    assert.deepStrictEqual([viewer.status, codeOf(viewer)], [403, "permission_denied"])
+  })
+
+  it.each(Approvers.literals.flatMap((approvers) => [true, false].map((own) => [approvers, own] as const)))(
+    "decides whether somebody may: %s, own requests: %s",
+    async (approvers, ownRequests) => {
+      const { id } = await project()
+      const chosen = await choose(as("owner"), id, { approvers, ownRequests })
+      assert.deepStrictEqual([chosen.status, chosen.body.approvals], [200, { approvers, ownRequests }])
+      const strength = (role: ProjectRole) => ProjectRole.literals.indexOf(role)
+      for (const asker of ["member", "admin", "owner"] as const) {
+        const approval = await approvalOf(as(asker), id)
+        for (const role of ProjectRole.literals)
+          for (const decision of ["allow", "deny", "cancel"]) {
+            const may = strength(role) >= strength(approvers) && (ownRequests || role !== asker)
+            const answer = await decide(as(role), approval, decision)
+            assert.deepStrictEqual(
+              [answer.status, codeOf(answer)],
+              may ? [503, "target_offline"] : [403, "permission_denied"],
+              `${role} on a request of ${asker}`
+            )
+          }
+      }
+    }
+  )
+
+  it("is an admin's to choose, field by field, and nothing else changes with it", async () => {
+    const made = await project()
+    for (const role of ["viewer", "member"] as const) {
+      const refused = await choose(as(role), made.id, { approvers: "member" })
+      assert.deepStrictEqual([refused.status, codeOf(refused)], [403, "permission_denied"])
+    }
+    const first = await choose(as("admin"), made.id, { approvers: "admin" })
+    assert.deepStrictEqual(first.body.approvals, { approvers: "admin", ownRequests: true })
+    const second = await choose(as("admin"), made.id, { ownRequests: false })
+    assert.deepStrictEqual(second.body.approvals, { approvers: "admin", ownRequests: false })
+    assert.strictEqual(second.body.name, made.name)
+    await as("admin").ask("PATCH", `/client/projects/${made.id}`, { body: { name: "Other" } })
+    const read = await as("viewer").ask<Project>("GET", `/client/projects/${made.id}`)
+    assert.deepStrictEqual(read.body.approvals, { approvers: "admin", ownRequests: false })
+    for (const wrong of [{ approvers: "viewer" }, { ownRequests: "no" }, { approvers: null }, "admin"]) {
+      const refused = await as("owner").ask("PATCH", `/client/projects/${made.id}`, {
+        body: { approvals: wrong }
+      })
+      assert.deepStrictEqual([refused.status, codeOf(refused)], [422, "schema_validation_failed"])
+    }
+  })
+
+  it("is audited where it refuses and when it is chosen", async () => {
+    const { id } = await project()
+    await choose(as("admin"), id, { ownRequests: false })
+    const approval = await approvalOf(as("member"), id)
+    await decide(as("member"), approval)
+    await decide(as("admin"), approval)
+    const trail = await as("owner").ask<{ readonly items: ReadonlyArray<AuditRecord> }>(
+      "GET",
+      `/client/audit?projectId=${id}`
+    )
+    assert.deepStrictEqual(
+      trail.body.items
+        .filter(({ action }) => action === "approval.decide" || action === "policy.manage")
+        .map(({ action, actor, code, outcome, resource }) => [action, resource, actor, outcome, code]),
+      [
+        ["approval.decide", approval, as("admin").userId, "failed", "target_offline"],
+        ["approval.decide", approval, as("member").userId, "denied", "permission_denied"],
+        ["policy.manage", id, as("admin").userId, "allowed", null]
+      ]
+    )
+  })
+})
