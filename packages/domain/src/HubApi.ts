@@ -8,6 +8,7 @@ import { HubApprovals } from "./hub-api/Approvals.ts"
 import { HubAudit } from "./hub-api/AuditTrail.ts"
 import { HubApiKeys, HubAuth, HubSignIn } from "./hub-api/Auth.ts"
 import { HubDeviceRegistration, HubDevices } from "./hub-api/Devices.ts"
+import { HubFiles } from "./hub-api/Files.ts"
 import { HubNewsStream } from "./hub-api/News.ts"
 import { HubProjects } from "./hub-api/Projects.ts"
 import { HubPublic } from "./hub-api/Public.ts"
@@ -25,6 +26,7 @@ export class HubApi extends HttpApi.make("hub")
     HubProjects,
     HubDeviceRegistration,
     HubDevices,
+    HubFiles,
     HubTasks,
     HubRuns,
     HubApprovals,

@@ -36,6 +36,7 @@ import { DeviceCodes } from "./signin/DeviceCodes.ts"
 import { layerProvider } from "./signin/DevelopmentProvider.ts"
 import { LoginAttempts } from "./signin/LoginAttempts.ts"
 import { LogoutTokens } from "./signin/LogoutTokens.ts"
+import { ArtifactContents } from "./run/ArtifactContents.ts"
 import { EdgeRouter } from "./run/EdgeRouter.ts"
 import { RunLog } from "./run/RunLog.ts"
 import { Runs } from "./run/Runs.ts"
@@ -48,7 +49,8 @@ import { Dispatcher } from "./task/Dispatcher.ts"
 import { Tasks } from "./task/Tasks.ts"
 
 /** Runs as they are mirrored, and the way to where they are. */
-const running = EdgeRouter.layer.pipe(
+const running = ArtifactContents.layer.pipe(
+  Layer.provideMerge(EdgeRouter.layer),
   Layer.provideMerge(
     Layer.mergeAll(Commands.layer, RunLog.layer, Runs.layer, SessionProject.layer, Targets.layer)
   ),

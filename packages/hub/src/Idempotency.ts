@@ -7,7 +7,7 @@
 import { IdempotencyConflict, IdempotencyInFlight } from "@corral/domain/Failures"
 import { fingerprintOf } from "@corral/service/Fingerprint"
 import { Clock, Context, Effect, Layer, Result } from "effect"
-import { SqlClient, type SqlError } from "effect/sql"
+import { SqlClient, SqlError } from "effect/sql"
 import { createHash } from "node:crypto"
 
 export interface Answer<A> {
@@ -31,6 +31,15 @@ export class Idempotency extends Context.Service<
      * what is left, the record of the failure, is kept.
      */
     readonly once: <A, E, R>(
+      request: KeyedRequest,
+      write: Effect.Effect<A, E, R>
+    ) => Effect.Effect<Answer<A>, E | IdempotencyConflict | IdempotencyInFlight | SqlError.SqlError, R>
+    /**
+     * As `once`, for a write that happens somewhere else and is waited for outside of a transaction. Its key is taken before it begins: it
+     * is not done twice, whatever becomes of this Hub. A failure says that it was not done, and gives the key back; where nobody knows, the
+     * key stays in flight.
+     */
+    readonly onceElsewhere: <A, E, R>(
       request: KeyedRequest,
       write: Effect.Effect<A, E, R>
     ) => Effect.Effect<Answer<A>, E | IdempotencyConflict | IdempotencyInFlight | SqlError.SqlError, R>
@@ -89,6 +98,32 @@ export class Idempotency extends Context.Service<
           )
           return Effect.flatMap(attempt, (result) => Effect.fromResult(result))
         },
+        onceElsewhere: <A, E, R>({ key, request, scope }: KeyedRequest, write: Effect.Effect<A, E, R>) => {
+          if (key === undefined) return Effect.map(write, (body) => ({ body, replayed: false }))
+          const fingerprint = fingerprintOf(request)
+          const here = sql`scope = ${scope} AND key = ${key}`
+          const givenBack = Effect.asVoid(sql`DELETE FROM idempotency WHERE ${here}`)
+          const taken = sql`
+            INSERT INTO idempotency ${sql.insert({ scope, key, fingerprint, body: BEGUN, created_at: new Date(clock.currentTimeMillisUnsafe()) })}
+            ON CONFLICT (scope, key) DO UPDATE
+            SET fingerprint = excluded.fingerprint, body = excluded.body, created_at = excluded.created_at
+            WHERE idempotency.created_at <= ${oldest()}
+            RETURNING key`
+          return Effect.gen(function* () {
+            if ((yield* taken).length === 0) {
+              const kept = yield* known(scope, key, fingerprint)
+              if (kept === undefined || kept === BEGUN) return yield* new IdempotencyInFlight()
+              // Written below, by a request of the same scope.
+              return { body: JSON.parse(kept) as A, replayed: true }
+            }
+            const body = yield* Effect.tapError(write, (error) =>
+              // A statement that failed may have come after the deed.
+              error instanceof SqlError.SqlError ? Effect.void : givenBack
+            )
+            yield* sql`UPDATE idempotency SET body = ${JSON.stringify(body)} WHERE ${here}`
+            return { body, replayed: false }
+          })
+        },
         kept: <A>({ key, request, scope }: KeyedRequest) =>
           key === undefined
             ? Effect.undefined
@@ -108,6 +143,9 @@ interface Row {
   readonly fingerprint: string
   readonly body: string
 }
+
+/** What stands for an answer while it is not known: no JSON. */
+const BEGUN = ""
 
 const KEPT_MS = 86_400_000
 /** The family of our advisory locks. */

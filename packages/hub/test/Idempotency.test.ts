@@ -61,6 +61,51 @@ describe("Idempotency", { timeout: 60_000 }, () => {
     assert.strictEqual((await traces(s)).length, 1)
   })
 
+  it("begins once what happens elsewhere, tells others that it is in flight, and gives its answer again", async () => {
+    const s = scope()
+    const keyed = { scope: s, key: "k", request: { a: 1 } }
+    const answers = await hub.people.act(
+      Effect.gen(function* () {
+        const { onceElsewhere } = yield* Idempotency
+        const answer = yield* Deferred.make<{ readonly answer: string }>()
+        const begun = yield* Deferred.make<void>()
+        const first = yield* Effect.forkChild(
+          onceElsewhere(keyed, Effect.andThen(Deferred.succeed(begun, undefined), Deferred.await(answer)))
+        )
+        yield* Deferred.await(begun)
+        const meanwhile = yield* Effect.flip(onceElsewhere(keyed, Effect.succeed({ answer: "second" })))
+        const other = yield* Effect.flip(onceElsewhere({ ...keyed, request: { a: 2 } }, Effect.succeed(0)))
+        yield* Deferred.succeed(answer, { answer: "first" })
+        return [meanwhile, other, yield* Fiber.join(first)] as const
+      })
+    )
+    assert.instanceOf(answers[0], IdempotencyInFlight)
+    assert.instanceOf(answers[1], IdempotencyConflict)
+    assert.deepStrictEqual(answers[2], { body: { answer: "first" }, replayed: false })
+    const again = await others.act(
+      Effect.flatMap(Idempotency, ({ onceElsewhere }) =>
+        onceElsewhere(keyed, Effect.succeed({ answer: "x" }))
+      )
+    )
+    assert.deepStrictEqual(again, { body: { answer: "first" }, replayed: true })
+  })
+
+  it("gives back the key of what was not done elsewhere, and keeps it where nobody knows", async () => {
+    const s = scope()
+    const found = await hub.people.act(
+      Effect.gen(function* () {
+        const { onceElsewhere } = yield* Idempotency
+        const keyed = { scope: s, key: "k", request: {} }
+        const failed = yield* Effect.flip(onceElsewhere(keyed, Effect.fail("no")))
+        const lost = yield* Effect.exit(onceElsewhere(keyed, Effect.die("lost")))
+        const after = yield* Effect.flip(onceElsewhere(keyed, Effect.succeed("again")))
+        return [failed, lost._tag, after] as const
+      })
+    )
+    assert.deepStrictEqual(found.slice(0, 2), ["no", "Failure"])
+    assert.instanceOf(found[2], IdempotencyInFlight)
+  })
+
   it("does an unkeyed write each time", async () => {
     const s = scope()
     await hub.people.act(once(s, undefined, {}, write(s, "a")))

@@ -2,16 +2,19 @@
  * Runs as the Hub mirrors them. Events come from its own log; diff, artifacts and cancel are routed to the Edge, authorised each time.
  */
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Artifact } from "../Artifact.ts"
 import { Diff } from "../Diff.ts"
 import { responses } from "../ErrorTable.ts"
 import { After } from "../EventStream.ts"
 import { HubApproval, HubRun, HubRunStatus } from "../HubRun.ts"
-import { DeviceId, ProjectId, RunId, SessionId } from "../Ids.ts"
+import { idempotencyHeaders } from "../IdempotencyKey.ts"
+import { ArtifactId, DeviceId, ProjectId, RunId, SessionId } from "../Ids.ts"
 import { Limit, listQuery, page } from "../Page.ts"
 import { RequestIds, SchemaErrors } from "../RequestContext.ts"
+import { RunInput } from "../Run.ts"
 import { EventPage } from "../RunViews.ts"
+import { storable } from "../Text.ts"
 import { SessionAuthority } from "./SessionAuthority.ts"
 
 const params = { id: RunId }
@@ -55,6 +58,24 @@ export class HubRuns extends HttpApiGroup.make("runs")
       success: HubRun,
       error: responses("permission_denied", "unauthorized_target", "target_offline", "run_not_cancellable")
     }),
+    HttpApiEndpoint.post("input", "/client/runs/:id/input", {
+      params,
+      headers: idempotencyHeaders,
+      payload: Schema.Struct({ text: RunInput.fields.text.check(storable) }),
+      success: HubRun,
+      error: responses(
+        "permission_denied",
+        "unauthorized_target",
+        "target_offline",
+        "conflict",
+        "idempotency_conflict",
+        "idempotency_in_flight"
+      )
+    }).annotate(
+      OpenApi.Description,
+      "A further user message. `conflict` where the run has ended or takes none. Under an `Idempotency-Key` it is sent once; where nobody " +
+        "knows whether it arrived the key stays `idempotency_in_flight`."
+    ),
     HttpApiEndpoint.get("approvals", "/client/runs/:id/approvals", {
       params,
       query: listQuery,
@@ -72,7 +93,15 @@ export class HubRuns extends HttpApiGroup.make("runs")
       query: listQuery,
       success: page(Artifact),
       error: routed
-    })
+    }),
+    HttpApiEndpoint.get("artifactContent", "/client/runs/:id/artifacts/:artifactId/content", {
+      params: { id: RunId, artifactId: ArtifactId },
+      success: HttpApiSchema.StreamUint8Array({ contentType: "application/octet-stream" }),
+      error: responses("permission_denied", "unauthorized_target", "target_offline", "payload_too_large")
+    }).annotate(
+      OpenApi.Description,
+      "The bytes, always as an attachment, in the artifact's own media type; at most 50 MiB. A body that is cut is not the artifact."
+    )
   )
   .middleware(SchemaErrors)
   .middleware(SessionAuthority)

@@ -1,7 +1,7 @@
 /** `GET /v1/runs/{id}/artifacts`, `GET /v1/artifacts/{id}`, `GET /v1/artifacts/{id}/content`. */
 import { EdgeApi } from "@corral/domain/EdgeApi"
-import type { Artifact } from "@corral/domain/Artifact"
 import { withErrorObject } from "@corral/domain/RequestContext"
+import { attachmentHeaders } from "@corral/service/http/Attachment"
 import { Effect } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
@@ -38,7 +38,6 @@ export const artifacts = HttpApiBuilder.group(
   })
 )
 
-/** Bytes that a runtime made: whoever opens the address in a browser saves them and never runs them with the Edge's origin. */
 const contentAnswer = (
   { artifact, bytes }: OpenedArtifact,
   headers: HttpServerRequest.HttpServerRequest["headers"]
@@ -53,21 +52,8 @@ const contentAnswer = (
     contentLength: range === undefined ? size : range.end - range.start + 1,
     headers: {
       "accept-ranges": "bytes",
-      "content-disposition": attachment(artifact),
-      "content-security-policy": "sandbox; default-src 'none'",
-      etag,
-      "x-content-type-options": "nosniff",
+      ...attachmentHeaders(artifact),
       ...(range === undefined ? {} : { "content-range": `bytes ${range.start}-${range.end}/${size}` })
     }
   })
-}
-
-/** RFC 6266: a plain name for every client, and the whole of it for those that read RFC 8187. */
-const attachment = ({ name }: Artifact): string => {
-  const plain = name.replaceAll(/[^A-Za-z0-9._ -]/g, "_")
-  const whole = encodeURIComponent(name).replaceAll(
-    /['()*]/g,
-    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`
-  )
-  return `attachment; filename="${plain}"; filename*=UTF-8''${whole}`
 }

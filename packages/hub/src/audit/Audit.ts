@@ -17,7 +17,7 @@ import { createHash } from "node:crypto"
 
 /** What was done or tried, to what. */
 export interface Deed {
-  readonly action: Action | SignInAction | OwnAction | LinkAction
+  readonly action: Action | SignInAction | OwnAction | LinkAction | "run.input"
   /** The id of what was acted on. */
   readonly resource: string
   readonly projectId: ProjectId | null

@@ -1,26 +1,34 @@
-/** `/client/runs`: the mirrored runs and their logs; cancel, diff and artifacts go to the Edge. */
+/** `/client/runs`: the mirrored runs and their logs; cancel, input, diff and artifacts go to the Edge. */
 import { HubApi } from "@corral/domain/HubApi"
-import { PermissionDenied, RunNotCancellable } from "@corral/domain/Failures"
+import { Conflict, PermissionDenied, RunNotCancellable } from "@corral/domain/Failures"
+import type { HubRun } from "@corral/domain/HubRun"
 import type { FileDiff } from "@corral/domain/Diff"
 import type { RoleAction } from "@corral/domain/Authorization"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import type { RunId } from "@corral/domain/Ids"
+import type { Run } from "@corral/domain/Run"
 import { CurrentRequestId } from "@corral/domain/RequestContext"
+import { attachmentHeaders } from "@corral/service/http/Attachment"
 import { byId, pageOf } from "@corral/service/http/Paged"
+import { replayed } from "@corral/service/http/Replayed"
 import { Effect } from "effect"
-import { HttpServerRequest } from "effect/http"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Approvals } from "../approval/Approvals.ts"
 import { Audit } from "../audit/Audit.ts"
 import { Authority } from "../authority/Authority.ts"
+import { Idempotency } from "../Idempotency.ts"
 import { RunFeeds } from "../live/RunFeeds.ts"
 import { StreamAuthority } from "../live/StreamAuthority.ts"
+import { ArtifactContents, type OpenedArtifact } from "../run/ArtifactContents.ts"
 import { EdgeRouter } from "../run/EdgeRouter.ts"
 import { RunLog } from "../run/RunLog.ts"
 import { isOver, Runs } from "../run/Runs.ts"
 import { Targets } from "../run/Targets.ts"
+import { Credentials } from "../signin/Credentials.ts"
 import { answered } from "./Answered.ts"
 import { eventPage } from "./EventPage.ts"
+import { pageAfter } from "./PageAfter.ts"
 import { routed } from "./Routed.ts"
 import { asksForEvents, serverSentEvents, startOf } from "./ServerSentEvents.ts"
 
@@ -31,7 +39,10 @@ export const runs = HttpApiBuilder.group(
     const approvals = yield* Approvals
     const audit = yield* Audit
     const authority = yield* Authority
+    const contents = yield* ArtifactContents
+    const credentials = yield* Credentials
     const feeds = yield* RunFeeds
+    const idempotency = yield* Idempotency
     const log = yield* RunLog
     const router = yield* EdgeRouter
     const runs = yield* Runs
@@ -88,15 +99,35 @@ export const runs = HttpApiBuilder.group(
         const { userId } = yield* CurrentPrincipal
         const run = yield* admitted("run.cancel", id)
         const mirrored = yield* runs.get(run.proof, id)
-        const { lastSeq, projectId, state, taskId, targetId } = mirrored
+        const { projectId, state, targetId } = mirrored
         if (state === "cancelled") return mirrored
         const cancelled = isOver(state)
           ? Effect.fail(new RunNotCancellable())
           : router.cancel(targetId, { runId: id, by: userId }).pipe(routed(targets, run))
         const deed = { action: "run.cancel" as const, resource: id, projectId }
         const told = yield* audit.done(deed, yield* Effect.exit(cancelled))
-        // The Edge is ahead of the mirror: whoever follows goes on from what is here.
-        return { ...told, id, projectId, targetId, lastSeq, ...(taskId === undefined ? {} : { taskId }) }
+        return toldOf(mirrored, told)
+      }, answered),
+
+      input: Effect.fnUntraced(function* ({ headers, params: { id }, payload }) {
+        const { userId } = yield* CurrentPrincipal
+        const { projectId, proof, targetId } = yield* admitted("task.create", id)
+        const mirrored = yield* runs.get(proof, id)
+        const sent = isOver(mirrored.state)
+          ? Effect.fail(new Conflict({ message: "The run has ended." }))
+          : router.input(targetId, { runId: id, input: payload, by: userId }).pipe(routed(targets, mirrored))
+        const deed = { action: "run.input" as const, resource: id, projectId }
+        const request = {
+          scope: `${userId} POST /client/runs/${id}/input`,
+          key: headers["idempotency-key"],
+          request: payload
+        }
+        const write = Effect.flatMap(Effect.exit(sent), (outcome) => audit.done(deed, outcome))
+        const { body, replayed: again } = yield* idempotency.onceElsewhere(
+          request,
+          Effect.map(write, (told) => toldOf(mirrored, told))
+        )
+        return yield* replayed(body, again)
       }, answered),
 
       approvals: Effect.fnUntraced(function* ({ params: { id: runId }, query: { cursor, limit } }) {
@@ -130,6 +161,13 @@ export const runs = HttpApiBuilder.group(
           byId,
           (after, limit) => Effect.succeed(pageAfter(artifacts, byId, after, limit))
         )
+      }, answered),
+
+      artifactContent: Effect.fnUntraced(function* ({ params: { artifactId, id } }) {
+        const principal = yield* CurrentPrincipal
+        const run = yield* admitted("project.read", id)
+        const opened = contents.open(run, artifactId, credentials.lives(principal))
+        return contentAnswer(yield* opened.pipe(routed(targets, run)))
       }, answered)
     })
   })
@@ -137,14 +175,22 @@ export const runs = HttpApiBuilder.group(
 
 const byPath = ({ path }: FileDiff): string => path
 
-/** A page of what the Edge gave whole, by a text that orders it. */
-const pageAfter = <A>(
-  items: ReadonlyArray<A>,
-  keyOf: (item: A) => string,
-  after: string | undefined,
-  limit: number
-): ReadonlyArray<A> =>
-  items
-    .filter((item) => after === undefined || keyOf(item) > after)
-    .toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
-    .slice(0, limit)
+/** What the Edge said of a run, as the Hub has it. The Edge is ahead of the mirror: whoever follows goes on from what is here. */
+const toldOf = ({ id, lastSeq, projectId, targetId, taskId }: HubRun, told: Run): HubRun => ({
+  ...told,
+  id,
+  projectId,
+  targetId,
+  lastSeq,
+  ...(taskId === undefined ? {} : { taskId })
+})
+
+const contentAnswer = ({ artifact, bytes }: OpenedArtifact): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.stream(bytes, {
+    // A device's word, which must not say anything else than a media type.
+    contentType: mediaType.test(artifact.mediaType) ? artifact.mediaType : "application/octet-stream",
+    contentLength: artifact.size,
+    headers: attachmentHeaders(artifact)
+  })
+
+const mediaType = /^[a-z0-9][a-z0-9.+-]{0,63}\/[a-z0-9][a-z0-9.+-]{0,63}(; ?charset=[a-z0-9-]{1,32})?$/i

@@ -12,6 +12,7 @@ import { auth } from "./Auth.ts"
 import { authentication } from "./Authentication.ts"
 import { deviceRegistration } from "./DeviceRegistration.ts"
 import { devices } from "./Devices.ts"
+import { files } from "./Files.ts"
 import { news } from "./News.ts"
 import { projects } from "./Projects.ts"
 import { publicReads } from "./Public.ts"
@@ -30,6 +31,7 @@ export const routes = HttpApiBuilder.layer(HubApi).pipe(
     projects,
     deviceRegistration,
     devices,
+    files,
     tasks,
     runs,
     approvals,

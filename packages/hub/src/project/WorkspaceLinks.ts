@@ -29,6 +29,12 @@ export class WorkspaceLinks extends Context.Service<
       target: Proof<"task.route">,
       workspace: WorkspaceId
     ) => Effect.Effect<WorkspaceLink, Conflict | PermissionDenied | SqlError.SqlError>
+    /** Whether the project may use that workspace of that target. */
+    readonly has: (
+      proof: Proof<"task.create">,
+      targetId: DeviceId,
+      workspace: WorkspaceId
+    ) => Effect.Effect<boolean, SqlError.SqlError>
     readonly remove: (
       proof: Proof<"project.update">,
       targetId: DeviceId,
@@ -72,6 +78,14 @@ export class WorkspaceLinks extends Context.Service<
                 return yield* new Conflict({ message: "The workspace is linked already." })
               return linkOf(placedOf(made))
             })
+          ),
+
+        has: ({ subject }, targetId, workspace) =>
+          Effect.map(
+            sql`
+              SELECT 1 FROM workspace_links
+              WHERE project_id = ${subject} AND target_id = ${targetId} AND workspace = ${workspace} AND md5(workspace) = md5(${workspace})`,
+            ({ length }) => length > 0
           ),
 
         remove: ({ subject }, targetId, workspace) =>

@@ -32,7 +32,7 @@ export class Runs extends Context.Service<
     readonly place: (id: RunId) => Effect.Effect<RunPlace | undefined, SqlError.SqlError>
     /** A run of the proof's project. */
     readonly get: (
-      proof: Proof<"project.read" | "run.cancel">,
+      proof: Proof<"project.read" | "run.cancel" | "task.create">,
       id: RunId
     ) => Effect.Effect<HubRun, PermissionDenied | SqlError.SqlError>
     /** Newest first, those before `before`. That `filter.projectId` may be read has been found before. */

@@ -19,8 +19,6 @@ export const channels = {
   task: "corral_task",
   /** A run has another state: its id. */
   runState: "corral_run_state",
-  /** A device has come, gone or been heard of: its id. */
-  presence: "corral_presence",
   /** A device was revoked or removed: its id. */
   deviceEnded: "corral_device_ended",
   /** A device has come or gone, or has a newer link: its id. */

@@ -193,6 +193,17 @@ export const requests: Record<EndpointName, Expected> = {
   ),
   "sessions.inventory": get(() => "/client/agents"),
 
+  // No device is linked here: whoever may ask is told that it is not there.
+  "files.folder": get(
+    ({ deviceId, projectId }) => `/client/targets/${deviceId}/workspaces/site/files?projectId=${projectId}`,
+    503
+  ),
+  "files.file": get(
+    ({ deviceId, projectId }) =>
+      `/client/targets/${deviceId}/workspaces/site/file?projectId=${projectId}&path=README.md`,
+    503
+  ),
+
   "tasks.create": send(
     "POST",
     201,
@@ -216,9 +227,19 @@ export const requests: Record<EndpointName, Expected> = {
   "runs.events": get(({ runId }) => `/client/runs/${runId}/events`),
   // No device is linked here: whoever may ask is told that it is not there.
   "runs.cancel": send("POST", 503, ({ runId }) => `/client/runs/${runId}/cancel`),
+  "runs.input": send(
+    "POST",
+    503,
+    ({ runId }) => `/client/runs/${runId}/input`,
+    () => ({ text: "And then?" })
+  ),
   "runs.approvals": get(({ runId }) => `/client/runs/${runId}/approvals`),
   "runs.diff": get(({ runId }) => `/client/runs/${runId}/diff`, 503),
   "runs.artifacts": get(({ runId }) => `/client/runs/${runId}/artifacts`, 503),
+  "runs.artifactContent": get(
+    ({ runId }) => `/client/runs/${runId}/artifacts/art_${"0".repeat(26)}/content`,
+    503
+  ),
 
   "approvals.list": get(() => "/client/approvals"),
   "approvals.decide": send(

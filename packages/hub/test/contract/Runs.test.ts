@@ -1,4 +1,5 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import type { AuditRecord } from "@corral/domain/Audit"
 import type { HubApproval, HubRun } from "@corral/domain/HubRun"
 import type { ApprovalId, ProjectId, RunId } from "@corral/domain/Ids"
 import type { EventPage } from "@corral/domain/RunViews"
@@ -168,6 +169,7 @@ describe("/client/runs", { timeout: 60_000 }, () => {
       ["GET", "/approvals"],
       ["GET", "/diff"],
       ["GET", "/artifacts"],
+      ["GET", `/artifacts/${newId("art")}/content`],
       ["POST", "/cancel"]
     ] as const) {
       const foreign = await bob.ask<object>(method, `/client/runs/${runId}${path}`)
@@ -192,6 +194,7 @@ describe("/client/runs", { timeout: 60_000 }, () => {
     for (const [method, path] of [
       ["GET", "/diff"],
       ["GET", "/artifacts"],
+      ["GET", `/artifacts/${newId("art")}/content`],
       ["POST", "/cancel"]
     ] as const) {
       const offline = await ada.ask<object>(method, `/client/runs/${runId}${path}`)
@@ -203,6 +206,44 @@ describe("/client/runs", { timeout: 60_000 }, () => {
       const refused = await carol.ask(method, `/client/runs/${runId}${path}`)
       assert.deepStrictEqual([refused.status, codeOf(refused)], [403, "unauthorized_target"], path)
     }
+  })
+
+  it("routes further input of members, once under a key, and audits it without its text", async () => {
+    const own = await mirror.project(ada.userId)
+    const runId = await mirror.run(own, created, started)
+    const send = (client: HubClient, id: RunId, body: unknown = { text: "a private wish" }, key?: string) =>
+      client.ask("POST", `/client/runs/${id}/input`, {
+        body,
+        ...(key === undefined ? {} : { headers: { "idempotency-key": key } })
+      })
+    // What surely did not arrive may be sent again under its key.
+    for (let i = 0; i < 2; i++) {
+      const offline = await send(ada, runId, undefined, "input-1")
+      assert.deepStrictEqual([offline.status, codeOf(offline)], [503, "target_offline"])
+    }
+    const [vera, mia] = [await hub.signedIn("vera"), await hub.signedIn("mia")]
+    await mirror.member(ada.userId, own, vera.userId, "viewer")
+    await mirror.member(ada.userId, own, mia.userId, "member")
+    assert.strictEqual(codeOf(await send(vera, runId)), "permission_denied")
+    assert.strictEqual(codeOf(await send(mia, runId)), "unauthorized_target")
+    const over = await mirror.run(own, created, started, completed)
+    const late = await send(ada, over)
+    assert.deepStrictEqual([late.status, codeOf(late)], [409, "conflict"])
+    for (const body of [{}, { text: "" }, { text: "a\u0000b" }, { text: "\ud800" }, { text: 7 }]) {
+      const refused = await send(ada, runId, body)
+      assert.deepStrictEqual([refused.status, codeOf(refused)], [422, "schema_validation_failed"])
+    }
+    const trail = await ada.ask<Page<AuditRecord>>("GET", `/client/audit?projectId=${own}&action=run.input`)
+    assert.deepEqual<unknown>(
+      trail.body.items.map(({ actor, code, outcome, resource }) => [resource, actor, outcome, code]),
+      [
+        [over, ada.userId, "failed", "conflict"],
+        [runId, mia.userId, "denied", "unauthorized_target"],
+        [runId, ada.userId, "failed", "target_offline"],
+        [runId, ada.userId, "failed", "target_offline"]
+      ]
+    )
+    assert.notInclude(trail.text, "private wish")
   })
 
   it("cancels what is cancelled again, and not what has ended; a viewer cancels nothing", async () => {

@@ -1,0 +1,47 @@
+/**
+ * What lies in a workspace that is linked to a project, read from the Edge that has it.
+ */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { responses } from "../ErrorTable.ts"
+import { DeviceId, ProjectId, WorkspaceId } from "../Ids.ts"
+import { listQuery, page } from "../Page.ts"
+import { RequestIds, SchemaErrors } from "../RequestContext.ts"
+import { storable } from "../Text.ts"
+import { FileEntry, FilePreview, WorkspacePath } from "../Workspace.ts"
+import { SessionAuthority } from "./SessionAuthority.ts"
+
+const params = { id: DeviceId, workspace: WorkspaceId.check(storable) }
+const path = WorkspacePath.check(storable)
+const error = responses(
+  "permission_denied",
+  "unauthorized_target",
+  "workspace_outside_allowlist",
+  "target_offline",
+  "not_found",
+  "payload_too_large",
+  "schema_validation_failed"
+)
+
+export class HubFiles extends HttpApiGroup.make("files")
+  .add(
+    HttpApiEndpoint.get("folder", "/client/targets/:id/workspaces/:workspace/files", {
+      params,
+      query: { ...listQuery, projectId: ProjectId, path: Schema.optionalKey(path) },
+      success: page(FileEntry),
+      error
+    }).annotate(
+      OpenApi.Description,
+      "A folder of a workspace that is linked to the project; without `path` its root. For the project's members, on their own targets and " +
+        "those shared with it."
+    ),
+    HttpApiEndpoint.get("file", "/client/targets/:id/workspaces/:workspace/file", {
+      params,
+      query: { projectId: ProjectId, path },
+      success: FilePreview,
+      error
+    }).annotate(OpenApi.Description, "The first 1 MiB of a file there.")
+  )
+  .middleware(SchemaErrors)
+  .middleware(SessionAuthority)
+  .middleware(RequestIds) {}

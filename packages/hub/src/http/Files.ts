@@ -1,0 +1,60 @@
+/** `/client/targets/{id}/workspaces/{workspace}`: folders and files of workspaces that are linked to a project, read from the Edge. */
+import { HubApi } from "@corral/domain/HubApi"
+import { WorkspaceOutsideAllowlist } from "@corral/domain/Failures"
+import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
+import type { DeviceId, ProjectId, WorkspaceId } from "@corral/domain/Ids"
+import type { FileEntry } from "@corral/domain/Workspace"
+import { pageOf } from "@corral/service/http/Paged"
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Authority } from "../authority/Authority.ts"
+import { WorkspaceLinks } from "../project/WorkspaceLinks.ts"
+import { EdgeRouter } from "../run/EdgeRouter.ts"
+import { Targets } from "../run/Targets.ts"
+import { answered } from "./Answered.ts"
+import { pageAfter } from "./PageAfter.ts"
+import { routed } from "./Routed.ts"
+
+export const files = HttpApiBuilder.group(
+  HubApi,
+  "files",
+  Effect.fnUntraced(function* (handlers) {
+    const authority = yield* Authority
+    const links = yield* WorkspaceLinks
+    const router = yield* EdgeRouter
+    const targets = yield* Targets
+
+    /** For a member of the project, on a target that they may use for it, in a workspace that is linked to it. */
+    const admitted = Effect.fnUntraced(function* (projectId: ProjectId, { id: targetId, workspace }: Place) {
+      const proof = yield* authority.inProject("task.create", projectId, targetId)
+      yield* Effect.void.pipe(routed(targets, { targetId, projectId }))
+      if (!(yield* links.has(proof, targetId, workspace))) return yield* new WorkspaceOutsideAllowlist()
+    })
+
+    return handlers.handleAll({
+      folder: Effect.fnUntraced(function* ({ params, query: { cursor, limit, path = "", projectId } }) {
+        const { id: targetId, workspace } = params
+        yield* admitted(projectId, params)
+        const entries = yield* router.listFiles(targetId, { workspace, path })
+        const filter = `files ${JSON.stringify([targetId, workspace, projectId, path])}`
+        const { userId } = yield* CurrentPrincipal
+        return yield* pageOf({ filter, principal: userId, cursor, limit }, byName, (after, limit) =>
+          Effect.succeed(pageAfter(entries, byName, after, limit))
+        )
+      }, answered),
+
+      file: Effect.fnUntraced(function* ({ params, query: { path, projectId } }) {
+        const { id, workspace } = params
+        yield* admitted(projectId, params)
+        return yield* router.readFile(id, { workspace, path })
+      }, answered)
+    })
+  })
+)
+
+interface Place {
+  readonly id: DeviceId
+  readonly workspace: WorkspaceId
+}
+
+const byName = ({ name }: FileEntry): string => name

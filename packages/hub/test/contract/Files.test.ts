@@ -1,0 +1,84 @@
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import type { DeviceId, ProjectId } from "@corral/domain/Ids"
+import { codeOf, type HubClient } from "../harness/HubClient.ts"
+import { HubProcess } from "../harness/HubProcess.ts"
+import { newId } from "../harness/Mirror.ts"
+import { registerDevice, report } from "../harness/Offers.ts"
+import { makeProject } from "../harness/Teams.ts"
+
+describe("/client/targets/{id}/workspaces/{workspace}", { timeout: 60_000 }, () => {
+  const hub = new HubProcess()
+  let ada: HubClient
+  let mia: HubClient
+  let vera: HubClient
+  let project: ProjectId
+  let target: DeviceId
+  beforeAll(async () => {
+    await hub.start()
+    ada = await hub.signedIn("ada")
+    mia = await hub.signedIn("mia")
+    vera = await hub.signedIn("vera")
+    project = (
+      await makeProject(ada, "private", [
+        [mia, "member"],
+        [vera, "viewer"]
+      ])
+    ).id
+    target = (await registerDevice(ada, { sharedWith: [project] })).id
+    await report(hub, target, { workspaces: ["site", "docs"] })
+    const linked = await ada.ask("POST", `/client/projects/${project}/workspaces`, {
+      body: { targetId: target, workspace: "site" }
+    })
+    assert.strictEqual(linked.status, 201, linked.text)
+  })
+  afterAll(() => hub.remove())
+
+  const paths = (of: DeviceId, workspace: string, projectId: ProjectId) => [
+    `/client/targets/${of}/workspaces/${workspace}/files?projectId=${projectId}`,
+    `/client/targets/${of}/workspaces/${workspace}/file?projectId=${projectId}&path=README.md`
+  ]
+  const assertCode = async (client: HubClient, asked: ReadonlyArray<string>, code: string) => {
+    for (const path of asked) assert.strictEqual(codeOf(await client.ask("GET", path)), code, path)
+  }
+
+  it("asks the Edge for members, in what is linked to the project", async () => {
+    for (const client of [ada, mia])
+      await assertCode(client, paths(target, "site", project), "target_offline")
+  })
+
+  it("refuses whoever is no member, whether there is such a project or not", async () => {
+    const eve = await hub.signedIn("eve")
+    await assertCode(vera, paths(target, "site", project), "permission_denied")
+    await assertCode(eve, paths(target, "site", project), "permission_denied")
+    await assertCode(ada, paths(target, "site", newId("prj")), "permission_denied")
+  })
+
+  it("refuses targets that are not shared with that project, whether they are there or not", async () => {
+    const other = await makeProject(mia)
+    await assertCode(mia, paths(target, "site", other.id), "unauthorized_target")
+    await assertCode(mia, paths(newId("dev"), "site", project), "unauthorized_target")
+  })
+
+  it("refuses workspaces that are not linked to that project, also on one's own target", async () => {
+    for (const client of [ada, mia])
+      for (const workspace of ["docs", "nowhere", "..%2Fsite", "a'%20OR%201=1"])
+        await assertCode(client, paths(target, workspace, project), "workspace_outside_allowlist")
+    const own = await makeProject(ada)
+    await assertCode(ada, paths(target, "site", own.id), "workspace_outside_allowlist")
+  })
+
+  it("refuses what does not fit", async () => {
+    const at = `/client/targets/${target}/workspaces/site`
+    for (const path of [
+      `${at}/files`,
+      `${at}/file?projectId=${project}`,
+      `${at}/file?projectId=${project}&path=a%00b`,
+      `${at}/files?projectId=${project}&path=${"x".repeat(4_097)}`,
+      `${at}/files?projectId=${project}&limit=0`,
+      `/client/targets/${target}/workspaces/a%00b/files?projectId=${project}`
+    ]) {
+      const refused = await ada.ask("GET", path)
+      assert.deepStrictEqual([refused.status, codeOf(refused)], [422, "schema_validation_failed"], path)
+    }
+  })
+})

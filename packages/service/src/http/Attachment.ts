@@ -1,0 +1,22 @@
+/** Headers under which bytes that a runtime made leave: whoever opens the address in a browser saves them, and never runs them with our origin. */
+import type { Artifact } from "@corral/domain/Artifact"
+
+export const attachmentHeaders = ({
+  name,
+  sha256
+}: Pick<Artifact, "name" | "sha256">): Record<string, string> => ({
+  "content-disposition": attachment(name.toWellFormed()),
+  "content-security-policy": "sandbox; default-src 'none'",
+  etag: `"${sha256}"`,
+  "x-content-type-options": "nosniff"
+})
+
+/** RFC 6266: a plain name for every client, and the whole of it for those that read RFC 8187. */
+const attachment = (name: string): string => {
+  const plain = name.replaceAll(/[^A-Za-z0-9._ -]/g, "_")
+  const whole = encodeURIComponent(name).replaceAll(
+    /['()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`
+  )
+  return `attachment; filename="${plain}"; filename*=UTF-8''${whole}`
+}
