@@ -93,7 +93,7 @@ describe("Hub and Edge joined", { timeout: 120_000 }, () => {
   })
 
   it("cancels at the machine what is cancelled at the Hub", async () => {
-    const { runId } = await joined.task({ mode: "full_access", text: "/write never.txt x" })
+    const { runId } = await joined.task({ text: "/write never.txt x" })
     await pendingOf(runId)
     const cancelled = await member.ask("POST", `/client/runs/${runId}/cancel`)
     assert.deepInclude(cancelled.body as object, { id: runId, state: "cancelled" })

@@ -19,7 +19,7 @@ describe("Hub and Edge through bad days", () => {
   })
 
   it("30,000 events while the Hub goes down for 0 to 2 s every 1 to 3 s", async () => {
-    const joined = await openJoined()
+    const joined = await openJoined({ edge: { grants: ["full_access"] } })
     const resyncs: Array<number> = []
     const before = joined.edge.memory
     let grown = 0
@@ -39,7 +39,7 @@ describe("Hub and Edge through bad days", () => {
   })
 
   it("SIGKILL of the Hub 100 times and of the Edge 100 times, with tasks on their way", async () => {
-    const joined = await openJoined()
+    const joined = await openJoined({ edge: { grants: ["full_access"] } })
     const tally = await duringTasks(joined, 200, async (round) => {
       await pause(chance.below(250))
       if (round % 2 === 0) await restartHub(joined, chance.below(300))
@@ -54,7 +54,7 @@ describe("Hub and Edge through bad days", () => {
   })
 
   it("the link cut, half open and slow, by turns", async () => {
-    const joined = await openJoined()
+    const joined = await openJoined({ edge: { grants: ["full_access"] } })
     let cuts = 0
     let held = 0
     await duringRun(joined, { events: 10_000, rate: 150 }, async () => {
@@ -75,7 +75,7 @@ describe("Hub and Edge through bad days", () => {
 
   it("PostgreSQL restarted under the Hub", async () => {
     const server = await openPostgres()
-    const joined = await openJoined({ databaseUrl: server.url })
+    const joined = await openJoined({ databaseUrl: server.url, edge: { grants: ["full_access"] } })
     let restarts = 0
     const before = memoryOf(joined.hub.pid)
     await duringRun(joined, { events: 10_000, rate: 400 }, async (runId) => {

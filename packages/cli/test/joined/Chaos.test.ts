@@ -7,7 +7,7 @@ import { openJoined } from "./Joined.ts"
 describe("every event once and in order, every command once", { timeout: 120_000 }, () => {
   it("while the Hub is killed and comes back", async () => {
     const { below } = chanceOf()
-    const joined = await openJoined()
+    const joined = await openJoined({ edge: { grants: ["full_access"] } })
     let kills = 0
     await duringRun(joined, { events: 3_000, rate: 400 }, async (runId) => {
       if (kills === 3) return pause(100)
@@ -21,7 +21,7 @@ describe("every event once and in order, every command once", { timeout: 120_000
 
   it("while the link is cut, held and slowed", async () => {
     const { below } = chanceOf()
-    const joined = await openJoined()
+    const joined = await openJoined({ edge: { grants: ["full_access"] } })
     const troubles = ["cut", "slow", "cut", "held"]
     await duringRun(joined, { events: 2_000, rate: 400 }, async () => {
       const trouble = troubles.shift()
@@ -35,7 +35,7 @@ describe("every event once and in order, every command once", { timeout: 120_000
 
   it("while Edge and Hub are killed in turn", async () => {
     const { below } = chanceOf()
-    const joined = await openJoined()
+    const joined = await openJoined({ edge: { grants: ["full_access"] } })
     const { completed, failed } = await duringTasks(joined, 6, async (round) => {
       await pause(below(150))
       if (round % 3 === 0) await restartHub(joined, below(200))

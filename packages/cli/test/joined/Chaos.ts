@@ -59,6 +59,7 @@ export const duringRun = async (
   trouble: (runId: RunId) => Promise<void>
 ): Promise<RunFollower> => {
   const { runId } = await joined.task({ text: `/stream ${events} ${rate} 40`, mode: "full_access" })
+  await joined.runWith(runId, ({ lastSeq }) => lastSeq > 0)
   const follower = follow(joined, runId)
   try {
     for (;;) {

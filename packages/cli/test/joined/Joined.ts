@@ -9,16 +9,15 @@ import type { Device, JoinToken } from "@corral/domain/Device"
 import type { HubRun } from "@corral/domain/HubRun"
 import type { DeviceId, ProjectId, RunId } from "@corral/domain/Ids"
 import type { Task } from "@corral/domain/Task"
-import { spawn } from "node:child_process"
-import { fileURLToPath } from "node:url"
+import { newPrivateKey, publicKeyOf, writeDevice } from "@corral/edge/link/DeviceKey"
+import { Effect } from "effect"
+import path from "node:path"
 import { EdgeProcess, type EdgeOptions } from "../../../edge/test/harness/EdgeProcess.ts"
-import type { HubClient } from "../../../hub/test/harness/HubClient.ts"
+import { HubClient } from "../../../hub/test/harness/HubClient.ts"
 import { HubProcess } from "../../../hub/test/harness/HubProcess.ts"
 import { makeProject } from "../../../hub/test/harness/Teams.ts"
 import { until } from "../../../service/test/harness/Until.ts"
 import { Front } from "./Front.ts"
-
-const corral = fileURLToPath(new URL("../../../../dist/corral/main.mjs", import.meta.url))
 
 export interface JoinedOptions {
   readonly hubEnv?: Readonly<Record<string, string>>
@@ -90,7 +89,9 @@ export class Joined {
   /** Who owns the project and the devices. */
   get owner(): HubClient {
     assert.isDefined(this.people)
-    return this.people.owner
+    const { token, userId } = this.people.owner
+    // Where the Hub is now: it may have come back elsewhere.
+    return new HubClient(this.hub.url, token, userId)
   }
 
   get projectId(): ProjectId {
@@ -218,21 +219,17 @@ export class Joined {
   }
 }
 
-/** `corral device join` in that home, the token on stdin. */
-export const join = async (home: string, hub: string, token: string): Promise<void> => {
-  const child = spawn(
-    process.execPath,
-    [corral, "device", "join", "--hub", hub, "--token-file", "-", "--name", "laptop"],
-    {
-      stdio: ["pipe", "ignore", "pipe"],
-      env: { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: home, CORRAL_HOME: home }
-    }
+/** What `corral device join` does, without the command. */
+export const join = async (home: string, hub: string, joinToken: string): Promise<void> => {
+  const privateKey = newPrivateKey()
+  const name = "laptop"
+  const made = await new HubClient(hub, null).ask<Device>("POST", "/client/devices/register", {
+    body: { name, kind: "edge", publicKey: publicKeyOf(privateKey), joinToken }
+  })
+  assert.strictEqual(made.status, 201, made.text)
+  await Effect.runPromise(
+    writeDevice(path.join(home, "device.json"), { hub, deviceId: made.body.id, name, privateKey })
   )
-  let said = ""
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text))
-  child.stdin.end(`${token}\n`)
-  const code = await new Promise((resolve) => child.once("close", resolve))
-  assert.strictEqual(code, 0, said)
 }
 
 /** A joined pair for one test. */

@@ -6,6 +6,8 @@ import { WebSocket } from "ws"
 import { within } from "../../../service/test/harness/Within.ts"
 
 const AGAIN_AFTER_MS = 50
+/** Where nothing comes for so long it looks whether its connection is still one. */
+const SILENT_AFTER_MS = 3_000
 
 export class RunFollower {
   /** The last seq in order. */
@@ -43,10 +45,15 @@ export class RunFollower {
       handshakeTimeout: 2_000
     })
     this.socket = socket
+    const silence = setTimeout(() => socket.terminate(), SILENT_AFTER_MS)
     socket.on("open", () => this.connections++)
-    socket.on("message", (data: Buffer) => this.take(data.toString("utf8")))
+    socket.on("message", (data: Buffer) => {
+      silence.refresh()
+      this.take(data.toString("utf8"))
+    })
     socket.on("error", () => undefined)
     socket.once("close", (code) => {
+      clearTimeout(silence)
       if (code === 1000) this.over.resolve()
       else setTimeout(() => this.connect(), AGAIN_AFTER_MS)
     })
