@@ -106,16 +106,21 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig, times: LinkTimes) 
   const stayLinked = Effect.fnUntraced(function* (found: DeviceFile) {
     const hubs = config.hubAddresses === undefined ? [found.hub] : config.hubAddresses
     let at = 0
-    let failures = 0
     let refusals = 0
+    /** Unix milliseconds since when there is no link; `undefined` while that is not known to be bad. */
+    let awaySince: number | undefined
     for (;;) {
       const hub = hubs[at % hubs.length] ?? found.hub
       const end = yield* connect(found, hub)
-      if (end.useful) failures = refusals = 0
+      const now = clock.currentTimeMillisUnsafe()
+      if (end.useful) {
+        refusals = 0
+        awaySince = undefined
+      }
       const wasLinked = readiness.state === "linked"
       enter("connecting", end.message)
       // What goes on for long is said once.
-      if (wasLinked || (failures === 0 && refusals === 0))
+      if (wasLinked || (awaySince === undefined && refusals === 0))
         yield* Effect.logWarning(`the link to ${hub} is gone: ${end.message}`)
       if (end.why === "unauthorized") {
         // A challenge may have grown old once; not twice.
@@ -130,7 +135,9 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig, times: LinkTimes) 
       }
       at++
       if (end.why === "stopped" && end.useful) continue
-      const limit = Math.min(times.maxDelay, times.minDelay * 2 ** Math.min(failures++, 20))
+      awaySince ??= now
+      // A Hub that was away for a moment is found in a moment; one that is away for long is not asked for often.
+      const limit = Math.min(times.maxDelay, Math.max(times.minDelay, (now - awaySince) / 4))
       yield* Effect.sleep((yield* Random.next) * limit)
     }
   })
