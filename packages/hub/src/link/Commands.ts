@@ -255,7 +255,7 @@ const UNSENT_MS = 10_000
 /** How long answers are kept, and what was sent and never answered. */
 const KEPT_MS = 7 * 86_400_000
 /** Commands that are sent at once. */
-const CLAIMED = 32
+const CLAIMED = 16
 
 /** What is said where nobody knows what was done. */
 export const UNKNOWN = "The target has not answered. It may have done it: the run's events will tell."

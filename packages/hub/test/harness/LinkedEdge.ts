@@ -141,7 +141,7 @@ export class LinkedEdge {
     const made = Effect.gen(function* () {
       // What the library's reader and writer use of a WebSocket, `ws` has under the same names.
       const own = yield* Socket.fromWebSocket(Effect.succeed(socket as unknown as Socket.WebSocketLike))
-      const protocol = yield* RpcClient.makeProtocolSocket({ retryTransientErrors: false }).pipe(
+      const protocol = yield* RpcClient.makeProtocolSocket({ pingTimeout: "30 seconds" }).pipe(
         Effect.provideService(Socket.Socket, own),
         Effect.provideService(RpcSerialization.RpcSerialization, RpcSerialization.json)
       )
@@ -222,12 +222,13 @@ export class LinkedEdge {
 
   /** Opens the stream of commands, and answers them as `answers` says. */
   serve(): void {
+    // Nothing of the same socket is waited for in here: the library's client reads no answer while its stream is full.
     const taking = Stream.runForEach(this.client.Commands({ generation: this.generation }), (command) =>
-      Effect.promise(async () => {
+      Effect.sync(() => {
         this.commands.push(command)
         for (const look of this.waiting.splice(0)) look()
         const outcome = this.answers(command)
-        if (outcome !== undefined) await this.done(command, outcome)
+        if (outcome !== undefined) void this.done(command, outcome)
       })
     )
     const fiber = Effect.runFork(Effect.ignore(taking))

@@ -1,0 +1,355 @@
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import type { CommandId } from "@corral/domain/EdgeCommand"
+import type { ApprovalId, ProjectId, RunId } from "@corral/domain/Ids"
+import type { Run } from "@corral/domain/Run"
+import { Effect, Result } from "effect"
+import { SqlClient } from "effect/sql"
+import { within } from "../../../service/test/harness/Within.ts"
+import { Commands } from "../../src/link/Commands.ts"
+import { codeOf } from "../harness/HubClient.ts"
+import { HubProcess } from "../harness/HubProcess.ts"
+import { type Answers, LinkedEdge, taken } from "../harness/LinkedEdge.ts"
+import { asked, completed, created, linesOf, Mirror, newId, said, started } from "../harness/Mirror.ts"
+import { makeTask, stateOf, until, untilTask, type World, worldOf } from "./World.ts"
+
+const failureOf = <A>(answer: Result.Result<A, { readonly code: string }>): string =>
+  Result.isFailure(answer) ? answer.failure.code : "taken"
+
+describe("links", { timeout: 60_000 }, () => {
+  const hub = new HubProcess()
+  beforeAll(() => hub.start())
+  afterAll(() => hub.remove())
+
+  const sql = <A extends object>(text: string): Promise<ReadonlyArray<A>> =>
+    hub.people.act(Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe<A>(text)))
+  const linked = async (answers?: Answers): Promise<{ world: World; edge: LinkedEdge }> => {
+    const world = await worldOf(hub)
+    const edge = await LinkedEdge.link(hub.url, { ...world, ...(answers === undefined ? {} : { answers }) })
+    return { world, edge }
+  }
+  /** A run that was started over the link. */
+  const running = async (world: World, edge: LinkedEdge): Promise<RunId> => {
+    const { body } = await makeTask(world)
+    const { runId } = await untilTask(world, body.id, "dispatched")
+    assert.isDefined(runId)
+    assert.strictEqual(failureOf(await edge.push(runId, 1, linesOf(runId, 1, [created, started]))), "taken")
+    return runId
+  }
+
+  describe("fencing", () => {
+    it("ends the older link at once where it is on the same Hub", async () => {
+      const { edge, world } = await linked()
+      const newer = await LinkedEdge.link(hub.url, world)
+      assert.strictEqual(newer.generation, edge.generation + 1)
+      assert.strictEqual((await within(edge.closed, 2_000, "the older link's end")).code, 4409)
+      assert.strictEqual(failureOf(await newer.heartbeat()), "taken")
+      assert.strictEqual(await stateOf(world), "online")
+    })
+
+    it("takes no call of an older link, and lets it change nothing", async () => {
+      const world = await worldOf(hub)
+      let edge = await LinkedEdge.link(hub.url, world)
+      const runId = await running(world, edge)
+      const calls: ReadonlyArray<(edge: LinkedEdge) => Promise<Result.Result<unknown, { code: string }>>> = [
+        (edge) => edge.heartbeat(),
+        (edge) => edge.acks(runId),
+        (edge) => edge.push(runId, 3, linesOf(runId, 3, [completed])),
+        (edge) =>
+          edge.done(
+            // No more of a command is looked at here.
+            { commandId: `start.${runId}` } as unknown as Parameters<LinkedEdge["done"]>[0],
+            { _tag: "Refused", error: { code: "internal", message: "" } }
+          ),
+        async (edge) => {
+          await edge.hello()
+          return edge.prove()
+        }
+      ]
+      for (const call of calls) {
+        // As another Hub does, whose notice has not come.
+        await sql(`UPDATE devices SET generation = generation + 1 WHERE id = '${world.deviceId}'`)
+        assert.strictEqual(failureOf(await call(edge)), "conflict", String(call))
+        assert.strictEqual((await within(edge.closed, 2_000, "the end")).code, 4409)
+        edge = await LinkedEdge.link(hub.url, world)
+      }
+      const { body } = await world.client.ask<Run>("GET", `/client/runs/${runId}`)
+      assert.deepStrictEqual([body.state, body.lastSeq], ["running", 2])
+    })
+
+    it("says once that two Edges have one key, and lets them take the link once a minute", async () => {
+      const { edge: first, world } = await linked()
+      const second = await LinkedEdge.link(hub.url, world)
+      assert.strictEqual((await first.closed).code, 4409)
+      const back = await LinkedEdge.link(hub.url, { ...world, instanceId: first.instanceId })
+      assert.strictEqual((await second.closed).code, 4409)
+      const again = await LinkedEdge.dial(hub.url, { ...world, instanceId: second.instanceId })
+      await again.hello()
+      assert.strictEqual(failureOf(await again.prove()), "conflict")
+      assert.strictEqual((await again.closed).code, 4409)
+      assert.strictEqual(failureOf(await back.heartbeat()), "taken")
+      const audited = await sql<{ readonly actor: string; readonly outcome: string }>(
+        `SELECT actor, outcome FROM audit WHERE action = 'device.flapping' AND resource = '${world.deviceId}'`
+      )
+      assert.deepStrictEqual(audited, [{ actor: world.deviceId, outcome: "failed" }])
+      await again.cut()
+    })
+
+    it("is no matter of an Edge that starts again, or that was cut off", async () => {
+      const { edge, world } = await linked()
+      await edge.cut()
+      const back = await LinkedEdge.link(hub.url, { ...world, instanceId: edge.instanceId })
+      await back.cut()
+      await LinkedEdge.link(hub.url, world)
+      await LinkedEdge.link(hub.url, world)
+      const audited = await sql(
+        `SELECT 1 FROM audit WHERE action = 'device.flapping' AND resource = '${world.deviceId}'`
+      )
+      assert.lengthOf(audited, 0)
+    })
+  })
+
+  describe("presence", () => {
+    it("is a lease: lost when it is over, back with a heartbeat, kept while a link is cut", async () => {
+      const { edge, world } = await linked()
+      await sql(`UPDATE devices SET lease_until = now() - interval '1 second' WHERE id = '${world.deviceId}'`)
+      assert.strictEqual(await stateOf(world), "offline")
+      await until("the sweep", async () => {
+        const [row] = await sql<{ readonly lease_until: Date | null }>(
+          `SELECT lease_until FROM devices WHERE id = '${world.deviceId}'`
+        )
+        return row?.lease_until === null
+      })
+      await edge.heartbeat()
+      assert.strictEqual(await stateOf(world), "online")
+      await edge.cut()
+      assert.strictEqual(await stateOf(world), "online")
+    })
+
+    it("ends within a second when the device is revoked or removed, and its commands are refused", async () => {
+      for (const end of ["revoked", "removed"]) {
+        const { edge, world } = await linked(() => undefined)
+        const path = `/client/devices/${world.deviceId}`
+        const mirror = new Mirror(hub, world.deviceId)
+        const runId = await mirror.run(world.projectId, created, started)
+        const cancelled = world.client.ask("POST", `/client/runs/${runId}/cancel`)
+        await edge.count(1)
+        await (end === "removed"
+          ? world.client.ask("DELETE", path)
+          : world.client.ask("PATCH", path, { body: { state: "revoked" } }))
+        assert.strictEqual((await within(edge.closed, 1_000, "the end of the link")).code, 4401)
+        const answer = await cancelled
+        assert.deepStrictEqual([answer.status, codeOf(answer)], [503, "target_offline"], end)
+        if (end === "revoked") assert.strictEqual(await stateOf(world), "revoked")
+      }
+    })
+  })
+
+  describe("commands", () => {
+    it("come again over the next link until they are answered, under one id", async () => {
+      const { edge, world } = await linked()
+      const runId = await running(world, edge)
+      edge.answers = () => undefined
+      const cancelled = world.client.ask<Run>("POST", `/client/runs/${runId}/cancel`)
+      const [, first] = await edge.count(2)
+      await edge.cut()
+      const back = await LinkedEdge.link(hub.url, {
+        ...world,
+        instanceId: edge.instanceId,
+        answers: (command) => {
+          const start = taken(edge.commands[0] ?? command)
+          return start?._tag === "Done"
+            ? { _tag: "Done", value: { ...(start.value as Run), state: "cancelled" } }
+            : undefined
+        }
+      })
+      const answer = await cancelled
+      assert.deepStrictEqual([answer.status, answer.body.state], [200, "cancelled"], answer.text)
+      assert.deepStrictEqual(
+        back.commands.map(({ commandId }) => commandId),
+        [first?.commandId]
+      )
+      assert.strictEqual(first?.requestId, answer.headers.get("x-request-id"))
+    })
+
+    it("that nobody has are taken back in time; of those that were sent nobody says that they were not done", async () => {
+      const { edge, world } = await linked(() => undefined)
+      const runId = newId<RunId>("run")
+      const ask = (waitMs: number, id?: CommandId) =>
+        hub.people.act(
+          Effect.flatMap(Commands, (commands) =>
+            commands.ask({
+              ...(id === undefined ? {} : { id }),
+              targetId: world.deviceId,
+              name: "CancelRun",
+              payload: { runId, by: "somebody" },
+              waitMs
+            })
+          )
+        )
+      const unknown = ask(2_000)
+      await edge.count(1)
+      assert.deepStrictEqual(await unknown, { _tag: "Unknown" })
+      await edge.cut()
+      // Its lease lives on: it may come back.
+      assert.deepStrictEqual(await ask(300), { _tag: "NotSent" })
+      const waiting = await sql<{ readonly n: number }>(
+        `SELECT count(*)::int AS n FROM edge_commands WHERE target_id = '${world.deviceId}' AND generation IS NULL`
+      )
+      assert.deepStrictEqual(waiting, [{ n: 0 }])
+      await sql(`UPDATE devices SET lease_until = NULL WHERE id = '${world.deviceId}'`)
+      assert.deepStrictEqual(await ask(20_000), { _tag: "NotSent" })
+    })
+
+    it("are answered by the Edge alone: its refusal is the answer, and nonsense is a fault", async () => {
+      const approvalId = newId<ApprovalId>("apr")
+      const { edge, world } = await linked()
+      const runId = await running(world, edge)
+      await edge.push(runId, 3, linesOf(runId, 3, [asked(approvalId)]))
+      edge.answers = () => ({
+        _tag: "Refused",
+        error: { code: "approval_already_resolved", message: "x", details: { approvalId, state: "denied" } }
+      })
+      const answer = await world.client.ask("POST", `/client/approvals/${approvalId}/decide`, {
+        body: { decision: "allow" }
+      })
+      assert.deepStrictEqual([answer.status, codeOf(answer)], [409, "approval_already_resolved"])
+      // An Edge that answers something else is a fault of somebody's, and not the caller's.
+      edge.answers = () => ({ _tag: "Done", value: { anything: true } })
+      const broken = await world.client.ask("POST", `/client/approvals/${approvalId}/decide`, {
+        body: { decision: "allow" }
+      })
+      assert.deepStrictEqual([broken.status, codeOf(broken)], [500, "internal"])
+    })
+  })
+
+  describe("tasks", () => {
+    it("go over the link and follow their runs", async () => {
+      const { edge, world } = await linked()
+      const { body, status } = await makeTask(world)
+      assert.deepStrictEqual([status, body.state], [201, "pending"])
+      const { runId } = await untilTask(world, body.id, "dispatched")
+      assert.isDefined(runId)
+      assert.strictEqual(edge.commands[0]?.commandId, `start.${runId}`)
+      await edge.push(runId, 1, linesOf(runId, 1, [created, started]))
+      await untilTask(world, body.id, "running")
+      await edge.push(runId, 3, linesOf(runId, 3, [said("hi"), completed]))
+      await untilTask(world, body.id, "completed")
+    })
+
+    it("that may wait start when the device comes", async () => {
+      const world = await worldOf(hub)
+      const refused = await makeTask(world)
+      assert.deepStrictEqual([refused.status, codeOf(refused)], [503, "target_offline"])
+      const first = await makeTask(world, { onOffline: "queue" })
+      const second = await makeTask(world, { onOffline: "queue" })
+      assert.strictEqual(first.body.state, "queued")
+      const edge = await LinkedEdge.link(hub.url, world)
+      const one = await untilTask(world, first.body.id, "dispatched")
+      const two = await untilTask(world, second.body.id, "dispatched")
+      assert.deepStrictEqual(
+        edge.commands.map(({ commandId }) => commandId),
+        [`start.${one.runId}`, `start.${two.runId}`]
+      )
+      await edge.leave()
+      await until("the device offline", async () => (await stateOf(world)) === "offline")
+      const { body } = await makeTask(world)
+      const { details } = body as unknown as { readonly details: { readonly lastSeenAt?: string } }
+      assert.isString(details.lastSeenAt)
+    })
+
+    it("are refused before anything is written where the target does not offer that", async () => {
+      const { world } = await linked()
+      for (const [more, status, code] of [
+        [{ agentId: "nobody" }, 400, "invalid_agent_id"],
+        [{ agentId: "missing" }, 503, "runtime_unavailable"],
+        [{ workspace: "elsewhere" }, 403, "workspace_outside_allowlist"]
+      ] as const) {
+        const answer = await makeTask(world, more)
+        assert.deepStrictEqual([answer.status, codeOf(answer)], [status, code])
+      }
+    })
+
+    it("fail with the Edge's reason where it does not take them", async () => {
+      const { world } = await linked(() => ({
+        _tag: "Refused",
+        error: { code: "overloaded", message: "Too many runs." }
+      }))
+      const { body } = await makeTask(world)
+      const failed = await untilTask(world, body.id, "failed")
+      assert.deepStrictEqual([failed.error?.code, failed.runId], ["overloaded", undefined])
+    })
+
+    it("whose start is not answered stay on their way until the next link tells, and are started once", async () => {
+      const { edge, world } = await linked(() => undefined)
+      const { body } = await makeTask(world)
+      await edge.count(1)
+      await edge.cut()
+      const back = await LinkedEdge.link(hub.url, { ...world, instanceId: edge.instanceId })
+      const { runId } = await untilTask(world, body.id, "dispatched")
+      assert.deepStrictEqual(
+        [...edge.commands, ...back.commands].map(({ commandId }) => commandId),
+        [`start.${runId}`, `start.${runId}`]
+      )
+    })
+  })
+
+  describe("pushes", () => {
+    it("are taken in order, and once", async () => {
+      const { edge, world } = await linked()
+      const runId = await running(world, edge)
+      const pushes = [3, 5, 7, 9].map((seq) =>
+        edge.push(runId, seq, linesOf(runId, seq, [said("a"), said("b")]))
+      )
+      assert.deepStrictEqual(
+        (await Promise.all(pushes)).map((answer) => Result.isSuccess(answer) && answer.success[0]?.refused),
+        [undefined, undefined, undefined, undefined]
+      )
+      assert.deepStrictEqual(
+        await edge.push(runId, 9, linesOf(runId, 9, [said("a")])),
+        Result.succeed([{ runId, seq: 10 }])
+      )
+      assert.deepStrictEqual(
+        await edge.push(runId, 12, linesOf(runId, 12, [said("a")])),
+        Result.succeed([{ runId, seq: 10, refused: "conflict" as const }])
+      )
+      assert.deepStrictEqual(
+        await edge.push(runId, 11, ["{}"]),
+        Result.succeed([{ runId, seq: 10, refused: "schema_validation_failed" as const }])
+      )
+      assert.deepStrictEqual(await edge.acks(runId), Result.succeed([{ runId, seq: 10 }]))
+    })
+
+    it("of another device's run are refused as those of no run, and written down once a minute", async () => {
+      const { edge, world } = await linked()
+      const runId = await running(world, edge)
+      const { edge: other, world: elsewhere } = await linked()
+      const nothing = newId<RunId>("run")
+      for (const id of [nothing, runId, runId])
+        assert.deepStrictEqual(
+          await other.push(id, 3, linesOf(id, 3, [completed])),
+          Result.succeed([{ runId: id, seq: 0, refused: "permission_denied" as const }])
+        )
+      const audited = await sql<{
+        readonly actor: string
+        readonly chain: ProjectId
+        readonly outcome: string
+      }>(`SELECT actor, chain, outcome FROM audit WHERE action = 'run.push' AND resource = '${runId}'`)
+      assert.deepStrictEqual(audited, [
+        { actor: elsewhere.deviceId, chain: world.projectId, outcome: "denied" }
+      ])
+      const { body } = await world.client.ask<Run>("GET", `/client/runs/${runId}`)
+      assert.strictEqual(body.state, "running")
+    })
+
+    it("are no more at once than the window", async () => {
+      const { edge, world } = await linked()
+      const runId = await running(world, edge)
+      const big = said("x".repeat(100_000))
+      const pushes = Array.from({ length: 40 }, (_, i) =>
+        edge.push(runId, 3 + i, linesOf(runId, 3 + i, [big]))
+      )
+      assert.strictEqual((await within(edge.closed, 10_000, "the end of the link")).code, 1008)
+      await Promise.all(pushes)
+    })
+  })
+})

@@ -1,0 +1,171 @@
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import type { CommandOutcome, CommandPayload, EdgeCommand } from "@corral/domain/EdgeCommand"
+import type { Approval } from "@corral/domain/Approval"
+import type { ApprovalId, RunId } from "@corral/domain/Ids"
+import type { Run } from "@corral/domain/Run"
+import { HubClient } from "../harness/HubClient.ts"
+import { HubProcess } from "../harness/HubProcess.ts"
+import { LinkedEdge, taken } from "../harness/LinkedEdge.ts"
+import { asked, created, linesOf, Mirror, newId, started } from "../harness/Mirror.ts"
+import { type PostgresServer, startPostgres } from "../harness/PostgresServer.ts"
+import { makeTask, stateOf, until, untilTask, type World, worldOf } from "./World.ts"
+
+describe("several Hubs on one database", { timeout: 90_000 }, () => {
+  const a = new HubProcess()
+  const b = new HubProcess()
+  let server: PostgresServer
+  beforeAll(async () => {
+    server = await startPostgres()
+    a.databaseUrl = server.url
+    b.databaseUrl = server.url
+    await a.start()
+    await b.start()
+  })
+  afterAll(async () => {
+    await a.remove()
+    await b.remove()
+    await server.stop()
+  })
+
+  const at = (hub: HubProcess, { client }: World): HubClient =>
+    new HubClient(hub.url, client.token, client.userId)
+  const cancelled = (command: EdgeCommand, runId: RunId): CommandOutcome | undefined => {
+    const start = taken({
+      ...command,
+      name: "StartRun",
+      payload: { runId, create }
+    } as unknown as EdgeCommand)
+    return start?._tag === "Done"
+      ? { _tag: "Done", value: { ...(start.value as Run), state: "cancelled" } }
+      : undefined
+  }
+  const create = { workspace: "demo", agentId: "scripted", input: { text: "x" }, mode: "ask" }
+
+  it("serve any client, whichever of them holds the link", async () => {
+    const world = await worldOf(a)
+    const edge = await LinkedEdge.link(b.url, world)
+    assert.strictEqual(await stateOf(world), "online")
+    const { body } = await makeTask(world)
+    const { runId } = await untilTask(world, body.id, "dispatched")
+    assert.isDefined(runId)
+    edge.answers = (command) => cancelled(command, runId)
+    const answer = await world.client.ask<Run>("POST", `/client/runs/${runId}/cancel`)
+    assert.deepStrictEqual([answer.status, answer.body.state], [200, "cancelled"], answer.text)
+    await edge.leave()
+  })
+
+  it("fence a link of the other one as they do their own", async () => {
+    const world = await worldOf(a)
+    const older = await LinkedEdge.link(a.url, world)
+    const newer = await LinkedEdge.link(b.url, world)
+    assert.strictEqual((await older.closed).code, 4409)
+    await newer.leave()
+    await until("the device offline", async () => (await stateOf(world)) === "offline")
+  })
+
+  it("start what waits once, when both are told that the device has come", async () => {
+    const world = await worldOf(a)
+    const made = await Promise.all(Array.from({ length: 8 }, () => makeTask(world, { onOffline: "queue" })))
+    const edge = await LinkedEdge.link(b.url, world)
+    const runs = await Promise.all(made.map(({ body }) => untilTask(world, body.id, "dispatched")))
+    assert.deepStrictEqual(
+      new Set(edge.commands.map(({ commandId }) => commandId)),
+      new Set(runs.map(({ runId }) => `start.${runId}`))
+    )
+    assert.lengthOf(edge.commands, 8)
+    await edge.leave()
+  })
+
+  it("decide once where a hundred decide at once, at both", async () => {
+    const world = await worldOf(a)
+    const mirror = new Mirror(a, world.deviceId)
+    const runId = await mirror.run(world.projectId, created, started)
+    const approvalId = newId<ApprovalId>("apr")
+    await mirror.append(runId, 3, asked(approvalId))
+    let first: Approval | undefined
+    let resolutions = 0
+    const answers = (command: EdgeCommand): CommandOutcome => {
+      // The only name that comes here.
+      const { by, decision } = command.payload as CommandPayload<"DecideApproval">
+      const state = decision === "allow" ? "approved" : "denied"
+      if (first === undefined) {
+        resolutions++
+        first = { ...approval, state, decidedBy: by }
+      }
+      return first.state === state
+        ? { _tag: "Done", value: first }
+        : {
+            _tag: "Refused",
+            error: {
+              code: "approval_already_resolved",
+              message: "x",
+              details: { approvalId, state: first.state }
+            }
+          }
+    }
+    const approval = {
+      id: approvalId,
+      runId,
+      agentId: "scripted",
+      workspace: "demo",
+      state: "pending",
+      request: { action: "write", risk: "low", title: "Write", editable: false, scopes: ["once"] },
+      requestedAt: "2026-11-21T12:00:00.000Z",
+      expiresAt: "2026-11-21T20:00:00.000Z"
+    } as unknown as Approval
+    const edge = await LinkedEdge.link(a.url, { ...world, answers })
+    const decided = await Promise.all(
+      Array.from({ length: 100 }, (_, i) =>
+        at(i % 2 === 0 ? a : b, world).ask<Approval>("POST", `/client/approvals/${approvalId}/decide`, {
+          body: { decision: i % 3 === 0 ? "deny" : "allow" }
+        })
+      )
+    )
+    assert.strictEqual(resolutions, 1)
+    const wins = decided.filter(({ status }) => status === 200)
+    assert.isAbove(wins.length, 0)
+    assert.deepStrictEqual(new Set(wins.map(({ body }) => body.state)), new Set([first?.state]))
+    assert.deepStrictEqual(new Set(decided.map(({ status }) => status)), new Set([200, 409]))
+    await edge.leave()
+  })
+
+  it("go on with what one of them had sent when it was killed", async () => {
+    const world = await worldOf(a)
+    const mirror = new Mirror(a, world.deviceId)
+    const runId = await mirror.run(world.projectId, created, started)
+    const edge = await LinkedEdge.link(b.url, { ...world, answers: () => undefined })
+    const waiting = world.client.ask<Run>("POST", `/client/runs/${runId}/cancel`)
+    await edge.count(1)
+    await b.end("SIGKILL")
+    await edge.closed
+    const back = await LinkedEdge.link(a.url, {
+      ...world,
+      instanceId: edge.instanceId,
+      answers: (command) => cancelled(command, runId)
+    })
+    const answer = await waiting
+    assert.deepStrictEqual([answer.status, answer.body.state], [200, "cancelled"], answer.text)
+    assert.strictEqual(back.commands[0]?.commandId, edge.commands[0]?.commandId)
+    assert.deepStrictEqual(await back.push(runId, 3, linesOf(runId, 3, [started])).then(() => true), true)
+    await b.start()
+  })
+
+  it("leave no task behind when one is killed while it starts one", async () => {
+    const world = await worldOf(a)
+    const edge = await LinkedEdge.link(a.url, { ...world, answers: () => undefined })
+    const { body } = await new HubClient(b.url, world.client.token, world.client.userId).ask<{ id: string }>(
+      "POST",
+      "/web/agent-tasks",
+      { body: { ...create, projectId: world.projectId, targetId: world.deviceId } }
+    )
+    const [start] = await edge.count(1)
+    await b.end("SIGKILL")
+    assert.isDefined(start)
+    const outcome = taken(start)
+    assert.isDefined(outcome)
+    await edge.done(start, outcome)
+    const task = await untilTask(world, body.id, "dispatched")
+    assert.strictEqual(`start.${task.runId}`, start.commandId)
+    await b.start()
+  })
+})
