@@ -1,0 +1,119 @@
+import { assert, describe, it } from "@effect/vitest"
+import { prove } from "@corral/domain/Authorization"
+import type { OnOffline } from "@corral/domain/Task"
+import type { UserId } from "@corral/domain/Ids"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { Commands, startOf } from "../../src/link/Commands.ts"
+import { Tasks } from "../../src/task/Tasks.ts"
+import { HubClient } from "../harness/HubClient.ts"
+import { type HubProcess, openHub } from "../harness/HubProcess.ts"
+import { LinkedEdge, taken } from "../harness/LinkedEdge.ts"
+import { createRun } from "../harness/Mirror.ts"
+import { report } from "../harness/Offers.ts"
+import { untilTask, type World, worldOf } from "./World.ts"
+
+/** How far a Hub has come with a task when it ends. */
+const points = ["the task", "its run", "its command"] as const
+type Point = (typeof points)[number]
+
+describe("a Hub that ends on the way of a task", { timeout: 60_000 }, () => {
+  /** Does what a Hub does until then, and makes it a while ago. */
+  const until = async (
+    hub: HubProcess,
+    world: World,
+    onOffline: OnOffline,
+    point: Point
+  ): Promise<string> => {
+    const { client, deviceId, projectId } = world
+    await report(hub, deviceId, { workspaces: [createRun.workspace] })
+    const owner = client.userId
+    assert.isDefined(owner)
+    return hub.people.act(
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const commands = yield* Commands
+        const tasks = yield* Tasks
+        const proof = yield* Effect.fromResult(
+          prove("task.create", { principal: owner satisfies UserId, subject: projectId }, undefined)
+        )
+        const task = { ...createRun, projectId, targetId: deviceId, onOffline }
+        const { id } = yield* tasks.create(proof, yield* tasks.newId, task)
+        if (point !== "the task") {
+          const claimed = yield* tasks.claim(deviceId, undefined)
+          assert.isDefined(claimed)
+          const { create, runId } = claimed
+          const ask = commands.ask({
+            id: startOf(runId),
+            targetId: deviceId,
+            name: "StartRun",
+            payload: { runId, create },
+            waitMs: 10
+          })
+          if (point === "its command") assert.deepStrictEqual(yield* ask, { _tag: "Waits" })
+        }
+        yield* sql`UPDATE tasks SET updated_at = now() - interval '1 minute' WHERE id = ${id}`
+        yield* sql`UPDATE devices SET lease_until = NULL WHERE id = ${deviceId}`
+        return id
+      })
+    )
+  }
+  const restarted = async (hub: HubProcess, world: World): Promise<World> => {
+    await hub.start()
+    const { token, userId } = world.client
+    return { ...world, client: new HubClient(hub.url, token, userId) }
+  }
+
+  it("leaves one that may not wait as failed, and one that may as waiting, where its target is away", async () => {
+    const hub = await openHub()
+    const before = await worldOf(hub)
+    await hub.end("SIGKILL")
+    const made: Array<readonly [string, OnOffline]> = []
+    for (const point of points)
+      for (const onOffline of ["fail", "queue"] as const)
+        made.push([await until(hub, before, onOffline, point), onOffline])
+    const world = await restarted(hub, before)
+    for (const [id, onOffline] of made) {
+      const task = await untilTask(world, id, onOffline === "fail" ? "failed" : "queued")
+      assert.deepStrictEqual(
+        [task.runId, task.error?.code],
+        [undefined, onOffline === "fail" ? "target_offline" : undefined]
+      )
+    }
+    const edge = await LinkedEdge.link(hub.url, world)
+    for (const [id, onOffline] of made) if (onOffline === "queue") await untilTask(world, id, "dispatched")
+    assert.lengthOf(edge.commands, points.length)
+    await edge.leave()
+  })
+
+  it("has it started once when it is back: killed before the Edge has answered, and after", async () => {
+    const hub = await openHub()
+    const before = await worldOf(hub)
+    const edge = await LinkedEdge.link(hub.url, { ...before, answers: () => undefined })
+    const { body: asked } = await before.client.ask<{ readonly id: string }>("POST", "/web/agent-tasks", {
+      body: { ...createRun, projectId: before.projectId, targetId: before.deviceId }
+    })
+    const [start] = await edge.count(1)
+    assert.isDefined(start)
+    await hub.end("SIGKILL")
+    // Its answer is on the way when another one is killed.
+    await hub.start()
+    const again = await LinkedEdge.link(hub.url, {
+      ...before,
+      instanceId: edge.instanceId,
+      answers: () => undefined
+    })
+    const [same] = await again.count(1)
+    assert.strictEqual(same?.commandId, start.commandId)
+    const outcome = taken(start)
+    assert.isDefined(outcome)
+    await again.done(start, outcome)
+    await hub.end("SIGKILL")
+    const world = await restarted(hub, before)
+    const last = await LinkedEdge.link(hub.url, { ...world, instanceId: edge.instanceId })
+    const task = await untilTask(world, asked.id, "dispatched")
+    assert.strictEqual(`start.${task.runId}`, start.commandId)
+    assert.lengthOf(last.commands, 0)
+    await last.leave()
+  })
+})

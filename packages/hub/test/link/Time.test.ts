@@ -1,0 +1,60 @@
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Context, Effect, Layer, Redacted, Result, Scope, Exit } from "effect"
+import { within } from "../../../service/test/harness/Within.ts"
+import * as Hub from "../../src/Hub.ts"
+import { defaults } from "../../src/HubConfig.ts"
+import { HubServer } from "../../src/http/Server.ts"
+import { HubProcess } from "../harness/HubProcess.ts"
+import { LinkedEdge } from "../harness/LinkedEdge.ts"
+import { worldOf } from "./World.ts"
+
+describe("time of a link", { timeout: 60_000 }, () => {
+  const hub = new HubProcess()
+  const scope = Scope.makeUnsafe()
+  /** A Hub on the same database for which everything is over sooner. */
+  let url = ""
+  beforeAll(async () => {
+    await hub.start()
+    const config = {
+      ...defaults,
+      home: hub.home,
+      maxConnections: 4,
+      databaseUrl: hub.databaseUrl === undefined ? undefined : Redacted.make(hub.databaseUrl),
+      link: { accessSeconds: 3, unprovedMs: 1_000 }
+    }
+    const built = await Effect.runPromise(Layer.buildWithScope(Hub.layer(config), scope))
+    url = Context.get(built, HubServer).url
+  })
+  afterAll(async () => {
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+    await hub.remove()
+  })
+
+  it("is short without a proof", async () => {
+    const edge = await LinkedEdge.dial(url, await worldOf(hub))
+    await edge.hello()
+    assert.strictEqual((await within(edge.closed, 5_000, "the end")).code, 4401)
+    await edge.cut()
+  })
+
+  it("goes on with a further proof, and ends when the last one is over", async () => {
+    const edge = await LinkedEdge.link(url, await worldOf(hub))
+    const { generation } = edge
+    const began = Date.now()
+    while (Date.now() - began < 4_000) {
+      await edge.hello()
+      assert.isTrue(Result.isSuccess(await edge.prove()))
+    }
+    // Longer than the first proof was good for.
+    assert.isTrue(Result.isSuccess(await edge.heartbeat()))
+    assert.strictEqual(edge.generation, generation)
+    assert.strictEqual((await within(edge.closed, 6_000, "the end")).code, 4401)
+  })
+
+  it("ends with the Hub, which says that it will be back", async () => {
+    const edge = await LinkedEdge.link(hub.url, await worldOf(hub))
+    assert.strictEqual((await hub.end()).code, 0)
+    assert.strictEqual((await edge.closed).code, 1012)
+    await hub.start()
+  })
+})
