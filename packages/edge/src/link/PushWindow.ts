@@ -76,7 +76,10 @@ export class PushWindow {
     const turns: Array<number> = []
     let events = 0
     let characters = 0
+    const served = new Set<RunId>()
     for (const runId of this.ready) {
+      // All have had their turn.
+      if (served.has(runId)) break
       const cursor = this.cursors.get(runId)
       const lines = cursor === undefined ? [] : this.read(cursor, MAX_PUSH_CHARACTERS - characters)
       if (cursor === undefined || lines.length === 0) {
@@ -97,12 +100,11 @@ export class PushWindow {
       batches.push({ runId, firstSeq: cursor.sent + 1, events: lines.slice(0, taken) })
       turns.push(cursor.turn)
       cursor.sent += taken
+      served.add(runId)
       this.ready.delete(runId)
-      const full = events >= MAX_PUSH_EVENTS || characters >= MAX_PUSH_CHARACTERS
-      if (full || taken < lines.length) {
-        this.ready.add(runId)
-        break
-      }
+      // That there is no more is known when nothing is read: what was read may have ended with a row.
+      if (cursor.sent !== cursor.end) this.ready.add(runId)
+      if (events >= MAX_PUSH_EVENTS || characters >= MAX_PUSH_CHARACTERS) break
     }
     return batches.length === 0 ? undefined : { batches, turns }
   }

@@ -1,0 +1,346 @@
+import type { CommandOutcome } from "@corral/domain/EdgeCommand"
+import type { RunId, WorkspaceId } from "@corral/domain/Ids"
+import type { LinkReadiness } from "@corral/domain/Health"
+import { Run } from "@corral/domain/Run"
+import { isTerminalType } from "@corral/domain/RunEvent"
+import { mint } from "@corral/service/Identifiers"
+import { within } from "../../../service/test/harness/Within.ts"
+import { assert, describe, it, onTestFinished } from "@effect/vitest"
+import { Schema } from "effect"
+import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { codeOf } from "../harness/EdgeClient.ts"
+import { EdgeProcess, openEdge } from "../harness/EdgeProcess.ts"
+import { assertWhole } from "../harness/LogInvariants.ts"
+import { type LinkPeer, openPeer } from "../harness/LinkPeer.ts"
+import { Seeded } from "../harness/Seeded.ts"
+
+const runOf = (outcome: CommandOutcome): Run => {
+  if (outcome._tag === "Refused") assert.fail(JSON.stringify(outcome.error))
+  return Schema.decodeUnknownSync(Run)(outcome.value)
+}
+
+const codeOfOutcome = (outcome: CommandOutcome): string =>
+  outcome._tag === "Refused" ? outcome.error.code : "done"
+
+/** An Edge that is a device of that Hub from its start. */
+const joined = async (peer: LinkPeer): Promise<EdgeProcess> => {
+  const edge = new EdgeProcess()
+  onTestFinished(() => edge.remove())
+  await peer.join(edge.home)
+  await edge.start()
+  await peer.linked()
+  return edge
+}
+
+const linkOf = async (edge: EdgeProcess): Promise<LinkReadiness | undefined> => {
+  const { body } = await edge.client.ask("GET", "/v1/health")
+  return (body as { readonly link?: LinkReadiness }).link
+}
+
+/** Asks until it says so. */
+const told = async (edge: EdgeProcess, is: (link: LinkReadiness) => boolean): Promise<void> => {
+  const look = async () => {
+    for (let link = await linkOf(edge); link === undefined || !is(link); link = await linkOf(edge));
+  }
+  await within(look(), 15_000, "what the Edge says of its link")
+}
+
+const ended = (peer: LinkPeer, runId: RunId) =>
+  peer.until(`the end of ${runId}`, () => isTerminalType(peer.log(runId).at(-1)?.type ?? ""), 25_000)
+
+describe("the link to a Hub", { timeout: 60_000 }, () => {
+  it("is made when the device file appears, and ended when it is deleted; nobody without a token learns of it", async () => {
+    const peer = await openPeer()
+    const edge = await openEdge()
+    await told(edge, ({ state }) => state === "none")
+    const deviceId = await peer.join(edge.home)
+    await peer.linked()
+    assert.deepInclude(await linkOf(edge), { state: "linked", hub: peer.url, deviceId })
+    assert.deepStrictEqual(
+      peer.offer?.workspaces.map(({ id }) => id),
+      ["ws" as WorkspaceId]
+    )
+    assert.include(peer.offer?.agents.map(({ id }) => String(id)) ?? [], "scripted")
+    const anyone = await edge.client.ask("GET", "/v1/health", { token: null })
+    assert.notProperty(anyone.body, "link")
+    rmSync(join(edge.home, "device.json"))
+    await peer.until("the end of the link", () => !peer.isLinked)
+    await told(edge, ({ state }) => state === "none")
+  })
+
+  it("starts a run, pushes every event as it is stored, and tells who decided and cancelled", async () => {
+    const peer = await openPeer()
+    const edge = await joined(peer)
+    const run = runOf(await peer.start("/ask\n/say done"))
+    edge.runIds.add(run.id)
+    await peer.until("the question", () =>
+      peer.log(run.id).some(({ type }) => type === "run.approval.requested")
+    )
+    const [approval] = await edge.client.approvals(`runId=${run.id}`)
+    if (approval === undefined) return assert.fail("an approval waits")
+    const decision = {
+      runId: run.id,
+      approvalId: approval.id,
+      decision: "allow",
+      by: "usr_ada"
+    } as const
+    assert.strictEqual((await peer.ask("DecideApproval", decision))._tag, "Done")
+    assert.strictEqual((await peer.ask("DecideApproval", decision))._tag, "Done", "the same once more")
+    await ended(peer, run.id)
+    assertWhole(peer.log(run.id))
+    assert.deepStrictEqual(peer.log(run.id), await edge.client.log(run.id))
+    assert.strictEqual((await edge.client.approval(approval.id)).decidedBy, "usr_ada")
+
+    const quiet = runOf(await peer.start("/sleep 60000"))
+    edge.runIds.add(quiet.id)
+    const cancel = { runId: quiet.id, by: "usr_ada" }
+    assert.strictEqual(runOf(await peer.ask("CancelRun", cancel)).state, "cancelled")
+    assert.strictEqual(runOf(await peer.ask("CancelRun", cancel)).state, "cancelled")
+    await ended(peer, quiet.id)
+    assert.strictEqual(peer.log(quiet.id).at(-1)?.payload["by"], "usr_ada")
+  })
+
+  it("keeps the Edge's own runs to itself", async () => {
+    const peer = await openPeer()
+    const edge = await joined(peer)
+    const own = await edge.client.create("/say mine")
+    await edge.client.result(own.id, 10_000)
+    const { id: runId } = own
+    const by = "usr_ada"
+    const asked = [
+      peer.ask("CancelRun", { runId, by }),
+      peer.ask("SendInput", { runId, input: { text: "hello" }, by }),
+      peer.ask("ReadDiff", { runId }),
+      peer.ask("ListArtifacts", { runId })
+    ]
+    assert.deepStrictEqual((await Promise.all(asked)).map(codeOfOutcome), Array(4).fill("not_found"))
+    const resumed = await peer.start("/say more", { resume: runId })
+    assert.strictEqual(codeOfOutcome(resumed), "schema_validation_failed")
+    const taken = await peer.start("/say more", {}, runId)
+    assert.strictEqual(codeOfOutcome(taken), "conflict")
+    assert.isUndefined(peer.events.get(runId))
+  })
+
+  it("refuses what the local API refuses", async () => {
+    const peer = await openPeer()
+    await joined(peer)
+    const codes = await Promise.all([
+      peer.start("/say x", { workspace: "elsewhere" }),
+      peer.start("/say x", { agentId: "nobody" }),
+      peer.start("/say x", { mode: "full_access" }),
+      peer.start("/say x", { env: { SECRET: "1" } }),
+      peer.ask("ListFiles", { workspace: "ws" as WorkspaceId, path: "../" }),
+      peer.ask("ReadFile", { workspace: "elsewhere" as WorkspaceId, path: "x" })
+    ])
+    assert.deepStrictEqual(codes.map(codeOfOutcome), [
+      "workspace_outside_allowlist",
+      "invalid_agent_id",
+      "permission_denied",
+      "permission_denied",
+      "workspace_outside_allowlist",
+      "workspace_outside_allowlist"
+    ])
+  })
+
+  it("reads files, the diff and artifacts of its own runs", async () => {
+    const peer = await openPeer()
+    const edge = await joined(peer)
+    writeFileSync(join(edge.workspace, "a.txt"), "before\n")
+    const ask = { workspace: "ws" as WorkspaceId, path: "a.txt" }
+    const file = await peer.ask("ReadFile", ask)
+    assert.deepInclude(file._tag === "Done" ? file.value : {}, { content: "before\n" })
+    const files = await peer.ask("ListFiles", { ...ask, path: "" })
+    assert.lengthOf(files._tag === "Done" ? (files.value as ReadonlyArray<unknown>) : [], 1)
+    const run = runOf(await peer.start("/artifact notes.md text/markdown hello\n/say done"))
+    const other = runOf(await peer.start("/say done"))
+    await ended(peer, run.id)
+    const { id: runId } = run
+    const listed = await peer.ask("ListArtifacts", { runId })
+    const [artifact] = (listed._tag === "Done" ? listed.value : []) as ReadonlyArray<{ id: never }>
+    if (artifact === undefined) return assert.fail("there is an artifact")
+    const chunk = await peer.ask("ReadArtifact", { runId, artifactId: artifact.id, offset: 1 })
+    const { base64, size } = (chunk._tag === "Done" ? chunk.value : {}) as { base64: string; size: number }
+    assert.strictEqual(Buffer.from(base64, "base64").length, size - 1)
+    const beyond = await peer.ask("ReadArtifact", { runId, artifactId: artifact.id, offset: 1_000_000 })
+    assert.deepInclude(beyond._tag === "Done" ? beyond.value : {}, { base64: "" })
+    const foreign = { runId: other.id, artifactId: artifact.id, offset: 0 }
+    assert.strictEqual(codeOfOutcome(await peer.ask("ReadArtifact", foreign)), "not_found")
+    const diff = await peer.ask("ReadDiff", { runId })
+    assert.deepInclude(diff._tag === "Done" ? diff.value : diff, { runId, nextCursor: null })
+  })
+
+  it("starts one run for one id, asked a hundred times at once and over broken links", async () => {
+    const peer = await openPeer()
+    const edge = await joined(peer)
+    const runId = mint<RunId>("run", Date.now())
+    const asked = Array.from({ length: 100 }, (_, i) =>
+      peer.start("/say once", {}, runId, i % 2 === 0 ? "same" : `other-${i}`)
+    )
+    peer.cut()
+    const outcomes = await Promise.all(asked)
+    assert.deepStrictEqual(new Set(outcomes.map((outcome) => runOf(outcome).id)), new Set([runId]))
+    await ended(peer, runId)
+    assertWhole(peer.log(runId))
+    const { body } = await edge.client.ask("GET", "/v1/runs")
+    assert.lengthOf((body as { readonly items: ReadonlyArray<unknown> }).items, 1)
+  })
+
+  it("says a further input once, however often it is sent", async () => {
+    const peer = await openPeer()
+    const edge = await joined(peer)
+    const run = runOf(await peer.start("/wait\n/say bye"))
+    edge.runIds.add(run.id)
+    await peer.until("its start", () => peer.log(run.id).some(({ type }) => type === "run.started"))
+    const payload = { runId: run.id, input: { text: "and this" }, by: "usr_ada" }
+    const say = () => peer.ask("SendInput", payload, "say-it")
+    const outcomes = [await say(), await say(), await say()]
+    assert.deepStrictEqual(outcomes.map(codeOfOutcome), ["done", "done", "done"])
+    await ended(peer, run.id)
+    const said = peer
+      .log(run.id)
+      .filter(({ payload, type }) => type === "run.message.completed" && payload["role"] === "user")
+    assert.lengthOf(said, 1)
+  })
+
+  it("answers the same run where the Edge died between the command and its answer", async () => {
+    const peer = await openPeer()
+    const edge = await joined(peer)
+    const runId = mint<RunId>("run", Date.now())
+    edge.runIds.add(runId)
+    peer.deaf = true
+    const answer = peer.start("/sleep 60000", {}, runId)
+    await peer.until("its start", () => peer.log(runId).some(({ type }) => type === "run.started"))
+    await edge.kill()
+    peer.deaf = false
+    await edge.start()
+    assert.strictEqual(runOf(await answer).id, runId)
+    await ended(peer, runId)
+    assertWhole(peer.log(runId))
+    assert.strictEqual(peer.log(runId).at(-1)?.type, "run.failed")
+  })
+
+  it("pushes every event once and in order while the Hub cuts and stalls", async () => {
+    const seeded = new Seeded("cuts")
+    const peer = await openPeer()
+    const edge = await joined(peer)
+    peer.beforeAck = async () => {
+      if (peer.pushes === 3) return peer.cut()
+      if (seeded.whole(0, 4) > 0) return
+      if (seeded.whole(0, 2) === 0) return peer.cut()
+      await new Promise((resolve) => setTimeout(resolve, seeded.whole(1, 60)))
+    }
+    const many = runOf(await peer.start("/stream 20000 0 40"))
+    const few = runOf(await peer.start("/stream 500 0 40"))
+    const before = edge.memory
+    await Promise.all([ended(peer, many.id), ended(peer, few.id)])
+    assertWhole(peer.log(many.id))
+    assert.isAbove(peer.log(many.id).length, 20_000)
+    assert.deepStrictEqual(peer.log(few.id), await edge.client.log(few.id))
+    assert.isAbove(peer.dials, 1)
+    assert.isAtMost(peer.maxInFlight, 4)
+    assert.isAtMost(peer.maxPushCharacters, 1_048_576)
+    assert.isBelow(edge.memory - before, 150 * 1_048_576)
+  })
+
+  it("pushes what happened without a Hub when there is one again", async () => {
+    const peer = await openPeer()
+    const edge = await joined(peer)
+    const run = runOf(await peer.start("/sleep 1000\n/say done"))
+    const port = Number(new URL(peer.url).port)
+    await peer.end()
+    assert.include(["completed", "created", "starting", "running"], (await edge.client.run(run.id)).state)
+    await edge.client.result(run.id, 10_000)
+    assert.strictEqual((await edge.client.run(run.id)).state, "completed")
+    await peer.open(port)
+    await ended(peer, run.id)
+    assertWhole(peer.log(run.id))
+  })
+
+  it("does not go on with another Hub than the one that it joined", async () => {
+    const peer = await openPeer()
+    peer.says = "https://elsewhere.example"
+    const edge = await openEdge()
+    await peer.join(edge.home)
+    await peer.until("two tries", () => peer.dials >= 2)
+    assert.strictEqual(peer.proofs, 0)
+    assert.match((await linkOf(edge))?.problem ?? "", /another Hub/)
+  })
+
+  it("stops dialling when it is revoked, until the device file changes", async () => {
+    const peer = await openPeer()
+    const edge = await joined(peer)
+    peer.proveWith = "unauthorized"
+    peer.cut()
+    await peer.until("two tries", () => peer.dials >= 3 && !peer.isLinked)
+    await told(edge, ({ state }) => state === "refused")
+    assert.strictEqual(peer.dials, 3)
+    peer.proveWith = undefined
+    await peer.join(edge.home)
+    await peer.linked()
+    assert.strictEqual(peer.dials, 4)
+  })
+
+  it("proves itself again on the same socket before the proof is over", async () => {
+    const peer = await openPeer()
+    peer.accessSeconds = 1
+    await joined(peer)
+    await peer.until("three proofs", () => peer.proofs >= 3)
+    assert.strictEqual(peer.dials, 1)
+  })
+
+  it("notices a Hub that has fallen silent", async () => {
+    const peer = await openPeer()
+    await joined(peer)
+    peer.freeze()
+    await peer.until("another dial", () => peer.dials === 2, 30_000)
+    await peer.linked()
+  })
+
+  it("rotates its key, and finds out which one counts after a crash in between", async () => {
+    const peer = await openPeer()
+    const edge = await joined(peer)
+    const file = join(edge.home, "device.json")
+    const keyIn = () => JSON.parse(readFileSync(file, "utf8")) as { privateKey: string; next?: unknown }
+    const first = keyIn().privateKey
+    const answer = await edge.client.ask("POST", "/v1/link/rotate").catch((e) => {
+      console.log(edge.stderr)
+      throw e
+    })
+    assert.strictEqual(answer.status, 200, answer.text)
+    const second = keyIn()
+    assert.notStrictEqual(second.privateKey, first)
+    assert.notProperty(second, "next")
+    assert.strictEqual(statSync(file).mode & 0o777, 0o600)
+    // The Hub knows the second; the file says that it may.
+    writeFileSync(
+      file,
+      JSON.stringify({ ...second, privateKey: first, next: { privateKey: second.privateKey } })
+    )
+    await peer.until("another link", () => peer.dials === 2 && peer.isLinked)
+    await told(edge, ({ state }) => state === "linked" && keyIn().next === undefined)
+    assert.strictEqual(keyIn().privateKey, second.privateKey)
+    assert.notInclude(edge.stderr, second.privateKey)
+    rmSync(file)
+    await peer.until("the end of the link", () => !peer.isLinked)
+    assert.strictEqual(codeOf(await edge.client.ask("POST", "/v1/link/rotate")), "conflict")
+  })
+
+  it("takes no device file that others can read, and serves on", async () => {
+    const peer = await openPeer()
+    const edge = await openEdge()
+    await peer.join(edge.home)
+    await peer.linked()
+    chmodSync(join(edge.home, "device.json"), 0o644)
+    await peer.until("the end of the link", () => !peer.isLinked)
+    await told(edge, ({ state }) => state === "refused")
+    assert.match((await linkOf(edge))?.problem ?? "", /can be read by others/)
+    writeFileSync(join(edge.home, "device.json"), "{", { mode: 0o600 })
+    chmodSync(join(edge.home, "device.json"), 0o600)
+    await told(edge, ({ problem = "" }) => problem.includes("damaged"))
+    const run = await edge.client.create("/say on")
+    assert.strictEqual((await edge.client.result(run.id, 10_000)).status, 200)
+    await peer.join(edge.home)
+    await peer.linked()
+  })
+})
