@@ -4,7 +4,7 @@
  * The devices themselves are another service's.
  */
 import type { Target } from "@corral/domain/Device"
-import type { DeviceId, ProjectId, UserId } from "@corral/domain/Ids"
+import type { DeviceId, ProjectId, UserId, WorkspaceId } from "@corral/domain/Ids"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 
@@ -28,6 +28,13 @@ export class Targets extends Context.Service<
       userId: UserId,
       id: DeviceId,
       projectId: ProjectId
+    ) => Effect.Effect<boolean, SqlError.SqlError>
+    /** Whether it may be done in that workspace: any of a target of theirs, and of another one what is linked to the project. */
+    readonly mayWorkIn: (
+      userId: UserId,
+      id: DeviceId,
+      projectId: ProjectId,
+      workspace: WorkspaceId
     ) => Effect.Effect<boolean, SqlError.SqlError>
   }
 >()("corral/hub/Targets") {
@@ -59,6 +66,17 @@ export class Targets extends Context.Service<
             SELECT 1 FROM devices d WHERE d.id = ${id} AND d.revoked_at IS NULL AND (
               d.owner_id = ${userId}
               OR EXISTS (SELECT 1 FROM device_projects s WHERE s.device_id = d.id AND s.project_id = ${projectId})
+            )`
+          return found.length > 0
+        }),
+        mayWorkIn: Effect.fnUntraced(function* (userId, id, projectId, workspace) {
+          const found = yield* sql`
+            SELECT 1 FROM devices d WHERE d.id = ${id} AND (
+              d.owner_id = ${userId}
+              OR EXISTS (
+                SELECT 1 FROM workspace_links l
+                WHERE l.project_id = ${projectId} AND l.target_id = d.id AND md5(l.workspace) = md5(${workspace}) AND l.workspace = ${workspace}
+              )
             )`
           return found.length > 0
         })

@@ -4,7 +4,7 @@
  * A task that is `pending` has its run's id and is on its way; whether the Edge has it is not known until it answers. States after that
  * follow the run's log (`RunLog`).
  */
-import type { Proof } from "@corral/domain/Authorization"
+import { type Proof, roleRefusal } from "@corral/domain/Authorization"
 import {
   type InvalidAgentId,
   PermissionDenied,
@@ -12,9 +12,10 @@ import {
   SchemaValidationFailed,
   type TargetOffline,
   UnauthorizedTarget,
-  type WorkspaceOutsideAllowlist
+  WorkspaceOutsideAllowlist
 } from "@corral/domain/Failures"
 import type { DeviceId, ProjectId, RunId, SessionId, TaskId, UserId } from "@corral/domain/Ids"
+import type { ProjectRole } from "@corral/domain/Project"
 import type { CreateRun, RunFailure } from "@corral/domain/Run"
 import type { CreateTask, OnOffline, Task, TaskState } from "@corral/domain/Task"
 import { mint } from "@corral/service/Identifiers"
@@ -76,7 +77,10 @@ export class Tasks extends Context.Service<
       proof: Proof<"run.cancel">,
       id: TaskId
     ) => Effect.Effect<Task | undefined, SqlError.SqlError>
-    /** The next task of the target after that one, or the first: from now on `pending`, its run known to the Hub. */
+    /**
+     * The next task of the target after that one, or the first: from now on `pending`, its run known to the Hub. Those whose maker may
+     * not have them done there any more fail on the way.
+     */
     readonly claim: (
       targetId: DeviceId,
       after: TaskId | undefined
@@ -131,6 +135,20 @@ export class Tasks extends Context.Service<
         return new Date(at)
       })
 
+      /** Why its target is not asked to start it after all: a task waits longer than a right may last. */
+      const refusalOf = Effect.fnUntraced(function* (row: Row, { workspace }: CreateRun) {
+        const { created_by: maker, project_id: projectId, run_id: runId, target_id: targetId } = row
+        // The Edge may have that one already.
+        if (runId !== null) return undefined
+        const [member] = yield* sql<{ readonly role: ProjectRole }>`
+          SELECT role FROM project_members WHERE project_id = ${projectId} AND user_id = ${maker}`
+        const refusal = roleRefusal("task.create", member?.role)
+        if (refusal !== undefined) return refusal
+        if (!(yield* targets.mayRoute(maker, targetId, projectId))) return new UnauthorizedTarget()
+        const may = yield* targets.mayWorkIn(maker, targetId, projectId, workspace)
+        return may ? undefined : new WorkspaceOutsideAllowlist()
+      })
+
       /** Leaves `pending`, unless the run's log says that the Edge has it after all. In the order in which a push takes its locks. */
       const withdraw = (
         task: ClaimedTask,
@@ -172,6 +190,8 @@ export class Tasks extends Context.Service<
           yield* referred(task)
           if (!(yield* targets.mayRoute(createdBy, targetId, projectId)))
             return yield* new UnauthorizedTarget()
+          if (!(yield* targets.mayWorkIn(createdBy, targetId, projectId, task.workspace)))
+            return yield* new WorkspaceOutsideAllowlist()
           const ready = router.ready(targetId, create).pipe(Effect.as("pending" as const))
           const state = yield* onOffline === "queue"
             ? Effect.catchTag(ready, "TargetOffline", () => Effect.succeed("queued" as const))
@@ -227,21 +247,31 @@ export class Tasks extends Context.Service<
           sql.withTransaction(
             Effect.gen(function* () {
               const at = now()
-              const [row] = yield* sql<Row>`
-                SELECT ${columns} FROM tasks
-                WHERE target_id = ${targetId} AND state IN ('pending', 'queued') AND id > ${after ?? ""}
-                  AND (state = 'pending' OR expires_at IS NULL OR expires_at > ${at})
-                ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED`
-              if (row === undefined) return undefined
-              // Written by `create`.
-              const create = JSON.parse(row.request) as CreateRun
-              const { id, project_id: projectId, on_offline: onOffline } = row
-              const runId = row.run_id ?? mint<RunId>("run", at.getTime())
-              yield* log.open({ id: runId, projectId, targetId, taskId: id, create })
-              yield* sql`
-                UPDATE tasks SET state = 'pending', run_id = ${runId}, updated_at = ${at} WHERE id = ${id}
-                RETURNING ${told}`
-              return { id, runId, create, onOffline }
+              for (let last = after ?? ""; ;) {
+                const [row] = yield* sql<Row>`
+                  SELECT ${columns} FROM tasks
+                  WHERE target_id = ${targetId} AND state IN ('pending', 'queued') AND id > ${last}
+                    AND (state = 'pending' OR expires_at IS NULL OR expires_at > ${at})
+                  ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED`
+                if (row === undefined) return undefined
+                const { id, project_id: projectId, on_offline: onOffline } = row
+                // Written by `create`.
+                const create = JSON.parse(row.request) as CreateRun
+                const refusal = yield* refusalOf(row, create)
+                if (refusal === undefined) {
+                  const runId = row.run_id ?? mint<RunId>("run", at.getTime())
+                  yield* log.open({ id: runId, projectId, targetId, taskId: id, create })
+                  yield* sql`
+                    UPDATE tasks SET state = 'pending', run_id = ${runId}, updated_at = ${at} WHERE id = ${id}
+                    RETURNING ${told}`
+                  return { id, runId, create, onOffline }
+                }
+                const { code, message } = refusal
+                yield* sql`
+                  UPDATE tasks SET state = 'failed', error = ${JSON.stringify({ code, message })}, updated_at = ${at}
+                  WHERE id = ${id} RETURNING ${told}`
+                last = id
+              }
             })
           ),
 

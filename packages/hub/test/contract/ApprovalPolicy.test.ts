@@ -37,6 +37,7 @@ describe("The approval policy of a project", { timeout: 60_000 }, () => {
   const approvalOf = async (client: HubClient, projectId: ProjectId): Promise<ApprovalId> => {
     const mirror = new Mirror(hub)
     await mirror.device(as("owner").userId, projectId)
+    await mirror.link(projectId)
     const task = await client.ask<Task>("POST", "/web/agent-tasks", {
       body: { ...createRun, projectId, targetId: mirror.targetId, onOffline: "queue" }
     })

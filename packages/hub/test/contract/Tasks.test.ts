@@ -79,12 +79,41 @@ describe("Tasks", { timeout: 60_000 }, () => {
     const other = await mirror.project(ada.userId)
     await mirror.member(ada.userId, other, bob.userId, "member")
     await mirror.member(ada.userId, project, bob.userId, "member")
+    await mirror.link(project)
     assert.strictEqual((await make(bob, task())).status, 201)
     for (const body of [task({ projectId: other }), task({ targetId: newId("dev") })]) {
       const refused = await make(bob, body)
       assert.deepStrictEqual([refused.status, codeOf(refused)], [403, "unauthorized_target"])
     }
     assert.strictEqual((await make(ada, task({ projectId: other }))).status, 201)
+  })
+
+  it("names on a shared target a workspace that is linked to the project, and on one's own any", async () => {
+    const own = await mirror.project(ada.userId)
+    const mia = await hub.signedIn("mia")
+    await mirror.member(ada.userId, own, mia.userId, "member")
+    const there = new Mirror(hub)
+    await there.device(ada.userId, own, project)
+    // What is linked to another project, or of another target, is not linked to this one.
+    await there.link(project, "demo")
+    await mirror.link(own, "demo")
+    await there.link(own, "site")
+    const named = (workspace: string) =>
+      task({ projectId: own, targetId: there.targetId, workspace: workspace as CreateTask["workspace"] })
+    for (const workspace of ["demo", "Site", "site/", "%"]) {
+      const refused = await make(mia, named(workspace))
+      assert.deepStrictEqual([refused.status, codeOf(refused)], [403, "workspace_outside_allowlist"])
+      assert.strictEqual((await make(ada, named(workspace))).status, 201)
+    }
+    assert.strictEqual((await make(mia, named("site"))).status, 201)
+    const trail = await ada.ask<Page<AuditRecord>>(
+      "GET",
+      `/client/audit?projectId=${own}&actor=${mia.userId}`
+    )
+    assert.deepStrictEqual(
+      [...new Set(trail.body.items.map(({ code, outcome }) => `${outcome} ${code}`))],
+      ["allowed null", "denied workspace_outside_allowlist"]
+    )
   })
 
   it("is made by members alone, and the same is said of a project that is not there", async () => {

@@ -180,6 +180,19 @@ export class Mirror {
     return id
   }
 
+  /** Shares this target with the project. */
+  share(projectId: ProjectId): Promise<void> {
+    return this.sql(`INSERT INTO device_projects VALUES ('${this.targetId}', '${projectId}')`)
+  }
+
+  /** Links a workspace of this target to the project. */
+  link(projectId: ProjectId, workspace: string = createRun.workspace): Promise<void> {
+    return this.sql(
+      `INSERT INTO workspace_links (project_id, target_id, workspace, added_by, added_at)
+       VALUES ('${projectId}', '${this.targetId}', '${workspace}', 'usr_00000000000000000000000000', now())`
+    )
+  }
+
   /** A session of the project. */
   async session(projectId: ProjectId): Promise<SessionId> {
     const id = newId<SessionId>("ses")

@@ -2,10 +2,11 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { prove } from "@corral/domain/Authorization"
 import { EdgeRouter, StartRefused } from "../../src/run/EdgeRouter.ts"
 import { TargetOffline } from "@corral/domain/Failures"
-import type { DeviceId, ProjectId, RunId } from "@corral/domain/Ids"
+import type { DeviceId, ProjectId, RunId, UserId } from "@corral/domain/Ids"
 import type { Run } from "@corral/domain/Run"
 import type { OnOffline, Task, TaskState } from "@corral/domain/Task"
 import { Effect, Layer, ManagedRuntime, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
 import { within } from "../../../service/test/harness/Within.ts"
 import { defaults } from "../../src/HubConfig.ts"
 import { RunLog } from "../../src/run/RunLog.ts"
@@ -102,11 +103,11 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
         )
       )
     )
-    const make = (onOffline: OnOffline): Promise<Task> =>
+    const make = (onOffline: OnOffline, maker = ada.userId): Promise<Task> =>
       runtime.runPromise(
         Effect.gen(function* () {
           const tasks = yield* Tasks
-          const claim = { principal: ada.userId ?? "", subject: projectId }
+          const claim = { principal: maker ?? "", subject: projectId }
           const proof = yield* Effect.fromResult(prove("task.create", claim, undefined))
           const create = { ...createRun, projectId, targetId: mirror.targetId, onOffline }
           return yield* tasks.create(proof, yield* tasks.newId, create)
@@ -121,6 +122,14 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
       return within(look(), 10_000, `the task ${state}`)
     }
     return { make, wake, until, mirror, projectId, close: () => runtime.dispose() }
+  }
+  const gone = (table: "device_projects" | "workspace_links", { targetId }: Mirror) => {
+    const column = table === "workspace_links" ? "target_id" : "device_id"
+    return hub.people.act(
+      Effect.flatMap(SqlClient.SqlClient, (sql) =>
+        Effect.asVoid(sql`DELETE FROM ${sql(table)} WHERE ${sql(column)} = ${targetId}`)
+      )
+    )
   }
   const runsOf = async (projectId: ProjectId) =>
     (await ada.ask<{ readonly items: ReadonlyArray<Run> }>("GET", `/client/runs?projectId=${projectId}`)).body
@@ -186,6 +195,33 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
         (await runsOf(projectId)).map(({ id }) => id),
         [runId]
       )
+    } finally {
+      await close()
+    }
+  })
+
+  it.each([
+    [
+      "permission_denied",
+      (mirror: Mirror, project: ProjectId, maker: UserId) => mirror.noMember(ada.userId, project, maker)
+    ],
+    ["unauthorized_target", (mirror: Mirror) => gone("device_projects", mirror)],
+    ["workspace_outside_allowlist", (mirror: Mirror) => gone("workspace_links", mirror)]
+  ] as const)("does not start what its maker may not have done there any more: %s", async (code, lose) => {
+    const edge = new PlayedEdge()
+    edge.present = false
+    const { close, make, mirror, projectId, until, wake } = await linked(edge)
+    try {
+      const { userId } = await hub.people.signIn(`maker ${code}`)
+      await mirror.member(ada.userId, projectId, userId, "member")
+      await mirror.share(projectId)
+      await mirror.link(projectId)
+      const [theirs, other] = [await make("queue", userId), await make("queue")]
+      await lose(mirror, projectId, userId)
+      await wake()
+      const started = await until(other.id, "dispatched")
+      assert.deepStrictEqual(edge.asked, [started.runId])
+      assert.strictEqual((await until(theirs.id, "failed")).error?.code, code)
     } finally {
       await close()
     }
