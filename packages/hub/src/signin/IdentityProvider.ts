@@ -10,6 +10,7 @@ import { Context, Data, Effect, Layer, Redacted } from "effect"
 import { customFetch as joseFetch, createRemoteJWKSet, type JWTVerifyGetKey } from "jose"
 import * as client from "openid-client"
 import { type Claims, isShort } from "./Claims.ts"
+import { clientKeyAuth } from "./ClientKey.ts"
 import type { LoginAttempt } from "./LoginAttempts.ts"
 import type { OidcConfig } from "./OidcConfig.ts"
 import { providerFetch } from "./ProviderFetch.ts"
@@ -66,7 +67,8 @@ const missing = () =>
 const TIMEOUT = 10
 const CLOCK_TOLERANCE = 30
 
-const authOf = ({ clientSecret, tokenAuth }: OidcConfig): client.ClientAuth => {
+const authOf = ({ clientKey, clientSecret, tokenAuth }: OidcConfig): client.ClientAuth => {
+  if (clientKey !== undefined) return clientKeyAuth(clientKey)
   const secret = clientSecret && Redacted.value(clientSecret)
   if (secret === undefined || tokenAuth === "none") return client.None()
   return tokenAuth === "client_secret_post"

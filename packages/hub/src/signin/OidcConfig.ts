@@ -1,5 +1,6 @@
 /** How this Hub is known to an identity provider, and what it takes from it. */
 import type { Redacted } from "effect"
+import type { ClientKey } from "./ClientKey.ts"
 
 export interface OidcConfig {
   /** As the provider writes it. Plain http on loopback alone. */
@@ -7,7 +8,9 @@ export interface OidcConfig {
   /** Under which its people are kept, where its address is another one at each start. Absent: the issuer. */
   readonly knownAs?: string | undefined
   readonly clientId: string
-  /** Absent: a public client. */
+  /** With it there is no secret. */
+  readonly clientKey?: ClientKey | undefined
+  /** Without it and without a key: a public client. */
   readonly clientSecret?: Redacted.Redacted | undefined
   readonly tokenAuth: TokenAuth
   /** Separated by spaces. */
@@ -24,7 +27,7 @@ export interface OidcConfig {
   readonly acrValues?: string | undefined
 }
 
-export const tokenAuths = ["client_secret_basic", "client_secret_post", "none"] as const
+export const tokenAuths = ["client_secret_basic", "client_secret_post", "private_key_jwt", "none"] as const
 export type TokenAuth = (typeof tokenAuths)[number]
 
 export const oidcDefaults = {

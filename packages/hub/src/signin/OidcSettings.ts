@@ -9,6 +9,7 @@ import {
 } from "@corral/service/Settings"
 import { Effect, Redacted, Schema } from "effect"
 import { readFileSync } from "node:fs"
+import { clientKeyFrom } from "./ClientKey.ts"
 import { type OidcConfig, oidcDefaults, tokenAuths } from "./OidcConfig.ts"
 
 export const oidcSettings = [
@@ -25,8 +26,13 @@ export const oidcSettings = [
   },
   { name: "CORRAL_OIDC_CLIENT_SECRET_FILE", what: "A file with the client's secret.", fallback: "" },
   {
+    name: "CORRAL_OIDC_CLIENT_KEY_FILE",
+    what: "A file with the client's private key in place of a secret: PEM, perhaps with its certificate, or a JWK. RSA of 2,048 bits or more, P-256 or P-384.",
+    fallback: ""
+  },
+  {
     name: "CORRAL_OIDC_TOKEN_AUTH",
-    what: "How the client shows its secret: `client_secret_basic`, `client_secret_post`, or `none` for a public client.",
+    what: "How the client shows who it is: `client_secret_basic`, `client_secret_post`, `private_key_jwt`, or `none` for a public client. With a key `private_key_jwt` where nothing is said.",
     fallback: oidcDefaults.tokenAuth
   },
   {
@@ -117,6 +123,19 @@ const secretOf = Effect.fnUntraced(function* (env: Environment) {
   return secret === undefined ? undefined : Redacted.make(secret)
 })
 
+const keyOf = Effect.fnUntraced(function* (env: Environment) {
+  const text = yield* fileAt(env, "CORRAL_OIDC_CLIENT_KEY_FILE")
+  if (text === undefined) return undefined
+  const key = clientKeyFrom(text)
+  return (
+    key ??
+    (yield* invalid(
+      "CORRAL_OIDC_CLIENT_KEY_FILE",
+      "a file with a private key, as PEM or a JWK: RSA of 2048 bits or more, P-256 or P-384"
+    ))
+  )
+})
+
 /** The identity provider of an environment; undefined where it names none. */
 export const oidcFrom = Effect.fnUntraced(function* (
   env: Environment
@@ -130,6 +149,7 @@ export const oidcFrom = Effect.fnUntraced(function* (
   )
   const clientId = yield* read("CORRAL_OIDC_CLIENT_ID", Printable, undefined, "printable characters")
   const clientSecret = yield* secretOf(env)
+  const clientKey = yield* keyOf(env)
   if (issuer === undefined) {
     const useless = oidcSettings.find(({ name }) => givenOr(env[name], undefined) !== undefined)
     return useless === undefined
@@ -141,16 +161,26 @@ export const oidcFrom = Effect.fnUntraced(function* (
   const tokenAuth = yield* read(
     "CORRAL_OIDC_TOKEN_AUTH",
     Schema.Literals(tokenAuths),
-    oidcDefaults.tokenAuth,
-    "client_secret_basic, client_secret_post or none"
+    clientKey === undefined ? oidcDefaults.tokenAuth : ("private_key_jwt" as const),
+    "client_secret_basic, client_secret_post, private_key_jwt or none"
   )
-  if (tokenAuth !== "none" && clientSecret === undefined)
-    return yield* invalid("CORRAL_OIDC_CLIENT_SECRET", "a secret, or CORRAL_OIDC_TOKEN_AUTH=none")
+  if (clientKey !== undefined && clientSecret !== undefined)
+    return yield* invalid("CORRAL_OIDC_CLIENT_KEY_FILE", "no secret beside it")
+  if ((tokenAuth === "private_key_jwt") !== (clientKey !== undefined))
+    return yield* clientKey === undefined
+      ? invalid("CORRAL_OIDC_CLIENT_KEY_FILE", "a key, because CORRAL_OIDC_TOKEN_AUTH is private_key_jwt")
+      : invalid("CORRAL_OIDC_TOKEN_AUTH", "private_key_jwt, because CORRAL_OIDC_CLIENT_KEY_FILE is set")
+  if (tokenAuth !== "none" && clientKey === undefined && clientSecret === undefined)
+    return yield* invalid(
+      "CORRAL_OIDC_CLIENT_SECRET",
+      "a secret, CORRAL_OIDC_CLIENT_KEY_FILE or CORRAL_OIDC_TOKEN_AUTH=none"
+    )
   const { claims } = oidcDefaults
   const place = "the name of a claim, or a path to it"
   return {
     issuer,
     clientId,
+    clientKey,
     clientSecret,
     tokenAuth,
     scopes: yield* read("CORRAL_OIDC_SCOPES", Scopes, oidcDefaults.scopes, "scopes with openid among them"),

@@ -16,6 +16,8 @@ export class Issuer {
   readonly url: string
   /** What is told of a name beside it. */
   readonly people = new Map<string, Claims>()
+  /** How its client shows who it is, as the provider's library has it. */
+  clientAuth: Readonly<Record<string, unknown>> = { client_secret: CLIENT_SECRET }
   /** Claims go into the ID token; `false`: to the userinfo endpoint alone. */
   inIdToken = true
   private readonly server: Server
@@ -48,7 +50,7 @@ export class Issuer {
       clients: [
         {
           client_id: CLIENT_ID,
-          client_secret: CLIENT_SECRET,
+          ...this.clientAuth,
           redirect_uris: [`${hubUrl}/client/auth/callback`],
           post_logout_redirect_uris: [`${hubUrl}/`],
           id_token_signed_response_alg: "ES256",

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted, Result } from "effect"
+import { generateKeyPairSync } from "node:crypto"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -62,6 +63,34 @@ describe("settings of the identity provider", () => {
         refusal(oidcFrom({ ...open, CORRAL_OIDC_CLIENT_SECRET_FILE })),
         /SECRET_FILE is not usable/
       )
+    })
+  })
+
+  it("take a key in place of a secret, and not beside one", () => {
+    const { CORRAL_OIDC_CLIENT_SECRET: _, ...open } = least
+    const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
+    const pem = String(privateKey.export({ format: "pem", type: "pkcs8" }))
+    inFile(pem, (CORRAL_OIDC_CLIENT_KEY_FILE) => {
+      const config = read({ ...open, CORRAL_OIDC_CLIENT_KEY_FILE })
+      assert.deepStrictEqual([config?.tokenAuth, config?.clientKey?.algorithm], ["private_key_jwt", "ES256"])
+      assert.deepInclude(JSON.parse(JSON.stringify(config)), { clientKey: { algorithm: "ES256", key: {} } })
+      const named = { ...open, CORRAL_OIDC_CLIENT_KEY_FILE }
+      assert.isDefined(read({ ...named, CORRAL_OIDC_TOKEN_AUTH: "private_key_jwt" }))
+      assert.match(
+        refusal(oidcFrom({ ...least, CORRAL_OIDC_CLIENT_KEY_FILE })),
+        /^CORRAL_OIDC_CLIENT_KEY_FILE /
+      )
+      for (const CORRAL_OIDC_TOKEN_AUTH of ["none", "client_secret_post"])
+        assert.match(refusal(oidcFrom({ ...named, CORRAL_OIDC_TOKEN_AUTH })), /^CORRAL_OIDC_TOKEN_AUTH /)
+    })
+    assert.match(
+      refusal(oidcFrom({ ...open, CORRAL_OIDC_TOKEN_AUTH: "private_key_jwt" })),
+      /^CORRAL_OIDC_CLIENT_KEY_FILE /
+    )
+    inFile("-----BEGIN PRIVATE KEY-----\nZq7x\n", (CORRAL_OIDC_CLIENT_KEY_FILE) => {
+      const refused = refusal(oidcFrom({ ...open, CORRAL_OIDC_CLIENT_KEY_FILE }))
+      assert.match(refused, /^CORRAL_OIDC_CLIENT_KEY_FILE is not usable/)
+      assert.notInclude(refused, "Zq7x")
     })
   })
 

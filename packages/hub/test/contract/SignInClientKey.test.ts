@@ -1,0 +1,63 @@
+import { assert, describe, it, onTestFinished } from "@effect/vitest"
+import { generateKeyPairSync, type KeyObject } from "node:crypto"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Browser, locationOf } from "../harness/Browser.ts"
+import { codeOf } from "../harness/HubClient.ts"
+import { openHub } from "../harness/HubProcess.ts"
+import { Issuer } from "../harness/Issuer.ts"
+
+const p256 = () => generateKeyPairSync("ec", { namedCurve: "P-256" })
+const pem = (key: KeyObject) => String(key.export({ format: "pem", type: "pkcs8" }))
+
+/** What comes of a sign-in at a provider that knows a public key of its client, of a Hub that has a private one. */
+const signedIn = async (file: string, known: KeyObject, alg: string, kid?: string) => {
+  const folder = mkdtempSync(join(tmpdir(), "corral-hub-"))
+  const issuer = await Issuer.open()
+  onTestFinished(async () => {
+    await issuer.close()
+    rmSync(folder, { recursive: true })
+  })
+  const key = { ...known.export({ format: "jwk" }), alg, use: "sig", ...(kid === undefined ? {} : { kid }) }
+  issuer.clientAuth = {
+    token_endpoint_auth_method: "private_key_jwt",
+    token_endpoint_auth_signing_alg: alg,
+    jwks: { keys: [key] }
+  }
+  const path = join(folder, "key")
+  writeFileSync(path, file, { mode: 0o600 })
+  const { CORRAL_OIDC_CLIENT_SECRET: _, ...env } = issuer.env
+  const hub = await openHub({ env: { ...env, CORRAL_OIDC_CLIENT_KEY_FILE: path } })
+  await issuer.serve(hub.url)
+  const browser = new Browser()
+  const departure = locationOf(await browser.hub(`${hub.url}/client/auth/login`))
+  const answer = await browser.hub(await issuer.signIn(browser, departure, "ada"))
+  const me = await browser.hub(`${hub.url}/client/auth/me`)
+  return { answer, me, log: hub.stderr }
+}
+
+describe("a client that shows itself by a key", { timeout: 60_000 }, () => {
+  it("signs in with a key as PEM", async () => {
+    const { privateKey, publicKey } = p256()
+    const { answer, me } = await signedIn(pem(privateKey), publicKey, "ES256")
+    assert.strictEqual(answer.status, 302)
+    assert.deepInclude((me.body as { readonly user: object }).user, { name: "ada" })
+  })
+
+  it("signs in with a key as a JWK of one id among others", async () => {
+    const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2_048 })
+    const file = JSON.stringify({ ...privateKey.export({ format: "jwk" }), kid: "k1", alg: "PS256" })
+    const { answer, me } = await signedIn(file, publicKey, "PS256", "k1")
+    assert.deepStrictEqual([answer.status, me.status], [302, 200])
+  })
+
+  it("is refused with another key, and says nothing of it", async () => {
+    const { privateKey } = p256()
+    const { answer, log, me } = await signedIn(pem(privateKey), p256().publicKey, "ES256")
+    assert.strictEqual(codeOf(answer), "unauthorized")
+    assert.strictEqual(me.status, 401)
+    assert.include(log, "invalid_client")
+    assert.notInclude(log, pem(privateKey).split("\n")[1] ?? "-")
+  })
+})
