@@ -38,6 +38,7 @@ import { LoginAttempts } from "./signin/LoginAttempts.ts"
 import { LogoutTokens } from "./signin/LogoutTokens.ts"
 import { ArtifactContents } from "./run/ArtifactContents.ts"
 import { EdgeRouter } from "./run/EdgeRouter.ts"
+import * as Retention from "./run/Retention.ts"
 import { RunLog } from "./run/RunLog.ts"
 import { Runs } from "./run/Runs.ts"
 import { SessionProject } from "./run/SessionProject.ts"
@@ -114,7 +115,7 @@ const linked = (config: HubConfig) =>
 
 /** The whole Hub. Provides `HubServer` with its address, and the core's services. */
 export const layer = (config: HubConfig) =>
-  Layer.merge(HubServer.layer(config), forgetting).pipe(
+  Layer.mergeAll(HubServer.layer(config), forgetting, Retention.layer(config.retentionDays)).pipe(
     Layer.provide([Callers.layer, linked(config), live]),
     Layer.provideMerge(layerSignIn(config)),
     Layer.provideMerge(layerCore(config))

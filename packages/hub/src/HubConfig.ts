@@ -22,6 +22,8 @@ export interface HubConfig {
   readonly requestsPerSecond: number
   /** Sign-ins begun, or refused, from one address in a minute. */
   readonly signInsPerMinute: number
+  /** How long the events of an ended run are kept, in days; 0 keeps them for ever. */
+  readonly retentionDays: number
   /** The identity provider. Absent: nobody can sign in, unless `devSignIn`. */
   readonly oidc?: OidcConfig | undefined
   /** Brings an identity provider that takes everyone at their word: for development on one machine. */
@@ -35,5 +37,6 @@ export const defaults = {
   port: 0,
   maxConnections: 20,
   requestsPerSecond: 100,
-  signInsPerMinute: 5
+  signInsPerMinute: 5,
+  retentionDays: 0
 } satisfies Partial<HubConfig>

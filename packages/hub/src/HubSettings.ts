@@ -51,6 +51,11 @@ export const settings = [
     fallback: String(defaults.signInsPerMinute)
   },
   {
+    name: "CORRAL_HUB_RETENTION_DAYS",
+    what: "How long the events of an ended run are kept; 0 keeps them for ever.",
+    fallback: String(defaults.retentionDays)
+  },
+  {
     name: "CORRAL_HUB_DEV_SIGN_IN",
     what: "`1` brings an identity provider that believes every name. For development: only on loopback, and not beside another provider.",
     fallback: ""
@@ -136,6 +141,12 @@ export const fromEnvironment = Effect.fnUntraced(function* (
       whole(1, 1_000_000),
       defaults.signInsPerMinute,
       "1 to 1000000"
+    ),
+    retentionDays: yield* read(
+      "CORRAL_HUB_RETENTION_DAYS",
+      whole(0, 36_500),
+      defaults.retentionDays,
+      "0 to 36500"
     ),
     oidc,
     devSignIn: devSignIn === "1"

@@ -48,10 +48,11 @@ export class HubRuns extends HttpApiGroup.make("runs")
       params,
       query: { after: Schema.optionalKey(After), limit: Limit },
       success: EventPage,
-      error: responses("permission_denied")
+      error: responses("permission_denied", "conflict")
     }).annotate(
       OpenApi.Description,
-      "The mirrored log after `after`; as on Edge, `text/event-stream` follows it live."
+      "The mirrored log after `after`; as on Edge, `text/event-stream` follows it live. `conflict` with the reason `replay_gap` where " +
+        "retention has dropped what was asked for: the run says how it ended."
     ),
     HttpApiEndpoint.post("cancel", "/client/runs/:id/cancel", {
       params,

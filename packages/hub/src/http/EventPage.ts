@@ -1,10 +1,12 @@
 /** One page of a mirrored log as JSON. */
+import type { Conflict } from "@corral/domain/Failures"
 import type { RequestId, RunId } from "@corral/domain/Ids"
 import type { Envelope } from "@corral/domain/RunEvent"
 import type { EventPage } from "@corral/domain/RunViews"
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql"
 import type { RunLog } from "../run/RunLog.ts"
+import { requireKept } from "./ReplayGap.ts"
 
 const BUDGET = 65_536
 
@@ -15,12 +17,13 @@ export const eventPage = Effect.fnUntraced(function* (
   after: number,
   limit: number,
   requestId: RequestId
-): Effect.fn.Return<EventPage, SqlError.SqlError> {
+): Effect.fn.Return<EventPage, Conflict | SqlError.SqlError> {
   const lines: Array<string> = []
   let position = after
   // A seq beyond the end may be beyond what the database counts to.
   while (lines.length < limit && position < run.lastSeq) {
     const batches = yield* log.read(run.id, position, BUDGET)
+    yield* requireKept(batches, position, run.lastSeq)
     const last = batches.at(-1)
     if (last === undefined) break
     for (const batch of batches) lines.push(...batch.lines.split("\n"))

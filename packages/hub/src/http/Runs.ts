@@ -29,6 +29,7 @@ import { Credentials } from "../signin/Credentials.ts"
 import { answered } from "./Answered.ts"
 import { eventPage } from "./EventPage.ts"
 import { pageAfter } from "./PageAfter.ts"
+import { requireKept } from "./ReplayGap.ts"
 import { routed } from "./Routed.ts"
 import { asksForEvents, serverSentEvents, startOf } from "./ServerSentEvents.ts"
 
@@ -85,6 +86,7 @@ export const runs = HttpApiBuilder.group(
         const request = yield* HttpServerRequest.HttpServerRequest
         if (!asksForEvents(request)) return yield* eventPage(log, run, after ?? 0, limit, requestId)
         const start = yield* startOf(after, request, run.lastSeq)
+        yield* requireKept(yield* log.read(run.id, start, 1), start, run.lastSeq)
         const principal = yield* CurrentPrincipal
         const over = start === run.lastSeq && isOver(run.state)
         const { id: runId, projectId } = run

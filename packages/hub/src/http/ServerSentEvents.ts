@@ -8,6 +8,7 @@ import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { RunFeeds } from "../live/RunFeeds.ts"
 import type { RunSubject, StreamAuthority, Subscription } from "../live/StreamAuthority.ts"
 import type { LogBatch, RunLog } from "../run/RunLog.ts"
+import { isGap } from "./ReplayGap.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
 
@@ -62,6 +63,8 @@ export const serverSentEvents = (
       for (;;) {
         if (ended) return ""
         const batches = yield* live.log.read(runId, position, PAGE)
+        // A reader that retention overtakes is cut off, and is told why when it reconnects.
+        if (isGap(batches, position)) return ""
         const last = batches.at(-1)
         if (last !== undefined) {
           position = last.lastSeq

@@ -112,7 +112,7 @@ export class RunLog extends Context.Service<
         const at = now()
         yield* sql`
           UPDATE runs SET state = ${fold.state}, started = ${fold.started}, pending = ${fold.pending}::text[],
-            told = ${JSON.stringify(fold.told)}
+            told = ${JSON.stringify(fold.told)}, ended_at = ${fold.ended ? at : null}
           WHERE id = ${row.id} ${fold.state === row.state ? sql`` : sql`RETURNING ${noticeOf(sql, "runState")}`}`
         for (const approval of fold.asked.values()) {
           const asked = {

@@ -42,7 +42,7 @@ export class Runs extends Context.Service<
       before: string | undefined,
       limit: number
     ) => Effect.Effect<ReadonlyArray<HubRun>, SqlError.SqlError>
-    /** The runs that a project has of a session, oldest first; for readers who were found to be such. */
+    /** The runs that a project has of a session and whose logs are kept, oldest first; for readers who were found to be such. */
     readonly ofSession: (
       projectId: ProjectId,
       sessionId: SessionId
@@ -93,7 +93,7 @@ export class Runs extends Context.Service<
         ofSession: (projectId, sessionId) =>
           Effect.map(
             sql<{ readonly id: RunId }>`
-              SELECT id FROM runs WHERE session_id = ${sessionId} AND project_id = ${projectId} ORDER BY id`,
+              SELECT id FROM runs WHERE session_id = ${sessionId} AND project_id = ${projectId} AND kept ORDER BY id`,
             (rows) => rows.map(({ id }) => id)
           )
       })

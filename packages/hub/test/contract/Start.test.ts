@@ -14,6 +14,7 @@ describe("node dist/hub", { timeout: 60_000 }, () => {
     ["CORRAL_HUB_PORT", "http"],
     ["CORRAL_HUB_HOST", "example.com"],
     ["CORRAL_HUB_PUBLIC_URL", "https://hub.example/path"],
+    ["CORRAL_HUB_RETENTION_DAYS", "-1"],
     ["CORRAL_DATABASE_URL", "mysql://root:s3cret-word@localhost/x"]
   ])("does not start with a wrong %s, and says so in one sentence", async (name, value) => {
     const hub = new HubProcess({ env: { [name]: value } })

@@ -1,0 +1,127 @@
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import type { HubRun } from "@corral/domain/HubRun"
+import type { ProjectId, RunId } from "@corral/domain/Ids"
+import type { EventPage } from "@corral/domain/RunViews"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { within } from "../../../service/test/harness/Within.ts"
+import { dropEndedBefore } from "../../src/run/Retention.ts"
+import { type Answer, codeOf, type HubClient } from "../harness/HubClient.ts"
+import { HubProcess } from "../harness/HubProcess.ts"
+import { completed, created, createRun, linesOf, Mirror, said, started } from "../harness/Mirror.ts"
+import { StreamReader } from "../harness/StreamReader.ts"
+
+const DAY_MS = 86_400_000
+
+describe("Retention", { timeout: 60_000 }, () => {
+  const hub = new HubProcess({ env: { CORRAL_HUB_RETENTION_DAYS: "30" } })
+  let ada: HubClient
+  let mirror: Mirror
+  let project: ProjectId
+  beforeAll(async () => {
+    await hub.start()
+    ada = await hub.signedIn("ada")
+    mirror = new Mirror(hub)
+    project = await mirror.project(ada.userId)
+  })
+  afterAll(() => hub.remove())
+
+  const events = [created, started, said("a"), said("b"), said("c"), completed]
+  const dayAgo = (days: number) => new Date(Date.now() - days * DAY_MS)
+
+  /** A run whose last push holds more than its end, and that ended so many days ago. */
+  const ended = async (days: number, of = project): Promise<RunId> => {
+    const id = await mirror.open(of)
+    for (const seq of [1, 2, 3, 4]) await mirror.push(id, seq, linesOf(id, seq, events.slice(seq - 1, seq)))
+    await mirror.push(id, 5, linesOf(id, 5, events.slice(4)))
+    await hub.people.act(
+      Effect.flatMap(
+        SqlClient.SqlClient,
+        (sql) => sql`UPDATE runs SET ended_at = ${dayAgo(days)} WHERE id = ${id}`
+      )
+    )
+    return id
+  }
+  const drop = (days: number, rows?: number) => hub.people.act(dropEndedBefore(dayAgo(days), rows))
+  const page = (id: RunId, after = 0): Promise<Answer<EventPage>> =>
+    ada.ask<EventPage>("GET", `/client/runs/${id}/events?after=${after}`)
+  const assertGap = (answer: Answer) => {
+    assert.deepStrictEqual([answer.status, codeOf(answer)], [409, "conflict"])
+    assert.deepInclude(answer.body, { details: { reason: "replay_gap", lastSeq: 6 } })
+  }
+
+  it("leaves of a log the event that ended it, of the run all, and of other runs everything", async () => {
+    const [old, young, running] = [
+      await ended(10),
+      await ended(8),
+      await mirror.run(project, created, started)
+    ]
+    const before = await ada.ask<HubRun>("GET", `/client/runs/${old}`)
+    assert.strictEqual(await drop(9, 2), 1)
+    assert.strictEqual(await drop(9, 2), 0)
+    const after = await ada.ask<HubRun>("GET", `/client/runs/${old}`)
+    const { requestId: _, ...told } = before.body as HubRun & { readonly requestId?: string }
+    assert.deepInclude(after.body, told)
+    assert.strictEqual(after.body.resultText, "Done")
+    const last = await page(old, 5)
+    assert.deepEqual<unknown>(
+      last.body.items,
+      linesOf(old, 6, [completed]).map((line): unknown => JSON.parse(line))
+    )
+    assert.strictEqual((await page(young)).body.items.length, 6)
+    assert.strictEqual((await page(running)).body.items.length, 2)
+  })
+
+  it("is told of as a gap, in pages and streams, and not to who has it all", async () => {
+    const id = await ended(20)
+    assert.strictEqual(await drop(19), 1)
+    for (const after of [0, 3, 4]) assertGap(await page(id, after))
+    assertGap(await ada.ask("GET", `/client/runs/${id}/events`, { headers: { accept: "text/event-stream" } }))
+    const late = await StreamReader.open(ada, `runId=${id}&after=2`)
+    assert.strictEqual((await late.closed()).code, 4410)
+    assert.deepStrictEqual(late.frames, [])
+    for (const [after, count] of [
+      [5, 1],
+      [6, 0]
+    ] as const) {
+      const reader = await StreamReader.open(ada, `runId=${id}&after=${after}`)
+      assert.deepStrictEqual([(await reader.closed()).code, reader.frames.length], [1000, count])
+    }
+    assert.deepStrictEqual((await page(id, 6)).body.items, [])
+  })
+
+  it("is passed over by the stream of a session", async () => {
+    const sessionId = await mirror.session(project)
+    const of = async () => {
+      const id = await mirror.open(project, { ...createRun, sessionId })
+      await mirror.append(id, 1, created, started, completed)
+      return id
+    }
+    const [old, young] = [await of(), await of()]
+    await hub.people.act(
+      Effect.flatMap(
+        SqlClient.SqlClient,
+        (sql) => sql`UPDATE runs SET ended_at = ${dayAgo(22)} WHERE id = ${old}`
+      )
+    )
+    assert.strictEqual(await drop(21), 1)
+    const reader = await StreamReader.open(ada, `sessionId=${sessionId}`)
+    await reader.count(3)
+    assert.deepStrictEqual([...new Set(reader.events.map(({ runId }) => runId))], [young])
+    reader.drop()
+  })
+
+  it("happens by itself, after so many days", async () => {
+    const [old, young] = [await ended(31), await ended(29)]
+    await hub.end()
+    await hub.start()
+    const again = await hub.signedIn("ada")
+    const gone = async (): Promise<Answer> => {
+      const answer = await again.ask("GET", `/client/runs/${old}/events`)
+      return answer.status === 200 ? gone() : answer
+    }
+    assertGap(await within(gone(), 10_000, "the end of the log"))
+    const kept = await again.ask<EventPage>("GET", `/client/runs/${young}/events`)
+    assert.strictEqual(kept.body.items.length, 6)
+  })
+})
