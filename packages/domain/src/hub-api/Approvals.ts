@@ -33,8 +33,10 @@ export class HubApprovals extends HttpApiGroup.make("approvals")
         "permission_denied",
         "unauthorized_target",
         "target_offline",
+        "overloaded",
         "approval_already_resolved",
         "approval_expired",
+        "schema_validation_failed",
         "idempotency_conflict",
         "idempotency_in_flight"
       )

@@ -23,6 +23,7 @@ const routed = responses(
   "permission_denied",
   "unauthorized_target",
   "target_offline",
+  "overloaded",
   "schema_validation_failed"
 )
 
@@ -57,7 +58,13 @@ export class HubRuns extends HttpApiGroup.make("runs")
     HttpApiEndpoint.post("cancel", "/client/runs/:id/cancel", {
       params,
       success: HubRun,
-      error: responses("permission_denied", "unauthorized_target", "target_offline", "run_not_cancellable")
+      error: responses(
+        "permission_denied",
+        "unauthorized_target",
+        "target_offline",
+        "overloaded",
+        "run_not_cancellable"
+      )
     }),
     HttpApiEndpoint.post("input", "/client/runs/:id/input", {
       params,

@@ -52,7 +52,13 @@ export class HubTasks extends HttpApiGroup.make("tasks")
     HttpApiEndpoint.post("cancel", "/client/tasks/:id/cancel", {
       params,
       success: Task,
-      error: responses("permission_denied", "unauthorized_target", "run_not_cancellable", "target_offline")
+      error: responses(
+        "permission_denied",
+        "unauthorized_target",
+        "run_not_cancellable",
+        "target_offline",
+        "overloaded"
+      )
     })
   )
   .middleware(SchemaErrors)

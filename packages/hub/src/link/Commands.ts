@@ -21,6 +21,8 @@ import { channels } from "../store/Notice.ts"
 import type { HeldLink } from "./Leases.ts"
 
 export interface Asking<N extends CommandName> {
+  /** A run that must be known still: one that was withdrawn meanwhile is not asked for. */
+  readonly of?: RunId
   /** Asked under the same id again, it is the same command, and its answer is kept. Absent: a new one. */
   readonly id?: CommandId
   readonly targetId: DeviceId
@@ -142,11 +144,17 @@ export class Commands extends Context.Service<
         return row
       })
 
-      const made = (id: CommandId, targetId: DeviceId, text: string, expires: Date | null) => sql`
+      const made = (
+        id: CommandId,
+        { of, targetId }: Asking<CommandName>,
+        text: string,
+        expires: Date | null
+      ) => sql`
         WITH made AS (
           INSERT INTO edge_commands (id, target_id, command, created_at, expires_at)
-          SELECT ${id}, id, ${text}, ${new Date(now())}, ${expires}::timestamptz FROM devices
-          WHERE id = ${targetId} AND revoked_at IS NULL AND lease_until > ${new Date(now())}
+          SELECT ${id}, devices.id, ${text}, ${new Date(now())}, ${expires}::timestamptz FROM devices
+          ${of === undefined ? sql`` : sql`, (SELECT 1 FROM runs WHERE id = ${of} FOR KEY SHARE) known`}
+          WHERE devices.id = ${targetId} AND revoked_at IS NULL AND lease_until > ${new Date(now())}
           ON CONFLICT (id) DO NOTHING RETURNING target_id
         ) SELECT pg_notify(${channels.command}, target_id) FROM made`
 
@@ -181,12 +189,12 @@ export class Commands extends Context.Service<
       })
 
       const ask = Effect.fnUntraced(function* <N extends CommandName>(asking: Asking<N>) {
-        const { id: kept, name, targetId, waitMs } = asking
+        const { id: kept, name, waitMs } = asking
         const id = kept ?? mint<CommandId>("cmd", now())
         const text = yield* sentence(id, asking)
         const expires = kept === undefined ? new Date(now() + Math.min(UNSENT_MS, waitMs)) : null
         const asked = watched(id, (changed) =>
-          Effect.andThen(made(id, targetId, text, expires), settle(asking, id, changed))
+          Effect.andThen(made(id, asking, text, expires), settle(asking, id, changed))
         )
         if (kept !== undefined) return yield* asked
         // Nobody else asks for it: whoever goes away takes it back where that is possible.

@@ -23,7 +23,7 @@ export class Ingest<E> {
   private pumping = false
   private inFlight = 0
 
-  /** `run` starts an effect that ends with the link. */
+  /** `run` starts an effect, which ends by itself when nothing waits. */
   constructor(append: Append<E>, run: (effect: Effect.Effect<void>) => void) {
     this.append = append
     this.run = run

@@ -35,7 +35,7 @@ export class KeyRotation extends Context.Service<
         const changed = yield* sql`
           UPDATE devices SET public_key = ${publicKey}
           WHERE id = ${deviceId} AND generation = ${generation} AND revoked_at IS NULL RETURNING id`
-        if (changed.length === 0) yield* leases.within(link, Effect.void)
+        if (changed.length === 0) yield* leases.stands(link)
       })
 
       return KeyRotation.of({

@@ -49,6 +49,8 @@ export class Leases extends Context.Service<
   {
     /** Takes the device's link from whoever has it. `conflict`: two Edges take it from each other with one key, again within a minute. */
     readonly take: (taking: Taking) => Effect.Effect<HeldLink, Lost | SqlError.SqlError>
+    /** That the link is the device's newest, and stays it for the transaction that this is part of. */
+    readonly stands: (link: HeldLink) => Effect.Effect<void, Lost | SqlError.SqlError>
     /** Runs `self` in a transaction during which the link stays the device's newest. */
     readonly within: <A, E, R>(
       link: HeldLink,
@@ -75,17 +77,16 @@ export class Leases extends Context.Service<
       const now = () => clock.currentTimeMillisUnsafe()
       const leaseEnd = () => new Date(now() + OFFLINE_AFTER_SECONDS * 1_000)
 
-      const within = <A, E, R>({ deviceId, generation }: HeldLink, self: Effect.Effect<A, E, R>) =>
-        sql.withTransaction(
-          Effect.gen(function* () {
-            const [row] = yield* sql<{ readonly generation: number; readonly revoked: boolean }>`
-              SELECT generation::int AS generation, revoked_at IS NOT NULL AS revoked
-              FROM devices WHERE id = ${deviceId} FOR SHARE`
-            if (row === undefined || row.revoked) return yield* notADevice()
-            if (row.generation !== generation) return yield* fenced()
-            return yield* self
-          })
-        )
+      const stands = Effect.fnUntraced(function* ({ deviceId, generation }: HeldLink) {
+        const [row] = yield* sql<{ readonly generation: number; readonly revoked: boolean }>`
+          SELECT generation::int AS generation, revoked_at IS NOT NULL AS revoked
+          FROM devices WHERE id = ${deviceId} FOR SHARE`
+        if (row === undefined || row.revoked) return yield* notADevice()
+        if (row.generation !== generation) return yield* fenced()
+      })
+
+      const within = <A, E, R>(link: HeldLink, self: Effect.Effect<A, E, R>) =>
+        sql.withTransaction(Effect.andThen(stands(link), self))
 
       const flapping = Effect.fnUntraced(function* (deviceId: DeviceId) {
         yield* Effect.logWarning("two Edges use one device's key, and take its link from each other", {
@@ -149,6 +150,7 @@ export class Leases extends Context.Service<
 
       return Leases.of({
         take: (taking) => sql.withTransaction(take(taking)),
+        stands,
         within,
 
         renew: Effect.fnUntraced(function* (link) {
@@ -156,7 +158,7 @@ export class Leases extends Context.Service<
             UPDATE devices SET lease_until = ${leaseEnd()}, last_seen_at = ${new Date(now())}
             FROM (SELECT id, lease_until AS before FROM devices WHERE id = ${link.deviceId} FOR NO KEY UPDATE) held
             WHERE devices.id = held.id AND generation = ${link.generation} AND revoked_at IS NULL RETURNING held.before`
-          if (renewed === undefined) return yield* within(link, Effect.void)
+          if (renewed === undefined) return yield* stands(link)
           if ((renewed.before?.getTime() ?? 0) <= now()) yield* notify(sql, "presence", link.deviceId)
         }),
 
@@ -164,7 +166,7 @@ export class Leases extends Context.Service<
           const told = yield* sql`
             UPDATE devices SET version = ${version}, workspaces = ${workspaces}, agents = ${agents}
             WHERE id = ${link.deviceId} AND generation = ${link.generation} AND revoked_at IS NULL RETURNING id`
-          if (told.length === 0) yield* within(link, Effect.void)
+          if (told.length === 0) yield* stands(link)
         }),
 
         release: ({ deviceId, generation }) =>

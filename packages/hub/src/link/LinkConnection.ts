@@ -55,7 +55,7 @@ export interface LinkPeer {
   readonly id: string
   /** Ends the socket, when what is being answered has been sent. */
   readonly end: (code: LinkCloseCode, reason: string) => void
-  /** Starts an effect that ends with the connection. */
+  /** Starts an effect of the connection, which ends by itself. */
   readonly run: (effect: Effect.Effect<void>) => void
 }
 
@@ -238,7 +238,7 @@ export class LinkConnection {
     const { link } = this
     if (link === undefined) return Effect.fail(notADevice())
     const { leases, log, onForeign } = this.services
-    return Effect.tap(leases.within(link, log.append(link.deviceId, batches)), (taken) => {
+    return Effect.tap(log.append(link.deviceId, batches, leases.stands(link)), (taken) => {
       const foreign = taken.flatMap(({ refusal, runId }) => (refusal === "unknown" ? [runId] : []))
       return foreign.length === 0 ? Effect.void : onForeign(link.deviceId, foreign)
     })

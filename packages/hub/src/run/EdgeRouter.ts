@@ -20,10 +20,12 @@ import {
   Conflict,
   InvalidAgentId,
   NotFound,
+  Overloaded,
   PayloadTooLarge,
   PermissionDenied,
   RunNotCancellable,
   RuntimeUnavailable,
+  SchemaValidationFailed,
   TargetOffline,
   WorkspaceOutsideAllowlist
 } from "@corral/domain/Failures"
@@ -44,15 +46,23 @@ export class StartRefused extends Data.TaggedError("StartRefused")<{
   readonly message: string
 }> {}
 
-type Routed<A, E> = Effect.Effect<A, E | TargetOffline | SqlError.SqlError>
+/** Nothing was done: the target is not there, or has too much to do. */
+type NotDone = Overloaded | TargetOffline | SqlError.SqlError
+type Routed<A, E> = Effect.Effect<A, E | NotDone>
 
 export class EdgeRouter extends Context.Service<
   EdgeRouter,
   {
     /** Whether the target is there and offers that agent and workspace, as far as it has told. */
-    readonly ready: (targetId: DeviceId, create: CreateRun) => Routed<void, NotOffered>
+    readonly ready: (
+      targetId: DeviceId,
+      create: CreateRun
+    ) => Effect.Effect<void, NotOffered | TargetOffline | SqlError.SqlError>
     /** Asked for the same run again, it is the same start. */
-    readonly start: (targetId: DeviceId, command: CommandPayload<"StartRun">) => Routed<Run, StartRefused>
+    readonly start: (
+      targetId: DeviceId,
+      command: CommandPayload<"StartRun">
+    ) => Effect.Effect<Run, StartRefused | TargetOffline | SqlError.SqlError>
     readonly cancel: (
       targetId: DeviceId,
       command: CommandPayload<"CancelRun">
@@ -64,7 +74,7 @@ export class EdgeRouter extends Context.Service<
     readonly decide: (
       targetId: DeviceId,
       command: CommandPayload<"DecideApproval">
-    ) => Routed<Approval, ApprovalAlreadyResolved | ApprovalExpired>
+    ) => Routed<Approval, DecisionRefusal>
     readonly diff: (targetId: DeviceId, command: CommandPayload<"ReadDiff">) => Routed<Diff, PermissionDenied>
     readonly artifacts: (
       targetId: DeviceId,
@@ -167,7 +177,7 @@ export class EdgeRouter extends Context.Service<
 
         start: (targetId, command) =>
           route(
-            { ...write(targetId, "StartRun", command), id: startOf(command.runId) },
+            { ...write(targetId, "StartRun", command), id: startOf(command.runId), of: command.runId },
             ({ code, message }) =>
               code === "target_offline"
                 ? undefined
@@ -180,14 +190,20 @@ export class EdgeRouter extends Context.Service<
         cancel: (targetId, command) =>
           route(
             write(targetId, "CancelRun", command),
-            refusedAs(["run_not_cancellable", RunNotCancellable]),
+            refusedAs<Overloaded | RunNotCancellable>(
+              ["run_not_cancellable", RunNotCancellable],
+              // What an Edge does not have any more has ended long ago.
+              ["not_found", RunNotCancellable],
+              ["overloaded", Overloaded]
+            ),
             ({ id }) => id === command.runId
           ),
 
         input: (targetId, command) =>
           route(
             write(targetId, "SendInput", command),
-            refusedAs<Conflict | PermissionDenied>(
+            refusedAs<Conflict | Overloaded | PermissionDenied>(
+              ["overloaded", Overloaded],
               ["conflict", Conflict],
               ["permission_denied", PermissionDenied],
               ["not_found", PermissionDenied]
@@ -211,11 +227,14 @@ export class EdgeRouter extends Context.Service<
             ({ artifact }) => artifact.id === command.artifactId
           ),
         listFiles: (targetId, command) =>
-          route(read(targetId, "ListFiles", command), refusedAs<ReadRefusal>(...readRefusals)),
+          route(read(targetId, "ListFiles", command), refusedAs<Overloaded | ReadRefusal>(...readRefusals)),
         readFile: (targetId, command) =>
           route(
             read(targetId, "ReadFile", command),
-            refusedAs<PayloadTooLarge | ReadRefusal>(...readRefusals, ["payload_too_large", PayloadTooLarge])
+            refusedAs<Overloaded | PayloadTooLarge | ReadRefusal>(...readRefusals, [
+              "payload_too_large",
+              PayloadTooLarge
+            ])
           )
       })
     })
@@ -231,34 +250,55 @@ const isReading = (name: CommandName): boolean => name.startsWith("Read") || nam
 export type ReadRefusal = NotFound | PermissionDenied | WorkspaceOutsideAllowlist
 
 type Refusal<E> = new (options: {
-  readonly message: string
+  readonly message?: string
   readonly details?: Readonly<Record<string, unknown>>
 }) => E
 
-/** The Edge's codes that mean something here, each as its failure. */
-const refusedAs = <E>(...known: ReadonlyArray<readonly [code: ErrorCode, as: Refusal<E>]>) => {
+/** The Edge's codes that mean something here, each as its failure. What is called otherwise here is told by the table's own sentence. */
+const refusedAs = <E extends { readonly code: ErrorCode }>(
+  ...known: ReadonlyArray<readonly [code: ErrorCode, as: Refusal<E>]>
+) => {
   const byCode = new Map<string, Refusal<E>>(known)
   return ({ code, details, message }: RunFailure): E | undefined => {
     const Refused = byCode.get(code)
-    return Refused && new Refused({ message, ...(details === undefined ? {} : { details }) })
+    if (Refused === undefined) return undefined
+    const plain = new Refused({})
+    return plain.code === code
+      ? new Refused({ message, ...(details === undefined ? {} : { details }) })
+      : plain
   }
 }
 
 const readRefusals = [
+  ["overloaded", Overloaded],
   ["not_found", NotFound],
   ["permission_denied", PermissionDenied],
   ["workspace_outside_allowlist", WorkspaceOutsideAllowlist]
 ] as const
 
 /** What an Edge does not have of a run is what nobody may see. */
-const notThere = refusedAs(["not_found", PermissionDenied], ["permission_denied", PermissionDenied])
+const notThere = refusedAs<Overloaded | PermissionDenied>(
+  ["not_found", PermissionDenied],
+  ["permission_denied", PermissionDenied],
+  ["overloaded", Overloaded]
+)
 
 const decisionDetails = Schema.decodeUnknownOption(
   Schema.Struct({ approvalId: ApprovalId, state: ApprovalState })
 )
 
-const decisionRefused = ({ code, details, message }: RunFailure) => {
-  if (code !== "approval_already_resolved" && code !== "approval_expired") return undefined
+/** Why an Edge does not take a decision. */
+export type DecisionRefusal =
+  | ApprovalAlreadyResolved
+  | ApprovalExpired
+  | PermissionDenied
+  | SchemaValidationFailed
+
+const decisionRefused = (error: RunFailure): DecisionRefusal | Overloaded | undefined => {
+  const { code, details, message } = error
+  if (code === "schema_validation_failed")
+    return new SchemaValidationFailed({ details: { issues: [{ path: "updatedInput", message }] } })
+  if (code !== "approval_already_resolved" && code !== "approval_expired") return notThere(error)
   const known = decisionDetails(details)
   if (Option.isNone(known)) return undefined
   const options = { message, details: known.value }

@@ -56,11 +56,15 @@ export class RunLog extends Context.Service<
   {
     /** Makes the run known, `queued`: from now on its target may push its events. */
     readonly open: (run: OpenedRun) => Effect.Effect<void, SqlError.SqlError>
-    /** Succeeds when everything that can be taken is durable; readers have been woken by then. One answer a run. */
-    readonly append: (
+    /**
+     * Succeeds when everything that can be taken is durable; readers have been woken by then. One answer a run. `stands` comes first in the
+     * same transaction: nothing is taken where it fails.
+     */
+    readonly append: <E = never>(
       targetId: DeviceId,
-      batches: ReadonlyArray<EventBatch>
-    ) => Effect.Effect<ReadonlyArray<Appended>, SqlError.SqlError>
+      batches: ReadonlyArray<EventBatch>,
+      stands?: Effect.Effect<void, E>
+    ) => Effect.Effect<ReadonlyArray<Appended>, E | SqlError.SqlError>
     /** Where each of those runs' logs ends; 0 for what is not known. */
     readonly acks: (
       targetId: DeviceId,
@@ -162,9 +166,14 @@ export class RunLog extends Context.Service<
           })} ON CONFLICT DO NOTHING RETURNING ${noticeOf(sql, "runState")}`
         }),
 
-        append: (targetId, batches) =>
+        append: <E = never>(
+          targetId: DeviceId,
+          batches: ReadonlyArray<EventBatch>,
+          stands: Effect.Effect<void, E> = Effect.void
+        ) =>
           sql.withTransaction(
             Effect.gen(function* () {
+              yield* stands
               const runIds = [...new Set(batches.map(({ runId }) => runId))]
               const rows = yield* locked(targetId, runIds)
               const runs = new Map(

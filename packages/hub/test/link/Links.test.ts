@@ -5,11 +5,21 @@ import type { Run } from "@corral/domain/Run"
 import { Effect, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import { within } from "../../../service/test/harness/Within.ts"
-import { Commands } from "../../src/link/Commands.ts"
+import { Commands, startOf } from "../../src/link/Commands.ts"
 import { codeOf } from "../harness/HubClient.ts"
 import { HubProcess } from "../harness/HubProcess.ts"
 import { type Answers, LinkedEdge, taken } from "../harness/LinkedEdge.ts"
-import { asked, completed, created, linesOf, Mirror, newId, said, started } from "../harness/Mirror.ts"
+import {
+  asked,
+  completed,
+  created,
+  createRun,
+  linesOf,
+  Mirror,
+  newId,
+  said,
+  started
+} from "../harness/Mirror.ts"
 import { makeTask, stateOf, until, untilTask, type World, worldOf } from "./World.ts"
 
 const failureOf = <A>(answer: Result.Result<A, { readonly code: string }>): string =>
@@ -277,6 +287,26 @@ describe("links", { timeout: 60_000 }, () => {
       const { body } = await makeTask(world)
       const failed = await untilTask(world, body.id, "failed")
       assert.deepStrictEqual([failed.error?.code, failed.runId], ["overloaded", undefined])
+    })
+
+    it("that were taken back meanwhile are not sent any more", async () => {
+      const { edge, world } = await linked()
+      const runId = newId<RunId>("run")
+      const payload = { runId, create: createRun }
+      const asked = await hub.people.act(
+        Effect.flatMap(Commands, (commands) =>
+          commands.ask({
+            id: startOf(runId),
+            of: runId,
+            targetId: world.deviceId,
+            name: "StartRun",
+            payload,
+            waitMs: 5_000
+          })
+        )
+      )
+      assert.deepStrictEqual(asked, { _tag: "NotSent" })
+      assert.lengthOf(edge.commands, 0)
     })
 
     it("whose start is not answered stay on their way until the next link tells, and are started once", async () => {
