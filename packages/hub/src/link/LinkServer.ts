@@ -105,10 +105,12 @@ export class LinkServer extends Context.Service<
             link === undefined ? [] : [link]
           )
           if (links.length === 0) return
-          for (const [deviceId, why] of yield* leases.lost(links)) {
-            if (why === "fenced")
-              end(held.get(deviceId), linkCloseCodes.fenced, "a newer link has taken over")
-            else end(held.get(deviceId), linkCloseCodes.unproved, "the device was revoked")
+          const lost = yield* leases.lost(links)
+          // By connection: the device may have another one by now.
+          for (const connection of connections) {
+            const why = connection.link === undefined ? undefined : lost.get(connection.link.deviceId)
+            if (why === "fenced") end(connection, linkCloseCodes.fenced, "a newer link has taken over")
+            if (why === "ended") end(connection, linkCloseCodes.unproved, "the device was revoked")
           }
         })
         const logged = <E>(effect: Effect.Effect<void, E>) =>

@@ -79,7 +79,8 @@ export const makeWorld = async (
     [new HubClient(hub.url, null, extra.userId), "viewer"]
   ])
   const device = await registerDevice(owner, { sharedWith: [project.id] })
-  await report(hub, device.id, { workspaces: ["site", "docs"] })
+  // Nobody is at the other end: what is made for it waits.
+  await report(hub, device.id, { workspaces: ["site", "docs"], online: false })
   const linked = await owner.ask("POST", `/client/projects/${project.id}/workspaces`, {
     body: { targetId: device.id, workspace: "site" }
   })
