@@ -5,6 +5,7 @@ import {
   EdgeAgents,
   EdgeApi,
   EdgeHealth,
+  EdgeHubLink,
   EdgePermissions,
   EdgeRuns,
   EdgeWorkspaces
@@ -19,17 +20,17 @@ import type { EdgeChoice } from "./Flags.ts"
 
 /** What commands use of the contract. */
 class UsedApi extends HttpApi.make("edge")
-  .add(EdgeHealth, EdgeAgents, EdgeWorkspaces, EdgeRuns, EdgePermissions)
+  .add(EdgeHealth, EdgeAgents, EdgeWorkspaces, EdgeRuns, EdgePermissions, EdgeHubLink)
   .annotateMerge(EdgeApi.annotations) {}
 
 const decodeErrorObject = Schema.decodeUnknownOption(Schema.fromJsonString(ErrorObject))
 
-/** A refusal as the Edge words it; `text` is the answer's body. */
-export const refusalOf = (status: number, text: string): CommandFailed =>
+/** A refusal as the service words it; `text` is the answer's body. */
+export const refusalOf = (status: number, text: string, service: "Edge" | "Hub" = "Edge"): CommandFailed =>
   Option.match(decodeErrorObject(text), {
     onNone: () =>
       new CommandFailed({
-        message: `The Edge answered ${status} without a reason.`,
+        message: `The ${service} answered ${status} without a reason.`,
         exitCode: exitCodes.refused
       }),
     onSome: ({ code, message, requestId, details }) =>

@@ -1,6 +1,6 @@
 /** What `corral doctor` finds out: about this program, the Edge, its files and the agents of this machine. */
 import { builtIn } from "@corral/adapters/Registry"
-import type { ConfigReadiness, EdgeReadiness, GitFound } from "@corral/domain/Health"
+import type { ConfigReadiness, EdgeReadiness, GitFound, LinkReadiness } from "@corral/domain/Health"
 import { defaults, type EdgeConfig } from "@corral/edge/EdgeConfig"
 import { VERSION } from "@corral/edge/EdgeInstance"
 import { fromEnvironment } from "@corral/edge/EdgeSettings"
@@ -29,6 +29,8 @@ export type EdgeFound =
       readonly workspaces: number
       readonly store: string
       readonly containment: string
+      /** Whether it is linked to a Hub. */
+      readonly link?: LinkReadiness | undefined
     }
   | { readonly running: false; readonly reason: string }
 
@@ -63,7 +65,7 @@ type Surroundings = Pick<
 const roomOn = (disk: { readonly freeBytes: number } | undefined): Examination["disk"] =>
   disk === undefined ? undefined : { freeBytes: disk.freeBytes, ok: disk.freeBytes >= LOW_DISK_BYTES }
 
-const OWN_FILES = ["", "edge.json", "edge.token", "edge.db"]
+const OWN_FILES = ["", "edge.json", "edge.token", "edge.db", "device.json"]
 
 const filesOf = (home: string): ReadonlyArray<FileFound> =>
   OWN_FILES.flatMap((name) => {
@@ -105,7 +107,8 @@ const askEdge = Effect.fnUntraced(function* (choice: EdgeChoice) {
     queued: runs?.queued ?? 0,
     workspaces: workspaces?.count ?? 0,
     store: storeSaid(store),
-    containment: containment?.kind ?? "unknown"
+    containment: containment?.kind ?? "unknown",
+    link: health.link
   }
   return {
     edge,

@@ -1,4 +1,5 @@
 /** What `corral doctor` found, as a person reads it: one line a thing, a mark before it, what to do about it behind it. */
+import type { LinkReadiness } from "@corral/domain/Health"
 import type { AgentFound, RunnerFound } from "./AgentFound.ts"
 import type { Examination } from "./Examination.ts"
 import type { Paint } from "./Paint.ts"
@@ -41,6 +42,11 @@ export const examinationReport = (found: Examination, paint: Paint): string => {
   const runner = ({ id, label, available, command, reason, hint }: RunnerFound) =>
     `  ${available ? mark(true) : open} ${id.padEnd(width)} ${label}${advice(available ? command.join(" ") : reason, available ? undefined : hint)}`
 
+  const linkLine = ({ deviceId, hub, problem, state }: LinkReadiness) =>
+    `${state === "linked" ? mark(true) : state === "refused" ? mark(false) : open} Hub ${visibleLine(hub ?? "of an unknown address")}: ${state}${
+      deviceId === undefined ? "" : ` as ${deviceId}`
+    }${advice(problem)}`
+
   const adapters = agents.filter(({ id, runtime }) => id === runtime)
   const profiles = agents.filter(({ id, runtime }) => id !== runtime)
   return [
@@ -51,6 +57,7 @@ export const examinationReport = (found: Examination, paint: Paint): string => {
           edge.queued === 0 ? "" : ` and ${edge.queued} waiting`
         }, ${count(edge.workspaces, "workspace")}, store ${visibleLine(edge.store)}`
       : `${open} ${visibleLine(edge.reason)}`,
+    ...(edge.running && edge.link !== undefined && edge.link.state !== "none" ? [linkLine(edge.link)] : []),
     `${mark(home.files.every((file) => file.ok))} Home ${home.path}`,
     ...home.files.map(({ name, mode, ok, hint }) => `    ${mode} ${name}${ok ? "" : advice(hint)}`),
     ...(disk === undefined

@@ -4,24 +4,16 @@
  * Owns the device file while the Edge runs, and when to dial. Runs do not depend on it: without a Hub they go on, and their events are
  * pushed when there is one again. It stops dialling where only a person can help, and goes on when the device file changes.
  */
-import { Conflict, Overloaded } from "@corral/domain/Failures"
+import { Conflict, type Overloaded } from "@corral/domain/Failures"
 import type { LinkReadiness } from "@corral/domain/Health"
-import { rotationText } from "@corral/domain/EdgeLink"
 import { Clock, Context, Effect, Layer, Random } from "effect"
 import { join } from "node:path"
 import type { EdgeConfig } from "../EdgeConfig.ts"
-import {
-  type DeviceFile,
-  newPrivateKey,
-  publicKeyOf,
-  readDevice,
-  signText,
-  stampOf,
-  writeDevice
-} from "./DeviceKey.ts"
+import { type DeviceFile, readDevice, stampOf, writeDevice } from "./DeviceKey.ts"
 import { hubUrlOf, linkAddressOf } from "./HubAddress.ts"
 import { HubCommands } from "./HubCommands.ts"
 import { forgetOthers } from "./HubRuns.ts"
+import { rotateKey } from "./KeyRotation.ts"
 import type { LinkEnd } from "./LinkEnd.ts"
 import { defaultTimes, type LinkTimes } from "./LinkTimes.ts"
 import { type Identity, type LiveLink, makeSession } from "./LinkSession.ts"
@@ -53,6 +45,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig, times: LinkTimes) 
   let live: LiveLink | undefined
   /** The device file as it was last read or written here. */
   let seen = ""
+  let writing = false
   let readiness: LinkReadiness = { state: "none" }
 
   const enter = (state: LinkReadiness["state"], problem?: string): void => {
@@ -69,15 +62,17 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig, times: LinkTimes) 
   }
 
   const save = (changed: DeviceFile) =>
-    Effect.tap(writeDevice(file, changed), () =>
-      Effect.sync(() => {
+    Effect.suspend(() => {
+      writing = true
+      return Effect.map(writeDevice(file, changed), () => {
         device = changed
         seen = stampOf(file)
       })
-    )
+    }).pipe(Effect.ensuring(Effect.sync(() => (writing = false))))
 
+  /** Succeeds when somebody else has written the file. */
   const changed: Effect.Effect<void> = Effect.suspend(() =>
-    stampOf(file) === seen ? Effect.andThen(Effect.sleep(times.look), changed) : Effect.void
+    writing || stampOf(file) === seen ? Effect.andThen(Effect.sleep(times.look), changed) : Effect.void
   )
 
   /** One link, to its end. */
@@ -181,29 +176,9 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig, times: LinkTimes) 
   const rotate = Effect.gen(function* () {
     if (live === undefined || device === undefined)
       return yield* new Conflict({ message: "The Edge is not linked to a Hub." })
-    const { calls, generation } = live
-    const { deviceId, hub } = device
-    const privateKey = newPrivateKey()
-    const publicKey = publicKeyOf(privateKey)
-    const notKept = Effect.mapError(
-      ({ message }: { readonly message: string }) => new Overloaded({ message })
-    )
-    yield* notKept(save({ ...device, next: { privateKey } }))
-    const signature = signText(privateKey, rotationText({ hub, deviceId, publicKey, generation }))
-    yield* calls
-      .Rotate({ generation, publicKey, signature })
-      .pipe(
-        Effect.mapError((error) =>
-          "code" in error
-            ? new Conflict({ message: `The Hub refuses the new key: ${error.message}` })
-            : new Overloaded({ message: "The link broke: the next one finds out which key counts." })
-        )
-      )
-    const { next: _, ...kept } = device
-    yield* notKept(save({ ...kept, privateKey }))
-    yield* Effect.logInfo("the device has a new key")
+    yield* rotateKey(device, live, save)
     return readiness
   })
 
-  return HubLink.of({ readiness: () => readiness, rotate: Effect.uninterruptible(rotate) })
+  return HubLink.of({ readiness: () => readiness, rotate })
 })

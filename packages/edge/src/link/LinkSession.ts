@@ -154,7 +154,6 @@ export const makeSession = Effect.fnUntraced(function* (times: LinkTimes) {
       let useful = false
       return session(address, identity, () => (useful = true)).pipe(
         Effect.catchCause((cause) => {
-          if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
           const end = Option.getOrUndefined(Cause.findErrorOption(cause))
           if (end !== undefined) return Effect.succeed(new LinkEnd({ ...pick(end), useful }))
           return Effect.as(

@@ -141,7 +141,10 @@ export class PushWindow {
     cursor.sent = cursor.acked
     cursor.futile++
     if (cursor.futile < MAX_FUTILE) this.ready.add(cursor.runId)
-    else this.onEnd({ runId: cursor.runId, seq: cursor.acked, why: "stuck" })
+    else {
+      this.ready.delete(cursor.runId)
+      this.onEnd({ runId: cursor.runId, seq: cursor.acked, why: "stuck" })
+    }
   }
 
   private finish({ acked, runId }: Cursor, why: PushEnd["why"]): void {

@@ -1,9 +1,10 @@
-import type { RunId } from "@corral/domain/Ids"
+import type { DeviceId, RunId } from "@corral/domain/Ids"
 import { draft } from "@corral/domain/RunEvent"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Stream } from "effect"
 import { join } from "node:path"
 import { encoder, EventLog } from "../../src/EventLog.ts"
+import { finish, ownedBy } from "../../src/link/HubRuns.ts"
 import { insertRun } from "../../src/run/Runs.ts"
 import { Retention, type RetentionLimits } from "../../src/store/Retention.ts"
 import { Store, StoreFailed, type Write } from "../../src/store/Store.ts"
@@ -132,6 +133,27 @@ describe("Retention", () => {
         "SELECT (page_count - freelist_count) * page_size / 1048576.0 AS size FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
       )
       assert.isAtMost(used?.size ?? Number.NaN, maxMiB)
+    })
+  )
+
+  it.live("keeps what a Hub has not all of, whatever its age, until nothing else makes room", () =>
+    Effect.gen(function* () {
+      const file = yield* database
+      const [owed, told, own] = [runIdOf(1), runIdOf(2), runIdOf(3)] as const
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const edge = yield* open(file, thirty)
+          const size = { batches: 11, size: 100_000 }
+          for (const id of [owed, told]) yield* record(edge, id, ago(40), size)
+          yield* record(edge, own, ago(1), size)
+          const device = "dev_00000000000000000000000000" as DeviceId
+          yield* edge.store.commit([ownedBy(device, owed), ownedBy(device, told)])
+          yield* finish(edge.store, told, 11)
+          assert.deepStrictEqual(yield* edge.retention.sweep, [told])
+        })
+      )
+      const edge = yield* open(file, { days: 30, maxMiB: 1 })
+      assert.deepStrictEqual(yield* edge.retention.sweep, [own, owed], "the hard need of the size limit")
     })
   )
 

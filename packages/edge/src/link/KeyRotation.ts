@@ -1,0 +1,44 @@
+/**
+ * A new key for a device. It is written down as the next one before the Hub is told, so that whatever breaks in between, the next link
+ * finds out which of the two counts.
+ */
+import { rotationText } from "@corral/domain/EdgeLink"
+import { Conflict, Overloaded } from "@corral/domain/Failures"
+import { Cause, Effect, Option } from "effect"
+import {
+  type DeviceFile,
+  type DeviceFileUnusable,
+  newPrivateKey,
+  publicKeyOf,
+  signText
+} from "./DeviceKey.ts"
+import type { LiveLink } from "./LinkSession.ts"
+
+const broke = new Overloaded({ message: "The link broke: the next one finds out which key counts." })
+
+const notKept = Effect.mapError(({ message }: DeviceFileUnusable) => new Overloaded({ message }))
+
+/** `save` keeps the file on disk. */
+export const rotateKey = Effect.fnUntraced(function* (
+  device: DeviceFile,
+  { calls, generation }: LiveLink,
+  save: (device: DeviceFile) => Effect.Effect<void, DeviceFileUnusable>
+): Effect.fn.Return<void, Conflict | Overloaded> {
+  const { deviceId, hub } = device
+  const privateKey = newPrivateKey()
+  const publicKey = publicKeyOf(privateKey)
+  yield* notKept(save({ ...device, next: { privateKey } }))
+  const signature = signText(privateKey, rotationText({ hub, deviceId, publicKey, generation }))
+  yield* calls.Rotate({ generation, publicKey, signature }).pipe(
+    Effect.mapError((error) =>
+      "code" in error ? new Conflict({ message: `The Hub refuses the new key: ${error.message}` }) : broke
+    ),
+    // The calls of a link that goes are interrupted with it.
+    Effect.catchCause((cause) =>
+      Effect.fail(Option.getOrElse(Cause.findErrorOption(cause), (): Conflict | Overloaded => broke))
+    )
+  )
+  const { next: _, ...kept } = device
+  yield* notKept(save({ ...kept, privateKey }))
+  yield* Effect.logInfo("the device has a new key")
+}, Effect.uninterruptible)
