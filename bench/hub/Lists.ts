@@ -1,7 +1,11 @@
 /**
  * A page of 50 of 100,000 sessions, the first one and one near the end: the Hub beside the floor, and beside the bare query through `pg` in
- * this process, which has no server between.
+ * this process, which has no server between. The list as its service gives it, in this process too, stands beside the same query.
  */
+import { prove } from "@corral/domain/Authorization"
+import { Sessions } from "@corral/hub/session/Sessions"
+import type { Position } from "@corral/hub/store/Position"
+import { Effect } from "effect"
 import { Pool } from "pg"
 import type { Report } from "../Report.ts"
 import { atLeastOfFloor, atMost } from "../Report.ts"
@@ -43,12 +47,25 @@ const rawPage = (
     values: after === undefined ? [projectId, LIMIT] : [projectId, LIMIT, after.at, after.id]
   })
 
+/** The list as whoever answers a request gets it, items and all. */
+const servicePages = async ({ act, projectId }: HubPair) => {
+  const claim = { principal: "usr_bench", subject: projectId }
+  const { proof, sessions } = await act(
+    Effect.all({
+      proof: Effect.orDie(Effect.fromResult(prove("project.read", claim, undefined))),
+      sessions: Sessions
+    })
+  )
+  return (after: Position | undefined) => Effect.runPromise(sessions.list(proof, undefined, after, LIMIT))
+}
+
 export const lists = (options: HubBenchOptions, report: Report): Promise<void> =>
   withHubPair(options, async (pair) => {
     const client = new Client(pair.token, AT_ONCE)
     const pool = new Pool({ host: pair.sockets, user: "corral", database: "postgres", max: AT_ONCE })
     try {
       const deep = await deepCursor(pair, client)
+      const servicePage = await servicePages(pair)
       const query = `projectId=${pair.projectId}&limit=${LIMIT}`
       const asks = {
         hubFirst: () => client.body(`${pair.hub.url}/client/sessions?${query}`),
@@ -56,6 +73,8 @@ export const lists = (options: HubBenchOptions, report: Report): Promise<void> =
         floorFirst: () => client.body(`${pair.floor.url}/client/sessions?${query}`),
         floorDeep: () =>
           client.body(`${pair.floor.url}/client/sessions?${query}&at=${deep.at}&id=${deep.id}`),
+        serviceFirst: () => servicePage(undefined),
+        serviceDeep: () => servicePage(deep),
         rawFirst: () => rawPage(pool, pair.projectId, undefined),
         rawDeep: () => rawPage(pool, pair.projectId, deep)
       }
@@ -64,6 +83,8 @@ export const lists = (options: HubBenchOptions, report: Report): Promise<void> =
         hubDeep: [],
         floorFirst: [],
         floorDeep: [],
+        serviceFirst: [],
+        serviceDeep: [],
         rawFirst: [],
         rawDeep: []
       }
@@ -76,9 +97,9 @@ export const lists = (options: HubBenchOptions, report: Report): Promise<void> =
       const rate = (name: keyof typeof asks) => median(taken[name].map((each) => each.rate))
       const p99 = (name: keyof typeof asks) => median(taken[name].map(({ times }) => quantile(times, 0.99)))
       const { rounds } = options
-      for (const [what, hub, floor, raw] of [
-        ["first page", "hubFirst", "floorFirst", "rawFirst"],
-        ["deep page", "hubDeep", "floorDeep", "rawDeep"]
+      for (const [what, hub, floor, service, raw] of [
+        ["first page", "hubFirst", "floorFirst", "serviceFirst", "rawFirst"],
+        ["deep page", "hubDeep", "floorDeep", "serviceDeep", "rawDeep"]
       ] as const) {
         report.add({
           figure: `${what}, pages a second`,
@@ -92,6 +113,14 @@ export const lists = (options: HubBenchOptions, report: Report): Promise<void> =
           figure: `${what}, beside the bare query`,
           unit: "/s",
           edge: rate(hub),
+          floor: rate(raw),
+          rounds,
+          goal: atLeastOfFloor(0.4)
+        })
+        report.add({
+          figure: `${what}, service beside the same query, both in process`,
+          unit: "/s",
+          edge: rate(service),
           floor: rate(raw),
           rounds,
           goal: atLeastOfFloor(0.4)
