@@ -11,7 +11,7 @@ import { CurrentRequestId } from "@corral/domain/RequestContext"
 import { attachmentHeaders } from "@corral/service/http/Attachment"
 import { byId, pageOf } from "@corral/service/http/Paged"
 import { replayed } from "@corral/service/http/Replayed"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Approvals } from "../approval/Approvals.ts"
@@ -48,6 +48,7 @@ export const runs = HttpApiBuilder.group(
     const router = yield* EdgeRouter
     const runs = yield* Runs
     const streams = yield* StreamAuthority
+    const scope = yield* Effect.scope
     const targets = yield* Targets
 
     /** Where a run is, and the proof that the caller may do that with it. */
@@ -125,10 +126,12 @@ export const runs = HttpApiBuilder.group(
           request: payload
         }
         const write = Effect.flatMap(Effect.exit(sent), (outcome) => audit.done(deed, outcome))
-        const { body, replayed: again } = yield* idempotency.onceElsewhere(
+        const once = idempotency.onceElsewhere(
           request,
           Effect.map(write, (told) => toldOf(mirrored, told))
         )
+        // It goes on where whoever asked has left: what was sent is to be known, and written down.
+        const { body, replayed: again } = yield* Fiber.join(yield* Effect.forkIn(once, scope))
         return yield* replayed(body, again)
       }, answered),
 

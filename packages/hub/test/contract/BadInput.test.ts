@@ -59,7 +59,8 @@ describe("Bad input", { timeout: 120_000 }, () => {
     for (const field of Object.keys(body as object)) {
       for (const [what, value] of hostile) {
         const answer = await owner.ask(method, path, { body: { ...(body as object), [field]: value } })
-        if (answer.status < 400) continue
+        // What fits is done, or goes to a target that is not there.
+        if (answer.status < 400 || codeOf(answer) === "target_offline") continue
         assertRefusal(`${field} with ${what}`, answer)
       }
     }
