@@ -36,12 +36,14 @@ export class Idempotency extends Context.Service<
     ) => Effect.Effect<Answer<A>, E | IdempotencyConflict | IdempotencyInFlight | SqlError.SqlError, R>
     /**
      * As `once`, for a write that happens somewhere else and is waited for outside of a transaction. Its key is taken before it begins: it
-     * is not done twice, whatever becomes of this Hub. A failure says that it was not done, and gives the key back; where nobody knows, the
-     * key stays in flight.
+     * is not done twice, whatever becomes of this Hub. A failure says that it was not done, and gives the key back; where nobody knows
+     * (`isUnknown`), the key stays in flight, and may be asked with again when nobody waits for the first any more: `write` must be the same
+     * one then.
      */
     readonly onceElsewhere: <A, E, R>(
       request: KeyedRequest,
-      write: Effect.Effect<A, E, R>
+      write: Effect.Effect<A, E, R>,
+      isUnknown?: (error: E) => boolean
     ) => Effect.Effect<Answer<A>, E | IdempotencyConflict | IdempotencyInFlight | SqlError.SqlError, R>
     /** The answer that is known, for a write that must not wait inside a transaction: it may be done twice, and must bear that. */
     readonly kept: <A>(
@@ -57,6 +59,7 @@ export class Idempotency extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
       const oldest = () => new Date(clock.currentTimeMillisUnsafe() - KEPT_MS)
+      const left = () => new Date(clock.currentTimeMillisUnsafe() - LEFT_AFTER_MS)
 
       const known = Effect.fnUntraced(function* (scope: string, key: string, fingerprint: string) {
         const [row] = yield* sql<Row>`
@@ -98,7 +101,11 @@ export class Idempotency extends Context.Service<
           )
           return Effect.flatMap(attempt, (result) => Effect.fromResult(result))
         },
-        onceElsewhere: <A, E, R>({ key, request, scope }: KeyedRequest, write: Effect.Effect<A, E, R>) => {
+        onceElsewhere: <A, E, R>(
+          { key, request, scope }: KeyedRequest,
+          write: Effect.Effect<A, E, R>,
+          isUnknown: (error: E) => boolean = () => false
+        ) => {
           if (key === undefined) return Effect.map(write, (body) => ({ body, replayed: false }))
           const fingerprint = fingerprintOf(request)
           const here = sql`scope = ${scope} AND key = ${key}`
@@ -107,7 +114,9 @@ export class Idempotency extends Context.Service<
             INSERT INTO idempotency ${sql.insert({ scope, key, fingerprint, body: BEGUN, created_at: new Date(clock.currentTimeMillisUnsafe()) })}
             ON CONFLICT (scope, key) DO UPDATE
             SET fingerprint = excluded.fingerprint, body = excluded.body, created_at = excluded.created_at
-            WHERE idempotency.created_at <= ${oldest()}
+            WHERE idempotency.created_at <= ${oldest()} OR (
+              idempotency.body = ${BEGUN} AND idempotency.fingerprint = excluded.fingerprint AND idempotency.created_at <= ${left()}
+            )
             RETURNING key`
           return Effect.gen(function* () {
             if ((yield* taken).length === 0) {
@@ -118,7 +127,7 @@ export class Idempotency extends Context.Service<
             }
             const body = yield* Effect.tapError(write, (error) =>
               // A statement that failed may have come after the deed.
-              error instanceof SqlError.SqlError ? Effect.void : givenBack
+              error instanceof SqlError.SqlError || isUnknown(error) ? Effect.void : givenBack
             )
             yield* sql`UPDATE idempotency SET body = ${JSON.stringify(body)} WHERE ${here}`
             return { body, replayed: false }
@@ -147,6 +156,8 @@ interface Row {
 /** What stands for an answer while it is not known: no JSON. */
 const BEGUN = ""
 
+/** Whoever began something elsewhere does not wait longer for it. */
+const LEFT_AFTER_MS = 45_000
 const KEPT_MS = 86_400_000
 /** The family of our advisory locks. */
 const LOCKS = 0x1de8

@@ -106,6 +106,30 @@ describe("Idempotency", { timeout: 60_000 }, () => {
     assert.instanceOf(found[2], IdempotencyInFlight)
   })
 
+  it("lets what nobody knows of be asked for again, when nobody waits for it any more", async () => {
+    const s = scope()
+    const keyed = { scope: s, key: "k", request: {} }
+    const ask = (answer: Effect.Effect<string, string>) =>
+      hub.people.act(
+        Effect.flatMap(Idempotency, ({ onceElsewhere }) =>
+          Effect.result(onceElsewhere(keyed, answer, (error) => error === "unknown"))
+        )
+      )
+    const sql = (statement: string) =>
+      hub.people.act(Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe(statement)))
+    assert.deepInclude(await ask(Effect.fail("unknown")), { _tag: "Failure", failure: "unknown" })
+    assert.deepInclude(await ask(Effect.succeed("too early")), { _tag: "Failure" })
+    await sql(`UPDATE idempotency SET created_at = created_at - interval '46 seconds' WHERE scope = '${s}'`)
+    assert.deepInclude(await ask(Effect.succeed("found")), {
+      _tag: "Success",
+      success: { body: "found", replayed: false }
+    })
+    assert.deepInclude(await ask(Effect.succeed("again")), {
+      _tag: "Success",
+      success: { body: "found", replayed: true }
+    })
+  })
+
   it("does an unkeyed write each time", async () => {
     const s = scope()
     await hub.people.act(once(s, undefined, {}, write(s, "a")))

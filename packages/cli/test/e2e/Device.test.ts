@@ -46,7 +46,14 @@ describe("corral device", { timeout: 60_000 }, () => {
       const token = await joinToken()
       const joined = await corral.feed(
         `${token}\n`,
-        ...["device", "join", "--hub", `${hub.url}/`, "--token-file", "-", "--name", "laptop"]
+        "device",
+        "join",
+        "--hub",
+        `${hub.url}/`,
+        "--token-file",
+        "-",
+        "--name",
+        "laptop"
       )
       assert.deepStrictEqual([joined.exit, joined.stderr], [0, ""])
       assert.match(joined.out[0] ?? "", /^This machine is laptop \(dev_\w+\) at http:\/\/127/)

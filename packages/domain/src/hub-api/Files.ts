@@ -20,6 +20,7 @@ const error = responses(
   "target_offline",
   "not_found",
   "payload_too_large",
+  "overloaded",
   "schema_validation_failed"
 )
 

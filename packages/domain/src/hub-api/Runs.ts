@@ -76,6 +76,7 @@ export class HubRuns extends HttpApiGroup.make("runs")
         "unauthorized_target",
         "target_offline",
         "conflict",
+        "overloaded",
         "idempotency_conflict",
         "idempotency_in_flight"
       )
@@ -105,7 +106,13 @@ export class HubRuns extends HttpApiGroup.make("runs")
     HttpApiEndpoint.get("artifactContent", "/client/runs/:id/artifacts/:artifactId/content", {
       params: { id: RunId, artifactId: ArtifactId },
       success: HttpApiSchema.StreamUint8Array({ contentType: "application/octet-stream" }),
-      error: responses("permission_denied", "unauthorized_target", "target_offline", "payload_too_large")
+      error: responses(
+        "permission_denied",
+        "unauthorized_target",
+        "target_offline",
+        "payload_too_large",
+        "overloaded"
+      )
     }).annotate(
       OpenApi.Description,
       "The bytes, always as an attachment, in the artifact's own media type; at most 50 MiB. A body that is cut is not the artifact."

@@ -21,7 +21,7 @@ import { Idempotency } from "../Idempotency.ts"
 import { RunFeeds } from "../live/RunFeeds.ts"
 import { StreamAuthority } from "../live/StreamAuthority.ts"
 import { ArtifactContents, type OpenedArtifact } from "../run/ArtifactContents.ts"
-import { EdgeRouter } from "../run/EdgeRouter.ts"
+import { EdgeRouter, isUnknown } from "../run/EdgeRouter.ts"
 import { RunLog } from "../run/RunLog.ts"
 import { isOver, Runs } from "../run/Runs.ts"
 import { Targets } from "../run/Targets.ts"
@@ -48,7 +48,7 @@ export const runs = HttpApiBuilder.group(
     const router = yield* EdgeRouter
     const runs = yield* Runs
     const streams = yield* StreamAuthority
-    const scope = yield* Effect.scope
+    const lasting = yield* Effect.scope
     const targets = yield* Targets
 
     /** Where a run is, and the proof that the caller may do that with it. */
@@ -116,22 +116,26 @@ export const runs = HttpApiBuilder.group(
         const { userId } = yield* CurrentPrincipal
         const { projectId, proof, targetId } = yield* admitted("task.create", id)
         const mirrored = yield* runs.get(proof, id)
+        const scope = `${userId} POST /client/runs/${id}/input`
+        const key = headers["idempotency-key"]
         const sent = isOver(mirrored.state)
           ? Effect.fail(new Conflict({ message: "The run has ended." }))
-          : router.input(targetId, { runId: id, input: payload, by: userId }).pipe(routed(targets, mirrored))
+          : router
+              .input(
+                targetId,
+                { runId: id, input: payload, by: userId },
+                key && JSON.stringify([scope, key, payload])
+              )
+              .pipe(routed(targets, mirrored))
         const deed = { action: "run.input" as const, resource: id, projectId }
-        const request = {
-          scope: `${userId} POST /client/runs/${id}/input`,
-          key: headers["idempotency-key"],
-          request: payload
-        }
         const write = Effect.flatMap(Effect.exit(sent), (outcome) => audit.done(deed, outcome))
         const once = idempotency.onceElsewhere(
-          request,
-          Effect.map(write, (told) => toldOf(mirrored, told))
+          { scope, key, request: payload },
+          Effect.map(write, (told) => toldOf(mirrored, told)),
+          isUnknown
         )
         // It goes on where whoever asked has left: what was sent is to be known, and written down.
-        const { body, replayed: again } = yield* Fiber.join(yield* Effect.forkIn(once, scope))
+        const { body, replayed: again } = yield* Fiber.join(yield* Effect.forkIn(once, lasting))
         return yield* replayed(body, again)
       }, answered),
 

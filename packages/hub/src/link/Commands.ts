@@ -25,6 +25,8 @@ export interface Asking<N extends CommandName> {
   readonly of?: RunId
   /** Asked under the same id again, it is the same command, and its answer is kept. Absent: a new one. */
   readonly id?: CommandId
+  /** It is to be sent whenever the device comes, whoever waits; it has an id. */
+  readonly lasting?: boolean
   readonly targetId: DeviceId
   readonly name: N
   readonly payload: CommandPayload<N>
@@ -163,7 +165,7 @@ export class Commands extends Context.Service<
 
       /** Waits for the answer, and takes the command back where nobody has it in time. */
       const settle = Effect.fnUntraced(function* (
-        { id: kept, targetId, waitMs }: Pick<Asking<CommandName>, "id" | "targetId" | "waitMs">,
+        { lasting = false, targetId, waitMs }: Pick<Asking<CommandName>, "lasting" | "targetId" | "waitMs">,
         id: CommandId,
         changed: Latch.Latch
       ) {
@@ -177,28 +179,30 @@ export class Commands extends Context.Service<
           // Written by `answer` and `refuseAll`.
           if (row.outcome !== null) return answered(JSON.parse(row.outcome) as CommandOutcome)
           const left = (row.sent ? until : unsentUntil) - now()
-          // What is kept needs nobody who waits for a device that is away.
-          if (left > 0 && (kept === undefined || row.online === true)) {
+          // What lasts needs nobody who waits for a device that is away.
+          if (left > 0 && (!lasting || row.online === true)) {
             yield* Effect.timeoutOption(changed.await, left)
             continue
           }
           if (row.sent) return unknown
-          if (kept !== undefined) return waits
+          if (lasting) return waits
           yield* withdrawn(id)
         }
       })
 
       const ask = Effect.fnUntraced(function* <N extends CommandName>(asking: Asking<N>) {
-        const { id: kept, name, waitMs } = asking
-        const id = kept ?? mint<CommandId>("cmd", now())
+        const { id: given, lasting = false, name, waitMs } = asking
+        const id = given ?? mint<CommandId>("cmd", now())
         const text = yield* sentence(id, asking)
-        const expires = kept === undefined ? new Date(now() + Math.min(UNSENT_MS, waitMs)) : null
+        const expires = lasting ? null : new Date(now() + Math.min(UNSENT_MS, waitMs))
         const asked = watched(id, (changed) =>
           Effect.andThen(made(id, asking, text, expires), settle(asking, id, changed))
         )
-        if (kept !== undefined) return yield* asked
-        // Nobody else asks for it: whoever goes away takes it back where that is possible.
+        if (lasting) return yield* asked
+        // Whoever goes away takes it back where that is possible.
         const came = yield* Effect.onInterrupt(asked, () => Effect.ignore(withdrawn(id)))
+        if (given !== undefined) return came
+        // Nobody can ask for it again.
         const over = came._tag === "Answered" || (came._tag === "Unknown" && isRead(name))
         if (over) yield* sql`DELETE FROM edge_commands WHERE id = ${id}`
         return came

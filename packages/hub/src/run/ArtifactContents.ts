@@ -5,7 +5,12 @@
  * last piece is given. A stream that fails in the middle is to be cut: what came of it is not the artifact.
  */
 import type { Artifact } from "@corral/domain/Artifact"
-import { PayloadTooLarge, PermissionDenied, type TargetOffline } from "@corral/domain/Failures"
+import {
+  type Overloaded,
+  PayloadTooLarge,
+  PermissionDenied,
+  type TargetOffline
+} from "@corral/domain/Failures"
 import type { ArtifactId, DeviceId, RunId } from "@corral/domain/Ids"
 import { Context, Effect, Layer, Option, Stream } from "effect"
 import type { SqlError } from "effect/sql"
@@ -13,7 +18,7 @@ import { createHash, type Hash } from "node:crypto"
 import { ArtifactCache, fits } from "./ArtifactCache.ts"
 import { EdgeRouter } from "./EdgeRouter.ts"
 
-type Refused = PermissionDenied | SqlError.SqlError | TargetOffline
+type Refused = Overloaded | PermissionDenied | SqlError.SqlError | TargetOffline
 
 export interface OpenedArtifact {
   readonly artifact: Artifact

@@ -8,6 +8,7 @@ import { type Approval, ApprovalState } from "@corral/domain/Approval"
 import type { Artifact } from "@corral/domain/Artifact"
 import type { Diff } from "@corral/domain/Diff"
 import {
+  type CommandId,
   type CommandName,
   type CommandPayload,
   type CommandSuccess,
@@ -32,6 +33,7 @@ import {
 import { ApprovalId, type DeviceId } from "@corral/domain/Ids"
 import type { CreateRun, Run, RunFailure } from "@corral/domain/Run"
 import type { FileEntry, FilePreview } from "@corral/domain/Workspace"
+import { fingerprintOf } from "@corral/service/Fingerprint"
 import { Context, Data, Effect, Layer, Option, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import { type Asking, Commands, startOf, UNKNOWN } from "../link/Commands.ts"
@@ -67,9 +69,11 @@ export class EdgeRouter extends Context.Service<
       targetId: DeviceId,
       command: CommandPayload<"CancelRun">
     ) => Routed<Run, RunNotCancellable>
+    /** Sent under the same key again, it is the same input. */
     readonly input: (
       targetId: DeviceId,
-      command: CommandPayload<"SendInput">
+      command: CommandPayload<"SendInput">,
+      key?: string
     ) => Routed<Run, Conflict | PermissionDenied>
     readonly decide: (
       targetId: DeviceId,
@@ -177,7 +181,12 @@ export class EdgeRouter extends Context.Service<
 
         start: (targetId, command) =>
           route(
-            { ...write(targetId, "StartRun", command), id: startOf(command.runId), of: command.runId },
+            {
+              ...write(targetId, "StartRun", command),
+              id: startOf(command.runId),
+              lasting: true,
+              of: command.runId
+            },
             ({ code, message }) =>
               code === "target_offline"
                 ? undefined
@@ -199,9 +208,12 @@ export class EdgeRouter extends Context.Service<
             ({ id }) => id === command.runId
           ),
 
-        input: (targetId, command) =>
+        input: (targetId, command, key) =>
           route(
-            write(targetId, "SendInput", command),
+            {
+              ...write(targetId, "SendInput", command),
+              ...(key === undefined ? {} : { id: inputOf(key) })
+            },
             refusedAs<Conflict | Overloaded | PermissionDenied>(
               ["overloaded", Overloaded],
               ["conflict", Conflict],
@@ -240,6 +252,13 @@ export class EdgeRouter extends Context.Service<
     })
   )
 }
+
+// A fingerprint is made of what ids are made of.
+const inputOf = (key: string): CommandId => `input.${fingerprintOf(key)}` as CommandId
+
+/** Whether a failure says that nobody knows what was done. */
+export const isUnknown = (error: { readonly _tag: string; readonly details?: unknown }): boolean =>
+  error instanceof TargetOffline && error.details?.outcome === "unknown"
 
 /** Milliseconds for which an answer is waited for. */
 const READ_MS = 10_000

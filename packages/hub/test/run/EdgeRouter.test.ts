@@ -86,7 +86,8 @@ const asked = (way: keyof typeof ways, asked: Asked) =>
           Layer.succeed(Targets, {
             find: (id) => Effect.succeed({ id, lastSeenAt: undefined }),
             offer: () => Effect.undefined,
-            mayRoute: () => Effect.succeed(true)
+            mayRoute: () => Effect.succeed(true),
+            mayWorkIn: () => Effect.succeed(true)
           })
         )
       )
