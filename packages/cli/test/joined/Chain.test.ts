@@ -1,12 +1,14 @@
 /** The whole chain over real processes: a person at the Hub has work done on one machine, follows it, decides, reads what came of it. */
 import { assert, beforeAll, afterAll, describe, it } from "@effect/vitest"
+import type { Artifact } from "@corral/domain/Artifact"
 import type { Diff } from "@corral/domain/Diff"
 import type { HubApproval } from "@corral/domain/HubRun"
+import type { FileEntry, FilePreview } from "@corral/domain/Workspace"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { join } from "node:path"
 import { StreamReader } from "../../../hub/test/harness/StreamReader.ts"
-import type { HubClient } from "../../../hub/test/harness/HubClient.ts"
+import { codeOf, type HubClient } from "../../../hub/test/harness/HubClient.ts"
 import { Joined } from "./Joined.ts"
 
 const players = fileURLToPath(new URL("../../../adapters/test/fixtures/bin", import.meta.url))
@@ -99,6 +101,68 @@ describe("Hub and Edge joined", { timeout: 120_000 }, () => {
     assert.deepInclude(cancelled.body as object, { id: runId, state: "cancelled" })
     assert.strictEqual((await joined.edge.client.run(runId)).state, "cancelled")
     assert.deepStrictEqual(joined.edge.survivorsOf(runId), [])
+  })
+
+  it("sends a further message to the run, once under its key", async () => {
+    const { runId } = await joined.task({ text: "/wait\n/wait" })
+    await joined.runWith(runId, ({ state }) => state === "running")
+    const say = (key: string, text: string) =>
+      member.ask<{ readonly id: string }>("POST", `/client/runs/${runId}/input`, {
+        body: { text },
+        headers: { "idempotency-key": key }
+      })
+    const first = await say("first", "one")
+    assert.deepStrictEqual([first.status, first.body.id], [200, runId], first.text)
+    const again = await say("first", "one")
+    assert.deepStrictEqual([again.status, again.headers.get("idempotency-replayed")], [200, "true"])
+    assert.strictEqual((await say("second", "two")).status, 200)
+    await joined.runWith(runId, ({ state }) => state === "completed")
+    const said = (await joined.edge.client.log(runId)).flatMap(({ payload, type }) =>
+      type === "run.message.completed" ? [(payload as { readonly text: string }).text] : []
+    )
+    assert.deepStrictEqual(
+      said.filter((text) => text === "one" || text === "two"),
+      ["one", "two"]
+    )
+    const late = await say("third", "three")
+    assert.deepStrictEqual([late.status, codeOf(late)], [409, "conflict"])
+  })
+
+  it("shows what lies in the workspace and what the run made, byte for byte", async () => {
+    writeFileSync(join(joined.edge.workspace, "shown.txt"), "shown here\n")
+    const workspace = `/client/targets/${joined.deviceId}/workspaces/ws`
+    const inProject = `projectId=${joined.projectId}`
+    const folder = await member.ask<{ readonly items: ReadonlyArray<FileEntry> }>(
+      "GET",
+      `${workspace}/files?${inProject}`
+    )
+    assert.include(
+      folder.body.items.map(({ name }) => name),
+      "shown.txt"
+    )
+    const file = await member.ask<FilePreview>("GET", `${workspace}/file?${inProject}&path=shown.txt`)
+    assert.deepInclude(file.body, { content: "shown here\n", encoding: "utf8" })
+    const outside = await member.ask("GET", `${workspace}/file?${inProject}&path=..%2F..%2Fetc%2Fpasswd`)
+    assert.strictEqual(codeOf(outside), "workspace_outside_allowlist")
+
+    const content = "x".repeat(1_500_000)
+    writeFileSync(join(joined.edge.workspace, "large.txt"), content)
+    const { runId } = await joined.task({
+      text: "/attach large.txt text/plain\n/artifact note.md text/markdown # Done"
+    })
+    await joined.runWith(runId, ({ state }) => state === "completed")
+    const { body } = await member.ask<{ readonly items: ReadonlyArray<Artifact> }>(
+      "GET",
+      `/client/runs/${runId}/artifacts`
+    )
+    assert.deepStrictEqual(body.items.map(({ name }) => name).toSorted(), ["large.txt", "note.md"])
+    const large = body.items.find(({ name }) => name === "large.txt")
+    const response = await fetch(`${member.url}/client/runs/${runId}/artifacts/${large?.id}/content`, {
+      headers: { authorization: `Bearer ${member.token}` }
+    })
+    assert.strictEqual(response.headers.get("x-content-type-options"), "nosniff")
+    assert.match(response.headers.get("content-disposition") ?? "", /^attachment/)
+    assert.strictEqual(await response.text(), content)
   })
 
   it("takes the first of two decisions, one here and one at the machine", async () => {
