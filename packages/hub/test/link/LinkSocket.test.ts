@@ -1,0 +1,76 @@
+import { assert, describe, it, onTestFinished } from "@effect/vitest"
+import { once } from "node:events"
+import type { IncomingMessage } from "node:http"
+import type { AddressInfo } from "node:net"
+import { WebSocket, WebSocketServer } from "ws"
+import { within } from "../../../service/test/harness/Within.ts"
+import { LinkSocket } from "../../src/link/LinkSocket.ts"
+
+/** A real socket as the server holds it from time 0 on, and its other end. */
+const pair = async (autoPong: boolean) => {
+  const server = new WebSocketServer({ host: "127.0.0.1", port: 0 })
+  onTestFinished(() => server.close())
+  await once(server, "listening")
+  const connected = once(server, "connection") as Promise<[WebSocket, IncomingMessage]>
+  const peer = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`, { autoPong })
+  onTestFinished(() => peer.terminate())
+  const closed = new Promise<number>((resolve) => peer.once("close", resolve))
+  const opened = once(peer, "open")
+  const [own, { socket: stream }] = await connected
+  await opened
+  return { own, peer, closed, socket: new LinkSocket(own, stream, 0) }
+}
+
+describe("the socket of a link", { timeout: 20_000 }, () => {
+  it("is given up when it answers no ping for 25 s", async () => {
+    const { closed, peer, socket } = await pair(false)
+    const pinged = once(peer, "ping")
+    socket.tick(10_000)
+    await within(pinged, 5_000, "a ping")
+    socket.tick(25_000)
+    assert.strictEqual(peer.readyState, WebSocket.OPEN)
+    socket.tick(25_001)
+    assert.strictEqual(await within(closed, 5_000, "the end"), 1006)
+  })
+
+  it("stays while it answers, and is asked every 10 s", async () => {
+    const { own, peer, socket } = await pair(true)
+    let pings = 0
+    peer.on("ping", () => pings++)
+    for (const at of [10_000, 20_000, 30_000, 40_000]) {
+      socket.tick(at - 1)
+      const answered = once(own, "pong")
+      socket.tick(at)
+      await within(answered, 5_000, "a pong")
+    }
+    assert.strictEqual(pings, 4)
+    assert.strictEqual(peer.readyState, WebSocket.OPEN)
+  })
+
+  it("may send a little without a proof, and much with one", async () => {
+    const frame = "x".repeat(600_000)
+    const unproved = await pair(true)
+    unproved.peer.send(frame)
+    unproved.peer.send(frame)
+    assert.strictEqual(await within(unproved.closed, 5_000, "the end"), 1006)
+    const proved = await pair(true)
+    proved.socket.proved()
+    let came = 0
+    const both = new Promise<void>((resolve) => proved.own.on("message", () => ++came === 2 && resolve()))
+    proved.peer.send(frame)
+    proved.peer.send(frame)
+    await within(both, 5_000, "both frames")
+  })
+
+  it("is closed with a code, and by force where the other side does not close", async () => {
+    const { closed, socket } = await pair(true)
+    socket.end(4409, "a newer link")
+    assert.strictEqual(await within(closed, 5_000, "the end"), 4409)
+    const deaf = await pair(true)
+    deaf.peer.pause()
+    deaf.socket.end(4409, "a newer link")
+    const gone = once(deaf.own, "close")
+    for (const at of [1_000, 2_000, 3_000]) deaf.socket.tick(at)
+    await within(gone, 5_000, "the end by force")
+  })
+})
