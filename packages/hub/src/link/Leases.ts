@@ -4,17 +4,15 @@
  * A link that is taken has a higher generation than all before it, and fences them: what they do fails, on whichever Hub they are. Presence is a
  * lease that heartbeats renew. It does not know sockets; it tells Hubs of every change by the notice `presence`.
  */
-import type { Agent } from "@corral/domain/Agent"
 import { OFFLINE_AFTER_SECONDS } from "@corral/domain/Device"
-import type { Offer } from "@corral/domain/EdgeLink"
-import { Conflict, SchemaValidationFailed, type Unauthorized } from "@corral/domain/Failures"
+import { Conflict, type Unauthorized } from "@corral/domain/Failures"
 import type { DeviceId, RequestId } from "@corral/domain/Ids"
-import type { Workspace } from "@corral/domain/Workspace"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Audit } from "../audit/Audit.ts"
 import { channels, notify } from "../store/Notice.ts"
+import type { OfferText } from "./OfferText.ts"
 import { notADevice } from "./Proofs.ts"
 
 /** A link that was proved. */
@@ -33,13 +31,6 @@ export interface Taking {
   /** Names the connection in the device's row. */
   readonly connectionId: string
   readonly offer: OfferText
-}
-
-/** An offer as it is stored. */
-export interface OfferText {
-  readonly version: string
-  readonly workspaces: string
-  readonly agents: string
 }
 
 type Lost = Conflict | Unauthorized
@@ -210,28 +201,3 @@ interface Row {
 
 /** What a link is told that is not its device's any more. */
 export const fenced = () => new Conflict({ message: "A newer link of this device has taken over." })
-
-const MAX_OFFERED = 200
-const MAX_OFFER_CHARACTERS = 262_144
-
-/** The offer as it is stored, where it is one that can be. */
-export const offerText = (offer: Offer): Effect.Effect<OfferText, SchemaValidationFailed> => {
-  let whole = offer.workspaces.length <= MAX_OFFERED && offer.agents.length <= MAX_OFFERED
-  const text = (of: ReadonlyArray<Agent> | ReadonlyArray<Workspace> | string): string =>
-    JSON.stringify(of, (_, value: unknown) => {
-      if (typeof value === "string" && (value.includes("\0") || !value.isWellFormed())) whole = false
-      return value
-    })
-  const [agents, workspaces] = [text(offer.agents), text(offer.workspaces)]
-  const size = agents.length + workspaces.length + text(offer.version).length
-  return whole && size <= MAX_OFFER_CHARACTERS && offer.version.length <= 100
-    ? Effect.succeed({ version: offer.version, workspaces, agents })
-    : Effect.fail(
-        new SchemaValidationFailed({
-          message: "This is more than a device may offer.",
-          details: {
-            issues: [{ path: "offer", message: "Expected at most 200 workspaces and 200 agents in 256 KiB" }]
-          }
-        })
-      )
-}

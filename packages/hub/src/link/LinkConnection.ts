@@ -25,7 +25,8 @@ import type { RunLog } from "../run/RunLog.ts"
 import type { Commands } from "./Commands.ts"
 import { Ingest } from "./Ingest.ts"
 import type { KeyRotation } from "./KeyRotation.ts"
-import { fenced, type HeldLink, type Leases, offerText } from "./Leases.ts"
+import { fenced, type HeldLink, type Leases } from "./Leases.ts"
+import { offerText } from "./OfferText.ts"
 import { type Challenge, hasSigned, newChallenge, notADevice, type Proofs } from "./Proofs.ts"
 
 /** What every connection of a Hub shares. */

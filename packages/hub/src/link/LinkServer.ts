@@ -5,7 +5,6 @@
  * `LinkConnection`'s.
  */
 import {
-  EdgeLink,
   type LinkCloseCode,
   linkCloseCodes,
   MAX_FRAME_BYTES,
@@ -13,10 +12,7 @@ import {
 } from "@corral/domain/EdgeLink"
 import type { DeviceId, RequestId } from "@corral/domain/Ids"
 import { standingHeaders } from "@corral/service/http/Refusal"
-import { Clock, Context, Deferred, Effect, Fiber, Layer, Schedule } from "effect"
-import { NetAddress } from "effect/net"
-import { RpcSerialization, RpcServer } from "effect/rpc"
-import { Socket, SocketServer } from "effect/socket"
+import { Clock, Context, Effect, Fiber, Layer, Schedule } from "effect"
 import type { IncomingMessage } from "node:http"
 import type { Duplex } from "node:stream"
 import { type WebSocket, WebSocketServer } from "ws"
@@ -28,6 +24,7 @@ import { ForeignPushes } from "./ForeignPushes.ts"
 import { KeyRotation } from "./KeyRotation.ts"
 import { type HeldLink, Leases } from "./Leases.ts"
 import { LinkConnection, linkDefaults, type LinkServices } from "./LinkConnection.ts"
+import { answers } from "./LinkRpc.ts"
 import { LinkSocket } from "./LinkSocket.ts"
 import { Proofs } from "./Proofs.ts"
 
@@ -207,42 +204,7 @@ export class LinkServer extends Context.Service<
     )
 }
 
-/** The RPC server of one socket, until that ends. */
-const answers = (webSocket: WebSocket, connection: LinkConnection): Effect.Effect<void> =>
-  Effect.gen(function* () {
-    // What the library's reader and writer use of a WebSocket, `ws` has under the same names.
-    const socket = yield* Socket.fromWebSocket(Effect.succeed(webSocket as unknown as Socket.WebSocketLike))
-    const over = yield* Deferred.make<void>()
-    const protocol = yield* RpcServer.makeProtocolSocketServer.pipe(
-      Effect.provideService(SocketServer.SocketServer, theOne(socket, over)),
-      Effect.provideService(RpcSerialization.RpcSerialization, RpcSerialization.json)
-    )
-    const handlers = yield* EdgeLink.toHandlers(connection.handlers)
-    yield* RpcServer.make(EdgeLink, { disableTracing: true, disableFatalDefects: true }).pipe(
-      Effect.provideService(RpcServer.Protocol, protocol),
-      Effect.provideContext(handlers),
-      Effect.forkScoped
-    )
-    yield* Deferred.await(over)
-  }).pipe(Effect.scoped, Effect.ensuring(Effect.sync(() => webSocket.close(GARBAGE))))
-
-/** It listens nowhere: the Hub's own server has taken the connection. */
-const NOWHERE = NetAddress.inetAddressUnsafe(NetAddress.ipv4Unspecified, 0)
-
-/** A server that has this socket and no other. */
-const theOne = (socket: Socket.Socket, over: Deferred.Deferred<void>) =>
-  SocketServer.SocketServer.of({
-    address: NOWHERE,
-    run: (handler) =>
-      Effect.exit(handler(socket)).pipe(
-        Effect.andThen(Deferred.succeed(over, undefined)),
-        Effect.andThen(Effect.never)
-      )
-  })
-
 /** Sockets without a proof, of one Hub. */
 const MAX_UNPROVED = 256
 /** Ends that the Edge meant, and those of a proof that is over. */
 const CLEAN: ReadonlySet<number> = new Set([1000, 1001, 1005, linkCloseCodes.unproved])
-/** RFC 6455: what came was no message of the protocol. Not heard where the socket is closed already. */
-const GARBAGE = 1002

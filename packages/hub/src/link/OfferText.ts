@@ -1,0 +1,38 @@
+/** What a device offers, as it is stored: bounded, and text that every store can keep. That it is shaped as an offer was found before. */
+import type { Agent } from "@corral/domain/Agent"
+import type { Offer } from "@corral/domain/EdgeLink"
+import { SchemaValidationFailed } from "@corral/domain/Failures"
+import type { Workspace } from "@corral/domain/Workspace"
+import { Effect } from "effect"
+
+/** An offer as it is stored. */
+export interface OfferText {
+  readonly version: string
+  readonly workspaces: string
+  readonly agents: string
+}
+
+const MAX_OFFERED = 200
+const MAX_OFFER_CHARACTERS = 262_144
+
+/** The offer as it is stored, where it is one that can be. */
+export const offerText = (offer: Offer): Effect.Effect<OfferText, SchemaValidationFailed> => {
+  let whole = offer.workspaces.length <= MAX_OFFERED && offer.agents.length <= MAX_OFFERED
+  const text = (of: ReadonlyArray<Agent> | ReadonlyArray<Workspace> | string): string =>
+    JSON.stringify(of, (_, value: unknown) => {
+      if (typeof value === "string" && (value.includes("\0") || !value.isWellFormed())) whole = false
+      return value
+    })
+  const [agents, workspaces] = [text(offer.agents), text(offer.workspaces)]
+  const size = agents.length + workspaces.length + text(offer.version).length
+  return whole && size <= MAX_OFFER_CHARACTERS && offer.version.length <= 100
+    ? Effect.succeed({ version: offer.version, workspaces, agents })
+    : Effect.fail(
+        new SchemaValidationFailed({
+          message: "This is more than a device may offer.",
+          details: {
+            issues: [{ path: "offer", message: "Expected at most 200 workspaces and 200 agents in 256 KiB" }]
+          }
+        })
+      )
+}
