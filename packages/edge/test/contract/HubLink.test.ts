@@ -56,6 +56,7 @@ describe("the link to a Hub", { timeout: 60_000 }, () => {
     await told(edge, ({ state }) => state === "none")
     const deviceId = await peer.join(edge.home)
     await peer.linked()
+    await told(edge, ({ state }) => state === "linked")
     assert.deepInclude(await linkOf(edge), { state: "linked", hub: peer.url, deviceId })
     assert.deepStrictEqual(
       peer.offer?.workspaces.map(({ id }) => id),
@@ -319,7 +320,7 @@ describe("the link to a Hub", { timeout: 60_000 }, () => {
     assert.strictEqual(keyIn().privateKey, second.privateKey)
     assert.notInclude(edge.stderr, second.privateKey)
     rmSync(file)
-    await peer.until("the end of the link", () => !peer.isLinked)
+    await told(edge, ({ state }) => state === "none")
     assert.strictEqual(codeOf(await edge.client.ask("POST", "/v1/link/rotate")), "conflict")
   })
 

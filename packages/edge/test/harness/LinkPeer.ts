@@ -147,6 +147,11 @@ export class LinkPeer {
     for (const { socket } of this.links) socket.terminate()
   }
 
+  /** As if another Edge had taken the links over. */
+  fence(): void {
+    this.generation++
+  }
+
   close(code: number): void {
     for (const { socket } of this.links) socket.close(code)
   }

@@ -1,0 +1,78 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Layer } from "effect"
+import { createServer } from "node:net"
+import { once } from "node:events"
+import type { AddressInfo } from "node:net"
+import { layerCore } from "../../src/Edge.ts"
+import type { EdgeConfig } from "../../src/EdgeConfig.ts"
+import { EdgeInstance } from "../../src/EdgeInstance.ts"
+import { HubLink } from "../../src/link/HubLink.ts"
+import { defaultTimes, type LinkTimes } from "../../src/link/LinkTimes.ts"
+import { temporaryFolder } from "../Folder.ts"
+import { type LinkPeer, openPeer } from "../harness/LinkPeer.ts"
+import { configOf } from "../Samples.ts"
+
+/** An Edge's link to that peer, in this process, until the scope closes. */
+const linkTo = Effect.fnUntraced(function* (
+  peer: LinkPeer,
+  times: Partial<LinkTimes>,
+  more: Partial<EdgeConfig> = {}
+) {
+  const home = yield* temporaryFolder
+  const config = configOf(home, more)
+  yield* Effect.promise(() => peer.join(home))
+  const core = Layer.merge(layerCore(config, new Map()), EdgeInstance.layer)
+  const context = yield* Layer.build(
+    HubLink.layer(config, { ...defaultTimes, look: 50, ...times }).pipe(Layer.provide(core))
+  )
+  yield* Effect.promise(() => peer.linked())
+  return Context.get(context, HubLink)
+})
+
+const closedPort = async (): Promise<number> => {
+  const server = createServer().listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, "close")
+  return port
+}
+
+describe("HubLink", () => {
+  it.live("waits before it takes the link back from another Edge with its key", () =>
+    Effect.gen(function* () {
+      const peer = yield* Effect.promise(openPeer)
+      const link = yield* linkTo(peer, { fenced: 1_000, minDelay: 1 })
+      const before = performance.now()
+      peer.close(4409)
+      yield* Effect.promise(() => peer.until("another dial", () => peer.dials === 2))
+      assert.isAtLeast(performance.now() - before, 1_000)
+      assert.match(link.readiness().problem ?? "", /newer link/)
+      yield* Effect.promise(() => peer.linked())
+    })
+  )
+
+  it.live("takes a call that is refused as fenced for the same", () =>
+    Effect.gen(function* () {
+      const peer = yield* Effect.promise(openPeer)
+      peer.heartbeatSeconds = 1
+      yield* linkTo(peer, { fenced: 1_000, minDelay: 1 })
+      peer.fence()
+      yield* Effect.promise(() => peer.until("the end of the link", () => !peer.isLinked))
+      const before = performance.now()
+      yield* Effect.promise(() => peer.until("another dial", () => peer.dials === 2))
+      assert.isAtLeast(performance.now() - before, 900)
+    })
+  )
+
+  it.live("tries the Hub's addresses in turn", () =>
+    Effect.gen(function* () {
+      const peer = yield* Effect.promise(openPeer)
+      const dead = `http://127.0.0.1:${yield* Effect.promise(closedPort)}`
+      const link = yield* linkTo(peer, { minDelay: 1 }, { hubAddresses: [dead, peer.url] })
+      assert.strictEqual(link.readiness().hub, peer.url)
+      peer.cut()
+      yield* Effect.promise(() => peer.until("another link", () => peer.proofs === 2))
+    })
+  )
+})
