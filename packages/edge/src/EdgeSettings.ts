@@ -35,7 +35,7 @@ export const settings = [
   {
     name: "CORRAL_EDGE_HUB_URL",
     what: "Address of the Hub that this Edge has joined, or several of the same Hub with commas between them, tried in turn. `https`, or `http` on this machine.",
-    fallback: "what `corral device join` was given"
+    fallback: "the Hub that was joined"
   },
   {
     name: "CORRAL_EDGE_CONFIG_FILE",
@@ -143,11 +143,12 @@ export const EnvName = Schema.String.check(
 const Names = Schema.Array(EnvName)
 const upToADay = whole(1_000, 86_400_000)
 
-/** Addresses between commas; a sentence where one of them cannot be used. */
-const hubsIn = (text: string): ReadonlyArray<string> | { readonly problem: string } => {
-  const found = text.split(",").map((each) => hubUrlOf(each.trim()))
-  return found.find((each) => "problem" in each) ?? found.flatMap((each) => ("url" in each ? [each.url] : []))
-}
+/** Addresses between commas. */
+const hubsIn = (text: string): ReadonlyArray<ReturnType<typeof hubUrlOf>> =>
+  text.split(",").map((each) => hubUrlOf(each.trim()))
+const Hubs = Schema.String.check(
+  Schema.makeFilter((text) => hubsIn(text).every((each) => "url" in each) || "Expected addresses of a Hub")
+)
 
 const containments = ["auto", "environment_mark"] as const
 const hosts = ["127.0.0.1", "::1", "localhost"] as const
@@ -170,10 +171,12 @@ export const fromEnvironment = Effect.fnUntraced(function* (
       return yield* new SettingInvalid({ message })
     }
   }
-  const hubText = givenOr(env.CORRAL_EDGE_HUB_URL, "")
-  const hubs = hubText === "" ? undefined : hubsIn(hubText)
-  if (hubs !== undefined && "problem" in hubs)
-    return yield* new SettingInvalid({ message: `CORRAL_EDGE_HUB_URL is not usable: ${hubs.problem}.` })
+  const hubs = yield* read(
+    "CORRAL_EDGE_HUB_URL",
+    Hubs,
+    undefined,
+    "an address such as https://corral.example, or several with commas between them; http on this machine alone, and no sign-in or query in it"
+  )
   const home = resolve(givenOr(env.CORRAL_HOME, join(homedir(), ".corral")))
   const { retention, times } = defaults
   return {
@@ -188,7 +191,8 @@ export const fromEnvironment = Effect.fnUntraced(function* (
     tokenFile: resolve(givenOr(env.CORRAL_EDGE_TOKEN_FILE, join(home, "edge.token"))),
     configFile: resolve(givenOr(env.CORRAL_EDGE_CONFIG_FILE, join(home, "edge.config.json"))),
     deviceFile: join(home, "device.json"),
-    hubAddresses: hubs,
+    hubAddresses:
+      hubs === undefined ? undefined : hubsIn(hubs).flatMap((each) => ("url" in each ? [each.url] : [])),
     workspaces,
     allowedOrigins: yield* read(
       "CORRAL_EDGE_ALLOWED_ORIGINS",

@@ -74,8 +74,8 @@ const expected: Record<Name, Expected> = {
     bad: []
   },
   CORRAL_EDGE_HUB_URL: {
-    of: (config) => config.hubAddresses,
-    fallback: undefined,
+    of: (config) => config.hubAddresses ?? "the Hub that was joined",
+    fallback: "the Hub that was joined",
     good: [
       ["https://corral.example", ["https://corral.example"]],
       [

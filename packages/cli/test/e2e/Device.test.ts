@@ -44,17 +44,8 @@ describe("corral device", { timeout: 60_000 }, () => {
   it("joins with a token from stdin or a file, once, and forgets its key when it leaves", () =>
     withCorral(async (corral) => {
       const token = await joinToken()
-      const joined = await corral.feed(
-        `${token}\n`,
-        "device",
-        "join",
-        "--hub",
-        `${hub.url}/`,
-        "--token-file",
-        "-",
-        "--name",
-        "laptop"
-      )
+      const args = ["--hub", `${hub.url}/`, "--token-file", "-", "--name", "laptop"]
+      const joined = await corral.feed(`${token}\n`, "device", "join", ...args)
       assert.deepStrictEqual([joined.exit, joined.stderr], [0, ""])
       assert.match(joined.out[0] ?? "", /^This machine is laptop \(dev_\w+\) at http:\/\/127/)
       assert.notInclude(joined.out.join(), token)
