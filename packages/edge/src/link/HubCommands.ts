@@ -5,6 +5,7 @@
  * its id, a cancel and a decision by how the run stands, an input by its receipt. A Hub reaches the runs that it started as this device
  * and no others. What a broken link did not carry away is answered anew when the Hub asks again.
  */
+import type { DecisionScope } from "@corral/domain/Approval"
 import {
   type CommandOutcome,
   type EdgeCommand,
@@ -101,7 +102,7 @@ const make = Effect.fnUntraced(function* () {
     scope = "once",
     updatedInput
   }: CommandPayload<"DecideApproval">) =>
-    runs.decide(runId, approvalId, { decision, scope, reason, updatedInput }, by)
+    runs.decide(runId, approvalId, { decision, scope: narrowed(scope), reason, updatedInput }, by)
 
   const diff = Effect.fnUntraced(function* (runId: RunId, requestId: RequestId) {
     const run = yield* runs.get(runId)
@@ -216,3 +217,6 @@ const refused = ({
   _tag: "Refused",
   error: { code, message, ...(details === undefined ? {} : { details: { ...details } }) }
 })
+
+/** Somebody who is not at this machine allows nothing here for longer than a session: a lasting grant is its owner's to give. */
+const narrowed = (scope: DecisionScope): DecisionScope => (scope === "always" ? "session" : scope)
