@@ -129,7 +129,10 @@ const latenciesOf = async ({ path, source, start }: Way): Promise<ReadonlyArray<
   const runId = await start(`/sleep 300\n/stream ${RATE * SECONDS} ${RATE} 100`)
   const reader = await Subscriber.open(source, { path, runId, latencies: true })
   await reader.closed
-  if (reader.faults > 0 || reader.deltas < RATE * SECONDS) throw new Error("events were lost")
+  if (reader.faults > 0 || reader.deltas < RATE * SECONDS)
+    throw new Error(
+      `${source.side}: ${reader.missing} missing, ${reader.repeated} repeated, ${reader.deltas} deltas`
+    )
   return reader.latencies
 }
 

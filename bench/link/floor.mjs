@@ -22,7 +22,8 @@ const store = (runId, lastSeq, lines) =>
     values: [runId, lastSeq, lines]
   })
 
-/** By run: who follows, and what waits to be written while something is being written. */
+/** By run: what was sent, who follows, and what waits to be written while something is being written. */
+const sent = new Map()
 const followers = new Map()
 const waiting = new Map()
 
@@ -31,6 +32,7 @@ const write = async (runId) => {
     waiting.set(runId, [])
     const texts = frames.map((frame) => frame.toString("utf8"))
     await store(runId, JSON.parse(texts.at(-1)).seq, texts.join("\n"))
+    sent.set(runId, (sent.get(runId) ?? []).concat(texts))
     for (const follower of followers.get(runId) ?? []) for (const text of texts) follower.send(text)
     if (/"type":"run\.completed"/.test(texts.at(-1)))
       for (const follower of followers.get(runId) ?? []) follower.close(1000)
@@ -66,6 +68,7 @@ sockets.on("connection", (socket, request) => {
   const runId = new URL(request.url, "http://floor").searchParams.get("runId")
   if (runId !== null) {
     followers.set(runId, (followers.get(runId) ?? new Set()).add(socket))
+    for (const text of sent.get(runId) ?? []) socket.send(text)
     socket.on("close", () => followers.get(runId)?.delete(socket))
     return
   }

@@ -53,7 +53,9 @@ export class RunFeeds extends Context.Service<
           // Who waits for an earlier one sees a gap, and reads for itself.
           const batches = yield* log.read(runId, Math.max(...positions), PAGE)
           for (const batch of batches) for (const follower of followers) follower.told(batch)
-          if (batches.length === 0 && reading.get(runId) !== true) break
+          const characters = batches.reduce((sum, { lines }) => sum + lines.length, 0)
+          // What is committed after this read is told of after it: only a full page says by itself that there is more.
+          if (characters < PAGE && reading.get(runId) !== true) break
         }
         // In one go with the look before: nothing is woken in between.
         reading.delete(runId)
