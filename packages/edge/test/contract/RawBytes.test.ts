@@ -3,6 +3,8 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { assertAnswer, codeOf, type EdgeClient } from "../harness/EdgeClient.ts"
 import { EdgeProcess } from "../harness/EdgeProcess.ts"
 import { message, sendAndHold, sendRaw } from "../../../service/test/harness/RawRequest.ts"
+import { within } from "../../../service/test/harness/Within.ts"
+import { connect } from "node:net"
 
 let edge: EdgeProcess
 let client: EdgeClient
@@ -108,5 +110,32 @@ describe("Bytes that no client would send", () => {
     for (const socket of held) socket.destroy()
     assert.strictEqual((await client.ask("GET", "/v1/health")).status, 200)
     assert.isBelow(grown, 200)
+  })
+
+  it("hears out a body that it refuses, so that the answer is not lost under it", async () => {
+    const socket = connect(edge.port, "127.0.0.1")
+    const answer = new Promise<string>((resolve, reject) => {
+      let text = ""
+      socket.setEncoding("utf8").on("data", (chunk: string) => (text += chunk))
+      socket.once("end", () => resolve(text))
+      socket.once("error", reject)
+    })
+    const piece = "x".repeat(65_536)
+    const length = 32 * piece.length
+    socket.write(
+      message([
+        "POST /v1/runs HTTP/1.1",
+        `Host: 127.0.0.1:${edge.port}`,
+        `Authorization: Bearer ${edge.token}`,
+        "Content-Type: application/json",
+        `Content-Length: ${length}`
+      ])
+    )
+    for (let sent = 0; sent < length; sent += piece.length)
+      await new Promise<void>((resolve, reject) => {
+        socket.write(piece, (error) => (error ? reject(error) : setImmediate(resolve)))
+      })
+    const text = await within(answer, 5_000, "the answer")
+    assert.match(text, /^HTTP\/1\.1 413 [^]*"code":"payload_too_large"/)
   })
 })

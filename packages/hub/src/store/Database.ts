@@ -3,8 +3,8 @@
  *
  * A statement that fails is a defect of ours or of the database's: services let it die, and the server tells the two apart.
  */
-import { PgClient } from "@effect/sql-pg"
-import { Context, Duration, Effect, Layer } from "effect"
+import { PgClient, PgConnection } from "@effect/sql-pg"
+import { Context, Duration, Effect, Layer, Option } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlError } from "effect/sql"
 import { randomUUID } from "node:crypto"
@@ -16,12 +16,25 @@ import { migrate } from "./migrations.ts"
 /** Every Hub's connections carry it, so that Hubs on one server see each other. */
 const APPLICATION = "corral-hub"
 
-/** The last to leave stops the server; whoever is still connected goes on using it. */
-const stopIfLast = (sql: SqlClient.SqlClient, server: EmbeddedServer, own: string) =>
-  sql`
-    SELECT 1 FROM pg_stat_activity
-    WHERE application_name LIKE ${`${APPLICATION} %`} AND application_name <> ${own} LIMIT 1`.pipe(
+/** Who cannot find out whether it is the last leaves the server as it is. */
+const DECIDE_WITHIN = "3 seconds"
+
+/**
+ * The last to leave stops the server; whoever is still connected goes on using it. By a connection of its own: the pool's are perhaps
+ * gone by then, and a pool that is being closed makes no more.
+ */
+const stopIfLast = (config: PgConnection.Config, server: EmbeddedServer, own: string) =>
+  PgConnection.make(config).pipe(
+    Effect.flatMap((connection) =>
+      connection.queryValues(
+        "SELECT 1 FROM pg_stat_activity WHERE application_name LIKE $1 AND application_name <> $2 LIMIT 1",
+        [`${APPLICATION} %`, own]
+      )
+    ),
+    Effect.scoped,
     Effect.map((others) => (others.length === 0 ? server.stop : Effect.void)),
+    Effect.timeoutOption(DECIDE_WITHIN),
+    Effect.map(Option.getOrElse(() => Effect.void)),
     Effect.orElseSucceed(() => Effect.void)
   )
 
@@ -58,10 +71,10 @@ export const layer = (config: HubConfig) =>
         })
       )
       if (server !== undefined) {
-        const decide = Effect.map(stopIfLast(client, server, own), (decided) => {
+        const decide = Effect.map(stopIfLast({ ...client.config }, server, own), (decided) => {
           leave = decided
         })
-        yield* Effect.addFinalizer(() => decide)
+        yield* Effect.addFinalizer(() => Effect.interruptible(decide))
       }
       yield* Effect.provideService(migrate, SqlClient.SqlClient, client)
       return Context.make(PgClient.PgClient, client).pipe(Context.add(SqlClient.SqlClient, client))

@@ -48,6 +48,7 @@ describe("a Hub that ends on the way of a task", { timeout: 60_000 }, () => {
             targetId: deviceId,
             name: "StartRun",
             payload: { runId, create },
+            lasting: true,
             waitMs: 10
           })
           if (point === "its command") assert.deepStrictEqual(yield* ask, { _tag: "Waits" })

@@ -1,6 +1,13 @@
-import { assert, describe, it } from "@effect/vitest"
-import { readFileSync, statSync } from "node:fs"
+import { assert, describe, it, onTestFinished } from "@effect/vitest"
+import { Effect, ManagedRuntime } from "effect"
+import { SqlClient } from "effect/sql"
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { Client } from "pg"
+import { within } from "../../../service/test/harness/Within.ts"
+import { defaults } from "../../src/HubConfig.ts"
+import * as Database from "../../src/store/Database.ts"
 import { HubProcess, openHub } from "../harness/HubProcess.ts"
 
 const embedded = process.env["CORRAL_TEST_DATABASE_URL"] === undefined
@@ -67,5 +74,21 @@ describe.runIf(embedded)("The embedded PostgreSQL", { timeout: 60_000 }, () => {
       await second.remove()
       await first.remove()
     }
+  })
+
+  it("ends with the last Hub also where no connection to it is left", async () => {
+    const home = mkdtempSync(join(tmpdir(), "corral-hub-"))
+    onTestFinished(() => rmSync(home, { recursive: true, force: true }))
+    const hub = ManagedRuntime.make(Database.layer({ ...defaults, home }))
+    await hub.runPromise(Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT 1`))
+    const server = Number.parseInt(readFileSync(join(home, "postgres", "18", "postmaster.pid"), "utf8"), 10)
+    const other = new Client({ host: join(home, "postgres"), user: "corral", database: "postgres" })
+    await other.connect()
+    await other.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'corral-hub%'"
+    )
+    await other.end()
+    await within(hub.dispose(), 10_000, "the end")
+    assert.isFalse(lives(server))
   })
 })

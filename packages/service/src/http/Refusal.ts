@@ -52,11 +52,27 @@ const ownHeaders = ({ code }: Refusal, body: string): Record<string, string> => 
   ...(retryAfterSeconds[code] === undefined ? {} : { "Retry-After": String(retryAfterSeconds[code]) })
 })
 
-/** Answers, and drops the connection: what is left of an unread body is not waited for. */
+/** What is left of a body is taken and thrown away for so long: a connection that is dropped under it may take the answer with it. */
+const LINGER_MS = 2_000
+const LINGER_BYTES = 8 * 1_048_576
+
+/** Answers, and drops the connection: what is left of an unread body is waited for a little, and not looked at. */
 export const refuseRequest = (response: ServerResponse, refusal: Refusal, requestId: RequestId): void => {
   const { status, body } = refusalBody(refusal, requestId)
   response.writeHead(status, { ...ownHeaders(refusal, body), Connection: "close" })
-  response.end(body)
+  response.write(body)
+  const request = response.req
+  let left = LINGER_BYTES
+  const drop = () => {
+    clearTimeout(patience)
+    response.end()
+  }
+  const patience = setTimeout(drop, LINGER_MS).unref()
+  request.on("data", (chunk: Buffer) => {
+    left -= chunk.length
+    if (left < 0) drop()
+  })
+  request.once("end", drop).once("close", drop)
 }
 
 export const refuseUpgrade = (socket: Duplex, refusal: Refusal, requestId: RequestId): void => {
