@@ -4,6 +4,7 @@ import { assertAnswer, codeOf, type EdgeClient } from "../harness/EdgeClient.ts"
 import { EdgeProcess } from "../harness/EdgeProcess.ts"
 import { message, sendAndHold, sendRaw } from "../../../service/test/harness/RawRequest.ts"
 import { within } from "../../../service/test/harness/Within.ts"
+import { once } from "node:events"
 import { connect } from "node:net"
 
 let edge: EdgeProcess
@@ -131,6 +132,8 @@ describe("Bytes that no client would send", () => {
         `Content-Length: ${length}`
       ])
     )
+    // The whole answer is there before the body is.
+    await within(once(socket, "data"), 5_000, "the answer")
     for (let sent = 0; sent < length; sent += piece.length)
       await new Promise<void>((resolve, reject) => {
         socket.write(piece, (error) => (error ? reject(error) : setImmediate(resolve)))
