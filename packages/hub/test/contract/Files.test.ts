@@ -25,7 +25,7 @@ describe("/client/targets/{id}/workspaces/{workspace}", { timeout: 60_000 }, () 
       ])
     ).id
     target = (await registerDevice(ada, { sharedWith: [project] })).id
-    await report(hub, target, { workspaces: ["site", "docs"] })
+    await report(hub, target, { workspaces: ["site", "docs"], online: false })
     const linked = await ada.ask("POST", `/client/projects/${project}/workspaces`, {
       body: { targetId: target, workspace: "site" }
     })
