@@ -11,6 +11,7 @@ import { auditTrail } from "./AuditTrail.ts"
 import { auth } from "./Auth.ts"
 import { authentication } from "./Authentication.ts"
 import { deviceRegistration } from "./DeviceRegistration.ts"
+import { devicePage } from "./DevicePage.ts"
 import { devices } from "./Devices.ts"
 import { files } from "./Files.ts"
 import { news } from "./News.ts"
@@ -39,5 +40,6 @@ export const routes = HttpApiBuilder.layer(HubApi).pipe(
     auditTrail
   ]),
   Layer.provide([SchemaErrors.layer, requestIds, authentication]),
+  Layer.merge(devicePage),
   Layer.provide(HttpServer.layerServices)
 )

@@ -1,6 +1,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { createHash } from "node:crypto"
 import { codeOf, type HubClient } from "../harness/HubClient.ts"
 import { HubProcess } from "../harness/HubProcess.ts"
 
@@ -144,4 +145,23 @@ describe("signing in a program", { timeout: 60_000 }, () => {
       assert.strictEqual(codeOf(await answer(code.slice(0, 32), "allow")), "permission_denied")
     }
   )
+
+  it("has a page where a person answers, which runs and loads nothing but its own script", async () => {
+    const response = await fetch(`${hub.url}/device?code=BCDF-GHJK`)
+    assert.strictEqual(response.status, 200)
+    assert.strictEqual(response.headers.get("content-type"), "text/html; charset=utf-8")
+    const policy = response.headers.get("content-security-policy") ?? ""
+    assert.match(policy, /^default-src 'none'; script-src 'sha256-[^']+'; style-src 'sha256-[^']+'; /)
+    assert.include(policy, "frame-ancestors 'none'")
+    const page = await response.text()
+    assert.notInclude(page, "BCDF")
+    for (const [tag, directive] of [
+      ["script", "script-src"],
+      ["style", "style-src"]
+    ] as const) {
+      const [, text = ""] = new RegExp(`<${tag}[^>]*>([^]*?)</${tag}>`).exec(page) ?? []
+      const hash = createHash("sha256").update(text).digest("base64")
+      assert.include(policy, `${directive} 'sha256-${hash}'`)
+    }
+  })
 })
