@@ -7,7 +7,7 @@ export default defineConfig({
     exclude: ["**/*.soak.test.ts", "**/*.runtimes.test.ts", "**/node_modules/**"],
     globalSetup: ["packages/hub/test/harness/PreparedHome.ts"],
     pool: "forks",
-    maxWorkers: 2,
+    maxWorkers: 3,
     testTimeout: 30_000,
     hookTimeout: 60_000
   }
