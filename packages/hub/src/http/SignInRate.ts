@@ -6,7 +6,7 @@ import type { Coded, ErrorCode } from "@corral/domain/ErrorTable"
 import { RateLimited } from "@corral/domain/Failures"
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import { HttpServerRequest } from "effect/http"
-import { RateLimit } from "./RateLimit.ts"
+import { RateLimit } from "@corral/service/http/RateLimit"
 
 /** @effect-expect-leaking HttpServerRequest */
 export class SignInRate extends Context.Service<

@@ -4,7 +4,7 @@ import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Audit } from "../audit/Audit.ts"
-import { RateLimit } from "../http/RateLimit.ts"
+import { RateLimit } from "@corral/service/http/RateLimit"
 
 export class ForeignPushes extends Context.Service<
   ForeignPushes,

@@ -12,7 +12,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { createPublicKey, randomBytes, verify } from "node:crypto"
 import { Audit } from "../audit/Audit.ts"
-import { RateLimit } from "../http/RateLimit.ts"
+import { RateLimit } from "@corral/service/http/RateLimit"
 
 /** What one socket was asked to sign, and by which device. */
 export interface Challenge {

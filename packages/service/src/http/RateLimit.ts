@@ -1,7 +1,7 @@
 /**
  * How many requests are taken in a time: a token bucket for each credential, and one for each address without any.
  *
- * A full bucket is forgotten: what is kept is who was here lately. It counts in one Hub; several Hubs count apart.
+ * A full bucket is forgotten: what is kept is who was here lately. It counts in one process; several count apart.
  */
 export class RateLimit {
   private readonly limit: number
