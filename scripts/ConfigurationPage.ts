@@ -1,11 +1,12 @@
 /** `docs/configuration.md`: the settings, from the tables that the services read them by. */
 import { settings as edgeSettings } from "@corral/edge/EdgeSettings"
+import { settings as gatewaySettings } from "@corral/gateway/GatewaySettings"
 import { settings as hubSettings } from "@corral/hub/HubSettings"
 import type { Setting } from "@corral/service/Settings"
 
 const head = `# Configuration
 
-Generated from \`EdgeSettings.ts\` and \`HubSettings.ts\` by \`npm run generate\`.
+Generated from \`EdgeSettings.ts\`, \`HubSettings.ts\` and \`GatewaySettings.ts\` by \`npm run generate\`.
 
 Corral is set up by environment variables; profiles and runners stand in a file ([agents](agents.md)). A variable that is missing or empty has its default. A value that does not
 fit stops the start with one sentence that names the variable. Names that start with \`CORRAL_\` never reach a runtime, except the two
@@ -37,4 +38,4 @@ const table = (service: string, settings: ReadonlyArray<Setting>): string => {
 
 /** The page as Markdown. */
 export const configurationPage = (): string =>
-  `${head}${table("Edge", edgeSettings)}${table("Hub", hubSettings)}${files}`
+  `${head}${table("Edge", edgeSettings)}${table("Hub", hubSettings)}${table("Gateway", gatewaySettings)}${files}`

@@ -21,6 +21,7 @@ const edgeParts = {
 const services = {
   edge: { main: "packages/edge/src/main.ts", ...edgeParts },
   hub: { main: "packages/hub/src/main.ts" },
+  gateway: { main: "packages/gateway/src/main.ts" },
   corral: { main: "packages/cli/src/main.ts", ...edgeParts }
 }
 

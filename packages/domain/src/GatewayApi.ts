@@ -23,15 +23,35 @@ export const EventAnswer = Schema.Struct({ challenge: Schema.optionalKey(Schema.
 export const CardAnswer = Schema.Struct({
   challenge: Schema.optionalKey(Schema.String),
   toast: Schema.optionalKey(
-    Schema.Struct({ type: Schema.Literals(["success", "info", "warning", "error"]), content: Schema.String })
+    Schema.Struct({
+      type: Schema.Literals(["success", "info", "warning", "error"]),
+      content: Schema.String,
+      /** By the platform's name of a language, such as `zh_cn`. */
+      i18n: Schema.optionalKey(Schema.Record(Schema.String, Schema.String))
+    })
   )
 }).annotate({ identifier: "CardAnswer" })
 export type CardAnswer = typeof CardAnswer.Type
 
-const refusals = responses("unauthorized", "payload_too_large", "unsupported_media_type", "overloaded")
+const refusals = responses(
+  "unauthorized",
+  "permission_denied",
+  "payload_too_large",
+  "unsupported_media_type",
+  "rate_limited",
+  "overloaded"
+)
 
 export class GatewayHealth extends HttpApiGroup.make("health")
-  .add(HttpApiEndpoint.get("health", "/health", { success: PublicHealth }))
+  .add(
+    HttpApiEndpoint.get("health", "/health", {
+      success: PublicHealth,
+      error: responses("overloaded")
+    }).annotate(
+      OpenApi.Description,
+      "503 while the store cannot be written: what is sent meanwhile is not taken."
+    )
+  )
   .middleware(RequestIds) {}
 
 export class GatewayFeishu extends HttpApiGroup.make("feishu")

@@ -16,6 +16,13 @@ const count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 /** Workspace-relative, `/`-separated. */
 const path = Schema.String
 
+/** Something sent along in a chat: named, and fetched from the platform by whoever needs it. */
+const ChatAttachment = Schema.Struct({
+  kind: Schema.Literals(["image", "file", "audio"]),
+  key: text,
+  name: optionalText
+}).annotate({ identifier: "ChatAttachment" })
+
 /** Set where a long text was cut to fit one payload; `totalBytes` is the whole. */
 const cut = {
   truncated: Schema.optionalKey(Schema.Literal(true)),
@@ -109,22 +116,35 @@ export const payloads = {
   "integration.message.received": {
     platform: text,
     upstreamEventId: text,
+    /** The platform's name for this bot: ids of people are worth something only beside it. */
+    app: optionalText,
     tenant: text,
     chatId: text,
     chatType: Schema.Literals(["direct", "group"]),
     threadId: optionalText,
     messageId: text,
     senderId: text,
-    text
+    text,
+    attachments: Schema.optionalKey(Schema.Array(ChatAttachment))
   },
   "integration.card.action": {
     platform: text,
     upstreamEventId: text,
+    app: optionalText,
     tenant: text,
+    /** Where the card stands: not where it was sent to, if somebody has forwarded it. */
+    chatId: optionalText,
+    messageId: optionalText,
     actionId: text,
     operatorId: text
   },
-  "identity.binding.required": { platform: text, tenant: text, senderId: text, chatId: text }
+  "identity.binding.required": {
+    platform: text,
+    app: optionalText,
+    tenant: text,
+    senderId: text,
+    chatId: text
+  }
 } as const satisfies Record<string, Schema.Struct.Fields>
 
 export type EventType = keyof typeof payloads

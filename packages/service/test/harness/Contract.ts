@@ -31,7 +31,7 @@ const errorObject: JsonSchema = {
 /** What in an answer does not fit the contract; empty where all does. */
 export type Judge = (method: string, path: string, status: number, body: unknown) => ReadonlyArray<string>
 
-export const contractOf = (service: "edge" | "hub"): Judge => {
+export const contractOf = (service: "edge" | "gateway" | "hub"): Judge => {
   const file = new URL(`../../../../openapi/${service}.json`, import.meta.url)
   // Written by our own generator.
   const contract = JSON.parse(readFileSync(file, "utf8")) as OpenApiDocument

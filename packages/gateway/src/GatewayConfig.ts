@@ -1,0 +1,29 @@
+/**
+ * Everything a Gateway is told from outside. A plain value: `fromEnvironment` reads it from variables, an embedding program writes it.
+ */
+import type { Redacted } from "effect"
+import type { FeishuConfig } from "./feishu/FeishuConfig.ts"
+
+export interface GatewayConfig {
+  /** Address to listen on. Anything but loopback needs bodies that are signed and encrypted. */
+  readonly host: string
+  /** 0: any free port. */
+  readonly port: number
+  /** PostgreSQL: the Hub's or another. What a Gateway keeps is in a schema of its own. */
+  readonly databaseUrl: Redacted.Redacted
+  /** To the database, at once. */
+  readonly maxConnections: number
+  /** Of one address, in a second. A platform behind a proxy is one address. */
+  readonly requestsPerSecond: number
+  /** Origin of the Hub that is told of events. */
+  readonly hubUrl?: string | undefined
+  /** The bot on Feishu or Lark. Absent: there is none. */
+  readonly feishu?: FeishuConfig | undefined
+}
+
+export const defaults = {
+  host: "127.0.0.1",
+  port: 0,
+  maxConnections: 20,
+  requestsPerSecond: 1_000
+} satisfies Partial<GatewayConfig>

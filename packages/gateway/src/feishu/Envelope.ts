@@ -1,0 +1,51 @@
+/** What Feishu wraps events in, as far as one needs to know it to keep them. Everything else stays as it came. */
+import { Option, Schema } from "effect"
+
+/** An id of the platform's: safe in a key, a log and a database. */
+export const PlatformId = Schema.String.check(Schema.isPattern(/^[\x21-\x7e]{1,128}$/u))
+
+export const Encrypted = Schema.Struct({ encrypt: Schema.String })
+
+export const UrlVerification = Schema.Struct({
+  type: Schema.Literal("url_verification"),
+  token: Schema.String,
+  challenge: Schema.String.check(Schema.isMaxLength(4_096))
+})
+
+export const Envelope = Schema.Struct({
+  schema: Schema.Literal("2.0"),
+  header: Schema.Struct({
+    event_id: PlatformId,
+    event_type: PlatformId,
+    create_time: Schema.optionalKey(Schema.String),
+    token: Schema.String,
+    app_id: Schema.String,
+    tenant_key: PlatformId
+  }),
+  event: Schema.Record(Schema.String, Schema.Unknown)
+})
+export type Envelope = typeof Envelope.Type
+
+const decoder = new TextDecoder("utf-8", { fatal: true })
+
+/** JSON of bytes that must be UTF-8; undefined where they are no such thing. */
+export const jsonOf = (bytes: Uint8Array): unknown => {
+  try {
+    return JSON.parse(decoder.decode(bytes))
+  } catch {
+    return undefined
+  }
+}
+
+const field = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null
+    ? Object.getOwnPropertyDescriptor(value, name)?.value
+    : undefined
+
+const isPlatformId = Schema.decodeUnknownOption(PlatformId)
+
+/** The chat of an event of either kind; "" where it names none that can be used. */
+export const chatOf = (event: Envelope["event"]): string => {
+  const named = field(field(event, "message"), "chat_id") ?? field(field(event, "context"), "open_chat_id")
+  return Option.getOrElse(isPlatformId(named), () => "")
+}

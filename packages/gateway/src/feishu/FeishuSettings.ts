@@ -1,0 +1,119 @@
+/** The settings of a bot on Feishu or Lark. A secret stands in a variable or, better, in a file that one names. */
+import {
+  type Environment,
+  givenOr,
+  invalid,
+  readerOf,
+  type Setting,
+  type SettingInvalid
+} from "@corral/service/Settings"
+import { Effect, Redacted, Schema } from "effect"
+import { readFileSync } from "node:fs"
+import { PlatformId } from "./Envelope.ts"
+import type { FeishuConfig } from "./FeishuConfig.ts"
+
+const DOMAIN = "https://open.feishu.cn"
+
+const secret = <const Name extends string>(name: Name, what: string) =>
+  [
+    { name, what: `${what} \`${name}_FILE\` keeps it out of the environment.`, fallback: "" },
+    { name: `${name}_FILE`, what: "A file with it.", fallback: "" }
+  ] as const
+
+export const feishuSettings = [
+  { name: "CORRAL_FEISHU_APP_ID", what: "The bot's app id, `cli_…`. Unset, there is no bot.", fallback: "" },
+  ...secret("CORRAL_FEISHU_APP_SECRET", "The app's secret, for calls to the platform."),
+  ...secret(
+    "CORRAL_FEISHU_ENCRYPT_KEY",
+    "The Encrypt Key. Where it is set, nothing but signed and encrypted requests is taken."
+  ),
+  ...secret("CORRAL_FEISHU_VERIFICATION_TOKEN", "The Verification Token; needed with an app id."),
+  {
+    name: "CORRAL_FEISHU_DOMAIN",
+    what: "Origin of the platform's API; `https://open.larksuite.com` for Lark.",
+    fallback: DOMAIN
+  },
+  {
+    name: "CORRAL_FEISHU_TENANTS",
+    what: "Tenant keys, separated by commas, whose events are taken. Unset: of every tenant that has installed the bot.",
+    fallback: ""
+  },
+  {
+    name: "CORRAL_FEISHU_BOT_ID",
+    what: "The bot's open id, `ou_…`: a message in a group is for the bot where it is mentioned.",
+    fallback: ""
+  }
+] as const satisfies ReadonlyArray<Setting>
+
+type Name = (typeof feishuSettings)[number]["name"]
+
+const ApiOrigin = Schema.String.check(
+  Schema.makeFilter((text) => {
+    const url = URL.parse(text)
+    const loopback = url !== null && /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(url.hostname)
+    return (
+      (url?.origin === text && (url.protocol === "https:" || (url.protocol === "http:" && loopback))) ||
+      "Expected an origin"
+    )
+  })
+)
+
+const fileAt = (path: string, name: Name) =>
+  Effect.try({
+    try: () => readFileSync(path, "utf8").trim(),
+    catch: () => invalid(name, "a file that can be read")
+  })
+
+type SecretName =
+  | "CORRAL_FEISHU_APP_SECRET"
+  | "CORRAL_FEISHU_ENCRYPT_KEY"
+  | "CORRAL_FEISHU_VERIFICATION_TOKEN"
+
+const secretOf = Effect.fnUntraced(function* (
+  env: Environment,
+  name: SecretName
+): Effect.fn.Return<Redacted.Redacted | undefined, SettingInvalid> {
+  const inFile = `${name}_FILE` as const
+  const given = givenOr(env[name], undefined)
+  const path = givenOr(env[inFile], undefined)
+  if (given !== undefined && path !== undefined) return yield* invalid(inFile, `no ${name} beside it`)
+  const found = path === undefined ? given : yield* fileAt(path, inFile)
+  if (found === "") return yield* invalid(inFile, "a file with a secret in it")
+  return found === undefined ? undefined : Redacted.make(found)
+})
+
+/** The bot of an environment; undefined where it names none. */
+export const feishuFrom = Effect.fnUntraced(function* (
+  env: Environment
+): Effect.fn.Return<FeishuConfig | undefined, SettingInvalid> {
+  const read = readerOf<Name>(env)
+  const appId = yield* read("CORRAL_FEISHU_APP_ID", PlatformId, undefined, "an app id such as cli_a1b2c3")
+  const appSecret = yield* secretOf(env, "CORRAL_FEISHU_APP_SECRET")
+  const encryptKey = yield* secretOf(env, "CORRAL_FEISHU_ENCRYPT_KEY")
+  const verificationToken = yield* secretOf(env, "CORRAL_FEISHU_VERIFICATION_TOKEN")
+  if (appId === undefined) {
+    const useless = feishuSettings.find(({ name }) => givenOr(env[name], undefined) !== undefined)
+    return useless === undefined
+      ? undefined
+      : yield* invalid("CORRAL_FEISHU_APP_ID", `an app id, because ${useless.name} is set`)
+  }
+  if (verificationToken === undefined)
+    return yield* invalid("CORRAL_FEISHU_VERIFICATION_TOKEN", "the app's Verification Token")
+  const tenants = givenOr(env["CORRAL_FEISHU_TENANTS"], "")
+    .split(",")
+    .map((each) => each.trim())
+  return {
+    appId,
+    appSecret,
+    encryptKey,
+    verificationToken,
+    domain: yield* read(
+      "CORRAL_FEISHU_DOMAIN",
+      ApiOrigin,
+      DOMAIN,
+      "an https origin, or an http one on loopback, without a path"
+    ),
+    tenants: tenants.filter((each) => each !== ""),
+    botId: yield* read("CORRAL_FEISHU_BOT_ID", PlatformId, undefined, "an open id such as ou_a1b2c3")
+  }
+})

@@ -1,0 +1,92 @@
+/**
+ * The content of a Feishu message as plain text and attachments: text, post, image, file and audio. What it does not know it leaves out;
+ * it never throws.
+ */
+import type { PayloadOf } from "@corral/domain/RunEvent"
+
+export type Attachment = NonNullable<PayloadOf<"integration.message.received">["attachments"]>[number]
+
+export interface Content {
+  readonly text: string
+  readonly attachments: ReadonlyArray<Attachment>
+}
+
+/** What stands in the text for somebody who is mentioned, and what a reader sees for it. */
+export type Mentions = ReadonlyMap<string, string>
+
+type Json = Readonly<Record<string, unknown>>
+
+const isJson = (value: unknown): value is Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : "")
+
+const parsed = (content: string): Json => {
+  try {
+    const value: unknown = JSON.parse(content)
+    return isJson(value) ? value : {}
+  } catch {
+    return {}
+  }
+}
+
+/** Keys are `@_user_1`, `@_user_10`: a mention ends where its number does. */
+const withNames = (text: string, mentions: Mentions): string =>
+  text.replaceAll(/@_user_\d+/g, (key) => mentions.get(key) ?? key)
+
+const attachment = (kind: Attachment["kind"], key: unknown, name?: unknown): ReadonlyArray<Attachment> =>
+  typeof key === "string" && key !== ""
+    ? [{ kind, key: plain(key), ...(typeof name === "string" ? { name: plain(name) } : {}) }]
+    : []
+
+/** Text that every store keeps. */
+const plain = (text: string): string => text.replaceAll("\0", "").toWellFormed()
+
+const elementsOf = (post: Json): ReadonlyArray<ReadonlyArray<Json>> =>
+  Array.isArray(post["content"])
+    ? post["content"].map((line: unknown) => (Array.isArray(line) ? line.filter(isJson) : []))
+    : []
+
+const elementText = (element: Json, mentions: Mentions): string => {
+  if (element["tag"] === "at") return mentions.get(textOf(element["user_id"])) ?? ""
+  const text = textOf(element["text"])
+  const { href } = element
+  return element["tag"] === "a" && typeof href === "string" && href !== text ? `${text} (${href})` : text
+}
+
+const elementAttachments = (element: Json): ReadonlyArray<Attachment> => {
+  if (element["tag"] === "img") return attachment("image", element["image_key"])
+  return element["tag"] === "media" ? attachment("file", element["file_key"], element["file_name"]) : []
+}
+
+const postOf = (post: Json, mentions: Mentions): Content => {
+  const lines = elementsOf(post)
+  const text = lines.map((line) => line.map((element) => elementText(element, mentions)).join(""))
+  return {
+    text: [textOf(post["title"]), ...text].filter((line, at) => at > 0 || line !== "").join("\n"),
+    attachments: lines.flat().flatMap(elementAttachments)
+  }
+}
+
+const read = (type: string, content: Json, mentions: Mentions): Content => {
+  switch (type) {
+    case "text":
+      return { text: withNames(textOf(content["text"]), mentions), attachments: [] }
+    case "post":
+      return postOf(content, mentions)
+    case "image":
+      return { text: "", attachments: attachment("image", content["image_key"]) }
+    case "file":
+      return { text: "", attachments: attachment("file", content["file_key"], content["file_name"]) }
+    case "audio":
+      return { text: "", attachments: attachment("audio", content["file_key"]) }
+    default:
+      return { text: "", attachments: [] }
+  }
+}
+
+/** `content` is the JSON that stands in a message as a string. */
+export const contentOf = (type: string, content: string, mentions: Mentions): Content => {
+  const { attachments, text } = read(type, parsed(content), mentions)
+  return { text: plain(text).trim(), attachments }
+}

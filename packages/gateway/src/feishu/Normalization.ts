@@ -1,0 +1,114 @@
+/**
+ * What Feishu's events say in our words: a message that is meant for the bot, or a click on one of its cards. In a group the bot is meant
+ * where its own id is mentioned; names repeat, and everyone may take one.
+ */
+import { draft } from "@corral/domain/RunEvent"
+import { Effect, Schema } from "effect"
+import { type Inbound, NotUnderstood, type PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import { PlatformId } from "./Envelope.ts"
+import { contentOf } from "./MessageContent.ts"
+
+const Person = Schema.Struct({ open_id: Schema.optionalKey(Schema.NullOr(Schema.String)) })
+
+const MessageEvent = Schema.Struct({
+  sender: Schema.Struct({
+    sender_id: Schema.Struct({ open_id: PlatformId }),
+    sender_type: Schema.String
+  }),
+  message: Schema.Struct({
+    message_id: PlatformId,
+    root_id: Schema.optionalKey(Schema.String),
+    thread_id: Schema.optionalKey(Schema.String),
+    chat_id: PlatformId,
+    chat_type: Schema.String,
+    message_type: Schema.String,
+    content: Schema.String,
+    mentions: Schema.optionalKey(
+      Schema.NullOr(
+        Schema.Array(
+          Schema.Struct({
+            key: Schema.String,
+            name: Schema.String,
+            id: Schema.optionalKey(Schema.NullOr(Person))
+          })
+        )
+      )
+    )
+  })
+})
+
+const CardEvent = Schema.Struct({
+  operator: Schema.Struct({ open_id: PlatformId }),
+  action: Schema.Struct({ value: Schema.optionalKey(Schema.Unknown) }),
+  context: Schema.optionalKey(
+    Schema.Struct({
+      open_message_id: Schema.optionalKey(PlatformId),
+      open_chat_id: Schema.optionalKey(PlatformId)
+    })
+  )
+})
+
+/** All that a button of ours carries. */
+const ActionValue = Schema.Struct({ a: PlatformId })
+
+const asMessage = Schema.decodeUnknownEffect(Schema.fromJsonString(MessageEvent))
+const asCard = Schema.decodeUnknownEffect(Schema.fromJsonString(CardEvent))
+const asAction = Schema.decodeUnknownOption(ActionValue)
+const isPlatformId = Schema.is(PlatformId)
+
+const notUnderstood = () => new NotUnderstood({ message: "The event is not shaped as its type says." })
+
+const named = ({ app, platform, tenant, upstreamId }: Inbound) => ({
+  platform,
+  app,
+  tenant,
+  upstreamEventId: upstreamId
+})
+
+const message = Effect.fnUntraced(function* (
+  inbound: Inbound,
+  botId: Effect.Effect<string, PlatformUnavailable>
+) {
+  const { message, sender } = yield* Effect.mapError(asMessage(inbound.body), notUnderstood)
+  // What bots say to each other has no end.
+  if (sender.sender_type !== "user") return undefined
+  const direct = message.chat_type === "p2p"
+  const mentions = message.mentions ?? []
+  if (!direct && mentions.length === 0) return undefined
+  // In a direct chat it only tidies the text.
+  const bot =
+    mentions.length === 0 ? undefined : yield* direct ? Effect.orElseSucceed(botId, () => undefined) : botId
+  const isBot = (mention: (typeof mentions)[number]) => bot !== undefined && mention.id?.open_id === bot
+  if (!direct && !mentions.some(isBot)) return undefined
+  const shown = new Map(mentions.map((each) => [each.key, isBot(each) ? "" : `@${each.name}`]))
+  const { attachments, text } = contentOf(message.message_type, message.content, shown)
+  const thread = message.thread_id ?? message.root_id
+  return draft("integration.message.received", {
+    ...named(inbound),
+    chatId: message.chat_id,
+    chatType: direct ? "direct" : "group",
+    ...(isPlatformId(thread) ? { threadId: thread } : {}),
+    messageId: message.message_id,
+    senderId: sender.sender_id.open_id,
+    text,
+    ...(attachments.length === 0 ? {} : { attachments })
+  })
+})
+
+const cardAction = Effect.fnUntraced(function* (inbound: Inbound) {
+  const { action, context, operator } = yield* Effect.mapError(asCard(inbound.body), notUnderstood)
+  const found = asAction(action.value)
+  // A card of somebody else's making.
+  if (found._tag === "None") return undefined
+  return draft("integration.card.action", {
+    ...named(inbound),
+    ...(context?.open_chat_id === undefined ? {} : { chatId: context.open_chat_id }),
+    ...(context?.open_message_id === undefined ? {} : { messageId: context.open_message_id }),
+    actionId: found.value.a,
+    operatorId: operator.open_id
+  })
+})
+
+/** `botId` is asked for only where somebody is mentioned. */
+export const normalize = (inbound: Inbound, botId: Effect.Effect<string, PlatformUnavailable>) =>
+  inbound.kind === "message" ? message(inbound, botId) : cardAction(inbound)

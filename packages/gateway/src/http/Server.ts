@@ -1,0 +1,58 @@
+/**
+ * The Gateway's server: every request passes the rate limit and the guard, then goes to its webhook as it came. There is no router and no
+ * decoder between the socket and the platform's verification.
+ */
+import type { RequestId } from "@corral/domain/Ids"
+import { type Doors, listen, urlOf } from "@corral/service/http/Listener"
+import { RateLimit } from "@corral/service/http/RateLimit"
+import { refuseRequest, refuseUpgrade } from "@corral/service/http/Refusal"
+import { Clock, Context, Effect, Layer } from "effect"
+import type { GatewayConfig } from "../GatewayConfig.ts"
+import type { Inbox } from "../inbox/Inbox.ts"
+import type { ChatPlatform } from "../platform/ChatPlatform.ts"
+import { pathOf, refusalOf } from "./Guard.ts"
+import { health } from "./Health.ts"
+import { type Listener, webhook } from "./Webhook.ts"
+
+/** Where the Gateway is reached on this machine. */
+export class GatewayServer extends Context.Service<
+  GatewayServer,
+  { readonly url: string; readonly port: number }
+>()("corral/gateway/GatewayServer") {
+  static readonly layer = (config: GatewayConfig, platforms: ReadonlyArray<ChatPlatform>) =>
+    Layer.effect(GatewayServer, serve(config, platforms))
+}
+
+const serve = Effect.fnUntraced(function* (config: GatewayConfig, platforms: ReadonlyArray<ChatPlatform>) {
+  const services = yield* Effect.context<Inbox>()
+  const clock = yield* Clock.Clock
+  const now = () => clock.currentTimeMillisUnsafe()
+  const rate = new RateLimit(config.requestsPerSecond, now)
+
+  const routes = new Map<string, Listener>([["/health", yield* health(services)]])
+  const served = new Map([["/health", "GET"]])
+  for (const platform of platforms) {
+    for (const path of ["events", "card-actions"]) {
+      routes.set(`/integrations/${platform.id}/${path}`, webhook(platform, services, now))
+      served.set(`/integrations/${platform.id}/${path}`, "POST")
+    }
+  }
+
+  const doors = (): Doors => ({
+    passage: (request) =>
+      rate.take(request.socket.remoteAddress ?? "")
+        ? { _tag: "Pass" }
+        : { _tag: "Refuse", code: "rate_limited" },
+    onRequest: (request, response) => {
+      const { headers, method = "", url = "" } = request
+      const refusal = refusalOf({ method, target: url, headers }, served)
+      if (refusal === undefined) return routes.get(pathOf(url))?.(request, response)
+      if (refusal.code === "method_not_allowed") response.setHeader("Allow", served.get(pathOf(url)) ?? "")
+      // The server put the id there.
+      refuseRequest(response, refusal, headers["x-request-id"] as RequestId)
+    },
+    onUpgrade: (_, socket, __, id) => refuseUpgrade(socket, { code: "not_found" }, id)
+  })
+  const port = yield* listen(config, doors)
+  return GatewayServer.of({ url: urlOf(config.host, port), port })
+})

@@ -1,0 +1,138 @@
+/**
+ * One webhook: the body is read and verified, what it holds is kept, and only then it is answered. Within a budget, whatever the store does:
+ * what could not be kept in time is refused, so that the platform sends it again, or the person who clicked is told.
+ */
+import type { RequestId } from "@corral/domain/Ids"
+import { type Refusal, refuseRequest } from "@corral/service/http/Refusal"
+import { Context, Effect, Exit, Fiber, Metric } from "effect"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { Inbox } from "../inbox/Inbox.ts"
+import type { ChatPlatform, Inbound, PlatformAnswer } from "../platform/ChatPlatform.ts"
+import { MAX_BODY_BYTES } from "./Guard.ts"
+import { readBody } from "./RawBody.ts"
+
+/** Of the 3 seconds that platforms wait, without the way there and back. */
+export const ANSWER_MS = 2_500
+
+const events = Metric.counter("corral_gateway_events", {
+  description: "What came in by webhook, by what became of it.",
+  incremental: true
+})
+
+type Outcome = "kept" | "known" | "ignored" | "refused" | "unavailable"
+const count = (platform: string, outcome: Outcome) =>
+  Metric.update(Metric.withAttributes(events, { platform, outcome }), 1)
+
+export type Listener = (request: IncomingMessage, response: ServerResponse) => void
+
+const TOO_SLOW: Refusal = {
+  code: "schema_validation_failed",
+  details: { issues: [{ path: "", message: "Expected the whole body sooner" }] }
+}
+const NO_EVENT: Refusal = {
+  code: "schema_validation_failed",
+  details: { issues: [{ path: "", message: "Expected an event of the platform" }] }
+}
+
+/** Answers the webhooks of one platform. */
+export const webhook = (
+  platform: ChatPlatform,
+  services: Context.Context<Inbox>,
+  now: () => number
+): Listener => {
+  const inbox = Context.get(services, Inbox)
+  const run = Effect.runForkWith(services)
+
+  const keep = (inbound: Inbound) =>
+    inbox.keep(inbound).pipe(
+      Effect.tap((fresh) => count(platform.id, fresh ? "kept" : "known")),
+      Effect.tapCause((cause) => Effect.logWarning("an event could not be kept", cause))
+    )
+
+  return (request, response) => {
+    // The server put it there.
+    const requestId = request.headers["x-request-id"] as RequestId
+    const receivedAt = now()
+    let answered = false
+    let late: () => void = () => finish(() => refuseRequest(response, TOO_SLOW, requestId))
+    const timer = setTimeout(() => late(), ANSWER_MS)
+
+    /** The first answer counts. */
+    const finish = (write: () => void) => {
+      if (answered) return
+      answered = true
+      clearTimeout(timer)
+      write()
+    }
+    response.once("close", () => {
+      answered = true
+      clearTimeout(timer)
+    })
+    const refuse = (refusal: Refusal) => finish(() => refuseRequest(response, refusal, requestId))
+    const answer = ({ body, status }: PlatformAnswer) => finish(() => send(response, status, body))
+    const unavailable = (inbound: Inbound) => {
+      const told = platform.unavailable(inbound.kind)
+      run(count(platform.id, "unavailable"))
+      if (told === undefined) refuse({ code: "overloaded" })
+      else answer(told)
+    }
+
+    const accept = (inbound: Inbound) => {
+      const keeping = run(keep(inbound))
+      late = () => {
+        unavailable(inbound)
+        // Perhaps it is kept all the same: then it is known when it comes again.
+        run(Fiber.interrupt(keeping))
+      }
+      keeping.addObserver((exit) => (Exit.isSuccess(exit) ? answer(platform.accepted) : unavailable(inbound)))
+    }
+
+    readBody(request, MAX_BODY_BYTES, (body) => {
+      if (body === "too_large") {
+        // Read to its end, and thrown away, while there is time: who is cut off in the middle reads no answer.
+        late = () => refuse({ code: "payload_too_large" })
+        request.once("end", late)
+        request.resume()
+        return
+      }
+      const verdict = platform.verify({ headers: request.headers, body, receivedAt })
+      switch (verdict._tag) {
+        case "Challenge":
+          return answer(verdict.answer)
+        case "Accepted":
+          return accept(verdict.inbound)
+        case "Ignored": {
+          const { eventType } = verdict
+          run(
+            Effect.andThen(
+              count(platform.id, "ignored"),
+              Effect.logDebug("an event was ignored", { eventType })
+            )
+          )
+          return answer(platform.accepted)
+        }
+        case "Refused": {
+          const { code, reason } = verdict
+          const told = Effect.logInfo("a request was refused", { platform: platform.id, reason, requestId })
+          run(Effect.andThen(count(platform.id, "refused"), told))
+          return refuse(code === "schema_validation_failed" ? NO_EVENT : { code, message: messages[code] })
+        }
+      }
+    })
+  }
+}
+
+const messages = {
+  unauthorized: "The request could not be verified.",
+  permission_denied: "The event is for another app or tenant."
+} as const
+
+/** An answer of ours, or in the platform's words. */
+export const send = (response: ServerResponse, status: number, body: object): void => {
+  const text = JSON.stringify(body)
+  response.writeHead(status, {
+    "Content-Type": "application/json",
+    "Content-Length": String(Buffer.byteLength(text))
+  })
+  response.end(text)
+}

@@ -1,0 +1,21 @@
+/**
+ * The steps from an empty schema to today's, each taken once. A step that was released is never changed: the next one follows it.
+ */
+import { Effect } from "effect"
+import { Migrator, SqlClient } from "effect/sql"
+import { inbox } from "./migrations/0001-inbox.ts"
+
+const steps: Readonly<Record<string, ReadonlyArray<string>>> = { "0001_inbox": inbox }
+
+const take = (statements: ReadonlyArray<string>) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    for (const statement of statements) yield* sql.unsafe(statement)
+  })
+
+export const migrate = Migrator.make({})({
+  loader: Migrator.fromRecord(
+    Object.fromEntries(Object.entries(steps).map(([name, step]) => [name, take(step)]))
+  ),
+  table: "migrations"
+})

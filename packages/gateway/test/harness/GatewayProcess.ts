@@ -1,0 +1,191 @@
+/**
+ * A real Gateway as a process, over a database of its own on the server that it is given: `src/main.ts` under this Node, or what was built of
+ * it where `CORRAL_TEST_ENTRY=dist` says so; or, for what is done with events, `handling.ts`.
+ *
+ * Owns the process and the database; `remove` ends both. Every answer is judged against the published contract.
+ */
+import { assert } from "@effect/vitest"
+import { type ChildProcess, spawn } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { once } from "node:events"
+import { type IncomingMessage, request } from "node:http"
+import { fileURLToPath } from "node:url"
+import { query } from "../../../hub/test/harness/PostgresServer.ts"
+import type { Answer } from "../../../service/test/harness/Answer.ts"
+import { contractOf } from "../../../service/test/harness/Contract.ts"
+import { until } from "../../../service/test/harness/Until.ts"
+import { within } from "../../../service/test/harness/Within.ts"
+import { APP, BOT, KEY, type Sent, TENANT, TOKEN } from "./FakeFeishu.ts"
+
+const built = process.env["CORRAL_TEST_ENTRY"] === "dist"
+const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+const entries = {
+  main: pathOf(built ? "../../../../dist/gateway/index.js" : "../../src/main.ts"),
+  handling: pathOf("handling.ts")
+}
+
+const breaches = contractOf("gateway")
+
+export interface GatewayOptions {
+  readonly entry?: keyof typeof entries
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export interface GatewayExit {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+export const EVENTS = "/integrations/feishu/events"
+export const CARDS = "/integrations/feishu/card-actions"
+
+export class GatewayProcess {
+  stderr = ""
+  url = ""
+  databaseUrl = ""
+  private readonly server: string
+  private readonly options: GatewayOptions
+  private readonly database = `gateway_${randomBytes(6).toString("hex")}`
+  private child: ChildProcess | undefined
+  private exited: Promise<GatewayExit> = Promise.resolve({ code: null, signal: null })
+
+  /** `server` is the address of a PostgreSQL, as its superuser. */
+  constructor(server: string, options: GatewayOptions = {}) {
+    this.server = server
+    this.options = options
+  }
+
+  get port(): number {
+    return Number(new URL(this.url).port)
+  }
+
+  async start(): Promise<void> {
+    await this.prepare()
+    const line = await within(this.launch(), 30_000, "the Gateway's ready line")
+    if (line === undefined) throw new Error(`the Gateway ended before it was ready: ${this.stderr}`)
+    this.url = (JSON.parse(line) as { readonly url: string }).url
+  }
+
+  /** Starts one that is expected to be refused, and waits for its end. */
+  async startRefused(): Promise<GatewayExit> {
+    await this.prepare()
+    const line = await within(this.launch(), 30_000, "the refused Gateway's end")
+    if (line !== undefined) throw new Error("the Gateway was ready")
+    return this.exited
+  }
+
+  async end(signal: NodeJS.Signals = "SIGTERM"): Promise<GatewayExit> {
+    this.child?.kill(signal)
+    return within(this.exited, 12_000, "the Gateway's end")
+  }
+
+  async remove(): Promise<void> {
+    await this.end("SIGKILL")
+    await query(this.server, `DROP DATABASE IF EXISTS ${this.database} WITH (FORCE)`)
+  }
+
+  async query(text: string): Promise<ReadonlyArray<Record<string, unknown>>> {
+    return query(this.databaseUrl, text)
+  }
+
+  /** A number that a statement counts. */
+  async count(text: string): Promise<number> {
+    const [row] = await this.query(`SELECT count(*)::int AS n ${text}`)
+    return Number(row?.["n"])
+  }
+
+  /** Until the handler was called for them and no turn is left. */
+  async settled(effects: number, millis = 30_000): Promise<void> {
+    await until(
+      async () =>
+        (await this.count("FROM effects")) >= effects && (await this.waiting()) === 0 ? true : undefined,
+      `${effects} effects`,
+      millis
+    )
+  }
+
+  /** Events that are kept and not done. */
+  async waiting(): Promise<number> {
+    return this.count("FROM corral_gateway.inbox WHERE done_at IS NULL")
+  }
+
+  async send(sent: Sent, path = EVENTS): Promise<Answer<Record<string, unknown>>> {
+    const response = await fetch(this.url + path, {
+      method: "POST",
+      headers: sent.headers,
+      body: new Uint8Array(sent.body)
+    })
+    return this.judged("POST", path, response)
+  }
+
+  /** Byte by byte, each in a chunk of its own; gives the status. */
+  async sendInPieces({ body, headers }: Sent, path = EVENTS): Promise<number | undefined> {
+    const sending = request(this.url + path, { method: "POST", headers })
+    for (const byte of body) sending.write(Buffer.of(byte))
+    sending.end()
+    const [answer] = (await within(once(sending, "response"), 10_000, "an answer")) as [IncomingMessage]
+    answer.resume()
+    return answer.statusCode
+  }
+
+  async get(path: string): Promise<Answer<Record<string, unknown>>> {
+    return this.judged("GET", path, await fetch(this.url + path))
+  }
+
+  private async judged(method: string, path: string, response: Response) {
+    const text = await response.text()
+    const body = JSON.parse(text) as Record<string, unknown>
+    const { headers, status } = response
+    const what = `${method} ${path} ${status} ${text}`
+    assert.match(headers.get("x-request-id") ?? "", /^[A-Za-z0-9._-]{1,128}$/, what)
+    assert.strictEqual(headers.get("x-contract-version"), "2026-06-09", what)
+    if (status >= 400) assert.strictEqual(body["requestId"], headers.get("x-request-id"), what)
+    for (const secret of [KEY, TOKEN]) assert.notInclude(text, secret)
+    assert.deepStrictEqual(breaches(method, path, status, body), [], what)
+    return { status, headers, text, body }
+  }
+
+  private async prepare(): Promise<void> {
+    if (this.databaseUrl !== "") return
+    await query(this.server, `CREATE DATABASE ${this.database}`)
+    this.databaseUrl = new URL(`/${this.database}`, this.server).href
+    await this.query(
+      `CREATE TABLE calls (key text NOT NULL, event json NOT NULL, at timestamptz NOT NULL DEFAULT clock_timestamp());
+       CREATE TABLE effects (key text PRIMARY KEY)`
+    )
+  }
+
+  private launch(): Promise<string | undefined> {
+    const { entry = "main", env } = this.options
+    const child = spawn(process.execPath, [entries[entry]], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: {
+        PATH: "/usr/local/bin:/usr/bin:/bin",
+        CORRAL_DATABASE_URL: this.databaseUrl,
+        // Tests ask faster than platforms do.
+        CORRAL_GATEWAY_REQUESTS_PER_SECOND: "100000",
+        CORRAL_FEISHU_APP_ID: APP,
+        CORRAL_FEISHU_ENCRYPT_KEY: KEY,
+        CORRAL_FEISHU_VERIFICATION_TOKEN: TOKEN,
+        CORRAL_FEISHU_TENANTS: TENANT,
+        CORRAL_FEISHU_BOT_ID: BOT,
+        ...env
+      }
+    })
+    this.child = child
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      this.stderr += text
+    })
+    this.exited = new Promise((resolve) => {
+      child.once("close", (code, signal) => resolve({ code, signal }))
+    })
+    return new Promise((resolve) => {
+      let text = ""
+      child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+        text += chunk
+        if (text.includes("\n")) resolve(text.slice(0, text.indexOf("\n")))
+      })
+      void this.exited.then(() => resolve(undefined))
+    })
+  }
+}
