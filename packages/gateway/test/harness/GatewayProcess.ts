@@ -79,6 +79,11 @@ export class GatewayProcess {
     return within(this.exited, 12_000, "the Gateway's end")
   }
 
+  /** Waits for an end that somebody else brings. */
+  async ended(): Promise<GatewayExit> {
+    return within(this.exited, 30_000, "the Gateway's end")
+  }
+
   async remove(): Promise<void> {
     await this.end("SIGKILL")
     await query(this.server, `DROP DATABASE IF EXISTS ${this.database} WITH (FORCE)`)

@@ -1,0 +1,180 @@
+/** What becomes of events once they are kept: by a real Gateway with a handler, over real HTTP and PostgreSQL. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { IntegrationEvent } from "@corral/domain/Integration"
+import { Schema } from "effect"
+import { type PostgresServer, startPostgres } from "../../../hub/test/harness/PostgresServer.ts"
+import { until } from "../../../service/test/harness/Until.ts"
+import { BOT, click, envelope, message, pushed, pushedClick, pushedMessage } from "../harness/FakeFeishu.ts"
+import { CARDS, GatewayProcess } from "../harness/GatewayProcess.ts"
+import { sql } from "../harness/Sql.ts"
+
+const decode = Schema.decodeUnknownSync(IntegrationEvent, { onExcessProperty: "error" })
+
+describe("the work of a Gateway", { timeout: 90_000 }, () => {
+  let server: PostgresServer
+  let gateway: GatewayProcess
+  beforeAll(async () => {
+    server = await startPostgres()
+    gateway = new GatewayProcess(server.url, { entry: "handling" })
+    await gateway.start()
+  })
+  afterAll(async () => {
+    await gateway.remove()
+    await server.stop()
+  })
+
+  const done = (id: string) =>
+    until(
+      async () =>
+        (await gateway.count(
+          `FROM corral_gateway.inbox WHERE upstream_id = ${sql(id)} AND done_at IS NOT NULL`
+        )) === 1
+          ? true
+          : undefined,
+      `the end of ${id}`
+    )
+  const callsOf = async (id: string) =>
+    (await gateway.query(`SELECT event FROM calls WHERE key = ${sql(`feishu:${id}`)} ORDER BY at`)).map(
+      ({ event }) => decode(event)
+    )
+  const handled = async (id: string) => {
+    await done(id)
+    return callsOf(id)
+  }
+
+  it("gives a direct message to the handler, and keeps its body no longer", async () => {
+    await gateway.send(pushedMessage("ev_dm", "run the tests", "oc_dm"))
+    const [event, more] = await handled("ev_dm")
+    assert.isUndefined(more)
+    assert.match(event?.id ?? "", /^evt_/)
+    assert.deepStrictEqual(
+      { ...event, id: undefined, createdAt: undefined },
+      {
+        id: undefined,
+        seq: 1,
+        type: "integration.message.received",
+        key: "feishu:ev_dm",
+        createdAt: undefined,
+        payload: {
+          v: 1,
+          platform: "feishu",
+          upstreamEventId: "ev_dm",
+          app: "cli_a0123456789abcde",
+          tenant: "tenant_1",
+          chatId: "oc_dm",
+          chatType: "direct",
+          messageId: "om_1",
+          senderId: "ou_ada",
+          text: "run the tests"
+        }
+      }
+    )
+    assert.strictEqual(
+      await gateway.count("FROM corral_gateway.inbox WHERE upstream_id = 'ev_dm' AND body IS NOT NULL"),
+      0
+    )
+  })
+
+  it("gives a click to the handler, a second deliberate one too", async () => {
+    await gateway.send(pushedClick("ev_c1", { a: "act_1" }, "oc_card"), CARDS)
+    await gateway.send(pushedClick("ev_c2", { a: "act_1" }, "oc_card"), CARDS)
+    const [[first], [second]] = [await handled("ev_c1"), await handled("ev_c2")]
+    assert.deepStrictEqual([first?.seq, second?.seq], [1, 2])
+    assert.deepStrictEqual(second?.payload, {
+      v: 1,
+      platform: "feishu",
+      upstreamEventId: "ev_c2",
+      app: "cli_a0123456789abcde",
+      tenant: "tenant_1",
+      chatId: "oc_card",
+      messageId: "om_card",
+      actionId: "act_1",
+      operatorId: "ou_ada"
+    })
+  })
+
+  it("passes over what is not meant for the bot", async () => {
+    const mention = (id: string) => [{ key: "@_user_1", name: "Corral", id: { open_id: id } }]
+    const group = (id: string, over: object) =>
+      gateway.send(
+        pushed(
+          envelope({ event_id: id }, message("@_user_1 go", "oc_group", { chat_type: "group", ...over }))
+        )
+      )
+    await group("ev_g1", {})
+    await group("ev_g2", { mentions: mention("ou_another_bot") })
+    await group("ev_g3", { mentions: mention(BOT) })
+    assert.deepStrictEqual(await handled("ev_g1"), [])
+    assert.deepStrictEqual(await handled("ev_g2"), [])
+    const [event] = await handled("ev_g3")
+    assert.deepInclude(event?.payload, { chatType: "group", text: "go" })
+    await gateway.send(
+      pushed(envelope({ event_id: "ev_foreign", event_type: "card.action.trigger" }, click({})))
+    )
+    assert.deepStrictEqual(await handled("ev_foreign"), [])
+  })
+
+  it("does the events of a chat in their order, one at a time", async () => {
+    const ids = Array.from({ length: 30 }, (_, i) => `ev_row_${i}`)
+    for (const id of ids) await gateway.send(pushedMessage(id, id, "oc_row"))
+    await done("ev_row_29")
+    const rows = await gateway.query(
+      "SELECT key, (event->>'seq')::int AS seq FROM calls WHERE key LIKE 'feishu:ev_row_%' ORDER BY at"
+    )
+    assert.deepStrictEqual(
+      rows,
+      ids.map((id, at) => ({ key: `feishu:${id}`, seq: at + 1 }))
+    )
+  })
+
+  it("tries again what failed, buries it in the end, and goes on with the chat", async () => {
+    await gateway.send(pushedMessage("ev_fail", "fail", "oc_sick"))
+    await gateway.send(pushedMessage("ev_refuse", "refuse", "oc_sick"))
+    await gateway.send(pushedMessage("ev_after", "hello", "oc_sick"))
+    // Another chat does not wait for it.
+    await gateway.send(pushedMessage("ev_beside", "hello", "oc_well"))
+    await done("ev_beside")
+    assert.strictEqual((await callsOf("ev_after")).length, 0)
+    await done("ev_after")
+    const counts = [await callsOf("ev_fail"), await callsOf("ev_refuse"), await callsOf("ev_after")].map(
+      (calls) => calls.length
+    )
+    assert.deepStrictEqual(counts, [2, 1, 1])
+    const buried = await gateway.query(
+      "SELECT upstream_id, attempts, reason, body IS NOT NULL AS whole FROM corral_gateway.dead_letters ORDER BY buried_at"
+    )
+    assert.deepStrictEqual(buried, [
+      { upstream_id: "ev_fail", attempts: 2, reason: "It was told to.", whole: true },
+      { upstream_id: "ev_refuse", attempts: 1, reason: "It was told to.", whole: true }
+    ])
+  })
+
+  it("buries at once what is not shaped as its type says", async () => {
+    await gateway.send(pushed(envelope({ event_id: "ev_odd" }, { message: "?" })))
+    await done("ev_odd")
+    assert.strictEqual(
+      await gateway.count("FROM corral_gateway.dead_letters WHERE upstream_id = 'ev_odd'"),
+      1
+    )
+  })
+
+  it("buries an event that ends the Gateway each time", async () => {
+    const killed = { code: null, signal: "SIGKILL" }
+    await gateway.send(pushedMessage("ev_die", "die", "oc_poison")).catch(() => undefined)
+    assert.deepEqual(await gateway.ended(), killed)
+    await gateway.start()
+    await gateway.send(pushedMessage("ev_alive", "hello", "oc_poison"))
+    assert.deepEqual(await gateway.ended(), killed)
+    await gateway.start()
+    await until(
+      async () => ((await callsOf("ev_alive")).length === 1 ? true : undefined),
+      "the next event of the chat",
+      60_000
+    )
+    assert.strictEqual((await callsOf("ev_die")).length, 2)
+    assert.deepStrictEqual(
+      await gateway.query("SELECT reason FROM corral_gateway.dead_letters WHERE upstream_id = 'ev_die'"),
+      [{ reason: "It was never finished." }]
+    )
+  })
+})
