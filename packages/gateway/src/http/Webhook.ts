@@ -12,7 +12,7 @@ import { MAX_BODY_BYTES } from "./Guard.ts"
 import { readBody } from "./RawBody.ts"
 
 /** Of the 3 seconds that platforms wait, without the way there and back. */
-export const ANSWER_MS = 2_500
+export const ANSWER_MS = 2_200
 
 const events = Metric.counter("corral_gateway_events", {
   description: "What came in by webhook, by what became of it.",
@@ -44,10 +44,7 @@ export const webhook = (
   const run = Effect.runForkWith(services)
 
   const keep = (inbound: Inbound) =>
-    inbox.keep(inbound).pipe(
-      Effect.tap((fresh) => count(platform.id, fresh ? "kept" : "known")),
-      Effect.tapCause((cause) => Effect.logWarning("an event could not be kept", cause))
-    )
+    Effect.tap(inbox.keep(inbound), (fresh) => count(platform.id, fresh ? "kept" : "known"))
 
   return (request, response) => {
     // The server put it there.

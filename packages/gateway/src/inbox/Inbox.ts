@@ -4,11 +4,12 @@
  *
  * It does not work anything off and knows no platform.
  */
-import { Clock, Context, Data, Effect, Layer } from "effect"
+import { Array as Arr, Clock, Context, Data, Effect, Layer } from "effect"
 import type { PersistedQueue } from "effect/persistence"
 import type { Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import type { Inbound, InboundKind } from "../platform/ChatPlatform.ts"
+import { groupCommit } from "./GroupCommit.ts"
 import { type Turn, turnId, turnQueue } from "./Turns.ts"
 
 export type KeepFailed = SqlError.SqlError | PersistedQueue.PersistedQueueError | Schema.SchemaError
@@ -24,13 +25,44 @@ const REMEMBERED_MS = 7 * DAY_MS
 const BURIED_MS = 30 * DAY_MS
 const BATCH = 1_000
 
-class KnownAlready extends Data.TaggedError("KnownAlready") {}
+/** Kept in one transaction at most. */
+const GROUP = 500
+/** By then nobody waits any more. */
+const PATIENCE = "2200 millis"
+
+/** The store took longer than anyone waits. */
+export class StoreSlow extends Data.TaggedError("StoreSlow") {}
+
+interface ChatRow {
+  readonly id: number
+  readonly key: string
+  readonly received: number
+  readonly done: number
+}
+
+const chatKey = ({ app, chatId, platform, tenant }: Inbound): string =>
+  [platform, app, tenant, chatId].join(" ")
+const eventKey = ({ app, platform, upstreamId }: Pick<Inbound, "platform" | "app" | "upstreamId">): string =>
+  [platform, app, upstreamId].join(" ")
+
+const rowOf = (inbound: Inbound, chat: number, position: number) => ({
+  chat,
+  position,
+  platform: inbound.platform,
+  app: inbound.app,
+  upstream_id: inbound.upstreamId,
+  tenant: inbound.tenant,
+  kind: inbound.kind,
+  chat_id: inbound.chatId,
+  body: inbound.body,
+  received_at: new Date(inbound.receivedAt)
+})
 
 export class Inbox extends Context.Service<
   Inbox,
   {
     /** Durable once it succeeds. False: it was there before. */
-    readonly keep: (inbound: Inbound) => Effect.Effect<boolean, KeepFailed>
+    readonly keep: (inbound: Inbound) => Effect.Effect<boolean, KeepFailed | StoreSlow>
     /** The event whose turn it is; undefined where that turn is over. */
     readonly at: (turn: Turn) => Effect.Effect<Inbound | undefined, SqlError.SqlError>
     /** Ends a turn and gives the next event of the chat its own. A turn that is over stays so. */
@@ -55,24 +87,62 @@ export class Inbox extends Context.Service<
       const ago = (millis: number) => new Date(clock.currentTimeMillisUnsafe() - millis)
       const offer = (turn: Turn) => turns.offer(turn, { id: turnId(turn) })
 
-      const insert = Effect.fnUntraced(function* (inbound: Inbound) {
-        const { app, body, chatId, kind, platform, receivedAt, tenant, upstreamId } = inbound
-        const key = [platform, app, tenant, chatId].join(" ")
-        // Locks the chat: positions are dense, and committed in their order.
-        const [chat] = yield* sql<{ readonly id: number; readonly received: number; readonly done: number }>`
-          INSERT INTO chats (key, received, done) VALUES (${key}, 1, 0)
-          ON CONFLICT (key) DO UPDATE SET received = chats.received + 1
-          RETURNING id::float8 AS id, received::float8 AS received, done::float8 AS done`
-        if (chat === undefined) return yield* Effect.die("an upsert returns its row")
-        const kept = yield* sql`
-          INSERT INTO inbox (chat, position, platform, app, upstream_id, tenant, kind, chat_id, body, received_at)
-          VALUES (${chat.id}, ${chat.received}, ${platform}, ${app}, ${upstreamId}, ${tenant}, ${kind}, ${chatId},
-            ${body}, ${new Date(receivedAt)})
-          ON CONFLICT (platform, app, upstream_id) DO NOTHING RETURNING 1`
-        // Its place in the chat goes with the transaction.
-        if (kept.length === 0) return yield* new KnownAlready()
-        if (chat.received === chat.done + 1) yield* offer({ chat: chat.id, position: chat.received })
+      /** The chats of some events, by key, locked until the transaction ends: in one order, whoever does it. */
+      const lockChats = Effect.fnUntraced(function* (keys: ReadonlySet<string>) {
+        const rows: Array<Record<string, unknown>> = [...keys]
+          .sort()
+          .map((key) => ({ key, received: 0, done: 0 }))
+        if (!Arr.isArrayNonEmpty(rows)) return new Map<string, ChatRow>()
+        const found = yield* sql<ChatRow>`
+          INSERT INTO chats ${sql.insert(rows)} ON CONFLICT (key) DO UPDATE SET key = EXCLUDED.key
+          RETURNING key, id::float8 AS id, received::float8 AS received, done::float8 AS done`
+        return new Map(found.map((chat) => [chat.key, chat]))
       })
+
+      const known = (inbounds: ReadonlyArray<Inbound>) =>
+        sql<Pick<Inbound, "platform" | "app" | "upstreamId">>`
+          SELECT platform, app, upstream_id AS "upstreamId" FROM inbox
+          WHERE ${sql.in(
+            "upstream_id",
+            inbounds.map(({ upstreamId }) => upstreamId)
+          )}`.pipe(Effect.map((rows) => new Set(rows.map(eventKey))))
+
+      /** Positions in a chat are dense, and are committed in their order, because the chat is locked. */
+      const insert = Effect.fnUntraced(function* (inbounds: ReadonlyArray<Inbound>) {
+        const chats = yield* lockChats(new Set(inbounds.map(chatKey)))
+        const seen = yield* known(inbounds)
+        const grown = new Map<string, ChatRow>()
+        const rows: Array<Record<string, unknown>> = []
+        const fresh = inbounds.map((inbound) => {
+          const key = chatKey(inbound)
+          const chat = grown.get(key) ?? chats.get(key)
+          if (chat === undefined || seen.has(eventKey(inbound))) return false
+          seen.add(eventKey(inbound))
+          const received = chat.received + 1
+          grown.set(key, { ...chat, received })
+          rows.push(rowOf(inbound, chat.id, received))
+          return true
+        })
+        const lengths: Array<Record<string, unknown>> = [...grown.values()].map(({ key, received }) => ({
+          key,
+          received,
+          done: 0
+        }))
+        if (!Arr.isArrayNonEmpty(rows) || !Arr.isReadonlyArrayNonEmpty(lengths)) return fresh
+        yield* sql`INSERT INTO inbox ${sql.insert(rows)}`
+        yield* sql`
+          INSERT INTO chats ${sql.insert(lengths)}
+          ON CONFLICT (key) DO UPDATE SET received = EXCLUDED.received`
+        for (const { done, id, key } of grown.values()) {
+          if (chats.get(key)?.received === done) yield* offer({ chat: id, position: done + 1 })
+        }
+        return fresh
+      })
+      const keep = yield* groupCommit(GROUP, (inbounds: ReadonlyArray<Inbound>) =>
+        sql
+          .withTransaction(insert(inbounds))
+          .pipe(Effect.timeoutOrElse({ duration: PATIENCE, orElse: () => Effect.fail(new StoreSlow()) }))
+      )
 
       const end = Effect.fnUntraced(function* ({ chat, position }: Turn) {
         const [moved] = yield* sql<{ readonly received: number }>`
@@ -93,11 +163,7 @@ export class Inbox extends Context.Service<
           )) RETURNING 1`.pipe(Effect.repeat({ until: (rows) => rows.length < BATCH }), Effect.asVoid)
 
       return Inbox.of({
-        keep: (inbound) =>
-          sql.withTransaction(insert(inbound)).pipe(
-            Effect.as(true),
-            Effect.catchTag("KnownAlready", () => Effect.succeed(false))
-          ),
+        keep,
         at: Effect.fnUntraced(function* ({ chat, position }) {
           const [row] = yield* sql<InboxRow>`
             SELECT i.platform, i.app, i.tenant, i.upstream_id AS "upstreamId", i.kind, i.chat_id AS "chatId", i.body,

@@ -8,7 +8,7 @@ import { assert } from "@effect/vitest"
 import { type ChildProcess, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
-import { type IncomingMessage, request } from "node:http"
+import { Agent, type IncomingMessage, request } from "node:http"
 import { fileURLToPath } from "node:url"
 import { query } from "../../../hub/test/harness/PostgresServer.ts"
 import type { Answer } from "../../../service/test/harness/Answer.ts"
@@ -43,6 +43,7 @@ export class GatewayProcess {
   stderr = ""
   url = ""
   databaseUrl = ""
+  private readonly agent = new Agent({ maxSockets: Number.POSITIVE_INFINITY })
   private readonly server: string
   private readonly options: GatewayOptions
   private readonly database = `gateway_${randomBytes(6).toString("hex")}`
@@ -121,6 +122,23 @@ export class GatewayProcess {
       body: new Uint8Array(sent.body)
     })
     return this.judged("POST", path, response)
+  }
+
+  /** One of very many at once: gives the status, and the milliseconds from when it was written to when it was answered. */
+  async sendTimed({ body, headers }: Sent, path = EVENTS): Promise<{ status: number; millis: number }> {
+    const sending = request(this.url + path, {
+      method: "POST",
+      headers: { ...headers, "content-length": body.length },
+      agent: this.agent
+    })
+    const written = once(sending, "finish").then(() => performance.now())
+    const answered = once(sending, "response") as Promise<[IncomingMessage]>
+    sending.end(body)
+    const started = await written
+    const [answer] = await answered
+    const millis = performance.now() - started
+    answer.resume()
+    return { status: answer.statusCode ?? 0, millis }
   }
 
   /** Byte by byte, each in a chunk of its own; gives the status. */

@@ -12,6 +12,8 @@ import { Effect, Layer } from "effect"
 import { Pool } from "pg"
 
 const pool = new Pool({ connectionString: process.env["CORRAL_DATABASE_URL"], max: 8 })
+// A server that is started again ends the idle ones.
+pool.on("error", () => undefined)
 
 const write = (text: string, values: ReadonlyArray<unknown>) =>
   Effect.tryPromise({

@@ -159,7 +159,7 @@ describe("the work of a Gateway", { timeout: 90_000 }, () => {
   })
 
   it("buries an event that ends the Gateway each time", async () => {
-    const killed = { code: null, signal: "SIGKILL" }
+    const killed = { code: null, signal: "SIGKILL" as const }
     await gateway.send(pushedMessage("ev_die", "die", "oc_poison")).catch(() => undefined)
     assert.deepEqual(await gateway.ended(), killed)
     await gateway.start()
