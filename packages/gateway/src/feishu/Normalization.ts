@@ -2,6 +2,7 @@
  * What Feishu's events say in our words: a message that is meant for the bot, or a click on one of its cards. In a group the bot is meant
  * where its own id is mentioned; names repeat, and everyone may take one.
  */
+import type { IntegrationDraft } from "@corral/domain/Integration"
 import { draft } from "@corral/domain/RunEvent"
 import { Effect, Schema } from "effect"
 import { type Inbound, NotUnderstood, type PlatformUnavailable } from "../platform/ChatPlatform.ts"
@@ -110,5 +111,8 @@ const cardAction = Effect.fnUntraced(function* (inbound: Inbound) {
 })
 
 /** `botId` is asked for only where somebody is mentioned. */
-export const normalize = (inbound: Inbound, botId: Effect.Effect<string, PlatformUnavailable>) =>
+export const normalize = (
+  inbound: Inbound,
+  botId: Effect.Effect<string, PlatformUnavailable>
+): Effect.Effect<IntegrationDraft | undefined, NotUnderstood | PlatformUnavailable> =>
   inbound.kind === "message" ? message(inbound, botId) : cardAction(inbound)

@@ -12,7 +12,7 @@ import { MAX_BODY_BYTES } from "./Guard.ts"
 import { readBody } from "./RawBody.ts"
 
 /** Of the 3 seconds that platforms wait, without the way there and back. */
-export const ANSWER_MS = 2_200
+export const ANSWER_MS = 2_600
 
 const events = Metric.counter("corral_gateway_events", {
   description: "What came in by webhook, by what became of it.",

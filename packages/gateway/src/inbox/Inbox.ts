@@ -26,9 +26,9 @@ const BURIED_MS = 30 * DAY_MS
 const BATCH = 1_000
 
 /** Kept in one transaction at most. */
-const GROUP = 500
+const GROUP = 2_000
 /** By then nobody waits any more. */
-const PATIENCE = "2200 millis"
+const PATIENCE = "2600 millis"
 
 /** The store took longer than anyone waits. */
 export class StoreSlow extends Data.TaggedError("StoreSlow") {}
@@ -133,9 +133,12 @@ export class Inbox extends Context.Service<
         yield* sql`
           INSERT INTO chats ${sql.insert(lengths)}
           ON CONFLICT (key) DO UPDATE SET received = EXCLUDED.received`
-        for (const { done, id, key } of grown.values()) {
-          if (chats.get(key)?.received === done) yield* offer({ chat: id, position: done + 1 })
-        }
+        // A chat that had something to do has its turn already.
+        const idle = [...grown.values()].filter(({ done, key }) => chats.get(key)?.received === done)
+        yield* Effect.forEach(idle, ({ done, id }) => offer({ chat: id, position: done + 1 }), {
+          concurrency: "unbounded",
+          discard: true
+        })
         return fresh
       })
       const keep = yield* groupCommit(GROUP, (inbounds: ReadonlyArray<Inbound>) =>

@@ -29,6 +29,8 @@ const breaches = contractOf("gateway")
 export interface GatewayOptions {
   readonly entry?: keyof typeof entries
   readonly env?: Readonly<Record<string, string>>
+  /** Of another one, to share. */
+  readonly database?: string
 }
 
 export interface GatewayExit {
@@ -44,9 +46,9 @@ export class GatewayProcess {
   url = ""
   databaseUrl = ""
   private readonly agent = new Agent({ maxSockets: Number.POSITIVE_INFINITY })
-  private readonly server: string
+  readonly server: string
+  readonly database: string
   private readonly options: GatewayOptions
-  private readonly database = `gateway_${randomBytes(6).toString("hex")}`
   private child: ChildProcess | undefined
   private exited: Promise<GatewayExit> = Promise.resolve({ code: null, signal: null })
 
@@ -54,6 +56,7 @@ export class GatewayProcess {
   constructor(server: string, options: GatewayOptions = {}) {
     this.server = server
     this.options = options
+    this.database = options.database ?? `gateway_${randomBytes(6).toString("hex")}`
   }
 
   get port(): number {
@@ -125,20 +128,24 @@ export class GatewayProcess {
   }
 
   /** One of very many at once: gives the status, and the milliseconds from when it was written to when it was answered. */
-  async sendTimed({ body, headers }: Sent, path = EVENTS): Promise<{ status: number; millis: number }> {
-    const sending = request(this.url + path, {
-      method: "POST",
-      headers: { ...headers, "content-length": body.length },
-      agent: this.agent
+  sendTimed({ body, headers }: Sent, path = EVENTS): Promise<{ status: number; millis: number }> {
+    return new Promise((resolve, reject) => {
+      let written = performance.now()
+      const sending = request(this.url + path, {
+        method: "POST",
+        headers: { ...headers, "content-length": body.length },
+        agent: this.agent
+      })
+      sending.once("finish", () => {
+        written = performance.now()
+      })
+      sending.once("response", (answer) => {
+        answer.resume()
+        resolve({ status: answer.statusCode ?? 0, millis: performance.now() - written })
+      })
+      sending.once("error", reject)
+      sending.end(body)
     })
-    const written = once(sending, "finish").then(() => performance.now())
-    const answered = once(sending, "response") as Promise<[IncomingMessage]>
-    sending.end(body)
-    const started = await written
-    const [answer] = await answered
-    const millis = performance.now() - started
-    answer.resume()
-    return { status: answer.statusCode ?? 0, millis }
   }
 
   /** Byte by byte, each in a chunk of its own; gives the status. */
@@ -168,10 +175,12 @@ export class GatewayProcess {
     return { status, headers, text, body }
   }
 
-  private async prepare(): Promise<void> {
+  /** Makes the database, with the tables that `handling.ts` writes to; once, and not for who shares it. */
+  async prepare(): Promise<void> {
     if (this.databaseUrl !== "") return
-    await query(this.server, `CREATE DATABASE ${this.database}`)
     this.databaseUrl = new URL(`/${this.database}`, this.server).href
+    if (this.options.database !== undefined) return
+    await query(this.server, `CREATE DATABASE ${this.database}`)
     await this.query(
       `CREATE TABLE calls (key text NOT NULL, event json NOT NULL, at timestamptz NOT NULL DEFAULT clock_timestamp());
        CREATE TABLE effects (key text PRIMARY KEY)`

@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Client } from "pg"
 import { startPostgres } from "../../../hub/test/harness/PostgresServer.ts"
+import { until } from "../../../service/test/harness/Until.ts"
 import { pushedClick, pushedMessage, type Sent } from "../harness/FakeFeishu.ts"
 import { CARDS, EVENTS, GatewayProcess } from "../harness/GatewayProcess.ts"
 
@@ -38,6 +39,15 @@ describe("a burst", { timeout: 120_000 }, () => {
       }
       const stalled = gateway.query(
         "BEGIN; LOCK TABLE corral_gateway.inbox IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(2); COMMIT"
+      )
+      await until(
+        async () =>
+          (await gateway.count(
+            "FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted AND relation = 'corral_gateway.inbox'::regclass"
+          )) > 0
+            ? true
+            : undefined,
+        "the stall"
       )
       const millis = (await Promise.all([...events, ...events].map(acknowledged))).flat()
       await stalled

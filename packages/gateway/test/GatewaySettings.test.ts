@@ -1,0 +1,93 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import { chmodSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fromEnvironment, settings } from "../src/GatewaySettings.ts"
+
+const database = { CORRAL_DATABASE_URL: "postgres://corral:s3cret@127.0.0.1/corral" }
+const bot = { CORRAL_FEISHU_APP_ID: "cli_1", CORRAL_FEISHU_VERIFICATION_TOKEN: "s3cret-token" }
+
+const refused = (env: Readonly<Record<string, string>>) =>
+  Effect.map(Effect.flip(fromEnvironment(env)), ({ message }) => message)
+
+describe("fromEnvironment", () => {
+  it.effect("needs a database and nothing else", () =>
+    Effect.gen(function* () {
+      const config = yield* fromEnvironment(database)
+      assert.deepInclude(config, { host: "127.0.0.1", port: 0, feishu: undefined, hubUrl: undefined })
+      assert.notInclude(JSON.stringify(config), "s3cret")
+      assert.match(yield* refused({}), /^CORRAL_DATABASE_URL is not usable: /)
+    })
+  )
+
+  it.effect("reads a bot, and shows none of its secrets", () =>
+    Effect.gen(function* () {
+      const { feishu } = yield* fromEnvironment({
+        ...database,
+        ...bot,
+        CORRAL_FEISHU_ENCRYPT_KEY: "s3cret-key",
+        CORRAL_FEISHU_TENANTS: "t_1, t_2"
+      })
+      assert.deepInclude(feishu, {
+        appId: "cli_1",
+        domain: "https://open.feishu.cn",
+        tenants: ["t_1", "t_2"]
+      })
+      assert.notInclude(JSON.stringify(feishu), "s3cret")
+    })
+  )
+
+  it.effect("reads a secret from a file, and not from two places", () =>
+    Effect.gen(function* () {
+      const folder = mkdtempSync(join(realpathSync(tmpdir()), "corral-settings-"))
+      yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(folder, { recursive: true })))
+      const file = join(folder, "key")
+      writeFileSync(file, "a key\n")
+      chmodSync(file, 0o600)
+      const env = { ...database, ...bot, CORRAL_FEISHU_ENCRYPT_KEY_FILE: file }
+      const key = (yield* fromEnvironment(env)).feishu?.encryptKey
+      assert.strictEqual(key === undefined ? undefined : Redacted.value(key), "a key")
+      const twice = yield* refused({ ...env, CORRAL_FEISHU_ENCRYPT_KEY: "another" })
+      assert.match(twice, /^CORRAL_FEISHU_ENCRYPT_KEY_FILE is not usable: /)
+    })
+  )
+
+  it.effect.each([
+    ["CORRAL_GATEWAY_HOST", "example.com"],
+    ["CORRAL_GATEWAY_PORT", "http"],
+    ["CORRAL_GATEWAY_DATABASE_CONNECTIONS", "1"],
+    ["CORRAL_GATEWAY_REQUESTS_PER_SECOND", "0"],
+    ["CORRAL_DATABASE_URL", "mysql://s3cret@localhost/x"],
+    ["CORRAL_HUB_URL", "https://hub.example/path"],
+    ["CORRAL_FEISHU_APP_ID", "a b"],
+    ["CORRAL_FEISHU_APP_SECRET_FILE", "/nowhere/s3cret"],
+    ["CORRAL_FEISHU_DOMAIN", "http://open.feishu.cn"],
+    ["CORRAL_FEISHU_BOT_ID", "a b"]
+  ] as const)("refuses a wrong %s in one sentence", ([name, value]) =>
+    Effect.gen(function* () {
+      const message = yield* refused({ ...database, ...bot, [name]: value })
+      assert.match(message, new RegExp(`^${name} is not usable: expected .*\\.$`))
+      assert.notInclude(message, "s3cret")
+    })
+  )
+
+  it.effect("wants a token with a bot, a bot with a token, and a key beyond loopback", () =>
+    Effect.gen(function* () {
+      const { CORRAL_FEISHU_APP_ID, CORRAL_FEISHU_VERIFICATION_TOKEN } = bot
+      assert.match(yield* refused({ ...database, CORRAL_FEISHU_APP_ID }), /^CORRAL_FEISHU_VERIFICATION_TOKEN/)
+      assert.match(yield* refused({ ...database, CORRAL_FEISHU_VERIFICATION_TOKEN }), /^CORRAL_FEISHU_APP_ID/)
+      const open = { ...database, ...bot, CORRAL_GATEWAY_HOST: "0.0.0.0" }
+      assert.match(yield* refused(open), /^CORRAL_FEISHU_ENCRYPT_KEY/)
+      assert.strictEqual(
+        (yield* fromEnvironment({ ...open, CORRAL_FEISHU_ENCRYPT_KEY: "k" })).host,
+        "0.0.0.0"
+      )
+    })
+  )
+
+  it("documents each variable once", () => {
+    const names = settings.map(({ name }) => name)
+    assert.strictEqual(new Set(names).size, names.length)
+  })
+})

@@ -1,0 +1,87 @@
+import { assert, describe, it } from "@effect/vitest"
+import { type PostgresServer, startPostgres } from "../../../hub/test/harness/PostgresServer.ts"
+import { pushedMessage } from "../harness/FakeFeishu.ts"
+import { EVENTS, type GatewayOptions, GatewayProcess } from "../harness/GatewayProcess.ts"
+
+const onServer = async (
+  options: GatewayOptions,
+  use: (gateway: GatewayProcess, server: PostgresServer) => Promise<void>
+) => {
+  const server = await startPostgres()
+  const gateway = new GatewayProcess(server.url, options)
+  try {
+    await use(gateway, server)
+  } finally {
+    await gateway.remove()
+    await server.stop()
+  }
+}
+
+describe("node dist/gateway", { timeout: 60_000 }, () => {
+  it("serves until SIGTERM, ends with 0, and finds again what it kept", () =>
+    onServer({}, async (gateway) => {
+      await gateway.start()
+      const health = await gateway.get("/health")
+      assert.deepStrictEqual([health.status, health.body], [200, { status: "ok" }])
+      assert.strictEqual((await gateway.send(pushedMessage("ev_1"))).status, 200)
+      assert.deepStrictEqual(await gateway.end("SIGTERM"), { code: 0, signal: null })
+      assert.strictEqual(gateway.stderr, "")
+      await gateway.start()
+      assert.strictEqual((await gateway.send(pushedMessage("ev_1"))).status, 200)
+      assert.strictEqual(await gateway.count("FROM corral_gateway.inbox"), 1)
+    }))
+
+  it("takes its part of a database once, though two start at a time", () =>
+    onServer({}, async (gateway) => {
+      const other = new GatewayProcess(gateway.server, { database: gateway.database })
+      try {
+        await gateway.prepare()
+        await Promise.all([gateway.start(), other.start()])
+        const sent = pushedMessage("ev_both")
+        const answers = await Promise.all([gateway.send(sent), other.send(sent)])
+        assert.deepStrictEqual(
+          answers.map(({ status }) => status),
+          [200, 200]
+        )
+        assert.strictEqual(await gateway.count("FROM corral_gateway.inbox"), 1)
+      } finally {
+        await other.end("SIGKILL")
+      }
+    }))
+
+  it("serves no platform where none is set up", () =>
+    onServer(
+      {
+        env: {
+          CORRAL_FEISHU_APP_ID: "",
+          CORRAL_FEISHU_ENCRYPT_KEY: "",
+          CORRAL_FEISHU_VERIFICATION_TOKEN: "",
+          CORRAL_FEISHU_TENANTS: "",
+          CORRAL_FEISHU_BOT_ID: ""
+        }
+      },
+      async (gateway) => {
+        await gateway.start()
+        assert.strictEqual((await gateway.send(pushedMessage("ev_1"), EVENTS)).status, 404)
+      }
+    ))
+
+  it("refuses an address that asks too often", () =>
+    onServer({ env: { CORRAL_GATEWAY_REQUESTS_PER_SECOND: "3" } }, async (gateway) => {
+      await gateway.start()
+      const answers = await Promise.all(Array.from({ length: 20 }, () => gateway.get("/health")))
+      const refused = answers.filter(({ status }) => status === 429)
+      assert.isNotEmpty(refused)
+      assert.strictEqual(refused[0]?.headers.get("retry-after"), "5")
+    }))
+
+  it("says which database it cannot reach without its password", () =>
+    onServer(
+      { env: { CORRAL_DATABASE_URL: "postgres://corral:s3cret-word@127.0.0.1:1/x" } },
+      async (gateway) => {
+        assert.strictEqual((await gateway.startRefused()).code, 1)
+        assert.match(gateway.stderr, /database cannot be used/)
+        assert.notInclude(gateway.stderr, "s3cret")
+      }
+    ))
+})

@@ -1,0 +1,6 @@
+import { describe, it } from "@effect/vitest"
+import { survives } from "./Crash.ts"
+
+describe("a Gateway that is killed", { timeout: 200_000 }, () => {
+  it("loses nothing and has no effect twice", () => survives(4))
+})

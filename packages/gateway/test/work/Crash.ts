@@ -1,0 +1,56 @@
+/**
+ * Ends a Gateway with SIGKILL while events come in, again and again, and lets the platform do what it does: send again what was not
+ * acknowledged. In the end every event has had its effect once, and none is left.
+ */
+import { assert } from "@effect/vitest"
+import { type PostgresServer, startPostgres } from "../../../hub/test/harness/PostgresServer.ts"
+import { pushedMessage, type Sent } from "../harness/FakeFeishu.ts"
+import { GatewayProcess } from "../harness/GatewayProcess.ts"
+
+const EVENTS = 24
+
+/** Sent until it is acknowledged, by whichever Gateway is there. */
+const delivered = async (gateway: GatewayProcess, sent: Sent): Promise<void> => {
+  const status = await gateway.sendTimed(sent).then(
+    (answer) => answer.status,
+    () => undefined
+  )
+  if (status === 200) return
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  return delivered(gateway, sent)
+}
+
+const round = async (gateway: GatewayProcess, at: number) => {
+  const deliveries = Array.from({ length: EVENTS }, (_, i) =>
+    delivered(gateway, pushedMessage(`ev_${at}_${i}`, "hello", `oc_${i % 5}`))
+  )
+  // Before the commit, between it and the acknowledgement, after it: wherever that many milliseconds fall.
+  if (at % 2 === 0) await new Promise((resolve) => setTimeout(resolve, (at * 7) % 60))
+  else await Promise.race(deliveries)
+  await gateway.end("SIGKILL")
+  await gateway.start()
+  await Promise.all(deliveries)
+}
+
+export const survives = async (rounds: number): Promise<void> => {
+  const server: PostgresServer = await startPostgres()
+  const gateway = new GatewayProcess(server.url, { entry: "handling" })
+  try {
+    await gateway.start()
+    for (let at = 0; at < rounds; at++) await round(gateway, at)
+    const all = rounds * EVENTS
+    await gateway.settled(all, 120_000)
+    assert.strictEqual(await gateway.count("FROM effects"), all)
+    assert.strictEqual(await gateway.count("FROM corral_gateway.inbox"), all)
+    assert.strictEqual(await gateway.count("FROM corral_gateway.dead_letters"), 0)
+    // Each chat had its events in one row: dense, and each place taken once.
+    const [odd] = await gateway.query(
+      `SELECT count(*)::int AS n FROM corral_gateway.chats c
+       WHERE received <> done OR received <> (SELECT count(*) FROM corral_gateway.inbox WHERE chat = c.id)`
+    )
+    assert.strictEqual(odd?.["n"], 0)
+  } finally {
+    await gateway.remove()
+    await server.stop()
+  }
+}
