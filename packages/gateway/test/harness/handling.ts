@@ -21,6 +21,9 @@ const write = (text: string, values: ReadonlyArray<unknown>) =>
     catch: () => new HandlerFailed({ message: "The records cannot be written.", permanent: false })
   })
 
+/** Of one event. A kill in the middle of it counts. */
+const maxAttempts = Number(process.env["TEST_MAX_ATTEMPTS"] ?? 2)
+
 const failed = (permanent: boolean) => new HandlerFailed({ message: "It was told to.", permanent })
 
 const handler = Effect.fnUntraced(function* (event: IntegrationEvent) {
@@ -33,7 +36,7 @@ const handler = Effect.fnUntraced(function* (event: IntegrationEvent) {
 }, Effect.asVoid)
 
 const gateway = Layer.unwrap(
-  Effect.map(fromEnvironment(process.env), (config) => Gateway.layer(config, { handler, maxAttempts: 2 }))
+  Effect.map(fromEnvironment(process.env), (config) => Gateway.layer(config, { handler, maxAttempts }))
 )
 
 runService(

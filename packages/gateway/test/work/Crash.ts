@@ -34,7 +34,7 @@ const round = async (gateway: GatewayProcess, at: number) => {
 
 export const survives = async (rounds: number): Promise<void> => {
   const server: PostgresServer = await startPostgres()
-  const gateway = new GatewayProcess(server.url, { entry: "handling" })
+  const gateway = new GatewayProcess(server.url, { entry: "handling", env: { TEST_MAX_ATTEMPTS: "20" } })
   try {
     await gateway.start()
     for (let at = 0; at < rounds; at++) await round(gateway, at)
