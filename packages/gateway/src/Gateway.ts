@@ -10,7 +10,7 @@ import { GatewayServer } from "./http/Server.ts"
 import { Inbox } from "./inbox/Inbox.ts"
 import type { ChatPlatform } from "./platform/ChatPlatform.ts"
 import * as Database from "./store/Database.ts"
-import * as Workers from "./work/Workers.ts"
+import * as Workers from "./handling/Workers.ts"
 
 /** The bots of a config. */
 export const platformsOf = (config: GatewayConfig): ReadonlyArray<ChatPlatform> =>

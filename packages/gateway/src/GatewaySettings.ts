@@ -9,8 +9,8 @@ import {
   type SettingInvalid,
   whole
 } from "@corral/service/Settings"
-import { Effect, Redacted, Schema } from "effect"
-import { isIP } from "node:net"
+import { DatabaseUrl, isLoopback, ListenHost, Origin } from "@corral/service/Addresses"
+import { Effect, Redacted } from "effect"
 import { feishuFrom, feishuSettings } from "./feishu/FeishuSettings.ts"
 import { defaults, type GatewayConfig } from "./GatewayConfig.ts"
 
@@ -42,28 +42,12 @@ export const settings = [
 
 type Name = (typeof settings)[number]["name"]
 
-const Host = Schema.String.check(
-  Schema.makeFilter((host) => host === "localhost" || isIP(host) !== 0 || "Expected an address")
-)
-
-const isLoopback = (host: string): boolean =>
-  host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."))
-
-const Origin = Schema.String.check(
-  Schema.makeFilter((text) => {
-    const url = URL.parse(text)
-    return (url?.origin === text && /^https?:$/.test(url.protocol)) || "Expected an origin"
-  })
-)
-
-const DatabaseUrl = Schema.String.check(Schema.isPattern(/^postgres(ql)?:\/\/[^\s]+$/))
-
 /** Reads the settings from an environment. */
 export const fromEnvironment = Effect.fnUntraced(function* (
   env: Environment
 ): Effect.fn.Return<GatewayConfig, SettingInvalid> {
   const read = readerOf<Name>(env)
-  const host = yield* read("CORRAL_GATEWAY_HOST", Host, defaults.host, "an IP address or localhost")
+  const host = yield* read("CORRAL_GATEWAY_HOST", ListenHost, defaults.host, "an IP address or localhost")
   const feishu = yield* feishuFrom(env)
   if (!isLoopback(host) && feishu?.encryptKey === undefined) {
     return yield* invalid("CORRAL_FEISHU_ENCRYPT_KEY", "a key, because CORRAL_GATEWAY_HOST is not loopback")

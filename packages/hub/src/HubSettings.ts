@@ -10,8 +10,8 @@ import {
   type SettingInvalid,
   whole
 } from "@corral/service/Settings"
+import { DatabaseUrl, isLoopback, ListenHost, Origin } from "@corral/service/Addresses"
 import { Effect, Redacted, Schema } from "effect"
-import { isIP } from "node:net"
 import { homedir } from "node:os"
 import { join, resolve } from "node:path"
 import { defaults, type HubConfig } from "./HubConfig.ts"
@@ -65,32 +65,12 @@ export const settings = [
 
 type Name = (typeof settings)[number]["name"]
 
-const Host = Schema.String.check(
-  Schema.makeFilter((host) => host === "localhost" || isIP(host) !== 0 || "Expected an address")
-)
-
-const isLoopback = (host: string): boolean =>
-  host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."))
-
-/** Only an origin: whatever stands behind it would be forgotten by somebody. */
-const Origin = Schema.String.check(
-  Schema.makeFilter((text) => {
-    const url = URL.parse(text)
-    return (
-      (url !== null && /^https?:$/.test(url.protocol) && url.origin === text && url.username === "") ||
-      "Expected an origin"
-    )
-  })
-)
-
-const DatabaseUrl = Schema.String.check(Schema.isPattern(/^postgres(ql)?:\/\/[^\s]+$/))
-
 /** Reads the settings from an environment. */
 export const fromEnvironment = Effect.fnUntraced(function* (
   env: Environment
 ): Effect.fn.Return<HubConfig, SettingInvalid> {
   const read = readerOf<Name>(env)
-  const host = yield* read("CORRAL_HUB_HOST", Host, defaults.host, "an IP address or localhost")
+  const host = yield* read("CORRAL_HUB_HOST", ListenHost, defaults.host, "an IP address or localhost")
   const publicUrl = yield* read(
     "CORRAL_HUB_PUBLIC_URL",
     Origin,

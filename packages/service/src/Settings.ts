@@ -19,6 +19,13 @@ export type Environment = Readonly<Record<string, string | undefined>>
 export const givenOr = <A>(text: string | undefined, fallback: A): string | A =>
   text === undefined || text === "" ? fallback : text
 
+/** What stands between commas. */
+export const listed = (text: string | undefined): ReadonlyArray<string> =>
+  givenOr(text, "")
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "")
+
 /** Digits within bounds. */
 export const whole = (minimum: number, maximum: number) =>
   Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum, maximum }))

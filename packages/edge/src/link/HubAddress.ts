@@ -2,8 +2,7 @@
  * Where a Hub is dialled. What goes over the wire is told to whoever ends TLS there, so anything but this machine needs it.
  */
 import { LINK_PATH } from "@corral/domain/EdgeLink"
-
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
+import { isLoopback } from "@corral/service/Addresses"
 
 /** The address as a URL without a slash at its end, `http` or `https`; a sentence where it cannot be used. */
 export const hubUrlOf = (text: string): { readonly url: string } | { readonly problem: string } => {
@@ -14,7 +13,7 @@ export const hubUrlOf = (text: string): { readonly url: string } | { readonly pr
   // Never repeated: what stands there may be a password.
   if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
     return { problem: `the address of the Hub at ${url.host} may hold no sign-in and no query` }
-  if (protocol === "http:" && !LOOPBACK.test(url.hostname))
+  if (protocol === "http:" && !isLoopback(url.hostname))
     return { problem: `a Hub on another machine needs https, and ${url.host} was given without` }
   return { url: `${protocol}//${url.host}${url.pathname.replace(/\/+$/, "")}` }
 }

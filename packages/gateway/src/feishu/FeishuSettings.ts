@@ -1,14 +1,16 @@
 /** The settings of a bot on Feishu or Lark. A secret stands in a variable or, better, in a file that one names. */
+import { isLoopback } from "@corral/service/Addresses"
+import { secretOf } from "@corral/service/SecretSettings"
 import {
   type Environment,
   givenOr,
   invalid,
+  listed,
   readerOf,
   type Setting,
   type SettingInvalid
 } from "@corral/service/Settings"
-import { Effect, Redacted, Schema } from "effect"
-import { readFileSync } from "node:fs"
+import { Effect, Schema } from "effect"
 import { PlatformId } from "./Envelope.ts"
 import type { FeishuConfig } from "./FeishuConfig.ts"
 
@@ -50,37 +52,13 @@ type Name = (typeof feishuSettings)[number]["name"]
 const ApiOrigin = Schema.String.check(
   Schema.makeFilter((text) => {
     const url = URL.parse(text)
-    const loopback = url !== null && /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(url.hostname)
     return (
-      (url?.origin === text && (url.protocol === "https:" || (url.protocol === "http:" && loopback))) ||
+      (url?.origin === text &&
+        (url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url.hostname)))) ||
       "Expected an origin"
     )
   })
 )
-
-const fileAt = (path: string, name: Name) =>
-  Effect.try({
-    try: () => readFileSync(path, "utf8").trim(),
-    catch: () => invalid(name, "a file that can be read")
-  })
-
-type SecretName =
-  | "CORRAL_FEISHU_APP_SECRET"
-  | "CORRAL_FEISHU_ENCRYPT_KEY"
-  | "CORRAL_FEISHU_VERIFICATION_TOKEN"
-
-const secretOf = Effect.fnUntraced(function* (
-  env: Environment,
-  name: SecretName
-): Effect.fn.Return<Redacted.Redacted | undefined, SettingInvalid> {
-  const inFile = `${name}_FILE` as const
-  const given = givenOr(env[name], undefined)
-  const path = givenOr(env[inFile], undefined)
-  if (given !== undefined && path !== undefined) return yield* invalid(inFile, `no ${name} beside it`)
-  const found = path === undefined ? given : yield* fileAt(path, inFile)
-  if (found === "") return yield* invalid(inFile, "a file with a secret in it")
-  return found === undefined ? undefined : Redacted.make(found)
-})
 
 /** The bot of an environment; undefined where it names none. */
 export const feishuFrom = Effect.fnUntraced(function* (
@@ -99,9 +77,6 @@ export const feishuFrom = Effect.fnUntraced(function* (
   }
   if (verificationToken === undefined)
     return yield* invalid("CORRAL_FEISHU_VERIFICATION_TOKEN", "the app's Verification Token")
-  const tenants = givenOr(env["CORRAL_FEISHU_TENANTS"], "")
-    .split(",")
-    .map((each) => each.trim())
   return {
     appId,
     appSecret,
@@ -113,7 +88,7 @@ export const feishuFrom = Effect.fnUntraced(function* (
       DOMAIN,
       "an https origin, or an http one on loopback, without a path"
     ),
-    tenants: tenants.filter((each) => each !== ""),
+    tenants: listed(env["CORRAL_FEISHU_TENANTS"]),
     botId: yield* read("CORRAL_FEISHU_BOT_ID", PlatformId, undefined, "an open id such as ou_a1b2c3")
   }
 })

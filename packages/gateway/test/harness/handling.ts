@@ -3,7 +3,7 @@
  * row of `effects`. A text tells what is to happen: `fail` and `refuse` come to nothing, `die` ends the process.
  */
 import type { IntegrationEvent } from "@corral/domain/Integration"
-import { HandlerFailed } from "@corral/gateway/work/Handler"
+import { HandlerFailed } from "@corral/gateway/handling/Handler"
 import * as Gateway from "@corral/gateway/Gateway"
 import { GatewayServer } from "@corral/gateway/http/Server"
 import { fromEnvironment } from "@corral/gateway/GatewaySettings"

@@ -36,7 +36,7 @@ import type { FileEntry, FilePreview } from "@corral/domain/Workspace"
 import { fingerprintOf } from "@corral/service/Fingerprint"
 import { Context, Data, Effect, Layer, Option, Schema } from "effect"
 import type { SqlError } from "effect/sql"
-import { type Asking, Commands, startOf, UNKNOWN } from "../link/Commands.ts"
+import { type Asking, Commands, isRead, startOf, UNKNOWN } from "../link/Commands.ts"
 import { Targets } from "./Targets.ts"
 
 /** Why a target is not asked at all. */
@@ -129,7 +129,7 @@ export class EdgeRouter extends Context.Service<
         const { name, targetId } = asking
         const asked = yield* commands.ask(asking)
         if (asked._tag !== "Answered")
-          return yield* offline(targetId, asked._tag === "Unknown" && !isReading(name))
+          return yield* offline(targetId, asked._tag === "Unknown" && !isRead(name))
         const { outcome } = asked
         if (outcome._tag === "Refused") {
           const { code, details } = outcome.error
@@ -263,8 +263,6 @@ export const isUnknown = (error: { readonly _tag: string; readonly details?: unk
 /** Milliseconds for which an answer is waited for. */
 const READ_MS = 10_000
 const WRITE_MS = 30_000
-
-const isReading = (name: CommandName): boolean => name.startsWith("Read") || name.startsWith("List")
 
 export type ReadRefusal = NotFound | PermissionDenied | WorkspaceOutsideAllowlist
 

@@ -1,14 +1,16 @@
 /** The settings of the identity provider, as environment variables. */
+import { isLoopback } from "@corral/service/Addresses"
+import { fileAt, secretOf } from "@corral/service/SecretSettings"
 import {
   type Environment,
   givenOr,
   invalid,
+  listed,
   readerOf,
   type Setting,
   type SettingInvalid
 } from "@corral/service/Settings"
-import { Effect, Redacted, Schema } from "effect"
-import { readFileSync } from "node:fs"
+import { Effect, Schema } from "effect"
 import { clientKeyFrom } from "./ClientKey.ts"
 import { type OidcConfig, oidcDefaults, tokenAuths } from "./OidcConfig.ts"
 
@@ -76,14 +78,12 @@ export const oidcSettings = [
 
 type Name = (typeof oidcSettings)[number]["name"]
 
-const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
-
 const Issuer = Schema.String.check(
   Schema.makeFilter((text) => {
     const url = URL.parse(text)
     return (
       (url !== null &&
-        (url.protocol === "https:" || (url.protocol === "http:" && loopback.test(url.hostname))) &&
+        (url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url.hostname))) &&
         url.username === "" &&
         url.search === "" &&
         url.hash === "") ||
@@ -95,33 +95,6 @@ const Issuer = Schema.String.check(
 const Scopes = Schema.String.check(Schema.isPattern(/^(?=.*(^| )openid( |$))[!#-[\]-~]+( [!#-[\]-~]+)*$/))
 const Printable = Schema.String.check(Schema.isPattern(/^[ -~]{1,1000}$/))
 const ClaimPlace = Schema.String.check(Schema.isPattern(/^[^\p{Cc}\s]{1,200}$/u))
-
-const listed = (text: string | undefined): ReadonlyArray<string> =>
-  givenOr(text, "")
-    .split(",")
-    .map((part) => part.trim())
-    .filter((part) => part !== "")
-
-/** The text of the file that a variable names. */
-const fileAt = (env: Environment, name: Name): Effect.Effect<string | undefined, SettingInvalid> => {
-  const path = givenOr(env[name], undefined)
-  return path === undefined
-    ? Effect.undefined
-    : Effect.try({
-        try: () => readFileSync(path, "utf8"),
-        catch: () => invalid(name, "a file that can be read")
-      })
-}
-
-const secretOf = Effect.fnUntraced(function* (env: Environment) {
-  const given = givenOr(env["CORRAL_OIDC_CLIENT_SECRET"], undefined)
-  const file = yield* fileAt(env, "CORRAL_OIDC_CLIENT_SECRET_FILE")
-  if (given !== undefined && file !== undefined)
-    return yield* invalid("CORRAL_OIDC_CLIENT_SECRET_FILE", "no CORRAL_OIDC_CLIENT_SECRET beside it")
-  const secret = given ?? file?.trim()
-  if (secret === "") return yield* invalid("CORRAL_OIDC_CLIENT_SECRET_FILE", "a file with a secret in it")
-  return secret === undefined ? undefined : Redacted.make(secret)
-})
 
 const keyOf = Effect.fnUntraced(function* (env: Environment) {
   const text = yield* fileAt(env, "CORRAL_OIDC_CLIENT_KEY_FILE")
@@ -148,7 +121,7 @@ export const oidcFrom = Effect.fnUntraced(function* (
     "the issuer's address with https, or with http on loopback"
   )
   const clientId = yield* read("CORRAL_OIDC_CLIENT_ID", Printable, undefined, "printable characters")
-  const clientSecret = yield* secretOf(env)
+  const clientSecret = yield* secretOf(env, "CORRAL_OIDC_CLIENT_SECRET")
   const clientKey = yield* keyOf(env)
   if (issuer === undefined) {
     const useless = oidcSettings.find(({ name }) => givenOr(env[name], undefined) !== undefined)
