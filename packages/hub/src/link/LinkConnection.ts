@@ -142,10 +142,10 @@ export class LinkConnection {
       const publicKey = yield* this.services.proofs.check({ challenge, deviceId, held, hub, signature })
       if (who === undefined) return yield* notADevice()
       const offered = yield* offerText(offer)
-      const known = this.link
-      if (known === undefined) {
+      let { link } = this
+      if (link === undefined) {
         const { instanceId } = who
-        const link = yield* this.services.leases.take({
+        link = yield* this.services.leases.take({
           connectionId,
           deviceId,
           instanceId,
@@ -156,12 +156,12 @@ export class LinkConnection {
         this.extend()
         yield* this.services.onProved(this, link)
       } else {
-        yield* this.services.leases.offer(known, offered)
-        yield* this.services.leases.renew(known)
+        yield* this.services.leases.offer(link, offered)
+        yield* this.services.leases.renew(link)
         this.extend()
       }
       return {
-        generation: (this.link ?? known)?.generation ?? 0,
+        generation: link.generation,
         heartbeatSeconds: HEARTBEAT_EVERY_SECONDS,
         accessSeconds: this.services.accessSeconds
       }
