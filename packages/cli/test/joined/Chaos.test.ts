@@ -1,7 +1,7 @@
 /** A little of everything that goes wrong between a Hub and an Edge; `Chaos.soak.test.ts` does it for long. */
 import { assert, describe, it } from "@effect/vitest"
 import { setTimeout as pause } from "node:timers/promises"
-import { chanceOf, duringRun, duringTasks, restartEdge, restartHub, resync } from "./Chaos.ts"
+import { chanceOf, duringRun, duringTasks, goOn, restartEdge, restartHub, resync } from "./Chaos.ts"
 import { openJoined } from "./Joined.ts"
 
 describe("every event once and in order, every command once", { timeout: 120_000 }, () => {
@@ -9,12 +9,14 @@ describe("every event once and in order, every command once", { timeout: 120_000
     const { below } = chanceOf()
     const joined = await openJoined({ edge: { grants: ["full_access"] } })
     let kills = 0
-    await duringRun(joined, { events: 3_000, rate: 400 }, async (runId) => {
+    await duringRun(joined, { events: 3_000, parts: 3, rate: 400 }, async (runId) => {
       if (kills === 3) return pause(100)
       kills++
+      // Within a part of 2.5 seconds, however long the Hub takes to come back.
       await pause(500 + below(500))
       await restartHub(joined, below(500))
       assert.isBelow(await resync(joined, runId), 5_000)
+      if (kills < 3) await goOn(joined, runId)
     })
     assert.strictEqual(kills, 3)
   })

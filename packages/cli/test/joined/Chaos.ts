@@ -52,13 +52,24 @@ export const resync = async (joined: Joined, runId: RunId): Promise<number> => {
   return performance.now() - began
 }
 
-/** A run of that many events, watched from its first one, while `trouble` is made until it has ended at the Edge. */
+/** Sends a run that waits between two parts into the next one, through the Hub. */
+export const goOn = async (joined: Joined, runId: RunId): Promise<void> => {
+  const said = await joined.owner.ask("POST", `/client/runs/${runId}/input`, { body: { text: "go on" } })
+  assert.strictEqual(said.status, 200, said.text)
+}
+
+/**
+ * A run of that many events, watched from its first one, while `trouble` is made until it has ended at the Edge. Each of several parts but
+ * the first begins when somebody says so.
+ */
 export const duringRun = async (
   joined: Joined,
-  { events, rate }: { readonly events: number; readonly rate: number },
+  { events, parts = 1, rate }: { readonly events: number; readonly parts?: number; readonly rate: number },
   trouble: (runId: RunId) => Promise<void>
 ): Promise<RunFollower> => {
-  const { runId } = await joined.task({ text: `/stream ${events} ${rate} 40`, mode: "full_access" })
+  const part = `/stream ${events / parts} ${rate} 40`
+  const text = Array.from({ length: parts }, () => part).join("\n/wait\n")
+  const { runId } = await joined.task({ text, mode: "full_access" })
   await joined.runWith(runId, ({ lastSeq }) => lastSeq > 0)
   const follower = follow(joined, runId)
   try {
