@@ -7,6 +7,7 @@ import { HttpApi, OpenApi } from "effect/http-api"
 import { HubApprovals } from "./hub-api/Approvals.ts"
 import { HubAudit } from "./hub-api/AuditTrail.ts"
 import { HubApiKeys, HubAuth, HubSignIn } from "./hub-api/Auth.ts"
+import { HubChatBindings, HubIntegrations } from "./hub-api/Chat.ts"
 import { HubDeviceRegistration, HubDevices } from "./hub-api/Devices.ts"
 import { HubFiles } from "./hub-api/Files.ts"
 import { HubNewsStream } from "./hub-api/News.ts"
@@ -31,6 +32,8 @@ export class HubApi extends HttpApi.make("hub")
     HubRuns,
     HubApprovals,
     HubNewsStream,
+    HubIntegrations,
+    HubChatBindings,
     HubAudit
   )
   .annotate(HttpApi.ParseOptions, { errors: "all" })

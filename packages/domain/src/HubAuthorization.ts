@@ -15,6 +15,10 @@ export type EndpointAuthority =
   | "device.read"
   /** A join token, or a sign-in. */
   | "device.join"
+  /** A Gateway's token. */
+  | "gateway"
+  /** The person whose account is linked. */
+  | "binding.own"
 
 /** By group and name of the endpoint. */
 export const endpointAuthority = {
@@ -81,6 +85,14 @@ export const endpointAuthority = {
   "approvals.list": "session.open",
   "approvals.decide": "approval.decide",
   "news.follow": "session.open",
+  "integrations.event": "gateway",
+  "integrations.bind": "gateway",
+  "integrations.unbind": "gateway",
+  "chatBindings.list": "session.open",
+  "chatBindings.remove": "binding.own",
+  "chatBindings.look": "session.open",
+  "chatBindings.confirm": "session.open",
+  "chatBindings.refuse": "session.open",
   "audit.list": "audit.read",
   "audit.export": "audit.read",
   "audit.verify": "audit.read"
@@ -114,7 +126,7 @@ const isRoleAction = (authority: EndpointAuthority): authority is RoleAction =>
 export const refusalOf = (endpoint: EndpointName, caller: Caller): ErrorCode | undefined => {
   const authority: EndpointAuthority = endpointAuthority[endpoint]
   if (authority === "public.read") return undefined
-  if (!isSignedIn(caller)) return "unauthorized"
+  if (!isSignedIn(caller) || authority === "gateway") return "unauthorized"
   if (isRoleAction(authority)) return roleRefusal(authority, roleOf(caller))?.code
   if (authority === "device.own") return caller === "owner" ? undefined : "permission_denied"
   if (authority === "device.read") return roleOf(caller) === undefined ? "permission_denied" : undefined

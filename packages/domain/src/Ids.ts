@@ -42,6 +42,8 @@ export const UserId = id("usr").pipe(Schema.brand("UserId"))
 export type UserId = typeof UserId.Type
 export const ApiKeyId = id("key").pipe(Schema.brand("ApiKeyId"))
 export type ApiKeyId = typeof ApiKeyId.Type
+export const ChatBindingId = id("cbd").pipe(Schema.brand("ChatBindingId"))
+export type ChatBindingId = typeof ChatBindingId.Type
 
 /** Correlation id: a caller may bring its own, so it is wider than our own `req_…`. */
 export const RequestId = Schema.String.check(

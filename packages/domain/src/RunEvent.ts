@@ -143,7 +143,10 @@ export const payloads = {
     app: optionalText,
     tenant: text,
     senderId: text,
-    chatId: text
+    chatId: text,
+    /** As the platform calls them: for the person who links the account to read. */
+    senderName: optionalText,
+    tenantName: optionalText
   }
 } as const satisfies Record<string, Schema.Struct.Fields>
 

@@ -16,8 +16,8 @@ export type User = typeof User.Type
 export const SignInKind = Schema.Literals(["web", "desktop", "cli"])
 export type SignInKind = typeof SignInKind.Type
 
-/** What a request came with: a sign-in of that kind, or an API key. */
-export const PrincipalKind = Schema.Literals([...SignInKind.literals, "key"])
+/** What a request came with: a sign-in of that kind, an API key, or the word of a Gateway for an account that is bound. */
+export const PrincipalKind = Schema.Literals([...SignInKind.literals, "key", "chat"])
 export type PrincipalKind = typeof PrincipalKind.Type
 
 /** GET /client/auth/me: who is signed in, and until when. */

@@ -32,9 +32,9 @@ const serve = Effect.fnUntraced(function* (config: GatewayConfig, platforms: Rea
   const routes = new Map<string, Listener>([["/health", yield* health(services)]])
   const served = new Map([["/health", "GET"]])
   for (const platform of platforms) {
-    for (const path of ["events", "card-actions"]) {
-      routes.set(`/integrations/${platform.id}/${path}`, webhook(platform, services, now))
-      served.set(`/integrations/${platform.id}/${path}`, "POST")
+    for (const door of ["events", "card-actions"] as const) {
+      routes.set(`/integrations/${platform.id}/${door}`, webhook(platform, door, services, now))
+      served.set(`/integrations/${platform.id}/${door}`, "POST")
     }
   }
 

@@ -7,7 +7,7 @@ import { type Refusal, refuseRequest } from "@corral/service/http/Refusal"
 import { Context, Effect, Exit, Fiber, Metric } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Inbox } from "../inbox/Inbox.ts"
-import type { ChatPlatform, Inbound, PlatformAnswer } from "../platform/ChatPlatform.ts"
+import type { ChatPlatform, Door, Inbound, PlatformAnswer } from "../platform/ChatPlatform.ts"
 import { MAX_BODY_BYTES } from "./Guard.ts"
 import { readBody } from "./RawBody.ts"
 
@@ -34,9 +34,10 @@ const NO_EVENT: Refusal = {
   details: { issues: [{ path: "", message: "Expected an event of the platform" }] }
 }
 
-/** Answers the webhooks of one platform. */
+/** Answers one webhook of a platform. */
 export const webhook = (
   platform: ChatPlatform,
+  door: Door,
   services: Context.Context<Inbox>,
   now: () => number
 ): Listener => {
@@ -92,7 +93,7 @@ export const webhook = (
         request.resume()
         return
       }
-      const verdict = platform.verify({ headers: request.headers, body, receivedAt })
+      const verdict = platform.verify({ door, headers: request.headers, body, receivedAt })
       switch (verdict._tag) {
         case "Challenge":
           return answer(verdict.answer)

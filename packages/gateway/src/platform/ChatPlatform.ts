@@ -1,14 +1,22 @@
 /**
- * A chat platform as the Gateway sees it: how what it sends is verified and answered, and what it means. A value, one for each bot.
+ * A chat platform as the Gateway sees it: how what it sends is verified and answered, what it means, and how something is said there. A
+ * value, one for each bot.
  *
  * It owns no storage and acknowledges nothing: what it accepts is stored before it is answered. `verify` is called with whatever the
- * internet sends, and never throws.
+ * internet sends, and never throws. What is said may be said twice where nobody knows whether it arrived: `key` is the same both times,
+ * for platforms that can tell by it.
  */
 import type { IntegrationDraft } from "@corral/domain/Integration"
-import { Data, type Effect } from "effect"
+import { Data, type Effect, type Scope } from "effect"
 import type { IncomingHttpHeaders } from "node:http"
+import type { Card } from "./Card.ts"
+import type { Words } from "./Words.ts"
+
+/** What the platform sends comes to one of two addresses. */
+export type Door = "events" | "card-actions"
 
 export interface PlatformRequest {
+  readonly door: Door
   readonly headers: IncomingHttpHeaders
   /** As they came: signatures are made over bytes. */
   readonly body: Buffer
@@ -61,6 +69,41 @@ export class PlatformUnavailable extends Data.TaggedError("PlatformUnavailable")
   readonly message: string
 }> {}
 
+/** What was said, so that it can be said otherwise later. */
+export interface MessageRef {
+  readonly chatId: string
+  readonly messageId: string
+}
+
+/** Where something is said. */
+export type Place =
+  /** In a chat; as an answer to a message of it where one is named, in that message's thread where it has one. */
+  | {
+      readonly _tag: "Chat"
+      readonly chatId: string
+      readonly replyTo?: string | undefined
+      readonly threadId?: string | undefined
+    }
+  /** In the direct chat with somebody. */
+  | { readonly _tag: "Person"; readonly userId: string }
+
+/** Text is plain: nothing in it is markup, a mention or a link, and a platform escapes what it would take for such. */
+export type Content =
+  | { readonly _tag: "Text"; readonly text: string }
+  | { readonly _tag: "Card"; readonly card: Card }
+
+/** The platform has refused it; trying again does not help. The message repeats nothing of what was said and no secret. */
+export class NotSent extends Data.TaggedError("NotSent")<{ readonly message: string }> {}
+
+export interface Person {
+  readonly name?: string | undefined
+  readonly tenantName?: string | undefined
+  readonly language?: keyof Words | undefined
+}
+
+/** Keeps an event; durable once it succeeds, and a failure must reach the platform, so that it sends the event again. */
+export type Ingest = (inbound: Inbound) => Effect.Effect<void, PlatformUnavailable>
+
 export interface ChatPlatform {
   /** A word of a path: `/integrations/<id>/events`. */
   readonly id: string
@@ -73,4 +116,20 @@ export interface ChatPlatform {
   readonly normalize: (
     inbound: Inbound
   ) => Effect.Effect<IntegrationDraft | undefined, NotUnderstood | PlatformUnavailable>
+  /** What the platform takes: characters of a text, and calls in a second about one chat and one message. */
+  readonly limits: { readonly textMax: number; readonly perChat: number; readonly perMessage: number }
+  /** Says something new. `key`: 1 to 50 letters, digits, `-` and `_`. */
+  readonly send: (
+    place: Place,
+    content: Content,
+    key: string
+  ) => Effect.Effect<MessageRef, NotSent | PlatformUnavailable>
+  /** Puts a card in the place of one of the bot's own. */
+  readonly update: (message: MessageRef, card: Card) => Effect.Effect<void, NotSent | PlatformUnavailable>
+  /** Who has that account, as far as the platform tells; empty where it does not. */
+  readonly person: (userId: string) => Effect.Effect<Person>
+  /** The language of those whose own is not known. */
+  readonly language: keyof Words
+  /** Takes events over a connection of the bot's own making while its scope lives; absent: they come by webhook alone. */
+  readonly connect?: ((ingest: Ingest) => Effect.Effect<void, PlatformUnavailable, Scope.Scope>) | undefined
 }

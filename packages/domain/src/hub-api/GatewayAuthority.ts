@@ -1,0 +1,21 @@
+/**
+ * A Gateway as endpoints of the Hub see it: a service with a token of its own, that names chat accounts and never a person.
+ *
+ * Declares the middleware; the Hub implements it.
+ */
+import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
+import { responses } from "../ErrorTable.ts"
+import type { CurrentRequestId } from "../RequestContext.ts"
+
+/**
+ * Wraps every endpoint that only a Gateway may call.
+ *
+ * @effect-expect-leaking CurrentRequestId | HttpServerRequest | ParsedSearchParams | RouteContext
+ */
+export class GatewayAuthority extends HttpApiMiddleware.Service<
+  GatewayAuthority,
+  { requires: CurrentRequestId }
+>()("corral/domain/GatewayAuthority", {
+  security: { gateway: HttpApiSecurity.bearer },
+  error: responses("unauthorized")
+}) {}
