@@ -4,17 +4,47 @@
  */
 import { Effect, Layer, Schedule } from "effect"
 import { PersistedQueue } from "effect/persistence"
+import * as Conversing from "./Conversing.ts"
 import { feishu } from "./feishu/Feishu.ts"
 import type { GatewayConfig } from "./GatewayConfig.ts"
+import { Answering } from "./handling/Answering.ts"
 import { GatewayServer } from "./http/Server.ts"
 import { Inbox } from "./inbox/Inbox.ts"
-import type { ChatPlatform } from "./platform/ChatPlatform.ts"
+import { type ChatPlatform, type Ingest, PlatformUnavailable } from "./platform/ChatPlatform.ts"
+import { Platforms } from "./platform/Platforms.ts"
 import * as Database from "./store/Database.ts"
 import * as Workers from "./handling/Workers.ts"
 
 /** The bots of a config. */
 export const platformsOf = (config: GatewayConfig): ReadonlyArray<ChatPlatform> =>
   config.feishu === undefined ? [] : [feishu(config.feishu)]
+
+/** Events that come over connections of the bots' own making. */
+const connections = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const inbox = yield* Inbox
+    const { all } = yield* Platforms
+    const ingest: Ingest = (inbound) =>
+      inbox.keep(inbound).pipe(
+        Effect.asVoid,
+        Effect.mapError(() => new PlatformUnavailable({ message: "The event could not be kept." }))
+      )
+    yield* Effect.forEach(
+      all,
+      ({ connect, id }) =>
+        connect === undefined
+          ? Effect.void
+          : connect(ingest).pipe(
+              Effect.tapError(({ message }) =>
+                Effect.logWarning("the platform cannot be reached", { platform: id, reason: message })
+              ),
+              Effect.retry(Schedule.min([Schedule.exponential("1 second"), Schedule.spaced("1 minute")])),
+              Effect.forkScoped
+            ),
+      { discard: true }
+    )
+  })
+)
 
 /** What is kept for a time goes when that is over. A turn that is over is told by its chat. */
 const forgetting = Layer.merge(
@@ -30,14 +60,23 @@ const forgetting = Layer.merge(
   PersistedQueue.layerCleanup({ timeToLive: "1 hour", interval: "10 minutes" })
 )
 
-/** The whole Gateway. Provides `GatewayServer` with its address. */
+/** By whom it is worked off: who is named, else the Hub's conversations, else nobody, and it waits. */
+const workingFor = (
+  { hub }: GatewayConfig,
+  platforms: ReadonlyArray<ChatPlatform>,
+  work: Workers.WorkOptions | undefined
+) => {
+  if (work !== undefined) return Workers.layer(platforms, work)
+  return hub === undefined ? Layer.empty : Conversing.layer(hub)
+}
+
+/** The whole Gateway. Provides `GatewayServer` with its address. `work` takes the place of the Hub's conversations. */
 export const layer = (config: GatewayConfig, work?: Workers.WorkOptions) => {
   const platforms = platformsOf(config)
-  const working = work === undefined ? Layer.empty : Workers.layer(platforms, work)
-  return Layer.mergeAll(GatewayServer.layer(config, platforms), forgetting).pipe(
+  return Layer.mergeAll(GatewayServer.layer(config, platforms), connections, forgetting).pipe(
     // Ends after the server: what it keeps until then may still have its turn.
-    Layer.provideMerge(working),
-    Layer.provideMerge(Inbox.layer),
+    Layer.provideMerge(workingFor(config, platforms, work)),
+    Layer.provideMerge(Layer.mergeAll(Answering.layer, Inbox.layer, Platforms.layer(platforms))),
     Layer.provideMerge(Database.layer(config))
   )
 }

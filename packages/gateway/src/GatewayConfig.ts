@@ -2,6 +2,7 @@
  * Everything a Gateway is told from outside. A plain value: `fromEnvironment` reads it from variables, an embedding program writes it.
  */
 import type { Redacted } from "effect"
+import type { HubAddress } from "./hub/Hub.ts"
 import type { FeishuConfig } from "./feishu/FeishuConfig.ts"
 
 export interface GatewayConfig {
@@ -15,8 +16,8 @@ export interface GatewayConfig {
   readonly maxConnections: number
   /** Of one address, in a second. A platform behind a proxy is one address. */
   readonly requestsPerSecond: number
-  /** Origin of the Hub that is told of events. */
-  readonly hubUrl?: string | undefined
+  /** The Hub that is told of events, and does what they ask for. Absent: they are kept, and wait. */
+  readonly hub?: HubAddress | undefined
   /** The bot on Feishu or Lark. Absent: there is none. */
   readonly feishu?: FeishuConfig | undefined
 }

@@ -10,7 +10,9 @@ import {
   whole
 } from "@corral/service/Settings"
 import { DatabaseUrl, isLoopback, ListenHost, Origin } from "@corral/service/Addresses"
+import { secretOf } from "@corral/service/SecretSettings"
 import { Effect, Redacted } from "effect"
+import type { HubAddress } from "./hub/Hub.ts"
 import { feishuFrom, feishuSettings } from "./feishu/FeishuSettings.ts"
 import { defaults, type GatewayConfig } from "./GatewayConfig.ts"
 
@@ -36,11 +38,38 @@ export const settings = [
     what: "Requests that one address may send in a second; one more is refused as `rate_limited`. Behind a proxy all come from one address.",
     fallback: String(defaults.requestsPerSecond)
   },
-  { name: "CORRAL_HUB_URL", what: "Origin of the Hub that is told of events.", fallback: "" },
+  {
+    name: "CORRAL_HUB_URL",
+    what: "Origin of the Hub that does what is asked for in chats, as people reach it too. Unset, what comes in is kept and waits.",
+    fallback: ""
+  },
+  {
+    name: "CORRAL_GATEWAY_HUB_TOKEN",
+    what: "What the Gateway says to the Hub to be believed: the Hub's `CORRAL_HUB_GATEWAY_TOKEN`. Needed with `CORRAL_HUB_URL`. `CORRAL_GATEWAY_HUB_TOKEN_FILE` keeps it out of the environment.",
+    fallback: ""
+  },
+  { name: "CORRAL_GATEWAY_HUB_TOKEN_FILE", what: "A file with it.", fallback: "" },
   ...feishuSettings
 ] as const satisfies ReadonlyArray<Setting>
 
 type Name = (typeof settings)[number]["name"]
+
+const hubFrom = Effect.fnUntraced(function* (
+  env: Environment
+): Effect.fn.Return<HubAddress | undefined, SettingInvalid> {
+  const read = readerOf<Name>(env)
+  const url = yield* read("CORRAL_HUB_URL", Origin, undefined, "an origin such as https://corral.example.com")
+  const token = yield* secretOf(env, "CORRAL_GATEWAY_HUB_TOKEN")
+  if (url === undefined && token === undefined) return undefined
+  if (url === undefined)
+    return yield* invalid("CORRAL_HUB_URL", "the Hub's origin, because CORRAL_GATEWAY_HUB_TOKEN is set")
+  if (token === undefined)
+    return yield* invalid("CORRAL_GATEWAY_HUB_TOKEN", "the Hub's token, because CORRAL_HUB_URL is set")
+  // It is sent with every call.
+  if (url.startsWith("http:") && !isLoopback(new URL(url).hostname))
+    return yield* invalid("CORRAL_HUB_URL", "an https origin, or an http one on loopback")
+  return { url, token }
+})
 
 /** Reads the settings from an environment. */
 export const fromEnvironment = Effect.fnUntraced(function* (
@@ -76,7 +105,7 @@ export const fromEnvironment = Effect.fnUntraced(function* (
       defaults.requestsPerSecond,
       "1 to 1000000"
     ),
-    hubUrl: yield* read("CORRAL_HUB_URL", Origin, undefined, "an origin such as https://corral.example.com"),
+    hub: yield* hubFrom(env),
     feishu
   }
 })

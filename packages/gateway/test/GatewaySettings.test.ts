@@ -15,7 +15,7 @@ describe("fromEnvironment", () => {
   it.effect("needs a database and nothing else", () =>
     Effect.gen(function* () {
       const config = yield* fromEnvironment(database)
-      assert.deepInclude(config, { host: "127.0.0.1", port: 0, feishu: undefined, hubUrl: undefined })
+      assert.deepInclude(config, { host: "127.0.0.1", port: 0, feishu: undefined, hub: undefined })
       assert.notInclude(JSON.stringify(config), "s3cret")
       assert.match(yield* refused({}), /^CORRAL_DATABASE_URL is not usable: /)
     })

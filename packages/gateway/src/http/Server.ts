@@ -8,6 +8,7 @@ import { RateLimit } from "@corral/service/http/RateLimit"
 import { refuseRequest, refuseUpgrade } from "@corral/service/http/Refusal"
 import { Clock, Context, Effect, Layer } from "effect"
 import type { GatewayConfig } from "../GatewayConfig.ts"
+import type { Answering } from "../handling/Answering.ts"
 import type { Inbox } from "../inbox/Inbox.ts"
 import type { ChatPlatform } from "../platform/ChatPlatform.ts"
 import { pathOf, refusalOf } from "./Guard.ts"
@@ -24,7 +25,7 @@ export class GatewayServer extends Context.Service<
 }
 
 const serve = Effect.fnUntraced(function* (config: GatewayConfig, platforms: ReadonlyArray<ChatPlatform>) {
-  const services = yield* Effect.context<Inbox>()
+  const services = yield* Effect.context<Answering | Inbox>()
   const clock = yield* Clock.Clock
   const now = () => clock.currentTimeMillisUnsafe()
   const rate = new RateLimit(config.requestsPerSecond, now)

@@ -6,6 +6,8 @@ import type { RequestId } from "@corral/domain/Ids"
 import { type Refusal, refuseRequest } from "@corral/service/http/Refusal"
 import { Context, Effect, Exit, Fiber, Metric } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
+import { Answering } from "../handling/Answering.ts"
+import { keyOf } from "../handling/Stamp.ts"
 import { Inbox } from "../inbox/Inbox.ts"
 import type { ChatPlatform, Door, Inbound, PlatformAnswer } from "../platform/ChatPlatform.ts"
 import { MAX_BODY_BYTES } from "./Guard.ts"
@@ -38,9 +40,10 @@ const NO_EVENT: Refusal = {
 export const webhook = (
   platform: ChatPlatform,
   door: Door,
-  services: Context.Context<Inbox>,
+  services: Context.Context<Answering | Inbox>,
   now: () => number
 ): Listener => {
+  const answering = Context.get(services, Answering)
   const inbox = Context.get(services, Inbox)
   const run = Effect.runForkWith(services)
 
@@ -76,6 +79,7 @@ export const webhook = (
     }
 
     const accept = (inbound: Inbound) => {
+      if (inbound.kind === "card_action") response.once("close", answering.begin(keyOf(inbound)))
       const keeping = run(keep(inbound))
       late = () => {
         unavailable(inbound)

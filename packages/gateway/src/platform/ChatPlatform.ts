@@ -116,8 +116,14 @@ export interface ChatPlatform {
   readonly normalize: (
     inbound: Inbound
   ) => Effect.Effect<IntegrationDraft | undefined, NotUnderstood | PlatformUnavailable>
-  /** What the platform takes: characters of a text, and calls in a second about one chat and one message. */
-  readonly limits: { readonly textMax: number; readonly perChat: number; readonly perMessage: number }
+  /** What the platform takes: characters of a text, and calls in a second about one chat and one message, and buttons. */
+  readonly limits: {
+    readonly textMax: number
+    readonly perChat: number
+    readonly perMessage: number
+    /** Of one card. */
+    readonly buttons: number
+  }
   /** Says something new. `key`: 1 to 50 letters, digits, `-` and `_`. */
   readonly send: (
     place: Place,

@@ -4,8 +4,12 @@
 import { Effect } from "effect"
 import { Migrator, SqlClient } from "effect/sql"
 import { inbox } from "./migrations/0001-inbox.ts"
+import { conversations } from "./migrations/0002-conversations.ts"
 
-const steps: Readonly<Record<string, ReadonlyArray<string>>> = { "0001_inbox": inbox }
+const steps: Readonly<Record<string, ReadonlyArray<string>>> = {
+  "0001_inbox": inbox,
+  "0002_conversations": conversations
+}
 
 const take = (statements: ReadonlyArray<string>) =>
   Effect.gen(function* () {

@@ -1,0 +1,94 @@
+/**
+ * What somebody wants by a message: one of a few commands, in English or Chinese, or work to be done. Pure.
+ *
+ * A command is a short message of its own words; anything else is work, word for word.
+ */
+
+export type Command =
+  | { readonly _tag: "Work"; readonly text: string }
+  /** Work, with nothing of what was said before. */
+  | { readonly _tag: "Fresh"; readonly text: string }
+  | { readonly _tag: "Number"; readonly digits: string }
+  | { readonly _tag: "Decide"; readonly decision: "allow" | "deny"; readonly which: number | undefined }
+  | { readonly _tag: "Cancel"; readonly which: number | undefined }
+  | { readonly _tag: "Use"; readonly which: number | undefined }
+  | { readonly _tag: "Agent"; readonly name: string | undefined }
+  | { readonly _tag: "Status" | "List" | "Bind" | "Unbind" | "Help" | "Nothing" }
+
+/** A first word, with or without `/`, and which command it is. */
+const words: Readonly<Record<string, Command["_tag"] | "Allow" | "Deny">> = {
+  help: "Help",
+  "?": "Help",
+  帮助: "Help",
+  status: "Status",
+  状态: "Status",
+  list: "List",
+  列表: "List",
+  cancel: "Cancel",
+  stop: "Cancel",
+  取消: "Cancel",
+  停止: "Cancel",
+  approve: "Allow",
+  allow: "Allow",
+  批准: "Allow",
+  同意: "Allow",
+  deny: "Deny",
+  reject: "Deny",
+  拒绝: "Deny",
+  bind: "Bind",
+  link: "Bind",
+  绑定: "Bind",
+  unbind: "Unbind",
+  unlink: "Unbind",
+  解绑: "Unbind",
+  use: "Use",
+  where: "Use",
+  位置: "Use",
+  使用: "Use",
+  agent: "Agent",
+  agents: "Agent",
+  智能体: "Agent",
+  new: "Fresh",
+  run: "Work",
+  start: "Work",
+  新任务: "Fresh",
+  运行: "Work",
+  开始: "Work"
+}
+
+/** Words that begin work are commands only behind a slash, because sentences begin with them; the Chinese ones before a space too. */
+const needsSlash = new Set(["new", "run", "start"])
+
+const numberOf = (text: string): number | undefined => (/^\d{1,3}$/.test(text) ? Number(text) : undefined)
+
+export const commandOf = (message: string): Command => {
+  const text = message.trim()
+  if (text === "") return { _tag: "Nothing" }
+  if (/^\d{6}$/.test(text)) return { _tag: "Number", digits: text }
+  const [, slash = "", word = "", rest = ""] = /^(\/?)(\S+)\s*([\s\S]*)$/u.exec(text) ?? []
+  const name = word.toLowerCase()
+  const work: Command = { _tag: "Work", text }
+  if (!Object.hasOwn(words, name) || (slash === "" && needsSlash.has(name))) return work
+  const tag = words[name]
+  switch (tag) {
+    case "Work":
+    case "Fresh":
+      return rest === "" ? { _tag: "Help" } : { _tag: tag, text: rest }
+    case "Agent":
+      // "agent smith wrote this" is no command.
+      return /\s/.test(rest) ? work : { _tag: "Agent", name: rest === "" ? undefined : rest }
+    case "Allow":
+    case "Deny":
+    case "Cancel":
+    case "Use": {
+      const which = numberOf(rest)
+      if (rest !== "" && which === undefined) return work
+      if (tag === "Cancel" || tag === "Use") return { _tag: tag, which }
+      return { _tag: "Decide", decision: tag === "Allow" ? "allow" : "deny", which }
+    }
+    case undefined:
+      return work
+    default:
+      return rest === "" ? ({ _tag: tag } as Command) : work
+  }
+}

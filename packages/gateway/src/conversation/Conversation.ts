@@ -1,0 +1,154 @@
+/**
+ * What is done with an event of a chat: the Hub is told of it and says as whom the account acts; who is nobody yet is asked to link the
+ * account, and nothing else happens; for anybody else the message is a command, or work, and a click is what its button means.
+ */
+import type { CardAction, IntegrationEvent, MessageReceived } from "@corral/domain/Integration"
+import { Context, Effect, Layer } from "effect"
+import type { SqlError } from "effect/sql"
+import { HandlerFailed, type Handler } from "../handling/Handler.ts"
+import { Hub } from "../hub/Hub.ts"
+import type { HubFailed } from "../hub/HubFailures.ts"
+import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import { Platforms } from "../platform/Platforms.ts"
+import { Binding } from "./Binding.ts"
+import { Clicks } from "./Clicks.ts"
+import { type Command, commandOf } from "./Command.ts"
+import { People } from "./People.ts"
+import * as phrases from "./Phrases.ts"
+import { Requests } from "./Requests.ts"
+import { type Speaker, speakerOf } from "./Speaker.ts"
+import { talkKey } from "./Talks.ts"
+import { Work } from "./Work.ts"
+
+type Failed = HandlerFailed | HubFailed | NotSent | PlatformUnavailable | SqlError.SqlError
+
+/** As the queue takes it: whether trying again may help. */
+const handlerFailed = (error: Exclude<Failed, HandlerFailed>): HandlerFailed => {
+  switch (error._tag) {
+    case "SqlError":
+      return new HandlerFailed({ message: "The store is not there.", permanent: false })
+    case "HubRefused":
+      return new HandlerFailed({ message: `The Hub refused it: ${error.code}.`, permanent: true })
+    case "NotSent":
+      return new HandlerFailed({ message: error.message, permanent: true })
+    default:
+      return new HandlerFailed({ message: error.message, permanent: false })
+  }
+}
+
+export class Conversation extends Context.Service<Conversation, { readonly handler: Handler }>()(
+  "corral/gateway/Conversation"
+) {
+  static readonly layer = Layer.effect(
+    Conversation,
+    Effect.gen(function* () {
+      const binding = yield* Binding
+      const clicks = yield* Clicks
+      const hub = yield* Hub
+      const people = yield* People
+      const platforms = yield* Platforms
+      const requests = yield* Requests
+      const work = yield* Work
+
+      /** As whom the account acts; undefined: as nobody. */
+      const identify = Effect.fnUntraced(function* (event: IntegrationEvent) {
+        const receipt = yield* hub
+          .own(({ integrations }) => integrations.event({ payload: event }))
+          .pipe(
+            Effect.catchTag("HubRefused", (refused) =>
+              refused.code === "binding_required" ? Effect.undefined : Effect.fail(refused)
+            )
+          )
+        if (receipt?.user !== undefined) yield* people.met(receipt.user.id, receipt.user.name)
+        return receipt?.user
+      })
+
+      const stranger = (
+        event: MessageReceived | CardAction,
+        speaker: Speaker,
+        command: Command | undefined
+      ) => {
+        const direct = event.type === "integration.message.received" && event.payload.chatType === "direct"
+        // Only where nobody else could have typed it.
+        if (direct && command?._tag === "Number") return binding.bind(speaker, command.digits)
+        if (direct && command?._tag === "Help") return speaker.say(phrases.help)
+        return binding.start(event, speaker, direct)
+      }
+
+      const message = Effect.fnUntraced(function* (event: MessageReceived, speaker: Speaker) {
+        const command = commandOf(event.payload.text)
+        const user = yield* identify(event)
+        if (user === undefined) return yield* stranger(event, speaker, command)
+        const { chatId, chatType, messageId, text, threadId } = event.payload
+        // What answers a first mention in a group names that as its thread.
+        const thread = threadId ?? (chatType === "group" ? messageId : undefined)
+        const spot = {
+          talk: talkKey(speaker.account, chatId, thread),
+          base: talkKey(speaker.account, chatId, undefined),
+          chatId
+        }
+        const start = (said: string, fresh: boolean) =>
+          work.start(spot, speaker, {
+            text: said,
+            fresh,
+            key: event.key,
+            replyTo: messageId,
+            ...(threadId === undefined ? {} : { threadId }),
+            direct: chatType === "direct"
+          })
+        switch (command._tag) {
+          case "Work":
+            return yield* start(command.text, false)
+          case "Fresh":
+            return yield* start(command.text, true)
+          case "Number":
+            return yield* start(text, false)
+          case "Status":
+            return yield* requests.status(spot, speaker)
+          case "List":
+            return yield* requests.list(speaker)
+          case "Cancel":
+            return yield* requests.cancel(spot, speaker, command.which)
+          case "Decide":
+            return yield* requests.decide(spot, speaker, command)
+          case "Use":
+            return yield* requests.use(spot, speaker, command.which)
+          case "Agent":
+            return yield* requests.agent(spot, speaker, command.name)
+          case "Bind":
+            return yield* speaker.say(phrases.alreadyLinked(user.name))
+          case "Unbind":
+            return yield* binding.unbind(speaker)
+          case "Help":
+            return yield* speaker.say(phrases.help)
+          case "Nothing":
+            return yield* speaker.say(
+              event.payload.attachments === undefined ? phrases.help : phrases.onlyText
+            )
+        }
+      })
+
+      const click = Effect.fnUntraced(function* (event: CardAction, speaker: Speaker) {
+        const user = yield* identify(event)
+        yield* user === undefined ? stranger(event, speaker, undefined) : clicks.handle(event, speaker)
+      })
+
+      const handler = Effect.fnUntraced(
+        function* (event: IntegrationEvent) {
+          if (event.type === "identity.binding.required") return
+          const speaker = yield* speakerOf(platforms.of(event.payload.platform), event)
+          const handled: Effect.Effect<void, Failed> =
+            event.type === "integration.message.received" ? message(event, speaker) : click(event, speaker)
+          yield* handled.pipe(
+            Effect.catchTag("HubRefused", ({ code, message: sentence }) => {
+              const words = phrases.refusal(code, sentence)
+              return event.type === "integration.card.action" ? speaker.tell(words) : speaker.say(words)
+            })
+          )
+        },
+        Effect.mapError((error: Failed) => (error._tag === "HandlerFailed" ? error : handlerFailed(error)))
+      )
+      return Conversation.of({ handler })
+    })
+  )
+}

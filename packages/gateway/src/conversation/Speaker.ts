@@ -1,0 +1,90 @@
+/**
+ * Who is spoken with, and how: in the chat where they spoke, in their language, each sentence under a key that follows from the event, so
+ * that a platform that is told it twice shows it once.
+ */
+import type { ChatAccount } from "@corral/domain/ChatAccount"
+import type { CardAction, MessageReceived } from "@corral/domain/Integration"
+import { Effect } from "effect"
+import { createHash } from "node:crypto"
+import type { Card } from "../platform/Card.ts"
+import type {
+  ChatPlatform,
+  MessageRef,
+  NotSent,
+  Place,
+  PlatformUnavailable
+} from "../platform/ChatPlatform.ts"
+import { type Words, wordsIn } from "../platform/Words.ts"
+
+export interface Speaker {
+  readonly account: ChatAccount
+  readonly platform: ChatPlatform
+  readonly language: keyof Words
+  /** Of the event that is answered. */
+  readonly key: string
+  /** Says it where the person spoke. `step` tells the sentences of one answer apart. */
+  readonly say: (words: Words, step?: string) => Effect.Effect<void, PlatformUnavailable>
+  readonly show: (card: Card, step: string) => Effect.Effect<MessageRef, NotSent | PlatformUnavailable>
+  /** Says it to the person alone. */
+  readonly tell: (words: Words, step?: string) => Effect.Effect<void, PlatformUnavailable>
+}
+
+/** 40 characters that follow from an event and a step. */
+export const sendKey = (key: string, step: string): string =>
+  createHash("sha256").update(`${key} ${step}`).digest("base64url").slice(0, 40)
+
+const hasHan = /\p{Script=Han}/u
+
+export const accountOf = (event: MessageReceived | CardAction): ChatAccount => ({
+  platform: event.payload.platform,
+  app: event.payload.app ?? "",
+  tenant: event.payload.tenant,
+  account: event.type === "integration.card.action" ? event.payload.operatorId : event.payload.senderId
+})
+
+/** Where an event's answer is said; the direct chat of who clicked where a card does not tell. */
+const placeOf = (event: MessageReceived | CardAction): Place => {
+  if (event.type === "integration.card.action")
+    return event.payload.chatId === undefined
+      ? { _tag: "Person", userId: event.payload.operatorId }
+      : { _tag: "Chat", chatId: event.payload.chatId, replyTo: event.payload.messageId }
+  const { chatId, messageId, threadId } = event.payload
+  return { _tag: "Chat", chatId, replyTo: messageId, threadId }
+}
+
+/** What the platform tells of somebody's language; else that in which they write; else that of most people there. */
+const languageOf = Effect.fnUntraced(function* (platform: ChatPlatform, account: string, text: string) {
+  const { language } = yield* platform.person(account)
+  if (language !== undefined) return language
+  if (hasHan.test(text)) return "zh"
+  return /[A-Za-z]{2}/.test(text) ? "en" : platform.language
+})
+
+export const speakerOf = Effect.fnUntraced(function* (
+  platform: ChatPlatform,
+  event: MessageReceived | CardAction
+) {
+  const account = accountOf(event)
+  const text = event.type === "integration.message.received" ? event.payload.text : ""
+  const language = yield* languageOf(platform, account.account, text)
+  const saying =
+    (place: Place) =>
+    (words: Words, step = "answer") =>
+      platform.send(place, { _tag: "Text", text: wordsIn(words, language) }, sendKey(event.key, step)).pipe(
+        Effect.asVoid,
+        // Nobody is told; what was done stays done.
+        Effect.catchTag("NotSent", ({ message }) =>
+          Effect.logWarning("an answer could not be sent", { event: event.key, reason: message })
+        )
+      )
+  const person: Place = { _tag: "Person", userId: account.account }
+  return {
+    account,
+    platform,
+    language,
+    key: event.key,
+    say: saying(placeOf(event)),
+    show: (card, step) => platform.send(placeOf(event), { _tag: "Card", card }, sendKey(event.key, step)),
+    tell: saying(person)
+  } satisfies Speaker as Speaker
+})

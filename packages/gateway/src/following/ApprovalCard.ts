@@ -1,0 +1,90 @@
+/**
+ * The card that asks for a decision: which kind of action, by which tool, how risky. What exactly would happen, the command, the file, the
+ * patch, stands at the Hub, behind a sign-in; a card is seen by the whole chat and kept by the platform.
+ */
+import type { ActionClass, ApprovalRequest, ApprovalState, Risk } from "@corral/domain/Approval"
+import type { Card } from "../platform/Card.ts"
+import { plainly, type Words } from "../platform/Words.ts"
+
+const actions: Readonly<Record<ActionClass, Words>> = {
+  write: { en: "change files", zh: "修改文件" },
+  shell: { en: "run a command", zh: "运行命令" },
+  network: { en: "use the network", zh: "访问网络" },
+  publish: { en: "publish something", zh: "发布内容" },
+  deploy: { en: "deploy something", zh: "部署" }
+}
+
+const risks: Readonly<Record<Risk, Words>> = {
+  low: { en: "Risk: low", zh: "风险：低" },
+  medium: { en: "Risk: medium", zh: "风险：中" },
+  high: { en: "Risk: high", zh: "风险：高" }
+}
+
+/** All of a request that goes to a chat. */
+export interface Asked {
+  readonly action: ActionClass
+  readonly risk: Risk
+}
+
+export const askedOf = ({ action, risk }: ApprovalRequest): Asked => ({ action, risk })
+
+export interface ApprovalCardInput {
+  readonly asked: Asked
+  /** Names of the project, the machine and the agent. */
+  readonly place: string
+  /** Where the Hub shows it. */
+  readonly url: string
+}
+
+const wants = ({ action }: Asked): Words => ({
+  en: `The agent wants to ${actions[action].en}`,
+  zh: `智能体请求${actions[action].zh}`
+})
+
+/** With a button for each answer. */
+export const openCard = (
+  { asked, place, url }: ApprovalCardInput,
+  { allow, deny }: { readonly allow: string; readonly deny: string }
+): Card => ({
+  title: wants(asked),
+  tone: "attention",
+  lines: [
+    plainly(place),
+    risks[asked.risk],
+    { en: "Look at what exactly it would do before you allow it.", zh: "批准前请先查看具体内容。" }
+  ],
+  buttons: [
+    { _tag: "Link", label: { en: "Look", zh: "查看" }, url },
+    { _tag: "Action", label: { en: "Allow once", zh: "允许一次" }, actionId: allow, style: "primary" },
+    { _tag: "Action", label: { en: "Deny", zh: "拒绝" }, actionId: deny, style: "danger" }
+  ]
+})
+
+export type Settled = Exclude<ApprovalState, "pending">
+
+const outcomes: Readonly<Record<Settled, (by: string | undefined) => Words>> = {
+  approved: (by) =>
+    by === undefined ? { en: "Allowed", zh: "已允许" } : { en: `Allowed by ${by}`, zh: `${by} 已允许` },
+  denied: (by) =>
+    by === undefined ? { en: "Denied", zh: "已拒绝" } : { en: `Denied by ${by}`, zh: `${by} 已拒绝` },
+  expired: () => ({ en: "Nobody decided in time", zh: "已超时，无人决定" }),
+  cancelled: () => ({ en: "Not needed any more", zh: "已不再需要" })
+}
+
+/** Without a button: it is decided. `by` is the name of a person. */
+export const settledCard = (
+  { asked, place, url }: ApprovalCardInput,
+  state: Settled,
+  by: string | undefined
+): Card => ({
+  title: wants(asked),
+  tone: state === "approved" ? "good" : state === "denied" ? "bad" : "neutral",
+  lines: [plainly(place), outcomes[state](by)],
+  buttons: [{ _tag: "Link", label: { en: "Look", zh: "查看" }, url }]
+})
+
+/** What somebody is told who comes too late. */
+export const decidedBy = (by: string | undefined): Words =>
+  by === undefined
+    ? { en: "Someone has already decided this.", zh: "已有人做出决定。" }
+    : { en: `Already decided by ${by}.`, zh: `${by} 已做出决定。` }

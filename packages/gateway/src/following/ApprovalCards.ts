@@ -1,0 +1,106 @@
+/**
+ * Approvals as cards in a chat: shown once, and drawn anew without buttons when they are decided, wherever that was.
+ *
+ * The Hub decides who may decide. A card is only where somebody is asked.
+ */
+import type { ApprovalRequest } from "@corral/domain/Approval"
+import type { ApprovalId } from "@corral/domain/Ids"
+import { Context, Effect, Layer } from "effect"
+import type { SqlError } from "effect/sql"
+import { Actions } from "../action/Actions.ts"
+import { People } from "../conversation/People.ts"
+import { Hub } from "../hub/Hub.ts"
+import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import { Platforms } from "../platform/Platforms.ts"
+import { askedOf, openCard, settledCard, type Settled } from "./ApprovalCard.ts"
+import { type Follow, Follows } from "./Follows.ts"
+
+type Failed = SqlError.SqlError | NotSent | PlatformUnavailable
+
+export class ApprovalCards extends Context.Service<
+  ApprovalCards,
+  {
+    /** Asks in the chat of a follow; nothing where that was done, or is decided already. `expiresAt` is ISO 8601. */
+    readonly show: (
+      follow: Follow,
+      approvalId: ApprovalId,
+      request: ApprovalRequest,
+      expiresAt: string
+    ) => Effect.Effect<void, Failed>
+    /** It is decided. `by` is a person's id, or whatever else the run's log says. */
+    readonly settle: (
+      approvalId: ApprovalId,
+      state: Settled,
+      by: string | undefined
+    ) => Effect.Effect<void, Failed>
+    /** The name of somebody in the eyes of who follows; undefined where it cannot be told. */
+    readonly nameOf: (
+      follow: Follow,
+      by: string | undefined
+    ) => Effect.Effect<string | undefined, SqlError.SqlError>
+  }
+>()("corral/gateway/ApprovalCards") {
+  static readonly layer = Layer.effect(
+    ApprovalCards,
+    Effect.gen(function* () {
+      const actions = yield* Actions
+      const follows = yield* Follows
+      const hub = yield* Hub
+      const people = yield* People
+      const platforms = yield* Platforms
+
+      /** Somebody who never acted from a chat is found among the members of the run's project. */
+      const lookUp = Effect.fnUntraced(function* ({ account, runId }: Follow, by: string) {
+        if (runId === undefined) return undefined
+        const members = yield* hub.as(account, ({ projects, runs }) =>
+          Effect.flatMap(runs.get({ params: { id: runId } }), ({ projectId }) =>
+            projects.members({ params: { id: projectId }, query: { limit: 200 } })
+          )
+        )
+        return members.items.find(({ userId }) => userId === by)?.name
+      })
+      const nameOf = Effect.fnUntraced(function* (follow: Follow, by: string | undefined) {
+        const met = yield* people.nameOf(by)
+        if (met !== undefined || by?.startsWith("usr_") !== true) return met
+        return yield* Effect.orElseSucceed(lookUp(follow, by), () => undefined)
+      })
+
+      return ApprovalCards.of({
+        nameOf,
+        show: Effect.fnUntraced(function* (follow, approvalId, request, expiresAt) {
+          const { account, chatId, place, replyTo, taskId, threadId } = follow
+          const { asked, messageId, state } = yield* follows.ask({
+            approvalId,
+            taskId,
+            asked: askedOf(request)
+          })
+          if (messageId !== undefined || state !== "pending") return
+          const offer = (decision: "allow" | "deny") =>
+            actions.offer({
+              bot: account,
+              meaning: { _tag: "Decide", approvalId, decision },
+              expiresAt: Date.parse(expiresAt)
+            })
+          const ids = { allow: yield* offer("allow"), deny: yield* offer("deny") }
+          const card = openCard({ asked, place, url: hub.page(`/approvals/${approvalId}`) }, ids)
+          const sent = yield* platforms
+            .of(account.platform)
+            .send({ _tag: "Chat", chatId, replyTo, threadId }, { _tag: "Card", card }, approvalId)
+          yield* actions.placed([ids.allow, ids.deny], sent)
+          yield* follows.shown(approvalId, sent.messageId)
+        }),
+        settle: Effect.fnUntraced(function* (approvalId, state, by) {
+          yield* actions.over(approvalId)
+          yield* follows.settled(approvalId, state)
+          const card = yield* follows.card(approvalId)
+          const follow = card && (yield* follows.get(card.taskId))
+          if (card?.messageId === undefined || follow === undefined) return
+          const { account, chatId, place } = follow
+          const url = hub.page(`/approvals/${approvalId}`)
+          const drawn = settledCard({ asked: card.asked, place, url }, state, yield* nameOf(follow, by))
+          yield* platforms.of(account.platform).update({ chatId, messageId: card.messageId }, drawn)
+        })
+      })
+    })
+  )
+}

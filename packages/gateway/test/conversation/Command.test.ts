@@ -1,0 +1,58 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as fc from "fast-check"
+import { type Command, commandOf } from "../../src/conversation/Command.ts"
+
+const cases: ReadonlyArray<readonly [said: string, command: Command]> = [
+  ["status", { _tag: "Status" }],
+  [" /Status ", { _tag: "Status" }],
+  ["状态", { _tag: "Status" }],
+  ["status of the build?", { _tag: "Work", text: "status of the build?" }],
+  ["list", { _tag: "List" }],
+  ["list all files", { _tag: "Work", text: "list all files" }],
+  ["cancel", { _tag: "Cancel", which: undefined }],
+  ["取消 2", { _tag: "Cancel", which: 2 }],
+  ["cancel my subscription", { _tag: "Work", text: "cancel my subscription" }],
+  ["approve", { _tag: "Decide", decision: "allow", which: undefined }],
+  ["批准", { _tag: "Decide", decision: "allow", which: undefined }],
+  ["deny 3", { _tag: "Decide", decision: "deny", which: 3 }],
+  ["deny all requests in nginx.conf", { _tag: "Work", text: "deny all requests in nginx.conf" }],
+  ["use 2", { _tag: "Use", which: 2 }],
+  ["where", { _tag: "Use", which: undefined }],
+  ["use tabs", { _tag: "Work", text: "use tabs" }],
+  ["agent claude-code", { _tag: "Agent", name: "claude-code" }],
+  ["agent", { _tag: "Agent", name: undefined }],
+  ["agent smith wrote this", { _tag: "Work", text: "agent smith wrote this" }],
+  ["bind", { _tag: "Bind" }],
+  ["解绑", { _tag: "Unbind" }],
+  ["?", { _tag: "Help" }],
+  ["123456", { _tag: "Number", digits: "123456" }],
+  ["1234567", { _tag: "Work", text: "1234567" }],
+  ["/new fix\nit", { _tag: "Fresh", text: "fix\nit" }],
+  ["new code goes here", { _tag: "Work", text: "new code goes here" }],
+  ["run the tests", { _tag: "Work", text: "run the tests" }],
+  ["/run the tests", { _tag: "Work", text: "the tests" }],
+  ["/run", { _tag: "Help" }],
+  ["新任务 修复它", { _tag: "Fresh", text: "修复它" }],
+  ["/etc/passwd is where?", { _tag: "Work", text: "/etc/passwd is where?" }],
+  ["constructor", { _tag: "Work", text: "constructor" }],
+  ["", { _tag: "Nothing" }],
+  [" \n ", { _tag: "Nothing" }]
+]
+
+describe("a message", () => {
+  it.each(cases)("%j", (said, command) => {
+    assert.deepStrictEqual(commandOf(said), command)
+  })
+
+  it("of more than a few words is work, word for word", () => {
+    const sentence = fc.string({ minLength: 40 }).filter((said) => {
+      const text = said.trim()
+      return text.length > 30 && !text.startsWith("/") && !/^(agents?|智能体|新任务|运行|开始)\s/iu.test(text)
+    })
+    fc.assert(
+      fc.property(sentence, (said) => {
+        assert.deepStrictEqual(commandOf(said), { _tag: "Work", text: said.trim() })
+      })
+    )
+  })
+})

@@ -1,0 +1,104 @@
+/** Every card that can be made, and that nothing of what stays at the Hub is in one. */
+import { assert, describe, it } from "@effect/vitest"
+import type { ApprovalRequest } from "@corral/domain/Approval"
+import { ActionClass, ApprovalState, Risk } from "@corral/domain/Approval"
+import { errorCodes } from "@corral/domain/ErrorTable"
+import type { EventType, RunEvent } from "@corral/domain/RunEvent"
+import { eventTypes } from "@corral/domain/RunEvent"
+import { askedOf, openCard, settledCard } from "../../src/following/ApprovalCard.ts"
+import { advanced, begun, isOver, type Progress, runCard } from "../../src/following/RunCard.ts"
+import * as fc from "fast-check"
+
+const SECRETS = [
+  "/srv/work/shop",
+  "src/cart.ts",
+  "sk-a1b2c3d4e5f6a7b8c9",
+  "fix the cart",
+  "+const a = 1",
+  "rm -rf build"
+]
+const secret = fc.constantFrom(...SECRETS)
+
+const request: fc.Arbitrary<ApprovalRequest> = fc.record({
+  action: fc.constantFrom(...ActionClass.literals),
+  risk: fc.constantFrom(...Risk.literals),
+  title: secret,
+  tool: secret,
+  command: secret,
+  cwd: secret,
+  files: fc.array(secret),
+  patch: secret,
+  url: secret,
+  input: fc.record({ command: secret }),
+  reason: secret,
+  editable: fc.boolean(),
+  scopes: fc.constant(["once" as const])
+})
+
+const payloads: Partial<Record<EventType, fc.Arbitrary<object>>> = {
+  "run.created": fc.record({ input: fc.record({ text: secret }), workspace: secret }),
+  "run.completed": fc.record({ text: secret }),
+  "run.failed": fc.record({
+    error: fc.record({
+      code: fc.oneof(fc.constantFrom(...errorCodes), secret),
+      message: secret,
+      details: fc.record({ path: secret })
+    })
+  }),
+  "run.cancelled": fc.record({ reason: secret, by: secret }),
+  "run.diff.ready": fc.record({ files: fc.nat(), additions: fc.nat(), deletions: fc.nat(), patch: secret }),
+  "run.approval.requested": fc.record({ approvalId: secret, request, expiresAt: secret }),
+  "run.approval.resolved": fc.record({ approvalId: secret, state: fc.constant("denied"), reason: secret })
+}
+const anything = fc.record({ path: secret, text: secret, label: secret, tool: secret, output: secret })
+
+/** As a log may hold them, in any order. */
+const event: fc.Arbitrary<RunEvent> = fc
+  .constantFrom(...eventTypes)
+  .chain((type) =>
+    fc.record({
+      type: fc.constant(type),
+      createdAt: fc.integer({ min: 0, max: 4e12 }).map((at) => new Date(at).toISOString()),
+      payload: payloads[type] ?? anything
+    })
+  )
+  // Only what a card reads is there.
+  .map((made) => made as unknown as RunEvent)
+
+const progress: fc.Arbitrary<Progress> = fc
+  .array(event, { maxLength: 30 })
+  .map((events) => events.reduce(advanced, begun))
+
+const tellsNothing = (card: object) => {
+  const text = JSON.stringify(card)
+  for (const each of SECRETS) assert.notInclude(text, each)
+}
+
+const place = "Shop · laptop/api · Claude"
+
+describe("a card", () => {
+  it("of a run tells how it goes and nothing else", () => {
+    fc.assert(
+      fc.property(progress, (state) => {
+        const card = runCard({ place, progress: state, cancel: "act", url: "https://hub/runs/1" })
+        tellsNothing(card)
+        assert.strictEqual(JSON.stringify(card).includes('"act"'), !isOver(state))
+      })
+    )
+  })
+
+  it("of an approval tells its kind and nothing else", () => {
+    fc.assert(
+      fc.property(request, fc.constantFrom(...ApprovalState.literals), (asked, state) => {
+        const input = { asked: askedOf(asked), place, url: "https://hub/approvals/1" }
+        const open = openCard(input, { allow: "a", deny: "d" })
+        tellsNothing(open)
+        assert.lengthOf(open.buttons, 3)
+        if (state === "pending") return
+        const settled = settledCard(input, state, "Ada")
+        tellsNothing(settled)
+        assert.isTrue(settled.buttons.every(({ _tag }) => _tag === "Link"))
+      })
+    )
+  })
+})
