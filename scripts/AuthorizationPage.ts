@@ -28,8 +28,9 @@ const roles = Object.entries(matrix)
 const table = `
 ## Endpoints
 
-The project is private; its owner is also the device's, which is shared with the project. \`✓\`: not refused for want of authority. A token of another kind is a
-join token. A list is never refused: it shows what its caller may read.
+The project is private; its owner is also the device's, which is shared with the project, and the linked chat account's. \`✓\`: not refused for want of
+authority. A token of another kind is a join token. A Gateway names no chat account here: with one it is whom that is linked to, for what is
+done from a chat. A list is never refused: it shows what its caller may read.
 
 | Request | Authority | ${callers.join(" | ")} |
 |---|---|${callers.map(() => "---|").join("")}

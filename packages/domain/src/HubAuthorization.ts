@@ -100,12 +100,13 @@ export const endpointAuthority = {
 
 export type EndpointName = keyof typeof endpointAuthority
 
-/** Who may call: without a sign-in that is worth something, with one and no role in the project, and with each role. */
+/** Who may call: without a sign-in that is worth something, as a Gateway, with a sign-in and no role in the project, and with each role. */
 export const callers = [
   "nobody",
   "an expired sign-in",
   "a revoked sign-in",
   "a token of another kind",
+  "a Gateway",
   "no member",
   ...ProjectRole.literals
 ] as const
@@ -121,14 +122,16 @@ const isRoleAction = (authority: EndpointAuthority): authority is RoleAction =>
 
 /**
  * The code by which an endpoint refuses a caller; undefined where it does not for want of authority. The project is private, its owner is
- * the device's, and the device is shared with it.
+ * the device's and the linked account's, the device is shared with it, and the Gateway names no account.
  */
 export const refusalOf = (endpoint: EndpointName, caller: Caller): ErrorCode | undefined => {
   const authority: EndpointAuthority = endpointAuthority[endpoint]
   if (authority === "public.read") return undefined
-  if (!isSignedIn(caller) || authority === "gateway") return "unauthorized"
+  if (authority === "gateway") return caller === "a Gateway" ? undefined : "unauthorized"
+  if (!isSignedIn(caller)) return "unauthorized"
   if (isRoleAction(authority)) return roleRefusal(authority, roleOf(caller))?.code
-  if (authority === "device.own") return caller === "owner" ? undefined : "permission_denied"
+  if (authority === "device.own" || authority === "binding.own")
+    return caller === "owner" ? undefined : "permission_denied"
   if (authority === "device.read") return roleOf(caller) === undefined ? "permission_denied" : undefined
   return undefined
 }

@@ -7,6 +7,8 @@ import { Approvals } from "./approval/Approvals.ts"
 import { Audit } from "./audit/Audit.ts"
 import { AuditTrail } from "./audit/AuditTrail.ts"
 import { Authority } from "./authority/Authority.ts"
+import { ChatBindings } from "./chat/ChatBindings.ts"
+import { ChatLinks } from "./chat/ChatLinks.ts"
 import { DeviceRegistration } from "./device/DeviceRegistration.ts"
 import { Devices } from "./device/Devices.ts"
 import { Inventory } from "./device/Inventory.ts"
@@ -34,6 +36,7 @@ import { ApiKeys } from "./signin/ApiKeys.ts"
 import { Credentials } from "./signin/Credentials.ts"
 import { DeviceCodes } from "./signin/DeviceCodes.ts"
 import { layerProvider } from "./signin/DevelopmentProvider.ts"
+import { GatewayTokens } from "./signin/GatewayTokens.ts"
 import { LoginAttempts } from "./signin/LoginAttempts.ts"
 import { LogoutTokens } from "./signin/LogoutTokens.ts"
 import { ArtifactContents } from "./run/ArtifactContents.ts"
@@ -71,12 +74,18 @@ export const layerCore = (config: HubConfig) =>
     Projects.layer,
     SessionAgents.layer,
     Sessions.layer,
+    ChatLinks.layer,
     Credentials.layer.pipe(Layer.provideMerge([ApiKeys.layer, SignIns.layer])),
     Tasks.layer,
     Users.layer,
     WorkspaceLinks.layer
   ).pipe(
-    Layer.provideMerge([Inventory.layer, running]),
+    Layer.provideMerge([
+      ChatBindings.layer,
+      GatewayTokens.layer(config.gatewayTokens),
+      Inventory.layer,
+      running
+    ]),
     Layer.provideMerge(Audit.layer),
     Layer.provideMerge(Database.layer(config))
   )

@@ -5,12 +5,14 @@ import {
   type Environment,
   givenOr,
   invalid,
+  listed,
   readerOf,
   type Setting,
   type SettingInvalid,
   whole
 } from "@corral/service/Settings"
 import { DatabaseUrl, isLoopback, ListenHost, Origin } from "@corral/service/Addresses"
+import { secretOf } from "@corral/service/SecretSettings"
 import { Effect, Redacted, Schema } from "effect"
 import { homedir } from "node:os"
 import { join, resolve } from "node:path"
@@ -60,10 +62,33 @@ export const settings = [
     what: "`1` brings an identity provider that believes every name. For development: only on loopback, and not beside another provider.",
     fallback: ""
   },
+  {
+    name: "CORRAL_HUB_GATEWAY_TOKEN",
+    what: "What a Gateway sends as its bearer token: 32 characters or more. Several, between commas or on lines, while one is replaced. Unset, there is no Gateway.",
+    fallback: ""
+  },
+  {
+    name: "CORRAL_HUB_GATEWAY_TOKEN_FILE",
+    what: "A file with the same.",
+    fallback: ""
+  },
   ...oidcSettings
 ] as const satisfies ReadonlyArray<Setting>
 
+const GATEWAY_TOKEN = "CORRAL_HUB_GATEWAY_TOKEN"
+
 type Name = (typeof settings)[number]["name"]
+
+/** As a bearer token can be sent. */
+const isGatewayToken = (text: string): boolean => /^[\x21-\x7e]{32,1024}$/.test(text)
+
+const gatewayTokensFrom = Effect.fnUntraced(function* (env: Environment) {
+  const secret = yield* secretOf(env, GATEWAY_TOKEN)
+  const tokens = listed(secret && Redacted.value(secret).replaceAll(/\s+/g, ","))
+  return tokens.every(isGatewayToken)
+    ? tokens.map((token) => Redacted.make(token))
+    : yield* invalid(GATEWAY_TOKEN, "32 characters or more, without spaces in them")
+})
 
 /** Reads the settings from an environment. */
 export const fromEnvironment = Effect.fnUntraced(function* (
@@ -128,6 +153,7 @@ export const fromEnvironment = Effect.fnUntraced(function* (
       defaults.retentionDays,
       "0 to 36500"
     ),
+    gatewayTokens: yield* gatewayTokensFrom(env),
     oidc,
     devSignIn: devSignIn === "1"
   }

@@ -57,12 +57,15 @@ const userCode = Schema.String.check(Schema.isMaxLength(32))
 export class HubSignIn extends HttpApiGroup.make("signIn")
   .add(
     HttpApiEndpoint.get("login", "/client/auth/login", {
-      query: { returnTo: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(2_048))) },
+      query: {
+        returnTo: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(2_048))),
+        fresh: Schema.optionalKey(Schema.Literal("1"))
+      },
       success: redirect,
       error: responses("not_found", "rate_limited", "overloaded")
     }).annotate(
       OpenApi.Description,
-      "Redirects to the identity provider. `returnTo` is a path of this Hub; anything else counts as `/`. `not_found` where no provider is configured."
+      "Redirects to the identity provider. `returnTo` is a path of this Hub; anything else counts as `/`. With `fresh` the provider asks who it is, whoever it knows. `not_found` where no provider is configured."
     ),
     HttpApiEndpoint.get("callback", "/client/auth/callback", {
       query: {

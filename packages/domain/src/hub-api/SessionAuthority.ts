@@ -45,5 +45,5 @@ export class SessionAuthority extends HttpApiMiddleware.Service<
     bearer: HttpApiSecurity.bearer,
     cookie: HttpApiSecurity.apiKey({ in: "cookie", key: SESSION_COOKIE })
   },
-  error: responses("unauthorized", "permission_denied")
+  error: responses("unauthorized", "permission_denied", "binding_required")
 }) {}

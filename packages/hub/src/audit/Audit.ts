@@ -17,7 +17,7 @@ import { createHash } from "node:crypto"
 
 /** What was done or tried, to what. */
 export interface Deed {
-  readonly action: Action | SignInAction | OwnAction | LinkAction | "run.input"
+  readonly action: Action | SignInAction | OwnAction | LinkAction | ChatAction | "run.input"
   /** The id of what was acted on. */
   readonly resource: string
   readonly projectId: ProjectId | null
@@ -40,6 +40,9 @@ export type OwnAction = "project.create" | "device.join" | "device.register" | "
 /** What a device does over its link; that it has one is not written down. */
 export type LinkAction = "device.connect" | "device.rotate" | "device.flapping" | "run.push"
 
+/** How a chat account comes to act as a person, and stops. */
+export type ChatAction = "chat.start" | "chat.confirm" | "chat.refuse" | "chat.bind" | "chat.unbind"
+
 export interface AuditEntry extends Deed {
   readonly actor: string
   readonly outcome: AuditOutcome
@@ -47,7 +50,7 @@ export interface AuditEntry extends Deed {
   readonly requestId: RequestId
 }
 
-export type Made<A> = (result: A) => Partial<Pick<Deed, "resource" | "projectId">>
+export type Made<A> = (result: A) => Partial<Pick<AuditEntry, "actor" | "resource" | "projectId">>
 
 export class Audit extends Context.Service<
   Audit,
@@ -163,7 +166,11 @@ export const hashOf = (record: Omit<AuditRecord, "hash">): string =>
 const isCoded = (error: unknown): error is Coded<ErrorCode> =>
   typeof error === "object" && error !== null && "code" in error && typeof error.code === "string"
 
-const outcomeOf = ({ code }: Coded<ErrorCode>): AuditOutcome =>
-  code === "permission_denied" || code === "unauthorized_target" || code === "workspace_outside_allowlist"
-    ? "denied"
-    : "failed"
+const denials: ReadonlySet<ErrorCode> = new Set([
+  "binding_required",
+  "permission_denied",
+  "unauthorized_target",
+  "workspace_outside_allowlist"
+])
+
+const outcomeOf = ({ code }: Coded<ErrorCode>): AuditOutcome => (denials.has(code) ? "denied" : "failed")

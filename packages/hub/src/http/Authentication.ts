@@ -1,11 +1,14 @@
 /**
  * Who is signed in, for every endpoint that asks: the bearer token or the cookie, looked up each time, before the endpoint's handler runs.
+ * And that it is a Gateway which asks, for the endpoints that are a Gateway's alone.
  */
 import { Unauthorized } from "@corral/domain/Failures"
+import { GatewayAuthority } from "@corral/domain/hub-api/GatewayAuthority"
 import { CurrentPrincipal, SessionAuthority } from "@corral/domain/hub-api/SessionAuthority"
 import { withErrorObject } from "@corral/domain/RequestContext"
 import { Effect, Layer } from "effect"
 import { HttpServerRequest } from "effect/http"
+import { GatewayTokens } from "../signin/GatewayTokens.ts"
 import { Credentials, type Endpoint } from "../signin/Credentials.ts"
 import { answered } from "./Answered.ts"
 import { Callers } from "./Callers.ts"
@@ -21,9 +24,8 @@ export const authentication = Layer.effect(
       HttpServerRequest.HttpServerRequest.pipe(
         Effect.flatMap(({ headers }) => {
           const credential = credentialOf(headers)
-          const token = credential.bearer ?? credential.cookie
           return Effect.tap(credentials.judge(credential, endpoint), () =>
-            Effect.sync(() => token !== undefined && callers.vouch(token))
+            Effect.sync(() => callers.vouch(credential))
           )
         }),
         answered
@@ -37,5 +39,25 @@ export const authentication = Layer.effect(
           Effect.provideService(handler, CurrentPrincipal, found)
         )
     })
+  })
+)
+
+export const gatewayAuthentication = Layer.effect(
+  GatewayAuthority,
+  Effect.gen(function* () {
+    const callers = yield* Callers
+    const tokens = yield* GatewayTokens
+
+    const admitted = HttpServerRequest.HttpServerRequest.pipe(
+      Effect.flatMap(({ headers }) => {
+        const credential = credentialOf(headers)
+        return credential.bearer !== undefined && tokens.holds(credential.bearer)
+          ? Effect.sync(() => callers.vouch(credential))
+          : Effect.fail(new Unauthorized())
+      }),
+      withErrorObject
+    )
+
+    return GatewayAuthority.of({ gateway: (handler) => Effect.andThen(admitted, handler) })
   })
 )

@@ -5,7 +5,7 @@
  */
 import { CSRF_COOKIE, CSRF_HEADER } from "@corral/domain/hub-api/SessionAuthority"
 import { HttpRouter, HttpServerResponse } from "effect/http"
-import { createHash } from "node:crypto"
+import { contentPolicy } from "./PagePolicy.ts"
 
 const style = `
   body { font: 16px/1.5 system-ui, sans-serif; max-width: 26rem; margin: 15vh auto; padding: 0 1rem; color-scheme: light dark }
@@ -67,21 +67,11 @@ const page = `<!doctype html>
 </html>
 `
 
-const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`
-
 const headers = {
   "cache-control": "no-store",
   "referrer-policy": "no-referrer",
   "x-content-type-options": "nosniff",
-  "content-security-policy": [
-    "default-src 'none'",
-    `script-src ${hashOf(script)}`,
-    `style-src ${hashOf(style)}`,
-    "connect-src 'self'",
-    "form-action 'none'",
-    "base-uri 'none'",
-    "frame-ancestors 'none'"
-  ].join("; ")
+  "content-security-policy": contentPolicy(script, style)
 }
 
 export const devicePage = HttpRouter.add(

@@ -4,6 +4,7 @@
  *
  * Pure. Whether the credential is worth anything is found later, by `SessionAuthority`.
  */
+import { CHAT_ACCOUNT_HEADER } from "@corral/domain/ChatAccount"
 import { CSRF_HEADER, SESSION_COOKIE } from "@corral/domain/hub-api/SessionAuthority"
 import type { ErrorCode } from "@corral/domain/ErrorTable"
 import type { Passage } from "@corral/service/http/Listener"
@@ -55,10 +56,14 @@ export const cookieToken = ({ cookie = "" }: IncomingHttpHeaders): string | unde
 export const bearerToken = ({ authorization }: IncomingHttpHeaders): string | undefined =>
   authorization === undefined ? undefined : (/^Bearer +(\S+) *$/i.exec(authorization)?.[1] ?? "")
 
+const chatAccountOf = ({ [CHAT_ACCOUNT_HEADER]: named }: IncomingHttpHeaders): string | undefined =>
+  typeof named === "string" ? named : undefined
+
 /** What a request came with. */
 export const credentialOf = (headers: IncomingHttpHeaders): Credential => ({
   bearer: bearerToken(headers),
-  cookie: cookieToken(headers)
+  cookie: cookieToken(headers),
+  chatAccount: chatAccountOf(headers)
 })
 
 const hasBody = (headers: IncomingHttpHeaders): boolean =>

@@ -1,6 +1,6 @@
 /**
- * The browser's cookies: the session's, the one that its pages repeat on writes, and the one that ties a login to the browser that began
- * it. All of them are `__Host-`: of this host alone, over HTTPS alone (browsers make an exception of localhost).
+ * The browser's cookies: the session's, the one that its pages repeat on writes, and those that tie a login and the link of a chat account
+ * to the browser that began it. All of them are `__Host-`: of this host alone, over HTTPS alone (browsers make an exception of localhost).
  */
 import { CSRF_COOKIE, SESSION_COOKIE } from "@corral/domain/hub-api/SessionAuthority"
 import { Effect } from "effect"
@@ -9,6 +9,10 @@ import { csrfOf } from "../signin/SessionToken.ts"
 
 /** Ties a login to a browser. */
 export const LOGIN_COOKIE = "__Host-corral-login"
+
+/** Ties the link of a chat account to the browser that opened its page. */
+const LINK_COOKIE = "__Host-corral-link"
+const DAY = 86_400
 
 interface Cookie {
   readonly name: string
@@ -55,8 +59,17 @@ export const endSession = set([
   { name: CSRF_COOKIE, value: "", maxAge: 0, readable: true }
 ])
 
+/** Ties the link of a chat account to a browser. */
+export const beginLink = (browser: string) => set([{ name: LINK_COOKIE, value: browser, maxAge: DAY }])
+
 /** A browser's key from its cookies, where it has the shape of ours. */
-export const loginCookie = (cookies: Readonly<Record<string, string | undefined>>): string | undefined => {
-  const value = cookies[LOGIN_COOKIE]
-  return value !== undefined && /^[A-Za-z0-9_-]{43}$/.test(value) ? value : undefined
-}
+export const loginCookie = (cookies: Cookies): string | undefined =>
+  shaped(cookies[LOGIN_COOKIE], /^[A-Za-z0-9_-]{43}$/)
+
+export const linkCookie = (cookies: Cookies): string | undefined =>
+  shaped(cookies[LINK_COOKIE], /^[A-Za-z0-9_-]{22}$/)
+
+type Cookies = Readonly<Record<string, string | undefined>>
+
+const shaped = (value: string | undefined, shape: RegExp): string | undefined =>
+  value !== undefined && shape.test(value) ? value : undefined

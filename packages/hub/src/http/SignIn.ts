@@ -24,6 +24,8 @@ import { PublicUrl } from "./PublicUrl.ts"
 import { beginLogin, beginSession, loginCookie } from "./SessionCookies.ts"
 import { SignInRate } from "./SignInRate.ts"
 
+/** What is fresh, in seconds: time enough to come back from the provider. */
+const FRESH = 300
 const CALLBACK = "/client/auth/callback"
 
 export const signIn = HttpApiBuilder.group(
@@ -80,17 +82,21 @@ export const signIn = HttpApiBuilder.group(
     })
 
     return handlers.handleAll({
-      login: Effect.fnUntraced(function* ({ query: { returnTo } }) {
+      login: Effect.fnUntraced(function* ({ query: { fresh, returnTo } }) {
         yield* rate.counted
         const { depart } = yield* provider.configured
         const request = yield* HttpServerRequest.HttpServerRequest
         const origin = yield* publicUrl
         // The browser comes back to our one name: what ties it to this attempt must be kept for that.
         if (request.headers["host"] !== new URL(origin).host) return redirectTo(origin + request.url)
-        const { nonce, state, url, verifier } = yield* depart(origin + CALLBACK)
+        const maxAge = fresh === undefined ? undefined : FRESH
+        const { nonce, state, url, verifier } = yield* depart(origin + CALLBACK, maxAge)
         // One for all attempts of a browser: each tab may finish its own.
         const browser = loginCookie(request.cookies) ?? randomBytes(32).toString("base64url")
-        yield* attempts.begin({ state, browser }, { nonce, verifier, returnTo: returnPathOf(returnTo) })
+        yield* attempts.begin(
+          { state, browser },
+          { nonce, verifier, maxAge, returnTo: returnPathOf(returnTo) }
+        )
         yield* beginLogin(browser, ATTEMPT_TTL / 1_000)
         return redirectTo(url)
       }, answered),

@@ -9,11 +9,14 @@ import { apiKeys } from "./ApiKeys.ts"
 import { approvals } from "./Approvals.ts"
 import { auditTrail } from "./AuditTrail.ts"
 import { auth } from "./Auth.ts"
-import { authentication } from "./Authentication.ts"
+import { authentication, gatewayAuthentication } from "./Authentication.ts"
+import { chatBindings } from "./ChatBindings.ts"
 import { deviceRegistration } from "./DeviceRegistration.ts"
 import { devicePage } from "./DevicePage.ts"
 import { devices } from "./Devices.ts"
 import { files } from "./Files.ts"
+import { integrations } from "./Integrations.ts"
+import { linkPage } from "./LinkPage.ts"
 import { news } from "./News.ts"
 import { projects } from "./Projects.ts"
 import { publicReads } from "./Public.ts"
@@ -37,9 +40,11 @@ export const routes = HttpApiBuilder.layer(HubApi).pipe(
     runs,
     approvals,
     news,
+    integrations,
+    chatBindings,
     auditTrail
   ]),
-  Layer.provide([SchemaErrors.layer, requestIds, authentication]),
-  Layer.merge(devicePage),
+  Layer.provide([SchemaErrors.layer, requestIds, authentication, gatewayAuthentication]),
+  Layer.merge([devicePage, linkPage]),
   Layer.provide(HttpServer.layerServices)
 )

@@ -32,8 +32,8 @@ export interface Departure {
 
 export interface Configured {
   readonly config: OidcConfig
-  /** Where to send a browser; it comes back to `redirectUri`. */
-  readonly depart: (redirectUri: string) => Effect.Effect<Departure, Overloaded>
+  /** Where to send a browser; it comes back to `redirectUri`. With `maxAge` whoever signed in there longer ago than that, in seconds, must again. */
+  readonly depart: (redirectUri: string, maxAge?: number) => Effect.Effect<Departure, Overloaded>
   /** What the provider proved; `returned` is the address that the browser came back to, with its query. */
   readonly prove: (
     returned: URL,
@@ -131,7 +131,7 @@ const configured = (config: OidcConfig): Configured => {
     config,
     keys,
 
-    depart: Effect.fnUntraced(function* (redirectUri) {
+    depart: Effect.fnUntraced(function* (redirectUri, maxAge) {
       const provider = yield* discovered
       const [state, nonce, verifier] = [
         client.randomState(),
@@ -139,7 +139,8 @@ const configured = (config: OidcConfig): Configured => {
         client.randomPKCECodeVerifier()
       ]
       const challenge = yield* Effect.promise(() => client.calculatePKCECodeChallenge(verifier))
-      const { acrValues, prompt, scopes } = config
+      const { acrValues, scopes } = config
+      const prompt = maxAge === undefined ? config.prompt : "login"
       const url = client.buildAuthorizationUrl(provider, {
         redirect_uri: redirectUri,
         scope: scopes,
@@ -147,20 +148,22 @@ const configured = (config: OidcConfig): Configured => {
         nonce,
         code_challenge: challenge,
         code_challenge_method: "S256",
+        ...(maxAge === undefined ? {} : { max_age: String(maxAge) }),
         ...(prompt === undefined ? {} : { prompt }),
         ...(acrValues === undefined ? {} : { acr_values: acrValues })
       })
       return { url: url.href, state, nonce, verifier }
     }),
 
-    prove: Effect.fnUntraced(function* (returned, { nonce, state, verifier }) {
+    prove: Effect.fnUntraced(function* (returned, { maxAge, nonce, state, verifier }) {
       const provider = yield* discovered
       const tokens = yield* asked(() =>
         client.authorizationCodeGrant(provider, returned, {
           pkceCodeVerifier: verifier,
           expectedNonce: nonce,
           expectedState: state,
-          idTokenExpected: true
+          idTokenExpected: true,
+          ...(maxAge === undefined ? {} : { maxAge })
         })
       )
       const claims = tokens.claims()

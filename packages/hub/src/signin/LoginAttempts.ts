@@ -11,6 +11,8 @@ export interface LoginAttempt {
   readonly verifier: string
   /** A path of this Hub. */
   readonly returnTo: string
+  /** How old the sign-in at the provider may be, in seconds. Absent: as old as the provider has it. */
+  readonly maxAge?: number | undefined
 }
 
 /** What the browser brings back: the state in the address, and the cookie that it was given. */
@@ -37,7 +39,7 @@ export class LoginAttempts extends Context.Service<
       const clock = yield* Clock.Clock
       const oldest = () => new Date(clock.currentTimeMillisUnsafe() - ATTEMPT_TTL)
       return LoginAttempts.of({
-        begin: Effect.fnUntraced(function* ({ browser, state }, { nonce, returnTo, verifier }) {
+        begin: Effect.fnUntraced(function* ({ browser, state }, { maxAge, nonce, returnTo, verifier }) {
           yield* sql`DELETE FROM login_attempts WHERE created_at <= ${oldest()}`
           yield* sql`INSERT INTO login_attempts ${sql.insert({
             state_hash: sha256(state),
@@ -45,6 +47,7 @@ export class LoginAttempts extends Context.Service<
             nonce,
             verifier,
             return_to: returnTo,
+            max_age_s: maxAge ?? null,
             created_at: new Date(clock.currentTimeMillisUnsafe())
           })}`
         }),
@@ -52,8 +55,15 @@ export class LoginAttempts extends Context.Service<
           const [row] = yield* sql<Row>`
             DELETE FROM login_attempts
             WHERE state_hash = ${sha256(state)} AND browser_hash = ${sha256(browser)} AND created_at > ${oldest()}
-            RETURNING nonce, verifier, return_to`
-          return row && { nonce: row.nonce, verifier: row.verifier, returnTo: row.return_to }
+            RETURNING nonce, verifier, return_to, max_age_s`
+          return (
+            row && {
+              nonce: row.nonce,
+              verifier: row.verifier,
+              returnTo: row.return_to,
+              maxAge: row.max_age_s ?? undefined
+            }
+          )
         })
       })
     })
@@ -64,6 +74,7 @@ interface Row {
   readonly nonce: string
   readonly verifier: string
   readonly return_to: string
+  readonly max_age_s: number | null
 }
 
 const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest()

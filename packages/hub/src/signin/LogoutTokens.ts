@@ -7,6 +7,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { errors, type JWTPayload, jwtVerify } from "jose"
 import { createHash } from "node:crypto"
+import { ChatBindings } from "../chat/ChatBindings.ts"
 import { IdentityProvider } from "./IdentityProvider.ts"
 import { type ProviderSubject, SignIns } from "./SignIns.ts"
 
@@ -20,7 +21,7 @@ const REMEMBERED = 600_000
 export class LogoutTokens extends Context.Service<
   LogoutTokens,
   {
-    /** Ends the sign-ins that the token names; gives how many those were. */
+    /** Ends the sign-ins that the token names, and where it names no session the person's chat bindings; gives how many sign-ins those were. */
     readonly take: (
       logoutToken: string
     ) => Effect.Effect<number, Unauthorized | NotFound | Overloaded | SqlError.SqlError>
@@ -30,6 +31,7 @@ export class LogoutTokens extends Context.Service<
     LogoutTokens,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const bindings = yield* ChatBindings
       const signIns = yield* SignIns
       const provider = yield* IdentityProvider
       const clock = yield* Clock.Clock
@@ -71,6 +73,8 @@ export class LogoutTokens extends Context.Service<
                 INSERT INTO logout_tokens ${sql.insert({ id_hash: id, seen_at: new Date(at) })}
                 ON CONFLICT DO NOTHING RETURNING id_hash`
               if (first.length === 0) return yield* refused()
+              // Not of one of their sessions: the person is gone, and so is whoever acts for them.
+              if (subject.session === undefined) yield* bindings.endOf(subject)
               return yield* signIns.revokeOf(subject)
             })
           )

@@ -62,6 +62,8 @@ export class SignIns extends Context.Service<
     readonly refresh: (token: string) => Effect.Effect<IssuedSignIn | undefined, SqlError.SqlError>
     /** Whether it is worth something now. Looking is no use of it. */
     readonly lives: (signInId: string) => Effect.Effect<boolean, SqlError.SqlError>
+    /** When it was begun; undefined where there is none. Exchanging its token does not begin it anew. */
+    readonly begunAt: (signInId: string) => Effect.Effect<Date | undefined, SqlError.SqlError>
     /** Ends it now; `false` where it had ended already. */
     readonly revoke: (signInId: string) => Effect.Effect<boolean, SqlError.SqlError>
     /** Ends what rests on a session of the identity provider, or on its subject; gives how many that were. */
@@ -171,6 +173,12 @@ export class SignIns extends Context.Service<
         lives: (signInId) =>
           Effect.suspend(() => sql`SELECT 1 FROM sign_ins WHERE id = ${signInId} AND ${living(now())}`).pipe(
             Effect.map((rows) => rows.length > 0)
+          ),
+
+        begunAt: (signInId) =>
+          Effect.map(
+            sql<{ readonly created_at: Date }>`SELECT created_at FROM sign_ins WHERE id = ${signInId}`,
+            ([row]) => row?.created_at
           ),
 
         refresh: Effect.fnUntraced(function* (token: string) {

@@ -16,7 +16,7 @@ export interface Identity {
 export class Users extends Context.Service<
   Users,
   {
-    /** The person of that identity, made at the first sign-in; name and address are the provider's latest. */
+    /** The person of that identity, who has just signed in there: made the first time; name and address are the provider's latest. */
     readonly admit: (identity: Identity) => Effect.Effect<User, SqlError.SqlError>
     readonly find: (id: UserId) => Effect.Effect<User | undefined, SqlError.SqlError>
   }
@@ -35,11 +35,13 @@ export class Users extends Context.Service<
             subject,
             name,
             email: email ?? null,
-            created_at: new Date(now)
+            created_at: new Date(now),
+            signed_in_at: new Date(now)
           }
           const [row] = yield* sql<Row>`
             INSERT INTO users ${sql.insert(made)}
-            ON CONFLICT (issuer, subject) DO UPDATE SET name = excluded.name, email = excluded.email
+            ON CONFLICT (issuer, subject) DO UPDATE
+              SET name = excluded.name, email = excluded.email, signed_in_at = excluded.signed_in_at
             RETURNING id, name, email, created_at`
           // An upsert gives its row.
           return userOf(row as Row)

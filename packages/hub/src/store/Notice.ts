@@ -9,7 +9,7 @@ import type { SqlClient, SqlError, Statement } from "effect/sql"
 export const channels = {
   /** A run's log has grown: `<run id>`, or `<run id> <session id>`. */
   run: "corral_run",
-  /** A sign-in or an API key was ended: its id. Expiry by time tells nothing. */
+  /** A sign-in, an API key or a chat binding was ended: its id. Expiry by time tells nothing. */
   signInEnded: "corral_sign_in_ended",
   /** Who may do what in a project has changed: its id. */
   membership: "corral_membership",

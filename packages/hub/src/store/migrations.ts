@@ -14,6 +14,7 @@ import { signIn } from "./migrations/0004-sign-in.ts"
 import { runs } from "./migrations/0006-runs.ts"
 import { link } from "./migrations/0007-link.ts"
 import { policies } from "./migrations/0008-policies.ts"
+import { chat } from "./migrations/0009-chat.ts"
 
 const steps: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_people": people,
@@ -23,7 +24,8 @@ const steps: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0005_devices_and_sessions": devicesAndSessions,
   "0006_runs": runs,
   "0007_link": link,
-  "0008_policies": policies
+  "0008_policies": policies,
+  "0009_chat": chat
 }
 
 const take = (statements: ReadonlyArray<string>) =>

@@ -5,6 +5,7 @@
 import { errorTable } from "@corral/domain/ErrorTable"
 import { type Caller, callers, type EndpointName, refusalOf } from "@corral/domain/HubAuthorization"
 import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
+import { gatewayEnv } from "../harness/Chats.ts"
 import { codeOf, type HubClient } from "../harness/HubClient.ts"
 import { HubProcess } from "../harness/HubProcess.ts"
 import { type Expected, requests } from "./AuthorizationRequests.ts"
@@ -13,8 +14,18 @@ import { everyone, makeWorld, type World } from "./AuthorizationWorld.ts"
 const absent = "00000000000000000000000000"
 
 /** The same request about things that do not exist. */
-const nowhere = ({ approvalId, deviceId, projectId, runId, sessionId, taskId, ...rest }: World): World => ({
+const nowhere = ({
+  approvalId,
+  bindingId,
+  deviceId,
+  projectId,
+  runId,
+  sessionId,
+  taskId,
+  ...rest
+}: World): World => ({
   ...rest,
+  bindingId: `${bindingId.slice(0, 4)}${absent}` as typeof bindingId,
   projectId: `${projectId.slice(0, 4)}${absent}` as typeof projectId,
   sessionId: `${sessionId.slice(0, 4)}${absent}` as typeof sessionId,
   deviceId: `${deviceId.slice(0, 4)}${absent}` as typeof deviceId,
@@ -26,7 +37,7 @@ const nowhere = ({ approvalId, deviceId, projectId, runId, sessionId, taskId, ..
 const usedUp: ReadonlySet<EndpointName> = new Set(["auth.refresh", "auth.logout"])
 
 describe("Authorization", { timeout: 60_000 }, () => {
-  const hub = new HubProcess()
+  const hub = new HubProcess({ env: gatewayEnv })
   let people: ReadonlyMap<Caller, HubClient>
   /** For those who are refused: nothing changes. */
   let still: World

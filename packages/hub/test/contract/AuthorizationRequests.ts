@@ -1,5 +1,6 @@
 /** One good request to each endpoint, in a world of its own: what is refused of it is refused for want of authority. */
 import type { EndpointName } from "@corral/domain/HubAuthorization"
+import { bindingRequired, newAccount } from "../harness/Chats.ts"
 import { newKey } from "../harness/Offers.ts"
 import type { World } from "./AuthorizationWorld.ts"
 
@@ -253,6 +254,46 @@ export const requests: Record<EndpointName, Expected> = {
   ),
 
   "news.follow": get(() => "/client/news"),
+
+  "integrations.event": send(
+    "POST",
+    200,
+    () => "/integrations/events",
+    () => bindingRequired(newAccount())
+  ),
+  "integrations.bind": send(
+    "POST",
+    201,
+    () => "/integrations/bindings",
+    ({ confirmed: { account, number } }) => ({ ...account, number })
+  ),
+  "integrations.unbind": send(
+    "POST",
+    204,
+    () => "/integrations/bindings/unbind",
+    ({ bound }) => bound
+  ),
+  "chatBindings.list": get(() => "/client/chat-bindings"),
+  "chatBindings.remove": send("DELETE", 204, ({ bindingId }) => `/client/chat-bindings/${bindingId}`),
+  "chatBindings.look": send(
+    "POST",
+    200,
+    () => "/client/chat-links/look",
+    ({ code }) => ({ code })
+  ),
+  // Whoever may is told to do it in a browser.
+  "chatBindings.confirm": send(
+    "POST",
+    403,
+    () => "/client/chat-links/confirm",
+    ({ code }) => ({ code })
+  ),
+  "chatBindings.refuse": send(
+    "POST",
+    204,
+    () => "/client/chat-links/refuse",
+    ({ code }) => ({ code })
+  ),
 
   "audit.list": get(({ projectId }) => `/client/audit?projectId=${projectId}`),
   "audit.export": get(({ projectId }) => `/client/audit/export?projectId=${projectId}`),

@@ -1,9 +1,11 @@
 /** A private project with somebody in every role, a device of its owner's that is shared with it, a session and an agent in it. */
 import type { AgentInstance } from "@corral/domain/AgentProfile"
+import type { ChatAccount } from "@corral/domain/ChatAccount"
 import type { Caller } from "@corral/domain/HubAuthorization"
 import type {
   AgentInstanceId,
   ApprovalId,
+  ChatBindingId,
   DeviceId,
   ProjectId,
   RunId,
@@ -16,6 +18,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { SignIns } from "../../src/signin/SignIns.ts"
 import { newToken } from "../../src/signin/SessionToken.ts"
+import { confirmedLink, GATEWAY_TOKEN, newAccount, startedLink } from "../harness/Chats.ts"
 import { HubClient } from "../harness/HubClient.ts"
 import type { HubProcess } from "../harness/HubProcess.ts"
 import { asked, created, Mirror, newId, started } from "../harness/Mirror.ts"
@@ -38,6 +41,12 @@ export interface World {
   readonly apiKeyId: string
   readonly userCode: string
   readonly deviceCode: string
+  /** Of the owner's chat account. */
+  readonly bindingId: ChatBindingId
+  readonly bound: ChatAccount
+  /** A link that the owner has confirmed, and the code of one that is open. */
+  readonly confirmed: { readonly account: ChatAccount; readonly number: string }
+  readonly code: string
 }
 
 const roles = ["owner", "admin", "member", "viewer"] as const
@@ -57,6 +66,7 @@ export const everyone = async (hub: HubProcess): Promise<ReadonlyMap<Caller, Hub
   await hub.people.act(Effect.flatMap(SignIns, (signIns) => signIns.revoke(ended.signInId)))
   found.set("a revoked sign-in", new HubClient(hub.url, ended.token))
   found.set("a token of another kind", new HubClient(hub.url, newToken("join")))
+  found.set("a Gateway", new HubClient(hub.url, GATEWAY_TOKEN))
   return found
 }
 
@@ -114,7 +124,19 @@ export const makeWorld = async (
   const key = await as(caller).ask<{ readonly id: string }>("POST", "/client/auth/keys", {
     body: { name: "ci", scopes: ["read"] }
   })
+  const bound = newAccount()
+  const number = await confirmedLink(hub, bound, owner.userId)
+  const gateway = new HubClient(hub.url, GATEWAY_TOKEN)
+  const binding = await gateway.ask<{ readonly id: ChatBindingId }>("POST", "/integrations/bindings", {
+    body: { ...bound, number }
+  })
+  assert.strictEqual(binding.status, 201, binding.text)
+  const waiting = newAccount()
   return {
+    bound,
+    bindingId: binding.body.id,
+    confirmed: { account: waiting, number: await confirmedLink(hub, waiting, owner.userId) },
+    code: await startedLink(hub, newAccount()),
     taskId: task.body.id,
     runId,
     approvalId,

@@ -1,0 +1,91 @@
+/** `/integrations`: what a Gateway tells of its chats. It names accounts; as whom they act is told here. */
+import { ChatAccount, encodeChatAccount } from "@corral/domain/ChatAccount"
+import { SchemaValidationFailed } from "@corral/domain/Failures"
+import { HubApi } from "@corral/domain/HubApi"
+import type { IntegrationEvent } from "@corral/domain/Integration"
+import { issuesOf } from "@corral/domain/ValidationIssues"
+import { Effect, Result, Schema } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Audit } from "../audit/Audit.ts"
+import { ChatBindings, notBound } from "../chat/ChatBindings.ts"
+import { ChatLinks, GATEWAY } from "../chat/ChatLinks.ts"
+import { chatNameOf } from "../chat/ChatName.ts"
+import { Users } from "../signin/Users.ts"
+import { answered } from "./Answered.ts"
+import { LINK_PAGE } from "./LinkPage.ts"
+import { PublicUrl } from "./PublicUrl.ts"
+
+export const integrations = HttpApiBuilder.group(
+  HubApi,
+  "integrations",
+  Effect.fnUntraced(function* (handlers) {
+    const audit = yield* Audit
+    const bindings = yield* ChatBindings
+    const links = yield* ChatLinks
+    const publicUrl = yield* PublicUrl
+    const users = yield* Users
+
+    /** As whom the account acts. */
+    const actsAs = Effect.fnUntraced(function* (account: ChatAccount) {
+      const bound = yield* bindings.find(account)
+      const user = bound && (yield* users.find(bound.userId))
+      return user === undefined ? yield* notBound() : { user: { id: user.id, name: user.name } }
+    })
+
+    const startLink = Effect.fnUntraced(function* (
+      account: ChatAccount,
+      senderName: string | undefined,
+      tenantName: string | undefined
+    ) {
+      const names = { name: chatNameOf(senderName), tenantName: chatNameOf(tenantName) }
+      const { code, expiresAt } = yield* audit.doneBy(
+        GATEWAY,
+        { action: "chat.start", resource: encodeChatAccount(account), projectId: null },
+        links.start(account, names),
+        ({ id }) => ({ resource: id })
+      )
+      return {
+        link: { url: `${yield* publicUrl}${LINK_PAGE}/${code}`, expiresAt: expiresAt.toISOString() }
+      }
+    })
+
+    return handlers.handleAll({
+      event: Effect.fnUntraced(function* ({ payload }) {
+        const account = yield* accountOf(payload)
+        if (payload.type !== "identity.binding.required") return yield* actsAs(account)
+        const { senderName, tenantName } = payload.payload
+        return yield* startLink(account, senderName, tenantName)
+      }, answered),
+
+      bind: ({ payload: { number, ...account } }) => answered(links.bind(account, number)),
+
+      unbind: Effect.fnUntraced(function* ({ payload }) {
+        yield* audit.doneBy(
+          GATEWAY,
+          { action: "chat.unbind", resource: encodeChatAccount(payload), projectId: null },
+          bindings.unbind(payload),
+          ({ id, userId }) => ({ resource: id, actor: userId })
+        )
+      }, answered)
+    })
+  })
+)
+
+const decodeAccount = Schema.decodeUnknownResult(ChatAccount)
+
+/** Whose event it is; what of it is no id of a platform's is told by the name that it has in the event. */
+const accountOf = ({
+  payload,
+  type
+}: IntegrationEvent): Effect.Effect<ChatAccount, SchemaValidationFailed> => {
+  const name = type === "integration.card.action" ? "operatorId" : "senderId"
+  const account = "operatorId" in payload ? payload.operatorId : payload.senderId
+  const { app, platform, tenant } = payload
+  const decoded = decodeAccount({ platform, app, tenant, account }, { errors: "all" })
+  if (Result.isSuccess(decoded)) return Effect.succeed(decoded.success)
+  const issues = issuesOf(decoded.failure.issue).map(({ message, path }) => ({
+    path: `payload.${path === "account" ? name : path}`,
+    message
+  }))
+  return Effect.fail(new SchemaValidationFailed({ details: { issues } }))
+}

@@ -1,0 +1,116 @@
+/** What the page of a link does in the browser, in English or Chinese. It puts what it is told in as text and nothing else. */
+
+interface Names {
+  readonly csrfCookie: string
+  readonly csrfHeader: string
+  /** The path below which the page is. */
+  readonly page: string
+}
+
+const words = {
+  en: {
+    title: "Link a chat account",
+    chat: "This chat account",
+    you: "will act as you",
+    when: "Asked for",
+    on: "on",
+    warning:
+      "Go on only if you asked for this just now, in your own chat. If somebody has sent you this link, cancel: they would act as you.",
+    cancel: "Cancel",
+    confirm: "Link it",
+    how: "Type this number in the chat with the bot. Tell it to nobody else.",
+    linked: "It is linked. You may close this page.",
+    cancelled: "Nothing was linked. You may close this page.",
+    gone: "This link is used, over, or not for you. Ask for a new one in the chat.",
+    failed: "The Hub does not answer as it should. Try again in a moment."
+  },
+  zh: {
+    title: "关联聊天账号",
+    chat: "此聊天账号",
+    you: "将以您的身份操作",
+    when: "请求时间",
+    on: "平台",
+    warning:
+      "仅当您刚刚在自己的聊天中发起此请求时才继续。如果链接是别人发给您的,请取消:否则对方将能以您的身份操作。",
+    cancel: "取消",
+    confirm: "关联",
+    how: "请在与机器人的聊天中输入此数字。不要告诉任何其他人。",
+    linked: "已关联。您可以关闭此页面。",
+    cancelled: "没有关联任何账号。您可以关闭此页面。",
+    gone: "此链接已使用、已过期或不属于您。请在聊天中重新获取。",
+    failed: "Hub 没有正常响应。请稍后重试。"
+  }
+}
+
+/** The script's text: it has no `<`, so that nothing in it ends its element. */
+export const linkPageScript = ({ csrfCookie, csrfHeader, page }: Names): string => `
+  const lang = navigator.language.toLowerCase().startsWith("zh") ? "zh" : "en"
+  const words = ${JSON.stringify(words)}[lang]
+  const at = (id) => document.getElementById(id)
+  const show = (id, text) => { at(id).textContent = text }
+  const only = (...ids) => { for (const id of ["both", "ask", "type"]) at(id).hidden = !ids.includes(id) }
+  const end = (text) => { only(); show("said", text) }
+  const cookie = (name) => document.cookie.split("; ").find((pair) => pair.startsWith(name + "="))?.slice(name.length + 1)
+  const code = location.pathname.slice(${JSON.stringify(page)}.length + 1)
+  const signIn = (more) => location.replace("/client/auth/login?" + new URLSearchParams({ returnTo: location.pathname, ...more }))
+  const post = (what) => fetch("/client/chat-links/" + what, {
+    method: "POST",
+    headers: { "content-type": "application/json", ${JSON.stringify(csrfHeader)}: decodeURIComponent(cookie(${JSON.stringify(csrfCookie)}) ?? "") },
+    body: JSON.stringify({ code })
+  })
+  const refused = async (answer) => {
+    if (answer.status === 401) return signIn({})
+    const { details } = await answer.json().catch(() => ({}))
+    if (details?.reason === "sign_in_old") return signIn({ fresh: "1" })
+    end(answer.status === 403 || answer.status === 422 ? words.gone : words.failed)
+  }
+  const watch = async () => {
+    for (;;) {
+      await new Promise((resolve) => setTimeout(resolve, 2000))
+      const answer = await post("look").catch(() => undefined)
+      if (answer === undefined) continue
+      if (!answer.ok) return refused(answer)
+      if ((await answer.json()).state === "linked") return end(words.linked)
+    }
+  }
+  const confirm = async () => {
+    only("both")
+    const answer = await post("confirm")
+    if (!answer.ok) return refused(answer)
+    show("number", (await answer.json()).number)
+    only("both", "type")
+    await watch()
+  }
+  const cancel = async () => {
+    const answer = await post("refuse")
+    if (!answer.ok) return refused(answer)
+    end(words.cancelled)
+  }
+  const told = (id, name, rest) => {
+    const bold = document.createElement("b")
+    bold.textContent = name
+    at(id).replaceChildren(bold, rest)
+  }
+  const failing = (what) => () => what().catch(() => end(words.failed))
+  const begin = async () => {
+    const me = await fetch("/client/auth/me")
+    if (!me.ok) return refused(me)
+    const { user } = await me.json()
+    const answer = await post("look")
+    if (!answer.ok) return refused(answer)
+    const link = await answer.json()
+    if (link.state === "linked") return end(words.linked)
+    const tenant = link.tenantName === undefined ? link.tenant : link.tenantName + " (" + link.tenant + ")"
+    told("account", link.name ?? link.account, " (" + link.account + "), " + tenant + ", " + words.on + " " + link.platform)
+    told("person", user.name, user.email === undefined ? "" : " (" + user.email + ")")
+    show("asked", new Date(link.requestedAt).toLocaleString(lang))
+    only("both", "ask")
+    at("cancel").focus()
+  }
+  document.documentElement.lang = lang
+  document.title = words.title
+  for (const id of ["title", "chat", "you", "when", "warning", "cancel", "confirm", "how"]) show(id, words[id])
+  at("confirm").addEventListener("click", failing(confirm))
+  at("cancel").addEventListener("click", failing(cancel))
+  await failing(begin)()
+`

@@ -1,0 +1,15 @@
+/** The content policy of a page of the Hub's own: its one script, its one style, requests to the Hub, and nothing else. */
+import { createHash } from "node:crypto"
+
+const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`
+
+export const contentPolicy = (script: string, style: string): string =>
+  [
+    "default-src 'none'",
+    `script-src ${hashOf(script)}`,
+    `style-src ${hashOf(style)}`,
+    "connect-src 'self'",
+    "form-action 'none'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'"
+  ].join("; ")

@@ -1,0 +1,31 @@
+/** What a person may do through a chat account: follow and do work. Everything else is for a sign-in. Data and one look. */
+import type { Endpoint } from "./Credentials.ts"
+
+/** Method and path as the contract has them. */
+export const openToChat: ReadonlySet<string> = new Set([
+  "GET /client/auth/me",
+  "GET /client/sessions",
+  "POST /client/sessions",
+  "GET /client/sessions/:id",
+  "GET /client/sessions/:id/messages",
+  "POST /client/sessions/:id/messages",
+  "GET /client/projects",
+  "GET /client/projects/:id",
+  "GET /client/targets",
+  "GET /client/agents",
+  "POST /web/agent-tasks",
+  "GET /client/tasks",
+  "GET /client/tasks/:id",
+  "POST /client/tasks/:id/cancel",
+  "GET /client/runs",
+  "GET /client/runs/:id",
+  "GET /client/runs/:id/events",
+  "POST /client/runs/:id/cancel",
+  "POST /client/runs/:id/input",
+  "GET /client/runs/:id/approvals",
+  "GET /client/approvals",
+  "POST /client/approvals/:id/decide",
+  "GET /client/events"
+])
+
+export const chatMay = ({ method, path }: Endpoint): boolean => openToChat.has(`${method} ${path}`)

@@ -1,0 +1,46 @@
+/** Chat accounts that act as people, and the links that are under way to make them so. */
+export const chat = [
+  // The last time that the identity provider vouched for a person: what a chat account is worth ends some time after it.
+  `ALTER TABLE users ADD COLUMN signed_in_at timestamptz`,
+  `UPDATE users SET signed_in_at = COALESCE(
+    (SELECT max(created_at) FROM sign_ins WHERE user_id = users.id), users.created_at
+  )`,
+  `ALTER TABLE users ALTER COLUMN signed_in_at SET NOT NULL`,
+  // How old the provider's own sign-in may be, where that was asked for.
+  `ALTER TABLE login_attempts ADD COLUMN max_age_s integer`,
+  `CREATE TABLE chat_bindings (
+    id text PRIMARY KEY,
+    platform text NOT NULL,
+    app text NOT NULL,
+    tenant text NOT NULL,
+    account text NOT NULL,
+    user_id text NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    name text,
+    created_at timestamptz NOT NULL,
+    ended_at timestamptz
+  )`,
+  // An account acts as one person.
+  `CREATE UNIQUE INDEX chat_bindings_of_account ON chat_bindings (platform, app, tenant, account) WHERE ended_at IS NULL`,
+  `CREATE INDEX chat_bindings_of_user ON chat_bindings (user_id, id) WHERE ended_at IS NULL`,
+  // Of code, number and browser only the SHA-256 is kept.
+  `CREATE TABLE chat_links (
+    id text PRIMARY KEY,
+    code_hash bytea NOT NULL UNIQUE,
+    platform text NOT NULL,
+    app text NOT NULL,
+    tenant text NOT NULL,
+    account text NOT NULL,
+    name text,
+    tenant_name text,
+    created_at timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL,
+    user_id text REFERENCES users (id) ON DELETE CASCADE,
+    browser_hash bytea,
+    number_hash bytea,
+    tries integer NOT NULL DEFAULT 0,
+    ended_at timestamptz,
+    binding_id text REFERENCES chat_bindings (id) ON DELETE CASCADE
+  )`,
+  `CREATE INDEX chat_links_of_account ON chat_links (platform, app, tenant, account, created_at)`,
+  `CREATE INDEX chat_links_by_age ON chat_links (created_at)`
+]
