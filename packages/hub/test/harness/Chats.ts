@@ -101,7 +101,7 @@ export class Person {
   readonly browser: Browser
   readonly url: string
 
-  private constructor(url: string, browser: Browser) {
+  constructor(url: string, browser: Browser) {
     this.url = url
     this.browser = browser
   }

@@ -1,0 +1,357 @@
+import type { ChatAccount } from "@corral/domain/ChatAccount"
+import { CHAT_ACCOUNT_HEADER } from "@corral/domain/ChatAccount"
+import { HubApi } from "@corral/domain/HubApi"
+import type { ApprovalId } from "@corral/domain/Ids"
+import type { Project } from "@corral/domain/Project"
+import type { Session } from "@corral/domain/Session"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { HttpApi } from "effect/http-api"
+import { SqlClient } from "effect/sql"
+import { WebSocket } from "ws"
+import type { Answer } from "../../../service/test/harness/Answer.ts"
+import { within } from "../../../service/test/harness/Within.ts"
+import { openToChat } from "../../src/signin/ChatEndpoints.ts"
+import {
+  actingAs,
+  bindingRequired,
+  cardAction,
+  confirmedLink,
+  GATEWAY_TOKEN,
+  gatewayEnv,
+  gatewayOf,
+  messageReceived,
+  newAccount
+} from "../harness/Chats.ts"
+import { type Ask, codeOf, HubClient } from "../harness/HubClient.ts"
+import { HubProcess } from "../harness/HubProcess.ts"
+import { asked, created, Mirror, newId, started } from "../harness/Mirror.ts"
+import { StreamReader } from "../harness/StreamReader.ts"
+import { makeProject } from "../harness/Teams.ts"
+
+const detailsOf = ({ body }: Answer): unknown => (body as { readonly details?: unknown }).details
+
+describe("a Gateway", { timeout: 60_000 }, () => {
+  const other = "another-gateway-token-of-the-tests-012345"
+  const hub = new HubProcess({
+    env: { CORRAL_HUB_GATEWAY_TOKEN: `${gatewayEnv.CORRAL_HUB_GATEWAY_TOKEN}, ${other}` }
+  })
+  let gateway: HubClient
+  let ada: HubClient
+  let eve: HubClient
+  let project: Project
+  beforeAll(async () => {
+    await hub.start()
+    gateway = gatewayOf(hub)
+    ada = await hub.signedIn("ada")
+    eve = await hub.signedIn("eve")
+    project = await makeProject(ada, "private", [[eve, "viewer"]])
+  }, 60_000)
+  afterAll(() => hub.remove())
+
+  /** An account that acts as that person, and the id of its binding. */
+  const bound = async (person: HubClient) => {
+    const account = newAccount()
+    const number = await confirmedLink(hub, account, person.userId)
+    const made = await gateway.ask<{ readonly id: string }>("POST", "/integrations/bindings", {
+      body: { ...account, number }
+    })
+    assert.strictEqual(made.status, 201, made.text)
+    return { account, bindingId: made.body.id }
+  }
+
+  const onStore = (statement: string, parameters: ReadonlyArray<unknown> = []) =>
+    hub.people.act(Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe(statement, parameters)))
+
+  const askAs = <Body = unknown>(account: ChatAccount, method: string, path: string, more: Ask = {}) =>
+    gateway.ask<Body>(method, path, { ...more, ...actingAs(account) })
+
+  const event = (body: object, client = gateway) => client.ask("POST", "/integrations/events", { body })
+  const unbind = (account: ChatAccount) =>
+    gateway.ask("POST", "/integrations/bindings/unbind", { body: account })
+
+  const isNotBound = (answer: Answer): void => {
+    assert.strictEqual(codeOf(answer), "binding_required", answer.text)
+    assert.deepStrictEqual(detailsOf(answer), { reason: "not_bound" })
+  }
+
+  it("is told as whom an account acts", async () => {
+    const { account } = await bound(ada)
+    for (const told of [messageReceived(account), cardAction(account)]) {
+      assert.deepStrictEqual((await event(told)).body, { user: { id: ada.userId, name: "ada" } })
+      isNotBound(await event({ ...told, ...messageReceived(newAccount()) }))
+    }
+    assert.strictEqual(codeOf(await event(bindingRequired(account))), "conflict")
+  })
+
+  it("acts as the person in everything that is done from a chat", async () => {
+    const { account } = await bound(ada)
+    const me = await askAs<{ readonly user: { readonly id: string }; readonly kind: string }>(
+      account,
+      "GET",
+      "/client/auth/me"
+    )
+    assert.deepStrictEqual([me.body.user.id, me.body.kind], [ada.userId, "chat"])
+    const made = await askAs<Session>(account, "POST", "/client/sessions", {
+      body: { projectId: project.id, title: "From a chat" }
+    })
+    assert.strictEqual(made.status, 201, made.text)
+    const said = await askAs(account, "POST", `/client/sessions/${made.body.id}/messages`, {
+      body: { text: "hello" }
+    })
+    assert.strictEqual(said.status, 201, said.text)
+    for (const list of ["projects", "sessions", "targets", "agents", "tasks", "runs", "approvals"])
+      assert.strictEqual((await askAs(account, "GET", `/client/${list}`)).status, 200)
+    assert.strictEqual((await ada.ask("GET", `/client/sessions/${made.body.id}`)).status, 200)
+    const { body } = await ada.ask<{ readonly items: ReadonlyArray<{ readonly resource: string }> }>(
+      "GET",
+      `/client/audit?projectId=${project.id}&actor=${ada.userId}&action=session.write`
+    )
+    assert.include(
+      body.items.map(({ resource }) => resource),
+      made.body.id
+    )
+  })
+
+  it("may do through an account what the person may, and no more", async () => {
+    const { account } = await bound(eve)
+    const mirror = new Mirror(hub)
+    const approvalId = newId<ApprovalId>("apr")
+    const runId = await mirror.run(project.id, created, started, asked(approvalId))
+    assert.strictEqual((await askAs(account, "GET", `/client/runs/${runId}`)).status, 200)
+    const refused = [
+      await askAs(account, "POST", "/client/sessions", { body: { projectId: project.id, title: "x" } }),
+      await askAs(account, "POST", `/client/approvals/${approvalId}/decide`, {
+        body: { decision: "allow", scope: "once" }
+      }),
+      await askAs(account, "POST", `/client/runs/${runId}/cancel`),
+      await askAs(account, "GET", `/client/projects/prj_${"0".repeat(26)}`)
+    ]
+    for (const answer of refused) assert.strictEqual(codeOf(answer), "permission_denied", answer.text)
+  })
+
+  it("does nothing through an account that is not done from a chat", async () => {
+    const { account, bindingId } = await bound(ada)
+    const code = "x".repeat(43)
+    const refused = [
+      await askAs(account, "POST", "/client/auth/keys", { body: { name: "ci", scopes: ["read"] } }),
+      await askAs(account, "GET", "/client/auth/keys"),
+      await askAs(account, "POST", "/client/auth/refresh"),
+      await askAs(account, "POST", "/client/auth/logout"),
+      await askAs(account, "DELETE", `/client/projects/${project.id}`),
+      await askAs(account, "POST", "/client/projects", { body: { name: "Another" } }),
+      await askAs(account, "POST", "/client/devices/join-tokens", { body: {} }),
+      await askAs(account, "GET", `/client/projects/${project.id}/members`),
+      await askAs(account, "GET", "/client/audit"),
+      await askAs(account, "GET", "/client/news"),
+      await askAs(account, "GET", "/client/chat-bindings"),
+      await askAs(account, "DELETE", `/client/chat-bindings/${bindingId}`),
+      await askAs(account, "POST", "/client/chat-links/look", { body: { code } }),
+      await askAs(account, "POST", "/client/chat-links/confirm", { body: { code } })
+    ]
+    for (const answer of refused) {
+      assert.strictEqual(codeOf(answer), "permission_denied", answer.text)
+      assert.include(answer.text, "not done from a chat")
+    }
+  })
+
+  it("finds every endpoint of its list in the contract", () => {
+    const served = new Set(["GET /client/events"])
+    HttpApi.reflect(HubApi, {
+      onGroup: () => undefined,
+      onEndpoint: ({ endpoint }) => void served.add(`${endpoint.method} ${endpoint.path}`)
+    })
+    assert.deepStrictEqual(
+      [...openToChat].filter((endpoint) => !served.has(endpoint)),
+      []
+    )
+  })
+
+  it("is nobody without an account, and with a name that is no account's", async () => {
+    const { account } = await bound(ada)
+    isNotBound(await askAs(newAccount(), "GET", "/client/auth/me"))
+    for (const moved of [{ tenant: "t2" }, { app: "a2" }, { platform: "slack" }, { account: "ou_2" }])
+      isNotBound(await askAs({ ...account, ...moved }, "GET", "/client/auth/me"))
+    const whole = actingAs(account).headers[CHAT_ACCOUNT_HEADER]
+    for (const named of [
+      undefined,
+      "",
+      "feishu",
+      `${whole}/x`,
+      `${whole},${whole}`,
+      "a/b/c/",
+      "a/b/c/%00",
+      "a/b/c/%ff",
+      `a/b/c/${"x".repeat(129)}`,
+      "a/b/c/';--"
+    ]) {
+      const headers = named === undefined ? {} : { headers: { [CHAT_ACCOUNT_HEADER]: named } }
+      const answer = await gateway.ask("GET", "/client/auth/me", headers)
+      const expected = named === "a/b/c/';--" ? "binding_required" : "unauthorized"
+      assert.strictEqual(codeOf(answer), expected, named)
+    }
+  })
+
+  it("is known by its token alone, and by each of several", async () => {
+    const { account } = await bound(ada)
+    const me = (token: string) => hub.client.ask("GET", "/client/auth/me", { token, ...actingAs(account) })
+    assert.strictEqual((await me(other)).status, 200)
+    for (const token of [`${GATEWAY_TOKEN}x`, GATEWAY_TOKEN.slice(1), `${GATEWAY_TOKEN},${other}`])
+      assert.strictEqual(codeOf(await me(token)), "unauthorized")
+    for (const client of [hub.client, ada, new HubClient(hub.url, `${GATEWAY_TOKEN}x`)]) {
+      assert.strictEqual(codeOf(await event(messageReceived(account), client)), "unauthorized")
+      for (const path of ["/integrations/bindings", "/integrations/bindings/unbind"])
+        assert.strictEqual(
+          codeOf(await client.ask("POST", path, { body: { ...account, number: "000000" } })),
+          "unauthorized"
+        )
+    }
+    // Of anybody else the account's name changes nothing.
+    const own = await eve.ask<{ readonly user: { readonly id: string } }>(
+      "GET",
+      "/client/auth/me",
+      actingAs(account)
+    )
+    assert.strictEqual(own.body.user.id, eve.userId)
+  })
+
+  it.each([
+    [{ senderId: "" }, "payload.senderId"],
+    [{ senderId: "a b" }, "payload.senderId"],
+    [{ senderId: "x".repeat(10_000) }, "payload.senderId"],
+    [{ tenant: "\u0000" }, "payload.tenant"],
+    [{ app: undefined }, "payload.app"],
+    [{ platform: "\ud800" }, "payload.platform"],
+    [{ v: 2 }, "payload.v"]
+  ])("is told what of an event is no account (%#)", async (wrong, path) => {
+    const told = bindingRequired(newAccount())
+    const answer = await event({ ...told, payload: { ...told.payload, ...wrong } })
+    assert.strictEqual(codeOf(answer), "schema_validation_failed")
+    const { issues } = detailsOf(answer) as { readonly issues: ReadonlyArray<{ readonly path: string }> }
+    assert.include(
+      issues.map((issue) => issue.path),
+      path
+    )
+  })
+
+  it.each([{}, { number: "12345" }, { number: "１２３４５６" }, { number: 123456 }, { tenant: "\u0000" }])(
+    "binds nothing with a wrong body (%#)",
+    async (wrong) => {
+      const body = {
+        ...newAccount(),
+        ...(Object.keys(wrong).length > 0 ? { number: "123456" } : {}),
+        ...wrong
+      }
+      const answer = await gateway.ask("POST", "/integrations/bindings", { body })
+      assert.strictEqual(codeOf(answer), "schema_validation_failed")
+    }
+  )
+
+  it("has an account that acts as nobody from the moment it is unlinked, in the chat or by the person", async () => {
+    const first = await bound(ada)
+    assert.strictEqual((await unbind(first.account)).status, 204)
+    isNotBound(await askAs(first.account, "GET", "/client/auth/me"))
+    isNotBound(await event(messageReceived(first.account)))
+    isNotBound(await unbind(first.account))
+
+    const second = await bound(ada)
+    const path = `/client/chat-bindings/${second.bindingId}`
+    const denied = await eve.ask<object>("DELETE", path)
+    const nothing = await eve.ask<object>("DELETE", `/client/chat-bindings/cbd_${"0".repeat(26)}`)
+    assert.strictEqual(codeOf(denied), "permission_denied")
+    assert.deepStrictEqual({ ...denied.body, requestId: "" }, { ...nothing.body, requestId: "" })
+    assert.strictEqual((await askAs(second.account, "GET", "/client/auth/me")).status, 200)
+    assert.strictEqual((await ada.ask("DELETE", path)).status, 204)
+    assert.strictEqual(codeOf(await ada.ask("DELETE", path)), "permission_denied")
+    isNotBound(await askAs(second.account, "GET", "/client/auth/me"))
+  })
+
+  it("links an account again, to somebody else too, when it is unlinked", async () => {
+    const { account } = await bound(ada)
+    await unbind(account)
+    const number = await confirmedLink(hub, account, eve.userId)
+    assert.strictEqual(
+      (await gateway.ask("POST", "/integrations/bindings", { body: { ...account, number } })).status,
+      201
+    )
+    const told = { user: { id: eve.userId, name: "eve" } }
+    assert.deepStrictEqual((await event(messageReceived(account))).body, told)
+  })
+
+  it("lists each person's own, page by page", async () => {
+    const person = await hub.signedIn("grace")
+    const made = []
+    for (let i = 0; i < 3; i++) made.push((await bound(person)).bindingId)
+    const page = await person.ask<{
+      readonly items: ReadonlyArray<{ readonly id: string }>
+      readonly nextCursor: string
+    }>("GET", "/client/chat-bindings?limit=2")
+    const rest = await person.ask<typeof page.body>(
+      "GET",
+      `/client/chat-bindings?limit=2&cursor=${page.body.nextCursor}`
+    )
+    assert.deepStrictEqual(
+      [...page.body.items, ...rest.body.items].map(({ id }) => id),
+      made
+    )
+    assert.isNull(rest.body.nextCursor)
+    const foreign = await eve.ask("GET", `/client/chat-bindings?limit=2&cursor=${page.body.nextCursor}`)
+    assert.strictEqual(codeOf(foreign), "schema_validation_failed")
+  })
+
+  it("follows a run until the account is unlinked, and is cut off at once", async () => {
+    const { account } = await bound(ada)
+    const runId = await new Mirror(hub).run(project.id, created, started)
+    const headers = { authorization: `Bearer ${GATEWAY_TOKEN}`, ...actingAs(account).headers }
+    const response = await fetch(`${hub.url}/client/runs/${runId}/events`, {
+      headers: { ...headers, accept: "text/event-stream" }
+    })
+    assert.deepStrictEqual(
+      [response.status, response.headers.get("content-type")],
+      [200, "text/event-stream"]
+    )
+    assert.isNotNull(response.body)
+    const reader = response.body.getReader()
+    const first = await reader.read()
+    assert.include(new TextDecoder().decode(first.value), "run.created")
+    const socket = new StreamReader(
+      new WebSocket(`${hub.url.replace("http", "ws")}/client/events?runId=${runId}`, { headers })
+    )
+    await socket.count(2)
+    const ended = async (): Promise<void> => {
+      if (!(await reader.read()).done) await ended()
+    }
+    const ending = performance.now()
+    await unbind(account)
+    await within(ended(), 2_000, "the end of the stream")
+    assert.match((await socket.closed(2_000)).reason, /sign-in has ended/)
+    assert.isBelow(performance.now() - ending, 1_000)
+  })
+
+  it("has an account that acts as nobody while its person has not signed in for 90 days", async () => {
+    const alan = await hub.signedIn("alan")
+    const { account } = await bound(alan)
+    const age = (days: number) =>
+      onStore(`UPDATE users SET signed_in_at = now() - interval '${days} days' WHERE id = $1`, [alan.userId])
+    await age(89)
+    assert.strictEqual((await askAs(account, "GET", "/client/auth/me")).status, 200)
+    await age(91)
+    isNotBound(await askAs(account, "GET", "/client/auth/me"))
+    isNotBound(await event(messageReceived(account)))
+    await hub.signedIn("alan")
+    assert.strictEqual((await askAs(account, "GET", "/client/auth/me")).status, 200)
+    // Somebody else may have the account by then.
+    await age(91)
+    const number = await confirmedLink(hub, account, eve.userId)
+    const taken = await gateway.ask("POST", "/integrations/bindings", { body: { ...account, number } })
+    assert.strictEqual(taken.status, 201, taken.text)
+    await hub.signedIn("alan")
+    const told = { user: { id: eve.userId, name: "eve" } }
+    assert.deepStrictEqual((await event(messageReceived(account))).body, told)
+  })
+
+  it("leaves no token in the log", () => {
+    assert.notInclude(hub.stderr, GATEWAY_TOKEN)
+    assert.notInclude(hub.stderr, other)
+  })
+})
