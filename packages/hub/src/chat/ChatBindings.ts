@@ -13,6 +13,7 @@ import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Audit } from "../audit/Audit.ts"
+import { limitTo } from "../store/Limit.ts"
 import { notify } from "../store/Notice.ts"
 import { ofAccount } from "./AccountRow.ts"
 
@@ -111,7 +112,7 @@ export class ChatBindings extends Context.Service<
           sql<Row>`
             SELECT id, platform, app, tenant, account, name, created_at FROM chat_bindings
             WHERE user_id = ${userId} AND ended_at IS NULL ${after === undefined ? sql`` : sql`AND id > ${after}`}
-            ORDER BY id LIMIT ${limit}`.pipe(Effect.map((rows) => rows.map(bindingOf))),
+            ORDER BY id ${limitTo(sql, limit)}`.pipe(Effect.map((rows) => rows.map(bindingOf))),
 
         remove: Effect.fnUntraced(function* (userId, id) {
           const ended = yield* sql<Ended>`

@@ -12,6 +12,9 @@ const unseen = /[\p{Cc}\p{Cs}\p{Bidi_Control}\p{Zl}\p{Zp}\u00ad\u200b\u2060\ufef
 export const chatNameOf = (told: string | undefined): string | undefined => {
   const line = (told ?? "").replaceAll(unseen, " ").replaceAll(/\s+/gu, " ").trim()
   // Cut between characters, not within one.
-  const cut = line.slice(0, MOST).replace(/\p{Cs}$/u, "")
+  const cut = line
+    .slice(0, MOST)
+    .replace(/\p{Cs}$/u, "")
+    .trimEnd()
   return cut === "" ? undefined : cut
 }

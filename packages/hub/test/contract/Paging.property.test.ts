@@ -21,6 +21,7 @@ const names = [
   "agents of a session",
   "devices",
   "members",
+  "chat accounts",
   "linked workspaces"
 ] as const
 const ROWS = 2_000

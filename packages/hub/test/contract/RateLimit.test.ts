@@ -1,10 +1,11 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { confirmedLink, actingAs, gatewayEnv, gatewayOf, newAccount } from "../harness/Chats.ts"
 import { newToken } from "../../src/signin/SessionToken.ts"
-import { codeOf, HubClient } from "../harness/HubClient.ts"
+import { type Answer, codeOf, HubClient } from "../harness/HubClient.ts"
 import { HubProcess } from "../harness/HubProcess.ts"
 
 describe("The rate limit", { timeout: 60_000 }, () => {
-  const hub = new HubProcess({ env: { CORRAL_HUB_REQUESTS_PER_SECOND: "20" } })
+  const hub = new HubProcess({ env: { ...gatewayEnv, CORRAL_HUB_REQUESTS_PER_SECOND: "20" } })
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())
 
@@ -36,5 +37,35 @@ describe("The rate limit", { timeout: 60_000 }, () => {
     await known(bob)
     assert.isAbove(await refusedOf(() => ada), 50)
     assert.strictEqual((await bob.ask("GET", "/client/auth/me")).status, 200)
+  })
+
+  /** Asked again until it is not refused for its number. */
+  const allowed = async (ask: () => Promise<Answer>): Promise<Answer> => {
+    const answer = await ask()
+    return answer.status === 429 ? allowed(ask) : answer
+  }
+
+  /** How many of 100 at once are refused for their number. */
+  const burst = async (client: HubClient, headers: () => Readonly<Record<string, string>>) => {
+    const answers = Array.from({ length: 100 }, () =>
+      client.ask("GET", "/client/auth/me", { headers: headers() })
+    )
+    return (await Promise.all(answers)).filter((answer) => codeOf(answer) === "rate_limited").length
+  }
+
+  it("counts a Gateway once for each account, and nobody else by the account that they name", async () => {
+    const gateway = gatewayOf(hub)
+    const ada = await hub.signedIn("ada")
+    const [busy, calm] = [newAccount(), newAccount()]
+    for (const account of [busy, calm]) {
+      const body = { ...account, number: await confirmedLink(hub, account, ada.userId) }
+      const bound = await allowed(() => gateway.ask("POST", "/integrations/bindings", { body }))
+      assert.strictEqual(bound.status, 201, bound.text)
+      await allowed(() => gateway.ask("GET", "/client/auth/me", actingAs(account)))
+    }
+    assert.isAbove(await burst(gateway, () => actingAs(busy).headers), 50)
+    assert.strictEqual((await gateway.ask("GET", "/client/auth/me", actingAs(calm))).status, 200)
+    await allowed(() => ada.ask("GET", "/client/auth/me"))
+    assert.isAbove(await burst(ada, () => actingAs(newAccount()).headers), 50)
   })
 })

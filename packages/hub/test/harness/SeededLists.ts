@@ -97,6 +97,12 @@ export const seededLists = ({
       `INSERT INTO project_members (project_id, user_id, role, added_at)
         SELECT '${projectId}', 'usr_' || ${ulid}, 'viewer', at FROM s`
     ),
+    "chat accounts": list(
+      "/client/chat-bindings",
+      idOf,
+      `INSERT INTO chat_bindings (id, platform, app, tenant, account, user_id, created_at)
+        SELECT 'cbd_' || ${ulid}, 'feishu', 'cli_1', 't1', 'ou_' || i, '${userId}', at FROM s`
+    ),
     "linked workspaces": list(
       `/client/projects/${projectId}/workspaces`,
       (link: { readonly workspace: string }) => link.workspace,

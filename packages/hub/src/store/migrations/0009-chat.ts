@@ -5,7 +5,8 @@ export const chat = [
   `UPDATE users SET signed_in_at = COALESCE(
     (SELECT max(created_at) FROM sign_ins WHERE user_id = users.id), users.created_at
   )`,
-  `ALTER TABLE users ALTER COLUMN signed_in_at SET NOT NULL`,
+  // A Hub of the version before, which may still be there, does not name it.
+  `ALTER TABLE users ALTER COLUMN signed_in_at SET NOT NULL, ALTER COLUMN signed_in_at SET DEFAULT now()`,
   // How old the provider's own sign-in may be, where that was asked for.
   `ALTER TABLE login_attempts ADD COLUMN max_age_s integer`,
   `CREATE TABLE chat_bindings (

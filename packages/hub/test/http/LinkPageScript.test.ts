@@ -1,0 +1,144 @@
+/** The script of the link's page, run as a browser runs it, on a document of as many elements as it knows. */
+import { assert, describe, it } from "@effect/vitest"
+import { linkPageScript } from "../../src/http/LinkPageScript.ts"
+
+const script = linkPageScript({ csrfCookie: "csrf", csrfHeader: "x-csrf", page: "/link" })
+
+type Told = readonly [status: number, body?: unknown]
+
+class Element {
+  textContent = ""
+  hidden = true
+  focused = false
+  private clicked: () => Promise<void> = () => Promise.resolve()
+  readonly addEventListener = (_: string, listener: () => Promise<void>) => void (this.clicked = listener)
+  readonly click = () => this.clicked()
+  readonly focus = () => void (this.focused = true)
+  readonly replaceChildren = (bold: Element, rest: string) =>
+    void (this.textContent = bold.textContent + rest)
+}
+
+const open = {
+  state: "open",
+  platform: "feishu",
+  tenant: "t1",
+  account: "ou_1",
+  name: "<img src=x onerror=alert(1)>",
+  tenantName: "Acme",
+  requestedAt: "2026-11-22T01:00:00.000Z",
+  expiresAt: "2026-11-22T01:10:00.000Z"
+}
+const me = { user: { id: "usr_1", name: "Ada", email: "ada@example.com" } }
+
+/** Runs it; `answers` has what the Hub says to each path, one after the other, and the last of them for ever. */
+const opened = async (answers: Readonly<Record<string, ReadonlyArray<Told>>>, language = "en-GB") => {
+  const elements = new Map<string, Element>()
+  const at = (id: string): Element => {
+    const element = elements.get(id) ?? new Element()
+    elements.set(id, element)
+    return element
+  }
+  const asked: Array<string> = []
+  const sent: Array<RequestInit> = []
+  const gone: Array<string> = []
+  const left = new Map(Object.entries(answers).map(([path, told]) => [path, [...told]]))
+  const names = {
+    navigator: { language },
+    document: {
+      title: "",
+      cookie: "a=b; csrf=c%2Fd",
+      documentElement: {},
+      getElementById: at,
+      createElement: () => new Element()
+    },
+    location: { pathname: "/link/thecode", replace: (to: string) => void gone.push(to) },
+    setTimeout: (then: () => void) => void setImmediate(then),
+    fetch: (path: string, init?: RequestInit) => {
+      asked.push(path)
+      if (init !== undefined) sent.push(init)
+      const told = left.get(path) ?? []
+      const [status, body] = (told.length > 1 ? told.shift() : told[0]) ?? [500, {}]
+      return Promise.resolve({ status, ok: status < 300, json: () => Promise.resolve(body) })
+    }
+  }
+  const AsyncFunction = (async () => undefined).constructor as FunctionConstructor
+  await AsyncFunction(...Object.keys(names), script)(...Object.values(names))
+  const text = () => [...elements.values()].map(({ textContent }) => textContent).join("\n")
+  return { at, asked, sent, gone, text }
+}
+
+const look = "/client/chat-links/look"
+const confirm = "/client/chat-links/confirm"
+const refuse = "/client/chat-links/refuse"
+const signedIn = { "/client/auth/me": [[200, me]] } as const
+
+describe("the page of a chat link", () => {
+  it("shows both, what was asked for when, a warning, and Cancel first", async () => {
+    const { asked, at, sent } = await opened({ ...signedIn, [look]: [[200, open]] })
+    assert.strictEqual(at("account").textContent, `${open.name} (ou_1), Acme (t1), on feishu`)
+    assert.strictEqual(at("person").textContent, "Ada (ada@example.com)")
+    assert.include(at("asked").textContent, "2026")
+    assert.include(at("warning").textContent, "cancel")
+    assert.deepStrictEqual(
+      [at("ask").hidden, at("cancel").focused, at("confirm").focused],
+      [false, true, false]
+    )
+    assert.deepStrictEqual(asked, ["/client/auth/me", look])
+    assert.strictEqual(sent[0]?.body, '{"code":"thecode"}')
+    assert.deepStrictEqual(sent[0]?.headers, { "content-type": "application/json", "x-csrf": "c/d" })
+  })
+
+  it("shows the number when it is confirmed, and waits until it was typed", async () => {
+    const states = [open, { ...open, state: "confirmed" }, { ...open, state: "linked" }]
+    const { at, text } = await opened({
+      ...signedIn,
+      [look]: states.map((link) => [200, link]),
+      [confirm]: [[200, { number: "012345", expiresAt: open.expiresAt }]]
+    })
+    assert.notInclude(text(), "012345")
+    await at("confirm").click()
+    assert.strictEqual(at("number").textContent, "012345")
+    assert.include(at("said").textContent, "linked")
+    assert.isTrue(at("type").hidden)
+  })
+
+  it("cancels", async () => {
+    const { asked, at } = await opened({ ...signedIn, [look]: [[200, open]], [refuse]: [[204]] })
+    await at("cancel").click()
+    assert.strictEqual(asked.at(-1), refuse)
+    assert.include(at("said").textContent, "Nothing was linked")
+    assert.isTrue(at("ask").hidden)
+  })
+
+  it("sends to sign in who is not, and anew whose sign-in is old, and back", async () => {
+    const out = await opened({ "/client/auth/me": [[401, {}]] })
+    assert.deepStrictEqual(out.gone, ["/client/auth/login?returnTo=%2Flink%2Fthecode"])
+    const old = await opened({
+      ...signedIn,
+      [look]: [[200, open]],
+      [confirm]: [[409, { details: { reason: "sign_in_old" } }]]
+    })
+    await old.at("confirm").click()
+    assert.deepStrictEqual(old.gone, ["/client/auth/login?returnTo=%2Flink%2Fthecode&fresh=1"])
+  })
+
+  it.each([
+    [403, "used, over"],
+    [422, "used, over"],
+    [500, "does not answer"]
+  ])("says what %i means", async (status, said) => {
+    const { at } = await opened({ ...signedIn, [look]: [[status, {}]] })
+    assert.include(at("said").textContent, said)
+    assert.isTrue(at("ask").hidden)
+  })
+
+  it("speaks Chinese where the browser does", async () => {
+    const { at } = await opened({ ...signedIn, [look]: [[200, open]] }, "zh-CN")
+    assert.strictEqual(at("title").textContent, "关联聊天账号")
+    assert.strictEqual(at("cancel").textContent, "取消")
+  })
+
+  it("cannot end its own element", () => {
+    assert.notMatch(script, /<\/|<!--/)
+  })
+})
