@@ -275,6 +275,22 @@ describe("linking a chat account", { timeout: 60_000 }, () => {
     await start(account)
   })
 
+  it("is begun by many at once, and forgotten after an hour", async () => {
+    const old = newAccount()
+    for (let i = 0; i < 5; i++) await start(old)
+    await onStore(
+      "UPDATE chat_links SET created_at = created_at - interval '61 minutes' WHERE account = $1",
+      [old.account]
+    )
+    const account = newAccount()
+    await Promise.all(Array.from({ length: 40 }, () => start(newAccount())))
+    assert.deepStrictEqual(await rowsOf(old), [])
+    // Of one account's own, begun at once, one is left.
+    await Promise.all(Array.from({ length: 5 }, () => start(account)))
+    const live = (await rowsOf(account)) as ReadonlyArray<{ readonly ended_at: Date | null }>
+    assert.deepStrictEqual([live.length, live.filter(({ ended_at }) => ended_at === null).length], [5, 1])
+  })
+
   it("is refused by the person, once", async () => {
     const account = newAccount()
     const code = await start(account)
