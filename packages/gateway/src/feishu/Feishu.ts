@@ -1,8 +1,14 @@
-/** Feishu, or Lark, as a chat platform: signed and encrypted webhooks, cards that are clicked once. */
-import { Effect } from "effect"
-import { type ChatPlatform, PlatformUnavailable } from "../platform/ChatPlatform.ts"
+/**
+ * Feishu, or Lark, as a chat platform: signed and encrypted webhooks or a long connection, cards that are clicked once, messages through the
+ * platform's own library.
+ */
+import type { ChatPlatform } from "../platform/ChatPlatform.ts"
+import type { Words } from "../platform/Words.ts"
+import { callerOf } from "./FeishuApi.ts"
 import type { FeishuConfig } from "./FeishuConfig.ts"
 import { normalize } from "./Normalization.ts"
+import { limits, outboundOf } from "./Outbound.ts"
+import { botIdOf, personOf } from "./People.ts"
 import { verifierOf } from "./Verification.ts"
 
 const ID = "feishu"
@@ -17,17 +23,23 @@ const tryAgain = {
   }
 }
 
+const languageOf = (domain: string): keyof Words =>
+  new URL(domain).hostname.endsWith(".feishu.cn") ? "zh" : "en"
+
 /** One bot. */
 export const feishu = (config: FeishuConfig): ChatPlatform => {
-  const botId =
-    config.botId === undefined
-      ? Effect.fail(new PlatformUnavailable({ message: "The bot does not know its own id." }))
-      : Effect.succeed(config.botId)
+  const language = languageOf(config.domain)
+  const call = callerOf(config)
+  const botId = botIdOf(call, config.botId)
   return {
     id: ID,
     verify: verifierOf(ID, config),
     accepted: { status: 200, body: {} },
     unavailable: (kind) => (kind === "card_action" ? { status: 200, body: tryAgain } : undefined),
-    normalize: (inbound) => normalize(inbound, botId)
+    normalize: (inbound) => normalize(inbound, botId),
+    limits,
+    language,
+    ...outboundOf(call, language),
+    person: personOf(call)
   }
 }

@@ -1,0 +1,57 @@
+/**
+ * What the bot says: texts and cards, new ones, answers and changed ones, no faster than the platform takes them.
+ *
+ * The platform knows a key for an hour: until then the same key is the same message. A thread is the platform's own (`omt_…`); an answer to
+ * a message that is in none starts none.
+ */
+import { Effect, Schema } from "effect"
+import type { Card } from "../platform/Card.ts"
+import type { ChatPlatform, Content, MessageRef, Place } from "../platform/ChatPlatform.ts"
+import type { Words } from "../platform/Words.ts"
+import { type Call, inPath, SentMessage } from "./FeishuApi.ts"
+import { cardOf } from "./FeishuCard.ts"
+import { paceOf } from "./Pace.ts"
+import { plainText } from "./PlainText.ts"
+
+/** 150 KB of a text are taken; what stands here is less in any script. */
+export const limits = { textMax: 30_000, perChat: 5, perMessage: 5 }
+
+export const outboundOf = (call: Call, language: keyof Words): Pick<ChatPlatform, "send" | "update"> => {
+  const chats = paceOf(limits.perChat)
+  const messages = paceOf(limits.perMessage)
+
+  const bodyOf = (content: Content, key: string) =>
+    content._tag === "Text"
+      ? { msg_type: "text", content: JSON.stringify({ text: plainText(content.text) }), uuid: key }
+      : { msg_type: "interactive", content: JSON.stringify(cardOf(content.card, language)), uuid: key }
+
+  const sent = (place: Place, content: Content, key: string) => {
+    const body = bodyOf(content, key)
+    return call(SentMessage, (client) => {
+      const { create, reply } = client.im.v1.message
+      if (place._tag === "Chat" && place.replyTo !== undefined)
+        return reply({
+          path: { message_id: inPath(place.replyTo) },
+          data: { ...body, reply_in_thread: place.threadId?.startsWith("omt_") === true }
+        })
+      const [receive_id, receive_id_type] =
+        place._tag === "Chat" ? ([place.chatId, "chat_id"] as const) : ([place.userId, "open_id"] as const)
+      return create({ params: { receive_id_type }, data: { ...body, receive_id } })
+    })
+  }
+
+  return {
+    send: Effect.fnUntraced(function* (place: Place, content: Content, key: string) {
+      yield* chats(place._tag === "Chat" ? place.chatId : place.userId)
+      const { data } = yield* sent(place, content, key)
+      return { chatId: data.chat_id, messageId: data.message_id }
+    }),
+    update: Effect.fnUntraced(function* ({ messageId }: MessageRef, card: Card) {
+      yield* messages(messageId)
+      const content = JSON.stringify(cardOf(card, language))
+      yield* call(Schema.Unknown, (client) =>
+        client.im.v1.message.patch({ path: { message_id: inPath(messageId) }, data: { content } })
+      )
+    })
+  }
+}
