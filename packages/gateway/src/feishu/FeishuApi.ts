@@ -33,10 +33,13 @@ export const Tenant = Schema.Struct({
 /** Ids are the platform's, but they become parts of a path. */
 export const inPath = (id: string): string => encodeURIComponent(id)
 
-export const callerOf = ({ appId, appSecret, domain }: FeishuConfig): Call => {
+export const callerOf = (
+  { appId, appSecret, domain }: Pick<FeishuConfig, "appId" | "appSecret" | "domain">,
+  timeoutMs?: number
+): Call => {
   if (appSecret === undefined) return () => Effect.fail(new NotSent({ message: NO_SECRET }))
   let loading: Promise<Sdk> | undefined
-  const load = () => (loading ??= sdkOf({ appId, appSecret, domain }))
+  const load = () => (loading ??= sdkOf({ appId, appSecret, domain, timeoutMs }))
 
   const attempt = Effect.fnUntraced(function* (ask: (client: Lark.Client) => Promise<unknown>) {
     const asking = <A>(promise: () => Promise<A>) => Effect.tryPromise({ try: promise, catch: failureOf })

@@ -48,12 +48,13 @@ export const failureOf = (thrown: unknown): FeishuFailure => {
   const response = field(thrown, "response")
   const status = field(response, "status")
   const told = typeof status === "number" ? status : undefined
-  if (told !== undefined && (told >= 500 || told === 429)) return unavailable(`The platform answers ${told}.`)
+  // A redirection is not followed: who knows where to.
+  if (told !== undefined && (told < 400 || told >= 500 || told === 429))
+    return unavailable(`The platform answers ${told}.`)
   const code = codeOf(field(response, "data")) ?? tokenCode(thrown)
   const failure = code === undefined ? undefined : failureOfCode(code)
   if (failure !== undefined) return failure
-  if (told === undefined) return unavailable("The platform does not answer.")
-  return told >= 400
-    ? new NotSent({ message: `The platform has refused it (${told}).` })
-    : unavailable(`The platform answers ${told}.`)
+  return told === undefined
+    ? unavailable("The platform does not answer.")
+    : new NotSent({ message: `The platform has refused it (${told}).` })
 }

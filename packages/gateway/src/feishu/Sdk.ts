@@ -17,6 +17,8 @@ export interface Credentials {
   readonly appSecret: Redacted.Redacted
   /** Origin of the platform's API. */
   readonly domain: string
+  /** Of one call; 10 seconds where it is not said. */
+  readonly timeoutMs?: number | undefined
 }
 
 export const loadLark = (): Promise<typeof Lark> => import("@larksuiteoapi/node-sdk")
@@ -30,10 +32,11 @@ export const silent = (onError: () => void = () => undefined): Lark.Logger => {
 /** The library expects an answer's body where others give the answer. */
 export const httpOf = (
   lark: typeof Lark,
+  timeout = TIMEOUT_MS,
   bodyOf: (body: unknown) => unknown = (body) => body
 ): Lark.HttpInstance => {
   const http = lark.defaultHttpInstance.create({
-    timeout: TIMEOUT_MS,
+    timeout,
     maxRedirects: 0,
     maxContentLength: MAX_ANSWER_BYTES
   })
@@ -51,7 +54,7 @@ export interface Sdk {
 }
 
 /** One bot's client. */
-export const sdkOf = async ({ appId, appSecret, domain }: Credentials): Promise<Sdk> => {
+export const sdkOf = async ({ appId, appSecret, domain, timeoutMs }: Credentials): Promise<Sdk> => {
   const lark = await loadLark()
   let cache = new lark.DefaultCache()
   const client = new lark.Client({
@@ -59,7 +62,7 @@ export const sdkOf = async ({ appId, appSecret, domain }: Credentials): Promise<
     appSecret: Redacted.value(appSecret),
     domain,
     logger: silent(),
-    httpInstance: httpOf(lark),
+    httpInstance: httpOf(lark, timeoutMs),
     cache: {
       get: (key, options) => cache.get(key, options),
       set: (key, value, expire, options) => cache.set(key, value, expire, options)
