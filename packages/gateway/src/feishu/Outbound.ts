@@ -14,7 +14,7 @@ import { paceOf } from "./Pace.ts"
 import { plainText } from "./PlainText.ts"
 
 /** 150 KB of a text are taken; what stands here is less in any script. */
-export const limits = { textMax: 30_000, perChat: 5, perMessage: 5 }
+export const limits = { textMax: 30_000, perChat: 5, perMessage: 5, buttons: 20 }
 
 export const outboundOf = (call: Call, language: keyof Words): Pick<ChatPlatform, "send" | "update"> => {
   const chats = paceOf(limits.perChat)

@@ -11,6 +11,7 @@ export const openToChat: ReadonlySet<string> = new Set([
   "POST /client/sessions/:id/messages",
   "GET /client/projects",
   "GET /client/projects/:id",
+  "GET /client/projects/:id/members",
   "GET /client/targets",
   "GET /client/agents",
   "POST /web/agent-tasks",

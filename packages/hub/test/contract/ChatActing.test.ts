@@ -141,7 +141,6 @@ describe("a Gateway", { timeout: 60_000 }, () => {
       await askAs(account, "DELETE", `/client/projects/${project.id}`),
       await askAs(account, "POST", "/client/projects", { body: { name: "Another" } }),
       await askAs(account, "POST", "/client/devices/join-tokens", { body: {} }),
-      await askAs(account, "GET", `/client/projects/${project.id}/members`),
       await askAs(account, "GET", "/client/audit"),
       await askAs(account, "GET", "/client/news"),
       await askAs(account, "GET", "/client/chat-bindings"),
