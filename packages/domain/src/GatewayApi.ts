@@ -4,7 +4,7 @@
  * Bodies belong to the platform and are verified over their raw bytes before anything is decoded, so the contract takes them as they are.
  */
 import { Schema } from "effect"
-import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { responses } from "./ErrorTable.ts"
 import { PublicHealth } from "./Health.ts"
 import { RequestIds, SchemaErrors } from "./RequestContext.ts"
@@ -14,7 +14,7 @@ export const PlatformBody = Schema.Record(Schema.String, Schema.Unknown).annotat
   identifier: "PlatformBody"
 })
 
-/** The platform's handshake is answered with its challenge; everything else with an empty object. */
+/** The platform's handshake is answered with its challenge; everything else with an empty object, or with no body. */
 export const EventAnswer = Schema.Struct({ challenge: Schema.optionalKey(Schema.String) }).annotate({
   identifier: "EventAnswer"
 })
@@ -76,8 +76,35 @@ export class GatewayFeishu extends HttpApiGroup.make("feishu")
   .middleware(SchemaErrors)
   .middleware(RequestIds) {}
 
+/** One field of a form: JSON, signed. */
+const SlackForm = Schema.Struct({ payload: Schema.String })
+  .annotate({ identifier: "SlackForm" })
+  .pipe(HttpApiSchema.asFormUrlEncoded())
+
+export class GatewaySlack extends HttpApiGroup.make("slack")
+  .add(
+    HttpApiEndpoint.post("events", "/integrations/slack/events", {
+      payload: PlatformBody,
+      success: [EventAnswer, HttpApiSchema.Empty(200)],
+      error: refusals
+    }).annotate(
+      OpenApi.Description,
+      "Stored before it is answered; 503 where it cannot be, so that the platform sends it again."
+    ),
+    HttpApiEndpoint.post("cardActions", "/integrations/slack/card-actions", {
+      payload: SlackForm,
+      success: HttpApiSchema.Empty(200),
+      error: refusals
+    }).annotate(
+      OpenApi.Description,
+      "Stored before it is answered; 503 where it cannot be, so that the platform tells who clicked: it does not retry, and reads no body."
+    )
+  )
+  .middleware(SchemaErrors)
+  .middleware(RequestIds) {}
+
 export class GatewayApi extends HttpApi.make("gateway")
-  .add(GatewayHealth, GatewayFeishu)
+  .add(GatewayHealth, GatewayFeishu, GatewaySlack)
   .annotate(HttpApi.ParseOptions, { errors: "all" })
   .annotateMerge(
     OpenApi.annotations({

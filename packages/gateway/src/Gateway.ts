@@ -12,12 +12,15 @@ import { GatewayServer } from "./http/Server.ts"
 import { Inbox } from "./inbox/Inbox.ts"
 import { type ChatPlatform, type Ingest, PlatformUnavailable } from "./platform/ChatPlatform.ts"
 import { Platforms } from "./platform/Platforms.ts"
+import { slack } from "./slack/Slack.ts"
 import * as Database from "./store/Database.ts"
 import * as Workers from "./handling/Workers.ts"
 
 /** The bots of a config. */
-export const platformsOf = (config: GatewayConfig): ReadonlyArray<ChatPlatform> =>
-  config.feishu === undefined ? [] : [feishu(config.feishu)]
+export const platformsOf = (config: GatewayConfig): ReadonlyArray<ChatPlatform> => [
+  ...(config.feishu === undefined ? [] : [feishu(config.feishu)]),
+  ...(config.slack === undefined ? [] : [slack(config.slack)])
+]
 
 /** Events that come over connections of the bots' own making. */
 const connections = Layer.effectDiscard(

@@ -4,6 +4,7 @@
 import type { Redacted } from "effect"
 import type { HubAddress } from "./hub/Hub.ts"
 import type { FeishuConfig } from "./feishu/FeishuConfig.ts"
+import type { SlackConfig } from "./slack/SlackConfig.ts"
 
 export interface GatewayConfig {
   /** Address to listen on. Anything but loopback needs bodies that are signed and encrypted. */
@@ -20,6 +21,8 @@ export interface GatewayConfig {
   readonly hub?: HubAddress | undefined
   /** The bot on Feishu or Lark. Absent: there is none. */
   readonly feishu?: FeishuConfig | undefined
+  /** The bot on Slack. Absent: there is none. */
+  readonly slack?: SlackConfig | undefined
 }
 
 export const defaults = {

@@ -15,11 +15,12 @@ import { Effect, Redacted } from "effect"
 import type { HubAddress } from "./hub/Hub.ts"
 import { feishuFrom, feishuSettings } from "./feishu/FeishuSettings.ts"
 import { defaults, type GatewayConfig } from "./GatewayConfig.ts"
+import { slackFrom, slackSettings } from "./slack/SlackSettings.ts"
 
 export const settings = [
   {
     name: "CORRAL_GATEWAY_HOST",
-    what: "Address to listen on. Anything but loopback needs `CORRAL_FEISHU_ENCRYPT_KEY`.",
+    what: "Address to listen on. Anything but loopback needs `CORRAL_FEISHU_ENCRYPT_KEY` where there is a bot on Feishu.",
     fallback: defaults.host
   },
   { name: "CORRAL_GATEWAY_PORT", what: "Port to listen on; 0 takes any free one.", fallback: "0" },
@@ -49,7 +50,8 @@ export const settings = [
     fallback: ""
   },
   { name: "CORRAL_GATEWAY_HUB_TOKEN_FILE", what: "A file with it.", fallback: "" },
-  ...feishuSettings
+  ...feishuSettings,
+  ...slackSettings
 ] as const satisfies ReadonlyArray<Setting>
 
 type Name = (typeof settings)[number]["name"]
@@ -78,7 +80,8 @@ export const fromEnvironment = Effect.fnUntraced(function* (
   const read = readerOf<Name>(env)
   const host = yield* read("CORRAL_GATEWAY_HOST", ListenHost, defaults.host, "an IP address or localhost")
   const feishu = yield* feishuFrom(env)
-  if (!isLoopback(host) && feishu?.encryptKey === undefined) {
+  const slack = yield* slackFrom(env)
+  if (!isLoopback(host) && feishu !== undefined && feishu.encryptKey === undefined) {
     return yield* invalid("CORRAL_FEISHU_ENCRYPT_KEY", "a key, because CORRAL_GATEWAY_HOST is not loopback")
   }
   const databaseUrl = yield* read(
@@ -106,6 +109,7 @@ export const fromEnvironment = Effect.fnUntraced(function* (
       "1 to 1000000"
     ),
     hub: yield* hubFrom(env),
-    feishu
+    feishu,
+    slack
   }
 })

@@ -8,6 +8,8 @@ import { fromEnvironment, settings } from "../src/GatewaySettings.ts"
 const database = { CORRAL_DATABASE_URL: "postgres://corral:s3cret@127.0.0.1/corral" }
 const bot = { CORRAL_FEISHU_APP_ID: "cli_1", CORRAL_FEISHU_VERIFICATION_TOKEN: "s3cret-token" }
 
+const slackBot = { CORRAL_SLACK_APP_ID: "A01", CORRAL_SLACK_SIGNING_SECRET: "s3cret-signing" }
+
 const refused = (env: Readonly<Record<string, string>>) =>
   Effect.map(Effect.flip(fromEnvironment(env)), ({ message }) => message)
 
@@ -38,6 +40,36 @@ describe("fromEnvironment", () => {
     })
   )
 
+  it.effect("reads a bot on Slack, and shows none of its secrets", () =>
+    Effect.gen(function* () {
+      const { feishu, slack } = yield* fromEnvironment({
+        ...database,
+        ...slackBot,
+        CORRAL_SLACK_BOT_TOKEN: "xoxb-s3cret",
+        CORRAL_SLACK_TEAMS: "T1, T2",
+        CORRAL_SLACK_LANGUAGE: "zh",
+        CORRAL_GATEWAY_HOST: "0.0.0.0"
+      })
+      assert.isUndefined(feishu)
+      assert.deepInclude(slack, {
+        appId: "A01",
+        domain: "https://slack.com",
+        teams: ["T1", "T2"],
+        language: "zh",
+        botUserId: undefined
+      })
+      assert.notInclude(JSON.stringify(slack), "s3cret")
+      assert.match(
+        yield* refused({ ...database, CORRAL_SLACK_APP_ID: "A01" }),
+        /^CORRAL_SLACK_SIGNING_SECRET is/
+      )
+      assert.match(
+        yield* refused({ ...database, CORRAL_SLACK_SIGNING_SECRET: "s3cret" }),
+        /^CORRAL_SLACK_APP_ID is/
+      )
+    })
+  )
+
   it.effect("reads a secret from a file, and not from two places", () =>
     Effect.gen(function* () {
       const folder = mkdtempSync(join(realpathSync(tmpdir()), "corral-settings-"))
@@ -63,10 +95,17 @@ describe("fromEnvironment", () => {
     ["CORRAL_FEISHU_APP_ID", "a b"],
     ["CORRAL_FEISHU_APP_SECRET_FILE", "/nowhere/s3cret"],
     ["CORRAL_FEISHU_DOMAIN", "http://open.feishu.cn"],
-    ["CORRAL_FEISHU_BOT_ID", "a b"]
+    ["CORRAL_FEISHU_BOT_ID", "a b"],
+    ["CORRAL_SLACK_APP_ID", "cli_1"],
+    ["CORRAL_SLACK_SIGNING_SECRET_FILE", "/nowhere/s3cret"],
+    ["CORRAL_SLACK_BOT_TOKEN", "xoxp-s3cret"],
+    ["CORRAL_SLACK_BOT_USER_ID", "ada"],
+    ["CORRAL_SLACK_LANGUAGE", "fr"],
+    ["CORRAL_SLACK_DOMAIN", "http://slack.com"]
   ] as const)("refuses a wrong %s in one sentence", ([name, value]) =>
     Effect.gen(function* () {
-      const message = yield* refused({ ...database, ...bot, [name]: value })
+      const bots = { ...bot, ...(name === "CORRAL_SLACK_SIGNING_SECRET_FILE" ? {} : slackBot) }
+      const message = yield* refused({ ...database, ...bots, [name]: value })
       assert.match(message, new RegExp(`^${name} is not usable: expected .*\\.$`))
       assert.notInclude(message, "s3cret")
     })

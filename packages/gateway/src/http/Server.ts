@@ -11,7 +11,7 @@ import type { GatewayConfig } from "../GatewayConfig.ts"
 import type { Answering } from "../handling/Answering.ts"
 import type { Inbox } from "../inbox/Inbox.ts"
 import type { ChatPlatform } from "../platform/ChatPlatform.ts"
-import { pathOf, refusalOf } from "./Guard.ts"
+import { pathOf, refusalOf, type Served } from "./Guard.ts"
 import { health } from "./Health.ts"
 import { type Listener, webhook } from "./Webhook.ts"
 
@@ -31,11 +31,12 @@ const serve = Effect.fnUntraced(function* (config: GatewayConfig, platforms: Rea
   const rate = new RateLimit(config.requestsPerSecond, now)
 
   const routes = new Map<string, Listener>([["/health", yield* health(services)]])
-  const served = new Map([["/health", "GET"]])
+  const served = new Map<string, Served>([["/health", { method: "GET" }]])
   for (const platform of platforms) {
     for (const door of ["events", "card-actions"] as const) {
-      routes.set(`/integrations/${platform.id}/${door}`, webhook(platform, door, services, now))
-      served.set(`/integrations/${platform.id}/${door}`, "POST")
+      const path = `/integrations/${platform.id}/${door}`
+      routes.set(path, webhook(platform, door, services, now))
+      served.set(path, { method: "POST", ...(platform.forms?.includes(door) ? { body: "form" } : {}) })
     }
   }
 
@@ -48,7 +49,8 @@ const serve = Effect.fnUntraced(function* (config: GatewayConfig, platforms: Rea
       const { headers, method = "", url = "" } = request
       const refusal = refusalOf({ method, target: url, headers }, served)
       if (refusal === undefined) return routes.get(pathOf(url))?.(request, response)
-      if (refusal.code === "method_not_allowed") response.setHeader("Allow", served.get(pathOf(url)) ?? "")
+      if (refusal.code === "method_not_allowed")
+        response.setHeader("Allow", served.get(pathOf(url))?.method ?? "")
       // The server put the id there.
       refuseRequest(response, refusal, headers["x-request-id"] as RequestId)
     },

@@ -129,8 +129,9 @@ const messages = {
   permission_denied: "The event is for another app or tenant."
 } as const
 
-/** An answer of ours, or in the platform's words. */
-export const send = (response: ServerResponse, status: number, body: object): void => {
+/** An answer of ours, or in the platform's words; without a body, or with one that is JSON. */
+export const send = (response: ServerResponse, status: number, body?: object): void => {
+  if (body === undefined) return void response.writeHead(status, { "Content-Length": "0" }).end()
   const text = JSON.stringify(body)
   response.writeHead(status, {
     "Content-Type": "application/json",

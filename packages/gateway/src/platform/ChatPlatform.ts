@@ -26,7 +26,8 @@ export interface PlatformRequest {
 
 export interface PlatformAnswer {
   readonly status: number
-  readonly body: Readonly<Record<string, unknown>>
+  /** JSON; absent: an answer without a body. */
+  readonly body?: Readonly<Record<string, unknown>>
 }
 
 /** Events that are not taken are sent again by the platform; a click is not, so the person who clicked is told. */
@@ -107,6 +108,8 @@ export type Ingest = (inbound: Inbound) => Effect.Effect<void, PlatformUnavailab
 export interface ChatPlatform {
   /** A word of a path: `/integrations/<id>/events`. */
   readonly id: string
+  /** Doors to which bodies come as a form; they are JSON elsewhere. */
+  readonly forms?: ReadonlyArray<Door>
   readonly verify: (request: PlatformRequest) => Verdict
   /** To what was stored, or is of no use. */
   readonly accepted: PlatformAnswer
@@ -132,6 +135,11 @@ export interface ChatPlatform {
   ) => Effect.Effect<MessageRef, NotSent | PlatformUnavailable>
   /** Puts a card in the place of one of the bot's own. */
   readonly update: (message: MessageRef, card: Card) => Effect.Effect<void, NotSent | PlatformUnavailable>
+  /**
+   * Says something that nobody but who clicked sees, where they clicked: an answer to a click not long ago. It says nothing that one must
+   * have read, and proves nothing. Absent: the platform has no such thing.
+   */
+  readonly whisper?: (inbound: Inbound, text: string) => Effect.Effect<void, NotSent | PlatformUnavailable>
   /** Who has that account, as far as the platform tells; empty where it does not. */
   readonly person: (userId: string) => Effect.Effect<Person>
   /** The language of those whose own is not known. */

@@ -1,0 +1,117 @@
+/**
+ * Slack as a chat platform: signed webhooks, Block Kit, texts that only one person sees.
+ *
+ * Slack documents no key by which it would know a message that it was given before: what was said is said twice where its answer was lost
+ * and somebody tries again. It tells no languages to a card, so cards are in the one of the configuration.
+ */
+import { Effect, Schema } from "effect"
+import {
+  type ChatPlatform,
+  type MessageRef,
+  type Place,
+  PlatformUnavailable
+} from "../platform/ChatPlatform.ts"
+import { PlatformId } from "../platform/PlatformId.ts"
+import { blocksOf, SECTION_MAX } from "./Blocks.ts"
+import { escaped } from "./Markup.ts"
+import { normalize } from "./Normalization.ts"
+import { whisper } from "./ResponseUrl.ts"
+import type { SlackConfig } from "./SlackConfig.ts"
+import { verifierOf } from "./Verification.ts"
+import { webApi } from "./WebApi.ts"
+
+const ID = "slack"
+
+const text = Schema.optionalKey(Schema.NullOr(Schema.String))
+
+const Identity = Schema.Struct({ user_id: PlatformId, team: text })
+const Opened = Schema.Struct({ channel: Schema.Struct({ id: PlatformId }) })
+const Posted = Schema.Struct({ channel: PlatformId, ts: PlatformId })
+const UserInfo = Schema.Struct({
+  user: Schema.Struct({
+    name: text,
+    real_name: text,
+    locale: text,
+    profile: Schema.optionalKey(Schema.Struct({ display_name: text, real_name: text }))
+  })
+})
+
+/** Nothing is made of words: no mentions, no previews of links. */
+const asItStands = {
+  mrkdwn: false,
+  parse: "none",
+  link_names: false,
+  unfurl_links: false,
+  unfurl_media: false
+}
+
+/** The first that says something. */
+const firstOf = (...names: ReadonlyArray<string | null | undefined>): string | undefined =>
+  names.find((name): name is string => typeof name === "string" && name.trim() !== "")
+
+/** One app's bot. */
+export const slack = (config: SlackConfig): ChatPlatform => {
+  const call = webApi(config)
+  const drawn = (card: Parameters<typeof blocksOf>[0]) => blocksOf(card, config.language)
+
+  let known: typeof Identity.Type | undefined
+  const identity = Effect.suspend(() =>
+    known === undefined
+      ? Effect.tap(call("auth.test", {}, Identity), (found) => Effect.sync(() => (known = found)))
+      : Effect.succeed(known)
+  )
+  const botId =
+    config.botUserId === undefined
+      ? Effect.mapBoth(identity, {
+          onFailure: ({ message }) =>
+            new PlatformUnavailable({ message: `The bot does not know its own id. ${message}` }),
+          onSuccess: ({ user_id }) => user_id
+        })
+      : Effect.succeed(config.botUserId)
+
+  const addressOf = Effect.fnUntraced(function* (place: Place) {
+    if (place._tag === "Chat") return { channel: place.chatId, thread_ts: place.threadId ?? place.replyTo }
+    const { channel } = yield* call("conversations.open", { users: place.userId }, Opened)
+    return { channel: channel.id }
+  })
+
+  return {
+    id: ID,
+    forms: ["card-actions"],
+    verify: verifierOf(ID, config),
+    accepted: { status: 200 },
+    // To a click too: Slack reads no body of an answer to it, and shows who clicked that it went wrong.
+    unavailable: () => undefined,
+    normalize: (inbound) => normalize(inbound, botId),
+    limits: { textMax: SECTION_MAX, perChat: 1, perMessage: 1 },
+    send: Effect.fnUntraced(function* (place, content) {
+      const said = content._tag === "Text" ? { text: escaped(content.text) } : drawn(content.card)
+      const posted = yield* call(
+        "chat.postMessage",
+        { ...asItStands, ...(yield* addressOf(place)), ...said },
+        Posted
+      )
+      return { chatId: posted.channel, messageId: posted.ts } satisfies MessageRef
+    }),
+    update: ({ chatId, messageId }, card) =>
+      call(
+        "chat.update",
+        { channel: chatId, ts: messageId, parse: "none", link_names: false, ...drawn(card) },
+        Schema.Unknown
+      ).pipe(Effect.asVoid),
+    whisper: ({ body }, said) => whisper(body, said, config.domain),
+    person: Effect.fnUntraced(
+      function* (userId) {
+        const { user } = yield* call("users.info", { user: userId, include_locale: true }, UserInfo)
+        const { team } = yield* Effect.orElseSucceed(identity, () => ({ team: undefined }))
+        return {
+          name: firstOf(user.profile?.display_name, user.profile?.real_name, user.real_name, user.name),
+          tenantName: firstOf(team),
+          language: typeof user.locale !== "string" ? undefined : /^zh/i.test(user.locale) ? "zh" : "en"
+        } as const
+      },
+      Effect.orElseSucceed(() => ({}))
+    ),
+    language: config.language
+  }
+}

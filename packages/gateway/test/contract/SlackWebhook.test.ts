@@ -1,0 +1,187 @@
+/** The webhooks of a real Gateway that knows nothing but Slack. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { type PostgresServer, startPostgres } from "../../../hub/test/harness/PostgresServer.ts"
+import { codeOf } from "../../../service/test/harness/Answer.ts"
+import { until } from "../../../service/test/harness/Until.ts"
+import type { Sent } from "../harness/FakeFeishu.ts"
+import { FakeSlack } from "../harness/FakeSlack.ts"
+import { EVENTS as FEISHU_EVENTS, GatewayProcess } from "../harness/GatewayProcess.ts"
+import {
+  APP,
+  BOT_TOKEN,
+  callback,
+  click,
+  direct,
+  FORM_TYPE,
+  JSON_TYPE,
+  mention,
+  pushedClick,
+  pushedEvent,
+  pushedMessage,
+  SECRET,
+  signed,
+  TEAM
+} from "../harness/SlackRequests.ts"
+
+const EVENTS = "/integrations/slack/events"
+const CARDS = "/integrations/slack/card-actions"
+const MINUTE = 60_000
+
+describe("the webhooks of Slack", { timeout: 60_000 }, () => {
+  let server: PostgresServer
+  let fake: FakeSlack
+  let gateway: GatewayProcess
+  beforeAll(async () => {
+    server = await startPostgres()
+    fake = await FakeSlack.start()
+    gateway = new GatewayProcess(server.url, {
+      entry: "handling",
+      env: {
+        CORRAL_FEISHU_APP_ID: "",
+        CORRAL_FEISHU_ENCRYPT_KEY: "",
+        CORRAL_FEISHU_VERIFICATION_TOKEN: "",
+        CORRAL_FEISHU_TENANTS: "",
+        CORRAL_FEISHU_BOT_ID: "",
+        CORRAL_SLACK_APP_ID: APP,
+        CORRAL_SLACK_SIGNING_SECRET: SECRET,
+        CORRAL_SLACK_BOT_TOKEN: BOT_TOKEN,
+        CORRAL_SLACK_TEAMS: TEAM,
+        CORRAL_SLACK_DOMAIN: fake.url
+      }
+    })
+    await gateway.start()
+  })
+  afterAll(async () => {
+    await gateway.remove()
+    await fake.stop()
+    await server.stop()
+  })
+
+  const kept = () => gateway.count("FROM corral_gateway.inbox")
+  /** The kinds of what was kept since. */
+  const assertKept = async (more: number, use: () => Promise<void>) => {
+    const before = await kept()
+    await use()
+    assert.strictEqual((await kept()) - before, more)
+  }
+  const assertTaken = async (sent: Sent, path: string) => {
+    const answer = await gateway.send(sent, path)
+    assert.deepStrictEqual([answer.status, answer.text, answer.headers.get("content-length")], [200, "", "0"])
+  }
+  const assertRefused = (sent: Sent, path: string, status: number, code: string) =>
+    assertKept(0, async () => {
+      const answer = await gateway.send(sent, path)
+      assert.deepStrictEqual([answer.status, codeOf(answer)], [status, code])
+    })
+
+  it("keeps a signed event once, however often it comes, and what it says is handled", async () => {
+    await assertKept(1, async () => {
+      for (const _ of [1, 2, 3]) await assertTaken(pushedMessage("Ev_once"), EVENTS)
+    })
+    const called = () => gateway.query("SELECT event FROM calls WHERE key = 'slack:Ev_once'")
+    const [row] = await until(async () => ((await called()).length > 0 ? called() : undefined), "the event")
+    const event = row?.["event"] as { readonly payload: object } | undefined
+    assert.deepInclude(event?.payload, { platform: "slack", tenant: TEAM, text: "hello", chatType: "direct" })
+  })
+
+  it("keeps a click once, and a second deliberate one", async () => {
+    const again = { type: "button", action_id: "action-0", action_ts: "1790000009.000001", value: "act_1" }
+    await assertKept(2, async () => {
+      for (const _ of [1, 2]) await assertTaken(pushedClick(click("act_1")), CARDS)
+      await assertTaken(pushedClick(click("act_1", { actions: [again] })), CARDS)
+    })
+  })
+
+  it("refuses a forged signature and an old one, at both doors", async () => {
+    const good = { [EVENTS]: pushedMessage("Ev_forged"), [CARDS]: pushedClick(click("act_forged")) }
+    for (const [path, { body, headers }] of Object.entries(good)) {
+      const forged = { ...headers, "x-slack-signature": `v0=${"0".repeat(64)}` }
+      await assertRefused({ body, headers: forged }, path, 401, "unauthorized")
+      const { "x-slack-signature": _, ...unsigned } = headers
+      await assertRefused({ body, headers: unsigned }, path, 401, "unauthorized")
+    }
+    const old = Date.now() - 6 * MINUTE
+    await assertRefused(pushedEvent(callback(direct("x")), old), EVENTS, 401, "unauthorized")
+    await assertRefused(pushedClick(click("x"), old), CARDS, 401, "unauthorized")
+  })
+
+  it("refuses another app, another team and what is no event", async () => {
+    const foreign = callback(direct("x"), { api_app_id: "A2" })
+    await assertRefused(pushedEvent(foreign), EVENTS, 403, "permission_denied")
+    await assertRefused(pushedClick(click("x", { team: { id: "T2" } })), CARDS, 403, "permission_denied")
+    await assertRefused(signed("{", JSON_TYPE), EVENTS, 422, "schema_validation_failed")
+    await assertRefused(signed("payload=%7B", FORM_TYPE), CARDS, 422, "schema_validation_failed")
+  })
+
+  it("takes a form at one door and JSON at the other, and serves no platform beside", async () => {
+    await assertRefused(pushedClick(click("x")), EVENTS, 415, "unsupported_media_type")
+    await assertRefused(pushedMessage("Ev_door"), CARDS, 415, "unsupported_media_type")
+    assert.strictEqual((await gateway.send(pushedMessage("Ev_door"), FEISHU_EVENTS)).status, 404)
+  })
+
+  it("answers the trial of its address, and keeps nothing of it", () =>
+    assertKept(0, async () => {
+      const trial = { type: "url_verification", token: "x", challenge: "c-42" }
+      const answer = await gateway.send(pushedEvent(trial), EVENTS)
+      assert.deepStrictEqual([answer.status, answer.body], [200, { challenge: "c-42" }])
+    }))
+
+  it("keeps nothing of what people say to each other", () =>
+    assertKept(0, async () => {
+      const said = direct("between us", { channel: "C0TEAM", channel_type: "channel" })
+      await assertTaken(pushedEvent(callback(said, { event_id: "Ev_between" })), EVENTS)
+    }))
+
+  it("asks the platform who it is, for a mention", async () => {
+    const sent = pushedEvent(callback(mention("go on"), { event_id: "Ev_mention" }))
+    await assertTaken(sent, EVENTS)
+    const text = () =>
+      gateway.query("SELECT event->'payload'->>'text' AS text FROM calls WHERE key = 'slack:Ev_mention'")
+    const [row] = await until(async () => ((await text()).length > 0 ? text() : undefined), "the mention")
+    assert.strictEqual(row?.["text"], "go on")
+  })
+
+  it("takes nothing while the store is not there: an event comes again, a click fails where it was made", async () => {
+    // Whoever keeps something waits for this.
+    const holder = gateway.query(
+      "BEGIN; LOCK TABLE corral_gateway.inbox IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(3.5); COMMIT"
+    )
+    await until(
+      async () =>
+        (await gateway.count(
+          "FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted AND relation IS NOT NULL"
+        )) > 0
+          ? true
+          : undefined,
+      "the lock"
+    )
+    const refused = await Promise.all([
+      gateway.send(pushedMessage("Ev_down"), EVENTS),
+      gateway.send(pushedClick(click("act_down")), CARDS)
+    ])
+    assert.deepStrictEqual(
+      refused.map((answer) => [answer.status, codeOf(answer)]),
+      [
+        [503, "overloaded"],
+        [503, "overloaded"]
+      ]
+    )
+    await holder
+  })
+
+  it("is given an event until it takes it", async () => {
+    let tries = 0
+    const statuses = await fake.push(gateway.url + EVENTS, () => {
+      tries += 1
+      const sent = pushedMessage("Ev_again")
+      return tries < 3 ? { ...sent, headers: { ...sent.headers, "x-slack-signature": "v0=" } } : sent
+    })
+    assert.deepStrictEqual(statuses, [401, 401, 200])
+  })
+
+  it("says nothing of its secrets, or of what was sent, in its log", () => {
+    for (const secret of [SECRET, BOT_TOKEN, "hello", "between us", "hooks.slack.com"])
+      assert.notInclude(gateway.stderr, secret)
+    assert.include(gateway.stderr, "a request was refused")
+  })
+})

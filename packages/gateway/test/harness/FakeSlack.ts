@@ -1,0 +1,233 @@
+/**
+ * A Slack of the project's own, for one app in one workspace: the Web API that a bot calls, what its people see of it, and what it sends to a
+ * Gateway, signed and tried again as Slack does.
+ *
+ * It keeps what Slack keeps (channels, messages, ephemeral texts) and counts what it was asked. It knows as much of Slack's rules as a bot
+ * can break: tokens, sizes of blocks, whose message may be changed, how often a `response_url` works.
+ */
+import { once } from "node:events"
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+import type { Sent } from "./FakeFeishu.ts"
+import { ADA, BOT, BOT_TOKEN, click, pushedClick, TEAM } from "./SlackRequests.ts"
+
+type Json = Readonly<Record<string, unknown>>
+
+export interface Button {
+  readonly action_id: string
+  readonly value?: string
+  readonly url?: string
+  readonly style?: string
+  readonly text: { readonly type: string; readonly text: string }
+}
+export interface Block {
+  readonly type: string
+  readonly text?: { readonly type: string; readonly text: string }
+  readonly elements?: ReadonlyArray<Button>
+}
+export interface SlackMessage {
+  readonly channel: string
+  readonly ts: string
+  readonly thread: string | undefined
+  readonly text: string
+  readonly blocks: ReadonlyArray<Block>
+  /** As it was sent. */
+  readonly parameters: Readonly<Record<string, string>>
+}
+/** What a call is answered with instead; `hang`: nothing, `drop`: the connection ends. */
+export type Fault =
+  | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
+  | "hang"
+  | "drop"
+
+/** When a push is tried, in milliseconds after the one before it failed. */
+const LADDER = [0, 0, 60_000, 300_000]
+
+const people: Readonly<Record<string, Json>> = {
+  [ADA]: { name: "ada", real_name: "Ada L.", locale: "zh-CN", profile: { display_name: "Ada" } },
+  U0BO: { name: "bo", real_name: "Bo", locale: "en-GB", profile: { display_name: "" } }
+}
+
+const bodyOf = async (request: IncomingMessage): Promise<string> => {
+  const parts: Array<Buffer> = []
+  for await (const part of request) parts.push(part as Buffer)
+  return Buffer.concat(parts).toString()
+}
+
+const ids = (blocks: ReadonlyArray<Block>) =>
+  blocks.flatMap(({ elements }) => elements ?? []).map(({ action_id }) => action_id)
+
+const isWithin = ({ text }: { readonly text?: { readonly text: string } | undefined }, most: number) =>
+  text === undefined || (text.text.length > 0 && text.text.length <= most)
+
+/** What Slack says of blocks that it does not take. */
+const refusalOf = (blocks: ReadonlyArray<Block>): string | undefined => {
+  const fits = blocks.every(
+    (block) =>
+      isWithin(block, block.type === "header" ? 150 : 3_000) &&
+      (block.elements ?? []).length <= 25 &&
+      (block.elements ?? []).every((button) => isWithin(button, 75))
+  )
+  return fits && blocks.length <= 50 && new Set(ids(blocks)).size === ids(blocks).length
+    ? undefined
+    : "invalid_blocks"
+}
+
+export class FakeSlack {
+  /** Methods that were called, in their order. */
+  readonly calls: Array<string> = []
+  readonly messages = new Map<string, SlackMessage>()
+  /** What only one person saw. */
+  readonly whispers: Array<{ readonly text: string; readonly body: Json }> = []
+  readonly channels = new Set(["C0TEAM", "D0ADA"])
+  /** Of a `response_url`. */
+  usesLeft = 5
+  private readonly faults = new Map<string, Array<Fault>>()
+  private readonly server: Server
+  private clock = 1_790_000_100
+
+  private constructor(server: Server) {
+    this.server = server
+    server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+      void this.serve(request, response)
+    })
+  }
+
+  static async start(): Promise<FakeSlack> {
+    const server = createServer()
+    server.listen(0, "127.0.0.1")
+    await once(server, "listening")
+    return new FakeSlack(server)
+  }
+
+  /** Origin of its API, for `CORRAL_SLACK_DOMAIN`. */
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`
+  }
+
+  async stop(): Promise<void> {
+    this.server.closeAllConnections()
+    this.server.close()
+    await once(this.server, "close")
+  }
+
+  /** The next calls of a method come to this, one after the other. */
+  fail(method: string, ...faults: ReadonlyArray<Fault>): void {
+    this.faults.set(method, [...(this.faults.get(method) ?? []), ...faults])
+  }
+
+  count(method: string): number {
+    return this.calls.filter((each) => each === method).length
+  }
+
+  /** The one message that was said, by `ts`. */
+  message(ts: string): SlackMessage {
+    const found = this.messages.get(ts)
+    if (found === undefined) throw new Error(`nothing was said at ${ts}`)
+    return found
+  }
+
+  /** What Slack sends when somebody clicks on a button of a message. */
+  clickOn(ts: string, at: number, over: object = {}): Sent {
+    const { blocks, channel } = this.message(ts)
+    const button = blocks.flatMap(({ elements }) => elements ?? [])[at]
+    if (button === undefined) throw new Error(`the message has no button ${at}`)
+    const { action_id, value } = button
+    this.clock += 1
+    return pushedClick(
+      click(undefined, {
+        channel: { id: channel, name: "x" },
+        container: { type: "message", message_ts: ts, channel_id: channel },
+        response_url: `${this.url}/actions/1`,
+        actions: [{ type: "button", action_id, action_ts: `${this.clock}.000001`, value }],
+        ...over
+      })
+    )
+  }
+
+  /**
+   * Sends an event until it is taken, at most four times: `make` signs it anew each time, with the time of that try. Gives the statuses.
+   * `scale` makes the ladder shorter.
+   */
+  async push(url: string, make: () => Sent, scale = 1 / 10_000): Promise<ReadonlyArray<number>> {
+    const statuses: Array<number> = []
+    for (const [at, wait] of LADDER.entries()) {
+      await new Promise((resolve) => setTimeout(resolve, wait * scale))
+      const { body, headers } = make()
+      const retry = { "x-slack-retry-num": String(at), "x-slack-retry-reason": "http_error" }
+      const response = await fetch(url, {
+        method: "POST",
+        headers: at === 0 ? headers : { ...headers, ...retry },
+        body: new Uint8Array(body)
+      })
+      await response.arrayBuffer()
+      statuses.push(response.status)
+      if (response.ok || response.headers.get("x-slack-no-retry") === "1") break
+    }
+    return statuses
+  }
+
+  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await bodyOf(request)
+    const path = request.url ?? ""
+    const method = path.startsWith("/api/") ? path.slice("/api/".length) : "response_url"
+    this.calls.push(method)
+    const fault = this.faults.get(method)?.shift()
+    if (fault === "hang") return
+    if (fault === "drop") return void request.socket.destroy()
+    if (fault !== undefined) return void response.writeHead(fault.status, fault.headers).end(fault.body)
+    if (method === "response_url") return this.whisper(request, response, body)
+    const isBot = request.headers.authorization === `Bearer ${BOT_TOKEN}`
+    const answer = isBot
+      ? this.answer(method, Object.fromEntries(new URLSearchParams(body)))
+      : { ok: false, error: "invalid_auth" }
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer))
+  }
+
+  private whisper(request: IncomingMessage, response: ServerResponse, body: string): void {
+    // Whoever has the address may use it; a token there would be one too many.
+    if (request.headers.authorization !== undefined || this.usesLeft === 0)
+      return void response.writeHead(404).end("expired_url")
+    this.usesLeft -= 1
+    const said = JSON.parse(body) as Json
+    this.whispers.push({ text: String(said["text"]), body: said })
+    response.writeHead(200).end("ok")
+  }
+
+  private answer(method: string, given: Readonly<Record<string, string>>): Json {
+    switch (method) {
+      case "auth.test":
+        return { ok: true, user_id: BOT, bot_id: "B0BOT", team: "Acme", team_id: TEAM }
+      case "users.info": {
+        const user = people[given["user"] ?? ""]
+        return user === undefined ? { ok: false, error: "user_not_found" } : { ok: true, user }
+      }
+      case "conversations.open": {
+        const channel = `D${(given["users"] ?? "").slice(1)}`
+        this.channels.add(channel)
+        return { ok: true, channel: { id: channel } }
+      }
+      case "chat.postMessage": {
+        this.clock += 1
+        return this.keep(given, `${this.clock}.000100`)
+      }
+      case "chat.update": {
+        const ts = given["ts"] ?? ""
+        return this.messages.has(ts) ? this.keep(given, ts) : { ok: false, error: "message_not_found" }
+      }
+      default:
+        return { ok: false, error: "unknown_method" }
+    }
+  }
+
+  private keep(parameters: Readonly<Record<string, string>>, ts: string): Json {
+    const { blocks: drawn = "[]", channel = "", text = "", thread_ts } = parameters
+    const blocks = JSON.parse(drawn) as ReadonlyArray<Block>
+    if (!this.channels.has(channel)) return { ok: false, error: "channel_not_found" }
+    if (text === "" && blocks.length === 0) return { ok: false, error: "no_text" }
+    const error = refusalOf(blocks)
+    if (error !== undefined) return { ok: false, error }
+    this.messages.set(ts, { channel, ts, thread: thread_ts, text, blocks, parameters })
+    return { ok: true, channel, ts, message: { text } }
+  }
+}

@@ -1,0 +1,97 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as fc from "fast-check"
+import type { Card } from "../../src/platform/Card.ts"
+import { plainly } from "../../src/platform/Words.ts"
+import { blocksOf, partsOf } from "../../src/slack/Blocks.ts"
+
+const card: Card = {
+  title: { en: "Waits for you", zh: "等待您的批准" },
+  tone: "attention",
+  lines: [{ en: "Run <b> & more", zh: "运行" }, plainly("")],
+  buttons: [
+    { _tag: "Action", label: plainly("Allow"), actionId: "act_1", style: "primary" },
+    { _tag: "Action", label: plainly("Later"), actionId: "act_2", style: "plain" },
+    { _tag: "Link", label: plainly("Open"), url: "https://hub.example/runs/1" }
+  ]
+}
+
+describe("blocksOf", () => {
+  it("draws a card in one language, every word of it plain", () => {
+    assert.deepStrictEqual(blocksOf(card, "en"), {
+      text: "Waits for you\nRun &lt;b&gt; &amp; more\n",
+      blocks: [
+        { type: "header", text: { type: "plain_text", text: "⚠️ Waits for you", emoji: false } },
+        { type: "section", text: { type: "plain_text", text: "Run &lt;b&gt; &amp; more", emoji: false } },
+        {
+          type: "actions",
+          elements: [
+            {
+              type: "button",
+              action_id: "action-0",
+              text: { type: "plain_text", text: "Allow", emoji: false },
+              value: "act_1",
+              style: "primary"
+            },
+            {
+              type: "button",
+              action_id: "action-1",
+              text: { type: "plain_text", text: "Later", emoji: false },
+              value: "act_2"
+            },
+            {
+              type: "button",
+              action_id: "link-2",
+              text: { type: "plain_text", text: "Open", emoji: false },
+              url: "https://hub.example/runs/1"
+            }
+          ]
+        }
+      ]
+    })
+    assert.include(blocksOf(card, "zh").text, "等待您的批准")
+  })
+
+  it("keeps within what Slack takes, however long a card is, and carries no more than ids and addresses", () => {
+    const words = fc.string({ unit: "grapheme", maxLength: 4_000 }).map(plainly)
+    fc.assert(
+      fc.property(words, fc.array(words, { maxLength: 60 }), (title, lines) => {
+        const buttons = Array.from({ length: 30 }, (_, at) => ({
+          _tag: "Action" as const,
+          label: title,
+          actionId: `act_${at}`,
+          style: "plain" as const
+        }))
+        const { blocks, text } = blocksOf({ title, tone: "bad", lines, buttons }, "en")
+        assert.isAtMost(blocks.length, 50)
+        assert.isAtMost(text.length, 3_000)
+        for (const block of blocks) {
+          if (block.type === "actions") {
+            assert.isAtMost(block.elements.length, 25)
+            for (const element of block.elements) {
+              assert(element.type === "button")
+              assert.isTrue(element.text.text.length > 0 && element.text.text.length <= 75)
+            }
+            continue
+          }
+          assert(block.type === "header" || block.type === "section")
+          const length = block.text?.text.length ?? 0
+          assert.isTrue(length > 0 && length <= (block.type === "header" ? 150 : 3_000))
+        }
+      }),
+      { numRuns: 30 }
+    )
+  })
+})
+
+describe("partsOf", () => {
+  it("loses nothing and cuts no character", () => {
+    const text = fc.string({ unit: fc.constantFrom("a", "&", "<", "😀", "书") })
+    fc.assert(
+      fc.property(text, fc.integer({ min: 5, max: 20 }), (whole, most) => {
+        const parts = partsOf(whole, most)
+        for (const part of parts) assert.isTrue(part.length <= most && part.isWellFormed())
+        assert.strictEqual(parts.join(""), whole.replaceAll("&", "&amp;").replaceAll("<", "&lt;"))
+      })
+    )
+  })
+})

@@ -1,0 +1,245 @@
+/** What is said on Slack, with the platform's own client against a Slack of ours. */
+import { afterEach, assert, beforeEach, describe, it } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import type { Card } from "../../src/platform/Card.ts"
+import type { ChatPlatform, Inbound, Place } from "../../src/platform/ChatPlatform.ts"
+import { plainly } from "../../src/platform/Words.ts"
+import { slack } from "../../src/slack/Slack.ts"
+import { FakeSlack, type Fault } from "../harness/FakeSlack.ts"
+import { ADA, APP, BOT_TOKEN, CHANNEL, click, mention, SECRET, TEAM } from "../harness/SlackRequests.ts"
+
+const inChannel: Place = { _tag: "Chat", chatId: CHANNEL }
+const words = "the words of a text"
+const card: Card = {
+  title: plainly("A run"),
+  tone: "running",
+  lines: [plainly("It goes on.")],
+  buttons: [
+    { _tag: "Action", label: plainly("Allow"), actionId: "act_1", style: "primary" },
+    { _tag: "Link", label: plainly("Open"), url: "https://hub.example/runs/1" }
+  ]
+}
+
+let fake: FakeSlack
+let platform: ChatPlatform
+beforeEach(async () => {
+  fake = await FakeSlack.start()
+  platform = on({})
+})
+afterEach(() => fake.stop())
+
+const on = (over: object): ChatPlatform =>
+  slack({
+    appId: APP,
+    signingSecret: Redacted.make(SECRET),
+    botToken: Redacted.make(BOT_TOKEN),
+    domain: fake.url,
+    teams: [],
+    language: "en",
+    ...over
+  })
+
+const say = (text: string, place: Place = inChannel) => platform.send(place, { _tag: "Text", text }, "key-1")
+
+const inbound = (event: unknown, kind: Inbound["kind"]): Inbound => ({
+  platform: "slack",
+  app: APP,
+  tenant: TEAM,
+  upstreamId: "Ev1",
+  kind,
+  chatId: CHANNEL,
+  body: JSON.stringify(event),
+  receivedAt: 0
+})
+
+describe("what is said on Slack", () => {
+  it.effect("is plain text", () =>
+    Effect.gen(function* () {
+      const said = yield* say("<!channel> a & b @here *not bold*")
+      const { parameters, text } = fake.message(said.messageId)
+      assert.strictEqual(text, "&lt;!channel&gt; a &amp; b @here *not bold*")
+      assert.deepInclude(parameters, {
+        mrkdwn: "false",
+        parse: "none",
+        link_names: "false",
+        unfurl_links: "false",
+        unfurl_media: "false"
+      })
+      assert.strictEqual(said.chatId, CHANNEL)
+    })
+  )
+
+  it.effect("answers in the thread of what it answers", () =>
+    Effect.gen(function* () {
+      const threadOf = (place: Place) =>
+        Effect.map(say("x", place), ({ messageId }) => fake.message(messageId).thread)
+      assert.isUndefined(yield* threadOf(inChannel))
+      assert.strictEqual(yield* threadOf({ ...inChannel, replyTo: "1.1" }), "1.1")
+      assert.strictEqual(yield* threadOf({ ...inChannel, replyTo: "1.2", threadId: "1.1" }), "1.1")
+    })
+  )
+
+  it.effect("reaches a person in their own chat", () =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* say("x", { _tag: "Person", userId: "U0BO" })).chatId, "D0BO")
+    })
+  )
+
+  it.effect("is a card, which another one takes the place of", () =>
+    Effect.gen(function* () {
+      const said = yield* platform.send(inChannel, { _tag: "Card", card }, "key-1")
+      const drawn = () => fake.message(said.messageId).blocks.map(({ type }) => type)
+      assert.deepStrictEqual(drawn(), ["header", "section", "actions"])
+      yield* platform.update(said, { ...card, tone: "good", buttons: [] })
+      assert.deepStrictEqual(drawn(), ["header", "section"])
+      assert.include(fake.message(said.messageId).blocks[0]?.text?.text, "✅")
+      const gone = yield* Effect.flip(platform.update({ ...said, messageId: "0.1" }, card))
+      assert.deepInclude(gone, { _tag: "NotSent", message: "Slack refused: message_not_found." })
+    })
+  )
+
+  it.effect("brings back a click on a card's button, and none on its link", () =>
+    Effect.gen(function* () {
+      const { messageId } = yield* platform.send(inChannel, { _tag: "Card", card }, "key-1")
+      const drafts = [0, 1].map((at) => {
+        const sent = fake.clickOn(messageId, at)
+        const verdict = platform.verify({ door: "card-actions", ...sent, receivedAt: Date.now() })
+        assert(verdict._tag === "Accepted")
+        return platform.normalize(verdict.inbound)
+      })
+      const [action, link] = yield* Effect.all(drafts)
+      assert.deepInclude(action?.payload, { actionId: "act_1", messageId, chatId: CHANNEL })
+      assert.isUndefined(link)
+    })
+  )
+})
+
+describe("what goes wrong there", () => {
+  const rateLimited: Fault = { status: 429, headers: { "retry-after": "1800" } }
+  const page: Fault = { status: 200, body: `<html>${BOT_TOKEN} proxy</html>` }
+  const faults: ReadonlyArray<readonly [string, Fault, string]> = [
+    ["a rate limit", rateLimited, "PlatformUnavailable"],
+    ["a rate limit without a time", { status: 429 }, "PlatformUnavailable"],
+    ["an error of the server", { status: 503, body: BOT_TOKEN }, "PlatformUnavailable"],
+    ["a lost connection", "drop", "PlatformUnavailable"],
+    ["a page of a proxy", page, "PlatformUnavailable"],
+    ["a redirect", { status: 302, headers: { location: "http://127.0.0.1:1/" } }, "PlatformUnavailable"],
+    ["an answer of another shape", { status: 200, body: `{"ok":true}` }, "PlatformUnavailable"],
+    [
+      "a passing error",
+      { status: 200, body: `{"ok":false,"error":"internal_error"}` },
+      "PlatformUnavailable"
+    ],
+    ["a refusal", { status: 200, body: `{"ok":false,"error":"not_in_channel"}` }, "NotSent"],
+    ["a status of ours", { status: 400, body: BOT_TOKEN }, "NotSent"]
+  ]
+
+  it.effect.each(faults)("%s is said at once, without a word of what was sent", ([, fault, tag]) =>
+    Effect.gen(function* () {
+      const written: Array<string> = []
+      const [out, err] = [process.stdout, process.stderr].map((stream) => {
+        const { write } = stream
+        stream.write = (text: string | Uint8Array) => written.push(String(text)) > 0
+        return () => (stream.write = write)
+      })
+      fake.fail("chat.postMessage", fault)
+      const failed = yield* Effect.flip(say(words)).pipe(
+        Effect.ensuring(Effect.sync(() => [out?.(), err?.()]))
+      )
+      assert.strictEqual(failed._tag, tag)
+      assert.strictEqual(fake.count("chat.postMessage"), 1)
+      for (const text of [...written, String(failed), JSON.stringify(failed), failed.stack ?? ""])
+        for (const secret of [BOT_TOKEN, words, SECRET]) assert.notInclude(text, secret)
+      // The next one goes as if nothing had been: no queue of the client's waits for the limit to end.
+      yield* say(words)
+    })
+  )
+
+  it.effect("a wrong token and none are said", () =>
+    Effect.gen(function* () {
+      platform = on({ botToken: Redacted.make("xoxb-another") })
+      assert.strictEqual((yield* Effect.flip(say("x"))).message, "Slack refused: invalid_auth.")
+      platform = on({ botToken: undefined })
+      assert.deepInclude(yield* Effect.flip(say("x")), { _tag: "NotSent" })
+    })
+  )
+})
+
+describe("who somebody is", () => {
+  it.effect("is told with their language, and not where Slack does not tell", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* platform.person(ADA), { name: "Ada", tenantName: "Acme", language: "zh" })
+      assert.deepStrictEqual(yield* platform.person("U0BO"), {
+        name: "Bo",
+        tenantName: "Acme",
+        language: "en"
+      })
+      assert.deepStrictEqual(yield* platform.person("U9"), {})
+    })
+  )
+
+  it.effect("the bot asks once who it is, and again where it was not told", () =>
+    Effect.gen(function* () {
+      const heard = platform.normalize(inbound(mention("x"), "message"))
+      fake.fail("auth.test", { status: 500 })
+      assert.strictEqual((yield* Effect.flip(heard))._tag, "PlatformUnavailable")
+      assert.deepInclude((yield* heard)?.payload, { text: "x" })
+      assert.deepInclude((yield* heard)?.payload, { text: "x" })
+      assert.strictEqual(fake.count("auth.test"), 2)
+      yield* on({ botUserId: "U0BOT" }).normalize(inbound(mention("x"), "message"))
+      assert.strictEqual(fake.count("auth.test"), 2)
+    })
+  )
+})
+
+describe("what only who clicked sees", () => {
+  const whisper = (response_url: unknown, text = "a <b>") =>
+    platform.whisper === undefined
+      ? Effect.die("there is no whisper")
+      : platform.whisper(inbound(click("act_1", { response_url }), "card_action"), text)
+
+  it.effect("goes to the address of the click, without a token, while that works", () =>
+    Effect.gen(function* () {
+      yield* whisper(`${fake.url}/actions/1`)
+      assert.deepInclude(fake.whispers[0]?.body, {
+        response_type: "ephemeral",
+        replace_original: false,
+        text: "a &lt;b&gt;"
+      })
+      fake.usesLeft = 0
+      assert.strictEqual((yield* Effect.flip(whisper(`${fake.url}/actions/1`)))._tag, "NotSent")
+      fake.fail("response_url", { status: 500 }, "drop")
+      for (const _ of [1, 2])
+        assert.strictEqual((yield* Effect.flip(whisper(`${fake.url}/actions/1`)))._tag, "PlatformUnavailable")
+    })
+  )
+
+  it.effect("goes nowhere but to Slack, whatever a body names", () =>
+    Effect.gen(function* () {
+      const { host } = new URL(fake.url)
+      const other = yield* Effect.acquireRelease(
+        Effect.promise(() => FakeSlack.start()),
+        (server) => Effect.promise(() => server.stop())
+      )
+      const addresses = [
+        `${other.url}/actions/1`,
+        `http://hooks.slack.com@${new URL(other.url).host}/`,
+        `http://ada:x@${host}/actions/1`,
+        `https://hooks.slack.com.example/`,
+        `http://hooks.slack.com/`,
+        "file:///etc/passwd",
+        "no address",
+        null,
+        5
+      ]
+      for (const address of addresses) {
+        const failed = yield* Effect.flip(whisper(address))
+        assert.deepInclude(failed, { _tag: "NotSent" })
+        assert.notInclude(failed.message, "actions")
+      }
+      fake.fail("response_url", { status: 307, headers: { location: `${other.url}/actions/1` } })
+      assert.strictEqual((yield* Effect.flip(whisper(`${fake.url}/actions/1`)))._tag, "NotSent")
+      assert.deepStrictEqual([other.calls, fake.whispers], [[], []])
+    })
+  )
+})

@@ -1,0 +1,208 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Redacted } from "effect"
+import * as fc from "fast-check"
+import type { Door, Verdict } from "../../src/platform/ChatPlatform.ts"
+import { signatureOf } from "../../src/slack/Signature.ts"
+import { verifierOf } from "../../src/slack/Verification.ts"
+import type { Sent } from "../harness/FakeFeishu.ts"
+import {
+  APP,
+  BOT,
+  callback,
+  click,
+  direct,
+  FORM_TYPE,
+  JSON_TYPE,
+  mention,
+  pushedClick,
+  pushedEvent,
+  SECRET,
+  seconds,
+  signed,
+  TEAM
+} from "../harness/SlackRequests.ts"
+
+const NOW = 1_790_000_000_000
+const doors: ReadonlyArray<Door> = ["events", "card-actions"]
+const verify = verifierOf("slack", {
+  appId: APP,
+  signingSecret: Redacted.make(SECRET),
+  domain: "https://slack.com",
+  teams: [TEAM],
+  language: "en"
+})
+const at = (door: Door, { body, headers }: Sent) => verify({ door, body, headers, receivedAt: NOW })
+const event = (payload: unknown) => at("events", pushedEvent(payload, NOW))
+const clicked = (payload: unknown) => at("card-actions", pushedClick(payload, NOW))
+
+const bytes = fc.uint8Array({ maxLength: 400 }).map((array) => Buffer.from(array))
+const goods: ReadonlyArray<readonly [Door, Sent]> = [
+  ["events", pushedEvent(callback(direct("hello")), NOW)],
+  ["card-actions", pushedClick(click("act_1"), NOW)]
+]
+
+describe("a verifier of Slack's requests", () => {
+  it("computes the signature of the platform's own example", () => {
+    const body =
+      "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c"
+    assert.strictEqual(
+      signatureOf("1531420618", "8f742231b10e8888abcd99yyyzzz85a5", Buffer.from(body)),
+      "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503"
+    )
+  })
+
+  it("gives a verdict on whatever bytes, signed or not, and accepts none of them", () => {
+    fc.assert(
+      fc.property(bytes, fc.string({ maxLength: 40 }), fc.constantFrom(...doors), (body, timestamp, door) => {
+        const now = seconds(NOW)
+        for (const sent of [
+          { body, headers: {} },
+          signed(body, JSON_TYPE, timestamp),
+          signed(body, FORM_TYPE, now)
+        ])
+          assert.strictEqual(at(door, sent)._tag, "Refused")
+      })
+    )
+  })
+
+  it("gives a verdict on whatever JSON, signed, at either door", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.constantFrom(...doors), (value, door) => {
+        for (const sent of [pushedEvent(value, NOW), pushedClick(value, NOW)])
+          assert.strictEqual(at(door, sent)._tag, "Refused")
+      })
+    )
+  })
+
+  it("gives a verdict on whatever an event or a click holds", () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.jsonValue(), (held, value) => {
+        assert.strictEqual(event(callback(held))._tag, "Ignored")
+        for (const payload of [callback(direct("x", held)), callback(held, held)])
+          assert.notStrictEqual(event(payload)._tag, "Challenge")
+        for (const payload of [click(value, held), click(value), click(value, { actions: value })])
+          assert.include(["Accepted", "Refused"], clicked({ ...payload, type: "block_actions" })._tag)
+      })
+    )
+  })
+
+  it("refuses a signed body of which any bit was changed", () => {
+    for (const [door, good] of goods) {
+      assert.strictEqual(at(door, good)._tag, "Accepted")
+      fc.assert(
+        fc.property(fc.nat(good.body.length * 8 - 1), (bit) => {
+          const body = Buffer.from(good.body)
+          body.writeUInt8(body.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3)
+          assert.deepInclude(at(door, { body, headers: good.headers }), {
+            _tag: "Refused",
+            code: "unauthorized"
+          })
+        })
+      )
+    }
+  })
+
+  it("refuses headers that were changed, left out or sent twice", () => {
+    for (const [door, good] of goods) {
+      for (const name of ["x-slack-request-timestamp", "x-slack-signature"]) {
+        const { [name]: value = "", ...rest } = good.headers
+        for (const headers of [
+          rest,
+          { ...rest, [name]: `${value}0` },
+          { ...rest, [name]: `${value}, ${value}` }
+        ])
+          assert.deepInclude(at(door, { body: good.body, headers }), {
+            _tag: "Refused",
+            code: "unauthorized"
+          })
+      }
+    }
+  })
+
+  it("takes what was signed within 5 minutes, before or after, and nothing outside", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: -1_000, max: 1_000 }), (ago) => {
+        const time = NOW - ago * 1_000
+        const wanted = Math.abs(ago) <= 300 ? "Accepted" : "Refused"
+        assert.strictEqual(at("events", pushedEvent(callback(direct("x")), time))._tag, wanted)
+        assert.strictEqual(at("card-actions", pushedClick(click("a"), time))._tag, wanted)
+      })
+    )
+  })
+
+  it("answers a trial of the address only where it is signed, and only where events come", () => {
+    const trial = JSON.stringify({ type: "url_verification", token: "x", challenge: "c-42" })
+    const good = signed(trial, JSON_TYPE, seconds(NOW))
+    assert.deepInclude(at("events", good), { _tag: "Challenge" })
+    assert.deepInclude(at("events", { ...good, headers: {} }), { _tag: "Refused", code: "unauthorized" })
+    assert.strictEqual(at("card-actions", pushedClick(JSON.parse(trial), NOW))._tag, "Refused")
+  })
+
+  it("refuses another app and another team", () => {
+    const assertForeign = (verdict: Verdict) =>
+      assert.deepInclude(verdict, { _tag: "Refused", code: "permission_denied" })
+    assertForeign(event(callback(direct("x"), { api_app_id: "A2" })))
+    assertForeign(event(callback(direct("x"), { team_id: "T2" })))
+    assertForeign(clicked(click("a", { api_app_id: "A2" })))
+    assertForeign(clicked(click("a", { team: { id: "T2" } })))
+  })
+
+  it("hears direct messages, files and mentions, and nothing else that is said", () => {
+    for (const heard of [direct("x"), direct("x", { subtype: "file_share" }), mention("x")])
+      assert.strictEqual(event(callback(heard))._tag, "Accepted")
+    for (const passed of [
+      direct("x", { subtype: "message_changed" }),
+      direct("x", { bot_id: "B1" }),
+      mention("x", { bot_id: "B1" }),
+      direct(`<@${BOT}> x`, { channel_type: "channel" }),
+      direct("x", { channel_type: "mpim" }),
+      { type: "reaction_added" }
+    ])
+      assert.strictEqual(event(callback(passed))._tag, "Ignored")
+    assert.strictEqual(event({ type: "app_rate_limited", team_id: TEAM, api_app_id: APP })._tag, "Ignored")
+    assert.strictEqual(clicked(click("a", { type: "view_submission" }))._tag, "Ignored")
+  })
+
+  it("knows a click again, and tells another one, however little differs", () => {
+    const idOf = (payload: object) => {
+      const verdict = clicked(payload)
+      assert(verdict._tag === "Accepted")
+      return verdict.inbound.upstreamId
+    }
+    const action = { type: "button", action_id: "action-0", action_ts: "1790000001.000001", value: "act_1" }
+    const container = { message_ts: "1790000000.000300", channel_id: "C0TEAM" }
+    const first = idOf(click("act_1"))
+    assert.strictEqual(idOf(click("act_1", { trigger_id: "another", response_url: null })), first)
+    const others = [
+      click("act_1", { actions: [{ ...action, action_ts: "1790000001.000002" }] }),
+      click("act_1", { actions: [{ ...action, action_id: "action-1" }] }),
+      click("act_1", { user: { id: "U0BO" } }),
+      click("act_1", { channel: { id: "C2" } }),
+      click("act_1", { container: { ...container, message_ts: "1" } })
+    ].map(idOf)
+    assert.strictEqual(new Set([first, ...others]).size, 6)
+  })
+
+  it("takes a form with one payload, and no other", () => {
+    const payload = JSON.stringify(click("act_1"))
+    const form = (pairs: ReadonlyArray<[string, string]>) =>
+      at("card-actions", signed(new URLSearchParams([...pairs]).toString(), FORM_TYPE, seconds(NOW)))
+    assert.strictEqual(form([["payload", payload]])._tag, "Accepted")
+    assert.strictEqual(form([])._tag, "Refused")
+    assert.strictEqual(
+      form([
+        ["payload", payload],
+        ["payload", payload]
+      ])._tag,
+      "Refused"
+    )
+    assert.strictEqual(form([["payload", "{"]])._tag, "Refused")
+  })
+
+  it("keeps nothing of a click but what it needs", () => {
+    const verdict = clicked(click("act_1"))
+    assert(verdict._tag === "Accepted")
+    for (const word of ["verification-token", "what the card says", "trigger"])
+      assert.notInclude(verdict.inbound.body, word)
+  })
+})
