@@ -14,13 +14,20 @@ import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { adaptersBench } from "./adapters/AdaptersBench.ts"
 import { edgeBench } from "./edge/EdgeBench.ts"
+import { gatewayBench } from "./gateway/GatewayBench.ts"
 import { machine } from "./Machine.ts"
 import { hubBench } from "./hub/HubBench.ts"
 import { linkBench } from "./link/LinkBench.ts"
 import { Report } from "./Report.ts"
 
-const benches = { adapters: adaptersBench, edge: edgeBench, hub: hubBench, link: linkBench }
-const labels = { adapters: "adapter", edge: "Edge", hub: "Hub", link: "Hub and Edge" }
+const benches = {
+  adapters: adaptersBench,
+  edge: edgeBench,
+  gateway: gatewayBench,
+  hub: hubBench,
+  link: linkBench
+}
+const labels = { adapters: "adapter", edge: "Edge", gateway: "Gateway", hub: "Hub", link: "Hub and Edge" }
 
 const BEGIN = "<!-- figures: begin -->"
 const END = "<!-- figures: end -->"

@@ -1,0 +1,52 @@
+/** Events as a platform sends them, whether or not the last one was answered: an open loop. */
+import { Agent, request } from "node:http"
+import { pushedMessage, type Sent } from "../../packages/gateway/test/harness/FakeFeishu.ts"
+
+export const CHATS = 200
+
+/** Signed and encrypted messages, their ids `<prefix>-0` and on, of chats in turn: made before any is sent. */
+export const messages = (prefix: string, count: number): ReadonlyArray<Sent> =>
+  Array.from({ length: count }, (_, at) => pushedMessage(`${prefix}-${at}`, "go on", `oc_${at % CHATS}`))
+
+/** Milliseconds until the answer, which must be 200, from when it was due. */
+const send = (agent: Agent, url: string, { body, headers }: Sent, due: number): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const sending = request(
+      url,
+      { method: "POST", agent, headers: { ...headers, "content-length": body.length } },
+      (response) => {
+        response.resume()
+        const millis = performance.now() - due
+        response.once("end", () =>
+          response.statusCode === 200
+            ? resolve(millis)
+            : reject(new Error(`an event was answered with ${response.statusCode}`))
+        )
+      }
+    )
+    sending.once("error", reject)
+    sending.end(body)
+  })
+
+/** Sends so many a second, or all at once; gives the milliseconds of each. */
+export const sendAll = async (
+  url: string,
+  sent: ReadonlyArray<Sent>,
+  perSecond = Number.POSITIVE_INFINITY
+): Promise<ReadonlyArray<number>> => {
+  const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY })
+  const begin = performance.now()
+  const answers: Array<Promise<number>> = []
+  try {
+    for (const [at, each] of sent.entries()) {
+      const due = begin + (at * 1_000) / perSecond
+      const early = due - performance.now()
+      // A timer ends a millisecond late at best: whoever was due meanwhile is sent at once, and its time counts from when it was due.
+      if (early > 0) await new Promise((resolve) => setTimeout(resolve, early))
+      answers.push(send(agent, url, each, due))
+    }
+    return await Promise.all(answers)
+  } finally {
+    agent.destroy()
+  }
+}
