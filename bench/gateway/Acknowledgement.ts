@@ -1,8 +1,9 @@
 /** How long a platform waits until its event is kept: at a steady pace, and where very many come at once. */
 import { interleave } from "../Pair.ts"
+import type { Side } from "../Target.ts"
 import { atMost, type Goal, type Report } from "../Report.ts"
 import { median, quantile } from "../Statistics.ts"
-import { messages, sendAll } from "./Events.ts"
+import { type Answered, idOf, messages, sendAll } from "./Events.ts"
 import { type GatewayBenchOptions, type GatewayPair, withGatewayPair } from "./GatewayPair.ts"
 
 interface Load {
@@ -12,6 +13,8 @@ interface Load {
   /** For the p99. */
   readonly goal: Goal
 }
+
+const acknowledged = ({ acknowledged: taken }: Answered): boolean => taken
 
 const PER_SECOND = 500
 const SECONDS = 20
@@ -24,22 +27,35 @@ const measure = async (pair: GatewayPair, { rounds }: GatewayBenchOptions, load:
   let round = 0
   const taken = await interleave(rounds, async (side) => {
     const prefix = `${name.replaceAll(" ", "_")}_${round++}`
-    const times = await sendAll(pair.urls[side], messages(prefix, count), perSecond)
-    // All of them were acknowledged: they must be there. An id is there once at most, says the store.
-    if (side === "edge") lost += count - (await pair.kept(prefix))
-    return times
+    const answers = await sendAll(pair.urls[side], messages(prefix, count), perSecond)
+    if (side === "edge") {
+      // What was acknowledged must be there. It is not there twice: the store takes an id once.
+      const ids = answers.flatMap((answer, at) => (acknowledged(answer) ? [idOf(prefix, at)] : []))
+      lost += ids.length - (await pair.kept(ids))
+    }
+    return answers
   })
+  const of = (side: Side, what: (answers: ReadonlyArray<Answered>) => number) => median(taken[side].map(what))
   for (const share of [0.5, 0.99]) {
-    const of = (side: "edge" | "floor") => median(taken[side].map((times) => quantile(times, share)))
+    const time = (answers: ReadonlyArray<Answered>) =>
+      quantile(
+        answers.map(({ millis }) => millis),
+        share
+      )
     report.add({
       figure: `an event until it is kept, ${name}, p${share * 100}`,
       unit: "ms",
-      edge: of("edge"),
-      floor: of("floor"),
+      edge: of("edge", time),
+      floor: of("floor", time),
       rounds,
       ...(share === 0.99 ? { goal, lost } : {})
     })
   }
+  const refused = (answers: ReadonlyArray<Answered>) => answers.length - answers.filter(acknowledged).length
+  for (const side of ["edge", "floor"] as const)
+    process.stderr.write(
+      `  ${name}, not acknowledged at the ${side}: ${taken[side].map(refused).join(", ")}\n`
+    )
 }
 
 const withLoad =

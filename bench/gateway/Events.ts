@@ -4,39 +4,43 @@ import { pushedMessage, type Sent } from "../../packages/gateway/test/harness/Fa
 
 export const CHATS = 200
 
-/** Signed and encrypted messages, their ids `<prefix>-0` and on, of chats in turn: made before any is sent. */
-export const messages = (prefix: string, count: number): ReadonlyArray<Sent> =>
-  Array.from({ length: count }, (_, at) => pushedMessage(`${prefix}-${at}`, "go on", `oc_${at % CHATS}`))
+/** The platform's id of one of `messages`. */
+export const idOf = (prefix: string, at: number): string => `${prefix}-${at}`
 
-/** Milliseconds until the answer, which must be 200, from when it was due. */
-const send = (agent: Agent, url: string, { body, headers }: Sent, due: number): Promise<number> =>
+/** Signed and encrypted messages of chats in turn: made before any is sent. */
+export const messages = (prefix: string, count: number): ReadonlyArray<Sent> =>
+  Array.from({ length: count }, (_, at) => pushedMessage(idOf(prefix, at), "go on", `oc_${at % CHATS}`))
+
+export interface Answered {
+  /** From when the event was due. */
+  readonly millis: number
+  /** 200. Anything else makes a platform send it again. */
+  readonly acknowledged: boolean
+}
+
+const send = (agent: Agent, url: string, { body, headers }: Sent, due: number): Promise<Answered> =>
   new Promise((resolve, reject) => {
     const sending = request(
       url,
       { method: "POST", agent, headers: { ...headers, "content-length": body.length } },
       (response) => {
         response.resume()
-        const millis = performance.now() - due
-        response.once("end", () =>
-          response.statusCode === 200
-            ? resolve(millis)
-            : reject(new Error(`an event was answered with ${response.statusCode}`))
-        )
+        resolve({ millis: performance.now() - due, acknowledged: response.statusCode === 200 })
       }
     )
     sending.once("error", reject)
     sending.end(body)
   })
 
-/** Sends so many a second, or all at once; gives the milliseconds of each. */
+/** Sends so many a second, or all at once; gives the answers in their order. */
 export const sendAll = async (
   url: string,
   sent: ReadonlyArray<Sent>,
   perSecond = Number.POSITIVE_INFINITY
-): Promise<ReadonlyArray<number>> => {
+): Promise<ReadonlyArray<Answered>> => {
   const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY })
   const begin = performance.now()
-  const answers: Array<Promise<number>> = []
+  const answers: Array<Promise<Answered>> = []
   try {
     for (const [at, each] of sent.entries()) {
       const due = begin + (at * 1_000) / perSecond

@@ -20,8 +20,8 @@ export interface GatewayBenchOptions extends GroupOptions {
 export interface GatewayPair {
   /** Where events are sent to. */
   readonly urls: Both<string>
-  /** Events of which the ids begin so, and which the Gateway has. */
-  readonly kept: (prefix: string) => Promise<number>
+  /** How many of the events with these ids the Gateway has. */
+  readonly kept: (ids: ReadonlyArray<string>) => Promise<number>
 }
 
 const FLOOR = fileURLToPath(new URL("floor.mjs", import.meta.url))
@@ -63,10 +63,10 @@ export const withGatewayPair = async (
     const floor = await start([FLOOR], { BENCH_DATABASE: bare })
     await body({
       urls: { edge: `${gateway}/integrations/feishu/events`, floor },
-      kept: async (prefix) => {
+      kept: async (ids) => {
         const [row] = await query(
           ours,
-          `SELECT count(*)::int AS n FROM corral_gateway.inbox WHERE upstream_id LIKE '${prefix}-%'`
+          `SELECT count(*)::int AS n FROM corral_gateway.inbox WHERE upstream_id IN (${ids.map((id) => `'${id}'`).join(",")})`
         )
         return Number(row?.["n"])
       }

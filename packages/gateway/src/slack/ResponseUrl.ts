@@ -48,5 +48,7 @@ export const whisper = (
     if (status >= 300) return yield* new NotSent({ message: `Slack answered ${status}.` })
   }).pipe(
     Effect.provide(FetchHttpClient.layer),
-    Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" })
+    Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" }),
+    // A span would have the address in it.
+    Effect.provideService(HttpClient.TracerDisabledWhen, () => true)
   )

@@ -32,14 +32,17 @@ const contentOf = ({ body, door }: PlatformRequest): unknown => {
   return payloads.length === 1 ? jsonOf(payloads[0]) : undefined
 }
 
+/** What people say has one of these subtypes or none; every other one is something that was done to messages. */
+const saying = new Set(["file_share", "thread_broadcast"])
+
 /**
  * A mention in a channel comes as a message and as a mention, under two ids, where an app has subscribed to both: there it counts as a
- * mention alone. A message with a file has a subtype; every other subtype is something that was done to messages.
+ * mention alone.
  */
-const isHeard = (said: typeof Said.Type): boolean => {
-  const subtype = said.subtype ?? "file_share"
-  if (subtype !== "file_share" || (said.bot_id ?? undefined) !== undefined) return false
-  return said.type === "app_mention" || said.channel_type === "im"
+const isHeard = ({ bot_id, channel_type, subtype, type }: typeof Said.Type): boolean => {
+  if (typeof subtype === "string" && !saying.has(subtype)) return false
+  if (bot_id !== undefined && bot_id !== null) return false
+  return type === "app_mention" || channel_type === "im"
 }
 
 const ofEvent = ({ event, event_id, team_id }: typeof EventCallback.Type): Kept | undefined => {

@@ -6,7 +6,13 @@
  * can break: tokens, sizes of blocks, whose message may be changed, how often a `response_url` works.
  */
 import { once } from "node:events"
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse
+} from "node:http"
 import type { AddressInfo } from "node:net"
 import type { Sent } from "./FakeFeishu.ts"
 import { ADA, BOT, BOT_TOKEN, click, pushedClick, TEAM } from "./SlackRequests.ts"
@@ -34,10 +40,9 @@ export interface SlackMessage {
   /** As it was sent. */
   readonly parameters: Readonly<Record<string, string>>
 }
-/** What a call is answered with instead; `hang`: nothing, `drop`: the connection ends. */
+/** What a call is answered with instead; `drop`: the connection ends. */
 export type Fault =
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
-  | "hang"
   | "drop"
 
 /** When a push is tried, in milliseconds after the one before it failed. */
@@ -78,7 +83,7 @@ export class FakeSlack {
   readonly calls: Array<string> = []
   readonly messages = new Map<string, SlackMessage>()
   /** What only one person saw. */
-  readonly whispers: Array<{ readonly text: string; readonly body: Json }> = []
+  readonly whispers: Array<{ readonly body: Json; readonly headers: IncomingHttpHeaders }> = []
   readonly channels = new Set(["C0TEAM", "D0ADA"])
   /** Of a `response_url`. */
   usesLeft = 5
@@ -173,7 +178,6 @@ export class FakeSlack {
     const method = path.startsWith("/api/") ? path.slice("/api/".length) : "response_url"
     this.calls.push(method)
     const fault = this.faults.get(method)?.shift()
-    if (fault === "hang") return
     if (fault === "drop") return void request.socket.destroy()
     if (fault !== undefined) return void response.writeHead(fault.status, fault.headers).end(fault.body)
     if (method === "response_url") return this.whisper(request, response, body)
@@ -189,8 +193,7 @@ export class FakeSlack {
     if (request.headers.authorization !== undefined || this.usesLeft === 0)
       return void response.writeHead(404).end("expired_url")
     this.usesLeft -= 1
-    const said = JSON.parse(body) as Json
-    this.whispers.push({ text: String(said["text"]), body: said })
+    this.whispers.push({ body: JSON.parse(body) as Json, headers: request.headers })
     response.writeHead(200).end("ok")
   }
 

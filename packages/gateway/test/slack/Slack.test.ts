@@ -206,6 +206,8 @@ describe("what only who clicked sees", () => {
         replace_original: false,
         text: "a &lt;b&gt;"
       })
+      yield* whisper(`${fake.url}/actions/1`).pipe(Effect.withSpan("somebody looks"))
+      assert.notProperty(fake.whispers[1]?.headers, "traceparent")
       fake.usesLeft = 0
       assert.strictEqual((yield* Effect.flip(whisper(`${fake.url}/actions/1`)))._tag, "NotSent")
       fake.fail("response_url", { status: 500 }, "drop")
