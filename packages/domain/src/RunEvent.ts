@@ -122,6 +122,8 @@ export const payloads = {
     chatId: text,
     chatType: Schema.Literals(["direct", "group"]),
     threadId: optionalText,
+    /** The message that it answers in the end, where it answers one: what came of that one goes on. */
+    rootId: optionalText,
     messageId: text,
     senderId: text,
     text,

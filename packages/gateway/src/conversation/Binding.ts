@@ -71,7 +71,9 @@ export class Binding extends Context.Service<
           const { account, key, platform, tell } = speaker
           const names = yield* platform.person(account.account)
           const receipt = yield* hub
-            .own(({ integrations }) => integrations.event({ payload: requiredOf(event, speaker, names) }))
+            .as(account, ({ integrations }) =>
+              integrations.event({ payload: requiredOf(event, speaker, names) })
+            )
             .pipe(
               Effect.catchTag("HubRefused", (refused) =>
                 refused.code === "rate_limited" ? Effect.undefined : Effect.fail(refused)
@@ -93,7 +95,7 @@ export class Binding extends Context.Service<
         }),
         bind: Effect.fnUntraced(function* ({ account, say }, number) {
           const words = yield* hub
-            .own(({ integrations }) => integrations.bind({ payload: { ...account, number } }))
+            .as(account, ({ integrations }) => integrations.bind({ payload: { ...account, number } }))
             .pipe(
               Effect.andThen(
                 Effect.map(
@@ -112,7 +114,7 @@ export class Binding extends Context.Service<
           yield* say(words)
         }),
         unbind: Effect.fnUntraced(function* ({ account, say }) {
-          yield* hub.own(({ integrations }) => integrations.unbind({ payload: account }))
+          yield* hub.as(account, ({ integrations }) => integrations.unbind({ payload: account }))
           yield* say(phrases.unlinked)
         })
       })

@@ -8,7 +8,7 @@ import type { SqlError } from "effect/sql"
 import { HandlerFailed, type Handler } from "../handling/Handler.ts"
 import { Hub } from "../hub/Hub.ts"
 import type { HubFailed } from "../hub/HubFailures.ts"
-import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import type { Inbound, NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { Platforms } from "../platform/Platforms.ts"
 import { Binding } from "./Binding.ts"
 import { Clicks } from "./Clicks.ts"
@@ -51,9 +51,9 @@ export class Conversation extends Context.Service<Conversation, { readonly handl
       const work = yield* Work
 
       /** As whom the account acts; undefined: as nobody. */
-      const identify = Effect.fnUntraced(function* (event: IntegrationEvent) {
+      const identify = Effect.fnUntraced(function* (event: IntegrationEvent, { account }: Speaker) {
         const receipt = yield* hub
-          .own(({ integrations }) => integrations.event({ payload: event }))
+          .as(account, ({ integrations }) => integrations.event({ payload: event }))
           .pipe(
             Effect.catchTag("HubRefused", (refused) =>
               refused.code === "binding_required" ? Effect.undefined : Effect.fail(refused)
@@ -77,11 +77,11 @@ export class Conversation extends Context.Service<Conversation, { readonly handl
 
       const message = Effect.fnUntraced(function* (event: MessageReceived, speaker: Speaker) {
         const command = commandOf(event.payload.text)
-        const user = yield* identify(event)
+        const user = yield* identify(event, speaker)
         if (user === undefined) return yield* stranger(event, speaker, command)
-        const { chatId, chatType, messageId, text, threadId } = event.payload
-        // What answers a first mention in a group names that as its thread.
-        const thread = threadId ?? (chatType === "group" ? messageId : undefined)
+        const { chatId, chatType, messageId, rootId, text, threadId } = event.payload
+        // A direct chat is one talk but for its threads; in a group each mention begins one, and answers to it go on.
+        const thread = chatType === "direct" ? threadId : (rootId ?? messageId)
         const spot = {
           talk: talkKey(speaker.account, chatId, thread),
           base: talkKey(speaker.account, chatId, undefined),
@@ -129,14 +129,14 @@ export class Conversation extends Context.Service<Conversation, { readonly handl
       })
 
       const click = Effect.fnUntraced(function* (event: CardAction, speaker: Speaker) {
-        const user = yield* identify(event)
+        const user = yield* identify(event, speaker)
         yield* user === undefined ? stranger(event, speaker, undefined) : clicks.handle(event, speaker)
       })
 
       const handler = Effect.fnUntraced(
-        function* (event: IntegrationEvent) {
+        function* (event: IntegrationEvent, inbound: Inbound) {
           if (event.type === "identity.binding.required") return
-          const speaker = yield* speakerOf(platforms.of(event.payload.platform), event)
+          const speaker = yield* speakerOf(platforms.of(event.payload.platform), event, inbound)
           const handled: Effect.Effect<void, Failed> =
             event.type === "integration.message.received" ? message(event, speaker) : click(event, speaker)
           yield* handled.pipe(

@@ -9,6 +9,7 @@ import { createHash } from "node:crypto"
 import type { Card } from "../platform/Card.ts"
 import type {
   ChatPlatform,
+  Inbound,
   MessageRef,
   NotSent,
   Place,
@@ -25,7 +26,7 @@ export interface Speaker {
   /** Says it where the person spoke. `step` tells the sentences of one answer apart. */
   readonly say: (words: Words, step?: string) => Effect.Effect<void, PlatformUnavailable>
   readonly show: (card: Card, step: string) => Effect.Effect<MessageRef, NotSent | PlatformUnavailable>
-  /** Says it to the person alone. */
+  /** Says it to the person alone: where they clicked, if the platform can, else in the direct chat. */
   readonly tell: (words: Words, step?: string) => Effect.Effect<void, PlatformUnavailable>
 }
 
@@ -62,7 +63,8 @@ const languageOf = Effect.fnUntraced(function* (platform: ChatPlatform, account:
 
 export const speakerOf = Effect.fnUntraced(function* (
   platform: ChatPlatform,
-  event: MessageReceived | CardAction
+  event: MessageReceived | CardAction,
+  inbound: Inbound
 ) {
   const account = accountOf(event)
   const text = event.type === "integration.message.received" ? event.payload.text : ""
@@ -77,7 +79,13 @@ export const speakerOf = Effect.fnUntraced(function* (
           Effect.logWarning("an answer could not be sent", { event: event.key, reason: message })
         )
       )
-  const person: Place = { _tag: "Person", userId: account.account }
+  const directly = saying({ _tag: "Person", userId: account.account })
+  const tell: Speaker["tell"] = (words, step) => {
+    const { whisper } = platform
+    if (whisper === undefined || event.type !== "integration.card.action") return directly(words, step)
+    const whispered = whisper(inbound, wordsIn(words, language))
+    return Effect.catchTag(whispered, "NotSent", () => directly(words, step))
+  }
   return {
     account,
     platform,
@@ -85,6 +93,6 @@ export const speakerOf = Effect.fnUntraced(function* (
     key: event.key,
     say: saying(placeOf(event)),
     show: (card, step) => platform.send(placeOf(event), { _tag: "Card", card }, sendKey(event.key, step)),
-    tell: saying(person)
+    tell
   } satisfies Speaker as Speaker
 })

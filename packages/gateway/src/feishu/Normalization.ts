@@ -83,12 +83,13 @@ const message = Effect.fnUntraced(function* (
   if (!direct && !mentions.some(isBot)) return undefined
   const shown = new Map(mentions.map((each) => [each.key, isBot(each) ? "" : `@${each.name}`]))
   const { attachments, text } = contentOf(message.message_type, message.content, shown)
-  const thread = message.thread_id ?? message.root_id
+  const { root_id: root, thread_id: thread = root } = message
   return draft("integration.message.received", {
     ...named(inbound),
     chatId: message.chat_id,
     chatType: direct ? "direct" : "group",
     ...(isPlatformId(thread) ? { threadId: thread } : {}),
+    ...(isPlatformId(root) ? { rootId: root } : {}),
     messageId: message.message_id,
     senderId: sender.sender_id.open_id,
     text,

@@ -1,6 +1,7 @@
 /** What is done with an event, once it is in our words. It may be called again for an event that it has handled: `event.key` tells. */
 import type { IntegrationEvent } from "@corral/domain/Integration"
 import { Data, type Effect } from "effect"
+import type { Inbound } from "../platform/ChatPlatform.ts"
 
 /** `permanent`: trying again does not help. The message goes to the log and the dead letters: it repeats nothing of the event. */
 export class HandlerFailed extends Data.TaggedError("HandlerFailed")<{
@@ -8,4 +9,5 @@ export class HandlerFailed extends Data.TaggedError("HandlerFailed")<{
   readonly permanent: boolean
 }> {}
 
-export type Handler = (event: IntegrationEvent) => Effect.Effect<void, HandlerFailed>
+/** `inbound` is what the platform may need again to answer; nothing of it is told to anybody else. */
+export type Handler = (event: IntegrationEvent, inbound: Inbound) => Effect.Effect<void, HandlerFailed>

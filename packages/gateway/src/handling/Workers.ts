@@ -38,7 +38,7 @@ export const layer = (platforms: ReadonlyArray<ChatPlatform>, options: WorkOptio
         const platform = byId.get(inbound.platform)
         if (platform === undefined) return yield* Effect.die("no platform of this id is set up")
         const draft = yield* platform.normalize(inbound)
-        if (draft !== undefined) yield* handler(stamp(draft, inbound, position))
+        if (draft !== undefined) yield* handler(stamp(draft, inbound, position), inbound)
       })
 
       const bury = (turn: Turn, inbound: Inbound, attempts: number, reason: string) =>

@@ -118,11 +118,7 @@ const mapped = <A, E>(call: Effect.Effect<A, E>): Effect.Effect<A, HubFailed> =>
 export class Hub extends Context.Service<
   Hub,
   {
-    /** A call of the Gateway's own. */
-    readonly own: <A, E>(
-      call: (calls: Connected["calls"]) => Effect.Effect<A, E>
-    ) => Effect.Effect<A, HubFailed>
-    /** A call as whom the account acts, if anyone: `binding_required` else. */
+    /** A call for an account: as whom it acts, if anyone, and `binding_required` else; of an integration, about it. */
     readonly as: <A, E>(
       account: ChatAccount,
       call: (calls: Connected["calls"]) => Effect.Effect<A, E>
@@ -142,7 +138,6 @@ export class Hub extends Context.Service<
       Hub,
       Effect.map(connect(address), ({ calls, events }) =>
         Hub.of({
-          own: (call) => mapped(call(calls)),
           as: (account, call) => mapped(Effect.provideService(call(calls), Acting, account)),
           events: (account, runId, after) => Stream.provideService(events(runId, after), Acting, account),
           page: (path) => address.url + path

@@ -72,7 +72,7 @@ const message = Effect.fnUntraced(function* (
     ...named(inbound),
     chatId: said.channel,
     chatType: direct ? "direct" : "group",
-    ...(typeof said.thread_ts === "string" ? { threadId: said.thread_ts } : {}),
+    ...(typeof said.thread_ts === "string" ? { threadId: said.thread_ts, rootId: said.thread_ts } : {}),
     messageId: said.ts,
     senderId: said.user,
     text: storable(plainOf(said.text ?? "", bot)),

@@ -70,7 +70,11 @@ export const slack = (config: SlackConfig): ChatPlatform => {
       : Effect.succeed(config.botUserId)
 
   const addressOf = Effect.fnUntraced(function* (place: Place) {
-    if (place._tag === "Chat") return { channel: place.chatId, thread_ts: place.threadId ?? place.replyTo }
+    if (place._tag === "Chat") {
+      const { chatId: channel, replyTo, threadId } = place
+      // In a direct chat nobody looks for an answer in a thread.
+      return { channel, thread_ts: threadId ?? (channel.startsWith("D") ? undefined : replyTo) }
+    }
     const { channel } = yield* call("conversations.open", { users: place.userId }, Opened)
     return { channel: channel.id }
   })
@@ -83,7 +87,7 @@ export const slack = (config: SlackConfig): ChatPlatform => {
     // To a click too: Slack reads no body of an answer to it, and shows who clicked that it went wrong.
     unavailable: () => undefined,
     normalize: (inbound) => normalize(inbound, botId),
-    limits: { textMax: SECTION_MAX, perChat: 1, perMessage: 1 },
+    limits: { textMax: SECTION_MAX, perChat: 1, perMessage: 1, buttons: 20 },
     send: Effect.fnUntraced(function* (place, content) {
       const said = content._tag === "Text" ? { text: escaped(content.text) } : drawn(content.card)
       const posted = yield* call(
