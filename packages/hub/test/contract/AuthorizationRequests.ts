@@ -271,7 +271,7 @@ export const requests: Record<EndpointName, Expected> = {
     "POST",
     204,
     () => "/integrations/bindings/unbind",
-    ({ bound }) => bound
+    ({ bound }) => ({ ...bound })
   ),
   "chatBindings.list": get(() => "/client/chat-bindings"),
   "chatBindings.remove": send("DELETE", 204, ({ bindingId }) => `/client/chat-bindings/${bindingId}`),

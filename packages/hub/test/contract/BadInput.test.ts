@@ -1,7 +1,8 @@
 /** Every endpoint of the Hub with input that no honest client sends: an error object each time, never a fault, and nothing of it echoed. */
-import type { Caller, EndpointName } from "@corral/domain/HubAuthorization"
+import { type Caller, endpointAuthority, type EndpointName } from "@corral/domain/HubAuthorization"
 import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
 import { message, sendRaw } from "../../../service/test/harness/RawRequest.ts"
+import { gatewayEnv, gatewayOf } from "../harness/Chats.ts"
 import { type Answer, assertAnswer, codeOf, type HubClient } from "../harness/HubClient.ts"
 import { HubProcess } from "../harness/HubProcess.ts"
 import { type Expected, requests } from "./AuthorizationRequests.ts"
@@ -24,7 +25,7 @@ const hostile: ReadonlyArray<readonly [string, unknown]> = [
 ]
 
 describe("Bad input", { timeout: 120_000 }, () => {
-  const hub = new HubProcess()
+  const hub = new HubProcess({ env: gatewayEnv })
   let owner: HubClient
   let people: ReadonlyMap<Caller, HubClient>
   let world: World
@@ -38,6 +39,10 @@ describe("Bad input", { timeout: 120_000 }, () => {
     world = await makeWorld(hub, people)
   })
   afterAll(() => hub.remove())
+
+  /** Whoever may ask it. */
+  const callerOf = (name: EndpointName): HubClient =>
+    endpointAuthority[name] === "gateway" ? gatewayOf(hub) : owner
 
   const assertRefusal = (what: string, answer: Answer): void => {
     assert.isAtLeast(answer.status, 400, what)
@@ -54,11 +59,12 @@ describe("Bad input", { timeout: 120_000 }, () => {
     /\.(list|members|workspaces|messages|agents|inventory|targets|approvals)$/.test(name)
   )
 
-  it.each(writes)("$name: each field with each wrong thing in it", async ({ request }) => {
+  it.each(writes)("$name: each field with each wrong thing in it", async ({ name, request }) => {
+    const caller = callerOf(name)
     const { body, method, path } = request(world)
     for (const field of Object.keys(body as object)) {
       for (const [what, value] of hostile) {
-        const answer = await owner.ask(method, path, { body: { ...(body as object), [field]: value } })
+        const answer = await caller.ask(method, path, { body: { ...(body as object), [field]: value } })
         // What fits is done, or goes to a target that is not there.
         if (answer.status < 400 || codeOf(answer) === "target_offline") continue
         assertRefusal(`${field} with ${what}`, answer)
@@ -68,17 +74,18 @@ describe("Bad input", { timeout: 120_000 }, () => {
     world = await makeWorld(hub, people)
   })
 
-  it.each(writes)("$name: a body that is none", async ({ request }) => {
+  it.each(writes)("$name: a body that is none", async ({ name, request }) => {
+    const caller = callerOf(name)
     const { method, path } = request(world)
     for (const body of [`{"${MARK}`, `[${MARK}]`, '"text"', "7", "null", "[]", "{}"]) {
-      const answer = await owner.ask(method, path, { body })
+      const answer = await caller.ask(method, path, { body })
       if (body === "{}" && answer.status < 400) continue
       assertRefusal(body, answer)
       assert.strictEqual(codeOf(answer), "schema_validation_failed", body)
     }
-    const text = await owner.ask(method, path, { body: "{}", headers: { "content-type": "text/plain" } })
+    const text = await caller.ask(method, path, { body: "{}", headers: { "content-type": "text/plain" } })
     assert.deepStrictEqual([text.status, codeOf(text)], [415, "unsupported_media_type"])
-    const large = await owner.ask(method, path, { body: JSON.stringify({ text: "x".repeat(1_100_000) }) })
+    const large = await caller.ask(method, path, { body: JSON.stringify({ text: "x".repeat(1_100_000) }) })
     assert.deepStrictEqual([large.status, codeOf(large)], [413, "payload_too_large"])
   })
 
@@ -102,9 +109,9 @@ describe("Bad input", { timeout: 120_000 }, () => {
     }
   })
 
-  it.each(named)("$name: another method, and a path that goes on", async ({ request }) => {
+  it.each(named)("$name: another method, and a path that goes on", async ({ name, request }) => {
     const [path = ""] = request(world).path.split("?", 1)
-    const put = await owner.ask("PUT", path)
+    const put = await callerOf(name).ask("PUT", path)
     assert.deepStrictEqual([put.status, codeOf(put)], [405, "method_not_allowed"])
     assert.isNotNull(put.headers.get("allow"))
     const longer = await owner.ask("GET", `${path}/${MARK}/${MARK}`)
