@@ -84,8 +84,9 @@ const isGatewayToken = (text: string): boolean => /^[\x21-\x7e]{32,1024}$/.test(
 
 const gatewayTokensFrom = Effect.fnUntraced(function* (env: Environment) {
   const secret = yield* secretOf(env, GATEWAY_TOKEN)
-  const tokens = listed(secret && Redacted.value(secret).replaceAll(/\s+/g, ","))
-  return tokens.every(isGatewayToken)
+  if (secret === undefined) return []
+  const tokens = listed(Redacted.value(secret).replaceAll(/\s+/g, ","))
+  return tokens.length > 0 && tokens.every(isGatewayToken)
     ? tokens.map((token) => Redacted.make(token))
     : yield* invalid(GATEWAY_TOKEN, "32 characters or more, without spaces in them")
 })

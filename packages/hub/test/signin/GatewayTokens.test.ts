@@ -22,7 +22,7 @@ describe("CORRAL_HUB_GATEWAY_TOKEN", () => {
     )
   )
 
-  it.effect.each(["short", `${first},short`, `${"é".repeat(32)}`, "a".repeat(31)])(
+  it.effect.each([" ,, ", "short", `${first},short`, `${"é".repeat(32)}`, "a".repeat(31)])(
     "refuses %j without repeating it",
     (text) =>
       Effect.map(Effect.flip(read({ CORRAL_HUB_GATEWAY_TOKEN: text })), ({ message }) => {
