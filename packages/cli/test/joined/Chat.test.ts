@@ -1,0 +1,285 @@
+/** From a message to a result, over real processes and the platform's own SDK: a person writes, an agent works, a tap decides. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import type { HubApproval } from "@corral/domain/HubRun"
+import type { Task } from "@corral/domain/Task"
+import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { BOT } from "../../../gateway/test/harness/FakeFeishu.ts"
+import { until } from "../../../service/test/harness/Until.ts"
+import { type Chatter, Chats } from "./Chats.ts"
+
+const RUNS = "The agent wants to run a command"
+const WRITES = "The agent wants to change files"
+
+describe("a bot", { timeout: 120_000 }, () => {
+  let chats: Chats
+  let owner: Chatter
+  let team: string
+  beforeAll(async () => {
+    chats = await Chats.open()
+    owner = await chats.linked("owner")
+    team = chats.fake.group("oc_team")
+  }, 120_000)
+  afterAll(() => chats.remove())
+
+  const made = (name: string) => join(chats.joined.edge.workspace, name)
+  const tasks = async () =>
+    (await chats.joined.owner.ask<{ readonly items: ReadonlyArray<Task> }>("GET", "/client/tasks?limit=200"))
+      .body.items
+  const pending = async () =>
+    (
+      await chats.joined.owner.ask<{ readonly items: ReadonlyArray<HubApproval> }>(
+        "GET",
+        "/client/approvals?state=pending"
+      )
+    ).body.items
+
+  it("has done what a person writes, asks before it, and tells what came of it", async () => {
+    const before = chats.fake.said(owner.chat).length
+    const said = await chats.says(owner, "/say before\n/write made.txt hello\n/say after")
+    const asked = await chats.card(owner.chat, WRITES, before)
+    assert.isFalse(existsSync(made("made.txt")))
+    assert.strictEqual(asked.replyTo, said.id)
+    const run = chats.fake
+      .said(owner.chat)
+      .find(
+        ({ id, type }) =>
+          type === "interactive" &&
+          id !== asked.id &&
+          chats.fake.shown(id).buttons.some(({ label }) => label === "Cancel")
+      )
+    assert.isDefined(run)
+
+    const { status, toast } = await chats.fake.clicks(owner.account, asked.id, "Allow once")
+    assert.deepStrictEqual([status, toast], [200, undefined])
+    await chats.cardWith(owner.chat, WRITES, /^Allowed by owner$/)
+    await chats.cardWith(owner.chat, "Done", /1 file changed/)
+    assert.strictEqual(chats.fake.shown(run.id).title, "Done")
+    assert.strictEqual(await chats.told(owner.chat, /after/, before), "after")
+    assert.strictEqual(readFileSync(made("made.txt"), "utf8"), "hello\n")
+    await chats.settled()
+    // The client puts back what was there before a click until that is answered: it stays decided.
+    assert.include(chats.fake.shown(asked.id).lines.join(), "Allowed by owner")
+    assert.deepStrictEqual(
+      chats.fake.shown(asked.id).buttons.map(({ label }) => label),
+      ["Look"]
+    )
+    const audit = await chats.joined.owner.ask<{
+      readonly items: ReadonlyArray<{ readonly action: string; readonly actor: string }>
+    }>("GET", `/client/audit?projectId=${chats.joined.projectId}&limit=200`)
+    const deeds = audit.body.items.map(({ action, actor }) => `${action} ${actor}`)
+    assert.includeMembers(deeds, [
+      `task.create ${chats.joined.owner.userId}`,
+      `approval.decide ${chats.joined.owner.userId}`
+    ])
+  })
+
+  it("puts no prompt, path, diff or token in a card, or in its log", () => {
+    const cards = JSON.stringify(
+      chats.fake.calls().filter(({ api }) => api === "send" || api === "reply" || api === "patch")
+    )
+    assert.include(cards, "Atlas")
+    for (const secret of [chats.joined.edge.workspace, "/write", "made.txt", "hello", "corral_"])
+      assert.notInclude(cards, secret)
+    assert.notInclude(chats.gateway.stderr, "made.txt")
+  })
+
+  it("does not do what was denied", async () => {
+    const before = chats.fake.said(owner.chat).length
+    await chats.says(owner, "/new /shell touch denied.txt")
+    const asked = await chats.card(owner.chat, RUNS, before)
+    await chats.fake.clicks(owner.account, asked.id, "Deny")
+    await chats.cardWith(owner.chat, RUNS, /^Denied by owner$/)
+    await chats.card(owner.chat, "Done", before)
+    assert.isFalse(existsSync(made("denied.txt")))
+  })
+
+  it("tells a second click who was first, and does nothing", async () => {
+    const before = chats.fake.said(owner.chat).length
+    await chats.says(owner, "/new /write twice.txt a")
+    const asked = await chats.card(owner.chat, WRITES, before)
+    const buttons = { ...(asked.content as object) }
+    await chats.fake.clicks(owner.account, asked.id, "Allow once")
+    await chats.cardWith(owner.chat, WRITES, /^Allowed by owner$/)
+    await chats.card(owner.chat, "Done", before)
+    // As a client that has not heard yet shows it.
+    asked.content = buttons
+    await chats.fake.clicks(owner.account, asked.id, "Deny")
+    await chats.told(owner.chat, /^Already decided by owner\.$/, before)
+    assert.strictEqual(readFileSync(made("twice.txt"), "utf8"), "a\n")
+  })
+
+  it("lets one of two who click at once decide", async () => {
+    const mara = await chats.linked("mara", "member")
+    const before = chats.fake.said(team).length
+    await chats.says(owner, "/write both.txt a", { chat: team, mentions: [BOT] })
+    const asked = await chats.card(team, WRITES, before)
+    await Promise.all([
+      chats.fake.clicks(owner.account, asked.id, "Allow once"),
+      chats.fake.clicks(mara.account, asked.id, "Deny")
+    ])
+    const settled = await chats.cardWith(team, WRITES, /^(Allowed by owner|Denied by mara)$/)
+    const denied = chats.fake.shown(settled.id).lines.includes("Denied by mara")
+    const loser = denied ? owner : mara
+    await chats.told(loser.chat, denied ? /^Already decided by mara\.$/ : /^Already decided by owner\.$/)
+    await chats.card(team, "Done", before)
+    assert.strictEqual(existsSync(made("both.txt")), !denied)
+  })
+
+  it("lets nobody decide who may not, in whatever chat the card stands", async () => {
+    const viewer = await chats.linked("vera", "viewer")
+    const outsider = await chats.linked("otto")
+    const stranger = chats.stranger("sly")
+    const before = chats.fake.said(team).length
+    await chats.says(owner, "/write kept.txt a", { chat: team, mentions: [BOT] })
+    const asked = await chats.card(team, WRITES, before)
+    await chats.fake.clicks(viewer.account, asked.id, "Allow once")
+    await chats.told(viewer.chat, /^You may not do this\.$/)
+    await chats.fake.clicks(outsider.account, asked.id, "Allow once")
+    await chats.told(outsider.chat, /^You may not do this\.$/)
+    await chats.fake.clicks(stranger.account, asked.id, "Allow once")
+    await chats.card(stranger.chat, "Link this account")
+
+    // Passed on: it is another message, in another chat.
+    const copy = chats.fake.forwards(owner.account, asked.id, chats.fake.group("oc_elsewhere"))
+    await chats.fake.clicks(owner.account, copy, "Allow once")
+    await chats.told(owner.chat, /only works where the card was first sent/)
+    assert.lengthOf(await pending(), 1)
+    assert.isFalse(existsSync(made("kept.txt")))
+
+    await chats.fake.clicks(owner.account, asked.id, "Deny")
+    await chats.cardWith(team, WRITES, /^Denied by owner$/)
+  })
+
+  it("hears in a group what mentions it, and nothing else", async () => {
+    const other = chats.fake.person("ou_other_bot", "Corral")
+    const count = (await tasks()).length
+    await chats.says(owner, "/say nobody", { chat: team })
+    await chats.says(owner, "/say the other", { chat: team, mentions: [other] })
+    await chats.says(owner, "/say all", { chat: team, type: "text", content: { text: "@_all /say all" } })
+    await chats.settled()
+    assert.lengthOf(await tasks(), count)
+    const before = chats.fake.said(team).length
+    await chats.says(owner, "/say me", { chat: team, mentions: [BOT] })
+    await chats.card(team, "Done", before)
+    await chats.settled()
+    assert.lengthOf(await tasks(), count + 1)
+    // What an agent said is for who asked, where nobody else reads.
+    assert.isTrue(
+      chats.fake
+        .said(team)
+        .slice(before)
+        .every(({ type }) => type === "interactive")
+    )
+  })
+
+  it("does what comes again once, whenever it comes", async () => {
+    const count = (await tasks()).length
+    chats.fake.passes(-6 * 3_600_000)
+    await chats.says(owner, "/new /say once", { eventId: "ev_again" })
+    await chats.settled()
+    for (let times = 0; times < 3; times++) await chats.says(owner, "/new /say once", { eventId: "ev_again" })
+    chats.fake.passes(6 * 3_600_000)
+    await chats.says(owner, "/new /say once", { eventId: "ev_again" })
+    await chats.settled()
+    assert.lengthOf(await tasks(), count + 1)
+  })
+
+  it("tells a run that is at work what is written next, and goes on from there", async () => {
+    const before = chats.fake.said(owner.chat).length
+    await chats.says(owner, "/new /wait\n/say bye")
+    await chats.card(owner.chat, "At work", before)
+    await chats.says(owner, "what I say next")
+    await chats.told(owner.chat, /^I have told the agent\.$/, before)
+    await chats.told(owner.chat, /bye/, before)
+    const [latest] = await tasks()
+    assert.include(latest?.input.text, "/wait")
+    const session = latest?.sessionId
+    await chats.says(owner, "/say further")
+    await chats.told(owner.chat, /further/, before)
+    assert.strictEqual((await tasks())[0]?.sessionId, session)
+  })
+
+  it("understands commands, and answers in the language in which it is spoken to", async () => {
+    const before = chats.fake.said(owner.chat).length
+    await chats.says(owner, "帮助")
+    await chats.told(owner.chat, /告诉我要做什么/, before)
+    await chats.says(owner, "status")
+    await chats.told(owner.chat, /^Nothing is going on here\.$/, before)
+    await chats.says(owner, "/new /shell touch said.txt")
+    await chats.card(owner.chat, RUNS, before)
+    await chats.says(owner, "status")
+    await chats.told(owner.chat, /^1\. Atlas · .* – Waiting for a decision$/, before)
+    await chats.says(owner, "approve")
+    await chats.told(owner.chat, /^Allowed\.$/, before)
+    await chats.card(owner.chat, "Done", before)
+    assert.isTrue(existsSync(made("said.txt")))
+    await chats.says(owner, "/new /wait")
+    await chats.card(owner.chat, "At work", before)
+    await chats.says(owner, "取消")
+    await chats.told(owner.chat, /^正在结束。$/, before)
+    await chats.card(owner.chat, "Cancelled", before)
+    await chats.says(owner, "list")
+    await chats.told(owner.chat, /^1\. Atlas · scripted · .* – cancelled\n2\. /, before)
+    await chats.says(owner, "approve")
+    await chats.told(owner.chat, /^Nothing waits for a decision here\.$/, before)
+    await chats.says(owner, "agent nobody")
+    await chats.told(owner.chat, /^Agents there: .*scripted.*Now: scripted\.$/, before)
+    await chats.says(owner, "use 9")
+    await chats.told(owner.chat, /^There is no place with that number\.$/, before)
+    await chats.says(owner, "bind")
+    await chats.told(owner.chat, /^This account acts as owner\./, before)
+    await chats.says(owner, "", { type: "image", content: { image_key: "img_1" } })
+    await chats.told(owner.chat, /^I can only read text so far\./, before)
+  })
+
+  it("cancels by the button of the run's card", async () => {
+    const before = chats.fake.said(owner.chat).length
+    await chats.says(owner, "/new /wait")
+    const card = await chats.card(owner.chat, "At work", before)
+    await chats.fake.clicks(owner.account, card.id, "Cancel")
+    await chats.card(owner.chat, "Cancelled", before)
+  })
+
+  it("goes on with what another Gateway left, and shows what was decided elsewhere", async () => {
+    const before = chats.fake.said(owner.chat).length
+    await chats.says(owner, "/new /write left.txt a\n/say survived")
+    const asked = await chats.card(owner.chat, WRITES, before)
+    await chats.gateway.end("SIGKILL")
+    const [approval] = await pending()
+    const decided = await chats.joined.owner.ask("POST", `/client/approvals/${approval?.id}/decide`, {
+      body: { decision: "allow", scope: "once" }
+    })
+    assert.strictEqual(decided.status, 200, decided.text)
+    await chats.restartGateway()
+    await chats.cardWith(owner.chat, WRITES, /^Allowed by owner$/)
+    await chats.told(owner.chat, /survived/, before)
+    assert.strictEqual(chats.fake.said(owner.chat).filter(({ id }) => id === asked.id).length, 1)
+    assert.lengthOf(
+      chats.fake
+        .said(owner.chat)
+        .slice(before)
+        .filter(({ type }) => type === "interactive"),
+      2
+    )
+  })
+
+  it("acts for nobody any more whose account is unlinked", async () => {
+    const ulla = await chats.linked("ulla", "member")
+    await chats.says(ulla, "/wait")
+    const run = await chats.card(ulla.chat, "At work")
+    const count = (await tasks()).length
+    await chats.says(ulla, "unbind")
+    await chats.told(ulla.chat, /linked to nobody any more/)
+    // It may not read what comes of it any more.
+    await until(
+      async () => chats.fake.shown(run.id).title === "Not followed any more" || undefined,
+      "its end"
+    )
+    const links = chats.fake.said(ulla.chat).length
+    await chats.says(ulla, "/say again")
+    await chats.card(ulla.chat, "Link this account", links)
+    await chats.settled()
+    assert.lengthOf(await tasks(), count)
+  })
+})

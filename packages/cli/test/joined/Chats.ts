@@ -1,0 +1,170 @@
+/**
+ * People who write to a bot: a fake Feishu, and real processes behind it, a Gateway, a Hub and an Edge with the scripted runtime.
+ *
+ * Owns all of it; `remove` ends it.
+ */
+import { assert } from "@effect/vitest"
+import { type FakeOptions, FakePlatform, SECRET } from "../../../gateway/test/harness/FakePlatform.ts"
+import type { FakeMessage } from "../../../gateway/test/harness/FakeMessages.ts"
+import { GatewayProcess } from "../../../gateway/test/harness/GatewayProcess.ts"
+import { GATEWAY_TOKEN, gatewayEnv, Person } from "../../../hub/test/harness/Chats.ts"
+import { type PostgresServer, startPostgres } from "../../../hub/test/harness/PostgresServer.ts"
+import type { ProjectRole } from "@corral/domain/Project"
+import { Joined, type JoinedOptions } from "./Joined.ts"
+
+export interface ChatsOptions {
+  readonly joined?: JoinedOptions
+  readonly gatewayEnv?: Readonly<Record<string, string>>
+  readonly fake?: FakeOptions
+}
+
+/** Somebody with an account at the platform, and their direct chat with the bot. */
+export interface Chatter {
+  readonly account: string
+  readonly chat: string
+  readonly name: string
+}
+
+export class Chats {
+  readonly joined: Joined
+  readonly fake: FakePlatform
+  readonly gateway: GatewayProcess
+  private readonly server: PostgresServer
+
+  static async open({ fake: fakeOptions, gatewayEnv: env, joined: joinedOptions }: ChatsOptions = {}) {
+    const server = await startPostgres()
+    const joined = await Joined.open({
+      ...joinedOptions,
+      databaseUrl: server.url,
+      hubEnv: { ...gatewayEnv, ...joinedOptions?.hubEnv }
+    })
+    const fake = await FakePlatform.open(fakeOptions)
+    const gateway = new GatewayProcess(server.url, {
+      env: {
+        CORRAL_FEISHU_DOMAIN: fake.url,
+        CORRAL_FEISHU_APP_SECRET: SECRET,
+        CORRAL_HUB_URL: joined.front.url,
+        CORRAL_GATEWAY_HUB_TOKEN: GATEWAY_TOKEN,
+        ...env
+      }
+    })
+    await gateway.start()
+    fake.gateway = gateway.url
+    return new Chats(joined, fake, gateway, server)
+  }
+
+  private constructor(joined: Joined, fake: FakePlatform, gateway: GatewayProcess, server: PostgresServer) {
+    this.joined = joined
+    this.fake = fake
+    this.gateway = gateway
+    this.server = server
+  }
+
+  /** Starts the Gateway again, after whatever ended it. */
+  async restartGateway(): Promise<void> {
+    await this.gateway.start()
+    this.fake.gateway = this.gateway.url
+  }
+
+  /** Somebody with an account that acts as nobody. */
+  stranger(name: string): Chatter {
+    const account = this.fake.person(`ou_${name}`, name)
+    return { account, name, chat: this.fake.direct(account) }
+  }
+
+  /** Somebody whose account is linked: as people do it, by a message, in a browser, by a number. "owner" has the project. */
+  async linked(name: string, role?: ProjectRole): Promise<Chatter> {
+    const chatter = this.stranger(name)
+    if (role !== undefined) {
+      const { userId } = await this.joined.hub.signedIn(name)
+      const added = await this.joined.owner.ask("POST", `/client/projects/${this.joined.projectId}/members`, {
+        body: { userId, role }
+      })
+      assert.strictEqual(added.status, 201, added.text)
+    }
+    await this.says(chatter, "hello")
+    await this.confirm(chatter, name)
+    return chatter
+  }
+
+  /** Answers the last link in the direct chat, as that person of the Hub. */
+  async confirm(chatter: Chatter, name: string): Promise<void> {
+    const code = await this.linkCode(chatter)
+    const person = await Person.signedIn(this.joined.hub, name)
+    await person.open(code)
+    const confirmed = await person.confirm(code)
+    assert.strictEqual(confirmed.status, 200, confirmed.text)
+    await this.says(chatter, (confirmed.body as { readonly number: string }).number)
+    await this.told(chatter.chat, /^Linked: /)
+  }
+
+  /** Of the last link that the bot has sent there. */
+  async linkCode({ chat }: Chatter): Promise<string> {
+    const card = await this.card(chat, "Link this account")
+    const url = this.fake.shown(card.id).buttons.find(({ url }) => url !== undefined)?.url ?? ""
+    assert.isTrue(url.startsWith(`${this.joined.front.url}/link/`), url)
+    return url.slice(url.lastIndexOf("/") + 1)
+  }
+
+  /** Writes in a chat, the direct one if none is named, and waits until the Gateway has it. */
+  async says(
+    { account, chat }: Chatter,
+    text: string,
+    { chat: where = chat, ...options }: Parameters<FakePlatform["says"]>[3] & { readonly chat?: string } = {}
+  ): Promise<FakeMessage> {
+    const said = this.fake.says(account, where, text, options)
+    assert.isTrue(await said.taken)
+    return this.fake.message(said.id)
+  }
+
+  /** Waits for a text of the bot's, after so many of its messages there. */
+  told(chat: string, what: RegExp, after = 0): Promise<string> {
+    return this.fake.until(() =>
+      this.fake
+        .said(chat)
+        .slice(after)
+        .map(({ content, type }) => (type === "text" ? (content as { readonly text: string }).text : ""))
+        .find((text) => what.test(text))
+    )
+  }
+
+  /** Waits for the last card with that title. */
+  card(chat: string, title: string, after = 0): Promise<FakeMessage> {
+    return this.fake.until(
+      () =>
+        this.fake
+          .said(chat)
+          .slice(after)
+          .filter(({ id, type }) => type === "interactive" && this.fake.shown(id).title === title)
+          .at(-1),
+      30_000
+    )
+  }
+
+  /** Waits until a card of that title has that line. */
+  async cardWith(chat: string, title: string, line: RegExp): Promise<FakeMessage> {
+    return this.fake.until(
+      () =>
+        this.fake
+          .said(chat)
+          .filter(({ type }) => type === "interactive")
+          .find(({ id }) => {
+            const shown = this.fake.shown(id)
+            return shown.title === title && shown.lines.some((text) => line.test(text))
+          }),
+      30_000
+    )
+  }
+
+  /** Every event that has come is done. */
+  settled(): Promise<void> {
+    return this.gateway.settled(0)
+  }
+
+  async remove(): Promise<void> {
+    await this.gateway.remove()
+    await this.fake.close()
+    await this.joined.remove()
+    await this.server.stop()
+  }
+}
