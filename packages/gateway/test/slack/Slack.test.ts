@@ -1,5 +1,5 @@
 /** What is said on Slack, with the platform's own client against a Slack of ours. */
-import { afterEach, assert, beforeEach, describe, it } from "@effect/vitest"
+import { afterEach, assert, beforeEach, describe, it, vi } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import type { Card } from "../../src/platform/Card.ts"
 import type { ChatPlatform, Inbound, Place } from "../../src/platform/ChatPlatform.ts"
@@ -137,18 +137,19 @@ describe("what goes wrong there", () => {
   it.effect.each(faults)("%s is said at once, without a word of what was sent", ([, fault, tag]) =>
     Effect.gen(function* () {
       const written: Array<string> = []
-      const [out, err] = [process.stdout, process.stderr].map((stream) => {
-        const { write } = stream
-        stream.write = (text: string | Uint8Array) => written.push(String(text)) > 0
-        return () => (stream.write = write)
-      })
+      const methods = ["debug", "log", "info", "warn", "error"] as const
+      const spies = methods.map((method) =>
+        vi.spyOn(console, method).mockImplementation((...said) => void written.push(said.join(" ")))
+      )
       fake.fail("chat.postMessage", fault)
       const failed = yield* Effect.flip(say(words)).pipe(
-        Effect.ensuring(Effect.sync(() => [out?.(), err?.()]))
+        Effect.ensuring(Effect.sync(() => spies.forEach((spy) => spy.mockRestore())))
       )
+      // The client has a logger of its own.
+      assert.deepStrictEqual(written, [])
       assert.strictEqual(failed._tag, tag)
       assert.strictEqual(fake.count("chat.postMessage"), 1)
-      for (const text of [...written, String(failed), JSON.stringify(failed), failed.stack ?? ""])
+      for (const text of [String(failed), JSON.stringify(failed), failed.stack ?? ""])
         for (const secret of [BOT_TOKEN, words, SECRET]) assert.notInclude(text, secret)
       // The next one goes as if nothing had been: no queue of the client's waits for the limit to end.
       yield* say(words)
