@@ -118,14 +118,21 @@ export class Chats {
   }
 
   /** Waits for a text of the bot's, after so many of its messages there. */
-  told(chat: string, what: RegExp, after = 0): Promise<string> {
-    return this.fake.until(() =>
+  async told(chat: string, what: RegExp, after = 0): Promise<string> {
+    const texts = () =>
       this.fake
         .said(chat)
         .slice(after)
-        .map(({ content, type }) => (type === "text" ? (content as { readonly text: string }).text : ""))
-        .find((text) => what.test(text))
-    )
+        .flatMap(({ content, type }) =>
+          type === "text" ? [(content as { readonly text: string }).text] : []
+        )
+    try {
+      return await this.fake.until(() => texts().find((text) => what.test(text)))
+    } catch {
+      throw new Error(
+        `${what} was not said, but ${JSON.stringify(texts())}. ${this.gateway.stderr.slice(-2_000)}`
+      )
+    }
   }
 
   /** Waits for the last card with that title. */

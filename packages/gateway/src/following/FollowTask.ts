@@ -110,7 +110,10 @@ export const followTask = Effect.fn("followTask")(function* (begin: Follow) {
       )
     }
     keep({ seq: event.seq })
+    const { phase } = state.progress
     advance(advanced(state.progress, event))
+    // Whoever asks how it goes is told so, and who goes on begins there.
+    if (state.progress.phase !== phase && !isOver(state.progress)) yield* withPatience(save)
   })
 
   /** What a run has come to whose events are not there any more. */
