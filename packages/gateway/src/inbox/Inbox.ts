@@ -102,10 +102,11 @@ export class Inbox extends Context.Service<
       const known = (inbounds: ReadonlyArray<Inbound>) =>
         sql<Pick<Inbound, "platform" | "app" | "upstreamId">>`
           SELECT platform, app, upstream_id AS "upstreamId" FROM inbox
-          WHERE ${sql.in(
-            "upstream_id",
-            inbounds.map(({ upstreamId }) => upstreamId)
-          )}`.pipe(Effect.map((rows) => new Set(rows.map(eventKey))))
+          WHERE ${sql.in("platform", [...new Set(inbounds.map(({ platform }) => platform))])}
+            AND ${sql.in("app", [...new Set(inbounds.map(({ app }) => app))])}
+            AND ${sql.in("upstream_id", [...new Set(inbounds.map(({ upstreamId }) => upstreamId))])}`.pipe(
+          Effect.map((rows) => new Set(rows.map(eventKey)))
+        )
 
       /** Positions in a chat are dense, and are committed in their order, because the chat is locked. */
       const insert = Effect.fnUntraced(function* (inbounds: ReadonlyArray<Inbound>) {
