@@ -5,8 +5,7 @@
  * a message that is in none starts none.
  */
 import { Effect, Schema } from "effect"
-import type { Card } from "../platform/Card.ts"
-import type { ChatPlatform, Content, MessageRef, Place } from "../platform/ChatPlatform.ts"
+import type { ChatPlatform, Content, Place } from "../platform/ChatPlatform.ts"
 import type { Words } from "../platform/Words.ts"
 import { type Call, inPath, SentMessage } from "./FeishuApi.ts"
 import { cardOf } from "./FeishuCard.ts"
@@ -41,17 +40,17 @@ export const outboundOf = (call: Call, language: keyof Words): Pick<ChatPlatform
   }
 
   return {
-    send: Effect.fnUntraced(function* (place: Place, content: Content, key: string) {
-      yield* chats(place._tag === "Chat" ? place.chatId : place.userId)
-      const { data } = yield* sent(place, content, key)
-      return { chatId: data.chat_id, messageId: data.message_id }
-    }),
-    update: Effect.fnUntraced(function* ({ messageId }: MessageRef, card: Card) {
-      yield* messages(messageId)
+    send: (place, content, key) =>
+      sent(place, content, key).pipe(
+        chats(place._tag === "Chat" ? place.chatId : place.userId),
+        Effect.map(({ data }) => ({ chatId: data.chat_id, messageId: data.message_id }))
+      ),
+    update: ({ messageId }, card) => {
       const content = JSON.stringify(cardOf(card, language))
-      yield* call(Schema.Unknown, (client) =>
+      const changed = call(Schema.Unknown, (client) =>
         client.im.v1.message.patch({ path: { message_id: inPath(messageId) }, data: { content } })
       )
-    })
+      return changed.pipe(messages(messageId), Effect.asVoid)
+    }
   }
 }

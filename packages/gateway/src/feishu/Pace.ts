@@ -1,33 +1,60 @@
 /**
- * So many calls in a second about one thing, and no more: who comes too early waits, in the order of asking. It counts what this process
- * does; the platform counts everybody.
+ * So many calls in a second about one thing, and no more: who comes too early waits, in the order of asking. A second is counted from when a
+ * call is over, so it does not matter how long each was on its way. It counts what this process does; the platform counts everybody.
  */
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Semaphore } from "effect"
 
-/** A little more than a second: calls do not arrive as evenly as they leave. */
-const WINDOW_MS = 1_050
+/** A second, and what a timer may be early. */
+const REST_MS = 1_010
 /** Things that are remembered before those go that nobody has to wait for. */
 const MANY = 1_000
 
-/** Waits for a turn with the thing of that key. A turn that was waited for and not used is spent all the same. */
-export type Pace = (key: string) => Effect.Effect<void>
+interface Turns {
+  /** One for each call that may be under way. */
+  readonly places: Semaphore.Semaphore
+  /** When each place that nobody has was or is rested, the earliest first. */
+  readonly rested: Array<number>
+  /** Calls that wait or are under way. */
+  users: number
+}
+
+/** Makes a call about the thing of that key, when it may be made. */
+export type Pace = (key: string) => <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 export const paceOf = (perSecond: number): Pace => {
-  /** The latest turns of each, at most so many as a second has. */
-  const turns = new Map<string, Array<number>>()
+  const all = new Map<string, Turns>()
 
   const tidy = (now: number) => {
-    for (const [key, taken] of turns) if ((taken.at(-1) ?? 0) + WINDOW_MS <= now) turns.delete(key)
+    for (const [key, { rested, users }] of all)
+      if (users === 0 && rested.every((at) => at <= now)) all.delete(key)
   }
 
-  return Effect.fnUntraced(function* (key: string) {
-    const now = yield* Clock.currentTimeMillis
-    if (turns.size >= MANY && !turns.has(key)) tidy(now)
-    const taken = turns.get(key) ?? []
-    const oldest = taken.length < perSecond ? undefined : taken.shift()
-    const turn = oldest === undefined ? now : Math.max(now, oldest + WINDOW_MS)
-    taken.push(turn)
-    turns.set(key, taken)
-    if (turn > now) yield* Effect.sleep(turn - now)
-  })
+  const turnsOf = (key: string, now: number): Turns => {
+    const known = all.get(key)
+    if (known !== undefined) return known
+    if (all.size >= MANY) tidy(now)
+    const places = Semaphore.makeUnsafe(perSecond)
+    const turns = { places, rested: Array.from({ length: perSecond }, () => 0), users: 0 }
+    all.set(key, turns)
+    return turns
+  }
+
+  /** Whoever has a place takes the one that has rested longest. */
+  const rest = (turns: Turns) =>
+    Effect.gen(function* () {
+      const wait = (turns.rested.shift() ?? 0) - (yield* Clock.currentTimeMillis)
+      if (wait > 0) yield* Effect.sleep(wait)
+    })
+  const leave = (turns: Turns) =>
+    Effect.map(Clock.currentTimeMillis, (now) => void turns.rested.push(now + REST_MS))
+
+  return (key) => (call) =>
+    Effect.gen(function* () {
+      const turns = turnsOf(key, yield* Clock.currentTimeMillis)
+      turns.users += 1
+      const rested = Effect.ensuring(Effect.andThen(rest(turns), call), leave(turns))
+      return yield* turns.places
+        .withPermit(rested)
+        .pipe(Effect.ensuring(Effect.sync(() => void (turns.users -= 1))))
+    })
 }

@@ -3,9 +3,13 @@ import { Clock, Effect, Fiber, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { paceOf } from "../../src/feishu/Pace.ts"
 
+const millis = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 700 }))
 const Ask = Schema.Struct({
   key: Schema.Literals(["a", "b"]),
-  wait: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 400 }))
+  wait: millis,
+  /** To the platform, and back. */
+  way: millis,
+  back: millis
 })
 
 describe("paceOf", () => {
@@ -15,26 +19,33 @@ describe("paceOf", () => {
     ({ asks }) =>
       Effect.gen(function* () {
         const pace = paceOf(3)
-        const passed: Array<{ readonly key: string; readonly at: number; readonly n: number }> = []
+        const passed: Array<{
+          readonly key: string
+          readonly begun: number
+          readonly at: number
+          readonly n: number
+        }> = []
         const fibers: Array<Fiber.Fiber<void>> = []
-        for (const [n, { key, wait }] of asks.entries()) {
+        for (const [n, { back, key, wait, way }] of asks.entries()) {
           yield* TestClock.adjust(wait)
           const ask = Effect.gen(function* () {
-            yield* pace(key)
-            passed.push({ key, at: yield* Clock.currentTimeMillis, n })
-          })
+            const begun = yield* Clock.currentTimeMillis
+            yield* Effect.sleep(way)
+            passed.push({ key, begun, at: yield* Clock.currentTimeMillis, n })
+            yield* Effect.sleep(back)
+          }).pipe(pace(key))
           fibers.push(yield* Effect.forkChild(ask))
         }
         yield* TestClock.adjust("1 hour")
         for (const fiber of fibers) yield* Fiber.join(fiber)
         assert.strictEqual(passed.length, asks.length)
         for (const key of ["a", "b"]) {
-          const turns = passed.filter((each) => each.key === key)
-          for (const [place, { at, n }] of turns.entries()) {
-            const fourth = turns[place + 3]
-            if (fourth !== undefined) assert.isAtLeast(fourth.at - at, 1_000)
-            assert.isAbove(turns[place + 1]?.n ?? Infinity, n)
-          }
+          const arrived = passed.filter((each) => each.key === key).map(({ at }) => at)
+          for (const [place, at] of arrived.entries())
+            assert.isAtLeast(arrived[place + 3] ?? Infinity, at + 1_000)
+          const begun = passed.filter((each) => each.key === key).sort((one, other) => one.n - other.n)
+          for (const [place, { begun: at }] of begun.entries())
+            assert.isAtMost(at, begun[place + 1]?.begun ?? Infinity)
         }
       })
   )
@@ -44,8 +55,7 @@ describe("paceOf", () => {
       const pace = paceOf(5)
       for (let n = 0; n < 2_500; n++) {
         // Would hang if it waited: the clock stands still.
-        yield* pace(`chat ${n}`)
-        yield* pace("the same")
+        yield* Effect.void.pipe(pace(`chat ${n}`), pace("the same"))
         yield* TestClock.adjust(220)
       }
     })
