@@ -54,6 +54,8 @@ const options = (folder: string, entryPoints: Readonly<Record<string, string>>):
   // The identity provider for development finds its records by the names of their classes.
   keepNames: folder.includes("dist/hub"),
   legalComments: "none",
+  // CommonJS modules that ask where they are: beside what they were bundled into.
+  define: { __dirname: "import.meta.dirname" },
   banner: { js: banner },
   logLevel: "warning"
 })

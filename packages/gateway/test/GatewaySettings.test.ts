@@ -101,7 +101,8 @@ describe("fromEnvironment", () => {
     ["CORRAL_SLACK_BOT_TOKEN", "xoxp-s3cret"],
     ["CORRAL_SLACK_BOT_USER_ID", "ada"],
     ["CORRAL_SLACK_LANGUAGE", "fr"],
-    ["CORRAL_SLACK_DOMAIN", "http://slack.com"]
+    ["CORRAL_SLACK_DOMAIN", "http://slack.com"],
+    ["CORRAL_FEISHU_CONNECTION", "socket"]
   ] as const)("refuses a wrong %s in one sentence", ([name, value]) =>
     Effect.gen(function* () {
       const bots = { ...bot, ...(name === "CORRAL_SLACK_SIGNING_SECRET_FILE" ? {} : slackBot) }
@@ -122,6 +123,25 @@ describe("fromEnvironment", () => {
         (yield* fromEnvironment({ ...open, CORRAL_FEISHU_ENCRYPT_KEY: "k" })).host,
         "0.0.0.0"
       )
+    })
+  )
+
+  it.effect("wants a secret and an app id of the platform's kind for a long connection, and no token", () =>
+    Effect.gen(function* () {
+      const long = {
+        ...database,
+        CORRAL_FEISHU_APP_ID: "cli_a0123456789abcde",
+        CORRAL_FEISHU_APP_SECRET: "s3cret",
+        CORRAL_FEISHU_CONNECTION: "long"
+      }
+      assert.deepInclude((yield* fromEnvironment(long)).feishu, {
+        connection: "long",
+        verificationToken: undefined
+      })
+      assert.match(yield* refused({ ...long, CORRAL_FEISHU_APP_SECRET: "" }), /^CORRAL_FEISHU_APP_SECRET/)
+      for (const id of ["cli_1", "cli_a0123456789abcdef", "cli_g0123456789abcde"])
+        assert.match(yield* refused({ ...long, CORRAL_FEISHU_APP_ID: id }), /^CORRAL_FEISHU_APP_ID/)
+      assert.strictEqual((yield* fromEnvironment({ ...database, ...bot })).feishu?.connection, "webhook")
     })
   )
 

@@ -18,7 +18,8 @@ export const Envelope = Schema.Struct({
     event_id: PlatformId,
     event_type: PlatformId,
     create_time: Schema.optionalKey(Schema.String),
-    token: Schema.String,
+    /** Over a long connection there may be none. */
+    token: Schema.optionalKey(Schema.String),
     app_id: Schema.String,
     tenant_key: PlatformId
   }),

@@ -6,6 +6,7 @@ import type { ChatPlatform } from "../platform/ChatPlatform.ts"
 import type { Words } from "../platform/Words.ts"
 import { callerOf } from "./FeishuApi.ts"
 import type { FeishuConfig } from "./FeishuConfig.ts"
+import { connectionOf } from "./LongConnection.ts"
 import { normalize } from "./Normalization.ts"
 import { limits, outboundOf } from "./Outbound.ts"
 import { botIdOf, personOf } from "./People.ts"
@@ -16,10 +17,13 @@ const ID = "feishu"
 const TRY_AGAIN = "This could not be saved. Please click again."
 
 const tryAgain = {
-  toast: {
-    type: "error",
-    content: TRY_AGAIN,
-    i18n: { en_us: TRY_AGAIN, zh_cn: "未能保存，请再点击一次。" }
+  status: 200,
+  body: {
+    toast: {
+      type: "error",
+      content: TRY_AGAIN,
+      i18n: { en_us: TRY_AGAIN, zh_cn: "未能保存，请再点击一次。" }
+    }
   }
 }
 
@@ -35,11 +39,12 @@ export const feishu = (config: FeishuConfig): ChatPlatform => {
     id: ID,
     verify: verifierOf(ID, config),
     accepted: { status: 200, body: {} },
-    unavailable: (kind) => (kind === "card_action" ? { status: 200, body: tryAgain } : undefined),
+    unavailable: (kind) => (kind === "card_action" ? tryAgain : undefined),
     normalize: (inbound) => normalize(inbound, botId),
     limits,
     language,
     ...outboundOf(call, language),
-    person: personOf(call)
+    person: personOf(call),
+    ...(config.connection === "long" ? { connect: connectionOf(ID, config, tryAgain) } : {})
   }
 }

@@ -7,7 +7,10 @@ export interface FeishuConfig {
   readonly appSecret?: Redacted.Redacted | undefined
   /** Where it is set, nothing but signed and encrypted requests is taken. */
   readonly encryptKey?: Redacted.Redacted | undefined
-  readonly verificationToken: Redacted.Redacted
+  /** Needed for what comes by webhook; without it nothing is taken there. */
+  readonly verificationToken?: Redacted.Redacted | undefined
+  /** How events come. Absent: by webhook. `long`: over a connection of the bot's own making, for which it needs its secret. */
+  readonly connection?: "webhook" | "long" | undefined
   /** Origin of the platform's API. */
   readonly domain: string
   /** Whose events are taken; empty: of every tenant that has installed the bot. */

@@ -29,7 +29,15 @@ export const feishuSettings = [
     "CORRAL_FEISHU_ENCRYPT_KEY",
     "The Encrypt Key. Where it is set, nothing but signed and encrypted requests is taken."
   ),
-  ...secret("CORRAL_FEISHU_VERIFICATION_TOKEN", "The Verification Token; needed with an app id."),
+  ...secret(
+    "CORRAL_FEISHU_VERIFICATION_TOKEN",
+    "The Verification Token; needed with an app id, unless events come over a long connection."
+  ),
+  {
+    name: "CORRAL_FEISHU_CONNECTION",
+    what: "How events come: `webhook`, or `long` over a connection that the Gateway makes, which needs no public address.",
+    fallback: "webhook"
+  },
   {
     name: "CORRAL_FEISHU_DOMAIN",
     what: "Origin of the platform's API; `https://open.larksuite.com` for Lark.",
@@ -48,6 +56,10 @@ export const feishuSettings = [
 ] as const satisfies ReadonlyArray<Setting>
 
 type Name = (typeof feishuSettings)[number]["name"]
+
+const Connection = Schema.Literals(["webhook", "long"])
+/** The platform's library connects for no other, and says so to nobody. */
+const LONG_APP_ID = /^cli_[0-9a-fA-F]{16}$/
 
 const ApiOrigin = Schema.String.check(
   Schema.makeFilter((text) => {
@@ -75,13 +87,24 @@ export const feishuFrom = Effect.fnUntraced(function* (
       ? undefined
       : yield* invalid("CORRAL_FEISHU_APP_ID", `an app id, because ${useless.name} is set`)
   }
-  if (verificationToken === undefined)
+  const connection = yield* read(
+    "CORRAL_FEISHU_CONNECTION",
+    Connection,
+    "webhook" as const,
+    "webhook or long"
+  )
+  if (connection === "webhook" && verificationToken === undefined)
     return yield* invalid("CORRAL_FEISHU_VERIFICATION_TOKEN", "the app's Verification Token")
+  if (connection === "long" && appSecret === undefined)
+    return yield* invalid("CORRAL_FEISHU_APP_SECRET", "the app's secret, for a long connection")
+  if (connection === "long" && !LONG_APP_ID.test(appId))
+    return yield* invalid("CORRAL_FEISHU_APP_ID", "cli_ and 16 hexadecimal digits, for a long connection")
   return {
     appId,
     appSecret,
     encryptKey,
     verificationToken,
+    connection,
     domain: yield* read(
       "CORRAL_FEISHU_DOMAIN",
       ApiOrigin,

@@ -21,7 +21,10 @@ export interface Credentials {
   readonly timeoutMs?: number | undefined
 }
 
-export const loadLark = (): Promise<typeof Lark> => import("@larksuiteoapi/node-sdk")
+/** A CommonJS module: its `default` is all of it, bundled or not. */
+export type LarkModule = (typeof Lark)["default"]
+
+export const loadLark = async (): Promise<LarkModule> => (await import("@larksuiteoapi/node-sdk")).default
 
 /** The library prints secrets, tokens and messages with its errors. `onError` learns that there was one, and no more. */
 export const silent = (onError: () => void = () => undefined): Lark.Logger => {
@@ -31,7 +34,7 @@ export const silent = (onError: () => void = () => undefined): Lark.Logger => {
 
 /** The library expects an answer's body where others give the answer. */
 export const httpOf = (
-  lark: typeof Lark,
+  lark: LarkModule,
   timeout = TIMEOUT_MS,
   bodyOf: (body: unknown) => unknown = (body) => body
 ): Lark.HttpInstance => {

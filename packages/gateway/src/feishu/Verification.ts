@@ -3,13 +3,14 @@
  * believed before what can be checked of it was checked.
  *
  * With an Encrypt Key only signed, encrypted bodies count; the trial of the address may come without a signature, because only who has the
- * key can encrypt it. Without one the Verification Token is all there is.
+ * key can encrypt it. Without one the Verification Token is all there is; a bot that has no token takes nothing here.
  */
 import { Option, Redacted, Schema } from "effect"
 import type { IncomingHttpHeaders } from "node:http"
 import type { InboundKind, PlatformRequest, Verdict } from "../platform/ChatPlatform.ts"
 import { decrypt } from "./Encryption.ts"
-import { chatOf, Encrypted, Envelope, jsonOf, UrlVerification } from "./Envelope.ts"
+import { Encrypted, Envelope, jsonOf, UrlVerification } from "./Envelope.ts"
+import { inboundOf, kindOf, strangersTo } from "./Events.ts"
 import type { FeishuConfig } from "./FeishuConfig.ts"
 import { claimsSignature, isSigned, same, timestampOf } from "./Signature.ts"
 import { createdMillis, headerMillis } from "./Timestamp.ts"
@@ -21,11 +22,6 @@ const AHEAD_MS = 5 * 60_000
  * old one that comes again is not done again. A click is tried once.
  */
 const OLD_MS: Readonly<Record<InboundKind, number>> = { message: 8 * 3_600_000, card_action: 5 * 60_000 }
-
-const kinds: Readonly<Record<string, InboundKind>> = {
-  "im.message.receive_v1": "message",
-  "card.action.trigger": "card_action"
-}
 
 const asEncrypted = Schema.decodeUnknownOption(Encrypted)
 const asTrial = Schema.decodeUnknownOption(UrlVerification)
@@ -68,10 +64,11 @@ const sentAt = (headers: IncomingHttpHeaders, created: string | undefined, signe
 /** A verifier for one bot. Never throws. */
 export const verifierOf = (platform: string, config: FeishuConfig) => {
   const key = config.encryptKey === undefined ? undefined : Redacted.value(config.encryptKey)
-  const token = Redacted.value(config.verificationToken)
-  const tenants = new Set(config.tenants)
+  const token = config.verificationToken === undefined ? undefined : Redacted.value(config.verificationToken)
+  const strangerOf = strangersTo(config)
 
   return (request: PlatformRequest): Verdict => {
+    if (token === undefined) return refused("unauthorized", "the bot has no verification token")
     const opened = open(request, key)
     if (isRefused(opened)) return opened
     const { content, signed } = opened
@@ -85,28 +82,15 @@ export const verifierOf = (platform: string, config: FeishuConfig) => {
 
     const envelope = asEnvelope(content)
     if (Option.isNone(envelope)) return refused("schema_validation_failed", "no event")
-    const { event, header } = envelope.value
-    if (!same(header.token, token)) return refused("unauthorized", "wrong token")
-    if (header.app_id !== config.appId) return refused("permission_denied", "another app")
-    if (tenants.size > 0 && !tenants.has(header.tenant_key))
-      return refused("permission_denied", "another tenant")
-    const kind = Object.hasOwn(kinds, header.event_type) ? kinds[header.event_type] : undefined
+    const { header } = envelope.value
+    if (!same(header.token ?? "", token)) return refused("unauthorized", "wrong token")
+    const stranger = strangerOf(envelope.value)
+    if (stranger !== undefined) return stranger
+    const kind = kindOf(envelope.value)
     const at = sentAt(request.headers, header.create_time, signed)
     if (!isTimely(at, OLD_MS[kind ?? "message"], request.receivedAt))
       return refused("unauthorized", "too old, or of no time")
     if (kind === undefined) return { _tag: "Ignored", eventType: header.event_type }
-    return {
-      _tag: "Accepted",
-      inbound: {
-        platform,
-        app: config.appId,
-        tenant: header.tenant_key,
-        upstreamId: header.event_id,
-        kind,
-        chatId: chatOf(event),
-        body: JSON.stringify(event),
-        receivedAt: request.receivedAt
-      }
-    }
+    return { _tag: "Accepted", inbound: inboundOf(platform, kind, envelope.value, request.receivedAt) }
   }
 }
