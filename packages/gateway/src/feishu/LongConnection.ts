@@ -16,7 +16,7 @@ import { Envelope } from "./Envelope.ts"
 import { inboundOf, kindOf, strangersTo } from "./Events.ts"
 import type { FeishuConfig } from "./FeishuConfig.ts"
 import { codeOf } from "./FeishuFailure.ts"
-import { httpOf, loadLark, silent } from "./Sdk.ts"
+import { httpOf, type LarkModule, loadLark, silent } from "./Sdk.ts"
 
 export interface ConnectionOptions {
   /** After which a connection that answers no ping is given up. */
@@ -72,11 +72,11 @@ export const connectionOf = (
 
   /** Lives until the library gives up. */
   const session = Effect.fnUntraced(function* (
+    lark: LarkModule,
     secret: Redacted.Redacted,
     ingest: Ingest,
     connected: Effect.Effect<void>
   ) {
-    const lark = yield* Effect.promise(loadLark)
     const run = yield* FiberSet.makeRuntimePromise<never, unknown, PlatformUnavailable>()
     const over = yield* Deferred.make<never, PlatformUnavailable>()
     const tell = (effect: Effect.Effect<unknown>) => void run(effect).catch(() => undefined)
@@ -118,6 +118,7 @@ export const connectionOf = (
     const secret = config.appSecret
     if (secret === undefined)
       return yield* new PlatformUnavailable({ message: "A long connection needs the app secret." })
+    const lark = yield* Effect.promise(loadLark)
     const ready = yield* Deferred.make<void>()
     let wait = FIRST_WAIT_MS
     const connected = Effect.gen(function* () {
@@ -130,7 +131,9 @@ export const connectionOf = (
       yield* Effect.sleep(wait)
       wait = Math.min(2 * wait, LONGEST_WAIT_MS)
     })
-    const living = session(secret, ingest, connected).pipe(Effect.catchTag("PlatformUnavailable", again))
+    const living = session(lark, secret, ingest, connected).pipe(
+      Effect.catchTag("PlatformUnavailable", again)
+    )
     yield* Effect.forkScoped(Effect.forever(living))
     yield* Deferred.await(ready)
   })

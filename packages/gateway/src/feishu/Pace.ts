@@ -39,12 +39,8 @@ export const paceOf = (perSecond: number): Pace => {
     return turns
   }
 
-  /** Whoever has a place takes the one that has rested longest. */
-  const rest = (turns: Turns) =>
-    Effect.gen(function* () {
-      const wait = (turns.rested.shift() ?? 0) - (yield* Clock.currentTimeMillis)
-      if (wait > 0) yield* Effect.sleep(wait)
-    })
+  const until = (at: number) =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) => (at > now ? Effect.sleep(at - now) : Effect.void))
   const leave = (turns: Turns) =>
     Effect.map(Clock.currentTimeMillis, (now) => void turns.rested.push(now + REST_MS))
 
@@ -52,7 +48,12 @@ export const paceOf = (perSecond: number): Pace => {
     Effect.gen(function* () {
       const turns = turnsOf(key, yield* Clock.currentTimeMillis)
       turns.users += 1
-      const rested = Effect.ensuring(Effect.andThen(rest(turns), call), leave(turns))
+      // Whoever is let in takes the place that has rested longest, and leaves one that has to rest.
+      const rested = Effect.acquireUseRelease(
+        Effect.sync(() => turns.rested.shift() ?? 0),
+        (at) => Effect.andThen(until(at), call),
+        () => leave(turns)
+      )
       return yield* turns.places
         .withPermit(rested)
         .pipe(Effect.ensuring(Effect.sync(() => void (turns.users -= 1))))
