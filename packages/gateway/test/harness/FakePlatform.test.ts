@@ -85,6 +85,19 @@ describe("a fake Feishu", () => {
     })
   )
 
+  it.live("brings what another bot says, and what is said in another tenant", () =>
+    Effect.gen(function* () {
+      const { ada, bot, came, chat, fake } = yield* openWebhook
+      yield* Effect.promise(() => fake.says("ou_other_bot", chat, "hello", { sender: "app" }).taken)
+      yield* Effect.promise(() => fake.says(ada, chat, "hello", { tenant: "tenant_2" }).taken)
+      const [other, stranger] = came.map(({ verdict }) => verdict)
+      const inbound = other?._tag === "Accepted" ? other.inbound : undefined
+      assert.isDefined(inbound)
+      assert.isUndefined(inbound === undefined ? inbound : yield* bot.normalize(inbound))
+      assert.deepInclude(stranger, { _tag: "Refused", code: "permission_denied" })
+    })
+  )
+
   it.live("signs at the time at which it tries", () =>
     Effect.gen(function* () {
       const { ada, answers, came, chat, fake } = yield* openWebhook

@@ -42,6 +42,10 @@ export interface SayOptions {
   readonly type?: string
   readonly content?: object
   readonly eventId?: string
+  /** `app`: it is another bot that writes. */
+  readonly sender?: "user" | "app"
+  /** Of another tenant than the bot's. */
+  readonly tenant?: string
 }
 
 export interface Said {
@@ -159,7 +163,7 @@ export class FakePlatform {
 
   /** Somebody writes. */
   says(person: string, chat: string, text: string, options: SayOptions = {}): Said {
-    const { mentions = [], thread, type = "text" } = options
+    const { mentions = [], sender = "user", tenant = TENANT, thread, type = "text" } = options
     const marks = mentions.map((_, at) => `@_user_${at + 1} `).join("")
     const content = options.content ?? { text: marks + text }
     const { id } = this.messagesOfAll.add({
@@ -173,9 +177,9 @@ export class FakePlatform {
     const made = this.message(id)
     const eventId = options.eventId ?? this.nextEvent()
     const event = envelope(
-      { event_id: eventId, create_time: String(made.sentAt) },
+      { event_id: eventId, create_time: String(made.sentAt), tenant_key: tenant },
       {
-        sender: { sender_id: this.idsOf(person), sender_type: "user", tenant_key: TENANT },
+        sender: { sender_id: this.idsOf(person), sender_type: sender, tenant_key: tenant },
         message: {
           message_id: id,
           ...(thread === undefined ? {} : { root_id: thread, parent_id: thread, thread_id: made.thread }),

@@ -1,0 +1,37 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as fc from "fast-check"
+import { plainText } from "../../src/feishu/PlainText.ts"
+
+const marks = fc.constantFrom(
+  "<",
+  ">",
+  "at",
+  "/",
+  "@",
+  "_all",
+  "all",
+  " ",
+  "[",
+  "](",
+  ")",
+  "b",
+  "\n",
+  "\0",
+  "é",
+  "\ud800"
+)
+const texts = fc.array(marks, { maxLength: 30 }).map((parts) => parts.join(""))
+
+describe("plainText", () => {
+  it("holds nothing that is read as markup, and reads as it was", () => {
+    fc.assert(
+      fc.property(fc.oneof(texts, fc.string({ unit: "binary" })), (text) => {
+        const shown = plainText(text)
+        assert.notMatch(shown, /<[A-Za-z/]|\]\(|(?:^|\s)@[^\u200b\s]/)
+        assert.isTrue(shown.isWellFormed())
+        const kept = text.toWellFormed().replaceAll(/[^\P{Cc}\t\n]/gu, "")
+        assert.strictEqual(shown.replaceAll("\u200b", ""), kept.replaceAll("\u200b", ""))
+      })
+    )
+  })
+})
