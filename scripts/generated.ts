@@ -12,6 +12,7 @@ import { Envelope, eventSchema, eventTypes } from "@corral/domain/RunEvent"
 import { Schema } from "effect"
 import { OpenApi } from "effect/http-api"
 import { authorizationPage } from "./AuthorizationPage.ts"
+import { consoleRoutes } from "./ConsoleRoutes.ts"
 import { configurationPage } from "./ConfigurationPage.ts"
 import { errorsPage } from "./ErrorsPage.ts"
 import { eventsPage } from "./EventsPage.ts"
@@ -56,6 +57,7 @@ export const generated = (): ReadonlyMap<string, string> =>
     ["openapi/gateway.json", text(OpenApi.fromApi(GatewayApi))],
     ["schemas/run-event.json", text(runEvent())],
     ["schemas/edge-config.json", text(edgeConfig())],
+    ["packages/console/src/api/routes.ts", consoleRoutes()],
     ["docs/authorization.md", authorizationPage()],
     ["docs/configuration.md", configurationPage()],
     ["docs/events.md", eventsPage()],

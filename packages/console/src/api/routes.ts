@@ -1,0 +1,109 @@
+/** Made from the contract by `npm run generate`. */
+export const routes = {
+  public: {
+    health: ["GET", "/health"],
+    publicHealth: ["GET", "/api/public/health"],
+    publicStats: ["GET", "/api/public/stats"]
+  },
+  signIn: {
+    login: ["GET", "/client/auth/login"],
+    callback: ["GET", "/client/auth/callback"],
+    deviceStart: ["POST", "/client/auth/device/start"],
+    deviceToken: ["POST", "/client/auth/device/token"],
+    backchannelLogout: ["POST", "/client/auth/backchannel-logout"]
+  },
+  auth: {
+    me: ["GET", "/client/auth/me"],
+    refresh: ["POST", "/client/auth/refresh"],
+    logout: ["POST", "/client/auth/logout"],
+    deviceWaiting: ["GET", "/client/auth/device"],
+    deviceApprove: ["POST", "/client/auth/device/approve"]
+  },
+  apiKeys: {
+    list: ["GET", "/client/auth/keys"],
+    create: ["POST", "/client/auth/keys"],
+    remove: ["DELETE", "/client/auth/keys/:id"]
+  },
+  sessions: {
+    list: ["GET", "/client/sessions"],
+    create: ["POST", "/client/sessions"],
+    get: ["GET", "/client/sessions/:id"],
+    update: ["PATCH", "/client/sessions/:id"],
+    messages: ["GET", "/client/sessions/:id/messages"],
+    addMessage: ["POST", "/client/sessions/:id/messages"],
+    agents: ["GET", "/client/sessions/:id/agents"],
+    addAgent: ["POST", "/client/sessions/:id/agents"],
+    removeAgent: ["DELETE", "/client/sessions/:id/agents"],
+    inventory: ["GET", "/client/agents"]
+  },
+  projects: {
+    list: ["GET", "/client/projects"],
+    create: ["POST", "/client/projects"],
+    get: ["GET", "/client/projects/:id"],
+    update: ["PATCH", "/client/projects/:id"],
+    remove: ["DELETE", "/client/projects/:id"],
+    members: ["GET", "/client/projects/:id/members"],
+    addMember: ["POST", "/client/projects/:id/members"],
+    updateMember: ["PATCH", "/client/projects/:id/members/:userId"],
+    removeMember: ["DELETE", "/client/projects/:id/members/:userId"],
+    workspaces: ["GET", "/client/projects/:id/workspaces"],
+    linkWorkspace: ["POST", "/client/projects/:id/workspaces"],
+    unlinkWorkspace: ["DELETE", "/client/projects/:id/workspaces/:targetId/:workspace"]
+  },
+  deviceRegistration: {
+    register: ["POST", "/client/devices/register"]
+  },
+  devices: {
+    list: ["GET", "/client/devices"],
+    createJoinToken: ["POST", "/client/devices/join-tokens"],
+    get: ["GET", "/client/devices/:id"],
+    update: ["PATCH", "/client/devices/:id"],
+    remove: ["DELETE", "/client/devices/:id"],
+    targets: ["GET", "/client/targets"]
+  },
+  files: {
+    folder: ["GET", "/client/targets/:id/workspaces/:workspace/files"],
+    file: ["GET", "/client/targets/:id/workspaces/:workspace/file"]
+  },
+  tasks: {
+    create: ["POST", "/web/agent-tasks"],
+    list: ["GET", "/client/tasks"],
+    get: ["GET", "/client/tasks/:id"],
+    cancel: ["POST", "/client/tasks/:id/cancel"]
+  },
+  runs: {
+    list: ["GET", "/client/runs"],
+    get: ["GET", "/client/runs/:id"],
+    events: ["GET", "/client/runs/:id/events"],
+    cancel: ["POST", "/client/runs/:id/cancel"],
+    input: ["POST", "/client/runs/:id/input"],
+    approvals: ["GET", "/client/runs/:id/approvals"],
+    diff: ["GET", "/client/runs/:id/diff"],
+    artifacts: ["GET", "/client/runs/:id/artifacts"],
+    artifactContent: ["GET", "/client/runs/:id/artifacts/:artifactId/content"]
+  },
+  approvals: {
+    list: ["GET", "/client/approvals"],
+    decide: ["POST", "/client/approvals/:id/decide"]
+  },
+  news: {
+    follow: ["GET", "/client/news"]
+  },
+  integrations: {
+    event: ["POST", "/integrations/events"],
+    bind: ["POST", "/integrations/bindings"],
+    unbind: ["POST", "/integrations/bindings/unbind"]
+  },
+  chatBindings: {
+    list: ["GET", "/client/chat-bindings"],
+    remove: ["DELETE", "/client/chat-bindings/:id"],
+    look: ["POST", "/client/chat-links/look"],
+    confirm: ["POST", "/client/chat-links/confirm"],
+    refuse: ["POST", "/client/chat-links/refuse"]
+  },
+  audit: {
+    list: ["GET", "/client/audit"],
+    export: ["GET", "/client/audit/export"],
+    verify: ["GET", "/client/audit/verify"]
+  }
+} as const

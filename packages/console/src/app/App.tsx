@@ -1,0 +1,2 @@
+/** The whole console. */
+export const App = () => <main>Corral</main>

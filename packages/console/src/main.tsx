@@ -1,0 +1,12 @@
+/** Where the console begins. */
+import { StrictMode } from "react"
+import { createRoot } from "react-dom/client"
+import { App } from "./app/App.tsx"
+
+const root = document.getElementById("root")
+if (root !== null)
+  createRoot(root).render(
+    <StrictMode>
+      <App />
+    </StrictMode>
+  )
