@@ -8,6 +8,7 @@ import * as Conversing from "./Conversing.ts"
 import { feishu } from "./feishu/Feishu.ts"
 import type { GatewayConfig } from "./GatewayConfig.ts"
 import { Answering } from "./handling/Answering.ts"
+import { keyOf } from "./handling/Stamp.ts"
 import { GatewayServer } from "./http/Server.ts"
 import { Inbox } from "./inbox/Inbox.ts"
 import { type ChatPlatform, type Ingest, PlatformUnavailable } from "./platform/ChatPlatform.ts"
@@ -25,13 +26,19 @@ export const platformsOf = (config: GatewayConfig): ReadonlyArray<ChatPlatform> 
 /** Events that come over connections of the bots' own making. */
 const connections = Layer.effectDiscard(
   Effect.gen(function* () {
+    const answering = yield* Answering
     const inbox = yield* Inbox
     const { all } = yield* Platforms
     const ingest: Ingest = (inbound) =>
-      inbox.keep(inbound).pipe(
-        Effect.asVoid,
-        Effect.mapError(() => new PlatformUnavailable({ message: "The event could not be kept." }))
-      )
+      Effect.suspend(() => {
+        // The answer goes as soon as it is kept.
+        const answered = inbound.kind === "card_action" ? answering.begin(keyOf(inbound)) : () => undefined
+        return inbox.keep(inbound).pipe(
+          Effect.asVoid,
+          Effect.mapError(() => new PlatformUnavailable({ message: "The event could not be kept." })),
+          Effect.ensuring(Effect.sync(answered))
+        )
+      })
     yield* Effect.forEach(
       all,
       ({ connect, id }) =>

@@ -4,7 +4,7 @@ import type { HubApproval } from "@corral/domain/HubRun"
 import type { Task } from "@corral/domain/Task"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { BOT } from "../../../gateway/test/harness/FakeFeishu.ts"
+import { BOT, envelope, pushed } from "../../../gateway/test/harness/FakeFeishu.ts"
 import { until } from "../../../service/test/harness/Until.ts"
 import { type Chatter, Chats } from "./Chats.ts"
 
@@ -262,6 +262,16 @@ describe("a bot", { timeout: 120_000 }, () => {
         .filter(({ type }) => type === "interactive"),
       2
     )
+  })
+
+  it("says a word where something came to nothing", async () => {
+    const before = chats.fake.said(owner.chat).length
+    const broken = pushed(
+      envelope({ event_id: "ev_broken" }, { sender: {}, message: { chat_id: owner.chat, content: 1 } })
+    )
+    assert.strictEqual((await chats.gateway.send(broken)).status, 200)
+    await chats.told(owner.chat, /^That came to nothing/, before)
+    await chats.settled()
   })
 
   it("acts for nobody any more whose account is unlinked", async () => {

@@ -41,7 +41,8 @@ const requiredOf = (
   }
 }
 
-const linkCard = (url: string): Card => ({
+const linkCard = (url: string, language: Card["language"]): Card => ({
+  language,
   title: phrases.linkTitle,
   tone: "attention",
   lines: phrases.linkLines,
@@ -83,7 +84,7 @@ export class Binding extends Context.Service<
           yield* platform
             .send(
               { _tag: "Person", userId: account.account },
-              { _tag: "Card", card: linkCard(receipt.link.url) },
+              { _tag: "Card", card: linkCard(receipt.link.url, speaker.language) },
               // Each has an address of its own.
               sendKey(key, receipt.link.url)
             )

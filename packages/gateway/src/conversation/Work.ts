@@ -69,7 +69,7 @@ export class Work extends Context.Service<
 
       const choose = Effect.fnUntraced(function* (
         { base, talk }: Spot,
-        { account, platform, show }: Speaker,
+        { account, language, platform, show }: Speaker,
         options: ReadonlyArray<Place>,
         title: Card["title"]
       ) {
@@ -84,6 +84,7 @@ export class Work extends Context.Service<
         )
         const sent = yield* show(
           {
+            language,
             title,
             tone: "neutral",
             lines: [

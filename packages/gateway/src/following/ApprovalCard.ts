@@ -29,6 +29,7 @@ export interface Asked {
 export const askedOf = ({ action, risk }: ApprovalRequest): Asked => ({ action, risk })
 
 export interface ApprovalCardInput {
+  readonly language?: Card["language"]
   readonly asked: Asked
   /** Names of the project, the machine and the agent. */
   readonly place: string
@@ -43,9 +44,10 @@ const wants = ({ action }: Asked): Words => ({
 
 /** With a button for each answer. */
 export const openCard = (
-  { asked, place, url }: ApprovalCardInput,
+  { asked, language, place, url }: ApprovalCardInput,
   { allow, deny }: { readonly allow: string; readonly deny: string }
 ): Card => ({
+  language,
   title: wants(asked),
   tone: "attention",
   lines: [
@@ -73,10 +75,11 @@ const outcomes: Readonly<Record<Settled, (by: string | undefined) => Words>> = {
 
 /** Without a button: it is decided. `by` is the name of a person. */
 export const settledCard = (
-  { asked, place, url }: ApprovalCardInput,
+  { asked, language, place, url }: ApprovalCardInput,
   state: Settled,
   by: string | undefined
 ): Card => ({
+  language,
   title: wants(asked),
   tone: state === "approved" ? "good" : state === "denied" ? "bad" : "neutral",
   lines: [plainly(place), outcomes[state](by)],

@@ -68,7 +68,7 @@ export class ApprovalCards extends Context.Service<
       return ApprovalCards.of({
         nameOf,
         show: Effect.fnUntraced(function* (follow, approvalId, request, expiresAt) {
-          const { account, chatId, place, replyTo, taskId, threadId } = follow
+          const { account, chatId, language, place, replyTo, taskId, threadId } = follow
           const { asked, messageId, state } = yield* follows.ask({
             approvalId,
             taskId,
@@ -82,7 +82,7 @@ export class ApprovalCards extends Context.Service<
               expiresAt: Date.parse(expiresAt)
             })
           const ids = { allow: yield* offer("allow"), deny: yield* offer("deny") }
-          const card = openCard({ asked, place, url: hub.page(`/approvals/${approvalId}`) }, ids)
+          const card = openCard({ asked, language, place, url: hub.page(`/approvals/${approvalId}`) }, ids)
           const sent = yield* platforms
             .of(account.platform)
             .send({ _tag: "Chat", chatId, replyTo, threadId }, { _tag: "Card", card }, approvalId)
@@ -95,9 +95,13 @@ export class ApprovalCards extends Context.Service<
           const card = yield* follows.card(approvalId)
           const follow = card && (yield* follows.get(card.taskId))
           if (card?.messageId === undefined || follow === undefined) return
-          const { account, chatId, place } = follow
+          const { account, chatId, language, place } = follow
           const url = hub.page(`/approvals/${approvalId}`)
-          const drawn = settledCard({ asked: card.asked, place, url }, state, yield* nameOf(follow, by))
+          const drawn = settledCard(
+            { asked: card.asked, language, place, url },
+            state,
+            yield* nameOf(follow, by)
+          )
           yield* platforms.of(account.platform).update({ chatId, messageId: card.messageId }, drawn)
         })
       })

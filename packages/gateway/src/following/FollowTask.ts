@@ -33,7 +33,7 @@ export const followTask = Effect.fn("followTask")(function* (begin: Follow) {
   const clock = yield* Clock.Clock
   const follows = yield* Follows
   const hub = yield* Hub
-  const { account, chatId, direct, place, replyTo, taskId, threadId } = begin
+  const { account, chatId, direct, language, place, replyTo, taskId, threadId } = begin
   const platform = (yield* Platforms).of(account.platform)
   let state = begin
   /** The platform refuses to draw it: too old, or taken back by somebody. */
@@ -58,7 +58,7 @@ export const followTask = Effect.fn("followTask")(function* (begin: Follow) {
     const { messageId, progress, runId } = state
     const expiresAt = clock.currentTimeMillisUnsafe() + CARD_LIVES_MS
     const cancel = yield* actions.offer({ bot: account, meaning: { _tag: "Cancel", taskId }, expiresAt })
-    const card = runCard({ place, progress, cancel, url: pageOf(runId) })
+    const card = runCard({ language, place, progress, cancel, url: pageOf(runId) })
     if (messageId === undefined) {
       const sent = yield* platform.send(where, { _tag: "Card", card }, taskId)
       yield* actions.placed([cancel], sent)

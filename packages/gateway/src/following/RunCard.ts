@@ -136,6 +136,7 @@ const took = ({ endedAt, startedAt }: Progress): Words | undefined => {
 }
 
 export interface RunCardInput {
+  readonly language?: Card["language"]
   /** Names of the project, the machine and the agent. */
   readonly place: string
   readonly progress: Progress
@@ -145,7 +146,7 @@ export interface RunCardInput {
   readonly url: string
 }
 
-export const runCard = ({ cancel, place, progress, url }: RunCardInput): Card => {
+export const runCard = ({ cancel, language, place, progress, url }: RunCardInput): Card => {
   const [title, tone] = titles[progress.phase]
   const cause = progress.phase === "failed" ? causes[progress.code ?? ""] : undefined
   const lines = [{ en: place, zh: place }, deeds(progress), took(progress), cause]
@@ -159,5 +160,5 @@ export const runCard = ({ cancel, place, progress, url }: RunCardInput): Card =>
       actionId: cancel,
       style: "plain"
     })
-  return { title, tone, lines: lines.filter((line) => line !== undefined), buttons }
+  return { language, title, tone, lines: lines.filter((line) => line !== undefined), buttons }
 }

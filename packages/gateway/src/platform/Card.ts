@@ -18,6 +18,8 @@ export type CardButton =
   | { readonly _tag: "Link"; readonly label: Words; readonly url: string }
 
 export interface Card {
+  /** Of whom it is for: where a platform shows one language to everybody. */
+  readonly language?: keyof Words | undefined
   readonly title: Words
   readonly tone: Tone
   readonly lines: ReadonlyArray<Words>

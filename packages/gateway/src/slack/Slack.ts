@@ -2,7 +2,7 @@
  * Slack as a chat platform: signed webhooks, Block Kit, texts that only one person sees.
  *
  * Slack documents no key by which it would know a message that it was given before: what was said is said twice where its answer was lost
- * and somebody tries again. It tells no languages to a card, so cards are in the one of the configuration.
+ * and somebody tries again. A card has one language for everybody: that of whom it is for, else the one of the configuration.
  */
 import { Effect, Schema } from "effect"
 import {
@@ -52,7 +52,7 @@ const firstOf = (...names: ReadonlyArray<string | null | undefined>): string | u
 /** One app's bot. */
 export const slack = (config: SlackConfig): ChatPlatform => {
   const call = webApi(config)
-  const drawn = (card: Parameters<typeof blocksOf>[0]) => blocksOf(card, config.language)
+  const drawn = (card: Parameters<typeof blocksOf>[0]) => blocksOf(card, card.language ?? config.language)
 
   let known: typeof Identity.Type | undefined
   const identity = Effect.suspend(() =>

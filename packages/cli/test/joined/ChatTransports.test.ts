@@ -1,0 +1,143 @@
+/** The same conversation over the other ways in: Feishu's long connection, and Slack. One Gateway holds both. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import type { Project } from "@corral/domain/Project"
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { BOT } from "../../../gateway/test/harness/FakeFeishu.ts"
+import { FakeSlack, type SlackMessage } from "../../../gateway/test/harness/FakeSlack.ts"
+import {
+  ADA,
+  APP,
+  BOT_TOKEN,
+  callback,
+  direct,
+  pushedEvent,
+  SECRET,
+  TEAM
+} from "../../../gateway/test/harness/SlackRequests.ts"
+import { Person } from "../../../hub/test/harness/Chats.ts"
+import { until } from "../../../service/test/harness/Until.ts"
+import { Chats } from "./Chats.ts"
+
+const WRITES = "The agent wants to change files"
+
+describe("a bot", { timeout: 120_000 }, () => {
+  let chats: Chats
+  let slack: FakeSlack
+  beforeAll(async () => {
+    slack = await FakeSlack.start()
+    chats = await Chats.open({
+      gatewayEnv: {
+        CORRAL_FEISHU_CONNECTION: "long",
+        CORRAL_FEISHU_BOT_ID: "",
+        CORRAL_SLACK_APP_ID: APP,
+        CORRAL_SLACK_SIGNING_SECRET: SECRET,
+        CORRAL_SLACK_BOT_TOKEN: BOT_TOKEN,
+        CORRAL_SLACK_TEAMS: TEAM,
+        CORRAL_SLACK_DOMAIN: slack.url
+      }
+    })
+    await chats.fake.until(() => chats.fake.connection.connected > 0)
+  }, 120_000)
+  afterAll(async () => {
+    await chats.remove()
+    await slack.stop()
+  })
+  const made = (name: string) => join(chats.joined.edge.workspace, name)
+
+  it("works and asks over a connection that it has made, and asks first where", async () => {
+    const owner = await chats.linked("owner")
+    const { owner: client, deviceId } = chats.joined
+    const second = await client.ask<Project>("POST", "/client/projects", { body: { name: "Borealis" } })
+    const shared = await client.ask("PATCH", `/client/devices/${deviceId}`, {
+      body: { sharedWith: [chats.joined.projectId, second.body.id] }
+    })
+    assert.strictEqual(shared.status, 200, shared.text)
+    const team = chats.fake.group("oc_team")
+    const said = await chats.says(owner, "/write long.txt a", { chat: team, mentions: [BOT] })
+    const choice = await chats.card(team, "Where is it to be done?")
+    const { lines } = chats.fake.shown(choice.id)
+    const place = lines.findIndex((line) => line.includes("Borealis"))
+    // Another member's click chooses nothing.
+    const other = await chats.linked("mara", "member")
+    await chats.fake.clicks(other.account, choice.id, String(place + 1))
+    await chats.told(other.chat, /^You may not do this\.$/)
+    await chats.fake.clicks(owner.account, choice.id, String(place + 1))
+    const asked = await chats.card(team, WRITES)
+    assert.include(chats.fake.shown(asked.id).lines.join(), "Borealis")
+    assert.strictEqual(asked.replyTo, said.id)
+    await chats.fake.clicks(owner.account, asked.id, "Allow once")
+    await chats.card(team, "Done")
+    assert.isTrue(existsSync(made("long.txt")))
+    assert.isTrue(chats.fake.delivery.all.every(({ over }) => over === "connection"))
+    assert.strictEqual(chats.fake.message(asked.id).undone, 0)
+
+    // An answer to it goes on in the same place.
+    const before = chats.fake.said(team).length
+    await chats.says(owner, "/say more", { chat: team, mentions: [BOT], thread: said.id })
+    const done = await chats.card(team, "Done", before)
+    assert.include(chats.fake.shown(done.id).lines.join(), "Borealis")
+  })
+
+  it("does the same on Slack", async () => {
+    let events = 0
+    const says = async (text: string) => {
+      events += 1
+      const event = callback(direct(text, { ts: `1790000${100 + events}.000100` }), {
+        event_id: `Ev${events}`
+      })
+      const statuses = await slack.push(`${chats.gateway.url}/integrations/slack/events`, () =>
+        pushedEvent(event)
+      )
+      assert.deepStrictEqual(statuses, [200])
+    }
+    const message = (is: (message: SlackMessage) => boolean) =>
+      until(async () => [...slack.messages.values()].findLast(is), "a message on Slack", 30_000)
+    const titled = (title: string) =>
+      message(({ blocks }) =>
+        blocks.some(({ text, type }) => type === "header" && text?.text.endsWith(title) === true)
+      )
+    const shows = (text: RegExp) =>
+      message((each) => text.test(JSON.stringify(each.blocks)) || text.test(each.text))
+
+    await says("你好")
+    const link = await titled("关联此账号")
+    const url =
+      link.blocks.flatMap(({ elements }) => elements ?? []).find(({ url }) => url !== undefined)?.url ?? ""
+    const person = await Person.signedIn(chats.joined.hub, "owner")
+    const code = url.slice(url.lastIndexOf("/") + 1)
+    await person.open(code)
+    const confirmed = await person.confirm(code)
+    await says((confirmed.body as { readonly number: string }).number)
+    await shows(/已关联/)
+
+    await says("位置 1")
+    await shows(/以后在这里/)
+    await says("/write slack.txt a\n/say from slack")
+    const asked = await titled("智能体请求修改文件")
+    const allow = asked.blocks
+      .flatMap(({ elements }) => elements ?? [])
+      .findIndex(({ text }) => text.text === "允许一次")
+    const click = () => chats.gateway.send(slack.clickOn(asked.ts, allow), "/integrations/slack/card-actions")
+    assert.strictEqual((await click()).status, 200)
+    await shows(/owner 已允许/)
+    await shows(/from slack/)
+    assert.isTrue(existsSync(made("slack.txt")))
+
+    // As a client that has not heard yet shows it: who clicks is told where they clicked.
+    slack.messages.set("late", { ...asked, ts: "late" })
+    const late = slack.clickOn("late", allow, {
+      user: { id: ADA, team_id: TEAM },
+      container: { type: "message", message_ts: asked.ts, channel_id: asked.channel }
+    })
+    assert.strictEqual((await chats.gateway.send(late, "/integrations/slack/card-actions")).status, 200)
+    await until(
+      async () =>
+        slack.whispers.some(({ body }) => /owner 已做出决定/.test(String(body["text"]))) || undefined,
+      "a whisper"
+    )
+    const drawn = JSON.stringify([...slack.messages.values()])
+    for (const secret of [chats.joined.edge.workspace, "slack.txt", "/write"])
+      assert.notInclude(drawn, secret)
+  })
+})
