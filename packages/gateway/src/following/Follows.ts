@@ -10,7 +10,7 @@ import type { Words } from "../platform/Words.ts"
 import type { Asked, Settled } from "./ApprovalCard.ts"
 import { begun, type Progress } from "./RunCard.ts"
 
-export const LEASE_MS = 10_000
+export const LEASE_MS = 6_000
 const DAY_MS = 86_400_000
 
 export interface Follow {

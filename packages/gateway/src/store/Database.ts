@@ -32,7 +32,7 @@ const alone = <A, E, R>(sql: SqlClient.SqlClient, self: Effect.Effect<A, E, R>) 
   )
 
 /** What a killed Gateway was working on is taken up by another, or the next one, after `EXPIRY`. */
-const EXPIRY = Duration.seconds(10)
+const EXPIRY = Duration.seconds(6)
 const REFRESH = Duration.seconds(2)
 
 const prepare = Effect.gen(function* () {

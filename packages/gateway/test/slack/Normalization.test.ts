@@ -36,6 +36,7 @@ describe("normalize", () => {
         chatId: "D0ADA",
         chatType: "direct",
         threadId: "1.2",
+        rootId: "1.2",
         messageId: "1790000000.000100",
         senderId: ADA,
         text: "hi \ufffd",
