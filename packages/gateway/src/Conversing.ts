@@ -10,6 +10,7 @@ import { Conversation } from "./conversation/Conversation.ts"
 import { Deciding } from "./conversation/Deciding.ts"
 import { People } from "./conversation/People.ts"
 import * as phrases from "./conversation/Phrases.ts"
+import { PlaceChoice } from "./conversation/PlaceChoice.ts"
 import { Places } from "./conversation/Places.ts"
 import { Requests } from "./conversation/Requests.ts"
 import { sendKey } from "./conversation/Speaker.ts"
@@ -62,7 +63,7 @@ export const layer = (address: HubAddress) =>
     Layer.provide(Conversation.layer),
     Layer.provide(Layer.mergeAll(Clicks.layer, Requests.layer)),
     Layer.provide(Layer.mergeAll(Work.layer, Deciding.layer, Binding.layer)),
-    Layer.provide(Layer.mergeAll(Places.layer, Follower.layer)),
+    Layer.provide(Layer.mergeAll(Places.layer, PlaceChoice.layer, Follower.layer)),
     Layer.provide(ApprovalCards.layer),
     Layer.provide(
       Layer.mergeAll(

@@ -11,10 +11,11 @@ import type { Words } from "../platform/Words.ts"
 import type { Command } from "./Command.ts"
 import { Deciding } from "./Deciding.ts"
 import * as phrases from "./Phrases.ts"
+import { PlaceChoice } from "./PlaceChoice.ts"
 import { placeName, Places } from "./Places.ts"
 import type { Speaker } from "./Speaker.ts"
-import { Talks } from "./Talks.ts"
-import { type Spot, Work } from "./Work.ts"
+import { type Spot, Talks } from "./Talks.ts"
+import { Work } from "./Work.ts"
 
 type Failed = HubFailed | PlatformUnavailable | NotSent | SqlError.SqlError
 
@@ -63,6 +64,7 @@ export class Requests extends Context.Service<
   static readonly layer = Layer.effect(
     Requests,
     Effect.gen(function* () {
+      const choice = yield* PlaceChoice
       const deciding = yield* Deciding
       const follows = yield* Follows
       const hub = yield* Hub
@@ -116,7 +118,7 @@ export class Requests extends Context.Service<
         use: Effect.fnUntraced(function* (spot, speaker, which) {
           const options = yield* places.of(speaker.account)
           if (options.length === 0) return yield* speaker.say(phrases.nowhere)
-          if (which === undefined) return yield* work.choose(spot, speaker, options, phrases.placesTitle)
+          if (which === undefined) return yield* choice.show(spot, speaker, options, phrases.placesTitle)
           const place = options[which - 1]
           if (place === undefined) return yield* speaker.say(phrases.noSuchPlace)
           yield* work.use(spot, speaker, place)

@@ -1,6 +1,7 @@
 /**
  * A talk: one account in one chat, or in one thread of it, and what it is about: where its work is done, the Hub's session that it goes on
- * in, its latest task, and what waits until a place is chosen. Forgotten after a month without a word.
+ * in, its latest task, and what waits until a place is chosen. Forgotten after a month without a word, what waits after a
+ * day.
  */
 import type { ChatAccount } from "@corral/domain/ChatAccount"
 import type { ProjectId, SessionId, TaskId } from "@corral/domain/Ids"
@@ -21,6 +22,15 @@ export const Pending = Schema.Struct({
   direct: Schema.Boolean
 })
 export type Pending = typeof Pending.Type
+
+/** Where something was said. */
+export interface Spot {
+  /** Of the talk. */
+  readonly talk: string
+  /** Of the talk in the chat itself: where its work is done is where that of new threads is done. */
+  readonly base: string
+  readonly chatId: string
+}
 
 export interface Talk {
   readonly place?: Place | undefined
@@ -59,7 +69,7 @@ interface Row {
   readonly pending: string | null
 }
 
-const MONTH_MS = 30 * 86_400_000
+const DAY_MS = 86_400_000
 
 export class Talks extends Context.Service<
   Talks,
@@ -110,11 +120,16 @@ export class Talks extends Context.Service<
               task_key = EXCLUDED.task_key,
               pending = EXCLUDED.pending, updated_at = EXCLUDED.updated_at`)
         },
-        forgetOld: Effect.suspend(() =>
-          Effect.asVoid(
-            sql`DELETE FROM talks WHERE updated_at < ${new Date(clock.currentTimeMillisUnsafe() - MONTH_MS)}`
+        forgetOld: Effect.suspend(() => {
+          const ago = (millis: number) => new Date(clock.currentTimeMillisUnsafe() - millis)
+          return Effect.all(
+            [
+              sql`UPDATE talks SET pending = NULL WHERE pending IS NOT NULL AND updated_at < ${ago(DAY_MS)}`,
+              sql`DELETE FROM talks WHERE updated_at < ${ago(30 * DAY_MS)}`
+            ],
+            { discard: true }
           )
-        )
+        })
       })
     })
   )

@@ -4,31 +4,21 @@
  */
 import type { RunId, SessionId } from "@corral/domain/Ids"
 import type { Task } from "@corral/domain/Task"
-import { Clock, Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
-import { Actions, type Place } from "../action/Actions.ts"
+import type { Place } from "../action/Actions.ts"
 import { Follower } from "../following/Follower.ts"
 import { Follows } from "../following/Follows.ts"
 import { Hub } from "../hub/Hub.ts"
 import { type HubFailed, HubRefused } from "../hub/HubFailures.ts"
-import type { Card } from "../platform/Card.ts"
 import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
-import { plainly } from "../platform/Words.ts"
 import * as phrases from "./Phrases.ts"
+import { PlaceChoice } from "./PlaceChoice.ts"
 import { placeName, Places } from "./Places.ts"
 import type { Speaker } from "./Speaker.ts"
-import { type Pending, type Talk, Talks } from "./Talks.ts"
+import { type Pending, type Spot, type Talk, Talks } from "./Talks.ts"
 
 type Failed = HubFailed | PlatformUnavailable | NotSent | SqlError.SqlError
-
-/** Where something was said. */
-export interface Spot {
-  /** Of the talk. */
-  readonly talk: string
-  /** Of the talk in the chat itself: where its work is done is where that of new threads is done. */
-  readonly base: string
-  readonly chatId: string
-}
 
 const isActive = ({ state }: Task): boolean =>
   state === "pending" || state === "queued" || state === "dispatched" || state === "running"
@@ -39,69 +29,23 @@ const titleOf = (text: string): string => {
   return title === "" ? "Chat" : title
 }
 
-const CHOICE_LIVES_MS = 3_600_000
-
 export class Work extends Context.Service<
   Work,
   {
     readonly start: (spot: Spot, speaker: Speaker, pending: Pending) => Effect.Effect<void, Failed>
     /** Work goes there from now on; what has waited for that is begun. */
     readonly use: (spot: Spot, speaker: Speaker, place: Place) => Effect.Effect<void, Failed>
-    /** Shows where work can be done, to choose from. */
-    readonly choose: (
-      spot: Spot,
-      speaker: Speaker,
-      places: ReadonlyArray<Place>,
-      title: Card["title"]
-    ) => Effect.Effect<void, Failed>
   }
 >()("corral/gateway/Work") {
   static readonly layer = Layer.effect(
     Work,
     Effect.gen(function* () {
-      const actions = yield* Actions
-      const clock = yield* Clock.Clock
+      const choice = yield* PlaceChoice
       const follower = yield* Follower
       const follows = yield* Follows
       const hub = yield* Hub
       const places = yield* Places
       const talks = yield* Talks
-
-      const choose = Effect.fnUntraced(function* (
-        { base, talk }: Spot,
-        { account, language, platform, show }: Speaker,
-        options: ReadonlyArray<Place>,
-        title: Card["title"]
-      ) {
-        const expiresAt = clock.currentTimeMillisUnsafe() + CHOICE_LIVES_MS
-        const ids = yield* Effect.forEach(options, (place) =>
-          actions.offer({
-            bot: account,
-            meaning: { _tag: "Use", talk, base, place },
-            audience: account.account,
-            expiresAt
-          })
-        )
-        const sent = yield* show(
-          {
-            language,
-            title,
-            tone: "neutral",
-            lines: [
-              ...options.map((place, at) => plainly(`${at + 1}. ${placeName(place)}`)),
-              phrases.useHint
-            ],
-            buttons: ids.slice(0, platform.limits.buttons).map((actionId, at) => ({
-              _tag: "Action",
-              label: plainly(String(at + 1)),
-              actionId,
-              style: "plain"
-            }))
-          },
-          "choose"
-        )
-        yield* actions.placed(ids, sent)
-      })
 
       /** The latest task of a talk, where the Hub still shows it. */
       const latest = ({ account }: Speaker, { task }: Talk) =>
@@ -257,12 +201,11 @@ export class Work extends Context.Service<
         if (only === undefined) return yield* speaker.say(phrases.nowhere)
         if (others.length === 0) return yield* begin(spot, speaker, talk, only, before, pending)
         yield* talks.set(spot.talk, { ...talk, pending })
-        yield* choose(spot, speaker, options, phrases.whereTitle)
+        yield* choice.show(spot, speaker, options, phrases.whereTitle)
       })
 
       return Work.of({
         start,
-        choose,
         use: Effect.fnUntraced(function* (spot, speaker, place) {
           const talk = yield* talks.get(spot.talk)
           yield* speaker.say(phrases.here(placeName(place)), "here")
