@@ -13,8 +13,8 @@ import type { ChatPlatform, Door, Inbound, PlatformAnswer } from "../platform/Ch
 import { MAX_BODY_BYTES } from "./Guard.ts"
 import { readBody } from "./RawBody.ts"
 
-/** Of the 3 seconds that platforms wait, without the way there and back. */
-export const ANSWER_MS = 2_600
+/** Of the 3 seconds that platforms wait, without the way there and back, and what a busy machine takes. */
+export const ANSWER_MS = 2_300
 
 const events = Metric.counter("corral_gateway_events", {
   description: "What came in by webhook, by what became of it.",
