@@ -3,12 +3,13 @@ import { defineConfig } from "vitest/config"
 const common = {
   exclude: ["**/*.soak.test.ts", "**/*.runtimes.test.ts", "**/node_modules/**"],
   pool: "forks" as const,
+  globalSetup: ["packages/hub/test/harness/PreparedHome.ts"],
   testTimeout: 30_000,
   hookTimeout: 60_000
 }
 
-/** Packages whose tests start nothing that outlives them: their files share processes, and what those have loaded. */
-const shared = ["packages/{domain,adapters,service}/test/**/*.test.ts", "scripts/**/*.test.ts"]
+/** Packages whose tests look at no process but those that they have started: their files share workers, and what those have loaded. */
+const shared = ["packages/{domain,adapters,service,hub,gateway}/test/**/*.test.ts", "scripts/**/*.test.ts"]
 
 export default defineConfig({
   test: {
@@ -18,11 +19,10 @@ export default defineConfig({
       {
         test: {
           ...common,
-          // One fork per test file: several suites start real processes and must not share a process table mark.
+          // One fork per test file: an Edge's tests look through the process table, and must not share a mark in it.
           name: "apart",
           include: ["packages/*/test/**/*.test.ts", "examples/**/*.test.ts"],
-          exclude: [...common.exclude, ...shared],
-          globalSetup: ["packages/hub/test/harness/PreparedHome.ts"]
+          exclude: [...common.exclude, ...shared]
         }
       }
     ]
