@@ -3,11 +3,12 @@
  *
  * Everything but the native SQLite binding and the PostgreSQL programs is bundled. A folder holds the launcher (`index.js`) and the service
  * (`main.mjs`), an Edge's also the store's thread (`writer.mjs`) and the scripted runtime's program (`scripted.mjs`); they find each
- * other by being neighbours.
+ * other by being neighbours. A Hub's also holds the console that it serves, in `console/`.
  */
 import { build, type BuildOptions } from "esbuild"
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
+import { build as buildPages } from "vite"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 
@@ -60,11 +61,18 @@ const options = (folder: string, entryPoints: Readonly<Record<string, string>>):
   logLevel: "warning"
 })
 
+/** The console's files, beside the Hub that serves them. */
+const pages = (folder: string) =>
+  buildPages({
+    configFile: `${root}packages/console/vite.config.ts`,
+    build: { outDir: `${folder}/console` }
+  })
+
 /** Built beside and renamed into place: what runs `dist/<service>` meanwhile finds the old one or the new one, whole. */
 const bundle = async (service: string, entryPoints: Readonly<Record<string, string>>): Promise<void> => {
   const folder = `${root}dist/${service}`
   const [fresh, stale] = [`${folder}.${process.pid}.new`, `${folder}.${process.pid}.old`]
-  await build(options(fresh, entryPoints))
+  await Promise.all([build(options(fresh, entryPoints)), ...(service === "hub" ? [pages(fresh)] : [])])
   copyFileSync(`${root}scripts/launcher.cjs`, `${fresh}/index.js`)
   if (existsSync(folder)) renameSync(folder, stale)
   renameSync(fresh, folder)

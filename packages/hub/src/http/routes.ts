@@ -11,6 +11,7 @@ import { auditTrail } from "./AuditTrail.ts"
 import { auth } from "./Auth.ts"
 import { authentication, gatewayAuthentication } from "./Authentication.ts"
 import { chatBindings } from "./ChatBindings.ts"
+import { consolePages } from "./Console.ts"
 import { deviceRegistration } from "./DeviceRegistration.ts"
 import { devicePage } from "./DevicePage.ts"
 import { devices } from "./Devices.ts"
@@ -45,6 +46,6 @@ export const routes = HttpApiBuilder.layer(HubApi).pipe(
     auditTrail
   ]),
   Layer.provide([SchemaErrors.layer, requestIds, authentication, gatewayAuthentication]),
-  Layer.merge([devicePage, linkPage]),
+  Layer.merge([devicePage, linkPage, consolePages]),
   Layer.provide(HttpServer.layerServices)
 )

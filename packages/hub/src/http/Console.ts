@@ -1,0 +1,123 @@
+/**
+ * The console at every address that is no API's: its files by name, and its one page wherever a browser goes, whose script finds out what
+ * to show. Where it was not built a plain page says so.
+ */
+import { Effect, Layer } from "effect"
+import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
+import {
+  type ConsoleFile,
+  type ConsoleFiles,
+  consoleFolder,
+  type Encoding,
+  readConsole
+} from "./ConsoleFiles.ts"
+
+/** What the console may do in a browser: its own files and requests to its Hub, no inline script or style, nobody else's anything. */
+export const consolePolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self'",
+  "font-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'"
+].join("; ")
+
+const standing = {
+  "content-security-policy": consolePolicy,
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer"
+}
+
+/** First segments of paths that the console never has. */
+const taken = /^\/(api|assets|client|device|edge|health|integrations|link|web)(\/|$)/
+
+const absent = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Corral</title>
+<h1>Corral</h1>
+<p>This Hub serves its API. The console was not built: run <code>npm run build</code>, then start the Hub again.</p>
+</html>
+`
+
+/** The best form that a request accepts; one that it gives the weight 0 it does not. */
+const encodingOf = (accepted = ""): Encoding | undefined => {
+  const weights = new Map(
+    accepted.split(",").map((part) => {
+      const [name = "", ...parameters] = part.trim().toLowerCase().split(";")
+      const weight = parameters.find((parameter) => parameter.trim().startsWith("q="))?.trim()
+      return [name.trim(), weight === undefined ? 1 : Number(weight.slice(2))]
+    })
+  )
+  return (["br", "gzip"] as const).find((name) => (weights.get(name) ?? 0) > 0)
+}
+
+type Request = HttpServerRequest.HttpServerRequest
+
+/** A name under `/assets` changes with its content. */
+const cachingOf = (path: string): string =>
+  path === "/index.html"
+    ? "no-store"
+    : path.startsWith("/assets/")
+      ? "public, max-age=31536000, immutable"
+      : "no-cache"
+
+const respond = (path: string, file: ConsoleFile, { headers }: Request) => {
+  const encoding = file.isCompressible ? encodingOf(headers["accept-encoding"]) : undefined
+  const etag = `"${file.etag}${encoding === undefined ? "" : `-${encoding}`}"`
+  const told = {
+    ...standing,
+    "cache-control": cachingOf(path),
+    etag,
+    ...(file.isCompressible ? { vary: "accept-encoding" } : {})
+  }
+  if (headers["if-none-match"] === etag) return HttpServerResponse.empty({ status: 304, headers: told })
+  return HttpServerResponse.uint8Array(file.bytes(encoding), {
+    contentType: file.mediaType,
+    headers: { ...told, ...(encoding === undefined ? {} : { "content-encoding": encoding }) }
+  })
+}
+
+const notBuilt = HttpServerResponse.text(absent, {
+  contentType: "text/html; charset=utf-8",
+  headers: { ...standing, "cache-control": "no-store" }
+})
+
+/** A browser that goes somewhere: it says that it wants a page. */
+const goes = ({ headers }: Request, path: string): boolean =>
+  path === "/" || /(^|,)\s*text\/html\s*(;|,|$)/i.test(headers.accept ?? "")
+
+/** The answer to a GET or HEAD that nothing else serves; `undefined` where nothing is there. */
+export const consoleAnswer = (
+  files: ConsoleFiles,
+  request: Request
+): HttpServerResponse.HttpServerResponse | undefined => {
+  const path = request.url.split("?", 1)[0] ?? ""
+  const file = files.get(path)
+  if (file !== undefined) return respond(path, file, request)
+  if (taken.test(path) || !goes(request, path)) return undefined
+  const index = files.get("/index.html")
+  return index === undefined ? notBuilt : respond("/index.html", index, request)
+}
+
+export const consolePages = Layer.unwrap(
+  Effect.sync(() => {
+    const files = readConsole(consoleFolder())
+    return HttpRouter.add(
+      "GET",
+      "/*",
+      Effect.gen(function* () {
+        const request = yield* HttpServerRequest.HttpServerRequest
+        const answer = consoleAnswer(files, request)
+        if (answer !== undefined) return answer
+        // As if there were no such route: the same refusal, and the same 405 of paths that take another method.
+        const reason = new HttpServerError.RouteNotFound({ request })
+        return yield* new HttpServerError.HttpServerError({ reason })
+      })
+    )
+  })
+)
