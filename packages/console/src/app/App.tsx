@@ -1,2 +1,20 @@
-/** The whole console. */
-export const App = () => <main>Corral</main>
+/** The whole console: what every page stands on, and the pages. */
+import { QueryClientProvider } from "@tanstack/react-query"
+import { RouterProvider } from "@tanstack/react-router"
+import { LanguageProvider } from "../text/Language.tsx"
+import { queryClient } from "../api/QueryClient.ts"
+import { SignInGate } from "./SignInGate.tsx"
+import { showStoredTheme } from "./Theme.ts"
+import { router } from "./router.tsx"
+
+showStoredTheme()
+
+export const App = () => (
+  <LanguageProvider>
+    <QueryClientProvider client={queryClient}>
+      <SignInGate>
+        <RouterProvider router={router} />
+      </SignInGate>
+    </QueryClientProvider>
+  </LanguageProvider>
+)

@@ -1,0 +1,12 @@
+/** Who is signed in. */
+import { useSuspenseQuery, queryOptions } from "@tanstack/react-query"
+import { hub } from "./Hub.ts"
+
+export const personQuery = queryOptions({
+  queryKey: ["auth", "me"],
+  queryFn: () => hub.auth.me(),
+  staleTime: 60_000
+})
+
+/** Behind the gate there always is somebody. */
+export const usePerson = () => useSuspenseQuery(personQuery).data

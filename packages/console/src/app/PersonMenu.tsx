@@ -1,0 +1,77 @@
+/** Who is signed in, how the console looks and which language it speaks, and the way out. */
+import { Menu } from "@base-ui/react/menu"
+import { useMutation, useQueryClient } from "@tanstack/react-query"
+import { useNavigate } from "@tanstack/react-router"
+import { hub } from "../api/Hub.ts"
+import { usePerson } from "../api/Person.ts"
+import { type Language, useLanguage, useWords } from "../text/Language.tsx"
+import { Icon } from "../ui/Icon.tsx"
+import { type Theme, themes, useTheme } from "./Theme.ts"
+import { appWords } from "./words.ts"
+
+const languages: ReadonlyArray<readonly [Language, string]> = [
+  ["en", "English"],
+  ["zh", "中文"]
+]
+
+export const PersonMenu = () => {
+  const words = useWords(appWords)
+  const { language, speak } = useLanguage()
+  const [theme, choose] = useTheme()
+  const { user } = usePerson()
+  const navigate = useNavigate()
+  const client = useQueryClient()
+  const signOut = useMutation({
+    mutationFn: () => hub.auth.logout(),
+    // Nothing of this person is left for the next one.
+    onSettled: () => client.clear()
+  })
+  return (
+    <Menu.Root>
+      <Menu.Trigger className="icon-button" aria-label={user.name} title={user.name}>
+        <Icon name="person" />
+      </Menu.Trigger>
+      <Menu.Portal>
+        <Menu.Positioner className="menu-positioner" sideOffset={6} align="end">
+          <Menu.Popup className="menu">
+            <Menu.Item className="menu-item" onClick={() => void navigate({ to: "/account" })}>
+              <span>
+                <strong>{user.name}</strong>
+                <br />
+                <span className="quiet">{user.email ?? words.account}</span>
+              </span>
+            </Menu.Item>
+            <Menu.Separator className="menu-line" />
+            <Menu.Group>
+              <Menu.GroupLabel className="menu-label">{words.appearance}</Menu.GroupLabel>
+              <Menu.RadioGroup value={theme} onValueChange={(chosen: Theme) => choose(chosen)}>
+                {themes.map((each) => (
+                  <Menu.RadioItem key={each} className="menu-item" value={each} closeOnClick={false}>
+                    <span className="menu-mark">{theme === each ? "✓" : ""}</span>
+                    {words.themes[each]}
+                  </Menu.RadioItem>
+                ))}
+              </Menu.RadioGroup>
+            </Menu.Group>
+            <Menu.Separator className="menu-line" />
+            <Menu.Group>
+              <Menu.GroupLabel className="menu-label">{words.language}</Menu.GroupLabel>
+              <Menu.RadioGroup value={language} onValueChange={(chosen: Language) => speak(chosen)}>
+                {languages.map(([each, name]) => (
+                  <Menu.RadioItem key={each} className="menu-item" value={each} closeOnClick={false}>
+                    <span className="menu-mark">{language === each ? "✓" : ""}</span>
+                    <span lang={each}>{name}</span>
+                  </Menu.RadioItem>
+                ))}
+              </Menu.RadioGroup>
+            </Menu.Group>
+            <Menu.Separator className="menu-line" />
+            <Menu.Item className="menu-item" onClick={() => signOut.mutate()}>
+              {words.signOut}
+            </Menu.Item>
+          </Menu.Popup>
+        </Menu.Positioner>
+      </Menu.Portal>
+    </Menu.Root>
+  )
+}

@@ -1,0 +1,73 @@
+/** What stands around every page: where one can go, what waits, and who one is. On a phone the ways are at the bottom. */
+import { Link, Outlet } from "@tanstack/react-router"
+import { useNews } from "../api/News.ts"
+import { useWaiting } from "../api/Waiting.ts"
+import { useWords } from "../text/Language.tsx"
+import { Icon } from "../ui/Icon.tsx"
+import { Mark } from "../ui/Mark.tsx"
+import { PersonMenu } from "./PersonMenu.tsx"
+import { appWords } from "./words.ts"
+
+const ways = [
+  { to: "/", name: "home" },
+  { to: "/projects", name: "projects" },
+  { to: "/runs", name: "runs" },
+  { to: "/approvals", name: "approvals" },
+  { to: "/devices", name: "devices" },
+  { to: "/audit", name: "audit" }
+] as const
+
+const Bell = () => {
+  const words = useWords(appWords)
+  const waiting = useWaiting()
+  return (
+    <>
+      <Link to="/approvals" className="icon-button" title={words.waiting(waiting)}>
+        <Icon name="bell" />
+        {waiting > 0 && <span className="count">{waiting}</span>}
+        <span className="hidden">{words.approvals}</span>
+      </Link>
+      <span className="hidden" role="status">
+        {waiting > 0 ? words.waiting(waiting) : ""}
+      </span>
+    </>
+  )
+}
+
+export const Shell = () => {
+  const words = useWords(appWords)
+  const live = useNews()
+  return (
+    <div className="shell">
+      <a className="skip" href="#content">
+        {words.skip}
+      </a>
+      <header className="top">
+        <Link to="/" className="brand">
+          <Mark />
+          <span>Corral</span>
+        </Link>
+        <span className="top-state" role="status">
+          {live ? "" : words.reconnecting}
+        </span>
+        <Link to="/start" className="button primary start">
+          <Icon name="plus" />
+          <span>{words.start}</span>
+        </Link>
+        <Bell />
+        <PersonMenu />
+      </header>
+      <nav className="ways" aria-label={words.navigation}>
+        {ways.map(({ name, to }) => (
+          <Link key={to} to={to} activeOptions={{ exact: to === "/" }}>
+            <Icon name={name} />
+            <span>{words[name]}</span>
+          </Link>
+        ))}
+      </nav>
+      <main id="content" tabIndex={-1}>
+        <Outlet />
+      </main>
+    </div>
+  )
+}

@@ -1,0 +1,25 @@
+/** Lets the pages be seen by who is signed in. Everybody else sees where to sign in, and comes back to where they wanted to go. */
+import { useQuery } from "@tanstack/react-query"
+import type { ReactNode } from "react"
+import { HubRefusal } from "../api/Hub.ts"
+import { personQuery } from "../api/Person.ts"
+import { useWords } from "../text/Language.tsx"
+import { RefusalNote } from "../ui/RefusalNote.tsx"
+import { SignInPage } from "./SignInPage.tsx"
+import { appWords } from "./words.ts"
+
+export const SignInGate = ({ children }: { readonly children: ReactNode }) => {
+  const words = useWords(appWords)
+  const { data, error, refetch } = useQuery(personQuery)
+  if (error instanceof HubRefusal && error.code === "unauthorized") return <SignInPage />
+  if (data !== undefined) return children
+  return (
+    <main className="gate">
+      {error === null ? (
+        <p role="status">{words.loading}</p>
+      ) : (
+        <RefusalNote error={error} again={() => void refetch()} />
+      )}
+    </main>
+  )
+}

@@ -1,0 +1,46 @@
+/** A refusal as a person reads it: the Hub's sentence, what to do next, and the id under which the Hub knows it. */
+import { HubRefusal } from "../api/Hub.ts"
+import { useWords } from "../text/Language.tsx"
+import { uiWords } from "./words.ts"
+
+interface Issue {
+  readonly path: string
+  readonly message: string
+}
+
+const issuesOf = ({ details }: HubRefusal): ReadonlyArray<Issue> =>
+  Array.isArray(details["issues"]) ? details["issues"] : []
+
+interface Props {
+  readonly error: Error | null | undefined
+  readonly again?: () => void
+}
+
+export const RefusalNote = ({ again, error }: Props) => {
+  const words = useWords(uiWords)
+  if (error === null || error === undefined) return null
+  const refusal = error instanceof HubRefusal ? error : new HubRefusal("internal", error.message)
+  const advice = words.advice[refusal.code]
+  return (
+    <div className="refusal" role="alert">
+      <p>
+        <strong>{refusal.message}</strong> {advice}
+      </p>
+      {issuesOf(refusal).map(({ message, path }) => (
+        <p key={path}>
+          <code>{path}</code> {message}
+        </p>
+      ))}
+      {refusal.requestId !== undefined && (
+        <p className="quiet">
+          {words.requestId} <code>{refusal.requestId}</code>
+        </p>
+      )}
+      {again !== undefined && (
+        <button type="button" className="button" onClick={again}>
+          {words.again}
+        </button>
+      )}
+    </div>
+  )
+}

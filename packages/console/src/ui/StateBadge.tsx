@@ -1,0 +1,29 @@
+/** The state of a run, a task, a device or an approval: a word, and a colour that says no more than the word. */
+import { useWords } from "../text/Language.tsx"
+import { uiWords } from "./words.ts"
+
+type State = keyof (typeof uiWords)["en"]["states"]
+
+const tones: { readonly [S in State]?: "good" | "bad" | "busy" | "wait" } = {
+  completed: "good",
+  approved: "good",
+  online: "good",
+  active: "good",
+  allowed: "good",
+  failed: "bad",
+  denied: "bad",
+  revoked: "bad",
+  expired: "bad",
+  running: "busy",
+  starting: "busy",
+  dispatched: "busy",
+  created: "busy",
+  waiting_approval: "wait",
+  pending: "wait",
+  queued: "wait"
+}
+
+export const StateBadge = ({ state }: { readonly state: State }) => {
+  const words = useWords(uiWords)
+  return <span className={`badge ${tones[state] ?? "plain"}`}>{words.states[state]}</span>
+}

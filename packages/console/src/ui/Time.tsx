@@ -1,0 +1,69 @@
+/** A time as people say it, with the exact one in its title. Counts on while it is shown. */
+import { useSyncExternalStore } from "react"
+import { type Language, useLanguage } from "../text/Language.tsx"
+
+const steps = [
+  ["second", 60],
+  ["minute", 60],
+  ["hour", 24],
+  ["day", 30],
+  ["month", 12],
+  ["year", Number.POSITIVE_INFINITY]
+] as const
+
+const formats = {
+  en: new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "short" }),
+  zh: new Intl.RelativeTimeFormat("zh-CN", { numeric: "auto", style: "short" })
+}
+
+/** `at` as seen from `now`, both in milliseconds since 1970. */
+export const relative = (at: number, now: number, language: Language): string => {
+  let amount = Math.round((at - now) / 1_000)
+  for (const [unit, size] of steps) {
+    if (Math.abs(amount) < size) return formats[language].format(amount, unit)
+    amount = Math.trunc(amount / size)
+  }
+  return ""
+}
+
+/** One clock for the whole page, which ticks while anything shows a time. */
+const listeners = new Set<() => void>()
+let now = Date.now()
+let timer: ReturnType<typeof setInterval> | undefined
+
+const tick = (): void => {
+  now = Date.now()
+  for (const listener of listeners) listener()
+}
+
+const subscribe = (listener: () => void) => {
+  if (listeners.size === 0) {
+    now = Date.now()
+    timer = setInterval(tick, 5_000)
+  }
+  listeners.add(listener)
+  return () => {
+    listeners.delete(listener)
+    if (listeners.size === 0) clearInterval(timer)
+  }
+}
+
+export const useNow = (): number => useSyncExternalStore(subscribe, () => now)
+
+/** `at` is ISO 8601. */
+export const Time = ({ at }: { readonly at: string }) => {
+  const { language } = useLanguage()
+  const current = useNow()
+  const time = Date.parse(at)
+  // A clock that differs by a little is not the future.
+  const seen = time > current && time - current < 10_000 ? current : time
+  const exact = new Date(time).toLocaleString(language === "zh" ? "zh-CN" : "en", {
+    dateStyle: "medium",
+    timeStyle: "medium"
+  })
+  return (
+    <time dateTime={at} title={exact}>
+      {relative(seen, current, language)}
+    </time>
+  )
+}
