@@ -7,10 +7,12 @@ export interface Page<A> {
 }
 
 export interface PageAsk {
-  /** Absent for the first page. */
-  readonly cursor?: string
+  /** Goes into the query; without a cursor it is the first page. */
+  readonly page: { readonly limit: number; readonly cursor?: string }
   readonly signal: AbortSignal
 }
+
+const PAGE_SIZE = 50
 
 export interface List<A> {
   readonly items: ReadonlyArray<A>
@@ -30,7 +32,8 @@ export const useList = <A>(
 ): List<A> => {
   const query = useInfiniteQuery({
     queryKey,
-    queryFn: ({ pageParam, signal }) => read({ signal, ...(pageParam === "" ? {} : { cursor: pageParam }) }),
+    queryFn: ({ pageParam, signal }) =>
+      read({ signal, page: { limit: PAGE_SIZE, ...(pageParam === "" ? {} : { cursor: pageParam }) } }),
     initialPageParam: "",
     getNextPageParam: ({ nextCursor }) => nextCursor,
     ...options

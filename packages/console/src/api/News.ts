@@ -14,7 +14,7 @@ const staleBy: { readonly [K in HubNews["kind"]]: ReadonlyArray<string> } = {
   device: ["devices"],
   approval: ["approvals", "runs"],
   task: ["tasks"],
-  run: ["runs"]
+  run: ["runs", "sessions"]
 }
 
 /** Hints of a burst are heeded once. */

@@ -9,7 +9,7 @@ import { Shell } from "./Shell.tsx"
 const ProjectPage = lazyRouteComponent(() => import("../project/ProjectPage.tsx"), "ProjectPage")
 const SessionPage = lazyRouteComponent(() => import("../session/SessionPage.tsx"), "SessionPage")
 const StartPage = lazyRouteComponent(() => import("../start/StartPage.tsx"), "StartPage")
-const RunsPage = lazyRouteComponent(() => import("../home/RunsPage.tsx"), "RunsPage")
+const RunsPage = lazyRouteComponent(() => import("../runs/RunsPage.tsx"), "RunsPage")
 const TaskPage = lazyRouteComponent(() => import("../task/TaskPage.tsx"), "TaskPage")
 const AuditPage = lazyRouteComponent(() => import("../audit/AuditPage.tsx"), "AuditPage")
 const RunPage = lazyRouteComponent(() => import("../run/RunPage.tsx"), "RunPage")

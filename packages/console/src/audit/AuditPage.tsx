@@ -1,5 +1,109 @@
+/** Who did what: of a project for its admins, of oneself for everybody. The filter is in the address. */
+import type { ProjectId } from "@corral/domain/Ids"
+import { useNavigate } from "@tanstack/react-router"
+import { addressOf, hub } from "../api/Hub.ts"
+import { isAtLeast, useProjects } from "../api/Known.ts"
+import { useList } from "../api/Lists.ts"
+import { routes } from "../api/routes.ts"
+import { searchOf } from "../app/search.ts"
+import { useWords } from "../text/Language.tsx"
+import { Field, textIn } from "../ui/Field.tsx"
+import { ListMore } from "../ui/ListMore.tsx"
 import { Page } from "../ui/Page.tsx"
+import { AuditTable } from "./AuditTable.tsx"
+import { VerifyChain } from "./VerifyChain.tsx"
+import { auditWords } from "./words.ts"
 
-export const AuditPage = ({ filter }: { readonly filter: object }) => (
-  <Page title="AuditPage">{JSON.stringify(filter)}</Page>
-)
+interface Filter {
+  readonly projectId?: string
+  readonly actor?: string
+  readonly action?: string
+  /** As an input of a local time has them. */
+  readonly from?: string
+  readonly to?: string
+}
+
+const names = ["projectId", "actor", "action", "from", "to"] as const
+
+/** As the Hub is asked: times with their zone. */
+const queryOf = ({ from, projectId, to, ...rest }: Filter) => {
+  const time = (name: "from" | "to", local: string | undefined) =>
+    local === undefined || Number.isNaN(Date.parse(local)) ? {} : { [name]: new Date(local).toISOString() }
+  return {
+    ...rest,
+    ...time("from", from),
+    ...time("to", to),
+    ...(projectId === undefined ? {} : { projectId: projectId as ProjectId })
+  }
+}
+
+export const AuditPage = ({ filter }: { readonly filter: Filter }) => {
+  const words = useWords(auditWords)
+  const navigate = useNavigate()
+  const projects = useProjects().filter(({ role }) => isAtLeast(role, "admin"))
+  const query = queryOf(filter)
+  const list = useList(["audit", "list", query], ({ page, signal }) =>
+    hub.audit.list({ query: { ...query, ...page }, signal })
+  )
+  const apply = (form: FormData) =>
+    void navigate({
+      to: "/audit",
+      search: searchOf(...names)(Object.fromEntries(names.map((name) => [name, textIn(form, name)])))
+    })
+  return (
+    <Page
+      title={words.title}
+      actions={
+        query.projectId !== undefined && (
+          <>
+            <a
+              className="button"
+              href={addressOf(routes.audit.export[1], { query: { projectId: query.projectId } })}
+              download
+            >
+              {words.export}
+            </a>
+            <VerifyChain key={query.projectId} projectId={query.projectId} />
+          </>
+        )
+      }
+    >
+      <form
+        className="filters"
+        key={JSON.stringify(filter)}
+        onSubmit={(event) => {
+          event.preventDefault()
+          apply(new FormData(event.currentTarget))
+        }}
+      >
+        <Field label={words.project}>
+          <select name="projectId" defaultValue={filter.projectId ?? ""}>
+            <option value="">{words.own}</option>
+            {projects.map(({ id, name }) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </Field>
+        <Field label={words.actor}>
+          <input name="actor" defaultValue={filter.actor} maxLength={200} spellCheck={false} />
+        </Field>
+        <Field label={words.action}>
+          <input name="action" defaultValue={filter.action} maxLength={200} spellCheck={false} />
+        </Field>
+        <Field label={words.from}>
+          <input type="datetime-local" name="from" defaultValue={filter.from} />
+        </Field>
+        <Field label={words.to}>
+          <input type="datetime-local" name="to" defaultValue={filter.to} />
+        </Field>
+        <button type="submit" className="button">
+          {words.filter}
+        </button>
+      </form>
+      <AuditTable records={list.items} />
+      <ListMore list={list} empty={words.none} />
+    </Page>
+  )
+}

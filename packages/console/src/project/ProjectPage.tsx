@@ -1,8 +1,79 @@
+/** One project, part by part. Which part is shown is in the address. */
+import { Tabs } from "@base-ui/react/tabs"
+import type { ProjectId } from "@corral/domain/Ids"
+import { useQuery } from "@tanstack/react-query"
+import { Link, useNavigate } from "@tanstack/react-router"
+import { isAtLeast, projectQuery } from "../api/Known.ts"
+import { RunList } from "../runs/RunList.tsx"
+import { useWords } from "../text/Language.tsx"
 import { Page } from "../ui/Page.tsx"
+import { RefusalNote } from "../ui/RefusalNote.tsx"
+import { ProjectMembers } from "./ProjectMembers.tsx"
+import { ProjectSessions } from "./ProjectSessions.tsx"
+import { ProjectSettings } from "./ProjectSettings.tsx"
+import { ProjectWorkspaces } from "./ProjectWorkspaces.tsx"
+import { projectWords } from "./words.ts"
 
-export const ProjectPage = ({
-  projectId
-}: {
+const tabs = ["sessions", "runs", "members", "workspaces", "settings"] as const
+
+interface Props {
   readonly projectId: string
   readonly tab: string | undefined
-}) => <Page title="ProjectPage">{projectId}</Page>
+}
+
+export const ProjectPage = ({ projectId, tab }: Props) => {
+  const words = useWords(projectWords)
+  const navigate = useNavigate()
+  const { data: project, error } = useQuery(projectQuery(projectId as ProjectId))
+  const above = <Link to="/projects">{words.title}</Link>
+  if (project === undefined)
+    return (
+      <Page title={words.title} above={above}>
+        <RefusalNote error={error} />
+      </Page>
+    )
+  const start = isAtLeast(project.role, "member") && (
+    <Link to="/start" search={{ projectId }} className="button">
+      {words.start}
+    </Link>
+  )
+  return (
+    <Page title={project.name} above={above} actions={start}>
+      {project.description !== undefined && <p className="quiet">{project.description}</p>}
+      <Tabs.Root
+        value={tabs.find((each) => each === tab) ?? "sessions"}
+        onValueChange={(next: string) =>
+          void navigate({
+            to: "/projects/$projectId",
+            params: { projectId },
+            search: { tab: next },
+            replace: true
+          })
+        }
+      >
+        <Tabs.List className="tabs" aria-label={words.sections}>
+          {tabs.map((each) => (
+            <Tabs.Tab key={each} value={each} className="tab">
+              {words.tabs[each]}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        <Tabs.Panel value="sessions">
+          <ProjectSessions project={project} />
+        </Tabs.Panel>
+        <Tabs.Panel value="runs">
+          <RunList filter={{ projectId: project.id }} />
+        </Tabs.Panel>
+        <Tabs.Panel value="members">
+          <ProjectMembers project={project} />
+        </Tabs.Panel>
+        <Tabs.Panel value="workspaces">
+          <ProjectWorkspaces project={project} />
+        </Tabs.Panel>
+        <Tabs.Panel value="settings">
+          <ProjectSettings project={project} />
+        </Tabs.Panel>
+      </Tabs.Root>
+    </Page>
+  )
+}

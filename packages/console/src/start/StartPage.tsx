@@ -1,5 +1,58 @@
+/** Starts a run: chooses the project, then asks for the rest of what is there. */
+import type { ProjectId } from "@corral/domain/Ids"
+import { useQuery } from "@tanstack/react-query"
+import { Link, useNavigate } from "@tanstack/react-router"
+import { isAtLeast, projectsQuery } from "../api/Known.ts"
+import { useWords } from "../text/Language.tsx"
+import { Field } from "../ui/Field.tsx"
 import { Page } from "../ui/Page.tsx"
+import { RefusalNote } from "../ui/RefusalNote.tsx"
+import { StartForm } from "./StartForm.tsx"
+import { startWords } from "./words.ts"
 
-export const StartPage = ({ asked }: { readonly asked: object }) => (
-  <Page title="StartPage">{JSON.stringify(asked)}</Page>
-)
+/** What the way here has chosen already. */
+export interface Asked {
+  readonly projectId?: string
+  readonly sessionId?: string
+  readonly targetId?: string
+  readonly workspace?: string
+  readonly agentId?: string
+}
+
+export const StartPage = ({ asked }: { readonly asked: Asked }) => {
+  const words = useWords(startWords)
+  const navigate = useNavigate()
+  const { data, error } = useQuery(projectsQuery)
+  const projects = data?.items.filter(({ role }) => isAtLeast(role, "member")) ?? []
+  const chosen = projects.find(({ id }) => id === asked.projectId) ?? projects[0]
+  return (
+    <Page title={words.title}>
+      <RefusalNote error={error} />
+      {data !== undefined && chosen === undefined && (
+        <div className="empty">
+          <p>{words.noProjects}</p>
+          <Link to="/projects">{words.toProjects}</Link>
+        </div>
+      )}
+      {chosen !== undefined && (
+        <div className="form">
+          <Field label={words.project}>
+            <select
+              value={chosen.id}
+              onChange={({ currentTarget: { value } }) =>
+                void navigate({ to: "/start", search: { projectId: value as ProjectId }, replace: true })
+              }
+            >
+              {projects.map(({ id, name }) => (
+                <option key={id} value={id}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          </Field>
+          <StartForm key={chosen.id} projectId={chosen.id} asked={asked} />
+        </div>
+      )}
+    </Page>
+  )
+}

@@ -1,47 +1,59 @@
-/** Asks before something that cannot be undone. The safe answer has the focus; the error of the deed is shown where it was asked. */
+/** Asks before something that cannot be undone. The safe answer has the focus; a refusal of the deed is shown where it was asked. */
 import { AlertDialog } from "@base-ui/react/alert-dialog"
-import type { ReactNode } from "react"
+import { type ReactNode, useRef, useState } from "react"
 import { useWords } from "../text/Language.tsx"
 import { RefusalNote } from "./RefusalNote.tsx"
 import { uiWords } from "./words.ts"
 
 interface Props {
-  /** The button that asks. */
+  /** On the button that asks. */
   readonly trigger: ReactNode
   readonly triggerClass?: string
   readonly title: string
   readonly children: ReactNode
   /** Names the deed. */
   readonly confirm: string
-  readonly busy: boolean
-  readonly error: Error | null
-  readonly onConfirm: (close: () => void) => void
-  readonly open: boolean
-  readonly onOpenChange: (open: boolean) => void
+  /** The dialog closes when it is done; what it throws is shown. */
+  readonly onConfirm: () => Promise<unknown>
 }
 
-export const ConfirmDialog = (props: Props) => {
+export const ConfirmDialog = ({ children, confirm, onConfirm, title, trigger, triggerClass }: Props) => {
   const words = useWords(uiWords)
+  const safe = useRef<HTMLButtonElement>(null)
+  const [open, setOpen] = useState(false)
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<Error | null>(null)
+  const act = async (): Promise<void> => {
+    setBusy(true)
+    setError(null)
+    try {
+      await onConfirm()
+      setOpen(false)
+    } catch (problem) {
+      setError(problem instanceof Error ? problem : new Error(String(problem)))
+    } finally {
+      setBusy(false)
+    }
+  }
+  const onOpenChange = (next: boolean): void => {
+    setError(null)
+    setOpen(next)
+  }
   return (
-    <AlertDialog.Root open={props.open} onOpenChange={props.onOpenChange}>
-      <AlertDialog.Trigger className={props.triggerClass ?? "button"}>{props.trigger}</AlertDialog.Trigger>
+    <AlertDialog.Root open={open} onOpenChange={onOpenChange}>
+      <AlertDialog.Trigger className={triggerClass ?? "button small"}>{trigger}</AlertDialog.Trigger>
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className="backdrop" />
-        <AlertDialog.Popup className="dialog">
-          <AlertDialog.Title className="dialog-title">{props.title}</AlertDialog.Title>
-          <AlertDialog.Description className="dialog-text" render={<div />}>
-            {props.children}
-          </AlertDialog.Description>
-          <RefusalNote error={props.error} />
+        <AlertDialog.Popup className="dialog" initialFocus={safe}>
+          <AlertDialog.Title className="dialog-title">{title}</AlertDialog.Title>
+          <AlertDialog.Description>{children}</AlertDialog.Description>
+          <RefusalNote error={error} />
           <div className="dialog-actions">
-            <AlertDialog.Close className="button">{words.cancel}</AlertDialog.Close>
-            <button
-              type="button"
-              className="button danger"
-              disabled={props.busy}
-              onClick={() => props.onConfirm(() => props.onOpenChange(false))}
-            >
-              {props.confirm}
+            <AlertDialog.Close ref={safe} className="button">
+              {words.cancel}
+            </AlertDialog.Close>
+            <button type="button" className="button danger" disabled={busy} onClick={() => void act()}>
+              {confirm}
             </button>
           </div>
         </AlertDialog.Popup>

@@ -1,0 +1,50 @@
+/**
+ * What many pages need to know: the person's projects, their targets, and what things are called. The first two hundred of each: enough to
+ * choose from; the pages of lists go on by cursor.
+ */
+import type { DeviceId, ProjectId } from "@corral/domain/Ids"
+import type { ProjectRole } from "@corral/domain/Project"
+import { queryOptions, useQuery } from "@tanstack/react-query"
+import { hub } from "./Hub.ts"
+
+const MOST = 200
+
+export const projectsQuery = queryOptions({
+  queryKey: ["projects", "known"],
+  queryFn: ({ signal }) => hub.projects.list({ query: { limit: MOST }, signal })
+})
+
+/** Devices to which runs may go; of a project those that are shared with it. */
+export const targetsQuery = (projectId?: ProjectId) =>
+  queryOptions({
+    queryKey: ["devices", "targets", projectId ?? ""],
+    queryFn: ({ signal }) =>
+      hub.devices.targets({
+        query: { limit: MOST, ...(projectId === undefined ? {} : { projectId }) },
+        signal
+      })
+  })
+
+export const projectQuery = (id: ProjectId) =>
+  queryOptions({
+    queryKey: ["projects", "one", id],
+    queryFn: ({ signal }) => hub.projects.get({ params: { id }, signal })
+  })
+
+export const useProjects = () => useQuery(projectsQuery).data?.items ?? []
+
+/** Its name; undefined while it is not known. */
+export const useProjectName = (id: ProjectId | undefined): string | undefined =>
+  useProjects().find((project) => project.id === id)?.name
+
+export const useTargets = (projectId?: ProjectId) => useQuery(targetsQuery(projectId)).data?.items ?? []
+
+export const useTargetName = (id: DeviceId | undefined): string | undefined =>
+  useTargets().find((target) => target.id === id)?.name
+
+/** Weakest first. */
+export const roles: ReadonlyArray<ProjectRole> = ["viewer", "member", "admin", "owner"]
+
+/** Whether a role is that one or stronger. The Hub decides; this only spares people refusals. */
+export const isAtLeast = (role: ProjectRole, wanted: ProjectRole): boolean =>
+  roles.indexOf(role) >= roles.indexOf(wanted)

@@ -1,0 +1,52 @@
+/** Records of the trail as a table. On a narrow screen it scrolls sideways, by keyboard too. */
+import type { AuditRecord } from "@corral/domain/Audit"
+import { useWords } from "../text/Language.tsx"
+import { ShortId } from "../ui/ShortId.tsx"
+import { StateBadge } from "../ui/StateBadge.tsx"
+import { Time } from "../ui/Time.tsx"
+import { auditWords } from "./words.ts"
+
+export const AuditTable = ({ records }: { readonly records: ReadonlyArray<AuditRecord> }) => {
+  const words = useWords(auditWords)
+  if (records.length === 0) return null
+  return (
+    <div className="table-frame" role="region" aria-label={words.caption} tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{words.time}</th>
+            <th scope="col">{words.action}</th>
+            <th scope="col">{words.outcome}</th>
+            <th scope="col">{words.actor}</th>
+            <th scope="col">{words.resource}</th>
+            <th scope="col">{words.request}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {records.map(({ action, actor, at, code, id, outcome, requestId, resource }) => (
+            <tr key={id}>
+              <td>
+                <Time at={at} />
+              </td>
+              <td>
+                <code>{action}</code>
+              </td>
+              <td>
+                <StateBadge state={outcome} /> {code !== null && <code>{code}</code>}
+              </td>
+              <td>
+                <ShortId id={actor} />
+              </td>
+              <td>
+                <ShortId id={resource} />
+              </td>
+              <td>
+                <ShortId id={requestId} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}

@@ -1,0 +1,116 @@
+/** Who is in a project, and as what. */
+import type { UserId } from "@corral/domain/Ids"
+import type { Project, ProjectMember, ProjectRole } from "@corral/domain/Project"
+import { useMutation, useQueryClient } from "@tanstack/react-query"
+import { hub } from "../api/Hub.ts"
+import { isAtLeast, roles } from "../api/Known.ts"
+import { useList } from "../api/Lists.ts"
+import { usePerson } from "../api/Person.ts"
+import { useWords } from "../text/Language.tsx"
+import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
+import { Field, textIn } from "../ui/Field.tsx"
+import { FormDialog } from "../ui/FormDialog.tsx"
+import { ListMore } from "../ui/ListMore.tsx"
+import { RefusalNote } from "../ui/RefusalNote.tsx"
+import { ShortId } from "../ui/ShortId.tsx"
+import { projectWords } from "./words.ts"
+
+const roleIn = (text: string): ProjectRole => roles.find((role) => role === text) ?? "viewer"
+
+const RoleOptions = () => {
+  const words = useWords(projectWords)
+  return roles.map((role) => (
+    <option key={role} value={role}>
+      {words.roles[role]}
+    </option>
+  ))
+}
+
+export const ProjectMembers = ({ project: { id, role } }: { readonly project: Project }) => {
+  const words = useWords(projectWords)
+  const { user } = usePerson()
+  const client = useQueryClient()
+  const queryKey = ["projects", "members", id]
+  const list = useList(queryKey, ({ page, signal }) =>
+    hub.projects.members({ params: { id }, query: page, signal })
+  )
+  // One's own role may be the one that changed.
+  const changed = () => client.invalidateQueries({ queryKey: ["projects"] })
+  const change = useMutation({
+    mutationFn: ({ as, userId }: { readonly userId: UserId; readonly as: ProjectRole }) =>
+      hub.projects.updateMember({ params: { id, userId }, payload: { role: as } }),
+    onSettled: changed
+  })
+  const add = async (form: FormData): Promise<void> => {
+    const payload = { userId: textIn(form, "userId") as UserId, role: roleIn(textIn(form, "role")) }
+    await hub.projects.addMember({ params: { id }, payload })
+    await changed()
+  }
+  const remove = async ({ userId }: ProjectMember): Promise<void> => {
+    await hub.projects.removeMember({ params: { id, userId } })
+    await changed()
+  }
+  const manages = isAtLeast(role, "admin")
+  return (
+    <>
+      {manages && (
+        <div className="part-actions">
+          <FormDialog
+            trigger={words.addMember}
+            title={words.addMember}
+            submit={words.addMember}
+            onSubmit={add}
+          >
+            <Field label={words.userId} hint={words.userIdHint}>
+              <input name="userId" required autoComplete="off" spellCheck={false} placeholder="usr_…" />
+            </Field>
+            <Field label={words.role}>
+              <select name="role" defaultValue="member">
+                <RoleOptions />
+              </select>
+            </Field>
+          </FormDialog>
+        </div>
+      )}
+      <RefusalNote error={change.error} />
+      <ul className="rows" aria-label={words.tabs.members}>
+        {list.items.map((member) => (
+          <li key={member.userId} className="row">
+            <span className="row-main">
+              <bdi>{member.name}</bdi>{" "}
+              {member.userId === user.id && <span className="quiet">({words.you})</span>}{" "}
+              <ShortId id={member.userId} />
+            </span>
+            <div className="row-side">
+              {manages ? (
+                <select
+                  className="short"
+                  aria-label={words.roleOf(member.name)}
+                  value={member.role}
+                  onChange={({ currentTarget: { value } }) =>
+                    change.mutate({ userId: member.userId, as: roleIn(value) })
+                  }
+                >
+                  <RoleOptions />
+                </select>
+              ) : (
+                <span className="badge plain">{words.roles[member.role]}</span>
+              )}
+              {manages && (
+                <ConfirmDialog
+                  trigger={words.removeMember}
+                  title={words.removeMemberTitle(member.name)}
+                  confirm={words.removeMember}
+                  onConfirm={() => remove(member)}
+                >
+                  {words.removeMemberText}
+                </ConfirmDialog>
+              )}
+            </div>
+          </li>
+        ))}
+      </ul>
+      <ListMore list={list} empty={null} />
+    </>
+  )
+}

@@ -1,0 +1,66 @@
+/** The sessions of a project, and the way to a new one. */
+import type { Project } from "@corral/domain/Project"
+import { useQueryClient } from "@tanstack/react-query"
+import { Link, useNavigate } from "@tanstack/react-router"
+import { hub } from "../api/Hub.ts"
+import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
+import { isAtLeast } from "../api/Known.ts"
+import { useList } from "../api/Lists.ts"
+import { useWords } from "../text/Language.tsx"
+import { Field, textIn } from "../ui/Field.tsx"
+import { FormDialog } from "../ui/FormDialog.tsx"
+import { ListMore } from "../ui/ListMore.tsx"
+import { StateBadge } from "../ui/StateBadge.tsx"
+import { Time } from "../ui/Time.tsx"
+import { projectWords } from "./words.ts"
+
+export const ProjectSessions = ({ project }: { readonly project: Project }) => {
+  const words = useWords(projectWords)
+  const client = useQueryClient()
+  const navigate = useNavigate()
+  const keyOf = useIdempotencyKey()
+  const projectId = project.id
+  const list = useList(["sessions", "list", projectId], ({ page, signal }) =>
+    hub.sessions.list({ query: { projectId, ...page }, signal })
+  )
+  const create = async (form: FormData): Promise<void> => {
+    const payload = { projectId, title: textIn(form, "title") }
+    const { id } = await hub.sessions.create({ headers: keyOf(payload), payload })
+    await client.invalidateQueries({ queryKey: ["sessions"] })
+    await navigate({ to: "/sessions/$sessionId", params: { sessionId: id } })
+  }
+  return (
+    <>
+      {isAtLeast(project.role, "member") && (
+        <div className="part-actions">
+          <FormDialog
+            trigger={words.newSession}
+            title={words.newSession}
+            submit={words.newSession}
+            onSubmit={create}
+          >
+            <Field label={words.sessionTitle}>
+              <input name="title" required maxLength={200} autoComplete="off" />
+            </Field>
+          </FormDialog>
+        </div>
+      )}
+      {list.items.length > 0 && (
+        <ul className="rows" aria-label={words.tabs.sessions}>
+          {list.items.map(({ id, state, title, updatedAt }) => (
+            <li key={id} className="row">
+              <Link to="/sessions/$sessionId" params={{ sessionId: id }} className="row-main row-title">
+                <bdi>{title}</bdi>
+              </Link>
+              <div className="row-side">
+                <StateBadge state={state} />
+                <Time at={updatedAt} />
+              </div>
+            </li>
+          ))}
+        </ul>
+      )}
+      <ListMore list={list} empty={words.noSessions} />
+    </>
+  )
+}

@@ -1,0 +1,74 @@
+/** The folders on devices where a project's runs may work. */
+import type { Project, WorkspaceLink } from "@corral/domain/Project"
+import { useQueryClient } from "@tanstack/react-query"
+import { Link } from "@tanstack/react-router"
+import { hub } from "../api/Hub.ts"
+import { isAtLeast, useTargets } from "../api/Known.ts"
+import { useList } from "../api/Lists.ts"
+import { useWords } from "../text/Language.tsx"
+import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
+import { ListMore } from "../ui/ListMore.tsx"
+import { StateBadge } from "../ui/StateBadge.tsx"
+import { Time } from "../ui/Time.tsx"
+import { LinkWorkspace } from "./LinkWorkspace.tsx"
+import { projectWords } from "./words.ts"
+
+export const ProjectWorkspaces = ({ project: { id, role } }: { readonly project: Project }) => {
+  const words = useWords(projectWords)
+  const client = useQueryClient()
+  const targets = useTargets(id)
+  const list = useList(["projects", "workspaces", id], ({ page, signal }) =>
+    hub.projects.workspaces({ params: { id }, query: page, signal })
+  )
+  const changed = () => client.invalidateQueries({ queryKey: ["projects", "workspaces", id] })
+  const unlink = async ({ targetId, workspace }: WorkspaceLink): Promise<void> => {
+    await hub.projects.unlinkWorkspace({ params: { id, targetId, workspace } })
+    await changed()
+  }
+  const manages = isAtLeast(role, "admin")
+  return (
+    <>
+      {manages && targets.length > 0 && (
+        <div className="part-actions">
+          <LinkWorkspace projectId={id} targets={targets} onLinked={changed} />
+        </div>
+      )}
+      {manages && targets.length === 0 && (
+        <p>
+          {words.noTargets} <Link to="/devices">{words.toDevices}</Link>
+        </p>
+      )}
+      {list.items.length > 0 && (
+        <ul className="rows" aria-label={words.tabs.workspaces}>
+          {list.items.map((link) => {
+            const target = targets.find(({ id: each }) => each === link.targetId)
+            return (
+              <li key={`${link.targetId}/${link.workspace}`} className="row">
+                <div className="row-main">
+                  <strong>{link.workspace}</strong>
+                  <br />
+                  <span className="quiet">{target?.name ?? link.targetId}</span>
+                </div>
+                <div className="row-side">
+                  {target !== undefined && <StateBadge state={target.state} />}
+                  <Time at={link.addedAt} />
+                  {manages && (
+                    <ConfirmDialog
+                      trigger={words.unlink}
+                      title={words.unlinkTitle(link.workspace)}
+                      confirm={words.unlink}
+                      onConfirm={() => unlink(link)}
+                    >
+                      {words.unlinkText}
+                    </ConfirmDialog>
+                  )}
+                </div>
+              </li>
+            )
+          })}
+        </ul>
+      )}
+      <ListMore list={list} empty={words.noWorkspaces} />
+    </>
+  )
+}

@@ -1,0 +1,37 @@
+/** The runs that a filter lets through, newest first. */
+import type { DeviceId, ProjectId, SessionId } from "@corral/domain/Ids"
+import type { HubRunStatus } from "@corral/domain/HubRun"
+import { hub } from "../api/Hub.ts"
+import { useList } from "../api/Lists.ts"
+import { useWords } from "../text/Language.tsx"
+import { ListMore } from "../ui/ListMore.tsx"
+import { RunRows } from "./RunRows.tsx"
+import { runsWords } from "./words.ts"
+
+export interface RunFilter {
+  readonly projectId?: ProjectId
+  readonly sessionId?: SessionId
+  readonly targetId?: DeviceId
+  readonly state?: HubRunStatus
+}
+
+export const RunList = ({ filter }: { readonly filter: RunFilter }) => {
+  const words = useWords(runsWords)
+  const list = useList(["runs", "list", filter], ({ page, signal }) =>
+    hub.runs.list({ query: { ...filter, ...page }, signal })
+  )
+  return (
+    <>
+      <RunRows runs={list.items} />
+      <ListMore
+        list={list}
+        empty={
+          <>
+            <p>{words.none}</p>
+            <p>{words.noneHint}</p>
+          </>
+        }
+      />
+    </>
+  )
+}

@@ -1,0 +1,52 @@
+/** Runs as rows: what was asked, how it stands, who does it where. */
+import type { HubRun } from "@corral/domain/HubRun"
+import { Link } from "@tanstack/react-router"
+import { useProjectName, useTargetName } from "../api/Known.ts"
+import { useWords } from "../text/Language.tsx"
+import { ShortId } from "../ui/ShortId.tsx"
+import { StateBadge } from "../ui/StateBadge.tsx"
+import { Time } from "../ui/Time.tsx"
+import { runsWords } from "./words.ts"
+
+/** The first line of a prompt that says something, short enough for a row. */
+export const firstLine = (text: string): string =>
+  (text.split("\n").find((line) => line.trim() !== "") ?? "").trim().slice(0, 200)
+
+const RunRow = ({ run }: { readonly run: HubRun }) => {
+  const project = useProjectName(run.projectId)
+  const target = useTargetName(run.targetId)
+  return (
+    <li className="row">
+      <div className="row-main">
+        <Link to="/runs/$runId" params={{ runId: run.id }} className="row-title">
+          <bdi>{firstLine(run.input.text)}</bdi>
+        </Link>
+        <span className="quiet">
+          {[project, run.agentId, target, run.workspace].filter((part) => part !== undefined).join(" · ")}
+        </span>
+      </div>
+      <div className="row-side">
+        <StateBadge state={run.state} />
+        <Time at={run.createdAt} />
+        <ShortId id={run.id} />
+      </div>
+    </li>
+  )
+}
+
+interface Props {
+  readonly runs: ReadonlyArray<HubRun>
+  /** Names the list for those who do not see it. */
+  readonly label?: string
+}
+
+export const RunRows = ({ label, runs }: Props) => {
+  const words = useWords(runsWords)
+  return runs.length === 0 ? null : (
+    <ul className="rows" aria-label={label ?? words.list}>
+      {runs.map((run) => (
+        <RunRow key={run.id} run={run} />
+      ))}
+    </ul>
+  )
+}

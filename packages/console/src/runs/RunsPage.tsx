@@ -1,0 +1,90 @@
+/** All runs that the person may see. The filter is in the address: it can be kept and sent. */
+import type { DeviceId, ProjectId } from "@corral/domain/Ids"
+import type { HubRunStatus } from "@corral/domain/HubRun"
+import { useNavigate } from "@tanstack/react-router"
+import { searchOf } from "../app/search.ts"
+import { useProjects, useTargets } from "../api/Known.ts"
+import { useWords } from "../text/Language.tsx"
+import { Field } from "../ui/Field.tsx"
+import { Page } from "../ui/Page.tsx"
+import { uiWords } from "../ui/words.ts"
+import { RunList } from "./RunList.tsx"
+import { runsWords } from "./words.ts"
+
+const states: ReadonlyArray<HubRunStatus> = [
+  "queued",
+  "created",
+  "starting",
+  "running",
+  "waiting_approval",
+  "completed",
+  "failed",
+  "cancelled"
+]
+
+interface Filter {
+  readonly projectId?: string
+  readonly targetId?: string
+  readonly state?: string
+}
+
+export const RunsPage = ({ filter }: { readonly filter: Filter }) => {
+  const words = useWords(runsWords)
+  const { states: names } = useWords(uiWords)
+  const navigate = useNavigate({ from: "/runs" })
+  const [projects, targets] = [useProjects(), useTargets()]
+  const choose = (name: keyof Filter) => ({
+    value: filter[name] ?? "",
+    onChange: ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) =>
+      void navigate({
+        // What is empty is left out of the address.
+        search: (now) => searchOf("projectId", "targetId", "state")({ ...now, [name]: currentTarget.value }),
+        replace: true
+      })
+  })
+  const state = states.find((each) => each === filter.state)
+  return (
+    <Page title={words.title}>
+      <div className="filters">
+        <Field label={words.project}>
+          <select {...choose("projectId")}>
+            <option value="">{words.all}</option>
+            {projects.map(({ id, name }) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </Field>
+        <Field label={words.state}>
+          <select {...choose("state")}>
+            <option value="">{words.all}</option>
+            {states.map((each) => (
+              <option key={each} value={each}>
+                {names[each]}
+              </option>
+            ))}
+          </select>
+        </Field>
+        <Field label={words.device}>
+          <select {...choose("targetId")}>
+            <option value="">{words.all}</option>
+            {targets.map(({ id, name }) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </Field>
+      </div>
+      <RunList
+        filter={{
+          // What an address says is as good as what a person typed: the Hub checks it.
+          ...(filter.projectId === undefined ? {} : { projectId: filter.projectId as ProjectId }),
+          ...(filter.targetId === undefined ? {} : { targetId: filter.targetId as DeviceId }),
+          ...(state === undefined ? {} : { state })
+        }}
+      />
+    </Page>
+  )
+}

@@ -1,0 +1,48 @@
+/** The agent of a run. One that is not available can be seen and not chosen, and says why and what to do. */
+import type { Agent } from "@corral/domain/Agent"
+import { useWords } from "../text/Language.tsx"
+import { Field } from "../ui/Field.tsx"
+import { startWords } from "./words.ts"
+
+interface Props {
+  readonly agents: ReadonlyArray<Agent>
+  readonly agent: Agent | undefined
+  readonly onChoose: (id: string) => void
+}
+
+const Missing = ({ agent: { hint, label, reason } }: { readonly agent: Agent }) => (
+  <li>
+    <bdi>{label}</bdi>: {reason} {hint}
+  </li>
+)
+
+export const AgentField = ({ agent, agents, onChoose }: Props) => {
+  const words = useWords(startWords)
+  const missing = agents.filter(({ available, reason }) => !available && reason !== undefined)
+  return (
+    <>
+      <Field label={words.agent} {...(agent?.signedIn === false ? { hint: words.notSignedIn } : {})}>
+        <select value={agent?.id ?? ""} onChange={({ currentTarget: { value } }) => onChoose(value)}>
+          {agents.map(({ available, id, label, version }) => (
+            <option key={id} value={id} disabled={!available}>
+              {[label, version].filter((part) => part !== undefined).join(" ")}
+              {available ? "" : ` (${words.unavailable})`}
+            </option>
+          ))}
+        </select>
+      </Field>
+      {missing.length > 0 && (
+        <details className="quiet">
+          <summary>
+            {words.unavailable}: {missing.map(({ label }) => label).join(", ")}
+          </summary>
+          <ul>
+            {missing.map((each) => (
+              <Missing key={each.id} agent={each} />
+            ))}
+          </ul>
+        </details>
+      )}
+    </>
+  )
+}

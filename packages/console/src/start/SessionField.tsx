@@ -1,0 +1,34 @@
+/** The session in which a run shall be, if in any. */
+import type { ProjectId } from "@corral/domain/Ids"
+import { useQuery } from "@tanstack/react-query"
+import { hub } from "../api/Hub.ts"
+import { useWords } from "../text/Language.tsx"
+import { Field } from "../ui/Field.tsx"
+import { startWords } from "./words.ts"
+
+export const SessionField = ({
+  asked,
+  projectId
+}: {
+  readonly projectId: ProjectId
+  readonly asked: string | undefined
+}) => {
+  const words = useWords(startWords)
+  const { data } = useQuery({
+    queryKey: ["sessions", "active", projectId],
+    queryFn: ({ signal }) => hub.sessions.list({ query: { projectId, state: "active", limit: 200 }, signal })
+  })
+  return (
+    // What was asked for is chosen once it is known.
+    <Field key={data === undefined ? "unknown" : "known"} label={words.session}>
+      <select name="sessionId" defaultValue={asked ?? ""}>
+        <option value="">{words.noSession}</option>
+        {data?.items.map(({ id, title }) => (
+          <option key={id} value={id}>
+            {title}
+          </option>
+        ))}
+      </select>
+    </Field>
+  )
+}

@@ -1,0 +1,45 @@
+/** The device on which a run shall work, and what to do where it is offline. */
+import type { Target } from "@corral/domain/Device"
+import { useWords } from "../text/Language.tsx"
+import { Field } from "../ui/Field.tsx"
+import { Time } from "../ui/Time.tsx"
+import { uiWords } from "../ui/words.ts"
+import { startWords } from "./words.ts"
+
+interface Props {
+  readonly targets: ReadonlyArray<Target>
+  readonly target: Target
+  readonly onChoose: (id: string) => void
+}
+
+export const TargetField = ({ onChoose, target, targets }: Props) => {
+  const words = useWords(startWords)
+  const { states } = useWords(uiWords)
+  return (
+    <>
+      <Field label={words.device}>
+        <select value={target.id} onChange={({ currentTarget: { value } }) => onChoose(value)}>
+          {targets.map(({ id, name, state }) => (
+            <option key={id} value={id}>
+              {name} · {states[state]}
+            </option>
+          ))}
+        </select>
+      </Field>
+      {target.state !== "online" && (
+        <div className="notice" role="status">
+          <p>
+            <strong>
+              <bdi>{target.name}</bdi> {words.offline}
+            </strong>{" "}
+            {target.lastSeenAt !== undefined && <Time at={target.lastSeenAt} />}
+          </p>
+          <label className="choice">
+            <input type="checkbox" name="queue" required />
+            {words.queue}
+          </label>
+        </div>
+      )}
+    </>
+  )
+}
