@@ -1,3 +1,50 @@
+/** Who one is here, and what may act in one's place. */
+import { usePerson } from "../api/Person.ts"
+import { useWords } from "../text/Language.tsx"
+import { CopyLine } from "../ui/CopyLine.tsx"
 import { Page } from "../ui/Page.tsx"
+import { Time } from "../ui/Time.tsx"
+import { ApiKeys } from "./ApiKeys.tsx"
+import { ChatAccounts } from "./ChatAccounts.tsx"
+import { accountWords } from "./words.ts"
 
-export const AccountPage = () => <Page title="AccountPage">{null}</Page>
+export const AccountPage = () => {
+  const words = useWords(accountWords)
+  const { expiresAt, kind, user } = usePerson()
+  return (
+    <Page title={words.title}>
+      <dl className="facts">
+        <dt>{words.name}</dt>
+        <dd>
+          <bdi>{user.name}</bdi>
+        </dd>
+        {user.email !== undefined && (
+          <>
+            <dt>{words.email}</dt>
+            <dd>{user.email}</dd>
+          </>
+        )}
+        <dt>{words.id}</dt>
+        <dd>
+          <CopyLine text={user.id} what={words.id} />
+          <span className="quiet">{words.idHint}</span>
+        </dd>
+        <dt>{words.signIn}</dt>
+        <dd>
+          {words.kinds[kind]}, {words.signInUntil} <Time at={expiresAt} />
+        </dd>
+      </dl>
+      <p>
+        {words.devicesHint} <a href="/device">{words.deviceCode}</a>
+      </p>
+      <section aria-label={words.keys}>
+        <h2>{words.keys}</h2>
+        <ApiKeys />
+      </section>
+      <section aria-label={words.chats}>
+        <h2>{words.chats}</h2>
+        <ChatAccounts />
+      </section>
+    </Page>
+  )
+}

@@ -1,0 +1,80 @@
+/** The agents of a session: each an agent's profile bound to the device and the workspace where it works. */
+import type { AgentInstance } from "@corral/domain/AgentProfile"
+import type { Session } from "@corral/domain/Session"
+import { useQueryClient } from "@tanstack/react-query"
+import { Link } from "@tanstack/react-router"
+import { hub } from "../api/Hub.ts"
+import { useTargetName } from "../api/Known.ts"
+import { useWords } from "../text/Language.tsx"
+import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
+import { AddSessionAgent } from "./AddSessionAgent.tsx"
+import { sessionWords } from "./words.ts"
+
+interface RowProps {
+  readonly session: Session
+  readonly agent: AgentInstance
+  readonly onRemove: () => Promise<void>
+}
+
+const AgentRow = ({ agent, onRemove, session: { id, projectId, state } }: RowProps) => {
+  const words = useWords(sessionWords)
+  const { agentId, label, targetId, workspace } = agent
+  const target = useTargetName(targetId)
+  return (
+    <li className="row">
+      <div className="row-main">
+        <strong>
+          <bdi>{label}</bdi>
+        </strong>
+        <br />
+        <span className="quiet">
+          {target ?? targetId} · {workspace}
+        </span>
+      </div>
+      {state === "active" && (
+        <div className="row-side">
+          <Link
+            to="/start"
+            search={{ projectId, sessionId: id, targetId, workspace, agentId }}
+            className="button small"
+          >
+            {words.startWith}
+          </Link>
+          <ConfirmDialog
+            trigger={words.removeAgent}
+            title={words.removeTitle(label)}
+            confirm={words.removeAgent}
+            onConfirm={onRemove}
+          >
+            {words.removeText}
+          </ConfirmDialog>
+        </div>
+      )}
+    </li>
+  )
+}
+
+export const SessionAgents = ({ session }: { readonly session: Session }) => {
+  const words = useWords(sessionWords)
+  const client = useQueryClient()
+  const { agents, id, state } = session
+  const changed = () => client.invalidateQueries({ queryKey: ["sessions", "one", id] })
+  const remove = async (agent: AgentInstance): Promise<void> => {
+    await hub.sessions.removeAgent({ params: { id }, query: { agentInstanceId: agent.id } })
+    await changed()
+  }
+  return (
+    <>
+      {agents.length === 0 ? (
+        <p className="quiet">{words.noAgents}</p>
+      ) : (
+        <ul className="rows" aria-label={words.agents}>
+          {agents.map((agent) => (
+            <AgentRow key={agent.id} agent={agent} session={session} onRemove={() => remove(agent)} />
+          ))}
+        </ul>
+      )}
+      {state === "active" && <AddSessionAgent session={session} onAdded={changed} />}
+    </>
+  )
+}

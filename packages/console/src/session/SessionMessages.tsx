@@ -1,0 +1,108 @@
+/** The messages of a session, the latest at the end, and a field for the next one. What others wrote is text, nothing else. */
+import type { Message } from "@corral/domain/Message"
+import type { Session } from "@corral/domain/Session"
+import { useQuery, useQueryClient } from "@tanstack/react-query"
+import { Link } from "@tanstack/react-router"
+import { useMutation } from "@tanstack/react-query"
+import { hub } from "../api/Hub.ts"
+import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
+import { useList } from "../api/Lists.ts"
+import { usePerson } from "../api/Person.ts"
+import { useWords } from "../text/Language.tsx"
+import { textIn } from "../ui/Field.tsx"
+import { RefusalNote } from "../ui/RefusalNote.tsx"
+import { Time } from "../ui/Time.tsx"
+import { sessionWords } from "./words.ts"
+
+/** What the author of a message is called, as far as the project's members and the session's agents tell. */
+const useNames = ({ agents, projectId }: Session) => {
+  const words = useWords(sessionWords)
+  const { user } = usePerson()
+  const { data } = useQuery({
+    queryKey: ["projects", "members", projectId, "known"],
+    queryFn: ({ signal }) =>
+      hub.projects.members({ params: { id: projectId }, query: { limit: 200 }, signal })
+  })
+  return ({ author }: Message): string => {
+    if (author.kind === "agent")
+      return agents.find(({ id }) => id === author.agentInstanceId)?.label ?? words.agent
+    if (author.userId === user.id) return words.you
+    return data?.items.find(({ userId }) => userId === author.userId)?.name ?? author.userId
+  }
+}
+
+export const SessionMessages = ({ session }: { readonly session: Session }) => {
+  const words = useWords(sessionWords)
+  const client = useQueryClient()
+  const keyOf = useIdempotencyKey()
+  const nameOf = useNames(session)
+  const { id, state } = session
+  const list = useList(["sessions", "messages", id], ({ page, signal }) =>
+    hub.sessions.messages({ params: { id }, query: page, signal })
+  )
+  const send = useMutation({
+    mutationFn: (form: HTMLFormElement) => {
+      const payload = { text: textIn(new FormData(form), "text") }
+      return hub.sessions.addMessage({ params: { id }, headers: keyOf(payload), payload })
+    },
+    onSuccess: (_, form) => {
+      form.reset()
+      return client.invalidateQueries({ queryKey: ["sessions", "messages", id] })
+    }
+  })
+  return (
+    <>
+      {list.more !== undefined && (
+        <button type="button" className="button small" onClick={list.more} disabled={list.isLoadingMore}>
+          {words.earlier}
+        </button>
+      )}
+      <RefusalNote error={list.error} />
+      <ol className="messages" role="log" aria-label={words.messages}>
+        {list.items.toReversed().map((message) => (
+          <li key={message.id} className={message.author.kind}>
+            <p className="message-head">
+              <strong>
+                <bdi>{nameOf(message)}</bdi>
+              </strong>{" "}
+              <span className="quiet">
+                <Time at={message.createdAt} />{" "}
+                {message.runId !== undefined && (
+                  <Link to="/runs/$runId" params={{ runId: message.runId }}>
+                    {words.run}
+                  </Link>
+                )}
+              </span>
+            </p>
+            <div className="said">{message.text}</div>
+          </li>
+        ))}
+      </ol>
+      {list.items.length === 0 && !list.isLoading && <p className="quiet">{words.noMessages}</p>}
+      {state === "active" && (
+        <form
+          className="compose"
+          onSubmit={(event) => {
+            event.preventDefault()
+            send.mutate(event.currentTarget)
+          }}
+          onKeyDown={(event) => {
+            if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit()
+          }}
+        >
+          <textarea
+            name="text"
+            required
+            maxLength={262_144}
+            aria-label={words.write}
+            placeholder={words.write}
+          />
+          <RefusalNote error={send.error} />
+          <button type="submit" className="button primary" disabled={send.isPending}>
+            {words.send}
+          </button>
+        </form>
+      )}
+    </>
+  )
+}
