@@ -24,7 +24,10 @@ export const PersonMenu = () => {
   const signOut = useMutation({
     mutationFn: () => hub.auth.logout(),
     // Nothing of this person is left for the next one.
-    onSettled: () => client.clear()
+    onSettled: async () => {
+      await client.resetQueries({ queryKey: ["auth"] })
+      client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "auth" })
+    }
   })
   return (
     <Menu.Root>

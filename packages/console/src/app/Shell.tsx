@@ -24,8 +24,12 @@ const Bell = () => {
     <>
       <Link to="/approvals" className="icon-button" title={words.waiting(waiting)}>
         <Icon name="bell" />
-        {waiting > 0 && <span className="count">{waiting}</span>}
-        <span className="hidden">{words.approvals}</span>
+        {waiting > 0 && (
+          <span className="count" aria-hidden="true">
+            {waiting}
+          </span>
+        )}
+        <span className="hidden">{words.waiting(waiting)}</span>
       </Link>
       <span className="hidden" role="status">
         {waiting > 0 ? words.waiting(waiting) : ""}

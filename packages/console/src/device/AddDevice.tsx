@@ -4,8 +4,8 @@
  */
 import { Dialog } from "@base-ui/react/dialog"
 import type { Device } from "@corral/domain/Device"
-import { useMutation } from "@tanstack/react-query"
-import { useState } from "react"
+import { useMutation, useQueryClient } from "@tanstack/react-query"
+import { useEffect, useState } from "react"
 import { hub } from "../api/Hub.ts"
 import { useWords } from "../text/Language.tsx"
 import { CopyLine } from "../ui/CopyLine.tsx"
@@ -15,10 +15,19 @@ import { deviceWords } from "./words.ts"
 
 const joinCommand = (): string => `corral device join --hub ${globalThis.location.origin} --token-file -`
 
+/** A device that has joined and was not started yet is no news: who waits for one looks now and then. */
+const LOOK_EVERY_MS = 3_000
+
 const Steps = ({ devices }: { readonly devices: ReadonlyArray<Device> }) => {
   const words = useWords(deviceWords)
   const [known] = useState(() => new Set(devices.map(({ id }) => id)))
   const make = useMutation({ mutationFn: () => hub.devices.createJoinToken({ payload: {} }) })
+  const client = useQueryClient()
+  useEffect(() => {
+    const look = () => void client.invalidateQueries({ queryKey: ["devices", "list"] })
+    const timer = setInterval(look, LOOK_EVERY_MS)
+    return () => clearInterval(timer)
+  }, [client])
   const joined = devices.find(({ id }) => !known.has(id))
   return (
     <>

@@ -1,21 +1,29 @@
 /** A labelled field of a form. */
-import type { ReactNode } from "react"
+import { cloneElement, type ReactElement, type ReactNode, useId } from "react"
 
 interface Props {
   readonly label: string
   /** Said below the field. */
   readonly hint?: ReactNode
-  /** One input, select or textarea. */
-  readonly children: ReactNode
+  /** One input, select or textarea. It is given the id by which its label and its hint name it. */
+  readonly children: ReactElement<{ readonly id?: string; readonly "aria-describedby"?: string }>
 }
 
-export const Field = ({ children, hint, label }: Props) => (
-  <label className="field">
-    <span>{label}</span>
-    {children}
-    {hint !== undefined && <span className="quiet">{hint}</span>}
-  </label>
-)
+export const Field = ({ children, hint, label }: Props) => {
+  const id = useId()
+  const hintId = `${id}-hint`
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      {cloneElement(children, { id, ...(hint === undefined ? {} : { "aria-describedby": hintId }) })}
+      {hint !== undefined && (
+        <span id={hintId} className="quiet">
+          {hint}
+        </span>
+      )}
+    </div>
+  )
+}
 
 /** The text of a field of a form that was sent, without the space around it. */
 export const textIn = (form: FormData, name: string): string => {

@@ -10,7 +10,8 @@ export const ShortId = ({ id }: { readonly id: string }) => {
   const words = useWords(uiWords)
   const [copied, copy] = useCopy(id)
   return (
-    <button type="button" className="short-id" title={id} aria-label={`${words.copy} ${id}`} onClick={copy}>
+    <button type="button" className="short-id" title={id} onClick={copy}>
+      <span className="hidden">{words.copy} </span>
       {copied ? words.copied : shortened(id)}
     </button>
   )

@@ -1,0 +1,36 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as fc from "fast-check"
+import { EventReader, eventsOf } from "../../src/api/ServerSentEvents.ts"
+
+const line = fc.string({ unit: "binary" }).map((text) => text.replaceAll(/[\r\n]/g, "").toWellFormed())
+const event = fc.record({ id: fc.option(fc.nat().map(String), { nil: undefined }), data: line })
+
+const written = ({ data, id }: { readonly id: string | undefined; readonly data: string }): string =>
+  `${id === undefined ? "" : `id: ${id}\n`}data: ${data}\n\n`
+
+describe("text/event-stream", () => {
+  it("gives the same events however its bytes are cut", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(event), fc.integer({ min: 1, max: 7 }), async (events, size) => {
+        const bytes = new TextEncoder().encode(`: hello\n\n${events.map(written).join("")}`)
+        const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+          start(controller) {
+            for (let at = 0; at < bytes.length; at += size) controller.enqueue(bytes.slice(at, at + size))
+            controller.close()
+          }
+        })
+        const read: Array<unknown> = []
+        for await (const each of eventsOf(body)) read.push(each)
+        assert.deepStrictEqual(read, events)
+      })
+    )
+  })
+
+  it("passes over comments, joins lines of data, and keeps what is not whole", () => {
+    const reader = new EventReader()
+    assert.deepStrictEqual(reader.push(": \n\ndata: a\ndata: b\nid: 7\nretry: 3\n\ndata: c"), [
+      { id: "7", data: "a\nb" }
+    ])
+    assert.deepStrictEqual(reader.push("\r\n\r\n"), [{ id: undefined, data: "c" }])
+  })
+})

@@ -1,0 +1,224 @@
+/** The console's pages in a real browser, at a real Hub with a real Edge: as a person goes through them. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { newPrivateKey, publicKeyOf } from "@corral/edge/link/DeviceKey"
+import type { BrowserContextOptions, Page } from "playwright-core"
+import { Joined } from "../../../cli/test/joined/Joined.ts"
+import { HubClient } from "../../../hub/test/harness/HubClient.ts"
+import { makeSession } from "../../../hub/test/harness/Teams.ts"
+import { ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
+import { picture } from "../harness/picture.ts"
+
+const phone = { width: 390, height: 844 }
+
+describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
+  let joined: Joined
+  let browser: ConsoleBrowser
+  let token: string
+  beforeAll(async () => {
+    ;[joined, browser] = await Promise.all([
+      Joined.open({ hubEnv: { CORRAL_HUB_DEV_SIGN_IN: "1" } }),
+      ConsoleBrowser.open()
+    ])
+    token = (await joined.hub.people.signIn("owner", "web")).token
+  }, 120_000)
+  afterAll(async () => {
+    await browser?.close()
+    await joined?.remove()
+  })
+
+  const at = (target: string, options: BrowserContextOptions = {}): Promise<Page> =>
+    browser.page(joined.front.url, token, target, options)
+  const heading = (page: Page, name: string | RegExp) => page.getByRole("heading", { level: 1, name })
+  const closing = async (page: Page): Promise<void> => {
+    await page.context().close()
+    assert.deepStrictEqual(browser.complaints, [])
+  }
+
+  it("is entered by the identity provider, comes back to where one wanted to go, and is left", async () => {
+    // A sign-in that has ended is none.
+    const page = await browser.page(joined.front.url, "corral_s_ended", "/projects?x=1")
+    await heading(page, "Corral").waitFor()
+    assert.deepStrictEqual(await seriousOf(page), [])
+    await page.getByRole("link", { name: "Sign in" }).click()
+    await page.getByLabel("Your name").fill("Grace")
+    await page.getByRole("button", { name: "Sign in" }).click()
+    await heading(page, "Projects").waitFor()
+    assert.strictEqual(new URL(page.url()).pathname, "/projects")
+    await page.getByText("No project yet.").waitFor()
+    assert.strictEqual(await page.title(), "Projects · Corral")
+
+    await page.getByRole("button", { name: "Grace" }).click()
+    await page.getByRole("menuitem", { name: "Sign out" }).click()
+    await page.getByRole("link", { name: "Sign in" }).waitFor()
+    await page.reload()
+    await page.getByRole("link", { name: "Sign in" }).waitFor()
+    await closing(page)
+  })
+
+  it("makes a project, a session and a message by keyboard alone", async () => {
+    const page = await at("/")
+    await heading(page, "Overview").waitFor()
+    await page.keyboard.press("Tab")
+    assert.strictEqual(await page.locator(":focus").textContent(), "Skip to the content")
+    const focus = async (name: string): Promise<void> => {
+      for (let i = 0; i < 40; i++) {
+        await page.keyboard.press("Tab")
+        const found = await page.locator(":focus").evaluate((element) => element.textContent?.trim())
+        if (found === name) return
+      }
+      assert.fail(`no way to ${name} by Tab`)
+    }
+    await focus("Projects")
+    await page.keyboard.press("Enter")
+    await heading(page, "Projects").waitFor()
+    assert.strictEqual(await page.locator(":focus").textContent(), "Projects")
+    await focus("New project")
+    await page.keyboard.press("Enter")
+    await page.getByRole("dialog", { name: "New project" }).waitFor()
+    await page.keyboard.type("Beacon")
+    await page.keyboard.press("Enter")
+    await heading(page, "Beacon").waitFor()
+    await focus("New session")
+    await page.keyboard.press("Enter")
+    await page.getByRole("dialog", { name: "New session" }).waitFor()
+    await page.keyboard.type("First light")
+    await page.keyboard.press("Enter")
+    await heading(page, "First light").waitFor()
+    await page.getByRole("textbox", { name: "Write a message" }).focus()
+    await page.keyboard.type("<b>hello</b> there")
+    await page.keyboard.press("Control+Enter")
+    await page.getByRole("log").getByText("<b>hello</b> there").waitFor()
+    await closing(page)
+  })
+
+  it("tells how to add a device, and when it is there", async () => {
+    const page = await at("/devices")
+    await page.getByText("online", { exact: true }).waitFor()
+    await page.getByRole("button", { name: "Add a device" }).click()
+    const dialog = page.getByRole("dialog", { name: "Add a device" })
+    await dialog.getByText(`corral device join --hub ${joined.front.url} --token-file -`).waitFor()
+    await dialog.getByRole("button", { name: "Make a join token" }).click()
+    const joinToken = (await dialog.locator("code").nth(1).textContent()) ?? ""
+    assert.deepStrictEqual(await seriousOf(page), [])
+    assert.notInclude(page.url(), joinToken)
+    const body = { name: "bench", kind: "edge", publicKey: publicKeyOf(newPrivateKey()), joinToken }
+    const made = await new HubClient(joined.front.url, null).ask("POST", "/client/devices/register", { body })
+    assert.strictEqual(made.status, 201, made.text)
+    await dialog.getByText("bench has joined.").waitFor()
+    await dialog.getByRole("button", { name: "Close" }).click()
+
+    const row = page.getByRole("listitem").filter({ hasText: "bench" })
+    await row.getByRole("button", { name: "Share" }).click()
+    await page.getByRole("checkbox", { name: "Atlas" }).check()
+    await page.getByRole("button", { name: "Save" }).click()
+    await row.getByText("shared with 1 project").waitFor()
+    await row.getByRole("button", { name: "Revoke" }).click()
+    await page.getByRole("alertdialog").getByRole("button", { name: "Revoke" }).click()
+    await row.getByText("revoked").waitFor()
+    await closing(page)
+  })
+
+  it("starts a run, which appears in the lists, and rings when it waits for an approval", async () => {
+    const page = await at(`/start?projectId=${joined.projectId}`)
+    await page.getByLabel("Agent", { exact: true }).selectOption("scripted")
+    await page.getByLabel("What shall it do?").fill("/write beacon.txt light")
+    assert.deepStrictEqual(await seriousOf(page), [])
+    await page.getByRole("button", { name: "Start", exact: true }).click()
+    await page.waitForURL(/\/runs\/run_/)
+    const other = await at("/")
+    await other.getByRole("link", { name: "1 approval waits" }).waitFor()
+    await other.getByRole("list", { name: "Waits for a decision" }).getByText("Write beacon.txt").waitFor()
+    assert.strictEqual(await other.title(), "(1) Overview · Corral")
+    await picture(other, "overview")
+    await joined.owner.ask("POST", `/client/runs/${page.url().split("/").at(-1) ?? ""}/cancel`)
+    await other.getByRole("list", { name: "Lately" }).getByText("/write beacon.txt light").waitFor()
+    await other.waitForFunction(() => document.title === "Overview · Corral")
+    await other.goto(`/runs?state=cancelled&projectId=${joined.projectId}`)
+    await other.getByRole("link", { name: "/write beacon.txt light" }).waitFor()
+    await other.getByLabel("State").selectOption("failed")
+    await other.getByText("No run here yet.").waitFor()
+    assert.include(other.url(), "state=failed")
+    await closing(other)
+    await closing(page)
+  })
+
+  it("shows the trail, verifies it, and gives an API key once", async () => {
+    const page = await at(`/audit?projectId=${joined.projectId}`)
+    await page.getByRole("region", { name: /Records/ }).waitFor()
+    await page.getByRole("button", { name: "Verify the chain" }).click()
+    await page.getByText(/The chain is whole: \d+ records checked/).waitFor()
+    await picture(page, "audit")
+    await page.goto("/account")
+    await page.getByRole("button", { name: "New key" }).click()
+    await page.getByLabel("Name").fill("builds")
+    await page.getByRole("dialog").getByRole("button", { name: "New key" }).click()
+    const key = (await page.getByRole("status").locator("code").textContent()) ?? ""
+    assert.match(key, /^corral_/)
+    await page.getByRole("button", { name: "Done" }).click()
+    assert.notInclude((await page.textContent("body")) ?? "", key)
+    await page.getByRole("button", { name: "Remove" }).click()
+    await page.getByRole("alertdialog").getByRole("button", { name: "Remove" }).click()
+    await page.getByText("You have no key.").waitFor()
+    await closing(page)
+  })
+
+  it("is readable by everybody: each page by axe, light and dark, in both languages, wide and on a phone", async () => {
+    const session = await makeSession(joined.owner, { id: joined.projectId })
+    const project = `/projects/${joined.projectId}`
+    const parts = ["sessions", "runs", "members", "workspaces", "settings"].map(
+      (tab) => `${project}?tab=${tab}`
+    )
+    const targets = ["/", "/projects", ...parts, `/sessions/${session.id}`, "/start", "/runs", "/devices"]
+    const looks = [
+      { name: "light", options: { viewport: { width: 1200, height: 760 } }, lang: "en" },
+      { name: "dark", options: { viewport: phone, colorScheme: "dark", locale: "zh-CN" }, lang: "zh-CN" }
+    ] as const
+    for (const { lang, name, options } of looks) {
+      const page = await at("/", options)
+      for (const target of [...targets, `/audit?projectId=${joined.projectId}`, "/account", "/nowhere"]) {
+        await page.goto(target)
+        await page.getByRole("heading", { level: 1 }).waitFor()
+        await page.waitForLoadState("load")
+        const what = `${target} ${name}`
+        assert.deepStrictEqual(await seriousOf(page), [], what)
+        assert.strictEqual(await page.locator("html").getAttribute("lang"), lang, what)
+        const width = await page.evaluate(() => document.documentElement.scrollWidth)
+        assert.isAtMost(width, options.viewport.width, what)
+        const file = { "/": "overview", "/start": "start", "/devices": "devices" }[target]
+        if (file !== undefined && !(file === "overview" && name === "light"))
+          await picture(page, `${file}-${name}`)
+      }
+      await closing(page)
+    }
+  })
+
+  it("switches the theme and the language, and keeps both", async () => {
+    const page = await at("/")
+    await page.getByRole("button", { name: "owner" }).click()
+    await page.getByRole("menuitemradio", { name: "Dark" }).click()
+    await page.getByRole("menuitemradio", { name: "中文" }).click()
+    await page.keyboard.press("Escape")
+    await page.reload()
+    await heading(page, "概览").waitFor()
+    assert.strictEqual(await page.locator("html").getAttribute("data-theme"), "dark")
+    await closing(page)
+  })
+
+  // The last one: the device goes.
+  it("sees a device go, says so where a run would start, and queues", async () => {
+    const page = await at(`/start?projectId=${joined.projectId}`)
+    const button = page.getByRole("button", { name: "Start", exact: true })
+    await button.waitFor()
+    await joined.edge.stop()
+    await page.getByText("A run cannot start there now.").waitFor({ timeout: 70_000 })
+    await page.getByLabel("What shall it do?").fill("/say later")
+    await page.getByRole("checkbox", { name: /Queue it/ }).check()
+    await page.getByRole("button", { name: "Queue", exact: true }).click()
+    await page.getByText("Its device is offline.").waitFor()
+    assert.deepStrictEqual(await seriousOf(page), [])
+    await page.getByRole("button", { name: "Cancel the task" }).click()
+    await page.getByRole("alertdialog").getByRole("button", { name: "Cancel the task" }).click()
+    await page.getByText("It ended without a run.").waitFor()
+    await closing(page)
+  })
+})

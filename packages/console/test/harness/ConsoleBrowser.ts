@@ -1,0 +1,85 @@
+/**
+ * A real Chromium with people signed in, each in a context of their own: the console as they see it.
+ *
+ * Owns the browser; collects what its pages complain about, refusals of the page's policy above all.
+ */
+import { csrfOf } from "@corral/hub/signin/SessionToken"
+import { createRequire } from "node:module"
+import { existsSync, readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core"
+import { build } from "vite"
+
+const root = fileURLToPath(new URL("../../../../", import.meta.url))
+const path = process.env["CORRAL_CHROMIUM"] ?? "/usr/bin/chromium"
+
+/** Where there is none these tests are skipped. */
+export const hasChromium = existsSync(path)
+
+export interface Finding {
+  readonly id: string
+  readonly impact: string | null
+  readonly nodes: ReadonlyArray<{ readonly html: string }>
+}
+
+export class ConsoleBrowser {
+  /** What pages said that they should not: errors, and what the page's policy refused. */
+  readonly complaints: Array<string> = []
+  private readonly browser: Browser
+
+  /** Starts Chromium; builds the console where it was not. */
+  static async open(): Promise<ConsoleBrowser> {
+    if (!existsSync(`${root}dist/hub/console/index.html`))
+      await build({ configFile: `${root}packages/console/vite.config.ts` })
+    const args = [
+      "--headless",
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync"
+    ]
+    return new ConsoleBrowser(await chromium.launch({ executablePath: path, args }))
+  }
+
+  private constructor(browser: Browser) {
+    this.browser = browser
+  }
+
+  /** A page of whoever has that sign-in, at that address of the Hub. */
+  async page(hub: string, token: string, target: string, options: BrowserContextOptions = {}): Promise<Page> {
+    const context = await this.browser.newContext({ locale: "en", baseURL: hub, ...options })
+    const cookie = { domain: new URL(hub).hostname, path: "/", secure: true, sameSite: "Lax" } as const
+    await context.addCookies([
+      { ...cookie, name: "__Host-corral", value: token, httpOnly: true },
+      { ...cookie, name: "__Host-corral-csrf", value: csrfOf(token) }
+    ])
+    const page = await context.newPage()
+    page.on("pageerror", (error) => this.complaints.push(error.message))
+    page.on("console", (message) => {
+      if (/Content Security Policy|Content-Security-Policy/i.test(message.text()))
+        this.complaints.push(message.text())
+    })
+    await page.goto(target)
+    return page
+  }
+
+  close(): Promise<void> {
+    return this.browser.close()
+  }
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
+
+/** What axe finds of serious and critical things. */
+export const seriousOf = async (page: Page): Promise<ReadonlyArray<string>> => {
+  // The page's policy lets no foreign script in: this one comes by the debugger.
+  const found = (await page.evaluate(
+    `(async () => { ${axe}; return (await axe.run(document, { resultTypes: ["violations"] })).violations })()`
+  )) as ReadonlyArray<Finding>
+  return found
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`)
+}

@@ -1,0 +1,59 @@
+import { assert, describe, it } from "@effect/vitest"
+import type { Agent } from "@corral/domain/Agent"
+import type { Target } from "@corral/domain/Device"
+import type { WorkspaceLink } from "@corral/domain/Project"
+import type { RunMode } from "@corral/domain/Run"
+import type { Workspace } from "@corral/domain/Workspace"
+import { agentsOn, modesOf, targetsFor, usualMode, workspacesOn } from "../../src/start/Offer.ts"
+
+const workspace = (id: string, modes: ReadonlyArray<RunMode> = ["read_only", "ask"]) =>
+  ({ id, name: id, modes, git: false, available: true }) as Workspace
+// What the offer does not look at is left out.
+const target = (id: string, state: Target["state"], workspaces: ReadonlyArray<Workspace> = []) =>
+  ({ id, name: id, state, workspaces, agents: [] }) as unknown as Target
+// As above: who linked it, and when, is not looked at.
+const link = (targetId: string, id: string) => ({ targetId, workspace: id }) as unknown as WorkspaceLink
+const agent = (id: string, available: boolean, modes?: ReadonlyArray<RunMode>) =>
+  ({ id, label: id, available, ...(modes === undefined ? {} : { modes }) }) as Agent
+
+describe("what can be started where", () => {
+  it("is on devices that the project links, those that are there first", () => {
+    const targets = [target("away", "offline"), target("here", "online"), target("unlinked", "online")]
+    const found = targetsFor(targets, [link("away", "a"), link("here", "b"), link("here", "c")])
+    assert.deepStrictEqual(
+      found.map(({ id }): string => id),
+      ["here", "away"]
+    )
+  })
+
+  it("says of a linked workspace whether the device offers it still", () => {
+    const here = target("here", "online", [workspace("b"), workspace("unlinked")])
+    const found = workspacesOn(here, [link("here", "b"), link("here", "gone"), link("away", "a")])
+    assert.deepStrictEqual(
+      found.map(({ id, offered }): readonly [string, boolean] => [id, offered !== undefined]),
+      [
+        ["b", true],
+        ["gone", false]
+      ]
+    )
+    assert.deepStrictEqual(workspacesOn(undefined, [link("here", "b")]), [])
+  })
+
+  it("puts agents that are available first and keeps their order", () => {
+    const agents = [agent("x", false), agent("y", true), agent("z", true)]
+    const found = agentsOn({ ...target("here", "online"), agents })
+    assert.deepStrictEqual(
+      found.map(({ id }): string => id),
+      ["y", "z", "x"]
+    )
+  })
+
+  it("offers modes that both allow, and asks where it can", () => {
+    const modes = modesOf(workspace("b", ["read_only", "plan", "ask"]), agent("x", true, ["ask", "plan"]))
+    assert.deepStrictEqual(modes, ["plan", "ask"])
+    assert.strictEqual(usualMode(modes), "ask")
+    assert.strictEqual(usualMode(["read_only", "plan"]), "read_only")
+    assert.isUndefined(usualMode(modesOf(undefined, agent("x", true))))
+    assert.deepStrictEqual(modesOf(workspace("b"), agent("x", true)), ["read_only", "ask"])
+  })
+})

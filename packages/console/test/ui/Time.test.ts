@@ -1,0 +1,16 @@
+import { assert, describe, it } from "@effect/vitest"
+import { relative } from "../../src/ui/Time.tsx"
+
+describe("a time as people say it", () => {
+  it("counts in the largest unit that fits, back and forth, in both languages", () => {
+    const now = Date.parse("2026-06-09T12:00:00Z")
+    const said = (seconds: number, language: "en" | "zh" = "en") =>
+      relative(now + seconds * 1_000, now, language)
+    assert.deepStrictEqual(
+      [0, -59, -60, -3_599, -3_600, -86_400, 90].map((seconds) => said(seconds)),
+      ["now", "59 sec. ago", "1 min. ago", "59 min. ago", "1 hr. ago", "yesterday", "in 1 min."]
+    )
+    assert.strictEqual(said(-400 * 86_400), "last yr.")
+    assert.strictEqual(said(-120, "zh"), "2分钟前")
+  })
+})
