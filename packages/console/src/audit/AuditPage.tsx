@@ -70,7 +70,8 @@ export const AuditPage = ({ filter }: { readonly filter: Filter }) => {
     >
       <form
         className="filters"
-        key={JSON.stringify(filter)}
+        // What was chosen is shown once it can be.
+        key={JSON.stringify([filter, projects.length > 0])}
         onSubmit={(event) => {
           event.preventDefault()
           apply(new FormData(event.currentTarget))

@@ -112,6 +112,7 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     await page.getByRole("checkbox", { name: "Atlas" }).check()
     await page.getByRole("button", { name: "Save" }).click()
     await row.getByText("shared with 1 project").waitFor()
+    await picture(page, "devices")
     await row.getByRole("button", { name: "Revoke" }).click()
     await page.getByRole("alertdialog").getByRole("button", { name: "Revoke" }).click()
     await row.getByText("revoked").waitFor()
@@ -123,6 +124,7 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     await page.getByLabel("Agent", { exact: true }).selectOption("scripted")
     await page.getByLabel("What shall it do?").fill("/write beacon.txt light")
     assert.deepStrictEqual(await seriousOf(page), [])
+    await picture(page, "start")
     await page.getByRole("button", { name: "Start", exact: true }).click()
     await page.waitForURL(/\/runs\/run_/)
     const other = await at("/")
@@ -130,6 +132,9 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     await other.getByRole("list", { name: "Waits for a decision" }).getByText("Write beacon.txt").waitFor()
     assert.strictEqual(await other.title(), "(1) Overview · Corral")
     await picture(other, "overview")
+    await other.emulateMedia({ colorScheme: "dark" })
+    await other.setViewportSize(phone)
+    await picture(other, "overview-phone")
     await joined.owner.ask("POST", `/client/runs/${page.url().split("/").at(-1) ?? ""}/cancel`)
     await other.getByRole("list", { name: "Lately" }).getByText("/write beacon.txt light").waitFor()
     await other.waitForFunction(() => document.title === "Overview · Corral")
@@ -145,6 +150,7 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
   it("shows the trail, verifies it, and gives an API key once", async () => {
     const page = await at(`/audit?projectId=${joined.projectId}`)
     await page.getByRole("region", { name: /Records/ }).waitFor()
+    assert.strictEqual(await page.getByLabel("Project").inputValue(), joined.projectId)
     await page.getByRole("button", { name: "Verify the chain" }).click()
     await page.getByText(/The chain is whole: \d+ records checked/).waitFor()
     await picture(page, "audit")
@@ -168,28 +174,37 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     const parts = ["sessions", "runs", "members", "workspaces", "settings"].map(
       (tab) => `${project}?tab=${tab}`
     )
-    const targets = ["/", "/projects", ...parts, `/sessions/${session.id}`, "/start", "/runs", "/devices"]
+    const targets = [
+      "/",
+      "/projects",
+      ...parts,
+      `/sessions/${session.id}`,
+      `/start?projectId=${joined.projectId}`,
+      "/runs",
+      "/devices"
+    ]
     const looks = [
       { name: "light", options: { viewport: { width: 1200, height: 760 } }, lang: "en" },
       { name: "dark", options: { viewport: phone, colorScheme: "dark", locale: "zh-CN" }, lang: "zh-CN" }
     ] as const
-    for (const { lang, name, options } of looks) {
+    const look = async ({ lang, name, options }: (typeof looks)[number]): Promise<void> => {
       const page = await at("/", options)
       for (const target of [...targets, `/audit?projectId=${joined.projectId}`, "/account", "/nowhere"]) {
         await page.goto(target)
         await page.getByRole("heading", { level: 1 }).waitFor()
-        await page.waitForLoadState("load")
+        await page
+          .getByText(/Loading…|加载中…/)
+          .first()
+          .waitFor({ state: "detached" })
         const what = `${target} ${name}`
         assert.deepStrictEqual(await seriousOf(page), [], what)
         assert.strictEqual(await page.locator("html").getAttribute("lang"), lang, what)
         const width = await page.evaluate(() => document.documentElement.scrollWidth)
         assert.isAtMost(width, options.viewport.width, what)
-        const file = { "/": "overview", "/start": "start", "/devices": "devices" }[target]
-        if (file !== undefined && !(file === "overview" && name === "light"))
-          await picture(page, `${file}-${name}`)
       }
       await closing(page)
     }
+    await Promise.all(looks.map(look))
   })
 
   it("switches the theme and the language, and keeps both", async () => {
