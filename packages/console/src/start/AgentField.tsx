@@ -33,9 +33,7 @@ export const AgentField = ({ agent, agents, onChoose }: Props) => {
       </Field>
       {missing.length > 0 && (
         <details className="quiet">
-          <summary>
-            {words.unavailable}: {missing.map(({ label }) => label).join(", ")}
-          </summary>
+          <summary>{words.missing(missing.length)}</summary>
           <ul>
             {missing.map((each) => (
               <Missing key={each.id} agent={each} />

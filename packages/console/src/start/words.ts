@@ -18,7 +18,8 @@ export const startWords = bilingual(
     agent: "Agent",
     notSignedIn: "Its program is not signed in on that device.",
     unavailable: "not available",
-    anyway: "Its device decides when the run starts.",
+    missing: (n: number) =>
+      n === 1 ? "1 more is not available on this device" : `${n} more are not available on this device`,
     mode: "What it may do without asking",
     noModes:
       "This agent and this workspace have no mode in common. Choose another agent, or allow more on the device.",
@@ -48,7 +49,7 @@ export const startWords = bilingual(
     agent: "智能体",
     notSignedIn: "该设备上的程序尚未登录。",
     unavailable: "不可用",
-    anyway: "启动时由设备决定。",
+    missing: (n: number) => `此设备上另有 ${n} 个不可用`,
     mode: "无需询问即可执行的操作",
     noModes: "此智能体与此工作区没有共同的模式。请选择其他智能体,或在设备上放宽限制。",
     text: "需要它做什么?",
