@@ -1,6 +1,113 @@
-/** The approvals that wait, one of them open. */
+/** All that waits for a decision, the oldest first, one of it open. What is decided meanwhile stays open until somebody goes on. */
+import type { HubApproval } from "@corral/domain/HubRun"
+import { useQuery } from "@tanstack/react-query"
+import { Link, useNavigate } from "@tanstack/react-router"
+import { useEffect, useRef, useState } from "react"
+import { hub } from "../api/Hub.ts"
+import { useList } from "../api/Lists.ts"
+import { oneLine } from "../markdown/visible.ts"
+import { useWords } from "../text/Language.tsx"
+import { ListMore } from "../ui/ListMore.tsx"
 import { Page } from "../ui/Page.tsx"
+import { RefusalNote } from "../ui/RefusalNote.tsx"
+import { Time } from "../ui/Time.tsx"
+import { ApprovalCard } from "./ApprovalCard.tsx"
+import { findApproval } from "./findApproval.ts"
+import { approvalWords } from "./words.ts"
+import "./approval.css"
 
-export const ApprovalsPage = ({ approvalId }: { readonly approvalId?: string }) => (
-  <Page title="Approvals">{approvalId}</Page>
-)
+const typing = (target: EventTarget | null): boolean =>
+  target instanceof Element &&
+  target.closest("input, textarea, select, [contenteditable], dialog, [role=dialog], [role=alertdialog]") !==
+    null
+
+export const ApprovalsPage = ({ approvalId }: { readonly approvalId?: string }) => {
+  const words = useWords(approvalWords)
+  const navigate = useNavigate()
+  const card = useRef<HTMLDivElement>(null)
+  const list = useList<HubApproval>(["approvals", "pending"], ({ cursor, signal }) =>
+    hub.approvals.list({
+      query: { state: "pending", limit: 100, ...(cursor === undefined ? {} : { cursor }) },
+      signal
+    })
+  )
+  const items = list.items.toSorted((a, b) => (a.requestedAt < b.requestedAt ? -1 : 1))
+  // What is open stays open: the next one must not slide under a finger that meant this one.
+  const [stays, setStays] = useState<string>()
+  const open = approvalId ?? stays ?? items[0]?.id
+  useEffect(() => setStays(open), [open])
+  const listed = items.find(({ id }) => id === open)
+  const other = useQuery({
+    queryKey: ["approvals", "one", open],
+    queryFn: ({ signal }) => findApproval(open ?? "", signal),
+    enabled: open !== undefined && listed === undefined && !list.isLoading
+  })
+  const shown = listed ?? other.data ?? undefined
+
+  const go = (by: 1 | -1) => {
+    const here = items.findIndex(({ id }) => id === open)
+    const next = items[here === -1 ? 0 : here + by]
+    if (next !== undefined) void navigate({ to: "/approvals/$approvalId", params: { approvalId: next.id } })
+  }
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || typing(event.target)) return
+      const { key } = event
+      if (key === "j") go(1)
+      else if (key === "k") go(-1)
+      else if (key === "a" || key === "d")
+        card.current?.querySelector<HTMLElement>(`[data-key="${key}"]`)?.focus()
+      else return
+      event.preventDefault()
+    }
+    addEventListener("keydown", onKey)
+    return () => removeEventListener("keydown", onKey)
+  })
+
+  return (
+    <Page title={words.title}>
+      <div className="approvals">
+        <nav className="approvals-list" aria-label={words.list}>
+          <ul>
+            {items.map(({ id, request, requestedAt, workspace }) => (
+              <li key={id}>
+                <Link
+                  to="/approvals/$approvalId"
+                  params={{ approvalId: id }}
+                  aria-current={id === open ? "true" : undefined}
+                >
+                  <span className={`risk risk-${request.risk}`}>
+                    {words.risks[request.risk] ?? request.risk}
+                  </span>{" "}
+                  {oneLine(request.title, 120)}
+                  <span className="quiet">
+                    {workspace} · <Time at={requestedAt} />
+                  </span>
+                </Link>
+              </li>
+            ))}
+          </ul>
+          <ListMore
+            list={list}
+            empty={
+              <>
+                <p>{words.none}</p>
+                <p className="quiet">{words.noneHint}</p>
+              </>
+            }
+          />
+        </nav>
+        <div ref={card}>
+          {shown !== undefined && <ApprovalCard key={shown.id} approval={shown} />}
+          <RefusalNote error={other.error} />
+          {other.data === null && listed === undefined && (
+            <p className="empty">
+              {words.notFound} <Link to="/approvals">{words.back}</Link>
+            </p>
+          )}
+          {shown !== undefined && <p className="quiet keys">{words.hint}</p>}
+        </div>
+      </div>
+    </Page>
+  )
+}

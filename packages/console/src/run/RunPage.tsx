@@ -1,4 +1,101 @@
-/** One run as it happens. */
+/** One run as it happens: its facts, what it does, what waits for a decision, what it has changed and made. */
+import { Tabs } from "@base-ui/react/tabs"
+import type { HubRun } from "@corral/domain/HubRun"
+import { useQuery, useQueryClient } from "@tanstack/react-query"
+import { Link } from "@tanstack/react-router"
+import { useCallback, useEffect, useState } from "react"
+import { hub } from "../api/Hub.ts"
+import { RunDiff } from "../diff/RunDiff.tsx"
+import { oneLine } from "../markdown/visible.ts"
+import { useWords } from "../text/Language.tsx"
 import { Page } from "../ui/Page.tsx"
+import { RefusalNote } from "../ui/RefusalNote.tsx"
+import { CancelRun } from "./CancelRun.tsx"
+import { RawLog } from "./RawLog.tsx"
+import { RunArtifacts } from "./RunArtifacts.tsx"
+import { RunHead } from "./RunHead.tsx"
+import { SayForm } from "./SayForm.tsx"
+import { Timeline } from "./Timeline.tsx"
+import { useRunLog } from "./useRunLog.ts"
+import { runWords } from "./words.ts"
+import "./run.css"
 
-export const RunPage = ({ runId }: { readonly runId: string }) => <Page title={runId}>{null}</Page>
+export const RunPage = ({ runId }: { readonly runId: string }) => {
+  // The address names it; the Hub looks at it.
+  const id = runId as HubRun["id"]
+  const words = useWords(runWords)
+  const client = useQueryClient()
+  const [tab, setTab] = useState("timeline")
+  const [view, log] = useRunLog(id)
+  const run = useQuery({
+    queryKey: ["runs", id],
+    queryFn: ({ signal }) => hub.runs.get({ params: { id }, signal })
+  })
+  const { pending, state, unknown } = view.fold
+  const current = state ?? run.data?.state
+  const isOver = current === "completed" || current === "failed" || current === "cancelled"
+  const waiting = pending.size
+  // The events are ahead of whatever was read before.
+  useEffect(() => {
+    if (state === undefined) return
+    void client.invalidateQueries({ queryKey: ["runs", id] })
+    void client.invalidateQueries({ queryKey: ["approvals"] })
+  }, [client, id, state, waiting])
+  const onDiff = useCallback(() => setTab("diff"), [])
+
+  if (run.data === undefined)
+    return (
+      <Page title={words.run}>
+        {run.isLoading && <p role="status">{words.loading}</p>}
+        <RefusalNote error={run.error} again={() => void run.refetch()} />
+      </Page>
+    )
+  const title = oneLine(run.data.input.text, 90)
+  return (
+    <Page
+      title={title}
+      above={<Link to="/runs">{words.runs}</Link>}
+      actions={current !== undefined && !isOver && <CancelRun id={id} />}
+    >
+      <RunHead run={run.data} state={current ?? run.data.state} />
+      <p className="hidden" role="status">
+        {current === "waiting_approval"
+          ? words.announced.waiting_approval
+          : current === "completed" || current === "failed" || current === "cancelled"
+            ? words.endings[current]
+            : ""}
+      </p>
+      <p className={`connection connection-${view.connection}`} role="status">
+        {words.connection[view.connection]}
+        {view.connection === "waiting" && (
+          <button type="button" className="clipped-more" onClick={log.retryNow}>
+            {words.retry}
+          </button>
+        )}
+      </p>
+      <RefusalNote error={view.refusal} />
+      <Tabs.Root value={tab} onValueChange={(value) => setTab(String(value))}>
+        <Tabs.List className="tabs">
+          {(["timeline", "diff", "artifacts", "raw"] as const).map((name) => (
+            <Tabs.Tab key={name} value={name} className="tab">
+              {words[name]}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        <Tabs.Panel value="timeline">
+          <Timeline view={view} runId={id} projectId={run.data.projectId} onDiff={onDiff} />
+          {!isOver && <SayForm id={id} />}
+        </Tabs.Panel>
+        <Tabs.Panel value="diff">
+          <RunDiff runId={id} />
+        </Tabs.Panel>
+        <Tabs.Panel value="artifacts">
+          <RunArtifacts runId={id} />
+        </Tabs.Panel>
+        <Tabs.Panel value="raw">
+          <RawLog runId={id} unknown={unknown} />
+        </Tabs.Panel>
+      </Tabs.Root>
+    </Page>
+  )
+}

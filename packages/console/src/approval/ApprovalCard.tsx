@@ -1,0 +1,59 @@
+/** One approval: what it is about, what it would do, and how it is or was decided. */
+import type { HubApproval } from "@corral/domain/HubRun"
+import { Link } from "@tanstack/react-router"
+import { oneLine } from "../markdown/visible.ts"
+import { useWords } from "../text/Language.tsx"
+import { ShortId } from "../ui/ShortId.tsx"
+import { Time } from "../ui/Time.tsx"
+import { Countdown } from "./Countdown.tsx"
+import { DecisionForm } from "./DecisionForm.tsx"
+import { Outcome } from "./Outcome.tsx"
+import { RequestView } from "./RequestView.tsx"
+import { approvalWords } from "./words.ts"
+
+interface Props {
+  readonly approval: HubApproval
+  readonly onDecided?: (approval: HubApproval) => void
+}
+
+export const ApprovalCard = ({ approval, onDecided = () => undefined }: Props) => {
+  const words = useWords(approvalWords)
+  const { agentId, decidedBy, id, projectId, request, runId, state } = approval
+  return (
+    <article className={`approval approval-${state}`} aria-labelledby={`title-${id}`}>
+      <h2 id={`title-${id}`}>{oneLine(request.title)}</h2>
+      <p className="quiet">
+        {agentId} · {approval.workspace} · <Time at={approval.requestedAt} /> ·{" "}
+        <Link to="/runs/$runId" params={{ runId }}>
+          {words.toRun}
+        </Link>{" "}
+        <ShortId id={id} />
+        {state === "pending" && (
+          <>
+            {" · "}
+            <Countdown until={approval.expiresAt} />
+          </>
+        )}
+      </p>
+      <RequestView request={request} />
+      {state === "pending" ? (
+        <DecisionForm
+          key={id}
+          id={id}
+          request={request}
+          expiresAt={approval.expiresAt}
+          onDecided={onDecided}
+        />
+      ) : (
+        <Outcome
+          state={state}
+          by={decidedBy}
+          at={approval.resolvedAt}
+          scope={approval.scope}
+          reason={approval.reason}
+          projectId={projectId}
+        />
+      )}
+    </article>
+  )
+}

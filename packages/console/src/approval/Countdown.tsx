@@ -1,0 +1,35 @@
+/** The time that is left to decide, by the second in the last minutes. */
+import { useEffect, useState } from "react"
+import { useWords } from "../text/Language.tsx"
+import { approvalWords } from "./words.ts"
+
+/** `1:05`, `59:59`, `2 h 05 min`. */
+export const leftText = (ms: number): string => {
+  const seconds = Math.max(0, Math.ceil(ms / 1_000))
+  const pad = (n: number) => String(n).padStart(2, "0")
+  return seconds < 3_600
+    ? `${Math.floor(seconds / 60)}:${pad(seconds % 60)}`
+    : `${Math.floor(seconds / 3_600)} h ${pad(Math.floor((seconds % 3_600) / 60))} min`
+}
+
+/** Milliseconds until then, counting down while it is shown. */
+export const useLeft = (until: string): number => {
+  const end = Date.parse(until)
+  const [now, setNow] = useState(Date.now)
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1_000)
+    return () => clearInterval(timer)
+  }, [])
+  return end - now
+}
+
+export const Countdown = ({ until }: { readonly until: string }) => {
+  const words = useWords(approvalWords)
+  const left = useLeft(until)
+  const soon = left < 120_000
+  return (
+    <span className={`countdown ${soon ? "countdown-soon" : ""}`} title={new Date(until).toLocaleString()}>
+      {left > 0 ? words.expiresIn(leftText(left)) : words.expired}
+    </span>
+  )
+}

@@ -1,0 +1,129 @@
+/**
+ * The ways to answer: allow, with the memory that the approval offers; deny with a reason; change what is done; cancel the run.
+ *
+ * No key decides by itself: keys move the focus here, and Enter presses what has it.
+ */
+import type { ApprovalRequest } from "@corral/domain/Approval"
+import type { HubApproval } from "@corral/domain/HubRun"
+import { type FormEvent, useState } from "react"
+import { useWords } from "../text/Language.tsx"
+import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
+import { useLeft } from "./Countdown.tsx"
+import { DecisionNote } from "./DecisionNote.tsx"
+import { EditForm, isEditable } from "./EditForm.tsx"
+import { useDecide } from "./useDecide.ts"
+import { approvalWords } from "./words.ts"
+
+interface Props {
+  readonly id: HubApproval["id"]
+  readonly request: ApprovalRequest
+  readonly expiresAt: string
+  readonly onDecided?: (approval: HubApproval) => void
+}
+
+export const DecisionForm = ({ expiresAt, id, onDecided, request }: Props) => {
+  const words = useWords(approvalWords)
+  const decide = useDecide(id, onDecided)
+  const [form, setForm] = useState<"none" | "deny" | "edit">("none")
+  const [reason, setReason] = useState("")
+  const [asksCancel, setAsksCancel] = useState(false)
+  const isOver = useLeft(expiresAt) <= 0
+  const busy = decide.isPending || decide.isSuccess
+  const wider = request.scopes.filter((scope) => scope !== "once")
+  const deny = (event: FormEvent) => {
+    event.preventDefault()
+    decide.mutate({ decision: "deny", ...(reason.trim() === "" ? {} : { reason: reason.trim() }) })
+  }
+  if (isOver && !decide.isPending) return <DecisionNote error={decide.error} />
+  return (
+    <div className="decision" role="group" aria-label={request.title.slice(0, 200)}>
+      {form === "none" && (
+        <div className="decision-buttons">
+          <button
+            type="button"
+            className="button primary"
+            data-key="a"
+            disabled={busy}
+            onClick={() => decide.mutate({ decision: "allow", scope: "once" })}
+          >
+            {words.allow.once}
+          </button>
+          {wider.map((scope) => (
+            <button
+              key={scope}
+              type="button"
+              className="button"
+              disabled={busy}
+              title={scope === "always" ? words.alwaysHint : undefined}
+              onClick={() => decide.mutate({ decision: "allow", scope })}
+            >
+              {words.allow[scope]}
+            </button>
+          ))}
+          {request.editable && isEditable(request.input) && (
+            <button type="button" className="button" disabled={busy} onClick={() => setForm("edit")}>
+              {words.edit}
+            </button>
+          )}
+          <button
+            type="button"
+            className="button danger"
+            data-key="d"
+            disabled={busy}
+            onClick={() => setForm("deny")}
+          >
+            {words.deny}
+          </button>
+          <ConfirmDialog
+            trigger={words.cancelRun}
+            title={words.cancelRunTitle}
+            confirm={words.cancelRun}
+            busy={busy}
+            error={null}
+            open={asksCancel}
+            onOpenChange={setAsksCancel}
+            onConfirm={(close) => {
+              decide.mutate({ decision: "cancel" })
+              close()
+            }}
+          >
+            {words.cancelRunText}
+          </ConfirmDialog>
+        </div>
+      )}
+      {form === "deny" && (
+        <form className="decision-form" onSubmit={deny}>
+          <label>
+            {words.denyReason}
+            <input
+              // The form was just asked for.
+              autoFocus
+              value={reason}
+              maxLength={4_096}
+              onChange={({ target }) => setReason(target.value)}
+              onKeyDown={({ key }) => key === "Escape" && setForm("none")}
+            />
+          </label>
+          <div className="decision-buttons">
+            <button type="submit" className="button danger" disabled={busy}>
+              {words.denySend}
+            </button>
+            <button type="button" className="button" onClick={() => setForm("none")}>
+              {words.goBack}
+            </button>
+          </div>
+        </form>
+      )}
+      {form === "edit" && isEditable(request.input) && (
+        <EditForm
+          input={request.input}
+          busy={busy}
+          onBack={() => setForm("none")}
+          onSend={(updatedInput) => decide.mutate({ decision: "allow", scope: "once", updatedInput })}
+        />
+      )}
+      {decide.isPending && <p role="status">{words.sending}</p>}
+      <DecisionNote error={decide.error} />
+    </div>
+  )
+}

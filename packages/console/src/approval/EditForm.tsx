@@ -1,0 +1,73 @@
+/** What is done instead: the runtime's own input of the tool, its texts as texts, anything else as JSON. */
+import { type FormEvent, useState } from "react"
+import { visible } from "../markdown/visible.ts"
+import { useWords } from "../text/Language.tsx"
+import { approvalWords } from "./words.ts"
+
+type Input = Readonly<Record<string, unknown>>
+
+interface Props {
+  readonly input: Input
+  readonly busy: boolean
+  readonly onSend: (updated: Record<string, unknown>) => void
+  readonly onBack: () => void
+}
+
+export const isEditable = (input: unknown): input is Input =>
+  typeof input === "object" && input !== null && !Array.isArray(input)
+
+const textOf = (value: unknown): string =>
+  typeof value === "string" ? value : JSON.stringify(value, null, 2)
+
+export const EditForm = ({ busy, input, onBack, onSend }: Props) => {
+  const words = useWords(approvalWords)
+  const [edited, setEdited] = useState<Readonly<Record<string, string>>>({})
+  const [broken, setBroken] = useState<string>()
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    const updated: Record<string, unknown> = { ...input }
+    for (const [name, text] of Object.entries(edited)) {
+      if (typeof input[name] === "string") updated[name] = text
+      else
+        try {
+          updated[name] = JSON.parse(text)
+        } catch {
+          return setBroken(name)
+        }
+    }
+    setBroken(undefined)
+    return onSend(updated)
+  }
+  return (
+    <form className="decision-form" onSubmit={submit} aria-label={words.editTitle}>
+      {Object.entries(input).map(([name, value], at) => {
+        const text = edited[name] ?? textOf(value)
+        return (
+          <label key={name}>
+            {typeof value === "string" ? visible(name) : words.editJson(visible(name))}
+            <textarea
+              // The form was just asked for.
+              autoFocus={at === 0}
+              spellCheck={false}
+              rows={Math.min(16, text.split("\n").length + 1)}
+              value={text}
+              onChange={({ target }) => setEdited((now) => ({ ...now, [name]: target.value }))}
+            />
+            {visible(text) !== text.replaceAll(/\r\n?/g, "\n") && (
+              <span className="segment-why">⚠ {words.editInvisible}</span>
+            )}
+          </label>
+        )
+      })}
+      {broken !== undefined && <p role="alert">{words.editBroken(broken)}</p>}
+      <div className="decision-buttons">
+        <button type="submit" className="button primary" disabled={busy}>
+          {words.editSend}
+        </button>
+        <button type="button" className="button" onClick={onBack}>
+          {words.goBack}
+        </button>
+      </div>
+    </form>
+  )
+}

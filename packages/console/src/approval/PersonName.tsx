@@ -1,0 +1,31 @@
+/** Who did something, by name where the reader shares a project with them. */
+import type { HubRun } from "@corral/domain/HubRun"
+import { useQuery } from "@tanstack/react-query"
+import { hub } from "../api/Hub.ts"
+import { usePerson } from "../api/Person.ts"
+import { oneLine } from "../markdown/visible.ts"
+import { useWords } from "../text/Language.tsx"
+import { approvalWords } from "./words.ts"
+
+interface Props {
+  /** A user's id, or what the Edge says instead. */
+  readonly by: string
+  readonly projectId: HubRun["projectId"] | undefined
+}
+
+export const PersonName = ({ by, projectId }: Props) => {
+  const words = useWords(approvalWords)
+  const { user } = usePerson()
+  const isPerson = by.startsWith("usr_")
+  const members = useQuery({
+    queryKey: ["projects", projectId, "members", "names"],
+    queryFn: ({ signal }) =>
+      hub.projects.members({ params: { id: projectId ?? ("" as never) }, query: { limit: 200 }, signal }),
+    enabled: isPerson && projectId !== undefined && by !== user.id,
+    staleTime: 300_000
+  })
+  if (by === user.id) return <>{words.you}</>
+  if (!isPerson) return <>{by.includes("policy") ? words.policy : oneLine(by, 60)}</>
+  const name = members.data?.items.find(({ userId }) => userId === by)?.name
+  return <span title={by}>{name === undefined ? by : oneLine(name, 60)}</span>
+}

@@ -1,0 +1,80 @@
+/** One row of a diff. Signs say what colours say. */
+import { memo } from "react"
+import { Tokens } from "../markdown/Code.tsx"
+import { useHighlighter } from "../markdown/useHighlighter.ts"
+import { visible } from "../markdown/visible.ts"
+import type { Row, Side } from "./rows.ts"
+import "./diff.css"
+
+/** Characters of a line that are shown. */
+const LONGEST = 2_000
+const COLOURED = 500
+
+const Line = ({ language, text }: { readonly text: string; readonly language: string | undefined }) => {
+  const highlighter = useHighlighter(language !== undefined && text.length <= COLOURED)
+  const line = visible(text.slice(0, LONGEST))
+  const tokens = language === undefined ? undefined : highlighter?.tokens(line, language)
+  return (
+    <>
+      {tokens === undefined ? line : <Tokens tokens={tokens} />}
+      {text.length > LONGEST && <em className="diff-cut">{` … ${text.length.toLocaleString("en")}`}</em>}
+    </>
+  )
+}
+
+const tone = (side: Side | undefined): string =>
+  side === undefined
+    ? "diff-none"
+    : side.mark === "+"
+      ? "diff-added"
+      : side.mark === "-"
+        ? "diff-removed"
+        : ""
+
+const Half = ({
+  language,
+  side
+}: {
+  readonly side: Side | undefined
+  readonly language: string | undefined
+}) => (
+  <>
+    <span className={`diff-number ${tone(side)}`}>{side?.number}</span>
+    <code className={`diff-text ${tone(side)}`}>
+      <span className="diff-mark">{side?.mark ?? " "}</span>
+      {side !== undefined && <Line text={side.text} language={language} />}
+    </code>
+  </>
+)
+
+interface Props {
+  readonly row: Row
+  readonly language: string | undefined
+}
+
+export const DiffRow = memo(({ language, row }: Props) => {
+  switch (row.kind) {
+    case "hunk":
+      return <div className="diff-row diff-hunk">{row.text}</div>
+    case "note":
+      return <div className="diff-row diff-note">{visible(row.text)}</div>
+    case "line":
+      return (
+        <div className="diff-row diff-line">
+          <span className={`diff-number ${tone(row.side)}`}>{row.old}</span>
+          <span className={`diff-number ${tone(row.side)}`}>{row.new}</span>
+          <code className={`diff-text ${tone(row.side)}`}>
+            <span className="diff-mark">{row.side.mark}</span>
+            <Line text={row.side.text} language={language} />
+          </code>
+        </div>
+      )
+    case "pair":
+      return (
+        <div className="diff-row diff-pair">
+          <Half side={row.old} language={language} />
+          <Half side={row.new} language={language} />
+        </div>
+      )
+  }
+})

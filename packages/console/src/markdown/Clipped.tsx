@@ -1,0 +1,67 @@
+/**
+ * A long text of which the beginning is shown: the page stays quick whatever a program printed. More of it comes in steps, in pieces that the
+ * browser draws when they come into view.
+ */
+import { type ReactNode, useState } from "react"
+import { useWords } from "../text/Language.tsx"
+import { markdownWords } from "./words.ts"
+
+/** Characters and lines that are shown at first. */
+const FIRST = 6_000
+const FIRST_LINES = 80
+const STEP = 200_000
+const PIECE = 8_192
+
+/** The first `most` characters and `lines` lines, cut at a line's end where there is one. */
+export const beginning = (text: string, most = FIRST, lines = FIRST_LINES): string => {
+  let end = -1
+  for (let line = 0; line < lines; line++) {
+    const next = text.indexOf("\n", end + 1)
+    if (next === -1 || next > most) return text.length <= most ? text : text.slice(0, most).toWellFormed()
+    end = next
+  }
+  return end === text.length - 1 ? text : text.slice(0, end)
+}
+
+const pieces = (text: string): ReadonlyArray<string> => {
+  const cut: Array<string> = []
+  for (let at = 0; at < text.length; at += PIECE) cut.push(text.slice(at, at + PIECE).toWellFormed())
+  return cut
+}
+
+export interface ClippedProps {
+  readonly text: string
+  readonly className?: string
+  /** How what is shown at first is drawn. The rest is plain. */
+  readonly children?: (part: string) => ReactNode
+}
+
+export const Clipped = ({ children = (part) => part, className = "", text }: ClippedProps) => {
+  const words = useWords(markdownWords)
+  const [most, setMost] = useState(0)
+  const first = beginning(text)
+  const whole = first.length >= text.length
+  const shown = most === 0 ? first : text.slice(0, most)
+  return (
+    <div className={`clipped ${className}`}>
+      <pre tabIndex={0}>
+        {most === 0 || whole
+          ? children(whole ? text : first)
+          : pieces(shown).map((piece, at) => (
+              <span key={at} className="clipped-piece">
+                {piece}
+              </span>
+            ))}
+      </pre>
+      {!whole && shown.length < text.length && (
+        <button
+          type="button"
+          className="clipped-more"
+          onClick={() => setMost((now) => (now === 0 ? STEP : now + STEP))}
+        >
+          {words.more(text.length - shown.length)}
+        </button>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,97 @@
+/**
+ * Markdown of an agent, drawn as React elements: no HTML of its own, links only where they are safe to follow, no image loaded, code coloured.
+ *
+ * What the parser cannot be trusted with, or breaks at, is shown as the text that it is.
+ */
+import { Component, memo, type ReactNode } from "react"
+import ReactMarkdown, { type Components } from "react-markdown"
+import remarkGfm from "remark-gfm"
+import { Code } from "./Code.tsx"
+import { isTame } from "./segments.ts"
+import { visible } from "./visible.ts"
+import "./markdown.css"
+
+/** Only what opens a page or a letter. */
+export const safeHref = (href: string | undefined): string | undefined =>
+  href !== undefined && /^(https?:\/\/|mailto:)/i.test(href) ? href : undefined
+
+const Outward = ({
+  children,
+  href
+}: {
+  readonly children?: ReactNode
+  readonly href: string | undefined
+}) => {
+  const safe = safeHref(href)
+  return safe === undefined ? (
+    <span>{children}</span>
+  ) : (
+    <a href={safe} target="_blank" rel="noreferrer noopener" title={safe}>
+      {children}
+    </a>
+  )
+}
+
+const textOf = (node: ReactNode): string =>
+  typeof node === "string" ? node : Array.isArray(node) ? node.map(textOf).join("") : ""
+
+const components: Components = {
+  a: ({ children, href }) => <Outward href={href}>{children}</Outward>,
+  img: ({ alt, src }) => (
+    <Outward href={typeof src === "string" ? src : undefined}>{`🖼 ${alt || "image"}`}</Outward>
+  ),
+  pre: ({ children }) => <>{children}</>,
+  code: ({ children, className }) => {
+    const text = textOf(children)
+    const language = /language-([\w+#-]+)/.exec(className ?? "")?.[1]
+    return language === undefined && !text.includes("\n") ? (
+      <code>{text}</code>
+    ) : (
+      <Code text={text.replace(/\n$/, "")} language={language} />
+    )
+  },
+  // A page of ours has its own headings.
+  h1: ({ children }) => <p className="md-heading">{children}</p>,
+  h2: ({ children }) => <p className="md-heading">{children}</p>,
+  h3: ({ children }) => <p className="md-heading md-heading-small">{children}</p>,
+  h4: ({ children }) => <p className="md-heading md-heading-small">{children}</p>,
+  h5: ({ children }) => <p className="md-heading md-heading-small">{children}</p>,
+  h6: ({ children }) => <p className="md-heading md-heading-small">{children}</p>,
+  table: ({ children }) => (
+    <div className="md-table" role="group" tabIndex={0}>
+      <table>{children}</table>
+    </div>
+  ),
+  input: ({ checked }) => <span>{checked ? "☑ " : "☐ "}</span>
+}
+
+const plugins = [remarkGfm]
+
+class Plain extends Component<{ readonly text: string; readonly children: ReactNode }, { broken: boolean }> {
+  override state = { broken: false }
+  static getDerivedStateFromError() {
+    return { broken: true }
+  }
+  override render() {
+    return this.state.broken ? <p className="md-plain">{this.props.text}</p> : this.props.children
+  }
+}
+
+export const Markdown = memo(({ text }: { readonly text: string }) => {
+  const honest = visible(text)
+  if (!isTame(honest)) return <p className="md-plain">{honest}</p>
+  return (
+    <Plain text={honest}>
+      <div className="md">
+        <ReactMarkdown
+          remarkPlugins={plugins}
+          components={components}
+          skipHtml={false}
+          urlTransform={(url) => safeHref(url) ?? ""}
+        >
+          {honest}
+        </ReactMarkdown>
+      </div>
+    </Plain>
+  )
+})

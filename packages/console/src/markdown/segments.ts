@@ -1,0 +1,47 @@
+/**
+ * A growing Markdown text in pieces that will not change any more, and its open end: what has been drawn once is not drawn again with each
+ * word that comes.
+ */
+
+export interface Segment {
+  /** Where it begins: its name among the segments of a text that only grows. */
+  readonly start: number
+  readonly text: string
+}
+
+const fence = /^ {0,3}(`{3,}|~{3,})/
+
+/** Cut at blank lines outside of fenced code, where a piece has at least `least` characters. The last one is the open end. */
+export const segments = (text: string, least = 600): ReadonlyArray<Segment> => {
+  const cut: Array<Segment> = []
+  let start = 0
+  let open: string | undefined
+  for (let at = 0; at < text.length;) {
+    const end = text.indexOf("\n", at)
+    if (end === -1) break
+    const line = text.slice(at, Math.min(end, at + 80))
+    const [, marks] = fence.exec(line) ?? []
+    if (open === undefined) open = marks
+    else if (marks !== undefined && marks[0] === open[0] && marks.length >= open.length) open = undefined
+    at = end + 1
+    if (open === undefined && line.trim() === "" && at - start >= least) {
+      cut.push({ start, text: text.slice(start, at) })
+      start = at
+    }
+  }
+  return [...cut, { start, text: text.slice(start) }]
+}
+
+const LONGEST = 32_768
+const LONGEST_LINE = 4_096
+const marks = /^[\s>*+\-\d.)]*/
+
+/** Whether a text may be given to the Markdown parser: not so large or so deeply nested that reading it would take the page down. */
+export const isTame = (text: string): boolean =>
+  text.length <= LONGEST &&
+  text.split("\n").every((line) => {
+    if (line.length > LONGEST_LINE) return false
+    const nested = marks.exec(line)?.[0].replaceAll(/[^>*+)-]/g, "").length ?? 0
+    const brackets = line.match(/[[\]*_~`<!]/g)?.length ?? 0
+    return (nested <= 20 || /^\s*([-*]\s*){3,}$/.test(line)) && brackets <= 400
+  })

@@ -1,0 +1,46 @@
+/** An approval where it was asked for, in the timeline: open while it waits, folded once it is decided. */
+import type { HubApproval, HubRun } from "@corral/domain/HubRun"
+import { Link } from "@tanstack/react-router"
+import { Countdown } from "../approval/Countdown.tsx"
+import { DecisionForm } from "../approval/DecisionForm.tsx"
+import { Outcome } from "../approval/Outcome.tsx"
+import { RequestView } from "../approval/RequestView.tsx"
+import { oneLine } from "../markdown/visible.ts"
+import { useWords } from "../text/Language.tsx"
+import type { ApprovalBlock } from "./Block.ts"
+import { runWords } from "./words.ts"
+
+interface Props {
+  readonly block: ApprovalBlock
+  readonly projectId: HubRun["projectId"] | undefined
+  readonly isOver: boolean
+}
+
+export const ApprovalView = ({ block, isOver, projectId }: Props) => {
+  const words = useWords(runWords)
+  const { approvalId, by, expiresAt, reason, request, resolvedAt, scope, state } = block
+  const title = oneLine(request.title)
+  if (state === "pending" && !isOver)
+    return (
+      <section className="approval approval-pending" aria-label={`${words.approval}: ${title}`}>
+        <h2>
+          {title} <Countdown until={expiresAt} />
+        </h2>
+        <RequestView request={request} />
+        {/* The event has checked it: ids of approvals are what the Hub calls them by. */}
+        <DecisionForm id={approvalId as HubApproval["id"]} request={request} expiresAt={expiresAt} />
+      </section>
+    )
+  return (
+    <details className="approval">
+      <summary>
+        <Link to="/approvals/$approvalId" params={{ approvalId }}>
+          {words.approval}
+        </Link>{" "}
+        {title}
+        {state !== "pending" && <Outcome {...{ state, by, scope, reason, projectId }} at={resolvedAt} />}
+      </summary>
+      <RequestView request={request} />
+    </details>
+  )
+}

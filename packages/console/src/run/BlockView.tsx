@@ -1,0 +1,134 @@
+/** One block of the timeline. */
+import type { HubRun } from "@corral/domain/HubRun"
+import { memo } from "react"
+import { PersonName } from "../approval/PersonName.tsx"
+import { Patch } from "../diff/Patch.tsx"
+import { oneLine, visible } from "../markdown/visible.ts"
+import { useWords } from "../text/Language.tsx"
+import { ApprovalView } from "./ApprovalView.tsx"
+import { ArtifactLink } from "./ArtifactLink.tsx"
+import type { Block } from "./Block.ts"
+import { isClipped } from "./kept.ts"
+import { MessageView } from "./MessageView.tsx"
+import { ToolView } from "./ToolView.tsx"
+import { UsageText } from "./UsageText.tsx"
+import { WholeText } from "./WholeText.tsx"
+import { runWords } from "./words.ts"
+
+interface Props {
+  readonly block: Block
+  readonly runId: HubRun["id"]
+  readonly projectId: HubRun["projectId"] | undefined
+  readonly isOver: boolean
+  readonly onDiff: () => void
+}
+
+export const BlockView = memo(({ block, isOver, onDiff, projectId, runId }: Props) => {
+  const words = useWords(runWords)
+  switch (block.kind) {
+    case "message":
+      return <MessageView block={block} runId={runId} isOver={isOver} />
+    case "tool":
+      return <ToolView block={block} runId={runId} />
+    case "approval":
+      return <ApprovalView block={block} projectId={projectId} isOver={isOver} />
+    case "file":
+      return (
+        <p className="line">
+          <span className="quiet">{words.fileChanges[block.change]}</span>{" "}
+          <code>
+            {block.fromPath !== undefined && `${oneLine(block.fromPath, 400)} → `}
+            {oneLine(block.path, 400)}
+          </code>
+        </p>
+      )
+    case "patch":
+      return (
+        <details className="patch">
+          <summary>
+            {words.proposes} <code>{oneLine(block.path, 400)}</code>
+          </summary>
+          <Patch patch={block.patch.text} path={block.path} />
+          {isClipped(block.patch) && (
+            <WholeText
+              runId={runId}
+              kept={block.patch}
+              name={`patch ${block.seq}`}
+              of={({ payload }) => payload["patch"]}
+            />
+          )}
+        </details>
+      )
+    case "diff":
+      return (
+        <p className="line">
+          {words.diffReady(block.files)} <ins className="diff-plus">+{block.additions}</ins>{" "}
+          <del className="diff-minus">−{block.deletions}</del>{" "}
+          <button type="button" className="clipped-more" onClick={onDiff}>
+            {words.seeDiff}
+          </button>
+        </p>
+      )
+    case "artifact":
+      return (
+        <p className="line">
+          <span className="quiet">{words.artifact}</span>{" "}
+          <ArtifactLink runId={runId} artifactId={block.artifactId}>
+            {oneLine(block.name)}
+          </ArtifactLink>{" "}
+          <span className="quiet">
+            {oneLine(block.mediaType, 60)}, {words.bytes(block.size)}
+          </span>
+        </p>
+      )
+    case "preview":
+      return (
+        <p className="line">
+          <span className="quiet">{words.preview}</span> {oneLine(block.title)}
+        </p>
+      )
+    case "warning":
+      return (
+        <p className="line warning">
+          <strong>{words.warning}</strong> {oneLine(block.message, 2_000)}{" "}
+          <code className="quiet">{block.code}</code>
+        </p>
+      )
+    case "start":
+      return (
+        <p className="line quiet">
+          {words.started}
+          {block.model !== undefined && ` · ${oneLine(block.model, 100)}`}
+          {block.version !== undefined && ` · ${oneLine(block.version, 100)}`}
+        </p>
+      )
+    case "gap":
+      return <p className="line warning">{words.gap(block.from, block.to)}</p>
+    case "end":
+      return (
+        <div className={`end end-${block.state}`}>
+          <p>
+            <strong>{words.endings[block.state]}</strong>
+            {block.error !== undefined && (
+              <>
+                {" "}
+                {visible(block.error.message)} <code className="quiet">{oneLine(block.error.code, 80)}</code>
+              </>
+            )}
+            {block.reason !== undefined && ` ${oneLine(block.reason, 1_000)}`}
+            {block.by !== undefined && (
+              <>
+                {" "}
+                (<PersonName by={block.by} projectId={projectId} />)
+              </>
+            )}
+          </p>
+          {block.usage !== undefined && (
+            <p className="quiet">
+              <UsageText usage={block.usage} />
+            </p>
+          )}
+        </div>
+      )
+  }
+})

@@ -1,0 +1,69 @@
+/** The run's log as text, page after page as the Hub keeps it: what the timeline does not show is here. */
+import type { Envelope } from "@corral/domain/RunEvent"
+import type { HubRun } from "@corral/domain/HubRun"
+import { useInfiniteQuery } from "@tanstack/react-query"
+import { memo } from "react"
+import { hub } from "../api/Hub.ts"
+import { visible } from "../markdown/visible.ts"
+import { useWords } from "../text/Language.tsx"
+import { RefusalNote } from "../ui/RefusalNote.tsx"
+import { runWords } from "./words.ts"
+
+/** Characters of one event that are shown. */
+const LONGEST = 4_000
+
+const Line = memo(({ event }: { readonly event: Envelope }) => {
+  const { createdAt, payload, seq, type } = event
+  const text = JSON.stringify(payload)
+  return (
+    <li>
+      <code>
+        <span className="quiet">
+          {seq} {createdAt}
+        </span>{" "}
+        <strong>{visible(type)}</strong> {visible(text.slice(0, LONGEST))}
+        {text.length > LONGEST && <em> … {text.length.toLocaleString("en")}</em>}
+      </code>
+    </li>
+  )
+})
+
+export const RawLog = ({ runId, unknown }: { readonly runId: HubRun["id"]; readonly unknown: number }) => {
+  const words = useWords(runWords)
+  const query = useInfiniteQuery({
+    queryKey: ["run-log", runId],
+    queryFn: ({ pageParam, signal }) =>
+      hub.runs.events({ params: { id: runId }, query: { after: pageParam, limit: 100 }, signal }),
+    initialPageParam: 0,
+    getNextPageParam: ({ nextCursor }) => (nextCursor === null ? undefined : Number(nextCursor)),
+    gcTime: 0
+  })
+  const events = query.data?.pages.flatMap(({ items }) => items) ?? []
+  return (
+    <>
+      <p className="quiet">
+        {words.rawHint} {unknown > 0 && <strong>{words.unknown(unknown)}.</strong>}
+      </p>
+      <RefusalNote error={query.error} again={() => void query.refetch()} />
+      {query.isLoading ? (
+        <p role="status">{words.loading}</p>
+      ) : (
+        <ol className="raw" tabIndex={0} aria-label={words.raw}>
+          {events.map((event) => (
+            <Line key={event.seq} event={event} />
+          ))}
+        </ol>
+      )}
+      {query.hasNextPage && (
+        <button
+          type="button"
+          className="button more"
+          disabled={query.isFetchingNextPage}
+          onClick={() => void query.fetchNextPage()}
+        >
+          {words.more}
+        </button>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,41 @@
+/** What a run made to be kept. */
+import type { Artifact } from "@corral/domain/Artifact"
+import type { HubRun } from "@corral/domain/HubRun"
+import { hub } from "../api/Hub.ts"
+import { useList } from "../api/Lists.ts"
+import { oneLine } from "../markdown/visible.ts"
+import { useWords } from "../text/Language.tsx"
+import { ListMore } from "../ui/ListMore.tsx"
+import { Time } from "../ui/Time.tsx"
+import { ArtifactLink } from "./ArtifactLink.tsx"
+import { runWords } from "./words.ts"
+
+export const RunArtifacts = ({ runId }: { readonly runId: HubRun["id"] }) => {
+  const words = useWords(runWords)
+  const list = useList<Artifact>(["runs", runId, "artifacts"], ({ cursor, signal }) =>
+    hub.runs.artifacts({
+      params: { id: runId },
+      query: { limit: 50, ...(cursor === undefined ? {} : { cursor }) },
+      signal
+    })
+  )
+  return (
+    <>
+      <ul className="rows">
+        {list.items.map(({ createdAt, id, mediaType, name, sha256, size }) => (
+          <li key={id} className="row">
+            <span className="row-main">
+              <ArtifactLink runId={runId} artifactId={id}>
+                {oneLine(name)}
+              </ArtifactLink>
+            </span>
+            <span className="row-side quiet" title={`SHA-256 ${sha256}`}>
+              {oneLine(mediaType, 60)} · {words.bytes(size)} · <Time at={createdAt} />
+            </span>
+          </li>
+        ))}
+      </ul>
+      <ListMore list={list} empty={words.noArtifacts} />
+    </>
+  )
+}

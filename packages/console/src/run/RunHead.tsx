@@ -1,0 +1,74 @@
+/** The facts of a run, and the way to end it. */
+import type { HubRun } from "@corral/domain/HubRun"
+import { useQuery } from "@tanstack/react-query"
+import { hub } from "../api/Hub.ts"
+import { oneLine } from "../markdown/visible.ts"
+import { useWords } from "../text/Language.tsx"
+import { ShortId } from "../ui/ShortId.tsx"
+import { StateBadge } from "../ui/StateBadge.tsx"
+import { Time } from "../ui/Time.tsx"
+import { uiWords } from "../ui/words.ts"
+import { UsageText } from "./UsageText.tsx"
+import { runWords } from "./words.ts"
+
+/** `state` is what the events say, which may be ahead of the run as it was read. */
+export const RunHead = ({ run, state }: { readonly run: HubRun; readonly state: HubRun["state"] }) => {
+  const words = useWords(runWords)
+  const ui = useWords(uiWords)
+  const { agentId, createdAt, endedAt, id, isolation, mode, model, targetId, usage, workspace } = run
+  const device = useQuery({
+    queryKey: ["devices", "targets"],
+    queryFn: ({ signal }) => hub.devices.targets({ query: { limit: 200 }, signal }),
+    staleTime: 60_000
+  })
+  const name = device.data?.items.find((target) => target.id === targetId)?.name
+  return (
+    <dl className="run-facts">
+      <div>
+        <dt className="hidden">{words.run}</dt>
+        <dd>
+          <StateBadge state={state} /> <ShortId id={id} />
+        </dd>
+      </div>
+      <div>
+        <dt>{words.agent}</dt>
+        <dd>{agentId}</dd>
+      </div>
+      <div>
+        <dt>{words.target}</dt>
+        <dd>{name === undefined ? <ShortId id={targetId} /> : oneLine(name, 60)}</dd>
+      </div>
+      <div>
+        <dt>{words.workspace}</dt>
+        <dd>
+          {workspace}
+          {isolation === "worktree" && <span className="quiet"> {words.worktree}</span>}
+        </dd>
+      </div>
+      <div>
+        <dt>{words.mode}</dt>
+        <dd>{ui.modes[mode]}</dd>
+      </div>
+      {model !== undefined && (
+        <div>
+          <dt>{words.model}</dt>
+          <dd>{oneLine(model, 80)}</dd>
+        </div>
+      )}
+      <div>
+        <dt>{endedAt === undefined ? words.since : words.ended}</dt>
+        <dd>
+          <Time at={endedAt ?? createdAt} />
+        </dd>
+      </div>
+      {usage !== undefined && Object.keys(usage).length > 0 && (
+        <div>
+          <dt>{words.usage}</dt>
+          <dd>
+            <UsageText usage={usage} />
+          </dd>
+        </div>
+      )}
+    </dl>
+  )
+}

@@ -1,0 +1,76 @@
+/** A tool call: what was called, how it stands, what went in, what came out. */
+import type { Envelope } from "@corral/domain/RunEvent"
+import type { HubRun } from "@corral/domain/HubRun"
+import { memo } from "react"
+import { ansiPieces } from "../markdown/ansi.ts"
+import { Clipped } from "../markdown/Clipped.tsx"
+import { oneLine, visible } from "../markdown/visible.ts"
+import { useWords } from "../text/Language.tsx"
+import { ArtifactLink } from "./ArtifactLink.tsx"
+import type { ToolBlock } from "./Block.ts"
+import { isClipped } from "./kept.ts"
+import { WholeText } from "./WholeText.tsx"
+import { runWords } from "./words.ts"
+
+const outputOf = ({ payload, type }: Envelope): unknown =>
+  type === "run.tool.result" ? payload["output"] : undefined
+const inputOf = ({ payload, type }: Envelope): unknown =>
+  type === "run.tool.call" ? JSON.stringify(payload["input"], null, 2) : undefined
+
+const Output = ({ text }: { readonly text: string }) => (
+  <Clipped text={text} className="code terminal">
+    {(part) =>
+      ansiPieces(part).map((piece, at) => (
+        <span key={at} className={piece.className}>
+          {piece.text}
+        </span>
+      ))
+    }
+  </Clipped>
+)
+
+export const ToolView = memo(
+  ({ block, runId }: { readonly block: ToolBlock; readonly runId: HubRun["id"] }) => {
+    const words = useWords(runWords)
+    const { artifactId, exitCode, input, label, output, status, tool } = block
+    return (
+      <details className={`tool tool-${status}`}>
+        <summary>
+          <span className="tool-name">{oneLine(tool, 60)}</span>
+          <code className="tool-label">{oneLine(label)}</code>
+          <span className={`tool-state tool-state-${status}`}>
+            {words.toolStates[status]}
+            {exitCode !== undefined && exitCode !== 0 && `, ${words.exit(exitCode)}`}
+          </span>
+        </summary>
+        {input !== undefined && (
+          <>
+            <h3>{words.input}</h3>
+            <Clipped text={visible(input.text)} className="code" />
+            {isClipped(input) && (
+              <WholeText runId={runId} kept={input} name={`in ${block.seq}`} of={inputOf} />
+            )}
+          </>
+        )}
+        {status !== "started" && <h3>{words.output}</h3>}
+        {output !== undefined && output.text !== "" ? (
+          <>
+            {/* What a pause in the middle of an escape sequence left is taken out with the rest. */}
+            <Output text={output.text.includes("\u001b") ? output.text : visible(output.text)} />
+            {isClipped(output) && <p className="quiet">{words.rest}</p>}
+            {isClipped(output) && artifactId === undefined && (
+              <WholeText runId={runId} kept={output} name={`out ${block.seq}`} of={outputOf} />
+            )}
+            {artifactId !== undefined && (
+              <ArtifactLink runId={runId} artifactId={artifactId}>
+                {words.download}
+              </ArtifactLink>
+            )}
+          </>
+        ) : (
+          status !== "started" && <p className="quiet">{words.noOutput}</p>
+        )}
+      </details>
+    )
+  }
+)

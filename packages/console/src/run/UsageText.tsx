@@ -1,0 +1,17 @@
+/** What a run has used, as far as its runtime counts it. */
+import type { Usage } from "@corral/domain/Run"
+import { useWords } from "../text/Language.tsx"
+import { runWords } from "./words.ts"
+
+export const UsageText = ({ usage }: { readonly usage: Usage }) => {
+  const words = useWords(runWords)
+  const { costUsd, inputTokens, outputTokens, turns } = usage
+  const parts = [
+    inputTokens !== undefined || outputTokens !== undefined
+      ? words.tokens(inputTokens ?? 0, outputTokens ?? 0)
+      : "",
+    turns === undefined ? "" : words.turns(turns),
+    costUsd === undefined ? "" : `$${costUsd.toFixed(costUsd < 1 ? 4 : 2)}`
+  ]
+  return <>{parts.filter((part) => part !== "").join(" · ")}</>
+}

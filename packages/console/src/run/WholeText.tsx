@@ -1,0 +1,47 @@
+/** The way to all of a text of which only a part is shown: read from the Hub when somebody asks, forgotten when it is hidden. */
+import type { Envelope } from "@corral/domain/RunEvent"
+import type { HubRun } from "@corral/domain/HubRun"
+import { useQuery } from "@tanstack/react-query"
+import { useState } from "react"
+import { Clipped } from "../markdown/Clipped.tsx"
+import { visible } from "../markdown/visible.ts"
+import { useWords } from "../text/Language.tsx"
+import { RefusalNote } from "../ui/RefusalNote.tsx"
+import type { Kept } from "./Block.ts"
+import { readWhole } from "./readWhole.ts"
+import { runWords } from "./words.ts"
+
+interface Props {
+  readonly runId: HubRun["id"]
+  readonly kept: Kept
+  /** Names the text among those of its events. */
+  readonly name: string
+  readonly of: (event: Envelope) => unknown
+}
+
+export const WholeText = ({ kept, name, of, runId }: Props) => {
+  const words = useWords(runWords)
+  const [open, setOpen] = useState(false)
+  const query = useQuery({
+    queryKey: ["run-texts", runId, name, kept.from],
+    queryFn: ({ signal }) => readWhole(runId, kept, of, signal),
+    enabled: open,
+    gcTime: 0,
+    staleTime: Number.POSITIVE_INFINITY
+  })
+  return (
+    <div className="whole">
+      <button type="button" className="clipped-more" aria-expanded={open} onClick={() => setOpen(!open)}>
+        {open ? words.hide : words.showWhole(kept.size)}
+      </button>
+      {open && query.isLoading && <p role="status">{words.loading}</p>}
+      {open && <RefusalNote error={query.error} again={() => void query.refetch()} />}
+      {open && query.data !== undefined && (
+        <section aria-label={words.wholeTitle}>
+          <Clipped text={visible(query.data.text)} className="code" />
+          {query.data.cut && <p className="quiet">{words.wholeCut}</p>}
+        </section>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,86 @@
+/** Rows of a diff: every line once, with its numbers, in either layout. */
+import { assert, describe, it } from "@effect/vitest"
+import type { DiffHunk } from "@corral/domain/Diff"
+import * as fc from "fast-check"
+import { languageOf } from "../../src/diff/languageOf.ts"
+import { parsePatch } from "../../src/diff/parsePatch.ts"
+import { type Row, rowsOf } from "../../src/diff/rows.ts"
+
+const line = fc
+  .tuple(fc.constantFrom(" ", "+", "-"), fc.string({ maxLength: 8 }))
+  .map(([mark, text]) => mark + text.replaceAll(/\n/g, ""))
+const hunk = fc
+  .record({
+    oldStart: fc.integer({ min: 1, max: 999 }),
+    newStart: fc.integer({ min: 1, max: 999 }),
+    lines: fc.array(line, { minLength: 1, maxLength: 30 })
+  })
+  .map((of): DiffHunk => ({
+    ...of,
+    oldLines: of.lines.filter((one) => one[0] !== "+").length,
+    newLines: of.lines.filter((one) => one[0] !== "-").length
+  }))
+
+const sideOf = (rows: ReadonlyArray<Row>, side: "old" | "new"): Array<string> =>
+  rows.flatMap((row) => {
+    if (row.kind === "pair") return row[side] === undefined ? [] : [`${row[side].number} ${row[side].text}`]
+    if (row.kind === "line") return row[side] === undefined ? [] : [`${row[side]} ${row.side.text}`]
+    return []
+  })
+
+describe("rows of a diff", () => {
+  it("have the old and the new file, in both layouts the same", () => {
+    fc.assert(
+      fc.property(fc.array(hunk, { maxLength: 4 }), (hunks) => {
+        const [unified, split] = [rowsOf(hunks, "unified"), rowsOf(hunks, "split")]
+        for (const side of ["old", "new"] as const) {
+          const gone = side === "old" ? "+" : "-"
+          const expected = hunks.flatMap(({ lines, newStart, oldStart }) =>
+            lines
+              .filter((one) => one[0] !== gone)
+              .map((one, at) => `${(side === "old" ? oldStart : newStart) + at} ${one.slice(1)}`)
+          )
+          assert.deepStrictEqual(sideOf(unified, side), expected)
+          assert.deepStrictEqual(sideOf(split, side), expected)
+        }
+      })
+    )
+  })
+
+  it("come from a patch's text as from its hunks", () => {
+    fc.assert(
+      fc.property(fc.array(hunk, { minLength: 1, maxLength: 3 }), (hunks) => {
+        const text = hunks.map(
+          ({ lines, newLines, newStart, oldLines, oldStart }) =>
+            `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@ f\n${lines.join("\n")}`
+        )
+        assert.deepStrictEqual(parsePatch(`--- a/x\n+++ b/x\n${text.join("\n")}\n`), hunks)
+      })
+    )
+    assert.isUndefined(parsePatch("not a patch"))
+    assert.deepStrictEqual(parsePatch("@@ -0,0 +1 @@\n+a\n\\ No newline at end of file\n")?.[0]?.lines, [
+      "+a",
+      "\\ No newline at end of file"
+    ])
+  })
+
+  it("takes ten thousand lines in a moment", () => {
+    const lines = Array.from(
+      { length: 10_000 },
+      (_, at) => `${at % 3 === 0 ? "+" : at % 3 === 1 ? "-" : " "}line ${at}`
+    )
+    const begin = performance.now()
+    const rows = rowsOf([{ oldStart: 1, oldLines: 1, newStart: 1, newLines: 1, lines }], "split")
+    assert.isAbove(rows.length, 5_000)
+    assert.isBelow(performance.now() - begin, 500)
+  })
+
+  it("knows languages by names of files alone", () => {
+    assert.deepStrictEqual(["a.ts", "b/c.PY", "Makefile", "x.constructor"].map(languageOf), [
+      "typescript",
+      "python",
+      undefined,
+      undefined
+    ])
+  })
+})

@@ -1,0 +1,125 @@
+/** Text of programs as people may see it: nothing that steers, nothing that hides. */
+import { assert, describe, it } from "@effect/vitest"
+import * as fc from "fast-check"
+import { ansiPieces } from "../../src/markdown/ansi.ts"
+import { isTame, segments } from "../../src/markdown/segments.ts"
+import { oneLine, visible } from "../../src/markdown/visible.ts"
+
+const hostile = fc
+  .array(
+    fc.oneof(
+      fc.string({ unit: "binary", maxLength: 20 }),
+      fc.constantFrom(
+        "\u001b[31m",
+        "\u001b[38;2;1;2;3m",
+        "\u001b[2J\u001b[H",
+        "\u001b]8;;https://evil.example\u0007here\u001b]8;;\u0007",
+        "\u001b]0;title",
+        "\u001b",
+        "\u202e",
+        "\u2066",
+        "\u200f",
+        "\ud800",
+        "\udfff",
+        "\r",
+        "\r\n",
+        "\0",
+        "\u009b31m",
+        "\u{e0041}",
+        "<script>"
+      )
+    ),
+    { maxLength: 30 }
+  )
+  .map((parts) => parts.join(""))
+
+const isHonest = (text: string): boolean =>
+  text.isWellFormed() && !/(?![\t\n])[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/u.test(text)
+
+describe("visible text", () => {
+  it("has no control, no direction and no half character, and is a text that stays as it is", () => {
+    fc.assert(
+      fc.property(hostile, (text) => {
+        assert.isTrue(isHonest(visible(text)))
+        assert.strictEqual(visible(visible(text)), visible(text))
+        assert.isTrue(isHonest(oneLine(text, 30)))
+        assert.notInclude(oneLine(text, 30), "\n")
+      })
+    )
+  })
+
+  it("names what would not be seen", () => {
+    assert.strictEqual(visible("a\u202eb\0c\u001b[31md\u001b[0m\r\ne\ud800"), "a‹U+202E›b␀cd\ne\ufffd")
+    assert.strictEqual(visible("\u001b]8;;https://evil.example\u0007here\u001b]8;;\u0007"), "here")
+  })
+
+  it("leaves plain text and emoji as they are", () => {
+    for (const text of ["", "plain\ttext\n", "naïve 中文 👩‍👩‍👧", "# x\n\n- y"])
+      assert.strictEqual(visible(text), text)
+  })
+
+  it("takes colours as classes of ours and loses no text", () => {
+    assert.deepStrictEqual(ansiPieces("a\u001b[1;31mred\u001b[0m\u001b[38;5;200mb\u001b[Kc"), [
+      { text: "a", className: "" },
+      { text: "red", className: "ansi-red ansi-bold" },
+      { text: "b", className: "" },
+      { text: "c", className: "" }
+    ])
+    fc.assert(
+      fc.property(hostile, (text) => {
+        const once = text.replaceAll("\r", "").toWellFormed()
+        const pieces = ansiPieces(once)
+        assert.strictEqual(pieces.map((piece) => piece.text).join(""), visible(once))
+        for (const { className } of pieces) assert.match(className, /^[a-z -]*$/)
+      })
+    )
+  })
+
+  it("takes a megabyte in a moment", () => {
+    for (const text of [
+      "x".repeat(1_048_576),
+      "\u001b[".repeat(524_288),
+      "\u001b]".repeat(524_288),
+      "\u202e".repeat(262_144)
+    ]) {
+      const begin = performance.now()
+      visible(text)
+      ansiPieces(text.slice(0, 40_000))
+      assert.isBelow(performance.now() - begin, 2_000)
+    }
+  })
+})
+
+describe("segments", () => {
+  it("lose nothing, and what is cut stays as it is while the text grows", () => {
+    const lines = fc.array(fc.constantFrom("", "word", "```", "~~~", "- item", "    code", "word word"), {
+      maxLength: 60
+    })
+    fc.assert(
+      fc.property(lines, fc.nat({ max: 60 }), (all, some) => {
+        const whole = `${all.join("\n")}\n`
+        const part = `${all.slice(0, some).join("\n")}\n`
+        const pieces = segments(whole, 10)
+        assert.strictEqual(pieces.map(({ text }) => text).join(""), whole)
+        const before = whole.startsWith(part) ? segments(part, 10).slice(0, -1) : []
+        assert.deepStrictEqual(pieces.slice(0, before.length), before)
+      })
+    )
+  })
+
+  it("does not cut fenced code", () => {
+    const code = "```js\na\n\nb\n\nc\n```\n"
+    assert.deepStrictEqual(segments(`${code}\nafter`, 1), [
+      { start: 0, text: `${code}\n` },
+      { start: code.length + 1, text: "after" }
+    ])
+  })
+
+  it("keeps from the parser what would take it down", () => {
+    assert.isFalse(isTame(">".repeat(1_000)))
+    assert.isFalse(isTame("[".repeat(1_000)))
+    assert.isFalse(isTame("x".repeat(10_000)))
+    assert.isFalse(isTame("- ".repeat(500) + "x"))
+    assert.isTrue(isTame("# A\n\n- b\n  - c\n\n> d\n\n---\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"))
+  })
+})
