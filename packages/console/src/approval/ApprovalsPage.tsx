@@ -25,9 +25,9 @@ export const ApprovalsPage = ({ approvalId }: { readonly approvalId?: string }) 
   const words = useWords(approvalWords)
   const navigate = useNavigate()
   const card = useRef<HTMLDivElement>(null)
-  const list = useList<HubApproval>(["approvals", "pending"], ({ cursor, signal }) =>
+  const list = useList<HubApproval>(["approvals", "pending"], ({ page, signal }) =>
     hub.approvals.list({
-      query: { state: "pending", limit: 100, ...(cursor === undefined ? {} : { cursor }) },
+      query: { ...page, state: "pending" },
       signal
     })
   )

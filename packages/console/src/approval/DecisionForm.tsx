@@ -26,7 +26,6 @@ export const DecisionForm = ({ expiresAt, id, onDecided, request }: Props) => {
   const decide = useDecide(id, onDecided)
   const [form, setForm] = useState<"none" | "deny" | "edit">("none")
   const [reason, setReason] = useState("")
-  const [asksCancel, setAsksCancel] = useState(false)
   const isOver = useLeft(expiresAt) <= 0
   const busy = decide.isPending || decide.isSuccess
   const wider = request.scopes.filter((scope) => scope !== "once")
@@ -76,16 +75,10 @@ export const DecisionForm = ({ expiresAt, id, onDecided, request }: Props) => {
           </button>
           <ConfirmDialog
             trigger={words.cancelRun}
+            triggerClass="button"
             title={words.cancelRunTitle}
             confirm={words.cancelRun}
-            busy={busy}
-            error={null}
-            open={asksCancel}
-            onOpenChange={setAsksCancel}
-            onConfirm={(close) => {
-              decide.mutate({ decision: "cancel" })
-              close()
-            }}
+            onConfirm={() => decide.mutateAsync({ decision: "cancel" })}
           >
             {words.cancelRunText}
           </ConfirmDialog>

@@ -27,6 +27,8 @@ const FIRST_WAIT_MS = 400
 const LONGEST_WAIT_MS = 15_000
 /** What one frame may spend on folding. */
 const FRAME_MS = 6
+/** A long list takes longer to lay out: with so many blocks a millisecond passes from one telling to the next. */
+const BLOCKS_A_MS = 250
 /** Events that were read and not folded yet; more are left to the Hub. */
 const WAITING = 4_000
 
@@ -41,6 +43,7 @@ export class EventLog {
   private reading: AbortController | undefined
   private retry: { readonly now: () => void } | undefined
   private waitMs = FIRST_WAIT_MS
+  private toldAt = 0
 
   constructor(runId: HubRun["id"]) {
     this.runId = runId
@@ -64,6 +67,7 @@ export class EventLog {
   readonly retryNow = (): void => this.retry?.now()
 
   private tell(connection = this.view.connection, refusal = this.view.refusal): void {
+    this.toldAt = performance.now()
     this.view = { version: this.view.version + 1, fold: this.fold, connection, refusal }
     for (const listener of this.listeners) listener()
   }
@@ -117,7 +121,9 @@ export class EventLog {
       this.foldSome()
     }
     this.planned = run
+    const rest = this.toldAt + this.fold.blocks.length / BLOCKS_A_MS - performance.now()
     if (document.hidden) setTimeout(run, 200)
+    else if (rest > FRAME_MS) setTimeout(run, Math.min(rest, 150))
     else requestAnimationFrame(run)
   }
 

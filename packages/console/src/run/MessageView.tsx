@@ -2,6 +2,7 @@
 import type { Envelope } from "@corral/domain/RunEvent"
 import type { HubRun } from "@corral/domain/HubRun"
 import { memo } from "react"
+import { Clipped } from "../markdown/Clipped.tsx"
 import { Markdown } from "../markdown/Markdown.tsx"
 import { segments } from "../markdown/segments.ts"
 import { visible } from "../markdown/visible.ts"
@@ -63,7 +64,14 @@ export const MessageView = memo(({ block, isOver, runId }: Props) => {
   const content = (
     <>
       {body.skipped > 0 && <p className="quiet">{words.earlier}</p>}
-      {partial ? <Growing text={body.text} skipped={body.skipped} /> : <Finished text={body.text} />}
+      {role === "user" ? (
+        // As it was typed: a prompt is no document.
+        <Clipped text={visible(body.text)} />
+      ) : partial ? (
+        <Growing text={body.text} skipped={body.skipped} />
+      ) : (
+        <Finished text={body.text} />
+      )}
       {!partial && isClipped(body) && <p className="quiet">{words.rest}</p>}
       {isClipped(body) && (!partial || isOver) && (
         <WholeText runId={runId} kept={body} name={`message ${block.seq}`} of={textOf(block)} />

@@ -12,10 +12,10 @@ import { runWords } from "./words.ts"
 
 export const RunArtifacts = ({ runId }: { readonly runId: HubRun["id"] }) => {
   const words = useWords(runWords)
-  const list = useList<Artifact>(["runs", runId, "artifacts"], ({ cursor, signal }) =>
+  const list = useList<Artifact>(["runs", runId, "artifacts"], ({ page, signal }) =>
     hub.runs.artifacts({
       params: { id: runId },
-      query: { limit: 50, ...(cursor === undefined ? {} : { cursor }) },
+      query: page,
       signal
     })
   )

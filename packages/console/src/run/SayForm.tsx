@@ -1,8 +1,9 @@
 /** A further message to the agent. Sent again after a failure, it is the same message. */
 import type { HubRun } from "@corral/domain/HubRun"
 import { useMutation } from "@tanstack/react-query"
-import { type FormEvent, useRef, useState } from "react"
+import { type FormEvent, useState } from "react"
 import { hub } from "../api/Hub.ts"
+import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
 import { useWords } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { runWords } from "./words.ts"
@@ -10,25 +11,20 @@ import { runWords } from "./words.ts"
 export const SayForm = ({ id }: { readonly id: HubRun["id"] }) => {
   const words = useWords(runWords)
   const [text, setText] = useState("")
-  const attempt = useRef({ text: "", key: "" })
+  // The same words said again later are another message.
+  const [nth, setNth] = useState(0)
+  const headersOf = useIdempotencyKey()
   const say = useMutation({
-    mutationFn: (said: string) => {
-      if (attempt.current.text !== said) attempt.current = { text: said, key: crypto.randomUUID() }
-      return hub.runs.input({
-        params: { id },
-        // A header is text until the Hub has looked at it.
-        headers: { "idempotency-key": attempt.current.key as never },
-        payload: { text: said }
-      })
-    },
+    mutationFn: (payload: { readonly text: string; readonly nth: number }) =>
+      hub.runs.input({ params: { id }, headers: headersOf(payload), payload: { text: payload.text } }),
     onSuccess: () => {
-      attempt.current = { text: "", key: "" }
+      setNth((now) => now + 1)
       setText("")
     }
   })
   const submit = (event?: FormEvent) => {
     event?.preventDefault()
-    if (text.trim() !== "" && !say.isPending) say.mutate(text)
+    if (text.trim() !== "" && !say.isPending) say.mutate({ text, nth })
   }
   return (
     <form className="say" onSubmit={submit}>

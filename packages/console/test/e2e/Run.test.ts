@@ -1,0 +1,240 @@
+/** A run in a real browser, at a real Hub, on a real Edge: followed, decided, cancelled, spoken to, and whatever it prints. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import type { RunId } from "@corral/domain/Ids"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import type { Page } from "playwright-core"
+import { Joined } from "../../../cli/test/joined/Joined.ts"
+import { ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
+import { picture } from "../harness/picture.ts"
+
+/** What the frame around the page has is tried with the frame. */
+const isOurs = (finding: string): boolean => !/class="(short-id|button primary start)"/.test(finding)
+
+describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () => {
+  let joined: Joined
+  let browser: ConsoleBrowser
+  let token: string
+  beforeAll(async () => {
+    ;[joined, browser] = await Promise.all([Joined.open(), ConsoleBrowser.open()])
+    token = (await joined.hub.people.signIn("owner", "web")).token
+  }, 120_000)
+  afterAll(async () => {
+    await browser?.close()
+    await joined?.remove()
+  })
+
+  const run = async (text: string, mode = "ask"): Promise<RunId> => (await joined.task({ text, mode })).runId
+  const at = (target: string, options = {}): Promise<Page> =>
+    browser.page(joined.front.url, token, target, options)
+  const inWorkspace = (name: string): string => join(joined.edge.workspace, name)
+  const pendingOf = async (runId: RunId): Promise<string> => {
+    const { pendingApprovals } = await joined.runWith(runId, (of) => of.pendingApprovals.length > 0)
+    return pendingApprovals[0] ?? ""
+  }
+  const ended = (runId: RunId, state: string) => joined.runWith(runId, (of) => of.state === state)
+
+  it("is followed as it happens, allowed, and its changes are read", async () => {
+    const runId = await run("/say Hello **there**\n/think hm\n/write made.txt first\\nsecond\n/say after")
+    const page = await at(`/runs/${runId}`)
+    await page.getByText("there", { exact: true }).waitFor()
+    assert.strictEqual(await page.locator("strong", { hasText: "there" }).count(), 1)
+    const approval = page.getByRole("region", { name: "Approval: Write made.txt" })
+    await approval.getByText("low risk").waitFor()
+    await approval.getByText("+second", { exact: true }).first().waitFor()
+    assert.isFalse(existsSync(inWorkspace("made.txt")))
+    assert.deepStrictEqual((await seriousOf(page)).filter(isOurs), [])
+    await picture(page, "run-approval")
+    await approval.getByRole("button", { name: "Allow once" }).click()
+    await page.getByText("The run is completed.").last().waitFor()
+    await page.getByText("by you").waitFor()
+    assert.strictEqual(readFileSync(inWorkspace("made.txt"), "utf8"), "first\nsecond\n")
+
+    await page.getByRole("tab", { name: "Changes" }).click()
+    await page.getByRole("button", { name: /made\.txt/ }).waitFor()
+    await page.getByText("+second", { exact: true }).waitFor()
+    await page.getByRole("button", { name: "Side by side" }).click()
+    await page.locator(".diff-pair").first().waitFor()
+    assert.deepStrictEqual((await seriousOf(page)).filter(isOurs), [])
+    await picture(page, "run-changes")
+    await page.getByRole("button", { name: "Collapse all" }).click()
+    await page.locator(".diff-pair").first().waitFor({ state: "detached" })
+    // By key alone: to the file, and open.
+    await page.getByRole("group", { name: "Changed lines" }).focus()
+    await page.keyboard.press("n")
+    await page.locator(".diff-file:focus").waitFor()
+    await page.keyboard.press("Enter")
+    await page.locator(".diff-pair").first().waitFor()
+
+    await page.getByRole("tab", { name: "Raw log" }).click()
+    await page.getByText("run.completed").waitFor()
+    await page.context().close()
+  })
+
+  it("is denied with a reason, which the agent reads", async () => {
+    const runId = await run("/ask")
+    const page = await at(`/runs/${runId}`)
+    await page.getByRole("button", { name: "Deny" }).click()
+    await page.getByLabel(/^Reason/).fill("not today")
+    await page.keyboard.press("Enter")
+    await page.getByText("denied: not today").first().waitFor()
+    await page.getByText("The run is completed.").last().waitFor()
+    await page.context().close()
+  })
+
+  it("does what was edited", async () => {
+    const runId = await run("/write edited.txt mine")
+    const page = await at(`/runs/${runId}`)
+    await page.getByRole("button", { name: "Edit and allow" }).click()
+    await page.getByLabel("content").fill("yours\n")
+    await page.getByRole("button", { name: "Allow the edited action once" }).click()
+    await page.getByText("The run is completed.").last().waitFor()
+    assert.strictEqual(readFileSync(inWorkspace("edited.txt"), "utf8"), "yours\n")
+    await page.context().close()
+  })
+
+  it("takes a further message, and is cancelled once that is confirmed", async () => {
+    const runId = await run("/wait\n/hang")
+    const page = await at(`/runs/${runId}`, { viewport: { width: 390, height: 800 } })
+    await page.getByLabel("Message to the agent").fill("go on")
+    await page.keyboard.press("Control+Enter")
+    await page.getByText("go on", { exact: true }).nth(1).waitFor()
+    const wide = await page.evaluate("document.documentElement.scrollWidth")
+    assert.strictEqual(wide, 390)
+    assert.deepStrictEqual((await seriousOf(page)).filter(isOurs), [])
+    await page.getByRole("button", { name: "Cancel the run" }).click()
+    await page.getByRole("alertdialog").getByRole("button", { name: "Cancel the run" }).click()
+    await page.getByText("The run was cancelled.").last().waitFor()
+    await ended(runId, "cancelled")
+    await page.context().close()
+  })
+
+  it("goes on where it was once the Hub is back", async () => {
+    const runId = await run("/say before\n/wait\n/say after")
+    const page = await at(`/runs/${runId}`)
+    await page.getByText("before", { exact: true }).waitFor()
+    await joined.hub.end()
+    await page.getByText("The connection is lost.").waitFor()
+    await joined.hub.start()
+    joined.found()
+    await joined.online()
+    await page.getByText("Live", { exact: true }).first().waitFor({ timeout: 40_000 })
+    await page.getByLabel("Message to the agent").fill("here again")
+    await page.getByRole("button", { name: "Send" }).click()
+    await page.getByText("The run is completed.").last().waitFor({ timeout: 30_000 })
+    assert.strictEqual(await page.getByText("before", { exact: true }).count(), 1)
+    await page.getByText("after", { exact: true }).waitFor()
+    await page.context().close()
+  })
+
+  it("is decided by the first of two browsers, and the other says by whom", async () => {
+    const runId = await run("/write both.txt one")
+    const member = await joined.hub.people.signIn("second", "web")
+    await joined.owner.ask("POST", `/client/projects/${joined.projectId}/members`, {
+      body: { userId: member.userId, role: "member" }
+    })
+    const approvalId = await pendingOf(runId)
+    const pages = await Promise.all([
+      at(`/approvals/${approvalId}`),
+      browser.page(joined.front.url, member.token, `/approvals/${approvalId}`)
+    ])
+    const [first, second] = pages
+    await Promise.all(pages.map((page) => page.getByRole("button", { name: "Allow once" }).waitFor()))
+    await Promise.all([
+      first?.getByRole("button", { name: "Allow once" }).click(),
+      second?.getByRole("button", { name: "Deny" }).click()
+    ])
+    // The second had gone as far as the reason when it was decided; what it says then is what holds.
+    await Promise.all(pages.map((page) => page.locator(".outcome-approved").waitFor()))
+    await second?.getByText(/Allowed by owner/).waitFor()
+    await ended(runId, "completed")
+    assert.isTrue(existsSync(inWorkspace("both.txt")))
+    await Promise.all(pages.map((page) => page.context().close()))
+  })
+
+  it("is decided by keys alone, and by none of them by accident", async () => {
+    const runId = await run("/write keys.txt x")
+    await pendingOf(runId)
+    await pendingOf(await run("/write other.txt y"))
+    const page = await at("/approvals")
+    await page.getByRole("heading", { name: "Write keys.txt" }).waitFor()
+    await page.getByRole("link", { name: /other\.txt/ }).waitFor()
+    assert.deepStrictEqual((await seriousOf(page)).filter(isOurs), [])
+    await picture(page, "approvals")
+    await page.keyboard.press("j")
+    await page.getByRole("heading", { name: "Write other.txt" }).waitFor()
+    await page.keyboard.press("d")
+    assert.isFalse(existsSync(inWorkspace("other.txt")))
+    await page.keyboard.press("Enter")
+    await page.keyboard.type("no")
+    await page.keyboard.press("Enter")
+    await page.locator(".outcome-denied").waitFor()
+    await page.keyboard.press("k")
+    await page.getByRole("heading", { name: "Write keys.txt" }).waitFor()
+    await page.keyboard.press("a")
+    await page.locator("[data-key=a]:focus").waitFor()
+    assert.isFalse(existsSync(inWorkspace("keys.txt")))
+    await page.keyboard.press("Enter")
+    await page.locator(".outcome-approved").waitFor()
+    await ended(runId, "completed")
+    assert.isTrue(existsSync(inWorkspace("keys.txt")))
+    await page.context().close()
+  })
+
+  it("shows hostile output as text, and runs nothing of it", async () => {
+    const hit = "window.__hit=1"
+    const html = `<img src=x onerror="${hit}"><script>${hit}</script><iframe srcdoc="<script>parent.${hit}</script>"></iframe>`
+    writeFileSync(
+      inWorkspace("hostile.txt"),
+      `\u001b[31mred\u001b[0m\u001b]0;title\u0007 \u202Etxt.exe\u2066 ${html}\u0000\r\nlast\n${"w".repeat(1_000_000)}\n`
+    )
+    const runId = await run(
+      [
+        `/say ${html} [link](javascript:${hit}) ![image](https://tracker.example/x.png) [good](https://example.com)`,
+        "/say \u202Ereversed \u2067 and \u200F done",
+        `/think <svg onload=${hit}>`,
+        `/say ${">".repeat(3_000)} deep ${"[".repeat(3_000)}`,
+        "/garbage 26",
+        "/read hostile.txt",
+        "/longline 1",
+        "/say over"
+      ].join("\n")
+    )
+    const asked: Array<string> = []
+    const page = await at("/approvals")
+    page.on("request", (request) => asked.push(request.url()))
+    await page.goto(`/runs/${runId}`)
+    await page.getByText("over", { exact: true }).waitFor()
+    await page.getByText("The run is completed.").last().waitFor()
+    const timeline = page.getByRole("group", { name: "Timeline" })
+    const seen: Array<string> = []
+    const look = async (to: number) => {
+      await timeline.evaluate((element, top) => element.scrollTo(0, top), to)
+      await page.evaluate(
+        "new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(r, 30))))"
+      )
+      for (const details of await page.locator(".timeline details:not([open]) > summary").all())
+        await details.click()
+      seen.push(await timeline.innerText())
+    }
+    await timeline.dispatchEvent("wheel", { deltaY: -1 })
+    const height = await timeline.evaluate((element) => element.scrollHeight)
+    for (let top = 0; top <= height + 2_000; top += 400) await look(top)
+    const text = seen.join("\n")
+    assert.include(text, "<script>window.__hit=1</script>")
+    assert.include(text, "‹U+202E›txt.exe‹U+2066›")
+    assert.notMatch(text, /[\u202a-\u202e\u2066-\u2069\u200f]/)
+    assert.strictEqual(await page.evaluate("window.__hit"), undefined)
+    assert.strictEqual(await page.locator(".timeline img, .timeline iframe, .timeline script").count(), 0)
+    const links = await page
+      .locator(".timeline a")
+      .evaluateAll((all) => all.map((a) => a.getAttribute("href") ?? ""))
+    assert.deepStrictEqual(
+      links.filter((href) => !/^(https?:|mailto:|\/)/.test(href)),
+      []
+    )
+    for (const url of asked) assert.isTrue(url.startsWith(joined.front.url), url)
+    assert.deepStrictEqual(browser.complaints, [])
+    await page.context().close()
+  })
+})
