@@ -26,7 +26,7 @@ export const RequestView = ({ request }: { readonly request: ApprovalRequest }) 
         </>
       )}
       {segments !== undefined && segments.length > 0 && <Segments segments={segments} />}
-      <dl className="facts">
+      <dl className="request-facts">
         {cwd !== undefined && (
           <div>
             <dt>{words.cwd}</dt>

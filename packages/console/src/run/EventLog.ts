@@ -23,10 +23,22 @@ export interface LogView {
   readonly refusal: HubRefusal | undefined
 }
 
+/** What changes rarely of a log: whoever shows only this is not drawn anew with each word. */
+export interface LogSummary {
+  readonly state: RunFold["state"]
+  /** Approvals that wait. */
+  readonly waiting: number
+  readonly unknown: number
+  readonly connection: Connection
+  readonly refusal: HubRefusal | undefined
+}
+
 const FIRST_WAIT_MS = 400
 const LONGEST_WAIT_MS = 15_000
 /** What one frame may spend on folding. */
 const FRAME_MS = 6
+/** Words that come faster are shown together: nobody reads faster. */
+const TOLD_EVERY_MS = 40
 /** A long list takes longer to lay out: with so many blocks a millisecond passes from one telling to the next. */
 const BLOCKS_A_MS = 250
 /** Events that were read and not folded yet; more are left to the Hub. */
@@ -36,6 +48,13 @@ export class EventLog {
   private readonly runId: HubRun["id"]
   private readonly fold = new RunFold()
   private view: LogView = { version: 0, fold: this.fold, connection: "connecting", refusal: undefined }
+  private summed: LogSummary = {
+    state: undefined,
+    waiting: 0,
+    unknown: 0,
+    connection: "connecting",
+    refusal: undefined
+  }
   private readonly listeners = new Set<() => void>()
   private readonly waiting: Array<Envelope> = []
   private room: (() => void) | undefined
@@ -63,12 +82,17 @@ export class EventLog {
 
   readonly snapshot = (): LogView => this.view
 
+  readonly summary = (): LogSummary => this.summed
+
   /** Tries again at once, where it waits to. */
   readonly retryNow = (): void => this.retry?.now()
 
   private tell(connection = this.view.connection, refusal = this.view.refusal): void {
     this.toldAt = performance.now()
     this.view = { version: this.view.version + 1, fold: this.fold, connection, refusal }
+    const { pending, state, unknown } = this.fold
+    const now = { state, waiting: pending.size, unknown, connection, refusal }
+    if (!isSame(now, this.summed)) this.summed = now
     for (const listener of this.listeners) listener()
   }
 
@@ -121,7 +145,8 @@ export class EventLog {
       this.foldSome()
     }
     this.planned = run
-    const rest = this.toldAt + this.fold.blocks.length / BLOCKS_A_MS - performance.now()
+    const between = Math.max(TOLD_EVERY_MS, this.fold.blocks.length / BLOCKS_A_MS)
+    const rest = this.toldAt + between - performance.now()
     if (document.hidden) setTimeout(run, 200)
     else if (rest > FRAME_MS) setTimeout(run, Math.min(rest, 150))
     else requestAnimationFrame(run)
@@ -179,6 +204,13 @@ export class EventLog {
     })
   }
 }
+
+const isSame = (a: LogSummary, b: LogSummary): boolean =>
+  a.state === b.state &&
+  a.waiting === b.waiting &&
+  a.unknown === b.unknown &&
+  a.connection === b.connection &&
+  a.refusal === b.refusal
 
 const over = (state: string | undefined): boolean =>
   state === "completed" || state === "failed" || state === "cancelled"

@@ -26,15 +26,13 @@ export const RunPage = ({ runId }: { readonly runId: string }) => {
   const words = useWords(runWords)
   const client = useQueryClient()
   const [tab, setTab] = useState("timeline")
-  const [view, log] = useRunLog(id)
+  const [{ connection, refusal, state, unknown, waiting }, log] = useRunLog(id)
   const run = useQuery({
     queryKey: ["runs", id],
     queryFn: ({ signal }) => hub.runs.get({ params: { id }, signal })
   })
-  const { pending, state, unknown } = view.fold
   const current = state ?? run.data?.state
   const isOver = current === "completed" || current === "failed" || current === "cancelled"
-  const waiting = pending.size
   // The events are ahead of whatever was read before.
   useEffect(() => {
     if (state === undefined) return
@@ -65,15 +63,15 @@ export const RunPage = ({ runId }: { readonly runId: string }) => {
             ? words.endings[current]
             : ""}
       </p>
-      <p className={`connection connection-${view.connection}`} role="status">
-        {words.connection[view.connection]}
-        {view.connection === "waiting" && (
+      <p className={`connection connection-${connection}`} role="status">
+        {words.connection[connection]}
+        {connection === "waiting" && (
           <button type="button" className="clipped-more" onClick={log.retryNow}>
             {words.retry}
           </button>
         )}
       </p>
-      <RefusalNote error={view.refusal} />
+      <RefusalNote error={refusal} />
       <Tabs.Root value={tab} onValueChange={(value) => setTab(String(value))}>
         <Tabs.List className="tabs">
           {(["timeline", "diff", "artifacts", "raw"] as const).map((name) => (
@@ -83,7 +81,7 @@ export const RunPage = ({ runId }: { readonly runId: string }) => {
           ))}
         </Tabs.List>
         <Tabs.Panel value="timeline">
-          <Timeline view={view} runId={id} projectId={run.data.projectId} onDiff={onDiff} />
+          <Timeline log={log} runId={id} projectId={run.data.projectId} onDiff={onDiff} />
           {!isOver && <SayForm id={id} />}
         </Tabs.Panel>
         <Tabs.Panel value="diff">

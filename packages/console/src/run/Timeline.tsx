@@ -7,26 +7,27 @@ import { useVirtualizer } from "@tanstack/react-virtual"
 import { useCallback, useEffect, useRef, useState } from "react"
 import { useWords } from "../text/Language.tsx"
 import { BlockView } from "./BlockView.tsx"
-import type { LogView } from "./EventLog.ts"
+import type { EventLog } from "./EventLog.ts"
+import { useLogView } from "./useRunLog.ts"
 import { runWords } from "./words.ts"
 
 /** So near to the end counts as being there. */
 const NEAR = 48
 
 interface Props {
-  readonly view: LogView
+  readonly log: EventLog
   readonly runId: HubRun["id"]
   readonly projectId: HubRun["projectId"] | undefined
   readonly onDiff: () => void
 }
 
-export const Timeline = ({ onDiff, projectId, runId, view }: Props) => {
+export const Timeline = ({ log, onDiff, projectId, runId }: Props) => {
   const words = useWords(runWords)
   const scroller = useRef<HTMLDivElement>(null)
   const content = useRef<HTMLDivElement>(null)
   const [following, setFollowing] = useState(true)
   const follows = useRef(true)
-  const { blocks, dropped, state } = view.fold
+  const { blocks, dropped, state } = useLogView(log).fold
   const isOver = state === "completed" || state === "failed" || state === "cancelled"
   const virtual = useVirtualizer({
     count: blocks.length,
