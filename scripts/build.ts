@@ -53,7 +53,7 @@ const options = (folder: string, entryPoints: Readonly<Record<string, string>>):
   lineLimit: 120,
   treeShaking: true,
   // The identity provider for development finds its records by the names of their classes.
-  keepNames: folder.includes("dist/hub"),
+  keepNames: /dist\/(hub|corral)\b/.test(folder),
   legalComments: "none",
   // CommonJS modules that ask where they are: beside what they were bundled into.
   define: { __dirname: "import.meta.dirname" },

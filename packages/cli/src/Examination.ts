@@ -16,6 +16,7 @@ import { asked, connectTo } from "./EdgeClient.ts"
 import { corralHome, locate } from "./EdgeLocation.ts"
 import type { EdgeChoice } from "./Flags.ts"
 import { Host } from "./Host.ts"
+import { OWN_DEVICE } from "./OwnDevice.ts"
 
 export type EdgeFound =
   | {
@@ -65,7 +66,7 @@ type Surroundings = Pick<
 const roomOn = (disk: { readonly freeBytes: number } | undefined): Examination["disk"] =>
   disk === undefined ? undefined : { freeBytes: disk.freeBytes, ok: disk.freeBytes >= LOW_DISK_BYTES }
 
-const OWN_FILES = ["", "edge.json", "edge.token", "edge.db", "device.json"]
+const OWN_FILES = ["", "edge.json", "edge.token", "edge.db", "device.json", OWN_DEVICE]
 
 const filesOf = (home: string): ReadonlyArray<FileFound> =>
   OWN_FILES.flatMap((name) => {

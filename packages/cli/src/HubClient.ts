@@ -1,10 +1,15 @@
 /**
- * The parts of a Hub's HTTP contract that joining needs, as typed calls. Whatever goes wrong comes out as `CommandFailed` with the Hub's
+ * The parts of a Hub's HTTP contract that commands use, as typed calls. Whatever goes wrong comes out as `CommandFailed` with the Hub's
  * own sentence.
  */
 import { HubApi } from "@corral/domain/HubApi"
+import { HubApprovals } from "@corral/domain/hub-api/Approvals"
+import { HubAudit } from "@corral/domain/hub-api/AuditTrail"
 import { HubAuth, HubSignIn } from "@corral/domain/hub-api/Auth"
-import { HubDeviceRegistration } from "@corral/domain/hub-api/Devices"
+import { HubDeviceRegistration, HubDevices } from "@corral/domain/hub-api/Devices"
+import { HubProjects } from "@corral/domain/hub-api/Projects"
+import { HubRuns } from "@corral/domain/hub-api/Runs"
+import { HubTasks } from "@corral/domain/hub-api/Tasks"
 import { Effect, Redacted } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import { HttpApi, HttpApiClient } from "effect/http-api"
@@ -12,7 +17,17 @@ import { CommandFailed, exitCodes } from "./CommandFailed.ts"
 import { refusalOf } from "./EdgeClient.ts"
 
 class UsedApi extends HttpApi.make("hub")
-  .add(HubSignIn, HubAuth, HubDeviceRegistration)
+  .add(
+    HubSignIn,
+    HubAuth,
+    HubDeviceRegistration,
+    HubDevices,
+    HubProjects,
+    HubTasks,
+    HubRuns,
+    HubApprovals,
+    HubAudit
+  )
   .annotateMerge(HubApi.annotations) {}
 
 const unreachable = (url: string) =>
@@ -42,3 +57,6 @@ export const connectHub = Effect.fnUntraced(function* (url: string, token?: Reda
   )
   return yield* HttpApiClient.makeWith(UsedApi, { httpClient, baseUrl: url })
 })
+
+/** Calls to a Hub, group by group. */
+export type HubCalls = Effect.Success<ReturnType<typeof connectHub>>

@@ -28,6 +28,8 @@ export interface HubConfig {
   readonly oidc?: OidcConfig | undefined
   /** Brings an identity provider that takes everyone at their word: for development on one machine. */
   readonly devSignIn?: boolean | undefined
+  /** The name that its page proposes. */
+  readonly devSignInAs?: string | undefined
   /** With which Gateways say who they are. Absent: there is none. */
   readonly gatewayTokens?: ReadonlyArray<Redacted.Redacted> | undefined
   /** Of the links of Edges; absent but in programs that try what happens when time is over. */

@@ -1,32 +1,51 @@
-/** `corral up`: everything in one process. Today that is an Edge; a sample workspace comes with it where none is configured. */
+/**
+ * `corral up`: everything in one process, on stores that it brings along. A Hub with its console, an Edge that is a device of it, and a
+ * Gateway where a bot is configured. A sample workspace comes with it where none is.
+ *
+ * Where this machine has joined another Hub (`corral device join`), and with `--edge-only`, it is the Edge alone.
+ */
 import { WorkspaceName } from "@corral/domain/Ids"
 import type { WorkspaceEntry } from "@corral/edge/EdgeConfig"
-import { Deferred, Effect, Exit, Option, Schema, Scope } from "effect"
+import { Deferred, Effect, Exit, Option, Redacted, Schema, Scope } from "effect"
 import { Command, Flag } from "effect/cli"
-import { resolve } from "node:path"
+import { randomBytes } from "node:crypto"
+import { existsSync } from "node:fs"
+import { join, resolve } from "node:path"
 import { CommandFailed, exitCodes, refused } from "../CommandFailed.ts"
+import { toggle } from "../Flags.ts"
 import { Host, receiveSignal } from "../Host.ts"
+import { OWN_DEVICE, ownDevice } from "../OwnDevice.ts"
 import { ensureSample, SAMPLE_ID } from "../SampleWorkspace.ts"
+import { welcome } from "../Welcome.ts"
 
 /** From the signal to the end of the process, at most. */
 const STOP_LIMIT = "9500 millis"
 
 const isWorkspaceName = Schema.is(WorkspaceName)
+const port = (name: string, description: string) =>
+  Flag.Int(name).pipe(
+    Flag.withDescription(description),
+    Flag.withSchema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 65_535 }))),
+    Flag.optional
+  )
+
+const flags = {
+  port: port(
+    "port",
+    "Port of the console (CORRAL_HUB_PORT); else 7400 where it is free; 0 takes any free one"
+  ),
+  edgePort: port("edge-port", "Port of the Edge; 0 takes any free one (CORRAL_EDGE_PORT)"),
+  workspace: Flag.KeyValuePair("workspace").pipe(
+    Flag.withDescription("A folder that runs may work in, as id=path; may be given several times"),
+    Flag.optional
+  ),
+  edgeOnly: toggle("edge-only", "Start the Edge alone, without a Hub and its console")
+}
 
 export const up = Command.make(
   "up",
-  {
-    port: Flag.Int("port").pipe(
-      Flag.withDescription("Port of the Edge; 0 takes any free one (CORRAL_EDGE_PORT)"),
-      Flag.withSchema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 65_535 }))),
-      Flag.optional
-    ),
-    workspace: Flag.KeyValuePair("workspace").pipe(
-      Flag.withDescription("A folder that runs may work in, as id=path; may be given several times"),
-      Flag.optional
-    )
-  },
-  Effect.fn(function* ({ port, workspace }) {
+  flags,
+  Effect.fn(function* ({ port, edgePort, workspace, edgeOnly }) {
     const host = yield* Host
     const added = yield* Effect.forEach(Object.entries(Option.getOrElse(workspace, () => ({}))), entryOf)
 
@@ -35,25 +54,82 @@ export const up = Command.make(
       yield* receiveSignal(signal, () => Deferred.doneUnsafe(stop, Exit.void))
     }
 
-    // Only this command needs a whole Edge; the others start faster without.
-    const { edgeService, configure } = yield* Effect.promise(() => import("../EdgeService.ts"))
-    const configured = yield* configure(host.environment, Option.getOrUndefined(port))
-    const given = [...configured.workspaces, ...added]
-    const workspaces =
-      given.length > 0
-        ? given
-        : [{ id: SAMPLE_ID, path: yield* Effect.sync(() => ensureSample(configured.home)) }]
-    const config = { ...configured, workspaces }
-
     const scope = yield* Scope.make()
-    const { url } = yield* edgeService(config).pipe(
+    const start = Effect.gen(function* () {
+      // Only this command needs whole services; the others start faster without.
+      const { edgeService, configure } = yield* Effect.promise(() => import("../EdgeService.ts"))
+      const configured = yield* configure(host.environment, Option.getOrUndefined(edgePort))
+      const { home } = configured
+      const given = [...configured.workspaces, ...added]
+      const workspaces =
+        given.length > 0 ? given : [{ id: SAMPLE_ID, path: yield* Effect.sync(() => ensureSample(home)) }]
+      const elsewhere = existsSync(join(home, "device.json"))
+      if (edgeOnly || elsewhere) {
+        const edge = yield* edgeService({ ...configured, workspaces })
+        return { edge, config: configured, workspaces }
+      }
+
+      const { configureHub, hubService } = yield* Effect.promise(() => import("../HubService.ts"))
+      const { gatewayService, hasBot } = yield* Effect.promise(() => import("../GatewayService.ts"))
+      const hubConfig = yield* configureHub(host.environment, Option.getOrUndefined(port))
+      const token = Redacted.make(randomBytes(32).toString("base64url"))
+      const hub = yield* hubService({
+        ...hubConfig,
+        gatewayTokens: [...(hubConfig.gatewayTokens ?? []), token]
+      })
+      const file = join(home, OWN_DEVICE)
+      const config = { ...configured, workspaces, deviceFile: file, hubAddresses: undefined }
+      const edge = yield* edgeService(config)
+      const gateway = hasBot(host.environment)
+        ? yield* gatewayService(host.environment, { url: hub.publicUrl, token, databaseUrl: hub.databaseUrl })
+        : undefined
+      const project =
+        hub.owner === undefined
+          ? undefined
+          : yield* ownDevice({
+              url: hub.url,
+              publicUrl: hub.publicUrl,
+              token: yield* hub.ownerToken,
+              file,
+              workspaces: workspaces.map(({ id }) => id)
+            }).pipe(
+              Effect.catch(({ message }) => {
+                host.warn(`This Edge is not linked to the Hub: ${message}\n`)
+                return Effect.undefined
+              })
+            )
+      return { edge, config, workspaces, hub, gateway, project }
+    })
+
+    const started = yield* start.pipe(
       Scope.provide(scope),
-      Effect.tapError(() => Scope.close(scope, Exit.void))
+      Effect.map((services): Started => services),
+      Effect.raceFirst(Effect.as(Deferred.await(stop), undefined)),
+      Effect.onError(() => Scope.close(scope, Exit.void))
     )
+    if (started === undefined) return yield* Scope.close(scope, Exit.void)
+    const { config, edge, gateway, hub, project, workspaces } = started
+    const ready = {
+      ready: true,
+      service: "corral",
+      url: hub?.publicUrl ?? edge.url,
+      edge: edge.url,
+      ...(gateway === undefined ? {} : { gateway: gateway.url })
+    }
+    const { invocation } = host
     host.write(
       host.terminal
-        ? welcome({ url, tokenFile: config.tokenFile, workspaces, invocation: host.invocation })
-        : `${JSON.stringify({ ready: true, service: "corral", url })}\n`
+        ? welcome({
+            console: hub?.publicUrl,
+            owner: hub?.owner,
+            project: project?.name,
+            edge: edge.url,
+            gateway: gateway?.url,
+            tokenFile: config.tokenFile,
+            workspaces,
+            invocation
+          })
+        : `${JSON.stringify(ready)}\n`
     )
     yield* Deferred.await(stop)
     const stopped = yield* Effect.timeoutOption(Scope.close(scope, Exit.void), STOP_LIMIT)
@@ -66,24 +142,16 @@ export const up = Command.make(
   }, Effect.scoped)
 ).pipe(Command.withDescription("Start Corral on this machine, until Ctrl-C"))
 
+interface Started {
+  readonly edge: { readonly url: string }
+  readonly config: { readonly tokenFile: string }
+  readonly workspaces: ReadonlyArray<WorkspaceEntry>
+  readonly hub?: { readonly publicUrl: string; readonly owner: string | undefined }
+  readonly gateway?: { readonly url: string } | undefined
+  readonly project?: { readonly name: string } | undefined
+}
+
 const entryOf = ([id, path]: readonly [string, string]): Effect.Effect<WorkspaceEntry, CommandFailed> =>
   isWorkspaceName(id)
     ? Effect.succeed({ id, path: resolve(path) })
     : Effect.fail(refused(`--workspace takes id=path; "${id}" cannot be an id.`))
-
-interface Welcome {
-  readonly url: string
-  readonly tokenFile: string
-  readonly workspaces: ReadonlyArray<WorkspaceEntry>
-  readonly invocation: string
-}
-
-const welcome = ({ url, tokenFile, workspaces, invocation }: Welcome): string => `
-Corral is running at ${url}
-  token       in ${tokenFile}
-${workspaces.map(({ id, path }) => `  workspace   ${id} (${path})\n`).join("")}
-Try, in another terminal:
-  ${invocation} run --agent scripted --workspace ${workspaces[0]?.id ?? SAMPLE_ID} "Read the notes and write a summary"
-
-Ctrl-C ends it.
-`

@@ -90,11 +90,20 @@ export class Corral {
     return { exit: await running.ended, out: running.out, stderr: running.stderr }
   }
 
-  /** `corral up` until it serves; gives its process and address. */
+  /** An Edge alone until it serves; gives its process and address. */
   async up(...args: ReadonlyArray<string>): Promise<{ readonly edge: Running; readonly url: string }> {
-    const edge = this.start("up", ...args)
+    const edge = this.start("up", "--edge-only", ...args)
     const [text] = await edge.line(/^\{.*\}$/)
     return { edge, url: JSON.parse(text).url }
+  }
+
+  /** Everything until it serves; gives the process, and the addresses of the console and of the Edge. */
+  async upWhole(
+    ...args: ReadonlyArray<string>
+  ): Promise<{ readonly whole: Running; readonly url: string; readonly edge: string }> {
+    const whole = this.start("up", "--port", "0", ...args)
+    const [text] = await whole.line(/^\{.*\}$/)
+    return { whole, ...JSON.parse(text) }
   }
 
   async close(): Promise<void> {

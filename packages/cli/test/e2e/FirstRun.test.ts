@@ -38,7 +38,7 @@ describe("corral up", () => {
   })
 
   it("refuses a second one in the same home, in one sentence", async () => {
-    const { exit, out, stderr } = await corral.run("up")
+    const { exit, out, stderr } = await corral.run("up", "--edge-only")
     assert.deepStrictEqual({ exit, out }, { exit: 1, out: [] })
     assert.match(stderr, /^\S.* is in use by another Edge\n$/)
   })
@@ -296,7 +296,7 @@ describe("the launcher", () => {
     async () => {
       const other = new Corral()
       try {
-        const edge = other.spawn(oldNode ?? "", [service, "up"])
+        const edge = other.spawn(oldNode ?? "", [service, "up", "--edge-only"])
         await edge.line(/"ready":true/)
         const { pid } = JSON.parse(readFileSync(join(other.home, "edge.json"), "utf8"))
         assert.notStrictEqual(pid, edge.child.pid)
@@ -311,7 +311,7 @@ describe("the launcher", () => {
   it.skipIf(oldNode === undefined)("takes its service along when it is killed", async () => {
     const other = new Corral()
     try {
-      const edge = other.spawn(oldNode ?? "", [service, "up"])
+      const edge = other.spawn(oldNode ?? "", [service, "up", "--edge-only"])
       await edge.line(/"ready":true/)
       edge.child.kill("SIGKILL")
       // The service holds the pipe of stdout: it closes when the service has ended too.

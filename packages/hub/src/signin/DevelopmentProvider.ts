@@ -19,7 +19,9 @@ export class DevelopmentProviderFailed extends Data.TaggedError("DevelopmentProv
 }> {}
 
 const CLIENT = "corral"
-const OURS = { clientId: CLIENT, tokenAuth: "none", knownAs: "urn:corral:development" } as const
+/** As what its people are kept: it has another address each time. */
+export const DEVELOPMENT_ISSUER = "urn:corral:development"
+const OURS = { clientId: CLIENT, tokenAuth: "none", knownAs: DEVELOPMENT_ISSUER } as const
 const HOST = "127.0.0.1"
 const DAY = 86_400
 
@@ -27,11 +29,13 @@ const DAY = 86_400
 export const layerProvider = (config: HubConfig) =>
   config.devSignIn === true
     ? Layer.unwrap(
-        Effect.map(start, (issuer) => IdentityProvider.layer({ ...oidcDefaults, ...OURS, issuer }))
+        Effect.map(start(config.devSignInAs ?? ""), (issuer) =>
+          IdentityProvider.layer({ ...oidcDefaults, ...OURS, issuer })
+        )
       )
     : IdentityProvider.layer(config.oidc)
 
-const start = Effect.gen(function* () {
+const start = Effect.fnUntraced(function* (proposed: string) {
   const server = yield* listening
   const issuer = `http://${HOST}:${(server.address() as AddressInfo).port}`
   const { default: Library } = yield* Effect.promise(() => import("oidc-provider"))
@@ -42,7 +46,9 @@ const start = Effect.gen(function* () {
     if (`http://${request.headers.host}` !== issuer) return end(response, 403, "Forbidden")
     const uid = /^\/interaction\/([\w-]+)$/.exec(request.url ?? "")?.[1]
     if (uid === undefined) return void serve(request, response)
-    ask(provider, request, response).catch(() => end(response, 400, "This sign-in has expired. Begin again."))
+    ask(provider, request, response, proposed).catch(() =>
+      end(response, 400, "This sign-in has expired. Begin again.")
+    )
   })
   yield* Effect.logWarning(
     `CORRAL_HUB_DEV_SIGN_IN: ${issuer} signs in anyone under any name. Never use it where others reach this machine.`
@@ -112,12 +118,17 @@ const configurationOf = (): Configuration => ({
   ttl: { AccessToken: 600, Grant: DAY, IdToken: 600, Interaction: 600, Session: DAY }
 })
 
-const ask = async (provider: Provider, request: IncomingMessage, response: ServerResponse): Promise<void> => {
+const ask = async (
+  provider: Provider,
+  request: IncomingMessage,
+  response: ServerResponse,
+  proposed: string
+): Promise<void> => {
   const { prompt } = await provider.interactionDetails(request, response)
   // Of a native client the library asks for consent too, which was given with the name.
   if (prompt.name !== "login") return provider.interactionFinished(request, response, { consent: {} })
   const name = request.method === "POST" ? await nameIn(request) : undefined
-  if (name === undefined) return end(response, 200, signInPage, "text/html; charset=utf-8")
+  if (name === undefined) return end(response, 200, signInPage(proposed), "text/html; charset=utf-8")
   await provider.interactionFinished(request, response, { login: { accountId: name } })
 }
 

@@ -1,5 +1,7 @@
-/** The page of the identity provider for development: one field, no script. */
-export const signInPage = `<!doctype html>
+const escaped = (text: string): string => text.replaceAll(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`)
+
+/** The page of the identity provider for development: one field, with the name that is proposed; no script. */
+export const signInPage = (proposed: string): string => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
@@ -9,7 +11,7 @@ export const signInPage = `<!doctype html>
   input, button { font: inherit; width: 100%; box-sizing: border-box; padding: .5rem; margin-top: .5rem }
 </style>
 <form method="post">
-  <label>Your name <input name="name" maxlength="100" autocomplete="username" required autofocus></label>
+  <label>Your name <input name="name" maxlength="100" autocomplete="username" value="${escaped(proposed)}" required autofocus></label>
   <button>Sign in</button>
 </form>
 <p><small>For development: every name is believed.</small></p>

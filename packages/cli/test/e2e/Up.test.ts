@@ -1,0 +1,123 @@
+/** `corral up` as the first thing that anybody does: one command, and a browser that signs in finds a project to start a run in. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import type { Device, Target } from "@corral/domain/Device"
+import type { HubRun } from "@corral/domain/HubRun"
+import type { Project } from "@corral/domain/Project"
+import type { Task } from "@corral/domain/Task"
+import { existsSync, readFileSync, statSync } from "node:fs"
+import { userInfo } from "node:os"
+import { join } from "node:path"
+import { Browser, locationOf } from "../../../hub/test/harness/Browser.ts"
+import { until } from "../../../service/test/harness/Until.ts"
+import { Corral } from "./Corral.ts"
+
+interface Items<A> {
+  readonly items: ReadonlyArray<A>
+}
+
+describe("corral up", { timeout: 90_000 }, () => {
+  const corral = new Corral()
+  const browser = new Browser()
+  let up: Awaited<ReturnType<Corral["upWhole"]>>
+  beforeAll(async () => {
+    up = await corral.upWhole()
+  }, 60_000)
+  afterAll(() => corral.close())
+
+  const get = async <A>(path: string): Promise<A> => (await browser.hub(`${up.url}${path}`)).body as A
+  const device = () => JSON.parse(readFileSync(join(corral.home, "own-device.json"), "utf8"))
+
+  /** Sent on, as a browser is, until a page comes. */
+  const follow = async (response: Response): Promise<Response> => {
+    let at = response
+    while (at.status >= 300 && at.status < 400) at = await browser.send(new URL(locationOf(at), at.url).href)
+    return at
+  }
+
+  const signIn = async (): Promise<string> => {
+    const form = await follow(await browser.send(`${up.url}/client/auth/login?returnTo=/`))
+    const page = await form.text()
+    const body = new URLSearchParams({ name: userInfo().username })
+    const back = await follow(await browser.send(form.url, { method: "POST", body }))
+    assert.strictEqual(back.url, `${up.url}/`)
+    return page
+  }
+
+  it("serves the console, and proposes who signs in", async () => {
+    const page = await browser.send(`${up.url}/`)
+    assert.match(await page.text(), /<div id="root">/)
+    assert.include(await signIn(), `value="${userInfo().username}"`)
+  })
+
+  it("has joined its Edge without asking, and linked the sample workspace to a project", async () => {
+    assert.strictEqual(statSync(join(corral.home, "own-device.json")).mode & 0o777, 0o600)
+    const { items } = await get<Items<Project>>("/client/projects")
+    assert.deepStrictEqual(
+      items.map(({ name, role }) => [name, role]),
+      [["First project", "owner"]]
+    )
+    const [project] = items
+    const targets = await get<Items<Target>>(`/client/targets?projectId=${project?.id}`)
+    assert.deepStrictEqual(
+      targets.items.map(({ id, state, workspaces }) => [id, state, workspaces.map((each) => each.id)]),
+      [[device().deviceId, "online", ["sample"]]]
+    )
+  })
+
+  it("runs an agent in it for whoever is signed in", async () => {
+    const [project] = (await get<Items<Project>>("/client/projects")).items
+    const made = await browser.hub(`${up.url}/web/agent-tasks`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        origin: up.url,
+        "x-csrf-token": browser.cookies(up.url).get("__Host-corral-csrf") ?? ""
+      },
+      body: JSON.stringify({
+        projectId: project?.id,
+        targetId: device().deviceId,
+        workspace: "sample",
+        agentId: "scripted",
+        mode: "read_only",
+        input: { text: "/say hello" }
+      })
+    })
+    assert.strictEqual(made.status, 201, made.text)
+    const { id } = made.body as Task
+    await until(
+      async () => ((await get<Task>(`/client/tasks/${id}`)).state === "completed" ? true : undefined),
+      "the task completed",
+      30_000
+    )
+    const runs = await get<Items<HubRun>>("/client/runs")
+    assert.deepStrictEqual(
+      runs.items.map(({ state }) => state),
+      ["completed"]
+    )
+  })
+
+  it("ends with 0, and is the same device in the same project the next time", async () => {
+    const before = device()
+    up.whole.child.kill("SIGTERM")
+    assert.strictEqual(await up.whole.ended, 0)
+    assert.isFalse(existsSync(join(corral.home, "postgres", "18", "postmaster.pid")))
+
+    up = await corral.upWhole("--workspace", `more=${corral.home}/sample`)
+    assert.deepStrictEqual({ ...before, hub: up.url }, device())
+    await signIn()
+    const projects = await get<Items<Project>>("/client/projects")
+    assert.strictEqual(projects.items.length, 1)
+    const { items } = await get<Items<Device>>("/client/devices")
+    assert.deepStrictEqual(
+      items.map(({ id, state }) => [id, state]),
+      [[before.deviceId, "online"]]
+    )
+    const links = await get<Items<{ readonly workspace: string }>>(
+      `/client/projects/${projects.items[0]?.id}/workspaces`
+    )
+    assert.deepStrictEqual(
+      links.items.map(({ workspace }) => workspace),
+      ["sample", "more"]
+    )
+  })
+})

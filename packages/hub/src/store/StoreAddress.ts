@@ -1,0 +1,16 @@
+/** Where the Hub's database is, for another service in the same process that keeps things in it too. */
+import { PgClient } from "@effect/sql-pg"
+import { Effect, Redacted } from "effect"
+import { dirname } from "node:path"
+
+/** A `postgres://` URL: the one that was given, or that of the embedded server's socket. */
+export const storeAddress: Effect.Effect<Redacted.Redacted, never, PgClient.PgClient> = Effect.map(
+  PgClient.PgClient,
+  ({ config: { database = "postgres", path = "", url, username = "" } }) => {
+    if (url !== undefined) return url
+    const address = new URL(`postgres://localhost/${encodeURIComponent(database)}`)
+    address.username = username
+    address.searchParams.set("host", dirname(path))
+    return Redacted.make(address.href)
+  }
+)
