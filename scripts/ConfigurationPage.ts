@@ -27,6 +27,7 @@ All lie in \`CORRAL_HOME\`, which is made with mode 0700.
 | \`edge.json\` | address, process id, instance id and version of the running Edge, and the path of its token file; there while it serves | 0600 |
 | \`device.json\` | as which device this machine has joined a Hub, and its private key | 0600 |
 | \`own-device.json\` | the same for the Hub that \`corral up\` starts beside the Edge | 0600 |
+| \`hub.json\` | the Hub that you are signed in to from the command line, and the token of that sign-in | 0600 |
 | \`postgres\` | the Hub's embedded PostgreSQL: its data in \`18\`, its socket, its log in \`server.log\` | 0700 |
 | \`tmp/<run id>\` | temporary files of a live run; elsewhere where this path leaves a socket in it no room | 0700 |
 `

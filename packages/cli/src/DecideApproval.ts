@@ -1,12 +1,10 @@
-/** One decision sent to the Edge: what `approve` and `deny` have in common. */
-import type { DecideApproval } from "@corral/domain/Approval"
+/** One decision sent to wherever the run is: what `approve` and `deny` have in common. */
 import { ApprovalId } from "@corral/domain/Ids"
 import { Effect } from "effect"
 import { Argument } from "effect/cli"
-import { randomUUID } from "node:crypto"
-import { asked, connect } from "./EdgeClient.ts"
-import type { EdgeChoice } from "./Flags.ts"
+import type { PlaceChoice } from "./Flags.ts"
 import { Host } from "./Host.ts"
+import { type Decided, placeOf } from "./Place.ts"
 import { visibleLine } from "./Visible.ts"
 
 export const approvalArgument = Argument.String("approval").pipe(
@@ -14,17 +12,16 @@ export const approvalArgument = Argument.String("approval").pipe(
   Argument.withSchema(ApprovalId)
 )
 
-/** Looks up which run it belongs to, decides it and says what was decided. */
+/** Decides it and says what was decided. */
 export const decide = Effect.fnUntraced(function* (
-  edge: EdgeChoice,
+  choice: PlaceChoice,
   id: ApprovalId,
-  decision: Omit<DecideApproval, "runId" | "approvalId">
+  decided: Decided,
+  json: boolean
 ) {
   const host = yield* Host
-  const calls = yield* connect(edge)
-  const { runId } = yield* asked(calls.permissions.get({ params: { id } }))
-  const headers = { "idempotency-key": randomUUID() }
-  const payload = { runId, approvalId: id, ...decision }
-  const { state, request } = yield* asked(calls.permissions.decide({ headers, payload }))
-  host.write(`${state}: ${visibleLine(request.title)}\n`)
+  const place = yield* placeOf(choice)
+  const approval = yield* place.decide(id, decided)
+  const { state, request } = approval
+  host.write(json ? `${JSON.stringify(approval)}\n` : `${state}: ${visibleLine(request.title)}\n`)
 })

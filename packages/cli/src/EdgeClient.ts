@@ -4,6 +4,8 @@
 import {
   EdgeAgents,
   EdgeApi,
+  EdgeArtifacts,
+  EdgeDiffs,
   EdgeHealth,
   EdgeHubLink,
   EdgePermissions,
@@ -20,7 +22,16 @@ import type { EdgeChoice } from "./Flags.ts"
 
 /** What commands use of the contract. */
 class UsedApi extends HttpApi.make("edge")
-  .add(EdgeHealth, EdgeAgents, EdgeWorkspaces, EdgeRuns, EdgePermissions, EdgeHubLink)
+  .add(
+    EdgeHealth,
+    EdgeAgents,
+    EdgeWorkspaces,
+    EdgeRuns,
+    EdgeDiffs,
+    EdgeArtifacts,
+    EdgePermissions,
+    EdgeHubLink
+  )
   .annotateMerge(EdgeApi.annotations) {}
 
 const decodeErrorObject = Schema.decodeUnknownOption(Schema.fromJsonString(ErrorObject))

@@ -1,8 +1,8 @@
 /**
- * One run's events from the Edge's stream, each once and in order, whatever happens to the connection.
+ * One run's events from the stream of an Edge or a Hub, each once and in order, whatever happens to the connection.
  *
  * A connection that breaks is made anew with `after` = the last seq that was had; what comes twice is dropped. It ends after the run's
- * last event. It gives up when the Edge stays away, when the Edge refuses, and when it no longer keeps what comes next.
+ * last event. It gives up when the service stays away, when it refuses, and when it no longer keeps what comes next.
  */
 import { closeCodes, PING_EVERY_SECONDS } from "@corral/domain/EventStream"
 import type { RunId } from "@corral/domain/Ids"
@@ -19,6 +19,11 @@ import { CommandFailed, exitCodes } from "./CommandFailed.ts"
 import { refusalOf } from "./EdgeClient.ts"
 import type { EdgeEndpoint } from "./EdgeLocation.ts"
 
+/** Where the stream is, and whose it is. */
+export interface StreamEndpoint extends EdgeEndpoint {
+  readonly service: "Edge" | "Hub"
+}
+
 export interface TailedEvent {
   /** The envelope as it was sent. */
   readonly text: string
@@ -27,7 +32,7 @@ export interface TailedEvent {
 
 export interface TailOptions {
   /** Asked before every connection: an Edge that was started anew may have another address. */
-  readonly endpoint: Effect.Effect<EdgeEndpoint, CommandFailed>
+  readonly endpoint: Effect.Effect<StreamEndpoint, CommandFailed>
   readonly runId: RunId
   /** The last seq that is known already; 0 is the start. */
   readonly after: number
@@ -50,13 +55,13 @@ export const envelopeOf = ({ read }: TailedEvent): Pick<Envelope, "seq" | "type"
 
 /** One connection: the events after `after`, until the Edge says that there are no more. */
 const connection = (
-  { url, token }: EdgeEndpoint,
+  { url, token, service }: StreamEndpoint,
   runId: RunId,
   after: number,
   alive: () => void
 ): Stream.Stream<TailedEvent, Lost | CommandFailed> =>
   Stream.suspend(() => {
-    const address = `${url.replace(/^http/, "ws")}/v1/events?runId=${runId}&after=${after}`
+    const address = `${url.replace(/^http/, "ws")}/${service === "Hub" ? "client" : "v1"}/events?runId=${runId}&after=${after}`
     const headers = { authorization: `Bearer ${Redacted.value(token)}` }
     const open = Effect.acquireRelease(
       Effect.sync(
@@ -88,14 +93,14 @@ const connection = (
           response.setEncoding("utf8").on("data", (part: string) => (body += part))
           response.on("end", () => {
             const status = response.statusCode ?? 0
-            fail(status === 429 || status >= 500 ? new Lost() : refusalOf(status, body))
+            fail(status === 429 || status >= 500 ? new Lost() : refusalOf(status, body, service))
           })
         })
         socket.on("error", () => fail(new Lost()))
         socket.on("close", (code) => {
           clearTimeout(silence)
           if (code === closeCodes.ended) Queue.endUnsafe(queue)
-          else fail(code === closeCodes.replayGap ? gap(runId, after) : new Lost())
+          else fail(code === closeCodes.replayGap ? gap(service, runId, after) : new Lost())
         })
       })
     ).pipe(Stream.tap(() => Effect.sync(() => release())))
@@ -109,16 +114,16 @@ const readFrame = (text: string): TailedEvent["read"] | undefined => {
   }
 }
 
-const gap = (runId: RunId, after: number): CommandFailed =>
+const gap = (service: string, runId: RunId, after: number): CommandFailed =>
   new CommandFailed({
-    message: `The Edge no longer keeps the events of ${runId} after ${after}, so what is missing cannot be shown (replay_gap).`,
+    message: `The ${service} no longer keeps the events of ${runId} after ${after}, so what is missing cannot be shown (replay_gap).`,
     exitCode: exitCodes.failed,
     code: "replay_gap"
   })
 
 const away = (runId: RunId, last: number): CommandFailed =>
   new CommandFailed({
-    message: `The Edge does not answer any more. The run may go on without it being seen: \`corral attach ${runId} --after ${last}\` follows it again.`,
+    message: `Nobody answers there any more. The run may go on without it being seen: \`corral attach ${runId} --after ${last}\` follows it again.`,
     exitCode: exitCodes.failed
   })
 

@@ -17,6 +17,7 @@ import { corralHome, locate } from "./EdgeLocation.ts"
 import type { EdgeChoice } from "./Flags.ts"
 import { Host } from "./Host.ts"
 import { OWN_DEVICE } from "./OwnDevice.ts"
+import { SIGN_IN_FILE } from "./SignInFile.ts"
 
 export type EdgeFound =
   | {
@@ -66,7 +67,7 @@ type Surroundings = Pick<
 const roomOn = (disk: { readonly freeBytes: number } | undefined): Examination["disk"] =>
   disk === undefined ? undefined : { freeBytes: disk.freeBytes, ok: disk.freeBytes >= LOW_DISK_BYTES }
 
-const OWN_FILES = ["", "edge.json", "edge.token", "edge.db", "device.json", OWN_DEVICE]
+const OWN_FILES = ["", "edge.json", "edge.token", "edge.db", "device.json", OWN_DEVICE, SIGN_IN_FILE]
 
 const filesOf = (home: string): ReadonlyArray<FileFound> =>
   OWN_FILES.flatMap((name) => {

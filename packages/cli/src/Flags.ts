@@ -16,10 +16,44 @@ export const edgeFlags = {
   )
 }
 
+/** The flags of every command about runs, which are at an Edge or at a Hub. */
+export const placeFlags = {
+  ...edgeFlags,
+  hub: Flag.String("hub").pipe(
+    Flag.withDescription("The Hub that you are signed in to, in place of the Edge here"),
+    Flag.optional
+  ),
+  project: Flag.String("project").pipe(
+    Flag.withAlias("p"),
+    Flag.withDescription("A project at the Hub, by id or name, in place of the Edge here"),
+    Flag.optional
+  )
+}
+
+/** The flag of commands that only a Hub answers. */
+export const hubFlag = {
+  hub: Flag.String("hub").pipe(Flag.withDescription("The Hub that you are signed in to"), Flag.optional)
+}
+
 export interface EdgeChoice {
   readonly url: Option.Option<string>
   readonly tokenFile: Option.Option<string>
 }
+
+export interface PlaceChoice extends EdgeChoice {
+  readonly hub: Option.Option<string>
+  readonly project: Option.Option<string>
+}
+
+/** `--json` of a command that answers with one thing, and of one that answers with many. */
+export const jsonObject = Flag.Boolean("json").pipe(
+  Flag.withDescription("Print one JSON object"),
+  Flag.withDefault(false)
+)
+export const jsonLines = Flag.Boolean("json").pipe(
+  Flag.withDescription("Print each as a JSON line"),
+  Flag.withDefault(false)
+)
 
 /** A flag that is off unless it is given. */
 export const toggle = (name: string, description: string): Flag.Flag<boolean> =>

@@ -1,25 +1,21 @@
 /**
  * Follows a run to its end: shows its events and sees to its approvals. `run` and `attach` are this.
  */
-import type { DecideApproval } from "@corral/domain/Approval"
 import type { ApprovalId, RunId } from "@corral/domain/Ids"
 import { isTerminalType, type TerminalType } from "@corral/domain/RunEvent"
 import { Effect, Stream } from "effect"
 import { askPerson, type Answer } from "./AskPerson.ts"
 import { CommandFailed, exitCodes, exitWith, type ExitCode } from "./CommandFailed.ts"
-import { asked, type EdgeCalls } from "./EdgeClient.ts"
-import { locate } from "./EdgeLocation.ts"
-import type { EdgeChoice } from "./Flags.ts"
 import { envelopeOf, tail, type TailedEvent } from "./EventTail.ts"
 import { Host } from "./Host.ts"
+import type { Place } from "./Place.ts"
 import { Renderer } from "./Render.ts"
 
 /** What to do about approvals: ask the person here, allow all, or wait for somebody elsewhere. */
 export type Approving = "ask" | "allow" | "wait"
 
 export interface FollowOptions {
-  readonly calls: EdgeCalls
-  readonly edge: EdgeChoice
+  readonly place: Place
   readonly runId: RunId
   readonly after: number
   readonly json: boolean
@@ -36,11 +32,10 @@ export const exitCodeOf = (ended: TerminalType): ExitCode =>
 
 /** Succeeds when the run completed; else stops with the exit code of its end. */
 export const follow = Effect.fn("Follow.follow")(function* (options: FollowOptions) {
-  const { calls, edge, runId, after, json, approving } = options
+  const { place, runId, after, json, approving } = options
   const host = yield* Host
   const renderer = new Renderer(host)
-  const decide = (approvalId: ApprovalId, answer: Answer) =>
-    sendDecision(host, calls, { runId, approvalId, ...answer })
+  const decide = (approvalId: ApprovalId, answer: Answer) => sendDecision(host, place, approvalId, answer)
   const asking = approving === "ask" ? yield* askPerson(decide) : undefined
   let ended: TerminalType | undefined
 
@@ -63,9 +58,8 @@ export const follow = Effect.fn("Follow.follow")(function* (options: FollowOptio
     else if (asking !== undefined) yield* asking.ask(approvalId, request)
   })
 
-  const services = yield* Effect.context<Effect.Services<ReturnType<typeof locate>>>()
   yield* tail({
-    endpoint: Effect.provideContext(locate(edge), services),
+    endpoint: place.stream,
     runId,
     after,
     onConnection: (state) =>
@@ -73,12 +67,12 @@ export const follow = Effect.fn("Follow.follow")(function* (options: FollowOptio
   }).pipe(Stream.runForEach(attend))
 
   // Nothing came after `after`: the run had ended before.
-  const exitCode = ended === undefined ? yield* settledBefore(calls, runId) : exitCodeOf(ended)
+  const exitCode = ended === undefined ? yield* settledBefore(place, runId) : exitCodeOf(ended)
   if (exitCode !== exitCodes.completed) return yield* exitWith(exitCode)
 }, Effect.scoped)
 
-const settledBefore = Effect.fnUntraced(function* (calls: EdgeCalls, runId: RunId) {
-  const { state } = yield* asked(calls.runs.get({ params: { id: runId } }))
+const settledBefore = Effect.fnUntraced(function* (place: Place, runId: RunId) {
+  const { state } = yield* place.run(runId)
   switch (state) {
     case "completed":
     case "failed":
@@ -86,7 +80,7 @@ const settledBefore = Effect.fnUntraced(function* (calls: EdgeCalls, runId: RunI
       return exitCodeOf(`run.${state}`)
     default:
       return yield* new CommandFailed({
-        message: "The Edge ended the stream before the run.",
+        message: "The stream ended before the run.",
         exitCode: exitCodes.failed
       })
   }
@@ -95,10 +89,11 @@ const settledBefore = Effect.fnUntraced(function* (calls: EdgeCalls, runId: RunI
 /** Sends a decision. That somebody was faster is no failure: the event stream tells what they decided. */
 const sendDecision = (
   host: Host["Service"],
-  calls: EdgeCalls,
-  payload: DecideApproval
+  place: Place,
+  id: ApprovalId,
+  answer: Answer
 ): Effect.Effect<void> =>
-  asked(calls.permissions.decide({ headers: {}, payload })).pipe(
+  place.decide(id, answer).pipe(
     Effect.catch(({ code, message }) =>
       Effect.sync(() => {
         if (code !== "approval_already_resolved" && code !== "approval_expired") host.warn(`${message}\n`)

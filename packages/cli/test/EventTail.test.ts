@@ -38,7 +38,7 @@ const streamServer = (...visits: ReadonlyArray<Visit>) =>
 
 const follow = (url: string, after = 0, connections: Array<string> = []) =>
   tail({
-    endpoint: Effect.succeed({ url, token: Redacted.make("secret") }),
+    endpoint: Effect.succeed({ service: "Edge" as const, url, token: Redacted.make("secret") }),
     runId,
     after,
     onConnection: (state) => connections.push(state)

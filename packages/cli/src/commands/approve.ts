@@ -3,14 +3,14 @@ import { DecisionScope } from "@corral/domain/Approval"
 import { Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { approvalArgument, decide } from "../DecideApproval.ts"
-import { edgeFlags } from "../Flags.ts"
+import { jsonObject, placeFlags } from "../Flags.ts"
 
 export const approve = Command.make(
   "approve",
   {
-    ...edgeFlags,
+    ...placeFlags,
     scope: Flag.Literals("scope", DecisionScope.literals).pipe(
-      Flag.withDescription("once: this action; run: the like of it in this run"),
+      Flag.withDescription("once: this action; run: the like of it in this run; session, always: for longer"),
       Flag.withDefault("once" as const)
     ),
     input: Flag.String("input").pipe(
@@ -18,12 +18,14 @@ export const approve = Command.make(
       Flag.withSchema(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Unknown))),
       Flag.optional
     ),
+    json: jsonObject,
     approval: approvalArgument
   },
-  ({ url, tokenFile, scope, input, approval }) =>
-    decide({ url, tokenFile }, approval, {
-      decision: "allow",
-      scope,
-      ...(Option.isSome(input) ? { updatedInput: input.value } : {})
-    })
+  ({ scope, input, approval, json, ...choice }) =>
+    decide(
+      choice,
+      approval,
+      { decision: "allow", scope, ...(Option.isSome(input) ? { updatedInput: input.value } : {}) },
+      json
+    )
 ).pipe(Command.withDescription("Allow what a run asks for"))

@@ -4,15 +4,15 @@ import { After } from "@corral/domain/EventStream"
 import { Effect, Queue } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { exitCodes, exitWith } from "../CommandFailed.ts"
-import { asked, connect } from "../EdgeClient.ts"
-import { edgeFlags, toggle } from "../Flags.ts"
+import { placeFlags, toggle } from "../Flags.ts"
 import { follow } from "../Follow.ts"
 import { Host, receiveSignal } from "../Host.ts"
+import { placeOf } from "../Place.ts"
 
 export const attach = Command.make(
   "attach",
   {
-    ...edgeFlags,
+    ...placeFlags,
     after: Flag.Int("after").pipe(
       Flag.withDescription("Only what came after this seq"),
       Flag.withSchema(After),
@@ -22,13 +22,12 @@ export const attach = Command.make(
     noInput: toggle("no-input", "Never ask here about approvals"),
     run: Argument.String("run").pipe(Argument.withDescription("Id of the run"), Argument.withSchema(RunId))
   },
-  Effect.fn(function* ({ url, tokenFile, after, json, noInput, run: runId }) {
+  Effect.fn(function* ({ after, json, noInput, run: runId, ...choice }) {
     const host = yield* Host
-    const edge = { url, tokenFile }
-    const calls = yield* connect(edge)
-    yield* asked(calls.runs.get({ params: { id: runId } }))
+    const place = yield* placeOf(choice)
+    yield* place.run(runId)
     const approving = noInput || json || !host.interactive ? "wait" : "ask"
-    yield* Effect.raceFirst(follow({ calls, edge, runId, after, json, approving }), leaveOnCtrlC(runId))
+    yield* Effect.raceFirst(follow({ place, runId, after, json, approving }), leaveOnCtrlC(runId))
   })
 ).pipe(Command.withDescription("Follow a run to its end"))
 

@@ -1,22 +1,25 @@
 /** `corral cancel`: ends a run and everything it has started. */
 import { RunId } from "@corral/domain/Ids"
-import { isTerminal } from "@corral/domain/Run"
 import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"
-import { asked, connect } from "../EdgeClient.ts"
-import { edgeFlags } from "../Flags.ts"
+import { jsonObject, placeFlags } from "../Flags.ts"
 import { Host } from "../Host.ts"
+import { placeOf } from "../Place.ts"
+import { hasEnded } from "../RunStates.ts"
 
 export const cancel = Command.make(
   "cancel",
   {
-    ...edgeFlags,
+    ...placeFlags,
+    json: jsonObject,
     run: Argument.String("run").pipe(Argument.withDescription("Id of the run"), Argument.withSchema(RunId))
   },
-  Effect.fn(function* ({ url, tokenFile, run: id }) {
+  Effect.fn(function* ({ run: id, json, ...choice }) {
     const host = yield* Host
-    const calls = yield* connect({ url, tokenFile })
-    const { state } = yield* asked(calls.runs.cancel({ params: { id } }))
-    host.write(`${id} ${isTerminal(state) ? state : "is being cancelled"}\n`)
+    const place = yield* placeOf(choice)
+    const run = yield* place.cancel(id)
+    host.write(
+      json ? `${JSON.stringify(run)}\n` : `${id} ${hasEnded(run.state) ? run.state : "is being cancelled"}\n`
+    )
   })
 ).pipe(Command.withDescription("Cancel a run"))

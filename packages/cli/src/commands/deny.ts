@@ -2,18 +2,21 @@
 import { Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { approvalArgument, decide } from "../DecideApproval.ts"
-import { edgeFlags } from "../Flags.ts"
+import { jsonObject, placeFlags } from "../Flags.ts"
 
 export const deny = Command.make(
   "deny",
   {
-    ...edgeFlags,
+    ...placeFlags,
     reason: Flag.String("reason").pipe(Flag.withDescription("What the agent is told"), Flag.optional),
+    json: jsonObject,
     approval: approvalArgument
   },
-  ({ url, tokenFile, reason, approval }) =>
-    decide({ url, tokenFile }, approval, {
-      decision: "deny",
-      ...(Option.isSome(reason) ? { reason: reason.value } : {})
-    })
+  ({ reason, approval, json, ...choice }) =>
+    decide(
+      choice,
+      approval,
+      { decision: "deny", ...(Option.isSome(reason) ? { reason: reason.value } : {}) },
+      json
+    )
 ).pipe(Command.withDescription("Refuse what a run asks for; the run goes on without it"))

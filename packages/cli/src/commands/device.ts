@@ -12,9 +12,10 @@ import { refused } from "../CommandFailed.ts"
 import { signedIn } from "../DeviceSignIn.ts"
 import { asked, connect } from "../EdgeClient.ts"
 import { corralHome } from "../EdgeLocation.ts"
-import { edgeFlags, toggle } from "../Flags.ts"
+import { edgeFlags, jsonObject, toggle } from "../Flags.ts"
 import { Host } from "../Host.ts"
 import { connectHub } from "../HubClient.ts"
+import { OWN_DEVICE } from "../OwnDevice.ts"
 import { visibleLine } from "../Visible.ts"
 
 const deviceFile = Effect.map(corralHome, (home) => join(home, "device.json"))
@@ -31,6 +32,14 @@ const joinedDevice = Effect.flatMap(current, ({ device, file }) =>
     ? Effect.fail(refused("This machine has joined no Hub: corral device join --hub URL."))
     : Effect.succeed({ device, file })
 )
+
+/** The device that the Edge of this home is: of a Hub that was joined, else of the one that `corral up` starts beside it. */
+const linkedDevice = Effect.gen(function* () {
+  const { device } = yield* current
+  const own = join(yield* corralHome, OWN_DEVICE)
+  const found = device ?? (yield* Effect.mapError(readDevice(own), ({ message }) => refused(`${message}.`)))
+  return found ?? (yield* joinedDevice).device
+})
 
 const describe = ({ deviceId, hub, name }: DeviceFile): string =>
   `${visibleLine(name)} (${deviceId}) at ${visibleLine(hub)}`
@@ -64,9 +73,10 @@ const joinHub = Command.make(
     name: Flag.String("name").pipe(
       Flag.withDescription("What the Hub calls this machine"),
       Flag.withDefault(hostname())
-    )
+    ),
+    json: jsonObject
   },
-  Effect.fn(function* ({ hub, name, token, tokenFile }) {
+  Effect.fn(function* ({ hub, json, name, token, tokenFile }) {
     const host = yield* Host
     const { device, file } = yield* current
     if (device !== undefined)
@@ -93,16 +103,20 @@ const joinHub = Command.make(
     const registered = Option.isSome(given) ? yield* register() : yield* signedIn(url, name, register)
     const joined = { hub: url, deviceId: registered.id, name: registered.name, privateKey }
     yield* Effect.mapError(writeDevice(file, joined), ({ message }) => refused(`${message}.`))
-    host.write(`This machine is ${describe(joined)}. An Edge that runs here links by itself.\n`)
+    host.write(
+      json
+        ? `${JSON.stringify({ deviceId: registered.id, hub: url, name: registered.name })}\n`
+        : `This machine is ${describe(joined)}. An Edge that runs here links by itself.\n`
+    )
   })
 ).pipe(Command.withDescription("Make this machine a device of a Hub"))
 
 const status = Command.make(
   "status",
-  { ...edgeFlags, json: toggle("json", "Print one JSON object") },
+  { ...edgeFlags, json: jsonObject },
   Effect.fn(function* ({ json, tokenFile, url }) {
     const host = yield* Host
-    const { device } = yield* joinedDevice
+    const device = yield* linkedDevice
     const { deviceId, hub, name } = device
     const health = connect({ url, tokenFile }).pipe(Effect.flatMap((calls) => asked(calls.health.v1Health())))
     const found = yield* Effect.result(health)
@@ -121,20 +135,22 @@ const status = Command.make(
 
 const rotate = Command.make(
   "rotate",
-  edgeFlags,
-  Effect.fn(function* (edge) {
+  { ...edgeFlags, json: jsonObject },
+  Effect.fn(function* ({ json, ...edge }) {
     const host = yield* Host
-    yield* joinedDevice
+    yield* linkedDevice
     const calls = yield* connect(edge)
-    yield* asked(calls.link.rotate())
-    host.write("This device has a new key; the old one is worth nothing.\n")
+    const link = yield* asked(calls.link.rotate())
+    host.write(
+      json ? `${JSON.stringify(link)}\n` : "This device has a new key; the old one is worth nothing.\n"
+    )
   })
 ).pipe(Command.withDescription("Give this device a new key, over the link of the Edge that runs here"))
 
 const leave = Command.make(
   "leave",
-  { yes: toggle("yes", "Do not ask") },
-  Effect.fn(function* ({ yes }) {
+  { yes: toggle("yes", "Do not ask"), json: jsonObject },
+  Effect.fn(function* ({ json, yes }) {
     const host = yield* Host
     const { device, file } = yield* joinedDevice
     if (!yes) {
@@ -152,7 +168,12 @@ const leave = Command.make(
       if (!/^y(es)?$/i.test(typed.trim())) return yield* refused("Nothing was changed.")
     }
     yield* Effect.sync(() => rmSync(file, { force: true }))
-    host.write("This machine is no device any more. Its owner may revoke it at the Hub, too.\n")
+    const { deviceId, hub } = device
+    host.write(
+      json
+        ? `${JSON.stringify({ deviceId, hub, left: true })}\n`
+        : "This machine is no device any more. Its owner may revoke it at the Hub, too.\n"
+    )
   })
 ).pipe(Command.withDescription("Forget this device's key; the Edge goes on without a Hub"))
 

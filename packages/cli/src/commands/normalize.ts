@@ -6,6 +6,7 @@ import { scriptedProgram } from "@corral/edge/scriptedProgram"
 import { Effect, Schema, Stdio, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
 import { refused } from "../CommandFailed.ts"
+import { toggle } from "../Flags.ts"
 import { Host } from "../Host.ts"
 import { recordedLog } from "../Normalize.ts"
 
@@ -34,6 +35,7 @@ export const normalize = Command.make(
       Flag.withDescription("Folder that the recorded run worked in; paths below it are told relative to it"),
       Flag.withDefault("/workspace")
     ),
+    json: toggle("json", "As every command has it; it prints JSON lines in any case"),
     exitCode: Flag.Int("exit-code").pipe(
       Flag.withDescription("How the recorded program ended"),
       Flag.withSchema(Schema.Int),

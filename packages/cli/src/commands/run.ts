@@ -1,17 +1,16 @@
 /** `corral run`: starts a run, follows it, and ends as it ends. */
-import { AgentId, WorkspaceId } from "@corral/domain/Ids"
-import { RunMode, type CreateRun, type Run } from "@corral/domain/Run"
-import { Effect, Option, Queue, Schedule } from "effect"
+import { AgentId, type RunId, WorkspaceId } from "@corral/domain/Ids"
+import { RunMode } from "@corral/domain/Run"
+import { Effect, Option, Queue } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { randomUUID } from "node:crypto"
-import { CommandFailed, exitCodes, exitWith } from "../CommandFailed.ts"
-import { asked, connect, type EdgeCalls } from "../EdgeClient.ts"
-import { edgeFlags, toggle } from "../Flags.ts"
+import { exitCodes, exitWith, refused } from "../CommandFailed.ts"
+import { placeFlags, toggle } from "../Flags.ts"
 import { follow } from "../Follow.ts"
 import { Host, receiveSignal } from "../Host.ts"
+import { type Place, placeOf } from "../Place.ts"
 
 const flags = {
-  ...edgeFlags,
+  ...placeFlags,
   agent: Flag.String("agent").pipe(
     Flag.withAlias("a"),
     Flag.withDescription("The agent: scripted, claude-code, … (`corral doctor` lists them)"),
@@ -31,6 +30,13 @@ const flags = {
     Flag.withDescription("Active time in seconds; waiting for a person does not count"),
     Flag.optional
   ),
+  target: Flag.String("target").pipe(
+    Flag.withDescription(
+      "At a Hub: the device to run on, by id or name; else the only one with that workspace"
+    ),
+    Flag.optional
+  ),
+  queue: toggle("queue", "At a Hub: wait for a device that is offline"),
   json: toggle("json", "Print the events as JSON lines"),
   yes: toggle("yes", "Allow everything that it asks for").pipe(Flag.withAlias("y")),
   noInput: toggle("no-input", "Never ask here: wait until somebody decides elsewhere"),
@@ -40,67 +46,17 @@ const flags = {
   )
 }
 
-/** Safe to be repeated: the key makes it one run however often it is sent. */
-const create = Effect.fnUntraced(function* (calls: EdgeCalls, payload: CreateRun) {
-  const headers = { "idempotency-key": randomUUID() }
-  const answer = yield* asked(calls.runs.create({ headers, payload })).pipe(
-    Effect.retry({
-      times: 3,
-      while: ({ unreachable, code }) => unreachable === true || code === "idempotency_in_flight",
-      schedule: Schedule.spaced("200 millis")
-    }),
-    Effect.catch((refusal) => Effect.flatMap(choices(calls, refusal), Effect.fail))
-  )
-  return answer.body
-})
-
-/** A refusal of an unknown agent or workspace, with those that there are. */
-const choices = (calls: EdgeCalls, refusal: CommandFailed): Effect.Effect<CommandFailed> => {
-  const { exitCode, code, requestId, message } = refusal
-  const withList = (what: string, ids: ReadonlyArray<string>) =>
-    new CommandFailed({
-      message: `${message} ${what}: ${ids.join(", ") || "none"}.`,
-      exitCode,
-      code,
-      requestId
-    })
-  switch (code) {
-    case "invalid_agent_id":
-      return asked(calls.agents.list()).pipe(
-        Effect.map(({ items }) =>
-          withList(
-            "There are",
-            items.map(({ id }) => id)
-          )
-        ),
-        Effect.orElseSucceed(() => refusal)
-      )
-    case "workspace_outside_allowlist":
-      return asked(calls.workspaces.list()).pipe(
-        Effect.map(({ items }) =>
-          withList(
-            "Allowed are",
-            items.map(({ id }) => id)
-          )
-        ),
-        Effect.orElseSucceed(() => refusal)
-      )
-    default:
-      return Effect.succeed(refusal)
-  }
-}
-
 const SAME_PRESS = "300 millis"
 
 /** Ctrl-C cancels the run, whose end is then waited for; a second one leaves at once. */
-const cancelOnCtrlC = Effect.fnUntraced(function* (calls: EdgeCalls, { id }: Run) {
+const cancelOnCtrlC = Effect.fnUntraced(function* (place: Place, id: RunId) {
   const host = yield* Host
   const presses = yield* Queue.unbounded<void>()
   yield* receiveSignal("SIGINT", () => Queue.offerUnsafe(presses, undefined))
   yield* Queue.take(presses)
   host.warn("\nCancelling the run; Ctrl-C again leaves it.\n")
   // The event stream tells how it went. A run that has just ended by itself cannot be cancelled, and need not.
-  yield* Effect.forkChild(Effect.ignore(calls.runs.cancel({ params: { id } })))
+  yield* Effect.forkChild(Effect.ignore(place.cancel(id)))
   // One Ctrl-C arrives twice where npm passes it on besides the terminal.
   yield* Effect.sleep(SAME_PRESS)
   yield* Queue.clear(presses)
@@ -112,8 +68,6 @@ export const run = Command.make(
   "run",
   flags,
   Effect.fn(function* ({
-    url,
-    tokenFile,
     agent,
     workspace,
     mode,
@@ -122,30 +76,27 @@ export const run = Command.make(
     json,
     yes,
     noInput,
-    prompt
+    prompt,
+    target,
+    queue,
+    ...choice
   }) {
-    if (yes && noInput) {
-      return yield* new CommandFailed({
-        message: "--yes allows everything and --no-input waits for somebody: choose one.",
-        exitCode: exitCodes.refused
-      })
-    }
+    if (yes && noInput)
+      return yield* refused("--yes allows everything and --no-input waits for somebody: choose one.")
     const host = yield* Host
-    const edge = { url, tokenFile }
-    const calls = yield* connect(edge)
-    const started = yield* create(calls, {
+    const place = yield* placeOf(choice)
+    const runId = yield* place.start({
       agentId: agent,
       workspace,
       mode,
       input: { text: prompt.join(" ") },
+      queue,
       ...Option.match(model, { onNone: () => ({}), onSome: (model) => ({ model }) }),
+      ...Option.match(target, { onNone: () => ({}), onSome: (target) => ({ target }) }),
       ...Option.match(timeout, { onNone: () => ({}), onSome: (seconds) => ({ timeoutMs: seconds * 1_000 }) })
     })
     const approving = yes ? "allow" : noInput || json || !host.interactive ? "wait" : "ask"
-    yield* Effect.raceFirst(
-      follow({ calls, edge, runId: started.id, after: 0, json, approving }),
-      cancelOnCtrlC(calls, started)
-    )
+    yield* Effect.raceFirst(follow({ place, runId, after: 0, json, approving }), cancelOnCtrlC(place, runId))
   })
 ).pipe(
   Command.withDescription("Start a run and follow it to its end"),

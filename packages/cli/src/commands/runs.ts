@@ -1,15 +1,17 @@
-/** `corral runs`: the latest runs of the Edge, the newest first. */
-import { RunStatus, type Run } from "@corral/domain/Run"
+/** `corral runs`: the latest runs of an Edge or a Hub, the newest first. */
+import { type HubRun, HubRunStatus } from "@corral/domain/HubRun"
+import type { Run } from "@corral/domain/Run"
 import { MAX_LIMIT } from "@corral/domain/Page"
 import { Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
-import { asked, connect } from "../EdgeClient.ts"
-import { edgeFlags, toggle } from "../Flags.ts"
+import { jsonLines, placeFlags } from "../Flags.ts"
 import { Host } from "../Host.ts"
 import { painter, type Paint } from "../Paint.ts"
+import { placeOf } from "../Place.ts"
 import { visibleLine } from "../Visible.ts"
 
 const tints = {
+  queued: "dim",
   created: "dim",
   starting: "dim",
   running: "cyan",
@@ -21,7 +23,7 @@ const tints = {
 
 const PROMPT_SHOWN = 60
 
-const line = ({ id, state, agentId, workspace, createdAt, input }: Run, paint: Paint): string => {
+const line = ({ id, state, agentId, workspace, createdAt, input }: Run | HubRun, paint: Paint): string => {
   const prompt = visibleLine(input.text)
   const shown = prompt.length > PROMPT_SHOWN ? `${prompt.slice(0, PROMPT_SHOWN)}…` : prompt
   const when = `${createdAt.slice(0, 10)} ${createdAt.slice(11, 19)}`
@@ -31,8 +33,8 @@ const line = ({ id, state, agentId, workspace, createdAt, input }: Run, paint: P
 export const runs = Command.make(
   "runs",
   {
-    ...edgeFlags,
-    state: Flag.Literals("state", RunStatus.literals).pipe(
+    ...placeFlags,
+    state: Flag.Literals("state", HubRunStatus.literals).pipe(
       Flag.withDescription("Only runs in this state"),
       Flag.optional
     ),
@@ -41,13 +43,15 @@ export const runs = Command.make(
       Flag.withSchema(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MAX_LIMIT }))),
       Flag.withDefault(20)
     ),
-    json: toggle("json", "Print each run as a JSON line")
+    json: jsonLines
   },
-  Effect.fn(function* ({ url, tokenFile, state, limit, json }) {
+  Effect.fn(function* ({ state, limit, json, ...choice }) {
     const host = yield* Host
-    const calls = yield* connect({ url, tokenFile })
-    const query = { limit, ...(Option.isSome(state) ? { state: state.value } : {}) }
-    const { items, nextCursor } = yield* asked(calls.runs.list({ query }))
+    const place = yield* placeOf(choice)
+    const { items, nextCursor } = yield* place.runs({
+      limit,
+      ...(Option.isSome(state) ? { state: state.value } : {})
+    })
     const paint = painter(host.live)
     for (const run of items) host.write(json ? `${JSON.stringify(run)}\n` : line(run, paint))
     if (json) return

@@ -24,7 +24,11 @@ export class Running {
   constructor(command: string, args: ReadonlyArray<string>, env: NodeJS.ProcessEnv, stdin?: string) {
     this.child = spawn(command, args, { env, stdio: ["pipe", "pipe", "pipe"] })
     this.child.stdin?.on("error", () => {}).end(stdin)
-    this.child.stderr?.setEncoding("utf8").on("data", (text: string) => (this.stderr += text))
+    this.child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      this.stderr += text
+      this.#wake.resolve()
+      this.#wake = Promise.withResolvers()
+    })
     const { stdout } = this.child
     if (stdout === null) throw new Error("stdout is a pipe")
     createInterface({ input: stdout }).on("line", (line) => {
@@ -41,6 +45,16 @@ export class Running {
   /** The exit code, or the signal that ended it. */
   get ended(): Promise<number | string> {
     return this.#ended
+  }
+
+  /** What stderr says that matches, now or later; fails when the process ends without it. */
+  async warned(pattern: RegExp): Promise<RegExpExecArray> {
+    for (;;) {
+      const found = pattern.exec(this.stderr)
+      if (found !== null) return found
+      if (this.child.exitCode !== null) throw new Error(`nothing like ${pattern} in:\n${this.stderr}`)
+      await Promise.race([this.#wake.promise, this.#ended])
+    }
   }
 
   /** The first line that matches, now or later; fails when the process ends without one. */

@@ -1,0 +1,75 @@
+/**
+ * Where a command finds runs: the Edge of this machine, or a Hub that one is signed in to. Commands know neither; they ask a place.
+ *
+ * `--hub` and `--project` name the Hub, `--url` an Edge. Where nothing is named it is the Edge that runs here, and where none runs, the Hub.
+ */
+import type { Approval, DecideApproval } from "@corral/domain/Approval"
+import type { Artifact } from "@corral/domain/Artifact"
+import type { Diff } from "@corral/domain/Diff"
+import type { HubApproval, HubRun, HubRunStatus } from "@corral/domain/HubRun"
+import type { ApprovalId, ArtifactId, RunId } from "@corral/domain/Ids"
+import type { CreateRun, Run } from "@corral/domain/Run"
+import { Effect, Option, type Stream } from "effect"
+import { type CommandFailed, refused } from "./CommandFailed.ts"
+import { edgePlace } from "./EdgePlace.ts"
+import type { StreamEndpoint } from "./EventTail.ts"
+import type { PlaceChoice } from "./Flags.ts"
+import { hubPlace } from "./HubPlace.ts"
+import { readSignIn } from "./SignInFile.ts"
+
+/** What a run is started with. `target` and `queue` mean something at a Hub alone. */
+export interface StartRun extends Pick<
+  CreateRun,
+  "agentId" | "workspace" | "mode" | "input" | "model" | "timeoutMs"
+> {
+  /** A device's id or name. */
+  readonly target?: string
+  /** Wait for a target that is offline. */
+  readonly queue: boolean
+}
+
+export type Decided = Omit<DecideApproval, "runId" | "approvalId">
+
+export interface RunFilter {
+  readonly state?: HubRunStatus
+  readonly limit: number
+}
+
+type Asked<A> = Effect.Effect<A, CommandFailed>
+
+export interface Place {
+  /** Asked before every connection: a service that was started anew may have another address. */
+  readonly stream: Asked<StreamEndpoint>
+  readonly start: (run: StartRun) => Asked<RunId>
+  readonly run: (id: RunId) => Asked<Run | HubRun>
+  /** The newest first. */
+  readonly runs: (filter: RunFilter) => Asked<{
+    readonly items: ReadonlyArray<Run | HubRun>
+    readonly nextCursor: string | null
+  }>
+  readonly cancel: (id: RunId) => Asked<Run | HubRun>
+  readonly decide: (id: ApprovalId, decided: Decided) => Asked<Approval | HubApproval>
+  /** The whole of it, all pages. */
+  readonly diff: (id: RunId) => Asked<Omit<Diff, "nextCursor" | "requestId">>
+  readonly artifacts: (id: RunId) => Asked<ReadonlyArray<Artifact>>
+  readonly content: (run: RunId, id: ArtifactId) => Asked<Stream.Stream<Uint8Array, CommandFailed>>
+}
+
+/** The place that the flags name. */
+export const placeOf = Effect.fn("Place.placeOf")(function* (choice: PlaceChoice) {
+  const { hub, project, url } = choice
+  if (Option.isSome(hub) || Option.isSome(project)) {
+    if (Option.isSome(url))
+      return yield* refused("--url names an Edge, --hub and --project a Hub: choose one.")
+    return yield* hubPlace(choice)
+  }
+  return yield* edgePlace(choice).pipe(
+    Effect.catchIf(
+      ({ unreachable }) => unreachable === true && Option.isNone(url),
+      (notRunning) =>
+        Effect.flatMap(readSignIn, (kept) =>
+          kept === undefined ? Effect.fail(notRunning) : hubPlace(choice)
+        )
+    )
+  )
+})

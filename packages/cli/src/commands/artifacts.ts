@@ -1,0 +1,115 @@
+/** `corral artifacts`: what a run made to be kept; lists it, and saves it as files. */
+import type { Artifact } from "@corral/domain/Artifact"
+import { ArtifactId, RunId } from "@corral/domain/Ids"
+import { Effect, Option, Stream } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { createHash } from "node:crypto"
+import { closeSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs"
+import { basename, dirname, resolve } from "node:path"
+import { type CommandFailed, refused } from "../CommandFailed.ts"
+import { jsonLines, jsonObject, placeFlags } from "../Flags.ts"
+import { Host } from "../Host.ts"
+import { type Place, placeOf } from "../Place.ts"
+import { waiting } from "../Progress.ts"
+import { visibleLine } from "../Visible.ts"
+
+const runArgument = Argument.String("run").pipe(
+  Argument.withDescription("Id of the run"),
+  Argument.withSchema(RunId)
+)
+
+const list = Command.make(
+  "list",
+  { ...placeFlags, json: jsonLines, run: runArgument },
+  Effect.fn(function* ({ json, run, ...choice }) {
+    const host = yield* Host
+    const place = yield* placeOf(choice)
+    const items = yield* place.artifacts(run)
+    for (const artifact of items) {
+      const { id, mediaType, name, size } = artifact
+      host.write(
+        json
+          ? `${JSON.stringify(artifact)}\n`
+          : `${id}  ${String(size).padStart(10)}  ${visibleLine(mediaType)}  ${visibleLine(name)}\n`
+      )
+    }
+    if (!json && items.length === 0) host.write("The run kept nothing.\n")
+  })
+).pipe(Command.withDescription("List what a run made to be kept"))
+
+/** A name that stays in the folder, whatever the run called it. */
+const fileNameOf = ({ id, name }: Artifact): string => {
+  const plain = basename(name.replaceAll("\\", "/")).replaceAll(/[\p{Cc}\p{Cf}]/gu, "_")
+  return plain === "" || plain === "." || plain === ".." ? id : plain
+}
+
+/** Whole in its place or not at all: written beside, compared with its hash, renamed. */
+const save = (content: Stream.Stream<Uint8Array, CommandFailed>, artifact: Artifact, path: string) => {
+  const fresh = `${path}.${process.pid}.part`
+  const unwritable = () => refused(`${path} cannot be written.`)
+  return Effect.gen(function* () {
+    const hash = createHash("sha256")
+    const file = yield* Effect.acquireRelease(
+      Effect.try({
+        try: () => {
+          mkdirSync(dirname(path), { recursive: true })
+          return openSync(fresh, "wx", 0o600)
+        },
+        catch: unwritable
+      }),
+      (open) => Effect.sync(() => closeSync(open))
+    )
+    yield* Stream.runForEach(content, (bytes) =>
+      Effect.try({
+        try: () => {
+          hash.update(bytes)
+          for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at)
+        },
+        catch: unwritable
+      })
+    )
+    if (hash.digest("hex") !== artifact.sha256)
+      return yield* refused("What came is not the artifact: try again.")
+    yield* Effect.try({ try: () => renameSync(fresh, path), catch: unwritable })
+  }).pipe(
+    Effect.scoped,
+    Effect.onError(() => Effect.sync(() => rmSync(fresh, { force: true })))
+  )
+}
+
+const found = Effect.fnUntraced(function* (place: Place, run: RunId, id: ArtifactId) {
+  const artifact = (yield* place.artifacts(run)).find((each) => each.id === id)
+  return artifact ?? (yield* refused(`${run} has no artifact ${id}: corral artifacts list ${run}.`))
+})
+
+const saveOne = Command.make(
+  "save",
+  {
+    ...placeFlags,
+    output: Flag.String("output").pipe(
+      Flag.withAlias("o"),
+      Flag.withDescription("File to write; else its own name, in this folder. One that is there is replaced"),
+      Flag.optional
+    ),
+    json: jsonObject,
+    run: runArgument,
+    artifact: Argument.String("artifact").pipe(
+      Argument.withDescription("Id of the artifact"),
+      Argument.withSchema(ArtifactId)
+    )
+  },
+  Effect.fn(function* ({ artifact: id, json, output, run, ...choice }) {
+    const host = yield* Host
+    const place = yield* placeOf(choice)
+    const artifact = yield* found(place, run, id)
+    const path = resolve(Option.getOrElse(output, () => fileNameOf(artifact)))
+    const content = yield* place.content(run, id)
+    yield* save(content, artifact, path).pipe(waiting(`saving ${visibleLine(artifact.name)}`))
+    host.write(json ? `${JSON.stringify({ ...artifact, path })}\n` : `${path} (${artifact.size} bytes)\n`)
+  })
+).pipe(Command.withDescription("Save one as a file"))
+
+export const artifacts = Command.make("artifacts").pipe(
+  Command.withDescription("What runs made to be kept"),
+  Command.withSubcommands([list, saveOne])
+)

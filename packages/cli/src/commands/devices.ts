@@ -1,0 +1,35 @@
+/** `corral devices`: machines that one may see at a Hub, and whether they are there. */
+import { Effect } from "effect"
+import { Command } from "effect/cli"
+import { asked } from "../EdgeClient.ts"
+import { hubFlag, jsonLines } from "../Flags.ts"
+import { Host } from "../Host.ts"
+import { wholeList } from "../Pages.ts"
+import { painter } from "../Paint.ts"
+import { orSignInAgain, signedInHub } from "../SignedInHub.ts"
+import { visibleLine } from "../Visible.ts"
+
+const tints = { online: "green", offline: "dim", revoked: "red" } as const
+
+export const devices = Command.make(
+  "devices",
+  { ...hubFlag, json: jsonLines },
+  Effect.fn(function* ({ hub, json }) {
+    const host = yield* Host
+    const { calls } = yield* signedInHub(hub)
+    const { items } = yield* orSignInAgain(wholeList((query) => asked(calls.devices.list({ query }))))
+    const paint = painter(host.live)
+    for (const device of items) {
+      const { id, lastSeenAt, name, state } = device
+      const seen = lastSeenAt === undefined ? "never seen" : `seen ${lastSeenAt}`
+      const about = state === "online" ? "" : `  ${paint("dim", seen)}`
+      host.write(
+        json
+          ? `${JSON.stringify(device)}\n`
+          : `${id}  ${paint(tints[state], state.padEnd(7))}  ${visibleLine(name)}${about}\n`
+      )
+    }
+    if (!json && items.length === 0)
+      host.write("There are no devices yet: corral device join makes this machine one.\n")
+  })
+).pipe(Command.withDescription("List the devices that you may see at the Hub"))

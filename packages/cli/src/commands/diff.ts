@@ -1,0 +1,68 @@
+/** `corral diff`: what a run changed in its workspace, as a unified diff. */
+import type { FileDiff } from "@corral/domain/Diff"
+import { RunId } from "@corral/domain/Ids"
+import { Effect } from "effect"
+import { Argument, Command } from "effect/cli"
+import { jsonObject, placeFlags, toggle } from "../Flags.ts"
+import { Host } from "../Host.ts"
+import { painter, type Paint } from "../Paint.ts"
+import { placeOf } from "../Place.ts"
+import { visible, visibleLine } from "../Visible.ts"
+
+const tintOf = (line: string) => (line.startsWith("+") ? "green" : line.startsWith("-") ? "red" : undefined)
+
+/** As `git diff` has it, so that other programs read it. What a terminal would act on is shown as a sign. */
+const patchOf = (file: FileDiff, paint: Paint): string => {
+  const { binary, fromPath, hunks, path, status, truncated } = file
+  const before = visibleLine(fromPath ?? path)
+  const after = visibleLine(path)
+  const isNew = status === "added" || status === "untracked"
+  const painted = (line: string) => {
+    const tint = tintOf(line)
+    return tint === undefined ? visible(line) : paint(tint, visible(line))
+  }
+  return [
+    paint("bold", `diff --git a/${before} b/${after}`),
+    ...(fromPath === undefined ? [] : [`rename from ${before}`, `rename to ${after}`]),
+    ...(binary
+      ? [`Binary files a/${before} and b/${after} differ`]
+      : hunks.length === 0
+        ? []
+        : [
+            `--- ${isNew ? "/dev/null" : `a/${before}`}`,
+            `+++ ${status === "deleted" ? "/dev/null" : `b/${after}`}`
+          ]),
+    ...hunks.flatMap(({ lines, newLines, newStart, oldLines, oldStart }) => [
+      paint("cyan", `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`),
+      ...lines.map(painted)
+    ]),
+    ...(truncated === true ? [paint("dim", `# ${after} goes on: it is too long to be shown whole`)] : []),
+    ""
+  ].join("\n")
+}
+
+export const diff = Command.make(
+  "diff",
+  {
+    ...placeFlags,
+    stat: toggle("stat", "Print only which files, and how much"),
+    json: jsonObject,
+    run: Argument.String("run").pipe(Argument.withDescription("Id of the run"), Argument.withSchema(RunId))
+  },
+  Effect.fn(function* ({ json, run, stat, ...choice }) {
+    const host = yield* Host
+    const place = yield* placeOf(choice)
+    const found = yield* place.diff(run)
+    const { additions, deletions, items, runId } = found
+    if (json) return host.write(`${JSON.stringify({ runId, additions, deletions, items })}\n`)
+    const paint = painter(host.live)
+    if (!stat) for (const file of items) host.write(patchOf(file, paint))
+    else {
+      for (const file of items)
+        host.write(
+          `${file.status.padEnd(9)}  ${paint("green", `+${file.additions}`)} ${paint("red", `-${file.deletions}`)}  ${visibleLine(file.path)}\n`
+        )
+    }
+    if (items.length === 0 && host.terminal) host.write("The run changed no file.\n")
+  })
+).pipe(Command.withDescription("Show what a run changed"))

@@ -1,0 +1,97 @@
+/** `corral login`, `logout` and `whoami`: the sign-in at a Hub that the other commands act with. */
+import { readDevice } from "@corral/edge/link/DeviceKey"
+import { Effect, Option } from "effect"
+import { Command, Flag } from "effect/cli"
+import { hostname } from "node:os"
+import { join } from "node:path"
+import { refused } from "../CommandFailed.ts"
+import { issueSignIn } from "../DeviceSignIn.ts"
+import { asked } from "../EdgeClient.ts"
+import { corralHome } from "../EdgeLocation.ts"
+import { hubFlag, jsonObject } from "../Flags.ts"
+import { Host } from "../Host.ts"
+import { connectHub } from "../HubClient.ts"
+import { OWN_DEVICE } from "../OwnDevice.ts"
+import { hubAddress, orSignInAgain, signedInHub, signInAt } from "../SignedInHub.ts"
+import { forgetSignIn, readSignIn, writeSignIn } from "../SignInFile.ts"
+import { visibleLine } from "../Visible.ts"
+
+/** The Hub that this machine is a device of. */
+const hubOfThisMachine = Effect.gen(function* () {
+  const home = yield* corralHome
+  for (const name of ["device.json", OWN_DEVICE]) {
+    const device = yield* Effect.mapError(readDevice(join(home, name)), ({ message }) =>
+      refused(`${message}.`)
+    )
+    if (device !== undefined) return device.hub
+  }
+  return yield* refused("Which Hub? Name it: corral login --hub https://corral.example.")
+})
+
+export const login = Command.make(
+  "login",
+  {
+    hub: Flag.String("hub").pipe(
+      Flag.withDescription("Address of the Hub; else the one that this machine is a device of"),
+      Flag.optional
+    ),
+    json: jsonObject
+  },
+  Effect.fn(function* ({ hub, json }) {
+    const host = yield* Host
+    const url = Option.isSome(hub) ? yield* hubAddress(hub.value) : yield* hubOfThisMachine
+    const kept = yield* readSignIn
+    if (kept !== undefined) {
+      // One that has ended is in nobody's way.
+      const still = yield* connectHub(kept.hub, kept.token).pipe(
+        Effect.flatMap((calls) => asked(calls.auth.me())),
+        Effect.map(() => true),
+        Effect.catch(({ code }) => Effect.succeed(code !== "unauthorized"))
+      )
+      if (still)
+        return yield* refused(
+          `You are signed in to ${kept.hub} as ${visibleLine(kept.name)}: corral logout comes first.`
+        )
+    }
+    const token = yield* issueSignIn(url, `corral on ${hostname()}`.slice(0, 100))
+    const calls = yield* connectHub(url, token)
+    const { user } = yield* asked(calls.auth.me())
+    yield* writeSignIn({ hub: url, userId: user.id, name: user.name, token })
+    host.write(
+      json
+        ? `${JSON.stringify({ hub: url, user })}\n`
+        : `You are signed in to ${url} as ${visibleLine(user.name)}.\n`
+    )
+  })
+).pipe(Command.withDescription("Sign in to a Hub, by a page that you open anywhere"))
+
+export const logout = Command.make(
+  "logout",
+  { json: jsonObject },
+  Effect.fn(function* ({ json }) {
+    const host = yield* Host
+    const { hub, token } = yield* signInAt(Option.none())
+    const calls = yield* connectHub(hub, token)
+    const ended = yield* Effect.result(asked(calls.auth.logout()))
+    yield* forgetSignIn
+    const known = ended._tag === "Success" || ended.failure.code === "unauthorized"
+    host.write(json ? `${JSON.stringify({ hub, ended: known })}\n` : `You are signed out of ${hub}.\n`)
+    if (!known)
+      host.warn("The Hub did not answer: its side of the sign-in ends when it has not been used for long.\n")
+  })
+).pipe(Command.withDescription("End the sign-in at the Hub"))
+
+export const whoami = Command.make(
+  "whoami",
+  { ...hubFlag, json: jsonObject },
+  Effect.fn(function* ({ hub, json }) {
+    const host = yield* Host
+    const { calls, hub: url } = yield* signedInHub(hub)
+    const { expiresAt, kind, user } = yield* orSignInAgain(asked(calls.auth.me()))
+    host.write(
+      json
+        ? `${JSON.stringify({ hub: url, user, kind, expiresAt })}\n`
+        : `${visibleLine(user.name)} (${user.id}) at ${url}, until ${expiresAt}\n`
+    )
+  })
+).pipe(Command.withDescription("Say who is signed in, and where"))

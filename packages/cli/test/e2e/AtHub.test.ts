@@ -1,0 +1,169 @@
+/** The terminal at a Hub: signed in there, with the runs on another machine. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { execFileSync } from "node:child_process"
+import { existsSync, mkdtempSync, readFileSync, statSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { Joined } from "../joined/Joined.ts"
+import { Corral } from "./Corral.ts"
+
+describe("corral at a Hub", { timeout: 90_000 }, () => {
+  const corral = new Corral()
+  let joined: Joined
+  beforeAll(async () => {
+    joined = await Joined.open()
+    const login = corral.start("login", "--hub", joined.front.url)
+    const [, userCode] = await login.warned(/shows ([A-Z0-9-]+)\n/)
+    const answered = await joined.owner.ask("POST", "/client/auth/device/approve", {
+      body: { userCode, decision: "allow" }
+    })
+    assert.strictEqual(answered.status, 204, answered.text)
+    assert.strictEqual(await login.ended, 0)
+    assert.deepStrictEqual(login.out, [`You are signed in to ${joined.front.url} as owner.`])
+  }, 90_000)
+  afterAll(async () => {
+    await corral.close()
+    await joined.remove()
+  })
+
+  const start = (prompt: string, ...flags: ReadonlyArray<string>) =>
+    corral.start("run", "--agent", "scripted", "--workspace", "ws", ...flags, prompt)
+  const askedFor = async (run: ReturnType<typeof start>): Promise<string> => {
+    const [, id = ""] = await run.line(/approve (apr_\w+)/)
+    return id
+  }
+  const runIdOf = async (run: ReturnType<typeof start>): Promise<string> => {
+    const [id = ""] = await run.line(/run_\w+/)
+    return id
+  }
+  const json = async (...args: ReadonlyArray<string>) => {
+    const { exit, out, stderr } = await corral.run(...args, "--json")
+    assert.deepStrictEqual([exit, stderr], [0, ""], out.join("\n"))
+    return out.map((line) => JSON.parse(line))
+  }
+
+  it("keeps the sign-in for itself, and says who it is", async () => {
+    const file = join(corral.home, "hub.json")
+    assert.strictEqual(statSync(file).mode & 0o777, 0o600)
+    const [me] = await json("whoami")
+    assert.deepStrictEqual(
+      [me.hub, me.user.id, me.user.name, me.kind],
+      [joined.front.url, joined.owner.userId, "owner", "cli"]
+    )
+    const again = await corral.run("login", "--hub", joined.front.url)
+    assert.deepStrictEqual([again.exit, again.out], [2, []])
+    assert.match(again.stderr, /as owner: corral logout comes first\.\n$/)
+  })
+
+  it("lists projects and devices", async () => {
+    const [project] = await json("projects")
+    assert.deepStrictEqual([project.id, project.role], [joined.projectId, "owner"])
+    const [device] = await json("devices")
+    assert.deepStrictEqual([device.id, device.state], [joined.deviceId, "online"])
+    const { out } = await corral.run("devices")
+    assert.match(out[0] ?? "", /^dev_\w+ {2}online {3}laptop$/)
+  })
+
+  it("runs there, is asked here, and reads what came of it", async () => {
+    const run = start(
+      "/say before\n/write hub.txt hello\n/artifact report.md text/markdown # Done\n/say after"
+    )
+    const approval = await askedFor(run)
+    const decided = await corral.run("approve", approval)
+    assert.deepStrictEqual(decided, { exit: 0, out: ["approved: Write hub.txt"], stderr: "" })
+    assert.strictEqual(await run.ended, 0, run.stderr)
+    assert.strictEqual(readFileSync(join(joined.edge.workspace, "hub.txt"), "utf8"), "hello\n")
+
+    const id = await runIdOf(run)
+    const [listed] = await json("runs", "--project", joined.projectId, "--limit", "1")
+    assert.deepStrictEqual([listed.id, listed.state, listed.targetId], [id, "completed", joined.deviceId])
+    const shown = await corral.run("diff", id)
+    assert.include(shown.out.join("\n"), "--- /dev/null\n+++ b/hub.txt\n@@ -0,0 +1,1 @@\n+hello")
+    const [diff] = await json("diff", id)
+    assert.deepStrictEqual([diff.runId, diff.additions, diff.items.length], [id, 1, 1])
+
+    const [artifact] = await json("artifacts", "list", id)
+    assert.strictEqual(artifact.name, "report.md")
+    const output = join(mkdtempSync(join(dirname(corral.home), "saved-")), "report.md")
+    const [saved] = await json("artifacts", "save", id, artifact.id, "--output", output)
+    assert.deepStrictEqual([saved.path, statSync(output).size], [output, artifact.size])
+
+    const [verified] = await json("audit", "verify")
+    assert.deepInclude(verified, { ok: true, projectId: joined.projectId })
+    const late = await corral.run("attach", id, "--json")
+    assert.strictEqual(late.exit, 0)
+    assert.strictEqual(JSON.parse(late.out.at(-1) ?? "{}").type, "run.completed")
+  })
+
+  it("denies, and cancels at Ctrl-C", async () => {
+    const denied = start("/write never.txt x\n/say on")
+    const [approval] = await json("deny", "--reason", "not here", await askedFor(denied))
+    assert.deepStrictEqual([approval.state, approval.reason], ["denied", "not here"])
+    assert.strictEqual(await denied.ended, 0)
+    assert.isFalse(existsSync(join(joined.edge.workspace, "never.txt")))
+
+    const held = start("/say here\n/hang")
+    await held.line(/^here$/)
+    held.child.kill("SIGINT")
+    assert.strictEqual(await held.ended, 130)
+    const { state } = await joined.edge.client.run((await runIdOf(held)) as never)
+    assert.strictEqual(state, "cancelled")
+  })
+
+  it("says what there is where something is named that is not", async () => {
+    const refused = async (...args: ReadonlyArray<string>) => {
+      const { exit, out, stderr } = await corral.run(...args)
+      assert.deepStrictEqual({ exit, out }, { exit: 2, out: [] })
+      return stderr
+    }
+    const run = ["run", "-a", "scripted", "x"]
+    assert.match(await refused(...run, "-w", "nowhere"), /^No workspace nowhere .* Linked are: ws\.\n$/)
+    assert.match(await refused(...run, "-w", "ws", "--target", "moon"), /There are: laptop \(dev_/)
+    assert.match(await refused(...run, "-w", "ws", "-p", "none"), /^No project is called none\. There are: /)
+    assert.match(await refused("runs", "--hub", "https://elsewhere.example"), /corral logout first/)
+    assert.match(await refused("runs", "--hub", "x", "--url", "http://127.0.0.1:1"), /choose one\.\n$/)
+  })
+
+  it("prefers the Edge that runs here, unless the Hub is named", async () => {
+    await corral.up()
+    assert.deepStrictEqual(await json("runs"), [])
+    assert.isAbove((await json("runs", "--hub", joined.front.url)).length, 2)
+  })
+
+  it("is signed out for good", async () => {
+    const { token } = JSON.parse(readFileSync(join(corral.home, "hub.json"), "utf8"))
+    assert.deepStrictEqual((await corral.run("logout")).out, [`You are signed out of ${joined.front.url}.`])
+    assert.isFalse(existsSync(join(corral.home, "hub.json")))
+    const response = await fetch(`${joined.front.url}/client/auth/me`, {
+      headers: { authorization: `Bearer ${token}` }
+    })
+    assert.strictEqual(response.status, 401)
+    const { exit, stderr } = await corral.run("projects")
+    assert.deepStrictEqual([exit, stderr], [2, "You are signed in to no Hub: corral login --hub URL.\n"])
+  })
+})
+
+describe("corral completions", () => {
+  it("completes commands and flags in a bash that loads it", async () => {
+    const corral = new Corral()
+    try {
+      const { exit, out } = await corral.run("completions", "bash")
+      assert.strictEqual(exit, 0)
+      const ask = (
+        line: string
+      ) => `COMP_WORDS=(${line}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); COMP_LINE="${line}"; COMP_POINT=\${#COMP_LINE}
+f=$(complete -p corral | sed 's/.*-F \\([^ ]*\\).*/\\1/'); COMPREPLY=(); "$f" corral; printf '%s\\n' "\${COMPREPLY[@]}"`
+      const complete = (line: string) =>
+        execFileSync("bash", ["--norc", "-c", `${out.join("\n")}\n${ask(line)}`], { encoding: "utf8" })
+          .trim()
+          .split("\n")
+          .map((word) => word.trim())
+      assert.includeMembers(complete("corral a"), ["approve", "attach", "artifacts", "audit"])
+      assert.includeMembers(complete("corral runs --"), ["--state", "--json", "--project"])
+      for (const shell of ["zsh", "fish"])
+        assert.include((await corral.run("completions", shell)).out.join("\n"), "artifacts")
+      assert.strictEqual((await corral.run("completions", "tcsh")).exit, 2)
+    } finally {
+      await corral.close()
+    }
+  })
+})
