@@ -6,7 +6,7 @@
  * other by being neighbours. A Hub's also holds the console that it serves, in `console/`.
  */
 import { build, type BuildOptions } from "esbuild"
-import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { build as buildPages } from "vite"
 
@@ -79,10 +79,36 @@ const bundle = async (service: string, entryPoints: Readonly<Record<string, stri
   rmSync(stale, { recursive: true, force: true })
 }
 
+interface Manifest {
+  readonly version: string
+  readonly license: string
+  readonly dependencies: Readonly<Record<string, string>>
+  readonly optionalDependencies: Readonly<Record<string, string>>
+}
+
+const manifest = (folder: string): Manifest =>
+  JSON.parse(readFileSync(`${root}${folder}package.json`, "utf8"))
+
+/** What `dist` needs where it is alone: `npm install --omit=dev` in it. The launchers are CommonJS, for Nodes that know no ES modules. */
+const distribution = () => {
+  const { license, optionalDependencies: nodes, version } = manifest("")
+  return {
+    name: "corral",
+    version,
+    private: true,
+    license,
+    type: "commonjs",
+    bin: { corral: "corral/index.js" },
+    engines: { node: ">=20.20" },
+    dependencies: { "better-sqlite3": manifest("packages/edge/").dependencies["better-sqlite3"] },
+    // A Node for Linux, and a PostgreSQL for Hubs that are given none.
+    optionalDependencies: { ...nodes, ...manifest("packages/hub/").optionalDependencies }
+  }
+}
+
 const started = performance.now()
 mkdirSync(`${root}dist`, { recursive: true })
-// The launchers are CommonJS, for Nodes that know no ES modules.
-writeFileSync(`${root}dist/package.json`, `${JSON.stringify({ private: true, type: "commonjs" })}\n`)
+writeFileSync(`${root}dist/package.json`, `${JSON.stringify(distribution(), undefined, 2)}\n`)
 await Promise.all(Object.entries(services).map(([service, entryPoints]) => bundle(service, entryPoints)))
 const names = Object.keys(services)
   .map((service) => `dist/${service}`)
