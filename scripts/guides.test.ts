@@ -12,7 +12,7 @@ const guides = ["start", "command-line", "add-device", "embed-edge", "operations
 
 describe("guides", () => {
   for (const guide of guides) {
-    it(`docs/${guide}.md does what it says`, { timeout: 120_000 }, async () => {
+    it(`docs/${guide}.md does what it says`, { timeout: 240_000 }, async () => {
       assert.isTrue(existsSync(join(root, "dist/corral/main.mjs")), "npm run build")
       const blocks = blocksOf(read(`docs/${guide}.md`))
       assert.isNotEmpty(blocks)
