@@ -2,8 +2,8 @@
  * The timeline under load: 50,000 events at 1,000 a second as one message that does not end, and 60,000 at once as 30,000 messages. Measured in
  * Chromium from frame to frame: the 99th percentile stays below 100 ms, and memory does not grow with the events.
  *
- * On two shared cores, without a graphics processor, with Hub, Edge and database beside it: at 1,000 a second p50 17 ms, p99 67 ms, 6 MB of
- * heap; at once (some 10,000 a second) p50 17 ms and 12 MB.
+ * On two busy shared cores, without a graphics processor, with Hub, Edge and database beside it: at 1,000 a second p50 17 ms, p99 50 ms, 6 MB
+ * of heap; at once p50 17 ms, p99 200 ms, 12 MB.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Page } from "playwright-core"
