@@ -26,7 +26,7 @@ export interface ConnectionOptions {
 const PING_TIMEOUT_SECONDS = 10
 const HANDSHAKE_MS = 10_000
 /** Of the 3 seconds that the platform waits. */
-const KEEP_WITHIN = "2300 millis"
+const KEEP_WITHIN = "2 seconds"
 const FIRST_WAIT_MS = 1_000
 const LONGEST_WAIT_MS = 60_000
 

@@ -14,7 +14,7 @@ import { MAX_BODY_BYTES } from "./Guard.ts"
 import { readBody } from "./RawBody.ts"
 
 /** Of the 3 seconds that platforms wait, without the way there and back, and what a busy machine takes. */
-export const ANSWER_MS = 2_300
+export const ANSWER_MS = 2_000
 
 const events = Metric.counter("corral_gateway_events", {
   description: "What came in by webhook, by what became of it.",

@@ -28,7 +28,7 @@ const BATCH = 1_000
 /** Kept in one transaction at most. */
 const GROUP = 2_000
 /** By then nobody waits any more. */
-const PATIENCE = "2300 millis"
+const PATIENCE = "2 seconds"
 
 /** The store took longer than anyone waits. */
 export class StoreSlow extends Data.TaggedError("StoreSlow") {}
