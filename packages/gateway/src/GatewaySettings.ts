@@ -10,7 +10,7 @@ import {
   whole
 } from "@corral/service/Settings"
 import { DatabaseUrl, isLoopback, ListenHost, Origin } from "@corral/service/Addresses"
-import { secretOf } from "@corral/service/SecretSettings"
+import { secretOf, secretSettings } from "@corral/service/SecretSettings"
 import { Effect, Redacted } from "effect"
 import type { HubAddress } from "./hub/Hub.ts"
 import { feishuFrom, feishuSettings } from "./feishu/FeishuSettings.ts"
@@ -44,12 +44,10 @@ export const settings = [
     what: "Origin of the Hub that does what is asked for in chats, as people reach it too. Unset, what comes in is kept and waits.",
     fallback: ""
   },
-  {
-    name: "CORRAL_GATEWAY_HUB_TOKEN",
-    what: "What the Gateway says to the Hub to be believed: the Hub's `CORRAL_HUB_GATEWAY_TOKEN`. Needed with `CORRAL_HUB_URL`. `CORRAL_GATEWAY_HUB_TOKEN_FILE` keeps it out of the environment.",
-    fallback: ""
-  },
-  { name: "CORRAL_GATEWAY_HUB_TOKEN_FILE", what: "A file with it.", fallback: "" },
+  ...secretSettings(
+    "CORRAL_GATEWAY_HUB_TOKEN",
+    "What the Gateway says to the Hub to be believed: the Hub's `CORRAL_HUB_GATEWAY_TOKEN`. Needed with `CORRAL_HUB_URL`."
+  ),
   ...feishuSettings,
   ...slackSettings
 ] as const satisfies ReadonlyArray<Setting>

@@ -27,3 +27,10 @@ export const secretOf = Effect.fnUntraced(function* (
   if (secret === "") return yield* invalid(inFile, "a file with a secret in it")
   return secret === undefined ? undefined : Redacted.make(secret)
 })
+
+/** What `secretOf` reads, to be documented: the variable, and the one that names a file. */
+export const secretSettings = <const Name extends string>(name: Name, what: string) =>
+  [
+    { name, what: `${what} \`${name}_FILE\` keeps it out of the environment.`, fallback: "" },
+    { name: `${name}_FILE`, what: "A file with it.", fallback: "" }
+  ] as const

@@ -1,8 +1,9 @@
 /** Asks before something that cannot be undone. The safe answer has the focus; a refusal of the deed is shown where it was asked. */
 import { AlertDialog } from "@base-ui/react/alert-dialog"
-import { type ReactNode, useRef, useState } from "react"
+import { type ReactNode, useRef } from "react"
 import { useWords } from "../text/Language.tsx"
 import { RefusalNote } from "./RefusalNote.tsx"
+import { useDeed } from "./useDeed.ts"
 import { uiWords } from "./words.ts"
 
 interface Props {
@@ -20,27 +21,9 @@ interface Props {
 export const ConfirmDialog = ({ children, confirm, onConfirm, title, trigger, triggerClass }: Props) => {
   const words = useWords(uiWords)
   const safe = useRef<HTMLButtonElement>(null)
-  const [open, setOpen] = useState(false)
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<Error | null>(null)
-  const act = async (): Promise<void> => {
-    setBusy(true)
-    setError(null)
-    try {
-      await onConfirm()
-      setOpen(false)
-    } catch (problem) {
-      setError(problem instanceof Error ? problem : new Error(String(problem)))
-    } finally {
-      setBusy(false)
-    }
-  }
-  const onOpenChange = (next: boolean): void => {
-    setError(null)
-    setOpen(next)
-  }
+  const { busy, error, open, run, setOpen } = useDeed()
   return (
-    <AlertDialog.Root open={open} onOpenChange={onOpenChange}>
+    <AlertDialog.Root open={open} onOpenChange={setOpen}>
       <AlertDialog.Trigger className={triggerClass ?? "button small"}>{trigger}</AlertDialog.Trigger>
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className="backdrop" />
@@ -52,7 +35,12 @@ export const ConfirmDialog = ({ children, confirm, onConfirm, title, trigger, tr
             <AlertDialog.Close ref={safe} className="button">
               {words.cancel}
             </AlertDialog.Close>
-            <button type="button" className="button danger" disabled={busy} onClick={() => void act()}>
+            <button
+              type="button"
+              className="button danger"
+              disabled={busy}
+              onClick={() => void run(onConfirm)}
+            >
               {confirm}
             </button>
           </div>

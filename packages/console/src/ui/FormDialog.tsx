@@ -1,8 +1,9 @@
 /** A form in a dialog: opened by its button, closed when it was taken. A refusal stays with the form. */
 import { Dialog } from "@base-ui/react/dialog"
-import { type ReactNode, useState } from "react"
+import type { ReactNode } from "react"
 import { useWords } from "../text/Language.tsx"
 import { RefusalNote } from "./RefusalNote.tsx"
+import { useDeed } from "./useDeed.ts"
 import { uiWords } from "./words.ts"
 
 interface Props {
@@ -17,27 +18,9 @@ interface Props {
 
 export const FormDialog = ({ children, onSubmit, submit, title, trigger, triggerClass }: Props) => {
   const words = useWords(uiWords)
-  const [open, setOpen] = useState(false)
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<Error | null>(null)
-  const send = async (form: FormData): Promise<void> => {
-    setBusy(true)
-    setError(null)
-    try {
-      await onSubmit(form)
-      setOpen(false)
-    } catch (problem) {
-      setError(problem instanceof Error ? problem : new Error(String(problem)))
-    } finally {
-      setBusy(false)
-    }
-  }
-  const onOpenChange = (next: boolean): void => {
-    setError(null)
-    setOpen(next)
-  }
+  const { busy, error, open, run, setOpen } = useDeed()
   return (
-    <Dialog.Root open={open} onOpenChange={onOpenChange}>
+    <Dialog.Root open={open} onOpenChange={setOpen}>
       <Dialog.Trigger className={triggerClass ?? "button"}>{trigger}</Dialog.Trigger>
       <Dialog.Portal>
         <Dialog.Backdrop className="backdrop" />
@@ -47,7 +30,8 @@ export const FormDialog = ({ children, onSubmit, submit, title, trigger, trigger
             className="form"
             onSubmit={(event) => {
               event.preventDefault()
-              void send(new FormData(event.currentTarget))
+              const form = new FormData(event.currentTarget)
+              void run(() => onSubmit(form))
             }}
           >
             {children}

@@ -52,10 +52,6 @@ export const tooManyLinks = words(
   "There were several links in the last hour. Please wait before you ask for another one.",
   "过去一小时已发送多个链接，请稍后再试。"
 )
-export const linkInDirectChat = words(
-  "I do not know you yet. I have written to you directly: link your account there, then say it again here.",
-  "我还不认识你。我已给你发了私信：请在那里关联账号，然后在这里再说一次。"
-)
 export const linked = (name: string): Words =>
   words(
     `Linked: here you act as ${name} from now on. Was that not you? Say "unbind".`,

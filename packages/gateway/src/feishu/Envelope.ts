@@ -1,8 +1,6 @@
 /** What Feishu wraps events in, as far as one needs to know it to keep them. Everything else stays as it came. */
 import { Option, Schema } from "effect"
-
-/** An id of the platform's: safe in a key, a log and a database. */
-export const PlatformId = Schema.String.check(Schema.isPattern(/^[\x21-\x7e]{1,128}$/u))
+import { PlatformId } from "../platform/PlatformId.ts"
 
 export const Encrypted = Schema.Struct({ encrypt: Schema.String })
 
@@ -26,17 +24,6 @@ export const Envelope = Schema.Struct({
   event: Schema.Record(Schema.String, Schema.Unknown)
 })
 export type Envelope = typeof Envelope.Type
-
-const decoder = new TextDecoder("utf-8", { fatal: true })
-
-/** JSON of bytes that must be UTF-8; undefined where they are no such thing. */
-export const jsonOf = (bytes: Uint8Array): unknown => {
-  try {
-    return JSON.parse(decoder.decode(bytes))
-  } catch {
-    return undefined
-  }
-}
 
 const field = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null

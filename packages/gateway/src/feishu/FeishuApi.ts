@@ -7,7 +7,7 @@
 import type * as Lark from "@larksuiteoapi/node-sdk"
 import { Effect, Schema } from "effect"
 import { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
-import { PlatformId } from "./Envelope.ts"
+import { PlatformId } from "../platform/PlatformId.ts"
 import type { FeishuConfig } from "./FeishuConfig.ts"
 import { codeOf, failureOf, failureOfCode, StaleToken } from "./FeishuFailure.ts"
 import { type Sdk, sdkOf } from "./Sdk.ts"

@@ -1,6 +1,5 @@
 /** The settings of a bot on Feishu or Lark. A secret stands in a variable or, better, in a file that one names. */
-import { isLoopback } from "@corral/service/Addresses"
-import { secretOf } from "@corral/service/SecretSettings"
+import { secretOf, secretSettings } from "@corral/service/SecretSettings"
 import {
   type Environment,
   givenOr,
@@ -11,25 +10,20 @@ import {
   type SettingInvalid
 } from "@corral/service/Settings"
 import { Effect, Schema } from "effect"
-import { PlatformId } from "./Envelope.ts"
+import { ApiOrigin } from "../platform/ApiOrigin.ts"
+import { PlatformId } from "../platform/PlatformId.ts"
 import type { FeishuConfig } from "./FeishuConfig.ts"
 
 const DOMAIN = "https://open.feishu.cn"
 
-const secret = <const Name extends string>(name: Name, what: string) =>
-  [
-    { name, what: `${what} \`${name}_FILE\` keeps it out of the environment.`, fallback: "" },
-    { name: `${name}_FILE`, what: "A file with it.", fallback: "" }
-  ] as const
-
 export const feishuSettings = [
   { name: "CORRAL_FEISHU_APP_ID", what: "The bot's app id, `cli_…`. Unset, there is no bot.", fallback: "" },
-  ...secret("CORRAL_FEISHU_APP_SECRET", "The app's secret, for calls to the platform."),
-  ...secret(
+  ...secretSettings("CORRAL_FEISHU_APP_SECRET", "The app's secret, for calls to the platform."),
+  ...secretSettings(
     "CORRAL_FEISHU_ENCRYPT_KEY",
     "The Encrypt Key. Where it is set, nothing but signed and encrypted requests is taken."
   ),
-  ...secret(
+  ...secretSettings(
     "CORRAL_FEISHU_VERIFICATION_TOKEN",
     "The Verification Token; needed with an app id, unless events come over a long connection."
   ),
@@ -60,17 +54,6 @@ type Name = (typeof feishuSettings)[number]["name"]
 const Connection = Schema.Literals(["webhook", "long"])
 /** The platform's library connects for no other, and says so to nobody. */
 const LONG_APP_ID = /^cli_[0-9a-fA-F]{16}$/
-
-const ApiOrigin = Schema.String.check(
-  Schema.makeFilter((text) => {
-    const url = URL.parse(text)
-    return (
-      (url?.origin === text &&
-        (url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url.hostname)))) ||
-      "Expected an origin"
-    )
-  })
-)
 
 /** The bot of an environment; undefined where it names none. */
 export const feishuFrom = Effect.fnUntraced(function* (

@@ -6,7 +6,7 @@ import type { IntegrationDraft } from "@corral/domain/Integration"
 import { draft } from "@corral/domain/RunEvent"
 import { Effect, Schema } from "effect"
 import { type Inbound, NotUnderstood, type PlatformUnavailable } from "../platform/ChatPlatform.ts"
-import { PlatformId } from "./Envelope.ts"
+import { PlatformId } from "../platform/PlatformId.ts"
 import { contentOf } from "./MessageContent.ts"
 
 const Person = Schema.Struct({ open_id: Schema.optionalKey(Schema.NullOr(Schema.String)) })

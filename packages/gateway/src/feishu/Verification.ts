@@ -9,7 +9,8 @@ import { Option, Redacted, Schema } from "effect"
 import type { IncomingHttpHeaders } from "node:http"
 import type { InboundKind, PlatformRequest, Verdict } from "../platform/ChatPlatform.ts"
 import { decrypt } from "./Encryption.ts"
-import { Encrypted, Envelope, jsonOf, UrlVerification } from "./Envelope.ts"
+import { jsonOf, textOf } from "../platform/JsonBytes.ts"
+import { Encrypted, Envelope, UrlVerification } from "./Envelope.ts"
 import { inboundOf, kindOf, strangersTo } from "./Events.ts"
 import type { FeishuConfig } from "./FeishuConfig.ts"
 import { claimsSignature, isSigned, same, timestampOf } from "./Signature.ts"
@@ -42,16 +43,16 @@ interface Opened {
 /** What a body holds, once it may be looked at. */
 const open = ({ body, headers }: PlatformRequest, key: string | undefined): Opened | Refused => {
   if (key === undefined) {
-    const content = jsonOf(body)
+    const content = jsonOf(textOf(body))
     return content === undefined ? refused("schema_validation_failed", "no JSON") : { content, signed: false }
   }
   const signed = claimsSignature(headers)
   if (signed && !isSigned(headers, key, body)) return refused("unauthorized", "wrong signature")
   const unusable = (reason: string) => refused(signed ? "schema_validation_failed" : "unauthorized", reason)
-  const encrypted = asEncrypted(jsonOf(body))
+  const encrypted = asEncrypted(jsonOf(textOf(body)))
   if (Option.isNone(encrypted)) return unusable("not encrypted")
   const bytes = decrypt(encrypted.value.encrypt, key)
-  const content = bytes === undefined ? undefined : jsonOf(bytes)
+  const content = bytes === undefined ? undefined : jsonOf(textOf(bytes))
   return content === undefined ? unusable("cannot be decrypted") : { content, signed }
 }
 

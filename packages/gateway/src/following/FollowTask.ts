@@ -53,11 +53,20 @@ export const followTask = Effect.fn("followTask")(function* (begin: Follow) {
   const where = { _tag: "Chat", chatId, replyTo, threadId } as const
   const pageOf = (runId: RunId | undefined) =>
     hub.page(runId === undefined ? `/tasks/${taskId}` : `/runs/${runId}`)
+  const withPatience = <A, E extends { readonly _tag: string }, R>(self: Effect.Effect<A, E, R>) =>
+    Effect.retry(self, { schedule: patience, while: isPassing })
+
+  // The same at every drawing.
+  const cancel = yield* withPatience(
+    actions.offer({
+      bot: account,
+      meaning: { _tag: "Cancel", taskId },
+      expiresAt: clock.currentTimeMillisUnsafe() + CARD_LIVES_MS
+    })
+  )
   const draw = Effect.gen(function* () {
     if (undrawable) return
     const { messageId, progress, runId } = state
-    const expiresAt = clock.currentTimeMillisUnsafe() + CARD_LIVES_MS
-    const cancel = yield* actions.offer({ bot: account, meaning: { _tag: "Cancel", taskId }, expiresAt })
     const card = runCard({ language, place, progress, cancel, url: pageOf(runId) })
     if (messageId === undefined) {
       const sent = yield* platform.send(where, { _tag: "Card", card }, taskId)
@@ -73,9 +82,6 @@ export const followTask = Effect.fn("followTask")(function* (begin: Follow) {
       return Effect.logWarning("a card cannot be drawn", { taskId, reason: message })
     })
   )
-
-  const withPatience = <A, E extends { readonly _tag: string }, R>(self: Effect.Effect<A, E, R>) =>
-    Effect.retry(self, { schedule: patience, while: isPassing })
 
   /** Until the Hub says which run the task has become, or that it becomes none. */
   const awaitRun = Effect.gen(function* () {

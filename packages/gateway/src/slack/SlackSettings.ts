@@ -1,5 +1,5 @@
 /** The settings of a bot on Slack. A secret stands in a variable or, better, in a file that one names. */
-import { secretOf } from "@corral/service/SecretSettings"
+import { secretOf, secretSettings } from "@corral/service/SecretSettings"
 import {
   type Environment,
   givenOr,
@@ -21,18 +21,11 @@ export const slackSettings = [
     what: "The app's id on Slack, `A…`. Unset, there is no bot there.",
     fallback: ""
   },
-  {
-    name: "CORRAL_SLACK_SIGNING_SECRET",
-    what: "The app's Signing Secret; needed with an app id. `CORRAL_SLACK_SIGNING_SECRET_FILE` keeps it out of the environment.",
-    fallback: ""
-  },
-  { name: "CORRAL_SLACK_SIGNING_SECRET_FILE", what: "A file with it.", fallback: "" },
-  {
-    name: "CORRAL_SLACK_BOT_TOKEN",
-    what: "The bot's token in its workspace, `xoxb-…`, for calls to the platform. `CORRAL_SLACK_BOT_TOKEN_FILE` keeps it out of the environment.",
-    fallback: ""
-  },
-  { name: "CORRAL_SLACK_BOT_TOKEN_FILE", what: "A file with it.", fallback: "" },
+  ...secretSettings("CORRAL_SLACK_SIGNING_SECRET", "The app's Signing Secret; needed with an app id."),
+  ...secretSettings(
+    "CORRAL_SLACK_BOT_TOKEN",
+    "The bot's token in its workspace, `xoxb-…`, for calls to the platform."
+  ),
   {
     name: "CORRAL_SLACK_BOT_USER_ID",
     what: "Who is mentioned where the bot is, `U…`. Unset, the platform is asked with the bot's token.",

@@ -9,7 +9,7 @@ describe("what an agent said in the end", () => {
     ["without lines of a diff", "See\n--- a/x.ts\n+++ b/x.ts\n@@ -1 +1 @@\nthere", "See\nthere"],
     ["without folders", "Look at /home/ada/shop/src/cart.ts, please", "Look at cart.ts, please"],
     ["without folders of Windows", "Look at C:\\Users\\ada\\cart.ts", "Look at cart.ts"],
-    ["without a home", "in ~/work/shop/ there", "in shop there"],
+    ["without a home", "in ~/code/shop/ there", "in shop there"],
     ["with addresses", "https://example.com/a/b and a/b stay", "https://example.com/a/b and a/b stay"],
     ["without secrets", `key sk-${"a1".repeat(12)}`, "key [redacted]"]
   ])("%s", (_, text, told) => {

@@ -10,7 +10,7 @@ import { advanced, begun, isOver, type Progress, runCard } from "../../src/follo
 import * as fc from "fast-check"
 
 const SECRETS = [
-  "/srv/work/shop",
+  "/srv/code/shop",
   "src/cart.ts",
   "sk-a1b2c3d4e5f6a7b8c9",
   "fix the cart",
