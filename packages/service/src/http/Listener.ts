@@ -91,6 +91,12 @@ export const listen = Effect.fnUntraced(function* (
   return port
 })
 
+/**
+ * Connections that the system holds until they are accepted; it may allow fewer. With Node's own 511, two thousand that come at once overflow
+ * it: the system then drops what they send, and they wait a second or more for having it sent again.
+ */
+const BACKLOG = 4_096
+
 const open = (
   server: Server,
   { host, port }: { readonly host: string; readonly port: number }
@@ -98,7 +104,9 @@ const open = (
   Effect.acquireRelease(
     Effect.callback<number, ListenFailed>((resume) => {
       server.once("error", (error) => resume(Effect.fail(new ListenFailed({ message: error.message }))))
-      server.listen({ host, port }, () => resume(Effect.succeed((server.address() as AddressInfo).port)))
+      server.listen({ host, port, backlog: BACKLOG }, () =>
+        resume(Effect.succeed((server.address() as AddressInfo).port))
+      )
     }),
     () =>
       Effect.callback<void>((resume) => {
