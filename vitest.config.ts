@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config"
 const common = {
   exclude: ["**/*.soak.test.ts", "**/*.runtimes.test.ts", "**/node_modules/**"],
   pool: "forks" as const,
-  globalSetup: ["packages/hub/test/harness/PreparedHome.ts"],
+  globalSetup: ["packages/hub/test/harness/SharedPostgres.ts"],
   testTimeout: 30_000,
   hookTimeout: 60_000
 }

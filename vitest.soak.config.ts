@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config"
 export default defineConfig({
   test: {
     include: ["packages/*/test/**/*.soak.test.ts"],
-    globalSetup: ["packages/hub/test/harness/PreparedHome.ts"],
+    globalSetup: ["packages/hub/test/harness/SharedPostgres.ts"],
     pool: "forks",
     fileParallelism: false,
     testTimeout: 1_800_000,

@@ -8,7 +8,6 @@ import { type FakeOptions, FakePlatform, SECRET } from "../../../gateway/test/ha
 import type { FakeMessage } from "../../../gateway/test/harness/FakeMessages.ts"
 import { GatewayProcess } from "../../../gateway/test/harness/GatewayProcess.ts"
 import { GATEWAY_TOKEN, gatewayEnv, Person } from "../../../hub/test/harness/Chats.ts"
-import { type PostgresServer, startPostgres } from "../../../hub/test/harness/PostgresServer.ts"
 import type { ProjectRole } from "@corral/domain/Project"
 import { Joined, type JoinedOptions } from "./Joined.ts"
 
@@ -29,17 +28,14 @@ export class Chats {
   readonly joined: Joined
   readonly fake: FakePlatform
   readonly gateway: GatewayProcess
-  private readonly server: PostgresServer
 
   static async open({ fake: fakeOptions, gatewayEnv: env, joined: joinedOptions }: ChatsOptions = {}) {
-    const server = await startPostgres()
     const joined = await Joined.open({
       ...joinedOptions,
-      databaseUrl: server.url,
       hubEnv: { ...gatewayEnv, ...joinedOptions?.hubEnv }
     })
     const fake = await FakePlatform.open(fakeOptions)
-    const gateway = new GatewayProcess(server.url, {
+    const gateway = new GatewayProcess({
       env: {
         CORRAL_FEISHU_DOMAIN: fake.url,
         CORRAL_FEISHU_APP_SECRET: SECRET,
@@ -50,14 +46,13 @@ export class Chats {
     })
     await gateway.start()
     fake.gateway = gateway.url
-    return new Chats(joined, fake, gateway, server)
+    return new Chats(joined, fake, gateway)
   }
 
-  private constructor(joined: Joined, fake: FakePlatform, gateway: GatewayProcess, server: PostgresServer) {
+  private constructor(joined: Joined, fake: FakePlatform, gateway: GatewayProcess) {
     this.joined = joined
     this.fake = fake
     this.gateway = gateway
-    this.server = server
   }
 
   /** Starts the Gateway again, after whatever ended it. */
@@ -172,6 +167,5 @@ export class Chats {
     await this.gateway.remove()
     await this.fake.close()
     await this.joined.remove()
-    await this.server.stop()
   }
 }

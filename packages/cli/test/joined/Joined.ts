@@ -64,10 +64,10 @@ export class Joined {
     this.options = options
   }
 
-  /** Starts one more Hub behind the front. */
+  /** Starts one more Hub behind the front, on the first one's database. */
   async addHub(): Promise<HubProcess> {
     const hub = new HubProcess({ env: { CORRAL_HUB_PUBLIC_URL: this.front.url, ...this.options.hubEnv } })
-    hub.databaseUrl = this.options.databaseUrl
+    hub.databaseUrl = this.hubs[0]?.databaseUrl ?? this.options.databaseUrl
     this.hubs.push(hub)
     await hub.start()
     this.found()
@@ -214,7 +214,8 @@ export class Joined {
 
   async remove(): Promise<void> {
     for (const { edge } of this.edges) await edge.remove()
-    for (const hub of this.hubs) await hub.remove()
+    // The first one made the database.
+    for (const hub of this.hubs.toReversed()) await hub.remove()
     await this.front.close()
   }
 }

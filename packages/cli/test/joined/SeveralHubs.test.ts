@@ -2,14 +2,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { HubApproval } from "@corral/domain/HubRun"
 import { HubClient } from "../../../hub/test/harness/HubClient.ts"
-import { openPostgres, query } from "../../../hub/test/harness/OutsidePostgres.ts"
+import { query } from "../../../hub/test/harness/PostgresServer.ts"
 import { StreamReader } from "../../../hub/test/harness/StreamReader.ts"
 import { openJoined } from "./Joined.ts"
 
 describe("three Hubs on one PostgreSQL", { timeout: 180_000 }, () => {
   it("go on when the one that holds the device is killed", async () => {
-    const { url: databaseUrl } = await openPostgres()
-    const joined = await openJoined({ databaseUrl })
+    const joined = await openJoined()
+    const { databaseUrl = "" } = joined.hub
     await joined.addHub()
     await joined.addHub()
     const clients = joined.hubs.map(({ url }) => new HubClient(url, joined.owner.token, joined.owner.userId))

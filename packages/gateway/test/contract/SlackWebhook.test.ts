@@ -1,6 +1,5 @@
 /** The webhooks of a real Gateway that knows nothing but Slack. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { type PostgresServer, startPostgres } from "../../../hub/test/harness/PostgresServer.ts"
 import { codeOf } from "../../../service/test/harness/Answer.ts"
 import { until } from "../../../service/test/harness/Until.ts"
 import type { Sent } from "../harness/FakeFeishu.ts"
@@ -28,13 +27,11 @@ const CARDS = "/integrations/slack/card-actions"
 const MINUTE = 60_000
 
 describe("the webhooks of Slack", { timeout: 60_000 }, () => {
-  let server: PostgresServer
   let fake: FakeSlack
   let gateway: GatewayProcess
   beforeAll(async () => {
-    server = await startPostgres()
     fake = await FakeSlack.start()
-    gateway = new GatewayProcess(server.url, {
+    gateway = new GatewayProcess({
       entry: "handling",
       env: {
         CORRAL_FEISHU_APP_ID: "",
@@ -54,7 +51,6 @@ describe("the webhooks of Slack", { timeout: 60_000 }, () => {
   afterAll(async () => {
     await gateway.remove()
     await fake.stop()
-    await server.stop()
   })
 
   const kept = () => gateway.count("FROM corral_gateway.inbox")

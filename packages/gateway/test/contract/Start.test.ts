@@ -1,25 +1,19 @@
 import { assert, describe, it } from "@effect/vitest"
-import { type PostgresServer, startPostgres } from "../../../hub/test/harness/PostgresServer.ts"
 import { pushedMessage } from "../harness/FakeFeishu.ts"
 import { EVENTS, type GatewayOptions, GatewayProcess } from "../harness/GatewayProcess.ts"
 
-const onServer = async (
-  options: GatewayOptions,
-  use: (gateway: GatewayProcess, server: PostgresServer) => Promise<void>
-) => {
-  const server = await startPostgres()
-  const gateway = new GatewayProcess(server.url, options)
+const withGateway = async (options: GatewayOptions, use: (gateway: GatewayProcess) => Promise<void>) => {
+  const gateway = new GatewayProcess(options)
   try {
-    await use(gateway, server)
+    await use(gateway)
   } finally {
     await gateway.remove()
-    await server.stop()
   }
 }
 
 describe("node dist/gateway", { timeout: 60_000 }, () => {
   it("serves until SIGTERM, ends with 0, and finds again what it kept", () =>
-    onServer({}, async (gateway) => {
+    withGateway({}, async (gateway) => {
       await gateway.start()
       const health = await gateway.get("/health")
       assert.deepStrictEqual([health.status, health.body], [200, { status: "ok" }])
@@ -32,10 +26,10 @@ describe("node dist/gateway", { timeout: 60_000 }, () => {
     }))
 
   it("takes its part of a database once, though two start at a time", () =>
-    onServer({}, async (gateway) => {
-      const other = new GatewayProcess(gateway.server, { database: gateway.database })
+    withGateway({}, async (gateway) => {
+      await gateway.prepare()
+      const other = new GatewayProcess({ databaseUrl: gateway.databaseUrl })
       try {
-        await gateway.prepare()
         await Promise.all([gateway.start(), other.start()])
         const sent = pushedMessage("ev_both")
         const answers = await Promise.all([gateway.send(sent), other.send(sent)])
@@ -50,7 +44,7 @@ describe("node dist/gateway", { timeout: 60_000 }, () => {
     }))
 
   it("serves no platform where none is set up", () =>
-    onServer(
+    withGateway(
       {
         env: {
           CORRAL_FEISHU_APP_ID: "",
@@ -67,7 +61,7 @@ describe("node dist/gateway", { timeout: 60_000 }, () => {
     ))
 
   it("refuses an address that asks too often", () =>
-    onServer({ env: { CORRAL_GATEWAY_REQUESTS_PER_SECOND: "3" } }, async (gateway) => {
+    withGateway({ env: { CORRAL_GATEWAY_REQUESTS_PER_SECOND: "3" } }, async (gateway) => {
       await gateway.start()
       const answers = await Promise.all(Array.from({ length: 20 }, () => gateway.get("/health")))
       const refused = answers.filter(({ status }) => status === 429)
@@ -76,7 +70,7 @@ describe("node dist/gateway", { timeout: 60_000 }, () => {
     }))
 
   it("says which database it cannot reach without its password", () =>
-    onServer(
+    withGateway(
       { env: { CORRAL_DATABASE_URL: "postgres://corral:s3cret-word@127.0.0.1:1/x" } },
       async (gateway) => {
         assert.strictEqual((await gateway.startRefused()).code, 1)

@@ -1,6 +1,5 @@
 /** The webhooks of a real Gateway: what was found to break another webhook edge, and what this one says to it. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { type PostgresServer, startPostgres } from "../../../hub/test/harness/PostgresServer.ts"
 import { message as rawMessage, sendAndHold, sendRaw } from "../../../service/test/harness/RawRequest.ts"
 import { codeOf } from "../../../service/test/harness/Answer.ts"
 import {
@@ -25,16 +24,13 @@ import { sql } from "../harness/Sql.ts"
 const HOUR = 3_600_000
 
 describe("the webhooks of Feishu", { timeout: 60_000 }, () => {
-  let server: PostgresServer
   let gateway: GatewayProcess
   beforeAll(async () => {
-    server = await startPostgres()
-    gateway = new GatewayProcess(server.url)
+    gateway = new GatewayProcess()
     await gateway.start()
   })
   afterAll(async () => {
     await gateway.remove()
-    await server.stop()
   })
 
   const kept = (id: string) => gateway.count(`FROM corral_gateway.inbox WHERE upstream_id = ${sql(id)}`)
@@ -223,16 +219,13 @@ describe("the webhooks of Feishu", { timeout: 60_000 }, () => {
 })
 
 describe("a bot without an Encrypt Key", { timeout: 60_000 }, () => {
-  let server: PostgresServer
   let gateway: GatewayProcess
   beforeAll(async () => {
-    server = await startPostgres()
-    gateway = new GatewayProcess(server.url, { env: { CORRAL_FEISHU_ENCRYPT_KEY: "" } })
+    gateway = new GatewayProcess({ env: { CORRAL_FEISHU_ENCRYPT_KEY: "" } })
     await gateway.start()
   })
   afterAll(async () => {
     await gateway.remove()
-    await server.stop()
   })
 
   it("takes plain events by their token", async () => {

@@ -23,7 +23,7 @@ const wait = (millis: number) => new Promise((resolve) => setTimeout(resolve, mi
 describe("a burst", { timeout: 120_000 }, () => {
   it("acknowledges each within 3 s and handles each distinct event once", async () => {
     const server = await startPostgres()
-    const gateway = new GatewayProcess(server.url, { entry: "handling" })
+    const gateway = new GatewayProcess({ server: server.url, entry: "handling" })
     try {
       await gateway.start()
       const events: ReadonlyArray<Sent> = Array.from({ length: 1_000 }, (_, i) =>
@@ -63,7 +63,7 @@ describe("a burst", { timeout: 120_000 }, () => {
 
   it("says 503 to an event and shows an error to who clicked, while nothing can be kept", async () => {
     const server = await startPostgres()
-    const gateway = new GatewayProcess(server.url, { entry: "handling" })
+    const gateway = new GatewayProcess({ server: server.url, entry: "handling" })
     try {
       await gateway.start()
       const release = await holdStore(gateway.databaseUrl)

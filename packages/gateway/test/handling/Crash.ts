@@ -3,7 +3,6 @@
  * acknowledged. In the end every event has had its effect once, and none is left.
  */
 import { assert } from "@effect/vitest"
-import { type PostgresServer, startPostgres } from "../../../hub/test/harness/PostgresServer.ts"
 import { pushedMessage, type Sent } from "../harness/FakeFeishu.ts"
 import { GatewayProcess } from "../harness/GatewayProcess.ts"
 
@@ -33,8 +32,7 @@ const round = async (gateway: GatewayProcess, at: number) => {
 }
 
 export const survives = async (rounds: number): Promise<void> => {
-  const server: PostgresServer = await startPostgres()
-  const gateway = new GatewayProcess(server.url, { entry: "handling", env: { TEST_MAX_ATTEMPTS: "20" } })
+  const gateway = new GatewayProcess({ entry: "handling", env: { TEST_MAX_ATTEMPTS: "20" } })
   try {
     await gateway.start()
     for (let at = 0; at < rounds; at++) await round(gateway, at)
@@ -51,6 +49,5 @@ export const survives = async (rounds: number): Promise<void> => {
     assert.strictEqual(odd?.["n"], 0)
   } finally {
     await gateway.remove()
-    await server.stop()
   }
 }

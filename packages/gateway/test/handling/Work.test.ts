@@ -2,7 +2,6 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { IntegrationEvent } from "@corral/domain/Integration"
 import { Schema } from "effect"
-import { type PostgresServer, startPostgres } from "../../../hub/test/harness/PostgresServer.ts"
 import { until } from "../../../service/test/harness/Until.ts"
 import { BOT, click, envelope, message, pushed, pushedClick, pushedMessage } from "../harness/FakeFeishu.ts"
 import { CARDS, GatewayProcess } from "../harness/GatewayProcess.ts"
@@ -11,16 +10,13 @@ import { sql } from "../harness/Sql.ts"
 const decode = Schema.decodeUnknownSync(IntegrationEvent, { onExcessProperty: "error" })
 
 describe("the work of a Gateway", { timeout: 90_000 }, () => {
-  let server: PostgresServer
   let gateway: GatewayProcess
   beforeAll(async () => {
-    server = await startPostgres()
-    gateway = new GatewayProcess(server.url, { entry: "handling" })
+    gateway = new GatewayProcess({ entry: "handling" })
     await gateway.start()
   })
   afterAll(async () => {
     await gateway.remove()
-    await server.stop()
   })
 
   const done = (id: string) =>

@@ -1,16 +1,16 @@
 /**
- * A real Gateway as a process, over a database of its own on the server that it is given: `src/main.ts` under this Node, or what was built of
+ * A real Gateway as a process, over a database of its own: `src/main.ts` under this Node, or what was built of
  * it where `CORRAL_TEST_ENTRY=dist` says so; or, for what is done with events, `handling.ts`.
  *
  * Owns the process and the database; `remove` ends both. Every answer is judged against the published contract.
  */
 import { assert } from "@effect/vitest"
 import { type ChildProcess, spawn } from "node:child_process"
-import { randomBytes } from "node:crypto"
 import { once } from "node:events"
 import { Agent, type IncomingMessage, request } from "node:http"
 import { fileURLToPath } from "node:url"
 import { query } from "../../../hub/test/harness/PostgresServer.ts"
+import { dropDatabase, makeDatabase, sharedServer } from "../../../hub/test/harness/SharedPostgres.ts"
 import type { Answer } from "../../../service/test/harness/Answer.ts"
 import { contractOf } from "../../../service/test/harness/Contract.ts"
 import { until } from "../../../service/test/harness/Until.ts"
@@ -29,8 +29,10 @@ const breaches = contractOf("gateway")
 export interface GatewayOptions {
   readonly entry?: keyof typeof entries
   readonly env?: Readonly<Record<string, string>>
+  /** A PostgreSQL's address, as its superuser; without it the one that all tests share. */
+  readonly server?: string
   /** Of another one, to share. */
-  readonly database?: string
+  readonly databaseUrl?: string
 }
 
 export interface GatewayExit {
@@ -46,17 +48,13 @@ export class GatewayProcess {
   url = ""
   databaseUrl = ""
   private readonly agent = new Agent({ maxSockets: Number.POSITIVE_INFINITY })
-  readonly server: string
-  readonly database: string
   private readonly options: GatewayOptions
   private child: ChildProcess | undefined
   private exited: Promise<GatewayExit> = Promise.resolve({ code: null, signal: null })
 
-  /** `server` is the address of a PostgreSQL, as its superuser. */
-  constructor(server: string, options: GatewayOptions = {}) {
-    this.server = server
+  constructor(options: GatewayOptions = {}) {
     this.options = options
-    this.database = options.database ?? `gateway_${randomBytes(6).toString("hex")}`
+    this.databaseUrl = options.databaseUrl ?? ""
   }
 
   get port(): number {
@@ -90,7 +88,7 @@ export class GatewayProcess {
 
   async remove(): Promise<void> {
     await this.end("SIGKILL")
-    await query(this.server, `DROP DATABASE IF EXISTS ${this.database} WITH (FORCE)`)
+    if (this.databaseUrl !== "") await dropDatabase(this.databaseUrl)
   }
 
   async query(text: string): Promise<ReadonlyArray<Record<string, unknown>>> {
@@ -179,9 +177,8 @@ export class GatewayProcess {
   /** Makes the database, with the tables that `handling.ts` writes to; once, and not for who shares it. */
   async prepare(): Promise<void> {
     if (this.databaseUrl !== "") return
-    this.databaseUrl = new URL(`/${this.database}`, this.server).href
-    if (this.options.database !== undefined) return
-    await query(this.server, `CREATE DATABASE ${this.database}`)
+    const server = this.options.server ?? (await sharedServer())
+    this.databaseUrl = await makeDatabase(server, { prepared: false })
     await this.query(
       `CREATE TABLE calls (key text NOT NULL, event json NOT NULL, at timestamptz NOT NULL DEFAULT clock_timestamp());
        CREATE TABLE effects (key text PRIMARY KEY)`

@@ -1,7 +1,7 @@
-import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { type PostgresServer, query, startPostgres } from "../../../hub/test/harness/PostgresServer.ts"
+import { dropDatabase, makeDatabase, sharedServer } from "../../../hub/test/harness/SharedPostgres.ts"
 import { defaults } from "../../src/GatewayConfig.ts"
 import { Inbox } from "../../src/inbox/Inbox.ts"
 import type { Inbound } from "../../src/platform/ChatPlatform.ts"
@@ -19,23 +19,19 @@ const inbound = (upstreamId: string, chatId = "oc_1"): Inbound => ({
 })
 
 describe("Inbox", { timeout: 60_000 }, () => {
-  let server: PostgresServer
-  beforeAll(async () => {
-    server = await startPostgres()
-  })
-  afterAll(() => server.stop())
-
-  const on = <A, E>(name: string, use: Effect.Effect<A, E, Inbox | SqlClient.SqlClient>) =>
+  const onDatabase = <A, E>(use: Effect.Effect<A, E, Inbox | SqlClient.SqlClient>) =>
     Effect.gen(function* () {
-      yield* Effect.promise(() => query(server.url, `CREATE DATABASE ${name}`))
-      const databaseUrl = Redacted.make(new URL(`/${name}`, server.url).href)
+      const url = yield* Effect.acquireRelease(
+        Effect.promise(async () => makeDatabase(await sharedServer(), { prepared: false })),
+        (made) => Effect.promise(() => dropDatabase(made))
+      )
+      const databaseUrl = Redacted.make(url)
       const layer = Layer.provideMerge(Inbox.layer, Database.layer({ ...defaults, databaseUrl }))
       return yield* Effect.provide(use, layer)
     })
 
   it.live("keeps what comes together in one row of its chat, and the same once", () =>
-    on(
-      "together",
+    onDatabase(
       Effect.gen(function* () {
         const inbox = yield* Inbox
         const ids = Array.from({ length: 60 }, (_, i) => `ev_${i % 40}`)
@@ -58,8 +54,7 @@ describe("Inbox", { timeout: 60_000 }, () => {
   )
 
   it.live("ends a turn once, and gives the next one", () =>
-    on(
-      "turns",
+    onDatabase(
       Effect.gen(function* () {
         const inbox = yield* Inbox
         const sql = yield* SqlClient.SqlClient
@@ -80,8 +75,7 @@ describe("Inbox", { timeout: 60_000 }, () => {
   )
 
   it.live("forgets what was done a week ago, and nothing that waits", () =>
-    on(
-      "forgetting",
+    onDatabase(
       Effect.gen(function* () {
         const inbox = yield* Inbox
         const sql = yield* SqlClient.SqlClient

@@ -3,7 +3,7 @@ import { HubProcess, openHub } from "../harness/HubProcess.ts"
 
 describe("node dist/hub", { timeout: 60_000 }, () => {
   it("serves until SIGTERM, and ends with 0", async () => {
-    const hub = await openHub({ fresh: true })
+    const hub = await openHub({ embedded: true })
     const health = await hub.client.ask("GET", "/health")
     assert.deepStrictEqual([health.status, health.body], [200, { status: "ok" }])
     assert.deepStrictEqual(await hub.end("SIGTERM"), { code: 0, signal: null })

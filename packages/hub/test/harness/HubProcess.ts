@@ -1,22 +1,20 @@
 /**
  * A real Hub as a process, with a home of its own in a temporary folder: `src/main.ts` under this Node, or what was built of it where
- * `CORRAL_TEST_ENTRY=dist` says so, as `npm test` does. Its database is the embedded one, or a fresh one on the server that
- * `CORRAL_TEST_DATABASE_URL` names.
+ * `CORRAL_TEST_ENTRY=dist` says so, as `npm test` does. Its database is a fresh one on the server that all tests share, or on the
+ * one that `CORRAL_TEST_DATABASE_URL` names; or the embedded one.
  *
  * Owns the process, the folder and the database; `remove` ends all of them. `people` acts on the Hub's store beside it.
  */
 import { onTestFinished } from "@effect/vitest"
 import { type ChildProcess, spawn } from "node:child_process"
-import { randomBytes } from "node:crypto"
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs"
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { Client } from "pg"
 import { within } from "../../../service/test/harness/Within.ts"
 import { HubClient } from "./HubClient.ts"
 import { People } from "./People.ts"
-import { copyPrepared } from "./PreparedHome.ts"
+import { dropDatabase, makeDatabase, sharedServer } from "./SharedPostgres.ts"
 
 const built = process.env["CORRAL_TEST_ENTRY"] === "dist"
 const entry = built ? "../../../../dist/hub/index.js" : "../../src/main.ts"
@@ -26,8 +24,8 @@ const outside = process.env["CORRAL_TEST_DATABASE_URL"]
 
 export interface HubOptions {
   readonly env?: Readonly<Record<string, string>>
-  /** Its home is empty, whatever was prepared. */
-  readonly fresh?: boolean
+  /** Its database is its own, in its home. */
+  readonly embedded?: boolean
 }
 
 export interface HubExit {
@@ -52,7 +50,7 @@ export class HubProcess {
   private readonly options: HubOptions
   private launched: Launched | undefined
   private acting: People | undefined
-  /** The database that was made for it on an outside server. */
+  /** The database that was made for it on a server that is not its own. */
   private made: string | undefined
 
   constructor(options: HubOptions = {}) {
@@ -61,9 +59,7 @@ export class HubProcess {
 
   /** Starts the process; fails with its stderr where it ends before it is ready. */
   async start(): Promise<void> {
-    if (outside !== undefined) this.databaseUrl ??= this.made = await makeDatabase(outside)
-    else if (!existsSync(this.home) && this.options.fresh !== true && this.databaseUrl === undefined)
-      await copyPrepared(this.home, (home) => this.prepare(home))
+    if (this.databaseUrl === undefined) await this.findDatabase()
     this.launched = this.launch()
     const line = await this.isReady(this.launched)
     this.url = (JSON.parse(line) as { readonly url: string }).url
@@ -116,7 +112,7 @@ export class HubProcess {
     // What a killed Hub left: its server ends with its folder.
     endServer(join(this.home, "postgres", "18", "postmaster.pid"))
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
-    if (outside !== undefined && this.made !== undefined) await dropDatabase(outside, this.made)
+    if (this.made !== undefined) await dropDatabase(this.made)
   }
 
   private async isReady({ ready }: Launched): Promise<string> {
@@ -125,14 +121,16 @@ export class HubProcess {
     return line
   }
 
-  private async prepare(home: string): Promise<void> {
-    const launched = this.launch(home)
-    await this.isReady(launched)
-    launched.child.kill("SIGTERM")
-    await within(launched.exited, 12_000, "the Hub's end")
+  private async findDatabase(): Promise<void> {
+    if (this.options.embedded === true || this.options.env?.["CORRAL_DATABASE_URL"] !== undefined) return
+    if (outside !== undefined) this.made = await makeDatabase(outside, { prepared: false })
+    else {
+      this.made = await makeDatabase(await sharedServer(), { prepared: true })
+    }
+    this.databaseUrl = this.made
   }
 
-  private launch(home = this.home): Launched {
+  private launch(): Launched {
     const child = spawn(process.execPath, [main], {
       cwd: this.folder,
       stdio: ["ignore", "pipe", "pipe"],
@@ -140,7 +138,7 @@ export class HubProcess {
         PATH: "/usr/local/bin:/usr/bin:/bin",
         HOME: this.folder,
         NODE_COMPILE_CACHE: compiled,
-        CORRAL_HOME: home,
+        CORRAL_HOME: this.home,
         // Tests ask faster than people do, and sign in more often.
         CORRAL_HUB_REQUESTS_PER_SECOND: "100000",
         CORRAL_HUB_SIGN_INS_PER_MINUTE: "100000",
@@ -181,22 +179,3 @@ const endServer = (pidFile: string): void => {
     // It has ended.
   }
 }
-
-const onServer = async (url: string, statement: string): Promise<void> => {
-  const client = new Client({ connectionString: url })
-  await client.connect()
-  try {
-    await client.query(statement)
-  } finally {
-    await client.end()
-  }
-}
-
-const makeDatabase = async (server: string): Promise<string> => {
-  const name = `corral_test_${randomBytes(6).toString("hex")}`
-  await onServer(server, `CREATE DATABASE ${name}`)
-  return new URL(`/${name}`, server).href
-}
-
-const dropDatabase = (server: string, url: string): Promise<void> =>
-  onServer(server, `DROP DATABASE IF EXISTS ${new URL(url).pathname.slice(1)} WITH (FORCE)`)

@@ -40,7 +40,8 @@ const ready = (child: ChildProcess): Promise<void> =>
     child.once("exit", () => reject(new Error(said)))
   })
 
-export const startPostgres = async (): Promise<PostgresServer> => {
+/** With settings of its own, `name=value`. */
+export const startPostgres = async (more: ReadonlyArray<string> = []): Promise<PostgresServer> => {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), "corral-pg-"))
   const program = await findPostgres(join(folder, "programs")).catch(() => {
     mkdirSync(join(folder, "programs"), { recursive: true })
@@ -70,7 +71,8 @@ export const startPostgres = async (): Promise<PostgresServer> => {
     "listen_addresses=127.0.0.1",
     `port=${port}`,
     "unix_socket_directories=",
-    "max_connections=200"
+    "max_connections=200",
+    ...more
   ]
   const call = program.call("postgres", ["-D", data, ...settings.flatMap((setting) => ["-c", setting])])
   const start = async (): Promise<ChildProcess> => {

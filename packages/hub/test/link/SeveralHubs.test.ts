@@ -7,24 +7,19 @@ import { HubClient } from "../harness/HubClient.ts"
 import { HubProcess } from "../harness/HubProcess.ts"
 import { LinkedEdge, taken } from "../harness/LinkedEdge.ts"
 import { asked, created, linesOf, Mirror, newId, started } from "../harness/Mirror.ts"
-import { type PostgresServer, startPostgres } from "../harness/PostgresServer.ts"
 import { makeTask, stateOf, until, untilTask, type World, worldOf } from "./World.ts"
 
 describe("several Hubs on one database", { timeout: 90_000 }, () => {
   const a = new HubProcess()
   const b = new HubProcess()
-  let server: PostgresServer
   beforeAll(async () => {
-    server = await startPostgres()
-    a.databaseUrl = server.url
-    b.databaseUrl = server.url
     await a.start()
+    b.databaseUrl = a.databaseUrl
     await b.start()
   })
   afterAll(async () => {
-    await a.remove()
     await b.remove()
-    await server.stop()
+    await a.remove()
   })
 
   const at = (hub: HubProcess, { client }: World): HubClient =>

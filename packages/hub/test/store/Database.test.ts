@@ -5,8 +5,6 @@ import { dirname, join } from "node:path"
 import { HubProcess, openHub } from "../harness/HubProcess.ts"
 import { openPostgres, query } from "../harness/OutsidePostgres.ts"
 
-const embedded = process.env["CORRAL_TEST_DATABASE_URL"] === undefined
-
 describe("The Hub's database", { timeout: 60_000 }, () => {
   it("is brought up to date once, by whichever of several Hubs comes first", async () => {
     const { url } = await openPostgres()
@@ -44,12 +42,12 @@ describe("The Hub's database", { timeout: 60_000 }, () => {
     assert.strictEqual((await hub.client.ask("GET", "/client/audit", { token })).status, 200)
   })
 
-  it.runIf(embedded)("is a folder that can be copied while no Hub runs, and put back", async () => {
-    const hub = await openHub()
+  it("is a folder that can be copied while no Hub runs, and put back", async () => {
+    const hub = await openHub({ embedded: true })
     const { token } = await hub.people.signIn("ada")
     await hub.people.close()
     await hub.end()
-    const copy = new HubProcess()
+    const copy = new HubProcess({ embedded: true })
     try {
       mkdirSync(dirname(join(copy.home, "postgres")), { recursive: true, mode: 0o700 })
       // With its modes: the server refuses a folder that others may read.

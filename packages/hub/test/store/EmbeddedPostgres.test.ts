@@ -10,8 +10,6 @@ import { defaults } from "../../src/HubConfig.ts"
 import * as Database from "../../src/store/Database.ts"
 import { HubProcess, openHub } from "../harness/HubProcess.ts"
 
-const embedded = process.env["CORRAL_TEST_DATABASE_URL"] === undefined
-
 const serverOf = (hub: HubProcess): number =>
   Number.parseInt(readFileSync(join(hub.home, "postgres", "18", "postmaster.pid"), "utf8"), 10)
 
@@ -24,9 +22,9 @@ const lives = (pid: number): boolean => {
   }
 }
 
-describe.runIf(embedded)("The embedded PostgreSQL", { timeout: 60_000 }, () => {
+describe("The embedded PostgreSQL", { timeout: 60_000 }, () => {
   it("is reached by this user alone, and ends with the last Hub", async () => {
-    const hub = await openHub({ fresh: true })
+    const hub = await openHub({ embedded: true })
     const server = serverOf(hub)
     assert.strictEqual(statSync(join(hub.home, "postgres")).mode & 0o777, 0o700)
     assert.strictEqual(statSync(join(hub.home, "postgres", "server.log")).mode & 0o777, 0o600)
@@ -36,7 +34,7 @@ describe.runIf(embedded)("The embedded PostgreSQL", { timeout: 60_000 }, () => {
   })
 
   it("outlives a Hub that is killed, and is found by the next one with what was written", async () => {
-    const hub = await openHub()
+    const hub = await openHub({ embedded: true })
     const server = serverOf(hub)
     const { client, token } = await hub.people
       .signIn("ada")
@@ -50,7 +48,7 @@ describe.runIf(embedded)("The embedded PostgreSQL", { timeout: 60_000 }, () => {
   })
 
   it("is started again where it was killed itself", async () => {
-    const hub = await openHub()
+    const hub = await openHub({ embedded: true })
     const { token } = await hub.people.signIn("ada")
     await hub.people.close()
     await hub.end("SIGKILL")
@@ -60,7 +58,7 @@ describe.runIf(embedded)("The embedded PostgreSQL", { timeout: 60_000 }, () => {
   })
 
   it("is shared by two Hubs that start at once on one folder, and kept until both have gone", async () => {
-    const [first, second] = [new HubProcess(), new HubProcess()]
+    const [first, second] = [new HubProcess({ embedded: true }), new HubProcess({ embedded: true })]
     Object.assign(second, { home: first.home })
     try {
       await Promise.all([first.start(), second.start()])
