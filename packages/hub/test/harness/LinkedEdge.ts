@@ -112,6 +112,7 @@ export class LinkedEdge {
   private readonly client: Client
   private readonly scope: Scope.Closeable
   private readonly waiting: Array<() => void> = []
+  private isCut = false
 
   private constructor(dialling: Dialling, socket: WebSocket, client: Client, scope: Scope.Closeable) {
     this.deviceId = dialling.deviceId
@@ -228,7 +229,7 @@ export class LinkedEdge {
         this.commands.push(command)
         for (const look of this.waiting.splice(0)) look()
         const outcome = this.answers(command)
-        if (outcome !== undefined) void this.done(command, outcome)
+        if (outcome !== undefined) this.done(command, outcome).catch(this.unlessCut)
       })
     )
     const fiber = Effect.runFork(Effect.ignore(taking))
@@ -246,8 +247,14 @@ export class LinkedEdge {
     return this.commands
   }
 
+  /** An answer that a cut link does not take is nobody's fault. */
+  private readonly unlessCut = (error: unknown): void => {
+    if (!this.isCut) throw error
+  }
+
   /** As when the network goes. */
   async cut(): Promise<void> {
+    this.isCut = true
     this.socket.terminate()
     await Effect.runPromise(Scope.close(this.scope, Exit.void))
   }
