@@ -1,6 +1,6 @@
 /**
  * The documents that are derived from the code: OpenAPI of the three services, JSON Schema of the events and of the configuration file,
- * and the pages of settings, events and errors.
+ * and the pages of settings, events, errors and metrics.
  *
  * Pure: path → text. `generate.ts` writes them, `generated.test.ts` finds the ones that are stale.
  */
@@ -17,6 +17,7 @@ import { configurationPage } from "./ConfigurationPage.ts"
 import { errorsPage } from "./ErrorsPage.ts"
 import { eventsPage } from "./EventsPage.ts"
 import { sorted } from "./Json.ts"
+import { metricsPage } from "./MetricsPage.ts"
 
 /** The command that brings the documents up to date. */
 export const command = "npm run generate"
@@ -61,5 +62,6 @@ export const generated = (): ReadonlyMap<string, string> =>
     ["docs/authorization.md", authorizationPage()],
     ["docs/configuration.md", configurationPage()],
     ["docs/events.md", eventsPage()],
-    ["docs/errors.md", errorsPage()]
+    ["docs/errors.md", errorsPage()],
+    ["docs/metrics.md", metricsPage()]
   ])

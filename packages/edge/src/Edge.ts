@@ -3,6 +3,7 @@
  * and nothing else; another Effect program embeds it the same way.
  */
 import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import * as Telemetry from "@corral/service/telemetry/Telemetry"
 import { Effect, Layer } from "effect"
 import { join } from "node:path"
 import { Artifacts } from "./artifact/Artifacts.ts"
@@ -64,5 +65,6 @@ export const layer = (config: EdgeConfig, adapters: ReadonlyMap<string, RuntimeA
   Layer.merge(Discovery.layer(config), Retention.hourly).pipe(
     Layer.provideMerge(EdgeServer.layer(config)),
     Layer.provide([EventStreams.layer, LocalToken.layer(config.tokenFile), HubLink.layer(config)]),
-    Layer.provideMerge([layerCore(config, adapters), EdgeInstance.layer])
+    Layer.provideMerge([layerCore(config, adapters), EdgeInstance.layer]),
+    Layer.provide(Telemetry.layer("edge", config.telemetry))
   )

@@ -2,6 +2,7 @@
  * Everything an Edge is told from outside. A plain value: `fromEnvironment` reads it from variables, an embedding program writes it.
  */
 import type { GrantRule } from "@corral/domain/Grant"
+import type { TelemetryConfig } from "@corral/service/telemetry/TelemetrySettings"
 import type { RunTimes } from "./run/RunActor.ts"
 import type { RetentionLimits } from "./store/Retention.ts"
 
@@ -43,6 +44,8 @@ export interface EdgeConfig {
   readonly deviceFile?: string | undefined
   /** Where that Hub is dialled, one after the other; else where the device file says. As `hubUrlOf` gives them. */
   readonly hubAddresses?: ReadonlyArray<string> | undefined
+  /** Who is told of traces and metrics; nobody where it is not said. */
+  readonly telemetry?: TelemetryConfig | undefined
   /** The Edge's own environment, of which a child sees an allowlisted part. */
   readonly environment: Readonly<Record<string, string>>
 }

@@ -13,6 +13,7 @@ import {
   SettingInvalid,
   whole
 } from "@corral/service/Settings"
+import { telemetryFrom, telemetrySettings } from "@corral/service/telemetry/TelemetrySettings"
 import { homedir } from "node:os"
 import { isAbsolute, join, resolve } from "node:path"
 import { unusable } from "./approval/GrantRules.ts"
@@ -116,7 +117,8 @@ export const settings = [
     name: "CORRAL_EDGE_RETENTION_MAX_MB",
     what: "Size of the store, in MiB, beyond which the oldest ended runs lose their events earlier; 0 sets no limit.",
     fallback: "2048"
-  }
+  },
+  ...telemetrySettings
 ] as const satisfies ReadonlyArray<Setting>
 
 type Name = (typeof settings)[number]["name"]
@@ -243,6 +245,7 @@ export const fromEnvironment = Effect.fnUntraced(function* (
         "0 to 16777216"
       )
     },
+    telemetry: yield* telemetryFrom(env),
     environment: Object.fromEntries(
       Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined)
     )

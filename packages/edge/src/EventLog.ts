@@ -9,6 +9,8 @@
 import { eventIds, type RunId } from "@corral/domain/Ids"
 import { PAYLOAD_VERSION, type EventDraft, type EventStamp } from "@corral/domain/RunEvent"
 import { Context, Data, Effect, Layer, Queue, Stream } from "effect"
+import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
+import { edgeMetrics } from "./EdgeMetrics.ts"
 import { Store, type StoreFailed, type Write } from "./store/Store.ts"
 
 /** Events of one append, as JSON lines without a final newline. Shared by every reader that is up to date. */
@@ -64,6 +66,9 @@ export class EventLog extends Context.Service<
     EventLog,
     Effect.gen(function* () {
       const store = yield* Store
+      const metrics = yield* CurrentMetrics
+      const appended = metrics.counter(edgeMetrics.events)
+      const committing = metrics.histogram(edgeMetrics.commit)
       const byRun = new Map<RunId, Set<Follower>>()
       const ofAll = new Set<Follower>()
 
@@ -77,8 +82,15 @@ export class EventLog extends Context.Service<
         const lines = events.lines.join("\n")
         const lastSeq = firstSeq + events.lines.length - 1
         if (events.lines.length === 0) return store.commit(projections)
+        const began = performance.now()
         return store.commit([[insertBatch, runId, firstSeq, lastSeq, lines], ...projections]).pipe(
-          Effect.tap(() => Effect.sync(() => tell({ batch: 0, runId, firstSeq, lastSeq, lines, terminal }))),
+          Effect.tap(() =>
+            Effect.sync(() => {
+              committing.record((performance.now() - began) / 1_000)
+              appended.add(events.lines.length)
+              tell({ batch: 0, runId, firstSeq, lastSeq, lines, terminal })
+            })
+          ),
           // What became durable is told, whoever has stopped waiting for it.
           Effect.uninterruptible
         )

@@ -4,9 +4,16 @@ import { homedir } from "node:os"
 import { join, resolve } from "node:path"
 import type { EdgeConfig } from "../src/EdgeConfig.ts"
 import type { Environment } from "@corral/service/Settings"
+import { telemetrySettings } from "@corral/service/telemetry/TelemetrySettings"
 import { fromEnvironment, settings } from "../src/EdgeSettings.ts"
 
-type Name = (typeof settings)[number]["name"]
+/** Tried where they are read for all services. */
+type Shared = (typeof telemetrySettings)[number]["name"]
+type Own = Exclude<(typeof settings)[number], { readonly name: Shared }>
+type Name = Own["name"]
+
+const isOwn = (setting: (typeof settings)[number]): setting is Own =>
+  !telemetrySettings.some(({ name }) => name === setting.name)
 
 const read = (env: Environment): EdgeConfig => Effect.runSync(fromEnvironment(env))
 const refusal = (env: Environment): string => {
@@ -276,7 +283,7 @@ const expected: Record<Name, Expected> = {
 }
 
 describe("fromEnvironment", () => {
-  for (const { name, fallback } of settings) {
+  for (const { name, fallback } of settings.filter(isOwn)) {
     const { of, good, bad, ...what } = expected[name]
 
     it(`${name} is ${fallback} where it is not set, or empty`, () => {
@@ -301,6 +308,12 @@ describe("fromEnvironment", () => {
       })
     }
   }
+
+  it("reads where it tells of itself, as every service does", () => {
+    const config = read({ CORRAL_OTLP_URL: "http://127.0.0.1:4318/" })
+    assert.strictEqual(config.telemetry?.collector, "http://127.0.0.1:4318")
+    assert.match(refusal({ CORRAL_METRICS_TOKEN: "short" }), /^CORRAL_METRICS_TOKEN is not usable/)
+  })
 
   it("keeps its token beside its home", () => {
     assert.strictEqual(read({ CORRAL_HOME: "/srv/corral" }).tokenFile, "/srv/corral/edge.token")

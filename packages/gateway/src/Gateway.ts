@@ -2,6 +2,8 @@
  * A Gateway as a layer: give it a config and it serves until its scope closes. What comes in is kept; it is worked off where somebody says
  * by whom, and waits otherwise.
  */
+import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
+import * as Telemetry from "@corral/service/telemetry/Telemetry"
 import { Effect, Layer, Schedule } from "effect"
 import { PersistedQueue } from "effect/persistence"
 import * as Conversing from "./Conversing.ts"
@@ -12,9 +14,11 @@ import { keyOf } from "./handling/Stamp.ts"
 import { GatewayServer } from "./http/Server.ts"
 import { Inbox } from "./inbox/Inbox.ts"
 import { type ChatPlatform, type Ingest, PlatformUnavailable } from "./platform/ChatPlatform.ts"
+import { counted } from "./platform/CountedCalls.ts"
 import { Platforms } from "./platform/Platforms.ts"
 import { slack } from "./slack/Slack.ts"
 import * as Database from "./store/Database.ts"
+import * as StoreMetrics from "./store/StoreMetrics.ts"
 import * as Workers from "./handling/Workers.ts"
 
 /** The bots of a config. */
@@ -80,13 +84,23 @@ const workingFor = (
   return hub === undefined ? Layer.empty : Conversing.layer(hub)
 }
 
-/** The whole Gateway. Provides `GatewayServer` with its address. `work` takes the place of the Hub's conversations. */
-export const layer = (config: GatewayConfig, work?: Workers.WorkOptions) => {
-  const platforms = platformsOf(config)
-  return Layer.mergeAll(GatewayServer.layer(config, platforms), connections, forgetting).pipe(
+const serving = (
+  config: GatewayConfig,
+  platforms: ReadonlyArray<ChatPlatform>,
+  work: Workers.WorkOptions | undefined
+) =>
+  Layer.mergeAll(GatewayServer.layer(config, platforms), connections, forgetting, StoreMetrics.layer).pipe(
     // Ends after the server: what it keeps until then may still have its turn.
     Layer.provideMerge(workingFor(config, platforms, work)),
     Layer.provideMerge(Layer.mergeAll(Answering.layer, Inbox.layer, Platforms.layer(platforms))),
     Layer.provideMerge(Database.layer(config))
   )
-}
+
+/** The whole Gateway. Provides `GatewayServer` with its address. `work` takes the place of the Hub's conversations. */
+export const layer = (config: GatewayConfig, work?: Workers.WorkOptions) =>
+  Layer.unwrap(
+    Effect.map(CurrentMetrics, (metrics) => {
+      const platforms = platformsOf(config).map((platform) => counted(platform, metrics))
+      return serving(config, platforms, work)
+    })
+  ).pipe(Layer.provide(Telemetry.layer("gateway", config.telemetry)))

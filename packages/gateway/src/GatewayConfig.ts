@@ -1,6 +1,7 @@
 /**
  * Everything a Gateway is told from outside. A plain value: `fromEnvironment` reads it from variables, an embedding program writes it.
  */
+import type { TelemetryConfig } from "@corral/service/telemetry/TelemetrySettings"
 import type { Redacted } from "effect"
 import type { HubAddress } from "./hub/Hub.ts"
 import type { FeishuConfig } from "./feishu/FeishuConfig.ts"
@@ -23,6 +24,8 @@ export interface GatewayConfig {
   readonly feishu?: FeishuConfig | undefined
   /** The bot on Slack. Absent: there is none. */
   readonly slack?: SlackConfig | undefined
+  /** Who is told of traces and metrics; nobody where it is not said. */
+  readonly telemetry?: TelemetryConfig | undefined
 }
 
 export const defaults = {

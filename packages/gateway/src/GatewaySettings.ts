@@ -11,6 +11,7 @@ import {
 } from "@corral/service/Settings"
 import { DatabaseUrl, isLoopback, ListenHost, Origin } from "@corral/service/Addresses"
 import { secretOf, secretSettings } from "@corral/service/SecretSettings"
+import { telemetryFrom, telemetrySettings } from "@corral/service/telemetry/TelemetrySettings"
 import { Effect, Redacted } from "effect"
 import type { HubAddress } from "./hub/Hub.ts"
 import { feishuFrom, feishuSettings } from "./feishu/FeishuSettings.ts"
@@ -49,7 +50,8 @@ export const settings = [
     "What the Gateway says to the Hub to be believed: the Hub's `CORRAL_HUB_GATEWAY_TOKEN`. Needed with `CORRAL_HUB_URL`."
   ),
   ...feishuSettings,
-  ...slackSettings
+  ...slackSettings,
+  ...telemetrySettings
 ] as const satisfies ReadonlyArray<Setting>
 
 type Name = (typeof settings)[number]["name"]
@@ -108,6 +110,7 @@ export const fromEnvironment = Effect.fnUntraced(function* (
     ),
     hub: yield* hubFrom(env),
     feishu,
-    slack
+    slack,
+    telemetry: yield* telemetryFrom(env)
   }
 })

@@ -2,6 +2,7 @@
  * A Hub as a layer: give it a config and it serves until its scope closes. `node dist/hub` is this and nothing else; another Effect
  * program embeds it the same way.
  */
+import * as Telemetry from "@corral/service/telemetry/Telemetry"
 import { Effect, Layer, Schedule } from "effect"
 import { Approvals } from "./approval/Approvals.ts"
 import { Audit } from "./audit/Audit.ts"
@@ -49,6 +50,7 @@ import { Targets } from "./run/Targets.ts"
 import { SignIns } from "./signin/SignIns.ts"
 import { Users } from "./signin/Users.ts"
 import * as Database from "./store/Database.ts"
+import * as StoreMetrics from "./store/StoreMetrics.ts"
 import { Dispatcher } from "./task/Dispatcher.ts"
 import { Tasks } from "./task/Tasks.ts"
 
@@ -124,8 +126,14 @@ const linked = (config: HubConfig) =>
 
 /** The whole Hub. Provides `HubServer` with its address, and the core's services. */
 export const layer = (config: HubConfig) =>
-  Layer.mergeAll(HubServer.layer(config), forgetting, Retention.layer(config.retentionDays)).pipe(
+  Layer.mergeAll(
+    HubServer.layer(config),
+    forgetting,
+    Retention.layer(config.retentionDays),
+    StoreMetrics.layer(config.maxConnections)
+  ).pipe(
     Layer.provide([Callers.layer, linked(config), live]),
     Layer.provideMerge(layerSignIn(config)),
-    Layer.provideMerge(layerCore(config))
+    Layer.provideMerge(layerCore(config)),
+    Layer.provide(Telemetry.layer("hub", config.telemetry))
   )

@@ -1,6 +1,7 @@
 /**
  * Everything a Hub is told from outside. A plain value: `fromEnvironment` reads it from variables, an embedding program writes it.
  */
+import type { TelemetryConfig } from "@corral/service/telemetry/TelemetrySettings"
 import type { Redacted } from "effect"
 import type { LinkOptions } from "./link/LinkServer.ts"
 import type { OidcConfig } from "./signin/OidcConfig.ts"
@@ -32,6 +33,8 @@ export interface HubConfig {
   readonly devSignInAs?: string | undefined
   /** With which Gateways say who they are. Absent: there is none. */
   readonly gatewayTokens?: ReadonlyArray<Redacted.Redacted> | undefined
+  /** Who is told of traces and metrics; nobody where it is not said. */
+  readonly telemetry?: TelemetryConfig | undefined
   /** Of the links of Edges; absent but in programs that try what happens when time is over. */
   readonly link?: LinkOptions | undefined
 }

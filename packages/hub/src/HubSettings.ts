@@ -13,6 +13,7 @@ import {
 } from "@corral/service/Settings"
 import { DatabaseUrl, isLoopback, ListenHost, Origin } from "@corral/service/Addresses"
 import { secretOf } from "@corral/service/SecretSettings"
+import { telemetryFrom, telemetrySettings } from "@corral/service/telemetry/TelemetrySettings"
 import { Effect, Redacted, Schema } from "effect"
 import { homedir } from "node:os"
 import { join, resolve } from "node:path"
@@ -72,7 +73,8 @@ export const settings = [
     what: "A file with the same.",
     fallback: ""
   },
-  ...oidcSettings
+  ...oidcSettings,
+  ...telemetrySettings
 ] as const satisfies ReadonlyArray<Setting>
 
 const GATEWAY_TOKEN = "CORRAL_HUB_GATEWAY_TOKEN"
@@ -155,6 +157,7 @@ export const fromEnvironment = Effect.fnUntraced(function* (
       "0 to 36500"
     ),
     gatewayTokens: yield* gatewayTokensFrom(env),
+    telemetry: yield* telemetryFrom(env),
     oidc,
     devSignIn: devSignIn === "1"
   }

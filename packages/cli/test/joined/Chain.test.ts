@@ -4,27 +4,42 @@ import type { Artifact } from "@corral/domain/Artifact"
 import type { Diff } from "@corral/domain/Diff"
 import type { HubApproval } from "@corral/domain/HubRun"
 import type { FileEntry, FilePreview } from "@corral/domain/Workspace"
+import { edgeMetrics } from "@corral/edge/EdgeMetrics"
+import { hubMetrics } from "@corral/hub/HubMetrics"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { join } from "node:path"
+import { FakeCollector } from "../../../service/test/harness/FakeCollector.ts"
+import { PrometheusText } from "../../../service/test/harness/PrometheusText.ts"
 import { StreamReader } from "../../../hub/test/harness/StreamReader.ts"
 import { codeOf, type HubClient } from "../../../hub/test/harness/HubClient.ts"
 import { Joined } from "./Joined.ts"
 
 const players = fileURLToPath(new URL("../../../adapters/test/fixtures/bin", import.meta.url))
 
+const METRICS_TOKEN = "a-token-of-more-than-32-characters"
+
 describe("Hub and Edge joined", { timeout: 120_000 }, () => {
+  let collector: FakeCollector
   let joined: Joined
   let member: HubClient
   beforeAll(async () => {
-    joined = await Joined.open({ edge: { env: { PATH: `${players}:${process.env["PATH"]}` } } })
+    collector = await FakeCollector.open()
+    const telemetry = { CORRAL_OTLP_URL: collector.url, CORRAL_METRICS_TOKEN: METRICS_TOKEN }
+    joined = await Joined.open({
+      hubEnv: telemetry,
+      edge: { grants: ["full_access"], env: { ...telemetry, PATH: `${players}:${process.env["PATH"]}` } }
+    })
     member = await joined.hub.signedIn("member")
     const added = await joined.owner.ask("POST", `/client/projects/${joined.projectId}/members`, {
       body: { userId: member.userId, role: "member" }
     })
     assert.strictEqual(added.status, 201, added.text)
   }, 120_000)
-  afterAll(() => joined.remove())
+  afterAll(async () => {
+    await joined.remove()
+    await collector.close()
+  })
 
   const pendingOf = async (runId: string): Promise<HubApproval> => {
     await joined.runWith(runId as never, ({ pendingApprovals }) => pendingApprovals.length > 0)
@@ -179,5 +194,92 @@ describe("Hub and Edge joined", { timeout: 120_000 }, () => {
       ({ type }) => type === "run.approval.resolved"
     )
     assert.lengthOf(resolutions, 1)
+  })
+
+  const metricsOf = async (url: string): Promise<PrometheusText> => {
+    const headers = { authorization: `Bearer ${METRICS_TOKEN}` }
+    const response = await fetch(`${url}/metrics`, { headers })
+    assert.strictEqual(response.status, 200)
+    return new PrometheusText(await response.text())
+  }
+
+  it("counts what was done, at both ends", async () => {
+    const { runId } = await joined.task({ text: "/say counted" })
+    await joined.runWith(runId, ({ state }) => state === "completed")
+    const [hub, edge] = await Promise.all([metricsOf(joined.hub.url), metricsOf(joined.edge.url)])
+    hub.assertRows("hub", hubMetrics)
+    edge.assertRows("edge", edgeMetrics)
+    assert.isAtLeast(edge.sum("corral_edge_runs_ended_total", { outcome: "completed" }), 1)
+    const appended = edge.sum("corral_edge_events_appended_total")
+    assert.isAtLeast(appended, (await joined.edge.client.log(runId)).length)
+    assert.isAtLeast(edge.sum("corral_edge_commit_duration_seconds_count"), 1)
+    assert.strictEqual(edge.sum("corral_edge_link_connected"), 1)
+    assert.strictEqual(edge.sum("corral_edge_approvals_open"), 0)
+    assert.strictEqual(hub.sum("corral_hub_events_mirrored_total"), appended)
+    assert.deepStrictEqual(
+      ["devices_online", "links_open"].map((name) => hub.sum(`corral_hub_${name}`)),
+      [1, 1]
+    )
+    assert.isAtLeast(hub.sum("corral_hub_commands_total", { command: "StartRun", outcome: "done" }), 1)
+    assert.strictEqual(hub.sum("corral_hub_tasks_waiting"), 0)
+    assert.isAtLeast(hub.sum("corral_hub_database_connections"), 1)
+    const tasks = { method: "POST", route: "/web/agent-tasks", status: "2xx" }
+    assert.isAtLeast(hub.sum("corral_hub_http_request_duration_seconds_count", tasks), 1)
+    // Neither is opened by the other's key, nor does that key open anything else.
+    for (const [url, token] of [
+      [`${joined.edge.url}/metrics`, joined.edge.token],
+      [`${joined.edge.url}/v1/runs`, METRICS_TOKEN],
+      [`${joined.hub.url}/metrics`, joined.owner.token],
+      [`${joined.hub.url}/client/tasks`, METRICS_TOKEN]
+    ] as const) {
+      const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } })
+      assert.strictEqual(response.status, 401, url)
+    }
+  })
+
+  it("is one trace from the request at the Hub to the runtime, and the last of it is sent at the end", async () => {
+    const traceId = "0af7651916cd43dd8448eb211c80319c"
+    const { runId } = await joined.task({
+      mode: "full_access",
+      text: "/shell echo [$TRACEPARENT]\n/say s3cret-prompt",
+      headers: { traceparent: `00-${traceId}-b7ad6b7169203331-01` }
+    })
+    await joined.runWith(runId, ({ state }) => state === "completed")
+    const said = JSON.stringify(await joined.edge.client.log(runId))
+    assert.strictEqual((await joined.edge.stop()).code, 0)
+    assert.strictEqual((await joined.hub.end("SIGTERM")).code, 0)
+    const chain = collector.spans.filter((span) => span.traceId === traceId)
+    const byParent = new Map(chain.map((span) => [span.parentSpanId, span]))
+    const names: Array<string> = []
+    let last = "b7ad6b7169203331"
+    for (let span = byParent.get(last); span !== undefined; span = byParent.get(last)) {
+      names.push(`${span.service} ${span.name}`)
+      last = span.spanId
+    }
+    assert.deepStrictEqual(names, [
+      "corral-hub POST /web/agent-tasks",
+      "corral-hub command StartRun",
+      "corral-edge command StartRun",
+      "corral-edge run"
+    ])
+    assert.include(said, `[00-${traceId}-${last}-01]`)
+    assert.deepInclude(chain.find(({ name }) => name === "run")?.attributes, {
+      "corral.run.id": runId,
+      "corral.run.mode": "full_access",
+      "corral.run.outcome": "completed"
+    })
+    for (const name of [
+      ...Object.values(edgeMetrics).map((row) => `corral_edge_${row.name}`),
+      "corral_hub_devices_online"
+    ])
+      assert.include([...collector.metrics], name)
+    for (const secret of [
+      "s3cret",
+      joined.edge.token,
+      String(joined.owner.token),
+      METRICS_TOKEN,
+      joined.edge.workspace
+    ])
+      assert.notInclude(collector.text, secret)
   })
 })

@@ -38,6 +38,8 @@ export interface TaskAsk {
   readonly agentId?: string
   readonly workspace?: string
   readonly onOffline?: "fail" | "queue"
+  /** Of the request. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 export class Joined {
@@ -165,7 +167,7 @@ export class Joined {
   }
 
   tryTask(
-    { agentId = "scripted", mode = "ask", text, workspace = "ws", ...more }: TaskAsk,
+    { agentId = "scripted", headers = {}, mode = "ask", text, workspace = "ws", ...more }: TaskAsk,
     client = this.owner
   ) {
     const body = {
@@ -177,7 +179,7 @@ export class Joined {
       input: { text },
       ...more
     }
-    return client.ask<Task>("POST", "/web/agent-tasks", { body })
+    return client.ask<Task>("POST", "/web/agent-tasks", { body, headers })
   }
 
   /** A task, and the id of its run. */

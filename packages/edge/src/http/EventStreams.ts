@@ -8,6 +8,8 @@ import { Clock, Context, Effect, Layer, Result } from "effect"
 import type { IncomingMessage } from "node:http"
 import type { Duplex } from "node:stream"
 import { WebSocketServer } from "ws"
+import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
+import { edgeMetrics } from "../EdgeMetrics.ts"
 import { EventLog } from "../EventLog.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { EventSocket, type Subscription } from "./EventSocket.ts"
@@ -37,6 +39,8 @@ export class EventStreams extends Context.Service<
       const runs = yield* RunSupervisor
       const clock = yield* Clock.Clock
       const open = new Set<EventSocket>()
+      const metrics = yield* CurrentMetrics
+      metrics.sample(Effect.sync(() => [[edgeMetrics.followers, open.size]]))
       const handshakes = new WebSocketServer({ noServer: true, clientTracking: false, maxPayload: 4_096 })
       handshakes.on("headers", (headers, request) => {
         // The server has put the id in its place.

@@ -5,6 +5,7 @@
  * Pure but for the token check. It does not look at what the route would do.
  */
 import type { ErrorCode } from "@corral/domain/ErrorTable"
+import { isMetricsPage } from "@corral/service/telemetry/MetricsPage"
 import type { IncomingHttpHeaders } from "node:http"
 
 export interface GuardedRequest {
@@ -76,10 +77,11 @@ export const guard = (request: GuardedRequest, options: GuardOptions): Passage =
   if (site !== undefined && site !== "same-origin" && site !== "none" && origin === undefined) {
     return refuse("permission_denied", "Cross-site requests are refused.")
   }
-  const token = tokenOf(request)
+  // That page has a token of its own, which opens nothing else; this one does not open it.
+  const token = isMetricsPage(target) ? undefined : tokenOf(request)
   if (token === null) {
     if (!(isHealth(pathOf(target)) && method === "GET")) return refuse("unauthorized")
-  } else if (!options.matchesToken(token)) {
+  } else if (token !== undefined && !options.matchesToken(token)) {
     return refuse("unauthorized")
   }
   if (hasBody(headers)) {
@@ -87,5 +89,5 @@ export const guard = (request: GuardedRequest, options: GuardOptions): Passage =
     if (!/^application\/json\s*(;|$)/i.test(headers["content-type"] ?? ""))
       return refuse("unsupported_media_type")
   }
-  return { _tag: "Pass", authenticated: token !== null }
+  return { _tag: "Pass", authenticated: typeof token === "string" }
 }

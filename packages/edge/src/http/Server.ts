@@ -8,6 +8,7 @@ import { EdgeApi } from "@corral/domain/EdgeApi"
 import { type Doors, listen, urlOf } from "@corral/service/http/Listener"
 import { refuseUpgrade } from "@corral/service/http/Refusal"
 import { answerUnanswered } from "@corral/service/http/Unanswered"
+import { pathsOf } from "@corral/service/telemetry/RouteNames"
 import { NodeHttpServer } from "@effect/platform-node"
 import { ByteSize, Clock, Context, Effect, Fiber, Layer, Scope } from "effect"
 import { HttpIncomingMessage, HttpRouter } from "effect/http"
@@ -62,6 +63,7 @@ const serve = Effect.fnUntraced(function* (config: EdgeConfig) {
       matchesToken: token.matches
     }
     return {
+      paths: pathsOf(EdgeApi),
       // What is refused counts as well, and not for the token's holder.
       passage: (request, upgrade) => {
         const found = guard(guarded(request, upgrade), options)

@@ -26,6 +26,7 @@ import {
 import type { DeviceId, RequestId, RunId } from "@corral/domain/Ids"
 import type { Run } from "@corral/domain/Run"
 import { traceparentOf } from "@corral/domain/TraceContext"
+import { CurrentTraces } from "@corral/service/telemetry/Traces"
 import { Cause, Context, Deferred, Effect, Layer, Schema } from "effect"
 import { Artifacts } from "../artifact/Artifacts.ts"
 import { Idempotency, type Keep } from "../Idempotency.ts"
@@ -64,6 +65,7 @@ const make = Effect.fnUntraced(function* () {
   const store = yield* Store
   const workspaces = yield* Workspaces
   const worktrees = yield* Worktrees
+  const traces = yield* CurrentTraces
   const scope = yield* Effect.scope
   const running = new Map<string, Deferred.Deferred<CommandOutcome>>()
 
@@ -79,7 +81,7 @@ const make = Effect.fnUntraced(function* () {
       const issues = [{ path: "resume", message: "There is no such run." }]
       return yield* new SchemaValidationFailed({ details: { issues } })
     }
-    const run = yield* runs.start(create, () => [ownedBy(deviceId, runId)], traceparentOf(traceparent), runId)
+    const run = yield* runs.start(create, () => [ownedBy(deviceId, runId)], traceparent, runId)
     if (!isOwned(store, deviceId, runId)) return yield* new Conflict({ message: "This id is another run's." })
     return run
   })
@@ -112,7 +114,11 @@ const make = Effect.fnUntraced(function* () {
     return { ...found, runId, nextCursor: null, requestId }
   })
 
-  const perform = (deviceId: DeviceId, command: EdgeCommand): Effect.Effect<unknown, Failure> => {
+  const perform = (
+    deviceId: DeviceId,
+    command: EdgeCommand,
+    traceparent: string | undefined
+  ): Effect.Effect<unknown, Failure> => {
     const ofOwn = <N extends CommandName>(
       _: N,
       runId: RunId,
@@ -120,7 +126,7 @@ const make = Effect.fnUntraced(function* () {
     ): Effect.Effect<CommandSuccess<N>, Failure> => Effect.andThen(own(deviceId, runId), answer)
     switch (command.name) {
       case "StartRun":
-        return start(deviceId, command.payload, command.traceparent)
+        return start(deviceId, command.payload, traceparent)
       case "CancelRun": {
         const { by, reason = "cancelled by the user", runId } = command.payload
         return ofOwn(command.name, runId, runs.cancel(runId, reason, by))
@@ -159,8 +165,12 @@ const make = Effect.fnUntraced(function* () {
     }
   }
 
-  const answer = (deviceId: DeviceId, command: EdgeCommand): Effect.Effect<CommandOutcome> =>
-    perform(deviceId, command).pipe(
+  const answer = (
+    deviceId: DeviceId,
+    command: EdgeCommand,
+    traceparent: string | undefined
+  ): Effect.Effect<CommandOutcome> =>
+    perform(deviceId, command, traceparent).pipe(
       Effect.flatMap((value) => encoded(command.name, value)),
       Effect.map((value): CommandOutcome => ({ _tag: "Done", value })),
       Effect.catch((failure) => Effect.succeed(refused(failure))),
@@ -173,6 +183,24 @@ const make = Effect.fnUntraced(function* () {
       Effect.annotateLogs({ commandId: command.commandId, requestId: command.requestId ?? "" })
     )
 
+  /** The command as a span, of the trace that it came with. */
+  const traced = (deviceId: DeviceId, command: EdgeCommand): Effect.Effect<CommandOutcome> =>
+    Effect.suspend(() => {
+      const parent = traceparentOf(command.traceparent)
+      const span = traces.start(`command ${command.name}`, "server", parent, {
+        "corral.command.id": command.commandId,
+        "corral.request_id": command.requestId ?? ""
+      })
+      const answered = answer(deviceId, command, span?.traceparent ?? parent)
+      if (span === undefined) return answered
+      return Effect.tap(answered, (outcome) =>
+        Effect.sync(() => {
+          const refusal = outcome._tag === "Refused" ? { "corral.error": outcome.error.code } : {}
+          span.end({ "corral.command.outcome": outcome._tag, ...refusal }, false)
+        })
+      )
+    })
+
   return HubCommands.of({
     execute: (deviceId, command) =>
       Effect.suspend(() => {
@@ -182,7 +210,7 @@ const make = Effect.fnUntraced(function* () {
         if (found !== undefined) return Deferred.await(found)
         const done = Deferred.makeUnsafe<CommandOutcome>()
         running.set(key, done)
-        const work = answer(deviceId, command).pipe(
+        const work = traced(deviceId, command).pipe(
           Effect.onExit((exit) =>
             Effect.suspend(() => {
               running.delete(key)

@@ -7,8 +7,10 @@
 import { Conflict, type Overloaded } from "@corral/domain/Failures"
 import type { LinkReadiness } from "@corral/domain/Health"
 import { Clock, Context, Effect, Layer, Random } from "effect"
+import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { join } from "node:path"
 import type { EdgeConfig } from "../EdgeConfig.ts"
+import { edgeMetrics } from "../EdgeMetrics.ts"
 import { type DeviceFile, readDevice, stampOf, writeDevice } from "./DeviceKey.ts"
 import { hubUrlOf, linkAddressOf } from "./HubAddress.ts"
 import { HubCommands } from "./HubCommands.ts"
@@ -47,6 +49,8 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig, times: LinkTimes) 
   let seen = ""
   let writing = false
   let readiness: LinkReadiness = { state: "none" }
+  const metrics = yield* CurrentMetrics
+  metrics.sample(Effect.sync(() => [[edgeMetrics.linked, live === undefined ? 0 : 1]]))
 
   const enter = (state: LinkReadiness["state"], problem?: string): void => {
     const since =

@@ -20,11 +20,14 @@ import { secretsOf } from "@corral/domain/Redaction"
 import type { CreateRun, Run, RunStatus } from "@corral/domain/Run"
 import { isTerminal } from "@corral/domain/Run"
 import type { AdapterEvent, ApprovalAnswer } from "@corral/domain/RuntimeAdapter"
+import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
+import { CurrentTraces, type Span } from "@corral/service/telemetry/Traces"
 import { Clock, Context, Deferred, Effect, FiberMap, Layer, type Scope } from "effect"
 import { type AdmissionFailure, admit } from "./Admission.ts"
 import { findApproval } from "../approval/Approvals.ts"
 import { Grants } from "../approval/Grants.ts"
 import type { EdgeConfig } from "../EdgeConfig.ts"
+import { edgeMetrics } from "../EdgeMetrics.ts"
 import { EventLog } from "../EventLog.ts"
 import type { Keep } from "../Idempotency.ts"
 import { make as makeActor, type RunActor } from "./RunActor.ts"
@@ -52,7 +55,7 @@ export class RunSupervisor extends Context.Service<
   {
     /**
      * Admits and starts a run. Succeeds when `run.created` is on disk, together with the rows of `keep`. `traceparent`: what
-     * `traceparentOf` made of the request's. `id`: one that was made elsewhere; a run that has it already is answered as it is.
+     * `traceparentOf` made of the request's: the run's span is part of it. `id`: one that was made elsewhere; a run that has it already is answered as it is.
      */
     readonly start: (
       request: CreateRun,
@@ -110,6 +113,8 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
   const snapshots = yield* Snapshots
   const artifacts = yield* Artifacts
   const worktrees = yield* Worktrees
+  const metrics = yield* CurrentMetrics
+  const traces = yield* CurrentTraces
   const edgeId = yield* recover(store, log)
   yield* worktrees.recover
   // Looked at before the first run makes its own.
@@ -125,6 +130,31 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
   /** Ids from elsewhere that are being admitted. */
   const taken = new Set<RunId>()
   let draining = false
+  const endings = {
+    completed: metrics.counter(edgeMetrics.ended, { outcome: "completed" }),
+    failed: metrics.counter(edgeMetrics.ended, { outcome: "failed" }),
+    cancelled: metrics.counter(edgeMetrics.ended, { outcome: "cancelled" }),
+    lost: metrics.counter(edgeMetrics.ended, { outcome: "lost" })
+  }
+  metrics.sample(
+    Effect.sync(() => {
+      let open = 0
+      for (const actor of actors.values()) open += actor.run().pendingApprovals.length
+      return [
+        [edgeMetrics.live, actors.size - queue.waiting],
+        [edgeMetrics.queued, queue.waiting],
+        [edgeMetrics.approvals, open]
+      ]
+    })
+  )
+
+  /** How a run that is not alive any more has ended is counted, and said in its span. */
+  const countEnd = (actor: RunActor, span: Span | undefined): void => {
+    const { state } = actor.run()
+    const outcome = state === "completed" || state === "failed" || state === "cancelled" ? state : "lost"
+    endings[outcome].add()
+    span?.end({ "corral.run.outcome": outcome }, outcome === "failed" || outcome === "lost")
+  }
 
   const find = (id: RunId): Effect.Effect<Run, NotFound> =>
     Effect.suspend(() => {
@@ -138,6 +168,11 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
     traceparent: string | undefined,
     id: RunId | undefined
   ) {
+    // One that is not admitted is never told.
+    const span = traces.start("run", "internal", traceparent, {
+      "corral.run.agent": request.agentId,
+      "corral.run.mode": request.mode
+    })
     const admitted = yield* admit(request, {
       config,
       runtimes,
@@ -145,9 +180,10 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
       worktrees,
       find,
       now: clock.currentTimeMillisUnsafe(),
-      traceparent,
+      traceparent: span?.traceparent ?? traceparent,
       id
     })
+    span?.put({ "corral.run.id": admitted.run.id })
     const { adapter } = admitted
     const recorder = new RunRecorder(admitted.run)
     recorder.apply({ _tag: "Created", payload: admitted.created })
@@ -187,7 +223,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
         )
         recorder.committed(batch.run)
         actors.set(batch.run.id, actor)
-        supervise(batch.run.id, supervised(actor, batch.run.id))
+        supervise(batch.run.id, supervised(actor, batch.run.id, span))
       })
     )
     return batch.run
@@ -206,12 +242,17 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
     })
   }
 
-  const supervised = (actor: RunActor, id: RunId): Effect.Effect<void, StoreFailed> =>
+  const supervised = (actor: RunActor, id: RunId, span: Span | undefined): Effect.Effect<void, StoreFailed> =>
     Effect.scoped(actor.live).pipe(
       Effect.tapError(() => Effect.sync(() => stopped.add(id))),
       Effect.tapCause((cause) => Effect.logError(`run ${id} lost its supervision`, cause)),
       Effect.ensuring(worktrees.settle(id)),
-      Effect.ensuring(Effect.sync(() => actors.delete(id)))
+      Effect.ensuring(
+        Effect.sync(() => {
+          countEnd(actor, span)
+          actors.delete(id)
+        })
+      )
     )
 
   /** The run once it has ended, or as it is on disk when the time is over. */

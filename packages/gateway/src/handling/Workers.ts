@@ -4,7 +4,9 @@
  *
  * Nothing waits for it: an event was acknowledged before its turn came.
  */
+import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Cause, Effect, Layer } from "effect"
+import { gatewayMetrics } from "../GatewayMetrics.ts"
 import { Inbox, type KeepFailed } from "../inbox/Inbox.ts"
 import { type Turn, turnQueue } from "../inbox/Turns.ts"
 import type { ChatPlatform, Inbound } from "../platform/ChatPlatform.ts"
@@ -31,6 +33,12 @@ export const layer = (platforms: ReadonlyArray<ChatPlatform>, options: WorkOptio
     Effect.gen(function* () {
       const inbox = yield* Inbox
       const turns = yield* turnQueue
+      const metrics = yield* CurrentMetrics
+      const handled = {
+        done: metrics.counter(gatewayMetrics.handled, { outcome: "done" }),
+        buried: metrics.counter(gatewayMetrics.handled, { outcome: "buried" }),
+        retried: metrics.counter(gatewayMetrics.handled, { outcome: "retried" })
+      }
       const { handler, maxAttempts = MAX_ATTEMPTS, onDeadLetter, workers = WORKERS } = options
       const byId = new Map(platforms.map((platform) => [platform.id, platform]))
 
@@ -46,6 +54,7 @@ export const layer = (platforms: ReadonlyArray<ChatPlatform>, options: WorkOptio
           yield* Effect.logError("an event came to nothing", { event: keyOf(inbound), attempts, reason })
           if (onDeadLetter !== undefined) yield* Effect.ignoreCause(onDeadLetter(inbound, reason))
           yield* inbox.bury(turn, { reason, attempts })
+          handled.buried.add()
         })
 
       const take = (turn: Turn, { attempts }: { readonly attempts: number }) =>
@@ -69,9 +78,13 @@ export const layer = (platforms: ReadonlyArray<ChatPlatform>, options: WorkOptio
             ),
             Effect.catchDefect(() => Effect.succeed({ reason: "A defect.", permanent: false }))
           )
-          if (failed === undefined) return yield* inbox.done(turn)
+          if (failed === undefined) {
+            yield* inbox.done(turn)
+            return handled.done.add()
+          }
           const { permanent, reason } = failed
           if (permanent || attempts >= maxAttempts) return yield* bury(turn, inbound, attempts, reason)
+          handled.retried.add()
           yield* Effect.logWarning("an event is tried again", { event: keyOf(inbound), attempts, reason })
           return yield* Effect.fail(new TriedInVain())
         })

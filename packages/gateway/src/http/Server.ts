@@ -6,6 +6,7 @@ import type { RequestId } from "@corral/domain/Ids"
 import { type Doors, listen, urlOf } from "@corral/service/http/Listener"
 import { RateLimit } from "@corral/service/http/RateLimit"
 import { refuseRequest, refuseUpgrade } from "@corral/service/http/Refusal"
+import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Clock, Context, Effect, Layer } from "effect"
 import type { GatewayConfig } from "../GatewayConfig.ts"
 import type { Answering } from "../handling/Answering.ts"
@@ -27,6 +28,7 @@ export class GatewayServer extends Context.Service<
 const serve = Effect.fnUntraced(function* (config: GatewayConfig, platforms: ReadonlyArray<ChatPlatform>) {
   const services = yield* Effect.context<Answering | Inbox>()
   const clock = yield* Clock.Clock
+  const metrics = yield* CurrentMetrics
   const now = () => clock.currentTimeMillisUnsafe()
   const rate = new RateLimit(config.requestsPerSecond, now)
 
@@ -35,12 +37,13 @@ const serve = Effect.fnUntraced(function* (config: GatewayConfig, platforms: Rea
   for (const platform of platforms) {
     for (const door of ["events", "card-actions"] as const) {
       const path = `/integrations/${platform.id}/${door}`
-      routes.set(path, webhook(platform, door, services, now))
+      routes.set(path, webhook(platform, door, services, metrics, now))
       served.set(path, { method: "POST", ...(platform.forms?.includes(door) ? { body: "form" } : {}) })
     }
   }
 
   const doors = (): Doors => ({
+    paths: routes.keys(),
     passage: (request) =>
       rate.take(request.socket.remoteAddress ?? "")
         ? { _tag: "Pass" }

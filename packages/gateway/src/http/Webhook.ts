@@ -4,8 +4,10 @@
  */
 import type { RequestId } from "@corral/domain/Ids"
 import { type Refusal, refuseRequest } from "@corral/service/http/Refusal"
-import { Context, Effect, Exit, Fiber, Metric } from "effect"
+import type { Metrics } from "@corral/service/telemetry/Metrics"
+import { Context, Effect, Exit, Fiber } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
+import { gatewayMetrics } from "../GatewayMetrics.ts"
 import { Answering } from "../handling/Answering.ts"
 import { keyOf } from "../handling/Stamp.ts"
 import { Inbox } from "../inbox/Inbox.ts"
@@ -16,14 +18,7 @@ import { readBody } from "./RawBody.ts"
 /** Of the 3 seconds that platforms wait, without the way there and back, and what a busy machine takes. */
 export const ANSWER_MS = 2_000
 
-const events = Metric.counter("corral_gateway_events", {
-  description: "What came in by webhook, by what became of it.",
-  incremental: true
-})
-
-type Outcome = "kept" | "known" | "ignored" | "refused" | "unavailable"
-const count = (platform: string, outcome: Outcome) =>
-  Metric.update(Metric.withAttributes(events, { platform, outcome }), 1)
+const outcomes = ["kept", "known", "ignored", "refused", "unavailable"] as const
 
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -41,14 +36,21 @@ export const webhook = (
   platform: ChatPlatform,
   door: Door,
   services: Context.Context<Answering | Inbox>,
+  metrics: Metrics,
   now: () => number
 ): Listener => {
   const answering = Context.get(services, Answering)
   const inbox = Context.get(services, Inbox)
   const run = Effect.runForkWith(services)
 
+  const counter = (outcome: (typeof outcomes)[number]) =>
+    metrics.counter(gatewayMetrics.events, { platform: platform.id, outcome })
+  const count = (outcome: (typeof outcomes)[number]) => counter(outcome).add()
+  // There, and 0, before anything has come.
+  outcomes.forEach(counter)
+
   const keep = (inbound: Inbound) =>
-    Effect.tap(inbox.keep(inbound), (fresh) => count(platform.id, fresh ? "kept" : "known"))
+    Effect.tap(inbox.keep(inbound), (fresh) => Effect.sync(() => count(fresh ? "kept" : "known")))
 
   return (request, response) => {
     // The server put it there.
@@ -73,7 +75,7 @@ export const webhook = (
     const answer = ({ body, status }: PlatformAnswer) => finish(() => send(response, status, body))
     const unavailable = (inbound: Inbound) => {
       const told = platform.unavailable(inbound.kind)
-      run(count(platform.id, "unavailable"))
+      count("unavailable")
       if (told === undefined) refuse({ code: "overloaded" })
       else answer(told)
     }
@@ -105,18 +107,14 @@ export const webhook = (
           return accept(verdict.inbound)
         case "Ignored": {
           const { eventType } = verdict
-          run(
-            Effect.andThen(
-              count(platform.id, "ignored"),
-              Effect.logDebug("an event was ignored", { eventType })
-            )
-          )
+          count("ignored")
+          run(Effect.logDebug("an event was ignored", { eventType }))
           return answer(platform.accepted)
         }
         case "Refused": {
           const { code, reason } = verdict
-          const told = Effect.logInfo("a request was refused", { platform: platform.id, reason, requestId })
-          run(Effect.andThen(count(platform.id, "refused"), told))
+          count("refused")
+          run(Effect.logInfo("a request was refused", { platform: platform.id, reason, requestId }))
           return refuse(code === "schema_validation_failed" ? NO_EVENT : { code, message: messages[code] })
         }
       }

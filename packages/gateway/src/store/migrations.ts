@@ -5,10 +5,12 @@ import { Effect } from "effect"
 import { Migrator, SqlClient } from "effect/sql"
 import { inbox } from "./migrations/0001-inbox.ts"
 import { conversations } from "./migrations/0002-conversations.ts"
+import { waiting } from "./migrations/0003-waiting.ts"
 
 const steps: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_inbox": inbox,
-  "0002_conversations": conversations
+  "0002_conversations": conversations,
+  "0003_waiting": waiting
 }
 
 const take = (statements: ReadonlyArray<string>) =>

@@ -7,6 +7,7 @@ import { HubApi } from "@corral/domain/HubApi"
 import { type Doors, listen, urlOf } from "@corral/service/http/Listener"
 import { refuseUpgrade } from "@corral/service/http/Refusal"
 import { answerUnanswered } from "@corral/service/http/Unanswered"
+import { pathsOf } from "@corral/service/telemetry/RouteNames"
 import { NodeHttpServer } from "@effect/platform-node"
 import { ByteSize, Clock, Context, Deferred, Effect, Fiber, Layer, Scope } from "effect"
 import { HttpIncomingMessage, HttpRouter } from "effect/http"
@@ -75,6 +76,7 @@ const serve = Effect.fnUntraced(function* (config: HubConfig) {
     const names = namesOf(config, port)
     const publicUrl = config.publicUrl ?? urlOf(config.host, port)
     return {
+      paths: pathsOf(HubApi),
       passage: (request, upgrade) =>
         rate.take(callers.nameOf(request))
           ? guard(guarded(request, upgrade), names)

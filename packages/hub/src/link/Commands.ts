@@ -14,8 +14,11 @@ import {
 import type { DeviceId, RunId } from "@corral/domain/Ids"
 import { CurrentRequestId } from "@corral/domain/RequestContext"
 import { mint } from "@corral/service/Identifiers"
-import { Clock, Context, Effect, Latch, Layer, Option, Result, Schedule, Schema } from "effect"
+import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
+import { CurrentTraceparent, CurrentTraces } from "@corral/service/telemetry/Traces"
+import { Clock, Context, Effect, Exit, Latch, Layer, Option, Result, Schedule, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { hubMetrics } from "../HubMetrics.ts"
 import { Notices } from "../live/Notices.ts"
 import { channels } from "../store/Notice.ts"
 import type { HeldLink } from "./Leases.ts"
@@ -68,6 +71,8 @@ export class Commands extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const notices = yield* Notices
       const clock = yield* Clock.Clock
+      const metrics = yield* CurrentMetrics
+      const traces = yield* CurrentTraces
       const now = () => clock.currentTimeMillisUnsafe()
       /** Who waits here for an answer, by the command. */
       const waiting = new Map<string, Set<() => void>>()
@@ -108,19 +113,15 @@ export class Commands extends Context.Service<
 
       const sentence = Effect.fnUntraced(function* <N extends CommandName>(
         id: CommandId,
-        { name, payload }: Asking<N>
+        { name, payload }: Asking<N>,
+        traceparent: string | undefined
       ) {
         const requestId = yield* Effect.serviceOption(CurrentRequestId)
-        const span = yield* Effect.option(Effect.currentSpan)
-        const traceparent = Option.map(
-          span,
-          ({ sampled, spanId, traceId }) => `00-${traceId}-${spanId}-0${sampled ? 1 : 0}`
-        )
         return JSON.stringify({
           name,
           commandId: id,
           ...(Option.isSome(requestId) ? { requestId: requestId.value } : {}),
-          ...(Option.isSome(traceparent) ? { traceparent: traceparent.value } : {}),
+          ...(traceparent === undefined ? {} : { traceparent }),
           payload
         })
       })
@@ -190,10 +191,13 @@ export class Commands extends Context.Service<
         }
       })
 
-      const ask = Effect.fnUntraced(function* <N extends CommandName>(asking: Asking<N>) {
+      const brought = Effect.fnUntraced(function* <N extends CommandName>(
+        id: CommandId,
+        asking: Asking<N>,
+        traceparent: string | undefined
+      ) {
         const { id: given, lasting = false, name, waitMs } = asking
-        const id = given ?? mint<CommandId>("cmd", now())
-        const text = yield* sentence(id, asking)
+        const text = yield* sentence(id, asking, traceparent)
         const expires = lasting ? null : new Date(now() + Math.min(UNSENT_MS, waitMs))
         const asked = watched(id, (changed) =>
           Effect.andThen(made(id, asking, text, expires), settle(asking, id, changed))
@@ -206,6 +210,23 @@ export class Commands extends Context.Service<
         const over = came._tag === "Answered" || (came._tag === "Unknown" && isRead(name))
         if (over) yield* sql`DELETE FROM edge_commands WHERE id = ${id}`
         return came
+      })
+
+      /** Counted, and a span from here to the answer, of which the Edge's own is a part. */
+      const ask = Effect.fnUntraced(function* <N extends CommandName>(asking: Asking<N>) {
+        const { id: given, name } = asking
+        const id = given ?? mint<CommandId>("cmd", now())
+        const parent = yield* CurrentTraceparent
+        const span = traces.start(`command ${name}`, "client", parent, { "corral.command.id": id })
+        const over = (outcome: string) => {
+          metrics.counter(hubMetrics.commands, { command: name, outcome }).add()
+          span?.end({ "corral.command.outcome": outcome }, outcome === "failed")
+        }
+        return yield* brought(id, asking, span?.traceparent ?? parent).pipe(
+          Effect.onExit((exit) =>
+            Effect.sync(() => over(Exit.isSuccess(exit) ? wordOf(exit.value) : "failed"))
+          )
+        )
       })
 
       const answer = (targetId: DeviceId, id: CommandId, outcome: CommandOutcome) =>
@@ -271,6 +292,20 @@ const CLAIMED = 16
 
 /** What is said where nobody knows what was done. */
 export const UNKNOWN = "The target has not answered. It may have done it: the run's events will tell."
+
+/** What came of it, in a word of few. */
+const wordOf = (asked: Asked): string => {
+  switch (asked._tag) {
+    case "Answered":
+      return asked.outcome._tag === "Done" ? "done" : "refused"
+    case "NotSent":
+      return "not_sent"
+    case "Waits":
+      return "waits"
+    case "Unknown":
+      return "unknown"
+  }
+}
 
 const answered = (outcome: CommandOutcome): Asked => ({ _tag: "Answered", outcome })
 const notSent: Asked = { _tag: "NotSent" }

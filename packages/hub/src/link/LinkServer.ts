@@ -12,10 +12,12 @@ import {
 } from "@corral/domain/EdgeLink"
 import type { DeviceId, RequestId } from "@corral/domain/Ids"
 import { standingHeaders } from "@corral/service/http/Refusal"
+import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Clock, Context, Effect, Fiber, Layer, Schedule } from "effect"
 import type { IncomingMessage } from "node:http"
 import type { Duplex } from "node:stream"
 import { type WebSocket, WebSocketServer } from "ws"
+import { hubMetrics } from "../HubMetrics.ts"
 import { Notices } from "../live/Notices.ts"
 import { RunLog } from "../run/RunLog.ts"
 import { Dispatcher } from "../task/Dispatcher.ts"
@@ -67,6 +69,8 @@ export class LinkServer extends Context.Service<
         const unproved = new Set<LinkSocket>()
         const byConnection = new Map<LinkConnection, LinkSocket>()
         const held = new Map<DeviceId, LinkConnection>()
+        const metrics = yield* CurrentMetrics
+        metrics.sample(Effect.sync(() => [[hubMetrics.links, held.size]]))
         let whenEmpty: (() => void) | undefined
 
         const end = (connection: LinkConnection | undefined, code: LinkCloseCode, reason: string) => {

@@ -5,10 +5,12 @@
 import { hubCloseCodes } from "@corral/domain/EventStream"
 import type { RequestId } from "@corral/domain/Ids"
 import { standingHeaders } from "@corral/service/http/Refusal"
+import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Clock, Context, Effect, Layer } from "effect"
 import type { IncomingMessage } from "node:http"
 import type { Duplex } from "node:stream"
 import { WebSocketServer } from "ws"
+import { hubMetrics } from "../HubMetrics.ts"
 import { RunLog } from "../run/RunLog.ts"
 import { Runs } from "../run/Runs.ts"
 import { EventSocket, type LogSource } from "./EventSocket.ts"
@@ -41,6 +43,8 @@ export class EventSockets extends Context.Service<
       const promise = Effect.runPromiseWith(services)
       const now = () => clock.currentTimeMillisUnsafe()
       const open = new Set<EventSocket>()
+      const metrics = yield* CurrentMetrics
+      metrics.sample(Effect.sync(() => [[hubMetrics.followers, open.size]]))
       let whenEmpty: (() => void) | undefined
 
       const handshakes = new WebSocketServer({ noServer: true, clientTracking: false, maxPayload: 4_096 })

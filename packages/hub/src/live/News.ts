@@ -7,9 +7,11 @@
  */
 import { PRESENT_NEWS } from "@corral/domain/HubNews"
 import type { DeviceId, ProjectId } from "@corral/domain/Ids"
+import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Clock, Context, Effect, Layer, Queue } from "effect"
 import { SqlClient } from "effect/sql"
 import { Devices } from "../device/Devices.ts"
+import { hubMetrics } from "../HubMetrics.ts"
 import type { NoticeKind } from "../store/Notice.ts"
 import { type AddressedNews, deviceNews, pendingNews, projectNews, standingIn } from "./AddressedNews.ts"
 import type { NewsReader } from "./NewsReader.ts"
@@ -31,6 +33,8 @@ export class News extends Context.Service<
       const notices = yield* Notices
       const now = () => clock.currentTimeMillisUnsafe()
       const readers = new Set<NewsReader>()
+      const metrics = yield* CurrentMetrics
+      metrics.sample(Effect.sync(() => [[hubMetrics.news, readers.size]]))
       const coming = new Set<NewsReader>()
       /** Ids of what may have changed. */
       const due = {

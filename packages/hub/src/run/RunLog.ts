@@ -19,10 +19,12 @@ import {
 } from "@corral/domain/Ids"
 import type { CreateRun } from "@corral/domain/Run"
 import type { Batch as Lines } from "@corral/service/http/Frames"
+import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { eventIn } from "./EventText.ts"
 import { RunFold, type Told } from "./RunFold.ts"
+import { hubMetrics } from "../HubMetrics.ts"
 import { channels, noticeOf } from "../store/Notice.ts"
 
 /** Events of one run as they are stored, as JSON lines without a final newline. */
@@ -83,6 +85,8 @@ export class RunLog extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
+      const metrics = yield* CurrentMetrics
+      const mirrored = metrics.counter(hubMetrics.events)
       const now = () => new Date(clock.currentTimeMillisUnsafe())
 
       /** In the order of ids, whatever the order of the push: two pushes never wait for each other. */
@@ -170,8 +174,9 @@ export class RunLog extends Context.Service<
           targetId: DeviceId,
           batches: ReadonlyArray<EventBatch>,
           stands: Effect.Effect<void, E> = Effect.void
-        ) =>
-          sql.withTransaction(
+        ) => {
+          let taken = 0
+          const stored = sql.withTransaction(
             Effect.gen(function* () {
               yield* stands
               const runIds = [...new Set(batches.map(({ runId }) => runId))]
@@ -182,7 +187,10 @@ export class RunLog extends Context.Service<
               for (const batch of batches) runs.get(batch.runId)?.push(batch)
               const pushed = [...runs.values()].filter((run) => run.rows.length > 0)
               if (pushed.length > 0) yield* store(pushed)
-              for (const run of pushed) if (run.fold.moved) yield* move(run)
+              for (const run of pushed) {
+                if (run.fold.moved) yield* move(run)
+                taken += run.lastSeq - run.row.last_seq
+              }
               return runIds.map((runId): Appended => {
                 const run = runs.get(runId)
                 if (run === undefined) return { runId, seq: 0, refusal: "unknown" }
@@ -190,7 +198,9 @@ export class RunLog extends Context.Service<
                 return { runId, seq: lastSeq, ...(refusal === undefined ? {} : { refusal }) }
               })
             })
-          ),
+          )
+          return Effect.tap(stored, () => Effect.sync(() => mirrored.add(taken)))
+        },
 
         acks: (targetId, runIds) =>
           sql<{ readonly id: RunId; readonly last_seq: number }>`

@@ -15,6 +15,7 @@ import { runs } from "./migrations/0006-runs.ts"
 import { link } from "./migrations/0007-link.ts"
 import { policies } from "./migrations/0008-policies.ts"
 import { chat } from "./migrations/0009-chat.ts"
+import { traces } from "./migrations/0010-traces.ts"
 
 const steps: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_people": people,
@@ -25,7 +26,8 @@ const steps: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0006_runs": runs,
   "0007_link": link,
   "0008_policies": policies,
-  "0009_chat": chat
+  "0009_chat": chat,
+  "0010_traces": traces
 }
 
 const take = (statements: ReadonlyArray<string>) =>

@@ -6,6 +6,7 @@
  * what has waited too long.
  */
 import type { DeviceId } from "@corral/domain/Ids"
+import { CurrentTraceparent } from "@corral/service/telemetry/Traces"
 import { Context, Effect, Layer, Schedule } from "effect"
 import { EdgeRouter } from "../run/EdgeRouter.ts"
 import { type ClaimedTask, Tasks } from "./Tasks.ts"
@@ -28,6 +29,8 @@ export class Dispatcher extends Context.Service<
 
       const start = (targetId: DeviceId, task: ClaimedTask) =>
         router.start(targetId, { runId: task.runId, create: task.create }).pipe(
+          // Of whoever made it, and not of whoever has woken us.
+          Effect.provideService(CurrentTraceparent, task.traceparent),
           Effect.matchEffect({
             onSuccess: () => tasks.dispatched(task),
             onFailure: (error) => {

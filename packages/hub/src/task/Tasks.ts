@@ -19,6 +19,7 @@ import type { ProjectRole } from "@corral/domain/Project"
 import type { CreateRun, RunFailure } from "@corral/domain/Run"
 import type { CreateTask, OnOffline, Task, TaskState } from "@corral/domain/Task"
 import { mint } from "@corral/service/Identifiers"
+import { CurrentTraceparent } from "@corral/service/telemetry/Traces"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { EdgeRouter } from "../run/EdgeRouter.ts"
@@ -42,6 +43,8 @@ export interface ClaimedTask {
   readonly runId: RunId
   readonly create: CreateRun
   readonly onOffline: OnOffline
+  /** Of the request that made it. */
+  readonly traceparent: string | undefined
 }
 
 type NotAccepted =
@@ -209,6 +212,7 @@ export class Tasks extends Context.Service<
             expires_at: onOffline === "queue" ? expiresAt : null,
             request: JSON.stringify(create),
             error: null,
+            traceparent: (yield* CurrentTraceparent) ?? null,
             created_at: at,
             updated_at: at
           }
@@ -264,7 +268,7 @@ export class Tasks extends Context.Service<
                   yield* sql`
                     UPDATE tasks SET state = 'pending', run_id = ${runId}, updated_at = ${at} WHERE id = ${id}
                     RETURNING ${told}`
-                  return { id, runId, create, onOffline }
+                  return { id, runId, create, onOffline, traceparent: row.traceparent ?? undefined }
                 }
                 const { code, message } = refusal
                 yield* sql`
@@ -321,7 +325,7 @@ const unfit = (path: string, message: string) =>
   new SchemaValidationFailed({ details: { issues: [{ path, message }] } })
 
 const COLUMNS =
-  "id, project_id, session_id, target_id, run_id, created_by, state, on_offline, expires_at, request, error, created_at, updated_at"
+  "id, project_id, session_id, target_id, run_id, created_by, state, on_offline, expires_at, request, error, traceparent, created_at, updated_at"
 
 interface Row {
   readonly id: TaskId
@@ -335,6 +339,7 @@ interface Row {
   readonly expires_at: Date | null
   readonly request: string
   readonly error: string | null
+  readonly traceparent: string | null
   readonly created_at: Date
   readonly updated_at: Date
 }

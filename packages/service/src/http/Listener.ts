@@ -1,6 +1,6 @@
 /**
  * A Node server whose requests and upgrades all pass the same door: limits of time and size, a request id, the standing headers, then
- * whatever `passage` decides; only then anything is routed. What is refused is an error object.
+ * whatever `passage` decides; only then anything is routed. What is refused is an error object. Behind that door is also `GET /metrics`.
  */
 import type { RequestId } from "@corral/domain/Ids"
 import { Clock, Data, Effect, type Scope } from "effect"
@@ -14,6 +14,11 @@ import {
 import type { AddressInfo } from "node:net"
 import type { Duplex } from "node:stream"
 import { mint } from "../Identifiers.ts"
+import { isMetricsPage, metricsPage } from "../telemetry/MetricsPage.ts"
+import { CurrentMetrics } from "../telemetry/Metrics.ts"
+import { requestWatch } from "../telemetry/RequestWatch.ts"
+import { MetricsToken } from "../telemetry/Telemetry.ts"
+import { CurrentTraces } from "../telemetry/Traces.ts"
 import { handshakeFlaw } from "./Handshake.ts"
 import { type Refusal, refuseRequest, refuseUpgrade, standingHeaders } from "./Refusal.ts"
 
@@ -26,6 +31,8 @@ export type Passage =
   | ({ readonly _tag: "Refuse" } & Refusal)
 
 export interface Doors {
+  /** Templates of the paths that are served, for metrics and spans. */
+  readonly paths: Iterable<string>
   readonly passage: (request: IncomingMessage, upgrade: boolean) => Passage
   readonly onRequest: (request: IncomingMessage, response: ServerResponse) => void
   readonly onUpgrade: (request: IncomingMessage, socket: Duplex, head: Buffer, requestId: RequestId) => void
@@ -54,7 +61,10 @@ export const listen = Effect.fnUntraced(function* (
     connectionsCheckingInterval: 2_500
   })
   const port = yield* open(server, address)
-  const { onRequest, onUpgrade, passage } = doors(port)
+  const { onRequest, onUpgrade, passage, paths } = doors(port)
+  const metrics = yield* CurrentMetrics
+  const watch = requestWatch(metrics, yield* CurrentTraces, paths)
+  const page = metricsPage(metrics, yield* MetricsToken)
   const fresh = () => mint<RequestId>("req", clock.currentTimeMillisUnsafe())
 
   /** What the routes read: never what a client claimed. */
@@ -64,11 +74,14 @@ export const listen = Effect.fnUntraced(function* (
   }
 
   server.on("request", (request, response) => {
+    watch.onRequest(request, response)
     const id = requestIdOf(request.headers) ?? fresh()
     for (const [name, value] of Object.entries(standingHeaders(id))) response.setHeader(name, value)
     const found = passage(request, false)
     if (found._tag === "Refuse") return refuseRequest(response, found, id)
     put(request, id, found.headers)
+    watch.onPassed(request, response)
+    if (isMetricsPage(request.url)) return page(request, response)
     onRequest(request, response)
   })
 

@@ -1,0 +1,52 @@
+/** Which route a request goes to, by its template: `/v1/runs/:id`, and never the path itself, of which there are without end. */
+import { HttpApi, type HttpApiGroup } from "effect/http-api"
+
+/** Templates of a contract. */
+export const pathsOf = <Id extends string, Groups extends HttpApiGroup.Constraint>(
+  api: HttpApi.HttpApi<Id, Groups>
+): ReadonlyArray<string> => {
+  const paths: Array<string> = []
+  HttpApi.reflect(api, {
+    onGroup: () => undefined,
+    onEndpoint: ({ endpoint }) => void paths.push(endpoint.path)
+  })
+  return paths
+}
+
+interface Node {
+  template?: string
+  readonly fixed: Map<string, Node>
+  any?: Node
+}
+
+const node = (): Node => ({ fixed: new Map() })
+
+/** What every path without a route of its own is called. */
+export const OTHER = "other"
+
+/** Gives the template of a target's path. */
+export const routeNames = (paths: Iterable<string>): ((target: string) => string) => {
+  const root = node()
+  for (const path of paths) {
+    let at = root
+    for (const part of path.split("/")) {
+      let next = part.startsWith(":") ? at.any : at.fixed.get(part)
+      if (next === undefined) {
+        next = node()
+        if (part.startsWith(":")) at.any = next
+        else at.fixed.set(part, next)
+      }
+      at = next
+    }
+    at.template = path
+  }
+  return (target) => {
+    const end = target.search(/[?#]/)
+    let at: Node | undefined = root
+    for (const part of (end === -1 ? target : target.slice(0, end)).split("/")) {
+      at = at.fixed.get(part) ?? (part === "" ? undefined : at.any)
+      if (at === undefined) return OTHER
+    }
+    return at.template ?? OTHER
+  }
+}

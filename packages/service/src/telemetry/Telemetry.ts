@@ -1,0 +1,61 @@
+/**
+ * What a service tells of itself, as a layer below everything else of it: its metrics, its spans, and the page that metrics are read at. Told to
+ * nobody unless the settings say to whom.
+ */
+import { Context, Effect, Layer, type Redacted } from "effect"
+import { monitorEventLoopDelay } from "node:perf_hooks"
+import { collector } from "./Collector.ts"
+import { serviceMetrics } from "./MetricRow.ts"
+import { CurrentMetrics, Metrics } from "./Metrics.ts"
+import type { TelemetryConfig } from "./TelemetrySettings.ts"
+import { CurrentTraces } from "./Traces.ts"
+
+/** Said by all services of one build. */
+const VERSION = "0.1.0"
+
+/** What opens `GET /metrics`. */
+export const MetricsToken = Context.Reference<Redacted.Redacted | undefined>("corral/service/MetricsToken", {
+  defaultValue: () => undefined
+})
+
+/** Of the process; what others in the same process do is in it too. */
+const ofProcess = (metrics: Metrics) =>
+  Effect.gen(function* () {
+    const delay = yield* Effect.acquireRelease(
+      Effect.sync(() => {
+        const histogram = monitorEventLoopDelay({ resolution: 20 })
+        histogram.enable()
+        return histogram
+      }),
+      (histogram) => Effect.sync(() => histogram.disable())
+    )
+    metrics.sample(
+      Effect.sync(() => {
+        const { heapUsed, rss } = process.memoryUsage()
+        const late = delay.percentile(99) / 1e9
+        delay.reset()
+        return [
+          [serviceMetrics.heap, heapUsed],
+          [serviceMetrics.resident, rss],
+          [serviceMetrics.loopDelay, late],
+          [serviceMetrics.uptime, process.uptime()]
+        ]
+      })
+    )
+  })
+
+/** Provides `CurrentMetrics`, `CurrentTraces` and `MetricsToken`. Ends last, so that the last spans are sent. */
+export const layer = (service: "edge" | "gateway" | "hub", config: TelemetryConfig = {}) =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const metrics = new Metrics(service)
+      const context = Context.make(CurrentMetrics, metrics).pipe(
+        Context.add(MetricsToken, config.metricsToken)
+      )
+      if (config.collector === undefined && config.metricsToken === undefined) return context
+      yield* ofProcess(metrics)
+      if (config.collector === undefined) return context
+      const options = { name: `corral-${service}`, version: VERSION, metrics }
+      return Context.add(context, CurrentTraces, yield* collector(config.collector, config, options))
+    })
+  )

@@ -1,0 +1,102 @@
+/** A service's layer with a collector that is well, slow, broken or not there: real requests to a server of this process. */
+import { assert, describe, it, onTestFinished } from "@effect/vitest"
+import { Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
+import { FakeCollector, type Mood } from "../harness/FakeCollector.ts"
+import { until } from "../harness/Until.ts"
+import { CurrentMetrics } from "../../src/telemetry/Metrics.ts"
+import * as Telemetry from "../../src/telemetry/Telemetry.ts"
+import type { TelemetryConfig } from "../../src/telemetry/TelemetrySettings.ts"
+import { CurrentTraces } from "../../src/telemetry/Traces.ts"
+
+const open = async () => {
+  const collector = await FakeCollector.open()
+  onTestFinished(() => collector.close())
+  return collector
+}
+
+const started = async (config: TelemetryConfig) => {
+  const scope = Scope.makeUnsafe()
+  const services = await Effect.runPromise(Layer.buildWithScope(Telemetry.layer("edge", config), scope))
+  return {
+    traces: Context.get(services, CurrentTraces),
+    metrics: Context.get(services, CurrentMetrics),
+    /** Milliseconds that its end takes. */
+    end: async () => {
+      const began = performance.now()
+      await Effect.runPromise(Scope.close(scope, Exit.void))
+      return performance.now() - began
+    }
+  }
+}
+
+const above = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+describe("a collector", () => {
+  it("is sent spans and metrics at the end at the latest, with its key", async () => {
+    const collector = await open()
+    const { end, traces } = await started({
+      collector: collector.url,
+      headers: { "x-key": Redacted.make("s3cret") }
+    })
+    const outer = traces.start("outer", "server", above, { "http.route": "/x" })
+    const inner = traces.start("inner", "internal", outer?.traceparent, {})
+    inner?.end({ outcome: "failed" }, true)
+    outer?.end({}, false)
+    outer?.end({ again: "no" }, true)
+    await end()
+    const [first, second] = collector.spans
+    assert.lengthOf(collector.spans, 2)
+    assert.strictEqual(collector.headers["x-key"], "s3cret")
+    assert.deepInclude(second, {
+      name: "outer",
+      traceId: above.slice(3, 35),
+      parentSpanId: above.slice(36, 52)
+    })
+    assert.deepInclude(first, { name: "inner", traceId: above.slice(3, 35), parentSpanId: second?.spanId })
+    assert.deepStrictEqual([first?.status.code, second?.status.code], [2, 1])
+    assert.deepStrictEqual(second?.attributes, { "http.route": "/x" })
+    assert.include([...collector.metrics], "corral_edge_process_heap_bytes")
+    // No place in the program, and no word of an error.
+    assert.notMatch(collector.text, /node_modules|[jt]s:\d|\/packages\/|s3cret/)
+  })
+
+  it("is not sent what the caller does not sample", async () => {
+    const collector = await open()
+    const { end, traces } = await started({ collector: collector.url })
+    const span = traces.start("quiet", "server", `${above.slice(0, -2)}00`, {})
+    assert.match(span?.traceparent ?? "", /^00-0af7651916cd43dd8448eb211c80319c-[0-9a-f]{16}-00$/)
+    span?.end({}, false)
+    await end()
+    assert.deepStrictEqual(collector.spans, [])
+  })
+
+  it.each<Mood | "down">(["down", "refuse", "hang", "stall"])(
+    "that would %s keeps nobody, holds little, and does not hold up the end",
+    async (mood) => {
+      const collector = await open()
+      const { url } = collector
+      if (mood === "down") await collector.close()
+      else collector.mood = mood
+      const { end, traces } = await started({ collector: url })
+      const began = performance.now()
+      for (let batch = 0; batch < 50; batch++) {
+        for (let each = 0; each < 1_000; each++)
+          traces.start("span", "internal", undefined, {})?.end({}, false)
+        // What is sent is sent between these.
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      assert.isBelow(performance.now() - began, 5_000)
+      // Of 50 batches: the first, and one more where that was refused at once.
+      if (mood !== "down") await until(async () => collector.requests > 0 || undefined, "a request", 5_000)
+      assert.isAtMost(collector.requests, 2)
+      assert.isBelow(await end(), 3_500)
+    }
+  )
+
+  it("is nobody's business where there is none", async () => {
+    const { end, metrics, traces } = await started({})
+    assert.isUndefined(traces.start("span", "server", above, {}))
+    assert.strictEqual(await Effect.runPromise(metrics.text), "")
+    assert.isBelow(await end(), 500)
+  })
+})

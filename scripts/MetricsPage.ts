@@ -1,0 +1,26 @@
+/** `docs/metrics.md`: what each service counts, from the tables that it is counted by. */
+import { edgeMetrics } from "@corral/edge/EdgeMetrics"
+import { gatewayMetrics } from "@corral/gateway/GatewayMetrics"
+import { hubMetrics } from "@corral/hub/HubMetrics"
+import { type MetricRow, serviceMetrics } from "@corral/service/telemetry/MetricRow"
+
+const head = `# Metrics
+
+Generated from \`EdgeMetrics.ts\`, \`HubMetrics.ts\`, \`GatewayMetrics.ts\` and \`MetricRow.ts\` by \`npm run generate\`.
+
+\`GET /metrics\` of each service, in Prometheus' text format, and the same to an OTLP collector: how to turn both on is in [operations](operations.md#metrics). Each name starts
+with \`corral_\` and the service: \`corral_edge_runs_live\`. Counters start at 0 with the process. What takes a query is asked for when somebody reads, at most once a
+second, and is left out where the store does not answer within two. No label names a person, a run, a path or a project.
+`
+
+const table = (title: string, rows: Readonly<Record<string, MetricRow>>): string => {
+  const lines = Object.values(rows).map(
+    ({ kind, labels = [], name, what }) =>
+      `| \`${name}\` | ${kind} | ${labels.map((label) => `\`${label}\``).join(", ")} | ${what} |`
+  )
+  return `\n## ${title}\n\n| Name | Kind | Labels | Meaning |\n|---|---|---|---|\n${lines.join("\n")}\n`
+}
+
+/** The page as Markdown. */
+export const metricsPage = (): string =>
+  `${head}${table("Each service", serviceMetrics)}${table("Edge", edgeMetrics)}${table("Hub", hubMetrics)}${table("Gateway", gatewayMetrics)}`
