@@ -3,16 +3,19 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { IntegrationEvent } from "@corral/domain/Integration"
 import { Schema } from "effect"
 import { until } from "../../../service/test/harness/Until.ts"
+import { gatewayMetrics } from "../../src/GatewayMetrics.ts"
+import { PrometheusText } from "../../../service/test/harness/PrometheusText.ts"
 import { BOT, click, envelope, message, pushed, pushedClick, pushedMessage } from "../harness/FakeFeishu.ts"
-import { CARDS, GatewayProcess } from "../harness/GatewayProcess.ts"
+import { CARDS, EVENTS, GatewayProcess } from "../harness/GatewayProcess.ts"
 import { sql } from "../harness/Sql.ts"
 
+const METRICS_TOKEN = "a-token-of-more-than-32-characters"
 const decode = Schema.decodeUnknownSync(IntegrationEvent, { onExcessProperty: "error" })
 
 describe("the work of a Gateway", { timeout: 90_000 }, () => {
   let gateway: GatewayProcess
   beforeAll(async () => {
-    gateway = new GatewayProcess({ entry: "handling" })
+    gateway = new GatewayProcess({ entry: "handling", env: { CORRAL_METRICS_TOKEN: METRICS_TOKEN } })
     await gateway.start()
   })
   afterAll(async () => {
@@ -152,6 +155,38 @@ describe("the work of a Gateway", { timeout: 90_000 }, () => {
       await gateway.count("FROM corral_gateway.dead_letters WHERE upstream_id = 'ev_odd'"),
       1
     )
+  })
+
+  it("counts what came in and what became of it", async () => {
+    const page = `${gateway.url}/metrics`
+    for (const headers of [{}, { authorization: "Bearer of-something-else-than-that-token" }])
+      assert.strictEqual((await fetch(page, { headers })).status, 401)
+    const metrics = async () => {
+      const response = await fetch(page, { headers: { authorization: `Bearer ${METRICS_TOKEN}` } })
+      return new PrometheusText(await response.text())
+    }
+    const before = await metrics()
+    before.assertRows("gateway", gatewayMetrics)
+    await gateway.send(pushedMessage("ev_counted"))
+    await gateway.send(pushedMessage("ev_counted"))
+    await done("ev_counted")
+    // Asked for once a second at most.
+    const after = await until(async () => {
+      const read = await metrics()
+      return read.sum("corral_gateway_inbox_depth") === 0 ? read : undefined
+    }, "an empty inbox")
+    const moved = (name: string, labels: Readonly<Record<string, string>>) =>
+      after.sum(`corral_gateway_${name}`, labels) - before.sum(`corral_gateway_${name}`, labels)
+    assert.strictEqual(moved("events_total", { platform: "feishu", outcome: "kept" }), 1)
+    assert.strictEqual(moved("events_total", { platform: "feishu", outcome: "known" }), 1)
+    assert.strictEqual(moved("handled_total", { outcome: "done" }), 1)
+    assert.strictEqual(
+      after.sum("corral_gateway_dead_letters"),
+      await gateway.count("FROM corral_gateway.dead_letters")
+    )
+    assert.isAtLeast(after.sum("corral_gateway_dead_letters"), 1)
+    assert.strictEqual(after.sum("corral_gateway_inbox_oldest_age_seconds"), 0)
+    assert.isAtLeast(moved("http_request_duration_seconds_count", { route: EVENTS, status: "2xx" }), 2)
   })
 
   it("buries an event that ends the Gateway each time", async () => {

@@ -249,7 +249,8 @@ describe("links", { timeout: 60_000 }, () => {
       const world = await worldOf(hub)
       const refused = await makeTask(world)
       assert.deepStrictEqual([refused.status, codeOf(refused)], [503, "target_offline"])
-      const first = await makeTask(world, { onOffline: "queue" })
+      const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+      const first = await makeTask(world, { onOffline: "queue" }, { traceparent })
       const second = await makeTask(world, { onOffline: "queue" })
       assert.strictEqual(first.body.state, "queued")
       const edge = await LinkedEdge.link(hub.url, world)
@@ -258,6 +259,11 @@ describe("links", { timeout: 60_000 }, () => {
       assert.deepStrictEqual(
         edge.commands.map(({ commandId }) => commandId),
         [`start.${one.runId}`, `start.${two.runId}`]
+      )
+      // Each is of the trace of the request that made it.
+      assert.deepStrictEqual(
+        edge.commands.map((command) => command.traceparent),
+        [traceparent, undefined]
       )
       await edge.leave()
       await until("the device offline", async () => (await stateOf(world)) === "offline")

@@ -49,8 +49,13 @@ export const until = async (what: string, look: () => Promise<boolean>): Promise
   await within(again(), 20_000, what)
 }
 
-export const makeTask = ({ client, deviceId, projectId }: World, more: Record<string, unknown> = {}) =>
+export const makeTask = (
+  { client, deviceId, projectId }: World,
+  more: Record<string, unknown> = {},
+  headers: Readonly<Record<string, string>> = {}
+) =>
   client.ask<Task>("POST", "/web/agent-tasks", {
+    headers,
     body: { ...createRun, projectId, targetId: deviceId, ...more }
   })
 

@@ -5,7 +5,7 @@
  * It serves nothing and sends nothing: `MetricsPage` and `Collector` read it.
  */
 import { Context, Effect, Metric } from "effect"
-import { PrometheusMetrics } from "effect/observability"
+import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import type { Labels, MetricRow } from "./MetricRow.ts"
 
 export interface Counter {

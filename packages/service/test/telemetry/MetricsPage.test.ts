@@ -1,6 +1,6 @@
 /** `GET /metrics` behind a real listener: who may read it, and what requests leave there. */
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
-import { Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
+import { type Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
 import { type Doors, listen } from "../../src/http/Listener.ts"
 import * as Telemetry from "../../src/telemetry/Telemetry.ts"
 import type { TelemetryConfig } from "../../src/telemetry/TelemetrySettings.ts"
