@@ -5,7 +5,7 @@ export const gatewayMetrics = {
   events: {
     name: "events_total",
     kind: "counter",
-    what: "What came in by webhook, by how it was acknowledged; `known` was kept before, `unavailable` could not be kept in time.",
+    what: "What came in by webhook, by how it was acknowledged: `kept`, `ignored`, `refused`; `known` was kept before, `unavailable` could not be kept in time.",
     labels: ["platform", "outcome"]
   },
   depth: { name: "inbox_depth", kind: "gauge", what: "Events that are kept and not done." },
@@ -22,13 +22,13 @@ export const gatewayMetrics = {
   handled: {
     name: "handled_total",
     kind: "counter",
-    what: "Turns of events, by what came of them; a `retried` one has another.",
+    what: "Turns of events, by what came of them: `done`, `buried` as a dead letter, or `retried` later.",
     labels: ["outcome"]
   },
   calls: {
     name: "outbound_calls_total",
     kind: "counter",
-    what: "What was said to chat platforms, by what came of it.",
+    what: "What was said to chat platforms: `taken`, `refused`, or they were `unavailable`.",
     labels: ["platform", "call", "outcome"]
   }
 } as const satisfies Readonly<Record<string, MetricRow>>

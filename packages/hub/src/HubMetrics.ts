@@ -18,7 +18,7 @@ export const hubMetrics = {
   commands: {
     name: "commands_total",
     kind: "counter",
-    what: "Commands to devices, by what came of them; `unknown` was sent and not answered in time.",
+    what: "Commands to devices, by what came of them: `done`, `refused` by the Edge, `not_sent` in time, `waits` for the device, `unknown` where it was sent and not answered, `failed` here.",
     labels: ["command", "outcome"]
   },
   followers: { name: "event_sockets_open", kind: "gauge", what: "WebSockets that follow events." },

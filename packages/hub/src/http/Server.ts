@@ -18,6 +18,7 @@ import { EventSockets } from "../live/EventSockets.ts"
 import { StreamAuthority } from "../live/StreamAuthority.ts"
 import { Callers } from "./Callers.ts"
 import { credentialOf, guard, type GuardedRequest, MAX_BODY_BYTES } from "./Guard.ts"
+import { LINK_PAGE } from "./LinkPage.ts"
 import { PublicUrl } from "./PublicUrl.ts"
 import { RateLimit } from "@corral/service/http/RateLimit"
 import { routes } from "./routes.ts"
@@ -76,7 +77,7 @@ const serve = Effect.fnUntraced(function* (config: HubConfig) {
     const names = namesOf(config, port)
     const publicUrl = config.publicUrl ?? urlOf(config.host, port)
     return {
-      paths: pathsOf(HubApi),
+      paths: [...pathsOf(HubApi), "/", "/device", `${LINK_PAGE}/:code`],
       passage: (request, upgrade) =>
         rate.take(callers.nameOf(request))
           ? guard(guarded(request, upgrade), names)

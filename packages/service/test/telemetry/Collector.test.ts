@@ -1,6 +1,6 @@
 /** A service's layer with a collector that is well, slow, broken or not there: real requests to a server of this process. */
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
-import { Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
+import { Context, Effect, Exit, Layer, Logger, Redacted, Scope } from "effect"
 import { FakeCollector, type Mood } from "../harness/FakeCollector.ts"
 import { until } from "../harness/Until.ts"
 import { CurrentMetrics } from "../../src/telemetry/Metrics.ts"
@@ -16,8 +16,13 @@ const open = async () => {
 
 const started = async (config: TelemetryConfig) => {
   const scope = Scope.makeUnsafe()
-  const services = await Effect.runPromise(Layer.buildWithScope(Telemetry.layer("edge", config), scope))
+  const logged: Array<string> = []
+  const logger = Logger.make(({ message }) => void logged.push(JSON.stringify(message)))
+  const services = await Effect.runPromise(
+    Layer.buildWithScope(Telemetry.layer("edge", config), scope).pipe(Effect.provide(Logger.layer([logger])))
+  )
   return {
+    logged,
     traces: Context.get(services, CurrentTraces),
     metrics: Context.get(services, CurrentMetrics),
     /** Milliseconds that its end takes. */
@@ -77,7 +82,10 @@ describe("a collector", () => {
       const { url } = collector
       if (mood === "down") await collector.close()
       else collector.mood = mood
-      const { end, traces } = await started({ collector: url })
+      const { end, logged, traces } = await started({
+        collector: url,
+        headers: { "x-key": Redacted.make("s3cret") }
+      })
       const began = performance.now()
       for (let batch = 0; batch < 50; batch++) {
         for (let each = 0; each < 1_000; each++)
@@ -90,6 +98,11 @@ describe("a collector", () => {
       if (mood !== "down") await until(async () => collector.requests > 0 || undefined, "a request", 5_000)
       assert.isAtMost(collector.requests, 2)
       assert.isBelow(await end(), 3_500)
+      if (mood === "refuse" || mood === "down") {
+        assert.include(logged[0], "the collector does not take what it is sent")
+        assert.isAtMost(logged.length, 2)
+      }
+      assert.notInclude(logged.join(), "s3cret")
     }
   )
 
