@@ -1,9 +1,10 @@
 /** SIGTERM, a second Edge on the same home, and what a killed one leaves for its successor. */
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { existsSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { type EdgeProcess, openEdge } from "../harness/EdgeProcess.ts"
 import { assertWhole } from "../harness/LogInvariants.ts"
+import { FakeCollector } from "../../../service/test/harness/FakeCollector.ts"
 
 const grace = { CORRAL_EDGE_CANCEL_GRACE_MS: "500" }
 const scripts = [
@@ -54,8 +55,11 @@ describe("SIGTERM", () => {
     await assertCancelled(edge, runIds)
   })
 
-  it("does so while clients follow: they are told, and the Edge does not wait for them", async () => {
-    const edge = await openEdge({ env: grace })
+  it("does so while clients follow and a collector hangs: the Edge does not wait for them", async () => {
+    const collector = await FakeCollector.open()
+    onTestFinished(() => collector.close())
+    collector.mood = "hang"
+    const edge = await openEdge({ env: { ...grace, CORRAL_OTLP_URL: collector.url } })
     const runIds = await liveRuns(edge)
     const all = await edge.client.follow({})
     const silent = await edge.client.follow({})
@@ -65,6 +69,7 @@ describe("SIGTERM", () => {
     const exit = await edge.stop()
     assert.deepStrictEqual(exit, { code: 0, signal: null })
     assert.isBelow(performance.now() - asked, 10_000)
+    assert.isAtLeast(collector.requests, 2, "spans and metrics")
     assert.strictEqual((await all.ended).code, 1001)
     for (const reader of following) assert.include([1000, 1001], (await reader.ended).code)
     assert.deepStrictEqual(edge.survivors(), [])
