@@ -32,6 +32,7 @@ describe("listen", () => {
   it.effect.runIf(room >= 4_096)("has room for 2,000 that connect before one is accepted", () =>
     Effect.gen(function* () {
       const port = yield* listen({ host: "127.0.0.1", port: 0 }, () => ({
+        paths: [],
         passage: () => ({ _tag: "Pass" }),
         onRequest: (_, response) => void response.end(),
         onUpgrade: (_, socket) => void socket.destroy()
