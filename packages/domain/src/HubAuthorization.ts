@@ -83,6 +83,7 @@ export const endpointAuthority = {
   "runs.artifacts": "project.read",
   "runs.artifactContent": "project.read",
   "approvals.list": "session.open",
+  "approvals.get": "project.read",
   "approvals.decide": "approval.decide",
   "news.follow": "session.open",
   "integrations.event": "gateway",

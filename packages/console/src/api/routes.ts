@@ -84,6 +84,7 @@ export const routes = {
   },
   approvals: {
     list: ["GET", "/client/approvals"],
+    get: ["GET", "/client/approvals/:id"],
     decide: ["POST", "/client/approvals/:id/decide"]
   },
   news: {

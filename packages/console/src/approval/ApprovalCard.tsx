@@ -7,17 +7,16 @@ import { ShortId } from "../ui/ShortId.tsx"
 import { Time } from "../ui/Time.tsx"
 import { Countdown } from "./Countdown.tsx"
 import { DecisionForm } from "./DecisionForm.tsx"
+import { DecisionNote } from "./DecisionNote.tsx"
 import { Outcome } from "./Outcome.tsx"
 import { RequestView } from "./RequestView.tsx"
+import { TargetNote } from "./TargetNote.tsx"
+import { useDecide } from "./useDecide.ts"
 import { approvalWords } from "./words.ts"
 
-interface Props {
-  readonly approval: HubApproval
-  readonly onDecided?: (approval: HubApproval) => void
-}
-
-export const ApprovalCard = ({ approval, onDecided = () => undefined }: Props) => {
+export const ApprovalCard = ({ approval }: { readonly approval: HubApproval }) => {
   const words = useWords(approvalWords)
+  const decide = useDecide(approval.id)
   const { agentId, decidedBy, id, projectId, request, runId, state } = approval
   return (
     <article className={`approval approval-${state}`} aria-labelledby={`title-${id}`}>
@@ -37,13 +36,10 @@ export const ApprovalCard = ({ approval, onDecided = () => undefined }: Props) =
       </p>
       <RequestView request={request} />
       {state === "pending" ? (
-        <DecisionForm
-          key={id}
-          id={id}
-          request={request}
-          expiresAt={approval.expiresAt}
-          onDecided={onDecided}
-        />
+        <>
+          <TargetNote approval={approval} />
+          <DecisionForm decide={decide} request={request} expiresAt={approval.expiresAt} />
+        </>
       ) : (
         <Outcome
           state={state}
@@ -54,6 +50,7 @@ export const ApprovalCard = ({ approval, onDecided = () => undefined }: Props) =
           projectId={projectId}
         />
       )}
+      <DecisionNote error={decide.error} />
     </article>
   )
 }

@@ -3,7 +3,7 @@ import type { HubApproval } from "@corral/domain/HubRun"
 import { useQuery } from "@tanstack/react-query"
 import { Link, useNavigate } from "@tanstack/react-router"
 import { useEffect, useRef, useState } from "react"
-import { hub } from "../api/Hub.ts"
+import { hub, HubRefusal } from "../api/Hub.ts"
 import { useList } from "../api/Lists.ts"
 import { oneLine } from "../markdown/visible.ts"
 import { useWords } from "../text/Language.tsx"
@@ -12,7 +12,6 @@ import { Page } from "../ui/Page.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { Time } from "../ui/Time.tsx"
 import { ApprovalCard } from "./ApprovalCard.tsx"
-import { findApproval } from "./findApproval.ts"
 import { approvalWords } from "./words.ts"
 import "./approval.css"
 
@@ -20,6 +19,10 @@ const typing = (target: EventTarget | null): boolean =>
   target instanceof Element &&
   target.closest("input, textarea, select, [contenteditable], dialog, [role=dialog], [role=alertdialog]") !==
     null
+
+/** Nobody learns whether there is one that they may not see, and an address may hold anything. */
+const isUnknown = (error: Error | null): boolean =>
+  error instanceof HubRefusal && ["permission_denied", "schema_validation_failed"].includes(error.code)
 
 export const ApprovalsPage = ({ approvalId }: { readonly approvalId?: string }) => {
   const words = useWords(approvalWords)
@@ -37,12 +40,14 @@ export const ApprovalsPage = ({ approvalId }: { readonly approvalId?: string }) 
   const open = approvalId ?? stays ?? items[0]?.id
   useEffect(() => setStays(open), [open])
   const listed = items.find(({ id }) => id === open)
-  const other = useQuery({
+  const one = useQuery({
     queryKey: ["approvals", "one", open],
-    queryFn: ({ signal }) => findApproval(open ?? "", signal),
-    enabled: open !== undefined && listed === undefined && !list.isLoading
+    // The Hub says of anything else that it is no id.
+    queryFn: ({ signal }) => hub.approvals.get({ params: { id: open as HubApproval["id"] }, signal }),
+    enabled: open !== undefined,
+    placeholderData: () => listed
   })
-  const shown = listed ?? other.data ?? undefined
+  const shown = one.data
 
   const go = (by: 1 | -1) => {
     const here = items.findIndex(({ id }) => id === open)
@@ -99,11 +104,12 @@ export const ApprovalsPage = ({ approvalId }: { readonly approvalId?: string }) 
         </nav>
         <div ref={card}>
           {shown !== undefined && <ApprovalCard key={shown.id} approval={shown} />}
-          <RefusalNote error={other.error} />
-          {other.data === null && listed === undefined && (
+          {isUnknown(one.error) ? (
             <p className="empty">
               {words.notFound} <Link to="/approvals">{words.back}</Link>
             </p>
+          ) : (
+            <RefusalNote error={one.error} />
           )}
           {shown !== undefined && <p className="quiet keys">{words.hint}</p>}
         </div>

@@ -1,29 +1,25 @@
 /**
  * The ways to answer: allow, with the memory that the approval offers; deny with a reason; change what is done; cancel the run.
  *
- * No key decides by itself: keys move the focus here, and Enter presses what has it.
+ * What became of it is shown by whoever shows the approval. No key decides by itself: keys move the focus here, and Enter presses what has it.
  */
 import type { ApprovalRequest } from "@corral/domain/Approval"
-import type { HubApproval } from "@corral/domain/HubRun"
 import { type FormEvent, useState } from "react"
 import { useWords } from "../text/Language.tsx"
 import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
 import { useLeft } from "./Countdown.tsx"
-import { DecisionNote } from "./DecisionNote.tsx"
 import { EditForm, isEditable } from "./EditForm.tsx"
-import { useDecide } from "./useDecide.ts"
+import type { Deciding } from "./useDecide.ts"
 import { approvalWords } from "./words.ts"
 
 interface Props {
-  readonly id: HubApproval["id"]
+  readonly decide: Deciding
   readonly request: ApprovalRequest
   readonly expiresAt: string
-  readonly onDecided?: (approval: HubApproval) => void
 }
 
-export const DecisionForm = ({ expiresAt, id, onDecided, request }: Props) => {
+export const DecisionForm = ({ decide, expiresAt, request }: Props) => {
   const words = useWords(approvalWords)
-  const decide = useDecide(id, onDecided)
   const [form, setForm] = useState<"none" | "deny" | "edit">("none")
   const [reason, setReason] = useState("")
   const isOver = useLeft(expiresAt) <= 0
@@ -33,7 +29,7 @@ export const DecisionForm = ({ expiresAt, id, onDecided, request }: Props) => {
     event.preventDefault()
     decide.mutate({ decision: "deny", ...(reason.trim() === "" ? {} : { reason: reason.trim() }) })
   }
-  if (isOver && !decide.isPending) return <DecisionNote error={decide.error} />
+  if (isOver && !decide.isPending) return null
   return (
     <div className="decision" role="group" aria-label={request.title.slice(0, 200)}>
       {form === "none" && (
@@ -116,7 +112,6 @@ export const DecisionForm = ({ expiresAt, id, onDecided, request }: Props) => {
         />
       )}
       {decide.isPending && <p role="status">{words.sending}</p>}
-      <DecisionNote error={decide.error} />
     </div>
   )
 }

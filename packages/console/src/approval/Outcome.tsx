@@ -18,6 +18,9 @@ interface Props {
 
 export const Outcome = ({ at, by, projectId, reason, scope, state }: Props) => {
   const words = useWords(approvalWords)
+  // Nobody's word: what became of it is said in the reader's language.
+  const unanswered =
+    by === undefined && (state === "expired" || state === "cancelled") ? words.unanswered[state] : undefined
   return (
     <p className={`outcome outcome-${state}`}>
       <strong>{words.decided[state] ?? state}</strong>
@@ -34,7 +37,8 @@ export const Outcome = ({ at, by, projectId, reason, scope, state }: Props) => {
           <Time at={at} />
         </>
       )}
-      {reason !== undefined && reason !== "" && <>: {oneLine(reason, 1_000)}</>}
+      {reason !== undefined && reason !== "" && state !== "expired" && <>: {oneLine(reason, 1_000)}</>}
+      {unanswered !== undefined && <>. {unanswered}</>}
     </p>
   )
 }

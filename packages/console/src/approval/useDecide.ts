@@ -4,13 +4,14 @@ import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { hub } from "../api/Hub.ts"
 import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
 
-export const useDecide = (id: HubApproval["id"], onDecided?: (approval: HubApproval) => void) => {
+export type Deciding = ReturnType<typeof useDecide>
+
+export const useDecide = (id: HubApproval["id"]) => {
   const client = useQueryClient()
   const headersOf = useIdempotencyKey()
   return useMutation({
     mutationFn: (payload: DecideHubApproval) =>
       hub.approvals.decide({ params: { id }, headers: headersOf(payload), payload }),
-    onSuccess: (approval) => onDecided?.(approval),
     // Also after a refusal: somebody else may have decided.
     onSettled: () => client.invalidateQueries({ queryKey: ["approvals"] })
   })

@@ -61,6 +61,14 @@ export const approvalWords = bilingual(
     goBack: "Back",
     expiresIn: (left: string) => `expires in ${left}`,
     expired: "The time to decide is over: the action was not allowed.",
+    targetOffline: (name: string) =>
+      `${name} is not connected: no decision reaches it now. Decide once it is back, while there is time.`,
+    targetRevoked: (name: string) => `${name} was revoked: nothing can be decided there any more.`,
+    targetGone: "Its device is gone, or not shared with the project any more: nothing can be decided there.",
+    unanswered: {
+      expired: "Nobody decided in time, and the action was not allowed.",
+      cancelled: "The agent does not wait for it any more."
+    },
     decided: { approved: "Allowed", denied: "Denied", expired: "Expired", cancelled: "Withdrawn" },
     by: "by",
     you: "you",
@@ -127,6 +135,13 @@ export const approvalWords = bilingual(
     goBack: "返回",
     expiresIn: (left: string) => `${left} 后过期`,
     expired: "决定时间已过:该操作未被允许。",
+    targetOffline: (name: string) => `${name} 未连接:现在无法送达决定。请在时限内等其恢复后再决定。`,
+    targetRevoked: (name: string) => `${name} 已被吊销:无法再在其上作出决定。`,
+    targetGone: "其设备已不存在,或不再共享给此项目:无法再作出决定。",
+    unanswered: {
+      expired: "无人及时决定,该操作未被允许。",
+      cancelled: "智能体已不再等待此决定。"
+    },
     decided: { approved: "已允许", denied: "已拒绝", expired: "已过期", cancelled: "已撤回" },
     by: "由",
     you: "您",

@@ -3,8 +3,10 @@ import type { HubApproval, HubRun } from "@corral/domain/HubRun"
 import { Link } from "@tanstack/react-router"
 import { Countdown } from "../approval/Countdown.tsx"
 import { DecisionForm } from "../approval/DecisionForm.tsx"
+import { DecisionNote } from "../approval/DecisionNote.tsx"
 import { Outcome } from "../approval/Outcome.tsx"
 import { RequestView } from "../approval/RequestView.tsx"
+import { useDecide } from "../approval/useDecide.ts"
 import { oneLine } from "../markdown/visible.ts"
 import { useWords } from "../text/Language.tsx"
 import type { ApprovalBlock } from "./Block.ts"
@@ -19,6 +21,8 @@ interface Props {
 export const ApprovalView = ({ block, isOver, projectId }: Props) => {
   const words = useWords(runWords)
   const { approvalId, by, expiresAt, reason, request, resolvedAt, scope, state } = block
+  // The event has checked it: ids of approvals are what the Hub calls them by.
+  const decide = useDecide(approvalId as HubApproval["id"])
   const title = oneLine(request.title)
   if (state === "pending" && !isOver)
     return (
@@ -27,8 +31,8 @@ export const ApprovalView = ({ block, isOver, projectId }: Props) => {
           {title} <Countdown until={expiresAt} />
         </h2>
         <RequestView request={request} />
-        {/* The event has checked it: ids of approvals are what the Hub calls them by. */}
-        <DecisionForm id={approvalId as HubApproval["id"]} request={request} expiresAt={expiresAt} />
+        <DecisionForm decide={decide} request={request} expiresAt={expiresAt} />
+        <DecisionNote error={decide.error} />
       </section>
     )
   return (
@@ -40,6 +44,7 @@ export const ApprovalView = ({ block, isOver, projectId }: Props) => {
         {title}
         {state !== "pending" && <Outcome {...{ state, by, scope, reason, projectId }} at={resolvedAt} />}
       </summary>
+      <DecisionNote error={decide.error} />
       <RequestView request={request} />
     </details>
   )

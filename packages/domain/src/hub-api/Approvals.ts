@@ -24,6 +24,11 @@ export class HubApprovals extends HttpApiGroup.make("approvals")
       success: page(HubApproval),
       error: responses("permission_denied", "schema_validation_failed")
     }),
+    HttpApiEndpoint.get("get", "/client/approvals/:id", {
+      params: { id: ApprovalId },
+      success: HubApproval,
+      error: responses("permission_denied")
+    }),
     HttpApiEndpoint.post("decide", "/client/approvals/:id/decide", {
       params: { id: ApprovalId },
       headers: idempotencyHeaders,

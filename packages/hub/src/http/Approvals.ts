@@ -45,6 +45,12 @@ export const approvals = HttpApiBuilder.group(
         )
       }, answered),
 
+      get: Effect.fnUntraced(function* ({ params: { id } }) {
+        const approval = (yield* approvals.find(id)) ?? (yield* new PermissionDenied())
+        yield* authority.inProject("project.read", approval.projectId, id)
+        return approval
+      }, answered),
+
       decide: Effect.fnUntraced(function* ({ headers, params: { id }, payload }) {
         const { userId } = yield* CurrentPrincipal
         const approval = (yield* approvals.find(id)) ?? (yield* new PermissionDenied())

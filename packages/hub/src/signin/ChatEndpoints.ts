@@ -25,6 +25,7 @@ export const openToChat: ReadonlySet<string> = new Set([
   "POST /client/runs/:id/input",
   "GET /client/runs/:id/approvals",
   "GET /client/approvals",
+  "GET /client/approvals/:id",
   "POST /client/approvals/:id/decide",
   "GET /client/events"
 ])

@@ -71,6 +71,25 @@ describe("/client/approvals", { timeout: 60_000 }, () => {
     assert.deepStrictEqual([wrong.status, codeOf(wrong)], [422, "schema_validation_failed"])
   })
 
+  it("gives one by its id, whatever its state, to whoever may read its project", async () => {
+    const vera = await hub.signedIn("vera of one")
+    await mirror.member(ada.userId, project, vera.userId, "viewer")
+    for (const state of [undefined, "approved", "denied", "expired", "cancelled"] as const) {
+      const { id, runId } = await approval(state)
+      for (const client of [ada, vera]) {
+        const { body, status } = await client.ask<HubApproval>("GET", `/client/approvals/${id}`)
+        assert.deepStrictEqual(
+          [status, body.id, body.runId, body.state],
+          [200, id, runId, state ?? "pending"]
+        )
+      }
+      const foreign = await bob.ask("GET", `/client/approvals/${id}`)
+      assert.deepStrictEqual([foreign.status, codeOf(foreign)], [403, "permission_denied"])
+    }
+    const absent = await ada.ask("GET", `/client/approvals/${newId("apr")}`)
+    assert.deepStrictEqual([absent.status, codeOf(absent)], [403, "permission_denied"])
+  })
+
   it("is decided at the Edge: nothing is guessed while that is offline, and nothing kept for the key", async () => {
     const { id, runId } = await approval()
     for (let i = 0; i < 2; i++) {

@@ -243,6 +243,7 @@ export const requests: Record<EndpointName, Expected> = {
   ),
 
   "approvals.list": get(() => "/client/approvals"),
+  "approvals.get": get(({ approvalId }) => `/client/approvals/${approvalId}`),
   "approvals.decide": send(
     "POST",
     503,
