@@ -1,10 +1,13 @@
 /** A run in a real browser, at a real Hub, on a real Edge: followed, decided, cancelled, spoken to, and whatever it prints. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import type { HubApproval } from "@corral/domain/HubRun"
 import type { RunId } from "@corral/domain/Ids"
+import type { Task } from "@corral/domain/Task"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Page } from "playwright-core"
 import { Joined } from "../../../cli/test/joined/Joined.ts"
+import { makeSession } from "../../../hub/test/harness/Teams.ts"
 import { ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
 import { picture } from "../harness/picture.ts"
 
@@ -124,29 +127,38 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     await page.context().close()
   })
 
-  it("is decided by the first of two browsers, and the other says by whom", async () => {
+  it("is decided by one of two who decide at once, and the other is told who was faster", async () => {
     const runId = await run("/write both.txt one")
     const member = await joined.hub.people.signIn("second", "web")
     await joined.owner.ask("POST", `/client/projects/${joined.projectId}/members`, {
       body: { userId: member.userId, role: "member" }
     })
-    const approvalId = await pendingOf(runId)
-    const pages = await Promise.all([
-      at(`/approvals/${approvalId}`),
-      browser.page(joined.front.url, member.token, `/approvals/${approvalId}`)
+    const target = `/approvals/${await pendingOf(runId)}`
+    const [first, second] = await Promise.all([
+      at(target),
+      browser.page(joined.front.url, member.token, target)
     ])
-    const [first, second] = pages
-    await Promise.all(pages.map((page) => page.getByRole("button", { name: "Allow once" }).waitFor()))
-    await Promise.all([
-      first?.getByRole("button", { name: "Allow once" }).click(),
-      second?.getByRole("button", { name: "Deny" }).click()
-    ])
-    // The second had gone as far as the reason when it was decided; what it says then is what holds.
-    await Promise.all(pages.map((page) => page.locator(".outcome-approved").waitFor()))
-    await second?.getByText(/Allowed by owner/).waitFor()
+    await second.getByRole("button", { name: "Deny" }).click()
+    await second.getByLabel(/^Reason/).fill("not now")
+    const [allow, deny] = [
+      first.getByRole("button", { name: "Allow once" }),
+      second.getByRole("button", { name: "Deny it" })
+    ]
+    await allow.waitFor()
+    // At once: a click would wait until each page stands still, and hear of the other meanwhile.
+    await Promise.all([allow, deny].map((button) => button.dispatchEvent("click")))
+    const outcomes = [first, second].map((page) => page.locator(".outcome"))
+    await Promise.all(outcomes.map((outcome) => outcome.waitFor()))
+    const { state, ...told } = (await joined.owner.ask<HubApproval>("GET", `/client${target}`)).body
+    const allowed = state === "approved"
+    assert.strictEqual(told.decidedBy, allowed ? joined.owner.userId : member.userId)
+    const [loser, says] = allowed ? [second, "Allowed by owner"] : [first, "Denied by second"]
+    await loser.getByText(says).waitFor()
+    await loser.getByText("Somebody else was faster: it is decided.").waitFor()
+    await (allowed ? first : second).getByText(allowed ? "Allowed by you" : "Denied by you").waitFor()
     await ended(runId, "completed")
-    assert.isTrue(existsSync(inWorkspace("both.txt")))
-    await Promise.all(pages.map((page) => page.context().close()))
+    assert.strictEqual(existsSync(inWorkspace("both.txt")), allowed)
+    await Promise.all([first, second].map((page) => page.context().close()))
   })
 
   it("is decided by keys alone, and by none of them by accident", async () => {
@@ -295,6 +307,50 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     )
     for (const url of asked) assert.isTrue(url.startsWith(joined.front.url), url)
     assert.deepStrictEqual(browser.complaints, [])
+    await page.context().close()
+  })
+
+  // The last one: Hub and Edge are others afterwards.
+  it("is found again tomorrow, by another browser at a Hub and an Edge that were started anew", async () => {
+    const session = await makeSession(joined.owner, { id: joined.projectId }, "Kept")
+    const started = await joined.owner.ask<Task>("POST", "/web/agent-tasks", {
+      body: {
+        projectId: joined.projectId,
+        sessionId: session.id,
+        targetId: joined.deviceId,
+        workspace: "ws",
+        agentId: "scripted",
+        mode: "ask",
+        input: { text: "/say Good evening\n/write kept.txt for tomorrow\n/say Good night" }
+      }
+    })
+    assert.strictEqual(started.status, 201, started.text)
+    const { runId = assert.fail("no run") } = await joined.taskWith(
+      started.body.id,
+      (of) => of.runId !== undefined
+    )
+    const approvalId = await pendingOf(runId)
+    const body = { decision: "allow", reason: "before night" }
+    await joined.owner.ask("POST", `/client/approvals/${approvalId}/decide`, { body })
+    await ended(runId, "completed")
+    await joined.edge.stop()
+    await joined.hub.end()
+    await Promise.all([joined.hub.start(), joined.edge.start()])
+    joined.found()
+    await joined.online()
+
+    const page = await at("/")
+    await page.getByRole("link", { name: "Projects", exact: true }).click()
+    await page.getByRole("link", { name: "Atlas" }).click()
+    await page.getByRole("link", { name: "Kept" }).click()
+    await page.getByRole("link", { name: /Good evening/ }).click()
+    await page.getByText("Good evening", { exact: true }).waitFor()
+    await page.getByText("Good night", { exact: true }).waitFor()
+    await page.getByText("Allowed by you").waitFor()
+    await page.getByRole("tab", { name: "Changes" }).click()
+    await page.getByText("+for tomorrow", { exact: true }).waitFor()
+    await page.goto(`/approvals/${approvalId}`)
+    await page.getByText("Allowed by you").waitFor()
     await page.context().close()
   })
 })
