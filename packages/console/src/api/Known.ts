@@ -33,14 +33,27 @@ export const projectQuery = (id: ProjectId) =>
 
 export const useProjects = () => useQuery(projectsQuery).data?.items ?? []
 
+const useProject = (id: ProjectId | undefined) => useProjects().find((project) => project.id === id)
+
 /** Its name; undefined while it is not known. */
-export const useProjectName = (id: ProjectId | undefined): string | undefined =>
-  useProjects().find((project) => project.id === id)?.name
+export const useProjectName = (id: ProjectId | undefined): string | undefined => useProject(id)?.name
 
 export const useTargets = (projectId?: ProjectId) => useQuery(targetsQuery(projectId)).data?.items ?? []
 
 export const useTargetName = (id: DeviceId | undefined): string | undefined =>
   useTargets().find((target) => target.id === id)?.name
+
+/** Whether the person may do work in the project. What is not known is left to the Hub, which decides. */
+export const useMayWork = (id: ProjectId | undefined): boolean => {
+  const role = useProject(id)?.role
+  return role === undefined || isAtLeast(role, "member")
+}
+
+/** Whether the person's role decides the project's approvals, as far as is known. */
+export const useMayDecide = (id: ProjectId | undefined): boolean => {
+  const project = useProject(id)
+  return project === undefined || isAtLeast(project.role, project.approvals.approvers)
+}
 
 /** Weakest first. */
 export const roles: ReadonlyArray<ProjectRole> = ["viewer", "member", "admin", "owner"]

@@ -38,7 +38,7 @@ export const ApprovalCard = ({ approval }: { readonly approval: HubApproval }) =
       {state === "pending" ? (
         <>
           <TargetNote approval={approval} />
-          <DecisionForm decide={decide} request={request} expiresAt={approval.expiresAt} />
+          <DecisionForm {...{ decide, projectId, request }} expiresAt={approval.expiresAt} />
         </>
       ) : (
         <Outcome

@@ -4,7 +4,9 @@
  * What became of it is shown by whoever shows the approval. No key decides by itself: keys move the focus here, and Enter presses what has it.
  */
 import type { ApprovalRequest } from "@corral/domain/Approval"
+import type { HubRun } from "@corral/domain/HubRun"
 import { type FormEvent, useState } from "react"
+import { useMayDecide } from "../api/Known.ts"
 import { useWords } from "../text/Language.tsx"
 import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
 import { useLeft } from "./Countdown.tsx"
@@ -14,12 +16,14 @@ import { approvalWords } from "./words.ts"
 
 interface Props {
   readonly decide: Deciding
+  readonly projectId: HubRun["projectId"] | undefined
   readonly request: ApprovalRequest
   readonly expiresAt: string
 }
 
-export const DecisionForm = ({ decide, expiresAt, request }: Props) => {
+export const DecisionForm = ({ decide, expiresAt, projectId, request }: Props) => {
   const words = useWords(approvalWords)
+  const mayDecide = useMayDecide(projectId)
   const [form, setForm] = useState<"none" | "deny" | "edit">("none")
   const [reason, setReason] = useState("")
   const isOver = useLeft(expiresAt) <= 0
@@ -30,6 +34,7 @@ export const DecisionForm = ({ decide, expiresAt, request }: Props) => {
     decide.mutate({ decision: "deny", ...(reason.trim() === "" ? {} : { reason: reason.trim() }) })
   }
   if (isOver && !decide.isPending) return null
+  if (!mayDecide) return <p className="quiet">{words.notYours}</p>
   return (
     <div className="decision" role="group" aria-label={request.title.slice(0, 200)}>
       {form === "none" && (

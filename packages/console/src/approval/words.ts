@@ -79,6 +79,7 @@ export const approvalWords = bilingual(
       session: "for this session",
       always: "from now on"
     },
+    notYours: "Your role in the project does not decide this.",
     already: "Somebody else was faster: it is decided.",
     tooLate: "The time to decide is over: the action was not allowed.",
     unknownOutcome:
@@ -147,6 +148,7 @@ export const approvalWords = bilingual(
     you: "您",
     policy: "设备策略",
     remembered: { once: "仅此一次", run: "本次运行内", session: "本会话内", always: "从现在起" },
+    notYours: "您在项目中的角色不能决定此事。",
     already: "其他人已先作出决定。",
     tooLate: "决定时间已过:该操作未被允许。",
     unknownOutcome: "设备未连接。您的决定已发出,可能已送达:运行会显示结果。重复发送没有影响。",

@@ -17,7 +17,8 @@ interface Props {
 export const LinkWorkspace = ({ onLinked, projectId, targets }: Props) => {
   const words = useWords(projectWords)
   const [chosen, setChosen] = useState("")
-  const target = targets.find(({ id }) => id === chosen) ?? targets[0]
+  const offering = targets.find(({ workspaces }) => workspaces.length > 0)
+  const target = targets.find(({ id }) => id === chosen) ?? offering ?? targets[0]
   const link = async (form: FormData): Promise<void> => {
     const workspace = target?.workspaces.find(({ id }) => id === textIn(form, "workspace"))
     if (target === undefined || workspace === undefined) return
@@ -47,7 +48,7 @@ export const LinkWorkspace = ({ onLinked, projectId, targets }: Props) => {
           ))}
         </select>
       </Field>
-      <Field label={words.workspace}>
+      <Field label={words.workspace} {...(target?.workspaces.length === 0 ? { hint: words.offersNone } : {})}>
         <select name="workspace" required>
           {target?.workspaces.map(({ id }) => (
             <option key={id} value={id}>

@@ -3,6 +3,7 @@ import { Tabs } from "@base-ui/react/tabs"
 import type { ProjectId } from "@corral/domain/Ids"
 import { useQuery } from "@tanstack/react-query"
 import { Link, useNavigate } from "@tanstack/react-router"
+import { HubRefusal } from "../api/Hub.ts"
 import { isAtLeast, projectQuery } from "../api/Known.ts"
 import { RunList } from "../runs/RunList.tsx"
 import { useWords } from "../text/Language.tsx"
@@ -26,7 +27,9 @@ export const ProjectPage = ({ projectId, tab }: Props) => {
   const navigate = useNavigate()
   const { data: project, error } = useQuery(projectQuery(projectId as ProjectId))
   const above = <Link to="/projects">{words.title}</Link>
-  if (project === undefined)
+  // What was read before is not the reader's any more.
+  const isClosed = error instanceof HubRefusal && error.code === "permission_denied"
+  if (project === undefined || isClosed)
     return (
       <Page title={words.title} above={above}>
         <RefusalNote error={error} />

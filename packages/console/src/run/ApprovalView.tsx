@@ -31,7 +31,7 @@ export const ApprovalView = ({ block, isOver, projectId }: Props) => {
           {title} <Countdown until={expiresAt} />
         </h2>
         <RequestView request={request} />
-        <DecisionForm decide={decide} request={request} expiresAt={expiresAt} />
+        <DecisionForm {...{ decide, expiresAt, projectId, request }} />
         <DecisionNote error={decide.error} />
       </section>
     )

@@ -5,6 +5,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { useCallback, useEffect, useState } from "react"
 import { hub } from "../api/Hub.ts"
+import { useMayWork } from "../api/Known.ts"
 import { RunDiff } from "../diff/RunDiff.tsx"
 import { oneLine } from "../markdown/visible.ts"
 import { useWords } from "../text/Language.tsx"
@@ -39,6 +40,7 @@ export const RunPage = ({ runId }: { readonly runId: string }) => {
     void client.invalidateQueries({ queryKey: ["runs", id] })
     void client.invalidateQueries({ queryKey: ["approvals"] })
   }, [client, id, state, waiting])
+  const mayWork = useMayWork(run.data?.projectId)
   const onDiff = useCallback(() => setTab("diff"), [])
 
   if (run.data === undefined)
@@ -53,7 +55,7 @@ export const RunPage = ({ runId }: { readonly runId: string }) => {
     <Page
       title={title}
       above={<Link to="/runs">{words.runs}</Link>}
-      actions={current !== undefined && !isOver && <CancelRun id={id} />}
+      actions={mayWork && current !== undefined && !isOver && <CancelRun id={id} />}
     >
       <RunHead run={run.data} state={current ?? run.data.state} />
       <p className="hidden" role="status">
@@ -82,7 +84,7 @@ export const RunPage = ({ runId }: { readonly runId: string }) => {
         </Tabs.List>
         <Tabs.Panel value="timeline">
           <Timeline log={log} runId={id} projectId={run.data.projectId} onDiff={onDiff} />
-          {!isOver && <SayForm id={id} />}
+          {mayWork && !isOver && <SayForm id={id} />}
         </Tabs.Panel>
         <Tabs.Panel value="diff">
           <RunDiff runId={id} />

@@ -13,10 +13,11 @@ import { sessionWords } from "./words.ts"
 interface RowProps {
   readonly session: Session
   readonly agent: AgentInstance
+  readonly mayWrite: boolean
   readonly onRemove: () => Promise<void>
 }
 
-const AgentRow = ({ agent, onRemove, session: { id, projectId, state } }: RowProps) => {
+const AgentRow = ({ agent, mayWrite, onRemove, session: { id, projectId } }: RowProps) => {
   const words = useWords(sessionWords)
   const { agentId, label, targetId, workspace } = agent
   const target = useTargetName(targetId)
@@ -31,7 +32,7 @@ const AgentRow = ({ agent, onRemove, session: { id, projectId, state } }: RowPro
           {target ?? targetId} · {workspace}
         </span>
       </div>
-      {state === "active" && (
+      {mayWrite && (
         <div className="row-side">
           <Link
             to="/start"
@@ -54,10 +55,16 @@ const AgentRow = ({ agent, onRemove, session: { id, projectId, state } }: RowPro
   )
 }
 
-export const SessionAgents = ({ session }: { readonly session: Session }) => {
+interface Props {
+  readonly session: Session
+  /** Whether the reader may change the session as it is now. */
+  readonly mayWrite: boolean
+}
+
+export const SessionAgents = ({ mayWrite, session }: Props) => {
   const words = useWords(sessionWords)
   const client = useQueryClient()
-  const { agents, id, state } = session
+  const { agents, id } = session
   const changed = () => client.invalidateQueries({ queryKey: ["sessions", "one", id] })
   const remove = async (agent: AgentInstance): Promise<void> => {
     await hub.sessions.removeAgent({ params: { id }, query: { agentInstanceId: agent.id } })
@@ -70,11 +77,11 @@ export const SessionAgents = ({ session }: { readonly session: Session }) => {
       ) : (
         <ul className="rows" aria-label={words.agents}>
           {agents.map((agent) => (
-            <AgentRow key={agent.id} agent={agent} session={session} onRemove={() => remove(agent)} />
+            <AgentRow key={agent.id} {...{ agent, mayWrite, session }} onRemove={() => remove(agent)} />
           ))}
         </ul>
       )}
-      {state === "active" && <AddSessionAgent session={session} onAdded={changed} />}
+      {mayWrite && <AddSessionAgent session={session} onAdded={changed} />}
     </>
   )
 }

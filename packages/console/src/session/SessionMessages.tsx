@@ -31,12 +31,18 @@ const useNames = ({ agents, projectId }: Session) => {
   }
 }
 
-export const SessionMessages = ({ session }: { readonly session: Session }) => {
+interface Props {
+  readonly session: Session
+  /** Whether the reader may say something here now. */
+  readonly mayWrite: boolean
+}
+
+export const SessionMessages = ({ mayWrite, session }: Props) => {
   const words = useWords(sessionWords)
   const client = useQueryClient()
   const keyOf = useIdempotencyKey()
   const nameOf = useNames(session)
-  const { id, state } = session
+  const { id } = session
   const list = useList(["sessions", "messages", id], ({ page, signal }) =>
     hub.sessions.messages({ params: { id }, query: page, signal })
   )
@@ -79,7 +85,7 @@ export const SessionMessages = ({ session }: { readonly session: Session }) => {
         ))}
       </ol>
       {list.items.length === 0 && !list.isLoading && <p className="quiet">{words.noMessages}</p>}
-      {state === "active" && (
+      {mayWrite && (
         <form
           className="compose"
           onSubmit={(event) => {

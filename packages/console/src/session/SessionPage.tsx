@@ -4,7 +4,7 @@ import type { UpdateSession } from "@corral/domain/Session"
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { hub } from "../api/Hub.ts"
-import { useProjectName } from "../api/Known.ts"
+import { useMayWork, useProjectName } from "../api/Known.ts"
 import { RunList } from "../runs/RunList.tsx"
 import { useWords } from "../text/Language.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
@@ -30,6 +30,7 @@ export const SessionPage = ({ sessionId }: { readonly sessionId: string }) => {
     onSettled: () => client.invalidateQueries({ queryKey: ["sessions"] })
   })
   const project = useProjectName(session?.projectId)
+  const mayWork = useMayWork(session?.projectId)
   if (session === undefined)
     return (
       <Page title={words.title}>
@@ -47,32 +48,34 @@ export const SessionPage = ({ sessionId }: { readonly sessionId: string }) => {
         </Link>
       }
       actions={
-        <>
-          <FormDialog
-            trigger={words.rename}
-            title={words.rename}
-            submit={words.save}
-            onSubmit={(form) => update.mutateAsync({ title: textIn(form, "title") })}
-          >
-            <Field label={words.name}>
-              <input name="title" required maxLength={200} defaultValue={title} autoComplete="off" />
-            </Field>
-          </FormDialog>
-          {state !== "closed" && (
-            <button
-              type="button"
-              className="button"
-              onClick={() => update.mutate({ state: isActive ? "archived" : "active" })}
+        mayWork && (
+          <>
+            <FormDialog
+              trigger={words.rename}
+              title={words.rename}
+              submit={words.save}
+              onSubmit={(form) => update.mutateAsync({ title: textIn(form, "title") })}
             >
-              {isActive ? words.archive : words.activate}
-            </button>
-          )}
-          {isActive && (
-            <Link to="/start" search={{ projectId, sessionId }} className="button">
-              {words.start}
-            </Link>
-          )}
-        </>
+              <Field label={words.name}>
+                <input name="title" required maxLength={200} defaultValue={title} autoComplete="off" />
+              </Field>
+            </FormDialog>
+            {state !== "closed" && (
+              <button
+                type="button"
+                className="button"
+                onClick={() => update.mutate({ state: isActive ? "archived" : "active" })}
+              >
+                {isActive ? words.archive : words.activate}
+              </button>
+            )}
+            {isActive && (
+              <Link to="/start" search={{ projectId, sessionId }} className="button">
+                {words.start}
+              </Link>
+            )}
+          </>
+        )
       }
     >
       <RefusalNote error={update.error} />
@@ -84,12 +87,12 @@ export const SessionPage = ({ sessionId }: { readonly sessionId: string }) => {
       <div className="columns">
         <section aria-label={words.messages}>
           <h2>{words.messages}</h2>
-          <SessionMessages session={session} />
+          <SessionMessages session={session} mayWrite={isActive && mayWork} />
         </section>
         <div>
           <section aria-label={words.agents}>
             <h2>{words.agents}</h2>
-            <SessionAgents session={session} />
+            <SessionAgents session={session} mayWrite={isActive && mayWork} />
           </section>
           <section aria-label={words.runs}>
             <h2>{words.runs}</h2>

@@ -1,14 +1,16 @@
 /** What people arrange in the console, at a real Hub: each page's forms and what becomes of them. No Edge runs: devices are what one would have reported. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import type { Project, ProjectMember } from "@corral/domain/Project"
 import type { ApprovalId, DeviceId, ProjectId } from "@corral/domain/Ids"
 import { draft } from "@corral/domain/RunEvent"
-import type { Page } from "playwright-core"
-import { gatewayEnv } from "../../../hub/test/harness/Chats.ts"
-import type { HubClient } from "../../../hub/test/harness/HubClient.ts"
+import { readFileSync } from "node:fs"
+import type { Locator, Page } from "playwright-core"
+import { confirmedLink, GATEWAY_TOKEN, gatewayEnv, newAccount } from "../../../hub/test/harness/Chats.ts"
+import { HubClient } from "../../../hub/test/harness/HubClient.ts"
 import { HubProcess } from "../../../hub/test/harness/HubProcess.ts"
 import { created, Mirror, newId, resolved, started } from "../../../hub/test/harness/Mirror.ts"
 import { registerDevice, report } from "../../../hub/test/harness/Offers.ts"
-import { makeProject } from "../../../hub/test/harness/Teams.ts"
+import { makeProject, makeSession } from "../../../hub/test/harness/Teams.ts"
 import { ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
 
 describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, () => {
@@ -36,6 +38,17 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     await page.context().close()
     assert.deepStrictEqual(browser.complaints, [])
   }
+  const ofProject = (tab: string, id = projectId) => `/projects/${id}?tab=${tab}`
+  const rowOf = (page: Page, text: string | RegExp): Locator =>
+    page.getByRole("listitem").filter({ hasText: text })
+  /** Presses it, and the same word in the dialog that asks. */
+  const confirmed = async (page: Page, within: Locator | Page, name: string, confirm = name) => {
+    await within.getByRole("button", { name, exact: true }).click()
+    const dialog = page.getByRole("alertdialog")
+    await dialog.getByRole("button", { name: confirm, exact: true }).click()
+    await dialog.waitFor({ state: "detached" })
+  }
+
   /** An approval of a device of its own, which was never there. */
   const asked = async (...after: ReadonlyArray<"expired" | "cancelled">) => {
     const mirror = new Mirror(hub)
@@ -84,6 +97,179 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     // While it is looked at, the mirror hears that somebody else decided.
     await pending.mirror.append(pending.runId, 4, resolved(pending.id, "denied"))
     await page.getByText("Denied by someone").waitFor()
+    await closing(page)
+  })
+
+  it("changes a member's role, says why it may not, and removes members, oneself too", async () => {
+    const [grace, linus] = [await hub.signedIn("grace"), await hub.signedIn("linus")]
+    const { id } = await makeProject(owner, "private", [
+      [grace, "admin"],
+      [linus, "viewer"]
+    ])
+    const web = await hub.people.signIn("grace", "web")
+    const page = await at(ofProject("members", id), web.token)
+    const role = page.getByLabel("Role of linus")
+    await role.selectOption("Member")
+    await rowOf(page, "linus").locator("select").and(page.locator(":enabled")).waitFor()
+    const members = async () =>
+      (
+        await owner.ask<{ readonly items: ReadonlyArray<ProjectMember> }>(
+          "GET",
+          `/client/projects/${id}/members`
+        )
+      ).body.items.map(({ name, role }) => `${name} ${role}`)
+    // An admin makes nobody an owner, and takes nothing from one.
+    await role.selectOption("Owner")
+    await page.getByRole("alert").waitFor()
+    assert.sameMembers(await members(), ["owner owner", "grace admin", "linus member"])
+    assert.strictEqual(await role.inputValue(), "member")
+    await confirmed(page, rowOf(page, "linus"), "Remove")
+    await rowOf(page, "linus").waitFor({ state: "detached" })
+    await confirmed(page, rowOf(page, "grace"), "Remove")
+    await page.getByText("It may not exist, or your role does not allow it.").waitFor()
+    assert.strictEqual(await page.getByRole("tab", { name: "Members" }).count(), 0)
+    assert.deepStrictEqual(await members(), ["owner owner"])
+    await closing(page)
+  })
+
+  it("links a workspace of a shared device, and unlinks it", async () => {
+    const page = await at(ofProject("workspaces"))
+    await page.getByRole("button", { name: "Link a workspace" }).click()
+    const dialog = page.getByRole("dialog", { name: "Link a workspace" })
+    await dialog.getByLabel("Device", { exact: true }).selectOption("laptop")
+    await dialog.getByLabel("Workspace", { exact: true }).selectOption("docs")
+    assert.deepStrictEqual(await seriousOf(page), [])
+    await dialog.getByRole("button", { name: "Link a workspace" }).click()
+    await dialog.waitFor({ state: "detached" })
+    await rowOf(page, "docs").getByText("laptop").waitFor()
+    await confirmed(page, rowOf(page, "docs"), "Unlink")
+    await page.getByText("No workspace is linked.").waitFor()
+    await closing(page)
+  })
+
+  it("keeps what was set of a project, and deletes it once that is confirmed", async () => {
+    const { id } = await makeProject(owner)
+    const page = await at(ofProject("settings", id))
+    await page.getByLabel("Name").fill("Harbour")
+    await page.getByLabel("Visibility").selectOption("internal")
+    await page.getByLabel("Who decides approvals").selectOption("owner")
+    await page.getByLabel("People may decide what their own runs ask for").uncheck()
+    await page.getByRole("button", { name: "Save" }).click()
+    await page.getByText("Saved.").waitFor()
+    await page.getByRole("heading", { level: 1, name: "Harbour" }).waitFor()
+    const { body } = await owner.ask<Project>("GET", `/client/projects/${id}`)
+    assert.deepInclude<object>(body, {
+      name: "Harbour",
+      visibility: "internal",
+      approvals: { approvers: "owner", ownRequests: false }
+    })
+    assert.strictEqual(await page.getByLabel("Who decides approvals").inputValue(), "owner")
+    await page.getByRole("button", { name: "Delete the project" }).click()
+    await page.getByRole("alertdialog").getByRole("button", { name: "Cancel" }).click()
+    await page.getByRole("alertdialog").waitFor({ state: "detached" })
+    await confirmed(page, page, "Delete the project", "Delete")
+    await page.getByRole("heading", { level: 1, name: "Projects" }).waitFor()
+    await page.getByRole("link", { name: "Atlas" }).first().waitFor()
+    assert.strictEqual(await page.getByRole("link", { name: "Harbour" }).count(), 0)
+    assert.strictEqual((await owner.ask("GET", `/client/projects/${id}`)).status, 403)
+    await closing(page)
+  })
+
+  it("takes an agent into a session and out of it, and offers a viewer none of that", async () => {
+    const viewer = await hub.people.signIn("vera", "web")
+    const added = await owner.ask("POST", `/client/projects/${projectId}/members`, {
+      body: { userId: viewer.userId, role: "viewer" }
+    })
+    assert.strictEqual(added.status, 201)
+    const body = { targetId: deviceId, workspace: "site" }
+    assert.strictEqual(
+      (await owner.ask("POST", `/client/projects/${projectId}/workspaces`, { body })).status,
+      201
+    )
+    const target = `/sessions/${(await makeSession(owner, { id: projectId })).id}`
+    const page = await at(target)
+    await page.getByRole("button", { name: "Take in an agent" }).click()
+    const dialog = page.getByRole("dialog", { name: "Take in an agent" })
+    await dialog.getByLabel("Agent", { exact: true }).selectOption("Agent scripted")
+    await dialog.getByRole("button", { name: "Take in an agent" }).click()
+    const row = page.getByRole("list", { name: "Agents" }).getByRole("listitem")
+    await row.getByText("laptop · site").waitFor()
+    const other = await at(target, viewer.token)
+    await other.getByText("Agent scripted").waitFor()
+    await other.getByRole("link", { name: "Atlas" }).first().waitFor()
+    const offered = await other.getByRole("main").getByRole("button").allTextContents()
+    assert.deepStrictEqual(
+      offered.filter((name) => /Take in|Remove|Send|Rename|Archive/.test(name)),
+      []
+    )
+    await other.context().close()
+    await confirmed(page, row, "Remove")
+    await page.getByText("No agent has been taken in.").waitFor()
+    await closing(page)
+  })
+
+  it("unlinks a chat account", async () => {
+    const account = newAccount()
+    const number = await confirmedLink(hub, account, owner.userId)
+    const bound = await new HubClient(hub.url, GATEWAY_TOKEN).ask("POST", "/integrations/bindings", {
+      body: { ...account, number }
+    })
+    assert.strictEqual(bound.status, 201, bound.text)
+    const page = await at("/account")
+    await confirmed(page, rowOf(page, account.account), "Unlink")
+    await page.getByText("No chat account is linked.").waitFor()
+    await closing(page)
+  })
+
+  it("finds in the trail what was asked for, verifies it and exports it", async () => {
+    const { id } = await makeProject(owner)
+    await owner.ask("PATCH", `/client/projects/${id}`, { body: { name: "Quay" } })
+    const page = await at(`/audit?projectId=${id}`)
+    const rows = page.getByRole("region", { name: /Records/ }).locator("tbody tr")
+    await rows.nth(1).waitFor()
+    await page.getByLabel("Action").fill("project.update")
+    await page.getByRole("button", { name: "Filter" }).click()
+    await page.waitForURL(/action=project\.update/)
+    await rows.nth(1).waitFor({ state: "detached" })
+    await rows.getByText("project.update").waitFor()
+    await page.getByLabel("Until").fill("2020-01-01T00:00")
+    await page.getByRole("button", { name: "Filter" }).click()
+    await page.getByText("No record fits.").waitFor()
+    assert.strictEqual(await page.getByLabel("Action").inputValue(), "project.update")
+    await page.getByRole("button", { name: "Verify the chain" }).click()
+    await page.getByText("The chain is whole: 2 records checked.").waitFor()
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("link", { name: "Export" }).click()
+    ])
+    const lines = readFileSync(await download.path(), "utf8")
+      .trim()
+      .split("\n")
+    assert.deepStrictEqual(
+      lines.map((line) => (JSON.parse(line) as { readonly action: string }).action),
+      ["project.create", "project.update"]
+    )
+    await closing(page)
+  })
+
+  it("renames, revokes and forgets a device, and shows another's without any of that", async () => {
+    const { id } = await registerDevice(owner, { name: "bench", sharedWith: [projectId] })
+    const mate = await hub.people.signIn("vera", "web")
+    const page = await at("/devices")
+    await rowOf(page, "bench").getByRole("button", { name: "Rename" }).click()
+    const dialog = page.getByRole("dialog")
+    await dialog.getByLabel("Name").fill("crane")
+    await dialog.getByRole("button", { name: "Save" }).click()
+    const row = rowOf(page, "crane")
+    await confirmed(page, row, "Revoke")
+    await row.getByText("revoked").waitFor()
+    const other = await at("/devices", mate.token)
+    await rowOf(other, "crane").getByText("revoked").waitFor()
+    assert.strictEqual(await rowOf(other, "crane").getByRole("button", { name: "Remove" }).count(), 0)
+    await other.context().close()
+    await confirmed(page, row, "Remove")
+    await row.waitFor({ state: "detached" })
+    assert.strictEqual((await owner.ask("GET", `/client/devices/${id}`)).status, 403)
     await closing(page)
   })
 })
