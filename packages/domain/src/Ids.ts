@@ -42,6 +42,9 @@ export const UserId = id("usr").pipe(Schema.brand("UserId"))
 export type UserId = typeof UserId.Type
 export const ApiKeyId = id("key").pipe(Schema.brand("ApiKeyId"))
 export type ApiKeyId = typeof ApiKeyId.Type
+/** Names a sign-in, not its token. */
+export const SignInId = id("sin").pipe(Schema.brand("SignInId"))
+export type SignInId = typeof SignInId.Type
 export const ChatBindingId = id("cbd").pipe(Schema.brand("ChatBindingId"))
 export type ChatBindingId = typeof ChatBindingId.Type
 

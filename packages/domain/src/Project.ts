@@ -3,6 +3,7 @@
  */
 import { Schema } from "effect"
 import { DeviceId, ProjectId, UserId, WorkspaceId } from "./Ids.ts"
+import { oneLine } from "./OneLine.ts"
 import { storable } from "./Text.ts"
 
 /** Weakest first; each may do what the ones before it may. `Authorization` says what. */
@@ -72,6 +73,25 @@ export const ProjectMember = Schema.Struct({
   addedAt: Schema.String
 }).annotate({ identifier: "ProjectMember" })
 export type ProjectMember = typeof ProjectMember.Type
+
+/**
+ * POST /client/projects/{id}/members: who, by the id that they see of themselves or by the address that the identity provider vouches
+ * for, and as what.
+ */
+export const AddMember = Schema.Struct({
+  userId: Schema.optionalKey(UserId),
+  email: Schema.optionalKey(oneLine(200)),
+  role: ProjectRole
+})
+  .check(
+    Schema.makeFilter(
+      ({ email, userId }: { readonly email?: string; readonly userId?: string }) =>
+        (email === undefined) !== (userId === undefined),
+      { expected: "either a userId or an email" }
+    )
+  )
+  .annotate({ identifier: "AddMember" })
+export type AddMember = typeof AddMember.Type
 
 /** A workspace of a target that the project may use. */
 export const WorkspaceLink = Schema.Struct({

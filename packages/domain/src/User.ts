@@ -2,7 +2,7 @@
  * A person, as the identity provider named them. Corral keeps no password and no profile beyond this.
  */
 import { Schema } from "effect"
-import { UserId } from "./Ids.ts"
+import { SignInId, UserId } from "./Ids.ts"
 
 export const User = Schema.Struct({
   id: UserId,
@@ -25,3 +25,19 @@ export const SignedIn = Schema.Struct({ user: User, kind: PrincipalKind, expires
   { identifier: "SignedIn" }
 )
 export type SignedIn = typeof SignedIn.Type
+
+/** A sign-in of one's own that is worth something now. */
+export const OpenSignIn = Schema.Struct({
+  id: SignInId,
+  kind: SignInKind,
+  /** What a program called itself when it asked to be signed in. */
+  clientName: Schema.optionalKey(Schema.String),
+  createdAt: Schema.String,
+  /** To the minute. */
+  lastUsedAt: Schema.String,
+  /** Unless it is used before. */
+  expiresAt: Schema.String,
+  /** Whether this request came with it. */
+  current: Schema.Boolean
+}).annotate({ identifier: "OpenSignIn" })
+export type OpenSignIn = typeof OpenSignIn.Type

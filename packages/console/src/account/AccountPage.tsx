@@ -3,14 +3,14 @@ import { usePerson } from "../api/Person.ts"
 import { useWords } from "../text/Language.tsx"
 import { CopyLine } from "../ui/CopyLine.tsx"
 import { Page } from "../ui/Page.tsx"
-import { Time } from "../ui/Time.tsx"
 import { ApiKeys } from "./ApiKeys.tsx"
 import { ChatAccounts } from "./ChatAccounts.tsx"
+import { SignIns } from "./SignIns.tsx"
 import { accountWords } from "./words.ts"
 
 export const AccountPage = () => {
   const words = useWords(accountWords)
-  const { expiresAt, kind, user } = usePerson()
+  const { user } = usePerson()
   return (
     <Page title={words.title}>
       <dl className="facts">
@@ -29,14 +29,14 @@ export const AccountPage = () => {
           <CopyLine text={user.id} what={words.id} />
           <span className="quiet">{words.idHint}</span>
         </dd>
-        <dt>{words.signIn}</dt>
-        <dd>
-          {words.kinds[kind]}, {words.signInUntil} <Time at={expiresAt} />
-        </dd>
       </dl>
       <p>
         {words.devicesHint} <a href="/device">{words.deviceCode}</a>
       </p>
+      <section aria-label={words.signIns}>
+        <h2>{words.signIns}</h2>
+        <SignIns />
+      </section>
       <section aria-label={words.keys}>
         <h2>{words.keys}</h2>
         <ApiKeys />

@@ -16,6 +16,9 @@ export const routes = {
     me: ["GET", "/client/auth/me"],
     refresh: ["POST", "/client/auth/refresh"],
     logout: ["POST", "/client/auth/logout"],
+    sessions: ["GET", "/client/auth/sessions"],
+    endSession: ["DELETE", "/client/auth/sessions/:id"],
+    endOtherSessions: ["DELETE", "/client/auth/sessions"],
     deviceWaiting: ["GET", "/client/auth/device"],
     deviceApprove: ["POST", "/client/auth/device/approve"]
   },

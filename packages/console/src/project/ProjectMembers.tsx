@@ -42,8 +42,13 @@ export const ProjectMembers = ({ project: { id, role } }: { readonly project: Pr
     onSettled: changed
   })
   const add = async (form: FormData): Promise<void> => {
-    const payload = { userId: textIn(form, "userId") as UserId, role: roleIn(textIn(form, "role")) }
-    await hub.projects.addMember({ params: { id }, payload })
+    const who = textIn(form, "who")
+    // An id has no @; the Hub says of anything else that it is none.
+    const named = who.includes("@") ? { email: who } : { userId: who as UserId }
+    await hub.projects.addMember({
+      params: { id },
+      payload: { ...named, role: roleIn(textIn(form, "role")) }
+    })
     await changed()
   }
   const remove = async ({ userId }: ProjectMember): Promise<void> => {
@@ -61,8 +66,8 @@ export const ProjectMembers = ({ project: { id, role } }: { readonly project: Pr
             submit={words.addMember}
             onSubmit={add}
           >
-            <Field label={words.userId} hint={words.userIdHint}>
-              <input name="userId" required autoComplete="off" spellCheck={false} placeholder="usr_…" />
+            <Field label={words.who} hint={words.whoHint}>
+              <input name="who" required maxLength={200} autoComplete="off" spellCheck={false} />
             </Field>
             <Field label={words.role}>
               <select name="role" defaultValue="member">

@@ -5,11 +5,11 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { ApiKey, CreateApiKey, IssuedApiKey } from "../ApiKey.ts"
 import { responses } from "../ErrorTable.ts"
-import { ApiKeyId } from "../Ids.ts"
+import { ApiKeyId, SignInId } from "../Ids.ts"
 import { listQuery, page } from "../Page.ts"
 import { RequestIds, SchemaErrors } from "../RequestContext.ts"
 import { oneLine } from "../OneLine.ts"
-import { SignedIn, SignInKind } from "../User.ts"
+import { OpenSignIn, SignedIn, SignInKind } from "../User.ts"
 import { SessionAuthority } from "./SessionAuthority.ts"
 
 /** A token or a code as somebody sent it: longer than any of ours, and shorter than trouble. */
@@ -119,6 +119,20 @@ export class HubAuth extends HttpApiGroup.make("auth")
         "sign-in. A browser's cookie is not exchanged: it lasts as long as it is used."
     ),
     HttpApiEndpoint.post("logout", "/client/auth/logout", { success: HttpApiSchema.NoContent }),
+    HttpApiEndpoint.get("sessions", "/client/auth/sessions", {
+      query: listQuery,
+      success: page(OpenSignIn),
+      error: responses("permission_denied", "schema_validation_failed")
+    }).annotate(OpenApi.Description, "One's own sign-ins that are worth something now, the latest first."),
+    HttpApiEndpoint.delete("endSession", "/client/auth/sessions/:id", {
+      params: { id: SignInId },
+      success: HttpApiSchema.NoContent,
+      error: responses("permission_denied")
+    }).annotate(OpenApi.Description, "Ends a sign-in of one's own, this one too."),
+    HttpApiEndpoint.delete("endOtherSessions", "/client/auth/sessions", {
+      success: HttpApiSchema.NoContent,
+      error: responses("permission_denied")
+    }).annotate(OpenApi.Description, "Ends every sign-in of one's own but this one."),
     HttpApiEndpoint.get("deviceWaiting", "/client/auth/device", {
       query: { userCode },
       success: WaitingDevice,

@@ -8,6 +8,7 @@ import { idempotencyHeaders } from "../IdempotencyKey.ts"
 import { DeviceId, ProjectId, UserId, WorkspaceId } from "../Ids.ts"
 import { listQuery, page } from "../Page.ts"
 import {
+  AddMember,
   CreateProject,
   LinkWorkspace,
   Project,
@@ -60,7 +61,7 @@ export class HubProjects extends HttpApiGroup.make("projects")
     }),
     HttpApiEndpoint.post("addMember", "/client/projects/:id/members", {
       params,
-      payload: Schema.Struct({ userId: UserId, role: ProjectRole }),
+      payload: AddMember,
       success: ProjectMember.pipe(created),
       error: change
     }),

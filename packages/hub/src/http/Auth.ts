@@ -2,6 +2,7 @@
 import { HubApi } from "@corral/domain/HubApi"
 import { PermissionDenied, Unauthorized } from "@corral/domain/Failures"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
+import { byId, pageOf } from "@corral/service/http/Paged"
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
@@ -48,6 +49,26 @@ export const auth = HttpApiBuilder.group(
         const { kind, signInId } = yield* CurrentPrincipal
         yield* signIns.revoke(signInId)
         if (kind === "web") yield* endSession
+      }, answered),
+
+      sessions: Effect.fnUntraced(function* ({ query: { cursor, limit } }) {
+        const { signInId, userId } = yield* CurrentPrincipal
+        return yield* pageOf(
+          { filter: "sign-ins", principal: userId, cursor, limit },
+          byId,
+          (before, limit) => signIns.list(userId, signInId, before, limit)
+        )
+      }, answered),
+
+      endSession: Effect.fnUntraced(function* ({ params: { id } }) {
+        const { signInId, userId } = yield* CurrentPrincipal
+        if (!(yield* signIns.revokeOwn(userId, id))) return yield* new PermissionDenied()
+        if (id === signInId) yield* endSession
+      }, answered),
+
+      endOtherSessions: Effect.fnUntraced(function* () {
+        const { signInId, userId } = yield* CurrentPrincipal
+        yield* signIns.revokeOthers(userId, signInId)
       }, answered),
 
       deviceWaiting: Effect.fnUntraced(function* ({ query: { userCode } }) {

@@ -1,4 +1,5 @@
 /** `/client/projects`: projects, their members and the workspaces linked to them. */
+import { Conflict } from "@corral/domain/Failures"
 import { HubApi } from "@corral/domain/HubApi"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import type { Project, ProjectMember } from "@corral/domain/Project"
@@ -11,6 +12,7 @@ import { Authority } from "../authority/Authority.ts"
 import { Idempotency } from "../Idempotency.ts"
 import { projectPosition, Projects } from "../project/Projects.ts"
 import { linkOf, type PlacedLink, WorkspaceLinks } from "../project/WorkspaceLinks.ts"
+import { Users } from "../signin/Users.ts"
 import { positionIn } from "../store/Position.ts"
 import { answered } from "./Answered.ts"
 
@@ -23,6 +25,7 @@ export const projects = HttpApiBuilder.group(
     const idempotency = yield* Idempotency
     const links = yield* WorkspaceLinks
     const service = yield* Projects
+    const users = yield* Users
 
     return handlers.handleAll({
       list: Effect.fnUntraced(function* ({ query: { cursor, limit } }) {
@@ -79,10 +82,16 @@ export const projects = HttpApiBuilder.group(
         )
       }, answered),
 
-      addMember: Effect.fnUntraced(function* ({ params: { id }, payload: { role, userId } }) {
+      addMember: Effect.fnUntraced(function* ({ params: { id }, payload: { email = "", role, userId } }) {
         const proof = yield* authority.inProject("member.manage", id, userId)
-        const deed = { action: "member.manage", resource: userId, projectId: id } as const
-        return yield* audit.done(deed, service.addMember(proof, userId, role))
+        // An address is in no trail: whose it is, is.
+        const deed = { action: "member.manage", resource: userId ?? id, projectId: id } as const
+        const added = Effect.gen(function* () {
+          const found =
+            userId ?? (yield* users.withEmail(email)) ?? (yield* new Conflict({ message: UNKNOWN }))
+          return yield* service.addMember(proof, found, role)
+        })
+        return yield* audit.done(deed, added, (member) => ({ resource: member.userId }))
       }, answered),
 
       updateMember: Effect.fnUntraced(function* ({ params: { id, userId }, payload: { role } }) {
@@ -123,3 +132,6 @@ export const projects = HttpApiBuilder.group(
     })
   })
 )
+
+/** Also where several have that address: which one is meant nobody knows. */
+const UNKNOWN = "Nobody is found by that address. Ask them for their user id."

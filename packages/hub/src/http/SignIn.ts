@@ -78,7 +78,10 @@ export const signIn = HttpApiBuilder.group(
       if (!isAdmitted(proven.claims, config))
         return yield* new PermissionDenied({ message: "This account may not use this Hub." })
       const user = yield* users.admit(identityOf(proven.claims, config, proven.subject))
-      return { ...(yield* signIns.issue(user.id, "web", proven.session)), returnTo: attempt.returnTo }
+      return {
+        ...(yield* signIns.issue(user.id, "web", { providerSession: proven.session })),
+        returnTo: attempt.returnTo
+      }
     })
 
     return handlers.handleAll({

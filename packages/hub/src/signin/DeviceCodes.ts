@@ -63,7 +63,7 @@ export class DeviceCodes extends Context.Service<
 
       const lookAt = Effect.fnUntraced(function* (hash: Buffer, at: Date) {
         const [row] = yield* sql<Row>`
-          SELECT kind, interval_s, asked_at, decision, user_id FROM device_codes
+          SELECT kind, client_name, interval_s, asked_at, decision, user_id FROM device_codes
           WHERE device_hash = ${hash} AND created_at > ${oldest(at)} FOR UPDATE`
         if (row === undefined) return undefined
         if (row.decision === null) {
@@ -75,7 +75,7 @@ export class DeviceCodes extends Context.Service<
         }
         yield* sql`DELETE FROM device_codes WHERE device_hash = ${hash}`
         if (row.decision === "deny" || row.user_id === null) return "denied" as const
-        return yield* signIns.issue(row.user_id, row.kind)
+        return yield* signIns.issue(row.user_id, row.kind, { clientName: row.client_name })
       })
 
       return DeviceCodes.of({
@@ -140,6 +140,7 @@ export class DeviceCodes extends Context.Service<
 
 interface Row {
   readonly kind: Exclude<SignInKind, "web">
+  readonly client_name: string | null
   readonly interval_s: number
   readonly asked_at: Date | null
   readonly decision: "allow" | "deny" | null

@@ -6,9 +6,9 @@
  * and later ends the sign-in: two hold it. It does not know how a person proved who they are.
  */
 import type { Principal } from "@corral/domain/hub-api/SessionAuthority"
-import type { UserId } from "@corral/domain/Ids"
+import type { SignInId, UserId } from "@corral/domain/Ids"
 import { CurrentRequestId } from "@corral/domain/RequestContext"
-import type { SignInKind } from "@corral/domain/User"
+import type { OpenSignIn, SignInKind } from "@corral/domain/User"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -47,14 +47,21 @@ export type ProviderSubject =
   | { readonly issuer: string; readonly session: string; readonly subject?: string | undefined }
   | { readonly issuer: string; readonly subject: string; readonly session?: undefined }
 
+/** What else is known of a new sign-in. */
+export interface Known {
+  /** The identity provider's name for the session that it rests on. */
+  readonly providerSession?: string | undefined
+  /** What the program that holds it calls itself. */
+  readonly clientName?: string | null | undefined
+}
+
 export class SignIns extends Context.Service<
   SignIns,
   {
-    /** `providerSession`: the identity provider's name for the session that this sign-in rests on. */
     readonly issue: (
       userId: UserId,
       kind: SignInKind,
-      providerSession?: string
+      known?: Known
     ) => Effect.Effect<IssuedSignIn, SqlError.SqlError>
     /** The sign-in of a token that is worth something now; using it keeps it alive. A token that was exchanged long ago ends its sign-in. */
     readonly find: (token: string) => Effect.Effect<ActiveSignIn | undefined, SqlError.SqlError>
@@ -64,6 +71,17 @@ export class SignIns extends Context.Service<
     readonly lives: (signInId: string) => Effect.Effect<boolean, SqlError.SqlError>
     /** When it was begun; undefined where there is none. Exchanging its token does not begin it anew. */
     readonly begunAt: (signInId: string) => Effect.Effect<Date | undefined, SqlError.SqlError>
+    /** Those of a person that are worth something now, the latest first. `asker` is the one by which they ask. */
+    readonly list: (
+      userId: UserId,
+      asker: string,
+      before: string | undefined,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<OpenSignIn>, SqlError.SqlError>
+    /** Ends that one of the person's; `false` where they have none such. */
+    readonly revokeOwn: (userId: UserId, signInId: SignInId) => Effect.Effect<boolean, SqlError.SqlError>
+    /** Ends all of the person's but that one. */
+    readonly revokeOthers: (userId: UserId, kept: string) => Effect.Effect<void, SqlError.SqlError>
     /** Ends it now; `false` where it had ended already. */
     readonly revoke: (signInId: string) => Effect.Effect<boolean, SqlError.SqlError>
     /** Ends what rests on a session of the identity provider, or on its subject; gives how many that were. */
@@ -132,7 +150,7 @@ export class SignIns extends Context.Service<
       })
 
       return SignIns.of({
-        issue: Effect.fnUntraced(function* (userId, kind, providerSession) {
+        issue: Effect.fnUntraced(function* (userId, kind, { clientName, providerSession } = {}) {
           const at = now()
           const token = newToken("session")
           const signInId = mint<string>("sin", at.getTime())
@@ -146,7 +164,8 @@ export class SignIns extends Context.Service<
             last_seen_at: at,
             idle_until: expiresAt,
             cap_at: new Date(at.getTime() + lifetimes[kind].cap),
-            provider_session: providerSession ?? null
+            provider_session: providerSession ?? null,
+            client_name: clientName ?? null
           }
           yield* sql.withTransaction(
             Effect.gen(function* () {
@@ -204,6 +223,35 @@ export class SignIns extends Context.Service<
           )
         }),
 
+        list: (userId, asker, before, limit) =>
+          Effect.suspend(
+            () => sql<ListedRow>`
+              SELECT id, kind, client_name, created_at, last_seen_at, idle_until FROM sign_ins
+              WHERE user_id = ${userId} AND ${living(now())} ${before === undefined ? sql`` : sql`AND id < ${before}`}
+              ORDER BY id DESC LIMIT ${limit}`
+          ).pipe(Effect.map((rows) => rows.map((row) => openOf(row, asker)))),
+
+        revokeOwn: (userId, signInId) =>
+          sql.withTransaction(
+            sql<Ended>`
+              UPDATE sign_ins SET revoked_at = ${now()}
+              WHERE id = ${signInId} AND user_id = ${userId} AND revoked_at IS NULL RETURNING id, user_id`.pipe(
+              Effect.flatMap((rows) => ended(rows)),
+              Effect.map((count) => count > 0)
+            )
+          ),
+
+        revokeOthers: (userId, kept) =>
+          sql.withTransaction(
+            sql<Ended>`
+              UPDATE sign_ins SET revoked_at = ${now()}
+              WHERE user_id = ${userId} AND id <> ${kept} AND revoked_at IS NULL AND cap_at > ${now()}
+              RETURNING id, user_id`.pipe(
+              Effect.flatMap((rows) => ended(rows)),
+              Effect.asVoid
+            )
+          ),
+
         revoke: (signInId) => Effect.map(revoke(signInId), (count) => count > 0),
 
         revokeOf: ({ issuer, session, subject }) =>
@@ -229,6 +277,12 @@ interface Row {
   readonly cap_at: Date
 }
 
+interface ListedRow extends Pick<Row, "kind" | "last_seen_at" | "idle_until"> {
+  readonly id: SignInId
+  readonly client_name: string | null
+  readonly created_at: Date
+}
+
 interface Ended {
   readonly id: string
   readonly user_id: UserId
@@ -239,6 +293,16 @@ const activeOf = ({ id, idle_until, kind, user_id }: Row): ActiveSignIn => ({
   signInId: id,
   kind,
   expiresAt: idle_until
+})
+
+const openOf = (row: ListedRow, asker: string): OpenSignIn => ({
+  id: row.id,
+  kind: row.kind,
+  ...(row.client_name === null ? {} : { clientName: row.client_name }),
+  createdAt: row.created_at.toISOString(),
+  lastUsedAt: row.last_seen_at.toISOString(),
+  expiresAt: row.idle_until.toISOString(),
+  current: row.id === asker
 })
 
 /** Used now: another idle time, and never past the cap. */

@@ -18,6 +18,8 @@ export class Users extends Context.Service<
   {
     /** The person of that identity, who has just signed in there: made the first time; name and address are the provider's latest. */
     readonly admit: (identity: Identity) => Effect.Effect<User, SqlError.SqlError>
+    /** The one person who has that address, in any case of its letters; undefined where nobody has it, or several. */
+    readonly withEmail: (email: string) => Effect.Effect<UserId | undefined, SqlError.SqlError>
     readonly find: (id: UserId) => Effect.Effect<User | undefined, SqlError.SqlError>
   }
 >()("corral/hub/Users") {
@@ -46,6 +48,11 @@ export class Users extends Context.Service<
           // An upsert gives its row.
           return userOf(row as Row)
         }),
+        withEmail: (email) =>
+          Effect.map(
+            sql<Pick<Row, "id">>`SELECT id FROM users WHERE lower(email) = lower(${email}) LIMIT 2`,
+            ([row, ...others]) => (others.length === 0 ? row?.id : undefined)
+          ),
         find: (id) =>
           Effect.map(sql<Row>`SELECT id, name, email, created_at FROM users WHERE id = ${id}`, ([row]) =>
             row === undefined ? undefined : userOf(row)

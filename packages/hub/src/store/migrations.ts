@@ -16,6 +16,7 @@ import { link } from "./migrations/0007-link.ts"
 import { policies } from "./migrations/0008-policies.ts"
 import { chat } from "./migrations/0009-chat.ts"
 import { traces } from "./migrations/0010-traces.ts"
+import { signIns } from "./migrations/0011-sign-ins.ts"
 
 const steps: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_people": people,
@@ -27,7 +28,8 @@ const steps: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0007_link": link,
   "0008_policies": policies,
   "0009_chat": chat,
-  "0010_traces": traces
+  "0010_traces": traces,
+  "0011_sign_ins": signIns
 }
 
 const take = (statements: ReadonlyArray<string>) =>

@@ -64,6 +64,9 @@ export const requests: Record<EndpointName, Expected> = {
   "auth.me": get(() => "/client/auth/me"),
   "auth.refresh": send("POST", 200, () => "/client/auth/refresh"),
   "auth.logout": send("POST", 204, () => "/client/auth/logout"),
+  "auth.sessions": get(() => "/client/auth/sessions"),
+  "auth.endSession": send("DELETE", 204, ({ signInId }) => `/client/auth/sessions/${signInId}`),
+  "auth.endOtherSessions": send("DELETE", 204, () => "/client/auth/sessions"),
   "auth.deviceWaiting": get(({ userCode }) => `/client/auth/device?userCode=${userCode}`),
   "auth.deviceApprove": send(
     "POST",

@@ -39,6 +39,7 @@ export interface World {
   readonly approvalId: ApprovalId
   /** Of the caller's own, made for whoever asks. */
   readonly apiKeyId: string
+  readonly signInId: string
   readonly userCode: string
   readonly deviceCode: string
   /** Of the owner's chat account. */
@@ -124,6 +125,7 @@ export const makeWorld = async (
   const key = await as(caller).ask<{ readonly id: string }>("POST", "/client/auth/keys", {
     body: { name: "ci", scopes: ["read"] }
   })
+  const { signInId } = await hub.people.signIn(caller)
   const bound = newAccount()
   const number = await confirmedLink(hub, bound, owner.userId)
   const gateway = new HubClient(hub.url, GATEWAY_TOKEN)
@@ -140,6 +142,7 @@ export const makeWorld = async (
     taskId: task.body.id,
     runId,
     approvalId,
+    signInId,
     userCode: codes.body.userCode,
     deviceCode: codes.body.deviceCode,
     apiKeyId: key.status === 201 ? key.body.id : `key_${"0".repeat(26)}`,

@@ -46,6 +46,45 @@ describe("/client/projects", { timeout: 60_000 }, () => {
     ])
   })
 
+  it("takes a member by the address that the identity provider vouches for, and says of no other whose it is", async () => {
+    const { id } = await makeProject(ada, "private", [[bob, "member"]])
+    const iris = await hub.people.signIn("iris", "web", "Iris.Lund@example.com")
+    await hub.people.signIn("twin 1", "web", "twin@example.com")
+    await hub.people.signIn("twin 2", "web", "Twin@example.com")
+    const add = (client: HubClient, body: unknown) =>
+      client.ask<ProjectMember>("POST", `/client/projects/${id}/members`, { body })
+    const told = async (email: string) => {
+      const answer = await add(ada, { email, role: "member" })
+      return [answer.status, codeOf(answer), (answer.body as { readonly message?: string }).message]
+    }
+    const unknown = await told("nobody@example.com")
+    assert.deepStrictEqual(unknown.slice(0, 2), [409, "conflict"])
+    for (const email of ["twin@example.com", "iris.lund@example", "%@example.com", "Iris"])
+      assert.deepStrictEqual(await told(email), unknown, email)
+    for (const client of [bob, eve]) {
+      const answers = [
+        await add(client, { email: "iris.lund@example.com", role: "viewer" }),
+        await add(client, { email: "nobody@example.com", role: "viewer" })
+      ]
+      for (const answer of answers)
+        assert.deepStrictEqual([answer.status, codeOf(answer)], [403, "permission_denied"])
+    }
+    const made = await add(ada, { email: "iris.lund@EXAMPLE.com", role: "viewer" })
+    assert.deepStrictEqual([made.status, made.body.userId, made.body.name], [201, iris.userId, "iris"])
+    for (const body of [
+      { role: "viewer" },
+      { email: "a@example.com", userId: bob.userId, role: "viewer" },
+      { email: "", role: "viewer" }
+    ])
+      assert.strictEqual(codeOf(await add(ada, body)), "schema_validation_failed")
+    const trail = await walk<AuditRecord>(ada, `/client/audit?projectId=${id}&action=member.manage`)
+    assert.include(
+      trail.map(({ outcome, resource }) => `${outcome} ${resource}`),
+      `allowed ${iris.userId}`
+    )
+    assert.notInclude(JSON.stringify(trail), "@")
+  })
+
   it("asks for a sign-in", async () => {
     for (const [method, path, body] of [
       ["GET", "/client/projects", undefined],

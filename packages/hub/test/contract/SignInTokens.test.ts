@@ -1,8 +1,10 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import type { SignInId } from "@corral/domain/Ids"
+import type { OpenSignIn, SignInKind } from "@corral/domain/User"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Client } from "pg"
-import { codeOf, type HubClient } from "../harness/HubClient.ts"
+import { codeOf, HubClient } from "../harness/HubClient.ts"
 import { HubProcess } from "../harness/HubProcess.ts"
 
 interface Issued {
@@ -39,6 +41,74 @@ describe("sign-ins and their tokens", { timeout: 60_000 }, () => {
       (SELECT id FROM sign_ins WHERE user_id = '${client.userId}') ORDER BY seq`)
     return rows.map(({ action }) => action)
   }
+
+  describe("a person's own", () => {
+    type Listed = { readonly items: ReadonlyArray<OpenSignIn> }
+    const listed = async (client: HubClient) =>
+      (await client.ask<Listed>("GET", "/client/auth/sessions")).body.items
+    const another = async (name: string, kind: SignInKind) => {
+      const { signInId, token, userId } = await hub.people.signIn(name, kind)
+      return { id: signInId as SignInId, client: new HubClient(hub.url, token, userId) }
+    }
+
+    it("are listed, those that are good, the latest first, and which of them asks", async () => {
+      const [first, second, over] = [
+        await another("lists", "web"),
+        await another("lists", "cli"),
+        await another("lists", "cli")
+      ]
+      await another("lists other", "web")
+      await onStore(`UPDATE sign_ins SET idle_until = now() WHERE id = '${over.id}'`)
+      const items = await listed(first.client)
+      assert.deepStrictEqual(
+        items.map(({ current, id, kind }) => [id, kind, current]),
+        [
+          [second.id, "cli", false],
+          [first.id, "web", true]
+        ]
+      )
+      const page = await first.client.ask<Listed & { readonly nextCursor: string }>(
+        "GET",
+        "/client/auth/sessions?limit=1"
+      )
+      const next = `/client/auth/sessions?limit=1&cursor=${page.body.nextCursor}`
+      assert.deepStrictEqual((await first.client.ask<Listed>("GET", next)).body.items, items.slice(1))
+    })
+
+    it("are ended one by one, and nobody's but one's own", async () => {
+      const [first, second, foreign] = [
+        await another("ends", "web"),
+        await another("ends", "cli"),
+        await another("ends other", "web")
+      ]
+      const end = (id: string) => first.client.ask("DELETE", `/client/auth/sessions/${id}`)
+      const refused = await end(foreign.id)
+      const absent = await end(`sin_${"0".repeat(26)}`)
+      for (const answer of [refused, absent])
+        assert.deepStrictEqual([answer.status, codeOf(answer)], [403, "permission_denied"])
+      assert.isTrue(await isGood(foreign.client.token ?? ""))
+      assert.strictEqual((await end(second.id)).status, 204)
+      assert.isFalse(await isGood(second.client.token ?? ""))
+      assert.strictEqual((await end(second.id)).status, 403)
+      assert.deepStrictEqual((await actionsOf(first.client)).slice(-1), ["sign_in.revoke"])
+      assert.strictEqual((await end(first.id)).status, 204)
+      assert.isFalse(await isGood(first.client.token ?? ""))
+    })
+
+    it("are ended all but the one that asks", async () => {
+      const [kept, cli, web, foreign] = [
+        await another("clears", "web"),
+        await another("clears", "cli"),
+        await another("clears", "web"),
+        await another("clears other", "web")
+      ]
+      assert.strictEqual((await kept.client.ask("DELETE", "/client/auth/sessions")).status, 204)
+      assert.deepStrictEqual(
+        await Promise.all([kept, cli, web, foreign].map(({ client }) => isGood(client.token ?? ""))),
+        [true, false, false, true]
+      )
+    })
+  })
 
   describe("refresh", () => {
     it("exchanges the token; the one before is good for 30 s more", async () => {

@@ -34,13 +34,14 @@ export class People {
   /** A person of that name, new at the first call, and a sign-in of theirs. */
   signIn(
     name: string,
-    kind: SignInKind = "desktop"
+    kind: SignInKind = "desktop",
+    email?: string
   ): Promise<{ readonly userId: UserId; readonly token: string; readonly signInId: string }> {
     return this.act(
       Effect.gen(function* () {
         const users = yield* Users
         const signIns = yield* SignIns
-        const { id } = yield* users.admit({ issuer: "https://issuer.example", subject: name, name })
+        const { id } = yield* users.admit({ issuer: "https://issuer.example", subject: name, name, email })
         return yield* signIns.issue(id, kind)
       })
     )
