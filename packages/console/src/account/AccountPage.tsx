@@ -33,10 +33,6 @@ export const AccountPage = () => {
       <p>
         {words.devicesHint} <a href="/device">{words.deviceCode}</a>
       </p>
-      <section aria-label={words.signIns}>
-        <h2>{words.signIns}</h2>
-        <SignIns />
-      </section>
       <section aria-label={words.keys}>
         <h2>{words.keys}</h2>
         <ApiKeys />
@@ -44,6 +40,10 @@ export const AccountPage = () => {
       <section aria-label={words.chats}>
         <h2>{words.chats}</h2>
         <ChatAccounts />
+      </section>
+      <section aria-label={words.signIns}>
+        <h2>{words.signIns}</h2>
+        <SignIns />
       </section>
     </Page>
   )

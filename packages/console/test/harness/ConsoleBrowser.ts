@@ -73,11 +73,18 @@ export class ConsoleBrowser {
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
 
-/** What axe finds of serious and critical things. */
-export const seriousOf = async (page: Page): Promise<ReadonlyArray<string>> => {
+/** What axe finds of serious and critical things, targets of less than 24 px among them; or of those rules alone. */
+export const seriousOf = async (
+  page: Page,
+  only?: ReadonlyArray<"color-contrast" | "target-size">
+): Promise<ReadonlyArray<string>> => {
+  const options = {
+    resultTypes: ["violations"],
+    ...(only === undefined ? { rules: { "target-size": { enabled: true } } } : { runOnly: only })
+  }
   // The page's policy lets no foreign script in: this one comes by the debugger.
   const found = (await page.evaluate(
-    `(async () => { ${axe}; return (await axe.run(document, { resultTypes: ["violations"] })).violations })()`
+    `(async () => { ${axe}; return (await axe.run(document, ${JSON.stringify(options)})).violations })()`
   )) as ReadonlyArray<Finding>
   return found
     .filter(({ impact }) => impact === "serious" || impact === "critical")

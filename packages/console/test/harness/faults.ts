@@ -1,0 +1,39 @@
+/** What goes wrong on a page without anybody being told: errors in its console, requests that fail or leave the Hub, and what jumps while it loads. */
+import type { Page } from "playwright-core"
+
+/** Collects into what is given back, from now on. */
+export const faultsOf = (page: Page, origin: string): ReadonlyArray<string> => {
+  const faults: Array<string> = []
+  page.on("console", (message) => message.type() === "error" && faults.push(message.text()))
+  page.on("pageerror", ({ message }) => faults.push(message))
+  page.on("request", (request) => {
+    if (new URL(request.url()).origin !== origin) faults.push(`asks ${request.url()}`)
+  })
+  page.on("requestfailed", (request) => {
+    // What is still read when somebody goes on is given up.
+    const why = request.failure()?.errorText ?? ""
+    if (why !== "net::ERR_ABORTED") faults.push(`${why} ${request.url()}`)
+  })
+  page.on("response", (response) => {
+    if (response.status() >= 400) faults.push(`${response.status()} ${response.url()}`)
+  })
+  return faults
+}
+
+const observe = `
+  window.__shift = 0
+  window.__largest = 0
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.__shift += entry.value
+  }).observe({ type: "layout-shift", buffered: true })
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) window.__largest = entry.startTime
+  }).observe({ type: "largest-contentful-paint", buffered: true })
+`
+
+/** Has every document that the page loads from now on measure itself. */
+export const measuring = (page: Page): Promise<unknown> => page.addInitScript(observe)
+
+/** How far what is seen has jumped since the document was loaded (1 is the whole window), and when its largest part was drawn, in ms. */
+export const measured = (page: Page): Promise<{ readonly shift: number; readonly largest: number }> =>
+  page.evaluate("({ shift: window.__shift, largest: Math.round(window.__largest) })")
