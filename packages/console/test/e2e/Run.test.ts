@@ -9,7 +9,7 @@ import type { Page } from "playwright-core"
 import { Joined } from "../../../cli/test/joined/Joined.ts"
 import { makeSession } from "../../../hub/test/harness/Teams.ts"
 import { ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
-import { picture } from "../harness/picture.ts"
+import { picture, picturing } from "../harness/picture.ts"
 
 describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () => {
   let joined: Joined
@@ -172,6 +172,12 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     await picture(page, "approvals")
     await page.keyboard.press("j")
     await page.getByRole("heading", { name: "Write other.txt" }).waitFor()
+    const [listed, open] = await Promise.all(
+      [/keys\.txt/, /other\.txt/].map((name) =>
+        page.getByRole("link", { name }).evaluate((link) => getComputedStyle(link).backgroundColor)
+      )
+    )
+    assert.notStrictEqual(open, listed)
     await page.keyboard.press("d")
     assert.isFalse(existsSync(inWorkspace("other.txt")))
     await page.keyboard.press("Enter")
@@ -309,6 +315,27 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     assert.deepStrictEqual(browser.complaints, [])
     await page.context().close()
   })
+
+  it.runIf(picturing)(
+    "has its picture taken in Chinese and in the dark, and one of a command part by part",
+    async () => {
+      const options = { viewport: { width: 1200, height: 760 } }
+      const runId = await run(
+        "/say 先看一下测试。\n/think 只改一个文件\n/write 说明.md # 发布说明\\n\\n- 修复登录\n/say 完成"
+      )
+      await pendingOf(runId)
+      const night = await at(`/runs/${runId}`, { ...options, locale: "zh-CN", colorScheme: "dark" })
+      await night.locator(".approval-pending").getByText("+- 修复登录", { exact: true }).first().waitFor()
+      await picture(night, "run-chinese-dark")
+      await night.context().close()
+      const command = "cd docs && npm run build | tee build.log && rm -rf old && git push origin main"
+      const approvalId = await pendingOf(await run(`/shell ${command}`))
+      const page = await at(`/approvals/${approvalId}`, options)
+      await page.getByText("rm -rf old", { exact: true }).waitFor()
+      await picture(page, "approval-segments")
+      await page.context().close()
+    }
+  )
 
   // The last one: Hub and Edge are others afterwards.
   it("is found again tomorrow, by another browser at a Hub and an Edge that were started anew", async () => {

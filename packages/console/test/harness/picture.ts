@@ -5,8 +5,11 @@ import type { Page } from "playwright-core"
 
 const folder = fileURLToPath(new URL("../../../../docs/pictures", import.meta.url))
 
+/** Whether pictures are wanted: what is there for them alone is done then. */
+export const picturing = process.env["CORRAL_PICTURES"] === "1"
+
 export const picture = async (page: Page, name: string): Promise<void> => {
-  if (process.env["CORRAL_PICTURES"] !== "1") return
+  if (!picturing) return
   mkdirSync(folder, { recursive: true })
   await page.screenshot({ path: `${folder}/${name}.png`, animations: "disabled" })
 }
