@@ -1,5 +1,5 @@
 /** What people arrange in the console, at a real Hub: each page's forms and what becomes of them. No Edge runs: devices are what one would have reported. */
-import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { afterAll, afterEach, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Project, ProjectMember } from "@corral/domain/Project"
 import type { ApprovalId, DeviceId, ProjectId } from "@corral/domain/Ids"
 import { draft } from "@corral/domain/RunEvent"
@@ -33,11 +33,16 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     await hub.remove()
   })
 
-  const at = (target: string, as = token): Promise<Page> => browser.page(hub.url, as, target)
-  const closing = async (page: Page): Promise<void> => {
-    await page.context().close()
-    assert.deepStrictEqual(browser.complaints, [])
+  /** One page a person: each test loads it anew, with files that the browser has already. */
+  const pages = new Map<string, Page>()
+  const at = async (target: string, as = token): Promise<Page> => {
+    const known = pages.get(as)
+    if (known !== undefined) await known.goto(target)
+    const page = known ?? (await browser.page(hub.url, as, target))
+    pages.set(as, page)
+    return page
   }
+  afterEach(() => assert.deepStrictEqual(browser.complaints, []))
   const ofProject = (tab: string, id = projectId) => `/projects/${id}?tab=${tab}`
   const rowOf = (page: Page, text: string | RegExp): Locator =>
     page.getByRole("listitem").filter({ hasText: text })
@@ -97,7 +102,6 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     // While it is looked at, the mirror hears that somebody else decided.
     await pending.mirror.append(pending.runId, 4, resolved(pending.id, "denied"))
     await page.getByText("Denied by someone").waitFor()
-    await closing(page)
   })
 
   it("changes a member's role, says why it may not, and removes members, oneself too", async () => {
@@ -129,7 +133,6 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     await page.getByText("It may not exist, or your role does not allow it.").waitFor()
     assert.strictEqual(await page.getByRole("tab", { name: "Members" }).count(), 0)
     assert.deepStrictEqual(await members(), ["owner owner"])
-    await closing(page)
   })
 
   it("links a workspace of a shared device, and unlinks it", async () => {
@@ -144,7 +147,6 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     await rowOf(page, "docs").getByText("laptop").waitFor()
     await confirmed(page, rowOf(page, "docs"), "Unlink")
     await page.getByText("No workspace is linked.").waitFor()
-    await closing(page)
   })
 
   it("keeps what was set of a project, and deletes it once that is confirmed", async () => {
@@ -172,7 +174,6 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     await page.getByRole("link", { name: "Atlas" }).first().waitFor()
     assert.strictEqual(await page.getByRole("link", { name: "Harbour" }).count(), 0)
     assert.strictEqual((await owner.ask("GET", `/client/projects/${id}`)).status, 403)
-    await closing(page)
   })
 
   it("takes an agent into a session and out of it, and offers a viewer none of that", async () => {
@@ -202,10 +203,8 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
       offered.filter((name) => /Take in|Remove|Send|Rename|Archive/.test(name)),
       []
     )
-    await other.context().close()
     await confirmed(page, row, "Remove")
     await page.getByText("No agent has been taken in.").waitFor()
-    await closing(page)
   })
 
   it("unlinks a chat account", async () => {
@@ -218,7 +217,6 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     const page = await at("/account")
     await confirmed(page, rowOf(page, account.account), "Unlink")
     await page.getByText("No chat account is linked.").waitFor()
-    await closing(page)
   })
 
   it("finds in the trail what was asked for, verifies it and exports it", async () => {
@@ -249,7 +247,6 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
       lines.map((line) => (JSON.parse(line) as { readonly action: string }).action),
       ["project.create", "project.update"]
     )
-    await closing(page)
   })
 
   it("renames, revokes and forgets a device, and shows another's without any of that", async () => {
@@ -266,11 +263,9 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     const other = await at("/devices", mate.token)
     await rowOf(other, "crane").getByText("revoked").waitFor()
     assert.strictEqual(await rowOf(other, "crane").getByRole("button", { name: "Remove" }).count(), 0)
-    await other.context().close()
     await confirmed(page, row, "Remove")
     await row.waitFor({ state: "detached" })
     assert.strictEqual((await owner.ask("GET", `/client/devices/${id}`)).status, 403)
-    await closing(page)
   })
 
   it("adds a member by address, and tells no more of an address than that nobody is found by it", async () => {
@@ -285,7 +280,6 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     await dialog.getByLabel("Their address or user id").fill("IDA@example.com")
     await dialog.getByRole("button", { name: "Add a member" }).click()
     await rowOf(page, "Ida").waitFor()
-    await closing(page)
   })
 
   it("shows where one is signed in, and signs out there, one and all others", async () => {
@@ -304,6 +298,5 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     await confirmed(page, page, "Sign out all others")
     await list.getByRole("listitem").nth(1).waitFor({ state: "detached" })
     await list.getByRole("listitem").getByText("this one").waitFor()
-    await closing(page)
   })
 })
