@@ -45,16 +45,10 @@ export interface PlaceChoice extends EdgeChoice {
   readonly project: Option.Option<string>
 }
 
-/** `--json` of a command that answers with one thing, and of one that answers with many. */
-export const jsonObject = Flag.Boolean("json").pipe(
-  Flag.withDescription("Print one JSON object"),
-  Flag.withDefault(false)
-)
-export const jsonLines = Flag.Boolean("json").pipe(
-  Flag.withDescription("Print each as a JSON line"),
-  Flag.withDefault(false)
-)
-
 /** A flag that is off unless it is given. */
 export const toggle = (name: string, description: string): Flag.Flag<boolean> =>
-  Flag.Boolean(name).pipe(Flag.withDescription(description), Flag.withDefault(false))
+  Flag.Boolean(name).pipe(Flag.withoutNegation, Flag.withDescription(description), Flag.withDefault(false))
+
+/** `--json` of a command that answers with one thing, and of one that answers with many. */
+export const jsonObject = toggle("json", "Print one JSON object")
+export const jsonLines = toggle("json", "Print each as a JSON line")

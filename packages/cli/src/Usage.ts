@@ -17,6 +17,7 @@ const presenter: CliOutput.Presenter = {
 export const layer = Layer.merge(
   CliOutput.layerPresenter(presenter),
   CliConfig.layer({
-    builtIns: [GlobalFlag.Help, GlobalFlag.Version, GlobalFlag.Completions, GlobalFlag.LogLevel]
+    // Scripts for shells are a command.
+    builtIns: [GlobalFlag.Help, GlobalFlag.Version, GlobalFlag.LogLevel]
   })
 )

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { exitCodes, exitWith } from "../CommandFailed.ts"
-import { edgeFlags, toggle } from "../Flags.ts"
+import { edgeFlags, jsonObject } from "../Flags.ts"
 import { examine } from "../Examination.ts"
 import { examinationReport } from "../ExaminationReport.ts"
 import { Host } from "../Host.ts"
@@ -10,7 +10,7 @@ import { painter } from "../Paint.ts"
 
 export const doctor = Command.make(
   "doctor",
-  { ...edgeFlags, json: toggle("json", "Print one JSON object") },
+  { ...edgeFlags, json: jsonObject },
   Effect.fn(function* ({ url, tokenFile, json }) {
     const host = yield* Host
     const found = yield* examine({ url, tokenFile })

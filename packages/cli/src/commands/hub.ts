@@ -1,12 +1,12 @@
 /** `corral hub`: what an operator does to a Hub from beside it. */
 import { Effect } from "effect"
 import { Command } from "effect/cli"
-import { toggle } from "../Flags.ts"
+import { jsonObject } from "../Flags.ts"
 import { Host } from "../Host.ts"
 
 const migrate = Command.make(
   "migrate",
-  { json: toggle("json", "Print one JSON object") },
+  { json: jsonObject },
   Effect.fn(function* ({ json }) {
     const host = yield* Host
     // The other commands start faster without a database.

@@ -1,6 +1,5 @@
 /** The terminal at a Hub: signed in there, with the runs on another machine. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { execFileSync } from "node:child_process"
 import { existsSync, mkdtempSync, readFileSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { Joined } from "../joined/Joined.ts"
@@ -139,31 +138,5 @@ describe("corral at a Hub", { timeout: 90_000 }, () => {
     assert.strictEqual(response.status, 401)
     const { exit, stderr } = await corral.run("projects")
     assert.deepStrictEqual([exit, stderr], [2, "You are signed in to no Hub: corral login --hub URL.\n"])
-  })
-})
-
-describe("corral completions", () => {
-  it("completes commands and flags in a bash that loads it", async () => {
-    const corral = new Corral()
-    try {
-      const { exit, out } = await corral.run("completions", "bash")
-      assert.strictEqual(exit, 0)
-      const ask = (
-        line: string
-      ) => `COMP_WORDS=(${line}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); COMP_LINE="${line}"; COMP_POINT=\${#COMP_LINE}
-f=$(complete -p corral | sed 's/.*-F \\([^ ]*\\).*/\\1/'); COMPREPLY=(); "$f" corral; printf '%s\\n' "\${COMPREPLY[@]}"`
-      const complete = (line: string) =>
-        execFileSync("bash", ["--norc", "-c", `${out.join("\n")}\n${ask(line)}`], { encoding: "utf8" })
-          .trim()
-          .split("\n")
-          .map((word) => word.trim())
-      assert.includeMembers(complete("corral a"), ["approve", "attach", "artifacts", "audit"])
-      assert.includeMembers(complete("corral runs --"), ["--state", "--json", "--project"])
-      for (const shell of ["zsh", "fish"])
-        assert.include((await corral.run("completions", shell)).out.join("\n"), "artifacts")
-      assert.strictEqual((await corral.run("completions", "tcsh")).exit, 2)
-    } finally {
-      await corral.close()
-    }
   })
 })

@@ -1,0 +1,18 @@
+# What TAB lists after the line $2, with the completions in the folder $1: one match a line. A zsh of its own, in a terminal of its own.
+zmodload zsh/zpty
+inner='
+  fpath=('${(q)1}' $fpath); autoload -Uz compinit; compinit -D -u
+  compadd() {
+    [[ ${@[1,(i)(-|--)]} == *-(O|A|D)* ]] && { builtin compadd "$@"; return }
+    local -a found; builtin compadd -A found "$@"; print -l -- "match:"${^found}; builtin compadd "$@"
+  }
+  over() { print over:; exit }; comppostfuncs=(over)
+  bindkey "^I" complete-word; unsetopt prompt_cr; PS1=; print "rea""dy:"
+'
+zpty z zsh -f -i
+zpty -w z $inner
+until zpty -r z line && [[ $line == *ready:* ]]; do :; done
+zpty -w -n z "$2"$'\t'
+while zpty -r z line && [[ $line != *over:* ]]; do
+  [[ $line == *match:* ]] && print -r -- ${${line##*match:}%%$'\r'*}
+done
