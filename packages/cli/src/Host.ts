@@ -12,6 +12,8 @@ export class Host extends Context.Service<
     readonly terminal: boolean
     /** Colours and rewritten lines are welcome: a terminal, and the person has not asked for plain text. */
     readonly live: boolean
+    /** How many characters fit on a line that is rewritten on stderr; undefined where none can be. */
+    readonly columns: number | undefined
     /** There is a person who can be asked. */
     readonly interactive: boolean
     /** How this program is called on this machine: `corral`, `npm run corral --`. */

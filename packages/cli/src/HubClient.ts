@@ -32,7 +32,7 @@ class UsedApi extends HttpApi.make("hub")
 
 const unreachable = (url: string) =>
   new CommandFailed({
-    message: `The Hub at ${url} does not answer.`,
+    message: `The Hub at ${url} does not answer: is the address right, and does it run?`,
     exitCode: exitCodes.failed,
     unreachable: true
   })

@@ -10,7 +10,7 @@ import type { HubApproval, HubRun, HubRunStatus } from "@corral/domain/HubRun"
 import type { ApprovalId, ArtifactId, RunId } from "@corral/domain/Ids"
 import type { CreateRun, Run } from "@corral/domain/Run"
 import { Effect, Option, type Stream } from "effect"
-import { type CommandFailed, refused } from "./CommandFailed.ts"
+import { CommandFailed, refused } from "./CommandFailed.ts"
 import { edgePlace } from "./EdgePlace.ts"
 import type { StreamEndpoint } from "./EventTail.ts"
 import type { PlaceChoice } from "./Flags.ts"
@@ -55,8 +55,37 @@ export interface Place {
   readonly content: (run: RunId, id: ArtifactId) => Asked<Stream.Stream<Uint8Array, CommandFailed>>
 }
 
+/** What is not there is told by its id, and where to look. */
+const orNone =
+  (none: string) =>
+  <A>(call: Asked<A>): Asked<A> =>
+    Effect.mapError(call, (failure) =>
+      failure.code === "not_found" ? new CommandFailed({ ...failure, message: none }) : failure
+    )
+
+const noRun = (id: RunId) =>
+  orNone(`There is no run ${id} that you may see: \`corral runs\` lists those that there are.`)
+
+const namingWhatIsNot = (place: Place): Place => ({
+  ...place,
+  run: (id) => noRun(id)(place.run(id)),
+  cancel: (id) => noRun(id)(place.cancel(id)),
+  diff: (id) => noRun(id)(place.diff(id)),
+  artifacts: (id) => noRun(id)(place.artifacts(id)),
+  content: (run, id) =>
+    orNone(
+      `There is no artifact ${id} of ${run}: \`corral artifacts list ${run}\` lists those that there are.`
+    )(place.content(run, id)),
+  decide: (id, decided) =>
+    orNone(`There is no approval ${id} that you may see: the run that asks shows its id.`)(
+      place.decide(id, decided)
+    )
+})
+
 /** The place that the flags name. */
-export const placeOf = Effect.fn("Place.placeOf")(function* (choice: PlaceChoice) {
+export const placeOf = (choice: PlaceChoice) => Effect.map(find(choice), namingWhatIsNot)
+
+const find = Effect.fn("Place.find")(function* (choice: PlaceChoice) {
   const { hub, project, url } = choice
   if (Option.isSome(hub) || Option.isSome(project)) {
     if (Option.isSome(url))

@@ -14,13 +14,17 @@ export const waiting =
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | Host> =>
     Effect.gen(function* () {
       const host = yield* Host
-      if (!host.live) return yield* effect
+      if (host.columns === undefined) return yield* effect
       const since = yield* Clock.currentTimeMillis
       let at = 0
       const draw = Effect.map(Clock.currentTimeMillis, (now) => {
         const sign = SIGNS[at++ % SIGNS.length] ?? ""
         const seconds = Math.round((now - since) / 1_000)
-        host.warn(`${ERASE_LINE}${painter(true)("dim", `${sign} ${what} · ${seconds} s`)}`)
+        const after = ` · ${seconds} s`
+        // A line that goes on in the next row is not erased whole. The terminal may have been made narrower.
+        const room = Math.max(0, (host.columns ?? 80) - after.length - 3)
+        const shown = what.length > room ? `${what.slice(0, room - 1)}…` : what
+        host.warn(`${ERASE_LINE}${painter(true)("dim", `${sign} ${shown}${after}`)}`)
       })
       const line = Effect.sleep(AFTER).pipe(
         Effect.andThen(Effect.repeat(draw, Schedule.spaced("120 millis"))),

@@ -2,13 +2,17 @@
 import { Console, Layer } from "effect"
 import { CliConfig, CliOutput, GlobalFlag } from "effect/cli"
 
+/** What a schema expects is said as what a parser expects. */
+const plain = (message: string): string => message.replace("Expected: Schema validation failed: ", "")
+
 const presenter: CliOutput.Presenter = {
   present: (event) =>
     event._tag === "InvalidInvocation"
       ? Console.error(
-          [...event.errors.map(({ message }) => message), `See ${event.commandPath.join(" ")} --help`].join(
-            "\n"
-          )
+          [
+            ...event.errors.map(({ message }) => plain(message)),
+            `See ${event.commandPath.join(" ")} --help`
+          ].join("\n")
         )
       : CliOutput.defaultPresenter.present(event)
 }

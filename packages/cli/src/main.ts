@@ -15,7 +15,8 @@ import * as Usage from "./Usage.ts"
 
 const { env, stdin, stdout, stderr } = process
 const terminal = stdout.isTTY === true
-const live = terminal && (env.NO_COLOR === undefined || env.NO_COLOR === "") && env.TERM !== "dumb"
+const plain = (env.NO_COLOR !== undefined && env.NO_COLOR !== "") || env.TERM === "dumb"
+const live = terminal && !plain
 
 /** As the person called it, so that what is suggested can be typed. */
 const invocation = (): string => {
@@ -23,7 +24,7 @@ const invocation = (): string => {
   const [, program = "corral"] = process.argv
   // A folder is `node dist/corral`; a file of that name is the installed command.
   const installed = basename(program) === "corral" && !statSync(program).isDirectory()
-  return installed ? "corral" : `node ${program}`
+  return installed ? "corral" : `node ${/^[\w./-]+$/.test(program) ? program : `'${program}'`}`
 }
 
 /** One reader for all who listen, there as long as anybody does. */
@@ -58,6 +59,9 @@ const onSignal = (signal: StopSignal, received: () => void): (() => void) => {
 const host: Host["Service"] = {
   terminal,
   live,
+  get columns() {
+    return stderr.isTTY === true && !plain ? stderr.columns : undefined
+  },
   interactive: terminal && stdin.isTTY === true,
   invocation: invocation(),
   environment: Object.fromEntries(
@@ -96,7 +100,7 @@ const exitCodeOf = (exit: Exit.Exit<void, CommandFailed | CliError.CliError>): n
 }
 
 // Whoever read the output has left, as `head` does.
-stdout.on("error", () => process.exit(exitCodes.completed))
+for (const stream of [stdout, stderr]) stream.on("error", () => process.exit(exitCodes.completed))
 
 const services = Layer.mergeAll(
   NodeServices.layer,

@@ -23,6 +23,7 @@ const terminal = Effect.gen(function* () {
   const host: Host["Service"] = {
     terminal: true,
     live: true,
+    columns: 80,
     interactive: true,
     invocation: "corral",
     environment: {},

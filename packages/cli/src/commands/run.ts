@@ -1,7 +1,7 @@
 /** `corral run`: starts a run, follows it, and ends as it ends. */
 import { AgentId, type RunId, WorkspaceId } from "@corral/domain/Ids"
 import { RunMode } from "@corral/domain/Run"
-import { Effect, Option, Queue } from "effect"
+import { Effect, Option, Queue, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { exitCodes, exitWith, refused } from "../CommandFailed.ts"
 import { placeFlags, toggle } from "../Flags.ts"
@@ -28,6 +28,7 @@ const flags = {
   model: Flag.String("model").pipe(Flag.withDescription("A model of the agent's"), Flag.optional),
   timeout: Flag.Int("timeout").pipe(
     Flag.withDescription("Active time in seconds; waiting for a person does not count"),
+    Flag.withSchema(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 86_400 }))),
     Flag.optional
   ),
   target: Flag.String("target").pipe(

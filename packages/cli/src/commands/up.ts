@@ -9,7 +9,7 @@ import type { WorkspaceEntry } from "@corral/edge/EdgeConfig"
 import { Deferred, Effect, Exit, Option, Redacted, Schema, Scope } from "effect"
 import { Command, Flag } from "effect/cli"
 import { randomBytes } from "node:crypto"
-import { existsSync } from "node:fs"
+import { existsSync, statSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { CommandFailed, exitCodes, refused } from "../CommandFailed.ts"
 import { toggle } from "../Flags.ts"
@@ -152,6 +152,8 @@ interface Started {
 }
 
 const entryOf = ([id, path]: readonly [string, string]): Effect.Effect<WorkspaceEntry, CommandFailed> =>
-  isWorkspaceName(id)
-    ? Effect.succeed({ id, path: resolve(path) })
-    : Effect.fail(refused(`--workspace takes id=path; "${id}" cannot be an id.`))
+  !isWorkspaceName(id)
+    ? Effect.fail(refused(`--workspace takes id=path; "${id}" cannot be an id.`))
+    : statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+      ? Effect.succeed({ id, path: resolve(path) })
+      : Effect.fail(refused(`--workspace: there is no folder ${resolve(path)}; make it first.`))

@@ -154,6 +154,28 @@ describe("corral run", () => {
 })
 
 describe("the other commands", () => {
+  it("says what is wrong, and what to do", async () => {
+    const id = "00000000000000000000000000"
+    const told = async (...args: ReadonlyArray<string>) => {
+      const { exit, out, stderr } = await corral.run(...args)
+      assert.deepStrictEqual({ exit, out }, { exit: 2, out: [] }, stderr)
+      return stderr
+    }
+    const run = ["run", "-a", "scripted", "-w", "sample"]
+    const [nowhere, undecided, noId, noTime, noFolder] = await Promise.all([
+      told("attach", `run_${id}`),
+      told("approve", `apr_${id}`),
+      told("attach", "first"),
+      told(...run, "--timeout", "0", "x"),
+      told("up", "--edge-only", "--workspace", `x=${corral.home}/not there`)
+    ])
+    assert.match(nowhere, /^There is no run run_0+ that you may see: `corral runs` lists .*\(not_found req_/)
+    assert.match(undecided, /^There is no approval apr_0+ that you may see: the run that asks shows its id\./)
+    assert.match(noId, /<run>: "first"\. Expected an id like run_01K…\nSee corral attach --help\n$/)
+    assert.match(noTime, /--timeout: "0"\. Expected a value between 1 and 86400\n/)
+    assert.match(noFolder, /^--workspace: there is no folder .*\/not there; make it first\.\n$/)
+  })
+
   it("attach follows a run from where one was, and leaves it alone at Ctrl-C", async () => {
     const run = start("/say here\n/wait")
     await run.line(/^here$/)
