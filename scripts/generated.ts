@@ -1,6 +1,6 @@
 /**
  * The documents that are derived from the code: OpenAPI of the three services, JSON Schema of the events and of the configuration file,
- * and the pages of settings, events, errors and metrics.
+ * and the pages of settings, endpoints, events, errors and metrics.
  *
  * Pure: path → text. `generate.ts` writes them, `generated.test.ts` finds the ones that are stale.
  */
@@ -16,6 +16,7 @@ import { consoleRoutes } from "./ConsoleRoutes.ts"
 import { configurationPage } from "./ConfigurationPage.ts"
 import { errorsPage } from "./ErrorsPage.ts"
 import { eventsPage } from "./EventsPage.ts"
+import { httpPage } from "./HttpPage.ts"
 import { sorted } from "./Json.ts"
 import { metricsPage } from "./MetricsPage.ts"
 
@@ -63,5 +64,6 @@ export const generated = (): ReadonlyMap<string, string> =>
     ["docs/configuration.md", configurationPage()],
     ["docs/events.md", eventsPage()],
     ["docs/errors.md", errorsPage()],
-    ["docs/metrics.md", metricsPage()]
+    ["docs/metrics.md", metricsPage()],
+    ["docs/http.md", httpPage()]
   ])

@@ -1,7 +1,9 @@
 /** The guides do what they say: each command in them is run. And every link between pages leads somewhere. */
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
+import { corral } from "@corral/cli/Corral"
+import { Completions } from "effect/cli"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { dirname, join, normalize } from "node:path"
 import { fileURLToPath } from "node:url"
 import { blocksOf, GuideRun } from "./GuideRun.ts"
 
@@ -9,6 +11,42 @@ const root = fileURLToPath(new URL("..", import.meta.url))
 const read = (name: string): string => readFileSync(join(root, name), "utf8")
 
 const guides = ["start", "command-line", "add-device", "embed-edge", "operations"]
+
+/** As the pages are read on the web: a heading in lower case, without signs, a dash for each space. */
+const anchorsIn = (text: string): ReadonlyArray<string> =>
+  [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-")
+  )
+
+/** Each command by its words, and its flags. */
+const commandsOf = (
+  command: Completions.CommandDescriptor,
+  path: string
+): ReadonlyArray<readonly [string, ReadonlyArray<string>]> =>
+  command.subcommands.flatMap((each) => {
+    const words = `${path}${each.name}`
+    const flags = [...each.flags.flatMap(({ aliases, name }) => [name, ...aliases]), "help"]
+    return [[words, flags] as const, ...commandsOf(each, `${words} `)]
+  })
+
+/** Variables that a text names, but for the beginnings of names. */
+const namesIn = (text: string): ReadonlyArray<string> =>
+  text.match(/\bCORRAL_[A-Z0-9_]*[A-Z0-9]\b(?!_)/g) ?? []
+
+/** Variables of the command line, of the tests, and those that are told to programs which a run starts. */
+const otherVariables = [
+  "CORRAL_TEST_RUNTIMES_DIR",
+  "CORRAL_PICTURES",
+  "CORRAL_RUN_ID",
+  "CORRAL_EDGE_ID",
+  "CORRAL_SEED",
+  "CORRAL_EDGE_URL",
+  "CORRAL_EDGE_TOKEN_FILE",
+  "CORRAL_CHROMIUM"
+]
 
 describe("guides", () => {
   for (const guide of guides) {
@@ -23,15 +61,57 @@ describe("guides", () => {
     })
   }
 
-  it("links to what is there, and is found from the index", () => {
-    const pages = readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md"))
-    for (const page of ["README.md", ...pages.map((name) => `docs/${name}`)]) {
-      // Code is no link.
-      const text = read(page).replaceAll(/^```[^]*?^```$/gm, "")
-      for (const [, target = ""] of text.matchAll(/\]\((?!https?:)([^)#\s]+)[^)]*\)/g))
-        assert.isTrue(existsSync(join(root, dirname(page), target)), `${page} links to ${target}`)
+  const pages = ["README.md", "CHANGELOG.md", "AGENTS.md"].concat(
+    readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".md"))
+      .map((name) => `docs/${name}`)
+  )
+  /** Code is no link, and no heading. */
+  const prose = (page: string): string => read(page).replaceAll(/^```[^]*?^```$/gm, "")
+
+  it("links to what is there, to the heading", () => {
+    const anchors = new Map<string, ReadonlyArray<string>>()
+    const anchorsOf = (page: string): ReadonlyArray<string> => {
+      const known = anchors.get(page) ?? anchorsIn(prose(page))
+      anchors.set(page, known)
+      return known
     }
+    for (const page of pages) {
+      for (const [, path = "", anchor] of prose(page).matchAll(/\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]+))?\)/g)) {
+        const target = path === "" ? page : normalize(join(dirname(page), path))
+        assert.isTrue(existsSync(join(root, target)), `${page} links to ${path}`)
+        if (anchor !== undefined && target.endsWith(".md"))
+          assert.include(anchorsOf(target), anchor, `${page} links into ${target}`)
+      }
+    }
+  })
+
+  it("are all found from the index", () => {
     const index = read("docs/README.md")
-    for (const guide of [...guides, "self-host"]) assert.include(index, `(${guide}.md)`)
+    for (const page of pages) {
+      // Decisions, the contract and notes on a runtime are found through their folders and pages.
+      const [, name] = /^docs\/(\w[\w-]*\.md)$/.exec(page) ?? []
+      if (name !== undefined && name !== "README.md") assert.include(index, `(${name}`, page)
+    }
+  })
+
+  it("names commands, flags and settings that there are", () => {
+    const commands = new Map(commandsOf(Completions.fromCommand(corral), ""))
+    const settings = new Set([...namesIn(read("docs/configuration.md")), ...otherVariables])
+    for (const page of pages.filter((page) => !/^(CHANGELOG|docs\/(adr|contract))/.test(page))) {
+      const text = read(page)
+      for (const name of namesIn(text)) assert.isTrue(settings.has(name), `${page} names ${name}`)
+      for (const [, line = ""] of text.matchAll(
+        /(?:^|`|\$ |node dist\/|npm run )corral (?:-- )?([a-z-][^`\n|<]*)/gm
+      )) {
+        const words = line.trim().split(/\s+/)
+        const two = words.slice(0, 2).join(" ")
+        const flags = commands.get(two) ?? commands.get(words[0] ?? "")
+        if (words[0]?.startsWith("--") === true) continue
+        assert.isDefined(flags, `${page} calls corral ${line}`)
+        for (const [, flag = ""] of line.matchAll(/(?<=\s)--([a-z-]+)/g))
+          assert.include(flags, flag, `${page} calls corral ${line}`)
+      }
+    }
   })
 })

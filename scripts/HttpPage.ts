@@ -1,0 +1,119 @@
+/** `docs/http.md`: every endpoint of the three services on one page, from the same contracts as `openapi/`. */
+import { EdgeApi } from "@corral/domain/EdgeApi"
+import { GatewayApi } from "@corral/domain/GatewayApi"
+import { HubApi } from "@corral/domain/HubApi"
+import { endpointAuthority } from "@corral/domain/HubAuthorization"
+import { OpenApi } from "effect/http-api"
+import { isObject } from "./Json.ts"
+
+const head = `# HTTP
+
+Generated from \`packages/domain\` by \`npm run generate\`. Every endpoint of the three services; their shapes, field by field, are in
+[\`openapi/\`](../openapi), what a refusal looks like in [errors](errors.md), what a stream says in [events](events.md).
+
+- Bodies are JSON. A list has \`items\` and \`nextCursor\`, which is the \`cursor\` of the next page.
+- **Takes** names what may stand in the query, then the body (**by its shape** in \`openapi/\`, or by its fields) and the headers. Those with \`?\` may be left out.
+- **Refuses with** leaves out \`schema_validation_failed\`, which every endpoint may answer, and \`unauthorized\`, which all do that ask for a token.
+`
+
+/** All names in a part of the contract that begin with this. */
+const named = (part: unknown, start: string): ReadonlyArray<string> => {
+  const pattern = new RegExp(`"#/components/schemas/${start}([A-Za-z_]+)"`, "g")
+  return [...new Set([...(JSON.stringify(part) ?? "").matchAll(pattern)].map(([, name = ""]) => name))]
+}
+
+const code = (name: string): string => `\`${name}\``
+
+type Operation = OpenApi.OpenAPISpecOperation
+
+/** A body by its name; one that has none by its fields. */
+const bodyOf = (body: unknown): string => {
+  const [name] = named(body, "")
+  if (name !== undefined) return `**${name}**`
+  const fields = /"properties":(\{.*\}),"required":(\[[^\]]*\])/.exec(JSON.stringify(body) ?? "")
+  const required: ReadonlyArray<string> = fields === null ? [] : JSON.parse(fields[2] ?? "[]")
+  const all = fields === null ? [] : Object.keys(JSON.parse(fields[1] ?? "{}"))
+  return all.map((field) => `**${field}${required.includes(field) ? "" : "?"}**`).join(" ")
+}
+
+const taken = ({ parameters, requestBody }: Operation): string => {
+  const among = (place: string) =>
+    parameters
+      .filter((parameter) => parameter.in === place)
+      .map(({ name, required }) => code(`${name}${required ? "" : "?"}`))
+  const body = requestBody === undefined ? [] : [bodyOf(requestBody)]
+  return [...among("query"), ...body, ...among("header")].join(", ")
+}
+
+const answered = ({ responses }: Operation): string =>
+  Object.entries(responses)
+    .filter(([status]) => Number(status) < 400)
+    .map(([status, response]) => {
+      const [name] = named(response, "")
+      const list = JSON.stringify(response).includes('"nextCursor"')
+      return [status, ...(name === undefined ? [] : [list ? `list of ${name}` : name])].join(" ")
+    })
+    .join(", ")
+
+const toldByAll = new Set(["schema_validation_failed", "unauthorized"])
+
+const refused = ({ responses }: Operation): string =>
+  named(responses, "Error_")
+    .filter((name) => !toldByAll.has(name))
+    .map(code)
+    .join(", ")
+
+/** What the Hub is held to. */
+const authorityAtHub = ({ operationId }: Operation): string => {
+  const known: Readonly<Record<string, string>> = endpointAuthority
+  return code(known[operationId] ?? "public.read")
+}
+
+const section = (
+  title: string,
+  about: string,
+  spec: OpenApi.OpenAPISpec,
+  authority: typeof authorityAtHub
+) => {
+  const operations = Object.entries(spec.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      request: `${method.toUpperCase()} ${path}`,
+      operation: operation as Operation
+    }))
+  )
+  const groups = spec.tags.map(({ name }) => {
+    const rows = operations
+      .filter(({ operation }) => operation.tags.includes(name))
+      .map(({ operation, request }) => {
+        const said = operation.description === undefined ? "" : `<br>${operation.description}`
+        const cells = [authority(operation), taken(operation), answered(operation), refused(operation)]
+        return `| ${code(request)}${said} | ${cells.join(" | ")} |`
+      })
+    return `### ${title}: ${name}\n\n| Request | Who | Takes | Answers | Refuses with |\n|---|---|---|---|---|\n${rows.join("\n")}\n`
+  })
+  return `\n## ${title}\n\n${about}\n\n${isObject(spec.info) ? spec.info.description : ""}\n\n${groups.join("\n")}`
+}
+
+/** The page as Markdown. */
+export const httpPage = (): string =>
+  [
+    head,
+    section(
+      "Hub",
+      "**Who** is the authority of [authorization](authorization.md): a cookie of the console, or a token.",
+      OpenApi.fromApi(HubApi),
+      authorityAtHub
+    ),
+    section(
+      "Edge",
+      "On loopback alone; the token lies in `edge.token` of its home.",
+      OpenApi.fromApi(EdgeApi),
+      ({ security }) => (security.length === 0 ? "everybody" : "the token")
+    ),
+    section(
+      "Gateway",
+      "What platforms send is believed by its signature.",
+      OpenApi.fromApi(GatewayApi),
+      ({ operationId }) => (operationId === "health.health" ? "everybody" : "the platform, by signature")
+    )
+  ].join("")
