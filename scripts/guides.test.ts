@@ -61,6 +61,27 @@ describe("guides", () => {
     })
   }
 
+  it("docs/edge.md does what it says, as one shell session in which nothing is refused", async () => {
+    const run = new GuideRun(root)
+    onTestFinished(() => run.close())
+    const session = blocksOf(read("docs/edge.md"))
+      .map(({ text }) => text)
+      .join("")
+      .replace("curl -sS -H @-", "curl -fsS -H @-")
+      // A reader is slower than the run.
+      .replace(/^edge "\$URL\/v1\/permissions\?state=pending"$/m, "until $& | grep apr_; do :; done")
+    await run.run([
+      { how: "service", text: "node dist/corral up --edge-only\n" },
+      { how: "run", text: `cd "$HOME"\n${session}` }
+    ])
+  })
+
+  it("marks as run what is run", () => {
+    const marked = pages.filter((page) => page.startsWith("docs/") && blocksOf(read(page)).length > 0)
+    const run = [...guides, "edge"].map((name) => `docs/${name}.md`)
+    assert.deepStrictEqual(marked.toSorted(), run.toSorted())
+  })
+
   const pages = ["README.md", "CHANGELOG.md", "AGENTS.md"].concat(
     readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
       .filter((name) => name.endsWith(".md"))
