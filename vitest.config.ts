@@ -3,26 +3,43 @@ import { defineConfig } from "vitest/config"
 const common = {
   exclude: ["**/*.soak.test.ts", "**/*.runtimes.test.ts", "**/node_modules/**"],
   pool: "forks" as const,
-  globalSetup: ["packages/hub/test/harness/SharedPostgres.ts"],
   testTimeout: 30_000,
   hookTimeout: 60_000
 }
 
-/** Packages whose tests look at no process but those that they have started: their files share workers, and what those have loaded. */
-const shared = ["packages/{domain,adapters,service,hub,gateway}/test/**/*.test.ts", "scripts/**/*.test.ts"]
+/** What has a figure to keep that other work on the machine would spoil: after all others, one by one. */
+const alone = ["packages/gateway/test/handling/Burst.test.ts", "packages/edge/test/e2e/Memory.test.ts"]
+
+/** What looks at the process that it is in, or at everything that runs here: a fork for each file. */
+const apart = [
+  "packages/edge/test/{e2e,process}/**/*.test.ts",
+  "packages/cli/test/e2e/**/*.test.ts",
+  "examples/**/*.test.ts"
+]
 
 export default defineConfig({
   test: {
     maxWorkers: 3,
+    globalSetup: ["packages/hub/test/harness/SharedPostgres.ts"],
     projects: [
-      { test: { ...common, name: "shared", include: shared, isolate: false } },
       {
         test: {
           ...common,
-          // One fork per test file: an Edge's tests look through the process table, and must not share a mark in it.
-          name: "apart",
-          include: ["packages/*/test/**/*.test.ts", "examples/**/*.test.ts"],
-          exclude: [...common.exclude, ...shared]
+          name: "shared",
+          // Their files share workers, and what those have loaded.
+          isolate: false,
+          include: ["packages/*/test/**/*.test.ts", "scripts/**/*.test.ts"],
+          exclude: [...common.exclude, ...apart, ...alone]
+        }
+      },
+      { test: { ...common, name: "apart", include: apart, exclude: [...common.exclude, ...alone] } },
+      {
+        test: {
+          ...common,
+          name: "alone",
+          include: alone,
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 }
         }
       }
     ]

@@ -233,7 +233,6 @@ describe("the link to a Hub", { timeout: 60_000 }, () => {
     }
     const many = runOf(await peer.start("/stream 20000 0 40"))
     const few = runOf(await peer.start("/stream 500 0 40"))
-    const before = edge.memory
     await Promise.all([ended(peer, many.id), ended(peer, few.id)])
     assertWhole(peer.log(many.id))
     assert.isAbove(peer.log(many.id).length, 20_000)
@@ -241,7 +240,6 @@ describe("the link to a Hub", { timeout: 60_000 }, () => {
     assert.isAbove(peer.dials, 1)
     assert.isAtMost(peer.maxInFlight, 4)
     assert.isAtMost(peer.maxPushCharacters, 1_048_576)
-    assert.isBelow(edge.memory - before, 150 * 1_048_576)
   })
 
   it("pushes what happened without a Hub when there is one again", async () => {
