@@ -4,7 +4,7 @@
  * A notice is a hint to look, never the news itself. Between two connections notices are lost: whoever follows is told that too.
  */
 import { PgClient, PgConnection } from "@effect/sql-pg"
-import { Context, Effect, Layer, Queue } from "effect"
+import { Context, Deferred, Effect, Layer, Queue } from "effect"
 import type { SqlError } from "effect/sql"
 import { channels, type NoticeKind } from "../store/Notice.ts"
 
@@ -28,6 +28,7 @@ export class Notices extends Context.Service<
     Effect.gen(function* () {
       const { config } = yield* PgClient.PgClient
       const followers = new Set<NoticeFollower>()
+      const tried = yield* Deferred.make<void>()
 
       const tellAll = (
         kind: NoticeKind,
@@ -47,15 +48,19 @@ export class Notices extends Context.Service<
           Effect.map(connection.listen(channels[kind]), (notices) => tellAll(kind, notices))
         )
         for (const follower of followers) follower.onMissed()
+        yield* Deferred.succeed(tried, undefined)
         yield* Effect.all(heard, { concurrency: "unbounded", discard: true })
       }).pipe(Effect.scoped)
 
       yield* listening.pipe(
         Effect.catch((error) => Effect.logWarning("the database's notices are not heard", error)),
+        Effect.andThen(Deferred.succeed(tried, undefined)),
         Effect.andThen(Effect.sleep("1 second")),
         Effect.forever,
         Effect.forkScoped
       )
+      // Who came before it hears would have to be sent away again.
+      yield* Deferred.await(tried)
       return Notices.of({ follow: (follower) => void followers.add(follower) })
     })
   )

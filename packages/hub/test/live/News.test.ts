@@ -38,17 +38,20 @@ describe("/client/news", { timeout: 60_000 }, () => {
 
   const sql = (act: (sql: SqlClient.SqlClient) => Effect.Effect<unknown, SqlError.SqlError>) =>
     hub.people.act(Effect.flatMap(SqlClient.SqlClient, act))
+  /** The Hub has heard of all that was appended: who comes now hears of what comes after it. */
+  const heard = async () => {
+    const follower = await NewsFollower.open(ada)
+    const id = await mirror.run(project, created)
+    await follower.hint({ kind: "run", id })
+    await follower.close()
+  }
   const presence = () => sql((sql) => notify(sql, "presence", mirror.targetId))
 
   it("begins with devices and pending approvals, and goes on with what changes", async () => {
     const [pending, done] = [newId<ApprovalId>("apr"), newId<ApprovalId>("apr")]
-    // What happened before is told to who was there: only then somebody comes of whom it is known what they hear.
-    const before = await NewsFollower.open(ada)
     const runId = await mirror.run(project, created, started, asked(pending))
-    await before.hint({ id: pending, state: "pending" })
     await mirror.run(project, created, started, asked(done), resolved(done, "denied"))
-    await before.hint({ id: done, state: "denied" })
-    await before.close()
+    await heard()
     const news = await NewsFollower.open(ada)
     await news.hint({ id: mirror.targetId, state: "offline" })
     await news.hint({ id: pending, state: "pending" })
@@ -74,10 +77,8 @@ describe("/client/news", { timeout: 60_000 }, () => {
   })
 
   it("tells of events alone where they move something", async () => {
-    const before = await NewsFollower.open(ada)
     const runId = await mirror.run(project, created, started)
-    await before.hint({ id: runId, state: "running" })
-    await before.close()
+    await heard()
     const news = await NewsFollower.open(ada)
     for (let seq = 3; seq < 10; seq++) await mirror.append(runId, seq, said("x"))
     await mirror.append(runId, 10, completed)
