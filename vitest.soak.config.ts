@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config"
 
 export default defineConfig({
   test: {
-    include: ["packages/*/test/**/*.soak.test.ts"],
+    include: ["packages/*/test/**/*.soak.test.ts", "scripts/**/*.soak.test.ts"],
     globalSetup: ["packages/hub/test/harness/SharedPostgres.ts"],
     pool: "forks",
     fileParallelism: false,

@@ -5,12 +5,11 @@ import { Completions } from "effect/cli"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join, normalize } from "node:path"
 import { fileURLToPath } from "node:url"
+import { follow, longGuides } from "./Guides.ts"
 import { blocksOf, GuideRun } from "./GuideRun.ts"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 const read = (name: string): string => readFileSync(join(root, name), "utf8")
-
-const guides = ["start", "command-line", "add-device", "embed-edge", "operations"]
 
 /** As the pages are read on the web: a heading in lower case, without signs, a dash for each space. */
 const anchorsIn = (text: string): ReadonlyArray<string> =>
@@ -49,17 +48,7 @@ const otherVariables = [
 ]
 
 describe("guides", () => {
-  for (const guide of guides) {
-    it(`docs/${guide}.md does what it says`, { timeout: 240_000 }, async () => {
-      assert.isTrue(existsSync(join(root, "dist/corral/main.mjs")), "npm run build")
-      const blocks = blocksOf(read(`docs/${guide}.md`))
-      assert.isNotEmpty(blocks)
-      const run = new GuideRun(root)
-      // Also where the page takes too long.
-      onTestFinished(() => run.close())
-      await run.run(blocks)
-    })
-  }
+  it("docs/start.md does what it says", { timeout: 240_000 }, () => follow("start"))
 
   it("docs/edge.md does what it says, as one shell session in which nothing is refused", async () => {
     const run = new GuideRun(root)
@@ -78,7 +67,7 @@ describe("guides", () => {
 
   it("marks as run what is run", () => {
     const marked = pages.filter((page) => page.startsWith("docs/") && blocksOf(read(page)).length > 0)
-    const run = [...guides, "edge"].map((name) => `docs/${name}.md`)
+    const run = ["start", "edge", ...longGuides].map((name) => `docs/${name}.md`)
     assert.deepStrictEqual(marked.toSorted(), run.toSorted())
   })
 

@@ -7,7 +7,7 @@ const GRACE_MS = 300
 
 describe("Cancel", () => {
   it.each([
-    ["auto", 100],
+    ["auto", 50],
     ["environment_mark", 30]
   ])(
     "leaves nothing of misbehaving runs, containment %s",
