@@ -1,5 +1,6 @@
 # What TAB lists after the line $2, with the completions in the folder $1: one match a line. A zsh of its own, in a terminal of its own.
 zmodload zsh/zpty
+# It says that it is ready once it reads the line key by key: before that a TAB is no more than a character.
 inner='
   fpath=('${(q)1}' $fpath); autoload -Uz compinit; compinit -D -u
   compadd() {
@@ -7,7 +8,8 @@ inner='
     local -a found; builtin compadd -A found "$@"; print -l -- "match:"${^found}; builtin compadd "$@"
   }
   over() { print over:; exit }; comppostfuncs=(over)
-  bindkey "^I" complete-word; unsetopt prompt_cr; PS1=; print "rea""dy:"
+  bindkey "^I" complete-word; unsetopt prompt_cr; PS1=
+  zle-line-init() { zle -I; print "rea""dy:" }; zle -N zle-line-init
 '
 zpty z zsh -f -i
 zpty -w z $inner
