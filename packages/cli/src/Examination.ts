@@ -2,7 +2,7 @@
 import { builtIn } from "@corral/adapters/Registry"
 import type { ConfigReadiness, EdgeReadiness, GitFound, LinkReadiness } from "@corral/domain/Health"
 import { defaults, type EdgeConfig } from "@corral/edge/EdgeConfig"
-import { VERSION } from "@corral/edge/EdgeInstance"
+import { VERSION } from "@corral/service/Version"
 import { fromEnvironment } from "@corral/edge/EdgeSettings"
 import { Containment } from "@corral/edge/process/Containment"
 import { diskOf, git, LOW_DISK_BYTES } from "@corral/edge/runtime/Machine"

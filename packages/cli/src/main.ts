@@ -1,5 +1,5 @@
 /** The `corral` command. Owns the process: output, signals and the exit code. */
-import { VERSION } from "@corral/edge/EdgeInstance"
+import { VERSION } from "@corral/service/Version"
 import { NodeServices } from "@effect/platform-node"
 import { Cause, Effect, Exit, Layer, Logger, Option } from "effect"
 import { type CliError, Command } from "effect/cli"

@@ -1,8 +1,7 @@
 /** Which start of which build this is: made anew at every start, told to anyone who asks for `/health`. */
+import { VERSION } from "@corral/service/Version"
 import { Context, Effect, Layer } from "effect"
 import { randomUUID } from "node:crypto"
-
-export const VERSION = "0.1.0"
 
 export class EdgeInstance extends Context.Service<
   EdgeInstance,

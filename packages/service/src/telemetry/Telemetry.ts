@@ -4,14 +4,12 @@
  */
 import { Context, Effect, Layer, type Redacted } from "effect"
 import { monitorEventLoopDelay } from "node:perf_hooks"
+import { VERSION } from "../Version.ts"
 import { collector } from "./Collector.ts"
 import { serviceMetrics } from "./MetricRow.ts"
 import { CurrentMetrics, Metrics } from "./Metrics.ts"
 import type { TelemetryConfig } from "./TelemetrySettings.ts"
 import { CurrentTraces } from "./Traces.ts"
-
-/** Said by all services of one build. */
-const VERSION = "0.1.0"
 
 /** What opens `GET /metrics`. */
 export const MetricsToken = Context.Reference<Redacted.Redacted | undefined>("corral/service/MetricsToken", {
