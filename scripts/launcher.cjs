@@ -1,5 +1,5 @@
 /**
- * The entry of every service: `node dist/edge`. Runs `main.mjs` beside it on a Node that is new enough, whatever `node` was called.
+ * The entry of every service: `node dist/edge`. Runs `main.cjs` or `main.mjs` beside it on a Node that is new enough, whatever `node` was called.
  *
  * It is read by old Nodes too: nothing here is newer than Node 12. Required as a module it starts nothing and gives its functions.
  */
@@ -79,10 +79,13 @@ function start() {
     const compiled = require("module").enableCompileCache
     if (compiled !== undefined) compiled(path.join(__dirname, ".compiled"))
     if (process.env.CORRAL_LAUNCHED !== undefined && process.connected) endWithLauncher()
-    import("./main.mjs").catch((error) => {
-      process.stderr.write(error.stack + "\n")
-      process.exit(1)
-    })
+    if (require("fs").existsSync(path.join(__dirname, "main.cjs"))) require("./main.cjs")
+    else {
+      import("./main.mjs").catch((error) => {
+        process.stderr.write(error.stack + "\n")
+        process.exit(1)
+      })
+    }
     return
   }
   const node = pinnedNode(process.platform, process.arch, require.resolve)

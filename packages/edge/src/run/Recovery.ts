@@ -20,14 +20,9 @@ import type { Store, StoreFailed } from "../store/Store.ts"
 
 const PAGE = 262_144
 
-/** The Edge's lasting id, by which everything it ever started is marked. */
-const edgeIdOf = Effect.fnUntraced(function* (store: Store["Service"], now: number) {
-  const known = store.get<{ readonly id: string }>("SELECT id FROM edge")
-  if (known !== undefined) return known.id
-  const id = mint<string>("edge", now)
-  yield* store.commit([["INSERT INTO edge (id) VALUES (?)", id]])
-  return id
-})
+/** The Edge's lasting id, by which everything it ever started is marked; `undefined` in a store that has none yet. */
+const knownId = (store: Store["Service"]): string | undefined =>
+  store.get<{ readonly id: string }>("SELECT id FROM edge")?.id
 
 const foldLog = (
   log: EventLog["Service"],
@@ -93,8 +88,14 @@ export const recover = Effect.fnUntraced(function* (
   log: EventLog["Service"]
 ): Effect.fn.Return<string, StoreFailed> {
   const now = (yield* Clock.Clock).currentTimeMillisUnsafe()
-  const id = yield* edgeIdOf(store, now)
-  yield* sweep({ mark: `${EDGE_MARK}=${id}`, groups: groupsOfEdge(id) })
+  const known = knownId(store)
+  if (known === undefined) {
+    // It has a name before it starts anything: nothing to look for on this machine.
+    const id = mint<string>("edge", now)
+    yield* store.commit([["INSERT INTO edge (id) VALUES (?)", id]])
+    return id
+  }
+  yield* sweep({ mark: `${EDGE_MARK}=${known}`, groups: groupsOfEdge(known) })
   for (const run of unfinishedRuns(store)) yield* endRun(store, log, run, restarted, now)
-  return id
+  return known
 })

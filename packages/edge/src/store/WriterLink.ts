@@ -77,9 +77,9 @@ export class WriterLink {
   }
 }
 
-/** Beside this file in the sources, `writer.mjs` beside the entry in a build. */
+/** Beside this file in the sources, `writer.cjs` beside the entry in a build. */
 const writerFile = (): URL => {
-  const built = new URL("./writer.mjs", import.meta.url)
+  const built = new URL("./writer.cjs", import.meta.url)
   return existsSync(fileURLToPath(built)) ? built : new URL("./Writer.ts", import.meta.url)
 }
 

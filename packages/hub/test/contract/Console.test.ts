@@ -66,12 +66,12 @@ describe("the console at a Hub", { timeout: 60_000 }, () => {
 
   it("gives no file but its own, however the path is spelt", async () => {
     const ways = [
-      "/../main.mjs",
-      "/assets/../../main.mjs",
-      "/assets/%2e%2e/%2e%2e/main.mjs",
-      "/..%2fmain.mjs"
+      "/../main.cjs",
+      "/assets/../../main.cjs",
+      "/assets/%2e%2e/%2e%2e/main.cjs",
+      "/..%2fmain.cjs"
     ]
-    for (const path of [...ways, "/assets/..\\..\\main.mjs", "/assets/%00", "/%2fetc%2fpasswd"]) {
+    for (const path of [...ways, "/assets/..\\..\\main.cjs", "/assets/%00", "/%2fetc%2fpasswd"]) {
       const answer = await raw(path)
       assert.match(answer, /^HTTP\/1\.1 (200|404) /, path)
       assert.notMatch(answer, /createRequire|root:/, path)
