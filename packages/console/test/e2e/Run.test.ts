@@ -118,7 +118,7 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     await joined.hub.start()
     joined.found()
     await joined.online()
-    await page.getByText("Live", { exact: true }).first().waitFor({ timeout: 40_000 })
+    await page.getByText("Live", { exact: true }).first().waitFor({ timeout: 15_000 })
     await page.getByLabel("Message to the agent").fill("here again")
     await page.getByRole("button", { name: "Send" }).click()
     await page.getByText("The run is completed.").last().waitFor({ timeout: 30_000 })

@@ -13,6 +13,9 @@ const seqOf = (line: string): string => /^\{"id":"[^"]*","seq":(\d+)/.exec(line)
 
 const frame = (line: string): string => `id: ${seqOf(line)}\ndata: ${line}\n\n`
 
+/** The head of an answer leaves with its first bytes: a reader that has everything is answered by saying nothing. */
+const COMMENT = ": \n\n"
+
 /** `Last-Event-ID` wins: a reader that reconnects sends it along with the address, and thus the `after`, that it began with. */
 const startOf = (after: number | undefined, lastEventId: string | undefined) => {
   if (lastEventId === undefined || lastEventId === "") return Effect.succeed(after ?? 0)
@@ -34,9 +37,8 @@ export const serverSentEvents = Effect.fnUntraced(function* (
   const start = yield* startOf(after, request.headers["last-event-id"])
   yield* requireKept(log, runId, start)
   // A reader that retention overtakes is cut off, and is told why when it reconnects.
-  const body = log.stream(runId, start).pipe(
-    Stream.map((lines) => lines.map(frame).join("")),
-    Stream.encodeText
-  )
-  return HttpServerResponse.stream(body, { contentType: "text/event-stream" })
+  const frames = Stream.map(log.stream(runId, start), (lines) => lines.map(frame).join(""))
+  const isQuiet = log.read(runId, start, 1).length === 0
+  const body = isQuiet ? Stream.concat(Stream.make(COMMENT), frames) : frames
+  return HttpServerResponse.stream(Stream.encodeText(body), { contentType: "text/event-stream" })
 })

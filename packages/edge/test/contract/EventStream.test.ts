@@ -6,6 +6,7 @@ import { EdgeProcess } from "../harness/EdgeProcess.ts"
 import { assertDense, assertWhole } from "../harness/LogInvariants.ts"
 import { message, sendRaw } from "../../../service/test/harness/RawRequest.ts"
 import { Seeded } from "../harness/Seeded.ts"
+import { within } from "../../../service/test/harness/Within.ts"
 
 let edge: EdgeProcess
 let client: EdgeClient
@@ -186,6 +187,16 @@ describe("Server-sent events", () => {
       (event) => `id: ${event.seq}\ndata: ${JSON.stringify(event)}\n\n`
     )
     assert.strictEqual(text, expected.join(""))
+  })
+
+  it("are answered at once where there is nothing to tell yet", async () => {
+    const { id } = await client.create("/ask")
+    const reader = await client.follow({ runId: id })
+    const { payload, seq } = await reader.event("run.approval.requested")
+    const response = await within(follow(`/v1/runs/${id}/events?after=${seq}`), 10_000, "the answer")
+    assert.strictEqual(response.status, 200)
+    await client.decide(id, String(payload["approvalId"]), "allow")
+    assert.match(await response.text(), new RegExp(`^: \n\nid: ${seq + 1}\n`))
   })
 
   it("begin after `Last-Event-ID`, else after `after`, and refuse what is no seq", async () => {

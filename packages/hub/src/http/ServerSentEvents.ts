@@ -32,7 +32,7 @@ const textOf = ({ firstSeq, lines }: LogBatch): string =>
     .map((line, i) => `id: ${firstSeq + i}\ndata: ${line}\n\n`)
     .join("")
 
-/** A comment, now and then: what stands between keeps the connection. */
+/** A comment, at once and now and then: the answer's head leaves with its first bytes, and what stands between keeps the connection. */
 const KEEP_ALIVE = ": \n\n"
 const PAGE = 65_536
 
@@ -58,7 +58,7 @@ export const serverSentEvents = (
     })
     const unwatch = live.authority.watch(subscription, () => Deferred.doneUnsafe(lost, Exit.void))
     yield* Effect.addFinalizer(() => Effect.sync(() => [unfollow(), unwatch()]))
-    let [position, ended] = [after, over]
+    let [position, ended, begun] = [after, over, false]
     const next = Effect.gen(function* () {
       for (;;) {
         if (ended) return ""
@@ -67,9 +67,14 @@ export const serverSentEvents = (
         if (isGap(batches, position)) return ""
         const last = batches.at(-1)
         if (last !== undefined) {
+          begun = true
           position = last.lastSeq
           ended = last.terminal
           return batches.map(textOf).join("")
+        }
+        if (!begun) {
+          begun = true
+          return KEEP_ALIVE
         }
         const woken = yield* Queue.take(more).pipe(Effect.timeoutOption("20 seconds"))
         if (Option.isNone(woken)) return KEEP_ALIVE

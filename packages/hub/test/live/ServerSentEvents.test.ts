@@ -72,6 +72,15 @@ describe("/client/runs/{id}/events as text/event-stream", { timeout: 60_000 }, (
     assert.strictEqual(await (await follow(runId, "?after=4")).text(), "")
   })
 
+  it("answers at once where there is nothing to tell yet", async () => {
+    const runId = await mirror.run(project, created, started)
+    const response = await within(follow(runId, "?after=2"), 10_000, "the answer")
+    assert.strictEqual(response.status, 200)
+    await mirror.append(runId, 3, completed)
+    const text = await within(response.text(), 10_000, "the end of the stream")
+    assert.strictEqual(text, `: \n\n${framesOf(linesOf(runId, 1, [created, started, completed]), 2)}`)
+  })
+
   it("refuses a position that is none", async () => {
     const runId = await mirror.run(project, created, started)
     for (const [query, id] of [
