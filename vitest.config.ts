@@ -7,15 +7,8 @@ const common = {
   hookTimeout: 60_000
 }
 
-/** What has a figure to keep that other work on the machine would spoil: after all others, one by one. */
-const alone = ["packages/gateway/test/handling/Burst.test.ts", "packages/edge/test/e2e/Memory.test.ts"]
-
 /** What looks at the process that it is in, or at everything that runs here: a fork for each file. */
-const apart = [
-  "packages/edge/test/{e2e,process}/**/*.test.ts",
-  "packages/cli/test/e2e/**/*.test.ts",
-  "examples/**/*.test.ts"
-]
+const apart = ["packages/edge/test/process/**/*.test.ts", "examples/**/*.test.ts"]
 
 export default defineConfig({
   test: {
@@ -29,19 +22,10 @@ export default defineConfig({
           // Their files share workers, and what those have loaded.
           isolate: false,
           include: ["packages/*/test/**/*.test.ts", "scripts/**/*.test.ts"],
-          exclude: [...common.exclude, ...apart, ...alone]
+          exclude: [...common.exclude, ...apart]
         }
       },
-      { test: { ...common, name: "apart", include: apart, exclude: [...common.exclude, ...alone] } },
-      {
-        test: {
-          ...common,
-          name: "alone",
-          include: alone,
-          maxWorkers: 1,
-          sequence: { groupOrder: 1 }
-        }
-      }
+      { test: { ...common, name: "apart", include: apart, exclude: [...common.exclude] } }
     ]
   }
 })

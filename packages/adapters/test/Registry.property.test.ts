@@ -161,17 +161,17 @@ for (const [id, adapter] of registry) {
       { arbitrary: { runs: 60 } }
     )
 
-    it("holds no more than a line's limit of 64 MB without a newline", () => {
+    it("holds no more than a line's limit, of three times as much without a newline", () => {
       const [recording] = all
       assert(recording !== undefined)
       const protocol = adapter.protocol(recording.start)
       const piece = Buffer.alloc(65_536, '{"type":"')
       const atFirst = held()
       let most = 0
-      for (let read = 1; read <= 1_024; read++) {
+      for (let read = 1; read <= 384; read++) {
         protocol.step(piece)
         // A little below the limit, where it holds most, and long after.
-        if (read === 120 || read === 1_000) most = Math.max(most, held() - atFirst)
+        if (read === 120 || read === 380) most = Math.max(most, held() - atFirst)
       }
       assert.isBelow(most, 1.5 * MAX_LINE_BYTES)
       assert.isNotEmpty(protocol.end(recording.exit))

@@ -1,4 +1,4 @@
-/** Cancel, whatever the runtime does about it. */
+/** Cancel, whatever the runtime does about it. How long it may take is asserted in `Cancel.soak.test.ts`, over many more. */
 import { assert, describe, it } from "@effect/vitest"
 import { openEdge } from "../harness/EdgeProcess.ts"
 import { cancelEach, type Cancelled, distribution, kindsOf, leftOver } from "./CancelRuns.ts"
@@ -7,8 +7,8 @@ const GRACE_MS = 300
 
 describe("Cancel", () => {
   it.each([
-    ["auto", 50],
-    ["environment_mark", 30]
+    ["auto", 22],
+    ["environment_mark", 11]
   ])(
     "leaves nothing of misbehaving runs, containment %s",
     { timeout: 240_000 },
@@ -23,8 +23,6 @@ describe("Cancel", () => {
       assert.deepStrictEqual(leftOver(all), [], "alive when the run was said to be cancelled")
       assert.deepStrictEqual(edge.survivors(), [])
       assert.deepStrictEqual(await edge.client.approvals("state=pending"), [])
-      const slowest = Math.max(...all.map(({ took }) => took))
-      assert.isAtMost(slowest, GRACE_MS + 5_000, "a generous bound: the strict figure is the soak's")
     }
   )
 
