@@ -14,6 +14,7 @@ import { doctor } from "./commands/doctor.ts"
 import { hub } from "./commands/hub.ts"
 import { login, logout, whoami } from "./commands/login.ts"
 import { normalize } from "./commands/normalize.ts"
+import { preview } from "./commands/preview.ts"
 import { projects } from "./commands/projects.ts"
 import { run } from "./commands/run.ts"
 import { runs } from "./commands/runs.ts"
@@ -33,6 +34,7 @@ export const corral = Command.make("corral").pipe(
     cancel,
     diff,
     artifacts,
+    preview,
     login,
     logout,
     whoami,

@@ -9,6 +9,7 @@ import {
   EdgeHealth,
   EdgeHubLink,
   EdgePermissions,
+  EdgePreviews,
   EdgeRuns,
   EdgeWorkspaces
 } from "@corral/domain/EdgeApi"
@@ -29,6 +30,7 @@ class UsedApi extends HttpApi.make("edge")
     EdgeRuns,
     EdgeDiffs,
     EdgeArtifacts,
+    EdgePreviews,
     EdgePermissions,
     EdgeHubLink
   )

@@ -56,14 +56,14 @@ export interface Place {
 }
 
 /** What is not there is told by its id, and where to look. */
-const orNone =
+export const orNone =
   (none: string) =>
   <A>(call: Asked<A>): Asked<A> =>
     Effect.mapError(call, (failure) =>
       failure.code === "not_found" ? new CommandFailed({ ...failure, message: none }) : failure
     )
 
-const noRun = (id: RunId) =>
+export const noRun = (id: RunId) =>
   orNone(`There is no run ${id} that you may see: \`corral runs\` lists those that there are.`)
 
 const namingWhatIsNot = (place: Place): Place => ({

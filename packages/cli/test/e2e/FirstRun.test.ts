@@ -200,6 +200,53 @@ describe("the other commands", () => {
     })
   })
 
+  it("preview gives addresses that open once, of this machine alone", async () => {
+    mkdirSync(note("site"))
+    writeFileSync(join(note("site"), "index.html"), "<h1>Home</h1>")
+    const run = start("/say here")
+    assert.strictEqual(await run.ended, 0)
+    const runId = await runIdOf(run)
+    const json = async (...args: ReadonlyArray<string>) => {
+      const { exit, out, stderr } = await corral.run("preview", ...args, "--json")
+      assert.deepStrictEqual([exit, stderr], [0, ""])
+      return out.map((line) => JSON.parse(line))
+    }
+    const told = async (...args: ReadonlyArray<string>) => {
+      const { exit, out, stderr } = await corral.run("preview", ...args)
+      assert.deepStrictEqual({ exit, out }, { exit: 2, out: [] }, stderr)
+      return stderr
+    }
+    const opened = await corral.run("preview", "open", "site", "--run", runId)
+    const [address = "", ...more] = opened.out
+    assert.deepStrictEqual([opened.exit, more], [0, []], opened.stderr)
+    assert.match(opened.stderr, /^prv_\w+, until .* opens it once, within a minute, in a browser on this/)
+    const entered = await fetch(address, { redirect: "manual" })
+    assert.isBelow(entered.status, 400)
+    assert.strictEqual((await fetch(address)).status, 401)
+
+    const [id = ""] = /^prv_\w+/.exec(opened.stderr) ?? []
+    const [[listed], [fresh], [other], nowhere, elsewhere] = await Promise.all([
+      json("list", runId),
+      json("show", id),
+      json("open", "9", "--title", "Nobody there"),
+      told("open", "no/such"),
+      told("list", runId, "--hub", "https://hub.example")
+    ])
+    assert.deepInclude(listed, { id, runId, title: "site", source: { kind: "folder", path: "site" } })
+    assert.notStrictEqual(fresh.url, address)
+    assert.isBelow((await fetch(fresh.url, { redirect: "manual" })).status, 400)
+    assert.deepInclude(other, { title: "Nobody there", state: "unreachable", workspace: "sample" })
+    assert.match(nowhere, /^There is no folder no\/such in sample\. \(not_found req_/)
+    assert.match(elsewhere, /^Previews are opened at the device itself: call this there, without a Hub\.\n$/)
+
+    const closed = await corral.run("preview", "close", id)
+    assert.deepStrictEqual(closed, { exit: 0, out: [`closed: ${id}`], stderr: "" })
+    assert.match(
+      await told("show", id),
+      /^There is no preview prv_\w+, or it is closed: `corral preview open` opens a new one\./
+    )
+  })
+
   it("doctor tells what works, with an Edge and without", async () => {
     const { exit, out } = await corral.run("doctor", "--json")
     const found = JSON.parse(out.join(""))
