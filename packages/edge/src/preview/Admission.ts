@@ -2,7 +2,8 @@
  * What every request to a preview must pass, upgrades too: the right Host, no foreign Origin, no other site, and a ticket or the cookie.
  *
  * `same-site` is told from `same-origin`: for a browser every port of this machine is the same site, another preview's too. Only a
- * person's own navigation may come from there.
+ * person's own navigation may come from there. From any other site, a console's say, one may come that brings a ticket: nobody names
+ * one who was not given it.
  */
 import type { ErrorCode } from "@corral/domain/ErrorTable"
 import type { IncomingMessage } from "node:http"
@@ -34,11 +35,11 @@ export const admit = (request: IncomingMessage, port: number, gate: PreviewGate,
   if (headers.origin !== undefined && headers.origin !== `http://127.0.0.1:${port}`)
     return refuse("permission_denied", "This Origin may not reach the preview.")
   const site = headers["sec-fetch-site"]
+  const ticket = ticketOf(request)
   if (site !== undefined && site !== "same-origin" && site !== "none") {
-    if (site !== "same-site" || !isOwnNavigation(request))
+    if (!isOwnNavigation(request) || (site !== "same-site" && ticket === undefined))
       return refuse("permission_denied", "Requests from other pages are refused.")
   }
-  const ticket = ticketOf(request)
   if (ticket !== undefined) {
     const setCookie = gate.redeem(ticket, now)
     return setCookie === undefined

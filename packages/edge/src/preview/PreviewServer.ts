@@ -19,6 +19,23 @@ import { refuse, type Source } from "./Source.ts"
 
 const MAX_CONNECTIONS = 256
 
+/** Seen where a browser does not go on by itself. */
+const ENTRANCE = `<!doctype html><meta charset="utf-8"><title>Preview</title><p><a href="/">Open the preview</a></p>\n`
+
+/**
+ * Hands over the cookie and sends the browser on, out of this very page: after a redirect the request would still come from where the
+ * address was followed, and without a cookie that is for its own site alone. The page with the ticket stays in no history.
+ */
+const enter = (response: ServerResponse, setCookie: string): void => {
+  response.writeHead(200, {
+    "content-type": "text/html; charset=utf-8",
+    "content-length": Buffer.byteLength(ENTRANCE),
+    refresh: "0; url=/",
+    "set-cookie": setCookie
+  })
+  response.end(ENTRANCE)
+}
+
 /** Gives the port, once it is listened on. */
 export const servePreview = Effect.fnUntraced(function* (gate: PreviewGate, source: Source) {
   const clock = yield* Clock.Clock
@@ -74,8 +91,7 @@ export const servePreview = Effect.fnUntraced(function* (gate: PreviewGate, sour
       case "Refuse":
         return refuse(response, admission, id)
       case "Enter":
-        response.writeHead(303, { location: "/", "set-cookie": admission.setCookie, "content-length": 0 })
-        return response.end()
+        return enter(response, admission.setCookie)
       case "Pass":
         return run(source.serve({ request, response, requestId: id }, port), response)
     }

@@ -151,8 +151,45 @@ describe("A preview", () => {
       "sec-fetch-dest": "document"
     }
     assert.strictEqual((await visitor.visit("/", { headers: click })).status, 200)
+    const elsewhere = { ...click, "sec-fetch-site": "cross-site" }
+    assert.strictEqual((await visitor.visit("/", { headers: elsewhere })).status, 403)
     const socket = await visitor.socket("/hmr").catch((error: Error) => error.message)
     assert.include(String(socket), "404", "a folder has no sockets")
+  })
+
+  it("is entered from a page of any site by a person's navigation with a ticket, and in no other way", async () => {
+    const { client } = await withSite()
+    const { url } = await create(client, folder("site"))
+    const { origin, pathname, search } = new URL(url)
+    const from = { "sec-fetch-site": "cross-site" }
+    const click = { ...from, "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" }
+    const others: ReadonlyArray<Readonly<Record<string, string>>> = [
+      from,
+      { ...click, "sec-fetch-dest": "iframe" },
+      { ...click, "sec-fetch-dest": "object" },
+      { ...click, origin: "https://hub.example" },
+      { ...from, "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image" },
+      { ...from, "sec-fetch-mode": "cors", "sec-fetch-dest": "empty" }
+    ]
+    for (const headers of others) {
+      const seen = await visit(origin, pathname + search, { headers })
+      assert.deepStrictEqual(
+        [seen.status, refusalOf(seen)],
+        [403, "permission_denied"],
+        JSON.stringify(headers)
+      )
+      assert.isUndefined(seen.headers["set-cookie"])
+    }
+    const guessed = await visit(origin, `/?ticket=${"A".repeat(43)}`, { headers: click })
+    assert.deepStrictEqual([guessed.status, refusalOf(guessed)], [401, "unauthorized"])
+    for (const path of [`/docs/${search}`, `${search.replace("?", "/?a=b&")}`]) {
+      const seen = await visit(origin, path, { headers: click })
+      assert.strictEqual(seen.status, 403, path)
+    }
+    // None of them has used the ticket up.
+    const visitor = await Visitor.enter(url, click)
+    const own = { ...click, "sec-fetch-site": "same-origin" }
+    assert.strictEqual((await visitor.visit("/", { headers: own })).status, 200)
   })
 
   it("shows the files of a folder, and nothing hidden, outside or listed", async () => {

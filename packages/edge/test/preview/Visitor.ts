@@ -58,10 +58,11 @@ export class Visitor {
   }
 
   /** Opens a preview by the address that the Edge gave. */
-  static async enter(url: string): Promise<Visitor> {
+  static async enter(url: string, headers: Readonly<Record<string, string>> = {}): Promise<Visitor> {
     const { origin, pathname, search } = new URL(url)
-    const entered = await visit(origin, pathname + search)
-    assert.deepStrictEqual([entered.status, entered.headers.location], [303, "/"], entered.text)
+    const entered = await visit(origin, pathname + search, { headers })
+    assert.deepStrictEqual([entered.status, entered.headers["refresh"]], [200, "0; url=/"], entered.text)
+    assert.strictEqual(entered.headers["cache-control"], "no-store")
     const [setCookie = "", ...more] = entered.headers["set-cookie"] ?? []
     assert.deepStrictEqual(more, [])
     assert.match(setCookie, /^corral_prv_[0-9a-f]{16}=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/)
