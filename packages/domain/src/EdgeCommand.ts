@@ -5,7 +5,8 @@ import { Schema } from "effect"
 import { Approval, DecideApproval } from "./Approval.ts"
 import { Artifact } from "./Artifact.ts"
 import { Diff } from "./Diff.ts"
-import { ArtifactId, RunId, WorkspaceId } from "./Ids.ts"
+import { ArtifactId, PreviewId, RunId, WorkspaceId } from "./Ids.ts"
+import { OpenedPreview } from "./Preview.ts"
 import { CreateRun, Run, RunFailure, RunInput } from "./Run.ts"
 import { FileEntry, FilePreview, WorkspacePath } from "./Workspace.ts"
 
@@ -37,6 +38,8 @@ export const edgeCommands = {
     payload: Schema.Struct({ runId: RunId, artifactId: ArtifactId, offset: ByteOffset }),
     success: ArtifactChunk
   },
+  /** A preview of that run, and of no other, with a fresh address for a browser on the Edge's machine. */
+  OpenPreview: { payload: Schema.Struct({ runId: RunId, previewId: PreviewId }), success: OpenedPreview },
   ListFiles: { payload: Schema.Struct(workspacePath), success: Schema.Array(FileEntry) },
   ReadFile: { payload: Schema.Struct(workspacePath), success: FilePreview }
 } as const
@@ -73,6 +76,7 @@ export const EdgeCommand = Schema.Union([
   command("ReadDiff", edgeCommands.ReadDiff),
   command("ListArtifacts", edgeCommands.ListArtifacts),
   command("ReadArtifact", edgeCommands.ReadArtifact),
+  command("OpenPreview", edgeCommands.OpenPreview),
   command("ListFiles", edgeCommands.ListFiles),
   command("ReadFile", edgeCommands.ReadFile)
 ])

@@ -79,7 +79,9 @@ export type EventBatch = typeof EventBatch.Type
 export const Offer = Schema.Struct({
   version: Schema.String,
   workspaces: Schema.Array(Workspace),
-  agents: Schema.Array(Agent)
+  agents: Schema.Array(Agent),
+  /** Names of the commands that it takes, which are all that it may be sent. Absent: those of before they were told. */
+  commands: Schema.optionalKey(Schema.Array(Schema.String))
 })
 export type Offer = typeof Offer.Type
 

@@ -85,6 +85,7 @@ export const endpointAuthority = {
   "runs.diff": "project.read",
   "runs.artifacts": "project.read",
   "runs.artifactContent": "project.read",
+  "runs.openPreview": "task.create",
   "approvals.list": "session.open",
   "approvals.get": "project.read",
   "approvals.decide": "approval.decide",

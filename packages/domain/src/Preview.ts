@@ -36,8 +36,15 @@ export const CreatePreview = Schema.Struct({
 }).annotate({ identifier: "CreatePreview" })
 export type CreatePreview = typeof CreatePreview.Type
 
+/** An address of a preview: a port of the machine itself and a ticket, and nothing that leads anywhere else. */
+export const PreviewUrl = Schema.String.check(
+  Schema.isPattern(/^http:\/\/127\.0\.0\.1:[1-9][0-9]{0,4}\/\?ticket=[A-Za-z0-9_-]{43}$/u, {
+    expected: "an address of a preview"
+  })
+)
+
 /** A preview with the address that opens it once. */
-export const OpenedPreview = Schema.Struct({ ...Preview.fields, url: Schema.String }).annotate({
+export const OpenedPreview = Schema.Struct({ ...Preview.fields, url: PreviewUrl }).annotate({
   identifier: "OpenedPreview"
 })
 export type OpenedPreview = typeof OpenedPreview.Type

@@ -83,7 +83,8 @@ export const routes = {
     approvals: ["GET", "/client/runs/:id/approvals"],
     diff: ["GET", "/client/runs/:id/diff"],
     artifacts: ["GET", "/client/runs/:id/artifacts"],
-    artifactContent: ["GET", "/client/runs/:id/artifacts/:artifactId/content"]
+    artifactContent: ["GET", "/client/runs/:id/artifacts/:artifactId/content"],
+    openPreview: ["POST", "/client/runs/:id/previews/:previewId/open"]
   },
   approvals: {
     list: ["GET", "/client/approvals"],

@@ -9,8 +9,9 @@ import { responses } from "../ErrorTable.ts"
 import { After } from "../EventStream.ts"
 import { HubApproval, HubRun, HubRunStatus } from "../HubRun.ts"
 import { idempotencyHeaders } from "../IdempotencyKey.ts"
-import { ArtifactId, DeviceId, ProjectId, RunId, SessionId } from "../Ids.ts"
+import { ArtifactId, DeviceId, PreviewId, ProjectId, RunId, SessionId } from "../Ids.ts"
 import { Limit, listQuery, page } from "../Page.ts"
+import { OpenedPreview } from "../Preview.ts"
 import { RequestIds, SchemaErrors } from "../RequestContext.ts"
 import { RunInput } from "../Run.ts"
 import { EventPage } from "../RunViews.ts"
@@ -116,6 +117,23 @@ export class HubRuns extends HttpApiGroup.make("runs")
     }).annotate(
       OpenApi.Description,
       "The bytes, always as an attachment, in the artifact's own media type; at most 50 MiB. A body that is cut is not the artifact."
+    ),
+    HttpApiEndpoint.post("openPreview", "/client/runs/:id/previews/:previewId/open", {
+      params: { id: RunId, previewId: PreviewId },
+      success: OpenedPreview,
+      error: responses(
+        "permission_denied",
+        "unauthorized_target",
+        "target_offline",
+        "not_found",
+        "conflict",
+        "overloaded",
+        "schema_validation_failed"
+      )
+    }).annotate(
+      OpenApi.Description,
+      "A fresh address for a browser on the device itself, good once within a minute; nothing that the preview shows goes through the Hub. " +
+        "`not_found` where it is closed, `conflict` where the device's Edge is of a version that does not take this."
     )
   )
   .middleware(SchemaErrors)

@@ -30,6 +30,7 @@ import { CurrentTraces } from "@corral/service/telemetry/Traces"
 import { Cause, Context, Deferred, Effect, Layer, Schema } from "effect"
 import { Artifacts } from "../artifact/Artifacts.ts"
 import { Idempotency, type Keep } from "../Idempotency.ts"
+import { Previews } from "../preview/Previews.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
 import { Snapshots } from "../workspace/Snapshots.ts"
@@ -60,6 +61,7 @@ const MAX_ITEMS = 10_000
 const make = Effect.fnUntraced(function* () {
   const artifacts = yield* Artifacts
   const idempotency = yield* Idempotency
+  const previews = yield* Previews
   const runs = yield* RunSupervisor
   const snapshots = yield* Snapshots
   const store = yield* Store
@@ -151,6 +153,10 @@ const make = Effect.fnUntraced(function* () {
       case "ReadArtifact": {
         const { artifactId, offset, runId } = command.payload
         return ofOwn(command.name, runId, readChunk(artifacts, runId, artifactId, offset))
+      }
+      case "OpenPreview": {
+        const { previewId, runId } = command.payload
+        return ofOwn(command.name, runId, previews.open(previewId, runId))
       }
       case "ListFiles": {
         const { path, workspace } = command.payload

@@ -2,6 +2,7 @@
  * One link from the first frame to the last: hello, proof, then commands, heartbeats, pushes and further proofs side by side. The first
  * of them that fails ends all.
  */
+import { edgeCommands } from "@corral/domain/EdgeCommand"
 import { challengeText, LINK_VERSION, type LinkFailure, type Offer } from "@corral/domain/EdgeLink"
 import { Cause, Effect, Latch, Option, Stream } from "effect"
 import type { RpcClientError } from "effect/rpc/RpcClientError"
@@ -51,7 +52,8 @@ export const makeSession = Effect.fnUntraced(function* (times: LinkTimes) {
   const offered: Effect.Effect<Offer> = Effect.all({
     version: Effect.succeed(version),
     workspaces: workspaces.list,
-    agents: runtimes.list
+    agents: runtimes.list,
+    commands: Effect.succeed(Object.keys(edgeCommands))
   })
 
   const session = Effect.fnUntraced(function* (address: string, identity: Identity, onUse: () => void) {

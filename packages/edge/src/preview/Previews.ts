@@ -46,8 +46,8 @@ export class Previews extends Context.Service<
       edgePort: number,
       worktree?: string
     ) => Effect.Effect<Preview, WorkspaceOutsideAllowlist | PermissionDenied | NotFoundFailure | Overloaded>
-    /** The preview as it is now, with an address that opens it once within a minute. */
-    readonly open: (id: PreviewId) => Effect.Effect<OpenedPreview, NotFoundFailure>
+    /** The preview as it is now, with an address that opens it once within a minute; of that run alone, where one is named. */
+    readonly open: (id: PreviewId, runId?: RunId) => Effect.Effect<OpenedPreview, NotFoundFailure>
     /** A run's own, oldest first, those after `after`, at most `limit`. */
     readonly list: (
       runId: RunId,
@@ -140,8 +140,9 @@ export class Previews extends Context.Service<
           supervise(id, live(preview, source, ready))
           return yield* now(yield* Deferred.await(ready))
         }),
-        open: Effect.fnUntraced(function* (id) {
+        open: Effect.fnUntraced(function* (id, runId) {
           const open = yield* find(id)
+          if (runId !== undefined && open.preview.runId !== runId) return yield* new NotFound()
           const preview = yield* now(open)
           const ticket = open.gate.issue(clock.currentTimeMillisUnsafe())
           return { ...preview, url: `http://127.0.0.1:${open.port}/?ticket=${ticket}` }

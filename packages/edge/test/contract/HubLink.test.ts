@@ -1,5 +1,5 @@
 import type { CommandOutcome } from "@corral/domain/EdgeCommand"
-import type { RunId, WorkspaceId } from "@corral/domain/Ids"
+import type { PreviewId, RunId, WorkspaceId } from "@corral/domain/Ids"
 import type { LinkReadiness } from "@corral/domain/Health"
 import { Run } from "@corral/domain/Run"
 import { isTerminalType } from "@corral/domain/RunEvent"
@@ -13,6 +13,7 @@ import { codeOf } from "../harness/EdgeClient.ts"
 import { EdgeProcess, openEdge } from "../harness/EdgeProcess.ts"
 import { assertWhole } from "../harness/LogInvariants.ts"
 import { type LinkPeer, openPeer } from "../harness/LinkPeer.ts"
+import { Visitor } from "../preview/Visitor.ts"
 import { Seeded } from "../harness/Seeded.ts"
 
 const runOf = (outcome: CommandOutcome): Run => {
@@ -113,9 +114,10 @@ describe("the link to a Hub", { timeout: 60_000 }, () => {
       peer.ask("CancelRun", { runId, by }),
       peer.ask("SendInput", { runId, input: { text: "hello" }, by }),
       peer.ask("ReadDiff", { runId }),
-      peer.ask("ListArtifacts", { runId })
+      peer.ask("ListArtifacts", { runId }),
+      peer.ask("OpenPreview", { runId, previewId: mint<PreviewId>("prv", Date.now()) })
     ]
-    assert.deepStrictEqual((await Promise.all(asked)).map(codeOfOutcome), Array(4).fill("not_found"))
+    assert.deepStrictEqual((await Promise.all(asked)).map(codeOfOutcome), Array(5).fill("not_found"))
     const resumed = await peer.start("/say more", { resume: runId })
     assert.strictEqual(codeOfOutcome(resumed), "schema_validation_failed")
     const taken = await peer.start("/say more", {}, runId)
@@ -144,7 +146,7 @@ describe("the link to a Hub", { timeout: 60_000 }, () => {
     ])
   })
 
-  it("reads files, the diff and artifacts of its own runs", async () => {
+  it("reads files, the diff and artifacts of its own runs, and opens their previews", async () => {
     const peer = await openPeer()
     const edge = await joined(peer)
     writeFileSync(join(edge.workspace, "a.txt"), "before\n")
@@ -167,6 +169,24 @@ describe("the link to a Hub", { timeout: 60_000 }, () => {
     assert.deepInclude(beyond._tag === "Done" ? beyond.value : {}, { base64: "" })
     const foreign = { runId: other.id, artifactId: artifact.id, offset: 0 }
     assert.strictEqual(codeOfOutcome(await peer.ask("ReadArtifact", foreign)), "not_found")
+    const source = { kind: "folder", path: "" }
+    const made = (more: object) =>
+      edge.client.ask("POST", "/v1/previews", { body: { workspace: "ws", title: "All", source, ...more } })
+    const { body: preview } = await made({ runId })
+    const { id: previewId, url } = preview as { readonly id: PreviewId; readonly url: string }
+    const opened = await peer.ask("OpenPreview", { runId, previewId })
+    assert(opened._tag === "Done")
+    const fresh = opened.value as { readonly id: string; readonly url: string }
+    assert.deepStrictEqual([fresh.id, fresh.url !== url], [previewId, true])
+    await Visitor.enter(fresh.url)
+    const { body: nobodys } = await made({})
+    const { id: unrelated } = nobodys as { readonly id: PreviewId }
+    for (const elsewhere of [
+      { runId: other.id, previewId },
+      { runId, previewId: unrelated }
+    ])
+      assert.strictEqual(codeOfOutcome(await peer.ask("OpenPreview", elsewhere)), "not_found")
+    assert.include(peer.offer?.commands ?? [], "OpenPreview")
     const diff = await peer.ask("ReadDiff", { runId })
     assert.deepInclude(diff._tag === "Done" ? diff.value : diff, { runId, nextCursor: null })
   })

@@ -1,4 +1,4 @@
-/** `/client/runs`: the mirrored runs and their logs; cancel, input, diff and artifacts go to the Edge. */
+/** `/client/runs`: the mirrored runs and their logs; cancel, input, diff, artifacts and previews go to the Edge. */
 import { HubApi } from "@corral/domain/HubApi"
 import { Conflict, PermissionDenied, RunNotCancellable } from "@corral/domain/Failures"
 import type { HubRun } from "@corral/domain/HubRun"
@@ -177,6 +177,12 @@ export const runs = HttpApiBuilder.group(
         const run = yield* admitted("project.read", id)
         const opened = contents.open(run, artifactId, credentials.lives(principal))
         return contentAnswer(yield* opened.pipe(routed(targets, run)))
+      }, answered),
+
+      openPreview: Effect.fnUntraced(function* ({ params: { id: runId, previewId } }) {
+        // It lets whoever sits at the device talk to what runs there: more than reading.
+        const run = yield* admitted("task.create", runId)
+        return yield* router.openPreview(run.targetId, { runId, previewId }).pipe(routed(targets, run))
       }, answered)
     })
   })

@@ -313,7 +313,8 @@ const unknown: Asked = { _tag: "Unknown" }
 const waits: Asked = { _tag: "Waits" }
 
 /** Asked for again, it does no harm: nobody needs the answer that comes too late. */
-export const isRead = (name: CommandName): boolean => name.startsWith("Read") || name.startsWith("List")
+export const isRead = (name: CommandName): boolean =>
+  name.startsWith("Read") || name.startsWith("List") || name === "OpenPreview"
 
 interface Row {
   readonly sent: boolean

@@ -118,7 +118,7 @@ export class Leases extends Context.Service<
           UPDATE devices SET generation = generation + 1, instance_id = ${instanceId}, connection_id = ${connectionId},
             fenced_instances = ${fencedNow}::text[], flapped_at = ${flaps ? new Date(at) : row.flapped_at},
             lease_until = ${leaseEnd()}, last_seen_at = ${new Date(at)},
-            version = ${offer.version}, workspaces = ${offer.workspaces}, agents = ${offer.agents}
+            version = ${offer.version}, workspaces = ${offer.workspaces}, agents = ${offer.agents}, commands = ${offer.commands}
           WHERE id = ${deviceId} RETURNING generation::int AS generation`
         if (taken === undefined) return yield* notADevice()
         if (flaps) yield* flapping(deviceId)
@@ -153,9 +153,9 @@ export class Leases extends Context.Service<
           if ((renewed.before?.getTime() ?? 0) <= now()) yield* notify(sql, "presence", link.deviceId)
         }),
 
-        offer: Effect.fnUntraced(function* (link, { agents, version, workspaces }) {
+        offer: Effect.fnUntraced(function* (link, { agents, commands, version, workspaces }) {
           const told = yield* sql`
-            UPDATE devices SET version = ${version}, workspaces = ${workspaces}, agents = ${agents}
+            UPDATE devices SET version = ${version}, workspaces = ${workspaces}, agents = ${agents}, commands = ${commands}
             WHERE id = ${link.deviceId} AND generation = ${link.generation} AND revoked_at IS NULL RETURNING id`
           if (told.length === 0) yield* stands(link)
         }),

@@ -10,6 +10,8 @@ export interface OfferText {
   readonly version: string
   readonly workspaces: string
   readonly agents: string
+  /** Of an Edge that says which it takes. */
+  readonly commands: string | null
 }
 
 const MAX_OFFERED = 200
@@ -18,15 +20,18 @@ const MAX_OFFER_CHARACTERS = 262_144
 /** The offer as it is stored, where it is one that can be. */
 export const offerText = (offer: Offer): Effect.Effect<OfferText, SchemaValidationFailed> => {
   let whole = offer.workspaces.length <= MAX_OFFERED && offer.agents.length <= MAX_OFFERED
-  const text = (of: ReadonlyArray<Agent> | ReadonlyArray<Workspace> | string): string =>
+  const text = (
+    of: ReadonlyArray<Agent> | ReadonlyArray<Workspace> | ReadonlyArray<string> | string
+  ): string =>
     JSON.stringify(of, (_, value: unknown) => {
       if (typeof value === "string" && (value.includes("\0") || !value.isWellFormed())) whole = false
       return value
     })
   const [agents, workspaces] = [text(offer.agents), text(offer.workspaces)]
-  const size = agents.length + workspaces.length + text(offer.version).length
+  const commands = offer.commands === undefined ? null : text(offer.commands)
+  const size = agents.length + workspaces.length + text(offer.version).length + (commands?.length ?? 0)
   return whole && size <= MAX_OFFER_CHARACTERS && offer.version.length <= 100
-    ? Effect.succeed({ version: offer.version, workspaces, agents })
+    ? Effect.succeed({ version: offer.version, workspaces, agents, commands })
     : Effect.fail(
         new SchemaValidationFailed({
           message: "This is more than a device may offer.",

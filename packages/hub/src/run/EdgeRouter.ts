@@ -31,6 +31,7 @@ import {
   WorkspaceOutsideAllowlist
 } from "@corral/domain/Failures"
 import { ApprovalId, type DeviceId } from "@corral/domain/Ids"
+import type { OpenedPreview } from "@corral/domain/Preview"
 import type { CreateRun, Run, RunFailure } from "@corral/domain/Run"
 import type { FileEntry, FilePreview } from "@corral/domain/Workspace"
 import { fingerprintOf } from "@corral/service/Fingerprint"
@@ -89,6 +90,11 @@ export class EdgeRouter extends Context.Service<
       targetId: DeviceId,
       command: CommandPayload<"ReadArtifact">
     ) => Routed<CommandSuccess<"ReadArtifact">, PermissionDenied>
+    /** An address of that preview for a browser on the target itself. `conflict`: the Edge is of a version that gives none. */
+    readonly openPreview: (
+      targetId: DeviceId,
+      command: CommandPayload<"OpenPreview">
+    ) => Routed<OpenedPreview, Conflict | NotFound>
     readonly listFiles: (
       targetId: DeviceId,
       command: CommandPayload<"ListFiles">
@@ -238,6 +244,17 @@ export class EdgeRouter extends Context.Service<
             notThere,
             ({ artifact }) => artifact.id === command.artifactId
           ),
+        openPreview: Effect.fnUntraced(function* (targetId, command) {
+          const offer = yield* targets.offer(targetId)
+          if (offer === undefined) return yield* offline(targetId, false)
+          // An Edge that does not know a command takes it for nonsense, and ends the link.
+          if (!offer.commands.includes("OpenPreview")) return yield* new Conflict({ message: TOO_OLD })
+          return yield* route(
+            read(targetId, "OpenPreview", command),
+            previewRefused,
+            ({ id, runId }) => id === command.previewId && runId === command.runId
+          )
+        }),
         listFiles: (targetId, command) =>
           route(read(targetId, "ListFiles", command), refusedAs<Overloaded | ReadRefusal>(...readRefusals)),
         readFile: (targetId, command) =>
@@ -299,6 +316,15 @@ const notThere = refusedAs<Overloaded | PermissionDenied>(
   ["permission_denied", PermissionDenied],
   ["overloaded", Overloaded]
 )
+
+const TOO_OLD =
+  "The Edge of this device is too old to open previews from here. Update it, or open it at the device."
+
+/** Whoever asks may see the run, and so that its preview is closed. */
+const previewRefused = (error: RunFailure): NotFound | Overloaded | undefined =>
+  error.code === "not_found"
+    ? new NotFound({ message: "The preview is closed." })
+    : refusedAs<Overloaded>(["overloaded", Overloaded])(error)
 
 const decisionDetails = Schema.decodeUnknownOption(
   Schema.Struct({ approvalId: ApprovalId, state: ApprovalState })

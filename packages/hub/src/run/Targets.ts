@@ -14,15 +14,18 @@ export interface KnownTarget {
   readonly lastSeenAt: string | undefined
 }
 
+export interface TargetOffer extends Pick<Target, "workspaces" | "agents"> {
+  /** Commands that it has said it takes. Those that every Edge takes need not be among them. */
+  readonly commands: ReadonlyArray<string>
+}
+
 export class Targets extends Context.Service<
   Targets,
   {
     /** A target that is not revoked. */
     readonly find: (id: DeviceId) => Effect.Effect<KnownTarget | undefined, SqlError.SqlError>
     /** What a target that is there has told that it offers; `undefined` where it is not there. */
-    readonly offer: (
-      id: DeviceId
-    ) => Effect.Effect<Pick<Target, "workspaces" | "agents"> | undefined, SqlError.SqlError>
+    readonly offer: (id: DeviceId) => Effect.Effect<TargetOffer | undefined, SqlError.SqlError>
     /** Whether the person may have work of that project done there: it is theirs, or shared with the project. */
     readonly mayRoute: (
       userId: UserId,
@@ -51,13 +54,18 @@ export class Targets extends Context.Service<
         }),
         offer: Effect.fnUntraced(function* (id) {
           const now = new Date(clock.currentTimeMillisUnsafe())
-          const [row] = yield* sql<{ readonly workspaces: string; readonly agents: string }>`
-            SELECT workspaces, agents FROM devices WHERE id = ${id} AND revoked_at IS NULL AND lease_until > ${now}`
+          const [row] = yield* sql<{
+            readonly workspaces: string
+            readonly agents: string
+            readonly commands: string | null
+          }>`
+            SELECT workspaces, agents, commands FROM devices WHERE id = ${id} AND revoked_at IS NULL AND lease_until > ${now}`
           // Checked when it was told.
           return (
             row && {
               workspaces: JSON.parse(row.workspaces) as Target["workspaces"],
-              agents: JSON.parse(row.agents) as Target["agents"]
+              agents: JSON.parse(row.agents) as Target["agents"],
+              commands: JSON.parse(row.commands ?? "[]") as ReadonlyArray<string>
             }
           )
         }),

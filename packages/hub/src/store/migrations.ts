@@ -17,6 +17,7 @@ import { policies } from "./migrations/0008-policies.ts"
 import { chat } from "./migrations/0009-chat.ts"
 import { traces } from "./migrations/0010-traces.ts"
 import { signIns } from "./migrations/0011-sign-ins.ts"
+import { commands } from "./migrations/0012-commands.ts"
 
 const steps: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_people": people,
@@ -29,7 +30,8 @@ const steps: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0008_policies": policies,
   "0009_chat": chat,
   "0010_traces": traces,
-  "0011_sign_ins": signIns
+  "0011_sign_ins": signIns,
+  "0012_commands": commands
 }
 
 const take = (statements: ReadonlyArray<string>) =>

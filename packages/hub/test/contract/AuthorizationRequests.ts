@@ -244,6 +244,11 @@ export const requests: Record<EndpointName, Expected> = {
     ({ runId }) => `/client/runs/${runId}/artifacts/art_${"0".repeat(26)}/content`,
     503
   ),
+  "runs.openPreview": send(
+    "POST",
+    503,
+    ({ runId }) => `/client/runs/${runId}/previews/prv_${"0".repeat(26)}/open`
+  ),
 
   "approvals.list": get(() => "/client/approvals"),
   "approvals.get": get(({ approvalId }) => `/client/approvals/${approvalId}`),

@@ -170,6 +170,7 @@ describe("/client/runs", { timeout: 60_000 }, () => {
       ["GET", "/diff"],
       ["GET", "/artifacts"],
       ["GET", `/artifacts/${newId("art")}/content`],
+      ["POST", `/previews/${newId("prv")}/open`],
       ["POST", "/cancel"]
     ] as const) {
       const foreign = await bob.ask<object>(method, `/client/runs/${runId}${path}`)
@@ -185,7 +186,7 @@ describe("/client/runs", { timeout: 60_000 }, () => {
     assert.deepStrictEqual([unsigned.status, codeOf(unsigned)], [401, "unauthorized"])
   })
 
-  it("routes cancel, diff and artifacts: members to a shared target, which is offline", async () => {
+  it("routes cancel, diff, artifacts and previews: members to a shared target, which is offline", async () => {
     const shared = new Mirror(hub)
     const runId = await shared.run(project, created, started)
     await shared.device(ada.userId)
@@ -195,6 +196,7 @@ describe("/client/runs", { timeout: 60_000 }, () => {
       ["GET", "/diff"],
       ["GET", "/artifacts"],
       ["GET", `/artifacts/${newId("art")}/content`],
+      ["POST", `/previews/${newId("prv")}/open`],
       ["POST", "/cancel"]
     ] as const) {
       const offline = await ada.ask<object>(method, `/client/runs/${runId}${path}`)

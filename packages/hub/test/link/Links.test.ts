@@ -1,6 +1,6 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { CommandId } from "@corral/domain/EdgeCommand"
-import type { ApprovalId, ProjectId, RunId } from "@corral/domain/Ids"
+import type { ApprovalId, PreviewId, ProjectId, RunId } from "@corral/domain/Ids"
 import type { Run } from "@corral/domain/Run"
 import { Effect, Result } from "effect"
 import { SqlClient } from "effect/sql"
@@ -8,7 +8,7 @@ import { within } from "../../../service/test/harness/Within.ts"
 import { Commands, startOf } from "../../src/link/Commands.ts"
 import { codeOf } from "../harness/HubClient.ts"
 import { HubProcess } from "../harness/HubProcess.ts"
-import { type Answers, LinkedEdge, taken } from "../harness/LinkedEdge.ts"
+import { type Answers, LinkedEdge, offer, taken } from "../harness/LinkedEdge.ts"
 import {
   asked,
   completed,
@@ -228,6 +228,43 @@ describe("links", { timeout: 60_000 }, () => {
         body: { decision: "allow" }
       })
       assert.deepStrictEqual([broken.status, codeOf(broken)], [500, "internal"])
+    })
+
+    it("are sent to an Edge that takes them: one of before previews were opened so is not asked", async () => {
+      const { edge, world } = await linked()
+      const runId = await running(world, edge)
+      const previewId = newId<PreviewId>("prv")
+      const opened = {
+        id: previewId,
+        runId,
+        workspace: "demo",
+        title: "The page",
+        source: { kind: "port", port: 5173 },
+        state: "ready",
+        createdAt: "2026-11-21T12:00:00.000Z",
+        expiresAt: "2026-11-21T13:00:00.000Z",
+        url: `http://127.0.0.1:4000/?ticket=${"T".repeat(43)}`
+      }
+      edge.answers = () => ({ _tag: "Done", value: opened })
+      const open = () => world.client.ask("POST", `/client/runs/${runId}/previews/${previewId}/open`)
+      const before = edge.commands.length
+      const old = await open()
+      assert.deepStrictEqual([old.status, codeOf(old)], [409, "conflict"], old.text)
+      assert.lengthOf(edge.commands, before)
+
+      await edge.heartbeat({ ...offer, commands: ["OpenPreview"] })
+      const answer = await open()
+      assert.deepStrictEqual([answer.status, answer.body], [200, opened], answer.text)
+      assert.deepInclude(edge.commands.at(-1), { name: "OpenPreview", payload: { runId, previewId } })
+      const kept = await sql(`SELECT 1 FROM edge_commands WHERE command LIKE '%${previewId}%'`)
+      assert.deepStrictEqual(kept, [], "no address is kept")
+
+      edge.answers = () => ({ _tag: "Refused", error: { code: "not_found", message: "x" } })
+      const closed = await open()
+      assert.deepStrictEqual([closed.status, codeOf(closed)], [404, "not_found"])
+      assert.deepInclude(closed.body, { message: "The preview is closed." })
+      edge.answers = () => ({ _tag: "Done", value: { ...opened, url: "https://hub.example/" } })
+      assert.strictEqual((await open()).status, 500)
     })
   })
 

@@ -32,6 +32,7 @@ const edgeWith = (artifact: Artifact, content: Buffer) => {
     input: never,
     decide: never,
     diff: never,
+    openPreview: never,
     listFiles: never,
     readFile: never,
     artifacts: () => Effect.succeed([artifact]),

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { CommandOutcome } from "@corral/domain/EdgeCommand"
 import type { ErrorCode } from "@corral/domain/ErrorTable"
-import type { ApprovalId, ArtifactId, DeviceId, RunId, WorkspaceId } from "@corral/domain/Ids"
+import type { ApprovalId, ArtifactId, DeviceId, PreviewId, RunId, WorkspaceId } from "@corral/domain/Ids"
 import { Cause, Effect, Exit, Layer } from "effect"
 import { type Asked, Commands } from "../../src/link/Commands.ts"
 import { EdgeRouter } from "../../src/run/EdgeRouter.ts"
@@ -12,6 +12,7 @@ const targetId = newId<DeviceId>("dev")
 const runId = newId<RunId>("run")
 const approvalId = newId<ApprovalId>("apr")
 const artifactId = newId<ArtifactId>("art")
+const previewId = newId<PreviewId>("prv")
 const workspace = "demo" as WorkspaceId
 type Router = EdgeRouter["Service"]
 
@@ -50,6 +51,10 @@ const ways = {
     (router: Router) => router.readArtifact(targetId, { runId, artifactId, offset: 0 }),
     { not_found: "permission_denied" }
   ],
+  openPreview: [
+    (router: Router) => router.openPreview(targetId, { runId, previewId }),
+    { not_found: "not_found", overloaded: "overloaded" }
+  ],
   listFiles: [
     (router: Router) => router.listFiles(targetId, { workspace, path: "" }),
     { workspace_outside_allowlist: "workspace_outside_allowlist", not_found: "not_found" }
@@ -67,7 +72,7 @@ const ways = {
 >
 
 /** What comes of a command that ends so. */
-const asked = (way: keyof typeof ways, asked: Asked) =>
+const asked = (way: keyof typeof ways, asked: Asked, commands: ReadonlyArray<string> = ["OpenPreview"]) =>
   Effect.flatMap(EdgeRouter, (router): Effect.Effect<unknown, { readonly _tag: string }> =>
     ways[way][0](router)
   ).pipe(
@@ -85,7 +90,7 @@ const asked = (way: keyof typeof ways, asked: Asked) =>
         Layer.provide(
           Layer.succeed(Targets, {
             find: (id) => Effect.succeed({ id, lastSeenAt: undefined }),
-            offer: () => Effect.undefined,
+            offer: () => Effect.succeed({ workspaces: [], agents: [], commands }),
             mayRoute: () => Effect.succeed(true),
             mayWorkIn: () => Effect.succeed(true)
           })
@@ -99,6 +104,18 @@ const answered = (outcome: CommandOutcome): Asked => ({ _tag: "Answered", outcom
 const details = { approvalId, state: "denied" }
 const refused = (code: string): Asked =>
   answered({ _tag: "Refused", error: { code, message: "Because.", details } })
+
+const openedPreview = {
+  id: previewId,
+  runId,
+  workspace,
+  title: "The page",
+  source: { kind: "port", port: 5173 },
+  state: "ready",
+  createdAt: "2026-11-21T12:00:00.000Z",
+  expiresAt: "2026-11-21T13:00:00.000Z",
+  url: `http://127.0.0.1:4000/?ticket=${"T".repeat(43)}`
+}
 
 const failureOf = (exit: Exit.Exit<unknown, unknown>): Record<string, unknown> | undefined => {
   const failure = Exit.isFailure(exit) ? exit.cause.reasons.find(Cause.isFailReason)?.error : undefined
@@ -138,6 +155,42 @@ describe("EdgeRouter", () => {
           assert.deepStrictEqual(failure?.["details"], { targetId, ...outcome })
         }
       })
+  )
+
+  it.effect("takes an address of that preview on the device itself, and of no other place", () =>
+    Effect.gen(function* () {
+      const opened = (more: object) =>
+        asked("openPreview", answered({ _tag: "Done", value: { ...openedPreview, ...more } }))
+      assert.deepStrictEqual(yield* opened({}), Exit.succeed(openedPreview))
+      const ticket = "T".repeat(43)
+      const others: ReadonlyArray<object> = [
+        { id: newId("prv") },
+        { runId: newId("run") },
+        { runId: undefined },
+        ...[
+          `https://127.0.0.1:4000/?ticket=${ticket}`,
+          `http://127.0.0.1.evil.example:4000/?ticket=${ticket}`,
+          `http://localhost:4000/?ticket=${ticket}`,
+          `http://127.0.0.1@evil.example:4000/?ticket=${ticket}`,
+          `http://127.0.0.1:4000/admin?ticket=${ticket}`,
+          `http://127.0.0.1:4000/?ticket=${ticket}&more=1`,
+          `http://127.0.0.1:4000/?ticket=${ticket}\n`,
+          `http://127.0.0.1:4000/?ticket=short`,
+          `http://127.0.0.1/?ticket=${ticket}`,
+          "javascript:alert(1)"
+        ].map((url) => ({ url }))
+      ]
+      for (const more of others) assert.isTrue(Exit.hasDies(yield* opened(more)), JSON.stringify(more))
+    })
+  )
+
+  it.effect("sends no command to an Edge that does not know it", () =>
+    Effect.gen(function* () {
+      const done = answered({ _tag: "Done", value: openedPreview })
+      const failure = failureOf(yield* asked("openPreview", done, []))
+      assert.deepInclude(failure, { code: "conflict" })
+      assert.match(String(failure?.["message"]), /^The Edge of this device is too old/)
+    })
   )
 
   it.effect("takes a revoked device's refusal for what it says", () =>

@@ -65,6 +65,7 @@ class PlayedEdge {
       artifacts: away,
       input: away,
       readArtifact: away,
+      openPreview: away,
       listFiles: away,
       readFile: away
     })

@@ -1,0 +1,2 @@
+/** Which commands a device's Edge takes, as JSON text; NULL for one that has not said. */
+export const commands = [`ALTER TABLE devices ADD COLUMN commands text`]
