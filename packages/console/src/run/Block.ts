@@ -80,7 +80,10 @@ export interface ArtifactBlock extends Standing {
 
 export interface PreviewBlock extends Standing {
   readonly kind: "preview"
+  readonly previewId: string
   readonly title: string
+  /** ISO 8601. */
+  readonly expiresAt: string | undefined
 }
 
 export interface ApprovalBlock extends Standing {

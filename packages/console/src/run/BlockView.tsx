@@ -10,6 +10,7 @@ import { ArtifactLink } from "./ArtifactLink.tsx"
 import type { Block } from "./Block.ts"
 import { isClipped } from "./kept.ts"
 import { MessageView } from "./MessageView.tsx"
+import { PreviewView } from "./PreviewView.tsx"
 import { ToolView } from "./ToolView.tsx"
 import { UsageText } from "./UsageText.tsx"
 import { WholeText } from "./WholeText.tsx"
@@ -19,11 +20,12 @@ interface Props {
   readonly block: Block
   readonly runId: HubRun["id"]
   readonly projectId: HubRun["projectId"] | undefined
+  readonly targetId: HubRun["targetId"]
   readonly isOver: boolean
   readonly onDiff: () => void
 }
 
-export const BlockView = memo(({ block, isOver, onDiff, projectId, runId }: Props) => {
+export const BlockView = memo(({ block, isOver, onDiff, projectId, runId, targetId }: Props) => {
   const words = useWords(runWords)
   switch (block.kind) {
     case "message":
@@ -82,11 +84,7 @@ export const BlockView = memo(({ block, isOver, onDiff, projectId, runId }: Prop
         </p>
       )
     case "preview":
-      return (
-        <p className="line">
-          <span className="quiet">{words.preview}</span> {oneLine(block.title)}
-        </p>
-      )
+      return <PreviewView {...{ block, projectId, runId, targetId }} />
     case "warning":
       return (
         <p className="line warning">

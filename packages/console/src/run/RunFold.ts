@@ -154,8 +154,10 @@ export class RunFold {
         const { artifactId, mediaType, name, size } = event.payload
         return this.push({ kind: "artifact", seq, at, artifactId, name, mediaType, size })
       }
-      case "run.preview.ready":
-        return this.push({ kind: "preview", seq, at, title: event.payload.title })
+      case "run.preview.ready": {
+        const { expiresAt, previewId, title } = event.payload
+        return this.push({ kind: "preview", seq, at, previewId, title, expiresAt })
+      }
       case "run.approval.requested": {
         const { approvalId, expiresAt, request } = event.payload
         this.pending.add(approvalId)

@@ -83,7 +83,13 @@ export const RunPage = ({ runId }: { readonly runId: string }) => {
           ))}
         </Tabs.List>
         <Tabs.Panel value="timeline">
-          <Timeline log={log} runId={id} projectId={run.data.projectId} onDiff={onDiff} />
+          <Timeline
+            log={log}
+            runId={id}
+            projectId={run.data.projectId}
+            targetId={run.data.targetId}
+            onDiff={onDiff}
+          />
           {mayWork && !isOver && <SayForm id={id} />}
         </Tabs.Panel>
         <Tabs.Panel value="diff">

@@ -18,10 +18,11 @@ interface Props {
   readonly log: EventLog
   readonly runId: HubRun["id"]
   readonly projectId: HubRun["projectId"] | undefined
+  readonly targetId: HubRun["targetId"]
   readonly onDiff: () => void
 }
 
-export const Timeline = ({ log, onDiff, projectId, runId }: Props) => {
+export const Timeline = ({ log, onDiff, projectId, runId, targetId }: Props) => {
   const words = useWords(runWords)
   const scroller = useRef<HTMLDivElement>(null)
   const content = useRef<HTMLDivElement>(null)
@@ -117,6 +118,7 @@ export const Timeline = ({ log, onDiff, projectId, runId }: Props) => {
                     block={block}
                     runId={runId}
                     projectId={projectId}
+                    targetId={targetId}
                     isOver={isOver}
                     onDiff={onDiff}
                   />

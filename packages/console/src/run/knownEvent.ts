@@ -72,7 +72,7 @@ const shapes: Readonly<Record<RunEvent["type"], Readonly<Record<string, Check>>>
   "run.diff.ready": { files: number, additions: number, deletions: number },
   "run.patch.proposed": { path: text, patch: text },
   "run.artifact.ready": { artifactId: text, name: text, mediaType: text, size: number },
-  "run.preview.ready": { title: text },
+  "run.preview.ready": { previewId: text, title: text, expiresAt: maybeText },
   "run.approval.requested": { approvalId: text, request, expiresAt: text },
   "run.approval.resolved": {
     approvalId: text,

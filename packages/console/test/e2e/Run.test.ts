@@ -3,7 +3,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { HubApproval } from "@corral/domain/HubRun"
 import type { RunId } from "@corral/domain/Ids"
 import type { Task } from "@corral/domain/Task"
-import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Page } from "playwright-core"
 import { Joined } from "../../../cli/test/joined/Joined.ts"
@@ -107,6 +107,67 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     await page.getByText("The run was cancelled.").last().waitFor()
     await ended(runId, "cancelled")
     await page.context().close()
+  })
+
+  it("shows a preview in a tab of its own, at the device, to whoever works in the project", async () => {
+    const runId = await run("/wait\n/say after")
+    await joined.runWith(runId, ({ state }) => state === "running")
+    mkdirSync(inWorkspace("site"))
+    writeFileSync(join(inWorkspace("site"), "index.html"), "<title>Made</title><p>Shown at the device</p>")
+    const made = await joined.edge.client.ask("POST", "/v1/previews", {
+      body: { workspace: "ws", runId, title: "The page", source: { kind: "folder", path: "site" } }
+    })
+    assert.strictEqual(made.status, 201, made.text)
+    const { id } = made.body as { readonly id: string }
+    const watcher = await joined.hub.people.signIn("watcher", "web")
+    await joined.owner.ask("POST", `/client/projects/${joined.projectId}/members`, {
+      body: { userId: watcher.userId, role: "viewer" }
+    })
+    const [page, watched] = await Promise.all([
+      at(`/runs/${runId}`, { viewport: { width: 390, height: 800 } }),
+      browser.page(joined.front.url, watcher.token, `/runs/${runId}`)
+    ])
+    const block = page.getByRole("region", { name: "Preview: The page" })
+    await block.getByText("It opens on laptop itself, in a browser that runs there.").waitFor()
+    const coming = page.context().waitForEvent("page")
+    await block.getByRole("button", { name: "Open preview" }).click()
+    const tab = await coming
+    await tab.getByText("Shown at the device").waitFor()
+    // The address has nothing of the ticket any more, and the tab nothing of the console.
+    assert.match(tab.url(), /^http:\/\/127\.0\.0\.1:\d+\/$/)
+    assert.deepStrictEqual(await tab.evaluate("[history.length, window.opener, document.referrer]"), [
+      1,
+      null,
+      ""
+    ])
+    await tab.reload()
+    await tab.getByText("Shown at the device").waitFor()
+    assert.match(
+      String(await block.getByRole("link", { name: "Open it here" }).getAttribute("href")),
+      /^http:\/\/127\.0\.0\.1:\d+\/\?ticket=[\w-]{43}$/
+    )
+    assert.deepStrictEqual(await seriousOf(page), [])
+
+    const notTheirs = watched.getByRole("region", { name: "Preview: The page" })
+    await notTheirs.getByText("Members of the project may open it.").waitFor()
+    assert.isTrue(await notTheirs.getByRole("button", { name: "Open preview" }).isDisabled())
+
+    // From a page of another site: the cookie comes with its answer and goes with the next request all the same.
+    const { url } = (await joined.edge.client.ask("GET", `/v1/previews/${id}`)).body as {
+      readonly url: string
+    }
+    await watched.route("https://hub.example/", (route) =>
+      route.fulfill({ contentType: "text/html", body: "" })
+    )
+    await watched.goto("https://hub.example/")
+    const next = watched.context().waitForEvent("page")
+    await watched.evaluate(`void window.open(${JSON.stringify(url)}, "_blank", "noopener,noreferrer")`)
+    await (await next).getByText("Shown at the device").waitFor()
+
+    assert.strictEqual((await joined.edge.client.ask("DELETE", `/v1/previews/${id}`)).status, 204)
+    await block.getByRole("button", { name: "Open preview" }).click()
+    await block.getByText("The preview is closed.").waitFor()
+    await Promise.all([page, watched].map((each) => each.context().close()))
   })
 
   it("goes on where it was once the Hub is back", async () => {
