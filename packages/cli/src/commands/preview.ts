@@ -5,8 +5,8 @@
  * browser.
  */
 import { PreviewId, RunId, WorkspaceId } from "@corral/domain/Ids"
-import type { OpenedPreview, Preview } from "@corral/domain/Preview"
-import { Effect, Option } from "effect"
+import { CreatePreview, type OpenedPreview, type Preview, PreviewSource } from "@corral/domain/Preview"
+import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { basename } from "node:path"
 import { refused } from "../CommandFailed.ts"
@@ -34,8 +34,11 @@ const idArgument = Argument.String("preview").pipe(
 const sourceOf = (source: string): Preview["source"] =>
   /^\d+$/.test(source) ? { kind: "port", port: Number(source) } : { kind: "folder", path: source }
 
+const isSource = Schema.is(PreviewSource)
+
+const MAX_TITLE = 200
 const titleOf = (source: Preview["source"]): string =>
-  source.kind === "port" ? `Port ${source.port}` : basename(source.path) || "Folder"
+  source.kind === "port" ? `Port ${source.port}` : basename(source.path).slice(0, MAX_TITLE) || "Folder"
 
 /** The workspace that is named, else the run's, else the only one. */
 const workspaceOf = Effect.fnUntraced(function* (
@@ -43,16 +46,16 @@ const workspaceOf = Effect.fnUntraced(function* (
   named: Option.Option<WorkspaceId>,
   runId: Option.Option<RunId>
 ) {
+  const run = Option.isNone(runId)
+    ? undefined
+    : yield* noRun(runId.value)(asked(calls.runs.get({ params: { id: runId.value } })))
   if (Option.isSome(named)) return named.value
-  if (Option.isSome(runId)) {
-    const { value: id } = runId
-    return (yield* noRun(id)(asked(calls.runs.get({ params: { id } })))).workspace
-  }
+  if (run !== undefined) return run.workspace
   const { items } = yield* asked(calls.workspaces.list())
   const [only] = items
-  return items.length === 1 && only !== undefined
-    ? only.id
-    : yield* refused(`Say in which workspace, with --workspace: ${items.map(({ id }) => id).join(", ")}.`)
+  if (items.length === 1 && only !== undefined) return only.id
+  const ids = items.map(({ id }) => id).join(", ")
+  return yield* refused(`Say in which workspace, with --workspace: there are ${ids || "none"}.`)
 })
 
 /** The address alone on stdout, for whatever opens it. */
@@ -81,7 +84,11 @@ const open = Command.make(
       Flag.withSchema(RunId),
       Flag.optional
     ),
-    title: Flag.String("title").pipe(Flag.withDescription("What it is called"), Flag.optional),
+    title: Flag.String("title").pipe(
+      Flag.withDescription("What it is called"),
+      Flag.withSchema(CreatePreview.fields.title),
+      Flag.optional
+    ),
     json: jsonObject,
     source: Argument.String("source").pipe(
       Argument.withDescription("A port of this machine, or a folder as a path within the workspace")
@@ -90,6 +97,10 @@ const open = Command.make(
   Effect.fn(function* ({ json, run, source: text, title, workspace: named, ...choice }) {
     const calls = yield* edgeOf(choice)
     const source = sourceOf(text)
+    if (!isSource(source))
+      return yield* refused(
+        `${visibleLine(text)} is no port: they go from 1 to 65535. A folder is ./${visibleLine(text)}.`
+      )
     const workspace = yield* workspaceOf(calls, named, run)
     const payload = {
       workspace,
@@ -98,11 +109,7 @@ const open = Command.make(
       ...Option.match(run, { onNone: () => ({}), onSome: (runId) => ({ runId }) })
     }
     const opening = asked(calls.previews.create({ headers: {}, payload }))
-    const missing =
-      source.kind === "folder"
-        ? `There is no folder ${visibleLine(text)} in ${workspace}.`
-        : `There is no such run.`
-    const { body } = yield* orNone(missing)(opening)
+    const { body } = yield* orNone(`There is no folder ${visibleLine(text)} in ${workspace}.`)(opening)
     yield* told(body, json)
   })
 ).pipe(

@@ -225,13 +225,15 @@ describe("the other commands", () => {
     assert.strictEqual((await fetch(address)).status, 401)
 
     const [id = ""] = /^prv_\w+/.exec(opened.stderr) ?? []
-    const [[listed], [fresh], [other], nowhere, elsewhere] = await Promise.all([
+    const [[listed], [fresh], [other], nowhere, elsewhere, high] = await Promise.all([
       json("list", runId),
       json("show", id),
       json("open", "9", "--title", "Nobody there"),
       told("open", "no/such"),
-      told("list", runId, "--hub", "https://hub.example")
+      told("list", runId, "--hub", "https://hub.example"),
+      told("open", "70000")
     ])
+    assert.match(high, /^70000 is no port: they go from 1 to 65535\./)
     assert.deepInclude(listed, { id, runId, title: "site", source: { kind: "folder", path: "site" } })
     assert.notStrictEqual(fresh.url, address)
     assert.isBelow((await fetch(fresh.url, { redirect: "manual" })).status, 400)
