@@ -8,10 +8,11 @@ import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 
 const dist = fileURLToPath(new URL("../../../../dist/", import.meta.url))
-const main = join(dist, "corral/main.mjs")
+/** The built command. */
+export const program = join(dist, "corral/main.mjs")
 const players = fileURLToPath(new URL("../../../adapters/test/fixtures/bin", import.meta.url))
 
-if (!existsSync(main)) throw new Error("dist/corral is missing: npm run build")
+if (!existsSync(program)) throw new Error("dist/corral is missing: npm run build")
 
 /** One process: its lines as they come, and how it ended. */
 export class Running {
@@ -83,7 +84,7 @@ export class Corral {
   }
 
   start(...args: ReadonlyArray<string>): Running {
-    return this.spawn(process.execPath, [main, ...args])
+    return this.spawn(process.execPath, [program, ...args])
   }
 
   spawn(command: string, args: ReadonlyArray<string>, extra: NodeJS.ProcessEnv = {}): Running {
@@ -94,7 +95,7 @@ export class Corral {
 
   /** A command with this stdin, to its end. */
   async feed(stdin: string, ...args: ReadonlyArray<string>) {
-    const running = new Running(process.execPath, [main, ...args], this.environment, stdin)
+    const running = new Running(process.execPath, [program, ...args], this.environment, stdin)
     return { exit: await running.ended, out: running.out, stderr: running.stderr }
   }
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
-import { Corral } from "./Corral.ts"
+import { Corral, program } from "./Corral.ts"
 
 describe("corral hub migrate", { timeout: 60_000 }, () => {
   it("brings an embedded database up to date, and leaves nothing running", async () => {
@@ -25,10 +25,9 @@ describe("corral hub migrate", { timeout: 60_000 }, () => {
     const corral = new Corral()
     try {
       const url = { CORRAL_DATABASE_URL: "postgres://corral:s3cret-word@127.0.0.1:1/x" }
-      const program = new URL("../../../../dist/corral/main.mjs", import.meta.url).pathname
       const running = corral.spawn(process.execPath, [program, "hub", "migrate"], url)
       assert.strictEqual(await running.ended, 1)
-      assert.match(running.stderr, /^The database cannot be used: /)
+      assert.match(running.stderr, /^The database x at 127\.0\.0\.1:1 cannot be used: connect ECONNREFUSED/)
       assert.notInclude(running.stderr, "s3cret")
     } finally {
       await corral.close()

@@ -2,6 +2,7 @@
  * The Gateway's part of a PostgreSQL: a schema of its own with every migration step taken, and the durable queue in it. Other services may
  * live in the same database; nothing of theirs is touched.
  */
+import { databaseProblem } from "@corral/service/DatabaseProblem"
 import { PgClient } from "@effect/sql-pg"
 import { Context, Data, Duration, Effect, Layer, Scope } from "effect"
 import { PersistedQueue } from "effect/persistence"
@@ -17,8 +18,8 @@ const SCHEMA = "corral_gateway"
 /** Of the advisory lock under which the schema is made. Any number that nobody else takes. */
 const LOCK = 7_204_110_926
 
-const unavailable = (error: SqlError.SqlError) =>
-  new StoreUnavailable({ message: `The database cannot be used: ${error.reason._tag}. ${error.message}` })
+const unavailable = (error: SqlError.SqlError, { databaseUrl }: GatewayConfig) =>
+  new StoreUnavailable({ message: databaseProblem(error, databaseUrl) })
 
 /** Of several Gateways that start at once, one does it and the others find it done. */
 const alone = <A, E, R>(sql: SqlClient.SqlClient, self: Effect.Effect<A, E, R>) =>
@@ -72,5 +73,5 @@ export const layer = (config: GatewayConfig) =>
       return Context.make(SqlClient.SqlClient, client).pipe(
         Context.add(PersistedQueue.PersistedQueueStore, store)
       )
-    }).pipe(Effect.catchTag("SqlError", (error) => Effect.fail(unavailable(error))))
+    }).pipe(Effect.catchTag("SqlError", (error) => Effect.fail(unavailable(error, config))))
   ).pipe(Layer.provide(Reactivity.layer))

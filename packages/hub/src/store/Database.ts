@@ -3,6 +3,7 @@
  *
  * A statement that fails is a defect of ours or of the database's: services let it die, and the server tells the two apart.
  */
+import { databaseProblem } from "@corral/service/DatabaseProblem"
 import { PgClient, PgConnection } from "@effect/sql-pg"
 import { Context, Duration, Effect, Layer, Option } from "effect"
 import { Reactivity } from "effect/reactivity"
@@ -38,8 +39,8 @@ const stopIfLast = (config: PgConnection.Config, server: EmbeddedServer, own: st
     Effect.orElseSucceed(() => Effect.void)
   )
 
-const unavailable = (error: SqlError.SqlError) =>
-  new StoreUnavailable({ message: `The database cannot be used: ${error.reason._tag}. ${error.message}` })
+const unavailable = (error: SqlError.SqlError, { databaseUrl }: HubConfig) =>
+  new StoreUnavailable({ message: databaseProblem(error, databaseUrl) })
 
 /** Provides `SqlClient` and `PgClient`. Fails where the database cannot be reached, or is of a newer Corral. */
 export const layer = (config: HubConfig) =>
@@ -78,5 +79,5 @@ export const layer = (config: HubConfig) =>
       }
       yield* Effect.provideService(migrate, SqlClient.SqlClient, client)
       return Context.make(PgClient.PgClient, client).pipe(Context.add(SqlClient.SqlClient, client))
-    }).pipe(Effect.catchTag("SqlError", (error) => Effect.fail(unavailable(error))))
+    }).pipe(Effect.catchTag("SqlError", (error) => Effect.fail(unavailable(error, config))))
   ).pipe(Layer.provide(Reactivity.layer))

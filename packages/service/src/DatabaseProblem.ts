@@ -1,0 +1,27 @@
+/** Why a PostgreSQL cannot be used, as a sentence for an operator: which one, and what it or the system said. Never its password. */
+import { Redacted } from "effect"
+import type { SqlError } from "effect/sql"
+
+/** A database that is named by no address is the embedded one. */
+export const databaseProblem = (error: SqlError.SqlError, address: Redacted.Redacted | undefined): string => {
+  const { cause, message } = error.reason
+  const url = address === undefined ? undefined : URL.parse(Redacted.value(address))
+  const { code, message: told } = (typeof cause === "object" && cause !== null ? cause : {}) as {
+    readonly code?: unknown
+    readonly message?: unknown
+  }
+  // Several addresses that are tried in vain have a code alone.
+  const said = [told, code, message].find((each) => typeof each === "string" && each !== "") ?? error.message
+  const which = url ? ` ${url.pathname.slice(1)} at ${url.hostname}:${url.port || "5432"}` : ""
+  const secret = url ? decodeSafely(url.password) : ""
+  const why = secret !== "" && String(said).includes(secret) ? error.reason._tag : said
+  return `The database${which} cannot be used: ${why}`
+}
+
+const decodeSafely = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
