@@ -1,0 +1,107 @@
+/** What pages say in passing is so: the endpoints, the codes with their statuses, and the names of events. */
+import { assert, describe, it } from "@effect/vitest"
+import { matrix } from "@corral/domain/Authorization"
+import { errorTable } from "@corral/domain/ErrorTable"
+import { integrationTypes } from "@corral/domain/Integration"
+import { eventTypes } from "@corral/domain/RunEvent"
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+const root = fileURLToPath(new URL("..", import.meta.url))
+const pages = ["README.md", "CHANGELOG.md", "AGENTS.md"]
+  .concat(
+    readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".md"))
+      .map((name) => `docs/${name}`)
+  )
+  .map((page) => [page, readFileSync(join(root, page), "utf8")] as const)
+
+interface OpenApi {
+  readonly paths: Readonly<Record<string, object>>
+}
+
+/** Every endpoint of every service, such as `GET /v1/runs/{}`. */
+const endpoints = new Set(
+  ["edge", "hub", "gateway"].flatMap((service) => {
+    const { paths }: OpenApi = JSON.parse(readFileSync(join(root, `openapi/${service}.json`), "utf8"))
+    return Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{\w+\}/g, "{}")}`)
+    )
+  })
+)
+
+/** A path as a page writes it: ids as `{id}`, `:id` or `run_…`, perhaps with a query. */
+const templateOf = (path: string): string =>
+  path.replace(/\?.*$/, "").replaceAll(/(?<=\/)(\{\w+\}|:\w+|[a-z]{3}_…)/g, "{}")
+
+/** Where each of these is said: the page and the words. */
+const said = (pattern: RegExp) =>
+  pages.flatMap(([page, text]) => [...text.matchAll(pattern)].map((found) => ({ page, found })))
+
+/** WebSockets, and what a collector of telemetry serves: no endpoints of OpenAPI. */
+const streams = ["/v1/events", "/client/events", "/v1/traces", "/v1/metrics", "/v1/logs"]
+
+/** Of the audit alone. */
+const auditActions = ["run.push"]
+
+describe("pages", () => {
+  it("name endpoints that there are", () => {
+    const named = said(
+      /\b(GET|POST|PUT|PATCH|DELETE)\s+`?(\/(?:v1|client|web|integrations)\/[^\s`|)"',;]*[^\s`|)"',;.])/g
+    )
+    assert.isAbove(named.length, 200)
+    const missing = named
+      .map(({ found: [, method, path = ""], page }) => ({ page, endpoint: `${method} ${templateOf(path)}` }))
+      .filter(({ endpoint }) => !endpoints.has(endpoint))
+    assert.deepStrictEqual(missing, [])
+
+    const paths = new Set([...endpoints].map((endpoint) => endpoint.replace(/^\w+ /, "")))
+    const alone = said(/`(\/(?:v1|client|web|integrations)\/[^`\s]+)`/g)
+      .map(({ found: [, path = ""], page }) => ({ page, path: templateOf(path) }))
+      .filter(({ path }) => !streams.includes(path))
+    assert.isAbove(alone.length, 15)
+    assert.deepStrictEqual(
+      alone.filter(({ path }) =>
+        // `/client/auth/*` are those that begin so.
+        /[*…]$/.test(path) ? ![...paths].some((each) => each.startsWith(path.slice(0, -1))) : !paths.has(path)
+      ),
+      []
+    )
+  })
+
+  it("name codes with the status that they have", () => {
+    const statuses: Readonly<Record<string, { readonly status: number }>> = errorTable
+    const pairs = [
+      ...said(/\b(?<status>[45]\d\d) +`(?<code>[a-z_]+)`/g),
+      ...said(/`(?<code>[a-z_]+)` \((?<status>[45]\d\d)\)/g),
+      // The cells of tables. Units of measure are shorter.
+      ...said(/\| (?<status>[45]\d\d) (?<code>[a-z_]{6,}) (?=\|)/g)
+    ]
+    assert.isAbove(pairs.length, 100)
+    const wrong = pairs
+      .map(({ found: { groups }, page }) => ({ page, code: groups?.["code"], status: groups?.["status"] }))
+      .filter(({ code = "", status }) => String(statuses[code]?.status) !== status)
+    assert.deepStrictEqual(wrong, [])
+
+    const bodies = said(/"code": ?"([a-z_]+)"/g)
+    assert.isAtLeast(bodies.length, 3)
+    const unknown = bodies.filter(({ found: [, code = ""] }) => statuses[code] === undefined)
+    assert.deepStrictEqual(unknown, [])
+  })
+
+  it("name events that there are", () => {
+    const known = new Set<string>([
+      ...eventTypes,
+      ...integrationTypes,
+      ...Object.keys(matrix),
+      ...auditActions
+    ])
+    const named = said(/`((?:run|runtime|schema)\.[a-z_.]*[a-z])`/g)
+    assert.isAbove(named.length, 20)
+    const missing = named
+      .filter(({ found: [, name = ""] }) => !known.has(name))
+      .map(({ found, page }) => ({ page, name: found[1] }))
+    assert.deepStrictEqual(missing, [])
+  })
+})
