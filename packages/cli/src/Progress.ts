@@ -8,6 +8,20 @@ const SIGNS = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "�
 /** What is over sooner needs no line. */
 const AFTER = "400 millis"
 
+/** As much of a text as fits in that many columns. From the Hangul letters on a character may be two wide: rather a short line than two. */
+const fitting = (text: string, room: number): string => {
+  let width = 0
+  let shown = ""
+  let cut = ""
+  for (const character of text) {
+    width += character >= "\u1100" ? 2 : 1
+    if (width > room) return `${cut}…`
+    shown += character
+    if (width < room) cut = shown
+  }
+  return shown
+}
+
 /** Says `what` while the effect lasts, with the seconds so far. */
 export const waiting =
   (what: string) =>
@@ -23,8 +37,7 @@ export const waiting =
         const after = ` · ${seconds} s`
         // A line that goes on in the next row is not erased whole. The terminal may have been made narrower.
         const room = Math.max(0, (host.columns ?? 80) - after.length - 3)
-        const shown = what.length > room ? `${what.slice(0, room - 1)}…` : what
-        host.warn(`${ERASE_LINE}${painter(true)("dim", `${sign} ${shown}${after}`)}`)
+        host.warn(`${ERASE_LINE}${painter(true)("dim", `${sign} ${fitting(what, room)}${after}`)}`)
       })
       const line = Effect.sleep(AFTER).pipe(
         Effect.andThen(Effect.repeat(draw, Schedule.spaced("120 millis"))),

@@ -47,6 +47,16 @@ describe("waiting", () => {
     })
   )
 
+  it.effect("stays on one line where characters are two columns wide, and breaks none", () =>
+    Effect.gen(function* () {
+      const warned = yield* said(40, `waiting for ${"机器🐎".repeat(20)}`)
+      const [, shown = ""] = /(waiting.*)/u.exec(warned.at(-2) ?? "") ?? []
+      const name = shown.slice("waiting for ".length, shown.indexOf("…"))
+      assert.isAtMost("⠋ waiting for … · 3 s".length + 2 * [...name].length, 39)
+      assert.match(name, /^(机|器|🐎)+$/u)
+    })
+  )
+
   it.effect("says nothing where no line can be rewritten", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* said(undefined, "waiting"), [])
