@@ -3,8 +3,10 @@ import { builtIn } from "@corral/adapters/Registry"
 import { WorkspaceId } from "@corral/domain/Ids"
 import { RunInput, RunMode } from "@corral/domain/Run"
 import { scriptedProgram } from "@corral/edge/scriptedProgram"
-import { Effect, Schema, Stdio, Stream } from "effect"
-import { Command, Flag } from "effect/cli"
+import { NodeStream } from "@effect/platform-node"
+import { Effect, Option, Schema, Stdio, Stream } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { createReadStream } from "node:fs"
 import { refused } from "../CommandFailed.ts"
 import { toggle } from "../Flags.ts"
 import { Host } from "../Host.ts"
@@ -36,13 +38,17 @@ export const normalize = Command.make(
       Flag.withDefault("/workspace")
     ),
     json: toggle("json", "As every command has it; it prints JSON lines in any case"),
+    file: Argument.String("file").pipe(
+      Argument.withDescription("The recorded output; else stdin"),
+      Argument.optional
+    ),
     exitCode: Flag.Int("exit-code").pipe(
       Flag.withDescription("How the recorded program ended"),
       Flag.withSchema(Schema.Int),
       Flag.withDefault(0)
     )
   },
-  Effect.fn(function* ({ agent, mode, prompt, workspace, folder, exitCode }) {
+  Effect.fn(function* ({ agent, mode, prompt, workspace, folder, exitCode, file }) {
     const host = yield* Host
     const adapters = builtIn({ node: process.execPath, scriptedProgram })
     const adapter = adapters.get(agent)
@@ -50,7 +56,15 @@ export const normalize = Command.make(
       return yield* refused(`There is no agent ${agent}. There are: ${[...adapters.keys()].join(", ")}.`)
     }
     const { stdin } = yield* Stdio.Stdio
-    yield* stdin.pipe(
+    const recording: Stream.Stream<Uint8Array, unknown> = Option.match(file, {
+      onNone: () => stdin,
+      onSome: (path) =>
+        NodeStream.fromReadable<Uint8Array, unknown>({
+          evaluate: () => createReadStream(path),
+          onError: (error) => error
+        })
+    })
+    yield* recording.pipe(
       recordedLog({
         adapter,
         start: { prompt, mode, workspacePath: folder },
@@ -58,14 +72,17 @@ export const normalize = Command.make(
         exit: { code: exitCode, signal: null, stderr: "" }
       }),
       Stream.runForEach((line) => Effect.sync(() => host.write(`${line}\n`))),
-      Effect.mapError(() => refused("The recorded output on stdin cannot be read."))
+      Effect.mapError((error) => {
+        const why = error instanceof Error ? `: ${error.message}` : ""
+        return refused(`${Option.getOrElse(file, () => "stdin")} cannot be read${why}`)
+      })
     )
   })
 ).pipe(
-  Command.withDescription("Print the events of a recorded output, from stdin, as JSON lines"),
+  Command.withDescription("Print the events of a recorded output, from a file or stdin, as JSON lines"),
   Command.withExamples([
     {
-      command: "corral normalize --agent claude-code < stdout.jsonl",
+      command: "corral normalize --agent claude-code stdout.jsonl",
       description: "A recording of Claude Code"
     }
   ])
