@@ -10,6 +10,8 @@ export interface ApprovalBlockOptions {
   readonly request: ApprovalRequest
   readonly expiresAt: string
   readonly invocation: string
+  /** Flags that name where the run is, each after a space. */
+  readonly named: string
   readonly paint: Paint
 }
 
@@ -40,6 +42,7 @@ export const approvalBlock = ({
   request,
   expiresAt,
   invocation,
+  named,
   paint
 }: ApprovalBlockOptions): string => {
   const { action, risk, title, command, cwd, files, url, reason, patch, input } = request
@@ -58,7 +61,7 @@ export const approvalBlock = ({
     paint("dim", `  ${approvalId}, expires ${expiresAt}`),
     paint(
       "dim",
-      `  from elsewhere: ${invocation} approve ${approvalId}   or: ${invocation} deny ${approvalId}`
+      `  from elsewhere: ${invocation} approve ${approvalId}${named}   or: ${invocation} deny ${approvalId}${named}`
     ),
     ""
   ].join("\n")

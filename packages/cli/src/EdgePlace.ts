@@ -1,7 +1,7 @@
 /** The Edge of this machine as a place of runs. */
 import type { CreateRun } from "@corral/domain/Run"
 import { isHubStatus } from "./RunStates.ts"
-import { Effect, Schedule, Stream } from "effect"
+import { Effect, Option, Schedule, Stream } from "effect"
 import { randomUUID } from "node:crypto"
 import { CommandFailed, refused } from "./CommandFailed.ts"
 import { asked, connectTo, type EdgeCalls } from "./EdgeClient.ts"
@@ -55,7 +55,10 @@ export const edgePlace = Effect.fn("EdgePlace.edgePlace")(function* (choice: Edg
   const calls = yield* connectTo(located)
   const services = yield* Effect.context<Effect.Services<ReturnType<typeof locate>>>()
   const again = Effect.provideContext(locate(choice), services)
+  const { tokenFile, url } = choice
+  const file = Option.isSome(tokenFile) ? ` --token-file '${tokenFile.value.replaceAll("'", "'\\''")}'` : ""
   return {
+    named: `${Option.isSome(url) ? ` --url ${located.url}` : ""}${file}`,
     stream: Effect.map(again, (endpoint) => ({ ...endpoint, service: "Edge" as const })),
     start: ({ target, queue, ...payload }) =>
       target !== undefined || queue

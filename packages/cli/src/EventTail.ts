@@ -17,6 +17,7 @@ import { Data, Effect, Queue, Random, Redacted, Result, Stream } from "effect"
 import { WebSocket } from "ws"
 import { CommandFailed, exitCodes } from "./CommandFailed.ts"
 import { refusalOf } from "./EdgeClient.ts"
+import { hubRefusalOf } from "./HubRefusal.ts"
 import type { EdgeEndpoint } from "./EdgeLocation.ts"
 
 /** Where the stream is, and whose it is. */
@@ -34,6 +35,8 @@ export interface TailOptions {
   /** Asked before every connection: an Edge that was started anew may have another address. */
   readonly endpoint: Effect.Effect<StreamEndpoint, CommandFailed>
   readonly runId: RunId
+  /** The command that follows the run again, less `--after`. */
+  readonly attach: string
   /** The last seq that is known already; 0 is the start. */
   readonly after: number
   /** Told when the connection is lost, and when it is there again. */
@@ -58,7 +61,8 @@ const connection = (
   { url, token, service }: StreamEndpoint,
   runId: RunId,
   after: number,
-  alive: () => void
+  alive: () => void,
+  again: (after: number) => string
 ): Stream.Stream<TailedEvent, Lost | CommandFailed> =>
   Stream.suspend(() => {
     const address = `${url.replace(/^http/, "ws")}/${service === "Hub" ? "client" : "v1"}/events?runId=${runId}&after=${after}`
@@ -93,7 +97,9 @@ const connection = (
           response.setEncoding("utf8").on("data", (part: string) => (body += part))
           response.on("end", () => {
             const status = response.statusCode ?? 0
-            fail(status === 429 || status >= 500 ? new Lost() : refusalOf(status, body, service))
+            const refusal = () =>
+              service === "Hub" ? hubRefusalOf(status, body, url) : refusalOf(status, body, service)
+            fail(status === 429 || status >= 500 ? new Lost() : turnedAway(refusal(), status, again(after)))
           })
         })
         socket.on("error", () => fail(new Lost()))
@@ -121,29 +127,41 @@ const gap = (service: string, runId: RunId, after: number): CommandFailed =>
     code: "replay_gap"
   })
 
-const away = (runId: RunId, last: number): CommandFailed =>
+const away = (again: string): CommandFailed =>
   new CommandFailed({
-    message: `Nobody answers there any more. The run may go on without it being seen: \`corral attach ${runId} --after ${last}\` follows it again.`,
+    message: `Nobody answers there any more. The run may go on without being seen: ${again}`,
     exitCode: exitCodes.failed
   })
+
+/** That one may not see the run any more is no refusal of the run. */
+const turnedAway = (refusal: CommandFailed, status: number, again: string): CommandFailed =>
+  status !== 401 && status !== 403
+    ? refusal
+    : new CommandFailed({
+        ...refusal,
+        message: `${refusal.message} The run goes on without being seen: ${again}`,
+        exitCode: exitCodes.failed
+      })
 
 /** The events after `after`, to the last one of the run. */
 export const tail = ({
   endpoint,
   runId,
+  attach,
   after,
   onConnection
 }: TailOptions): Stream.Stream<TailedEvent, CommandFailed> =>
   Stream.suspend(() => {
     let last = after
     let failures = 0
+    const again = (seq: number) => `\`${attach} --after ${seq}\` follows it again.`
     const alive = () => {
       if (failures > 0) onConnection("restored")
       failures = 0
     }
     const pause = Effect.gen(function* () {
       if (failures === 0) onConnection("lost")
-      if (++failures > TRIES) return yield* away(runId, last)
+      if (++failures > TRIES) return yield* away(again(last))
       const longest = Math.min(FIRST_DELAY_MS * 2 ** failures, LONGEST_DELAY_MS)
       yield* Effect.sleep(yield* Random.nextBetween(longest / 2, longest))
     })
@@ -151,7 +169,7 @@ export const tail = ({
       Stream.unwrap(
         endpoint.pipe(
           Effect.mapError(() => new Lost()),
-          Effect.map((where) => connection(where, runId, last, alive))
+          Effect.map((where) => connection(where, runId, last, alive, again))
         )
       ).pipe(
         Stream.filter((event) => {

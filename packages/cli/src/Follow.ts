@@ -3,11 +3,11 @@
  */
 import type { ApprovalId, RunId } from "@corral/domain/Ids"
 import { isTerminalType, type TerminalType } from "@corral/domain/RunEvent"
-import { Effect, Stream } from "effect"
+import { Deferred, Effect, Exit, Stream } from "effect"
 import { askPerson, type Answer } from "./AskPerson.ts"
 import { CommandFailed, exitCodes, exitWith, type ExitCode } from "./CommandFailed.ts"
 import { envelopeOf, tail, type TailedEvent } from "./EventTail.ts"
-import { Host } from "./Host.ts"
+import { Host, receiveSignal } from "./Host.ts"
 import type { Place } from "./Place.ts"
 import { Renderer } from "./Render.ts"
 
@@ -30,11 +30,29 @@ export const exitCodeOf = (ended: TerminalType): ExitCode =>
     "run.cancelled": exitCodes.cancelled
   })[ended]
 
-/** Succeeds when the run completed; else stops with the exit code of its end. */
-export const follow = Effect.fn("Follow.follow")(function* (options: FollowOptions) {
+/** Succeeds when the run completed; else stops with the exit code of its end. Nobody who reads it is no end of the run. */
+export const follow = (options: FollowOptions) =>
+  Effect.raceFirst(followToEnd(options), leaveUnread(options.place, options.runId))
+
+const leaveUnread = Effect.fnUntraced(function* (place: Place, runId: RunId) {
+  const host = yield* Host
+  const unread = yield* Deferred.make<void>()
+  yield* receiveSignal("SIGPIPE", () => Deferred.doneUnsafe(unread, Exit.void))
+  yield* Deferred.await(unread)
+  return yield* new CommandFailed({
+    message: `Nobody reads this any more. ${goesOn(host, place, runId)}`,
+    exitCode: exitCodes.failed
+  })
+}, Effect.scoped)
+
+/** What whoever leaves a run is told. */
+export const goesOn = ({ invocation }: Host["Service"], { named }: Place, runId: RunId): string =>
+  `The run goes on. \`${invocation} cancel ${runId}${named}\` ends it.`
+
+const followToEnd = Effect.fn("Follow.followToEnd")(function* (options: FollowOptions) {
   const { place, runId, after, json, approving } = options
   const host = yield* Host
-  const renderer = new Renderer(host)
+  const renderer = new Renderer({ ...host, named: place.named })
   const decide = (approvalId: ApprovalId, answer: Answer) => sendDecision(host, place, approvalId, answer)
   const asking = approving === "ask" ? yield* askPerson(decide) : undefined
   let ended: TerminalType | undefined
@@ -61,6 +79,7 @@ export const follow = Effect.fn("Follow.follow")(function* (options: FollowOptio
   yield* tail({
     endpoint: place.stream,
     runId,
+    attach: `${host.invocation} attach ${runId}${place.named}`,
     after,
     onConnection: (state) =>
       host.warn(state === "lost" ? "The connection was lost; trying again.\n" : "Connected again.\n")

@@ -3,7 +3,8 @@
  */
 import { Context, Effect, type Scope } from "effect"
 
-export type StopSignal = "SIGINT" | "SIGTERM"
+/** `SIGPIPE`: whoever read the output has left, as `head` does. */
+export type StopSignal = "SIGINT" | "SIGTERM" | "SIGPIPE"
 
 export class Host extends Context.Service<
   Host,

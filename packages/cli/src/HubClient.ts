@@ -14,7 +14,7 @@ import { Effect, Redacted } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import { HttpApi, HttpApiClient } from "effect/http-api"
 import { CommandFailed, exitCodes } from "./CommandFailed.ts"
-import { refusalOf } from "./EdgeClient.ts"
+import { hubRefusalOf } from "./HubRefusal.ts"
 
 class UsedApi extends HttpApi.make("hub")
   .add(
@@ -39,6 +39,7 @@ const unreachable = (url: string) =>
 
 /** Calls to the Hub at `url`, with a sign-in where there is one. A redirect is not followed: it would carry what is sent elsewhere. */
 export const connectHub = Effect.fnUntraced(function* (url: string, token?: Redacted.Redacted) {
+  const signedInAt = token === undefined ? undefined : url
   const httpClient = (yield* HttpClient.HttpClient).pipe(
     HttpClient.mapRequest((request) =>
       token === undefined ? request : HttpClientRequest.bearerToken(request, Redacted.value(token))
@@ -48,7 +49,9 @@ export const connectHub = Effect.fnUntraced(function* (url: string, token?: Reda
         Effect.flatMap((response) =>
           response.status >= 200 && response.status < 300
             ? Effect.succeed(response)
-            : Effect.flatMap(response.text, (text) => Effect.fail(refusalOf(response.status, text, "Hub")))
+            : Effect.flatMap(response.text, (text) =>
+                Effect.fail(hubRefusalOf(response.status, text, signedInAt))
+              )
         ),
         Effect.timeoutOrElse({ duration: "20 seconds", orElse: () => Effect.fail(unreachable(url)) }),
         Effect.catchTag("HttpClientError", () => Effect.fail(unreachable(url)))

@@ -15,7 +15,7 @@ import { Host } from "./Host.ts"
 import { wholeList } from "./Pages.ts"
 import type { Place, StartRun } from "./Place.ts"
 import { waiting } from "./Progress.ts"
-import { orSignInAgain, signedInHub } from "./SignedInHub.ts"
+import { signedInHub } from "./SignedInHub.ts"
 import { visibleLine } from "./Visible.ts"
 
 interface Named {
@@ -44,7 +44,6 @@ export const projectOf = (
   wanted: Option.Option<string>
 ): Effect.Effect<Project, CommandFailed> =>
   wholeList((query) => asked(calls.projects.list({ query }))).pipe(
-    orSignInAgain,
     Effect.flatMap(({ items }) => chosen("project", "--project", items, Option.getOrUndefined(wanted)))
   )
 
@@ -84,11 +83,24 @@ const runOf = (calls: HubCalls, made: Task, target: Pick<Device, "name" | "state
     Effect.flatMap((id) =>
       id === undefined ? Effect.fail(refused("The task has made no run.")) : Effect.succeed(id)
     ),
-    // Whoever does not wait for it does not want it.
-    Effect.onInterrupt(() => Effect.ignore(asked(calls.tasks.cancel({ params: { id: made.id } })))),
-    waiting(`waiting for ${visibleLine(target.name)}${target.state === "online" ? "" : ", which is offline"}`)
+    waiting(
+      `waiting for ${target.state === "online" ? "" : "an offline device, "}${visibleLine(target.name)}`
+    ),
+    Effect.onInterrupt(() => takeBack(calls, made))
   )
 }
+
+/** Whoever does not wait for a task does not want it. */
+const takeBack = Effect.fnUntraced(function* (calls: HubCalls, { id }: Task) {
+  const host = yield* Host
+  host.warn("Cancelling the task; Ctrl-C again leaves it.\n")
+  yield* asked(calls.tasks.cancel({ params: { id } })).pipe(
+    Effect.match({
+      onSuccess: () => host.warn("The task is cancelled.\n"),
+      onFailure: ({ message }) => host.warn(`The task ${id} may still be done: ${message}\n`)
+    })
+  )
+})
 
 export const hubPlace = Effect.fn("HubPlace.hubPlace")(function* (choice: PlaceChoice) {
   const { calls, hub, token } = yield* signedInHub(choice.hub)
@@ -107,33 +119,43 @@ export const hubPlace = Effect.fn("HubPlace.hubPlace")(function* (choice: PlaceC
       targetId: target.id,
       ...(queue ? { onOffline: "queue" as const } : {})
     }
-    const made = yield* asked(calls.tasks.create({ headers: { "idempotency-key": randomUUID() }, payload }))
-    return yield* Effect.provideService(runOf(calls, made.body, target), Host, host)
+    const headers = { "idempotency-key": randomUUID() }
+    const create = asked(calls.tasks.create({ headers, payload })).pipe(
+      Effect.mapError((refusal) =>
+        refusal.code === "target_offline"
+          ? new CommandFailed({
+              ...refusal,
+              message: `${visibleLine(target.name)} is offline: --queue waits for it.`
+            })
+          : refusal
+      )
+    )
+    // What may have been made is known before Ctrl-C is heard, so that it can be taken back.
+    return yield* Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(create, ({ body }) => restore(runOf(calls, body, target)))
+    ).pipe(Effect.provideService(Host, host))
   })
   return {
     stream: Effect.succeed({ url: hub, token, service: "Hub" as const }),
-    start: (run) => orSignInAgain(start(run)),
-    run: (id) => orSignInAgain(asked(calls.runs.get({ params: { id } }))),
+    named: Option.isSome(choice.hub) || Option.isSome(choice.project) ? ` --hub ${hub}` : "",
+    start,
+    run: (id) => asked(calls.runs.get({ params: { id } })),
     runs: ({ limit, state }) =>
       Effect.flatMap(ofProject, (of) =>
-        orSignInAgain(
-          asked(calls.runs.list({ query: { limit, ...of, ...(state === undefined ? {} : { state }) } }))
-        )
+        asked(calls.runs.list({ query: { limit, ...of, ...(state === undefined ? {} : { state }) } }))
       ),
-    cancel: (id) => orSignInAgain(asked(calls.runs.cancel({ params: { id } }))),
+    cancel: (id) => asked(calls.runs.cancel({ params: { id } })),
     decide: (id, payload) =>
-      orSignInAgain(
-        asked(
-          calls.approvals.decide({ params: { id }, headers: { "idempotency-key": randomUUID() }, payload })
-        )
+      asked(
+        calls.approvals.decide({ params: { id }, headers: { "idempotency-key": randomUUID() }, payload })
       ),
-    diff: (id) => orSignInAgain(wholeList((query) => asked(calls.runs.diff({ params: { id }, query })))),
+    diff: (id) => wholeList((query) => asked(calls.runs.diff({ params: { id }, query }))),
     artifacts: (id) =>
-      orSignInAgain(wholeList((query) => asked(calls.runs.artifacts({ params: { id }, query })))).pipe(
+      wholeList((query) => asked(calls.runs.artifacts({ params: { id }, query }))).pipe(
         Effect.map(({ items }) => items)
       ),
     content: (id, artifactId) =>
-      orSignInAgain(asked(calls.runs.artifactContent({ params: { id, artifactId } }))).pipe(
+      asked(calls.runs.artifactContent({ params: { id, artifactId } })).pipe(
         Effect.map(Stream.mapError(() => refused("The artifact broke off: try again.")))
       )
   } satisfies Place

@@ -38,6 +38,8 @@ export interface RunFilter {
 type Asked<A> = Effect.Effect<A, CommandFailed>
 
 export interface Place {
+  /** The flags that name it, each after a space, for commands that are suggested; empty where it was found without any. */
+  readonly named: string
   /** Asked before every connection: a service that was started anew may have another address. */
   readonly stream: Asked<StreamEndpoint>
   readonly start: (run: StartRun) => Asked<RunId>
@@ -63,24 +65,29 @@ export const orNone =
       failure.code === "not_found" ? new CommandFailed({ ...failure, message: none }) : failure
     )
 
-export const noRun = (id: RunId) =>
-  orNone(`There is no run ${id} that you may see: \`corral runs\` lists those that there are.`)
+/** `named` is how the place was named, so that what is suggested goes there too. */
+export const noRun = (id: RunId, named: string) =>
+  orNone(`There is no run ${id} that you may see: \`corral runs${named}\` lists those that there are.`)
 
-const namingWhatIsNot = (place: Place): Place => ({
-  ...place,
-  run: (id) => noRun(id)(place.run(id)),
-  cancel: (id) => noRun(id)(place.cancel(id)),
-  diff: (id) => noRun(id)(place.diff(id)),
-  artifacts: (id) => noRun(id)(place.artifacts(id)),
-  content: (run, id) =>
-    orNone(
-      `There is no artifact ${id} of ${run}: \`corral artifacts list ${run}\` lists those that there are.`
-    )(place.content(run, id)),
-  decide: (id, decided) =>
-    orNone(`There is no approval ${id} that you may see: the run that asks shows its id.`)(
-      place.decide(id, decided)
-    )
-})
+const namingWhatIsNot = (place: Place): Place => {
+  const { named } = place
+  const none = (id: RunId) => noRun(id, named)
+  return {
+    ...place,
+    run: (id) => none(id)(place.run(id)),
+    cancel: (id) => none(id)(place.cancel(id)),
+    diff: (id) => none(id)(place.diff(id)),
+    artifacts: (id) => none(id)(place.artifacts(id)),
+    content: (run, id) =>
+      orNone(
+        `There is no artifact ${id} of ${run}: \`corral artifacts list ${run}${named}\` lists those that there are.`
+      )(place.content(run, id)),
+    decide: (id, decided) =>
+      orNone(`There is no approval ${id} that you may see: the run that asks shows its id.`)(
+        place.decide(id, decided)
+      )
+  }
+}
 
 /** The place that the flags name. */
 export const placeOf = (choice: PlaceChoice) => Effect.map(find(choice), namingWhatIsNot)

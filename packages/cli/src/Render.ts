@@ -15,6 +15,8 @@ export interface RenderOptions {
   readonly live: boolean
   /** How this program is called, for the commands it suggests. */
   readonly invocation: string
+  /** Flags that name where the run is, each after a space. */
+  readonly named: string
 }
 
 const ERASE_LINE = "\r\u001b[2K"
@@ -25,6 +27,7 @@ const tints = { completed: "green", failed: "red", denied: "yellow", cancelled: 
 export class Renderer {
   readonly #live: boolean
   readonly #invocation: string
+  readonly #named: string
   readonly #paint: Paint
   /** Labels of tool calls that have no result yet. */
   readonly #calls = new Map<string, string>()
@@ -36,9 +39,10 @@ export class Renderer {
     | { readonly at: "text" }
     | { readonly at: "call"; readonly callId: string } = start
 
-  constructor({ live, invocation }: RenderOptions) {
+  constructor({ live, invocation, named }: RenderOptions) {
     this.#live = live
     this.#invocation = invocation
+    this.#named = named
     this.#paint = painter(live)
   }
 
@@ -176,6 +180,7 @@ export class Renderer {
       request,
       expiresAt,
       invocation: this.#invocation,
+      named: this.#named,
       paint: this.#paint
     })
     return `${this.#fresh()}${block}`

@@ -1,7 +1,7 @@
-/** The Hub that this person is signed in to, as typed calls. What ends a sign-in is told with the way to a new one. */
+/** The Hub that this person is signed in to, as typed calls. */
 import { hubUrlOf } from "@corral/edge/link/HubAddress"
 import { Effect, Option } from "effect"
-import { CommandFailed, refused } from "./CommandFailed.ts"
+import { type CommandFailed, refused } from "./CommandFailed.ts"
 import { connectHub } from "./HubClient.ts"
 import { readSignIn } from "./SignInFile.ts"
 
@@ -35,14 +35,3 @@ export const signedInHub = Effect.fnUntraced(function* (hub: Option.Option<strin
   const kept = yield* signInAt(hub)
   return { ...kept, calls: yield* connectHub(kept.hub, kept.token) }
 })
-
-/** A refusal for want of a sign-in says how to get one. */
-export const orSignInAgain = <A, R>(call: Effect.Effect<A, CommandFailed, R>) =>
-  Effect.mapError(call, (failure) =>
-    failure.code === "unauthorized"
-      ? new CommandFailed({
-          ...failure,
-          message: "Your sign-in at the Hub has ended: corral logout, then corral login."
-        })
-      : failure
-  )

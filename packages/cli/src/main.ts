@@ -11,6 +11,7 @@ import { CommandFailed, exitCodes } from "./CommandFailed.ts"
 import { corral } from "./Corral.ts"
 import { Host, type StopSignal } from "./Host.ts"
 import { painter } from "./Paint.ts"
+import { visible } from "./Visible.ts"
 import * as Usage from "./Usage.ts"
 
 const { env, stdin, stdout, stderr } = process
@@ -45,7 +46,7 @@ const onLine = (heard: (line: string) => void): (() => void) => {
 }
 
 /** The last who took a signal over has it. */
-const receivers: Record<StopSignal, ReadonlyArray<() => void>> = { SIGINT: [], SIGTERM: [] }
+const receivers: Record<StopSignal, ReadonlyArray<() => void>> = { SIGINT: [], SIGTERM: [], SIGPIPE: [] }
 
 let terminated = false
 
@@ -78,7 +79,7 @@ const tell = ({ message, code, requestId }: CommandFailed): void => {
   if (message === "") return
   const about = [code, requestId].filter((part) => part !== undefined).join(" ")
   const dim = painter(live && stderr.isTTY === true)
-  stderr.write(`${message}${about === "" ? "" : dim("dim", ` (${about})`)}\n`)
+  stderr.write(`${visible(message)}${about === "" ? "" : dim("dim", ` (${about})`)}\n`)
 }
 
 const exitCodeOf = (exit: Exit.Exit<void, CommandFailed | CliError.CliError>): number => {
@@ -99,9 +100,6 @@ const exitCodeOf = (exit: Exit.Exit<void, CommandFailed | CliError.CliError>): n
   return exitCodes.failed
 }
 
-// Whoever read the output has left, as `head` does.
-for (const stream of [stdout, stderr]) stream.on("error", () => process.exit(exitCodes.completed))
-
 const services = Layer.mergeAll(
   NodeServices.layer,
   FetchHttpClient.layer,
@@ -113,14 +111,42 @@ const services = Layer.mergeAll(
 const fiber = Effect.runFork(
   Command.runWith(corral, { version: VERSION })(process.argv.slice(2)).pipe(Effect.provide(services))
 )
+/** One Ctrl-C arrives twice where npm passes it on besides the terminal. */
+const SAME_PRESS_MS = 300
+let interruptedAt: number | undefined
+
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.on(signal, () => {
     const receiver = receivers[signal].at(-1)
-    if (receiver !== undefined) receiver()
-    else {
-      terminated = signal === "SIGTERM"
+    if (receiver !== undefined) return receiver()
+    terminated = signal === "SIGTERM"
+    if (interruptedAt === undefined) {
+      interruptedAt = performance.now()
       fiber.interruptUnsafe()
-    }
+      // What is tidied up takes too long for whoever asks again.
+    } else if (performance.now() - interruptedAt > SAME_PRESS_MS)
+      process.exit(terminated ? exitCodes.terminated : exitCodes.cancelled)
   })
 }
-fiber.addObserver((exit) => process.exit(exitCodeOf(exit)))
+
+const isUnread = (error: Error): boolean => "code" in error && error.code === "EPIPE"
+
+const unwritten = (error: Error): never => {
+  stderr.write(`The output cannot be written: ${error.message}\n`)
+  return process.exit(exitCodes.failed)
+}
+
+for (const stream of [stdout, stderr]) {
+  stream.on("error", (error) => {
+    const receiver = receivers.SIGPIPE.at(-1)
+    if (!isUnread(error)) unwritten(error)
+    else if (receiver !== undefined) receiver()
+    else process.exit(exitCodes.completed)
+  })
+}
+fiber.addObserver((exit) => {
+  const code = exitCodeOf(exit)
+  // The last write may have failed a moment ago.
+  if (stdout.errored !== null && !isUnread(stdout.errored)) unwritten(stdout.errored)
+  process.exit(code)
+})

@@ -40,6 +40,7 @@ const follow = (url: string, after = 0, connections: Array<string> = []) =>
   tail({
     endpoint: Effect.succeed({ service: "Edge" as const, url, token: Redacted.make("secret") }),
     runId,
+    attach: "corral attach run_1",
     after,
     onConnection: (state) => connections.push(state)
   })

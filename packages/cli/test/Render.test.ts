@@ -55,7 +55,7 @@ const frames = [
 ]
 
 const rendered = (live: boolean, texts: ReadonlyArray<string> = frames): ReadonlyArray<string> => {
-  const renderer = new Renderer({ live, invocation: "corral" })
+  const renderer = new Renderer({ live, invocation: "corral", named: "" })
   return texts.map((text) => renderer.render(tailed(text)))
 }
 

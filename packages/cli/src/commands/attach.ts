@@ -5,9 +5,9 @@ import { Effect, Queue } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { exitCodes, exitWith } from "../CommandFailed.ts"
 import { placeFlags, toggle } from "../Flags.ts"
-import { follow } from "../Follow.ts"
+import { follow, goesOn } from "../Follow.ts"
 import { Host, receiveSignal } from "../Host.ts"
-import { placeOf } from "../Place.ts"
+import { type Place, placeOf } from "../Place.ts"
 
 export const attach = Command.make(
   "attach",
@@ -27,15 +27,15 @@ export const attach = Command.make(
     const place = yield* placeOf(choice)
     yield* place.run(runId)
     const approving = noInput || json || !host.interactive ? "wait" : "ask"
-    yield* Effect.raceFirst(follow({ place, runId, after, json, approving }), leaveOnCtrlC(runId))
+    yield* Effect.raceFirst(follow({ place, runId, after, json, approving }), leaveOnCtrlC(place, runId))
   })
 ).pipe(Command.withDescription("Follow a run to its end"))
 
-const leaveOnCtrlC = Effect.fnUntraced(function* (runId: RunId) {
+const leaveOnCtrlC = Effect.fnUntraced(function* (place: Place, runId: RunId) {
   const host = yield* Host
   const pressed = yield* Queue.unbounded<void>()
   yield* receiveSignal("SIGINT", () => Queue.offerUnsafe(pressed, undefined))
   yield* Queue.take(pressed)
-  host.warn(`\nThe run goes on. \`${host.invocation} cancel ${runId}\` ends it.\n`)
+  host.warn(`\n${goesOn(host, place, runId)}\n`)
   return yield* exitWith(exitCodes.cancelled)
 }, Effect.scoped)

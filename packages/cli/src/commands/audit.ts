@@ -7,7 +7,7 @@ import { hubFlag, jsonObject } from "../Flags.ts"
 import { Host } from "../Host.ts"
 import { projectOf } from "../HubPlace.ts"
 import { painter } from "../Paint.ts"
-import { orSignInAgain, signedInHub } from "../SignedInHub.ts"
+import { signedInHub } from "../SignedInHub.ts"
 import { visibleLine } from "../Visible.ts"
 
 const verify = Command.make(
@@ -25,7 +25,7 @@ const verify = Command.make(
     const host = yield* Host
     const { calls } = yield* signedInHub(hub)
     const { id, name } = yield* projectOf(calls, project)
-    const verified = yield* orSignInAgain(asked(calls.audit.verify({ query: { projectId: id } })))
+    const verified = yield* asked(calls.audit.verify({ query: { projectId: id } }))
     const { brokenAtSeq, checked, ok } = verified
     const paint = painter(host.live)
     if (json) host.write(`${JSON.stringify({ projectId: id, ...verified })}\n`)

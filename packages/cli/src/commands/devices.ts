@@ -6,7 +6,7 @@ import { hubFlag, jsonLines } from "../Flags.ts"
 import { Host } from "../Host.ts"
 import { wholeList } from "../Pages.ts"
 import { painter } from "../Paint.ts"
-import { orSignInAgain, signedInHub } from "../SignedInHub.ts"
+import { signedInHub } from "../SignedInHub.ts"
 import { visibleLine } from "../Visible.ts"
 
 const tints = { online: "green", offline: "dim", revoked: "red" } as const
@@ -17,7 +17,7 @@ export const devices = Command.make(
   Effect.fn(function* ({ hub, json }) {
     const host = yield* Host
     const { calls } = yield* signedInHub(hub)
-    const { items } = yield* orSignInAgain(wholeList((query) => asked(calls.devices.list({ query }))))
+    const { items } = yield* wholeList((query) => asked(calls.devices.list({ query })))
     const paint = painter(host.live)
     for (const device of items) {
       const { id, lastSeenAt, name, state } = device

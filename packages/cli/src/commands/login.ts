@@ -12,7 +12,7 @@ import { hubFlag, jsonObject } from "../Flags.ts"
 import { Host } from "../Host.ts"
 import { connectHub } from "../HubClient.ts"
 import { OWN_DEVICE } from "../OwnDevice.ts"
-import { hubAddress, orSignInAgain, signedInHub, signInAt } from "../SignedInHub.ts"
+import { hubAddress, signedInHub, signInAt } from "../SignedInHub.ts"
 import { forgetSignIn, readSignIn, writeSignIn } from "../SignInFile.ts"
 import { visibleLine } from "../Visible.ts"
 
@@ -87,7 +87,7 @@ export const whoami = Command.make(
   Effect.fn(function* ({ hub, json }) {
     const host = yield* Host
     const { calls, hub: url } = yield* signedInHub(hub)
-    const { expiresAt, kind, user } = yield* orSignInAgain(asked(calls.auth.me()))
+    const { expiresAt, kind, user } = yield* asked(calls.auth.me())
     host.write(
       json
         ? `${JSON.stringify({ hub: url, user, kind, expiresAt })}\n`

@@ -6,7 +6,7 @@ import { hubFlag, jsonLines } from "../Flags.ts"
 import { Host } from "../Host.ts"
 import { wholeList } from "../Pages.ts"
 import { painter } from "../Paint.ts"
-import { orSignInAgain, signedInHub } from "../SignedInHub.ts"
+import { signedInHub } from "../SignedInHub.ts"
 import { visibleLine } from "../Visible.ts"
 
 export const projects = Command.make(
@@ -15,7 +15,7 @@ export const projects = Command.make(
   Effect.fn(function* ({ hub, json }) {
     const host = yield* Host
     const { calls } = yield* signedInHub(hub)
-    const { items } = yield* orSignInAgain(wholeList((query) => asked(calls.projects.list({ query }))))
+    const { items } = yield* wholeList((query) => asked(calls.projects.list({ query })))
     const paint = painter(host.live)
     for (const project of items) {
       const { id, name, role } = project

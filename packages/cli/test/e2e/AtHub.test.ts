@@ -1,7 +1,9 @@
 /** The terminal at a Hub: signed in there, with the runs on another machine. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { existsSync, mkdtempSync, readFileSync, statSync } from "node:fs"
+import type { Task } from "@corral/domain/Task"
+import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
+import { until } from "../../../service/test/harness/Until.ts"
 import { Joined } from "../joined/Joined.ts"
 import { Corral } from "./Corral.ts"
 
@@ -122,21 +124,67 @@ describe("corral at a Hub", { timeout: 90_000 }, () => {
     assert.match(await refused("runs", "--hub", "x", "--url", "http://127.0.0.1:1"), /choose one\.\n$/)
   })
 
-  it("prefers the Edge that runs here, unless the Hub is named", async () => {
+  it("waits for a device that is offline, and takes its task back at Ctrl-C", async () => {
+    const { deviceId, edge, owner } = joined
+    await edge.stop()
+    await joined.online(deviceId, "offline")
+    const there = ["run", "-a", "scripted", "-w", "ws", "/say hi"]
+    const refused = await corral.run(...there)
+    assert.deepStrictEqual([refused.exit, refused.out], [2, []])
+    assert.match(refused.stderr, /^laptop is offline: --queue waits for it\. \(target_offline req_/)
+
+    const tasks = async () =>
+      (await owner.ask<{ readonly items: ReadonlyArray<Task> }>("GET", "/client/tasks")).body.items
+    const queued = corral.start(...there, "--queue")
+    await until(async () => (await tasks()).find(({ state }) => state === "queued"), "a queued task")
+    queued.child.kill("SIGINT")
+    assert.strictEqual(await queued.ended, 130)
+    assert.strictEqual(
+      queued.stderr,
+      "Cancelling the task; Ctrl-C again leaves it.\nThe task is cancelled.\n"
+    )
+    const [task] = await tasks()
+    assert.deepInclude(task, { targetId: deviceId, state: "cancelled" })
+    await edge.start()
+    await joined.online()
+  })
+
+  it("prefers the Edge that runs here, unless the Hub is named, and names it in what it suggests", async () => {
     await corral.up()
     assert.deepStrictEqual(await json("runs"), [])
     assert.isAbove((await json("runs", "--hub", joined.front.url)).length, 2)
+
+    const run = start("/write named.txt x", "--project", joined.projectId)
+    const [, suggested = ""] = await run.line(/ (approve apr_.*?) {2,}or: /)
+    assert.strictEqual((await corral.run(...suggested.split(" "))).exit, 0)
+    assert.strictEqual(await run.ended, 0)
   })
 
-  it("is signed out for good", async () => {
-    const { token } = JSON.parse(readFileSync(join(corral.home, "hub.json"), "utf8"))
+  it("is signed out for good, and says how to sign in anew", async () => {
+    const file = join(corral.home, "hub.json")
+    const kept = readFileSync(file, "utf8")
+    const run = start("/say here\n/wait", "--hub", joined.front.url)
+    await run.line(/^here$/)
     assert.deepStrictEqual((await corral.run("logout")).out, [`You are signed out of ${joined.front.url}.`])
-    assert.isFalse(existsSync(join(corral.home, "hub.json")))
+    assert.isFalse(existsSync(file))
     const response = await fetch(`${joined.front.url}/client/auth/me`, {
-      headers: { authorization: `Bearer ${token}` }
+      headers: { authorization: `Bearer ${JSON.parse(kept).token}` }
     })
     assert.strictEqual(response.status, 401)
     const { exit, stderr } = await corral.run("projects")
     assert.deepStrictEqual([exit, stderr], [2, "You are signed in to no Hub: corral login --hub URL.\n"])
+
+    // The run was started, and is not refused by that.
+    assert.strictEqual(await run.ended, 1)
+    const anew = `has ended: corral login --hub ${joined.front.url}.`
+    assert.include(run.stderr, `${anew} The run goes on without being seen: `)
+    assert.include(run.stderr, `attach ${await runIdOf(run)} --hub ${joined.front.url} --after `)
+
+    writeFileSync(file, kept, { mode: 0o600 })
+    for (const command of ["whoami", "projects", "devices"]) {
+      const ended = await corral.run(command)
+      assert.deepStrictEqual([ended.exit, ended.out], [2, []])
+      assert.include(ended.stderr, anew)
+    }
   })
 })

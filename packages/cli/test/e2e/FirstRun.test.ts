@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process"
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { Corral } from "./Corral.ts"
+import { Corral, program } from "./Corral.ts"
 
 const corral = new Corral()
 let url = ""
@@ -16,6 +16,8 @@ afterAll(() => corral.close())
 
 const start = (prompt: string, ...flags: ReadonlyArray<string>) =>
   corral.start("run", "--agent", "scripted", "--workspace", "sample", ...flags, prompt)
+
+const run = ["run", "--agent", "scripted", "--workspace", "sample"]
 
 const askedFor = async (run: ReturnType<typeof start>): Promise<string> => {
   const [, id = ""] = await run.line(/approve (apr_\w+)/)
@@ -161,7 +163,6 @@ describe("the other commands", () => {
       assert.deepStrictEqual({ exit, out }, { exit: 2, out: [] }, stderr)
       return stderr
     }
-    const run = ["run", "-a", "scripted", "-w", "sample"]
     const [nowhere, undecided, noId, noTime, noFolder] = await Promise.all([
       told("attach", `run_${id}`),
       told("approve", `apr_${id}`),
@@ -300,7 +301,23 @@ describe("the other commands", () => {
     }
   })
 
-  it("normalize reads a recording from stdin, and knows its agents", async () => {
+  it("does not call done what could not be written, nor a run that nobody reads any more", async () => {
+    const shell = (script: string, ...args: ReadonlyArray<string>) =>
+      corral.spawn("bash", ["-c", script, "bash", process.execPath, program, ...args])
+    const full = shell('"$@" >/dev/full', "doctor", "--json")
+    const unread = shell('"$@" | head -1; exit ${PIPESTATUS[0]}', ...run, "/say here\n/wait")
+    const few = shell('"$@" | head -1; exit ${PIPESTATUS[0]}', "--help")
+    assert.strictEqual(await full.ended, 1)
+    assert.match(full.stderr, /^The output cannot be written: ENOSPC/)
+    assert.strictEqual(await few.ended, 0)
+    assert.strictEqual(await unread.ended, 1)
+    const id = await runIdOf(unread)
+    assert.include(unread.stderr, "Nobody reads this any more. The run goes on. ")
+    assert.include(unread.stderr, `cancel ${id}\` ends it`)
+    assert.strictEqual((await corral.run("cancel", id)).exit, 0)
+  })
+
+  it("normalize reads a recording from a file or stdin, and knows its agents", async () => {
     const recording = new URL(
       "../../../adapters/test/fixtures/claude-code/shell-command/stdout.jsonl",
       import.meta.url
@@ -308,7 +325,15 @@ describe("the other commands", () => {
     const known = await corral.feed(readFileSync(recording, "utf8"), "normalize", "--agent", "claude-code")
     assert.strictEqual(known.exit, 0)
     assert.strictEqual(JSON.parse(known.out.at(-1) ?? "{}").type, "run.completed")
-    const unknown = await corral.feed("", "normalize", "--agent", "nobody")
+    const file = await corral.run("normalize", "--agent", "claude-code", fileURLToPath(recording))
+    assert.deepStrictEqual(file, known)
+    for (const unread of [corral.home, join(corral.home, "missing")]) {
+      const { exit, out, stderr } = await corral.run("normalize", "--agent", "claude-code", unread)
+      assert.deepStrictEqual([exit, out.slice(1)], [2, []])
+      assert.include(stderr, `${unread} cannot be read: E`)
+    }
+    const unknown = await corral.feed("", "normalize", "--agent", "nobody\u001b[31m")
+    assert.notInclude(unknown.stderr, "\u001b")
     assert.deepStrictEqual([unknown.exit, unknown.out], [2, []])
     assert.include(unknown.stderr, "claude-code")
   })
