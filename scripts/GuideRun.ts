@@ -3,7 +3,8 @@
  * repository. For tests.
  *
  * `sh` runs to its end and must succeed; `sh service` is left running once it says that it serves; `sh meanwhile` runs beside the blocks that
- * follow, and must have succeeded at the end. Placeholders such as `run_…` are the latest id of that kind that was printed. The port 7400 is
+ * follow, and must have succeeded at the end. Placeholders such as `run_…` are the latest id of that kind that was printed since the last
+ * `sh meanwhile`. What is built is not built again, and what is refused over HTTP is a failure. The port 7400 is
  * another one, so that pages do not meet. What asks to be signed in is answered at the identity provider for development.
  */
 import { type ChildProcess, spawn } from "node:child_process"
@@ -20,7 +21,7 @@ export interface Block {
 
 const ways = { "": "run", " service": "service", " meanwhile": "meanwhile" } as const
 
-/** The blocks that a page marks to be run. */
+/** The blocks that a page, or a part of one, marks to be run. */
 export const blocksOf = (page: string): ReadonlyArray<Block> =>
   [...page.matchAll(/^```sh( service| meanwhile|)\n([^]*?)^```$/gm)].map(([, way = "", text = ""]) => ({
     how: ways[way as keyof typeof ways],
@@ -43,6 +44,8 @@ export class GuideRun {
   private readonly meanwhile: Array<Promise<void>> = []
   private port = 0
   private said = ""
+  /** Where in `said` ids are looked for. */
+  private since = 0
   private wake = Promise.withResolvers<void>()
 
   constructor(root: string) {
@@ -53,7 +56,9 @@ export class GuideRun {
   async run(blocks: ReadonlyArray<Block>): Promise<void> {
     this.port = await freePort()
     for (const { how, text } of blocks) {
-      const { child, ended, output } = this.start(await this.filled(text))
+      const script = await this.filled(text)
+      if (how === "meanwhile") this.since = this.said.length
+      const { child, ended, output } = this.start(script)
       const succeed = async (): Promise<void> => {
         await ended
         if (child.exitCode !== 0) throw new Error(`${text}ended with ${child.exitCode}:\n${output()}`)
@@ -92,10 +97,15 @@ export class GuideRun {
       .replaceAll("7400", String(this.port))
       .replaceAll("npm ci && npm start", "node dist/corral up")
       .replaceAll("npm run corral --", "node dist/corral")
+      .replaceAll("npm run build\n", "")
       .replaceAll("npm run ", "npm run --silent ")
+      .replaceAll("curl -sS ", "curl -fsS ")
     for (const [placeholder, kind = ""] of text.matchAll(/\b([a-z]{3})_…/g)) {
       const id = await this.until(() =>
-        this.said.match(new RegExp(`\\b${kind}_[0-9A-Z]{26}\\b`, "g"))?.at(-1)
+        this.said
+          .slice(this.since)
+          .match(new RegExp(`\\b${kind}_[0-9A-Z]{26}\\b`, "g"))
+          ?.at(-1)
       )
       filled = filled.replaceAll(placeholder, id)
     }

@@ -5,7 +5,7 @@ import { Completions } from "effect/cli"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join, normalize } from "node:path"
 import { fileURLToPath } from "node:url"
-import { follow, longGuides } from "./Guides.ts"
+import { follow, longGuides, readme } from "./Guides.ts"
 import { blocksOf, GuideRun } from "./GuideRun.ts"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
@@ -48,7 +48,17 @@ const otherVariables = [
 ]
 
 describe("guides", () => {
-  it("docs/start.md does what it says", { timeout: 240_000 }, () => follow("start"))
+  it(
+    "docs/start.md does what it says, and the quick start of the README in what that has started",
+    {
+      timeout: 240_000
+    },
+    () => {
+      const [start, ...rest] = readme("Quick start")
+      assert.strictEqual(start?.text, blocksOf(read("docs/start.md"))[0]?.text)
+      return follow("start", rest)
+    }
+  )
 
   it("docs/edge.md does what it says, as one shell session in which nothing is refused", async () => {
     const run = new GuideRun(root)
@@ -56,7 +66,6 @@ describe("guides", () => {
     const session = blocksOf(read("docs/edge.md"))
       .map(({ text }) => text)
       .join("")
-      .replace("curl -sS -H @-", "curl -fsS -H @-")
       // A reader is slower than the run.
       .replace(/^edge "\$URL\/v1\/permissions\?state=pending"$/m, "until $& | grep apr_; do :; done")
     await run.run([
@@ -69,6 +78,7 @@ describe("guides", () => {
     const marked = pages.filter((page) => page.startsWith("docs/") && blocksOf(read(page)).length > 0)
     const run = ["start", "edge", ...longGuides].map((name) => `docs/${name}.md`)
     assert.deepStrictEqual(marked.toSorted(), run.toSorted())
+    assert.deepStrictEqual(blocksOf(read("README.md")), [...readme("Quick start"), ...readme("One service")])
   })
 
   const pages = ["README.md", "CHANGELOG.md", "AGENTS.md"].concat(
