@@ -11,8 +11,10 @@ export class Host extends Context.Service<
   {
     /** Stdout is a terminal. */
     readonly terminal: boolean
-    /** Colours and rewritten lines are welcome: a terminal, and the person has not asked for plain text. */
+    /** Text as it streams and rewritten lines are welcome: a terminal that can do it. */
     readonly live: boolean
+    /** Colours are welcome: such a terminal, and the person has not asked for none. */
+    readonly colours: boolean
     /** How many characters fit on a line that is rewritten on stderr; undefined where none can be. */
     readonly columns: number | undefined
     /** There is a person who can be asked. */

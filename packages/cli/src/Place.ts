@@ -66,7 +66,7 @@ export const orNone =
     )
 
 /** `named` is how the place was named, so that what is suggested goes there too. */
-export const noRun = (id: RunId, named: string) =>
+export const noRun = (id: RunId, named = "") =>
   orNone(`There is no run ${id} that you may see: \`corral runs${named}\` lists those that there are.`)
 
 const namingWhatIsNot = (place: Place): Place => {

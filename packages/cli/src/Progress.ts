@@ -37,7 +37,7 @@ export const waiting =
         const after = ` · ${seconds} s`
         // A line that goes on in the next row is not erased whole. The terminal may have been made narrower.
         const room = Math.max(0, (host.columns ?? 80) - after.length - 3)
-        host.warn(`${ERASE_LINE}${painter(true)("dim", `${sign} ${fitting(what, room)}${after}`)}`)
+        host.warn(`${ERASE_LINE}${painter(host.colours)("dim", `${sign} ${fitting(what, room)}${after}`)}`)
       })
       const line = Effect.sleep(AFTER).pipe(
         Effect.andThen(Effect.repeat(draw, Schedule.spaced("120 millis"))),

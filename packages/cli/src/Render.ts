@@ -1,8 +1,8 @@
 /**
  * A run's events as text for a person: a state machine that is fed events and gives what is to be printed.
  *
- * Live, for a terminal: text as it streams, reasoning dimmed, a tool's line rewritten when it ends. Plain, for files and pipes: whole
- * lines, no escape codes. What it prints is for reading; `--json` is for programs. All that an agent says passes `visible`.
+ * Live, for a terminal: text as it streams, reasoning dimmed, a tool's line rewritten when it ends; the same without colours. Plain, for
+ * files and pipes: whole lines, no escape codes. What it prints is for reading; `--json` is for programs. All that an agent says passes `visible`.
  */
 import type { ApprovalRequest } from "@corral/domain/Approval"
 import type { PayloadOf, RunEvent } from "@corral/domain/RunEvent"
@@ -13,6 +13,7 @@ import { visible, visibleLine } from "./Visible.ts"
 
 export interface RenderOptions {
   readonly live: boolean
+  readonly colours: boolean
   /** How this program is called, for the commands it suggests. */
   readonly invocation: string
   /** Flags that name where the run is, each after a space. */
@@ -26,6 +27,7 @@ const tints = { completed: "green", failed: "red", denied: "yellow", cancelled: 
 
 export class Renderer {
   readonly #live: boolean
+  readonly #colours: boolean
   readonly #invocation: string
   readonly #named: string
   readonly #paint: Paint
@@ -39,11 +41,12 @@ export class Renderer {
     | { readonly at: "text" }
     | { readonly at: "call"; readonly callId: string } = start
 
-  constructor({ live, invocation, named }: RenderOptions) {
+  constructor({ live, colours, invocation, named }: RenderOptions) {
     this.#live = live
+    this.#colours = colours
     this.#invocation = invocation
     this.#named = named
-    this.#paint = painter(live)
+    this.#paint = painter(colours)
   }
 
   /** What to print for this event; empty for one that is not shown. */
@@ -134,9 +137,10 @@ export class Renderer {
     if (known === undefined) this.#messages.set(messageId, { channel, text })
     else known.text += text
     if (!this.#live) return ""
-    const before = known === undefined || this.#cursor.at !== "text" ? this.#fresh() : ""
+    const begins = known === undefined || this.#cursor.at !== "text"
+    const before = begins ? this.#fresh() : ""
     this.#cursor = { at: "text" }
-    return before + this.#said(channel, text)
+    return before + this.#said(channel, text, begins)
   }
 
   #message({ messageId, channel, role, text, truncated }: PayloadOf<"run.message.completed">): string {
@@ -148,9 +152,12 @@ export class Renderer {
     return this.#line(this.#said(channel, who + text.replace(/\n+$/, "") + more))
   }
 
-  #said(channel: "text" | "reasoning", text: string): string {
+  /** Reasoning is dimmed, or named where it begins. */
+  #said(channel: "text" | "reasoning", text: string, begins = true): string {
     if (channel === "text") return visible(text)
-    return this.#live ? this.#paint("dim", visible(text)) : `reasoning: ${visible(text)}`
+    return this.#colours
+      ? this.#paint("dim", visible(text))
+      : `${begins ? "reasoning: " : ""}${visible(text)}`
   }
 
   #call({ callId, tool, label }: PayloadOf<"run.tool.call">): string {

@@ -16,8 +16,10 @@ import * as Usage from "./Usage.ts"
 
 const { env, stdin, stdout, stderr } = process
 const terminal = stdout.isTTY === true
-const plain = (env.NO_COLOR !== undefined && env.NO_COLOR !== "") || env.TERM === "dumb"
-const live = terminal && !plain
+const dumb = env.TERM === "dumb"
+const live = terminal && !dumb
+const colourless = env.NO_COLOR !== undefined && env.NO_COLOR !== ""
+const colours = live && !colourless
 
 /** As the person called it, so that what is suggested can be typed. */
 const invocation = (): string => {
@@ -60,8 +62,9 @@ const onSignal = (signal: StopSignal, received: () => void): (() => void) => {
 const host: Host["Service"] = {
   terminal,
   live,
+  colours,
   get columns() {
-    return stderr.isTTY === true && !plain ? stderr.columns : undefined
+    return stderr.isTTY === true && !dumb ? stderr.columns : undefined
   },
   interactive: terminal && stdin.isTTY === true,
   invocation: invocation(),
@@ -78,7 +81,7 @@ const host: Host["Service"] = {
 const tell = ({ message, code, requestId }: CommandFailed): void => {
   if (message === "") return
   const about = [code, requestId].filter((part) => part !== undefined).join(" ")
-  const dim = painter(live && stderr.isTTY === true)
+  const dim = painter(colours && stderr.isTTY === true)
   stderr.write(`${visible(message)}${about === "" ? "" : dim("dim", ` (${about})`)}\n`)
 }
 

@@ -25,6 +25,7 @@ const terminal = Effect.gen(function* () {
     live: true,
     columns: 80,
     interactive: true,
+    colours: true,
     invocation: "corral",
     environment: {},
     write: (text) => void Queue.offerUnsafe(written, text),

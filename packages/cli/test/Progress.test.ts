@@ -12,6 +12,7 @@ const said = Effect.fnUntraced(function* (columns: number | undefined, what: str
     live: true,
     columns,
     interactive: true,
+    colours: true,
     invocation: "corral",
     environment: {},
     write: () => {},

@@ -54,8 +54,12 @@ const frames = [
   frame(16, "run.failed", { error: { code: "runtime_unavailable", message: "The agent crashed." } })
 ]
 
-const rendered = (live: boolean, texts: ReadonlyArray<string> = frames): ReadonlyArray<string> => {
-  const renderer = new Renderer({ live, invocation: "corral", named: "" })
+const rendered = (
+  live: boolean,
+  texts: ReadonlyArray<string> = frames,
+  colours = live
+): ReadonlyArray<string> => {
+  const renderer = new Renderer({ live, colours, invocation: "corral", named: "" })
   return texts.map((text) => renderer.render(tailed(text)))
 }
 
@@ -82,6 +86,19 @@ describe("Render", () => {
       "It was ",
       "failed: The agent crashed. (runtime_unavailable)",
       ""
+    ])
+  })
+
+  it("streams and rewrites without colours where none are wanted", () => {
+    assert.deepStrictEqual(rendered(true, frames, false).slice(2, 10), [
+      "reasoning: Let me ",
+      "see.",
+      "\n",
+      "I will ",
+      "clean.",
+      "\n",
+      "› List files",
+      "\r\u001b[2K✓ List files\n"
     ])
   })
 

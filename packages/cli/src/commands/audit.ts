@@ -27,7 +27,7 @@ const verify = Command.make(
     const { id, name } = yield* projectOf(calls, project)
     const verified = yield* asked(calls.audit.verify({ query: { projectId: id } }))
     const { brokenAtSeq, checked, ok } = verified
-    const paint = painter(host.live)
+    const paint = painter(host.colours)
     if (json) host.write(`${JSON.stringify({ projectId: id, ...verified })}\n`)
     else if (ok)
       host.write(`${paint("green", "✓")} The audit of ${visibleLine(name)} is whole: ${checked} records.\n`)

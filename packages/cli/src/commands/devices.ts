@@ -18,7 +18,7 @@ export const devices = Command.make(
     const host = yield* Host
     const { calls } = yield* signedInHub(hub)
     const { items } = yield* wholeList((query) => asked(calls.devices.list({ query })))
-    const paint = painter(host.live)
+    const paint = painter(host.colours)
     for (const device of items) {
       const { id, lastSeenAt, name, state } = device
       const seen = lastSeenAt === undefined ? "never seen" : `seen ${lastSeenAt}`

@@ -55,7 +55,7 @@ export const diff = Command.make(
     const found = yield* place.diff(run)
     const { additions, deletions, items, runId } = found
     if (json) return host.write(`${JSON.stringify({ runId, additions, deletions, items })}\n`)
-    const paint = painter(host.live)
+    const paint = painter(host.colours)
     if (!stat) for (const file of items) host.write(patchOf(file, paint))
     else {
       for (const file of items)

@@ -14,7 +14,7 @@ export const doctor = Command.make(
   Effect.fn(function* ({ url, tokenFile, json }) {
     const host = yield* Host
     const found = yield* examine({ url, tokenFile })
-    host.write(json ? `${JSON.stringify(found)}\n` : examinationReport(found, painter(host.live)))
+    host.write(json ? `${JSON.stringify(found)}\n` : examinationReport(found, painter(host.colours)))
     const sound =
       found.node.ok &&
       found.home.files.every(({ ok }) => ok) &&

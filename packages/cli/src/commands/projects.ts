@@ -16,7 +16,7 @@ export const projects = Command.make(
     const host = yield* Host
     const { calls } = yield* signedInHub(hub)
     const { items } = yield* wholeList((query) => asked(calls.projects.list({ query })))
-    const paint = painter(host.live)
+    const paint = painter(host.colours)
     for (const project of items) {
       const { id, name, role } = project
       host.write(

@@ -62,6 +62,7 @@ const cancelOnCtrlC = Effect.fnUntraced(function* (place: Place, id: RunId) {
   yield* Effect.sleep(SAME_PRESS)
   yield* Queue.clear(presses)
   yield* Queue.take(presses)
+  host.warn(`\nLeft it: \`${host.invocation} attach ${id}${place.named}\` shows how it ends.\n`)
   return yield* exitWith(exitCodes.cancelled)
 }, Effect.scoped)
 

@@ -52,7 +52,7 @@ export const runs = Command.make(
       limit,
       ...(Option.isSome(state) ? { state: state.value } : {})
     })
-    const paint = painter(host.live)
+    const paint = painter(host.colours)
     for (const run of items) host.write(json ? `${JSON.stringify(run)}\n` : line(run, paint))
     if (json) return
     if (items.length === 0) host.write("There are no such runs.\n")

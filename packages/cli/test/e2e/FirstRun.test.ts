@@ -4,13 +4,17 @@ import { execFileSync } from "node:child_process"
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { until } from "../../../service/test/harness/Until.ts"
 import { Corral, program } from "./Corral.ts"
 
 const corral = new Corral()
 let url = ""
+let edge: Awaited<ReturnType<typeof corral.up>>["edge"]
 
 beforeAll(async () => {
-  url = (await corral.up()).url
+  const up = await corral.up()
+  url = up.url
+  edge = up.edge
 })
 afterAll(() => corral.close())
 
@@ -110,6 +114,25 @@ describe("corral run", () => {
       out.map((line) => JSON.parse(line).id),
       await runIdOf(run)
     )
+  })
+
+  it("leaves at the second Ctrl-C, whatever the Edge does", async () => {
+    const run = start("/say here\n/hang")
+    await run.line(/^here$/)
+    edge.child.kill("SIGSTOP")
+    try {
+      run.child.kill("SIGINT")
+      await run.warned(/^Cancelling the run; Ctrl-C again leaves it\.$/m)
+      // Presses that follow at once are the first one, passed on by npm.
+      await until(async () => {
+        run.child.kill("SIGINT")
+        return run.child.exitCode ?? undefined
+      }, "the end")
+    } finally {
+      edge.child.kill("SIGCONT")
+    }
+    assert.strictEqual(await run.ended, 130)
+    assert.match(run.stderr, /^Left it: `.* attach run_\w+` shows how it ends\.$/m)
   })
 
   it("exits 1 for a failed run and 2 for one that was never made", async () => {
