@@ -6,11 +6,28 @@ import { scriptedProgram } from "@corral/edge/scriptedProgram"
 import { NodeStream } from "@effect/platform-node"
 import { Effect, Option, Schema, Stdio, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { createReadStream } from "node:fs"
+import { createReadStream, fstatSync, openSync } from "node:fs"
 import { refused } from "../CommandFailed.ts"
 import { toggle } from "../Flags.ts"
 import { Host } from "../Host.ts"
 import { recordedLog } from "../Normalize.ts"
+
+const unreadable = (name: string, error: unknown) =>
+  refused(`${name} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+
+/** The file's bytes. It is opened at once: nothing is told of one that is not there. */
+const recordingAt = (path: string) =>
+  Effect.try({
+    try: () => {
+      const fd = openSync(path, "r")
+      if (fstatSync(fd).isDirectory()) throw new Error("it is a folder.")
+      return NodeStream.fromReadable<Uint8Array, Error>({
+        evaluate: () => createReadStream(path, { fd }),
+        onError: (error) => (error instanceof Error ? error : new Error(String(error)))
+      })
+    },
+    catch: (error) => unreadable(path, error)
+  })
 
 export const normalize = Command.make(
   "normalize",
@@ -56,14 +73,7 @@ export const normalize = Command.make(
       return yield* refused(`There is no agent ${agent}. There are: ${[...adapters.keys()].join(", ")}.`)
     }
     const { stdin } = yield* Stdio.Stdio
-    const recording: Stream.Stream<Uint8Array, unknown> = Option.match(file, {
-      onNone: () => stdin,
-      onSome: (path) =>
-        NodeStream.fromReadable<Uint8Array, unknown>({
-          evaluate: () => createReadStream(path),
-          onError: (error) => error
-        })
-    })
+    const recording = Option.isNone(file) ? stdin : yield* recordingAt(file.value)
     yield* recording.pipe(
       recordedLog({
         adapter,
@@ -72,10 +82,12 @@ export const normalize = Command.make(
         exit: { code: exitCode, signal: null, stderr: "" }
       }),
       Stream.runForEach((line) => Effect.sync(() => host.write(`${line}\n`))),
-      Effect.mapError((error) => {
-        const why = error instanceof Error ? `: ${error.message}` : ""
-        return refused(`${Option.getOrElse(file, () => "stdin")} cannot be read${why}`)
-      })
+      Effect.mapError((error) =>
+        unreadable(
+          Option.getOrElse(file, () => "stdin"),
+          error
+        )
+      )
     )
   })
 ).pipe(

@@ -345,17 +345,25 @@ describe("the other commands", () => {
       "../../../adapters/test/fixtures/claude-code/shell-command/stdout.jsonl",
       import.meta.url
     )
-    const known = await corral.feed(readFileSync(recording, "utf8"), "normalize", "--agent", "claude-code")
+    const claude = ["normalize", "--agent", "claude-code"]
+    const missing = join(corral.home, "missing")
+    const [known, file, folder, nothing, unknown] = await Promise.all([
+      corral.feed(readFileSync(recording, "utf8"), ...claude),
+      corral.run(...claude, fileURLToPath(recording)),
+      corral.run(...claude, corral.home),
+      corral.run(...claude, missing),
+      corral.feed("", "normalize", "--agent", "nobody\u001b[31m")
+    ])
     assert.strictEqual(known.exit, 0)
     assert.strictEqual(JSON.parse(known.out.at(-1) ?? "{}").type, "run.completed")
-    const file = await corral.run("normalize", "--agent", "claude-code", fileURLToPath(recording))
     assert.deepStrictEqual(file, known)
-    for (const unread of [corral.home, join(corral.home, "missing")]) {
-      const { exit, out, stderr } = await corral.run("normalize", "--agent", "claude-code", unread)
-      assert.deepStrictEqual([exit, out.slice(1)], [2, []])
-      assert.include(stderr, `${unread} cannot be read: E`)
-    }
-    const unknown = await corral.feed("", "normalize", "--agent", "nobody\u001b[31m")
+    assert.deepStrictEqual(folder, {
+      exit: 2,
+      out: [],
+      stderr: `${corral.home} cannot be read: it is a folder.\n`
+    })
+    assert.deepStrictEqual([nothing.exit, nothing.out], [2, []])
+    assert.match(nothing.stderr, /\/missing cannot be read: ENOENT/)
     assert.notInclude(unknown.stderr, "\u001b")
     assert.deepStrictEqual([unknown.exit, unknown.out], [2, []])
     assert.include(unknown.stderr, "claude-code")
