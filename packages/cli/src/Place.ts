@@ -57,27 +57,27 @@ export interface Place {
   readonly content: (run: RunId, id: ArtifactId) => Asked<Stream.Stream<Uint8Array, CommandFailed>>
 }
 
-/** What is not there is told by its id, and where to look. */
+/** What is not there is told by its id, and where to look. A Hub refuses to show it as it refuses what others may see. */
 export const orNone =
-  (none: string) =>
+  (none: string, codes: ReadonlyArray<string> = ["not_found"]) =>
   <A>(call: Asked<A>): Asked<A> =>
     Effect.mapError(call, (failure) =>
-      failure.code === "not_found" ? new CommandFailed({ ...failure, message: none }) : failure
+      codes.includes(failure.code ?? "") ? new CommandFailed({ ...failure, message: none }) : failure
     )
 
 /** `named` is how the place was named, so that what is suggested goes there too. */
-export const noRun = (id: RunId, named = "") =>
-  orNone(`There is no run ${id} that you may see: \`corral runs${named}\` lists those that there are.`)
+export const noRun = (id: RunId, named = "", codes?: ReadonlyArray<string>) =>
+  orNone(`There is no run ${id} that you may see: \`corral runs${named}\` lists those that there are.`, codes)
 
 const namingWhatIsNot = (place: Place): Place => {
   const { named } = place
-  const none = (id: RunId) => noRun(id, named)
+  const unseen = (id: RunId) => noRun(id, named, ["not_found", "permission_denied"])
   return {
     ...place,
-    run: (id) => none(id)(place.run(id)),
-    cancel: (id) => none(id)(place.cancel(id)),
-    diff: (id) => none(id)(place.diff(id)),
-    artifacts: (id) => none(id)(place.artifacts(id)),
+    run: (id) => unseen(id)(place.run(id)),
+    cancel: (id) => noRun(id, named)(place.cancel(id)),
+    diff: (id) => unseen(id)(place.diff(id)),
+    artifacts: (id) => unseen(id)(place.artifacts(id)),
     content: (run, id) =>
       orNone(
         `There is no artifact ${id} of ${run}: \`corral artifacts list ${run}${named}\` lists those that there are.`

@@ -120,6 +120,12 @@ describe("corral at a Hub", { timeout: 90_000 }, () => {
     assert.match(await refused(...run, "-w", "nowhere"), /^No workspace nowhere .* Linked are: ws\.\n$/)
     assert.match(await refused(...run, "-w", "ws", "--target", "moon"), /There are: laptop \(dev_/)
     assert.match(await refused(...run, "-w", "ws", "-p", "none"), /^No project is called none\. There are: /)
+    const nobodys = `run_${"0".repeat(26)}`
+    const suggested = `\`corral runs --hub ${joined.front.url}\``
+    assert.include(
+      await refused("diff", nobodys, "--hub", joined.front.url),
+      `There is no run ${nobodys} that you may see: ${suggested} lists`
+    )
     assert.match(await refused("runs", "--hub", "https://elsewhere.example"), /corral logout first/)
     assert.match(await refused("runs", "--hub", "x", "--url", "http://127.0.0.1:1"), /choose one\.\n$/)
   })
