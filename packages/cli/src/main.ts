@@ -118,17 +118,25 @@ const fiber = Effect.runFork(
 const SAME_PRESS_MS = 300
 let interruptedAt: number | undefined
 
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.on(signal, () => {
-    const receiver = receivers[signal].at(-1)
-    if (receiver !== undefined) return receiver()
-    terminated = signal === "SIGTERM"
-    if (interruptedAt === undefined) {
-      interruptedAt = performance.now()
-      fiber.interruptUnsafe()
-      // What is tidied up takes too long for whoever asks again.
-    } else if (performance.now() - interruptedAt > SAME_PRESS_MS)
-      process.exit(terminated ? exitCodes.terminated : exitCodes.cancelled)
+const stop = (signal: "SIGINT" | "SIGTERM") => () => {
+  const receiver = receivers[signal].at(-1)
+  if (receiver !== undefined) return receiver()
+  terminated = signal === "SIGTERM"
+  if (interruptedAt === undefined) {
+    interruptedAt = performance.now()
+    fiber.interruptUnsafe()
+    // What is tidied up takes too long for whoever asks again.
+  } else if (performance.now() - interruptedAt > SAME_PRESS_MS)
+    process.exit(terminated ? exitCodes.terminated : exitCodes.cancelled)
+}
+process.on("SIGINT", stop("SIGINT"))
+process.on("SIGTERM", stop("SIGTERM"))
+// The terminal was closed: what was started in it ends as in any other way. Where there is none, as under `nohup`, it is nobody's.
+let closed = false
+if (terminal || stdin.isTTY === true || stderr.isTTY === true) {
+  process.on("SIGHUP", () => {
+    closed = true
+    stop("SIGTERM")()
   })
 }
 
@@ -142,6 +150,7 @@ const unwritten = (error: Error): never => {
 for (const stream of [stdout, stderr]) {
   stream.on("error", (error) => {
     const receiver = receivers.SIGPIPE.at(-1)
+    if (closed) return
     if (!isUnread(error)) unwritten(error)
     else if (receiver !== undefined) receiver()
     else process.exit(exitCodes.completed)
@@ -150,6 +159,6 @@ for (const stream of [stdout, stderr]) {
 fiber.addObserver((exit) => {
   const code = exitCodeOf(exit)
   // The last write may have failed a moment ago.
-  if (stdout.errored !== null && !isUnread(stdout.errored)) unwritten(stdout.errored)
+  if (!closed && stdout.errored !== null && !isUnread(stdout.errored)) unwritten(stdout.errored)
   process.exit(code)
 })

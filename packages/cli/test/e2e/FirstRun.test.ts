@@ -388,6 +388,25 @@ describe("the end", () => {
   })
 })
 
+describe("a terminal that is closed", () => {
+  const script = "/usr/bin/script"
+
+  it.skipIf(!existsSync(script))("ends in order what was started in it", async () => {
+    const other = new Corral()
+    try {
+      const command = `'${process.execPath}' '${program}' up --edge-only`
+      const terminal = other.spawn(script, ["-qec", command, "/dev/null"])
+      await terminal.line(/Corral is running/)
+      const { pid } = JSON.parse(readFileSync(join(other.home, "edge.json"), "utf8"))
+      process.kill(pid, "SIGHUP")
+      assert.strictEqual(await terminal.ended, 0)
+      assert.isFalse(existsSync(join(other.home, "edge.json")))
+    } finally {
+      await other.close()
+    }
+  })
+})
+
 describe("an Edge that dies", () => {
   it("is found again where it was started anew, and the run's end with it", async () => {
     const other = new Corral()
