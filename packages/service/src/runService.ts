@@ -1,10 +1,18 @@
 /**
- * A layer as a service process: built, announced, kept until SIGTERM or SIGINT, then taken down within 10 s with exit code 0. A start
- * that fails says why in one sentence on stderr and exits 1.
+ * A layer as a service process: built, announced, kept until SIGTERM, SIGINT or the end of its terminal, then taken down within 10 s with
+ * exit code 0. A start that fails says why in one sentence on stderr and exits 1.
  */
+import { isatty } from "node:tty"
 import { Cause, Deferred, Effect, Exit, Fiber, Layer, Logger, Option, Scope } from "effect"
 
 const STOP_LIMIT_MS = 10_000
+
+/** A terminal that is closed takes along what was started in it; without one, as under `nohup`, that signal is nobody's. */
+const endings = (): ReadonlyArray<NodeJS.Signals> => [
+  "SIGTERM",
+  "SIGINT",
+  ...([0, 1, 2].some((fd) => isatty(fd)) ? (["SIGHUP"] as const) : [])
+]
 
 const sentenceOf = (cause: Cause.Cause<unknown>): string => {
   const error = Option.getOrUndefined(Cause.findErrorOption(cause))
@@ -19,9 +27,7 @@ export const runService = <R, E>(layer: Layer.Layer<R, E>, ready: Effect.Effect<
   const program = Effect.gen(function* () {
     const scope = yield* Scope.make()
     const stop = yield* Deferred.make<void>()
-    for (const signal of ["SIGTERM", "SIGINT"] as const) {
-      process.on(signal, () => Deferred.doneUnsafe(stop, Exit.void))
-    }
+    for (const signal of endings()) process.on(signal, () => Deferred.doneUnsafe(stop, Exit.void))
     // Started by the launcher of an older Node: gone with it.
     process.once("disconnect", () => Deferred.doneUnsafe(stop, Exit.void))
     const built = yield* Effect.raceFirst(

@@ -72,14 +72,21 @@ describe("links", { timeout: 60_000 }, () => {
           ),
         (edge) => edge.prove()
       ]
-      for (const call of calls) {
+      const ofOlder = async (call: (typeof calls)[number]) => {
         // For the further proof; and the Hub has looked at this link once after it was taken.
         await edge.hello()
         // As another Hub does, whose notice has not come.
         await sql(`UPDATE devices SET generation = generation + 1 WHERE id = '${world.deviceId}'`)
-        assert.strictEqual(failureOf(await call(edge)), "conflict", String(call))
+        const answer = failureOf(await call(edge))
         assert.strictEqual((await within(edge.closed, 2_000, "the end")).code, 4409)
         edge = await LinkedEdge.link(hub.url, world)
+        return answer
+      }
+      for (const call of calls) {
+        let answer = await ofOlder(call)
+        // The Hub happened to look first, and ended the link before it read the call.
+        for (let again = 0; answer === "broken" && again < 3; again++) answer = await ofOlder(call)
+        assert.strictEqual(answer, "conflict", String(call))
       }
       const { body } = await world.client.ask<Run>("GET", `/client/runs/${runId}`)
       assert.deepStrictEqual([body.state, body.lastSeq], ["running", 2])

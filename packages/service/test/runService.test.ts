@@ -1,0 +1,42 @@
+import { assert, describe, it, onTestFinished } from "@effect/vitest"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { existsSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { within } from "./harness/Within.ts"
+
+const program = fileURLToPath(new URL("harness/served.ts", import.meta.url))
+const script = "/usr/bin/script"
+
+/** What it printed in all, and how it ended, where that signal is sent to it once it serves. */
+const ended = async (signal: NodeJS.Signals, file: string, args: ReadonlyArray<string>) => {
+  const child = spawn(file, args, { stdio: ["ignore", "pipe", "ignore"] })
+  onTestFinished(() => void child.kill("SIGKILL"))
+  let told = ""
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    told += text
+    const pid = /"pid":(\d+)\}\r?\n/.exec(text)?.[1]
+    if (pid !== undefined) process.kill(Number(pid), signal)
+  })
+  const [code, by] = await within(once(child, "close"), 20_000, "the service's end")
+  return { code, by, isTakenDown: told.includes("taken down") }
+}
+
+describe("runService", () => {
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    it(`is taken down at ${signal}`, async () => {
+      const end = await ended(signal, process.execPath, [program])
+      assert.deepStrictEqual(end, { code: 0, by: null, isTakenDown: true })
+    })
+  }
+
+  it.skipIf(!existsSync(script))("is taken down when its terminal is closed", async () => {
+    const end = await ended("SIGHUP", script, ["-qec", `'${process.execPath}' '${program}'`, "/dev/null"])
+    assert.deepStrictEqual(end, { code: 0, by: null, isTakenDown: true })
+  })
+
+  it("has nothing to do with a terminal where it has none", async () => {
+    const end = await ended("SIGHUP", process.execPath, [program])
+    assert.deepStrictEqual(end, { code: null, by: "SIGHUP", isTakenDown: false })
+  })
+})
