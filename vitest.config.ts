@@ -12,7 +12,7 @@ const apart = ["packages/edge/test/process/**/*.test.ts", "examples/**/*.test.ts
 
 export default defineConfig({
   test: {
-    maxWorkers: 3,
+    maxWorkers: 4,
     globalSetup: ["packages/hub/test/harness/SharedPostgres.ts"],
     projects: [
       {

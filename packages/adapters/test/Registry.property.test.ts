@@ -158,7 +158,7 @@ for (const [id, adapter] of registry) {
         assert.deepStrictEqual(always(disturbed(adapter, recording, bytes, seed)), [])
         assert.deepStrictEqual(always(disturbed(adapter, recording, recording.stdout, seed)), [])
       },
-      { arbitrary: { runs: 60 } }
+      { arbitrary: { runs: 25 } }
     )
 
     it("holds no more than a line's limit, of three times as much without a newline", () => {

@@ -11,7 +11,7 @@ import { encoder } from "../../src/EventLog.ts"
 import { cutText, fit, mayExceed } from "../../src/run/PayloadLimit.ts"
 import { approvalIdOf, at, request, runIdOf } from "../Samples.ts"
 
-const runs = { arbitrary: { runs: 30 } }
+const runs = { arbitrary: { runs: 12 } }
 
 /** Units that are hard on a cutter: one to four bytes of UTF-8, escapes, whole pairs, halves of pairs. */
 const units = ["a", '"', "\\", "\n", "\0", "é", "字", "🐎", "👩‍👩‍👧", "\ud83d", "\udc0e", "\u2028"]
