@@ -2,7 +2,13 @@ import { defineConfig } from "vitest/config"
 
 export default defineConfig({
   test: {
-    include: ["packages/*/test/**/*.soak.test.ts", "scripts/**/*.soak.test.ts"],
+    // Properties are tried in ten times as many ways.
+    env: { CORRAL_TEST_EFFORT: "10" },
+    include: [
+      "packages/*/test/**/*.{soak,property}.test.ts",
+      "packages/edge/test/{run/Recovery,workspace/Snapshots}.test.ts",
+      "scripts/**/*.soak.test.ts"
+    ],
     globalSetup: ["packages/hub/test/harness/SharedPostgres.ts"],
     pool: "forks",
     fileParallelism: false,

@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer"
 import { Schema } from "effect"
 import { cut, randomNumbers, randomSizes } from "../src/conformance/Replay.ts"
 import { Lines, type Line } from "../src/Lines.ts"
+import { tries } from "../../domain/test/Effort.ts"
 
 const read = (reads: ReadonlyArray<Uint8Array>, limit?: number): ReadonlyArray<Line> => {
   const lines = new Lines(limit)
@@ -118,7 +119,7 @@ describe("Lines", () => {
         whole
       )
     },
-    { arbitrary: { runs: 500 } }
+    tries(150)
   )
 
   it.prop(
@@ -130,6 +131,6 @@ describe("Lines", () => {
       const ends = lines.length - (bytes.length > 0 && bytes.at(-1) !== 10 ? 1 : 0)
       assert.strictEqual(lines.reduce((sum, line) => sum + line.bytes, 0) + ends, bytes.length)
     },
-    { arbitrary: { runs: 500 } }
+    tries(150)
   )
 })

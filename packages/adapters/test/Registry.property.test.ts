@@ -14,6 +14,7 @@ import { always } from "../src/conformance/Invariants.ts"
 import { randomNumbers, replay, type Recording } from "../src/conformance/Replay.ts"
 import { MAX_LINE_BYTES } from "../src/Lines.ts"
 import { recordings, registry } from "./Fixtures.ts"
+import { tries } from "../../domain/test/Effort.ts"
 
 /** Every line of a program that prints text is text: it knows no noise, and nothing in its output tells its end. */
 const printsText = (id: string): boolean => id === "text"
@@ -158,7 +159,7 @@ for (const [id, adapter] of registry) {
         assert.deepStrictEqual(always(disturbed(adapter, recording, bytes, seed)), [])
         assert.deepStrictEqual(always(disturbed(adapter, recording, recording.stdout, seed)), [])
       },
-      { arbitrary: { runs: 25 } }
+      tries(25)
     )
 
     it("holds no more than a line's limit, of three times as much without a newline", () => {

@@ -6,8 +6,9 @@ import { isTerminalType, type EventDraft } from "../src/RunEvent.ts"
 import { transition, type Action, type Input } from "../src/RunMachine.ts"
 import { accept, fold, initial, type RunState } from "../src/RunState.ts"
 import { anyInput, approvalIds, created, request, underWay } from "./RunInputs.ts"
+import { effort } from "./Effort.ts"
 
-const runs = { arbitrary: { runs: 400, size: 40 } }
+const runs = { arbitrary: { runs: 150 * effort, size: 40 } }
 
 interface Played {
   readonly state: RunState

@@ -9,16 +9,16 @@ describe("every event once and in order, every command once", { timeout: 120_000
     const { below } = chanceOf()
     const joined = await openJoined({ edge: { grants: ["full_access"] } })
     let kills = 0
-    await duringRun(joined, { events: 3_000, parts: 3, rate: 400 }, async (runId) => {
-      if (kills === 3) return pause(100)
+    await duringRun(joined, { events: 2_000, parts: 2, rate: 400 }, async (runId) => {
+      if (kills === 2) return pause(100)
       kills++
       // Within a part of 2.5 seconds, however long the Hub takes to come back.
       await pause(500 + below(500))
       await restartHub(joined, below(500))
       assert.isBelow(await resync(joined, runId), 5_000)
-      if (kills < 3) await goOn(joined, runId)
+      if (kills < 2) await goOn(joined, runId)
     })
-    assert.strictEqual(kills, 3)
+    assert.strictEqual(kills, 2)
   })
 
   it("while the link is cut and slowed", async () => {
@@ -37,12 +37,12 @@ describe("every event once and in order, every command once", { timeout: 120_000
   it("while Edge and Hub are killed in turn", async () => {
     const { below } = chanceOf()
     const joined = await openJoined({ edge: { grants: ["full_access"] } })
-    const { completed, failed } = await duringTasks(joined, 6, async (round) => {
+    const { completed, failed } = await duringTasks(joined, 4, async (round) => {
       await pause(below(150))
       if (round % 3 === 0) await restartHub(joined, below(200))
       if (round % 3 === 1) await restartEdge(joined)
     })
-    assert.strictEqual(completed + failed, 6)
-    assert.isAtLeast(completed, 2)
+    assert.strictEqual(completed + failed, 4)
+    assert.isAtLeast(completed, 1)
   })
 })

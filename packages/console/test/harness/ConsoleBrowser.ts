@@ -39,7 +39,8 @@ export class ConsoleBrowser {
       "--no-first-run",
       "--disable-background-networking",
       "--disable-component-update",
-      "--disable-sync"
+      "--disable-sync",
+      "--disable-features=SpareRendererForSitePerProcess"
     ]
     return new ConsoleBrowser(await chromium.launch({ executablePath: path, args }))
   }

@@ -5,8 +5,9 @@ import { Arbitrary, Schema } from "effect"
 import { type Granted, judge } from "../../src/approval/Policy.ts"
 import { request } from "../Samples.ts"
 import { all, allow, place, policyOf, verdictOn } from "./RunPolicies.ts"
+import { tries } from "../../../domain/test/Effort.ts"
 
-const runs = { arbitrary: { runs: 300 } }
+const runs = tries(100)
 const Requests = Arbitrary.schema(ApprovalRequest)
 const modes: ReadonlyArray<RunMode> = ["read_only", "plan", "ask", "auto_edit", "full_access"]
 

@@ -3,8 +3,9 @@ import { Arbitrary, Schema } from "effect"
 import { segmentsOf } from "../../src/approval/ShellCommand.ts"
 import { allow, policyOf, shell, verdictOn } from "./RunPolicies.ts"
 import { grantable, hostile } from "./CommandLines.ts"
+import { tries } from "../../../domain/test/Effort.ts"
 
-const runs = { arbitrary: { runs: 500 } }
+const runs = tries(150)
 
 /** Pieces of shell in any order: mostly nonsense, often nearly a command. */
 const Piece = Schema.Literals([
@@ -111,7 +112,7 @@ describe("Any command line", () => {
       if (segmentsOf(line).length > length && verdictOn(policy, shell(more))._tag === "Ask")
         assert.strictEqual(verdictOn(policy, shell(line))._tag, "Ask", line)
     },
-    { arbitrary: { runs: 1_500 } }
+    tries(400)
   )
 
   it.prop(
@@ -125,7 +126,7 @@ describe("Any command line", () => {
         assert.isTrue(known, `${line}: ${words.join(" ")}`)
       }
     },
-    { arbitrary: { runs: 3_000 } }
+    tries(800)
   )
 
   it.prop(

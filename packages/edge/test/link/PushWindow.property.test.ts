@@ -13,6 +13,7 @@ import { encoder, EventLog } from "../../src/EventLog.ts"
 import { type Push, type PushEnd, PushWindow } from "../../src/link/PushWindow.ts"
 import { runIdOf } from "../Samples.ts"
 import { logLayer } from "../Stored.ts"
+import { tries } from "../../../domain/test/Effort.ts"
 
 /** What happens next: an append of so many events, a push is sent, the Hub takes the n-th on its way, an answer arrives, a break. */
 const Step = Schema.Union([
@@ -140,7 +141,7 @@ describe("the window of pushes", () => {
         const complete = ends.filter(({ why }) => why === "complete").map(({ runId }) => runId)
         assert.deepStrictEqual(new Set(complete), new Set(writers.map(({ runId }) => runId)))
       }).pipe(Effect.provide(logLayer)),
-    { arbitrary: { runs: 20 } }
+    tries(8)
   )
 
   it.effect("lets runs take turns", () =>

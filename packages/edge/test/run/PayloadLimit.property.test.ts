@@ -10,8 +10,9 @@ import { Schema } from "effect"
 import { encoder } from "../../src/EventLog.ts"
 import { cutText, fit, mayExceed } from "../../src/run/PayloadLimit.ts"
 import { approvalIdOf, at, request, runIdOf } from "../Samples.ts"
+import { tries } from "../../../domain/test/Effort.ts"
 
-const runs = { arbitrary: { runs: 12 } }
+const runs = tries(12)
 
 /** Units that are hard on a cutter: one to four bytes of UTF-8, escapes, whole pairs, halves of pairs. */
 const units = ["a", '"', "\\", "\n", "\0", "é", "字", "🐎", "👩‍👩‍👧", "\ud83d", "\udc0e", "\u2028"]
@@ -173,7 +174,7 @@ describe("fit", () => {
           assert.isTrue(mayExceed(encode(1, at, event)), event.type)
       }
     },
-    { arbitrary: { runs: 4 } }
+    tries(3)
   )
 
   it("leaves alone what fits to the last byte, and not one byte more", () => {

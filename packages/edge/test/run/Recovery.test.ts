@@ -16,6 +16,7 @@ import { Store } from "../../src/store/Store.ts"
 import { anyTurns } from "./RunInputs.ts"
 import { approvalIdOf, created, later, newRunId, request, runOf, say } from "../Samples.ts"
 import { logLayer } from "../Stored.ts"
+import { tries } from "../../../domain/test/Effort.ts"
 
 /** Writes a run as an Edge would that died after `turns` commits. */
 const writeRun = Effect.fnUntraced(function* (turns: ReadonlyArray<ReadonlyArray<Input>>) {
@@ -162,6 +163,6 @@ layer(logLayer, { excludeTestServices: true })("recover", (it) => {
         yield* restart
         assert.strictEqual((yield* logOf(run)).length, events.length, "a second start adds nothing")
       }),
-    { arbitrary: { runs: 40 } }
+    tries(15)
   )
 })

@@ -19,6 +19,7 @@ import { defaults, type EdgeConfig } from "../../src/EdgeConfig.ts"
 import { Snapshots } from "../../src/workspace/Snapshots.ts"
 import { temporaryFolder } from "../Folder.ts"
 import { newRunId } from "../Samples.ts"
+import { tries } from "../../../domain/test/Effort.ts"
 
 const configOf = (home: string, path = process.env.PATH ?? ""): EdgeConfig => ({
   ...defaults,
@@ -337,6 +338,6 @@ describe("Snapshots", () => {
         }
         assert.deepStrictEqual(new Map([...files].toSorted()), new Map([...contents()].toSorted()))
       }).pipe(Effect.scoped),
-    { arbitrary: { runs: 40 } }
+    tries(15)
   )
 })

@@ -8,13 +8,17 @@ import { assert } from "@effect/vitest"
 import { buildSync } from "esbuild"
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
-import { mkdtempSync, realpathSync, rmSync } from "node:fs"
+import { existsSync, renameSync } from "node:fs"
 import { Agent, type IncomingMessage, request } from "node:http"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { query } from "../../../hub/test/harness/PostgresServer.ts"
-import { dropDatabase, makeDatabase, sharedServer } from "../../../hub/test/harness/SharedPostgres.ts"
+import {
+  dropDatabase,
+  folderOfRun,
+  makeDatabase,
+  sharedServer
+} from "../../../hub/test/harness/SharedPostgres.ts"
 import type { Answer } from "../../../service/test/harness/Answer.ts"
 import { contractOf } from "../../../service/test/harness/Contract.ts"
 import { until } from "../../../service/test/harness/Until.ts"
@@ -25,16 +29,14 @@ const built = process.env["CORRAL_TEST_ENTRY"] === "dist"
 const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 const main = pathOf(built ? "../../../../dist/gateway/index.js" : "../../src/main.ts")
 
-let bundled: string | undefined
-/** Bundled as the services are: read file by file it takes two seconds of a processor to start. */
+/** Bundled as the services are, once for all tests: read file by file it takes two seconds of a processor to start. */
 const handling = (): string => {
-  if (bundled !== undefined) return bundled
-  const folder = mkdtempSync(join(realpathSync(tmpdir()), "corral-handling-"))
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }))
-  const outfile = join(folder, "handling.mjs")
+  const outfile = join(folderOfRun(), "handling.mjs")
+  if (existsSync(outfile)) return outfile
+  const fresh = `${outfile}.${process.pid}`
   buildSync({
     entryPoints: [pathOf("handling.ts")],
-    outfile,
+    outfile: fresh,
     bundle: true,
     format: "esm",
     platform: "node",
@@ -43,7 +45,8 @@ const handling = (): string => {
     },
     logLevel: "error"
   })
-  return (bundled = outfile)
+  renameSync(fresh, outfile)
+  return outfile
 }
 
 const breaches = contractOf("gateway")

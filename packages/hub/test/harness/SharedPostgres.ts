@@ -9,7 +9,7 @@ import { randomBytes } from "node:crypto"
 import { mkdtempSync, realpathSync, rmSync } from "node:fs"
 import { connect, createServer, type Server } from "node:net"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { text } from "node:stream/consumers"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
@@ -53,11 +53,18 @@ export const setup = async (): Promise<() => Promise<void>> => {
   }
 }
 
-/** The address of the server's own database, as its superuser. */
-export const sharedServer = async (): Promise<string> => {
+const doorOf = (): string => {
   const path = process.env[DOOR]
   if (path === undefined) throw new Error("this test runner has no `globalSetup` with a PostgreSQL")
-  const url = await within(text(connect(path)), 30_000, "the shared PostgreSQL")
+  return path
+}
+
+/** A folder that all tests of a run share, and that is gone after them. */
+export const folderOfRun = (): string => dirname(doorOf())
+
+/** The address of the server's own database, as its superuser. */
+export const sharedServer = async (): Promise<string> => {
+  const url = await within(text(connect(doorOf())), 30_000, "the shared PostgreSQL")
   if (url === "") throw new Error("the shared PostgreSQL did not start")
   return url
 }

@@ -9,6 +9,7 @@ import { Arbitrary, Effect, Schema } from "effect"
 import { created, underWay } from "../../../domain/test/RunInputs.ts"
 import { type FoldedRun, RunFold } from "../../src/run/RunFold.ts"
 import { createRun, newId } from "../harness/Mirror.ts"
+import { tries } from "../../../domain/test/Effort.ts"
 
 /** The events that a run machine answers the inputs with. */
 const eventsOf = (inputs: ReadonlyArray<Input>): ReadonlyArray<EventDraft> => {
@@ -106,6 +107,6 @@ describe("RunFold", () => {
           [...whole.pending]
         )
       }),
-    { arbitrary: { runs: 300 } }
+    tries(100)
   )
 })

@@ -1,3 +1,0 @@
-import { conformanceProperties } from "./ConformanceProperties.ts"
-
-conformanceProperties({ runs: 200, step: 1 })
