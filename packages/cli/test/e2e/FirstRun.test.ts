@@ -328,7 +328,9 @@ describe("the other commands", () => {
     const shell = (script: string, ...args: ReadonlyArray<string>) =>
       corral.spawn("bash", ["-c", script, "bash", process.execPath, program, ...args])
     const full = shell('"$@" >/dev/full', "doctor", "--json")
-    const unread = shell('"$@" | head -1; exit ${PIPESTATUS[0]}', ...run, "/say here\n/wait")
+    // A command learns that nobody reads when it writes: there is always more to write.
+    const more = "\n/sleep 300\n/say more".repeat(50)
+    const unread = shell('"$@" | head -1; exit ${PIPESTATUS[0]}', ...run, `/say here${more}\n/wait`)
     const few = shell('"$@" | head -1; exit ${PIPESTATUS[0]}', "--help")
     assert.strictEqual(await full.ended, 1)
     assert.match(full.stderr, /^The output cannot be written: ENOSPC/)
