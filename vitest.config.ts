@@ -25,7 +25,7 @@ export default defineConfig({
           exclude: [...common.exclude, ...apart]
         }
       },
-      { test: { ...common, name: "apart", include: apart, exclude: [...common.exclude] } }
+      { test: { ...common, name: "apart", include: apart } }
     ]
   }
 })

@@ -1,3 +1,4 @@
+import { openedPreviewOf } from "../harness/OpenedPreview.ts"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { CommandId } from "@corral/domain/EdgeCommand"
 import type { ApprovalId, PreviewId, ProjectId, RunId } from "@corral/domain/Ids"
@@ -241,17 +242,7 @@ describe("links", { timeout: 60_000 }, () => {
       const { edge, world } = await linked()
       const runId = await running(world, edge)
       const previewId = newId<PreviewId>("prv")
-      const opened = {
-        id: previewId,
-        runId,
-        workspace: "demo",
-        title: "The page",
-        source: { kind: "port", port: 5173 },
-        state: "ready",
-        createdAt: "2026-11-21T12:00:00.000Z",
-        expiresAt: "2026-11-21T13:00:00.000Z",
-        url: `http://127.0.0.1:4000/?ticket=${"T".repeat(43)}`
-      }
+      const opened = openedPreviewOf(previewId, runId, "demo")
       edge.answers = () => ({ _tag: "Done", value: opened })
       const open = () => world.client.ask("POST", `/client/runs/${runId}/previews/${previewId}/open`)
       const before = edge.commands.length

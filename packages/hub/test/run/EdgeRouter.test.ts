@@ -7,6 +7,7 @@ import { type Asked, Commands } from "../../src/link/Commands.ts"
 import { EdgeRouter } from "../../src/run/EdgeRouter.ts"
 import { Targets } from "../../src/run/Targets.ts"
 import { createRun, newId } from "../harness/Mirror.ts"
+import { openedPreviewOf } from "../harness/OpenedPreview.ts"
 
 const targetId = newId<DeviceId>("dev")
 const runId = newId<RunId>("run")
@@ -105,17 +106,7 @@ const details = { approvalId, state: "denied" }
 const refused = (code: string): Asked =>
   answered({ _tag: "Refused", error: { code, message: "Because.", details } })
 
-const openedPreview = {
-  id: previewId,
-  runId,
-  workspace,
-  title: "The page",
-  source: { kind: "port", port: 5173 },
-  state: "ready",
-  createdAt: "2026-11-21T12:00:00.000Z",
-  expiresAt: "2026-11-21T13:00:00.000Z",
-  url: `http://127.0.0.1:4000/?ticket=${"T".repeat(43)}`
-}
+const openedPreview = openedPreviewOf(previewId, runId, workspace)
 
 const failureOf = (exit: Exit.Exit<unknown, unknown>): Record<string, unknown> | undefined => {
   const failure = Exit.isFailure(exit) ? exit.cause.reasons.find(Cause.isFailReason)?.error : undefined
