@@ -1,4 +1,5 @@
 /** `/client/runs`: the mirrored runs and their logs; cancel, input, diff, artifacts and previews go to the Edge. */
+import { startAfter } from "@corral/domain/EventPosition"
 import { HubApi } from "@corral/domain/HubApi"
 import { Conflict, PermissionDenied, RunNotCancellable } from "@corral/domain/Failures"
 import type { HubRun } from "@corral/domain/HubRun"
@@ -31,7 +32,7 @@ import { eventPage } from "./EventPage.ts"
 import { pageAfter } from "./PageAfter.ts"
 import { requireKept } from "./ReplayGap.ts"
 import { routed } from "./Routed.ts"
-import { asksForEvents, serverSentEvents, startOf } from "./ServerSentEvents.ts"
+import { asksForEvents, serverSentEvents } from "./ServerSentEvents.ts"
 
 export const runs = HttpApiBuilder.group(
   HubApi,
@@ -85,8 +86,11 @@ export const runs = HttpApiBuilder.group(
         const run = yield* admitted("project.read", params.id)
         const requestId = yield* CurrentRequestId
         const request = yield* HttpServerRequest.HttpServerRequest
-        if (!asksForEvents(request)) return yield* eventPage(log, run, after ?? 0, limit, requestId)
-        const start = yield* startOf(after, request, run.lastSeq)
+        const isStream = asksForEvents(request)
+        const resumed = isStream ? request.headers["last-event-id"] : undefined
+        const start = startAfter(after, resumed, run.lastSeq)
+        if (typeof start !== "number") return yield* start
+        if (!isStream) return yield* eventPage(log, run, start, limit, requestId)
         yield* requireKept(yield* log.read(run.id, start, 1), start, run.lastSeq)
         const principal = yield* CurrentPrincipal
         const over = start === run.lastSeq && isOver(run.state)
