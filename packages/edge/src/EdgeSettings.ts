@@ -13,6 +13,7 @@ import {
   SettingInvalid,
   whole
 } from "@corral/service/Settings"
+import { checkVariables } from "@corral/service/UnknownVariables"
 import { telemetryFrom, telemetrySettings } from "@corral/service/telemetry/TelemetrySettings"
 import { homedir } from "node:os"
 import { isAbsolute, join, resolve } from "node:path"
@@ -159,6 +160,7 @@ const hosts = ["127.0.0.1", "::1", "localhost"] as const
 export const fromEnvironment = Effect.fnUntraced(function* (
   env: Environment
 ): Effect.fn.Return<EdgeConfig, SettingInvalid> {
+  yield* checkVariables("edge", env, settings)
   const read = readerOf<Name>(env)
   const workspaces = yield* read(
     "CORRAL_EDGE_WORKSPACES",

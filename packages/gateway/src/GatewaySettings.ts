@@ -11,6 +11,7 @@ import {
 } from "@corral/service/Settings"
 import { DatabaseUrl, isLoopback, ListenHost, Origin } from "@corral/service/Addresses"
 import { secretOf, secretSettings } from "@corral/service/SecretSettings"
+import { checkVariables } from "@corral/service/UnknownVariables"
 import { telemetryFrom, telemetrySettings } from "@corral/service/telemetry/TelemetrySettings"
 import { Effect, Redacted } from "effect"
 import type { HubAddress } from "./hub/Hub.ts"
@@ -77,6 +78,7 @@ const hubFrom = Effect.fnUntraced(function* (
 export const fromEnvironment = Effect.fnUntraced(function* (
   env: Environment
 ): Effect.fn.Return<GatewayConfig, SettingInvalid> {
+  yield* checkVariables("gateway", env, settings)
   const read = readerOf<Name>(env)
   const host = yield* read("CORRAL_GATEWAY_HOST", ListenHost, defaults.host, "an IP address or localhost")
   const feishu = yield* feishuFrom(env)

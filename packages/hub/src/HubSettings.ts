@@ -13,6 +13,7 @@ import {
 } from "@corral/service/Settings"
 import { DatabaseUrl, isLoopback, ListenHost, Origin } from "@corral/service/Addresses"
 import { secretOf } from "@corral/service/SecretSettings"
+import { checkVariables } from "@corral/service/UnknownVariables"
 import { telemetryFrom, telemetrySettings } from "@corral/service/telemetry/TelemetrySettings"
 import { Effect, Redacted, Schema } from "effect"
 import { homedir } from "node:os"
@@ -97,6 +98,7 @@ const gatewayTokensFrom = Effect.fnUntraced(function* (env: Environment) {
 export const fromEnvironment = Effect.fnUntraced(function* (
   env: Environment
 ): Effect.fn.Return<HubConfig, SettingInvalid> {
+  yield* checkVariables("hub", env, settings)
   const read = readerOf<Name>(env)
   const host = yield* read("CORRAL_HUB_HOST", ListenHost, defaults.host, "an IP address or localhost")
   const publicUrl = yield* read(
