@@ -34,7 +34,7 @@ const send = (
 
 export const requests: Record<EndpointName, Expected> = {
   "public.health": get(() => "/health"),
-  "public.live": get(() => "/api/public/health"),
+  "public.live": get(() => "/health/live"),
   "public.publicHealth": get(() => "/api/public/health"),
   "public.publicStats": get(() => "/api/public/stats"),
 

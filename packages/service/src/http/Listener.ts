@@ -23,6 +23,7 @@ import { CurrentTraces } from "../telemetry/Traces.ts"
 import { answerClientErrors } from "./ClientErrors.ts"
 import { handshakeFlaw } from "./Handshake.ts"
 import { type Refusal, refuseRequest, refuseUpgrade, standingHeaders } from "./Refusal.ts"
+import { sentRequestId } from "./RequestId.ts"
 import { dropStalledResponses } from "./StalledResponses.ts"
 
 /** The address is taken, or not of this machine. */
@@ -41,13 +42,9 @@ export interface Doors {
   readonly onUpgrade: (request: IncomingMessage, socket: Duplex, head: Buffer, requestId: RequestId) => void
 }
 
-const requestIdShape = /^[A-Za-z0-9._-]{1,128}$/
-
 /** The caller's correlation id where it is a good one. */
-export const requestIdOf = (headers: IncomingHttpHeaders): RequestId | undefined => {
-  const id = headers["x-request-id"]
-  return typeof id === "string" && requestIdShape.test(id) ? (id as RequestId) : undefined
-}
+export const requestIdOf = (headers: IncomingHttpHeaders): RequestId | undefined =>
+  sentRequestId(headers["x-request-id"])
 
 /** Listens until the scope closes and gives the port; `doors` is asked for once that is known. */
 export const listen = Effect.fnUntraced(function* (
