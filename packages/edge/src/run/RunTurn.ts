@@ -191,11 +191,14 @@ export class RunTurn {
     const { approvals, approvalMs, policy, redaction } = this.context
     const approvalId = mint<ApprovalId>("apr", this.nowMs)
     // What is not shown whole is neither edited nor remembered: it is judged as it is, each time.
-    const whole = redaction.value(request) === request
-    const assessed = policy.assess(whole ? request : { ...request, scopes: ["once"], editable: false })
+    const redacted = redaction.value(request)
+    const assessed = policy.assess(
+      redacted === request ? request : { ...request, scopes: ["once"], editable: false },
+      redacted
+    )
     approvals.add(approvalId, key, assessed)
     const expiresAt = iso(this.nowMs + approvalMs)
-    this.feed({ _tag: "Asked", approvalId, request: assessed.request, expiresAt })
+    this.feed({ _tag: "Asked", approvalId, request: assessed.shown, expiresAt })
     const verdict = policy.judge(assessed)
     if (verdict._tag === "Ask") return
     const answer: ApprovalAnswer =
