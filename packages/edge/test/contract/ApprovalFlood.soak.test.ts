@@ -27,6 +27,8 @@ it.each([
     if (sent !== undefined) took.push(Number(process.hrtime.bigint() - BigInt(sent)) / 1e6)
     return type === "run.completed"
   }, 120_000)
+  // Those had come before.
+  took.length = 0
   const flood = await client.create(script, mode)
   await over
   if (mode === "read_only") assert.strictEqual((await client.log(flood.id)).at(-1)?.type, "run.completed")
