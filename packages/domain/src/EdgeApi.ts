@@ -130,6 +130,7 @@ export class EdgeRuns extends HttpApiGroup.make("runs")
         "run_cancelled",
         "runtime_unavailable",
         "permission_denied",
+        "approval_rejected",
         "internal"
       )
     }).annotate(

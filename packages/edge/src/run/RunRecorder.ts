@@ -227,16 +227,20 @@ export class RunRecorder {
     }
     const asked = this.approvals.get(approvalId)
     if (asked === undefined) return
-    const { state, scope, reason, by } = event.payload
+    const { state, decision, scope, origin, edited, reason, by, allowedInput } = event.payload
     this.approvals.delete(approvalId)
     this.projections.push(
       replaceApproval({
         ...asked,
         state,
         resolvedAt: this.now,
+        ...(decision === undefined ? {} : { decision }),
         ...(scope === undefined ? {} : { scope }),
+        ...(origin === undefined ? {} : { origin }),
+        ...(edited === undefined ? {} : { edited }),
         ...(reason === undefined ? {} : { reason }),
-        ...(by === undefined ? {} : { decidedBy: by })
+        ...(by === undefined ? {} : { decidedBy: by }),
+        ...(allowedInput === undefined ? {} : { allowedInput })
       })
     )
   }
