@@ -9,6 +9,7 @@
  */
 import type { Approval } from "@corral/domain/Approval"
 import type { ApprovalId, ArtifactId } from "@corral/domain/Ids"
+import { approvalResolution } from "@corral/domain/Resolution"
 import { isTerminal, type Run } from "@corral/domain/Run"
 import { draft, type EventDraft } from "@corral/domain/RunEvent"
 import { transition, type Action, type Input } from "@corral/domain/RunMachine"
@@ -227,22 +228,8 @@ export class RunRecorder {
     }
     const asked = this.approvals.get(approvalId)
     if (asked === undefined) return
-    const { state, decision, scope, origin, edited, reason, by, allowedInput } = event.payload
     this.approvals.delete(approvalId)
-    this.projections.push(
-      replaceApproval({
-        ...asked,
-        state,
-        resolvedAt: this.now,
-        ...(decision === undefined ? {} : { decision }),
-        ...(scope === undefined ? {} : { scope }),
-        ...(origin === undefined ? {} : { origin }),
-        ...(edited === undefined ? {} : { edited }),
-        ...(reason === undefined ? {} : { reason }),
-        ...(by === undefined ? {} : { decidedBy: by }),
-        ...(allowedInput === undefined ? {} : { allowedInput })
-      })
-    )
+    this.projections.push(replaceApproval({ ...asked, ...approvalResolution(event.payload, this.now) }))
   }
 
   private snapshot(): Run {

@@ -39,8 +39,8 @@ const cases: ReadonlyArray<Case> = [
   { decision: "allow", input: "secret" }
 ]
 
-const nameOf = ({ decision, input, origin = "terminal", scope = "no scope" }: Case): string =>
-  `${decision}, ${scope}, ${input} input, from ${origin}`
+const nameOf = ({ decision, input, origin = "terminal", scope }: Case): string =>
+  `${decision}, ${scope ?? "no scope"}, ${input} input, from ${origin}`
 
 describe("a decision", () => {
   let written = 0
@@ -77,7 +77,7 @@ describe("a decision", () => {
         origin: origin ?? "terminal",
         scope: approval.scope
       }
-      assert.deepInclude(approval, { ...recorded, decidedBy: "local" })
+      assert.deepInclude<object>(approval, { ...recorded, decidedBy: "local" })
       assert.deepInclude(resolved, { ...recorded, by: "local" })
       assert.isTrue(
         decision === "allow" && !edited ? approval.scope !== undefined : approval.scope === "once"
