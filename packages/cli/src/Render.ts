@@ -34,8 +34,6 @@ export class Renderer {
   readonly #paint: Paint
   /** Calls that wait for an approval, by its id. */
   readonly #awaited = new Map<string, string>()
-  /** The last warning, which the end of the run may repeat. */
-  #warned = ""
   /** Labels of tool calls that have no result yet. */
   readonly #calls = new Map<string, string>()
   /** Text so far of messages that are not complete, by message id. */
@@ -99,7 +97,6 @@ export class Renderer {
       case "run.approval.resolved":
         return this.#resolved(event.payload)
       case "runtime.unavailable":
-        this.#warned = event.payload.message
         return this.#line(paint("yellow", visibleLine(event.payload.message)))
       case "runtime.timeout":
         return this.#line(
@@ -111,8 +108,9 @@ export class Renderer {
         return this.#end(`${paint("green", "completed")}${this.#usage(event.payload.usage)}`)
       case "run.failed": {
         const { code, message } = event.payload.error
-        const why = message === this.#warned ? "" : `: ${visible(message)}`
-        return this.#end(`${paint("red", "failed")}${why} ${paint("dim", `(${visibleLine(code)})`)}`)
+        return this.#end(
+          `${paint("red", "failed")}: ${visible(message)} ${paint("dim", `(${visibleLine(code)})`)}`
+        )
       }
       case "run.cancelled": {
         const { reason } = event.payload
