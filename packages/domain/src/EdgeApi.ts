@@ -131,6 +131,7 @@ export class EdgeRuns extends HttpApiGroup.make("runs")
         "run_cancelled",
         "runtime_unavailable",
         "permission_denied",
+        "approval_rejected",
         "internal"
       )
     }).annotate(

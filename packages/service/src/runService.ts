@@ -4,8 +4,11 @@
  */
 import { isatty } from "node:tty"
 import { Cause, Deferred, Effect, Exit, Fiber, Layer, Logger, Option, Scope } from "effect"
+import { exitWhenWritten } from "./exitWhenWritten.ts"
 
 const STOP_LIMIT_MS = 10_000
+/** A reader of its log that has stopped reading does not keep a service. */
+const WRITING_LIMIT_MS = 400
 
 /** A terminal that is closed ends what was started in it. */
 const hasTerminal = (): boolean => [0, 1, 2].some((fd) => isatty(fd))
@@ -58,5 +61,5 @@ export const runService = <R, E>(layer: Layer.Layer<R, E>, ready: Effect.Effect<
     )
   })
   const fiber = Effect.runFork(program.pipe(Effect.provide(stderr)))
-  fiber.addObserver((exit) => process.exit(Exit.isSuccess(exit) ? exit.value : 1))
+  fiber.addObserver((exit) => exitWhenWritten(Exit.isSuccess(exit) ? exit.value : 1, WRITING_LIMIT_MS))
 }
