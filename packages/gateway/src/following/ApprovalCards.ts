@@ -14,6 +14,7 @@ import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { Platforms } from "../platform/Platforms.ts"
 import { askedOf, openCard, settledCard, type Settled } from "./ApprovalCard.ts"
 import { type Follow, Follows } from "./Follows.ts"
+import { newCard } from "./NewCard.ts"
 
 type Failed = SqlError.SqlError | NotSent | PlatformUnavailable
 
@@ -33,6 +34,8 @@ export class ApprovalCards extends Context.Service<
       state: Settled,
       by: string | undefined
     ) => Effect.Effect<void, Failed>
+    /** Draws every card of a task that still asks as it ended: the task has ended, or is no longer followed. */
+    readonly closeAll: (follow: Follow) => Effect.Effect<void, SqlError.SqlError | PlatformUnavailable>
     /** The name of somebody in the eyes of who follows; undefined where it cannot be told. */
     readonly nameOf: (
       follow: Follow,
@@ -65,8 +68,41 @@ export class ApprovalCards extends Context.Service<
         return yield* Effect.orElseSucceed(lookUp(follow, by), () => undefined)
       })
 
+      const settle = Effect.fnUntraced(function* (
+        approvalId: ApprovalId,
+        state: Settled,
+        by: string | undefined
+      ) {
+        yield* actions.over(approvalId)
+        yield* follows.settled(approvalId, state)
+        const card = yield* follows.card(approvalId)
+        const follow = card && (yield* follows.get(card.taskId))
+        if (card?.messageId === undefined || follow === undefined) return
+        const { account, chatId, language, place } = follow
+        const url = hub.page(`/approvals/${approvalId}`)
+        const drawn = settledCard(
+          { asked: card.asked, language, place, url },
+          state,
+          yield* nameOf(follow, by)
+        )
+        yield* platforms.of(account.platform).update({ chatId, messageId: card.messageId }, drawn)
+      })
+
+      /** How it ended in the eyes of who follows; cancelled where the Hub does not say. */
+      const closeOne = Effect.fnUntraced(function* ({ account }: Follow, approvalId: ApprovalId) {
+        const found = yield* hub
+          .as(account, (calls) => calls.approvals.get({ params: { id: approvalId } }))
+          .pipe(Effect.orElseSucceed(() => undefined))
+        const state = found === undefined || found.state === "pending" ? "cancelled" : found.state
+        yield* Effect.catchTag(settle(approvalId, state, found?.decidedBy), "NotSent", () => Effect.void)
+      })
+
       return ApprovalCards.of({
         nameOf,
+        closeAll: (follow) =>
+          Effect.flatMap(follows.pendingOf(follow.taskId), (pending) =>
+            Effect.forEach(pending, (approvalId) => closeOne(follow, approvalId), { discard: true })
+          ),
         show: Effect.fnUntraced(function* (follow, approvalId, request, expiresAt) {
           const { account, chatId, language, place, replyTo, taskId, threadId } = follow
           const { asked, messageId, state } = yield* follows.ask({
@@ -74,7 +110,7 @@ export class ApprovalCards extends Context.Service<
             taskId,
             asked: askedOf(request)
           })
-          if (messageId !== undefined || state !== "pending") return
+          if (state !== "pending") return
           const offer = (decision: "allow" | "deny") =>
             actions.offer({
               bot: account,
@@ -83,27 +119,24 @@ export class ApprovalCards extends Context.Service<
             })
           const ids = { allow: yield* offer("allow"), deny: yield* offer("deny") }
           const card = openCard({ asked, language, place, url: hub.page(`/approvals/${approvalId}`) }, ids)
-          const sent = yield* platforms
-            .of(account.platform)
-            .send({ _tag: "Chat", chatId, replyTo, threadId }, { _tag: "Card", card }, approvalId)
-          yield* actions.placed([ids.allow, ids.deny], sent)
-          yield* follows.shown(approvalId, sent.messageId)
+          const platform = platforms.of(account.platform)
+          const where = { _tag: "Chat", chatId, replyTo, threadId } as const
+          const sent =
+            messageId === undefined
+              ? yield* newCard(platform, { where, card, key: approvalId }, (message) =>
+                  Effect.andThen(
+                    actions.placed([ids.allow, ids.deny], message),
+                    follows.shown(approvalId, message.messageId)
+                  )
+                )
+              : { chatId, messageId }
+          const now = yield* follows.card(approvalId)
+          // Decided by words while the card was on its way: then no button may appear.
+          yield* now === undefined || now.state === "pending"
+            ? platform.update(sent, card)
+            : settle(approvalId, now.state, undefined)
         }),
-        settle: Effect.fnUntraced(function* (approvalId, state, by) {
-          yield* actions.over(approvalId)
-          yield* follows.settled(approvalId, state)
-          const card = yield* follows.card(approvalId)
-          const follow = card && (yield* follows.get(card.taskId))
-          if (card?.messageId === undefined || follow === undefined) return
-          const { account, chatId, language, place } = follow
-          const url = hub.page(`/approvals/${approvalId}`)
-          const drawn = settledCard(
-            { asked: card.asked, language, place, url },
-            state,
-            yield* nameOf(follow, by)
-          )
-          yield* platforms.of(account.platform).update({ chatId, messageId: card.messageId }, drawn)
-        })
+        settle
       })
     })
   )

@@ -16,6 +16,7 @@ import { Platforms } from "../platform/Platforms.ts"
 import { ApprovalCards } from "./ApprovalCards.ts"
 import { answerText } from "./AnswerText.ts"
 import { type Follow, Follows } from "./Follows.ts"
+import { newCard } from "./NewCard.ts"
 import { advanced, isOver, type Progress, runCard, withoutRun } from "./RunCard.ts"
 
 /** Between two drawings of a card: platforms allow five in a second, for everybody together. */
@@ -68,11 +69,19 @@ export const followTask = Effect.fn("followTask")(function* (begin: Follow) {
     if (undrawable) return
     const { messageId, progress, runId } = state
     const card = runCard({ language, place, progress, cancel, url: pageOf(runId) })
-    if (messageId === undefined) {
-      const sent = yield* platform.send(where, { _tag: "Card", card }, taskId)
-      yield* actions.placed([cancel], sent)
-      keep({ messageId: sent.messageId })
-    } else yield* platform.update({ chatId, messageId }, card)
+    const sent =
+      messageId === undefined
+        ? yield* newCard(platform, { where, card, key: taskId }, (message) =>
+            Effect.andThen(
+              actions.placed([cancel], message),
+              Effect.suspend(() => {
+                keep({ messageId: message.messageId })
+                return save
+              })
+            )
+          )
+        : { chatId, messageId }
+    yield* platform.update(sent, card)
     yield* save
   }).pipe(
     // What was sent is known of, or the same is sent again.
@@ -170,6 +179,7 @@ export const followTask = Effect.fn("followTask")(function* (begin: Follow) {
   )
   yield* Fiber.interrupt(drawing)
   yield* withPatience(draw)
+  yield* withPatience(approvals.closeAll(state))
   yield* withPatience(tellAnswer)
   yield* actions.over(taskId)
   keep({ ended: true })

@@ -123,6 +123,8 @@ export class Follows extends Context.Service<
     readonly card: (approvalId: ApprovalId) => Effect.Effect<AskedCard | undefined, SqlError.SqlError>
     readonly shown: (approvalId: ApprovalId, messageId: string) => Effect.Effect<void, SqlError.SqlError>
     readonly settled: (approvalId: ApprovalId, state: Settled) => Effect.Effect<void, SqlError.SqlError>
+    /** Approvals of a task whose cards still ask. */
+    readonly pendingOf: (taskId: TaskId) => Effect.Effect<ReadonlyArray<ApprovalId>, SqlError.SqlError>
     /** What waits for a decision in a chat, oldest first. */
     readonly waiting: (chat: ChatOf) => Effect.Effect<ReadonlyArray<AskedCard>, SqlError.SqlError>
     /** Forgets what ended a month ago. */
@@ -215,6 +217,12 @@ export class Follows extends Context.Service<
           ),
         settled: (approvalId, state) =>
           Effect.asVoid(sql`UPDATE approval_cards SET state = ${state} WHERE approval_id = ${approvalId}`),
+        pendingOf: (taskId) =>
+          Effect.map(
+            sql<Pick<CardRow, "approval_id">>`
+              SELECT approval_id FROM approval_cards WHERE task_id = ${taskId} AND state = 'pending'`,
+            (rows) => rows.map(({ approval_id }) => approval_id)
+          ),
         waiting: (chat) =>
           Effect.map(
             sql<CardRow>`
