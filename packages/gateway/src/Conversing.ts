@@ -4,6 +4,7 @@
 import { Effect, Layer, Schedule } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { Actions } from "./action/Actions.ts"
+import { Answers } from "./conversation/Answers.ts"
 import { Binding } from "./conversation/Binding.ts"
 import { Clicks } from "./conversation/Clicks.ts"
 import { Conversation } from "./conversation/Conversation.ts"
@@ -61,15 +62,8 @@ const working = Layer.unwrap(
 
 const forgetting = Layer.effectDiscard(
   Effect.gen(function* () {
-    const [actions, answers, follows, talks] = [
-      yield* Actions,
-      yield* UnlinkedAnswers,
-      yield* Follows,
-      yield* Talks
-    ]
-    const forget = Effect.all([actions.forgetOld, answers.forgetOld, follows.forgetOld, talks.forgetOld], {
-      discard: true
-    })
+    const kept = [yield* Actions, yield* Answers, yield* UnlinkedAnswers, yield* Follows, yield* Talks]
+    const forget = Effect.forEach(kept, ({ forgetOld }) => forgetOld, { discard: true })
     const told = Effect.catchCause(forget, (cause) => Effect.logWarning("what is over is still there", cause))
     yield* Effect.forkScoped(Effect.repeat(told, Schedule.spaced("1 hour")))
   })
@@ -89,6 +83,7 @@ export const layer = (address: HubAddress) =>
         Follows.layer,
         People.layer,
         Talks.layer,
+        Answers.layer,
         UnlinkedAnswers.layer,
         Hub.layer(address)
       )

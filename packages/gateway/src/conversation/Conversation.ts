@@ -9,8 +9,10 @@ import type { SqlError } from "effect/sql"
 import { HandlerFailed, type Handler } from "../handling/Handler.ts"
 import { Hub } from "../hub/Hub.ts"
 import type { HubFailed } from "../hub/HubFailures.ts"
-import type { Inbound, NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import { type Inbound, type NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { Platforms } from "../platform/Platforms.ts"
+import type { Words } from "../platform/Words.ts"
+import { Answers } from "./Answers.ts"
 import { Binding } from "./Binding.ts"
 import { Clicks } from "./Clicks.ts"
 import { commandOf } from "./Command.ts"
@@ -54,6 +56,7 @@ export class Conversation extends Context.Service<Conversation, { readonly handl
       const binding = yield* Binding
       const clicks = yield* Clicks
       const hub = yield* Hub
+      const kept = yield* Answers
       const people = yield* People
       const platforms = yield* Platforms
       const requests = yield* Requests
@@ -152,12 +155,36 @@ export class Conversation extends Context.Service<Conversation, { readonly handl
         }
       })
 
+      /** Keeps the answer before it is sent; what is said on the way to it, under a step's name, is said again. */
+      const keeping = (speaker: Speaker): Speaker => {
+        const keep = (words: Words, alone: boolean) =>
+          Effect.mapError(
+            kept.keep(speaker.key, { words, alone }),
+            () => new PlatformUnavailable({ message: "The answer could not be kept." })
+          )
+        return {
+          ...speaker,
+          say: (words, step) =>
+            step === undefined
+              ? Effect.andThen(keep(words, false), speaker.say(words))
+              : speaker.say(words, step),
+          tell: (words, step) =>
+            step === undefined
+              ? Effect.andThen(keep(words, true), speaker.tell(words))
+              : speaker.tell(words, step)
+        }
+      }
+
       const linked = Effect.fnUntraced(function* (
         event: MessageReceived | CardAction,
         inbound: Inbound,
         user: { readonly name: string }
       ) {
-        const speaker = yield* speakerOf(platforms.of(event.payload.platform), event, inbound)
+        const sending = yield* speakerOf(platforms.of(event.payload.platform), event, inbound)
+        const decided = yield* kept.find(event.key)
+        if (decided !== undefined)
+          return yield* decided.alone ? sending.tell(decided.words) : sending.say(decided.words)
+        const speaker = keeping(sending)
         const isClick = event.type === "integration.card.action"
         const handled: Effect.Effect<void, Failed> = isClick
           ? clicks.handle(event, speaker)

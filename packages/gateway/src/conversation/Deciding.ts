@@ -37,8 +37,9 @@ export class Deciding extends Context.Service<
       const follows = yield* Follows
       const hub = yield* Hub
 
+      /** The decision is made whether or not its card can be drawn now: the follower draws it again from the log. */
       const settle = (...of: Parameters<typeof cards.settle>) =>
-        Effect.catchTag(cards.settle(...of), "NotSent", () => Effect.void)
+        Effect.catchTag(cards.settle(...of), ["NotSent", "PlatformUnavailable"], () => Effect.void)
 
       const decided = Effect.fnUntraced(function* ({ account }: Speaker, { approvalId, taskId }: AskedCard) {
         const follow = yield* follows.get(taskId)

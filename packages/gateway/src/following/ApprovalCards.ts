@@ -110,7 +110,8 @@ export class ApprovalCards extends Context.Service<
             taskId,
             asked: askedOf(request)
           })
-          if (state !== "pending") return
+          // A response may have been lost: only a card whose message is known is known to be drawn.
+          if (messageId !== undefined && state !== "pending") return
           const offer = (decision: "allow" | "deny") =>
             actions.offer({
               bot: account,
@@ -118,7 +119,8 @@ export class ApprovalCards extends Context.Service<
               expiresAt: Date.parse(expiresAt)
             })
           const ids = { allow: yield* offer("allow"), deny: yield* offer("deny") }
-          const card = openCard({ asked, language, place, url: hub.page(`/approvals/${approvalId}`) }, ids)
+          const drawn = { asked, language, place, url: hub.page(`/approvals/${approvalId}`) }
+          const card = state === "pending" ? openCard(drawn, ids) : settledCard(drawn, state, undefined)
           const platform = platforms.of(account.platform)
           const where = { _tag: "Chat", chatId, replyTo, threadId } as const
           const sent =
