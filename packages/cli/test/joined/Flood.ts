@@ -91,7 +91,9 @@ export const flooded = async (options: FloodOptions): Promise<FloodFigures> => {
       const path = join(chats.joined.edge.workspace, files[at] ?? "")
       await until(async () => existsSync(path) || undefined, `what tap ${at} allows`, 60_000)
       executed.push(Math.round(performance.now() - begin))
-      await chats.fake.until(() => chats.fake.shown(card.id).lines.some((line) => /^Allowed by /.test(line)))
+      await chats.fake.until(() =>
+        chats.fake.shown(card.id).lines.some((line) => line.startsWith("Allowed by "))
+      )
       shown.push(Math.round(performance.now() - begin))
     }
     const floodMillis = Math.round(await over)

@@ -4,7 +4,7 @@
  */
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
-import { decidedBy } from "../following/ApprovalCard.ts"
+import { decidedBy, settledOf } from "../following/ApprovalCard.ts"
 import { ApprovalCards } from "../following/ApprovalCards.ts"
 import { type AskedCard, Follows } from "../following/Follows.ts"
 import { Hub } from "../hub/Hub.ts"
@@ -47,7 +47,7 @@ export class Deciding extends Context.Service<
           approvals.get({ params: { id: approvalId } })
         )
         if (follow === undefined || approval.state === "pending") return decidedBy(undefined)
-        yield* settle(approvalId, approval.state, approval.decidedBy)
+        yield* settle(approvalId, settledOf(approval, approval.state))
         if (approval.state === "expired") return phrases.refusal("approval_expired", "")
         return decidedBy(yield* cards.nameOf(follow, approval.decidedBy))
       })
@@ -70,8 +70,8 @@ export class Deciding extends Context.Service<
             )
           yield* before
           if ("approval" in answer) {
-            const { decidedBy: by, state } = answer.approval
-            if (state !== "pending") yield* settle(approvalId, state, by)
+            const { approval } = answer
+            if (approval.state !== "pending") yield* settle(approvalId, settledOf(approval, approval.state))
             return undefined
           }
           const { code, message } = answer.refused

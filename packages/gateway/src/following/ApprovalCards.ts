@@ -12,7 +12,7 @@ import { People } from "../conversation/People.ts"
 import { Hub } from "../hub/Hub.ts"
 import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { Platforms } from "../platform/Platforms.ts"
-import { askedOf, openCard, settledCard, type Settled } from "./ApprovalCard.ts"
+import { askedOf, openCard, settledCard, type SettledDecision, settledOf } from "./ApprovalCard.ts"
 import { type Follow, Follows } from "./Follows.ts"
 import { newCard } from "./NewCard.ts"
 
@@ -28,12 +28,8 @@ export class ApprovalCards extends Context.Service<
       request: ApprovalRequest,
       expiresAt: string
     ) => Effect.Effect<void, Failed>
-    /** It is decided. `by` is a person's id, or whatever else the run's log says. */
-    readonly settle: (
-      approvalId: ApprovalId,
-      state: Settled,
-      by: string | undefined
-    ) => Effect.Effect<void, Failed>
+    /** It is decided. */
+    readonly settle: (approvalId: ApprovalId, decision: SettledDecision) => Effect.Effect<void, Failed>
     /** Draws every card of a task that still asks as it ended: the task has ended, or is no longer followed. */
     readonly closeAll: (follow: Follow) => Effect.Effect<void, SqlError.SqlError | PlatformUnavailable>
     /** The name of somebody in the eyes of who follows; undefined where it cannot be told. */
@@ -68,13 +64,9 @@ export class ApprovalCards extends Context.Service<
         return yield* Effect.orElseSucceed(lookUp(follow, by), () => undefined)
       })
 
-      const settle = Effect.fnUntraced(function* (
-        approvalId: ApprovalId,
-        state: Settled,
-        by: string | undefined
-      ) {
+      const settle = Effect.fnUntraced(function* (approvalId: ApprovalId, decision: SettledDecision) {
         yield* actions.over(approvalId)
-        yield* follows.settled(approvalId, state)
+        yield* follows.settled(approvalId, decision.state)
         const card = yield* follows.card(approvalId)
         const follow = card && (yield* follows.get(card.taskId))
         if (card?.messageId === undefined || follow === undefined) return
@@ -82,8 +74,8 @@ export class ApprovalCards extends Context.Service<
         const url = hub.page(`/approvals/${approvalId}`)
         const drawn = settledCard(
           { asked: card.asked, language, place, url },
-          state,
-          yield* nameOf(follow, by)
+          decision,
+          yield* nameOf(follow, decision.by)
         )
         yield* platforms.of(account.platform).update({ chatId, messageId: card.messageId }, drawn)
       })
@@ -93,8 +85,11 @@ export class ApprovalCards extends Context.Service<
         const found = yield* hub
           .as(account, (calls) => calls.approvals.get({ params: { id: approvalId } }))
           .pipe(Effect.orElseSucceed(() => undefined))
-        const state = found === undefined || found.state === "pending" ? "cancelled" : found.state
-        yield* Effect.catchTag(settle(approvalId, state, found?.decidedBy), "NotSent", () => Effect.void)
+        const decision =
+          found === undefined || found.state === "pending"
+            ? { state: "cancelled" as const }
+            : settledOf(found, found.state)
+        yield* Effect.catchTag(settle(approvalId, decision), "NotSent", () => Effect.void)
       })
 
       return ApprovalCards.of({
@@ -120,7 +115,7 @@ export class ApprovalCards extends Context.Service<
             })
           const ids = { allow: yield* offer("allow"), deny: yield* offer("deny") }
           const drawn = { asked, language, place, url: hub.page(`/approvals/${approvalId}`) }
-          const card = state === "pending" ? openCard(drawn, ids) : settledCard(drawn, state, undefined)
+          const card = state === "pending" ? openCard(drawn, ids) : settledCard(drawn, { state }, undefined)
           const platform = platforms.of(account.platform)
           const where = { _tag: "Chat", chatId, replyTo, threadId } as const
           const sent =
@@ -136,7 +131,7 @@ export class ApprovalCards extends Context.Service<
           // Decided by words while the card was on its way: then no button may appear.
           yield* now === undefined || now.state === "pending"
             ? platform.update(sent, card)
-            : settle(approvalId, now.state, undefined)
+            : settle(approvalId, { state: now.state })
         }),
         settle
       })
