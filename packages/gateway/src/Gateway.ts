@@ -16,6 +16,7 @@ import { SenderQueues } from "./inbox/SenderQueues.ts"
 import { type ChatPlatform, type Ingest, PlatformUnavailable } from "./platform/ChatPlatform.ts"
 import { counted } from "./platform/CountedCalls.ts"
 import { Platforms } from "./platform/Platforms.ts"
+import { redacted } from "./platform/RedactedCalls.ts"
 import { slack } from "./slack/Slack.ts"
 import * as Database from "./store/Database.ts"
 import * as StoreMetrics from "./store/StoreMetrics.ts"
@@ -103,7 +104,7 @@ const serving = (
 export const layer = (config: GatewayConfig, work?: Workers.WorkOptions) =>
   Layer.unwrap(
     Effect.map(CurrentMetrics, (metrics) => {
-      const platforms = platformsOf(config).map((platform) => counted(platform, metrics))
+      const platforms = platformsOf(config).map((platform) => counted(redacted(platform), metrics))
       return serving(config, platforms, work)
     })
   ).pipe(Layer.provide(Telemetry.layer("gateway", config.telemetry)))

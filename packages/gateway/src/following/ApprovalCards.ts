@@ -100,7 +100,7 @@ export class ApprovalCards extends Context.Service<
           ),
         show: Effect.fnUntraced(function* (follow, approvalId, request, expiresAt) {
           const { account, chatId, language, place, replyTo, taskId, threadId } = follow
-          const { asked, messageId, state } = yield* follows.ask({
+          const { asked, isNew, messageId, state } = yield* follows.ask({
             approvalId,
             taskId,
             asked: askedOf(request)
@@ -120,18 +120,18 @@ export class ApprovalCards extends Context.Service<
           const where = { _tag: "Chat", chatId, replyTo, threadId } as const
           const sent =
             messageId === undefined
-              ? yield* newCard(platform, { where, card, key: approvalId }, (message) =>
+              ? yield* newCard(platform, { where, card, key: approvalId, repeated: !isNew }, (message) =>
                   Effect.andThen(
                     actions.placed([ids.allow, ids.deny], message),
                     follows.shown(approvalId, message.messageId)
                   )
                 )
-              : { chatId, messageId }
+              : { message: { chatId, messageId }, drawn: false }
           const now = yield* follows.card(approvalId)
           // Decided by words while the card was on its way: then no button may appear.
-          yield* now === undefined || now.state === "pending"
-            ? platform.update(sent, card)
-            : settle(approvalId, { state: now.state })
+          if (now !== undefined && now.state !== state && now.state !== "pending")
+            return yield* settle(approvalId, { state: now.state })
+          if (!sent.drawn) yield* platform.update(sent.message, card)
         }),
         settle
       })

@@ -67,21 +67,22 @@ export const followTask = Effect.fn("followTask")(function* (begin: Follow) {
   )
   const draw = Effect.gen(function* () {
     if (undrawable) return
-    const { messageId, progress, runId } = state
+    const { cardTried: repeated, messageId, progress, runId } = state
     const card = runCard({ language, place, progress, cancel, url: pageOf(runId) })
-    const sent =
-      messageId === undefined
-        ? yield* newCard(platform, { where, card, key: taskId }, (message) =>
-            Effect.andThen(
-              actions.placed([cancel], message),
-              Effect.suspend(() => {
-                keep({ messageId: message.messageId })
-                return save
-              })
-            )
-          )
-        : { chatId, messageId }
-    yield* platform.update(sent, card)
+    if (messageId === undefined) {
+      if (!repeated) {
+        keep({ cardTried: true })
+        yield* save
+      }
+      const { drawn, message } = yield* newCard(platform, { where, card, key: taskId, repeated }, (sent) =>
+        actions.placed([cancel], sent)
+      )
+      keep({ messageId: message.messageId })
+      yield* save
+      if (drawn) return
+    }
+    const shownOn = state.messageId
+    if (shownOn !== undefined) yield* platform.update({ chatId, messageId: shownOn }, card)
     yield* save
   }).pipe(
     // What was sent is known of, or the same is sent again.

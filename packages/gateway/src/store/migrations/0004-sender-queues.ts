@@ -47,6 +47,8 @@ export const senderQueues = [
     ADD COLUMN tell_at timestamptz`,
   `CREATE INDEX dead_letters_owed ON dead_letters (tell_at) WHERE tell_at IS NOT NULL`,
   `CREATE INDEX dead_letters_by_sender ON dead_letters (platform, app, tenant, sender, buried_at)`,
+  // Whether a task's card may have been sent, though its message is not known.
+  `ALTER TABLE follows ADD COLUMN card_tried boolean NOT NULL DEFAULT false`,
   // Answers that are decided and not sent.
   `CREATE TABLE answers (key text PRIMARY KEY, answer text NOT NULL, decided_at timestamptz NOT NULL)`,
   `CREATE INDEX answers_by_age ON answers (decided_at)`,
