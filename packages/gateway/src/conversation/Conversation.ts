@@ -75,6 +75,26 @@ export class Conversation extends Context.Service<Conversation, { readonly handl
         return receipt?.user
       })
 
+      /** Keeps the answer before it is sent; what is said on the way to it, under a step's name, is said again. */
+      const keeping = (speaker: Speaker): Speaker => {
+        const keep = (words: Words, alone: boolean) =>
+          Effect.mapError(
+            kept.keep(speaker.key, { words, alone }),
+            () => new PlatformUnavailable({ message: "The answer could not be kept." })
+          )
+        return {
+          ...speaker,
+          say: (words, step) =>
+            step === undefined
+              ? Effect.andThen(keep(words, false), speaker.say(words))
+              : speaker.say(words, step),
+          tell: (words, step) =>
+            step === undefined
+              ? Effect.andThen(keep(words, true), speaker.tell(words))
+              : speaker.tell(words, step)
+        }
+      }
+
       /** Answers an account that is not linked, so many times per hour. Beyond that nothing is asked of the platform. */
       const unlinked = Effect.fnUntraced(function* (event: MessageReceived | CardAction, inbound: Inbound) {
         const account = accountOf(event)
@@ -86,7 +106,7 @@ export class Conversation extends Context.Service<Conversation, { readonly handl
           bound?.linked === true ? { _tag: "Answer" } : yield* answers.count(account, event.key)
         if (verdict._tag === "Silence") return
         const speaker = yield* speakerOf(platforms.of(event.payload.platform), event, inbound)
-        if (bound !== undefined) return yield* speaker.say(bound.words)
+        if (bound !== undefined) return yield* keeping(speaker).say(bound.words)
         if (verdict._tag === "LastAnswer") return yield* speaker.tell(phrases.lastAnswer(verdict.minutes))
         if (command?._tag === "Help") return yield* speaker.say(phrases.help)
         yield* binding
@@ -154,26 +174,6 @@ export class Conversation extends Context.Service<Conversation, { readonly handl
             return yield* speaker.say(attachments === undefined ? phrases.help : phrases.onlyText)
         }
       })
-
-      /** Keeps the answer before it is sent; what is said on the way to it, under a step's name, is said again. */
-      const keeping = (speaker: Speaker): Speaker => {
-        const keep = (words: Words, alone: boolean) =>
-          Effect.mapError(
-            kept.keep(speaker.key, { words, alone }),
-            () => new PlatformUnavailable({ message: "The answer could not be kept." })
-          )
-        return {
-          ...speaker,
-          say: (words, step) =>
-            step === undefined
-              ? Effect.andThen(keep(words, false), speaker.say(words))
-              : speaker.say(words, step),
-          tell: (words, step) =>
-            step === undefined
-              ? Effect.andThen(keep(words, true), speaker.tell(words))
-              : speaker.tell(words, step)
-        }
-      }
 
       const linked = Effect.fnUntraced(function* (
         event: MessageReceived | CardAction,

@@ -15,7 +15,6 @@ const POLL = "1 second"
 const AT_ONCE = 8
 /** While a notice is being sent, no other Gateway sends it. */
 const SENDING_MS = 60_000
-const RETRY_MS = 5_000
 /** A notice that is older than this helps nobody. */
 const LONGEST_MS = 24 * 3_600_000
 
@@ -39,21 +38,25 @@ export const layer = (tell: Tell) =>
           ) RETURNING platform, app, tenant, upstream_id AS "upstreamId", kind, chat_id AS "chatId", sender AS "senderId",
             coalesce(card, '') AS "cardId", body, received_at AS "receivedAt"`
       )
-      const settle = ({ app, platform, upstreamId }: Inbound, next: Date | null) =>
-        Effect.asVoid(sql`
+      /** Retries come after a second at first, later after a quarter of the notice's age, at most a minute. */
+      const settle = ({ app, platform, upstreamId }: Inbound, outcome: "sent" | "failed") => {
+        const now = sql`${at()}::timestamptz`
+        return Effect.asVoid(sql`
           UPDATE dead_letters SET tell_at =
-            CASE WHEN buried_at > ${at(-LONGEST_MS)} THEN ${next}::timestamptz END
+            CASE WHEN ${outcome} = 'failed' AND buried_at > ${at(-LONGEST_MS)} THEN
+              ${now} + least(greatest((${now} - buried_at) / 4, interval '1 second'), interval '1 minute') END
           WHERE platform = ${platform} AND app = ${app} AND upstream_id = ${upstreamId}`)
+      }
 
       const send = (inbound: Inbound) =>
         tell(inbound).pipe(
           Effect.timeout(SENDING_MS / 2),
           Effect.matchCauseEffect({
-            onSuccess: () => settle(inbound, null),
+            onSuccess: () => settle(inbound, "sent"),
             onFailure: (cause) =>
               Effect.andThen(
                 Effect.logWarning("failed to send a notice", { event: keyOf(inbound) }, cause),
-                settle(inbound, at(RETRY_MS))
+                settle(inbound, "failed")
               )
           })
         )
