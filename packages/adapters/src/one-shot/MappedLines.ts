@@ -41,8 +41,8 @@ const said = (value: unknown): string | undefined =>
 
 const changeOf = (value: unknown) => (value === "created" || value === "deleted" ? value : "modified")
 
-/** One thing that a line means to a run. */
-type Meaning = (run: MappedLines, line: JsonObject) => void
+/** One thing that a line means to a run. `shared`: lines of its type mean other things too, so this line may not mean it. */
+type Meaning = (run: MappedLines, line: JsonObject, shared: boolean) => void
 
 /** A map as lines are read by it: its paths taken apart, and for each type what its lines mean, in the order in which they say it. */
 export interface Meanings {
@@ -76,9 +76,12 @@ export const meaningsOf = (map: JsonMap, label: string): Meanings => {
   })
   add(map.toolCall, (meaning) => {
     const [id, name, input] = [fieldOf(meaning.id), fieldOf(meaning.name), fieldOf(meaning.input)]
-    return (run, line) => {
+    return (run, line, shared) => {
+      const [callId, tool] = [said(id(line)), textOf(name(line))]
+      // Lines of one type may be pieces of text or calls: what names no call is none.
+      if (shared && (callId === undefined || tool === undefined)) return
       run.text.close()
-      run.calls.call(said(id(line)), textOf(name(line)), input(line))
+      run.calls.call(callId, tool, input(line))
     }
   })
   add(map.fileChange, (meaning) => {
@@ -91,12 +94,14 @@ export const meaningsOf = (map: JsonMap, label: string): Meanings => {
   add(map.toolResult, (meaning) => {
     const [id, output] = [fieldOf(meaning.id), fieldOf(meaning.output)]
     const [exitCode, failed] = [fieldOf(meaning.exitCode), fieldOf(meaning.failed)]
-    return (run, line) => {
+    return (run, line, shared) => {
+      const callId = said(id(line))
+      if (shared && callId === undefined) return
       run.text.close()
       const status = isTrue(failed(line)) ? "failed" : "completed"
       const result = { status, output: said(output(line)), exitCode: countOf(exitCode(line)) } as const
       // Files are what the map says they are, whatever the tools are called.
-      run.calls.result(said(id(line)), result, [])
+      run.calls.result(callId, result, [])
     }
   })
   add(map.usage, (meaning) => {
@@ -113,10 +118,23 @@ export const meaningsOf = (map: JsonMap, label: string): Meanings => {
       )
     }
   })
-  add(map.failed, (meaning) => {
+  const failure = (needsReason: boolean) => (meaning: NonNullable<JsonMap["failed"]>) => {
     const message = fieldOf(meaning.message)
-    return (run, line) => run.failed(textOf(message(line)) ?? `${label} failed.`)
-  })
+    return (run: MappedLines, line: JsonObject) => {
+      const told = message(line)
+      if (!needsReason || isTrue(told)) run.failed(textOf(told) ?? `${label} failed.`)
+    }
+  }
+  // Where one type ends a run either way, a line that gives no reason has succeeded.
+  const endsBothWays = (type: string) =>
+    map.failed?.message !== undefined && map.completed?.when.includes(type) === true
+  const failing = (wanted: (type: string) => boolean) =>
+    map.failed && { ...map.failed, when: map.failed.when.filter(wanted) }
+  add(failing(endsBothWays), failure(true))
+  add(
+    failing((type) => !endsBothWays(type)),
+    failure(false)
+  )
   add(map.completed, (meaning) => {
     const text = fieldOf(meaning.text)
     return (run, line) => run.completed(textOf(text(line)))
@@ -147,7 +165,8 @@ export class MappedLines implements Reader {
     const meanings = byType.get(type)
     if (meanings === undefined) return this.#turn.unknown(type)
     this.#turn.start({})
-    for (const meaning of meanings) meaning(this, line)
+    const shared = meanings.length > 1
+    for (const meaning of meanings) meaning(this, line, shared)
   }
 
   readonly ended: Reader["ended"] = (end: ProcessEnd) => {
