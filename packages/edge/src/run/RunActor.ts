@@ -233,6 +233,7 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
       policy,
       root: options.root,
       redaction: options.redaction,
+      reported: { diff: undefined },
       approvalMs: times.approval,
       onUnknown
     }

@@ -69,6 +69,8 @@ export interface TurnContext {
   readonly approvals: OpenApprovals
   readonly budget: BudgetMeter
   readonly redaction: OutputRedaction
+  /** What the runtime reported and only the end of the run says. */
+  readonly reported: { diff: AdapterEvent | undefined }
   /** To the runtime's stdin. */
   readonly write: (text: string) => void
   readonly policy: RunPolicy
@@ -115,14 +117,15 @@ export class RunTurn {
         this.gone = true
         // Ended by us, or after it told its outcome: what the adapter makes of the exit is no news. It may tell parts of stderr, and half a
         // secret is not found: so it sees none.
-        return recorder.state.verdict === undefined
-          ? this.hear(protocol.end(redaction.value(message.end)))
-          : this.tell(redaction.rest())
+        if (recorder.state.verdict === undefined) return this.hear(protocol.end(redaction.value(message.end)))
+        // What was still streaming is completed, and what a cancel stopped says so.
+        this.hear(protocol.end({ ...message.end, stderr: "" }).filter(closes))
+        return this.tell(redaction.rest())
       case "SpawnFailed":
         this.gone = true
         return this.unstartable(message.error)
       case "Swept":
-        for (const input of message.review) this.feed(input)
+        for (const input of this.diffOf(message.review)) this.feed(input)
         return this.feed({ _tag: "Ended" })
       case "Announced":
         return this.feed({ _tag: "Said", event: message.event })
@@ -155,7 +158,7 @@ export class RunTurn {
     for (const output of outputs) {
       switch (output._tag) {
         case "Event":
-          this.feed({ _tag: "Said", event: withPathsIn(root, output.event) })
+          this.say(withPathsIn(root, output.event))
           break
         case "Approval":
           this.ask(output.key, output.request)
@@ -185,6 +188,18 @@ export class RunTurn {
           break
       }
     }
+  }
+
+  /** The changes of a run are reported once, at its end: what the Edge measures comes before what the runtime reported last. */
+  private say(event: AdapterEvent): void {
+    if (event.type === "run.diff.ready") this.context.reported.diff = event
+    else this.feed({ _tag: "Said", event })
+  }
+
+  private diffOf(review: ReadonlyArray<Input>): ReadonlyArray<Input> {
+    const { diff } = this.context.reported
+    const isMeasured = review.some((input) => input._tag === "Said" && input.event.type === "run.diff.ready")
+    return diff === undefined || isMeasured ? review : [{ _tag: "Said", event: diff }, ...review]
   }
 
   private ask(key: string, request: ApprovalRequest): void {
@@ -271,6 +286,10 @@ export class RunTurn {
     )
   }
 }
+
+/** Whether an output ends something that the run has begun. */
+const closes = (output: AdapterOutput): boolean =>
+  output._tag === "Event" && /^run\.(message\.completed|tool\.result)$/.test(output.event.type)
 
 /** Its secrets are taken out already: of streamed text at its seams. */
 const isTold = (input: Input): boolean => input._tag === "Said" && input.event.type === "run.message.delta"
