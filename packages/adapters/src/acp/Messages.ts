@@ -46,7 +46,7 @@ export class Messages {
   chunk(channel: Channel, text: string, theirs: string | undefined): void {
     if (text === "") return
     const { asides, failsInWords } = this.#agent
-    if (asides?.test(text) === true) return this.#aside(text)
+    if (asides?.test(text) === true) return this.aside(text)
     const open = this.#open
     if (open !== undefined && (open.channel !== channel || open.theirs !== theirs)) this.close()
     else if (failsInWords?.test(text) === true) this.close()
@@ -60,17 +60,18 @@ export class Messages {
   /** Something else follows. */
   close(): void {
     if (this.#open === undefined) return
-    const { channel, chunks, messageId, text } = this.#open
+    const { channel, chunks, messageId, text, theirs } = this.#open
     this.#open = undefined
     if (channel === "text") {
       this.last = text
-      this.lone = chunks === 1 ? text : undefined
+      const isNamed = this.#agent.namesMessages === true && theirs !== undefined
+      this.lone = chunks === 1 && !isNamed ? text : undefined
     }
     this.#turn.say(draft("run.message.completed", { messageId, role: "assistant", channel, text }))
   }
 
   /** Words of the program between those of the model. */
-  #aside(text: string): void {
+  aside(text: string): void {
     this.close()
     const messageId = this.#next()
     this.#turn.say(draft("run.message.completed", { messageId, role: "system", channel: "text", text }))

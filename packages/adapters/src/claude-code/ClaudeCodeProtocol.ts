@@ -83,6 +83,7 @@ export class ClaudeCodeProtocol implements Protocol {
 
   readonly cancel: Protocol["cancel"] = () => {
     this.#cancelling = true
+    this.#turn.cancel()
     this.#queued.length = 0
     return controlRequest("interrupt", "interrupt")
   }

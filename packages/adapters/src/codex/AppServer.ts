@@ -96,6 +96,7 @@ export class AppServerProtocol implements Protocol {
   }
 
   readonly cancel: Protocol["cancel"] = () => {
+    this.#turn.cancel()
     this.#queued.length = 0
     const [threadId, turnId] = [this.#threadId, this.#turnId]
     if (threadId === undefined || turnId === undefined) return undefined
@@ -269,12 +270,15 @@ export class AppServerProtocol implements Protocol {
     if (usage !== undefined) this.#turn.emit({ _tag: "Usage", usage })
   }
 
-  /** The whole turn's changes so far, printed again and again. */
+  /** The changes of the whole turn so far, printed again with each change: the last of them is said, once. */
   #diffed(params: JsonObject): void {
-    const patch = textOf(params["diff"]) ?? ""
-    if (patch === "" || patch === this.#diff || !this.#isOwn(params)) return
-    this.#diff = patch
-    this.#turn.say(draft("run.diff.ready", { ...measured(patch), patch }))
+    if (this.#isOwn(params)) this.#diff = textOf(params["diff"]) ?? ""
+  }
+
+  #sayDiff(): void {
+    const patch = this.#diff
+    this.#diff = ""
+    if (patch !== "") this.#turn.say(draft("run.diff.ready", { ...measured(patch), patch }))
   }
 
   #resolved(id: unknown): void {
@@ -289,6 +293,7 @@ export class AppServerProtocol implements Protocol {
     // Not another turn than the one that was begun, and none twice.
     if (id !== undefined && (id === this.#endedTurnId || id !== (this.#turnId ?? id))) return
     this.#endedTurnId = id
+    this.#sayDiff()
     this.#turnId = undefined
     const { usage } = this.#spending
     const used = defined({ usage })

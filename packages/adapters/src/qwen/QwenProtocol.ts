@@ -83,6 +83,7 @@ export class QwenProtocol implements Protocol {
 
   readonly cancel: Protocol["cancel"] = () => {
     this.#cancelling = true
+    this.#turn.cancel()
     return controlRequest("interrupt", "interrupt")
   }
 
