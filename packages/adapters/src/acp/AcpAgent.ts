@@ -44,6 +44,8 @@ export interface AcpAgent {
   readonly actsUnasked?: boolean | undefined
   /** Text that comes as a chunk of its own and is the program's, not the model's. */
   readonly asides?: RegExp | undefined
+  /** An aside like this reports a failed model call that is tried again. */
+  readonly retriesInWords?: RegExp | undefined
   /** Beginnings of its own methods that say nothing of a run. */
   readonly ownMethods?: ReadonlyArray<string> | undefined
   /** A call with such an output was stopped by our cancel, though it is told as completed. */

@@ -82,6 +82,7 @@ export const acpAgents = {
     modes: { ask: "#agent", readOnly: "#plan" },
     notes: ["commands"],
     asides: /^Info: /,
+    retriesInWords: /\bRetrying\.{3}$/,
     failsInWords:
       /^Error: (\d{3}\b|Failed to get response from the AI model; retried|Authentication failed with provider|[^]*\(HTTP \d{3}\))/,
     failsInWordsWithoutTokens: /^Error: /

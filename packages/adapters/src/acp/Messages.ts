@@ -5,7 +5,8 @@
  * another message whatever its id.
  */
 import { draft } from "@corral/domain/RunEvent"
-import type { Turn } from "../Turn.ts"
+import { unavailable, type Turn } from "../Turn.ts"
+import { retrying } from "../Retrying.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 
 type Channel = "text" | "reasoning"
@@ -73,6 +74,8 @@ export class Messages {
   /** Words of the program between those of the model. */
   aside(text: string): void {
     this.close()
+    if (this.#agent.retriesInWords?.test(text) === true)
+      this.#turn.say(retrying({ failure: unavailable("unknown", text, { said: text }) }))
     const messageId = this.#next()
     this.#turn.say(draft("run.message.completed", { messageId, role: "system", channel: "text", text }))
   }

@@ -4,6 +4,7 @@
  * Said through the run's `Turn`. It keeps what a turn has come to, for those who judge how it ended.
  */
 import type { Usage } from "@corral/domain/Run"
+import { retryOf } from "../codex/Retries.ts"
 import { objectOf, textOf, type JsonObject } from "../Json.ts"
 import type { Relative } from "../Relative.ts"
 import type { Turn } from "../Turn.ts"
@@ -152,13 +153,12 @@ export class Reports {
   #status(meta: JsonObject): void {
     const { statusKey } = this.#agent
     if (statusKey === undefined) return
-    switch (objectOf(objectOf(meta[statusKey])["threadStatus"])["type"]) {
-      case "systemError":
-        this.#failed ??= ""
-        return
-      case "active":
-        this.#failed = undefined
-    }
+    const { error, threadStatus } = objectOf(meta[statusKey])
+    const { type } = objectOf(threadStatus)
+    if (type === "systemError") this.#failed ??= ""
+    else if (type === "active") this.#failed = undefined
+    // Typed as Codex types it.
+    if (objectOf(error)["willRetry"] === true) this.#turn.say(retryOf(objectOf(error)))
   }
 
   /** The agent uses a tool: what it says next is another message. */

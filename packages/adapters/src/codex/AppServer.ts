@@ -13,6 +13,7 @@ import { relativeTo, type Relative } from "../Relative.ts"
 import { Turn } from "../Turn.ts"
 import { questionOf } from "./Approvals.ts"
 import { failureOf, failureOfRequest, failureWithoutResult } from "./Ending.ts"
+import { retryOf } from "./Retries.ts"
 import { measured } from "./FileChanges.ts"
 import { notification, refusal, request, response, textInput, type RequestId } from "./Frames.ts"
 import { Items } from "./Items.ts"
@@ -227,7 +228,9 @@ export class AppServerProtocol implements Protocol {
         return this.#isOwn(params) ? this.#turnEnded(objectOf(params["turn"])) : undefined
       case "error":
         // One that is tried again is no failure; one of a sub-agent is its parent's business.
-        if (params["willRetry"] !== true && this.#isOwn(params)) this.#lastError = objectOf(params["error"])
+        if (!this.#isOwn(params)) return
+        if (params["willRetry"] === true) this.#turn.say(retryOf(objectOf(params["error"])))
+        else this.#lastError = objectOf(params["error"])
         return
       case "serverRequest/resolved":
         return this.#resolved(params["requestId"])

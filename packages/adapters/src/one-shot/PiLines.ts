@@ -9,6 +9,7 @@ import type { Usage } from "@corral/domain/Run"
 import { draft } from "@corral/domain/RunEvent"
 import type { AdapterEvent, ProcessEnd, RunStart } from "@corral/domain/RuntimeAdapter"
 import { arrayOf, countOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
+import { retrying } from "../Retrying.ts"
 import type { Turn } from "../Turn.ts"
 import { Calls } from "./Calls.ts"
 import { failureOf, serviceFailure, type Words } from "./Failure.ts"
@@ -22,7 +23,6 @@ const silent = new Set([
   "turn_start",
   "turn_end",
   "tool_execution_update",
-  "auto_retry_start",
   "queue_update",
   "response"
 ])
@@ -93,6 +93,11 @@ export class PiLines implements Reader {
         return this.#toolResult(line)
       case "agent_end":
         return this.#tryEnded(line)
+      case "auto_retry_start": {
+        const { attempt, delayMs, maxAttempts } = line
+        const failure = serviceFailure(this.#words, textOf(line["errorMessage"]) ?? "")
+        return this.#turn.say(retrying({ attempt, maxAttempts, delayMs, failure }))
+      }
       case "auto_retry_end":
         if (line["success"] === false) {
           const said = textOf(line["finalError"]) ?? this.#error ?? ""

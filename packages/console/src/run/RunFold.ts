@@ -180,6 +180,10 @@ export class RunFold {
       }
       case "runtime.unavailable":
         return this.push({ kind: "warning", seq, at, code: event.type, message: event.payload.message })
+      case "runtime.retrying": {
+        if (this.blocks.at(-1)?.kind === "retry") this.blocks.pop()
+        return this.push({ kind: "retry", seq, at, retry: event.payload })
+      }
       case "runtime.timeout":
         return this.push({
           kind: "warning",

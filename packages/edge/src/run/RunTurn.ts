@@ -52,6 +52,8 @@ export type Message =
       readonly kind: PayloadOf<"runtime.timeout">["kind"]
       readonly afterMs: number
     }
+  /** The runtime has said nothing for so long. */
+  | { readonly _tag: "Quiet"; readonly silentMs: number }
   | { readonly _tag: "Cancel"; readonly reason: string; readonly by: string }
   | {
       readonly _tag: "Decide"
@@ -131,6 +133,10 @@ export class RunTurn {
         return this.feed({ _tag: "Said", event: message.event })
       case "Spent":
         return this.spend(budget.reach(message.limit, message.used))
+      case "Quiet": {
+        const event = draft("runtime.retrying", { reason: "silence", silentMs: message.silentMs })
+        return recorder.state.verdict === undefined ? this.feed({ _tag: "Said", event }) : undefined
+      }
       case "Cancel":
         return this.feed({ _tag: "CancelRequested", reason: message.reason, by: message.by })
       case "Expired":
