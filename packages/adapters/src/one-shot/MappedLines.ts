@@ -30,6 +30,19 @@ const fieldOf = (path: FieldPath | undefined): Field => {
   return (line) => deeper.reduce<unknown>(own, own(own(line, first), second))
 }
 
+/** What a line is, by one field or by several: `item.completed/agent_message`. */
+const typeField = (paths: JsonMap["type"]): Field => {
+  if (typeof paths === "string") return fieldOf(paths)
+  const fields = paths.map(fieldOf)
+  return (line) => {
+    const parts = fields.flatMap((field) => typeName(field(line)) ?? [])
+    return parts.length === 0 ? undefined : parts.join("/")
+  }
+}
+
+const typeName = (value: unknown): string | undefined =>
+  typeof value === "string" ? value : typeof value === "number" ? String(value) : undefined
+
 const isTrue = (value: unknown): boolean =>
   value !== undefined && value !== null && value !== false && value !== 0 && value !== ""
 
@@ -139,7 +152,7 @@ export const meaningsOf = (map: JsonMap, label: string): Meanings => {
     const text = fieldOf(meaning.text)
     return (run, line) => run.completed(textOf(text(line)))
   })
-  return { typeOf: fieldOf(map.type), byType, endsByExit: map.completed === undefined }
+  return { typeOf: typeField(map.type), byType, endsByExit: map.completed === undefined }
 }
 
 export class MappedLines implements Reader {
@@ -160,8 +173,7 @@ export class MappedLines implements Reader {
 
   readonly said: Reader["said"] = (line) => {
     const { byType, typeOf } = this.#meanings
-    const told = typeOf(line)
-    const type = typeof told === "string" ? told : typeof told === "number" ? String(told) : "untyped"
+    const type = typeName(typeOf(line)) ?? "untyped"
     const meanings = byType.get(type)
     if (meanings === undefined) return this.#turn.unknown(type)
     this.#turn.start({})
