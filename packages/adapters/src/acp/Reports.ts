@@ -30,6 +30,7 @@ export class Reports {
   #called = false
   /** The model's text came last. */
   #answered = false
+  #stoppedAtDenial = false
 
   constructor(turn: Turn, agent: AcpAgent, relative: Relative, resumed: boolean) {
     this.#turn = turn
@@ -46,6 +47,11 @@ export class Reports {
     return { text, lone, failed: this.#failed, called: this.#called, answered }
   }
 
+  /** Whether the agent has neither spoken nor called a tool since a permission was denied. */
+  get stoppedAtDenial(): boolean {
+    return this.#stoppedAtDenial
+  }
+
   get usage(): Usage | undefined {
     return this.#spending.usage
   }
@@ -55,6 +61,7 @@ export class Reports {
     this.#failed = undefined
     this.#called = false
     this.#answered = false
+    this.#stoppedAtDenial = false
     this.#messages.begin()
   }
 
@@ -74,6 +81,7 @@ export class Reports {
   /** The call that a permission is asked for. */
   asked(toolCall: JsonObject): ToolCall | undefined {
     this.#acted()
+    this.#stoppedAtDenial = false
     return this.#calls.asked(toolCall)
   }
 
@@ -84,6 +92,7 @@ export class Reports {
 
   /** The permission for a call was denied. */
   deny(callId: string): void {
+    this.#stoppedAtDenial = true
     this.#calls.deny(callId)
   }
 
@@ -146,7 +155,8 @@ export class Reports {
       return this.#messages.aside(text)
     }
     if (isText) this.#answered = true
-    this.#messages.chunk(isText ? "text" : "reasoning", text, textOf(messageId))
+    if (this.#messages.chunk(isText ? "text" : "reasoning", text, textOf(messageId)))
+      this.#stoppedAtDenial = false
   }
 
   /** What the agent reports of the turn itself. */
@@ -169,6 +179,7 @@ export class Reports {
   }
 
   #call(report: JsonObject): void {
+    if (report["sessionUpdate"] === "tool_call") this.#stoppedAtDenial = false
     this.#acted()
     if (!this.#calls.report(report)) this.#turn.unknown("tool_call")
   }

@@ -162,7 +162,7 @@ export class PiLines implements Reader {
   #filesOf(line: JsonObject, callId: string): ReadonlyArray<AdapterEvent> | undefined {
     const call = this.#calls.get(callId)
     const diff = textOf(objectOf(objectOf(line["result"])["details"])["diff"])
-    const absolute = call === undefined ? undefined : pathOf(call.input)
+    const absolute = call === undefined ? undefined : pathOf(call.tool, call.input)
     if (call === undefined || diff === undefined || absolute === undefined) return undefined
     const path = this.#calls.relative(absolute)
     const patch = patchOfNumbered(diff, path)
