@@ -188,10 +188,8 @@ export class RunTurn {
         return this.feed({ _tag: "Said", event: message.event })
       case "Spent":
         return this.spend(budget.reach(message.limit, message.used))
-      case "Quiet": {
-        const event = draft("runtime.retrying", { reason: "silence", silentMs: message.silentMs })
-        return recorder.state.verdict === undefined ? this.feed({ _tag: "Said", event }) : undefined
-      }
+      case "Quiet":
+        return this.quiet(message.silentMs)
       case "Cancel":
         return this.feed({ _tag: "CancelRequested", reason: message.reason, by: message.by })
       case "Expired":
@@ -202,6 +200,13 @@ export class RunTurn {
       case "Input":
         return this.input(message)
     }
+  }
+
+  /** What came before the notice may have asked a person or called a tool: then it is no silence. */
+  private quiet(silentMs: number): void {
+    const { openCalls, pending, verdict } = this.context.recorder.state
+    if (verdict !== undefined || pending.length > 0 || openCalls.size > 0) return
+    this.feed({ _tag: "Said", event: draft("runtime.retrying", { reason: "silence", silentMs }) })
   }
 
   private feed(input: Input): void {
