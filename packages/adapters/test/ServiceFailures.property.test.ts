@@ -6,10 +6,9 @@ import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
 import { assert, describe, it } from "@effect/vitest"
 import { Buffer } from "node:buffer"
 import { Schema } from "effect"
-import { isObject, parseObject } from "../src/Json.ts"
-import { joined, linesOf } from "../src/conformance/Hostile.ts"
 import { replay, type Recording } from "../src/conformance/Replay.ts"
 import { recordings, registry } from "./Fixtures.ts"
+import { answerOf, replaced, saying } from "./Retold.ts"
 import { tries } from "../../domain/test/Effort.ts"
 
 /** What recorded model services answered with. */
@@ -49,35 +48,10 @@ const status = Schema.Literals([
   "529"
 ])
 
-const replaced = (bytes: Uint8Array, change: (line: string) => string): Uint8Array =>
-  joined(linesOf(bytes).map((line) => Buffer.from(change(Buffer.from(line).toString("utf8")))))
-
 const outcomeOf = (adapter: RuntimeAdapter, recording: Recording, stdout: Uint8Array) => {
   const last = replay(adapter, recording, [stdout]).at(-1)
   assert(last?._tag === "Outcome")
   return last.outcome
-}
-
-/** Every text of a message, whole or in pieces, replaced by pieces of another text. */
-const saying = (
-  bytes: Uint8Array,
-  wholes: ReadonlyArray<string>,
-  pieces: ReadonlyArray<string>,
-  text: string
-) => {
-  const map = new Map<string, string>(wholes.map((whole) => [whole, text]))
-  const size = Math.ceil(text.length / pieces.length)
-  pieces.forEach((piece, at) => map.set(piece, text.slice(at * size, (at + 1) * size)))
-  const change = (value: unknown): unknown => {
-    if (typeof value === "string") return map.get(value) ?? value
-    if (Array.isArray(value)) return value.map(change)
-    if (!isObject(value)) return value
-    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, change(inner)]))
-  }
-  return replaced(bytes, (line) => {
-    const value = parseObject(line)
-    return value === undefined ? line : JSON.stringify(change(value))
-  })
 }
 
 for (const [id, adapter] of registry) {
@@ -108,16 +82,7 @@ for (const [id, adapter] of registry) {
     }
 
     for (const recording of answered) {
-      const outputs = replay(adapter, recording, [recording.stdout])
-      const texts = outputs.flatMap((output) =>
-        output._tag === "Event" && "text" in output.event.payload ? [output.event] : []
-      )
-      const textOf = (type: string) =>
-        texts.flatMap(({ payload, type: own }) =>
-          own === type && "channel" in payload && payload.channel === "text" && "text" in payload
-            ? [String(payload.text)]
-            : []
-        )
+      const answer = answerOf(adapter, recording)
       it.prop(
         `${recording.name}: completes where the model talks about a failure`,
         [
@@ -127,8 +92,7 @@ for (const [id, adapter] of registry) {
         ],
         ([said, code, beginning]) => {
           const text = `${beginning}${code} ${said} is what the log says, and I have fixed it.`
-          const pieces = textOf("run.message.delta")
-          const stdout = saying(recording.stdout, textOf("run.message.completed"), pieces, text)
+          const stdout = saying(recording.stdout, answer, text)
           const outcome = outcomeOf(adapter, recording, stdout)
           assert.strictEqual(outcome._tag, "Completed", JSON.stringify(outcome))
         },
