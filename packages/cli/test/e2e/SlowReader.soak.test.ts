@@ -25,7 +25,9 @@ describe("A slow pipe", () => {
         "bash",
         process.execPath,
         program,
-        ...["attach", runId, "--json"]
+        "attach",
+        runId,
+        "--json"
       ])
       assert.strictEqual(await command.ended, 0, command.stderr)
       assert.strictEqual(Number(command.out[0]), expected)
