@@ -51,8 +51,11 @@ describe("corral at a Hub", { timeout: 90_000 }, () => {
       [joined.front.url, joined.owner.userId, "owner", "cli"]
     )
     const again = await corral.run("login", "--hub", joined.front.url)
-    assert.deepStrictEqual([again.exit, again.out], [2, []])
-    assert.match(again.stderr, /as owner: corral logout comes first\.\n$/)
+    const already = `You are already signed in to ${joined.front.url} as owner.`
+    assert.deepStrictEqual([again.exit, again.out, again.stderr], [0, [already], ""])
+    const other = await corral.run("login", "--hub", "https://elsewhere.example")
+    assert.deepStrictEqual([other.exit, other.out], [2, []])
+    assert.match(other.stderr, /as owner: corral logout comes first\.\n$/)
   })
 
   it("lists projects and devices", async () => {

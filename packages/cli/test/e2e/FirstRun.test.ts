@@ -69,7 +69,7 @@ describe("corral run", () => {
     assert.deepStrictEqual(decided.out, ["denied: Write denied.txt"])
     assert.strictEqual(await run.ended, 0)
     assert.isFalse(existsSync(note("denied.txt")))
-    await run.line(/^denied by local: not today/)
+    await run.line(/^denied by local in a terminal: not today/)
   })
 
   it("takes a decision over HTTP, and no second one", async () => {

@@ -27,7 +27,7 @@ import { Mailbox } from "./Mailbox.ts"
 import type { OutputRedaction } from "./OutputRedaction.ts"
 import type { RunPolicy } from "../approval/RunPolicy.ts"
 import type { RunAction, RunRecorder } from "./RunRecorder.ts"
-import { type DecideFailure, type Message, RunTurn, type TurnContext } from "./RunTurn.ts"
+import { type DecideFailure, type Decider, type Message, RunTurn, type TurnContext } from "./RunTurn.ts"
 import * as SilenceClock from "./SilenceClock.ts"
 import type { StoreFailed } from "../store/Store.ts"
 import { Subprocess, type SubprocessSpec } from "../process/Subprocess.ts"
@@ -76,7 +76,7 @@ export interface RunActor {
   readonly decide: (
     approvalId: ApprovalId,
     answer: ApprovalAnswer,
-    by: string
+    decider: Decider
   ) => Effect.Effect<void, DecideFailure | RunGone>
   readonly cancel: (reason: string, by: string) => void
   /** Says an event of the Edge's own in the run's log, where the run still lives. */
@@ -308,8 +308,8 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
 
   const actor: RunActor = {
     run: () => recorder.run,
-    decide: (approvalId, answer, by) =>
-      send<DecideFailure>((reply) => ({ _tag: "Decide", approvalId, answer, by, reply })),
+    decide: (approvalId, answer, decider) =>
+      send<DecideFailure>((reply) => ({ _tag: "Decide", approvalId, answer, ...decider, reply })),
     cancel: (reason, by) => void post({ _tag: "Cancel", reason, by }),
     announce: (event) => void post({ _tag: "Announced", event }),
     input: (text) => send<Conflict>((reply) => ({ _tag: "Input", text, reply })),

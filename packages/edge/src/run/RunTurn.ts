@@ -3,7 +3,7 @@
  *
  * Synchronous. It collects what is to be done once the turn's events are durable; nobody is told anything before.
  */
-import type { ApprovalRequest } from "@corral/domain/Approval"
+import type { ApprovalRequest, DecisionOrigin } from "@corral/domain/Approval"
 import {
   ApprovalAlreadyResolved,
   ApprovalExpired,
@@ -12,9 +12,10 @@ import {
   SchemaValidationFailed
 } from "@corral/domain/Failures"
 import type { ApprovalId } from "@corral/domain/Ids"
+import { inputChanges } from "@corral/domain/InputEdit"
 import type { Budget, RunFailure } from "@corral/domain/Run"
 import { draft, type PayloadOf } from "@corral/domain/RunEvent"
-import type { Input } from "@corral/domain/RunMachine"
+import type { Input, InputEdit } from "@corral/domain/RunMachine"
 import type {
   AdapterEvent,
   AdapterOutput,
@@ -37,6 +38,12 @@ import type { OutputRedaction } from "./OutputRedaction.ts"
 
 export type DecideFailure = ApprovalAlreadyResolved | ApprovalExpired | NotFound | SchemaValidationFailed
 
+/** Who decides, and where. An older Hub does not say where. */
+export interface Decider {
+  readonly by: string
+  readonly origin?: DecisionOrigin | undefined
+}
+
 /** Everything that can happen to a live run. */
 export type Message =
   /** Its turn has come and its workspace is ready. */
@@ -58,13 +65,12 @@ export type Message =
       readonly afterMs: number
     }
   | { readonly _tag: "Cancel"; readonly reason: string; readonly by: string }
-  | {
+  | ({
       readonly _tag: "Decide"
       readonly approvalId: ApprovalId
       readonly answer: ApprovalAnswer
-      readonly by: string
       readonly reply: Deferred.Deferred<void, DecideFailure>
-    }
+    } & Decider)
   | { readonly _tag: "Input"; readonly text: string; readonly reply: Deferred.Deferred<void, Conflict> }
 
 /** What a turn works on; the same for all turns of a run. */
@@ -245,11 +251,14 @@ export class RunTurn {
     const approvalId = mint<ApprovalId>("apr", this.nowMs)
     const { isWhole, refusal, request } = sized(asked)
     // What is not shown whole is neither edited nor remembered: it is judged as it is, each time.
-    const whole = isWhole && redaction.value(request) === request
-    const assessed = policy.assess(whole ? request : { ...request, scopes: ["once"], editable: false })
+    const redacted = redaction.value(request)
+    const assessed = policy.assess(
+      isWhole && redacted === request ? request : { ...request, scopes: ["once"], editable: false },
+      redacted
+    )
     approvals.add(approvalId, key, assessed)
     const expiresAt = iso(this.nowMs + approvalMs)
-    this.feed({ _tag: "Asked", approvalId, request: assessed.request, expiresAt })
+    this.feed({ _tag: "Asked", approvalId, request: assessed.shown, expiresAt })
     const judged = policy.judge(assessed)
     const verdict: Verdict =
       judged._tag === "Ask" && refusal !== undefined
@@ -260,7 +269,7 @@ export class RunTurn {
       verdict._tag === "Allow"
         ? { decision: "allow", scope: "once" }
         : { decision: "deny", scope: "once", reason: verdict.reason }
-    this.feed({ _tag: "Decided", approvalId, answer, by: verdict.by })
+    this.feed({ _tag: "Decided", approvalId, answer, by: verdict.by, origin: "policy" })
   }
 
   private spend(news: ReadonlyArray<BudgetNews>): void {
@@ -290,7 +299,7 @@ export class RunTurn {
 
   private decide(message: Extract<Message, { readonly _tag: "Decide" }>): void {
     const { approvals, policy, recorder } = this.context
-    const { approvalId, by, reply } = message
+    const { approvalId, by, origin, reply } = message
     const waits = recorder.state.pending.includes(approvalId)
     const assessed = waits ? approvals.get(approvalId)?.assessed : undefined
     if (assessed !== undefined && message.answer.updatedInput !== undefined && !assessed.request.editable) {
@@ -298,7 +307,8 @@ export class RunTurn {
       return
     }
     const answer = assessed === undefined ? message.answer : policy.narrowed(assessed, message.answer)
-    const actions = recorder.apply({ _tag: "Decided", approvalId, answer, by })
+    const edit = assessed === undefined ? undefined : this.editOf(assessed.request, answer)
+    const actions = recorder.apply({ _tag: "Decided", approvalId, answer, by, origin, edit })
     const refusal = actions.find((action) => action._tag === "Refuse")
     if (refusal === undefined) {
       if (assessed !== undefined)
@@ -309,6 +319,15 @@ export class RunTurn {
       const state = recorder.state.resolved.get(approvalId) ?? "cancelled"
       this.replies.push(Deferred.fail(reply, refusalOf(refusal.code, approvalId, state)))
     }
+  }
+
+  /** The edit as the log shows it: the runtime gets the allowed input whole, readers get it without secrets. */
+  private editOf({ input }: ApprovalRequest, answer: ApprovalAnswer): InputEdit | undefined {
+    const { decision, updatedInput } = answer
+    if (decision !== "allow" || updatedInput === undefined) return undefined
+    if (inputChanges(input, updatedInput).length === 0) return undefined
+    const { redaction } = this.context
+    return { requestedInput: redaction.value(input), allowedInput: redaction.value(updatedInput) }
   }
 
   private input({ text, reply }: Extract<Message, { readonly _tag: "Input" }>): void {
