@@ -52,8 +52,8 @@ export const patterns = (): ReadonlyArray<FoundPattern> =>
     .toSorted()
     .flatMap(patternsOf)
 
-/** Looks back at a quote, which the automaton does not know, in one secret that was found; `domain/test/Redaction.test.ts` bounds its time. */
-export const unproven = ["packages/domain/src/redaction/SecretFinder.ts"]
+/** They look around, which the automaton does not know; `domain/test/Redaction.test.ts` bounds their time. */
+export const unproven = ["packages/domain/src/Redaction.ts", "packages/domain/src/redaction/SecretFinder.ts"]
 
 /** The expressions that were proven linear: `npm run patterns` proves new ones. */
 export const proven = (): ReadonlyArray<string> => JSON.parse(readFileSync(provenFile, "utf8"))
