@@ -88,6 +88,7 @@ export const runWords = bilingual(
       `${device === "" ? "The device" : device} is not connected. The preview opens while its Edge runs.`,
     previewNoAddress: "The device gave no address of its own.",
     approval: "Approval",
+    toApproval: "See the approval",
     warning: "Warning",
     started: "The agent has started",
     endings: {
@@ -195,6 +196,7 @@ export const runWords = bilingual(
       `${device === "" ? "该设备" : ` ${device} `}未连接。其 Edge 运行时才能打开预览。`,
     previewNoAddress: "设备没有给出自己的地址。",
     approval: "审批",
+    toApproval: "查看审批",
     warning: "警告",
     started: "智能体已启动",
     endings: { completed: "运行已完成。", failed: "运行失败。", cancelled: "运行已取消。" },
