@@ -67,6 +67,13 @@ describe("corral at a Hub", { timeout: 90_000 }, () => {
     assert.match(out[0] ?? "", /^dev_\w+ {2}online {3}laptop$/)
   })
 
+  it("says that a run was refused where the device refuses it, and suggests nothing that cannot be done", async () => {
+    const { exit, out, stderr } = await start("/say never", "--mode", "full_access", "--json").done
+    assert.deepStrictEqual([exit, out], [2, []], stderr)
+    assert.match(stderr, /full_access|grant/)
+    assert.notMatch(stderr, /attach|goes on|in progress/)
+  })
+
   it("runs there, is asked here, and reads what came of it", async () => {
     const run = start(
       "/say before\n/write hub.txt hello\n/artifact report.md text/markdown # Done\n/say after"

@@ -337,7 +337,7 @@ describe("the other commands", () => {
     assert.strictEqual(await few.ended, 0)
     assert.strictEqual(await unread.ended, 1)
     const id = await runIdOf(unread)
-    assert.include(unread.stderr, "Nobody reads this any more. The run goes on. ")
+    assert.include(unread.stderr, "The output is no longer read. The run goes on. ")
     assert.include(unread.stderr, `cancel ${id}\` ends it`)
     assert.strictEqual((await corral.run("cancel", id)).exit, 0)
   })

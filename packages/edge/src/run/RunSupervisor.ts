@@ -45,6 +45,7 @@ import { Containment } from "../process/Containment.ts"
 import { leftTemporary, removeTemporary } from "../process/TemporaryFolder.ts"
 import { Runtimes } from "../runtime/Runtimes.ts"
 import { Store, type StoreFailed } from "../store/Store.ts"
+import { damageOptions } from "../store/StoreDamage.ts"
 import { Snapshots } from "../workspace/Snapshots.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { Worktrees } from "../workspace/Worktrees.ts"
@@ -294,6 +295,8 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
         if (draining || full) return Effect.fail(new Overloaded())
         const failing = store.failing()
         if (failing !== undefined) return Effect.fail(storeDown(failing))
+        const damage = store.damage()
+        if (damage !== undefined) return Effect.fail(new Overloaded(damageOptions(damage)))
         admitting++
         if (id !== undefined) taken.add(id)
         return Effect.ensuring(

@@ -26,9 +26,12 @@ import type {
 import { Deferred, Effect } from "effect"
 import { mint } from "@corral/service/Identifiers"
 import type { OpenApprovals } from "../approval/OpenApprovals.ts"
+import { sized } from "../approval/RequestSize.ts"
+import type { Verdict } from "../approval/Policy.ts"
 import type { RunPolicy } from "../approval/RunPolicy.ts"
 import type { RunAction, RunRecorder } from "./RunRecorder.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
+import { ASKS_PER_TURN, type Backlog, MAX_OPEN_APPROVALS } from "./Backlog.ts"
 import { withPathsIn } from "./FilePaths.ts"
 import type { BudgetMeter, BudgetNews } from "./Budget.ts"
 import type { OutputRedaction } from "./OutputRedaction.ts"
@@ -48,6 +51,8 @@ export type Message =
   | { readonly _tag: "Unready"; readonly error: RunFailure }
   | { readonly _tag: "Chunk"; readonly chunk: Buffer }
   | { readonly _tag: "Exited"; readonly end: ProcessEnd }
+  /** What waits in the backlog may be read on. */
+  | { readonly _tag: "Resumed" }
   | { readonly _tag: "SpawnFailed"; readonly error: NodeJS.ErrnoException }
   /** Nothing of the run is alive. `review`: what the Edge found in the workspace afterwards. */
   | { readonly _tag: "Swept"; readonly review: ReadonlyArray<Input> }
@@ -73,6 +78,9 @@ export interface TurnContext {
   readonly recorder: RunRecorder
   readonly protocol: Protocol
   readonly approvals: OpenApprovals
+  readonly backlog: Backlog<Message>
+  /** The process has exited: nothing waits for an answer. */
+  readonly isGone: () => boolean
   readonly budget: BudgetMeter
   readonly redaction: OutputRedaction
   /** To the runtime's stdin. */
@@ -94,6 +102,7 @@ export class RunTurn {
   command: SubprocessSpec | undefined
   /** The process is gone. */
   gone = false
+  private asked = 0
   private readonly context: TurnContext
   private readonly nowMs: number
 
@@ -103,7 +112,45 @@ export class RunTurn {
     context.recorder.at(iso(nowMs))
   }
 
+  /** Takes a message. What the runtime printed waits behind what it printed before. */
   handle(message: Message): void {
+    const { backlog } = this.context
+    const isPrinted = message._tag === "Chunk" || message._tag === "Exited" || message._tag === "Swept"
+    if (isPrinted && backlog.isWaiting) backlog.defer(message)
+    else this.process(message)
+  }
+
+  /** Reads on in the backlog, as far as this turn may. */
+  resume(): void {
+    const { backlog } = this.context
+    while (backlog.isWaiting && this.mayAsk) {
+      if (backlog.hasOutputs) {
+        const { at, outputs } = backlog.takeOutputs()
+        this.tell(outputs, at)
+        continue
+      }
+      const message = backlog.takeMessage()
+      if (message !== undefined) this.process(message)
+    }
+  }
+
+  /** There is more to read now. */
+  get isUnfinished(): boolean {
+    return this.context.backlog.isWaiting && this.hasRoom
+  }
+
+  private get mayAsk(): boolean {
+    return this.asked < ASKS_PER_TURN && this.hasRoom
+  }
+
+  /** One more approval may wait. A run that is ending, or whose process has exited, waits for none of them. */
+  private get hasRoom(): boolean {
+    const { isGone, recorder } = this.context
+    const { pending, verdict } = recorder.state
+    return pending.length < MAX_OPEN_APPROVALS || verdict !== undefined || isGone()
+  }
+
+  private process(message: Message): void {
     const { budget, protocol, recorder, redaction } = this.context
     switch (message._tag) {
       case "Ready":
@@ -124,6 +171,8 @@ export class RunTurn {
         return recorder.state.verdict === undefined
           ? this.hear(protocol.end(redaction.value(message.end)))
           : this.tell(redaction.rest())
+      case "Resumed":
+        return
       case "SpawnFailed":
         this.gone = true
         return this.unstartable(message.error)
@@ -156,14 +205,17 @@ export class RunTurn {
     this.tell(this.context.redaction.seams(outputs))
   }
 
-  private tell(outputs: ReadonlyArray<AdapterOutput>): void {
-    const { approvals, budget, onUnknown, recorder, redaction, root, write } = this.context
-    for (const output of outputs) {
+  private tell(outputs: ReadonlyArray<AdapterOutput>, from = 0): void {
+    const { approvals, backlog, budget, onUnknown, recorder, redaction, root, write } = this.context
+    for (let at = from; at < outputs.length; at++) {
+      const output = outputs[at]
+      if (output === undefined) return
       switch (output._tag) {
         case "Event":
           this.feed({ _tag: "Said", event: withPathsIn(root, output.event) })
           break
         case "Approval":
+          if (!this.mayAsk) return backlog.hold(outputs, at)
           this.ask(output.key, output.request)
           break
         case "ApprovalWithdrawn": {
@@ -193,16 +245,25 @@ export class RunTurn {
     }
   }
 
-  private ask(key: string, request: ApprovalRequest): void {
+  private ask(key: string, asked: ApprovalRequest): void {
     const { approvals, approvalMs, policy, redaction } = this.context
+    this.asked++
     const approvalId = mint<ApprovalId>("apr", this.nowMs)
+    const { isWhole, refusal, request } = sized(asked)
     // What is not shown whole is neither edited nor remembered: it is judged as it is, each time.
-    const whole = redaction.value(request) === request
-    const assessed = policy.assess(whole ? request : { ...request, scopes: ["once"], editable: false })
+    const redacted = redaction.value(request)
+    const assessed = policy.assess(
+      isWhole && redacted === request ? request : { ...request, scopes: ["once"], editable: false },
+      redacted
+    )
     approvals.add(approvalId, key, assessed)
     const expiresAt = iso(this.nowMs + approvalMs)
-    this.feed({ _tag: "Asked", approvalId, request: assessed.request, expiresAt })
-    const verdict = policy.judge(assessed)
+    this.feed({ _tag: "Asked", approvalId, request: assessed.shown, expiresAt })
+    const judged = policy.judge(assessed)
+    const verdict: Verdict =
+      judged._tag === "Ask" && refusal !== undefined
+        ? { _tag: "Deny", by: "policy:size", reason: refusal }
+        : judged
     if (verdict._tag === "Ask") return
     const answer: ApprovalAnswer =
       verdict._tag === "Allow"
