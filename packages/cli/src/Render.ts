@@ -4,6 +4,7 @@
  * Live, for a terminal: text as it streams, reasoning dimmed, a tool's line rewritten when it ends; the same without colours. Plain, for
  * files and pipes: whole lines, no escape codes. What it prints is for reading; `--json` is for programs. All that an agent says passes `visible`.
  */
+import { withoutTrailing } from "@corral/domain/Trailing"
 import type { ApprovalRequest, DecisionOrigin } from "@corral/domain/Approval"
 import { inputChanges, inputText } from "@corral/domain/InputEdit"
 import type { PayloadOf, RunEvent } from "@corral/domain/RunEvent"
@@ -155,7 +156,7 @@ export class Renderer {
     if (streamed) return this.#fresh()
     const more = truncated === true ? " […]" : ""
     const who = role === "assistant" ? "" : `${role}: `
-    return this.#line(this.#said(channel, who + text.replace(/\n+$/, "") + more))
+    return this.#line(this.#said(channel, who + withoutTrailing(text, "\n") + more))
   }
 
   /** Reasoning is dimmed, or named where it begins. */

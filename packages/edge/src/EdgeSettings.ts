@@ -2,6 +2,7 @@
  * The Edge's settings as environment variables: one table that is both read and documented. A value that does not fit stops the start
  * with one sentence that names its variable.
  */
+import { capped } from "@corral/domain/CappedPattern"
 import { Effect, Schema } from "effect"
 import { GrantRule } from "@corral/domain/Grant"
 import { WorkspaceName } from "@corral/domain/Ids"
@@ -143,7 +144,7 @@ const Origins = Schema.Array(Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9
 
 /** A variable that may be set or passed for a run: none of Corral's own, and none by which a loader loads something else. */
 export const EnvName = Schema.String.check(
-  Schema.isPattern(/^(?!CORRAL_|PATH$|LD_|DYLD_|NODE_OPTIONS$)[A-Za-z_][A-Za-z0-9_]*$/, {
+  Schema.isPattern(capped(256, /^(?!CORRAL_|PATH$|LD_|DYLD_|NODE_OPTIONS$)[A-Za-z_][A-Za-z0-9_]*$/), {
     expected: "the name of a variable, none of Corral's own or the loader's"
   })
 )

@@ -5,6 +5,7 @@
  * The protocol has one code for "not signed in" and none for what a model's service refuses; agents put that into other codes, into data, or
  * only into words. Words are read last.
  */
+import { capped } from "@corral/domain/CappedPattern"
 import type { RunFailure } from "@corral/domain/Run"
 import type { Outcome, ProcessEnd } from "@corral/domain/RuntimeAdapter"
 import { beginningOf, endingOf } from "../Excerpt.ts"
@@ -84,11 +85,17 @@ const byWords: ReadonlyArray<readonly [RegExp, string]> = [
   [/rate.?limit|too many requests|resource.?exhausted|quota/i, "rate_limited"],
   [/overloaded/i, "overloaded"],
   [
-    /(invalid|incorrect|wrong|expired)\W+(\S+\W+)?(api.?key|token|credential)|api.?key (is )?not valid|unauthori[sz]ed|forbidden|authentication.?(failed|error)/i,
+    capped(
+      MAX_WORDS,
+      /(invalid|incorrect|wrong|expired)\W+(\S+\W+)?(api.?key|token|credential)|api.?key (is )?not valid|unauthori[sz]ed|forbidden|authentication.?(failed|error)/i
+    ),
     "bad_credentials"
   ],
   [
-    /not (logged|signed) in|no api key|(api.?key|auth\S*) (is )?(missing|required|not (set|configured))|missing environment variable|please (log|sign) in/i,
+    capped(
+      MAX_WORDS,
+      /not (logged|signed) in|no api key|(api.?key|auth\S*) (is )?(missing|required|not (set|configured))|missing environment variable|please (log|sign) in/i
+    ),
     "not_signed_in"
   ],
   [

@@ -4,6 +4,7 @@
  * The two ways to drive it tell the same failures, `app-server` with a type and `exec` in words alone. Exit codes tell nothing: the
  * app-server leaves with 0 whatever happened.
  */
+import { capped } from "@corral/domain/CappedPattern"
 import type { RunFailure } from "@corral/domain/Run"
 import type { ProcessEnd } from "@corral/domain/RuntimeAdapter"
 import { beginningOf } from "../Excerpt.ts"
@@ -130,6 +131,9 @@ const lastWords = (stderr: string): string =>
     .replace(/\n\nStack backtrace:[\s\S]*/, "")
     .trim()
 
+/** Where a configuration is wrong, at the beginning of a line. The tail of stderr is shorter. */
+const place = capped(32_768, /^\S+:\d+:\d+(?=: )/m)
+
 /** Why there is no result, as far as the process's last words tell; `undefined` where they do not. */
 export const failureWithoutResult = ({ code, signal, stderr }: ProcessEnd): RunFailure | undefined => {
   if (signal !== null) return undefined
@@ -137,7 +141,7 @@ export const failureWithoutResult = ({ code, signal, stderr }: ProcessEnd): RunF
     return failure("command_missing", lastWords(stderr))
   // The words after it quote the file, with whatever is secret in it: only the place is told.
   if (stderr.includes("Error loading config")) {
-    return failure("bad_config", /^\S+:\d+:\d+(?=: )/m.exec(stderr)?.[0] ?? "")
+    return failure("bad_config", place.exec(stderr)?.[0] ?? "")
   }
   const reason = byLastWords.find(([words]) => words.test(stderr))?.[1]
   return reason === undefined ? undefined : failure(reason, lastWords(stderr))

@@ -90,6 +90,7 @@ export const runWords = bilingual(
       `${device === "" ? "The device" : device} is not connected. The preview opens while its Edge runs.`,
     previewNoAddress: "The device gave no address of its own.",
     approval: "Approval",
+    toApproval: "See the approval",
     warning: "Warning",
     retrying: ({ attempt, delayMs, maxAttempts, reason, silentMs }: PayloadOf<"runtime.retrying">) => {
       if (silentMs !== undefined) return `No output for ${seconds(silentMs)} s.`
@@ -204,6 +205,7 @@ export const runWords = bilingual(
       `${device === "" ? "该设备" : ` ${device} `}未连接。其 Edge 运行时才能打开预览。`,
     previewNoAddress: "设备没有给出自己的地址。",
     approval: "审批",
+    toApproval: "查看审批",
     warning: "警告",
     retrying: ({ attempt, delayMs, maxAttempts, reason, silentMs }: PayloadOf<"runtime.retrying">) => {
       if (silentMs !== undefined) return `已有 ${seconds(silentMs)} 秒没有输出。`

@@ -273,7 +273,7 @@ export class RunTurn {
 
   private ask(key: string, asked: ApprovalRequest): void {
     const { approvals, approvalMs, policy, redaction } = this.context
-    this.asked++
+    this.asked += costOf(asked)
     const approvalId = mint<ApprovalId>("apr", this.nowMs)
     const { isWhole, refusal, request } = sized(asked)
     // What is not shown whole is neither edited nor remembered: it is judged as it is, each time.
@@ -399,6 +399,9 @@ const letGo = (chunk: Buffer): void => {
   )
     buffer.transfer(0)
 }
+
+/** A long command takes longer to read. */
+const costOf = ({ command = "" }: ApprovalRequest): number => 1 + Math.floor(command.length / 2_048)
 
 const iso = (unixMillis: number): string => new Date(unixMillis).toISOString()
 
