@@ -36,7 +36,11 @@ class DeployerProtocol implements Protocol {
   readonly input: Protocol["input"] = () => undefined
 
   /** It knows no such message: signals end it. */
-  readonly cancel: Protocol["cancel"] = () => undefined
+  /** The program takes no cancel, but what fails from now on was stopped by one. */
+  readonly cancel: Protocol["cancel"] = () => {
+    this.#turn.cancel()
+    return undefined
+  }
 
   #read(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
     return this.#turn.read(lines, (said) => this.#understand(said))
