@@ -11,6 +11,7 @@ import type { PayloadOf, RunEvent } from "@corral/domain/RunEvent"
 import { approvalBlock } from "./ApprovalBlock.ts"
 import type { TailedEvent } from "./EventTail.ts"
 import { painter, type Paint } from "./Paint.ts"
+import { retryLine } from "./RetryLine.ts"
 import { visible, visibleLine } from "./Visible.ts"
 
 export interface RenderOptions {
@@ -99,6 +100,8 @@ export class Renderer {
         return this.#resolved(event.payload)
       case "runtime.unavailable":
         return this.#line(paint("yellow", visibleLine(event.payload.message)))
+      case "runtime.retrying":
+        return this.#line(paint("yellow", retryLine(event.payload)))
       case "runtime.timeout":
         return this.#line(
           paint("yellow", `timeout (${event.payload.kind}) after ${event.payload.afterMs / 1_000} s`)

@@ -6,7 +6,7 @@ const json = Arbitrary.schema(Schema.fromJsonString(Schema.Unknown).pipe(Schema.
 const fields = Arbitrary.schema(
   Schema.Record(
     Schema.Literals(["command", "cwd", "files", "__proto__x"]),
-    Schema.Union([Schema.String, Schema.Int, Schema.Null, Schema.Array(Schema.String)])
+    Schema.Union([Schema.String, Schema.Boolean, Schema.Null, Schema.Array(Schema.String)])
   )
 )
 

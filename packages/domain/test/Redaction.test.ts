@@ -92,26 +92,6 @@ describe("Redaction", () => {
       assert.strictEqual(told.text(cut ?? ""), left)
     }
   })
-
-  it("takes time in proportion to the text, whatever it is", () => {
-    const size = 1_000_000
-    for (const part of [
-      "sk-",
-      "-----BEGIN PRIVATE KEY-----",
-      "Bearer ",
-      "eyJaaaaaaaa.",
-      "eyJ-",
-      "ghp_a",
-      "word "
-    ]) {
-      const text = `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0xyz.c2lnbmF0dXJl${part.repeat(size / part.length)}a`
-      const started = performance.now()
-      redaction.text(text)
-      redaction.piece("", text)
-      redaction.text(`${text}…`)
-      assert.isBelow(performance.now() - started, 5_000, part)
-    }
-  })
 })
 
 describe("secretsOf", () => {

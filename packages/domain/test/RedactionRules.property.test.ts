@@ -32,7 +32,7 @@ const stringsOf = (source: string): fc.Arbitrary<string> =>
           .replaceAll(String.raw`[\w=\-]`, String.raw`\w`)
           .replaceAll(String.raw`(?:[^\w-]|$)`, "")
           .replaceAll(/\(\?<?[!=](?:[^()\\]|\\.|\([^()]*\))*\)/g, "")
-          .replaceAll(/\(\?:\[`'"\\s;\]\|\\\\\[nr(?:NR)?\]\|\$(?:\|)?\)/g, "")
+          .replaceAll(/\(\?:\[`'"\\s;\]\|\\\\\[nN?rR?\]\|\$(?:\|)?\)/g, "")
           .replaceAll(String.raw`(?:^|[\\'"${"`"}\s>=:(,)])`, "")
           .replaceAll(String.raw`(?:$|[\\'"${"`"}\s<),])`, "")})$`
       )

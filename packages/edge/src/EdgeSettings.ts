@@ -90,6 +90,11 @@ export const settings = [
     fallback: "1800000"
   },
   {
+    name: "CORRAL_EDGE_SILENCE_NOTICE_MS",
+    what: "After how much silence a run reports it as `runtime.retrying`, in milliseconds; again after twice as long, and so on. Not while a person is asked or a tool runs.",
+    fallback: "30000"
+  },
+  {
     name: "CORRAL_EDGE_CONTAINMENT",
     what: "How a run's processes are held together: `auto` takes a control group for each run where the system lets it, `environment_mark` never.",
     fallback: "auto"
@@ -221,7 +226,13 @@ export const fromEnvironment = Effect.fnUntraced(function* (
       cancel: yield* read("CORRAL_EDGE_CANCEL_GRACE_MS", whole(50, 60_000), times.cancel, "50 to 60000"),
       approval: yield* read("CORRAL_EDGE_APPROVAL_TTL_MS", upToADay, times.approval, "1000 to 86400000"),
       firstEvent: yield* read("CORRAL_EDGE_FIRST_EVENT_MS", upToADay, times.firstEvent, "1000 to 86400000"),
-      silence: yield* read("CORRAL_EDGE_SILENCE_MS", upToADay, times.silence, "1000 to 86400000")
+      silence: yield* read("CORRAL_EDGE_SILENCE_MS", upToADay, times.silence, "1000 to 86400000"),
+      silenceNotice: yield* read(
+        "CORRAL_EDGE_SILENCE_NOTICE_MS",
+        whole(100, 86_400_000),
+        times.silenceNotice,
+        "100 to 86400000"
+      )
     },
     containment: yield* read(
       "CORRAL_EDGE_CONTAINMENT",

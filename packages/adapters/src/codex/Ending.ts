@@ -9,7 +9,9 @@ import type { RunFailure } from "@corral/domain/Run"
 import type { ProcessEnd } from "@corral/domain/RuntimeAdapter"
 import { beginningOf } from "../Excerpt.ts"
 import { countOf, isObject, parseObject, textOf, objectOf, type JsonObject } from "../Json.ts"
+import { missingVariable } from "../MissingVariable.ts"
 import { unavailable } from "../Turn.ts"
+import { passEnv } from "./Environment.ts"
 
 const sentences: Readonly<Record<string, string>> = {
   not_signed_in:
@@ -89,6 +91,8 @@ const isServiceError = (said: string): boolean => isObject(parseObject(said)?.["
 export const failureInWords = (said: string): RunFailure => {
   const status = Number(/\bstatus:? (\d{3})\b/.exec(said)?.[1] ?? Number.NaN)
   if (!Number.isNaN(status)) return failure(byStatus(status), said, { status })
+  const missing = missingVariable("Codex", said, passEnv)
+  if (missing !== undefined) return missing
   const reason = byWords.find(([words]) => words.test(said))?.[1]
   if (reason !== undefined) return failure(reason, said)
   if (isServiceError(said)) return failure("request_refused", said)
