@@ -21,6 +21,7 @@ export const makeAcp = (agent: AcpAgent): RuntimeAdapter => {
     command,
     env,
     envByMode,
+    forgetsSessions = false,
     id,
     install,
     label,
@@ -39,7 +40,7 @@ export const makeAcp = (agent: AcpAgent): RuntimeAdapter => {
       deltas: true,
       approvals: !actsUnasked,
       editInput: false,
-      resume: true,
+      resume: !forgetsSessions,
       readOnly: modes?.readOnly !== undefined,
       cancel: true,
       input: true

@@ -88,7 +88,9 @@ describe("the founding contract", () => {
         .split(",")
         .map((name) => name.trim())
     )
-    assert.deepStrictEqual(sorted(eventTypes), sorted(names))
+    // Decided since, with ADR 0032.
+    const added = ["runtime.retrying"]
+    assert.deepStrictEqual(sorted(eventTypes), sorted([...names, ...added]))
   })
 
   it("event envelope", () => {
@@ -173,7 +175,8 @@ describe("the decisions on resources", () => {
         })
     )
     const { types, required } = fields(DecideApproval)
-    assert.deepStrictEqual(sorted(Object.keys(documented)), sorted(Object.keys(types)))
+    // Section 2 of the second decisions: a decision records where it was made.
+    assert.deepStrictEqual(sorted([...Object.keys(documented), "origin"]), sorted(Object.keys(types)))
     assert.deepStrictEqual(documented["decision"]?.values, sorted(Decision.literals))
     assert.deepStrictEqual(documented["scope"]?.values, sorted(DecisionScope.literals))
     for (const name of ["runId", "approvalId", "decision"]) assert.isTrue(required.has(name), name)

@@ -5,7 +5,8 @@
  * another message whatever its id.
  */
 import { draft } from "@corral/domain/RunEvent"
-import type { Turn } from "../Turn.ts"
+import { unavailable, type Turn } from "../Turn.ts"
+import { retrying } from "../Retrying.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 
 type Channel = "text" | "reasoning"
@@ -43,10 +44,14 @@ export class Messages {
     this.lone = undefined
   }
 
-  chunk(channel: Channel, text: string, theirs: string | undefined): void {
-    if (text === "") return
+  /** Takes a chunk; false where the words are not the model's. */
+  chunk(channel: Channel, text: string, theirs: string | undefined): boolean {
+    if (text === "") return false
     const { asides, failsInWords } = this.#agent
-    if (asides?.test(text) === true) return this.#aside(text)
+    if (asides?.test(text) === true) {
+      this.aside(text)
+      return false
+    }
     const open = this.#open
     if (open !== undefined && (open.channel !== channel || open.theirs !== theirs)) this.close()
     else if (failsInWords?.test(text) === true) this.close()
@@ -55,23 +60,27 @@ export class Messages {
     this.#open.chunks++
     this.#turn.say(draft("run.message.delta", { messageId: this.#open.messageId, channel, text }))
     if (this.#open.text.length > MAX_CHARACTERS) this.close()
+    return true
   }
 
   /** Something else follows. */
   close(): void {
     if (this.#open === undefined) return
-    const { channel, chunks, messageId, text } = this.#open
+    const { channel, chunks, messageId, text, theirs } = this.#open
     this.#open = undefined
     if (channel === "text") {
       this.last = text
-      this.lone = chunks === 1 ? text : undefined
+      const isNamed = this.#agent.namesMessages === true && theirs !== undefined
+      this.lone = chunks === 1 && !isNamed ? text : undefined
     }
     this.#turn.say(draft("run.message.completed", { messageId, role: "assistant", channel, text }))
   }
 
   /** Words of the program between those of the model. */
-  #aside(text: string): void {
+  aside(text: string): void {
     this.close()
+    if (this.#agent.retriesInWords?.test(text) === true)
+      this.#turn.say(retrying({ failure: unavailable("unknown", text, { said: text }) }))
     const messageId = this.#next()
     this.#turn.say(draft("run.message.completed", { messageId, role: "system", channel: "text", text }))
   }

@@ -95,7 +95,8 @@ export class OpenCodeLines implements Reader {
       const text = defined({ text: this.#text.last })
       return this.#turn.conclude({ _tag: "Completed", usage: this.#usage, ...text })
     }
-    if (/permission requested: .*; auto-rejecting/.test(stderr)) {
+    const asked = stderr.indexOf("permission requested: ")
+    if (asked !== -1 && stderr.includes("; auto-rejecting", asked)) {
       this.#turn.fail(failureOf(this.#words, "needs_permission", stderr), this.#usage)
     }
   }
@@ -133,7 +134,7 @@ export class OpenCodeLines implements Reader {
     metadata: JsonObject
   ): ReadonlyArray<AdapterEvent> {
     const relative = this.#calls.relative
-    const absolute = pathOf(input)
+    const absolute = pathOf(tool, input)
     const change = metadata["exists"] === false ? "created" : "modified"
     const files = filesOf(tool, input, callId, relative, change)
     const path = absolute === undefined ? undefined : relative(absolute)

@@ -6,6 +6,7 @@ import { useWords } from "../text/Language.tsx"
 import { ShortId } from "../ui/ShortId.tsx"
 import { Time } from "../ui/Time.tsx"
 import { Countdown } from "./Countdown.tsx"
+import { DecidedRequest } from "./DecidedRequest.tsx"
 import { DecisionForm } from "./DecisionForm.tsx"
 import { DecisionNote } from "./DecisionNote.tsx"
 import { Outcome } from "./Outcome.tsx"
@@ -17,7 +18,7 @@ import { approvalWords } from "./words.ts"
 export const ApprovalCard = ({ approval }: { readonly approval: HubApproval }) => {
   const words = useWords(approvalWords)
   const decide = useDecide(approval.id)
-  const { agentId, decidedBy, id, projectId, request, runId, state } = approval
+  const { agentId, id, projectId, request, runId, state } = approval
   return (
     <article className={`approval approval-${state}`} aria-labelledby={`title-${id}`}>
       <h2 id={`title-${id}`}>{oneLine(request.title)}</h2>
@@ -34,21 +35,19 @@ export const ApprovalCard = ({ approval }: { readonly approval: HubApproval }) =
           </>
         )}
       </p>
-      <RequestView request={request} />
       {state === "pending" ? (
         <>
+          <RequestView request={request} />
           <TargetNote approval={approval} />
           <DecisionForm {...{ decide, projectId, request }} expiresAt={approval.expiresAt} />
         </>
       ) : (
-        <Outcome
-          state={state}
-          by={decidedBy}
-          at={approval.resolvedAt}
-          scope={approval.scope}
-          reason={approval.reason}
-          projectId={projectId}
-        />
+        <>
+          <p>
+            <Outcome resolution={approval} projectId={projectId} />
+          </p>
+          <DecidedRequest request={request} allowedInput={approval.allowedInput} />
+        </>
       )}
       <DecisionNote error={decide.error} />
     </article>

@@ -2,6 +2,7 @@
 import type { HubApproval, HubRun } from "@corral/domain/HubRun"
 import { Link } from "@tanstack/react-router"
 import { Countdown } from "../approval/Countdown.tsx"
+import { DecidedRequest } from "../approval/DecidedRequest.tsx"
 import { DecisionForm } from "../approval/DecisionForm.tsx"
 import { DecisionNote } from "../approval/DecisionNote.tsx"
 import { Outcome } from "../approval/Outcome.tsx"
@@ -20,7 +21,7 @@ interface Props {
 
 export const ApprovalView = ({ block, isOver, projectId }: Props) => {
   const words = useWords(runWords)
-  const { approvalId, by, expiresAt, reason, request, resolvedAt, scope, state } = block
+  const { approvalId, expiresAt, request, resolution, state } = block
   // The event has checked it: ids of approvals are what the Hub calls them by.
   const decide = useDecide(approvalId as HubApproval["id"])
   const title = oneLine(request.title)
@@ -38,14 +39,21 @@ export const ApprovalView = ({ block, isOver, projectId }: Props) => {
   return (
     <details className="approval">
       <summary>
-        <Link to="/approvals/$approvalId" params={{ approvalId }}>
-          {words.approval}
-        </Link>{" "}
-        {title}
-        {state !== "pending" && <Outcome {...{ state, by, scope, reason, projectId }} at={resolvedAt} />}
+        {words.approval}: {title}
+        {resolution !== undefined && (
+          <>
+            {" · "}
+            <Outcome {...{ projectId, resolution }} />
+          </>
+        )}
       </summary>
       <DecisionNote error={decide.error} />
-      <RequestView request={request} />
+      <p>
+        <Link to="/approvals/$approvalId" params={{ approvalId }}>
+          {words.toApproval}
+        </Link>
+      </p>
+      <DecidedRequest request={request} allowedInput={resolution?.allowedInput} />
     </details>
   )
 }

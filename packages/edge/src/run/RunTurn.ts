@@ -3,7 +3,7 @@
  *
  * Synchronous. It collects what is to be done once the turn's events are durable; nobody is told anything before.
  */
-import type { ApprovalRequest } from "@corral/domain/Approval"
+import type { ApprovalRequest, DecisionOrigin } from "@corral/domain/Approval"
 import {
   ApprovalAlreadyResolved,
   ApprovalExpired,
@@ -12,9 +12,10 @@ import {
   SchemaValidationFailed
 } from "@corral/domain/Failures"
 import type { ApprovalId } from "@corral/domain/Ids"
+import { inputChanges } from "@corral/domain/InputEdit"
 import type { Budget, RunFailure } from "@corral/domain/Run"
 import { draft, type PayloadOf } from "@corral/domain/RunEvent"
-import type { Input } from "@corral/domain/RunMachine"
+import type { Input, InputEdit } from "@corral/domain/RunMachine"
 import type {
   AdapterEvent,
   AdapterOutput,
@@ -25,14 +26,23 @@ import type {
 import { Deferred, Effect } from "effect"
 import { mint } from "@corral/service/Identifiers"
 import type { OpenApprovals } from "../approval/OpenApprovals.ts"
+import { sized } from "../approval/RequestSize.ts"
+import type { Verdict } from "../approval/Policy.ts"
 import type { RunPolicy } from "../approval/RunPolicy.ts"
 import type { RunAction, RunRecorder } from "./RunRecorder.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
+import { ASKS_PER_TURN, type Backlog, MAX_OPEN_APPROVALS } from "./Backlog.ts"
 import { withPathsIn } from "./FilePaths.ts"
 import type { BudgetMeter, BudgetNews } from "./Budget.ts"
 import type { OutputRedaction } from "./OutputRedaction.ts"
 
 export type DecideFailure = ApprovalAlreadyResolved | ApprovalExpired | NotFound | SchemaValidationFailed
+
+/** Who decides, and where. An older Hub does not say where. */
+export interface Decider {
+  readonly by: string
+  readonly origin?: DecisionOrigin | undefined
+}
 
 /** Everything that can happen to a live run. */
 export type Message =
@@ -41,6 +51,8 @@ export type Message =
   | { readonly _tag: "Unready"; readonly error: RunFailure }
   | { readonly _tag: "Chunk"; readonly chunk: Buffer }
   | { readonly _tag: "Exited"; readonly end: ProcessEnd }
+  /** What waits in the backlog may be read on. */
+  | { readonly _tag: "Resumed" }
   | { readonly _tag: "SpawnFailed"; readonly error: NodeJS.ErrnoException }
   /** Nothing of the run is alive. `review`: what the Edge found in the workspace afterwards. */
   | { readonly _tag: "Swept"; readonly review: ReadonlyArray<Input> }
@@ -52,14 +64,15 @@ export type Message =
       readonly kind: PayloadOf<"runtime.timeout">["kind"]
       readonly afterMs: number
     }
+  /** The runtime has said nothing for so long. */
+  | { readonly _tag: "Quiet"; readonly silentMs: number }
   | { readonly _tag: "Cancel"; readonly reason: string; readonly by: string }
-  | {
+  | ({
       readonly _tag: "Decide"
       readonly approvalId: ApprovalId
       readonly answer: ApprovalAnswer
-      readonly by: string
       readonly reply: Deferred.Deferred<void, DecideFailure>
-    }
+    } & Decider)
   | { readonly _tag: "Input"; readonly text: string; readonly reply: Deferred.Deferred<void, Conflict> }
 
 /** What a turn works on; the same for all turns of a run. */
@@ -67,8 +80,13 @@ export interface TurnContext {
   readonly recorder: RunRecorder
   readonly protocol: Protocol
   readonly approvals: OpenApprovals
+  readonly backlog: Backlog<Message>
+  /** The process has exited: nothing waits for an answer. */
+  readonly isGone: () => boolean
   readonly budget: BudgetMeter
   readonly redaction: OutputRedaction
+  /** What the runtime reported and only the end of the run says. */
+  readonly reported: { diff: AdapterEvent | undefined }
   /** To the runtime's stdin. */
   readonly write: (text: string) => void
   readonly policy: RunPolicy
@@ -88,6 +106,7 @@ export class RunTurn {
   command: SubprocessSpec | undefined
   /** The process is gone. */
   gone = false
+  private asked = 0
   private readonly context: TurnContext
   private readonly nowMs: number
 
@@ -97,7 +116,45 @@ export class RunTurn {
     context.recorder.at(iso(nowMs))
   }
 
+  /** Takes a message. What the runtime printed waits behind what it printed before. */
   handle(message: Message): void {
+    const { backlog } = this.context
+    const isPrinted = message._tag === "Chunk" || message._tag === "Exited" || message._tag === "Swept"
+    if (isPrinted && backlog.isWaiting) backlog.defer(message)
+    else this.process(message)
+  }
+
+  /** Reads on in the backlog, as far as this turn may. */
+  resume(): void {
+    const { backlog } = this.context
+    while (backlog.isWaiting && this.mayAsk) {
+      if (backlog.hasOutputs) {
+        const { at, outputs } = backlog.takeOutputs()
+        this.tell(outputs, at)
+        continue
+      }
+      const message = backlog.takeMessage()
+      if (message !== undefined) this.process(message)
+    }
+  }
+
+  /** There is more to read now. */
+  get isUnfinished(): boolean {
+    return this.context.backlog.isWaiting && this.hasRoom
+  }
+
+  private get mayAsk(): boolean {
+    return this.asked < ASKS_PER_TURN && this.hasRoom
+  }
+
+  /** One more approval may wait. A run that is ending, or whose process has exited, waits for none of them. */
+  private get hasRoom(): boolean {
+    const { isGone, recorder } = this.context
+    const { pending, verdict } = recorder.state
+    return pending.length < MAX_OPEN_APPROVALS || verdict !== undefined || isGone()
+  }
+
+  private process(message: Message): void {
     const { budget, protocol, recorder, redaction } = this.context
     switch (message._tag) {
       case "Ready":
@@ -115,19 +172,24 @@ export class RunTurn {
         this.gone = true
         // Ended by us, or after it told its outcome: what the adapter makes of the exit is no news. It may tell parts of stderr, and half a
         // secret is not found: so it sees none.
-        return recorder.state.verdict === undefined
-          ? this.hear(protocol.end(redaction.value(message.end)))
-          : this.tell(redaction.rest())
+        if (recorder.state.verdict === undefined) return this.hear(protocol.end(redaction.value(message.end)))
+        // What was still streaming is completed, and what a cancel stopped says so.
+        this.hear(protocol.end({ ...message.end, stderr: "" }).filter(closes))
+        return this.tell(redaction.rest())
+      case "Resumed":
+        return
       case "SpawnFailed":
         this.gone = true
         return this.unstartable(message.error)
       case "Swept":
-        for (const input of message.review) this.feed(input)
+        for (const input of this.diffOf(message.review)) this.feed(input)
         return this.feed({ _tag: "Ended" })
       case "Announced":
         return this.feed({ _tag: "Said", event: message.event })
       case "Spent":
         return this.spend(budget.reach(message.limit, message.used))
+      case "Quiet":
+        return this.quiet(message.silentMs)
       case "Cancel":
         return this.feed({ _tag: "CancelRequested", reason: message.reason, by: message.by })
       case "Expired":
@@ -140,6 +202,13 @@ export class RunTurn {
     }
   }
 
+  /** What came before the notice may have asked a person or called a tool: then it is no silence. */
+  private quiet(silentMs: number): void {
+    const { openCalls, pending, verdict } = this.context.recorder.state
+    if (verdict !== undefined || pending.length > 0 || openCalls.size > 0) return
+    this.feed({ _tag: "Said", event: draft("runtime.retrying", { reason: "silence", silentMs }) })
+  }
+
   private feed(input: Input): void {
     const { recorder, redaction } = this.context
     for (const action of recorder.apply(isTold(input) ? input : redaction.value(input)))
@@ -150,14 +219,17 @@ export class RunTurn {
     this.tell(this.context.redaction.seams(outputs))
   }
 
-  private tell(outputs: ReadonlyArray<AdapterOutput>): void {
-    const { approvals, budget, onUnknown, recorder, redaction, root, write } = this.context
-    for (const output of outputs) {
+  private tell(outputs: ReadonlyArray<AdapterOutput>, from = 0): void {
+    const { approvals, backlog, budget, onUnknown, recorder, redaction, root, write } = this.context
+    for (let at = from; at < outputs.length; at++) {
+      const output = outputs[at]
+      if (output === undefined) return
       switch (output._tag) {
         case "Event":
-          this.feed({ _tag: "Said", event: withPathsIn(root, output.event) })
+          this.say(withPathsIn(root, output.event))
           break
         case "Approval":
+          if (!this.mayAsk) return backlog.hold(outputs, at)
           this.ask(output.key, output.request)
           break
         case "ApprovalWithdrawn": {
@@ -187,22 +259,43 @@ export class RunTurn {
     }
   }
 
-  private ask(key: string, request: ApprovalRequest): void {
+  /** The changes of a run are reported once, at its end: what the Edge measures comes before what the runtime reported last. */
+  private say(event: AdapterEvent): void {
+    if (event.type === "run.diff.ready") this.context.reported.diff = event
+    else this.feed({ _tag: "Said", event })
+  }
+
+  private diffOf(review: ReadonlyArray<Input>): ReadonlyArray<Input> {
+    const { diff } = this.context.reported
+    const isMeasured = review.some((input) => input._tag === "Said" && input.event.type === "run.diff.ready")
+    return diff === undefined || isMeasured ? review : [{ _tag: "Said", event: diff }, ...review]
+  }
+
+  private ask(key: string, asked: ApprovalRequest): void {
     const { approvals, approvalMs, policy, redaction } = this.context
+    this.asked += costOf(asked)
     const approvalId = mint<ApprovalId>("apr", this.nowMs)
+    const { isWhole, refusal, request } = sized(asked)
     // What is not shown whole is neither edited nor remembered: it is judged as it is, each time.
-    const whole = redaction.value(request) === request
-    const assessed = policy.assess(whole ? request : { ...request, scopes: ["once"], editable: false })
+    const redacted = redaction.value(request)
+    const assessed = policy.assess(
+      isWhole && redacted === request ? request : { ...request, scopes: ["once"], editable: false },
+      redacted
+    )
     approvals.add(approvalId, key, assessed)
     const expiresAt = iso(this.nowMs + approvalMs)
-    this.feed({ _tag: "Asked", approvalId, request: assessed.request, expiresAt })
-    const verdict = policy.judge(assessed)
+    this.feed({ _tag: "Asked", approvalId, request: assessed.shown, expiresAt })
+    const judged = policy.judge(assessed)
+    const verdict: Verdict =
+      judged._tag === "Ask" && refusal !== undefined
+        ? { _tag: "Deny", by: "policy:size", reason: refusal }
+        : judged
     if (verdict._tag === "Ask") return
     const answer: ApprovalAnswer =
       verdict._tag === "Allow"
         ? { decision: "allow", scope: "once" }
         : { decision: "deny", scope: "once", reason: verdict.reason }
-    this.feed({ _tag: "Decided", approvalId, answer, by: verdict.by })
+    this.feed({ _tag: "Decided", approvalId, answer, by: verdict.by, origin: "policy" })
   }
 
   private spend(news: ReadonlyArray<BudgetNews>): void {
@@ -232,7 +325,7 @@ export class RunTurn {
 
   private decide(message: Extract<Message, { readonly _tag: "Decide" }>): void {
     const { approvals, policy, recorder } = this.context
-    const { approvalId, by, reply } = message
+    const { approvalId, by, origin, reply } = message
     const waits = recorder.state.pending.includes(approvalId)
     const assessed = waits ? approvals.get(approvalId)?.assessed : undefined
     if (assessed !== undefined && message.answer.updatedInput !== undefined && !assessed.request.editable) {
@@ -240,7 +333,8 @@ export class RunTurn {
       return
     }
     const answer = assessed === undefined ? message.answer : policy.narrowed(assessed, message.answer)
-    const actions = recorder.apply({ _tag: "Decided", approvalId, answer, by })
+    const edit = assessed === undefined ? undefined : this.editOf(assessed.request, answer)
+    const actions = recorder.apply({ _tag: "Decided", approvalId, answer, by, origin, edit })
     const refusal = actions.find((action) => action._tag === "Refuse")
     if (refusal === undefined) {
       if (assessed !== undefined)
@@ -251,6 +345,15 @@ export class RunTurn {
       const state = recorder.state.resolved.get(approvalId) ?? "cancelled"
       this.replies.push(Deferred.fail(reply, refusalOf(refusal.code, approvalId, state)))
     }
+  }
+
+  /** The edit as the log shows it: the runtime gets the allowed input whole, readers get it without secrets. */
+  private editOf({ input }: ApprovalRequest, answer: ApprovalAnswer): InputEdit | undefined {
+    const { decision, updatedInput } = answer
+    if (decision !== "allow" || updatedInput === undefined) return undefined
+    if (inputChanges(input, updatedInput).length === 0) return undefined
+    const { redaction } = this.context
+    return { requestedInput: redaction.value(input), allowedInput: redaction.value(updatedInput) }
   }
 
   private input({ text, reply }: Extract<Message, { readonly _tag: "Input" }>): void {
@@ -272,6 +375,10 @@ export class RunTurn {
   }
 }
 
+/** Whether an output ends something that the run has begun. */
+const closes = (output: AdapterOutput): boolean =>
+  output._tag === "Event" && /^run\.(message\.completed|tool\.result)$/.test(output.event.type)
+
 /** Its secrets are taken out already: of streamed text at its seams. */
 const isTold = (input: Input): boolean => input._tag === "Said" && input.event.type === "run.message.delta"
 
@@ -292,6 +399,9 @@ const letGo = (chunk: Buffer): void => {
   )
     buffer.transfer(0)
 }
+
+/** A long command takes longer to read. */
+const costOf = ({ command = "" }: ApprovalRequest): number => 1 + Math.floor(command.length / 2_048)
 
 const iso = (unixMillis: number): string => new Date(unixMillis).toISOString()
 
