@@ -18,8 +18,8 @@ import { RunPolicy } from "./RunPolicy.ts"
 import { writableIn } from "./WritablePath.ts"
 import { parseStored } from "../store/StoreDamage.ts"
 
-/** As a configuration says it; `full_access` is a matter of modes. */
-type ConfiguredGrant = "full_access" | GrantRule
+/** As a configuration says it; `full_access` is a matter of modes, `project_settings` of how a runtime is started. */
+type ConfiguredGrant = "full_access" | "project_settings" | GrantRule
 
 export class Grants extends Context.Service<
   Grants,
@@ -102,7 +102,7 @@ interface Row {
 const parse = ({ body }: Row): Grant => parseStored<Grant>(body, "grant")
 
 const rulesOf = (grants: ReadonlyArray<ConfiguredGrant>): ReadonlyArray<GrantRule> =>
-  grants.filter((grant) => grant !== "full_access")
+  grants.filter((grant) => typeof grant !== "string")
 
 /** Short whatever the rule holds. Another agent's tools mean other things by the same names. */
 const ruleKey = (agentId: AgentId, rule: GrantRule): string =>
