@@ -185,7 +185,7 @@ describe("The audit trail", { timeout: 60_000 }, () => {
       const items: Array<AuditRecord> = []
       let cursor = ""
       do {
-        const { body } = await client.ask<Page>("GET", `/client/audit?limit=2${cursor}`)
+        const { body } = await client.ask<Page>("GET", `/client/audit?limit=200${cursor}`)
         items.push(...body.items)
         cursor = body.nextCursor === null ? "" : `&cursor=${body.nextCursor}`
       } while (cursor !== "")
