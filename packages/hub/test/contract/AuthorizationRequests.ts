@@ -74,13 +74,14 @@ export const requests: Record<EndpointName, Expected> = {
     () => "/client/auth/device/approve",
     ({ userCode }) => ({
       userCode,
-      decision: "allow"
+      decision: "deny"
     })
   ),
   "apiKeys.list": get(() => "/client/auth/keys"),
+  // A bearer token issues no key.
   "apiKeys.create": send(
     "POST",
-    201,
+    403,
     () => "/client/auth/keys",
     () => ({ name: "ci", scopes: ["read"] })
   ),
