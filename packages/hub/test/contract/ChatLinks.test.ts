@@ -307,7 +307,7 @@ describe("linking a chat account", { timeout: 60_000 }, () => {
     const ada = await Person.signedIn(hub, "ada")
     await ada.open(code)
     const age = (minutes: number) =>
-      onStore(`UPDATE sign_ins SET created_at = now() - interval '${minutes} minutes' WHERE id = $1`, [
+      onStore(`UPDATE sign_ins SET authenticated_at = now() - interval '${minutes} minutes' WHERE id = $1`, [
         ada.signInId
       ])
     await age(16)
