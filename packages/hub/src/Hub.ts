@@ -45,6 +45,7 @@ import { ArtifactContents } from "./run/ArtifactContents.ts"
 import { EdgeRouter } from "./run/EdgeRouter.ts"
 import * as Retention from "./run/Retention.ts"
 import { RunLog } from "./run/RunLog.ts"
+import { RunRequesters } from "./run/RunRequesters.ts"
 import { Runs } from "./run/Runs.ts"
 import { SessionProject } from "./run/SessionProject.ts"
 import { Targets } from "./run/Targets.ts"
@@ -59,7 +60,14 @@ import { Tasks } from "./task/Tasks.ts"
 const running = ArtifactContents.layer.pipe(
   Layer.provideMerge(EdgeRouter.layer),
   Layer.provideMerge(
-    Layer.mergeAll(Commands.layer, RunLog.layer, Runs.layer, SessionProject.layer, Targets.layer)
+    Layer.mergeAll(
+      Commands.layer,
+      RunLog.layer,
+      RunRequesters.layer,
+      Runs.layer,
+      SessionProject.layer,
+      Targets.layer
+    )
   ),
   Layer.provideMerge(Notices.layer)
 )

@@ -20,20 +20,28 @@ export class HubAudit extends HttpApiGroup.make("audit")
       query: { ...listQuery, projectId, actor: text, action: text, from: text, to: text },
       success: page(AuditRecord),
       error: responses("permission_denied", "schema_validation_failed")
-    }).annotate(OpenApi.Description, "`from` and `to` are ISO 8601 times, `to` exclusive."),
+    }).annotate(
+      OpenApi.Description,
+      "`from` and `to` are ISO 8601 times, `to` exclusive. Without `projectId`, what the caller did outside of projects and what happened to " +
+        "their devices, sign-ins, keys and chat accounts. The trail of a deleted project stays readable for those who could read it."
+    ),
     HttpApiEndpoint.get("export", "/client/audit/export", {
-      query: { projectId: ProjectId },
+      query: { projectId },
       success: HttpApiSchema.StreamUint8Array({ contentType: "application/x-ndjson" }),
       error: responses("permission_denied", "schema_validation_failed")
     }).annotate(
       OpenApi.Description,
-      "The whole trail of a project, the first record first, one as JSON on each line: enough to follow the chain without this Hub."
+      "The whole trail of a project, the first record first, one as JSON on each line: enough to follow the chain without this Hub. " +
+        "Without `projectId`, the caller's own records of no project: their chain has other users' records in between."
     ),
     HttpApiEndpoint.get("verify", "/client/audit/verify", {
       query: { projectId },
       success: AuditVerification,
       error: responses("permission_denied")
-    })
+    }).annotate(
+      OpenApi.Description,
+      "Without `projectId`, the chain of all records that belong to no project."
+    )
   )
   .middleware(SchemaErrors)
   .middleware(SessionAuthority)

@@ -3,14 +3,17 @@
  */
 import type { AuditOutcome, AuditRecord, AuditVerification } from "@corral/domain/Audit"
 import type { Proof } from "@corral/domain/Authorization"
-import type { AuditId, ProjectId, RequestId } from "@corral/domain/Ids"
-import { Context, Effect, Layer, Option, Stream } from "effect"
-import { SqlClient, type SqlError } from "effect/sql"
+import type { AuditId, ProjectId, RequestId, UserId } from "@corral/domain/Ids"
+import { Context, Effect, Layer, Option, Semaphore, Stream } from "effect"
+import { SqlClient, type SqlError, type Statement } from "effect/sql"
 import { FIRST, hashOf } from "./Audit.ts"
 import { limitTo } from "../store/Limit.ts"
 
-/** A project's chain, or of what belongs to none that which one person did. */
-export type AuditScope = Proof<"audit.read"> | { readonly actor: string }
+/** A project's chain, or the records of no project that one user made or that are about what is theirs. */
+export type AuditScope = Proof<"audit.read"> | { readonly reader: UserId }
+
+/** A project's chain, or the one of all records of no project. */
+export type AuditChain = Proof<"audit.read"> | "no project"
 
 export interface AuditFilter {
   readonly actor?: string | undefined
@@ -30,10 +33,10 @@ export class AuditTrail extends Context.Service<
       before: number | undefined,
       limit: number
     ) => Effect.Effect<ReadonlyArray<AuditRecord>, SqlError.SqlError>
-    /** The whole trail, the first record first, read as it is taken. Records that are added meanwhile come too. */
-    readonly records: (proof: Proof<"audit.read">) => Stream.Stream<AuditRecord, SqlError.SqlError>
+    /** All records of the scope, the first record first, read as it is taken. Records that are added meanwhile come too. */
+    readonly records: (scope: AuditScope) => Stream.Stream<AuditRecord, SqlError.SqlError>
     /** Whether each record's hash is its own and follows on the one before. */
-    readonly verify: (proof: Proof<"audit.read">) => Effect.Effect<AuditVerification, SqlError.SqlError>
+    readonly verify: (chain: AuditChain) => Effect.Effect<AuditVerification, SqlError.SqlError>
   }
 >()("corral/hub/AuditTrail") {
   static readonly layer = Layer.effect(
@@ -41,17 +44,24 @@ export class AuditTrail extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
 
-      /** A page of a chain, in order. */
-      const after = (chain: string, seq: number) =>
+      const within = (scope: AuditScope) =>
+        "subject" in scope
+          ? sql`chain = ${scope.subject}`
+          : sql`chain = '' AND (actor = ${scope.reader} OR about = ${scope.reader})`
+
+      /** A page, in order. */
+      const after = (rows: Statement.Fragment, seq: number) =>
         sql<Row>`
-          SELECT ${columns(sql)} FROM audit WHERE chain = ${chain} AND seq > ${seq} ORDER BY seq LIMIT ${PAGE}`.pipe(
+          SELECT ${columns(sql)} FROM audit WHERE ${rows} AND seq > ${seq} ORDER BY seq LIMIT ${PAGE}`.pipe(
           Effect.map((rows) => rows.map(recordOf))
         )
+      // A long chain takes a while: those who ask at the same time wait for each other, and not for everyone else's queries.
+      const oneAtATime = yield* Semaphore.make(1)
 
       return AuditTrail.of({
-        records: ({ subject }) =>
+        records: (scope) =>
           Stream.paginate(0, (seq) =>
-            Effect.map(after(subject, seq), (records) => [
+            Effect.map(after(within(scope), seq), (records) => [
               records,
               Option.map(Option.fromNullishOr(records.at(-1)), (last) => last.seq)
             ])
@@ -59,7 +69,7 @@ export class AuditTrail extends Context.Service<
 
         list: (scope, { action, actor, from, to }, before, limit) => {
           const conditions = [
-            "subject" in scope ? sql`chain = ${scope.subject}` : sql`chain = '' AND actor = ${scope.actor}`,
+            within(scope),
             ...(actor === undefined ? [] : [sql`actor = ${actor}`]),
             ...(action === undefined ? [] : [sql`action = ${action}`]),
             ...(from === undefined ? [] : [sql`at >= ${from}`]),
@@ -71,10 +81,11 @@ export class AuditTrail extends Context.Service<
           )
         },
 
-        verify: Effect.fnUntraced(function* ({ subject }) {
+        verify: Effect.fnUntraced(function* (of) {
+          const chain = of === "no project" ? "" : of.subject
           let [checked, prevHash] = [0, FIRST]
           for (;;) {
-            const records = yield* after(subject, checked)
+            const records = yield* after(sql`chain = ${chain}`, checked)
             for (const record of records) {
               const { hash, ...rest } = record
               if (record.seq !== checked + 1 || record.prevHash !== prevHash || hashOf(rest) !== hash)
@@ -87,11 +98,11 @@ export class AuditTrail extends Context.Service<
           // The head is what the next record follows on: records that were cut off at the end are missed by it.
           const [head] = yield* sql<{
             readonly hash: string
-          }>`SELECT hash FROM audit_heads WHERE chain = ${subject}`
+          }>`SELECT hash FROM audit_heads WHERE chain = ${chain}`
           return (head?.hash ?? FIRST) === prevHash
             ? { ok: true, checked }
             : { ok: false, checked, brokenAtSeq: checked + 1 }
-        })
+        }, oneAtATime.withPermit)
       })
     })
   )

@@ -23,6 +23,7 @@ import { StreamAuthority } from "../live/StreamAuthority.ts"
 import { ArtifactContents, type OpenedArtifact } from "../run/ArtifactContents.ts"
 import { EdgeRouter, isUnknown } from "../run/EdgeRouter.ts"
 import { RunLog } from "../run/RunLog.ts"
+import { RunRequesters } from "../run/RunRequesters.ts"
 import { isOver, Runs } from "../run/Runs.ts"
 import { Targets } from "../run/Targets.ts"
 import { Credentials } from "../signin/Credentials.ts"
@@ -45,6 +46,7 @@ export const runs = HttpApiBuilder.group(
     const feeds = yield* RunFeeds
     const idempotency = yield* Idempotency
     const log = yield* RunLog
+    const requesters = yield* RunRequesters
     const router = yield* EdgeRouter
     const runs = yield* Runs
     const streams = yield* StreamAuthority
@@ -120,11 +122,16 @@ export const runs = HttpApiBuilder.group(
         const key = headers["idempotency-key"]
         const sent = isOver(mirrored.state)
           ? Effect.fail(new Conflict({ message: "The run has ended." }))
-          : router
-              .input(
-                targetId,
-                { runId: id, input: payload, by: userId },
-                key && JSON.stringify([scope, key, payload])
+          : requesters
+              .sending(
+                id,
+                userId,
+                router.input(
+                  targetId,
+                  { runId: id, input: payload, by: userId },
+                  key && JSON.stringify([scope, key, payload])
+                ),
+                isUnknown
               )
               .pipe(routed(targets, mirrored))
         const deed = { action: "run.input" as const, resource: id, projectId }

@@ -168,6 +168,11 @@ export class RunLog extends Context.Service<
             created_at: at,
             updated_at: at
           })} ON CONFLICT DO NOTHING RETURNING ${noticeOf(sql, "runState")}`
+          yield* sql`
+            INSERT INTO run_requesters (run_id, user_id, input)
+            SELECT ${id}, created_by, 'task' FROM tasks WHERE id = ${taskId ?? null}
+            UNION SELECT ${id}, user_id, 'earlier' FROM run_requesters WHERE run_id = ${create.resume ?? null}
+            ON CONFLICT DO NOTHING`
         }),
 
         append: <E = never>(

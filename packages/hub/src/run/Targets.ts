@@ -73,7 +73,7 @@ export class Targets extends Context.Service<
           const found = yield* sql`
             SELECT 1 FROM devices d WHERE d.id = ${id} AND d.revoked_at IS NULL AND (
               d.owner_id = ${userId}
-              OR EXISTS (SELECT 1 FROM device_projects s WHERE s.device_id = d.id AND s.project_id = ${projectId})
+              OR EXISTS (SELECT 1 FROM device_shares s WHERE s.device_id = d.id AND s.project_id = ${projectId})
             )`
           return found.length > 0
         }),
