@@ -28,6 +28,7 @@ import { isOver, Runs } from "../run/Runs.ts"
 import { Targets } from "../run/Targets.ts"
 import { Credentials } from "../signin/Credentials.ts"
 import { answered } from "./Answered.ts"
+import { requireChatMode } from "./ChatMode.ts"
 import { eventPage } from "./EventPage.ts"
 import { pageAfter } from "./PageAfter.ts"
 import { requireKept } from "./ReplayGap.ts"
@@ -115,7 +116,8 @@ export const runs = HttpApiBuilder.group(
       }, answered),
 
       input: Effect.fnUntraced(function* ({ headers, params: { id }, payload }) {
-        const { userId } = yield* CurrentPrincipal
+        const principal = yield* CurrentPrincipal
+        const { userId } = principal
         const { projectId, proof, targetId } = yield* admitted("task.create", id)
         const mirrored = yield* runs.get(proof, id)
         const scope = `${userId} POST /client/runs/${id}/input`
@@ -133,7 +135,11 @@ export const runs = HttpApiBuilder.group(
                 ),
                 isUnknown
               )
-              .pipe(routed(targets, mirrored))
+              .pipe(
+                routed(targets, mirrored),
+                // The run would act on these words in its own mode.
+                (sending) => Effect.andThen(requireChatMode(principal, mirrored.mode), sending)
+              )
         const deed = { action: "run.input" as const, resource: id, projectId }
         const write = Effect.flatMap(Effect.exit(sent), (outcome) => audit.done(deed, outcome))
         const once = idempotency.onceElsewhere(

@@ -271,7 +271,9 @@ class PushedRun {
     // Written by `open` and `move`.
     const offer = JSON.parse(row.offer) as Pick<CreateRun, "agentId" | "workspace">
     const told = JSON.parse(row.told) as Told
-    this.fold = new RunFold({ ...row, ...offer, told })
+    // Without an event the log decides nothing yet, also where the Hub has given up on the start.
+    const first = { state: "queued", told: {} } as const
+    this.fold = new RunFold({ ...row, ...offer, ...(row.last_seq === 0 ? first : { told }) })
   }
 
   /** Takes what follows on the log; what it has already is passed over. */

@@ -22,6 +22,7 @@ import { signInTime } from "./migrations/0014-sign-in-time.ts"
 import { deviceShares } from "./migrations/0015-device-shares.ts"
 import { auditReaders } from "./migrations/0016-audit-readers.ts"
 import { runRequesters } from "./migrations/0017-run-requesters.ts"
+import { sentCommands } from "./migrations/0018-sent-commands.ts"
 
 const steps: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_people": people,
@@ -39,7 +40,8 @@ const steps: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0014_sign_in_time": signInTime,
   "0015_device_shares": deviceShares,
   "0016_audit_readers": auditReaders,
-  "0017_run_requesters": runRequesters
+  "0017_run_requesters": runRequesters,
+  "0018_sent_commands": sentCommands
 }
 
 const take = (statements: ReadonlyArray<string>) =>

@@ -12,7 +12,7 @@ import { SqlClient } from "effect/sql"
 import * as fc from "fast-check"
 import { effort } from "../../../domain/test/Effort.ts"
 import { Tasks } from "../../src/task/Tasks.ts"
-import { codeOf, HubClient } from "../harness/HubClient.ts"
+import { codeOf, type HubClient } from "../harness/HubClient.ts"
 import { HubProcess } from "../harness/HubProcess.ts"
 import { registerDevice, report } from "../harness/Offers.ts"
 
