@@ -5,6 +5,7 @@
  */
 import { draft } from "@corral/domain/RunEvent"
 import type { AdapterEvent } from "@corral/domain/RuntimeAdapter"
+import { pathsIn } from "../InputPaths.ts"
 import { objectOf, textOf } from "../Json.ts"
 import type { Relative } from "../Relative.ts"
 import { linesOf, unifiedDiff, type Hunk } from "../UnifiedDiff.ts"
@@ -70,6 +71,11 @@ export const filesOf = (call: ToolCall, relative: Relative): ReadonlyArray<strin
   for (const path of call.locations) files.add(relative(path))
   return [...files]
 }
+
+/** The same with every other path of the input: what an approval has to show. */
+export const filesNamedBy = (call: ToolCall, relative: Relative): ReadonlyArray<string> => [
+  ...new Set([...filesOf(call, relative), ...pathsIn(call.input).map(relative)])
+]
 
 const CONTEXT = 3
 

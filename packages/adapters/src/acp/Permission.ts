@@ -8,7 +8,7 @@ import type { ActionClass, ApprovalRequest, Decision, DecisionScope, Risk } from
 import { arrayOf, defined, isObject, textOf, type JsonObject } from "../Json.ts"
 import type { Relative } from "../Relative.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
-import { filesOf, patchOf, tellsChanges } from "./Changes.ts"
+import { filesNamedBy, patchOf, tellsChanges } from "./Changes.ts"
 import { labelOf } from "./Label.ts"
 import { commandOf, inputPathOf, reasonOf, shownOf, type ToolCall } from "./ToolCall.ts"
 
@@ -101,7 +101,7 @@ export const approvalOf = (
   const cwd = command === undefined ? undefined : folderOf(call, agent, relative)
   const [action, risk] = classOf(call, command)
   // What a command touches only its own words say; what an agent guesses of it is none of them.
-  const files = command === undefined ? filesOf(call, relative) : []
+  const files = command === undefined ? filesNamedBy(call, relative) : []
   const known = Object.keys(call.input).length > 0
   return defined({
     action,

@@ -97,6 +97,7 @@ export const commandOf = (
 
 /** The file that the tool's own input names. */
 export const inputPathOf = ({ input }: ToolCall): string | undefined =>
+  textOf(input["notebook_path"]) ??
   textOf(input["file_path"]) ??
   textOf(input["filePath"]) ??
   textOf(input["filepath"]) ??

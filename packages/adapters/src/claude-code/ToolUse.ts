@@ -3,12 +3,27 @@
  */
 import type { ActionClass, ApprovalRequest, DecisionScope, Risk } from "@corral/domain/Approval"
 import { arrayOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
+import { folderOfPattern, pathsIn } from "../InputPaths.ts"
 import { oneLine } from "../OneLine.ts"
 import type { Relative } from "../Relative.ts"
 import { replacement, unifiedDiff, type Hunk } from "../UnifiedDiff.ts"
 
-const pathOf = (input: JsonObject): string | undefined =>
-  textOf(input["file_path"]) ?? textOf(input["notebook_path"]) ?? textOf(input["path"])
+/** The field that names what a tool reads or writes, where it is not `file_path`. */
+const targets: Readonly<Record<string, string>> = {
+  NotebookEdit: "notebook_path",
+  NotebookRead: "notebook_path",
+  Glob: "path",
+  Grep: "path",
+  LS: "path"
+}
+
+/** Every path that a call names, the one that the tool acts on first. */
+const pathsOf = (tool: string, input: JsonObject): ReadonlyArray<string> => {
+  const target = Object.hasOwn(targets, tool) ? targets[tool] : undefined
+  const paths = pathsIn(input, textOf(input[target ?? "file_path"]))
+  const folder = tool === "Glob" ? folderOfPattern(input["pattern"]) : undefined
+  return folder === undefined ? paths : [...paths, folder]
+}
 
 /** `mcp__server__tool` → its server and tool. */
 const mcp = (tool: string): { readonly server: string; readonly name: string } | undefined => {
@@ -20,7 +35,7 @@ const mcp = (tool: string): { readonly server: string; readonly name: string } |
 
 /** One line for a list: `Run npm test`, `Edit src/main.ts`. */
 export const labelOf = (tool: string, input: JsonObject, relative: Relative): string => {
-  const path = pathOf(input)
+  const [path] = pathsOf(tool, input)
   const file = path === undefined ? "a file" : relative(path)
   switch (tool) {
     case "Bash":
@@ -109,8 +124,8 @@ export const approvalOf = (request: JsonObject, relative: Relative): ApprovalReq
   const tool = textOf(request["tool_name"]) ?? "unknown"
   const input = objectOf(request["input"])
   const [action, risk] = classOf(tool)
-  const path = pathOf(input)
-  const file = path === undefined ? undefined : relative(path)
+  const files = [...new Set(pathsOf(tool, input).map(relative))]
+  const [file] = files
   const command = tool === "Bash" ? textOf(input["command"]) : undefined
   return {
     action,
@@ -122,7 +137,7 @@ export const approvalOf = (request: JsonObject, relative: Relative): ApprovalReq
       command,
       // Its shell may have moved since; the runtime does not tell.
       cwd: command === undefined ? undefined : ".",
-      files: file === undefined ? undefined : [file],
+      files: file === undefined ? undefined : files,
       patch: file === undefined ? undefined : patchOf(tool, input, file),
       // What another tool does with an address, only its input says.
       url: tool === "WebFetch" ? textOf(input["url"]) : undefined,

@@ -133,7 +133,7 @@ export class OpenCodeLines implements Reader {
     metadata: JsonObject
   ): ReadonlyArray<AdapterEvent> {
     const relative = this.#calls.relative
-    const absolute = pathOf(input)
+    const absolute = pathOf(tool, input)
     const change = metadata["exists"] === false ? "created" : "modified"
     const files = filesOf(tool, input, callId, relative, change)
     const path = absolute === undefined ? undefined : relative(absolute)

@@ -5,6 +5,7 @@
 import { draft, type PayloadOf } from "@corral/domain/RunEvent"
 import type { AdapterEvent } from "@corral/domain/RuntimeAdapter"
 import { textOf, type JsonObject } from "../Json.ts"
+import { folderOfPattern, pathsIn } from "../InputPaths.ts"
 import { oneLine } from "../OneLine.ts"
 import type { Relative } from "../Relative.ts"
 
@@ -22,16 +23,24 @@ const kinds: ReadonlyMap<string, ToolKind> = new Map([
 
 export const kindOf = (tool: string): ToolKind | undefined => kinds.get(tool)
 
-export const pathOf = (input: JsonObject): string | undefined =>
+/** The file that a tool reads or writes. */
+export const pathOf = (tool: string, input: JsonObject): string | undefined =>
+  (tool === "notebook_edit" ? textOf(input["notebook_path"]) : undefined) ??
   textOf(input["file_path"]) ??
   textOf(input["filePath"]) ??
   textOf(input["path"]) ??
-  textOf(input["absolute_path"]) ??
-  textOf(input["notebook_path"])
+  textOf(input["absolute_path"])
+
+/** Every path that a call names, the one that the tool acts on first. */
+export const pathsOf = (tool: string, input: JsonObject): ReadonlyArray<string> => {
+  const paths = pathsIn(input, pathOf(tool, input))
+  const folder = tool === "glob" ? folderOfPattern(input["pattern"]) : undefined
+  return folder === undefined ? paths : [...paths, folder]
+}
 
 /** One line for a list: `Run npm test`, `Edit src/main.ts`. */
 export const labelOf = (tool: string, input: JsonObject, relative: Relative): string => {
-  const path = pathOf(input)
+  const path = pathOf(tool, input)
   const file = path === undefined ? "a file" : relative(path)
   switch (kinds.get(tool)) {
     case "shell":
@@ -64,7 +73,7 @@ export const filesOf = (
   relative: Relative,
   change: PayloadOf<"run.file.changed">["change"] = "modified"
 ): ReadonlyArray<AdapterEvent> => {
-  const path = pathOf(input)
+  const path = pathOf(tool, input)
   const kind = kinds.get(tool)
   if (path === undefined) return []
   if (kind === "read") return [draft("run.file.read", { path: relative(path), callId })]

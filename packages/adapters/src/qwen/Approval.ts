@@ -3,7 +3,7 @@
  */
 import type { ActionClass, ApprovalRequest, Risk } from "@corral/domain/Approval"
 import { defined, objectOf, textOf, type JsonObject } from "../Json.ts"
-import { kindOf, labelOf, pathOf } from "../one-shot/Tools.ts"
+import { kindOf, labelOf, pathsOf } from "../one-shot/Tools.ts"
 import { replacement, unifiedDiff } from "../UnifiedDiff.ts"
 
 const classOf = (tool: string): readonly [ActionClass, Risk] => {
@@ -37,9 +37,9 @@ export const approvalOf = (request: JsonObject, relative: (path: string) => stri
   const tool = textOf(request["tool_name"]) ?? "unknown"
   const input = objectOf(request["input"])
   const [action, risk] = classOf(tool)
-  const path = pathOf(input)
-  const file = path === undefined ? undefined : relative(path)
   const command = kindOf(tool) === "shell" ? textOf(input["command"]) : undefined
+  const files = command === undefined ? [...new Set(pathsOf(tool, input).map(relative))] : []
+  const [file] = files
   return {
     action,
     risk,
@@ -49,7 +49,7 @@ export const approvalOf = (request: JsonObject, relative: (path: string) => stri
       callId: textOf(request["tool_use_id"]),
       command,
       cwd: command === undefined ? undefined : relative(textOf(input["directory"]) ?? "."),
-      files: file === undefined ? undefined : [file],
+      files: file === undefined ? undefined : files,
       patch: file === undefined ? undefined : patchOf(tool, input, file),
       url: kindOf(tool) === "fetch" ? textOf(input["url"]) : undefined,
       reason: textOf(input["description"])

@@ -4,6 +4,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { AuditRecord, AuditVerification } from "../Audit.ts"
+import { AuditAction } from "../AuditAction.ts"
 import { responses } from "../ErrorTable.ts"
 import { ProjectId } from "../Ids.ts"
 import { listQuery, page } from "../Page.ts"
@@ -17,13 +18,21 @@ const projectId = Schema.optionalKey(ProjectId)
 export class HubAudit extends HttpApiGroup.make("audit")
   .add(
     HttpApiEndpoint.get("list", "/client/audit", {
-      query: { ...listQuery, projectId, actor: text, action: text, from: text, to: text },
+      query: {
+        ...listQuery,
+        projectId,
+        actor: text,
+        action: Schema.optionalKey(AuditAction),
+        from: text,
+        to: text
+      },
       success: page(AuditRecord),
       error: responses("permission_denied", "schema_validation_failed")
     }).annotate(
       OpenApi.Description,
-      "`from` and `to` are ISO 8601 times, `to` exclusive. Without `projectId`, what the caller did outside of projects and what happened to " +
-        "their devices, sign-ins, keys and chat accounts. The trail of a deleted project stays readable for those who could read it."
+      "The trail of a project, for its admins; that of a deleted project stays readable for those who could read it. Without `projectId`: what the " +
+        "caller did, in every project and outside of them, and what happened to their devices, sign-ins, keys and chat accounts. `from` and `to` " +
+        "are ISO 8601 times, `to` exclusive."
     ),
     HttpApiEndpoint.get("export", "/client/audit/export", {
       query: { projectId },

@@ -3,7 +3,6 @@ import { Conflict } from "@corral/domain/Failures"
 import { HubApi } from "@corral/domain/HubApi"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import type { Project, ProjectMember } from "@corral/domain/Project"
-import { CurrentRequestId } from "@corral/domain/RequestContext"
 import { pageOf } from "@corral/service/http/Paged"
 import { replayed } from "@corral/service/http/Replayed"
 import { Effect } from "effect"
@@ -70,11 +69,7 @@ export const projects = HttpApiBuilder.group(
       remove: Effect.fnUntraced(function* ({ params: { id } }) {
         const proof = yield* authority.inProject("project.delete", id)
         const deed = { action: "project.delete", resource: id, projectId: id } as const
-        const { userId: actor } = yield* CurrentPrincipal
-        const requestId = yield* CurrentRequestId
-        // Among what the caller did, too: the project is in no list any more, and its trail is found by its id.
-        const own = { ...deed, projectId: null, actor, requestId, outcome: "allowed", code: null } as const
-        yield* audit.done(deed, Effect.andThen(service.remove(proof), audit.record(own)))
+        yield* audit.done(deed, service.remove(proof))
       }, answered),
 
       members: Effect.fnUntraced(function* ({ params: { id }, query: { cursor, limit } }) {

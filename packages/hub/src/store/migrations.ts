@@ -18,6 +18,7 @@ import { chat } from "./migrations/0009-chat.ts"
 import { traces } from "./migrations/0010-traces.ts"
 import { signIns } from "./migrations/0011-sign-ins.ts"
 import { commands } from "./migrations/0012-commands.ts"
+import { decisions } from "./migrations/0013-decisions.ts"
 import { signInTime } from "./migrations/0014-sign-in-time.ts"
 import { deviceShares } from "./migrations/0015-device-shares.ts"
 import { auditReaders } from "./migrations/0016-audit-readers.ts"
@@ -37,6 +38,7 @@ const steps: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0010_traces": traces,
   "0011_sign_ins": signIns,
   "0012_commands": commands,
+  "0013_decisions": decisions,
   "0014_sign_in_time": signInTime,
   "0015_device_shares": deviceShares,
   "0016_audit_readers": auditReaders,
