@@ -24,10 +24,12 @@ import { StreamAuthority } from "../live/StreamAuthority.ts"
 import { ArtifactContents, type OpenedArtifact } from "../run/ArtifactContents.ts"
 import { EdgeRouter, isUnknown } from "../run/EdgeRouter.ts"
 import { RunLog } from "../run/RunLog.ts"
+import { RunRequesters } from "../run/RunRequesters.ts"
 import { isOver, Runs } from "../run/Runs.ts"
 import { Targets } from "../run/Targets.ts"
 import { Credentials } from "../signin/Credentials.ts"
 import { answered } from "./Answered.ts"
+import { requireChatMode } from "./ChatMode.ts"
 import { eventPage } from "./EventPage.ts"
 import { pageAfter } from "./PageAfter.ts"
 import { requireKept } from "./ReplayGap.ts"
@@ -46,6 +48,7 @@ export const runs = HttpApiBuilder.group(
     const feeds = yield* RunFeeds
     const idempotency = yield* Idempotency
     const log = yield* RunLog
+    const requesters = yield* RunRequesters
     const router = yield* EdgeRouter
     const runs = yield* Runs
     const streams = yield* StreamAuthority
@@ -117,20 +120,30 @@ export const runs = HttpApiBuilder.group(
       }, answered),
 
       input: Effect.fnUntraced(function* ({ headers, params: { id }, payload }) {
-        const { userId } = yield* CurrentPrincipal
+        const principal = yield* CurrentPrincipal
+        const { userId } = principal
         const { projectId, proof, targetId } = yield* admitted("task.create", id)
         const mirrored = yield* runs.get(proof, id)
         const scope = `${userId} POST /client/runs/${id}/input`
         const key = headers["idempotency-key"]
         const sent = isOver(mirrored.state)
           ? Effect.fail(new Conflict({ message: "The run has ended." }))
-          : router
-              .input(
-                targetId,
-                { runId: id, input: payload, by: userId },
-                key && JSON.stringify([scope, key, payload])
+          : requesters
+              .sending(
+                id,
+                userId,
+                router.input(
+                  targetId,
+                  { runId: id, input: payload, by: userId },
+                  key && JSON.stringify([scope, key, payload])
+                ),
+                isUnknown
               )
-              .pipe(routed(targets, mirrored))
+              .pipe(
+                routed(targets, mirrored),
+                // The run would act on these words in its own mode.
+                (sending) => Effect.andThen(requireChatMode(principal, mirrored.mode), sending)
+              )
         const deed = { action: "run.input" as const, resource: id, projectId }
         const write = Effect.flatMap(Effect.exit(sent), (outcome) => audit.done(deed, outcome))
         const once = idempotency.onceElsewhere(

@@ -112,7 +112,6 @@ describe("The audit trail", { timeout: 60_000 }, () => {
       assert.strictEqual(hash, prevHash)
     }
     assert.strictEqual((await bob.ask("GET", `/client/audit/export?projectId=${id}`)).status, 403)
-    assert.strictEqual((await ada.ask("GET", "/client/audit/export")).status, 422)
   })
 
   it("finds what was changed, taken out or cut off", async () => {
@@ -223,7 +222,6 @@ describe("The audit trail", { timeout: 60_000 }, () => {
       requestId: refused.headers.get("x-request-id") as RequestId
     })
     assert.strictEqual((await bob.ask("GET", `/client/audit/verify?projectId=${id}`)).status, 403)
-    assert.strictEqual((await bob.ask("GET", "/client/audit/verify")).status, 403)
   })
 
   it.each([
