@@ -16,7 +16,8 @@ import { inFolder } from "./ShellCommand.ts"
 /** A rule that covers one thing. */
 export type Need = GrantRule
 
-const areRules = Schema.is(Schema.Array(GrantRule).check(Schema.isMaxLength(64)))
+const MAX_NEEDS = 64
+const areRules = Schema.is(Schema.Array(GrantRule).check(Schema.isMaxLength(MAX_NEEDS)))
 
 /** Everything that must be covered before the request is; `undefined` where a grant cannot. */
 export const needsOf = (
@@ -26,6 +27,7 @@ export const needsOf = (
 ): ReadonlyArray<Need> | undefined => {
   const { action, command, files = [], input, tool, url } = request
   if (action === "publish" || action === "deploy") return undefined
+  if (files.length > MAX_NEEDS) return undefined
   const named = tool === undefined ? {} : { tool }
   const needs: Array<Need | undefined> = []
   if (command !== undefined) needs.push(...shellNeeds(segments, request.cwd ?? ".", place))

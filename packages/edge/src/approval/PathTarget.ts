@@ -39,6 +39,8 @@ export interface Place {
 
 const MAX_LENGTH = 4_096
 const MAX_LINKS = 40
+/** Names that are looked up for one path. */
+const MAX_LOOKUPS = 128
 const separator = sep === "\\" ? /[\\/]/ : /\//
 
 const outside = (reason: string): OutsideTarget => ({ _tag: "Outside", reason })
@@ -67,6 +69,7 @@ const followed = (
   const pending = (isAbsolute(path) ? path.slice(at.length) : path).split(separator).toReversed()
   let links = 0
   let missing = 0
+  let lookups = 0
   let stats: Stats | undefined = lstatSync(at, { throwIfNoEntry: false })
   for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
     if (name === "" || name === ".") continue
@@ -76,6 +79,7 @@ const followed = (
       stats = undefined
       continue
     }
+    if (++lookups > MAX_LOOKUPS) return undefined
     at = join(at, name)
     stats = missing > 0 ? undefined : lstatSync(at, { throwIfNoEntry: false })
     if (stats === undefined) missing++

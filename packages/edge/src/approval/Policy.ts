@@ -27,7 +27,7 @@ export interface Granted {
 }
 
 /** Files of one request that are looked at. */
-const MAX_FILES = 256
+const MAX_FILES = 64
 
 /** `needs` is what a grant must cover; `undefined` where none can. `isOrdinary` says which files a mode lets write. */
 export const judge = (

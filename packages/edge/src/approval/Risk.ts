@@ -29,7 +29,7 @@ const highest = <A>(order: ReadonlyArray<A>, found: ReadonlyArray<A>, least: A):
   found.reduce((most, one) => (order.indexOf(one) > order.indexOf(most) ? one : most), least)
 
 /** Files of one request that are looked at. */
-const MAX_FILES = 256
+const MAX_FILES = 64
 
 /** Whether writing there is more than editing the project. What stands for a path until it runs may be any. */
 const isDelicate = (path: string, place: Place, folder: string): boolean =>
