@@ -10,7 +10,7 @@ import { join } from "node:path"
 import { placeAt } from "../../../src/approval/PathTarget.ts"
 import type { Seeded } from "../../harness/Seeded.ts"
 import { policyOf, shell, verdictOn } from "../RunPolicies.ts"
-import { pathOf } from "./GeneratedPaths.ts"
+import { existingPath, pathOf } from "./GeneratedPaths.ts"
 import { CANARY, FILES, FOLDERS, GeneratedTree } from "./GeneratedTree.ts"
 
 const PER_TREE = 600
@@ -37,7 +37,7 @@ const configured: ReadonlyArray<GrantRule> = [
   prefix("mkdir", { options: ["-p"] }),
   prefix("echo"),
   prefix("printf"),
-  { action: "write", files: ["**/*.csv", "**/*.go", "**/notes.txt"] }
+  { action: "write", files: ["**/new.csv", "**/new.ts"] }
 ]
 
 const word = (random: Seeded, tree: GeneratedTree): string => {
@@ -132,7 +132,47 @@ const command = (random: Seeded, tree: GeneratedTree): string => {
   return words.join(" ")
 }
 
+/** Lines in which a file that is there is really read or written, each in a way of its own. */
+const working = (random: Seeded, tree: GeneratedTree): string => {
+  const [one, other] = [existingPath(random, tree), existingPath(random, tree)]
+  return random.pick([
+    `cat ${one}`,
+    `cat < ${one}`,
+    `cat - < ${one}`,
+    `sort < ${one} | cat`,
+    `{ cat; } < ${one}`,
+    `cat <<E | wc\n${one}\nE`,
+    `wc --files0-from=- <<< ${one}`,
+    `cat ${one} > new.csv`,
+    `echo x > ${one}`,
+    `echo x | tee ${one}`,
+    `echo x | tee -a ${one}`,
+    `cp ${one} ${other}`,
+    `cp ${one} ${other}`,
+    `cp ${one} ${other}/`,
+    `cp -f ${one} ${other}`,
+    `cp -t ${one} ${other}`,
+    `cp -t${one} ${other}`,
+    `cp --target-directory=${one} ${other}`,
+    `cp --targ=${one} ${other}`,
+    `sort -o ${one} ${other}`,
+    `sort -o${one} ${other}`,
+    `sort -ro${one} ${other}`,
+    `sort --output=${one} ${other}`,
+    `uniq ${one} ${other}`,
+    `touch ${one}`,
+    `touch -r ${one} ${other}`,
+    `mkdir -p ${one}/new`,
+    `cd ${one} && cat key`,
+    `cd ${one} && cat ../outside/key`,
+    `cd ${one} && echo x > new.csv`,
+    `cd ${one} && touch ${random.pick(FILES)}`,
+    `timeout 5 tee ${one} < ${other}`
+  ])
+}
+
 const lineOf = (random: Seeded, tree: GeneratedTree): string => {
+  if (random.whole(1, 3) === 1) return working(random, tree)
   const one = command(random, tree)
   switch (random.whole(1, 10)) {
     case 1:

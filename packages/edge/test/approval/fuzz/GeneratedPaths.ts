@@ -74,3 +74,11 @@ export const pathOf = (random: Seeded, tree: GeneratedTree): string => {
       return path
   }
 }
+
+/** A path that is there, or a file in it, spelled plainly. */
+export const existingPath = (random: Seeded, tree: GeneratedTree): string => {
+  const path = tree.paths[random.whole(0, tree.paths.length - 1)] ?? "src"
+  return random.whole(1, 3) > 1
+    ? path
+    : `${path}/${random.pick([...FILES, "key", "new.csv", "..", "outside/key"])}`
+}

@@ -120,6 +120,7 @@ export class GeneratedTree {
       relative(dirname(at), inside),
       this.outside,
       relative(dirname(at), join(this.outside, "key")),
+      join(this.outside, "notes.txt"),
       relative(dirname(at), this.folder),
       join(this.outside, "new.txt"),
       random.pick(PROTECTED_FILES),
