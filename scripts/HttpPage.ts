@@ -114,6 +114,6 @@ export const httpPage = (): string =>
       "Gateway",
       "What platforms send is believed by its signature.",
       OpenApi.fromApi(GatewayApi),
-      ({ operationId }) => (operationId === "health.health" ? "everybody" : "the platform, by signature")
+      ({ operationId }) => (operationId.startsWith("health.") ? "everybody" : "the platform, by signature")
     )
   ].join("")

@@ -12,7 +12,8 @@ const root = fileURLToPath(new URL("..", import.meta.url))
 const pages = ["README.md", "CHANGELOG.md", "AGENTS.md"]
   .concat(
     readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
-      .filter((name) => name.endsWith(".md"))
+      // The founding documents speak of what is planned, too.
+      .filter((name) => name.endsWith(".md") && !name.startsWith("contract/DECISIONS-2"))
       .map((name) => `docs/${name}`)
   )
   .map((page) => [page, readFileSync(join(root, page), "utf8")] as const)

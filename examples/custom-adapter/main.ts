@@ -35,7 +35,7 @@ const program = Effect.gen(function* () {
     const event = Result.getOrThrow(decodeEvent(JSON.parse(text)))
     if (event._tag !== "KnownEvent" || event.event.type !== "run.approval.requested") return Effect.void
     const answer = { decision: "allow", scope: "once" } as const
-    return runs.decide(run.id, event.event.payload.approvalId, answer, "local")
+    return runs.decide(run.id, event.event.payload.approvalId, answer, { by: "local", origin: "terminal" })
   }
   const told = (text: string) => Effect.andThen(Console.log(text), allow(text))
   yield* log

@@ -27,6 +27,7 @@
  *   /say TEXT  /think TEXT  /read PATH  /list  /write PATH TEXT (`\n` is a newline)  /shell COMMAND  /sleep MS
  *   /stream COUNT RATE SIZE    deltas at RATE a second (0: as fast as the pipe takes them); each starts with the sending time in ns
  *   /ask                       an approval without an effect
+ *   /flood COUNT LENGTH PIECE  so many approvals without an effect at once, each of a command that repeats PIECE up to LENGTH characters
  *   /use TOKENS                says that so many tokens and one turn more are used
  *   /artifact NAME TYPE TEXT   makes an artifact of that media type (`\n` is a newline)
  *   /attach PATH TYPE          makes an artifact of a file
@@ -114,6 +115,14 @@ const directives = {
       editable: false
     })
     await say(allow ? "allowed" : `denied: ${reason ?? "no reason"}`)
+  },
+  flood: async (text) => {
+    const [, count = "1", length = "1", piece = "x"] = /^(\d+)\s+(\d+)\s+(.+)$/s.exec(text) ?? []
+    const command = piece.repeat(Math.ceil(Number(length) / piece.length)).slice(0, Number(length))
+    const one = { action: "shell", risk: "low", title: "An approval of many", command }
+    const answers = await Promise.all(Array.from({ length: Number(count) }, () => ask(one)))
+    const allowed = answers.filter(({ allow }) => allow).length
+    await say(`${allowed} of ${count} allowed`)
   },
   use: (tokens) => {
     used.outputTokens += Number(tokens)

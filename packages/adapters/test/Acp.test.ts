@@ -245,6 +245,63 @@ describe("a denied call", () => {
       reason: "it stopped because a permission was denied"
     })
   })
+
+  describe("of an agent that completes its turn", () => {
+    const denied = (agent: AcpAgent, session?: object) => {
+      const talk = new Talk(agent).open(session)
+      talk.say(asks({ toolCallId: "c", kind: "execute", rawInput: { command: "touch a" } }))
+      talk.write(talk.protocol.answer("7", { decision: "deny", scope: "once" }))
+      talk.update("tool_call_update", { toolCallId: "c", status: "failed" })
+      return talk
+    }
+    const end = (talk: Talk) => {
+      talk.say({ id: 2, result: { stopReason: "end_turn" } })
+      talk.error(-32601, "Method not found")
+      return talk.outcome
+    }
+    const chunk = (text: string) => ({ content: { type: "text", text } })
+
+    for (const agent of all) {
+      it(`${agent.id} ends the recorded run as the recording continues after the denial`, () => {
+        const recording = load(agent.id, "approval-denied")
+        const talk = new Talk(agent, recording.start)
+        for (const line of messagesOf(Buffer.from(recording.stdout).toString("utf8")))
+          for (const output of talk.say(line))
+            if (output._tag === "Approval")
+              talk.write(talk.protocol.answer(output.key, { decision: "deny", scope: "once" }))
+        talk.end()
+        const speaks = ["claude-agent-acp", "gemini-acp", "kimi-acp"].includes(agent.id)
+        assert.strictEqual(talk.outcome?._tag, speaks ? "Completed" : "Cancelled")
+      })
+    }
+
+    it("stopped at the denial where nothing follows", () => {
+      assert.deepStrictEqual(end(denied(plain)), {
+        _tag: "Cancelled",
+        reason: "it stopped because a permission was denied"
+      })
+    })
+
+    it("continued where it speaks, thinks or calls a tool", () => {
+      const continuations = [
+        (talk: Talk) => talk.update("agent_message_chunk", chunk("I leave it.")),
+        (talk: Talk) => talk.update("agent_thought_chunk", chunk("Then something else.")),
+        (talk: Talk) => talk.update("tool_call", { toolCallId: "d", kind: "read", title: "Read a" })
+      ]
+      for (const continues of continuations) {
+        const talk = denied(plain)
+        continues(talk)
+        assert.strictEqual(end(talk)?._tag, "Completed")
+      }
+    })
+
+    it("continues with a message that was sent meanwhile", () => {
+      const talk = denied(plain)
+      talk.protocol.input("Do something else.")
+      assert.isUndefined(end(talk))
+      assert.deepInclude(talk.last, { method: "session/prompt" })
+    })
+  })
 })
 
 describe("a call that our cancel stopped", () => {

@@ -10,6 +10,7 @@ import { envelopeOf, tail, type TailedEvent } from "./EventTail.ts"
 import { Host, receiveSignal } from "./Host.ts"
 import type { Place } from "./Place.ts"
 import { Renderer } from "./Render.ts"
+import { hasEnded } from "./RunStates.ts"
 
 /** What to do about approvals: ask the person here, allow all, or wait for somebody elsewhere. */
 export type Approving = "ask" | "allow" | "wait"
@@ -39,8 +40,14 @@ const leaveUnread = Effect.fnUntraced(function* (place: Place, runId: RunId) {
   const unread = yield* Deferred.make<void>()
   yield* receiveSignal("SIGPIPE", () => Deferred.doneUnsafe(unread, Exit.void))
   yield* Deferred.await(unread)
+  // Where that cannot be learned it is left open.
+  const state = yield* place.run(runId).pipe(
+    Effect.map((run) => run.state),
+    Effect.orElseSucceed(() => undefined)
+  )
+  const isOver = state !== undefined && hasEnded(state)
   return yield* new CommandFailed({
-    message: `Nobody reads this any more. ${goesOn(host, place, runId)}`,
+    message: isOver ? "" : `The output is no longer read. ${goesOn(host, place, runId)}`,
     exitCode: exitCodes.failed
   })
 }, Effect.scoped)
@@ -85,6 +92,7 @@ const followToEnd = Effect.fn("Follow.followToEnd")(function* (options: FollowOp
       host.warn(state === "lost" ? "The connection was lost; trying again.\n" : "Connected again.\n")
   }).pipe(Stream.runForEach(attend))
 
+  yield* host.written
   // Nothing came after `after`: the run had ended before.
   const exitCode = ended === undefined ? yield* settledBefore(place, runId) : exitCodeOf(ended)
   if (exitCode !== exitCodes.completed) return yield* exitWith(exitCode)

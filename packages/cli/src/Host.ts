@@ -17,6 +17,8 @@ export class Host extends Context.Service<
     readonly colours: boolean
     /** How many characters fit on a line that is rewritten on stderr; undefined where none can be. */
     readonly columns: number | undefined
+    /** How many characters fit on a line of stdout; undefined where it is no terminal. */
+    readonly width: number | undefined
     /** There is a person who can be asked. */
     readonly interactive: boolean
     /** How this program is called on this machine: `corral`, `npm run corral --`. */
@@ -25,6 +27,8 @@ export class Host extends Context.Service<
     readonly environment: Readonly<Record<string, string>>
     /** To stdout, as it is. */
     readonly write: (text: string) => void
+    /** Succeeds once whoever reads stdout has taken all of it; a reader that left is `SIGPIPE`. */
+    readonly written: Effect.Effect<void>
     /** To stderr, as it is. */
     readonly warn: (text: string) => void
     /** Calls back with each line typed from now on; gives back how to stop. */

@@ -65,21 +65,28 @@ const targetOf = Effect.fnUntraced(function* (calls: HubCalls, id: Project["id"]
 })
 
 const ended = ({ error, state }: Task): CommandFailed =>
-  new CommandFailed({
-    message: `The task is ${state}${error === undefined ? "" : `: ${visibleLine(error.message)}`}.`,
-    exitCode: state === "cancelled" ? exitCodes.cancelled : exitCodes.failed,
-    code: error?.code
-  })
+  state === "failed"
+    ? new CommandFailed({
+        message: `The run was refused, and nothing was started: ${visibleLine(error?.message ?? "the device gave no reason.")}`,
+        exitCode: exitCodes.refused,
+        code: error?.code
+      })
+    : new CommandFailed({
+        message: `The task is ${state}. Nothing was started.`,
+        exitCode: state === "cancelled" ? exitCodes.cancelled : exitCodes.failed,
+        code: error?.code
+      })
 
 /** Until the target has made a run of it. */
 const runOf = (calls: HubCalls, made: Task, target: Pick<Device, "name" | "state">) => {
   const look = Effect.flatMap(asked(calls.tasks.get({ params: { id: made.id } })), (task) => {
-    if (task.runId !== undefined) return Effect.succeed(task.runId)
+    // While it is pending, its run is an offer: where the device refuses it, there is no such run.
+    if (task.runId !== undefined && task.state !== "pending") return Effect.succeed(task.runId)
     const over = task.state === "failed" || task.state === "cancelled" || task.state === "expired"
     return over ? Effect.fail(ended(task)) : Effect.undefined
   })
   return look.pipe(
-    Effect.repeat({ until: (id) => id !== undefined, schedule: Schedule.spaced("250 millis") }),
+    Effect.repeat({ until: (id) => id !== undefined, schedule: Schedule.spaced("100 millis") }),
     Effect.flatMap((id) =>
       id === undefined ? Effect.fail(refused("The task has made no run.")) : Effect.succeed(id)
     ),

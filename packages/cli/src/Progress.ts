@@ -1,26 +1,13 @@
 /** One line that says what is being waited for, rewritten on a terminal and gone afterwards. Elsewhere nothing is said. */
 import { Clock, Effect, Schedule } from "effect"
 import { Host } from "./Host.ts"
+import { fitting } from "./Fitting.ts"
 import { painter } from "./Paint.ts"
 
 const ERASE_LINE = "\r\u001b[2K"
 const SIGNS = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"]
 /** What is over sooner needs no line. */
 const AFTER = "400 millis"
-
-/** As much of a text as fits in that many columns. From the Hangul letters on a character may be two wide: rather a short line than two. */
-const fitting = (text: string, room: number): string => {
-  let width = 0
-  let shown = ""
-  let cut = ""
-  for (const character of text) {
-    width += character >= "\u1100" ? 2 : 1
-    if (width > room) return `${cut}…`
-    shown += character
-    if (width < room) cut = shown
-  }
-  return shown
-}
 
 /** Says `what` while the effect lasts, with the seconds so far. */
 export const waiting =

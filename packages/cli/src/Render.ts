@@ -4,7 +4,8 @@
  * Live, for a terminal: text as it streams, reasoning dimmed, a tool's line rewritten when it ends; the same without colours. Plain, for
  * files and pipes: whole lines, no escape codes. What it prints is for reading; `--json` is for programs. All that an agent says passes `visible`.
  */
-import type { ApprovalRequest } from "@corral/domain/Approval"
+import type { ApprovalRequest, DecisionOrigin } from "@corral/domain/Approval"
+import { inputChanges, inputText } from "@corral/domain/InputEdit"
 import type { PayloadOf, RunEvent } from "@corral/domain/RunEvent"
 import { approvalBlock } from "./ApprovalBlock.ts"
 import type { TailedEvent } from "./EventTail.ts"
@@ -31,6 +32,8 @@ export class Renderer {
   readonly #invocation: string
   readonly #named: string
   readonly #paint: Paint
+  /** Calls that wait for an approval, by its id. */
+  readonly #awaited = new Map<string, string>()
   /** Labels of tool calls that have no result yet. */
   readonly #calls = new Map<string, string>()
   /** Text so far of messages that are not complete, by message id. */
@@ -182,6 +185,7 @@ export class Renderer {
   }
 
   #asked(approvalId: string, request: ApprovalRequest, expiresAt: string): string {
+    if (request.callId !== undefined) this.#awaited.set(approvalId, request.callId)
     const block = approvalBlock({
       approvalId,
       request,
@@ -193,17 +197,36 @@ export class Renderer {
     return `${this.#fresh()}${block}`
   }
 
-  #resolved({ approvalId, state, scope, reason, by }: PayloadOf<"run.approval.resolved">): string {
+  #resolved(payload: PayloadOf<"run.approval.resolved">): string {
+    const { approvalId, state, edited, scope, origin, reason, by } = payload
     const tint = state === "approved" ? "green" : "yellow"
+    const changes = edited === true ? " with changes" : ""
     const how =
       scope === undefined || scope === "once"
         ? ""
         : ` for this ${scope === "always" ? "and all later runs" : scope}`
     const who = by === undefined ? "" : ` by ${visibleLine(by)}`
+    const where = origin === undefined ? "" : places[origin]
     const why = reason === undefined ? "" : `: ${visibleLine(reason)}`
-    return this.#line(
-      `${this.#paint(tint, state)}${how}${who}${why} ${this.#paint("dim", `(${approvalId})`)}`
-    )
+    const head = `${this.#paint(tint, state)}${changes}${how}${who}${where}${why} ${this.#paint("dim", `(${approvalId})`)}`
+    return this.#line([head, ...this.#edit(payload)].join("\n"))
+  }
+
+  /** What was allowed instead of what was requested, and from now on the name of the call says so. */
+  #edit({
+    allowedInput,
+    approvalId,
+    requestedInput
+  }: PayloadOf<"run.approval.resolved">): ReadonlyArray<string> {
+    const callId = this.#awaited.get(approvalId)
+    this.#awaited.delete(approvalId)
+    if (allowedInput === undefined) return []
+    const label = callId === undefined ? undefined : this.#calls.get(callId)
+    if (callId !== undefined && label !== undefined) this.#calls.set(callId, `${label} (input edited)`)
+    return inputChanges(requestedInput, allowedInput).flatMap(({ allowed, name, requested }) => [
+      side(`requested ${name}`, requested),
+      side(`allowed ${name}`, allowed)
+    ])
   }
 
   /** The last line, after whatever was never completed. */
@@ -227,6 +250,21 @@ export class Renderer {
 }
 
 const start = { at: "start" } as const
+
+const places: Readonly<Record<DecisionOrigin, string>> = {
+  console: " in the console",
+  terminal: " in a terminal",
+  chat: " in a chat",
+  editor: " in an editor",
+  policy: ""
+}
+
+/** One side of an edited field; text of several lines stands below its name. */
+const side = (name: string, value: unknown): string => {
+  const text = value === undefined ? "(nothing)" : visible(inputText(value)).trimEnd()
+  const label = visibleLine(name.trim())
+  return text.includes("\n") ? `  ${label}:\n${indent(text)}` : `  ${label}: ${text}`
+}
 
 const SHOWN_LINES = 12
 

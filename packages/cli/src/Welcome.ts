@@ -8,6 +8,8 @@ export interface Welcome {
   /** As whom the console is signed in to, where every name is believed. */
   readonly owner: string | undefined
   readonly project: string | undefined
+  /** Whether the terminals of this home are signed in to the Hub. */
+  readonly signedIn: boolean
   readonly edge: string
   readonly gateway: string | undefined
   readonly tokenFile: string
@@ -21,8 +23,9 @@ const line = (what: string, value: string | undefined): ReadonlyArray<string> =>
 const FIRST = "Read the notes and write a summary"
 
 export const welcome = (told: Welcome): string => {
-  const { edge, gateway, invocation, owner, project, tokenFile, workspaces } = told
-  const run = `${invocation} run --agent scripted --workspace ${workspaces[0]?.id ?? SAMPLE_ID} "${FIRST}"`
+  const { edge, gateway, invocation, owner, project, signedIn, tokenFile, workspaces } = told
+  const at = signedIn && project !== undefined ? ` --project "${project}"` : ""
+  const run = `${invocation} run${at} --agent scripted --workspace ${workspaces[0]?.id ?? SAMPLE_ID} "${FIRST}"`
   return [
     "",
     told.console === undefined ? `Corral is running at ${edge}` : `Corral is running: open ${told.console}`,
@@ -34,7 +37,11 @@ export const welcome = (told: Welcome): string => {
     ...line("its token", `in ${tokenFile}`),
     ...line("Gateway", gateway),
     "",
-    told.console === undefined ? "Try, in another terminal:" : "Start a run there, or in another terminal:",
+    told.console === undefined
+      ? "Try, in another terminal:"
+      : at === ""
+        ? "Start a run there; or, without it being shown there, in another terminal:"
+        : "Start a run there, or in another terminal:",
     `  ${run}`,
     "",
     "Ctrl-C ends it.",

@@ -1,4 +1,5 @@
 /** The `corral` command. Owns the process: output, signals and the exit code. */
+import { exitWhenWritten } from "@corral/service/exitWhenWritten"
 import { VERSION } from "@corral/service/Version"
 import { NodeServices } from "@effect/platform-node"
 import { Cause, Effect, Exit, Layer, Logger, Option } from "effect"
@@ -66,12 +67,17 @@ const host: Host["Service"] = {
   get columns() {
     return stderr.isTTY === true && !dumb ? stderr.columns : undefined
   },
+  width: terminal ? stdout.columns : undefined,
   interactive: terminal && stdin.isTTY === true,
   invocation: invocation(),
   environment: Object.fromEntries(
     Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined)
   ),
   write: (text) => void stdout.write(text),
+  written: Effect.callback((resume) => {
+    if (stdout.writableLength === 0) resume(Effect.void)
+    else stdout.write("", (error) => (error ? undefined : resume(Effect.void)))
+  }),
   warn: (text) => void stderr.write(text),
   onLine,
   onSignal
@@ -117,11 +123,14 @@ const fiber = Effect.runFork(
 /** One Ctrl-C arrives twice where npm passes it on besides the terminal. */
 const SAME_PRESS_MS = 300
 let interruptedAt: number | undefined
+/** What it exits with once everything is written. */
+let exiting: number | undefined
 
 const stop = (signal: "SIGINT" | "SIGTERM") => () => {
   const receiver = receivers[signal].at(-1)
   if (receiver !== undefined) return receiver()
   terminated = signal === "SIGTERM"
+  if (exiting !== undefined) process.exit(terminated ? exitCodes.terminated : exitCodes.cancelled)
   if (interruptedAt === undefined) {
     interruptedAt = performance.now()
     fiber.interruptUnsafe()
@@ -142,15 +151,21 @@ if (terminal || stdin.isTTY === true || stderr.isTTY === true) {
 
 const isUnread = (error: Error): boolean => "code" in error && error.code === "EPIPE"
 
-const unwritten = (error: Error): never => {
+const exitWith = (code: number): void => {
+  exiting = code
+  exitWhenWritten(code)
+}
+
+const unwritten = (error: Error): void => {
   stderr.write(`The output cannot be written: ${error.message}\n`)
-  return process.exit(exitCodes.failed)
+  exitWith(exitCodes.failed)
 }
 
 for (const stream of [stdout, stderr]) {
   stream.on("error", (error) => {
     const receiver = receivers.SIGPIPE.at(-1)
-    if (closed) return
+    // What is done is done: where its end is not read, the exit code stays.
+    if (closed || exiting !== undefined) return
     if (!isUnread(error)) unwritten(error)
     else if (receiver !== undefined) receiver()
     else process.exit(exitCodes.completed)
@@ -160,5 +175,5 @@ fiber.addObserver((exit) => {
   const code = exitCodeOf(exit)
   // The last write may have failed a moment ago.
   if (!closed && stdout.errored !== null && !isUnread(stdout.errored)) unwritten(stdout.errored)
-  process.exit(code)
+  else exitWith(code)
 })

@@ -24,6 +24,8 @@ const terminal = Effect.gen(function* () {
     terminal: true,
     live: true,
     columns: 80,
+    width: undefined,
+    written: Effect.void,
     interactive: true,
     colours: true,
     invocation: "corral",

@@ -11,6 +11,8 @@ const said = Effect.fnUntraced(function* (columns: number | undefined, what: str
     terminal: true,
     live: true,
     columns,
+    width: undefined,
+    written: Effect.void,
     interactive: true,
     colours: true,
     invocation: "corral",

@@ -20,6 +20,20 @@ export type Decision = typeof Decision.Type
 export const DecisionScope = Schema.Literals(["once", "run", "session", "always"])
 export type DecisionScope = typeof DecisionScope.Type
 
+/** Where a decision was made. With `policy` no person was asked. */
+export const DecisionOrigin = Schema.Literals(["console", "terminal", "chat", "editor", "policy"])
+export type DecisionOrigin = typeof DecisionOrigin.Type
+
+/** The record of a decision, the same in the event, in the approval and in the audit. Absent where the approval ended without one. */
+export const decisionRecord = {
+  decision: Schema.optionalKey(Decision),
+  /** What the decision was really remembered for. */
+  scope: Schema.optionalKey(DecisionScope),
+  origin: Schema.optionalKey(DecisionOrigin),
+  /** Whether an edited input was allowed instead of the requested one. */
+  edited: Schema.optionalKey(Schema.Boolean)
+}
+
 /** One simple command of a shell line, as its person would read it. */
 export const CommandSegment = Schema.Struct({
   text: Schema.String,
@@ -65,10 +79,11 @@ export const Approval = Schema.Struct({
   requestedAt: Schema.String,
   expiresAt: Schema.String,
   resolvedAt: Schema.optionalKey(Schema.String),
-  /** What it was really remembered for. */
-  scope: Schema.optionalKey(DecisionScope),
+  ...decisionRecord,
   reason: Schema.optionalKey(Schema.String),
-  decidedBy: Schema.optionalKey(Schema.String)
+  decidedBy: Schema.optionalKey(Schema.String),
+  /** The edited input that ran instead of `request.input`, redacted like any output. */
+  allowedInput: Schema.optionalKey(Schema.Unknown)
 }).annotate({ identifier: "Approval" })
 export type Approval = typeof Approval.Type
 
@@ -79,6 +94,8 @@ export const DecideApproval = Schema.Struct({
   decision: Decision,
   scope: Schema.optionalKey(DecisionScope),
   reason: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(4_096))),
-  updatedInput: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown))
+  updatedInput: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
+  /** What kind of client decides at the Edge itself; `terminal` by default. */
+  origin: Schema.optionalKey(Schema.Literals(["terminal", "editor"]))
 }).annotate({ identifier: "DecideApproval" })
 export type DecideApproval = typeof DecideApproval.Type

@@ -2,7 +2,9 @@
  * The audit trail: one hash chain per project, refusals and failures included. Metadata only: no prompt, no argument, no output.
  */
 import { Schema } from "effect"
-import { AuditId, ProjectId, RequestId } from "./Ids.ts"
+import { Decision, DecisionOrigin, DecisionScope } from "./Approval.ts"
+import { AuditAction } from "./AuditAction.ts"
+import { ApprovalId, AuditId, ProjectId, RequestId, RunId } from "./Ids.ts"
 
 export const AuditOutcome = Schema.Literals(["allowed", "denied", "failed"])
 export type AuditOutcome = typeof AuditOutcome.Type
@@ -11,6 +13,18 @@ const sha256 = Schema.String.check(
   Schema.isPattern(/^[0-9a-f]{64}$/u, { expected: "a SHA-256 in hexadecimal" })
 )
 
+/** The decision of an `approval.decide`; where it was refused, the decision that was tried. The approval has both inputs. */
+export const DecisionDetails = Schema.Struct({
+  decision: Decision,
+  scope: DecisionScope,
+  /** Whether an edited input was allowed instead of the requested one. */
+  edited: Schema.Boolean,
+  origin: DecisionOrigin,
+  runId: RunId,
+  approvalId: ApprovalId
+}).annotate({ identifier: "DecisionDetails" })
+export type DecisionDetails = typeof DecisionDetails.Type
+
 export const AuditRecord = Schema.Struct({
   id: AuditId,
   /** Dense from 1 in each project. */
@@ -18,8 +32,7 @@ export const AuditRecord = Schema.Struct({
   at: Schema.String,
   /** An id (`usr_…`, `dev_…`) or `system`. */
   actor: Schema.String,
-  /** An action of `Authorization`. */
-  action: Schema.String,
+  action: AuditAction,
   /** The id of what was acted on. */
   resource: Schema.String,
   outcome: AuditOutcome,
@@ -28,6 +41,8 @@ export const AuditRecord = Schema.Struct({
   requestId: RequestId,
   /** Null for what belongs to no project, such as sign-ins. */
   projectId: Schema.NullOr(ProjectId),
+  /** Only with `approval.decide`, and not in records of versions that kept none. */
+  details: Schema.optionalKey(DecisionDetails),
   /** Hash of the record before; 64 zeros for the first. */
   prevHash: sha256,
   hash: sha256
@@ -42,7 +57,10 @@ export const AuditVerification = Schema.Struct({
 }).annotate({ identifier: "AuditVerification" })
 export type AuditVerification = typeof AuditVerification.Type
 
-/** The text that is hashed: every field but `hash`, in this order. */
+const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number =>
+  a < b ? -1 : a > b ? 1 : 0
+
+/** The text that is hashed: every field but `hash`, in this order; then the details, where there are any, sorted by name. */
 export const auditText = (record: Omit<AuditRecord, "hash">): string =>
   JSON.stringify([
     record.id,
@@ -55,5 +73,6 @@ export const auditText = (record: Omit<AuditRecord, "hash">): string =>
     record.code,
     record.requestId,
     record.projectId,
-    record.prevHash
+    record.prevHash,
+    ...(record.details === undefined ? [] : [Object.entries(record.details).sort(byName)])
   ])

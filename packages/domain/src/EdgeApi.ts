@@ -13,7 +13,7 @@ import { Diff } from "./Diff.ts"
 import { responses } from "./ErrorTable.ts"
 import { After } from "./EventStream.ts"
 import { Grant } from "./Grant.ts"
-import { EdgeReadiness, LinkReadiness } from "./Health.ts"
+import { EdgeNotReady, EdgeReadiness, LinkReadiness, Liveness } from "./Health.ts"
 import { idempotencyHeaders } from "./IdempotencyKey.ts"
 import { ApprovalId, ArtifactId, GrantId, PreviewId, RunId, WorkspaceId } from "./Ids.ts"
 import { Limit, listQuery, page } from "./Page.ts"
@@ -28,11 +28,12 @@ const created = HttpApiSchema.status(201)
 const location = { location: Schema.String }
 const run = { id: RunId }
 
-/** Readiness. Answers without a token too, with less. */
+/** Readiness and liveness. Without a token the answer has no details. */
 export class EdgeHealth extends HttpApiGroup.make("health")
   .add(
-    HttpApiEndpoint.get("health", "/health", { success: EdgeReadiness }),
-    HttpApiEndpoint.get("v1Health", "/v1/health", { success: EdgeReadiness })
+    HttpApiEndpoint.get("health", "/health", { success: EdgeReadiness, error: EdgeNotReady }),
+    HttpApiEndpoint.get("v1Health", "/v1/health", { success: EdgeReadiness, error: EdgeNotReady }),
+    HttpApiEndpoint.get("live", "/health/live", { success: Liveness })
   )
   .middleware(SchemaErrors)
   .middleware(RequestIds) {}
@@ -130,6 +131,7 @@ export class EdgeRuns extends HttpApiGroup.make("runs")
         "run_cancelled",
         "runtime_unavailable",
         "permission_denied",
+        "approval_rejected",
         "internal"
       )
     }).annotate(

@@ -2,7 +2,7 @@
  * What a Hub asks of an Edge, and what each command answers. A command has an id and is executed once, however often it arrives.
  */
 import { Schema } from "effect"
-import { Approval, DecideApproval } from "./Approval.ts"
+import { Approval, DecideApproval, DecisionOrigin } from "./Approval.ts"
 import { Artifact } from "./Artifact.ts"
 import { Diff } from "./Diff.ts"
 import { ArtifactId, PreviewId, RunId, WorkspaceId } from "./Ids.ts"
@@ -28,7 +28,12 @@ export const edgeCommands = {
   },
   SendInput: { payload: Schema.Struct({ runId: RunId, input: RunInput, by: Schema.String }), success: Run },
   DecideApproval: {
-    payload: Schema.Struct({ ...DecideApproval.fields, by: Schema.String }),
+    /** A Hub of before does not say the origin. */
+    payload: Schema.Struct({
+      ...DecideApproval.fields,
+      by: Schema.String,
+      origin: Schema.optionalKey(DecisionOrigin)
+    }),
     success: Approval
   },
   ReadDiff: { payload: Schema.Struct({ runId: RunId }), success: Diff },

@@ -34,6 +34,8 @@ export const decodeHubStreamQuery = Schema.decodeUnknownResult(Schema.toCodecStr
 export const closeCodes = {
   /** The run's terminal event was sent. */
   ended: 1000,
+  /** The stored events that follow are damaged: the run cannot be read beyond the last event that was sent. */
+  damaged: 1011,
   /** The reader stalled for 30 s: reconnect with `after`. */
   stalled: 1013,
   /** `replay_gap`: retention has passed the asked position; what is missing is gone. */

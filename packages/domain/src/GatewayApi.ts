@@ -6,7 +6,7 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { responses } from "./ErrorTable.ts"
-import { PublicHealth } from "./Health.ts"
+import { Liveness, PublicHealth, PublicNotReady } from "./Health.ts"
 import { RequestIds, SchemaErrors } from "./RequestContext.ts"
 
 /** A JSON object of the platform, signed or encrypted. */
@@ -46,11 +46,12 @@ export class GatewayHealth extends HttpApiGroup.make("health")
   .add(
     HttpApiEndpoint.get("health", "/health", {
       success: PublicHealth,
-      error: responses("overloaded")
+      error: PublicNotReady
     }).annotate(
       OpenApi.Description,
       "503 while the store cannot be written: what is sent meanwhile is not taken."
-    )
+    ),
+    HttpApiEndpoint.get("live", "/health/live", { success: Liveness })
   )
   .middleware(RequestIds) {}
 

@@ -1,12 +1,34 @@
 /**
- * Health answers. Anyone may learn whether a service lives; what it is made of is told to those who hold its token.
+ * Health answers. `/health` is readiness: 200 while the service does its work, 503 while it cannot. `/health/live` is liveness: 200 while
+ * the process answers. Everyone may read the status; details are for authorized callers.
  */
 import { Schema } from "effect"
 import { DeviceId } from "./Ids.ts"
 
-/** `degraded`: it serves, but something named in the answer does not work. */
+/** `degraded`: a part of the service does not work. With 503 that part is one the service cannot work without. */
 export const HealthStatus = Schema.Literals(["ok", "degraded"])
 export type HealthStatus = typeof HealthStatus.Type
+
+/** A fault: the part that does not work, what happened, and what to do next. For authorized callers. */
+export const HealthProblem = Schema.Struct({
+  part: Schema.Literals(["config", "database", "disk", "sign_in", "store"]),
+  message: Schema.String,
+  hint: Schema.String
+}).annotate({ identifier: "HealthProblem" })
+export type HealthProblem = typeof HealthProblem.Type
+
+/** Answer of `GET /health/live`. */
+export const Liveness = Schema.Struct({ status: Schema.Literal("ok") }).annotate({ identifier: "Liveness" })
+export type Liveness = typeof Liveness.Type
+export const alive: Liveness = { status: "ok" }
+
+/** The answer while the service cannot do its work: the same body, with 503. */
+const notReady = <S extends Schema.Top>(body: S, identifier: string) =>
+  body.annotate({
+    identifier,
+    description: "The service cannot do its work: the same body as with 200.",
+    httpApiStatus: 503
+  })
 
 const count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
@@ -74,6 +96,7 @@ export type LinkReadiness = typeof LinkReadiness.Type
 export const EdgeReadiness = Schema.Struct({
   status: HealthStatus,
   instanceId: Schema.String,
+  problems: Schema.optionalKey(Schema.Array(HealthProblem)),
   process: Schema.optionalKey(
     Schema.Struct({
       version: Schema.String,
@@ -103,10 +126,15 @@ export const EdgeReadiness = Schema.Struct({
   link: Schema.optionalKey(LinkReadiness)
 }).annotate({ identifier: "EdgeReadiness" })
 export type EdgeReadiness = typeof EdgeReadiness.Type
+export const EdgeNotReady = notReady(EdgeReadiness, "EdgeNotReady")
 
-/** Public health of a Hub or a Gateway. */
-export const PublicHealth = Schema.Struct({ status: HealthStatus }).annotate({ identifier: "PublicHealth" })
+/** Readiness of a Hub or a Gateway. `problems` are for authorized callers: a user of the Hub, or the holder of the metrics token. */
+export const PublicHealth = Schema.Struct({
+  status: HealthStatus,
+  problems: Schema.optionalKey(Schema.Array(HealthProblem))
+}).annotate({ identifier: "PublicHealth" })
 export type PublicHealth = typeof PublicHealth.Type
+export const PublicNotReady = notReady(PublicHealth, "PublicNotReady")
 
 /** Public counts, and nothing but counts. */
 export const PublicStats = Schema.Struct({

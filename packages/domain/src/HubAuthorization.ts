@@ -23,6 +23,7 @@ export type EndpointAuthority =
 /** By group and name of the endpoint. */
 export const endpointAuthority = {
   "public.health": "public.read",
+  "public.live": "public.read",
   "public.publicHealth": "public.read",
   "public.publicStats": "public.read",
   "signIn.login": "public.read",

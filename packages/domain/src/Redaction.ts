@@ -1,75 +1,36 @@
 /**
- * Secrets taken out of text: keys that are known by their form, and values that are known to be secret.
+ * Secrets taken out of text: keys that are known by their form, values that are named as secrets, and values that are known to be secret.
  *
- * Pure, and linear in the text. It finds a secret as it is written. It does not find one that is encoded (base64, percent, hex), split over
- * lines, shorter than eight characters, glued to a word before it, or of a form that is not listed.
+ * Pure, and linear in the text. The rules are those of gitleaks and our own (`redaction/`). Does not find a secret that is encoded (base64,
+ * percent, hex), split over lines (private keys excepted), glued to a word before it, or of a form that no rule describes.
  */
+import { gitleaksRules, placeholders } from "./redaction/gitleaksRules.ts"
+import { ownRules } from "./redaction/ownRules.ts"
+import { SecretFinder, type Span } from "./redaction/SecretFinder.ts"
 
 /** What stands where a secret stood. */
 export const REDACTED = "[redacted]"
 
-/** Of each form: how it begins, and what follows. */
-const forms: ReadonlyArray<readonly [prefix: string, rest: string]> = [
-  ["sk-", "[A-Za-z0-9_-]{16,}"],
-  ["sk_live_", "[A-Za-z0-9]{16,}"],
-  ["rk_live_", "[A-Za-z0-9]{16,}"],
-  ...["ghp_", "gho_", "ghu_", "ghs_", "ghr_"].map((prefix) => [prefix, "[A-Za-z0-9]{20,}"] as const),
-  ["github_pat_", "[A-Za-z0-9_]{22,}"],
-  ["glpat-", "[A-Za-z0-9_-]{20,}"],
-  ...["xoxa-", "xoxb-", "xoxe-", "xoxp-", "xoxr-", "xoxs-", "xapp-"].map(
-    (prefix) => [prefix, "[A-Za-z0-9-]{10,}"] as const
-  ),
-  ["AKIA", "[A-Z0-9]{16}(?![A-Za-z0-9])"],
-  ["ASIA", "[A-Z0-9]{16}(?![A-Za-z0-9])"],
-  ["AIza", "[A-Za-z0-9_-]{35,}"],
-  ["npm_", "[A-Za-z0-9]{36,}"],
-  ["hf_", "[A-Za-z0-9]{30,}"],
-  ["eyJ", "[A-Za-z0-9_.-]{24,}"]
-]
-const known = `(?:${forms.map(([prefix, rest]) => prefix + rest).join("|")})`
-const bearer = String.raw`[Bb]earer[ \t]{1,4}[A-Za-z0-9._~+/-]{16,}={0,2}`
-const privateKey = String.raw`-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:[A-Za-z0-9+/=\s\\:,]|-(?!----))*(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?`
+let made: SecretFinder | undefined
+/** Made when the first text is read, not when a service starts. */
+const finder = (): SecretFinder =>
+  (made ??= new SecretFinder([...ownRules, ...gitleaksRules()], placeholders()))
 
-/**
- * Some forms name harmless things too. Whether one is a secret is looked at when it is found, so that finding stays linear: a token has a
- * digit in it, and what is signed has three parts.
- */
-const isSecret = (found: string): boolean => {
-  if (found.startsWith("eyJ")) return /^[A-Za-z0-9_-]{11,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}/.test(found)
-  return !/^(?:sk-|[Bb]earer)/.test(found) || /[0-9]/.test(found)
-}
-
+/** Also with line numbers or marks of a patch before its lines, and with the headers of PGP. */
+const privateKey =
+  /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[A-Za-z0-9+/=\s\\:,.()@<>|→]|-(?!----))*(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?/g
 const KEY_BEGIN = "-----BEGIN "
-const KEY_END = /-----END [A-Z ]{0,40}PRIVATE KEY-----/
+const KEY_END = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/
 /** Of something else that begins as a key does. */
-const OTHER_BEGIN = /^(?![A-Z ]{0,40}PRIVATE KEY)(?:[A-Z ]*[^A-Z ]|[A-Z ]{54})/
+const OTHER_BEGIN = /^(?![A-Z0-9 ]{0,40}PRIVATE KEY)(?:[A-Z0-9 ]*[^A-Z0-9 ]|[A-Z0-9 ]{54})/
 
-const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`)
-
-/** A text without any of these holds no secret of a known form: looking for them costs a tenth of looking for the forms. */
-const hints: ReadonlyArray<string> = [
-  ...new Set([
-    "-",
-    "earer",
-    ...forms.map(([prefix]) => (prefix.includes("-") ? "-" : prefix.includes("_") ? "_" : prefix))
-  ])
-]
-
-/** Every way in which a secret of a known form may have begun when a text ends. */
-const starts: ReadonlySet<string> = new Set(
-  [...forms.map(([prefix]) => prefix), "Bearer", "bearer", KEY_BEGIN].flatMap((prefix) =>
-    Array.from(prefix, (_, at) => prefix.slice(0, at + 1))
-  )
+/** By character code: what stands in keys. */
+const inTokens = Array.from({ length: 128 }, (_, code) =>
+  /[A-Za-z0-9_./+~=@-]/.test(String.fromCharCode(code))
 )
-const LONGEST_START = Math.max(...Array.from(starts, (start) => start.length))
-const begun = new RegExp(`(?<![A-Za-z0-9])(?:${forms.map(([prefix]) => prefix).join("|")})`)
 
-/** By character code: what stands in tokens, and what makes words. */
-const codes = (characters: RegExp): ReadonlyArray<boolean> =>
-  Array.from({ length: 128 }, (_, code) => characters.test(String.fromCharCode(code)))
-const inTokens = codes(/[A-Za-z0-9_./+~=-]/)
-const inWords = codes(/[A-Za-z0-9]/)
-const DASH = 45
+/** What stands in names, and between those of an address. */
+const inNames = Array.from({ length: 128 }, (_, code) => /[\w.:/-]/.test(String.fromCharCode(code)))
 
 /** A text that runs into the next one is looked at this far back; a token that is longer is none. */
 const LONGEST_TOKEN = 4_096
@@ -78,41 +39,48 @@ const LONGEST_KEY = 16_384
 
 /** A value that is shorter tells nothing apart: it would be taken out of ordinary words. */
 const SHORTEST_VALUE = 8
+/** No rule finds anything in less: `PWD_=` and four characters. */
+const SHORTEST_TEXT = 8
+
+/** The name of a secret is at most this far before it, and a name is at most so long. */
+const CONTEXT = 128
+const LONGEST_NAME = 40
 
 /** What a text ends with that was cut, and how much of a secret before it tells something. */
 const CUT = "…"
 const SHORTEST_PIECE = 4
 
+/** A piece of streamed text as it is shown. */
+export interface Piece {
+  /** The beginning of the piece, without secrets. */
+  readonly shown: string
+  /** Its end, where that may be the beginning of a secret: it comes before the next piece. */
+  readonly rest: string
+  /** The end of what was shown, as it was, where the name of a secret may be: the next piece is read after it. */
+  readonly context: string
+}
+
 export class Redaction {
   readonly #values: ReadonlyArray<string>
-  readonly #onlyValues: RegExp | undefined
-  readonly #pattern: RegExp
 
   /** `values` are secret wherever they stand; those under eight characters are left alone. */
   constructor(values: Iterable<string> = []) {
     this.#values = [...new Set(values)]
       .filter((value) => value.length >= SHORTEST_VALUE)
       .toSorted((a, b) => b.length - a.length)
-    const alternatives = this.#values.map(escaped)
-    this.#onlyValues = alternatives.length === 0 ? undefined : new RegExp(alternatives.join("|"), "g")
-    const forms = `(?<![A-Za-z0-9])(?:${bearer}|${known})`
-    this.#pattern = new RegExp([...alternatives, privateKey, forms].join("|"), "g")
   }
 
   /** The text without its secrets; the very same where there is none. Before a `…` at its end, half a secret is one too. */
   text(text: string): string {
-    const found = this.#mayHold(text) ? text.replace(this.#pattern, this.#hidden) : text
-    return found.endsWith(CUT) ? this.#withoutPiece(found) : found
+    if (text.length < SHORTEST_TEXT) return text
+    return text.endsWith(CUT) ? this.#withoutPiece(text) : this.after("", text)
   }
 
-  #withoutPiece(text: string): string {
-    const whole = text.slice(0, -CUT.length)
-    const place = this.unfinished(whole)
-    return whole.length - place < SHORTEST_PIECE ? text : whole.slice(0, place) + REDACTED + CUT
-  }
-
-  #mayHold(text: string): boolean {
-    return hints.some((hint) => text.includes(hint)) || this.#values.some((value) => text.includes(value))
+  /** The text without its secrets, where `context` came right before it: a secret may be named there. */
+  after(context: string, text: string): string {
+    const whole = context + text
+    const spans = this.#spans(whole, finder().hits(whole))
+    return spans.length === 0 ? text : without(whole, spans, context.length)
   }
 
   /** The value with every text in it, and every name of a field, without secrets; the very same where there is none. */
@@ -120,29 +88,56 @@ export class Redaction {
     return this.#within(value) as A // texts stay texts, objects keep their shape
   }
 
-  /**
-   * From where the end of a text may be the beginning of a secret that goes on in the text after it; its length where it is not.
-   * What stands before that place can be told apart from what comes.
-   */
-  unfinished(text: string): number {
-    const place = Math.min(this.#unfinishedValue(text), unfinishedKey(text), unfinishedToken(text))
-    if (place >= text.length) return text.length
-    // It must not cut a secret that is whole.
-    for (const { 0: secret, index } of text.matchAll(this.#pattern)) {
-      if (index >= place) break
-      if (index + secret.length > place) return index
+  /** Reads a piece of streamed text that came right after `context`. */
+  piece(context: string, text: string): Piece {
+    const whole = context === "" ? text : context + text
+    const hits = finder().hits(whole)
+    const place = Math.max(context.length, this.#unfinished(whole, hits))
+    const spans = this.#spans(whole, hits)
+    const plain = place === whole.length ? text : whole.slice(context.length, place)
+    return {
+      shown: spans.length === 0 ? plain : without(whole.slice(0, place), spans, context.length),
+      rest: place === whole.length ? "" : whole.slice(place),
+      context: contextAt(whole, place, hits)
     }
-    return place
   }
 
-  readonly #hidden = (found: string): string => {
-    if (this.#values.includes(found)) return REDACTED
-    if (!isSecret(found)) {
-      return this.#onlyValues === undefined ? found : found.replace(this.#onlyValues, REDACTED)
-    }
-    const scheme = /^[Bb]earer[ \t]+/.exec(found)?.[0] ?? ""
-    // The end of a sentence is none of a token's.
-    return scheme + REDACTED + (found.endsWith(".") ? "." : "")
+  /** From where the end of a text may be the beginning of a secret that goes on after it; its length where it is not. */
+  #unfinished(text: string, hits: ReadonlyArray<number>): number {
+    const place = Math.min(this.#unfinishedValue(text), unfinishedKey(text), unfinishedToken(text, hits))
+    if (place >= text.length) return text.length
+    // It must not cut a secret that is whole.
+    const cut = this.#spans(text, hits).filter(({ start, end }) => start < place && end > place)
+    return Math.min(place, ...cut.map(({ start }) => start))
+  }
+
+  #withoutPiece(text: string): string {
+    const whole = text.slice(0, -CUT.length)
+    const place = this.#unfinished(whole, finder().hits(whole))
+    return whole.length - place < SHORTEST_PIECE
+      ? this.after("", whole) + CUT
+      : this.after("", whole.slice(0, place)) + REDACTED + CUT
+  }
+
+  #spans(text: string, hits: ReadonlyArray<number>): ReadonlyArray<Span> {
+    const values = this.#values.length === 0 ? none : this.#spansOfValues(text)
+    const keys = text.includes(KEY_BEGIN)
+      ? Array.from(text.matchAll(privateKey), ({ 0: key, index }) => ({
+          start: index,
+          end: index + key.length
+        }))
+      : none
+    const found = finder().find(text, hits)
+    if (values.length === 0 && keys.length === 0) return found
+    return [...values, ...keys, ...found]
+  }
+
+  #spansOfValues(text: string): ReadonlyArray<Span> {
+    const spans: Array<Span> = []
+    for (const value of this.#values)
+      for (let at = text.indexOf(value); at !== -1; at = text.indexOf(value, at + value.length))
+        spans.push({ start: at, end: at + value.length })
+    return spans
   }
 
   #within(value: unknown): unknown {
@@ -154,11 +149,19 @@ export class Redaction {
     }
     let changed = false
     const entries = Object.entries(value).map(([name, inner]: [string, unknown]) => {
-      const [kept, within] = [this.text(name), this.#within(inner)]
+      const [kept, within] = [this.text(name), this.#field(name, inner)]
       changed ||= kept !== name || within !== inner
       return [kept, within] as const
     })
     return changed ? Object.fromEntries(entries) : value
+  }
+
+  /** A field's name may say that its text is secret. */
+  #field(name: string, value: unknown): unknown {
+    if (typeof value !== "string" || !mayNameSecret(name)) return this.#within(value)
+    const context = `"${name}":"`
+    const shown = this.after(context, `${value}"`)
+    return shown.length === value.length + 1 && shown.startsWith(value) ? value : shown.slice(0, -1)
   }
 
   #unfinishedValue(text: string): number {
@@ -175,28 +178,64 @@ export class Redaction {
   }
 }
 
+const none: ReadonlyArray<Span> = []
+
+/** Names of fields come again and again: whether one may name a secret is remembered. */
+const namesSecret = new Map<string, boolean>()
+const MOST_NAMES = 1_024
+const mayNameSecret = (name: string): boolean => {
+  const known = namesSecret.get(name)
+  if (known !== undefined) return known
+  if (namesSecret.size >= MOST_NAMES) namesSecret.clear()
+  const may = name.length <= 64 && finder().hits(name).length > 0
+  namesSecret.set(name, may)
+  return may
+}
+
+/** The text from `from` on, with `REDACTED` for each place. */
+const without = (text: string, spans: ReadonlyArray<Span>, from: number): string => {
+  let kept = ""
+  let at = from
+  for (const { start, end } of [...spans].toSorted((a, b) => a.start - b.start || b.end - a.end)) {
+    if (end <= at || start >= text.length) continue
+    // What overlaps with the place before is part of it.
+    if (start >= at) kept += text.slice(at, start) + REDACTED
+    else if (at === from) kept += REDACTED
+    // The end of a sentence is none of a key's.
+    at =
+      end === text.length || /\s/.test(text.charAt(end)) ? end - (text.charAt(end - 1) === "." ? 1 : 0) : end
+  }
+  return kept + text.slice(at)
+}
+
+/** What the text after `place` must be read with: from a keyword on, or the last characters of what may become one. */
+const contextAt = (text: string, place: number, hits: ReadonlyArray<number>): string => {
+  if ((hits.at(-2) ?? -1) >= place - CONTEXT) return text.slice(Math.max(0, place - CONTEXT), place)
+  let from = place
+  const least = Math.max(0, place - LONGEST_NAME)
+  while (from > least && inNames[text.charCodeAt(from - 1)] === true) from--
+  return from === place ? "" : text.slice(from, place)
+}
+
 const unfinishedKey = (text: string): number => {
   const at = text.lastIndexOf(KEY_BEGIN)
-  if (at === -1 || text.length - at > LONGEST_KEY) return text.length
+  if (at === -1) {
+    // The first characters of a key's first line.
+    if (!"-BEGIN".includes(text.charAt(text.length - 1))) return text.length
+    for (let length = Math.min(KEY_BEGIN.length - 1, text.length); length > 0; length--)
+      if (text.endsWith(KEY_BEGIN.slice(0, length))) return text.length - length
+    return text.length
+  }
+  if (text.length - at > LONGEST_KEY) return text.length
   const rest = text.slice(at + KEY_BEGIN.length)
   return OTHER_BEGIN.test(rest) || KEY_END.test(rest) ? text.length : at
 }
 
-const unfinishedToken = (text: string): number => {
+const unfinishedToken = (text: string, hits: ReadonlyArray<number>): number => {
   const end = text.length
   let token = end
   while (token > 0 && inTokens[text.charCodeAt(token - 1)] === true) token--
-  if (end - token > LONGEST_TOKEN) return end
-  let scheme = token
-  while (scheme > 0 && token - scheme < 4 && /[ \t]/.test(text.charAt(scheme - 1))) scheme--
-  if (scheme < token && /[Bb]earer$/.test(text.slice(Math.max(0, scheme - 6), scheme))) return scheme - 6
-  const found = end - token < 3 ? -1 : text.slice(Math.max(0, token - 1)).search(begun)
-  if (found !== -1) return Math.max(0, token - 1) + found
-  for (let at = Math.max(0, end - LONGEST_START); at < end; at++) {
-    const starting = text.charCodeAt(at) === DASH || inWords[text.charCodeAt(at - 1)] !== true
-    if (starting && starts.has(text.slice(at))) return at
-  }
-  return end
+  return end - token > LONGEST_TOKEN ? end : finder().unfinished(text, token, hits)
 }
 
 /** Values of an environment that its names call secret, and passwords in its addresses. */

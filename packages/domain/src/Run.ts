@@ -38,7 +38,10 @@ export type Usage = typeof Usage.Type
 
 /** Why a run failed: a code of the error table, a sentence, and details that the caller may see. */
 export const RunFailure = Schema.Struct({
-  code: Schema.String,
+  code: Schema.String.annotate({
+    description:
+      "A code of the error table: `run_timeout`, `runtime_unavailable`, `permission_denied`, `approval_rejected` (the runtime gave up after an action was denied or its approval expired), `internal`."
+  }),
   message: Schema.String,
   details: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown))
 }).annotate({ identifier: "RunFailure" })

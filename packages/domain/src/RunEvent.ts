@@ -5,7 +5,7 @@
  * fields survive `decodeEvent`. Writing is typed by `EventDraft`; ids, times and seq are stamped by whoever owns the log.
  */
 import { Option, Result, Schema } from "effect"
-import { ApprovalRequest, ApprovalState, DecisionScope } from "./Approval.ts"
+import { ApprovalRequest, ApprovalState, decisionRecord } from "./Approval.ts"
 import { AgentId, ApprovalId, ArtifactId, EventId, PreviewId, RunId, SessionId, WorkspaceId } from "./Ids.ts"
 import { RunFailure, RunInput, RunMode, Usage } from "./Run.ts"
 import { WorktreeStart } from "./Worktree.ts"
@@ -106,9 +106,14 @@ export const payloads = {
   "run.approval.resolved": {
     approvalId: ApprovalId,
     state: ApprovalState.pipe((s) => Schema.Literals(s.literals.filter((l) => l !== "pending"))),
-    scope: Schema.optionalKey(DecisionScope),
+    ...decisionRecord,
     reason: optionalText,
-    by: optionalText
+    /** A user, `local` for the owner of the Edge's token, or the policy that decided. */
+    by: optionalText,
+    /** Only where `edited`: what the runtime asked for, and what it was allowed to do instead. */
+    requestedInput: Schema.optionalKey(Schema.Unknown),
+    allowedInput: Schema.optionalKey(Schema.Unknown),
+    ...cut
   },
   "runtime.unavailable": { reason: text, message: text },
   "runtime.timeout": { kind: Schema.Literals(["run", "first_event", "silence", "cap"]), afterMs: count },

@@ -6,8 +6,9 @@
  *
  * Pure: no clock, no ids, no I/O. It does not promise that the process is gone; `Ended` says that, and only then comes the terminal event.
  */
-import type { ApprovalRequest } from "./Approval.ts"
+import type { ApprovalRequest, DecisionOrigin } from "./Approval.ts"
 import type { ApprovalId } from "./Ids.ts"
+import { isContinuation, outcomeAfter } from "./Rejection.ts"
 import { isTerminal, type RunFailure, type Usage } from "./Run.ts"
 import { draft, type EventDraft, type PayloadOf } from "./RunEvent.ts"
 import { accept, type Resolution, type RunState } from "./RunState.ts"
@@ -16,6 +17,12 @@ import type { AdapterEvent, ApprovalAnswer, Outcome } from "./RuntimeAdapter.ts"
 /** Who answered, for the audit: a person, a policy, the clock. */
 export interface DecidedBy {
   readonly by?: string | undefined
+}
+
+/** An edited input beside the requested one, both as the log shows them. */
+export interface InputEdit {
+  readonly requestedInput: unknown
+  readonly allowedInput: unknown
 }
 
 export type Input =
@@ -33,6 +40,8 @@ export type Input =
       readonly _tag: "Decided"
       readonly approvalId: ApprovalId
       readonly answer: ApprovalAnswer
+      readonly origin?: DecisionOrigin | undefined
+      readonly edit?: InputEdit | undefined
     } & DecidedBy)
   | { readonly _tag: "Expired"; readonly approvalId: ApprovalId }
   /** The runtime told its outcome; the process still lives. */
@@ -103,6 +112,16 @@ class Step {
     }
   }
 
+  /** The runtime learns that an action was not approved. */
+  reject(approvalId: ApprovalId, state: "denied" | "expired", reason?: string): void {
+    this.state = { ...this.state, rejection: { approvalId, state, reason } }
+  }
+
+  /** The runtime does something else. */
+  proceed(): void {
+    if (this.state.rejection !== undefined) this.state = { ...this.state, rejection: undefined }
+  }
+
   /** A runtime that speaks before it says that it has started has started. */
   ensureStarted(): void {
     if (!this.state.started) this.append(draft("run.started", {}))
@@ -122,7 +141,7 @@ const leave: ReadonlyArray<Action> = [{ _tag: "Leave" }]
 
 /** The hot path: streamed text of a run that has started and not ended. `accept` says the same, with more to look at. */
 const movesNothing = (state: RunState, event: EventDraft): boolean =>
-  event.type === "run.message.delta" && state.started
+  event.type === "run.message.delta" && state.started && state.rejection === undefined
 
 /** What a run does about an input. Terminal states absorb every input but answer commands. */
 export const transition = (state: RunState, input: Input): Transition => {
@@ -141,7 +160,7 @@ export const transition = (state: RunState, input: Input): Transition => {
     case "Said":
       if (movesNothing(state, input.event)) return [state, [{ _tag: "Append", event: input.event }]]
       if (input.event.type !== "run.started" && !input.event.type.startsWith("runtime.")) step.ensureStarted()
-      step.append(input.event)
+      if (step.append(input.event) && isContinuation(input.event)) step.proceed()
       return step.done()
     case "Asked":
       // A run that is already ending asks nobody.
@@ -154,13 +173,16 @@ export const transition = (state: RunState, input: Input): Transition => {
         return step.done()
       }
       step.ensureStarted()
-      step.append(
-        draft("run.approval.requested", {
-          approvalId: input.approvalId,
-          request: input.request,
-          expiresAt: input.expiresAt
-        })
+      if (
+        step.append(
+          draft("run.approval.requested", {
+            approvalId: input.approvalId,
+            request: input.request,
+            expiresAt: input.expiresAt
+          })
+        )
       )
+        step.proceed()
       return step.done()
     case "Withdrawn":
       step.append(
@@ -180,6 +202,7 @@ export const transition = (state: RunState, input: Input): Transition => {
           draft("run.approval.resolved", { approvalId: input.approvalId, state: "expired", reason })
         )
       ) {
+        step.reject(input.approvalId, "expired")
         step.act({
           _tag: "Answer",
           approvalId: input.approvalId,
@@ -191,7 +214,7 @@ export const transition = (state: RunState, input: Input): Transition => {
     case "Concluded":
       // It is being stopped and has done what it was asked: now it may leave by itself.
       if (state.verdict !== undefined) return [state, leave]
-      step.conclude(input.outcome)
+      step.conclude(outcomeAfter(step.state.rejection, input.outcome))
       step.resolveAll(input.reason ?? "the runtime ended its turn")
       step.act({ _tag: "Leave" })
       return step.done()
@@ -221,17 +244,22 @@ export const transition = (state: RunState, input: Input): Transition => {
 }
 
 const decide = (step: Step, input: Extract<Input, { _tag: "Decided" }>): Transition => {
-  const { approvalId, answer, by } = input
+  const { approvalId, answer, by, edit, origin } = input
   if (!step.state.pending.includes(approvalId)) return decideSettled(step.state, input)
   step.append(
     draft("run.approval.resolved", {
       approvalId,
       state: resolutionOf(answer),
+      decision: answer.decision,
       scope: answer.scope,
       ...(answer.reason === undefined ? {} : { reason: answer.reason }),
-      ...(by === undefined ? {} : { by })
+      ...(by === undefined ? {} : { by }),
+      ...(origin === undefined ? {} : { origin }),
+      edited: edit !== undefined,
+      ...edit
     })
   )
+  if (answer.decision === "deny") step.reject(approvalId, "denied", answer.reason)
   step.act({ _tag: "Answer", approvalId, answer })
   if (answer.decision !== "cancel") return step.done()
   const [state, actions] = transition(step.state, { _tag: "CancelRequested", reason: answer.reason, by })

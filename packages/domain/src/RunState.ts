@@ -7,6 +7,7 @@
 import type { ApprovalId } from "./Ids.ts"
 import { isTerminal, type RunFailure, type RunStatus, type Usage } from "./Run.ts"
 import type { EventDraft, PayloadOf } from "./RunEvent.ts"
+import type { Rejection } from "./Rejection.ts"
 import type { Outcome } from "./RuntimeAdapter.ts"
 
 export interface RunState {
@@ -20,6 +21,8 @@ export interface RunState {
   readonly started: boolean
   /** How the run will end, once known; the terminal event waits for the process. */
   readonly verdict: Outcome | undefined
+  /** The last denial or expiry, until the runtime continues. Known to the actor alone. */
+  readonly rejection?: Rejection | undefined
   /** Who cancelled, where somebody did. */
   readonly cancelledBy?: string | undefined
   readonly runtimeSessionId?: string | undefined

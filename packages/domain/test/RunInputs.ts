@@ -3,7 +3,13 @@
  * that was withdrawn, output after a cancel.
  */
 import { Arbitrary, Schema } from "effect"
-import { ActionClass, Decision, DecisionScope, type ApprovalRequest } from "../src/Approval.ts"
+import {
+  ActionClass,
+  Decision,
+  DecisionOrigin,
+  DecisionScope,
+  type ApprovalRequest
+} from "../src/Approval.ts"
 import { encodeUlid, type ApprovalId, type WorkspaceId } from "../src/Ids.ts"
 import { draft, type PayloadOf } from "../src/RunEvent.ts"
 import type { Input } from "../src/RunMachine.ts"
@@ -27,6 +33,12 @@ export const request = (more: Partial<ApprovalRequest> = {}): ApprovalRequest =>
   scopes: ["once"],
   ...more
 })
+
+/** What the runtime asked for, and what it was allowed instead. */
+export const edit = {
+  requestedInput: { command: "rm -rf build" },
+  allowedInput: { command: "echo harmless" }
+}
 
 const callIds = Schema.Literals(["call-1", "call-2"])
 const approvals = Schema.Literals(approvalIds)
@@ -64,7 +76,13 @@ const Step = Schema.Union([
   Schema.TaggedStruct("Said", { what: Schema.Literals([0, 1, 2, 3, 4, 5, 6, 7]), callId: callIds }),
   Schema.TaggedStruct("Asked", { approvalId: approvals, action: ActionClass }),
   Schema.TaggedStruct("Withdrawn", { approvalId: approvals }),
-  Schema.TaggedStruct("Decided", { approvalId: approvals, decision: Decision, scope: DecisionScope }),
+  Schema.TaggedStruct("Decided", {
+    approvalId: approvals,
+    decision: Decision,
+    scope: DecisionScope,
+    origin: DecisionOrigin,
+    edited: Schema.Boolean
+  }),
   Schema.TaggedStruct("Expired", { approvalId: approvals }),
   Schema.TaggedStruct("Concluded", { outcome: Schema.Literals([0, 1, 2, 3]) }),
   Schema.TaggedStruct("Used", { turns: Schema.Literals([1, 2]) }),
@@ -92,7 +110,9 @@ const inputOf = (step: typeof Step.Type): Input => {
         _tag: "Decided",
         approvalId: step.approvalId,
         answer: { decision: step.decision, scope: step.scope },
-        by: "a person"
+        by: "a person",
+        origin: step.origin,
+        ...(step.edited && step.decision === "allow" ? { edit } : {})
       }
     case "Concluded":
       return { _tag: "Concluded", outcome: outcomes[step.outcome] ?? { _tag: "Completed" } }

@@ -108,6 +108,8 @@ describe("transition", () => {
         event: draft("run.approval.resolved", {
           approvalId: a,
           state: "denied",
+          decision: "deny",
+          edited: false,
           scope: "run",
           reason: "not here",
           by: "local"

@@ -61,8 +61,9 @@ const operationsIn = (texts: ReadonlyArray<string>, base = ""): ReadonlyArray<Op
   })
 }
 
-/** What an ADR added to the decisions. */
+/** What the second decisions and ADRs added. */
 const added = new Set([
+  "GET /health/live",
   "GET /v1/grants",
   "DELETE /v1/grants/{id}",
   "POST /v1/link/rotate",
@@ -144,6 +145,10 @@ describe("endpoints", () => {
     )
     assert.includeMembers(Object.keys(HubStreamQuery.fields), queryOf(column(hubRow, 1), "/client/events"))
     const codes = [...column(edgeRow, 1).matchAll(/with (\d{4})/g)].map((match) => Number(match[1]))
-    assert.deepStrictEqual(codes, Object.values(closeCodes))
+    // 1011 where stored events are damaged: ADR 29.
+    assert.deepStrictEqual(
+      Object.values(closeCodes).filter((code) => code !== 1011),
+      codes
+    )
   })
 })

@@ -20,6 +20,7 @@ import { LocalToken } from "./LocalToken.ts"
 import { Containment } from "./process/Containment.ts"
 import { Previews } from "./preview/Previews.ts"
 import { RunSupervisor } from "./run/RunSupervisor.ts"
+import * as IntegrityCheck from "./store/IntegrityCheck.ts"
 import { Retention } from "./store/Retention.ts"
 import { Runtimes } from "./runtime/Runtimes.ts"
 import { Store } from "./store/Store.ts"
@@ -29,7 +30,7 @@ import { Worktrees } from "./workspace/Worktrees.ts"
 
 /** What runs live on, without a server: for programs that drive runs themselves. */
 export const layerCore = (config: EdgeConfig, adapters: ReadonlyMap<string, RuntimeAdapter>) =>
-  Layer.mergeAll(RunSupervisor.layer(config), Previews.layer, forgetting).pipe(
+  Layer.mergeAll(RunSupervisor.layer(config), Previews.layer, forgetting, IntegrityCheck.layer).pipe(
     Layer.provideMerge([
       Artifacts.layer(config),
       EventLog.layer,
@@ -42,7 +43,10 @@ export const layerCore = (config: EdgeConfig, adapters: ReadonlyMap<string, Runt
       Worktrees.layer(config)
     ]),
     // Side by side: one waits for a thread, the other for a process.
-    Layer.provideMerge([Store.layer(join(config.home, "edge.db")), Containment.layer(config)])
+    Layer.provideMerge([
+      Store.layer(join(config.home, "edge.db"), join(config.home, "edge.token")),
+      Containment.layer(config)
+    ])
   )
 
 /** What else is kept of a run goes with its log. */

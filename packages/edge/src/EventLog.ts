@@ -4,13 +4,16 @@
  * Owns the order append → durable → visible. An event's JSON is made once, by the appender; that text is what is stored, replayed and
  * sent. A reader is a cursor: it reads at its own pace and is told when there is more. It promises nothing about who may read.
  *
- * A log is kept whole or not at all: what `Retention` drops is forgotten from its first row on.
+ * A log is kept whole or not at all: what `Retention` drops is forgotten from its first row on. A checksum per batch is verified by every
+ * read: damaged events are never served, and a read that comes to them throws `StoreDamaged`.
  */
 import { eventIds, type RunId } from "@corral/domain/Ids"
 import { PAYLOAD_VERSION, type EventDraft, type EventStamp } from "@corral/domain/RunEvent"
 import { Context, Data, Effect, Layer, Queue, Stream } from "effect"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
+import { crc32 } from "node:zlib"
 import { edgeMetrics } from "./EdgeMetrics.ts"
+import { StoreDamaged } from "./store/StoreDamage.ts"
 import { Store, type StoreFailed, type Write } from "./store/Store.ts"
 
 /** Events of one append, as JSON lines without a final newline. Shared by every reader that is up to date. */
@@ -45,11 +48,13 @@ export class EventLog extends Context.Service<
     readonly append: (events: Appended, projections: ReadonlyArray<Write>) => Effect.Effect<void, StoreFailed>
     /**
      * Batches with events after `after`, oldest first, about `budget` characters of them (at least one batch if there is any). None
-     * where the next event is no longer kept.
+     * where the next event is no longer kept. Throws `StoreDamaged` where the next event is damaged.
      */
     readonly read: (runId: RunId, after: number, budget: number) => ReadonlyArray<Batch>
-    /** The same over all runs, by batch position; runs that are forgotten are passed over. */
+    /** The same over all runs, by batch position; forgotten runs and damaged batches are left out. */
     readonly readAll: (afterBatch: number, budget: number) => ReadonlyArray<Batch>
+    /** Verifies batches after that position, about `budget` characters of them. Gives the last position, `undefined` at the end. */
+    readonly verify: (afterBatch: number, budget: number) => number | undefined
     /** The last durable seq of a run, 0 where it has none. */
     readonly lastSeq: (runId: RunId) => number
     /** Whether the run has ended long ago and its events are dropped, or being dropped: the run's row is what is left. */
@@ -83,7 +88,8 @@ export class EventLog extends Context.Service<
         const lastSeq = firstSeq + events.lines.length - 1
         if (events.lines.length === 0) return store.commit(projections)
         const began = performance.now()
-        return store.commit([[insertBatch, runId, firstSeq, lastSeq, lines], ...projections]).pipe(
+        const checksum = checksumOf(runId, firstSeq, lastSeq, lines)
+        return store.commit([[insertBatch, runId, firstSeq, lastSeq, lines, checksum], ...projections]).pipe(
           Effect.tap(() =>
             Effect.sync(() => {
               committing.record((performance.now() - began) / 1_000)
@@ -96,10 +102,46 @@ export class EventLog extends Context.Service<
         )
       }
 
-      const page = (rows: Iterable<Row>, budget: number): ReadonlyArray<Batch> => {
+      const checkedFrom = store.get<{ readonly first_batch: number }>(selectChecked)?.first_batch ?? 1
+      const isSound = (row: Row): boolean =>
+        typeof row.lines === "string" &&
+        (row.checksum === null && row.batch < checkedFrom
+          ? isLog(row)
+          : row.checksum === checksumOf(row.run_id, row.first_seq, row.last_seq, row.lines))
+      const damaged = (what: string): StoreDamaged => {
+        const damage = new StoreDamaged({ message: `The stored events of ${what} are damaged.` })
+        store.reportDamage(damage)
+        return damage
+      }
+
+      const read = (runId: RunId, after: number, budget: number): ReadonlyArray<Batch> => {
+        const batches: Array<Batch> = []
+        let next = after + 1
+        let size = 0
+        let isBroken = false
+        for (const row of store.each<Row>(selectAfter, runId, after)) {
+          // Logs are dense: before the first row is a gap where Retention has begun, and nowhere else.
+          isBroken = (batches.length === 0 ? row.first_seq > next : row.first_seq !== next) || !isSound(row)
+          if (isBroken) break
+          batches.push(fromRow(row))
+          next = row.last_seq + 1
+          size += row.lines.length
+          if (size >= budget) break
+        }
+        const [first, ...rest] = batches
+        if (first !== undefined) return first.firstSeq <= after ? [cutBefore(first, after), ...rest] : batches
+        if ((isBroken || after < storedSeq(runId)) && !isForgotten(runId)) throw damaged(runId)
+        return []
+      }
+
+      const readAll = (afterBatch: number, budget: number): ReadonlyArray<Batch> => {
         const batches: Array<Batch> = []
         let size = 0
-        for (const row of rows) {
+        for (const row of store.each<Row>(selectAll, afterBatch)) {
+          if (!isSound(row)) {
+            damaged("a run")
+            continue
+          }
           batches.push(fromRow(row))
           size += row.lines.length
           if (size >= budget) break
@@ -107,12 +149,14 @@ export class EventLog extends Context.Service<
         return batches
       }
 
-      const read = (runId: RunId, after: number, budget: number): ReadonlyArray<Batch> => {
-        const batches = page(store.each<Row>(selectAfter, runId, after), budget)
-        const [first, ...rest] = batches
-        // Logs are dense: a gap is the part that is dropped already.
-        if (first !== undefined && first.firstSeq > after + 1) return []
-        return first !== undefined && first.firstSeq <= after ? [cutBefore(first, after), ...rest] : batches
+      const verify = (afterBatch: number, budget: number): number | undefined => {
+        let size = 0
+        for (const row of store.each<Row>(selectVerified, afterBatch)) {
+          if (isSound(row)) size += row.lines.length
+          else damaged("a run")
+          if (size >= budget) return row.batch
+        }
+        return undefined
       }
 
       const follow = (runId: RunId | undefined, follower: Follower): (() => void) => {
@@ -128,6 +172,9 @@ export class EventLog extends Context.Service<
         }
       }
 
+      /** The last seq of the run by its own row. */
+      const storedSeq = (runId: RunId): number =>
+        store.get<{ readonly seq: number }>(selectStored, runId)?.seq ?? 0
       const isForgotten = (runId: RunId): boolean => store.get(selectForgotten, runId) !== undefined
 
       const lastSeq = (runId: RunId): number =>
@@ -170,7 +217,8 @@ export class EventLog extends Context.Service<
       return EventLog.of({
         append,
         read,
-        readAll: (afterBatch, budget) => page(store.each<Row>(selectAll, afterBatch), budget),
+        readAll,
+        verify,
         lastSeq,
         isForgotten,
         endsAt,
@@ -183,11 +231,13 @@ export class EventLog extends Context.Service<
 
 const STREAM_BUDGET = 262_144
 
-const insertBatch = "INSERT INTO events (run_id, first_seq, last_seq, lines) VALUES (?, ?, ?, ?)"
-const selectAfter =
-  "SELECT batch, run_id, first_seq, last_seq, lines FROM events WHERE run_id = ? AND last_seq > ? ORDER BY last_seq"
-const selectAll =
-  "SELECT batch, run_id, first_seq, last_seq, lines FROM events WHERE batch > ? AND run_id NOT IN (SELECT id FROM runs WHERE log = 'going') ORDER BY batch"
+const insertBatch = "INSERT INTO events (run_id, first_seq, last_seq, lines, checksum) VALUES (?, ?, ?, ?, ?)"
+const columns = "batch, run_id, first_seq, last_seq, lines, checksum"
+const selectAfter = `SELECT ${columns} FROM events WHERE run_id = ? AND last_seq > ? ORDER BY last_seq`
+const selectAll = `SELECT ${columns} FROM events WHERE batch > ? AND run_id NOT IN (SELECT id FROM runs WHERE log = 'going') ORDER BY batch`
+const selectVerified = `SELECT ${columns} FROM events WHERE batch > ? ORDER BY batch`
+const selectChecked = "SELECT first_batch FROM checksums"
+const selectStored = "SELECT last_seq AS seq FROM runs WHERE id = ? AND log = 'kept'"
 const selectLast = "SELECT max(last_seq) AS seq FROM events WHERE run_id = ?"
 const selectForgotten = "SELECT last_seq AS seq FROM runs WHERE id = ? AND log <> 'kept'"
 
@@ -197,6 +247,25 @@ interface Row {
   readonly first_seq: number
   readonly last_seq: number
   readonly lines: string
+  readonly checksum: number | null
+}
+
+/** CRC-32 of a batch and of its place: a row in another run's log, or at another position, does not match. */
+const checksumOf = (runId: RunId, firstSeq: number, lastSeq: number, lines: string): number =>
+  crc32(lines, crc32(`${runId} ${firstSeq} ${lastSeq}`))
+
+/** A batch that was stored without a checksum: as many events as it says, each of them JSON with its own seq. */
+const isLog = ({ first_seq: firstSeq, last_seq: lastSeq, lines }: Row): boolean => {
+  const stored = lines.split("\n")
+  return stored.length === lastSeq - firstSeq + 1 && stored.every((line, i) => seqIn(line) === firstSeq + i)
+}
+
+const seqIn = (line: string): number | undefined => {
+  try {
+    return (JSON.parse(line) as { readonly seq?: number } | null)?.seq
+  } catch {
+    return undefined
+  }
 }
 
 /** The type stands at a fixed place of the line, before anything a runtime wrote. */

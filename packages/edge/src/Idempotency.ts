@@ -7,6 +7,7 @@ import { IdempotencyConflict, IdempotencyInFlight } from "@corral/domain/Failure
 import { fingerprintOf } from "@corral/service/Fingerprint"
 import { Clock, Context, Effect, Layer } from "effect"
 import { Store, type StoreFailed, type Write } from "./store/Store.ts"
+import { parseStored } from "./store/StoreDamage.ts"
 
 export interface Answer<A> {
   readonly body: A
@@ -53,7 +54,7 @@ export class Idempotency extends Context.Service<
           if (row === undefined) return Effect.undefined
           if (row.fingerprint !== fingerprint) return Effect.fail(new IdempotencyConflict())
           // Written by `keep` of the same scope.
-          return Effect.succeed({ body: JSON.parse(row.body) as A, replayed: true })
+          return Effect.succeed({ body: parseStored<A>(row.body, "answer"), replayed: true })
         })
 
       return Idempotency.of({

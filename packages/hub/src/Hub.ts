@@ -15,6 +15,7 @@ import { Devices } from "./device/Devices.ts"
 import { Inventory } from "./device/Inventory.ts"
 import type { HubConfig } from "./HubConfig.ts"
 import { Callers } from "./http/Callers.ts"
+import { Readiness } from "./http/Readiness.ts"
 import { HubServer } from "./http/Server.ts"
 import { Idempotency } from "./Idempotency.ts"
 import { Commands } from "./link/Commands.ts"
@@ -132,7 +133,7 @@ export const layer = (config: HubConfig) =>
     Retention.layer(config.retentionDays),
     StoreMetrics.layer(config.maxConnections)
   ).pipe(
-    Layer.provide([Callers.layer, linked(config), live]),
+    Layer.provide([Callers.layer, Readiness.layer, linked(config), live]),
     Layer.provideMerge(layerSignIn(config)),
     Layer.provideMerge(layerCore(config)),
     Layer.provide(Telemetry.layer("hub", config.telemetry))

@@ -4,8 +4,11 @@
  */
 import { isatty } from "node:tty"
 import { Cause, Deferred, Effect, Exit, Fiber, Layer, Logger, Option, Scope } from "effect"
+import { exitWhenWritten } from "./exitWhenWritten.ts"
 
 const STOP_LIMIT_MS = 10_000
+/** A reader of its log that has stopped reading does not keep a service. */
+const WRITING_LIMIT_MS = 400
 
 /** A terminal that is closed takes along what was started in it; without one, as under `nohup`, that signal is nobody's. */
 const endings = (): ReadonlyArray<NodeJS.Signals> => [
@@ -54,5 +57,5 @@ export const runService = <R, E>(layer: Layer.Layer<R, E>, ready: Effect.Effect<
     )
   })
   const fiber = Effect.runFork(program.pipe(Effect.provide(stderr)))
-  fiber.addObserver((exit) => process.exit(Exit.isSuccess(exit) ? exit.value : 1))
+  fiber.addObserver((exit) => exitWhenWritten(Exit.isSuccess(exit) ? exit.value : 1, WRITING_LIMIT_MS))
 }

@@ -242,7 +242,10 @@ export class AcpProtocol implements Protocol {
   /** What its own word leaves out: that it was cancelled, and that some agents stop where they are refused something. */
   #judged(outcome: Outcome): Outcome {
     if (this.#cancelling) return { _tag: "Cancelled", reason: "interrupted" }
-    return outcome._tag === "Cancelled" && this.#denied
+    // Some agents stop at a denial, as cancelled or as if their turn were complete.
+    const isLast = outcome._tag === "Completed" && this.#queued.length === 0
+    const stopped = isLast && this.#reports.stoppedAtDenial
+    return this.#denied && (stopped || outcome._tag === "Cancelled")
       ? { _tag: "Cancelled", reason: "it stopped because a permission was denied" }
       : outcome
   }

@@ -43,10 +43,14 @@ export class Messages {
     this.lone = undefined
   }
 
-  chunk(channel: Channel, text: string, theirs: string | undefined): void {
-    if (text === "") return
+  /** Takes a chunk; false where the words are not the model's. */
+  chunk(channel: Channel, text: string, theirs: string | undefined): boolean {
+    if (text === "") return false
     const { asides, failsInWords } = this.#agent
-    if (asides?.test(text) === true) return this.#aside(text)
+    if (asides?.test(text) === true) {
+      this.#aside(text)
+      return false
+    }
     const open = this.#open
     if (open !== undefined && (open.channel !== channel || open.theirs !== theirs)) this.close()
     else if (failsInWords?.test(text) === true) this.close()
@@ -55,6 +59,7 @@ export class Messages {
     this.#open.chunks++
     this.#turn.say(draft("run.message.delta", { messageId: this.#open.messageId, channel, text }))
     if (this.#open.text.length > MAX_CHARACTERS) this.close()
+    return true
   }
 
   /** Something else follows. */

@@ -23,6 +23,7 @@ export class Reports {
   readonly #calls: ToolCalls
   readonly #spending: Spending
   #acted = false
+  #stoppedAtDenial = false
 
   constructor(turn: Turn, agent: AcpAgent, relative: Relative, resumed: boolean) {
     this.#turn = turn
@@ -36,6 +37,11 @@ export class Reports {
     return { text: this.#messages.last, lone: this.#messages.lone, acted: this.#acted }
   }
 
+  /** Whether the agent has neither spoken nor called a tool since a permission was denied. */
+  get stoppedAtDenial(): boolean {
+    return this.#stoppedAtDenial
+  }
+
   get usage(): Usage | undefined {
     return this.#spending.usage
   }
@@ -43,6 +49,7 @@ export class Reports {
   /** A prompt is sent. */
   begin(): void {
     this.#acted = false
+    this.#stoppedAtDenial = false
     this.#messages.begin()
   }
 
@@ -62,6 +69,7 @@ export class Reports {
   /** The call that a permission is asked for. */
   asked(toolCall: JsonObject): ToolCall | undefined {
     this.#acted = true
+    this.#stoppedAtDenial = false
     this.#messages.close()
     return this.#calls.asked(toolCall)
   }
@@ -73,6 +81,7 @@ export class Reports {
 
   /** The permission for a call was denied. */
   deny(callId: string): void {
+    this.#stoppedAtDenial = true
     this.#calls.deny(callId)
   }
 
@@ -128,11 +137,13 @@ export class Reports {
     this.#acted = true
     this.#calls.settle()
     this.#calls.closeDenied()
-    this.#messages.chunk(kind === "agent_message_chunk" ? "text" : "reasoning", text, textOf(messageId))
+    const channel = kind === "agent_message_chunk" ? "text" : "reasoning"
+    if (this.#messages.chunk(channel, text, textOf(messageId))) this.#stoppedAtDenial = false
   }
 
   #call(report: JsonObject): void {
     this.#acted = true
+    if (report["sessionUpdate"] === "tool_call") this.#stoppedAtDenial = false
     this.#messages.close()
     if (!this.#calls.report(report)) this.#turn.unknown("tool_call")
   }

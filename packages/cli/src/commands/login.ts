@@ -45,10 +45,14 @@ export const login = Command.make(
       // One that has ended is in nobody's way.
       const still = yield* connectHub(kept.hub, kept.token).pipe(
         Effect.flatMap((calls) => asked(calls.auth.me())),
-        Effect.map(() => true),
+        Effect.map(({ user }) => user),
         Effect.catch(({ code }) => Effect.succeed(code !== "unauthorized"))
       )
-      if (still)
+      if (typeof still === "object" && kept.hub === url) {
+        const already = `You are already signed in to ${url} as ${visibleLine(still.name)}.\n`
+        return host.write(json ? `${JSON.stringify({ hub: url, user: still })}\n` : already)
+      }
+      if (still !== false)
         return yield* refused(
           `You are signed in to ${kept.hub} as ${visibleLine(kept.name)}: corral logout comes first.`
         )

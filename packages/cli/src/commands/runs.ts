@@ -5,6 +5,7 @@ import { MAX_LIMIT } from "@corral/domain/Page"
 import { Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { jsonLines, placeFlags } from "../Flags.ts"
+import { fitting } from "../Fitting.ts"
 import { Host } from "../Host.ts"
 import { painter, type Paint } from "../Paint.ts"
 import { placeOf } from "../Place.ts"
@@ -23,11 +24,17 @@ const tints = {
 
 const PROMPT_SHOWN = 60
 
-const line = ({ id, state, agentId, workspace, createdAt, input }: Run | HubRun, paint: Paint): string => {
-  const prompt = visibleLine(input.text)
-  const shown = prompt.length > PROMPT_SHOWN ? `${prompt.slice(0, PROMPT_SHOWN)}…` : prompt
+/** On a terminal one row each: the prompt has what the rest leaves of it. */
+const line = (
+  { id, state, agentId, workspace, createdAt, input }: Run | HubRun,
+  paint: Paint,
+  width: number | undefined
+): string => {
   const when = `${createdAt.slice(0, 10)} ${createdAt.slice(11, 19)}`
-  return `${id}  ${paint(tints[state], state.padEnd(16))}  ${when}  ${agentId} in ${workspace}  ${paint("dim", shown)}\n`
+  const [before, status, after] = [`${id}  `, state.padEnd(16), `  ${when}  ${agentId} in ${workspace}  `]
+  const room = (width ?? Infinity) - before.length - status.length - after.length
+  const prompt = fitting(visibleLine(input.text), Math.min(PROMPT_SHOWN, room))
+  return `${before}${paint(tints[state], status)}${after}${paint("dim", prompt)}`.trimEnd() + "\n"
 }
 
 export const runs = Command.make(
@@ -53,7 +60,7 @@ export const runs = Command.make(
       ...(Option.isSome(state) ? { state: state.value } : {})
     })
     const paint = painter(host.colours)
-    for (const run of items) host.write(json ? `${JSON.stringify(run)}\n` : line(run, paint))
+    for (const run of items) host.write(json ? `${JSON.stringify(run)}\n` : line(run, paint, host.width))
     if (json) return
     if (items.length === 0) host.write("There are no such runs.\n")
     if (nextCursor !== null) host.write(paint("dim", "There are more: raise --limit to see them.\n"))

@@ -15,6 +15,7 @@ import { CommandFailed, exitCodes, refused } from "../CommandFailed.ts"
 import { toggle } from "../Flags.ts"
 import { Host, receiveSignal } from "../Host.ts"
 import { OWN_DEVICE, ownDevice } from "../OwnDevice.ts"
+import { ownSignIn } from "../OwnSignIn.ts"
 import { ensureSample, SAMPLE_ID } from "../SampleWorkspace.ts"
 import { welcome } from "../Welcome.ts"
 
@@ -98,7 +99,16 @@ export const up = Command.make(
                 return Effect.undefined
               })
             )
-      return { edge, config, workspaces, hub, gateway, project }
+      const signedIn =
+        project === undefined
+          ? false
+          : yield* ownSignIn({ url: hub.url, publicUrl: hub.publicUrl, token: yield* hub.ownerToken }).pipe(
+              Effect.catch(({ message }) => {
+                host.warn(`The terminals of this home are not signed in to the Hub: ${message}\n`)
+                return Effect.succeed(false)
+              })
+            )
+      return { edge, config, workspaces, hub, gateway, project, signedIn }
     })
 
     const started = yield* start.pipe(
@@ -108,7 +118,7 @@ export const up = Command.make(
       Effect.onError(() => Scope.close(scope, Exit.void))
     )
     if (started === undefined) return yield* Scope.close(scope, Exit.void)
-    const { config, edge, gateway, hub, project, workspaces } = started
+    const { config, edge, gateway, hub, project, signedIn, workspaces } = started
     const ready = {
       ready: true,
       service: "corral",
@@ -123,6 +133,7 @@ export const up = Command.make(
             console: hub?.publicUrl,
             owner: hub?.owner,
             project: project?.name,
+            signedIn: signedIn === true,
             edge: edge.url,
             gateway: gateway?.url,
             tokenFile: config.tokenFile,
@@ -149,6 +160,8 @@ interface Started {
   readonly hub?: { readonly publicUrl: string; readonly owner: string | undefined }
   readonly gateway?: { readonly url: string } | undefined
   readonly project?: { readonly name: string } | undefined
+  /** Whether the terminals of this home are signed in to the Hub. */
+  readonly signedIn?: boolean
 }
 
 const entryOf = ([id, path]: readonly [string, string]): Effect.Effect<WorkspaceEntry, CommandFailed> =>

@@ -51,8 +51,11 @@ describe("corral at a Hub", { timeout: 90_000 }, () => {
       [joined.front.url, joined.owner.userId, "owner", "cli"]
     )
     const again = await corral.run("login", "--hub", joined.front.url)
-    assert.deepStrictEqual([again.exit, again.out], [2, []])
-    assert.match(again.stderr, /as owner: corral logout comes first\.\n$/)
+    const already = `You are already signed in to ${joined.front.url} as owner.`
+    assert.deepStrictEqual([again.exit, again.out, again.stderr], [0, [already], ""])
+    const other = await corral.run("login", "--hub", "https://elsewhere.example")
+    assert.deepStrictEqual([other.exit, other.out], [2, []])
+    assert.match(other.stderr, /as owner: corral logout comes first\.\n$/)
   })
 
   it("lists projects and devices", async () => {
@@ -62,6 +65,13 @@ describe("corral at a Hub", { timeout: 90_000 }, () => {
     assert.deepStrictEqual([device.id, device.state], [joined.deviceId, "online"])
     const { out } = await corral.run("devices")
     assert.match(out[0] ?? "", /^dev_\w+ {2}online {3}laptop$/)
+  })
+
+  it("says that a run was refused where the device refuses it, and suggests nothing that cannot be done", async () => {
+    const { exit, out, stderr } = await start("/say never", "--mode", "full_access", "--json").done
+    assert.deepStrictEqual([exit, out], [2, []], stderr)
+    assert.match(stderr, /full_access|grant/)
+    assert.notMatch(stderr, /attach|goes on|in progress/)
   })
 
   it("runs there, is asked here, and reads what came of it", async () => {

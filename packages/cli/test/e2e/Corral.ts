@@ -48,6 +48,15 @@ export class Running {
     return this.#ended
   }
 
+  /** How it ended, and all that it printed. */
+  get done(): Promise<{
+    readonly exit: number | string
+    readonly out: ReadonlyArray<string>
+    readonly stderr: string
+  }> {
+    return this.#ended.then((exit) => ({ exit, out: this.out, stderr: this.stderr }))
+  }
+
   /** What stderr says that matches, now or later; fails when the process ends without it. */
   async warned(pattern: RegExp): Promise<RegExpExecArray> {
     for (;;) {

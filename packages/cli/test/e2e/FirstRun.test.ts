@@ -69,7 +69,7 @@ describe("corral run", () => {
     assert.deepStrictEqual(decided.out, ["denied: Write denied.txt"])
     assert.strictEqual(await run.ended, 0)
     assert.isFalse(existsSync(note("denied.txt")))
-    await run.line(/^denied by local: not today/)
+    await run.line(/^denied by local in a terminal: not today/)
   })
 
   it("takes a decision over HTTP, and no second one", async () => {
@@ -337,7 +337,7 @@ describe("the other commands", () => {
     assert.strictEqual(await few.ended, 0)
     assert.strictEqual(await unread.ended, 1)
     const id = await runIdOf(unread)
-    assert.include(unread.stderr, "Nobody reads this any more. The run goes on. ")
+    assert.include(unread.stderr, "The output is no longer read. The run goes on. ")
     assert.include(unread.stderr, `cancel ${id}\` ends it`)
     assert.strictEqual((await corral.run("cancel", id)).exit, 0)
   })

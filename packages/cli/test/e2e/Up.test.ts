@@ -96,11 +96,24 @@ describe("corral up", { timeout: 90_000 }, () => {
     )
   })
 
+  it("signs the terminals of its home in: a run of the project is in the console", async () => {
+    assert.strictEqual(statSync(join(corral.home, "hub.json")).mode & 0o777, 0o600)
+    const run = ["run", "--project", "First project", "--agent", "scripted", "--workspace", "sample"]
+    const { exit, out } = await corral.run(...run, "/say from the terminal")
+    assert.strictEqual(exit, 0, out.join("\n"))
+    const { items } = await get<Items<HubRun>>("/client/runs")
+    assert.deepStrictEqual(
+      items.map(({ input }) => input.text),
+      ["/say from the terminal", "/say hello"]
+    )
+  })
+
   it("ends with 0, and is the same device in the same project the next time", async () => {
     const before = device()
     up.whole.child.kill("SIGTERM")
     assert.strictEqual(await up.whole.ended, 0)
     assert.isFalse(existsSync(join(corral.home, "postgres", "18", "postmaster.pid")))
+    assert.isFalse(existsSync(join(corral.home, "hub.json")), "the sign-in ends with the Hub")
 
     up = await corral.upWhole("--workspace", `more=${corral.home}/sample`)
     assert.deepStrictEqual({ ...before, hub: up.url }, device())

@@ -2,6 +2,7 @@
 export const routes = {
   public: {
     health: ["GET", "/health"],
+    live: ["GET", "/health/live"],
     publicHealth: ["GET", "/api/public/health"],
     publicStats: ["GET", "/api/public/stats"]
   },

@@ -8,6 +8,7 @@ import { Time } from "../ui/Time.tsx"
 import { Countdown } from "./Countdown.tsx"
 import { DecisionForm } from "./DecisionForm.tsx"
 import { DecisionNote } from "./DecisionNote.tsx"
+import { EditView } from "./EditView.tsx"
 import { Outcome } from "./Outcome.tsx"
 import { RequestView } from "./RequestView.tsx"
 import { TargetNote } from "./TargetNote.tsx"
@@ -17,7 +18,7 @@ import { approvalWords } from "./words.ts"
 export const ApprovalCard = ({ approval }: { readonly approval: HubApproval }) => {
   const words = useWords(approvalWords)
   const decide = useDecide(approval.id)
-  const { agentId, decidedBy, id, projectId, request, runId, state } = approval
+  const { agentId, allowedInput, id, projectId, request, runId, state } = approval
   return (
     <article className={`approval approval-${state}`} aria-labelledby={`title-${id}`}>
       <h2 id={`title-${id}`}>{oneLine(request.title)}</h2>
@@ -34,21 +35,15 @@ export const ApprovalCard = ({ approval }: { readonly approval: HubApproval }) =
           </>
         )}
       </p>
-      <RequestView request={request} />
+      {allowedInput !== undefined && <EditView requested={request.input} allowed={allowedInput} />}
+      <RequestView request={request} isDecided={state !== "pending"} />
       {state === "pending" ? (
         <>
           <TargetNote approval={approval} />
           <DecisionForm {...{ decide, projectId, request }} expiresAt={approval.expiresAt} />
         </>
       ) : (
-        <Outcome
-          state={state}
-          by={decidedBy}
-          at={approval.resolvedAt}
-          scope={approval.scope}
-          reason={approval.reason}
-          projectId={projectId}
-        />
+        <Outcome resolution={approval} projectId={projectId} />
       )}
       <DecisionNote error={decide.error} />
     </article>

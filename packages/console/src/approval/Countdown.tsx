@@ -2,6 +2,7 @@
 import { useEffect, useState } from "react"
 import { useWords } from "../text/Language.tsx"
 import { approvalWords } from "./words.ts"
+import "./approval.css"
 
 /** `1:05`, `59:59`, `2 h 05 min`. */
 export const leftText = (ms: number): string => {

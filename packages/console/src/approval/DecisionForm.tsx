@@ -13,6 +13,7 @@ import { useLeft } from "./Countdown.tsx"
 import { EditForm, isEditable } from "./EditForm.tsx"
 import type { Deciding } from "./useDecide.ts"
 import { approvalWords } from "./words.ts"
+import "./approval.css"
 
 interface Props {
   readonly decide: Deciding

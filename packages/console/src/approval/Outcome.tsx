@@ -1,44 +1,44 @@
-/** How an approval was decided: what, by whom, when, and what is remembered. */
-import type { ApprovalState, DecisionScope } from "@corral/domain/Approval"
+/** How an approval was decided: what, by whom, where, when, what is remembered; and both inputs where a person edited it. */
+import type { ApprovalResolution } from "@corral/domain/Resolution"
 import type { HubRun } from "@corral/domain/HubRun"
 import { oneLine } from "../markdown/visible.ts"
 import { useWords } from "../text/Language.tsx"
 import { Time } from "../ui/Time.tsx"
 import { PersonName } from "./PersonName.tsx"
 import { approvalWords } from "./words.ts"
+import "./approval.css"
 
 interface Props {
-  readonly state: Exclude<ApprovalState, "pending">
-  readonly by: string | undefined
-  readonly at: string | undefined
-  readonly scope: DecisionScope | undefined
-  readonly reason: string | undefined
+  readonly resolution: ApprovalResolution
   readonly projectId: HubRun["projectId"] | undefined
 }
 
-export const Outcome = ({ at, by, projectId, reason, scope, state }: Props) => {
+export const Outcome = ({ projectId, resolution }: Props) => {
   const words = useWords(approvalWords)
-  // Nobody's word: what became of it is said in the reader's language.
+  const { decidedBy: by, edited, origin, reason, resolvedAt, scope, state } = resolution
+  // Without a decision the reason is the program's: what became of it is said in the reader's language.
   const unanswered =
     by === undefined && (state === "expired" || state === "cancelled") ? words.unanswered[state] : undefined
   return (
-    <p className={`outcome outcome-${state}`}>
-      <strong>{words.decided[state] ?? state}</strong>
+    <span className={`outcome outcome-${state}`}>
+      <strong>{state === "pending" ? state : words.decided[state]}</strong>
+      {edited === true && <> {words.edited}</>}
+      {scope !== undefined && state === "approved" && <> {words.remembered[scope]}</>}
       {by !== undefined && (
         <>
           {" "}
           {words.by} <PersonName by={by} projectId={projectId} />
         </>
       )}
-      {scope !== undefined && state === "approved" && <> {words.remembered[scope] ?? scope}</>}
-      {at !== undefined && (
+      {origin !== undefined && origin !== "policy" && <> {words.origins[origin]}</>}
+      {resolvedAt !== undefined && (
         <>
           {", "}
-          <Time at={at} />
+          <Time at={resolvedAt} />
         </>
       )}
-      {reason !== undefined && reason !== "" && state !== "expired" && <>: {oneLine(reason, 1_000)}</>}
+      {reason !== undefined && reason !== "" && unanswered === undefined && <>: {oneLine(reason, 1_000)}</>}
       {unanswered !== undefined && <>. {unanswered}</>}
-    </p>
+    </span>
   )
 }

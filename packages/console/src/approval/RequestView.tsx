@@ -8,7 +8,13 @@ import { Segments } from "./Segments.tsx"
 import { approvalWords } from "./words.ts"
 import "./approval.css"
 
-export const RequestView = ({ request }: { readonly request: ApprovalRequest }) => {
+interface Props {
+  readonly request: ApprovalRequest
+  /** Then it says what was requested, not what would happen. */
+  readonly isDecided?: boolean
+}
+
+export const RequestView = ({ isDecided = false, request }: Props) => {
   const words = useWords(approvalWords)
   const { action, command, cwd, files, input, patch, reason, risk, segments, tool, url } = request
   return (
@@ -17,11 +23,12 @@ export const RequestView = ({ request }: { readonly request: ApprovalRequest }) 
         <span className={`risk risk-${risk}`} title={words.riskHints[risk]}>
           {words.risks[risk] ?? risk}
         </span>{" "}
-        {words.wants(words.actions[action] ?? action)} <span className="quiet">{words.riskHints[risk]}</span>
+        {(isDecided ? words.wanted : words.wants)(words.actions[action] ?? action)}{" "}
+        <span className="quiet">{words.riskHints[risk]}</span>
       </p>
       {command !== undefined && (
         <>
-          <h3>{words.command}</h3>
+          <h3>{isDecided ? words.commandRequested : words.command}</h3>
           <Clipped text={visible(command)} className="code" />
         </>
       )}

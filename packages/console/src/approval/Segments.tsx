@@ -3,6 +3,7 @@ import type { CommandSegment } from "@corral/domain/Approval"
 import { oneLine } from "../markdown/visible.ts"
 import { useWords } from "../text/Language.tsx"
 import { approvalWords } from "./words.ts"
+import "./approval.css"
 
 const MOST = 100
 

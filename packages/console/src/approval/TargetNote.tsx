@@ -5,6 +5,7 @@ import { hub, HubRefusal } from "../api/Hub.ts"
 import { oneLine } from "../markdown/visible.ts"
 import { useWords } from "../text/Language.tsx"
 import { approvalWords } from "./words.ts"
+import "./approval.css"
 
 export const TargetNote = ({ approval: { targetId } }: { readonly approval: HubApproval }) => {
   const words = useWords(approvalWords)

@@ -21,6 +21,7 @@ export const approvalWords = bilingual(
       deploy: "deploys"
     },
     wants: (action: string) => `The agent ${action} if you allow it.`,
+    wanted: (action: string) => `Requested: the agent ${action}.`,
     risks: { low: "low risk", medium: "medium risk", high: "high risk" },
     riskHints: {
       low: "Within the workspace, easy to undo.",
@@ -28,6 +29,7 @@ export const approvalWords = bilingual(
       high: "Hard to undo, or nobody can tell what it does."
     },
     command: "Command",
+    commandRequested: "Requested command",
     segments: "What would run, one after the other",
     program: (name: string) => `runs ${name}`,
     opaque: (why: string) => `Cannot be told before: ${why}`,
@@ -53,7 +55,10 @@ export const approvalWords = bilingual(
     editTitle: "What is done instead",
     editSend: "Allow the edited action once",
     editJson: (name: string) => `${name} (JSON)`,
-    editBroken: (name: string) => `${name} is no valid JSON.`,
+    editShown: "Edited before it was allowed",
+    editSides: { requested: "Requested", allowed: "Allowed instead" },
+    editNothing: "nothing",
+    editBroken: (name: string) => `${name} is not valid JSON.`,
     editInvisible: "It has characters that cannot be seen; they are named above.",
     cancelRun: "Cancel the run",
     cancelRunTitle: "Cancel the run?",
@@ -70,6 +75,13 @@ export const approvalWords = bilingual(
       cancelled: "The agent does not wait for it any more."
     },
     decided: { approved: "Allowed", denied: "Denied", expired: "Expired", cancelled: "Withdrawn" },
+    edited: "with changes",
+    origins: {
+      console: "in the console",
+      terminal: "in a terminal",
+      chat: "in a chat",
+      editor: "in an editor"
+    },
     by: "by",
     you: "you",
     policy: "the device's policy",
@@ -101,6 +113,7 @@ export const approvalWords = bilingual(
     loading: "加载中…",
     actions: { write: "写入文件", shell: "运行命令", network: "访问网络", publish: "发布", deploy: "部署" },
     wants: (action: string) => `若您允许,智能体将${action}。`,
+    wanted: (action: string) => `智能体请求${action}。`,
     risks: { low: "低风险", medium: "中风险", high: "高风险" },
     riskHints: {
       low: "在工作区内,容易撤销。",
@@ -108,6 +121,7 @@ export const approvalWords = bilingual(
       high: "难以撤销,或无法预知其行为。"
     },
     command: "命令",
+    commandRequested: "请求的命令",
     segments: "将依次运行",
     program: (name: string) => `运行 ${name}`,
     opaque: (why: string) => `无法事先判断:${why}`,
@@ -128,6 +142,9 @@ export const approvalWords = bilingual(
     editTitle: "改为执行",
     editSend: "允许编辑后的操作一次",
     editJson: (name: string) => `${name}(JSON)`,
+    editShown: "允许前已修改",
+    editSides: { requested: "请求的内容", allowed: "实际允许的内容" },
+    editNothing: "无",
     editBroken: (name: string) => `${name} 不是有效的 JSON。`,
     editInvisible: "其中含有不可见字符,已在上方标出。",
     cancelRun: "取消运行",
@@ -144,6 +161,8 @@ export const approvalWords = bilingual(
       cancelled: "智能体已不再等待此决定。"
     },
     decided: { approved: "已允许", denied: "已拒绝", expired: "已过期", cancelled: "已撤回" },
+    edited: "(已修改)",
+    origins: { console: "在控制台", terminal: "在终端", chat: "在聊天中", editor: "在编辑器中" },
     by: "由",
     you: "您",
     policy: "设备策略",

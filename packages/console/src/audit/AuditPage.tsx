@@ -1,4 +1,5 @@
 /** Who did what: of a project for its admins, of oneself for everybody. The filter is in the address. */
+import { auditActionNames } from "@corral/domain/AuditAction"
 import type { ProjectId } from "@corral/domain/Ids"
 import { useNavigate } from "@tanstack/react-router"
 import { addressOf, hub } from "../api/Hub.ts"
@@ -26,11 +27,14 @@ interface Filter {
 const names = ["projectId", "actor", "action", "from", "to"] as const
 
 /** As the Hub is asked: times with their zone. */
-const queryOf = ({ from, projectId, to, ...rest }: Filter) => {
+const queryOf = ({ action, from, projectId, to, ...rest }: Filter) => {
+  // The address may hold anything.
+  const known = auditActionNames.find((name) => name === action)
   const time = (name: "from" | "to", local: string | undefined) =>
     local === undefined || Number.isNaN(Date.parse(local)) ? {} : { [name]: new Date(local).toISOString() }
   return {
     ...rest,
+    ...(known === undefined ? {} : { action: known }),
     ...time("from", from),
     ...time("to", to),
     ...(projectId === undefined ? {} : { projectId: projectId as ProjectId })
@@ -91,7 +95,14 @@ export const AuditPage = ({ filter }: { readonly filter: Filter }) => {
           <input name="actor" defaultValue={filter.actor} maxLength={200} spellCheck={false} />
         </Field>
         <Field label={words.action}>
-          <input name="action" defaultValue={filter.action} maxLength={200} spellCheck={false} />
+          <select name="action" defaultValue={query.action ?? ""}>
+            <option value="">{words.everyAction}</option>
+            {auditActionNames.map((action) => (
+              <option key={action} value={action}>
+                {words.actions[action]}
+              </option>
+            ))}
+          </select>
         </Field>
         <Field label={words.from}>
           <input type="datetime-local" name="from" defaultValue={filter.from} />

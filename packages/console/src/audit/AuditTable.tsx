@@ -1,9 +1,11 @@
 /** Records of the trail as a table. On a narrow screen it scrolls sideways, by keyboard too. */
 import type { AuditRecord } from "@corral/domain/Audit"
+import { Link } from "@tanstack/react-router"
 import { useWords } from "../text/Language.tsx"
 import { ShortId } from "../ui/ShortId.tsx"
 import { StateBadge } from "../ui/StateBadge.tsx"
 import { Time } from "../ui/Time.tsx"
+import { DecisionSummary } from "./DecisionSummary.tsx"
 import { auditWords } from "./words.ts"
 
 export const AuditTable = ({ records }: { readonly records: ReadonlyArray<AuditRecord> }) => {
@@ -23,13 +25,19 @@ export const AuditTable = ({ records }: { readonly records: ReadonlyArray<AuditR
           </tr>
         </thead>
         <tbody>
-          {records.map(({ action, actor, at, code, id, outcome, requestId, resource }) => (
+          {records.map(({ action, actor, at, code, details, id, outcome, requestId, resource }) => (
             <tr key={id}>
               <td>
                 <Time at={at} />
               </td>
               <td>
-                <code>{action}</code>
+                <span title={action}>{words.actions[action] ?? action}</span>
+                {details !== undefined && (
+                  <>
+                    <br />
+                    <DecisionSummary details={details} />
+                  </>
+                )}
               </td>
               <td>
                 <StateBadge state={outcome} /> {code !== null && <code>{code}</code>}
@@ -38,7 +46,13 @@ export const AuditTable = ({ records }: { readonly records: ReadonlyArray<AuditR
                 <ShortId id={actor} />
               </td>
               <td>
-                <ShortId id={resource} />
+                {details === undefined ? (
+                  <ShortId id={resource} />
+                ) : (
+                  <Link to="/approvals/$approvalId" params={{ approvalId: details.approvalId }}>
+                    <ShortId id={resource} />
+                  </Link>
+                )}
               </td>
               <td>
                 <ShortId id={requestId} />

@@ -1,4 +1,5 @@
 /** Words of the audit trail. */
+import type { AuditAction } from "@corral/domain/AuditAction"
 import { bilingual } from "../text/Language.tsx"
 
 export const auditWords = bilingual(
@@ -20,7 +21,45 @@ export const auditWords = bilingual(
     resource: "On what",
     outcome: "Outcome",
     request: "Request",
-    caption: "Records, the latest first"
+    caption: "Records, the latest first",
+    everyAction: "Every action",
+    decisions: { allow: "Allow", deny: "Deny", cancel: "Cancel the run" },
+    actions: {
+      "project.create": "Create a project",
+      "project.read": "Read a project",
+      "project.update": "Change a project",
+      "project.delete": "Delete a project",
+      "member.manage": "Change members",
+      "policy.manage": "Change who decides approvals",
+      "audit.read": "Read an audit",
+      "session.write": "Write in a session",
+      "task.create": "Create a task",
+      "task.route": "Send a task to a device",
+      "run.cancel": "Cancel a run",
+      "run.input": "Send input to a run",
+      "run.push": "Push events of a run",
+      "approval.decide": "Decide an approval",
+      "device.join": "Create a join token",
+      "device.register": "Register a device",
+      "device.manage": "Change a device",
+      "device.revoke": "Revoke a device",
+      "device.connect": "Connect a device",
+      "device.rotate": "Replace a device key",
+      "device.flapping": "One device key, two machines",
+      "sign_in.issue": "Sign in",
+      "sign_in.refresh": "Renew a sign-in",
+      "sign_in.revoke": "Sign out",
+      "sign_in.refuse": "Refused sign-in",
+      "sign_in.approve": "Approve a device code",
+      "sign_in.deny": "Deny a device code",
+      "api_key.create": "Create an API key",
+      "api_key.remove": "Remove an API key",
+      "chat.start": "Ask to link a chat account",
+      "chat.confirm": "Confirm a chat account",
+      "chat.refuse": "Refuse a chat account",
+      "chat.bind": "Link a chat account",
+      "chat.unbind": "Unlink a chat account"
+    } satisfies Record<AuditAction, string>
   },
   {
     title: "审计",
@@ -40,6 +79,44 @@ export const auditWords = bilingual(
     resource: "对象",
     outcome: "结果",
     request: "请求",
-    caption: "记录,最新在前"
+    caption: "记录,最新在前",
+    everyAction: "全部操作",
+    decisions: { allow: "允许", deny: "拒绝", cancel: "取消运行" },
+    actions: {
+      "project.create": "创建项目",
+      "project.read": "查看项目",
+      "project.update": "修改项目",
+      "project.delete": "删除项目",
+      "member.manage": "管理成员",
+      "policy.manage": "修改审批人规则",
+      "audit.read": "查看审计",
+      "session.write": "在会话中写入",
+      "task.create": "创建任务",
+      "task.route": "将任务发往设备",
+      "run.cancel": "取消运行",
+      "run.input": "向运行发送输入",
+      "run.push": "推送运行事件",
+      "approval.decide": "决定审批",
+      "device.join": "创建加入令牌",
+      "device.register": "注册设备",
+      "device.manage": "修改设备",
+      "device.revoke": "吊销设备",
+      "device.connect": "连接设备",
+      "device.rotate": "更换设备密钥",
+      "device.flapping": "两台机器使用同一设备密钥",
+      "sign_in.issue": "登录",
+      "sign_in.refresh": "续期登录",
+      "sign_in.revoke": "退出登录",
+      "sign_in.refuse": "登录被拒绝",
+      "sign_in.approve": "批准设备码",
+      "sign_in.deny": "拒绝设备码",
+      "api_key.create": "创建 API 密钥",
+      "api_key.remove": "移除 API 密钥",
+      "chat.start": "请求绑定聊天账号",
+      "chat.confirm": "确认聊天账号",
+      "chat.refuse": "拒绝聊天账号",
+      "chat.bind": "绑定聊天账号",
+      "chat.unbind": "解绑聊天账号"
+    } satisfies Record<AuditAction, string>
   }
 )

@@ -3,6 +3,7 @@ import type { FileDiff } from "@corral/domain/Diff"
 import { visible } from "../markdown/visible.ts"
 import { useWords } from "../text/Language.tsx"
 import { diffWords } from "./words.ts"
+import "./diff.css"
 
 interface Props {
   readonly at: number

@@ -8,6 +8,7 @@ import { languageOf } from "./languageOf.ts"
 import { parsePatch } from "./parsePatch.ts"
 import { rowsOf } from "./rows.ts"
 import { diffWords } from "./words.ts"
+import "./diff.css"
 
 const FIRST = 60
 const STEP = 400

@@ -15,6 +15,7 @@ import { FileHead } from "./FileHead.tsx"
 import { languageOf } from "./languageOf.ts"
 import { type Layout, type Row, rowsOf } from "./rows.ts"
 import { diffWords } from "./words.ts"
+import "./diff.css"
 
 type Item =
   | { readonly kind: "file"; readonly file: FileDiff }

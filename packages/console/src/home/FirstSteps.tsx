@@ -1,13 +1,30 @@
 /** What a person does first, in order, where nothing has run yet. */
+import type { Project } from "@corral/domain/Project"
+import { useQueries } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
+import { hub } from "../api/Hub.ts"
 import { useProjects, useTargets } from "../api/Known.ts"
 import { useWords } from "../text/Language.tsx"
 import { homeWords } from "./words.ts"
+
+/** Projects that are asked; whoever has more does not begin here. */
+const ASKED = 10
+
+/** Whether any of the projects has a linked workspace. */
+const useHasWorkspace = (projects: ReadonlyArray<Project>): boolean =>
+  useQueries({
+    queries: projects.slice(0, ASKED).map(({ id }) => ({
+      queryKey: ["projects", "workspaces", id, "any"],
+      queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
+        hub.projects.workspaces({ params: { id }, query: { limit: 1 }, signal })
+    }))
+  }).some(({ data }) => data !== undefined && data.items.length > 0)
 
 export const FirstSteps = () => {
   const words = useWords(homeWords)
   const [projects, targets] = [useProjects(), useTargets()]
   const [project] = projects
+  const linked = useHasWorkspace(projects)
   const steps = [
     {
       name: "project",
@@ -17,7 +34,7 @@ export const FirstSteps = () => {
     { name: "device", done: targets.length > 0, way: <Link to="/devices">{words.steps.device[0]}</Link> },
     {
       name: "workspace",
-      done: false,
+      done: linked,
       way:
         project === undefined ? (
           <span>{words.steps.workspace[0]}</span>
@@ -27,6 +44,7 @@ export const FirstSteps = () => {
           </Link>
         )
     },
+    // The page shows no steps once there is a run.
     { name: "run", done: false, way: <Link to="/start">{words.steps.run[0]}</Link> }
   ] as const
   return (

@@ -5,6 +5,7 @@
 import { type ReactNode, useState } from "react"
 import { useWords } from "../text/Language.tsx"
 import { markdownWords } from "./words.ts"
+import "./markdown.css"
 
 /** Characters and lines that are shown at first. */
 const FIRST = 6_000

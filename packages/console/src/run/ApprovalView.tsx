@@ -4,6 +4,7 @@ import { Link } from "@tanstack/react-router"
 import { Countdown } from "../approval/Countdown.tsx"
 import { DecisionForm } from "../approval/DecisionForm.tsx"
 import { DecisionNote } from "../approval/DecisionNote.tsx"
+import { EditView } from "../approval/EditView.tsx"
 import { Outcome } from "../approval/Outcome.tsx"
 import { RequestView } from "../approval/RequestView.tsx"
 import { useDecide } from "../approval/useDecide.ts"
@@ -20,7 +21,7 @@ interface Props {
 
 export const ApprovalView = ({ block, isOver, projectId }: Props) => {
   const words = useWords(runWords)
-  const { approvalId, by, expiresAt, reason, request, resolvedAt, scope, state } = block
+  const { approvalId, expiresAt, request, resolution, state } = block
   // The event has checked it: ids of approvals are what the Hub calls them by.
   const decide = useDecide(approvalId as HubApproval["id"])
   const title = oneLine(request.title)
@@ -42,10 +43,18 @@ export const ApprovalView = ({ block, isOver, projectId }: Props) => {
           {words.approval}
         </Link>{" "}
         {title}
-        {state !== "pending" && <Outcome {...{ state, by, scope, reason, projectId }} at={resolvedAt} />}
+        {resolution !== undefined && (
+          <>
+            {" · "}
+            <Outcome {...{ projectId, resolution }} />
+          </>
+        )}
       </summary>
       <DecisionNote error={decide.error} />
-      <RequestView request={request} />
+      {resolution?.allowedInput !== undefined && (
+        <EditView requested={request.input} allowed={resolution.allowedInput} />
+      )}
+      <RequestView request={request} isDecided={state !== "pending"} />
     </details>
   )
 }

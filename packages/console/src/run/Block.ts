@@ -3,7 +3,8 @@
  *
  * Texts are bounded: `Kept` says how much there was and where the Hub has the whole.
  */
-import type { ApprovalRequest, ApprovalState, DecisionScope } from "@corral/domain/Approval"
+import type { ApprovalRequest, ApprovalState } from "@corral/domain/Approval"
+import type { ApprovalResolution } from "@corral/domain/Resolution"
 import type { RunFailure, Usage } from "@corral/domain/Run"
 
 /** A text, or so much of it as is kept here. */
@@ -43,6 +44,10 @@ export interface ToolBlock extends Standing {
   /** JSON text. */
   readonly input: Kept | undefined
   readonly status: "started" | "completed" | "failed" | "denied" | "cancelled"
+  /** It has not run: its approval is pending. */
+  readonly isWaiting: boolean
+  /** JSON text of the input that ran instead of `input`, where a person edited it. */
+  readonly allowedInput: Kept | undefined
   readonly output: Kept | undefined
   readonly exitCode: number | undefined
   /** The whole output, where it was too long for an event. */
@@ -92,16 +97,16 @@ export interface ApprovalBlock extends Standing {
   readonly request: ApprovalRequest
   readonly expiresAt: string
   readonly state: ApprovalState
-  readonly resolvedAt: string | undefined
-  readonly scope: DecisionScope | undefined
-  readonly reason: string | undefined
-  readonly by: string | undefined
+  /** How it ended; undefined while it is pending. */
+  readonly resolution: ApprovalResolution | undefined
 }
 
 export interface WarningBlock extends Standing {
   readonly kind: "warning"
   readonly code: string
   readonly message: string
+  /** The end of the run says the same. */
+  readonly isRepeated: boolean
 }
 
 export interface StartBlock extends Standing {

@@ -15,6 +15,7 @@ import { ToolView } from "./ToolView.tsx"
 import { UsageText } from "./UsageText.tsx"
 import { WholeText } from "./WholeText.tsx"
 import { runWords } from "./words.ts"
+import "./run.css"
 
 interface Props {
   readonly block: Block
@@ -86,6 +87,7 @@ export const BlockView = memo(({ block, isOver, onDiff, projectId, runId, target
     case "preview":
       return <PreviewView {...{ block, projectId, runId, targetId }} />
     case "warning":
+      if (block.isRepeated) return null
       return (
         <p className="line warning">
           <strong>{words.warning}</strong> {oneLine(block.message, 2_000)}{" "}

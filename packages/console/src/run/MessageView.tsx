@@ -11,6 +11,7 @@ import type { MessageBlock } from "./Block.ts"
 import { isClipped } from "./kept.ts"
 import { WholeText } from "./WholeText.tsx"
 import { runWords } from "./words.ts"
+import "./run.css"
 
 /** An open end that is longer than this is drawn as plain text until it is done. */
 const OPEN = 2_000

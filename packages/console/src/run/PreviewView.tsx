@@ -14,6 +14,8 @@ import { useWords } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import type { PreviewBlock } from "./Block.ts"
 import { runWords } from "./words.ts"
+import "../markdown/markdown.css"
+import "./run.css"
 
 /** For how long an address is worth something. */
 const ADDRESS_MS = 60_000

@@ -8,6 +8,8 @@ import { visible } from "../markdown/visible.ts"
 import { useWords } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { runWords } from "./words.ts"
+import "./run.css"
+import "../markdown/markdown.css"
 
 /** Characters of one event that are shown. */
 const LONGEST = 4_000

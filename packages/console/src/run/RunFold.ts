@@ -6,6 +6,7 @@
  */
 import type { Envelope, RunEvent } from "@corral/domain/RunEvent"
 import type { HubRunStatus } from "@corral/domain/HubRun"
+import { approvalResolution } from "@corral/domain/Resolution"
 import type { Block, Kept, MessageBlock } from "./Block.ts"
 import { excerpt, grown, keep } from "./kept.ts"
 import { knownEvent } from "./knownEvent.ts"
@@ -30,6 +31,10 @@ export class RunFold {
   /** What waits for a decision. */
   readonly pending = new Set<string>()
 
+  /** Pending approvals by the call that waits for them. */
+  private readonly waiting = new Map<string, string>()
+  /** The last warning, which the end of the run may repeat. */
+  private warned: string | undefined
   private readonly places = new Map<string, number>()
   private readonly ids = new Set<string>()
   private texts = 0
@@ -108,11 +113,12 @@ export class RunFold {
       case "run.tool.call": {
         const { callId, input, label, tool } = event.payload
         const started = { status: "started", output: undefined, exitCode: undefined } as const
-        const ended = { artifactId: undefined, endedAt: undefined }
+        const ended = { artifactId: undefined, endedAt: undefined, allowedInput: undefined }
+        const isWaiting = this.waiting.has(callId)
         const given = input === undefined ? undefined : keep(JSON.stringify(input, null, 2) ?? "", seq)
         const named = { callId, tool, label: label.slice(0, LABEL) }
         return this.push(
-          { kind: "tool", seq, at, ...named, input: given, ...started, ...ended },
+          { kind: "tool", seq, at, ...named, input: given, isWaiting, ...started, ...ended },
           `c ${callId}`
         )
       }
@@ -120,13 +126,11 @@ export class RunFold {
         const { artifactId, callId, exitCode, output, status, tool, totalBytes } = event.payload
         const kept =
           output === undefined ? undefined : keep(output, seq, Math.max(output.length, totalBytes ?? 0))
-        const result = { status, output: kept, exitCode, artifactId, endedAt: at }
+        const result = { status, output: kept, exitCode, artifactId, endedAt: at, isWaiting: false }
         const found = this.at(`c ${callId}`, "tool")
         if (found !== undefined) return this.put(`c ${callId}`, { ...found, ...result })
-        return this.push(
-          { kind: "tool", seq, at, callId, tool, label: tool, input: undefined, ...result },
-          `c ${callId}`
-        )
+        const unknown = { label: tool, input: undefined, allowedInput: undefined }
+        return this.push({ kind: "tool", seq, at, callId, tool, ...unknown, ...result }, `c ${callId}`)
       }
       case "run.file.read":
         return this.push({
@@ -162,34 +166,34 @@ export class RunFold {
         const { approvalId, expiresAt, request } = event.payload
         this.pending.add(approvalId)
         this.state = "waiting_approval"
-        const open = { state: "pending", resolvedAt: undefined, scope: undefined } as const
-        const by = { reason: undefined, by: undefined }
+        if (request.callId !== undefined) this.await(request.callId, approvalId)
+        const open = { state: "pending", resolution: undefined } as const
         return this.push(
-          { kind: "approval", seq, at, approvalId, request, expiresAt, ...open, ...by },
+          { kind: "approval", seq, at, approvalId, request, expiresAt, ...open },
           `a ${approvalId}`
         )
       }
       case "run.approval.resolved": {
-        const { approvalId, by, reason, scope, state } = event.payload
+        const { approvalId, state } = event.payload
         this.pending.delete(approvalId)
         if (this.pending.size === 0) this.state = "running"
         const found = this.at(`a ${approvalId}`, "approval")
-        if (found !== undefined)
-          this.put(`a ${approvalId}`, { ...found, state, scope, reason, by, resolvedAt: at })
+        if (found === undefined) return
+        const resolution = approvalResolution(event.payload, at)
+        this.put(`a ${approvalId}`, { ...found, state, resolution })
+        const { callId } = found.request
+        if (callId !== undefined && this.waiting.get(callId) === approvalId)
+          this.decided(callId, resolution.allowedInput, seq)
         return
       }
       case "runtime.unavailable":
-        return this.push({ kind: "warning", seq, at, code: event.type, message: event.payload.message })
-      case "runtime.timeout":
-        return this.push({
-          kind: "warning",
-          seq,
-          at,
-          code: event.type,
-          message: `${event.payload.kind} ${Math.round(event.payload.afterMs / 1000)} s`
-        })
+        return this.warn(seq, at, event.type, event.payload.message)
+      case "runtime.timeout": {
+        const { afterMs, kind } = event.payload
+        return this.warn(seq, at, event.type, `${kind} ${Math.round(afterMs / 1000)} s`)
+      }
       case "schema.validation_failed":
-        return this.push({ kind: "warning", seq, at, code: event.type, message: event.payload.message })
+        return this.warn(seq, at, event.type, event.payload.message)
       case "integration.message.received":
       case "integration.card.action":
       case "identity.binding.required":
@@ -198,10 +202,35 @@ export class RunFold {
     }
   }
 
+  private await(callId: string, approvalId: string): void {
+    this.waiting.set(callId, approvalId)
+    const call = this.at(`c ${callId}`, "tool")
+    if (call?.status === "started") this.put(`c ${callId}`, { ...call, isWaiting: true })
+  }
+
+  /** The call no longer waits; with an edited input it runs that one. */
+  private decided(callId: string, allowed: unknown, seq: number): void {
+    this.waiting.delete(callId)
+    const call = this.at(`c ${callId}`, "tool")
+    if (call === undefined) return
+    const allowedInput =
+      allowed === undefined ? call.allowedInput : keep(JSON.stringify(allowed, null, 2) ?? "", seq)
+    this.put(`c ${callId}`, { ...call, isWaiting: false, allowedInput })
+  }
+
+  /** A warning, under one name: the end of the run replaces the last one where it says the same. */
+  private warn(seq: number, at: string, code: string, message: string): void {
+    this.warned = message
+    this.push({ kind: "warning", seq, at, code, message, isRepeated: false }, "warning")
+  }
+
   private ended(event: Extract<RunEvent, { type: "run.completed" | "run.failed" | "run.cancelled" }>): void {
     const { createdAt: at, seq } = event
     this.pending.clear()
     const said = event.type === "run.failed" ? event.payload.error : undefined
+    const last =
+      said === undefined || said.message !== this.warned ? undefined : this.at("warning", "warning")
+    if (last !== undefined) this.put("warning", { ...last, isRepeated: true })
     const { by, reason } = event.type === "run.cancelled" ? event.payload : {}
     this.state =
       event.type === "run.completed" ? "completed" : event.type === "run.failed" ? "failed" : "cancelled"
@@ -267,7 +296,10 @@ const weigh = (block: Block): number => {
     case "message":
       return block.body.text.length
     case "tool":
-      return (block.input?.text.length ?? 0) + (block.output?.text.length ?? 0)
+      return [block.input, block.allowedInput, block.output].reduce(
+        (size, kept) => size + (kept?.text.length ?? 0),
+        0
+      )
     case "patch":
       return block.patch.text.length
     case "approval":
@@ -285,6 +317,7 @@ const excerpted = (block: Block): Block => {
       return {
         ...block,
         input: block.input && excerpt(block.input),
+        allowedInput: block.allowedInput && excerpt(block.allowedInput),
         output: block.output && excerpt(block.output)
       }
     case "patch":
@@ -292,7 +325,10 @@ const excerpted = (block: Block): Block => {
     case "approval": {
       if (block.state === "pending") return block
       const { action, editable, risk, scopes, title } = block.request
-      return { ...block, request: { action, editable, risk, scopes, title } }
+      const request = { action, editable, risk, scopes, title }
+      if (block.resolution === undefined) return { ...block, request }
+      const { allowedInput: _, ...resolution } = block.resolution
+      return { ...block, request, resolution }
     }
     default:
       return block

@@ -10,6 +10,7 @@ import { Time } from "../ui/Time.tsx"
 import { uiWords } from "../ui/words.ts"
 import { UsageText } from "./UsageText.tsx"
 import { runWords } from "./words.ts"
+import "./run.css"
 
 /** `state` is what the events say, which may be ahead of the run as it was read. */
 export const RunHead = ({ run, state }: { readonly run: HubRun; readonly state: HubRun["state"] }) => {

@@ -20,6 +20,7 @@ import { Timeline } from "./Timeline.tsx"
 import { useRunLog } from "./useRunLog.ts"
 import { runWords } from "./words.ts"
 import "./run.css"
+import "../markdown/markdown.css"
 
 export const RunPage = ({ runId }: { readonly runId: string }) => {
   // The address names it; the Hub looks at it.

@@ -7,6 +7,7 @@ import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
 import { useWords } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { runWords } from "./words.ts"
+import "./run.css"
 
 export const SayForm = ({ id }: { readonly id: HubRun["id"] }) => {
   const words = useWords(runWords)

@@ -10,6 +10,7 @@ import { BlockView } from "./BlockView.tsx"
 import type { EventLog } from "./EventLog.ts"
 import { useLogView } from "./useRunLog.ts"
 import { runWords } from "./words.ts"
+import "./run.css"
 
 /** So near to the end counts as being there. */
 const NEAR = 48

@@ -11,11 +11,14 @@ import type { ToolBlock } from "./Block.ts"
 import { isClipped } from "./kept.ts"
 import { WholeText } from "./WholeText.tsx"
 import { runWords } from "./words.ts"
+import "./run.css"
 
 const outputOf = ({ payload, type }: Envelope): unknown =>
   type === "run.tool.result" ? payload["output"] : undefined
 const inputOf = ({ payload, type }: Envelope): unknown =>
   type === "run.tool.call" ? JSON.stringify(payload["input"], null, 2) : undefined
+const allowedInputOf = ({ payload, type }: Envelope): unknown =>
+  type === "run.approval.resolved" ? JSON.stringify(payload["allowedInput"], null, 2) : undefined
 
 const Output = ({ text }: { readonly text: string }) => (
   <Clipped text={text} className="code terminal">
@@ -32,20 +35,36 @@ const Output = ({ text }: { readonly text: string }) => (
 export const ToolView = memo(
   ({ block, runId }: { readonly block: ToolBlock; readonly runId: HubRun["id"] }) => {
     const words = useWords(runWords)
-    const { artifactId, exitCode, input, label, output, status, tool } = block
+    const { allowedInput, artifactId, exitCode, input, isWaiting, label, output, status, tool } = block
+    const state = isWaiting ? "waiting" : status
     return (
       <details className={`tool tool-${status}`}>
         <summary>
           <span className="tool-name">{oneLine(tool, 60)}</span>
           <code className="tool-label">{oneLine(label)}</code>
-          <span className={`tool-state tool-state-${status}`}>
-            {words.toolStates[status]}
+          <span className={`tool-state tool-state-${state}`}>
+            {allowedInput !== undefined && <strong className="tool-edited">{words.inputEdited} · </strong>}
+            {words.toolStates[state]}
             {exitCode !== undefined && exitCode !== 0 && `, ${words.exit(exitCode)}`}
           </span>
         </summary>
+        {allowedInput !== undefined && (
+          <>
+            <h3>{words.allowedInput}</h3>
+            <Clipped text={visible(allowedInput.text)} className="code" />
+            {isClipped(allowedInput) && (
+              <WholeText
+                runId={runId}
+                kept={allowedInput}
+                name={`allowed ${block.seq}`}
+                of={allowedInputOf}
+              />
+            )}
+          </>
+        )}
         {input !== undefined && (
           <>
-            <h3>{words.input}</h3>
+            <h3>{allowedInput === undefined ? words.input : words.requestedInput}</h3>
             <Clipped text={visible(input.text)} className="code" />
             {isClipped(input) && (
               <WholeText runId={runId} kept={input} name={`in ${block.seq}`} of={inputOf} />

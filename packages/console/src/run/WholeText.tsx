@@ -10,6 +10,7 @@ import { RefusalNote } from "../ui/RefusalNote.tsx"
 import type { Kept } from "./Block.ts"
 import { readWhole } from "./readWhole.ts"
 import { runWords } from "./words.ts"
+import "../markdown/markdown.css"
 
 interface Props {
   readonly runId: HubRun["id"]

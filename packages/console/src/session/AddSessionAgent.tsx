@@ -10,6 +10,7 @@ import { useWords } from "../text/Language.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
 import { FormDialog } from "../ui/FormDialog.tsx"
 import { sessionWords } from "./words.ts"
+import "./session.css"
 
 interface Props {
   readonly session: Session

@@ -5,6 +5,7 @@
 import type { Approval, ApprovalState } from "@corral/domain/Approval"
 import type { ApprovalId, RunId } from "@corral/domain/Ids"
 import type { Store, Write } from "../store/Store.ts"
+import { parseStored } from "../store/StoreDamage.ts"
 
 interface Row {
   readonly approval: string
@@ -26,7 +27,7 @@ export const replaceApproval = (approval: Approval): Write => [
 ]
 
 // Rows are written by this program from values of type Approval and read back unchanged.
-const parse = (row: Row): Approval => JSON.parse(row.approval) as Approval
+const parse = (row: Row): Approval => parseStored<Approval>(row.approval, "approval")
 
 export const findApproval = (store: Store["Service"], id: ApprovalId): Approval | undefined => {
   const row = store.get<Row>("SELECT approval FROM approvals WHERE id = ?", id)

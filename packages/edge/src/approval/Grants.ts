@@ -16,6 +16,7 @@ import { Store, type StoreFailed, type Write } from "../store/Store.ts"
 import { keyOf } from "./GrantRules.ts"
 import { placeAt } from "./PathTarget.ts"
 import { RunPolicy } from "./RunPolicy.ts"
+import { parseStored } from "../store/StoreDamage.ts"
 
 /** As a configuration says it; `full_access` is a matter of modes. */
 type ConfiguredGrant = "full_access" | GrantRule
@@ -98,7 +99,7 @@ interface Row {
 }
 
 // Rows are written by this program from values of type Grant and read back unchanged.
-const parse = ({ body }: Row): Grant => JSON.parse(body) as Grant
+const parse = ({ body }: Row): Grant => parseStored<Grant>(body, "grant")
 
 const rulesOf = (grants: ReadonlyArray<ConfiguredGrant>): ReadonlyArray<GrantRule> =>
   grants.filter((grant) => grant !== "full_access")

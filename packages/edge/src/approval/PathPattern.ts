@@ -1,22 +1,62 @@
-/** Patterns of files in a configured grant: `*` and `?` inside a name, `**` over folders. Names that begin with a dot are to be named. */
+/**
+ * Patterns of files in a configured grant: `*` and `?` inside a name, `**` over folders. Names that begin with a dot are to be named.
+ *
+ * Guarantees: matching takes at most the product of the lengths of pattern and path.
+ */
 
-const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")
-
-const nameOf = (pattern: string): string => {
-  if (pattern === "**") return "**"
-  const text = [...pattern].map((c) => (c === "*" ? "[^/]*" : c === "?" ? "[^/]" : escaped(c))).join("")
-  return /^[*?]/.test(pattern) ? `(?=[^/.])${text}` : text
+/** Whether `items` fits `pattern`. Where `isMany(part)`, the part stands for any number of items that `mayFill`. */
+const fits = <P, I>(
+  pattern: ReadonlyArray<P>,
+  items: ReadonlyArray<I>,
+  rules: {
+    readonly isMany: (part: P) => boolean
+    readonly mayFill: (item: I) => boolean
+    readonly isOne: (part: P, item: I) => boolean
+  }
+): boolean => {
+  let part = 0
+  let retryPart = -1
+  let retryItem = 0
+  for (let item = 0; item < items.length;) {
+    const wanted = pattern[part]
+    const found = items[item] as I // below the length
+    if (wanted !== undefined && rules.isMany(wanted)) {
+      retryPart = part++
+      retryItem = item
+    } else if (wanted !== undefined && rules.isOne(wanted, found)) {
+      part++
+      item++
+    } else {
+      // The last wildcard takes one item more. An earlier one need not: what lies between them fits already.
+      const next = items[retryItem]
+      if (retryPart === -1 || next === undefined || !rules.mayFill(next)) return false
+      part = retryPart + 1
+      item = ++retryItem
+    }
+  }
+  return pattern.slice(part).every(rules.isMany)
 }
+
+const hides = (name: string): boolean => name.startsWith(".")
+
+/** Whether the name of a file or folder fits one name of a pattern. */
+const fitsName = (pattern: string, name: string): boolean =>
+  name !== "" &&
+  !(hides(name) && /^[*?]/.test(pattern)) &&
+  fits([...pattern], [...name], {
+    isMany: (part) => part === "*",
+    mayFill: () => true,
+    isOne: (part, character) => part === "?" || part === character
+  })
 
 /** Whether a path, relative and normal, fits a pattern. */
 export const matchesPath = (pattern: string, path: string): boolean => {
-  const names = pattern.split("/").map(nameOf)
-  const source = names
-    .map((name, i) => {
-      const last = i === names.length - 1
-      if (name === "**") return last ? "(?:(?!\\.)[^/]+/)*(?!\\.)[^/]+" : "(?:(?!\\.)[^/]+/)*"
-      return last ? name : `${name}/`
-    })
-    .join("")
-  return new RegExp(`^${source}$`, "u").test(path)
+  const parts = pattern.split("/")
+  // A folder is not in itself: `**` at the end is at least one name.
+  if (parts.at(-1) === "**") parts.push("*")
+  return fits(parts, path.split("/"), {
+    isMany: (part) => part === "**",
+    mayFill: (name) => name !== "" && !hides(name),
+    isOne: fitsName
+  })
 }

@@ -48,13 +48,14 @@ const leaves = outside("It leads out of the workspace.")
 const uncertain = outside("Where it leads is not certain.")
 
 /** The name without differences that file systems ignore: case, compatible and invisible characters, trailing dots and spaces, streams. */
-export const foldedName = (name: string): string =>
-  name
-    .normalize("NFKC")
-    .replaceAll(/\p{C}/gu, "")
-    .toLowerCase()
-    .replace(/(?<=.):.*$/s, "")
-    .replace(/(?<=[^. ])[. ]+$/, "")
+export const foldedName = (name: string): string => {
+  const folded = name.normalize("NFKC").replaceAll(/\p{C}/gu, "").toLowerCase()
+  const colon = folded.indexOf(":", 1)
+  const plain = colon === -1 ? folded : folded.slice(0, colon)
+  let end = plain.length
+  while (end > 1 && (plain[end - 1] === "." || plain[end - 1] === " ")) end--
+  return plain.slice(0, end)
+}
 
 /** Whether a path names what Git keeps for itself. File systems know it under several spellings. */
 export const isRepositoryName = (path: string): boolean =>

@@ -15,7 +15,7 @@ type AllowedBy = "policy:mode" | "policy:workspace" | `policy:remembered:${strin
 
 export type Verdict =
   | { readonly _tag: "Allow"; readonly by: AllowedBy }
-  | { readonly _tag: "Deny"; readonly by: "policy:mode"; readonly reason: string }
+  | { readonly _tag: "Deny"; readonly by: "policy:mode" | "policy:size"; readonly reason: string }
   | { readonly _tag: "Ask" }
 
 /** What is granted in the run's workspace. */

@@ -6,4 +6,4 @@ export const programOf = ([word = ""]: ReadonlyArray<string>): string =>
   (word.split(/[\\/]/).at(-1) ?? "")
     .toLowerCase()
     .replace(/\.(exe|cmd|bat|ps1)$/, "")
-    .replace(/(?<=[a-z])-?\d+(\.\d+)*[a-z]?$/, "")
+    .replace(/([a-z])-?\d+(?:\.\d+)*[a-z]?$/, "$1")

@@ -21,9 +21,11 @@ import { programOf } from "./ProgramName.ts"
 import type { Segment } from "./Segment.ts"
 import { segmentsOf } from "./ShellCommand.ts"
 
-/** A request as it is stored and shown, and what a grant would have to cover. */
+/** A request as it is judged, as it is stored and shown, and what a grant would have to cover. */
 export interface Assessed {
   readonly request: ApprovalRequest
+  /** Without secrets. */
+  readonly shown: ApprovalRequest
   readonly needs: ReadonlyArray<Need> | undefined
 }
 
@@ -57,22 +59,27 @@ export class RunPolicy implements Granted {
     this.options = options
   }
 
-  /** Reads a request: every part of its command line, its class and risk, and what may be remembered of it. */
-  assess(request: ApprovalRequest): Assessed {
+  /**
+   * Reads a request: every part of its command line, its class and risk, and what may be remembered of it. `redacted` is the request
+   * without secrets: the segments that are shown are read from its command, since a part of a secret is not recognized as one.
+   */
+  assess(request: ApprovalRequest, redacted: ApprovalRequest = request): Assessed {
     const segments = request.command === undefined ? [] : segmentsOf(request.command)
-    const judged = { ...request, ...assessed(request, segments, this.options.place) }
+    const assessment = assessed(request, segments, this.options.place)
+    const judged = { ...request, ...assessment }
     // What the runtime offers for once alone, it asks for each time.
     const repeats = request.scopes.some((scope) => scope !== "once")
     const needs = repeats ? needsOf(judged, segments, this.options.place) : undefined
-    const scopes = request.scopes.filter((scope) => scope === "once" || this.remembers(scope, needs))
-    return {
-      request: {
-        ...judged,
-        scopes: scopes.length === 0 ? ["once"] : scopes,
-        ...(request.command === undefined ? {} : { segments: segments.map(shown) })
-      },
-      needs
+    const offered = request.scopes.filter((scope) => scope === "once" || this.remembers(scope, needs))
+    const scopes: ReadonlyArray<DecisionScope> = offered.length === 0 ? ["once"] : offered
+    const shown = {
+      ...redacted,
+      ...assessment,
+      editable: request.editable,
+      scopes,
+      ...shownSegments(request, redacted, segments)
     }
+    return { request: { ...judged, scopes }, shown, needs }
   }
 
   judge({ needs, request }: Assessed): Verdict {
@@ -152,7 +159,16 @@ export class RunPolicy implements Granted {
   }
 }
 
-const shown = ({ inner, opaque, text }: Segment) => ({
+const shownSegments = (
+  { command }: ApprovalRequest,
+  redacted: ApprovalRequest,
+  segments: ReadonlyArray<Segment>
+): Pick<ApprovalRequest, "segments"> =>
+  redacted.command === undefined
+    ? {}
+    : { segments: (redacted.command === command ? segments : segmentsOf(redacted.command)).map(segmentShown) }
+
+const segmentShown = ({ inner, opaque, text }: Segment) => ({
   text: text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text,
   ...(opaque === undefined ? { program: programOf(inner) } : { opaque })
 })

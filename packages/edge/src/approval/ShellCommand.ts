@@ -2,10 +2,12 @@
  * A command line as the simple commands it would run, wherever they stand in it: chains, pipes, conditions, substitutions, functions.
  *
  * Bash is what is parsed; what other shells read differently is `opaque`, as is everything that is decided only when it runs. It never
- * throws and is bounded in length, depth and number. It promises nothing about what a program does with its arguments.
+ * throws and is bounded in length, depth, number and steps: a line that takes too many steps to read is `opaque`. It promises nothing about
+ * what a program does with its arguments.
  */
 import { forEachChild, parse, type AndOr, type Command, type Statement, type SyntaxNode } from "unbash"
 import { posix } from "node:path"
+import { CountedText, OutOfSteps } from "./CountedText.ts"
 import { type Around, joined, redirections } from "./Redirections.ts"
 import { opaqueSegment, type Segment, segmentOf } from "./Segment.ts"
 import { isLiteral, isPattern } from "./ShellWord.ts"
@@ -14,8 +16,15 @@ import { steersPrograms } from "./ShellState.ts"
 const MAX_LENGTH = 8_192
 const MAX_SEGMENTS = 64
 const MAX_DEPTH = 8
-/** Parsing takes the square of what is opened: so many places for a substitution are enough. */
 const MAX_OPENED = 128
+/** Words and files of a line: each costs the policy a look at the file system. */
+const MAX_PARTS = 512
+/** An ordinary line takes up to four. */
+const STEPS_PER_CHARACTER = 8
+const STEPS_AT_LEAST = 4_096
+
+/** Steps that reading a line of this length may take. */
+export const stepsFor = (length: number): number => STEPS_AT_LEAST + length * STEPS_PER_CHARACTER
 
 /** Control and format characters: what is shown would not be what runs, or shells disagree about it. */
 const unshown = /[^\P{C}\n\t]|[^\P{Z} ]/u
@@ -23,16 +32,21 @@ const unshown = /[^\P{C}\n\t]|[^\P{Z} ]/u
 /** The segments of a line in the order they stand; none where it runs nothing. */
 export const segmentsOf = (line: string): ReadonlyArray<Segment> => {
   if (line.length > MAX_LENGTH) return [opaqueSegment(line, "it is too long to be judged")]
-  if ((line.match(/\$[({]|`|\(\(|[<>]\(/g)?.length ?? 0) > MAX_OPENED)
-    return [opaqueSegment(line, "it has too many substitutions to be judged")]
+  if ((line.match(/\$[({]|`|\(\(|<<|[<>]\(/g)?.length ?? 0) > MAX_OPENED)
+    return [opaqueSegment(line, "it has too many substitutions or here-documents to be judged")]
   if (unshown.test(line)) return [opaqueSegment(line, "it contains characters that are not shown")]
-  const reader = new Reader(line)
+  const text = new CountedText(line, stepsFor(line.length))
+  const reader = new Reader(text, line)
   try {
-    reader.read(parse(line), { source: line, depth: 0, input: undefined, writes: [], exact: true })
-  } catch {
+    // The parser calls methods of String and reads a length and indices, all of which a CountedText has.
+    const source = text as unknown as string
+    reader.read(parse(source), { source, depth: 0, input: undefined, writes: [], exact: true })
+  } catch (error) {
+    if (error instanceof OutOfSteps) return [opaqueSegment(line, "it takes too many steps to read")]
     reader.segments.push(opaqueSegment(line, "it cannot be parsed"))
   }
-  return reader.segments.length > MAX_SEGMENTS
+  const parts = reader.segments.reduce((sum, { words, writes }) => sum + words.length + writes.length, 0)
+  return reader.segments.length > MAX_SEGMENTS || parts > MAX_PARTS
     ? [opaqueSegment(line, "it has too many parts to be judged")]
     : reader.segments
 }
@@ -41,17 +55,20 @@ type Branching = Extract<SyntaxNode, { type: "If" | "While" | "For" | "Case" }>
 
 class Reader {
   readonly segments: Array<Segment> = []
+  private readonly text: CountedText
   private readonly line: string
   /** The folder of what comes next, and whether the statement that is read has moved. */
   private cwd: string | undefined = "."
   private moved = false
 
-  constructor(line: string) {
+  constructor(text: CountedText, line: string) {
+    this.text = text
     this.line = line
   }
 
   read(node: SyntaxNode, around: Around): void {
     if (this.segments.length > MAX_SEGMENTS) return
+    this.text.count(1)
     switch (node.type) {
       case "Script":
         return this.script(node, around)
@@ -110,6 +127,7 @@ class Reader {
   private pipeline({ commands, pos }: Extract<SyntaxNode, { type: "Pipeline" }>, around: Around): void {
     let moves = false
     commands.forEach((command, i) => {
+      if (this.segments.length > MAX_SEGMENTS) return
       const last = commands[i - 1]
       const fed = last === undefined ? undefined : `${around.source.slice(pos, last.end)} |`
       this.apart(() => {
@@ -142,9 +160,11 @@ class Reader {
 
   /** `cd a && b` is certain; after an `||` nobody knows whether the `cd` ran. */
   private andOr({ commands, operators }: AndOr, around: Around): void {
+    let mayBeSkipped = false
     commands.forEach((command, i) => {
       this.read(command, around)
-      if (this.moved && operators.slice(0, i + 1).includes("||")) this.cwd = undefined
+      mayBeSkipped ||= operators[i] === "||"
+      if (this.moved && mayBeSkipped) this.cwd = undefined
     })
   }
 

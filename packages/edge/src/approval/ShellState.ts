@@ -13,19 +13,27 @@ const state = new Set(
 /** Builtins that take the name of a variable, or a number that shells work out. */
 const names = new Set("printf print wait test [ exit return break continue shift kill".split(" "))
 
+const evaluatesIndex = (word: string): boolean => {
+  const bracket = word.indexOf("[")
+  return bracket !== -1 && /[$`]/.test(word.slice(bracket))
+}
+
 /** Why a command with these words makes the rest of its line uncertain. */
 export const changesShell = (words: ReadonlyArray<string>): string | undefined => {
   const [program = ""] = words
   if (state.has(program)) return "it changes the shell itself"
   // What stands in a variable's brackets is evaluated, quoted or not.
-  return names.has(program) && words.some((word) => /^-[vp]|\[.*[$`]/s.test(word))
+  return names.has(program) && words.some((word) => /^-[vp]/.test(word) || evaluatesIndex(word))
     ? "it names a variable of the shell"
     : undefined
 }
 
 /** Variables by which programs find, load or start others. */
 const steering =
-  /^(PATH|FPATH|CDPATH|IFS|ENV|SHELL|HOME|ZDOTDIR|PS\d|PROMPT.*|SHELLOPTS|BASH.*|LD_.*|DYLD_.*|GCONV_PATH|GIT_.*|SSH_.*|NODE_(?!ENV$).*|npm_.*|NPM_.*|YARN_.*|PNPM_.*|BUN_.*|DENO_.*|PYTHON.*|PIP_.*|UV_.*|PERL.*|RUBY.*|BUNDLE_.*|GEM_.*|PHP.*|LUA_.*|JAVA.*|JDK_.*|_JAVA.*|MAVEN_.*|GRADLE_.*|CLASSPATH|GO(?!DEBUG$).*|CGO_.*|CARGO.*|RUSTC.*|RUSTFLAGS|CC|CXX|CPP|LD|AR|AS|MAKE.*|CFLAGS|LDFLAGS|DOTNET_.*|DOCKER_.*|KUBE.*|AWS_.*|EDITOR|VISUAL|.*_EDITOR|PAGER|.*PAGER|LESS.*|BROWSER|TAR_OPTIONS|RSYNC_.*|POSIXLY_CORRECT|TMPDIR|.*_COMMAND|.*_ASKPASS|.*_PROXY|.*_proxy|OPENSSL_.*|SSL_.*|CURL_.*|WGETRC|TERMINFO.*|XDG_.*|CORRAL_.*)$/
+  /^(PATH|FPATH|CDPATH|IFS|ENV|SHELL|HOME|ZDOTDIR|PS\d|PROMPT.*|SHELLOPTS|BASH.*|LD_.*|DYLD_.*|GCONV_PATH|GIT_.*|SSH_.*|NODE_.*|npm_.*|NPM_.*|YARN_.*|PNPM_.*|BUN_.*|DENO_.*|PYTHON.*|PIP_.*|UV_.*|PERL.*|RUBY.*|BUNDLE_.*|GEM_.*|PHP.*|LUA_.*|JAVA.*|JDK_.*|_JAVA.*|MAVEN_.*|GRADLE_.*|CLASSPATH|GO.*|CGO_.*|CARGO.*|RUSTC.*|RUSTFLAGS|CC|CXX|CPP|LD|AR|AS|MAKE.*|CFLAGS|LDFLAGS|DOTNET_.*|DOCKER_.*|KUBE.*|AWS_.*|EDITOR|VISUAL|.*_EDITOR|PAGER|.*PAGER|LESS.*|BROWSER|TAR_OPTIONS|RSYNC_.*|POSIXLY_CORRECT|TMPDIR|.*_COMMAND|.*_ASKPASS|.*_PROXY|.*_proxy|OPENSSL_.*|SSL_.*|CURL_.*|WGETRC|TERMINFO.*|XDG_.*|CORRAL_.*)$/
+
+/** Named like those, and they steer nothing. */
+const harmless = new Set(["NODE_ENV", "GODEBUG"])
 
 /** Whether a variable of that name may make another program run, or the same one elsewhere. */
-export const steersPrograms = (name: string): boolean => steering.test(name)
+export const steersPrograms = (name: string): boolean => !harmless.has(name) && steering.test(name)

@@ -5,7 +5,16 @@ import type { Word, WordPart } from "unbash"
 const expands = /(^|[=:])~|^=./
 
 /** What means something to a shell where it is not quoted. The parser names most of it; what it takes for text is not believed. */
-const active = /[()<>|&;`$"'\s*?\\]|\[.*\]|\{.*(,|\.\.).*\}/s
+const active = /[()<>|&;`$"'\s*?\\]/
+
+/** `[a]`, `{a,b}` and `{1..3}`, with anything in between. */
+const expandsInside = (text: string): boolean => {
+  const bracket = text.indexOf("[")
+  if (bracket !== -1 && text.includes("]", bracket)) return true
+  const [from, to] = [text.indexOf("{"), text.lastIndexOf("}")]
+  const braces = from === -1 || to < from ? "" : text.slice(from, to)
+  return braces.includes(",") || braces.includes("..")
+}
 
 const unescaped = (text: string): string => text.replaceAll(/\\./gs, "")
 
@@ -31,8 +40,11 @@ const bare = ({ parts, text }: Word): string =>
     : parts.map((part) => (part.type === "Literal" ? unescaped(part.text) : "x")).join("")
 
 /** No variable, substitution, pattern, brace, home folder or quoting that shells read differently. */
-export const isLiteral = (word: Word): boolean =>
-  (word.parts ?? []).every(isFixed) && !expands.test(bare(word)) && !active.test(bare(word))
+export const isLiteral = (word: Word): boolean => {
+  if (!(word.parts ?? []).every(isFixed)) return false
+  const text = bare(word)
+  return !expands.test(text) && !active.test(text) && !expandsInside(text)
+}
 
 /** What a word is compared with: text, and signs for any text. */
 export const isPattern = (word: Word): boolean =>

@@ -4,6 +4,7 @@
 import type { Artifact } from "@corral/domain/Artifact"
 import type { ArtifactId, RunId } from "@corral/domain/Ids"
 import type { Store, Write } from "../store/Store.ts"
+import { parseStored } from "../store/StoreDamage.ts"
 
 interface Row {
   readonly artifact: string
@@ -20,7 +21,7 @@ export const insertArtifact = (artifact: Artifact): Write => [
 export const deleteArtifactsOf = (runId: RunId): Write => ["DELETE FROM artifacts WHERE run_id = ?", runId]
 
 // Rows are written by this program from values of type Artifact and read back unchanged.
-const parse = (row: Row): Artifact => JSON.parse(row.artifact) as Artifact
+const parse = (row: Row): Artifact => parseStored<Artifact>(row.artifact, "artifact")
 
 export const findArtifact = (store: Store["Service"], id: ArtifactId): Artifact | undefined => {
   const row = store.get<Row>("SELECT artifact FROM artifacts WHERE id = ?", id)

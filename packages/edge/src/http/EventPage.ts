@@ -2,9 +2,25 @@
 import type { RequestId, RunId } from "@corral/domain/Ids"
 import type { EventPage } from "@corral/domain/RunViews"
 import type { Envelope } from "@corral/domain/RunEvent"
-import type { EventLog } from "../EventLog.ts"
+import type { Batch, EventLog } from "../EventLog.ts"
+import { StoreDamaged } from "../store/StoreDamage.ts"
 
 const BUDGET = 65_536
+
+/** Events before damaged ones are a page; a page that begins with them is refused. */
+const readAhead = (
+  log: EventLog["Service"],
+  runId: RunId,
+  after: number,
+  hasEvents: boolean
+): ReadonlyArray<Batch> => {
+  try {
+    return log.read(runId, after, BUDGET)
+  } catch (error) {
+    if (hasEvents && error instanceof StoreDamaged) return []
+    throw error
+  }
+}
 
 /** At most `limit` events after `after`; `nextCursor` is the next `after`, null at the log's present end. */
 export const eventPage = (
@@ -17,7 +33,7 @@ export const eventPage = (
   const lines: Array<string> = []
   let position = after
   while (lines.length < limit) {
-    const batches = log.read(runId, position, BUDGET)
+    const batches = readAhead(log, runId, position, lines.length > 0)
     const last = batches.at(-1)
     if (last === undefined) break
     for (const batch of batches) lines.push(...batch.lines.split("\n"))

@@ -11,6 +11,7 @@ import type { RunId } from "@corral/domain/Ids"
 import type { Duplex } from "node:stream"
 import type { WebSocket } from "ws"
 import type { Batch, EventLog } from "../EventLog.ts"
+import { StoreDamaged } from "../store/StoreDamage.ts"
 import { framesOf } from "@corral/service/http/Frames"
 import { queuedOf } from "@corral/service/http/WriteQueue"
 
@@ -120,6 +121,16 @@ export class EventSocket {
   /** Sends what the log has after the position, until it is all sent or the socket is full. */
   private pump(): void {
     this.pumping = true
+    try {
+      this.sendStored()
+    } catch (error) {
+      if (!(error instanceof StoreDamaged)) throw error
+      this.end(closeCodes.damaged, "the stored events are damaged")
+    }
+    this.pumping = false
+  }
+
+  private sendStored(): void {
     while (this.blockedSince === undefined && !this.ended) {
       const batches =
         this.runId === undefined
@@ -136,7 +147,6 @@ export class EventSocket {
         this.send(batch)
       }
     }
-    this.pumping = false
   }
 
   private send(batch: Batch): void {

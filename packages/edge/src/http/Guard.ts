@@ -37,7 +37,8 @@ export const STREAM_PATH = "/v1/events"
 const pathOf = (target: string): string => target.split("?", 1)[0] ?? ""
 
 /** Open without a token, and then they say less. */
-const isHealth = (path: string): boolean => path === "/health" || path === "/v1/health"
+const isHealth = (path: string): boolean =>
+  path === "/health" || path === "/v1/health" || path === "/health/live"
 
 const refuse = (code: ErrorCode, message?: string): Passage =>
   message === undefined ? { _tag: "Refuse", code } : { _tag: "Refuse", code, message }

@@ -1,9 +1,9 @@
-/** `GET /health`, `GET /v1/health`: alive to anyone; what the Edge is made of to the token's holder. */
+/** `GET /health`, `GET /v1/health`: readiness, with details for the token's holder. `GET /health/live`: liveness. */
 import { EdgeApi } from "@corral/domain/EdgeApi"
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import type { EdgeReadiness } from "@corral/domain/Health"
+import { alive, type EdgeReadiness, type HealthProblem } from "@corral/domain/Health"
 import { Containment } from "../process/Containment.ts"
 import type { EdgeConfig } from "../EdgeConfig.ts"
 import { EdgeInstance } from "../EdgeInstance.ts"
@@ -12,7 +12,8 @@ import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { diskOf, git, LOW_DISK_BYTES } from "../runtime/Machine.ts"
 import { Programs } from "../runtime/Programs.ts"
 import { Runtimes } from "../runtime/Runtimes.ts"
-import { Store, type StoreFailed } from "../store/Store.ts"
+import { Store } from "../store/Store.ts"
+import { RESTORE_HINT } from "../store/StoreDamage.ts"
 import { AUTHENTICATED } from "./Guard.ts"
 
 export const health = (config: EdgeConfig) =>
@@ -31,16 +32,22 @@ export const health = (config: EdgeConfig) =>
       const readiness = Effect.fnUntraced(function* () {
         const { instanceId, version, startedAt } = instance
         const request = yield* HttpServerRequest.HttpServerRequest
-        const failing = store.failing()
         const disk = yield* diskOf(config.home)
         const file = yield* runtimes.config
-        const roomy = disk === undefined || disk.freeBytes >= LOW_DISK_BYTES
-        const sound = failing === undefined && file?.problem === undefined && roomy
-        const status = sound ? "ok" : "degraded"
-        if (request.headers[AUTHENTICATED] !== "yes") return { status, instanceId } satisfies EdgeReadiness
-        return {
+        const storeProblem = storeProblemOf(store)
+        const problems = [
+          ...(storeProblem === undefined ? [] : [storeProblem]),
+          ...(disk === undefined || disk.freeBytes >= LOW_DISK_BYTES ? [] : [lowDisk]),
+          ...(file?.problem === undefined ? [] : [configProblem(file.path, file.problem)])
+        ]
+        const status = problems.length === 0 ? "ok" : "degraded"
+        const answer = (body: EdgeReadiness) =>
+          storeProblem === undefined ? Effect.succeed(body) : Effect.fail(body)
+        if (request.headers[AUTHENTICATED] !== "yes") return yield* answer({ status, instanceId })
+        return yield* answer({
           status,
           instanceId,
+          ...(problems.length === 0 ? {} : { problems }),
           process: {
             version,
             pid: process.pid,
@@ -48,7 +55,12 @@ export const health = (config: EdgeConfig) =>
             uptimeMs: Math.round(performance.now() - startedAt)
           },
           runs: { live: runs.liveRuns(), queued: runs.queuedRuns() },
-          store: storeReadiness(failing, disk),
+          store: {
+            status: storeProblem === undefined ? "ok" : "degraded",
+            engine: "sqlite",
+            ...disk,
+            ...(storeProblem === undefined ? {} : { message: storeProblem.message })
+          },
           runtimes: yield* runtimes.readiness,
           workspaces: { count: config.workspaces.length },
           containment: { kind: containment.kind },
@@ -56,20 +68,36 @@ export const health = (config: EdgeConfig) =>
           git: yield* Effect.provideService(git, Programs, programs),
           ...(disk === undefined ? {} : { disk }),
           ...(file === undefined ? {} : { config: file })
-        } satisfies EdgeReadiness
+        })
       })
 
-      return handlers.handleAll({ health: readiness, v1Health: readiness })
+      return handlers.handleAll({
+        health: readiness,
+        v1Health: readiness,
+        live: () => Effect.succeed(alive)
+      })
     })
   )
 
-/** The store's files lie where the disk was looked at. */
-const storeReadiness = (
-  failing: StoreFailed | undefined,
-  disk: EdgeReadiness["disk"]
-): NonNullable<EdgeReadiness["store"]> => ({
-  status: failing === undefined ? "ok" : "degraded",
-  engine: "sqlite",
-  ...disk,
-  ...(failing === undefined ? {} : { message: failing.message })
+/** Without its store the Edge starts no runs: that is what makes it not ready. */
+const storeProblemOf = (store: Store["Service"]): HealthProblem | undefined => {
+  const damage = store.damage()
+  if (damage !== undefined) return { part: "store", message: damage.message, hint: RESTORE_HINT }
+  const failing = store.failing()
+  return failing && { part: "store", message: failing.message, hint: WRITES_HINT }
+}
+
+const WRITES_HINT =
+  "The store takes no writes. Free disk space or repair the disk; the Edge recovers without a restart."
+
+const lowDisk: HealthProblem = {
+  part: "disk",
+  message: "Less than 100 MB are free.",
+  hint: "Free disk space."
+}
+
+const configProblem = (path: string, message: string): HealthProblem => ({
+  part: "config",
+  message,
+  hint: `Correct ${path}. The last valid configuration is in use.`
 })

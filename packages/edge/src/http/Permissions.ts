@@ -34,7 +34,15 @@ export const permissions = HttpApiBuilder.group(
       }, withErrorObject),
 
       decide: Effect.fnUntraced(function* ({ headers, payload }) {
-        const { runId, approvalId, decision, scope = "once", reason, updatedInput } = payload
+        const {
+          runId,
+          approvalId,
+          decision,
+          origin = "terminal",
+          scope = "once",
+          reason,
+          updatedInput
+        } = payload
         const answer = { decision, scope, reason, updatedInput }
         const request = {
           scope: `${LOCAL} POST /v1/permissions/decide`,
@@ -43,7 +51,7 @@ export const permissions = HttpApiBuilder.group(
         }
         const decide = (keep: Keep<Approval>) =>
           runs
-            .decide(runId, approvalId, answer, LOCAL)
+            .decide(runId, approvalId, answer, { by: LOCAL, origin })
             .pipe(Effect.tap((approval) => Effect.orDie(store.commit(keep(approval)))))
         const { body, replayed: again } = yield* idempotency.once(request, decide)
         return yield* replayed(body, again)

@@ -1,6 +1,7 @@
 /** `/v1/runs`: create, list, read, cancel, further input, the awaited result, the log. */
 import { EdgeApi } from "@corral/domain/EdgeApi"
 import {
+  ApprovalRejected,
   Internal,
   PermissionDenied,
   RunCancelled,
@@ -97,6 +98,7 @@ const resultOf = Effect.fnUntraced(function* (run: Run) {
       if (code === "run_timeout") return yield* new RunTimeout(told)
       if (code === "runtime_unavailable") return yield* new RuntimeUnavailable(told)
       if (code === "permission_denied") return yield* new PermissionDenied(told)
+      if (code === "approval_rejected") return yield* new ApprovalRejected(told)
       return yield* new Internal({
         message: "The run failed; its error is in the run.",
         details: { runId: run.id }

@@ -6,16 +6,18 @@
  */
 import { EdgeApi } from "@corral/domain/EdgeApi"
 import { type Doors, listen, urlOf } from "@corral/service/http/Listener"
-import { refuseUpgrade } from "@corral/service/http/Refusal"
+import { type Refusal, refuseUpgrade } from "@corral/service/http/Refusal"
 import { answerUnanswered } from "@corral/service/http/Unanswered"
 import { pathsOf } from "@corral/service/telemetry/RouteNames"
 import { NodeHttpServer } from "@effect/platform-node"
-import { ByteSize, Clock, Context, Effect, Fiber, Layer, Scope } from "effect"
+import { ByteSize, Cause, Clock, Context, Effect, Fiber, Layer, Scope } from "effect"
 import { HttpIncomingMessage, HttpRouter } from "effect/http"
 import type { IncomingMessage } from "node:http"
 import type { EdgeConfig } from "../EdgeConfig.ts"
 import { LocalToken } from "../LocalToken.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
+import { Store } from "../store/Store.ts"
+import { damageOptions, StoreDamaged } from "../store/StoreDamage.ts"
 import { EventStreams } from "./EventStreams.ts"
 import { AUTHENTICATED, guard, type GuardedRequest, type GuardOptions, MAX_BODY_BYTES } from "./Guard.ts"
 import { RateLimit } from "./RateLimit.ts"
@@ -39,16 +41,23 @@ const guarded = (request: IncomingMessage, upgrade: boolean): GuardedRequest => 
 
 const serve = Effect.fnUntraced(function* (config: EdgeConfig) {
   const token = yield* LocalToken
+  const store = yield* Store
   const runs = yield* RunSupervisor
   const streams = yield* EventStreams
   const clock = yield* Clock.Clock
   // Closed last of all: what is being answered when the Edge stops is answered.
   const scope = yield* Scope.fork(yield* Effect.scope)
   const services = yield* Effect.context<never>()
+  /** A read of damaged data, wherever it was made. */
+  const refusalOf = (defect: unknown): Refusal | undefined => {
+    if (!(defect instanceof StoreDamaged)) return undefined
+    store.reportDamage(defect)
+    return { code: "overloaded", ...damageOptions(defect) }
+  }
   const app = yield* HttpRouter.toHttpEffect(routes(config))
   const handler = yield* NodeHttpServer.makeHandler(
     app.pipe(
-      Effect.catchCause(answerUnanswered(EdgeApi)),
+      Effect.catchCause(answerUnanswered(EdgeApi, refusalOf)),
       Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(MAX_BODY_BYTES))
     ),
     { scope }
@@ -82,12 +91,13 @@ const serve = Effect.fnUntraced(function* (config: EdgeConfig) {
                 onFailure: (refusal) => refuseUpgrade(socket, refusal, id),
                 onSuccess: (subscription) => streams.accept(request, socket, head, subscription)
               }),
-              Effect.catchCause((cause) =>
-                Effect.andThen(
-                  Effect.logError("an upgrade failed", cause),
-                  Effect.sync(() => refuseUpgrade(socket, { code: "internal" }, id))
+              Effect.catchCause((cause) => {
+                const refusal = refusalOf(Cause.squash(cause))
+                return Effect.andThen(
+                  refusal === undefined ? Effect.logError("an upgrade failed", cause) : Effect.void,
+                  Effect.sync(() => refuseUpgrade(socket, refusal ?? { code: "internal" }, id))
                 )
-              )
+              })
             )
           ),
           scope

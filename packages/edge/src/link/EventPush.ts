@@ -62,7 +62,7 @@ export const pushEvents = ({ calls, deviceId, generation, idle, onUse }: ProvenL
         if (why !== "complete")
           yield* Effect.logWarning(`run ${runId} is not pushed beyond event ${seq}: ${sentences[why]}`)
         // Where it is not written down, the next link comes to the same end.
-        if (why !== "stuck") yield* Effect.ignore(finish(store, runId, seq))
+        if (why !== "stuck" && why !== "damaged") yield* Effect.ignore(finish(store, runId, seq))
       }
     })
 
@@ -100,6 +100,7 @@ export const pushEvents = ({ calls, deviceId, generation, idle, onUse }: ProvenL
   }).pipe(Effect.scoped)
 
 const sentences = {
+  damaged: "the stored events are damaged",
   forgotten: "the log is no longer kept here",
   permission_denied: "the Hub says that it is not this device's",
   schema_validation_failed: "the Hub cannot read what follows",

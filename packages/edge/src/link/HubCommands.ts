@@ -101,12 +101,13 @@ const make = Effect.fnUntraced(function* () {
     approvalId,
     by,
     decision,
+    origin,
     reason,
     runId,
     scope = "once",
     updatedInput
   }: CommandPayload<"DecideApproval">) =>
-    runs.decide(runId, approvalId, { decision, scope: narrowed(scope), reason, updatedInput }, by)
+    runs.decide(runId, approvalId, { decision, scope: narrowed(scope), reason, updatedInput }, { by, origin })
 
   const diff = Effect.fnUntraced(function* (runId: RunId, requestId: RequestId) {
     const run = yield* runs.get(runId)

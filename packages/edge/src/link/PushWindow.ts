@@ -13,10 +13,17 @@ import {
 } from "@corral/domain/EdgeLink"
 import type { RunId } from "@corral/domain/Ids"
 import type { EventLog } from "../EventLog.ts"
+import { StoreDamaged } from "../store/StoreDamage.ts"
 
-/** Why nothing more of a run is pushed. `stuck`: for now; everything else is for good. */
+/** Why nothing more of a run is pushed. `damaged` and `stuck`: on this link; everything else is for good. */
 export interface PushEnd extends Ack {
-  readonly why: "complete" | "forgotten" | "permission_denied" | "schema_validation_failed" | "stuck"
+  readonly why:
+    | "complete"
+    | "damaged"
+    | "forgotten"
+    | "permission_denied"
+    | "schema_validation_failed"
+    | "stuck"
 }
 
 /** On its way until it is settled. */
@@ -60,8 +67,9 @@ export class PushWindow {
     if (this.cursors.has(runId)) return
     const cursor = { runId, acked, sent: acked, end: undefined, turn: 0, futile: 0 }
     this.cursors.set(runId, cursor)
-    if (this.log.endsAt(runId, acked)) this.finish(cursor, "complete")
-    else this.ready.add(runId)
+    const isComplete = this.undamaged(cursor, () => this.log.endsAt(runId, acked))
+    if (isComplete === true) this.finish(cursor, "complete")
+    else if (isComplete === false) this.ready.add(runId)
   }
 
   /** There is more in the log of that run. */
@@ -84,7 +92,8 @@ export class PushWindow {
       const lines = cursor === undefined ? [] : this.read(cursor, MAX_PUSH_CHARACTERS - characters)
       if (cursor === undefined || lines.length === 0) {
         this.ready.delete(runId)
-        if (cursor !== undefined && this.log.isForgotten(runId)) this.finish(cursor, "forgotten")
+        if (this.cursors.has(runId) && cursor !== undefined && this.log.isForgotten(runId))
+          this.finish(cursor, "forgotten")
         continue
       }
       let taken = 0
@@ -130,10 +139,22 @@ export class PushWindow {
   }
 
   private read(cursor: Cursor, budget: number): ReadonlyArray<string> {
-    const batches = this.log.read(cursor.runId, cursor.sent, Math.max(budget, 1))
+    const batches =
+      this.undamaged(cursor, () => this.log.read(cursor.runId, cursor.sent, Math.max(budget, 1))) ?? []
     const last = batches.at(-1)
     if (last?.terminal === true) cursor.end = last.lastSeq
     return batches.flatMap(({ lines }) => lines.split("\n"))
+  }
+
+  /** Ends the run's pushes where its log is damaged: the other runs go on. */
+  private undamaged<A>(cursor: Cursor, read: () => A): A | undefined {
+    try {
+      return read()
+    } catch (error) {
+      if (!(error instanceof StoreDamaged)) throw error
+      this.finish(cursor, "damaged")
+      return undefined
+    }
   }
 
   private goBack(cursor: Cursor): void {

@@ -25,6 +25,8 @@ export interface SubprocessSpec {
 
 export interface SubprocessHandlers {
   readonly onChunk: (chunk: Buffer) => void
+  /** The process has exited; what it had printed may still come. */
+  readonly onGone?: () => void
   readonly onEnd: (end: ProcessEnd) => void
   /** The program could not be started at all. */
   readonly onSpawnError: (error: NodeJS.ErrnoException) => void
@@ -108,6 +110,7 @@ export class Subprocess {
     child.stdin?.on("error", () => undefined)
     child.once("exit", (code, signal) => {
       this.exit = { code, signal }
+      this.handlers.onGone?.()
       this.settle()
     })
   }

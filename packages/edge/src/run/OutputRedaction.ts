@@ -18,6 +18,9 @@ export class OutputRedaction {
   readonly #redaction: Redaction
   /** The last piece of each message whose end waits; its text is that end. */
   readonly #waiting = new Map<string, Delta>()
+  /** The end of what was shown of each streamed message, the last ones: the name of a secret may be there. */
+  readonly #context = new Map<string, string>()
+  readonly #kept = new Set<string>()
 
   /** `values` are secret wherever they stand. */
   constructor(values: Iterable<string>) {
@@ -48,21 +51,33 @@ export class OutputRedaction {
     if (this.#waiting.size === 0) return none
     const waiting = [...this.#waiting.values()]
     this.#waiting.clear()
-    return waiting.map((delta) => this.#output(delta, delta.payload.text))
+    return waiting.map((delta) =>
+      this.#output(delta, this.#redaction.after(this.#context.get(keyOf(delta)) ?? "", delta.payload.text))
+    )
   }
 
   #piece(delta: Delta, told: Array<AdapterOutput>): void {
-    const { channel, messageId } = delta.payload
-    const key = `${channel} ${messageId}`
-    const text = (this.#waiting.get(key)?.payload.text ?? "") + delta.payload.text
-    const place = this.#redaction.unfinished(text)
-    if (place > 0 || text === "") told.push(this.#output(delta, text.slice(0, place)))
-    if (place === text.length) {
-      this.#waiting.delete(key)
+    const key = keyOf(delta)
+    const held = this.#waiting.get(key)?.payload.text
+    const text = held === undefined ? delta.payload.text : held + delta.payload.text
+    const { context, rest, shown } = this.#redaction.piece(this.#context.get(key) ?? "", text)
+    if (rest.length < text.length || text === "") told.push(this.#output(delta, shown))
+    this.#remember(key, context)
+    if (rest === "") {
+      if (held !== undefined) this.#waiting.delete(key)
       return
     }
-    this.#waiting.set(key, { ...delta, payload: { ...delta.payload, text: text.slice(place) } })
+    this.#waiting.set(key, { ...delta, payload: { ...delta.payload, text: rest } })
     if (this.#waiting.size > MOST_WAITING) told.push(...this.rest())
+  }
+
+  #remember(key: string, context: string): void {
+    if (context === "") {
+      if (this.#context.size > 0) this.#context.delete(key)
+      return
+    }
+    if (this.#context.size >= MOST_WAITING && !this.#context.has(key)) this.#context.clear()
+    this.#context.set(key, context)
   }
 
   #output(delta: Delta, text: string): AdapterOutput {
@@ -70,13 +85,28 @@ export class OutputRedaction {
     const { messageId, parentCallId } = payload
     const same =
       text === payload.text &&
-      [text, messageId, parentCallId ?? ""].every((told) => this.#redaction.text(told) === told)
+      this.#isKept(messageId) &&
+      (parentCallId === undefined || this.#isKept(parentCallId))
     return {
       _tag: "Event",
-      event: same ? delta : { ...delta, payload: this.#redaction.value({ ...payload, text }) }
+      event: same
+        ? delta
+        : { ...delta, payload: { ...this.#redaction.value({ ...payload, text: "" }), text } }
     }
   }
+
+  /** Whether an id has no secret in it. Those of one message come again and again. */
+  #isKept(id: string): boolean {
+    if (this.#kept.has(id)) return true
+    const isKept = this.#redaction.text(id) === id
+    if (this.#kept.size >= MOST_WAITING) this.#kept.clear()
+    if (isKept) this.#kept.add(id)
+    return isKept
+  }
 }
+
+/** Text and reasoning of one message are streamed side by side. */
+const keyOf = ({ payload: { channel, messageId } }: Delta): string => `${channel} ${messageId}`
 
 const none: ReadonlyArray<AdapterOutput> = []
 

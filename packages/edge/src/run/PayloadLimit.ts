@@ -81,6 +81,7 @@ const longText: { readonly [T in EventType]?: string } = {
   "run.completed": "text",
   "run.tool.call": "input",
   "run.tool.result": "output",
+  "run.approval.resolved": "allowedInput",
   "run.patch.proposed": "patch",
   "run.diff.ready": "patch"
 }
@@ -115,6 +116,14 @@ const shortApproval = (
   return draft(event.type, { ...event.payload, request: { ...rest, ...texts, editable: false } })
 }
 
+/** The requested input is in the event that asked: the allowed one needs the room. */
+const shortResolution = (
+  event: Extract<EventDraft, { readonly type: "run.approval.resolved" }>
+): EventDraft => {
+  const { requestedInput: _, ...payload } = event.payload
+  return draft(event.type, payload)
+}
+
 /** The whole output of a tool that `fit` will cut, or `undefined` where it loses nothing of it. */
 export const wholeOutput = (event: EventDraft): string | undefined => {
   if (event.type !== "run.tool.result") return undefined
@@ -127,6 +136,8 @@ export const wholeOutput = (event: EventDraft): string | undefined => {
 export const fit = (event: EventDraft): ReadonlyArray<EventDraft> => {
   if (fits(event)) return [event]
   if (event.type === "run.approval.requested") return [shortApproval(event)]
+  if (event.type === "run.approval.resolved" && event.payload.requestedInput !== undefined)
+    return fit(shortResolution(event))
   const long = longText[event.type]
   const { [long ?? ""]: text, ...others } = event.payload as Fields
   const rest = fitting(others, REST_BYTES)

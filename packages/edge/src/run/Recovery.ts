@@ -6,23 +6,38 @@
  */
 import { Clock, Effect } from "effect"
 import { fold, initial, type RunState } from "@corral/domain/RunState"
+import type { RunId } from "@corral/domain/Ids"
 import type { Run } from "@corral/domain/Run"
 import type { EventDraft } from "@corral/domain/RunEvent"
 import { pageOfApprovals } from "../approval/Approvals.ts"
 import { sweep } from "../process/Containment.ts"
 import { groupsOfEdge } from "../process/ControlGroup.ts"
 import { EDGE_MARK } from "../process/MarkSweep.ts"
-import type { EventLog } from "../EventLog.ts"
+import type { Batch, EventLog } from "../EventLog.ts"
 import { mint } from "@corral/service/Identifiers"
 import { RunRecorder } from "./RunRecorder.ts"
 import { unfinishedRuns } from "./Runs.ts"
-import type { Store, StoreFailed } from "../store/Store.ts"
+import { type Store, StoreFailed } from "../store/Store.ts"
+import { RESTORE_HINT, StoreDamaged } from "../store/StoreDamage.ts"
 
 const PAGE = 262_144
 
 /** The Edge's lasting id, by which everything it ever started is marked; `undefined` in a store that has none yet. */
 const knownId = (store: Store["Service"]): string | undefined =>
   store.get<{ readonly id: string }>("SELECT id FROM edge")?.id
+
+const readSound = (
+  log: EventLog["Service"],
+  runId: RunId,
+  after: number
+): ReadonlyArray<Batch> | undefined => {
+  try {
+    return log.read(runId, after, PAGE)
+  } catch (error) {
+    if (error instanceof StoreDamaged) return undefined
+    throw error
+  }
+}
 
 const foldLog = (
   log: EventLog["Service"],
@@ -31,7 +46,9 @@ const foldLog = (
   let state = initial
   let lastSeq = 0
   for (;;) {
-    const batches = log.read(run.id, lastSeq, PAGE)
+    const batches = readSound(log, run.id, lastSeq)
+    // Nothing can be known of what is damaged: the run ends after it.
+    if (batches === undefined) return { state, lastSeq: Math.max(lastSeq, run.lastSeq) }
     const last = batches.at(-1)
     if (last === undefined) return { state, lastSeq }
     for (const { lines } of batches) {
@@ -82,13 +99,23 @@ export const endRun = Effect.fnUntraced(function* (
   if (batch !== undefined) yield* log.append(batch.events, batch.projections)
 })
 
+/** Without these reads there is no Edge: damage found by them refuses the start. */
+const readable = <A>(read: () => A): Effect.Effect<A, StoreFailed> =>
+  Effect.try({
+    try: read,
+    catch: (error) =>
+      new StoreFailed({
+        message: error instanceof StoreDamaged ? `${error.message} ${RESTORE_HINT}` : String(error)
+      })
+  })
+
 /** Gives the Edge's id. Nothing of an earlier Edge of this store is alive or unfinished when it succeeds. */
 export const recover = Effect.fnUntraced(function* (
   store: Store["Service"],
   log: EventLog["Service"]
 ): Effect.fn.Return<string, StoreFailed> {
   const now = (yield* Clock.Clock).currentTimeMillisUnsafe()
-  const known = knownId(store)
+  const known = yield* readable(() => knownId(store))
   if (known === undefined) {
     // It has a name before it starts anything: nothing to look for on this machine.
     const id = mint<string>("edge", now)
@@ -96,6 +123,13 @@ export const recover = Effect.fnUntraced(function* (
     return id
   }
   yield* sweep({ mark: `${EDGE_MARK}=${known}`, groups: groupsOfEdge(known) })
-  for (const run of unfinishedRuns(store)) yield* endRun(store, log, run, restarted, now)
+  for (const run of yield* readable(() => unfinishedRuns(store)))
+    yield* endRun(store, log, run, restarted, now).pipe(
+      // A damaged store is served as far as it can be read; that is more than no Edge at all.
+      Effect.catchIf(
+        () => store.damage() !== undefined,
+        ({ message }) => Effect.logError(`run ${run.id} could not be ended`, { cause: message })
+      )
+    )
   return known
 })

@@ -14,6 +14,7 @@ import type { Input } from "@corral/domain/RunMachine"
 import type { AdapterEvent, ApprovalAnswer, Protocol } from "@corral/domain/RuntimeAdapter"
 import { Clock, Data, Deferred, Effect, Fiber, type Scope } from "effect"
 import * as ActiveClock from "./ActiveClock.ts"
+import { Backlog } from "./Backlog.ts"
 import { BudgetMeter, WARN_AT } from "./Budget.ts"
 import { type Quarry, sweep } from "../process/Containment.ts"
 import type { EventLog } from "../EventLog.ts"
@@ -26,7 +27,7 @@ import { Mailbox } from "./Mailbox.ts"
 import type { OutputRedaction } from "./OutputRedaction.ts"
 import type { RunPolicy } from "../approval/RunPolicy.ts"
 import type { RunAction, RunRecorder } from "./RunRecorder.ts"
-import { type DecideFailure, type Message, RunTurn, type TurnContext } from "./RunTurn.ts"
+import { type DecideFailure, type Decider, type Message, RunTurn, type TurnContext } from "./RunTurn.ts"
 import * as SilenceClock from "./SilenceClock.ts"
 import type { StoreFailed } from "../store/Store.ts"
 import { Subprocess, type SubprocessSpec } from "../process/Subprocess.ts"
@@ -75,7 +76,7 @@ export interface RunActor {
   readonly decide: (
     approvalId: ApprovalId,
     answer: ApprovalAnswer,
-    by: string
+    decider: Decider
   ) => Effect.Effect<void, DecideFailure | RunGone>
   readonly cancel: (reason: string, by: string) => void
   /** Says an event of the Edge's own in the run's log, where the run still lives. */
@@ -99,7 +100,9 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
   const exited = yield* Deferred.make<void>()
   const mark = `${RUN_MARK}=${recorder.run.id}`
   const approvals = new OpenApprovals()
+  const backlog = new Backlog<Message>()
   let unread = 0
+  let resuming = false
 
   const post = (message: Message): boolean => mailbox.post(message)
 
@@ -121,14 +124,28 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
         onChunk: (chunk) => {
           unread += chunk.length
           silence.heard()
-          if (unread > UNREAD_LIMIT) child.pause()
+          if (unread > UNREAD_LIMIT || holdsBack(child)) child.pause()
           post({ _tag: "Chunk", chunk })
         },
+        onGone: () => post({ _tag: "Resumed" }),
         onEnd: (end) => post({ _tag: "Exited", end }),
         onSpawnError: (error) => post({ _tag: "SpawnFailed", error })
       }
     )
     return child
+  }
+
+  /** A runtime that asks faster than it is answered waits, as one does that prints too much. */
+  const holdsBack = (child: Subprocess): boolean => backlog.isWaiting && !child.gone
+
+  /** The rest of the backlog comes in another turn, once the runs beside this one had theirs. */
+  const resumeLater = (): void => {
+    if (resuming) return
+    resuming = true
+    setImmediate(() => {
+      resuming = false
+      post({ _tag: "Resumed" })
+    })
   }
 
   /** Waits for the decision and tells the runtime; nobody deciding in time is a message like any other. */
@@ -228,6 +245,8 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
       recorder,
       protocol,
       approvals,
+      backlog,
+      isGone: () => process?.child.gone === true,
       budget: new BudgetMeter(recorder.run.budget),
       write: (text) => (unsent === undefined ? process?.child.write(text) : void unsent.push(text)),
       policy,
@@ -239,8 +258,12 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
     const round = Effect.fnUntraced(function* (messages: ReadonlyArray<Message>) {
       const turn = new RunTurn(context, clock.currentTimeMillisUnsafe())
       for (const message of messages) turn.handle(message)
+      turn.resume()
       unread -= turn.bytes
-      if (unread < UNREAD_LIMIT / 2) process?.child.resume()
+      if (process !== undefined) {
+        if (holdsBack(process.child)) process.child.pause()
+        else if (unread < UNREAD_LIMIT / 2) process.child.resume()
+      }
 
       // Beside the commit that says so: a program takes longer to start. Cancelled in the same turn, it is not started only to be ended.
       if (turn.command !== undefined && recorder.state.verdict === undefined) {
@@ -256,6 +279,7 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
         yield* Effect.forkScoped(watch(approval, context.write))
       for (const action of turn.actions) yield* perform(action)
       for (const reply of turn.replies) yield* reply
+      if (turn.isUnfinished) resumeLater()
       if (process === undefined) return
       const asked = recorder.state.pending.length > 0
       process.silence.stand(asked)
@@ -284,8 +308,8 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
 
   const actor: RunActor = {
     run: () => recorder.run,
-    decide: (approvalId, answer, by) =>
-      send<DecideFailure>((reply) => ({ _tag: "Decide", approvalId, answer, by, reply })),
+    decide: (approvalId, answer, decider) =>
+      send<DecideFailure>((reply) => ({ _tag: "Decide", approvalId, answer, ...decider, reply })),
     cancel: (reason, by) => void post({ _tag: "Cancel", reason, by }),
     announce: (event) => void post({ _tag: "Announced", event }),
     input: (text) => send<Conflict>((reply) => ({ _tag: "Input", text, reply })),

@@ -9,6 +9,7 @@
  */
 import type { Approval } from "@corral/domain/Approval"
 import type { ApprovalId, ArtifactId } from "@corral/domain/Ids"
+import { approvalResolution } from "@corral/domain/Resolution"
 import { isTerminal, type Run } from "@corral/domain/Run"
 import { draft, type EventDraft } from "@corral/domain/RunEvent"
 import { transition, type Action, type Input } from "@corral/domain/RunMachine"
@@ -227,18 +228,8 @@ export class RunRecorder {
     }
     const asked = this.approvals.get(approvalId)
     if (asked === undefined) return
-    const { state, scope, reason, by } = event.payload
     this.approvals.delete(approvalId)
-    this.projections.push(
-      replaceApproval({
-        ...asked,
-        state,
-        resolvedAt: this.now,
-        ...(scope === undefined ? {} : { scope }),
-        ...(reason === undefined ? {} : { reason }),
-        ...(by === undefined ? {} : { decidedBy: by })
-      })
-    )
+    this.projections.push(replaceApproval({ ...asked, ...approvalResolution(event.payload, this.now) }))
   }
 
   private snapshot(): Run {

@@ -39,12 +39,13 @@ import { findRun, pageOfRuns } from "./Runs.ts"
 import { recover } from "./Recovery.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 import * as StoppedRuns from "./StoppedRuns.ts"
-import type { DecideFailure } from "./RunTurn.ts"
+import type { DecideFailure, Decider } from "./RunTurn.ts"
 import { Artifacts } from "../artifact/Artifacts.ts"
 import { Containment } from "../process/Containment.ts"
 import { leftTemporary, removeTemporary } from "../process/TemporaryFolder.ts"
 import { Runtimes } from "../runtime/Runtimes.ts"
 import { Store, type StoreFailed } from "../store/Store.ts"
+import { damageOptions } from "../store/StoreDamage.ts"
 import { Snapshots } from "../workspace/Snapshots.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { Worktrees } from "../workspace/Worktrees.ts"
@@ -80,7 +81,7 @@ export class RunSupervisor extends Context.Service<
       runId: RunId,
       approvalId: ApprovalId,
       answer: ApprovalAnswer,
-      by: string
+      decider: Decider
     ) => Effect.Effect<Approval, DecideFailure | Overloaded>
     readonly input: (id: RunId, text: string) => Effect.Effect<Run, NotFound | Conflict>
     /** Says an event in the log of a run that lives; of one that has ended nothing more is said. */
@@ -294,6 +295,8 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
         if (draining || full) return Effect.fail(new Overloaded())
         const failing = store.failing()
         if (failing !== undefined) return Effect.fail(storeDown(failing))
+        const damage = store.damage()
+        if (damage !== undefined) return Effect.fail(new Overloaded(damageOptions(damage)))
         admitting++
         if (id !== undefined) taken.add(id)
         return Effect.ensuring(
@@ -313,12 +316,12 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
         actor.cancel(reason, by)
         return Effect.flatMap(ended(actor, config.times.cancel + CANCEL_MARGIN_MS), cancelled)
       }),
-    decide: (runId, approvalId, answer, by) => {
+    decide: (runId, approvalId, answer, decider) => {
       const settled = Effect.flatMap(stored(approvalId, runId), (approval) => sameDecision(approval, answer))
       return Effect.suspend(() => {
         const actor = actors.get(runId)
         if (actor === undefined) return settled
-        return actor.decide(approvalId, answer, by).pipe(
+        return actor.decide(approvalId, answer, decider).pipe(
           Effect.andThen(stored(approvalId, runId)),
           Effect.catchTag("RunGone", () => settled)
         )

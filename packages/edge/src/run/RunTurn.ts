@@ -3,7 +3,7 @@
  *
  * Synchronous. It collects what is to be done once the turn's events are durable; nobody is told anything before.
  */
-import type { ApprovalRequest } from "@corral/domain/Approval"
+import type { ApprovalRequest, DecisionOrigin } from "@corral/domain/Approval"
 import {
   ApprovalAlreadyResolved,
   ApprovalExpired,
@@ -12,9 +12,10 @@ import {
   SchemaValidationFailed
 } from "@corral/domain/Failures"
 import type { ApprovalId } from "@corral/domain/Ids"
+import { inputChanges } from "@corral/domain/InputEdit"
 import type { Budget, RunFailure } from "@corral/domain/Run"
 import { draft, type PayloadOf } from "@corral/domain/RunEvent"
-import type { Input } from "@corral/domain/RunMachine"
+import type { Input, InputEdit } from "@corral/domain/RunMachine"
 import type {
   AdapterEvent,
   AdapterOutput,
@@ -25,14 +26,23 @@ import type {
 import { Deferred, Effect } from "effect"
 import { mint } from "@corral/service/Identifiers"
 import type { OpenApprovals } from "../approval/OpenApprovals.ts"
+import { sized } from "../approval/RequestSize.ts"
+import type { Verdict } from "../approval/Policy.ts"
 import type { RunPolicy } from "../approval/RunPolicy.ts"
 import type { RunAction, RunRecorder } from "./RunRecorder.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
+import { ASKS_PER_TURN, type Backlog, MAX_OPEN_APPROVALS } from "./Backlog.ts"
 import { withPathsIn } from "./FilePaths.ts"
 import type { BudgetMeter, BudgetNews } from "./Budget.ts"
 import type { OutputRedaction } from "./OutputRedaction.ts"
 
 export type DecideFailure = ApprovalAlreadyResolved | ApprovalExpired | NotFound | SchemaValidationFailed
+
+/** Who decides, and where. An older Hub does not say where. */
+export interface Decider {
+  readonly by: string
+  readonly origin?: DecisionOrigin | undefined
+}
 
 /** Everything that can happen to a live run. */
 export type Message =
@@ -41,6 +51,8 @@ export type Message =
   | { readonly _tag: "Unready"; readonly error: RunFailure }
   | { readonly _tag: "Chunk"; readonly chunk: Buffer }
   | { readonly _tag: "Exited"; readonly end: ProcessEnd }
+  /** What waits in the backlog may be read on. */
+  | { readonly _tag: "Resumed" }
   | { readonly _tag: "SpawnFailed"; readonly error: NodeJS.ErrnoException }
   /** Nothing of the run is alive. `review`: what the Edge found in the workspace afterwards. */
   | { readonly _tag: "Swept"; readonly review: ReadonlyArray<Input> }
@@ -53,13 +65,12 @@ export type Message =
       readonly afterMs: number
     }
   | { readonly _tag: "Cancel"; readonly reason: string; readonly by: string }
-  | {
+  | ({
       readonly _tag: "Decide"
       readonly approvalId: ApprovalId
       readonly answer: ApprovalAnswer
-      readonly by: string
       readonly reply: Deferred.Deferred<void, DecideFailure>
-    }
+    } & Decider)
   | { readonly _tag: "Input"; readonly text: string; readonly reply: Deferred.Deferred<void, Conflict> }
 
 /** What a turn works on; the same for all turns of a run. */
@@ -67,6 +78,9 @@ export interface TurnContext {
   readonly recorder: RunRecorder
   readonly protocol: Protocol
   readonly approvals: OpenApprovals
+  readonly backlog: Backlog<Message>
+  /** The process has exited: nothing waits for an answer. */
+  readonly isGone: () => boolean
   readonly budget: BudgetMeter
   readonly redaction: OutputRedaction
   /** To the runtime's stdin. */
@@ -88,6 +102,7 @@ export class RunTurn {
   command: SubprocessSpec | undefined
   /** The process is gone. */
   gone = false
+  private asked = 0
   private readonly context: TurnContext
   private readonly nowMs: number
 
@@ -97,7 +112,45 @@ export class RunTurn {
     context.recorder.at(iso(nowMs))
   }
 
+  /** Takes a message. What the runtime printed waits behind what it printed before. */
   handle(message: Message): void {
+    const { backlog } = this.context
+    const isPrinted = message._tag === "Chunk" || message._tag === "Exited" || message._tag === "Swept"
+    if (isPrinted && backlog.isWaiting) backlog.defer(message)
+    else this.process(message)
+  }
+
+  /** Reads on in the backlog, as far as this turn may. */
+  resume(): void {
+    const { backlog } = this.context
+    while (backlog.isWaiting && this.mayAsk) {
+      if (backlog.hasOutputs) {
+        const { at, outputs } = backlog.takeOutputs()
+        this.tell(outputs, at)
+        continue
+      }
+      const message = backlog.takeMessage()
+      if (message !== undefined) this.process(message)
+    }
+  }
+
+  /** There is more to read now. */
+  get isUnfinished(): boolean {
+    return this.context.backlog.isWaiting && this.hasRoom
+  }
+
+  private get mayAsk(): boolean {
+    return this.asked < ASKS_PER_TURN && this.hasRoom
+  }
+
+  /** One more approval may wait. A run that is ending, or whose process has exited, waits for none of them. */
+  private get hasRoom(): boolean {
+    const { isGone, recorder } = this.context
+    const { pending, verdict } = recorder.state
+    return pending.length < MAX_OPEN_APPROVALS || verdict !== undefined || isGone()
+  }
+
+  private process(message: Message): void {
     const { budget, protocol, recorder, redaction } = this.context
     switch (message._tag) {
       case "Ready":
@@ -118,6 +171,8 @@ export class RunTurn {
         return recorder.state.verdict === undefined
           ? this.hear(protocol.end(redaction.value(message.end)))
           : this.tell(redaction.rest())
+      case "Resumed":
+        return
       case "SpawnFailed":
         this.gone = true
         return this.unstartable(message.error)
@@ -150,14 +205,17 @@ export class RunTurn {
     this.tell(this.context.redaction.seams(outputs))
   }
 
-  private tell(outputs: ReadonlyArray<AdapterOutput>): void {
-    const { approvals, budget, onUnknown, recorder, redaction, root, write } = this.context
-    for (const output of outputs) {
+  private tell(outputs: ReadonlyArray<AdapterOutput>, from = 0): void {
+    const { approvals, backlog, budget, onUnknown, recorder, redaction, root, write } = this.context
+    for (let at = from; at < outputs.length; at++) {
+      const output = outputs[at]
+      if (output === undefined) return
       switch (output._tag) {
         case "Event":
           this.feed({ _tag: "Said", event: withPathsIn(root, output.event) })
           break
         case "Approval":
+          if (!this.mayAsk) return backlog.hold(outputs, at)
           this.ask(output.key, output.request)
           break
         case "ApprovalWithdrawn": {
@@ -187,22 +245,31 @@ export class RunTurn {
     }
   }
 
-  private ask(key: string, request: ApprovalRequest): void {
+  private ask(key: string, asked: ApprovalRequest): void {
     const { approvals, approvalMs, policy, redaction } = this.context
+    this.asked++
     const approvalId = mint<ApprovalId>("apr", this.nowMs)
+    const { isWhole, refusal, request } = sized(asked)
     // What is not shown whole is neither edited nor remembered: it is judged as it is, each time.
-    const whole = redaction.value(request) === request
-    const assessed = policy.assess(whole ? request : { ...request, scopes: ["once"], editable: false })
+    const redacted = redaction.value(request)
+    const assessed = policy.assess(
+      isWhole && redacted === request ? request : { ...request, scopes: ["once"], editable: false },
+      redacted
+    )
     approvals.add(approvalId, key, assessed)
     const expiresAt = iso(this.nowMs + approvalMs)
-    this.feed({ _tag: "Asked", approvalId, request: assessed.request, expiresAt })
-    const verdict = policy.judge(assessed)
+    this.feed({ _tag: "Asked", approvalId, request: assessed.shown, expiresAt })
+    const judged = policy.judge(assessed)
+    const verdict: Verdict =
+      judged._tag === "Ask" && refusal !== undefined
+        ? { _tag: "Deny", by: "policy:size", reason: refusal }
+        : judged
     if (verdict._tag === "Ask") return
     const answer: ApprovalAnswer =
       verdict._tag === "Allow"
         ? { decision: "allow", scope: "once" }
         : { decision: "deny", scope: "once", reason: verdict.reason }
-    this.feed({ _tag: "Decided", approvalId, answer, by: verdict.by })
+    this.feed({ _tag: "Decided", approvalId, answer, by: verdict.by, origin: "policy" })
   }
 
   private spend(news: ReadonlyArray<BudgetNews>): void {
@@ -232,7 +299,7 @@ export class RunTurn {
 
   private decide(message: Extract<Message, { readonly _tag: "Decide" }>): void {
     const { approvals, policy, recorder } = this.context
-    const { approvalId, by, reply } = message
+    const { approvalId, by, origin, reply } = message
     const waits = recorder.state.pending.includes(approvalId)
     const assessed = waits ? approvals.get(approvalId)?.assessed : undefined
     if (assessed !== undefined && message.answer.updatedInput !== undefined && !assessed.request.editable) {
@@ -240,7 +307,8 @@ export class RunTurn {
       return
     }
     const answer = assessed === undefined ? message.answer : policy.narrowed(assessed, message.answer)
-    const actions = recorder.apply({ _tag: "Decided", approvalId, answer, by })
+    const edit = assessed === undefined ? undefined : this.editOf(assessed.request, answer)
+    const actions = recorder.apply({ _tag: "Decided", approvalId, answer, by, origin, edit })
     const refusal = actions.find((action) => action._tag === "Refuse")
     if (refusal === undefined) {
       if (assessed !== undefined)
@@ -251,6 +319,15 @@ export class RunTurn {
       const state = recorder.state.resolved.get(approvalId) ?? "cancelled"
       this.replies.push(Deferred.fail(reply, refusalOf(refusal.code, approvalId, state)))
     }
+  }
+
+  /** The edit as the log shows it: the runtime gets the allowed input whole, readers get it without secrets. */
+  private editOf({ input }: ApprovalRequest, answer: ApprovalAnswer): InputEdit | undefined {
+    const { decision, updatedInput } = answer
+    if (decision !== "allow" || updatedInput === undefined) return undefined
+    if (inputChanges(input, updatedInput).length === 0) return undefined
+    const { redaction } = this.context
+    return { requestedInput: redaction.value(input), allowedInput: redaction.value(updatedInput) }
   }
 
   private input({ text, reply }: Extract<Message, { readonly _tag: "Input" }>): void {

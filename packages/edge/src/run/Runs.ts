@@ -5,6 +5,7 @@
 import type { RunId } from "@corral/domain/Ids"
 import type { Run, RunStatus } from "@corral/domain/Run"
 import type { Store, Write } from "../store/Store.ts"
+import { parseStored } from "../store/StoreDamage.ts"
 
 interface Row {
   readonly snapshot: string
@@ -30,7 +31,7 @@ export const updateRun = (run: Run): Write => [
 ]
 
 // Rows are written by this program from values of type Run and read back unchanged.
-const parse = (row: Row): Run => JSON.parse(row.snapshot) as Run
+const parse = (row: Row): Run => parseStored<Run>(row.snapshot, "run")
 
 export const findRun = (store: Store["Service"], id: RunId): Run | undefined => {
   const row = store.get<Row>("SELECT snapshot FROM runs WHERE id = ?", id)

@@ -6,11 +6,15 @@
  *
  * A disk that is full or broken fails commits, and the store counts as failing from then on. It tries a write of its own every second,
  * in a new writer thread where the old one is gone, until one is on disk again.
+ *
+ * Damage is different: data that cannot be read as it was written. A read of it throws `StoreDamaged`, and the store counts as damaged
+ * until the Edge is restarted.
  */
 import Database from "better-sqlite3"
 import { Context, Data, Effect, Latch, Layer } from "effect"
-import { chmodSync, closeSync, mkdirSync, openSync } from "node:fs"
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs"
 import { dirname } from "node:path"
+import { isDamage, isDamageCode, RESTORE_HINT, StoreDamaged } from "./StoreDamage.ts"
 import type { Write, WriteError } from "./Writer.ts"
 import { openWriter } from "./WriterLink.ts"
 
@@ -26,34 +30,57 @@ export class Store extends Context.Service<
     readonly commit: (writes: ReadonlyArray<Write>) => Effect.Effect<void, StoreFailed>
     readonly all: <Row>(sql: string, ...params: ReadonlyArray<string | number>) => ReadonlyArray<Row>
     readonly get: <Row>(sql: string, ...params: ReadonlyArray<string | number>) => Row | undefined
-    /** Rows one by one, for a caller that may stop early. Nothing else may be read until it has. */
+    /** Rows one by one, for a caller that may stop early. Nothing else may be read until it has. Reads throw `StoreDamaged`. */
     readonly each: <Row>(sql: string, ...params: ReadonlyArray<string | number>) => Iterable<Row>
     /** Why it takes no writes, since a commit failed for a reason of the store's own; `undefined` while it takes them. */
     readonly failing: () => StoreFailed | undefined
+    /** The first damage that was found since the start. */
+    readonly damage: () => StoreDamaged | undefined
+    /** Reports damage that a reader found in what it read. */
+    readonly reportDamage: (damage: StoreDamaged) => void
     /** Succeeds when it takes writes: at once, or when it does again. */
     readonly writable: Effect.Effect<void>
   }
 >()("corral/edge/Store") {
-  static readonly layer = (file: string) => Layer.effect(Store, make(file))
+  /** With `usedSince`, a file that a used home has, a missing or empty store is refused instead of created. */
+  static readonly layer = (file: string, usedSince?: string) => Layer.effect(Store, make(file, usedSince))
 }
 
-const make = Effect.fnUntraced(function* (file: string) {
+const make = Effect.fnUntraced(function* (file: string, usedSince: string | undefined) {
   yield* holdLock(`${file}.lock`)
+  if (usedSince !== undefined && existsSync(usedSince) && isEmpty(file))
+    return yield* new StoreFailed({ message: lostStore(file, usedSince) })
   yield* Effect.try({
     try: () => keepPrivate(file),
     catch: (cause) => new StoreFailed({ message: `${file}: ${String(cause)}` })
   })
   const opened = openWriter(file).pipe(
-    Effect.mapError(({ message }) => new StoreFailed({ message: `${file}: ${message}` }))
+    Effect.mapError(
+      ({ damaged, message }) =>
+        new StoreFailed({ message: `${file}: ${message}${damaged ? `. ${RESTORE_HINT}` : ""}` })
+    )
   )
   let writer = yield* opened
-  const reader = yield* openReader(file)
+  let damage: StoreDamaged | undefined
+  const damaged = Latch.makeUnsafe(false)
+  const reportDamage = (found: StoreDamaged): void => {
+    damage ??= found
+    damaged.openUnsafe()
+  }
+  yield* Effect.forkScoped(
+    Effect.andThen(
+      damaged.await,
+      Effect.suspend(() => Effect.logError("the store is damaged", { cause: damage?.message }))
+    )
+  )
+  const reader = yield* openReader(file, reportDamage)
   let failing: StoreFailed | undefined
   const fails = Latch.makeUnsafe(false)
   const writable = Latch.makeUnsafe(true)
 
   const failed = (error: WriteError): StoreFailed => {
     const failure = new StoreFailed({ message: error.message })
+    if (isDamageCode(error.code)) reportDamage(new StoreDamaged({ message: unreadable(error.message) }))
     if (isOfTheStore(error)) {
       failing = failure
       writable.closeUnsafe()
@@ -88,8 +115,23 @@ const make = Effect.fnUntraced(function* (file: string) {
   })
   yield* Effect.forkScoped(Effect.forever(mend))
 
-  return Store.of({ commit, failing: () => failing, writable: writable.await, ...reader })
+  return Store.of({
+    commit,
+    failing: () => failing,
+    damage: () => damage,
+    reportDamage,
+    writable: writable.await,
+    ...reader
+  })
 })
+
+const isEmpty = (file: string): boolean => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0
+
+const lostStore = (file: string, usedSince: string): string =>
+  `${file} is ${existsSync(file) ? "empty" : "missing"}, but ${usedSince} shows that this home was in use. ` +
+  `Restore ${file} from a backup, or remove ${usedSince} to start with an empty store and a new token.`
+
+const unreadable = (message: string): string => `The store cannot be read: ${message}.`
 
 /** Not a flaw of the one job: what is SQLite's complaint about a statement or a constraint harms nobody else. */
 const isOfTheStore = ({ code }: WriteError): boolean =>
@@ -132,7 +174,7 @@ const holdLock = (file: string) =>
     (db) => Effect.sync(() => db.close())
   )
 
-const openReader = Effect.fnUntraced(function* (file: string) {
+const openReader = Effect.fnUntraced(function* (file: string, report: (damage: StoreDamaged) => void) {
   const db = yield* Effect.acquireRelease(
     Effect.try({
       try: () => {
@@ -148,12 +190,30 @@ const openReader = Effect.fnUntraced(function* (file: string) {
     if (prepared === undefined) statements.set(sql, (prepared = db.prepare(sql)))
     return prepared
   }
+  const guarded = <A>(read: () => A): A => {
+    try {
+      return read()
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      const damage = new StoreDamaged({ message: unreadable(error.message) })
+      report(damage)
+      throw damage
+    }
+  }
+  function* rowsOf<Row>(sql: string, params: ReadonlyArray<string | number>): Iterable<Row> {
+    const rows = guarded(() => statement(sql).iterate(...params) as IterableIterator<Row>)
+    try {
+      for (let next = guarded(() => rows.next()); next.done !== true; next = guarded(() => rows.next()))
+        yield next.value
+    } finally {
+      rows.return?.()
+    }
+  }
   return {
     all: <Row>(sql: string, ...params: ReadonlyArray<string | number>) =>
-      statement(sql).all(...params) as ReadonlyArray<Row>,
+      guarded(() => statement(sql).all(...params) as ReadonlyArray<Row>),
     get: <Row>(sql: string, ...params: ReadonlyArray<string | number>) =>
-      statement(sql).get(...params) as Row | undefined,
-    each: <Row>(sql: string, ...params: ReadonlyArray<string | number>) =>
-      statement(sql).iterate(...params) as Iterable<Row>
+      guarded(() => statement(sql).get(...params) as Row | undefined),
+    each: <Row>(sql: string, ...params: ReadonlyArray<string | number>) => rowsOf<Row>(sql, params)
   }
 })

@@ -8,6 +8,7 @@ import { Data, Effect, type Scope } from "effect"
 import { existsSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { MessageChannel, Worker } from "node:worker_threads"
+import { isDamageCode } from "./StoreDamage.ts"
 import type { Job, WriteError, WriterData, WriterReply } from "./Writer.ts"
 
 /** What became of a job: `null`, it is on disk. */
@@ -84,7 +85,10 @@ const writerFile = (): URL => {
 }
 
 /** The thread did not come up: no such folder, no database, one of a newer version. */
-export class WriterNotOpened extends Data.TaggedError("WriterNotOpened")<{ readonly message: string }> {}
+export class WriterNotOpened extends Data.TaggedError("WriterNotOpened")<{
+  readonly message: string
+  readonly damaged: boolean
+}> {}
 
 /** Starts a writer thread for the database file. It ends with the scope, after what was submitted. */
 export const openWriter = (file: string): Effect.Effect<WriterLink, WriterNotOpened, Scope.Scope> =>
@@ -97,15 +101,15 @@ export const openWriter = (file: string): Effect.Effect<WriterLink, WriterNotOpe
         const worker = new Worker(writerFile(), { workerData, transferList: [port2] })
         const gone = new Promise<void>((resolve) => worker.once("exit", () => resolve()))
         const link = new WriterLink(signal, (jobs) => port1.postMessage(jobs))
-        const fail = (message: string) => {
+        const fail = (message: string, code?: string) => {
           link.break({ message, code: WRITER_GONE })
-          resume(Effect.fail(new WriterNotOpened({ message })))
+          resume(Effect.fail(new WriterNotOpened({ message, damaged: isDamageCode(code) })))
         }
         worker.on("error", (error) => fail(error.message))
         worker.on("exit", () => fail("the writer thread has ended"))
         port1.once("message", (opened: WriterReply) => {
           const error = opened[0] ?? null
-          if (error !== null) return fail(error.message)
+          if (error !== null) return fail(error.message, error.code)
           port1.on("message", (reply: WriterReply) => link.arrived(reply))
           resume(Effect.succeed({ link, gone }))
         })

@@ -97,6 +97,12 @@ const steps: ReadonlyArray<string> = [
     done INTEGER NOT NULL DEFAULT 0
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX hub_runs_open ON hub_runs (device_id, run_id) WHERE done = 0;
+  `,
+  // A checksum per batch. Batches before `first_batch` were stored without one.
+  `
+  ALTER TABLE events ADD COLUMN checksum INTEGER;
+  CREATE TABLE checksums (first_batch INTEGER NOT NULL) STRICT;
+  INSERT INTO checksums SELECT coalesce(max(batch), 0) + 1 FROM events;
   `
 ]
 

@@ -5,6 +5,7 @@
 import type { RunId } from "@corral/domain/Ids"
 import type { Worktree } from "@corral/domain/Worktree"
 import type { Store, Write } from "../store/Store.ts"
+import { parseStored } from "../store/StoreDamage.ts"
 
 export interface WorktreeRow extends Omit<Worktree, "state" | "branch"> {
   readonly state: "making" | "kept" | "removing" | "removed"
@@ -23,7 +24,7 @@ interface Stored {
 }
 
 // Rows are written by this program from values of that type and read back unchanged.
-const parse = ({ worktree }: Stored): WorktreeRow => JSON.parse(worktree) as WorktreeRow
+const parse = ({ worktree }: Stored): WorktreeRow => parseStored<WorktreeRow>(worktree, "worktree")
 
 export const putRow = (row: WorktreeRow): Write => [
   "INSERT OR REPLACE INTO worktrees (run_id, state, worktree) VALUES (?, ?, ?)",

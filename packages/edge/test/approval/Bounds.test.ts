@@ -1,87 +1,54 @@
-/** A runtime says what it wants, as long and as crooked as it wants: reading it must not hold up the other runs. */
+/** A runtime may send any command line, as long and as crooked as it likes: the Edge reads it in a bounded number of steps. */
 import { assert, describe, it } from "@effect/vitest"
-import { shell, policyOf } from "./RunPolicies.ts"
+import { segmentsOf } from "../../src/approval/ShellCommand.ts"
+import { Seeded } from "../harness/Seeded.ts"
+import { constructs, hostileLine } from "./ShellGrammar.ts"
+import { policyOf, shell, verdictOn } from "./RunPolicies.ts"
 
-const SIZE = 16_384
-/** Wide, because other programs run beside the tests. What is measured is milliseconds; without a bound it is minutes. */
-const LIMIT_MS = 3_000
+const MAX_SEGMENTS = 64
 
-const filled = (text: string): string => text.repeat(Math.ceil(SIZE / text.length)).slice(0, SIZE)
+const isOpaque = (line: string): boolean => segmentsOf(line).some(({ opaque }) => opaque !== undefined)
 
-const patterns = [
-  ...'( { " \' $ \\ ; & | a; a| a& * ? ~ = [ [[ (( $( ${ ` <( >( <<E <<< < > &> >a 2>&1 # ! a=1 a[ a=( "$( $((1+'.split(
-    " "
-  ),
-  ..."if |while |until |for a in b; do |case a in |select a in |f() |function a { |time |coproc |! |env |timeout 1 ".split(
-    "|"
-  ),
-  "\n",
-  "\\\n",
-  "a && b || ",
-  "cat <<E\nE\n",
-  "ls {a,"
-]
-const arguments_ = [
-  "a ",
-  "-a ",
-  "- ",
-  "/",
-  "/a",
-  "s,a,b,;",
-  "git push ",
-  "rm -a",
-  "-exec a ",
-  "docker -v ",
-  "=",
-  ".",
-  "a-1",
-  "\\"
-]
-const programs = [
-  "sed",
-  "sed -e",
-  "sudo",
-  "find",
-  "xargs",
-  "git push",
-  "git reset",
-  "git clean",
-  "rm",
-  "chmod",
-  "docker",
-  "aws",
-  "tar",
-  "sort",
-  "npm"
-]
-
-const judged = (line: string): number => {
-  const policy = policyOf({
-    configured: [
-      { action: "shell", command: ["git"], prefix: true },
-      { action: "write", files: ["**/**/**/a*b*c"] }
-    ]
-  })
-  const started = performance.now()
-  policy.judge(policy.assess(shell(line)))
-  return performance.now() - started
-}
-
-describe("A command line is judged in bounded time", () => {
-  it.each(patterns)("of %j, at any length", (pattern) => {
-    for (const line of [filled(pattern), filled(pattern).slice(0, 8_000), filled(pattern).slice(0, 2_000)])
-      assert.isBelow(judged(line), LIMIT_MS)
+describe("A command line", () => {
+  it.each([
+    ["braces", `echo ${"{a,".repeat(1_300)}`],
+    ["more braces", `echo ${"{a,".repeat(2_600)}`],
+    ["ranges", `echo ${"{..".repeat(2_600)}`],
+    ["tests", "[[ ".repeat(2_600)],
+    ["brackets", `echo ${"[".repeat(8_000)}`],
+    ["nested substitutions", `echo ${"$(".repeat(120)}`],
+    ["substitutions beyond the limit", `echo ${"$(a) ".repeat(200)}`],
+    ["files", `${"> a ".repeat(600)}echo`],
+    ["words", `ls ${"a ".repeat(800)}`]
+  ])("of many %s is read, or is opaque and of high risk", (_, line) => {
+    const segments = segmentsOf(line)
+    assert.isAtMost(segments.length, MAX_SEGMENTS)
+    const policy = policyOf()
+    const { needs, request } = policy.assess(shell(line))
+    if (isOpaque(line)) assert.deepStrictEqual([request.risk, needs], ["high", undefined])
+    assert.strictEqual(verdictOn(policy, shell(line))._tag, "Ask")
   })
 
-  it.each(programs)("of %j with many words or a long one", (program) => {
-    for (const each of arguments_) {
-      for (const size of [2_000, 8_000, SIZE])
-        for (const quote of ["", "'"])
-          assert.isBelow(
-            judged(`${program} ${quote}${filled(each).slice(0, size - 40)}${quote}`),
-            LIMIT_MS,
-            each
-          )
+  it.each(constructs)("of %j, repeated and nested, ends in bounded parts", (open, close) => {
+    for (const size of [64, 1_024, 8_192]) {
+      const times = Math.floor(size / (open.length + close.length))
+      for (const line of [
+        open.repeat(times),
+        `${open}a${close} `.repeat(times),
+        open.repeat(times) + close.repeat(times)
+      ])
+        assert.isAtMost(segmentsOf(line.slice(0, size)).length, MAX_SEGMENTS)
+    }
+  })
+
+  it("that is beyond a limit is denied in read_only and plan, and asked for in ask and auto_edit", () => {
+    const random = new Seeded("hostile lines")
+    const lines = Array.from({ length: 60 }, () => hostileLine(random)).filter(isOpaque)
+    for (const line of lines) {
+      for (const mode of ["read_only", "plan"] as const)
+        assert.strictEqual(verdictOn(policyOf({ mode }), shell(line))._tag, "Deny", line)
+      for (const mode of ["ask", "auto_edit"] as const)
+        assert.strictEqual(verdictOn(policyOf({ mode }), shell(line))._tag, "Ask", line)
     }
   })
 })

@@ -1,4 +1,5 @@
 import type { Grant, GrantRule } from "@corral/domain/Grant"
+import { Redaction } from "@corral/domain/Redaction"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { mkdirSync, symlinkSync } from "node:fs"
@@ -187,8 +188,18 @@ describe("A person's answer", () => {
     }
   })
 
+  it("shows no line of a private key in the parts of a command", () => {
+    const key = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKC\nAQEAvx7zzzz\n-----END RSA PRIVATE KEY-----"
+    const asked = shell(`echo ${key}\nPASSWORD=hunter2x npm test`)
+    const { request, shown } = policyOf().assess(asked, new Redaction().value(asked))
+    assert.include(request.command, "MIIEowIBAAKC", "it is judged as it is")
+    for (const secret of ["MIIEowIBAAKC", "AQEAvx7zzzz", "hunter2x"])
+      assert.notInclude(JSON.stringify(shown), secret)
+    assert.include(JSON.stringify(shown.segments), "npm test")
+  })
+
   it("shows each part of a chain, and what nobody can tell", () => {
-    const { segments } = policyOf().assess(shell('timeout 5 npm test && eval "$X"')).request
+    const { segments } = policyOf().assess(shell('timeout 5 npm test && eval "$X"')).shown
     assert.deepStrictEqual(segments, [
       { text: "timeout 5 npm test", program: "npm" },
       { text: 'eval "$X"', opaque: "it changes the shell itself" }

@@ -10,6 +10,7 @@ import { join } from "node:path"
 import { segmentsOf } from "../../src/approval/ShellCommand.ts"
 import { Seeded } from "../harness/Seeded.ts"
 import { policyOf, shell } from "./RunPolicies.ts"
+import { hostileLine } from "./ShellGrammar.ts"
 
 const PROGRAMS = ["pa", "pb", "pc"]
 const LINES = 2_000
@@ -110,5 +111,50 @@ describe("What is read of a line", () => {
       )
     }
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  })
+})
+
+const HOSTILE = 400_000
+/** Far above what any line takes on a machine that has time for it; a line that takes the square of its length takes longer. */
+const LONGEST_MS = 50
+const AGAIN = 5
+
+describe("The classification of a command line", () => {
+  it(`ends for ${HOSTILE} hostile lines, each in bounded parts and without holding up the Edge`, () => {
+    const random = new Seeded("hostile lines")
+    const policies = (["ask", "read_only"] as const).map((mode) =>
+      policyOf({
+        mode,
+        configured: [
+          { action: "shell", command: ["git"], prefix: true },
+          { action: "write", files: ["**/**/**/a*b*c"] }
+        ]
+      })
+    )
+    const millisOf = (line: string): number => {
+      const began = performance.now()
+      for (const policy of policies) {
+        const assessed = policy.assess(shell(line))
+        const verdict = policy.judge(assessed)
+        const { segments = [] } = assessed.request
+        assert.isAtMost(segments.length, 64)
+        if (segments.some(({ opaque }) => opaque !== undefined)) {
+          assert.strictEqual(assessed.request.risk, "high")
+          assert.notStrictEqual(verdict._tag, "Allow")
+        }
+      }
+      return performance.now() - began
+    }
+    let longest = 0
+    for (let at = 0; at < HOSTILE; at++) {
+      const line = hostileLine(random)
+      let millis = millisOf(line)
+      // Something else ran meanwhile: what takes long takes long again.
+      for (let again = 0; millis > LONGEST_MS && again < AGAIN; again++)
+        millis = Math.min(millis, millisOf(line))
+      assert.isBelow(millis, LONGEST_MS, JSON.stringify(line.slice(0, 200)))
+      longest = Math.max(longest, millis)
+    }
+    console.log(`the longest of ${HOSTILE} hostile lines took ${longest.toFixed(1)} ms`)
   })
 })

@@ -186,7 +186,7 @@ describe("A refusal", () => {
     await own.client.log(run.id)
     await own.stop()
     const db = new Database(join(own.home, "edge.db"))
-    db.prepare("UPDATE runs SET snapshot = ? WHERE id = ?").run('{"secret": hunter2', run.id)
+    db.prepare("UPDATE runs SET snapshot = ? WHERE id = ?").run('{"secret": "hunter2"}', run.id)
     db.close()
     await own.start()
     const answer = await own.client.ask("GET", `/v1/runs/${run.id}`)

@@ -48,7 +48,7 @@ const operations: ReadonlyArray<Operation> = Object.entries(published.paths).fla
     path: template.replaceAll(/\{[^}]+\}/g, "some")
   }))
 )
-const isHealth = ({ path }: Operation): boolean => path === "/health" || path === "/v1/health"
+const isHealth = ({ path }: Operation): boolean => ["/health", "/v1/health", "/health/live"].includes(path)
 
 /** The answer to a head and a body, judged like every other. */
 const send = async (

@@ -1,8 +1,15 @@
 /** How a run's end is told: the clock that stands while a person is asked, and `/result` with the error table's rows. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { readFileSync } from "node:fs"
 import { codeOf, type EdgeClient } from "../harness/EdgeClient.ts"
 import { EdgeProcess, openEdge } from "../harness/EdgeProcess.ts"
 import { assertWhole } from "../harness/LogInvariants.ts"
+
+interface OpenApi {
+  readonly paths: Readonly<
+    Record<string, Readonly<Record<string, { readonly responses: Readonly<Record<string, unknown>> }>>>
+  >
+}
 
 let edge: EdgeProcess
 let client: EdgeClient
@@ -116,6 +123,69 @@ describe("/result", () => {
       assertWhole(await client.log(run.id))
     })
   }
+
+  describe("of a runtime that gives up", () => {
+    const endings = ["/fail I cannot continue", "/exit 3", "/exit 0"]
+    const decided = async (script: string, decision: "allow" | "deny" | "cancel") => {
+      const run = await client.create(script)
+      const reader = await client.follow({ runId: run.id })
+      const asked = await reader.event("run.approval.requested")
+      const approvalId = String(asked.payload["approvalId"])
+      await client.decide(run.id, approvalId, decision, decision === "deny" ? { reason: "not today" } : {})
+      const result = await client.result(run.id, 20_000)
+      assertWhole(await client.log(run.id))
+      return { approvalId, result, run: await client.run(run.id) }
+    }
+
+    for (const ending of endings) {
+      it(`is 403 where \`${ending}\` follows a denial`, async () => {
+        const { approvalId, result, run } = await decided(`/write given-up.txt x\n${ending}`, "deny")
+        assert.deepStrictEqual([result.status, codeOf(result)], [403, "approval_rejected"])
+        const details = { approvalId, state: "denied", runId: run.id }
+        assert.deepInclude((result.body as { readonly details?: object }).details, details)
+        assert.strictEqual(run.state, "failed")
+        assert.deepInclude(run.error, { code: "approval_rejected" })
+        assert.include(run.error?.message, "not today")
+      })
+
+      it(`is the runtime's own failure where it continued before \`${ending}\``, async () => {
+        const { result } = await decided(
+          `/write given-up.txt x\n/say I try something else\n${ending}`,
+          "deny"
+        )
+        assert.deepStrictEqual([result.status, codeOf(result)], [503, "runtime_unavailable"])
+      })
+
+      it(`is the runtime's own failure where the action before \`${ending}\` was allowed`, async () => {
+        const { result } = await decided(`/write given-up.txt x\n${ending}`, "allow")
+        assert.deepStrictEqual([result.status, codeOf(result)], [503, "runtime_unavailable"])
+      })
+    }
+
+    it("is 409 where the decision was to cancel the run", async () => {
+      const { result } = await decided("/write given-up.txt x\n/fail I cannot continue", "cancel")
+      assert.deepStrictEqual([result.status, codeOf(result)], [409, "run_cancelled"])
+    })
+
+    it("is 200 where it completes after a denial", async () => {
+      const { result } = await decided("/write given-up.txt x\n/say done without it", "deny")
+      assert.strictEqual(result.status, 200)
+    })
+
+    it("is 403 where an approval expired", async () => {
+      const impatient = await openEdge({ env: { CORRAL_EDGE_APPROVAL_TTL_MS: "1000" } })
+      const expired = await impatient.client.create("/write given-up.txt x\n/fail I cannot continue")
+      const late = await impatient.client.result(expired.id, 20_000)
+      assert.deepStrictEqual([late.status, codeOf(late)], [403, "approval_rejected"])
+      assert.deepInclude((await impatient.client.run(expired.id)).error?.details, { state: "expired" })
+    })
+
+    it("is listed by the OpenAPI document", () => {
+      const { paths } = JSON.parse(readFileSync("openapi/edge.json", "utf8")) as OpenApi
+      const schemas = JSON.stringify(paths["/v1/runs/{id}/result"]?.["get"]?.responses["403"])
+      assert.include(schemas, "Error_approval_rejected")
+    })
+  })
 
   it("of an unknown run is 404; a wait that is too long 422", async () => {
     assert.strictEqual((await client.result("run_00000000000000000000000000")).status, 404)

@@ -54,7 +54,8 @@ const fillAndFree = async (edge: EdgeProcess, { fill, free }: Disk): Promise<voi
   assert.isNumber(degraded.store?.freeBytes)
   assert.match(degraded.store?.message ?? "", /disk/)
   const open = await client.ask("GET", "/health", { token: null })
-  assert.strictEqual((open.body as Readiness).status, "degraded")
+  assert.deepStrictEqual([open.status, (open.body as Readiness).status], [503, "degraded"])
+  assert.strictEqual((await client.ask("GET", "/health/live", { token: null })).status, 200)
 
   const refused = await client.tryCreate("/say too late")
   assert.strictEqual(refused.status, 503, refused.text)

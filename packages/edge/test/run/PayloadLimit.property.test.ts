@@ -81,6 +81,13 @@ const longEvents = (text: string): ReadonlyArray<EventDraft> => [
   draft("run.approval.requested", { approvalId, request: request({ url: text }), expiresAt: at }),
   draft("run.approval.requested", { approvalId, request: request({ reason: text }), expiresAt: at }),
   draft("run.approval.resolved", { approvalId, state: "denied", reason: text }),
+  draft("run.approval.resolved", {
+    approvalId,
+    state: "approved",
+    requestedInput: { text },
+    allowedInput: { text, more: text }
+  }),
+  draft("run.approval.resolved", { approvalId, state: "approved", allowedInput: { [text]: [text] } }),
   draft("runtime.unavailable", { reason: "x", message: text }),
   draft("schema.validation_failed", { message: text, bytes: 1, at: text })
 ]

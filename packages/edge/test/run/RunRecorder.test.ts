@@ -97,6 +97,8 @@ describe("RunRecorder", () => {
       requestedAt: soon,
       expiresAt: later,
       resolvedAt: soon,
+      decision: "allow",
+      edited: false,
       scope: "run",
       decidedBy: "one"
     })

@@ -3,7 +3,7 @@ import Database from "better-sqlite3"
 import { Context, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { mkdirSync, statSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import type { Worker } from "node:worker_threads"
 import { Store, type Write } from "../../src/store/Store.ts"
@@ -249,7 +249,32 @@ describe("Store", () => {
       mkdirSync(dirname(file))
       writeFileSync(file, "This is not a database, and long enough to be sure of it. ".repeat(20))
       const { message } = yield* Effect.flip(Effect.scoped(open(file)))
-      assert.strictEqual(message, `${file}: file is not a database`)
+      assert.include(message, `${file}: file is not a database. Check the disk.`)
+      assert.include(message, "restore edge.db from a backup")
     })
+  )
+
+  it.effect.each(["missing", "empty"])(
+    "refuses a used home whose store is %s, and names both ways on",
+    (state) =>
+      Effect.gen(function* () {
+        const file = yield* databaseFile
+        const token = join(dirname(file), "edge.token")
+        const used = () => Effect.scoped(Layer.build(Layer.fresh(Store.layer(file, token))))
+        yield* used()
+        writeFileSync(token, "token")
+        yield* used()
+        for (const name of [file, `${file}-wal`, `${file}-shm`]) rmSync(name, { force: true })
+        if (state === "empty") writeFileSync(file, "")
+        const { message } = yield* Effect.flip(used())
+        assert.strictEqual(
+          message,
+          `${file} is ${state}, but ${token} shows that this home was in use. ` +
+            `Restore ${file} from a backup, or remove ${token} to start with an empty store and a new token.`
+        )
+        assert.strictEqual(existsSync(file), state === "empty", "nothing is created")
+        rmSync(token)
+        yield* used()
+      })
   )
 })

@@ -2,10 +2,11 @@
  * Decisions from a chat, by a button or by words. The Hub decides whether the person may, and who was first; here it is only said what came
  * of it.
  */
+import type { Approval } from "@corral/domain/Approval"
 import type { ApprovalId } from "@corral/domain/Ids"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
-import { decidedBy } from "../following/ApprovalCard.ts"
+import { decidedBy, type Settled, type SettledDecision } from "../following/ApprovalCard.ts"
 import { ApprovalCards } from "../following/ApprovalCards.ts"
 import { type AskedCard, type Follow, Follows } from "../following/Follows.ts"
 import { Hub } from "../hub/Hub.ts"
@@ -55,7 +56,7 @@ export class Deciding extends Context.Service<
         const approval = follow && (yield* Effect.orElseSucceed(found(follow, approvalId), () => undefined))
         if (follow === undefined || approval === undefined || approval.state === "pending")
           return decidedBy(undefined)
-        yield* settle(approvalId, approval.state, approval.decidedBy)
+        yield* settle(approvalId, settledOf(approval, approval.state))
         if (approval.state === "expired") return phrases.refusal("approval_expired", "")
         return decidedBy(yield* cards.nameOf(follow, approval.decidedBy))
       })
@@ -78,8 +79,8 @@ export class Deciding extends Context.Service<
             )
           yield* before
           if ("approval" in answer) {
-            const { decidedBy: by, state } = answer.approval
-            if (state !== "pending") yield* settle(approvalId, state, by)
+            const { approval } = answer
+            if (approval.state !== "pending") yield* settle(approvalId, settledOf(approval, approval.state))
             return undefined
           }
           const { code, message } = answer.refused
@@ -90,3 +91,11 @@ export class Deciding extends Context.Service<
     })
   )
 }
+
+const settledOf = ({ decidedBy: by, edited, origin, scope }: Approval, state: Settled): SettledDecision => ({
+  state,
+  by,
+  ...(edited === undefined ? {} : { edited }),
+  ...(origin === undefined ? {} : { origin }),
+  ...(scope === undefined ? {} : { scope })
+})

@@ -2,7 +2,15 @@
  * The card that asks for a decision: which kind of action, by which tool, how risky. What exactly would happen, the command, the file, the
  * patch, stands at the Hub, behind a sign-in; a card is seen by the whole chat and kept by the platform.
  */
-import type { ActionClass, ApprovalRequest, ApprovalState, Risk } from "@corral/domain/Approval"
+import type {
+  ActionClass,
+  Approval,
+  ApprovalRequest,
+  ApprovalState,
+  DecisionOrigin,
+  DecisionScope,
+  Risk
+} from "@corral/domain/Approval"
 import type { Card } from "../platform/Card.ts"
 import { plainly, type Words } from "../platform/Words.ts"
 
@@ -64,25 +72,66 @@ export const openCard = (
 
 export type Settled = Exclude<ApprovalState, "pending">
 
+/** What a chat is told of a decision. Neither input is in it: both are at the Hub. */
+export type SettledDecision = Pick<Approval, "edited" | "origin" | "scope"> & {
+  readonly state: Settled
+  /** A person's id, or what else the run's log says. */
+  readonly by?: string | undefined
+}
+
 const outcomes: Readonly<Record<Settled, (by: string | undefined) => Words>> = {
   approved: (by) =>
     by === undefined ? { en: "Allowed", zh: "已允许" } : { en: `Allowed by ${by}`, zh: `${by} 已允许` },
   denied: (by) =>
     by === undefined ? { en: "Denied", zh: "已拒绝" } : { en: `Denied by ${by}`, zh: `${by} 已拒绝` },
-  expired: () => ({ en: "Nobody decided in time", zh: "已超时，无人决定" }),
-  cancelled: () => ({ en: "Not needed any more", zh: "已不再需要" })
+  expired: () => ({ en: "Expired without a decision", zh: "已超时，无人决定" }),
+  cancelled: () => ({ en: "No longer needed", zh: "已不再需要" })
 }
 
-/** Without a button: it is decided. `by` is the name of a person. */
+const scopes: Readonly<Record<DecisionScope, Words>> = {
+  once: { en: "once", zh: "仅此一次" },
+  run: { en: "for this run", zh: "本次运行内" },
+  session: { en: "for this session", zh: "本会话内" },
+  always: { en: "from now on", zh: "从现在起" }
+}
+
+const origins: Readonly<Record<DecisionOrigin, Words>> = {
+  console: { en: "in the console", zh: "在控制台" },
+  terminal: { en: "in a terminal", zh: "在终端" },
+  chat: { en: "in a chat", zh: "在聊天中" },
+  editor: { en: "in an editor", zh: "在编辑器中" },
+  policy: { en: "by the device's policy", zh: "由设备策略" }
+}
+
+const circumstances = ({ edited, origin, scope, state }: SettledDecision): Words | undefined => {
+  const parts = [
+    ...(state === "approved" && scope !== undefined ? [scopes[scope]] : []),
+    ...(origin === undefined || state === "expired" ? [] : [origins[origin]])
+  ]
+  const changed: Words = {
+    en: "The input was changed first. Look at both.",
+    zh: "输入已先被修改，请查看两者。"
+  }
+  if (parts.length === 0) return edited === true ? changed : undefined
+  const en = `${parts.map((part) => part.en).join(", ")}.`
+  return {
+    en: `${en.charAt(0).toUpperCase()}${en.slice(1)}${edited === true ? ` ${changed.en}` : ""}`,
+    zh: `${parts.map((part) => part.zh).join("，")}。${edited === true ? changed.zh : ""}`
+  }
+}
+
+/** Without a button: it is decided. `name` is that of a person. */
 export const settledCard = (
   { asked, language, place, url }: ApprovalCardInput,
-  state: Settled,
-  by: string | undefined
+  decision: SettledDecision,
+  name: string | undefined
 ): Card => ({
   language,
   title: wants(asked),
-  tone: state === "approved" ? "good" : state === "denied" ? "bad" : "neutral",
-  lines: [plainly(place), outcomes[state](by)],
+  tone: decision.state === "approved" ? "good" : decision.state === "denied" ? "bad" : "neutral",
+  lines: [plainly(place), outcomes[decision.state](name), circumstances(decision)].filter(
+    (line) => line !== undefined
+  ),
   buttons: [{ _tag: "Link", label: { en: "Look", zh: "查看" }, url }]
 })
 

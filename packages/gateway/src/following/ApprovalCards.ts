@@ -12,7 +12,7 @@ import { People } from "../conversation/People.ts"
 import { Hub } from "../hub/Hub.ts"
 import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { Platforms } from "../platform/Platforms.ts"
-import { askedOf, openCard, settledCard, type Settled } from "./ApprovalCard.ts"
+import { askedOf, openCard, settledCard, type SettledDecision } from "./ApprovalCard.ts"
 import { type Follow, Follows } from "./Follows.ts"
 
 type Failed = SqlError.SqlError | NotSent | PlatformUnavailable
@@ -27,12 +27,8 @@ export class ApprovalCards extends Context.Service<
       request: ApprovalRequest,
       expiresAt: string
     ) => Effect.Effect<void, Failed>
-    /** It is decided. `by` is a person's id, or whatever else the run's log says. */
-    readonly settle: (
-      approvalId: ApprovalId,
-      state: Settled,
-      by: string | undefined
-    ) => Effect.Effect<void, Failed>
+    /** It is decided. */
+    readonly settle: (approvalId: ApprovalId, decision: SettledDecision) => Effect.Effect<void, Failed>
     /** The name of somebody in the eyes of who follows; undefined where it cannot be told. */
     readonly nameOf: (
       follow: Follow,
@@ -89,9 +85,9 @@ export class ApprovalCards extends Context.Service<
           yield* actions.placed([ids.allow, ids.deny], sent)
           yield* follows.shown(approvalId, sent.messageId)
         }),
-        settle: Effect.fnUntraced(function* (approvalId, state, by) {
+        settle: Effect.fnUntraced(function* (approvalId, decision) {
           yield* actions.over(approvalId)
-          yield* follows.settled(approvalId, state)
+          yield* follows.settled(approvalId, decision.state)
           const card = yield* follows.card(approvalId)
           const follow = card && (yield* follows.get(card.taskId))
           if (card?.messageId === undefined || follow === undefined) return
@@ -99,8 +95,8 @@ export class ApprovalCards extends Context.Service<
           const url = hub.page(`/approvals/${approvalId}`)
           const drawn = settledCard(
             { asked: card.asked, language, place, url },
-            state,
-            yield* nameOf(follow, by)
+            decision,
+            yield* nameOf(follow, decision.by)
           )
           yield* platforms.of(account.platform).update({ chatId, messageId: card.messageId }, drawn)
         })

@@ -110,8 +110,7 @@ export const followTask = Effect.fn("followTask")(function* (begin: Follow) {
         )
       )
     } else if (event.type === "run.approval.resolved") {
-      const { approvalId, by, state: settled } = event.payload
-      yield* withPatience(approvals.settle(approvalId, settled, by)).pipe(
+      yield* withPatience(approvals.settle(event.payload.approvalId, event.payload)).pipe(
         Effect.catchTag("NotSent", () => Effect.void)
       )
     }

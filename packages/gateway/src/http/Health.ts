@@ -1,24 +1,33 @@
-/** `/health`: whether events are taken. Anyone may ask; the store is asked once a second. */
-import type { RequestId } from "@corral/domain/Ids"
-import { refuseRequest } from "@corral/service/http/Refusal"
+/** `/health`: whether events are taken; the store is asked once a second however many ask. `/health/live`: whether the process answers. */
+import { alive, type HealthProblem, type PublicHealth } from "@corral/domain/Health"
+import { metricsTokenMatcher } from "@corral/service/telemetry/MetricsPage"
+import { MetricsToken } from "@corral/service/telemetry/Telemetry"
 import { Context, Effect } from "effect"
 import { Inbox } from "../inbox/Inbox.ts"
 import { type Listener, send } from "./Webhook.ts"
 
+const problem: HealthProblem = {
+  part: "database",
+  message: "The database takes no writes.",
+  hint: "Check that PostgreSQL is running and reachable. The Gateway reconnects without a restart."
+}
+
+export const live: Listener = (_, response) => send(response, 200, alive)
+
 export const health = Effect.fnUntraced(function* (services: Context.Context<Inbox>) {
-  const probe = Context.get(services, Inbox).probe.pipe(
-    Effect.timeout("2 seconds"),
-    Effect.match({ onFailure: () => false, onSuccess: () => true })
-  )
+  const probe = Context.get(services, Inbox).probe.pipe(Effect.timeout("2 seconds"), Effect.isSuccess)
   const ready = yield* Effect.cachedWithTTL(probe, "1 second")
+  const carriesMetricsToken = metricsTokenMatcher(yield* MetricsToken)
   const run = Effect.runForkWith(services)
   const listener: Listener = (request, response) => {
-    const requestId = request.headers["x-request-id"] as RequestId
-    const told = Effect.map(ready, (isReady) => {
-      if (isReady) return send(response, 200, { status: "ok" })
-      return refuseRequest(response, { code: "overloaded", message: "The store is not there." }, requestId)
-    })
-    run(told)
+    const notReady: PublicHealth = carriesMetricsToken(request.headers.authorization)
+      ? { status: "degraded", problems: [problem] }
+      : { status: "degraded" }
+    run(
+      Effect.map(ready, (isReady) =>
+        isReady ? send(response, 200, { status: "ok" }) : send(response, 503, notReady)
+      )
+    )
   }
   return listener
 })

@@ -13,7 +13,7 @@ import type { Answering } from "../handling/Answering.ts"
 import type { Inbox } from "../inbox/Inbox.ts"
 import type { ChatPlatform } from "../platform/ChatPlatform.ts"
 import { pathOf, refusalOf, type Served } from "./Guard.ts"
-import { health } from "./Health.ts"
+import { health, live } from "./Health.ts"
 import { type Listener, webhook } from "./Webhook.ts"
 
 /** Where the Gateway is reached on this machine. */
@@ -32,8 +32,14 @@ const serve = Effect.fnUntraced(function* (config: GatewayConfig, platforms: Rea
   const now = () => clock.currentTimeMillisUnsafe()
   const rate = new RateLimit(config.requestsPerSecond, now)
 
-  const routes = new Map<string, Listener>([["/health", yield* health(services)]])
-  const served = new Map<string, Served>([["/health", { method: "GET" }]])
+  const routes = new Map<string, Listener>([
+    ["/health", yield* health(services)],
+    ["/health/live", live]
+  ])
+  const served = new Map<string, Served>([
+    ["/health", { method: "GET" }],
+    ["/health/live", { method: "GET" }]
+  ])
   for (const platform of platforms) {
     for (const door of ["events", "card-actions"] as const) {
       const path = `/integrations/${platform.id}/${door}`

@@ -1,6 +1,10 @@
+import type { PublicHealth } from "@corral/domain/Health"
 import { assert, describe, it } from "@effect/vitest"
+import { query } from "../../../hub/test/harness/PostgresServer.ts"
 import { pushedMessage } from "../harness/FakeFeishu.ts"
 import { EVENTS, type GatewayOptions, GatewayProcess } from "../harness/GatewayProcess.ts"
+
+const METRICS_TOKEN = "metrics-token-of-a-test-0123456789"
 
 const withGateway = async (options: GatewayOptions, use: (gateway: GatewayProcess) => Promise<void>) => {
   const gateway = new GatewayProcess(options)
@@ -59,6 +63,30 @@ describe("node dist/gateway", { timeout: 60_000 }, () => {
         assert.strictEqual((await gateway.send(pushedMessage("ev_1"), EVENTS)).status, 404)
       }
     ))
+
+  it("is alive but not ready while its database is away, and says why to an operator alone", () =>
+    withGateway({ env: { CORRAL_METRICS_TOKEN: METRICS_TOKEN } }, async (gateway) => {
+      await gateway.start()
+      const other = new URL("/template1", gateway.databaseUrl).href
+      const name = new URL(gateway.databaseUrl).pathname.slice(1)
+      await query(other, `ALTER DATABASE "${name}" ALLOW_CONNECTIONS false`)
+      await query(other, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`)
+      try {
+        const health = await gateway.get("/health")
+        assert.deepStrictEqual([health.status, health.body], [503, { status: "degraded" }])
+        const told = await fetch(`${gateway.url}/health`, {
+          headers: { authorization: `Bearer ${METRICS_TOKEN}` }
+        })
+        assert.deepStrictEqual(
+          [told.status, ((await told.json()) as PublicHealth).problems?.map(({ part }) => part)],
+          [503, ["database"]]
+        )
+        const live = await gateway.get("/health/live")
+        assert.deepStrictEqual([live.status, live.body], [200, { status: "ok" }])
+      } finally {
+        await query(other, `ALTER DATABASE "${name}" ALLOW_CONNECTIONS true`)
+      }
+    }))
 
   it("refuses an address that asks too often", () =>
     withGateway({ env: { CORRAL_GATEWAY_REQUESTS_PER_SECOND: "3" } }, async (gateway) => {

@@ -1,7 +1,7 @@
 /** Every card that can be made, and that nothing of what stays at the Hub is in one. */
 import { assert, describe, it } from "@effect/vitest"
 import type { ApprovalRequest } from "@corral/domain/Approval"
-import { ActionClass, ApprovalState, Risk } from "@corral/domain/Approval"
+import { ActionClass, ApprovalState, DecisionOrigin, DecisionScope, Risk } from "@corral/domain/Approval"
 import { errorCodes } from "@corral/domain/ErrorTable"
 import type { EventType, RunEvent } from "@corral/domain/RunEvent"
 import { eventTypes } from "@corral/domain/RunEvent"
@@ -76,6 +76,21 @@ const tellsNothing = (card: object) => {
 
 const place = "Shop · laptop/api · Claude"
 
+const where = {
+  console: "in the console",
+  terminal: "in a terminal",
+  chat: "in a chat",
+  editor: "in an editor",
+  policy: "by the device's policy"
+} as const
+const decision = fc.record({
+  origin: fc.constantFrom(...DecisionOrigin.literals),
+  scope: fc.constantFrom(...DecisionScope.literals),
+  edited: fc.boolean(),
+  requestedInput: secret,
+  allowedInput: secret
+})
+
 describe("a card", () => {
   it("of a run tells how it goes and nothing else", () => {
     fc.assert(
@@ -89,14 +104,22 @@ describe("a card", () => {
 
   it("of an approval tells its kind and nothing else", () => {
     fc.assert(
-      fc.property(request, fc.constantFrom(...ApprovalState.literals), (asked, state) => {
+      fc.property(request, fc.constantFrom(...ApprovalState.literals), decision, (asked, state, decided) => {
         const input = { asked: askedOf(asked), place, url: "https://hub/approvals/1" }
         const open = openCard(input, { allow: "a", deny: "d" })
         tellsNothing(open)
         assert.lengthOf(open.buttons, 3)
         if (state === "pending") return
-        const settled = settledCard(input, state, "Ada")
+        const settled = settledCard(input, { ...decided, state }, "Ada")
         tellsNothing(settled)
+        const text = JSON.stringify(settled.lines.map(({ en }) => en))
+        assert.strictEqual(text.includes("changed"), decided.edited)
+        if (state === "approved" || state === "denied") {
+          assert.include(text.toLowerCase(), where[decided.origin])
+          assert.include(text, state === "approved" ? "Allowed by Ada" : "Denied by Ada")
+        }
+        const scope = decided.scope === "always" ? "from now on" : decided.scope
+        if (state === "approved") assert.include(text.toLowerCase(), scope)
         assert.isTrue(settled.buttons.every(({ _tag }) => _tag === "Link"))
       })
     )

@@ -4,8 +4,8 @@
  * A record that is made inside a transaction is part of it: what was done and that it was done are written together. Records of one
  * chain are added one after the other, also by several Hubs.
  */
-import { type AuditOutcome, type AuditRecord, auditText } from "@corral/domain/Audit"
-import type { Action } from "@corral/domain/Authorization"
+import { type AuditOutcome, type AuditRecord, auditText, type DecisionDetails } from "@corral/domain/Audit"
+import type { AuditAction } from "@corral/domain/AuditAction"
 import type { Coded, ErrorCode } from "@corral/domain/ErrorTable"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import type { AuditId, ProjectId, RequestId } from "@corral/domain/Ids"
@@ -17,31 +17,12 @@ import { createHash } from "node:crypto"
 
 /** What was done or tried, to what. */
 export interface Deed {
-  readonly action: Action | SignInAction | OwnAction | LinkAction | ChatAction | "run.input"
+  readonly action: AuditAction
   /** The id of what was acted on. */
   readonly resource: string
   readonly projectId: ProjectId | null
+  readonly details?: DecisionDetails | undefined
 }
-
-/** What happens before anyone has a role. */
-export type SignInAction =
-  | "sign_in.issue"
-  | "sign_in.refresh"
-  | "sign_in.revoke"
-  | "sign_in.refuse"
-  | "sign_in.approve"
-  | "sign_in.deny"
-  | "api_key.create"
-  | "api_key.remove"
-
-/** What people do with what is their own, or will be. */
-export type OwnAction = "project.create" | "device.join" | "device.register" | "device.revoke"
-
-/** What a device does over its link; that it has one is not written down. */
-export type LinkAction = "device.connect" | "device.rotate" | "device.flapping" | "run.push"
-
-/** How a chat account comes to act as a person, and stops. */
-export type ChatAction = "chat.start" | "chat.confirm" | "chat.refuse" | "chat.bind" | "chat.unbind"
 
 export interface AuditEntry extends Deed {
   readonly actor: string
@@ -50,7 +31,7 @@ export interface AuditEntry extends Deed {
   readonly requestId: RequestId
 }
 
-export type Made<A> = (result: A) => Partial<Pick<AuditEntry, "actor" | "resource" | "projectId">>
+export type Made<A> = (result: A) => Partial<Pick<AuditEntry, "actor" | "resource" | "projectId" | "details">>
 
 export class Audit extends Context.Service<
   Audit,
@@ -99,6 +80,7 @@ export class Audit extends Context.Service<
               code: entry.code,
               requestId: entry.requestId,
               projectId: entry.projectId,
+              ...(entry.details === undefined ? {} : { details: entry.details }),
               prevHash: head?.hash ?? FIRST
             }
             const hash = hashOf(made)
@@ -113,6 +95,7 @@ export class Audit extends Context.Service<
               outcome: made.outcome,
               code: made.code,
               request_id: made.requestId,
+              details: made.details === undefined ? null : JSON.stringify(made.details),
               prev_hash: made.prevHash,
               hash
             })}`

@@ -1,20 +1,18 @@
 /**
  * Reading the audit trail, newest first, and following its chain from the first record to the last.
  */
-import type { AuditOutcome, AuditRecord, AuditVerification } from "@corral/domain/Audit"
+import type { AuditOutcome, AuditRecord, AuditVerification, DecisionDetails } from "@corral/domain/Audit"
+import type { AuditAction } from "@corral/domain/AuditAction"
 import type { Proof } from "@corral/domain/Authorization"
-import type { AuditId, ProjectId, RequestId } from "@corral/domain/Ids"
+import type { AuditId, ProjectId, RequestId, UserId } from "@corral/domain/Ids"
 import { Context, Effect, Layer, Option, Stream } from "effect"
-import { SqlClient, type SqlError } from "effect/sql"
+import { SqlClient, type SqlError, type Statement } from "effect/sql"
 import { FIRST, hashOf } from "./Audit.ts"
 import { limitTo } from "../store/Limit.ts"
 
-/** A project's chain, or of what belongs to none that which one person did. */
-export type AuditScope = Proof<"audit.read"> | { readonly actor: string }
-
 export interface AuditFilter {
   readonly actor?: string | undefined
-  readonly action?: string | undefined
+  readonly action?: AuditAction | undefined
   /** ISO 8601; `to` exclusive. */
   readonly from?: string | undefined
   readonly to?: string | undefined
@@ -23,11 +21,21 @@ export interface AuditFilter {
 export class AuditTrail extends Context.Service<
   AuditTrail,
   {
-    /** At most `limit` records before `seq`, newest first. */
+    /** At most `limit` records of a project before `seq`, newest first. */
     readonly list: (
-      scope: AuditScope,
+      proof: Proof<"audit.read">,
       filter: AuditFilter,
       before: number | undefined,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<AuditRecord>, SqlError.SqlError>
+    /**
+     * What one person did, in every project and outside of them: at most `limit` records before that id, newest first. A refusal in a
+     * project that the person may not read is left out: it would tell that the project exists.
+     */
+    readonly ofActor: (
+      actor: UserId,
+      filter: AuditFilter,
+      before: string | undefined,
       limit: number
     ) => Effect.Effect<ReadonlyArray<AuditRecord>, SqlError.SqlError>
     /** The whole trail, the first record first, read as it is taken. Records that are added meanwhile come too. */
@@ -48,6 +56,11 @@ export class AuditTrail extends Context.Service<
           Effect.map((rows) => rows.map(recordOf))
         )
 
+      const page = (selected: Statement.Fragment, limit: number) =>
+        sql<Row>`SELECT ${columns(sql)} FROM audit WHERE ${selected} ${limitTo(sql, limit)}`.pipe(
+          Effect.map((rows) => rows.map(recordOf))
+        )
+
       return AuditTrail.of({
         records: ({ subject }) =>
           Stream.paginate(0, (seq) =>
@@ -57,18 +70,25 @@ export class AuditTrail extends Context.Service<
             ])
           ),
 
-        list: (scope, { action, actor, from, to }, before, limit) => {
+        list: ({ subject }, filter, before, limit) => {
           const conditions = [
-            "subject" in scope ? sql`chain = ${scope.subject}` : sql`chain = '' AND actor = ${scope.actor}`,
-            ...(actor === undefined ? [] : [sql`actor = ${actor}`]),
-            ...(action === undefined ? [] : [sql`action = ${action}`]),
-            ...(from === undefined ? [] : [sql`at >= ${from}`]),
-            ...(to === undefined ? [] : [sql`at < ${to}`]),
+            sql`chain = ${subject}`,
+            ...conditionsOf(sql, filter),
             ...(before === undefined ? [] : [sql`seq < ${before}`])
           ]
-          return sql<Row>`SELECT ${columns(sql)} FROM audit WHERE ${sql.and(conditions)} ORDER BY seq DESC ${limitTo(sql, limit)}`.pipe(
-            Effect.map((rows) => rows.map(recordOf))
-          )
+          return page(sql`${sql.and(conditions)} ORDER BY seq DESC`, limit)
+        },
+
+        ofActor: (actor, filter, before, limit) => {
+          const conditions = [
+            sql`actor = ${actor}`,
+            sql`(chain = '' OR outcome <> 'denied' OR chain IN (
+              SELECT project_id FROM project_members WHERE user_id = ${actor}
+              UNION SELECT id FROM projects WHERE visibility = 'internal'))`,
+            ...conditionsOf(sql, filter),
+            ...(before === undefined ? [] : [sql`id < ${before}`])
+          ]
+          return page(sql`${sql.and(conditions)} ORDER BY id DESC`, limit)
         },
 
         verify: Effect.fnUntraced(function* ({ subject }) {
@@ -99,9 +119,19 @@ export class AuditTrail extends Context.Service<
 
 const PAGE = 1_000
 
+const conditionsOf = (
+  sql: SqlClient.SqlClient,
+  { action, actor, from, to }: AuditFilter
+): ReadonlyArray<Statement.Fragment> => [
+  ...(actor === undefined ? [] : [sql`actor = ${actor}`]),
+  ...(action === undefined ? [] : [sql`action = ${action}`]),
+  ...(from === undefined ? [] : [sql`at >= ${from}`]),
+  ...(to === undefined ? [] : [sql`at < ${to}`])
+]
+
 const columns = (sql: SqlClient.SqlClient) =>
   sql.literal(
-    "id, seq::int AS seq, at, actor, action, resource, outcome, code, request_id, chain, prev_hash, hash"
+    "id, seq::int AS seq, at, actor, action, resource, outcome, code, request_id, details, chain, prev_hash, hash"
   )
 
 interface Row {
@@ -109,17 +139,18 @@ interface Row {
   readonly seq: number
   readonly at: string
   readonly actor: string
-  readonly action: string
+  readonly action: AuditAction
   readonly resource: string
   readonly outcome: AuditOutcome
   readonly code: string | null
   readonly request_id: RequestId
+  readonly details: string | null
   readonly chain: ProjectId | ""
   readonly prev_hash: string
   readonly hash: string
 }
 
-const recordOf = ({ chain, prev_hash, request_id, ...row }: Row): AuditRecord => ({
+const recordOf = ({ chain, details, prev_hash, request_id, ...row }: Row): AuditRecord => ({
   id: row.id,
   seq: row.seq,
   at: row.at,
@@ -130,6 +161,8 @@ const recordOf = ({ chain, prev_hash, request_id, ...row }: Row): AuditRecord =>
   code: row.code,
   requestId: request_id,
   projectId: chain === "" ? null : chain,
+  // Written by `Audit`. What somebody changed in the database is found by its hash.
+  ...(details === null ? {} : { details: JSON.parse(details) as DecisionDetails }),
   prevHash: prev_hash,
   hash: row.hash
 })

@@ -5,6 +5,7 @@
  * What a person may not read and what is not there get the same refusal, after the same look-up. Refusals are audited where there is a
  * project to audit them in; those about devices among what the caller did, whether there is such a device or not.
  */
+import type { DecisionDetails } from "@corral/domain/Audit"
 import {
   decisionRefusal,
   type Proof,
@@ -57,7 +58,9 @@ export class Authority extends Context.Service<
     >
     /** That the caller may decide the approval, as the policy of its project has it. */
     readonly overApproval: (
-      approvalId: ApprovalId
+      approvalId: ApprovalId,
+      /** The decision that is tried, for the record of a refusal. */
+      details?: DecisionDetails
     ) => Effect.Effect<
       ProjectProof<"approval.decide">,
       PermissionDenied | SqlError.SqlError,
@@ -91,11 +94,21 @@ export class Authority extends Context.Service<
         action: RoleAction | "task.route",
         resource: string,
         projectId: ProjectId | null,
-        code: "permission_denied" | "unauthorized_target"
+        code: "permission_denied" | "unauthorized_target",
+        details?: DecisionDetails
       ) {
         const { userId: actor } = yield* CurrentPrincipal
         const requestId = yield* CurrentRequestId
-        yield* audit.record({ action, resource, projectId, actor, requestId, outcome: "denied", code })
+        yield* audit.record({
+          action,
+          resource,
+          projectId,
+          actor,
+          requestId,
+          outcome: "denied",
+          code,
+          details
+        })
       })
 
       /** `row` is the project as the caller stands to it; undefined where there is none. */
@@ -103,7 +116,8 @@ export class Authority extends Context.Service<
         action: A,
         row: Row | undefined,
         resource: string | undefined,
-        refusalOf = (role: ProjectRole | undefined) => roleRefusal(action, role)
+        refusalOf = (role: ProjectRole | undefined) => roleRefusal(action, role),
+        details?: DecisionDetails
       ) {
         const { userId } = yield* CurrentPrincipal
         if (row === undefined) return yield* new PermissionDenied()
@@ -111,7 +125,7 @@ export class Authority extends Context.Service<
         const proof = prove(action, { principal: userId, subject: row.id }, refusalOf(role))
         if (proof._tag === "Success" && role !== undefined)
           return { ...proof.success, projectId: row.id, role }
-        yield* deny(action, resource ?? row.id, row.id, "permission_denied")
+        yield* deny(action, resource ?? row.id, row.id, "permission_denied", details)
         return yield* proof._tag === "Failure" ? proof.failure : new PermissionDenied()
       })
 
@@ -134,14 +148,14 @@ export class Authority extends Context.Service<
           return yield* judge(action, row, sessionId)
         }),
 
-        overApproval: Effect.fnUntraced(function* (approvalId) {
+        overApproval: Effect.fnUntraced(function* (approvalId, details) {
           const { userId } = yield* CurrentPrincipal
           const [row] = yield* sql<DecisionRow>`
             ${standing(userId)}, p.approvers, p.own_requests, t.created_by AS asked_by
             FROM approvals a JOIN projects p ON p.id = a.project_id
               JOIN runs r ON r.id = a.run_id LEFT JOIN tasks t ON t.id = r.task_id
             WHERE a.id = ${approvalId}`
-          return yield* judge("approval.decide", row, approvalId, (role) =>
+          const refusalOf = (role: ProjectRole | undefined) =>
             row === undefined
               ? undefined
               : decisionRefusal(
@@ -149,7 +163,7 @@ export class Authority extends Context.Service<
                   role,
                   row.asked_by === userId
                 )
-          )
+          return yield* judge("approval.decide", row, approvalId, refusalOf, details)
         }),
 
         overDevice: Effect.fnUntraced(function* (deviceId) {

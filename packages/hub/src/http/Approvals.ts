@@ -1,9 +1,12 @@
 /** `/client/approvals`: what waits for a decision, and deciding. The Edge says which decision was the first. */
 import { HubApi } from "@corral/domain/HubApi"
-import type { Decision } from "@corral/domain/Approval"
+import type { Decision, DecisionOrigin } from "@corral/domain/Approval"
+import type { DecisionDetails } from "@corral/domain/Audit"
 import { ApprovalAlreadyResolved, ApprovalExpired, PermissionDenied } from "@corral/domain/Failures"
-import type { HubApproval } from "@corral/domain/HubRun"
+import type { DecideHubApproval, HubApproval } from "@corral/domain/HubRun"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
+import { inputChanges } from "@corral/domain/InputEdit"
+import type { PrincipalKind } from "@corral/domain/User"
 import { byId, pageOf } from "@corral/service/http/Paged"
 import { replayed } from "@corral/service/http/Replayed"
 import { Effect } from "effect"
@@ -52,10 +55,11 @@ export const approvals = HttpApiBuilder.group(
       }, answered),
 
       decide: Effect.fnUntraced(function* ({ headers, params: { id }, payload }) {
-        const { userId } = yield* CurrentPrincipal
+        const { kind, userId } = yield* CurrentPrincipal
         const approval = (yield* approvals.find(id)) ?? (yield* new PermissionDenied())
-        const { projectId, runId, targetId } = approval
-        yield* authority.overApproval(id)
+        const { projectId, targetId } = approval
+        const tried = triedOf(approval, payload, originOf[kind])
+        yield* authority.overApproval(id, tried)
         const request = {
           scope: `${userId} POST /client/approvals/${id}/decide`,
           key: headers["idempotency-key"],
@@ -66,19 +70,57 @@ export const approvals = HttpApiBuilder.group(
         // Nothing of the Hub's is held while the Edge is asked; asked twice, it says the same twice.
         const decided =
           approval.state === "pending"
-            ? router.decide(targetId, { ...payload, runId, approvalId: id, by: userId }).pipe(
+            ? router.decide(targetId, { ...payload, ...identityOf(tried), by: userId }).pipe(
                 Effect.map((told): HubApproval => ({ ...told, projectId, targetId })),
                 routed(targets, approval)
               )
             : settled(approval, payload.decision)
         const outcome = yield* Effect.exit(decided)
-        const deed = { action: "approval.decide" as const, resource: id, projectId }
-        const { body, replayed: again } = yield* idempotency.once(request, audit.done(deed, outcome))
+        const deed = { action: "approval.decide" as const, resource: id, projectId, details: tried }
+        const { body, replayed: again } = yield* idempotency.once(
+          request,
+          audit.done(deed, outcome, (told) => ({ details: decidedOf(tried, told) }))
+        )
         return yield* replayed(body, again)
       }, answered)
     })
   })
 )
+
+/** Where a person is who comes with that credential. An API key decides nothing. */
+const originOf: Readonly<Record<PrincipalKind, DecisionOrigin>> = {
+  web: "console",
+  desktop: "editor",
+  cli: "terminal",
+  key: "terminal",
+  chat: "chat"
+}
+
+/** A decision as it is tried, before the Edge says what it was remembered for. */
+const triedOf = (
+  { id: approvalId, request, runId }: HubApproval,
+  { decision, scope = "once", updatedInput }: DecideHubApproval,
+  origin: DecisionOrigin
+): DecisionDetails => ({
+  decision,
+  scope,
+  edited:
+    decision === "allow" &&
+    updatedInput !== undefined &&
+    inputChanges(request.input, updatedInput).length > 0,
+  origin,
+  runId,
+  approvalId
+})
+
+const identityOf = ({ approvalId, origin, runId }: DecisionDetails) => ({ approvalId, origin, runId })
+
+/** The same as the approval says it. An older Edge does not say what was edited. */
+const decidedOf = (tried: DecisionDetails, { edited, scope }: HubApproval): DecisionDetails => ({
+  ...tried,
+  scope: scope ?? tried.scope,
+  edited: edited ?? tried.edited
+})
 
 const meant = { allow: "approved", deny: "denied", cancel: "cancelled" } as const
 

@@ -1,9 +1,9 @@
-/** `/client/audit`: a project's trail for its admins; without a project, what one did oneself. */
+/** `/client/audit`: a project's trail for its admins; without a project, what the caller did. */
 import { HubApi } from "@corral/domain/HubApi"
 import type { AuditRecord } from "@corral/domain/Audit"
 import { PermissionDenied, SchemaValidationFailed } from "@corral/domain/Failures"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
-import { pageOf } from "@corral/service/http/Paged"
+import { byId, pageOf } from "@corral/service/http/Paged"
 import { Effect, Stream } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
@@ -23,19 +23,20 @@ export const auditTrail = HttpApiBuilder.group(
       list: Effect.fnUntraced(function* ({ query: { cursor, limit, projectId, actor, action, from, to } }) {
         const { userId } = yield* CurrentPrincipal
         const filter = { actor, action, from: yield* timeOf("from", from), to: yield* timeOf("to", to) }
-        const scope =
-          projectId === undefined ? { actor: userId } : yield* authority.inProject("audit.read", projectId)
         const list = {
           filter: `audit ${JSON.stringify([projectId, filter])}`,
           principal: userId,
           cursor,
           limit
         }
+        if (projectId === undefined)
+          return yield* pageOf(list, byId, (before, limit) => trail.ofActor(userId, filter, before, limit))
+        const proof = yield* authority.inProject("audit.read", projectId)
         return yield* pageOf(
           list,
           ({ seq }: AuditRecord) => String(seq),
           (before, limit) =>
-            trail.list(scope, filter, before === undefined ? undefined : seqIn(before, 0), limit)
+            trail.list(proof, filter, before === undefined ? undefined : seqIn(before, 0), limit)
         )
       }, answered),
 

@@ -1,8 +1,15 @@
-/** `/health`, `/api/public/*`: whether it lives, and counts. Nothing that names anyone. */
+/** `/health`, `/health/live`, `/api/public/*`: readiness, liveness and counts. */
+import { alive, type PublicHealth } from "@corral/domain/Health"
 import { HubApi } from "@corral/domain/HubApi"
+import { metricsTokenMatcher } from "@corral/service/telemetry/MetricsPage"
+import { MetricsToken } from "@corral/service/telemetry/Telemetry"
 import { Clock, Effect } from "effect"
+import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { SqlClient } from "effect/sql"
+import { Credentials } from "../signin/Credentials.ts"
+import { credentialOf } from "./Guard.ts"
+import { Readiness } from "./Readiness.ts"
 
 export const publicReads = HttpApiBuilder.group(
   HubApi,
@@ -10,13 +17,24 @@ export const publicReads = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const sql = yield* SqlClient.SqlClient
     const clock = yield* Clock.Clock
-    const health = sql`SELECT 1`.pipe(
-      Effect.timeout("2 seconds"),
-      Effect.match({
-        onFailure: () => ({ status: "degraded" as const }),
-        onSuccess: () => ({ status: "ok" as const })
-      })
-    )
+    const readiness = yield* Readiness
+    const credentials = yield* Credentials
+    const carriesMetricsToken = metricsTokenMatcher(yield* MetricsToken)
+    // An unreachable database verifies nobody but the holder of the metrics token.
+    const isAuthorized = Effect.fnUntraced(function* ({ headers }: HttpServerRequest.HttpServerRequest) {
+      if (carriesMetricsToken(headers.authorization)) return true
+      return yield* credentials
+        .judge(credentialOf(headers), { method: "GET", path: "/health" })
+        .pipe(Effect.timeout("2 seconds"), Effect.isSuccess)
+    })
+    const health = Effect.gen(function* () {
+      const { isReady, problems } = yield* readiness.current
+      const status = problems.length === 0 ? ("ok" as const) : ("degraded" as const)
+      const isDetailed =
+        problems.length > 0 && (yield* isAuthorized(yield* HttpServerRequest.HttpServerRequest))
+      const body: PublicHealth = isDetailed ? { status, problems } : { status }
+      return yield* isReady ? Effect.succeed(body) : Effect.fail(body)
+    })
     // Anyone may ask: what is counted is counted for all who ask within a few seconds.
     const stats = yield* Effect.cachedWithTTL(
       Effect.suspend(
@@ -37,6 +55,7 @@ export const publicReads = HttpApiBuilder.group(
     )
     return handlers.handleAll({
       health: () => health,
+      live: () => Effect.succeed(alive),
       publicHealth: () => health,
       publicStats: () => Effect.orDie(stats)
     })

@@ -6,6 +6,7 @@
 import type { Approval } from "@corral/domain/Approval"
 import type { HubRunStatus } from "@corral/domain/HubRun"
 import type { AgentId, ApprovalId, RunId, WorkspaceId } from "@corral/domain/Ids"
+import { type ApprovalResolution, approvalResolution } from "@corral/domain/Resolution"
 import { isTerminal, type RunFailure, type Usage } from "@corral/domain/Run"
 import { decodeEvent, draft, type Envelope, type EventDraft, isTerminalType } from "@corral/domain/RunEvent"
 import { accept, initial, type RunState } from "@corral/domain/RunState"
@@ -33,9 +34,6 @@ export interface FoldedRun {
   readonly told: Told
 }
 
-/** How an approval ended, as the event that resolved it says. */
-export type Resolved = Pick<Approval, "state" | "resolvedAt" | "scope" | "reason" | "decidedBy">
-
 /** The events that move a run. Everything else only flows. */
 const moving = new Set([
   "run.created",
@@ -51,7 +49,7 @@ export class RunFold {
   /** Asked in these events, each as it is after them. */
   readonly asked = new Map<ApprovalId, Approval>()
   /** Asked before these events and resolved by them. */
-  readonly resolved = new Map<ApprovalId, Resolved>()
+  readonly resolved = new Map<ApprovalId, ApprovalResolution>()
   told: Told
   private readonly run: FoldedRun
   private folded: RunState
@@ -136,14 +134,8 @@ export class RunFold {
         return
       }
       case "run.approval.resolved": {
-        const { approvalId, by, reason, scope, state } = event.payload
-        const resolved: Resolved = {
-          state,
-          resolvedAt: at,
-          ...(scope === undefined ? {} : { scope }),
-          ...(reason === undefined ? {} : { reason }),
-          ...(by === undefined ? {} : { decidedBy: by })
-        }
+        const { approvalId } = event.payload
+        const resolved = approvalResolution(event.payload, at)
         const asked = this.asked.get(approvalId)
         if (asked === undefined) this.resolved.set(approvalId, resolved)
         else this.asked.set(approvalId, { ...asked, ...resolved })

@@ -39,6 +39,8 @@ export interface Configured {
     returned: URL,
     attempt: LoginAttempt & { readonly state: string }
   ) => Effect.Effect<ProvenSubject, Unauthorized | Overloaded>
+  /** Whether the provider answers now. Asks it each time, and does not log. */
+  readonly isReachable: Effect.Effect<boolean>
   /** The keys that the provider signs with. */
   readonly keys: Effect.Effect<JWTVerifyGetKey, Overloaded>
 }
@@ -130,6 +132,7 @@ const configured = (config: OidcConfig): Configured => {
   return {
     config,
     keys,
+    isReachable: Effect.isSuccess(Effect.tryPromise(discover)),
 
     depart: Effect.fnUntraced(function* (redirectUri, maxAge) {
       const provider = yield* discovered

@@ -5,6 +5,7 @@
  * token may be exchanged for a new one; the one before is good for a moment, for requests that are under way and answers that were lost,
  * and later ends the sign-in: two hold it. It does not know how a person proved who they are.
  */
+import type { AuditAction } from "@corral/domain/AuditAction"
 import type { Principal } from "@corral/domain/hub-api/SessionAuthority"
 import type { SignInId, UserId } from "@corral/domain/Ids"
 import { CurrentRequestId } from "@corral/domain/RequestContext"
@@ -12,7 +13,7 @@ import type { OpenSignIn, SignInKind } from "@corral/domain/User"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { Audit, type SignInAction } from "../audit/Audit.ts"
+import { Audit } from "../audit/Audit.ts"
 import { hashOf, newToken, purposeOf } from "./SessionToken.ts"
 import { notify } from "../store/Notice.ts"
 
@@ -97,7 +98,7 @@ export class SignIns extends Context.Service<
       const now = () => new Date(clock.currentTimeMillisUnsafe())
 
       /** Part of the transaction that did it. */
-      const record = Effect.fnUntraced(function* (action: SignInAction, actor: string, signInId: string) {
+      const record = Effect.fnUntraced(function* (action: AuditAction, actor: string, signInId: string) {
         const given = yield* Effect.serviceOption(CurrentRequestId)
         yield* audit.record({
           action,

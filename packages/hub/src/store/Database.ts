@@ -76,6 +76,8 @@ export const layer = (config: HubConfig) =>
           leave = decided
         })
         yield* Effect.addFinalizer(() => Effect.interruptible(decide))
+        // Ends before that is decided: a server that is stopped stays stopped.
+        yield* Effect.forkScoped(server.supervise)
       }
       yield* Effect.provideService(migrate, SqlClient.SqlClient, client)
       return Context.make(PgClient.PgClient, client).pipe(Context.add(SqlClient.SqlClient, client))

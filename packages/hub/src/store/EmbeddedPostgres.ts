@@ -23,6 +23,8 @@ export interface EmbeddedServer {
   readonly path: string
   readonly username: string
   readonly database: string
+  /** Restarts it whenever it dies, for as long as this runs. */
+  readonly supervise: Effect.Effect<never>
   /** Asks it to stop once everyone has left, and waits until it is gone. */
   readonly stop: Effect.Effect<void>
 }
@@ -169,6 +171,72 @@ const lastWord = async (log: string): Promise<string> => {
   return `PostgreSQL did not start: ${fatal?.replace(/^.*FATAL: */, "") ?? "it does not say why"}. More is in ${log}.`
 }
 
+/** Finds the server of the folder, or starts it; succeeds when it takes queries. */
+const ensureRunning = Effect.fnUntraced(function* (
+  folder: string,
+  data: string,
+  sockets: string
+): Effect.fn.Return<void, StoreUnavailable> {
+  const path = join(sockets, SOCKET)
+  if (yield* attempt(() => serves(data, path))) return
+  const program = yield* attempt(() => findPostgres(folder))
+  yield* attempt(async () => {
+    await chmod(folder, 0o700)
+    await program.own(folder)
+    await makeCluster(program, data)
+  })
+  // Another Hub may be starting it too, or what a killed server left may still be going: then ours ends, and is started again.
+  let ended = () => true
+  const tryOnce = attempt(async () => {
+    if (await serves(data, path)) return true
+    if (ended()) ended = await launch(program, folder, data, sockets)
+    return false
+  })
+  yield* tryOnce.pipe(
+    Effect.repeat({ while: (ready) => !ready, schedule: Schedule.spaced("20 millis") }),
+    Effect.timeoutOrElse({
+      duration: "30 seconds",
+      orElse: () =>
+        Effect.flatMap(
+          attempt(() => lastWord(join(folder, "server.log"))),
+          (message) => Effect.fail(new StoreUnavailable({ message }))
+        )
+    })
+  )
+})
+
+/** How soon a dead server is noticed. */
+const WATCH_EVERY = "500 millis"
+const BACK_OFF = Schedule.min([Schedule.exponential("500 millis"), Schedule.spaced("30 seconds")])
+
+/** Restarts the server whenever it dies, by whatever cause; what it had committed is in its write-ahead log. */
+const supervise = (folder: string, data: string, sockets: string): Effect.Effect<never> => {
+  const isGone = Effect.promise(async () => {
+    const pid = await serverPid(data)
+    return pid === undefined || !lives(pid) || (await isZombie(pid))
+  })
+  const restart = ensureRunning(folder, data, sockets).pipe(
+    Effect.tapError(({ message }) => Effect.logError("failed to restart PostgreSQL", { cause: message })),
+    Effect.retry(BACK_OFF),
+    Effect.orDie
+  )
+  return Effect.forever(
+    Effect.gen(function* () {
+      yield* Effect.repeat(isGone, { until: (gone) => gone, schedule: Schedule.spaced(WATCH_EVERY) })
+      yield* Effect.logWarning("PostgreSQL died")
+      yield* restart
+      yield* Effect.logInfo("restarted PostgreSQL")
+    })
+  )
+}
+
+/** A server whose parent, a Hub of before, is gone may wait for an init process that never collects it. */
+const isZombie = (pid: number): Promise<boolean> =>
+  readFile(`/proc/${pid}/stat`, "utf8").then(
+    (stat) => stat.slice(stat.lastIndexOf(")") + 2).startsWith("Z"),
+    () => false
+  )
+
 /** A server on `folder`, running: found or started. It is left running until `stop`. */
 export const startEmbedded = Effect.fnUntraced(function* (
   folder: string
@@ -177,32 +245,12 @@ export const startEmbedded = Effect.fnUntraced(function* (
   const data = join(folder, VERSION)
   const sockets = yield* attempt(() => socketFolder(folder))
   const path = join(sockets, SOCKET)
-  const running = yield* attempt(() => serves(data, path))
-  if (!running) {
-    const program = yield* attempt(() => findPostgres(folder))
-    yield* attempt(async () => {
-      await chmod(folder, 0o700)
-      await program.own(folder)
-      await makeCluster(program, data)
-    })
-    // Another Hub may be starting it too, or what a killed server left may still be going: then ours ends, and is started again.
-    let ended = () => true
-    const tryOnce = attempt(async () => {
-      if (await serves(data, path)) return true
-      if (ended()) ended = await launch(program, folder, data, sockets)
-      return false
-    })
-    yield* tryOnce.pipe(
-      Effect.repeat({ while: (ready) => !ready, schedule: Schedule.spaced("20 millis") }),
-      Effect.timeoutOrElse({
-        duration: "30 seconds",
-        orElse: () =>
-          Effect.flatMap(
-            attempt(() => lastWord(join(folder, "server.log"))),
-            (message) => Effect.fail(new StoreUnavailable({ message }))
-          )
-      })
-    )
+  yield* ensureRunning(folder, data, sockets)
+  return {
+    path,
+    username: USER,
+    database: "postgres",
+    supervise: supervise(folder, data, sockets),
+    stop: stop(data, path)
   }
-  return { path, username: USER, database: "postgres", stop: stop(data, path) }
 })

@@ -18,6 +18,7 @@ import { chat } from "./migrations/0009-chat.ts"
 import { traces } from "./migrations/0010-traces.ts"
 import { signIns } from "./migrations/0011-sign-ins.ts"
 import { commands } from "./migrations/0012-commands.ts"
+import { decisions } from "./migrations/0013-decisions.ts"
 
 const steps: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_people": people,
@@ -31,7 +32,8 @@ const steps: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0009_chat": chat,
   "0010_traces": traces,
   "0011_sign_ins": signIns,
-  "0012_commands": commands
+  "0012_commands": commands,
+  "0013_decisions": decisions
 }
 
 const take = (statements: ReadonlyArray<string>) =>

@@ -1,6 +1,6 @@
 import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
 import { type AuditRecord, auditText, type AuditVerification } from "@corral/domain/Audit"
-import type { ProjectId, RequestId } from "@corral/domain/Ids"
+import type { ApprovalId, ProjectId, RequestId, RunId } from "@corral/domain/Ids"
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -88,7 +88,10 @@ describe("The audit trail", { timeout: 60_000 }, () => {
     assert.strictEqual(await count(`actor=${bob.userId}`), 0)
     assert.strictEqual(await count("to=2020-01-01"), 0)
     assert.strictEqual(await count("from=2020-01-01T00:00:00%2B02:00"), 6)
-    assert.strictEqual(await count("action='%20OR%20'1'='1"), 0)
+    for (const action of ["'%20OR%20'1'='1", "approval.decided", ""]) {
+      const unknown = await ada.ask("GET", `/client/audit?projectId=${id}&action=${action}`)
+      assert.deepStrictEqual([unknown.status, codeOf(unknown)], [422, "schema_validation_failed"])
+    }
   })
 
   it("is exported whole, and anyone can follow its chain", async () => {
@@ -122,6 +125,86 @@ describe("The audit trail", { timeout: 60_000 }, () => {
     const cut = await projectWith(5)
     await tamper((sql) => sql`DELETE FROM audit WHERE chain = ${cut} AND seq = 5`)
     assert.deepStrictEqual(await verify(cut), { ok: false, checked: 4, brokenAtSeq: 5 })
+  })
+
+  it("finds what was changed in the details of a decision, and verifies records that have none", async () => {
+    const details = {
+      decision: "allow",
+      scope: "once",
+      edited: true,
+      origin: "terminal",
+      runId: "run_00000000000000000000000000" as RunId,
+      approvalId: "apr_00000000000000000000000000" as ApprovalId
+    } as const
+    const decided = async () => {
+      const id = await projectWith(1)
+      const entry = { actor: String(ada.userId), resource: details.approvalId, projectId: id } as const
+      await hub.people.act(
+        Effect.flatMap(Audit, (audit) =>
+          audit.record({
+            ...entry,
+            action: "approval.decide",
+            outcome: "allowed",
+            code: null,
+            requestId: "req-1" as RequestId,
+            details
+          })
+        )
+      )
+      assert.deepStrictEqual(await verify(id), { ok: true, checked: 2 })
+      return id
+    }
+    const [record] = (await ada.ask<Page>("GET", `/client/audit?projectId=${await decided()}`)).body.items
+    assert.deepStrictEqual<object | undefined>(record?.details, details)
+    for (const [name, value] of [
+      ["decision", "deny"],
+      ["scope", "run"],
+      ["edited", false],
+      ["origin", "console"],
+      ["runId", "run_00000000000000000000000001"],
+      ["approvalId", "apr_00000000000000000000000001"]
+    ] as const) {
+      const id = await decided()
+      const changed = JSON.stringify({ ...details, [name]: value })
+      await tamper((sql) => sql`UPDATE audit SET details = ${changed} WHERE chain = ${id} AND seq = 2`)
+      assert.deepStrictEqual(await verify(id), { ok: false, checked: 1, brokenAtSeq: 2 }, name)
+    }
+    const removed = await decided()
+    await tamper((sql) => sql`UPDATE audit SET details = NULL WHERE chain = ${removed} AND seq = 2`)
+    assert.deepStrictEqual(await verify(removed), { ok: false, checked: 1, brokenAtSeq: 2 })
+    const added = await decided()
+    const text = JSON.stringify(details)
+    await tamper((sql) => sql`UPDATE audit SET details = ${text} WHERE chain = ${added} AND seq = 1`)
+    assert.deepStrictEqual(await verify(added), { ok: false, checked: 0, brokenAtSeq: 1 })
+  })
+
+  it("shows a person what they did in every project, and no refusal of a project they may not read", async () => {
+    const mine = await projectWith(3)
+    const hidden = await projectWith(1)
+    const own = async (client: HubClient) => {
+      const items: Array<AuditRecord> = []
+      let cursor = ""
+      do {
+        const { body } = await client.ask<Page>("GET", `/client/audit?limit=2${cursor}`)
+        items.push(...body.items)
+        cursor = body.nextCursor === null ? "" : `&cursor=${body.nextCursor}`
+      } while (cursor !== "")
+      return items
+    }
+    const seen = await own(ada)
+    assert.isTrue(seen.every(({ actor }) => actor === ada.userId))
+    assert.lengthOf(
+      seen.filter(({ projectId }) => projectId === mine),
+      3
+    )
+    const ids = seen.map(({ id }) => String(id))
+    assert.deepStrictEqual(ids, [...new Set(ids)].toSorted().toReversed(), "newest first, none twice")
+    const eve = await hub.signedIn("eve of none")
+    assert.strictEqual((await eve.ask("GET", `/client/projects/${hidden}`)).status, 403)
+    assert.deepStrictEqual(
+      (await own(eve)).filter(({ projectId }) => projectId !== null),
+      []
+    )
   })
 
   it("is its project's admins' alone, and a refused look is in it", async () => {

@@ -34,6 +34,7 @@ const send = (
 
 export const requests: Record<EndpointName, Expected> = {
   "public.health": get(() => "/health"),
+  "public.live": get(() => "/api/public/health"),
   "public.publicHealth": get(() => "/api/public/health"),
   "public.publicStats": get(() => "/api/public/stats"),
 

@@ -1,9 +1,12 @@
+import type { PublicHealth } from "@corral/domain/Health"
 import { assert, describe, it } from "@effect/vitest"
 import { execFileSync } from "node:child_process"
 import { mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { HubProcess, openHub } from "../harness/HubProcess.ts"
 import { openPostgres, query } from "../harness/OutsidePostgres.ts"
+
+const METRICS_TOKEN = "metrics-token-of-a-test-0123456789"
 
 describe("The Hub's database", { timeout: 60_000 }, () => {
   it("is brought up to date once, by whichever of several Hubs comes first", async () => {
@@ -26,7 +29,7 @@ describe("The Hub's database", { timeout: 60_000 }, () => {
 
   it("that goes away and comes back is missed and found again", async () => {
     const { url } = await openPostgres()
-    const hub = await openHub({ env: { CORRAL_DATABASE_URL: url } })
+    const hub = await openHub({ env: { CORRAL_DATABASE_URL: url, CORRAL_METRICS_TOKEN: METRICS_TOKEN } })
     hub.databaseUrl = url
     const { token } = await hub.people.signIn("ada")
     assert.strictEqual((await hub.client.ask("GET", "/client/audit", { token })).status, 200)
@@ -37,7 +40,20 @@ describe("The Hub's database", { timeout: 60_000 }, () => {
     const missed = await hub.client.ask("GET", "/client/audit", { token })
     assert.deepStrictEqual([missed.status, (missed.body as { code: string }).code], [503, "overloaded"])
     assert.isNotNull(missed.headers.get("retry-after"))
-    assert.deepStrictEqual((await hub.client.ask("GET", "/health")).body, { status: "degraded" })
+    for (const path of ["/health", "/api/public/health"]) {
+      const health = await hub.client.ask("GET", path)
+      assert.deepStrictEqual([health.status, health.body], [503, { status: "degraded" }])
+    }
+    // The sign-in cannot be verified without the database; the metrics token can.
+    assert.deepStrictEqual((await hub.client.ask("GET", "/health", { token })).body, { status: "degraded" })
+    const told = await hub.client.ask<PublicHealth>("GET", "/health", { token: METRICS_TOKEN })
+    assert.deepStrictEqual(
+      [told.status, told.body.problems?.map(({ part }) => part)],
+      [503, ["database"]],
+      told.text
+    )
+    const live = await hub.client.ask("GET", "/health/live")
+    assert.deepStrictEqual([live.status, live.body], [200, { status: "ok" }])
     await query(other, "ALTER DATABASE postgres ALLOW_CONNECTIONS true")
     assert.strictEqual((await hub.client.ask("GET", "/client/audit", { token })).status, 200)
   })

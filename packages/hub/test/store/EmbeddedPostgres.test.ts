@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { setImmediate } from "node:timers/promises"
 import { Client } from "pg"
 import { within } from "../../../service/test/harness/Within.ts"
 import { defaults } from "../../src/HubConfig.ts"
@@ -20,6 +21,22 @@ const lives = (pid: number): boolean => {
   } catch {
     return false
   }
+}
+
+const hasNewServer = (hub: HubProcess, before: number): boolean => {
+  try {
+    const server = serverOf(hub)
+    return server !== before && lives(server)
+  } catch {
+    // Between two servers there is no file.
+    return false
+  }
+}
+
+const until = async (holds: () => boolean | Promise<boolean>, what: string): Promise<void> => {
+  for (const began = performance.now(); !(await holds());)
+    if (performance.now() - began > 40_000) throw new Error(`${what} did not come`)
+    else await setImmediate()
 }
 
 describe("The embedded PostgreSQL", { timeout: 60_000 }, () => {
@@ -56,6 +73,33 @@ describe("The embedded PostgreSQL", { timeout: 60_000 }, () => {
     await hub.start()
     assert.strictEqual((await hub.client.ask("GET", "/client/audit", { token })).status, 200)
   })
+
+  it.each(["SIGKILL", "SIGABRT", "SIGQUIT", "SIGINT"] as const)(
+    "restarts under a running Hub after %s, with everything that was committed",
+    async (signal) => {
+      const hub = await openHub({ embedded: true })
+      const { token } = await hub.people.signIn("ada")
+      const written = await hub.client.ask("POST", "/client/projects", { token, body: { name: "kept" } })
+      assert.strictEqual(written.status, 201, written.text)
+      await hub.people.close()
+      for (let round = 0; round < 2; round++) {
+        const before = serverOf(hub)
+        process.kill(before, signal)
+        await until(() => !lives(before), "the end of PostgreSQL")
+        assert.strictEqual((await hub.client.ask("GET", "/health/live")).status, 200)
+        await until(() => hasNewServer(hub, before), "another server")
+        await until(async () => (await hub.client.ask("GET", "/health")).status === 200, "readiness")
+        // What died with the old server is refused as `overloaded`, which says when to try again.
+        const list = () => hub.client.ask("GET", "/client/projects", { token })
+        await until(async () => (await list()).status === 200, "the list")
+        assert.include((await list()).text, '"kept"')
+      }
+      assert.include(hub.stderr, "restarted PostgreSQL")
+      const last = serverOf(hub)
+      assert.deepStrictEqual(await hub.end(), { code: 0, signal: null })
+      assert.isFalse(lives(last))
+    }
+  )
 
   it("is shared by two Hubs that start at once on one folder, and kept until both have gone", async () => {
     const [first, second] = [new HubProcess({ embedded: true }), new HubProcess({ embedded: true })]

@@ -16,21 +16,29 @@ export const isMetricsPage = (target = ""): boolean => target.split("?", 1)[0] =
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
 
+/** Whether an Authorization header carries the metrics token: an operator's credential that needs no store to be verified. */
+export const metricsTokenMatcher = (
+  token: Redacted.Redacted | undefined
+): ((authorization: string | undefined) => boolean) => {
+  const wanted = token === undefined ? undefined : digest(Redacted.value(token))
+  return (authorization = "") => {
+    const given = /^Bearer +(\S+) *$/i.exec(authorization)?.[1]
+    return wanted !== undefined && given !== undefined && timingSafeEqual(digest(given), wanted)
+  }
+}
+
 /** Answers a request for the page; the listener's door has let it pass. */
 export const metricsPage = (metrics: Metrics, token: Redacted.Redacted | undefined) => {
-  const wanted = token === undefined ? undefined : digest(Redacted.value(token))
+  const carriesToken = metricsTokenMatcher(token)
 
   const refusalOf = ({ headers, method }: IncomingMessage): Refusal | undefined => {
-    if (wanted === undefined) return { code: "not_found" }
+    if (token === undefined) return { code: "not_found" }
     // A reader of metrics is a program: a browser says where its page is from.
     const site = headers["sec-fetch-site"]
     if (headers.origin !== undefined || (site !== undefined && site !== "none"))
       return { code: "permission_denied", message: "Browsers do not read metrics." }
     if (method !== "GET") return { code: "method_not_allowed" }
-    const given = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? "")?.[1]
-    return given !== undefined && timingSafeEqual(digest(given), wanted)
-      ? undefined
-      : { code: "unauthorized" }
+    return carriesToken(headers.authorization) ? undefined : { code: "unauthorized" }
   }
 
   return (request: IncomingMessage, response: ServerResponse): void => {

@@ -21,7 +21,7 @@ const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIO
 const methodOf = ({ method = "" }: IncomingMessage): string => (METHODS.has(method) ? method : "other")
 
 /** Asked all the time, and of no interest one by one. */
-const UNTRACED = new Set(["/health", "/v1/health", METRICS_PATH])
+const UNTRACED = new Set(["/health", "/v1/health", "/health/live", METRICS_PATH])
 
 /** `2xx`, or `gone` where nobody waited for the answer. */
 const statusOf = (response: ServerResponse): string =>

@@ -49,6 +49,8 @@ export const contractOf = (service: "edge" | "gateway" | "hub"): Judge => {
     const declared = operation?.responses[status]
     if (status >= 400) {
       const own = declared?.content?.["application/json"]?.schema
+      // A service that is not ready answers with its health.
+      if (status === 503 && path.endsWith("/health") && own !== undefined) return problemsOf(own, body)
       return [...problemsOf(errorObject, body), ...(own === undefined ? [] : problemsOf(own, body))]
     }
     if (declared === undefined) return [`${status} is not declared for ${method} ${path}`]

@@ -1,0 +1,40 @@
+/** An edited input beside the requested one: the changed fields, each as it was requested and as it was allowed. */
+import { inputChanges, inputText } from "@corral/domain/InputEdit"
+import { Clipped } from "../markdown/Clipped.tsx"
+import { oneLine, visible } from "../markdown/visible.ts"
+import { useWords } from "../text/Language.tsx"
+import { approvalWords } from "./words.ts"
+import "./approval.css"
+
+export const EditView = ({
+  allowed,
+  requested
+}: {
+  readonly allowed: unknown
+  readonly requested: unknown
+}) => {
+  const words = useWords(approvalWords)
+  const changes = inputChanges(requested, allowed)
+  return (
+    <section className="edit" aria-label={words.editShown}>
+      <h3>{words.editShown}</h3>
+      {changes.map((change) => (
+        <dl key={change.name} className="edit-field">
+          {change.name !== "" && <div className="edit-name">{oneLine(change.name, 100)}</div>}
+          {(["requested", "allowed"] as const).map((side) => (
+            <div key={side} className={`edit-${side}`}>
+              <dt>{words.editSides[side]}</dt>
+              <dd>
+                {change[side] === undefined ? (
+                  <span className="quiet">{words.editNothing}</span>
+                ) : (
+                  <Clipped text={visible(inputText(change[side]))} className="code" />
+                )}
+              </dd>
+            </div>
+          ))}
+        </dl>
+      ))}
+    </section>
+  )
+}

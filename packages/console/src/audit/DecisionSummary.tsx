@@ -1,0 +1,19 @@
+/** The decision of an audit record in a few words: what, for how long, with changes or without, where. */
+import type { DecisionDetails } from "@corral/domain/Audit"
+import { approvalWords } from "../approval/words.ts"
+import { useWords } from "../text/Language.tsx"
+import { auditWords } from "./words.ts"
+
+export const DecisionSummary = ({ details }: { readonly details: DecisionDetails }) => {
+  const words = useWords(auditWords)
+  const approval = useWords(approvalWords)
+  const { decision, edited, origin, scope } = details
+  return (
+    <span className="quiet">
+      <strong>{words.decisions[decision]}</strong>
+      {edited && <> {approval.edited}</>}
+      {decision === "allow" && <> {approval.remembered[scope]}</>}
+      {origin !== "policy" && <> {approval.origins[origin]}</>}
+    </span>
+  )
+}

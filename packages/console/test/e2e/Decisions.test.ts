@@ -1,0 +1,241 @@
+/**
+ * Every reader of a decision says the same: the Edge's event and approval, the Hub's, the audit, the console's fold, the command line and the
+ * chat card; whatever was decided, for how long, with which edit and from where.
+ */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import type { Approval, Decision, DecisionScope } from "@corral/domain/Approval"
+import type { AuditRecord } from "@corral/domain/Audit"
+import type { HubApproval } from "@corral/domain/HubRun"
+import type { RunId } from "@corral/domain/Ids"
+import { decodeEvent, type Envelope } from "@corral/domain/RunEvent"
+import { CSRF_HEADER, SESSION_COOKIE } from "@corral/domain/hub-api/SessionAuthority"
+import { Renderer } from "@corral/cli/Render"
+import { askedOf, settledCard } from "@corral/gateway/following/ApprovalCard"
+import { csrfOf } from "@corral/hub/signin/SessionToken"
+import { Result } from "effect"
+import { Joined } from "../../../cli/test/joined/Joined.ts"
+import {
+  actingAs,
+  confirmedLink,
+  gatewayEnv,
+  gatewayOf,
+  newAccount
+} from "../../../hub/test/harness/Chats.ts"
+import { HubClient } from "../../../hub/test/harness/HubClient.ts"
+import { RunFold } from "../../src/run/RunFold.ts"
+
+type Origin = "console" | "terminal" | "chat" | "editor"
+type Decide = (id: string, body: object) => Promise<{ readonly status: number; readonly text: string }>
+
+interface Case {
+  readonly origin: Origin
+  readonly decision: Decision
+  readonly scope: DecisionScope
+  readonly edited: boolean
+}
+
+const origins = ["console", "terminal", "chat", "editor"] as const
+const decisions = ["allow", "deny", "cancel"] as const
+const scopes = ["once", "run", "session", "always"] as const
+const cases: ReadonlyArray<Case> = [
+  ...origins.flatMap((origin, at) =>
+    decisions.flatMap((decision) =>
+      [false, true].map((edited) => ({ origin, decision, edited, scope: scopes[at] ?? "once" }))
+    )
+  ),
+  ...scopes.flatMap((scope) =>
+    [false, true].map((edited) => ({
+      origin: "terminal" as const,
+      decision: "allow" as const,
+      edited,
+      scope
+    }))
+  )
+]
+
+const nameOf = ({ decision, edited, origin, scope }: Case): string =>
+  `${decision}, ${scope}, ${edited ? "edited" : "as requested"}, from the ${origin}`
+
+const places = {
+  console: "in the console",
+  terminal: "in a terminal",
+  chat: "in a chat",
+  editor: "in an editor"
+} as const
+
+interface Page<A> {
+  readonly items: ReadonlyArray<A>
+}
+
+describe("a decision is told alike by all its readers", { timeout: 120_000 }, () => {
+  let joined: Joined
+  const decide = new Map<Origin, Decide>()
+
+  beforeAll(async () => {
+    joined = await Joined.open({ hubEnv: gatewayEnv })
+    const { hub } = joined
+    const [web, cli] = [await hub.people.signIn("owner", "web"), await hub.people.signIn("owner", "cli")]
+    const address = (id: string) => `/client/approvals/${id}/decide`
+    const account = newAccount()
+    const number = await confirmedLink(hub, account, web.userId)
+    const gateway = gatewayOf(hub)
+    const bound = await gateway.ask("POST", "/integrations/bindings", { body: { ...account, number } })
+    assert.strictEqual(bound.status, 201, bound.text)
+    decide.set("console", (id, body) =>
+      new HubClient(hub.url, null).ask("POST", address(id), {
+        body,
+        headers: {
+          cookie: `${SESSION_COOKIE}=${web.token}`,
+          origin: joined.front.url,
+          [CSRF_HEADER]: csrfOf(web.token)
+        }
+      })
+    )
+    decide.set("terminal", (id, body) => new HubClient(hub.url, cli.token).ask("POST", address(id), { body }))
+    decide.set("editor", (id, body) => joined.owner.ask("POST", address(id), { body }))
+    decide.set("chat", (id, body) => gateway.ask("POST", address(id), { body, ...actingAs(account) }))
+  }, 120_000)
+  afterAll(() => joined?.remove())
+
+  const recordsOf = async (id: string, scope: string) =>
+    (
+      await joined.owner.ask<Page<AuditRecord>>(
+        "GET",
+        `/client/audit?action=approval.decide&limit=200${scope}`
+      )
+    ).body.items.filter(({ resource }) => resource === id)
+
+  const rendered = (events: ReadonlyArray<Envelope>): string => {
+    const renderer = new Renderer({ live: false, colours: false, invocation: "corral", named: "" })
+    return events
+      .map((event) => {
+        const text = JSON.stringify(event)
+        return renderer.render({ text, read: Result.getOrThrow(decodeEvent(event)) })
+      })
+      .join("")
+  }
+
+  /** What every reader says of the approval of one run. */
+  const readers = async (runId: RunId, id: string) => {
+    const edge = joined.edge.client
+    const events = (await joined.owner.ask<Page<Envelope>>("GET", `/client/runs/${runId}/events?limit=200`))
+      .body.items
+    const hub = (await joined.owner.ask<HubApproval>("GET", `/client/approvals/${id}`)).body
+    const fold = new RunFold()
+    fold.take(events)
+    return {
+      events,
+      edgeEvents: await edge.log(runId),
+      edgeApproval: await edge.approval(id),
+      hub,
+      blocks: fold.blocks,
+      project: await recordsOf(id, `&projectId=${joined.projectId}`),
+      own: await recordsOf(id, ""),
+      text: rendered(events)
+    }
+  }
+
+  const recordOf = ({
+    allowedInput,
+    decidedBy,
+    decision,
+    edited,
+    origin,
+    scope,
+    state
+  }: Partial<Approval>) => ({
+    allowedInput,
+    decidedBy,
+    decision,
+    edited,
+    origin,
+    scope,
+    state
+  })
+
+  it.each(cases.map((one) => [nameOf(one), one] as const))("%s", async (_, one) => {
+    const { decision, edited, origin, scope } = one
+    const { runId } = await joined.task({ text: "/shell echo dangerous\n/say after" })
+    const { pendingApprovals } = await joined.runWith(runId, (run) => run.pendingApprovals.length > 0)
+    const id = String(pendingApprovals[0])
+    const body = { decision, scope, ...(edited ? { updatedInput: { command: "echo harmless" } } : {}) }
+    const answer = await decide.get(origin)?.(id, body)
+    assert.strictEqual(answer?.status, 200, answer?.text)
+    await joined.runWith(runId, ({ state }) => ["completed", "cancelled", "failed"].includes(state))
+    const told = await readers(runId, id)
+
+    const isEdited = edited && decision === "allow"
+    const remembered = told.edgeApproval.scope
+    const state = { allow: "approved", deny: "denied", cancel: "cancelled" }[decision]
+    const decidedBy = String(joined.owner.userId)
+    const allowedInput = isEdited ? { command: "echo harmless" } : undefined
+    const record = { allowedInput, decidedBy, decision, edited: isEdited, origin, scope: remembered, state }
+    assert.deepStrictEqual<object>(recordOf(told.edgeApproval), record)
+    assert.deepStrictEqual<object>(recordOf(told.hub), record)
+    assert.deepStrictEqual(told.events, told.edgeEvents)
+    const resolved = told.events.find(({ type }) => type === "run.approval.resolved")?.payload ?? {}
+    assert.deepStrictEqual<object>(recordOf({ ...resolved, decidedBy: String(resolved["by"]) }), record)
+    assert.deepStrictEqual(
+      resolved["requestedInput"],
+      isEdited ? { command: "echo dangerous" } : undefined,
+      "the event has both inputs"
+    )
+    assert.deepStrictEqual(told.hub.request.input, { command: "echo dangerous" })
+
+    assert.lengthOf(told.project, 1)
+    assert.deepStrictEqual(told.own, told.project)
+    assert.deepInclude<object>(told.project[0] ?? {}, {
+      actor: decidedBy,
+      outcome: "allowed",
+      details: { decision, scope: remembered, edited: isEdited, origin, runId, approvalId: id }
+    })
+
+    const approval = told.blocks.find(({ kind }) => kind === "approval")
+    assert(approval?.kind === "approval")
+    assert.deepStrictEqual<object>(recordOf(approval.resolution ?? {}), record)
+    const call = told.blocks.find(({ kind }) => kind === "tool")
+    assert(call?.kind === "tool")
+    assert.isFalse(call.isWaiting)
+    assert.strictEqual(call.allowedInput?.text.includes("harmless") ?? false, isEdited)
+
+    assert.include(told.text, `${state}${isEdited ? " with changes" : ""}`)
+    assert.include(told.text, places[origin])
+    assert.strictEqual(told.text.includes("allowed command: echo harmless"), isEdited)
+    assert.strictEqual(told.text.includes("(input edited)"), isEdited)
+
+    assert(told.hub.state !== "pending")
+    const card = settledCard(
+      { asked: askedOf(told.hub.request), place: "here", url: "https://hub.example.test" },
+      { ...told.hub, state: told.hub.state, by: decidedBy },
+      "Ada"
+    )
+    const lines = JSON.stringify(card.lines).toLowerCase()
+    assert.include(lines, places[origin])
+    assert.strictEqual(lines.includes("changed"), isEdited)
+    assert.notInclude(lines, "echo")
+  })
+
+  it("that is refused says what was tried", async () => {
+    const viewer = await joined.hub.signedIn("viewer")
+    const added = await joined.owner.ask("POST", `/client/projects/${joined.projectId}/members`, {
+      body: { userId: viewer.userId, role: "viewer" }
+    })
+    assert.strictEqual(added.status, 201, added.text)
+    const { runId } = await joined.task({ text: "/shell echo dangerous" })
+    const { pendingApprovals } = await joined.runWith(runId, (run) => run.pendingApprovals.length > 0)
+    const id = String(pendingApprovals[0])
+    const body = { decision: "allow", scope: "run", updatedInput: { command: "echo mine" } }
+    const refused = await viewer.ask("POST", `/client/approvals/${id}/decide`, { body })
+    assert.strictEqual(refused.status, 403)
+    const details = { decision: "allow", scope: "run", edited: true, origin: "editor", runId, approvalId: id }
+    const [record] = await recordsOf(id, `&projectId=${joined.projectId}`)
+    assert.deepInclude<object>(record ?? {}, { actor: String(viewer.userId), outcome: "denied", details })
+    const cancelled = await joined.owner.ask("POST", `/client/runs/${runId}/cancel`)
+    assert.strictEqual(cancelled.status, 200)
+  })
+
+  it("is in a chain that verifies", async () => {
+    const verify = `/client/audit/verify?projectId=${joined.projectId}`
+    assert.deepInclude<object>((await joined.owner.ask("GET", verify)).body as object, { ok: true })
+  })
+})

@@ -1,0 +1,55 @@
+/**
+ * The closed list of audited actions: each with what a record of it says happened.
+ *
+ * The contract, the documentation and the console's filter read this table. An action that is not here cannot be recorded.
+ */
+import { Schema } from "effect"
+
+export const auditActions = {
+  // A project, by the role that the person holds in it.
+  "project.create": "create a project",
+  "project.read": "read a project; recorded when refused",
+  "project.update": "change a project or its workspaces",
+  "project.delete": "delete a project",
+  "member.manage": "add, change or remove a member",
+  "policy.manage": "change who decides approvals",
+  "audit.read": "read the audit of a project; recorded when refused",
+  "session.write": "create or change a session, or write in it",
+  // Work.
+  "task.create": "create a task",
+  "task.route": "send a task to a device; recorded when refused",
+  "run.cancel": "cancel a task or a run",
+  "run.input": "send further input to a run",
+  "run.push": "push events of a run that is not the device's; recorded when refused",
+  "approval.decide": "decide an approval",
+  // Devices.
+  "device.join": "create a join token",
+  "device.register": "register a device",
+  "device.manage": "rename, share or unshare a device",
+  "device.revoke": "revoke a device",
+  "device.connect": "connect a device; recorded when refused",
+  "device.rotate": "replace the key of a device",
+  "device.flapping": "two machines use the key of one device",
+  // Sign-ins and API keys.
+  "sign_in.issue": "sign in",
+  "sign_in.refresh": "renew a sign-in",
+  "sign_in.revoke": "end a sign-in",
+  "sign_in.refuse": "sign in; recorded when refused",
+  "sign_in.approve": "approve a device code",
+  "sign_in.deny": "deny a device code",
+  "api_key.create": "create an API key",
+  "api_key.remove": "remove an API key",
+  // Chat accounts.
+  "chat.start": "ask for a link between a chat account and a person",
+  "chat.confirm": "confirm a link to a chat account",
+  "chat.refuse": "refuse a link to a chat account",
+  "chat.bind": "link a chat account to a person",
+  "chat.unbind": "unlink a chat account"
+} as const satisfies Record<string, string>
+
+export type AuditAction = keyof typeof auditActions
+
+/** `Object.keys` does not keep the literal types. */
+export const auditActionNames = Object.keys(auditActions) as ReadonlyArray<AuditAction>
+
+export const AuditAction = Schema.Literals(auditActionNames).annotate({ identifier: "AuditAction" })

@@ -1,0 +1,235 @@
+/**
+ * Finds secrets by rules: places of secrets in a text, and from where the end of a text may be the beginning of one.
+ *
+ * A rule is compiled when one of its keywords is seen for the first time. Work is linear in the text: every keyword costs one bounded try.
+ */
+import { KeywordSearch } from "./KeywordSearch.ts"
+import type { SecretRule } from "./SecretRule.ts"
+
+export interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+/** Between a name and its secret, as in gitleaks; and after the secret, where gitleaks wants a delimiter for all of them. */
+const ASSIGNMENT = String.raw`(?:[ \t\w.-]{0,20})[\s'"]{0,3}(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[\x60'"\s=]{0,5}`
+const DELIMITED = String.raw`(?=[\x60'"\s;]|\\[nr]|$)`
+const END = String.raw`(?![\w(=+/-])`
+const ASSIGNED_TAIL = String.raw`[\w.-]{0,40}${ASSIGNMENT}(?<secret>[^\s'"\x60;]{0,300})$`
+
+/** Around a keyword that may be in the middle of a match. */
+const BEFORE = 300
+const AFTER = 700
+/** A secret named by what stands before it is looked for this far from the end. */
+const TAIL = 400
+
+const entropyOf = (text: string): number => {
+  const counts = new Map<string, number>()
+  for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1)
+  let entropy = 0
+  for (const count of counts.values()) entropy -= (count / text.length) * Math.log2(count / text.length)
+  return entropy
+}
+
+class CompiledRule {
+  readonly rule: SecretRule
+  readonly pattern: RegExp
+  readonly tail: RegExp | undefined
+  readonly #allowed: ReadonlyArray<RegExp>
+  readonly #allowedMatch: ReadonlyArray<RegExp>
+  readonly #stopwords: ReadonlyArray<string>
+
+  constructor(rule: SecretRule) {
+    const flags = `d${rule.near === true ? "g" : "y"}${rule.ignoreCase === true ? "i" : ""}`
+    const { delimited, name, pattern = "", tail, value } = rule
+    const begin = rule.near === true || tail !== undefined || name !== undefined ? "" : "(?<![A-Za-z0-9])"
+    this.rule = rule
+    this.pattern = new RegExp(
+      name === undefined
+        ? begin + pattern
+        : `(?:${name})${ASSIGNMENT}(?<secret>${value})${delimited === true ? DELIMITED : END}`,
+      flags
+    )
+    const ending = name === undefined ? tail : ASSIGNED_TAIL
+    this.tail = ending === undefined ? undefined : new RegExp(ending, "dyi")
+    this.#allowed = (rule.allowed ?? []).map((source) => new RegExp(source))
+    this.#allowedMatch = (rule.allowedMatch ?? []).map((source) => new RegExp(source))
+    this.#stopwords = rule.stopwords?.split(" ") ?? []
+  }
+
+  holds(secret: string, match: string): boolean {
+    const { entropy, isSecret } = this.rule
+    if (isSecret !== undefined && !isSecret(secret)) return false
+    if (entropy !== undefined && entropyOf(secret) < entropy) return false
+    if (this.#allowed.some((pattern) => pattern.test(secret))) return false
+    if (this.#allowedMatch.some((pattern) => pattern.test(match))) return false
+    const lower = secret.toLowerCase()
+    return !this.#stopwords.some((word) => lower.includes(word))
+  }
+}
+
+/** Where the secret of a match is. */
+const spanOf = (match: RegExpExecArray, offset: number): Span => {
+  const [start, end] = match.indices?.groups?.["secret"] ?? [match.index, match.index + match[0].length]
+  // Quotes are none of a secret's.
+  const quoted = /^(["']).*\1$/s.test(match.groups?.["secret"] ?? "") ? 1 : 0
+  return { start: start + offset + quoted, end: end + offset - quoted }
+}
+
+export class SecretFinder {
+  readonly #search: KeywordSearch
+  /** By keyword: its rules. */
+  readonly #rulesOf: ReadonlyArray<ReadonlyArray<number>>
+  readonly #rules: ReadonlyArray<SecretRule>
+  readonly #compiled: Array<CompiledRule | undefined> = []
+  readonly #placeholders: ReadonlyArray<string>
+  #placeholder: RegExp | undefined
+  /** Every way in which a key that is known by its beginning may have begun when a text ends; lowercase. */
+  readonly #beginnings: ReadonlySet<string>
+  readonly #longestBeginning: number
+  /** Whether two characters, the second 0 at the end of the text, are the first of one: nearly all are not. */
+  readonly #pairs = new Uint8Array(1 << 14)
+
+  /** `placeholders` are patterns of what is never a secret. */
+  constructor(rules: ReadonlyArray<SecretRule>, placeholders: ReadonlyArray<string>) {
+    const byKeyword = new Map<string, Array<number>>()
+    rules.forEach(({ keywords }, index) => {
+      for (const keyword of keywords) {
+        const known = byKeyword.get(keyword)
+        if (known === undefined) byKeyword.set(keyword, [index])
+        else known.push(index)
+      }
+    })
+    this.#rules = rules
+    this.#placeholders = placeholders
+    this.#rulesOf = [...byKeyword.values()]
+    this.#search = new KeywordSearch([...byKeyword.keys()])
+    const beginning = rules
+      .filter((rule) => isForm(rule) && rule.near !== true)
+      .flatMap(({ keywords }) => keywords)
+    this.#beginnings = new Set(
+      beginning.flatMap((keyword) => Array.from(keyword, (_, at) => keyword.slice(0, at + 1)))
+    )
+    for (const { 0: first = "", 1: second = "" } of this.#beginnings)
+      for (const one of [first, first.toUpperCase()])
+        for (const two of [second, second.toUpperCase()])
+          this.#pairs[pairOf(one.charCodeAt(0), two === "" ? 0 : two.charCodeAt(0))] = 1
+    this.#longestBeginning = Math.max(...beginning.map(({ length }) => length))
+  }
+
+  /** Keywords of rules in a text: what `find` and `unfinished` begin with. Empty for most texts. */
+  hits(text: string): ReadonlyArray<number> {
+    return this.#search.hits(text)
+  }
+
+  /** Places of the secrets in a text; they may overlap, in any order. */
+  find(text: string, hits: ReadonlyArray<number>): ReadonlyArray<Span> {
+    if (hits.length === 0) return none
+    const spans: Array<Span> = []
+    const around = new Map<number, Array<{ from: number; to: number }>>()
+    /** By rule: where its last match ended. A try within it would only see the same characters again. */
+    const matched = new Map<number, number>()
+    for (const [at, index] of this.#tries(hits)) {
+      const compiled = this.#compile(index)
+      if (compiled.rule.near === true) {
+        widen(around, index, at, text.length)
+        continue
+      }
+      if (at < (matched.get(index) ?? 0)) continue
+      compiled.pattern.lastIndex = at
+      const match = compiled.pattern.exec(text)
+      if (match === null) continue
+      matched.set(index, at + match[0].length)
+      this.#add(spans, compiled, match, 0)
+    }
+    for (const [index, places] of around) {
+      const compiled = this.#compile(index)
+      for (const { from, to } of places)
+        for (const match of text.slice(from, to).matchAll(compiled.pattern))
+          this.#add(spans, compiled, match, from)
+    }
+    return spans
+  }
+
+  /**
+   * From where the end of a text may be the beginning of a secret; its length where it is not. `token`: where the last run of characters
+   * that keys are made of begins.
+   */
+  unfinished(text: string, token: number, hits: ReadonlyArray<number>): number {
+    let place = this.#beginning(text, token)
+    if (hits.length === 0) return place
+    for (const [at, index] of this.#tries(hits)) {
+      if (at >= place || at < Math.min(token, text.length - TAIL)) continue
+      const rule = this.#rules[index]
+      if (rule !== undefined && isForm(rule)) {
+        if (at < token) continue
+        if (rule.near === true) place = Math.min(place, token)
+        else if (at === 0 || !isWord(text.charCodeAt(at - 1))) place = at
+        continue
+      }
+      const { tail } = this.#compile(index)
+      if (tail === undefined) continue
+      tail.lastIndex = at
+      const match = tail.exec(text)
+      if (match !== null) place = Math.min(place, spanOf(match, 0).start)
+    }
+    return place
+  }
+
+  *#tries(hits: ReadonlyArray<number>): Generator<readonly [at: number, rule: number]> {
+    for (let hit = 0; hit < hits.length; hit += 2)
+      for (const index of this.#rulesOf[hits[hit + 1] ?? 0] ?? []) yield [hits[hit] ?? 0, index]
+  }
+
+  /** Where the last characters are the first of a key. */
+  #beginning(text: string, token: number): number {
+    const { length } = text
+    for (let at = Math.max(token, length - this.#longestBeginning); at < length; at++) {
+      const code = text.charCodeAt(at)
+      if (this.#pairs[pairOf(code, at + 1 < length ? text.charCodeAt(at + 1) : 0)] === 0) continue
+      if (at > 0 && isWord(code) && isWord(text.charCodeAt(at - 1))) continue
+      if (this.#beginnings.has(text.slice(at).toLowerCase())) return at
+    }
+    return length
+  }
+
+  #add(spans: Array<Span>, compiled: CompiledRule, match: RegExpExecArray, offset: number): void {
+    const secret = match.groups?.["secret"] ?? match[0]
+    this.#placeholder ??= new RegExp(this.#placeholders.map((source) => `(?:${source})`).join("|"))
+    if (!this.#placeholder.test(secret) && compiled.holds(secret, match[0])) spans.push(spanOf(match, offset))
+  }
+
+  #compile(index: number): CompiledRule {
+    const known = this.#compiled[index]
+    if (known !== undefined) return known
+    const rule = this.#rules[index]
+    if (rule === undefined) throw new RangeError("no such rule")
+    return (this.#compiled[index] = new CompiledRule(rule))
+  }
+}
+
+const none: ReadonlyArray<Span> = []
+
+/** A key that is known by its form; the others follow a name that is not secret. */
+const isForm = ({ name, pattern, tail }: SecretRule): boolean =>
+  name === undefined && tail === undefined && pattern !== undefined
+
+const pairOf = (first: number, second: number): number => ((first & 127) << 7) | (second & 127)
+
+const isWord = (code: number): boolean =>
+  (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122)
+
+/** The places around keywords, joined where they overlap. */
+const widen = (
+  around: Map<number, Array<{ from: number; to: number }>>,
+  index: number,
+  at: number,
+  length: number
+): void => {
+  const places = around.get(index) ?? []
+  const last = places.at(-1)
+  const to = Math.min(length, at + AFTER)
+  if (last !== undefined && at - BEFORE <= last.to) last.to = to
+  else places.push({ from: Math.max(0, at - BEFORE), to })
+  around.set(index, places)
+}

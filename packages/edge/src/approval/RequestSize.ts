@@ -1,0 +1,79 @@
+/**
+ * The size of an approval request. What is too large to be shown whole is cut before anything else reads it; what is larger still is
+ * denied, because nobody would see what they allow.
+ */
+import type { ApprovalRequest } from "@corral/domain/Approval"
+
+/** Characters of a request that is shown whole, as far as the payload of one event allows. */
+const SHOWN_WHOLE = 262_144
+/** Characters above which nobody is asked. */
+export const MAX_REQUEST = 1_048_576
+const MAX_FILES = 256
+/** The command and the patch of a request that is cut, and every other text. */
+const LONG_TEXT = 65_536
+const SHORT_TEXT = 4_096
+/** What a value takes beside its text. */
+const PER_VALUE = 8
+
+/** Characters of all texts in a value and a little for each value; stops counting beyond `most`. */
+export const sizeOf = (value: unknown, most: number): number => {
+  let size = 0
+  const open = [value]
+  while (open.length > 0 && size <= most) {
+    const one = open.pop()
+    size += PER_VALUE
+    if (typeof one === "string") size += one.length
+    else if (typeof one === "object" && one !== null)
+      for (const [name, inner] of Object.entries(one)) {
+        size += name.length
+        open.push(inner)
+      }
+  }
+  return size
+}
+
+/** A request as it may be read and shown. */
+export interface SizedRequest {
+  readonly request: ApprovalRequest
+  /** Nothing of it was cut. */
+  readonly isWhole: boolean
+  /** Why nobody is asked for it. */
+  readonly refusal: string | undefined
+}
+
+const cut = (text: string, most: number): string =>
+  text.length > most ? `${text.slice(0, most).toWellFormed()}…` : text
+
+/** Cut to what can be shown: of high risk, allowed at most once, and not to be edited. */
+const shortened = (request: ApprovalRequest): ApprovalRequest => {
+  const { action, command, files, input: _input, patch, segments: _segments, ...texts } = request
+  const rest = Object.fromEntries(
+    Object.entries(texts).map(([name, value]) => [
+      name,
+      typeof value === "string" ? cut(value, SHORT_TEXT) : value
+    ])
+  )
+  return {
+    ...(rest as typeof texts), // texts stay texts
+    action,
+    risk: "high",
+    editable: false,
+    scopes: ["once"],
+    ...(command === undefined ? {} : { command: cut(command, LONG_TEXT) }),
+    ...(patch === undefined ? {} : { patch: cut(patch, LONG_TEXT) }),
+    ...(files === undefined ? {} : { files: files.slice(0, MAX_FILES).map((file) => cut(file, SHORT_TEXT)) })
+  }
+}
+
+export const sized = (request: ApprovalRequest): SizedRequest => {
+  const size = sizeOf(request, MAX_REQUEST)
+  const isWhole = size <= SHOWN_WHOLE && (request.files?.length ?? 0) <= MAX_FILES
+  return {
+    request: isWhole ? request : shortened(request),
+    isWhole,
+    refusal:
+      size > MAX_REQUEST
+        ? `The request is larger than ${MAX_REQUEST / 1_048_576} MiB and cannot be reviewed. Do it in smaller steps.`
+        : undefined
+  }
+}

@@ -1,0 +1,49 @@
+/**
+ * What a runtime printed and its run has not come to yet, because too much was asked at once: outputs, then the messages after them.
+ *
+ * Guarantees: everything comes in the order in which the runtime printed it, and nothing is lost. While something waits, the run reads no
+ * further output.
+ */
+import type { AdapterOutput } from "@corral/domain/RuntimeAdapter"
+
+/** Approvals of one run that may wait for a decision. The rest waits until one is decided. */
+export const MAX_OPEN_APPROVALS = 64
+/** Requests that one turn reads: between turns the runs beside it have theirs. */
+export const ASKS_PER_TURN = 8
+
+export class Backlog<Message> {
+  #outputs: ReadonlyArray<AdapterOutput> = []
+  #at = 0
+  #messages: Array<Message> = []
+
+  get isWaiting(): boolean {
+    return this.hasOutputs || this.#messages.length > 0
+  }
+
+  get hasOutputs(): boolean {
+    return this.#at < this.#outputs.length
+  }
+
+  /** Keeps the outputs from `at` on. Only while no outputs wait. */
+  hold(outputs: ReadonlyArray<AdapterOutput>, at: number): void {
+    this.#outputs = outputs
+    this.#at = at
+  }
+
+  /** Keeps a message behind everything that waits. */
+  defer(message: Message): void {
+    this.#messages.push(message)
+  }
+
+  /** The outputs that wait, and from where on; they no longer wait. */
+  takeOutputs(): { readonly outputs: ReadonlyArray<AdapterOutput>; readonly at: number } {
+    const taken = { outputs: this.#outputs, at: this.#at }
+    this.#outputs = []
+    this.#at = 0
+    return taken
+  }
+
+  takeMessage(): Message | undefined {
+    return this.#messages.shift()
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * Readiness of the Hub. Without its database the Hub cannot work; without its identity provider nobody can sign in, and all else works.
+ *
+ * The database is probed at most once a second however many ask, the provider in the background: no answer waits for it.
+ */
+import type { HealthProblem } from "@corral/domain/Health"
+import { Context, Effect, Layer, Schedule } from "effect"
+import { SqlClient } from "effect/sql"
+import { IdentityProvider } from "../signin/IdentityProvider.ts"
+
+export interface HubReadiness {
+  readonly isReady: boolean
+  readonly problems: ReadonlyArray<HealthProblem>
+}
+
+export class Readiness extends Context.Service<
+  Readiness,
+  { readonly current: Effect.Effect<HubReadiness> }
+>()("corral/hub/Readiness") {
+  static readonly layer = Layer.effect(
+    Readiness,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const provider = yield* IdentityProvider
+      const hasDatabase = yield* Effect.cachedWithTTL(
+        sql`SELECT 1`.pipe(Effect.timeout("2 seconds"), Effect.isSuccess),
+        "1 second"
+      )
+      let canSignIn = true
+      const probeProvider = Effect.gen(function* () {
+        const { isReachable } = yield* provider.configured
+        const found = yield* isReachable
+        if (found !== canSignIn)
+          yield* found
+            ? Effect.logInfo("identity provider recovered")
+            : Effect.logWarning("identity provider unreachable")
+        canSignIn = found
+        // Without a provider there is nothing to probe.
+      }).pipe(Effect.catch(() => Effect.never))
+      yield* Effect.forkScoped(Effect.repeat(probeProvider, Schedule.spaced("30 seconds")))
+
+      return Readiness.of({
+        current: Effect.map(hasDatabase, (isReady) => ({
+          isReady,
+          problems: [...(isReady ? [] : [noDatabase]), ...(canSignIn ? [] : [noProvider])]
+        }))
+      })
+    })
+  )
+}
+
+const noDatabase: HealthProblem = {
+  part: "database",
+  message: "The database does not answer.",
+  hint: "Check that PostgreSQL is running and reachable. The Hub restarts its embedded one and reconnects without a restart."
+}
+
+const noProvider: HealthProblem = {
+  part: "sign_in",
+  message: "The identity provider does not answer: new sign-ins are not possible.",
+  hint: "Check CORRAL_OIDC_ISSUER and that the Hub can reach it. Sessions that exist continue."
+}
