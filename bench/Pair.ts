@@ -1,39 +1,80 @@
-/** The floor and the Edge side by side: both up at once, measured in turns, so that whatever else the machine does meets both. */
-import { makeHome, removeHome, type Side, Target, type TargetOptions } from "./Target.ts"
+/**
+ * The floor and the Edge side by side, and an earlier build of the Edge where one is named: all up at once, measured in turns, so that
+ * whatever else the machine does meets each of them.
+ */
+import type { Figure } from "./Report.ts"
+import { median, ratioInterval } from "./Statistics.ts"
+import { type Home, makeHome, removeHome, type Side, Target, type TargetOptions } from "./Target.ts"
 
-export type Both<A> = Readonly<Record<Side, A>>
-export type Pair = Both<Target>
+export type Both<A> = Readonly<Record<"floor" | "edge", A>>
+export type Sides<A> = Both<A> & { readonly previous?: A }
+export type Pair = Sides<Target>
 
-/** Starts a fresh pair for `body` and takes it down again. */
+export const sidesOf = ({ against }: Pick<TargetOptions, "against">): ReadonlyArray<Side> =>
+  against === undefined ? ["floor", "edge"] : ["floor", "edge", "previous"]
+
+/** The same for each side; `of` is called for one after the other. */
+export const eachSide = async <A>(
+  options: Pick<TargetOptions, "against">,
+  of: (side: Side) => A | Promise<A>
+): Promise<Sides<A>> => {
+  const [floor, edge] = [await of("floor"), await of("edge")]
+  return options.against === undefined ? { floor, edge } : { floor, edge, previous: await of("previous") }
+}
+
+/** What belongs to a side. */
+export const on = <A>(sides: Sides<A>, side: Side): A => {
+  const found = sides[side]
+  if (found === undefined) throw new Error(`the ${side} is not measured`)
+  return found
+}
+
+/** Starts fresh servers for `body` and takes them down again. */
 export const withPair = async (
   options: TargetOptions,
   body: (pair: Pair) => Promise<void>
 ): Promise<void> => {
-  const homes = { floor: makeHome(), edge: makeHome() }
+  const homes: Array<Home> = []
   const up: Array<Target> = []
   const start = async (side: Side): Promise<Target> => {
-    const target = await Target.start(side, homes[side], options)
+    const home = makeHome()
+    homes.push(home)
+    const target = await Target.start(side, home, options)
     up.push(target)
     return target
   }
   try {
-    await body({ floor: await start("floor"), edge: await start("edge") })
+    await body(await eachSide(options, start))
   } finally {
     await Promise.all(up.map((target) => target.stop()))
-    removeHome(homes.floor)
-    removeHome(homes.edge)
+    homes.forEach(removeHome)
   }
 }
 
-/** Measures both `rounds` times, one after the other, each going first in every other round. */
+/** Measures each side `rounds` times, one after the other, each going first in its turn. */
 export const interleave = async <A>(
   rounds: number,
-  measure: (side: Side) => Promise<A>
-): Promise<Both<ReadonlyArray<A>>> => {
-  const taken: Both<Array<A>> = { floor: [], edge: [] }
-  const order: ReadonlyArray<Side> = ["floor", "edge"]
+  measure: (side: Side) => Promise<A>,
+  sides: ReadonlyArray<Side> = ["floor", "edge"]
+): Promise<Sides<ReadonlyArray<A>>> => {
+  const taken: Record<Side, Array<A>> = { floor: [], edge: [], previous: [] }
   for (let round = 0; round < rounds; round++) {
-    for (const side of round % 2 === 0 ? order : order.toReversed()) taken[side].push(await measure(side))
+    const first = round % sides.length
+    for (const side of [...sides.slice(first), ...sides.slice(0, first)])
+      taken[side].push(await measure(side))
   }
-  return taken
+  const { edge, floor, previous } = taken
+  return sides.includes("previous") ? { edge, floor, previous } : { edge, floor }
+}
+
+/** One figure of what was taken: medians, and how much it changed since the earlier build. */
+export const compared = <A>(
+  taken: Sides<ReadonlyArray<A>>,
+  of: (measured: A) => number
+): Pick<Figure, "edge" | "floor" | "previous" | "change"> => {
+  const [edge, floor, previous] = [taken.edge.map(of), taken.floor.map(of), taken.previous?.map(of)]
+  const medians = { edge: median(edge), floor: median(floor) }
+  return previous === undefined
+    ? medians
+    : { ...medians, previous: median(previous), change: ratioInterval(edge, previous) }
 }

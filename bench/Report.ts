@@ -4,6 +4,7 @@
  * A figure stands beside its floor, measured in the same run; times alone would say more about the machine than about the program.
  */
 import type { Machine } from "./Machine.ts"
+import type { Interval } from "./Statistics.ts"
 
 /** What a figure must not exceed, by itself, by its distance from the floor or by so many times the floor; or what it must reach of it. */
 export interface Goal {
@@ -22,6 +23,9 @@ export interface Figure {
   readonly unit: string
   readonly edge: number
   readonly floor: number
+  /** The same of an earlier build, and the ratio of this one to it. */
+  readonly previous?: number
+  readonly change?: Interval
   readonly goal?: Goal
   /** Events the Edge's readers missed, got twice or out of order, over all rounds. */
   readonly lost?: number
@@ -46,7 +50,7 @@ export class Report {
 
   add(figure: Figure): void {
     this.figures.push(figure)
-    const { unit, edge, floor, goal, lost, rounds } = figure
+    const { change, edge, floor, goal, lost, previous, rounds, unit } = figure
     const line = {
       bench: this.bench,
       figure: figure.figure,
@@ -54,6 +58,10 @@ export class Report {
       edge: rounded(edge),
       floor: rounded(floor),
       ratio: rounded(edge / floor),
+      ...(previous === undefined ? {} : { previous: rounded(previous) }),
+      ...(change === undefined
+        ? {}
+        : { change: rounded(change.median), low: rounded(change.low), high: rounded(change.high) }),
       ...(goal === undefined ? {} : { goal: goalText(goal, unit), met: isMet(figure, goal) }),
       ...(lost === undefined ? {} : { lost }),
       rounds,
@@ -62,7 +70,11 @@ export class Report {
       date: this.date
     }
     process.stdout.write(`${JSON.stringify(line)}\n`)
-    process.stderr.write(`${cells(figure).join("  ")}\n`)
+    const since =
+      change === undefined
+        ? ""
+        : `  ${rounded(change.median)} of the earlier build (${rounded(change.low)} to ${rounded(change.high)})`
+    process.stderr.write(`${cells(figure).join("  ")}${since}\n`)
   }
 
   /** Events lost over all figures. */

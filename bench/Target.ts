@@ -11,11 +11,14 @@ import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { cpuMicrosOf, memoryOf } from "./ProcessFigures.ts"
 
-export type Side = "floor" | "edge"
+/** `previous`: an earlier build of the Edge, where one is measured too. */
+export type Side = "floor" | "edge" | "previous"
 
 export interface TargetOptions {
   /** The built Edge's entry; the runtime's program lies beside it. */
   readonly entry: string
+  /** The entry of an earlier build, measured in turns with this one. */
+  readonly against?: string | undefined
   /** Where the Edge's threads leave their CPU profiles when they end. */
   readonly profile?: string | undefined
   /** Makes `collectGarbage` work, on both sides. */
@@ -74,13 +77,14 @@ export class Target {
   static async start(
     side: Side,
     home: Home,
-    { entry, profile, collectable }: TargetOptions
+    { against, collectable, entry: current, profile }: TargetOptions
   ): Promise<Target> {
+    const entry = side === "previous" ? (against ?? current) : current
     const program = join(dirname(entry), "scripted.mjs")
     if (!existsSync(program)) throw new Error(`there is no ${program}: npm run build makes it`)
     const profiling = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`]
     const collecting = collectable === true ? ["--expose-gc", "--import", COLLECT] : []
-    const server = side === "edge" ? [...profiling, entry] : [FLOOR]
+    const server = side === "floor" ? [FLOOR] : [...(side === "edge" ? profiling : []), entry]
     const begin = performance.now()
     const child = spawn(process.execPath, [...collecting, ...server], {
       stdio: ["ignore", "pipe", "inherit"],

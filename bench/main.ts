@@ -6,6 +6,7 @@
  *   --markdown FILE   rewrites the table between the file's two markers
  *   --profile FOLDER  the Edge leaves CPU profiles there
  *   --entry FILE      another built entry than dist/edge
+ *   --against FILE    the entry of an earlier build, measured in turns with this one (edge alone)
  *
  * Ends with 1 where an event was lost: that is an error, however fast it was. Times are never one.
  */
@@ -46,6 +47,7 @@ const { values, positionals } = parseArgs({
     only: { type: "string", multiple: true, default: [] },
     markdown: { type: "string" },
     profile: { type: "string" },
+    against: { type: "string" },
     entry: { type: "string", default: fileURLToPath(new URL("../dist/edge/index.js", import.meta.url)) }
   }
 })

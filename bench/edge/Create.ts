@@ -2,9 +2,8 @@
  * How long a person waits for a run's first sign of life, on a stream of all runs that is already open: from the request to
  * `run.created`, which the server writes, and to `run.started`, the first word of the program (most of it is that program's own start).
  */
-import { interleave, type Pair, withPair } from "../Pair.ts"
+import { compared, eachSide, interleave, on, type Pair, sidesOf, withPair } from "../Pair.ts"
 import { atMostOverFloor, type Report } from "../Report.ts"
-import { median } from "../Statistics.ts"
 import type { Side } from "../Target.ts"
 import type { EdgeBenchOptions } from "./EdgeBench.ts"
 import { createRun } from "./RunClient.ts"
@@ -29,7 +28,7 @@ class FirstEvents {
       this.ended = resolve
     })
     const begin = performance.now()
-    await createRun(pair[side], "/say done")
+    await createRun(on(pair, side), "/say done")
     await end
     const after = (type: string) => (this.seen.get(type) ?? Number.NaN) - begin
     return { created: after("run.created"), started: after("run.started") }
@@ -38,20 +37,19 @@ class FirstEvents {
 
 export const create = (options: EdgeBenchOptions, report: Report): Promise<void> =>
   withPair(options, async (pair) => {
-    const events = { floor: new FirstEvents(), edge: new FirstEvents() }
+    const sides = sidesOf(options)
+    const events = await eachSide(options, () => new FirstEvents())
     const readers = await Promise.all(
-      [pair.floor, pair.edge].map((target) =>
-        Subscriber.open(target, { onEvent: events[target.side].onEvent })
-      )
+      sides.map((side) => Subscriber.open(on(pair, side), { onEvent: on(events, side).onEvent }))
     )
-    await interleave(4, (side) => events[side].measure(pair, side))
+    const measure = (side: Side) => on(events, side).measure(pair, side)
+    await interleave(4, measure, sides)
     const rounds = options.rounds * RUNS_A_ROUND
-    const taken = await interleave(rounds, (side) => events[side].measure(pair, side))
+    const taken = await interleave(rounds, measure, sides)
     const figure = (of: "created" | "started") => ({
       figure: `create → run.${of}`,
       unit: "ms",
-      edge: median(taken.edge.map((each) => each[of])),
-      floor: median(taken.floor.map((each) => each[of])),
+      ...compared(taken, (each) => each[of]),
       goal: atMostOverFloor(6),
       rounds
     })

@@ -2,9 +2,9 @@
  * How long an event is under way, from the program's write to a reader, durable in between, at 100 and at 1,000 events a second; and
  * what an event costs at that pace, where nearly each one is a chunk and a commit of its own.
  */
-import { interleave, withPair } from "../Pair.ts"
+import { compared, interleave, on, sidesOf, withPair } from "../Pair.ts"
 import { atMost, type Report } from "../Report.ts"
-import { median, quantile } from "../Statistics.ts"
+import { quantile } from "../Statistics.ts"
 import type { Target } from "../Target.ts"
 import type { EdgeBenchOptions } from "./EdgeBench.ts"
 import { holdStream, settle } from "./RunClient.ts"
@@ -28,14 +28,17 @@ const follow = async (target: Target, rate: number, count: number) => {
 
 export const latency = (options: EdgeBenchOptions, report: Report): Promise<void> =>
   withPair(options, async (pair) => {
-    await interleave(1, (side) => follow(pair[side], 2_000, 2_000))
+    await interleave(1, (side) => follow(on(pair, side), 2_000, 2_000), sidesOf(options))
     for (const { rate, seconds, goals } of paces) {
-      const taken = await interleave(options.rounds, (side) => follow(pair[side], rate, rate * seconds))
+      const taken = await interleave(
+        options.rounds,
+        (side) => follow(on(pair, side), rate, rate * seconds),
+        sidesOf(options)
+      )
       const figure = (name: string, unit: string, of: "p50" | "p99" | "cpu") => ({
         figure: `${name} at ${rate} events/s`,
         unit,
-        edge: median(taken.edge.map((each) => each[of])),
-        floor: median(taken.floor.map((each) => each[of])),
+        ...compared(taken, (each) => each[of]),
         lost: taken.edge.reduce((sum, { lost }) => sum + lost, 0),
         rounds: options.rounds
       })

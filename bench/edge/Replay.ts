@@ -1,7 +1,6 @@
 /** How long a late reader waits until it has everything: a connection to a run that has ended, until the server closes it. */
-import { interleave, withPair } from "../Pair.ts"
+import { compared, eachSide, interleave, on, sidesOf, withPair } from "../Pair.ts"
 import { atMost, type Report } from "../Report.ts"
-import { median } from "../Statistics.ts"
 import type { Side } from "../Target.ts"
 import type { EdgeBenchOptions } from "./EdgeBench.ts"
 import { holdStream, settle } from "./RunClient.ts"
@@ -17,27 +16,26 @@ export const replay = (options: EdgeBenchOptions, report: Report): Promise<void>
   withPair(options, async (pair) => {
     for (const { count, goal } of logs) {
       const write = async (side: Side) => {
-        const held = await holdStream(pair[side], { count, rate: 0, size: SIZE }, 1)
+        const held = await holdStream(on(pair, side), { count, rate: 0, size: SIZE }, 1)
         await held.begin()
         await settle(held)
         return held
       }
-      const written = { floor: await write("floor"), edge: await write("edge") }
+      const written = await eachSide(options, write)
       const read = async (side: Side) => {
-        const { id, deltas } = written[side]
+        const { id, deltas } = on(written, side)
         const begin = performance.now()
-        const reader = await Subscriber.open(pair[side], { runId: id })
+        const reader = await Subscriber.open(on(pair, side), { runId: id })
         await reader.closed
         const millis = performance.now() - begin
-        return { millis, lost: await settle({ ...written[side], readers: [reader], deltas }) }
+        return { millis, lost: await settle({ ...on(written, side), readers: [reader], deltas }) }
       }
-      await interleave(1, read)
-      const taken = await interleave(options.rounds, read)
+      await interleave(1, read, sidesOf(options))
+      const taken = await interleave(options.rounds, read, sidesOf(options))
       report.add({
         figure: `replay of ${count} events`,
         unit: "ms",
-        edge: median(taken.edge.map(({ millis }) => millis)),
-        floor: median(taken.floor.map(({ millis }) => millis)),
+        ...compared(taken, ({ millis }) => millis),
         ...goal,
         lost: taken.edge.reduce((sum, { lost }) => sum + lost, 0),
         rounds: options.rounds

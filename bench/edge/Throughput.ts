@@ -5,8 +5,7 @@
  */
 import type { Report } from "../Report.ts"
 import { atMost } from "../Report.ts"
-import { interleave, withPair } from "../Pair.ts"
-import { median } from "../Statistics.ts"
+import { compared, interleave, on, sidesOf, withPair } from "../Pair.ts"
 import type { Target } from "../Target.ts"
 import type { EdgeBenchOptions } from "./EdgeBench.ts"
 import { holdStream, settle } from "./RunClient.ts"
@@ -32,14 +31,17 @@ const stream = async (target: Target, readers: number, count: number) => {
 
 export const throughput = (options: EdgeBenchOptions, report: Report): Promise<void> =>
   withPair(options, async (pair) => {
-    await interleave(1, (side) => stream(pair[side], 1, 20_000))
+    await interleave(1, (side) => stream(on(pair, side), 1, 20_000), sidesOf(options))
     for (const { readers, count } of shapes) {
-      const taken = await interleave(options.rounds, (side) => stream(pair[side], readers, count))
+      const taken = await interleave(
+        options.rounds,
+        (side) => stream(on(pair, side), readers, count),
+        sidesOf(options)
+      )
       const figure = (name: string, unit: string, of: "cpu" | "rate") => ({
         figure: `${name}, ${readers} reader${readers === 1 ? "" : "s"}`,
         unit,
-        edge: median(taken.edge.map((each) => each[of])),
-        floor: median(taken.floor.map((each) => each[of])),
+        ...compared(taken, (each) => each[of]),
         lost: taken.edge.reduce((sum, { lost }) => sum + lost, 0),
         rounds: options.rounds
       })

@@ -1,5 +1,5 @@
 /** How long a platform waits until its event is kept: at a steady pace, and where very many come at once. */
-import { interleave } from "../Pair.ts"
+import { interleave, on } from "../Pair.ts"
 import type { Side } from "../Target.ts"
 import { atMost, type Goal, type Report } from "../Report.ts"
 import { median, quantile } from "../Statistics.ts"
@@ -27,7 +27,7 @@ const measure = async (pair: GatewayPair, { rounds }: GatewayBenchOptions, load:
   let round = 0
   const taken = await interleave(rounds, async (side) => {
     const prefix = `${name.replaceAll(" ", "_")}_${round++}`
-    const answers = await sendAll(pair.urls[side], messages(prefix, count), perSecond)
+    const answers = await sendAll(on(pair.urls, side), messages(prefix, count), perSecond)
     if (side === "edge") {
       // What was acknowledged must be there. It is not there twice: the store takes an id once.
       const ids = answers.flatMap((answer, at) => (acknowledged(answer) ? [idOf(prefix, at)] : []))
@@ -35,7 +35,8 @@ const measure = async (pair: GatewayPair, { rounds }: GatewayBenchOptions, load:
     }
     return answers
   })
-  const of = (side: Side, what: (answers: ReadonlyArray<Answered>) => number) => median(taken[side].map(what))
+  const of = (side: Side, what: (answers: ReadonlyArray<Answered>) => number) =>
+    median(on(taken, side).map(what))
   for (const share of [0.5, 0.99]) {
     const time = (answers: ReadonlyArray<Answered>) =>
       quantile(
@@ -54,7 +55,7 @@ const measure = async (pair: GatewayPair, { rounds }: GatewayBenchOptions, load:
   const refused = (answers: ReadonlyArray<Answered>) => answers.length - answers.filter(acknowledged).length
   for (const side of ["edge", "floor"] as const)
     process.stderr.write(
-      `  ${name}, not acknowledged at the ${side}: ${taken[side].map(refused).join(", ")}\n`
+      `  ${name}, not acknowledged at the ${side}: ${on(taken, side).map(refused).join(", ")}\n`
     )
 }
 
