@@ -31,10 +31,6 @@ export const runFolders = named(
     "requirements scripts script ci githooks git-hooks buildsrc build-logic"
 )
 
-/** Instructions that agents load by themselves. */
-export const instructions =
-  /^((claude|agents?|gemini|qwen|codex|copilot|cursor|crush|warp|jules|goose|opencode|kimi|conventions|skill|replit)(\.[\w-]+)*\.(md|markdown|txt)|copilot-instructions\.md|.*\.(instructions|prompt|agent|chatmode|rules)\.md)$/
-
 /** Documents for people, by names in capitals. Files of agents are named so, too: `SOUL.md`, `TOOLS.md`. */
 export const documents = named(
   "readme changelog changes contributing license licence copying notice authors maintainers security code_of_conduct support governance " +
@@ -43,7 +39,14 @@ export const documents = named(
     "troubleshooting"
 )
 
+/** Compared with names of at most 255 characters. */
 const any = (...names: ReadonlyArray<string>): RegExp => new RegExp(`^(${names.join("|")})$`)
+
+/** Instructions that agents load by themselves. */
+export const instructions = any(
+  String.raw`(claude|agents?|gemini|qwen|codex|copilot|cursor|crush|warp|jules|goose|opencode|kimi|conventions|skill|replit)(\..+)?\.(md|markdown|txt)`,
+  String.raw`copilot-instructions\.md|.*\.(instructions|prompt|agent|chatmode|rules)\.md`
+)
 
 const settingsOfTools =
   "nest-cli|nodemon|opencode|crush|mcp|settings|launch|tasks|extensions|plugin|hooks|devcontainer|biome|renovate|manifest|pnpm|npm-shrinkwrap|" +
@@ -68,7 +71,7 @@ export const lookedUp = any(
   // Without a type.
   String.raw`(gnu|bsd|common|make-)?makefile(\..+)?|(docker|container|jenkins|just|rake|gem|proc|vagrant|brew|pod|fast|app|earth|tilt|snake|guard|thor|cap|berks|puppet|cheese)file(\..+)?`,
   String.raw`sconstruct|sconscript|wscript|configure|gradlew|mvnw|artisan|workspace|pipfile|cartfile|jakefile|cakefile|moon|codeowners`,
-  // Settings by name, wherever they are.
+  // Settings by name, also in folders for data.
   String.raw`(package|composer|deno|bun|[jt]sconfig|nx|turbo|lerna|rush|project|workspace|angular|vercel|netlify|firebase|app|eas|${settingsOfTools})([._-].+)?\.(json[5c]?|toml|ya?ml|xml|ini|properties)`
 )
 

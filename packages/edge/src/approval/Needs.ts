@@ -109,8 +109,8 @@ const shellNeeds = (
   })
 
 /**
- * Whether a person's decision on it may be remembered. A command that names a file outside of the workspace is asked for each time: what
- * is there by then, nobody has seen.
+ * Whether a person's decision may be remembered. A command that names a file outside of the workspace asks each time, because the file may
+ * be another one by then.
  */
 export const isRememberable = (need: Need, place: Place): boolean =>
   need.action !== "shell" || touchesInsideOnly(need.command, need.input, need.cwd ?? ".", place)

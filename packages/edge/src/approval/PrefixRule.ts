@@ -2,7 +2,7 @@
  * What a configured command covers with more arguments after it.
  *
  * The further arguments are operands: no options, no assignments, nothing outside of the workspace, and no file that other programs run or
- * obey, because a program may write each file that it is given. What a rule lists under `options` may follow besides, exactly as written:
+ * obey, because a program may write each file that it is given. Words that a rule lists under `options` may follow too, exactly as written:
  * many programs take code in an option, and complete its beginning.
  */
 import type { ShellRule } from "@corral/domain/Grant"

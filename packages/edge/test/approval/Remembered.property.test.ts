@@ -1,6 +1,6 @@
 /**
- * Members of every row of the table "Never remembered" in `docs/security.md`, generated: nothing but `once` is offered, whatever the runtime
- * and the person say.
+ * Members of every row of the table "Never remembered" in `docs/security.md`, generated: only `once` is offered, although the runtime
+ * offers more and the person asks for more.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { linkSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs"

@@ -132,7 +132,7 @@ const command = (random: Seeded, tree: GeneratedTree): string => {
   return words.join(" ")
 }
 
-/** Lines in which a file that is there is really read or written, each in a way of its own. */
+/** Lines in which a file that is there is really read or written, each in another way. */
 const working = (random: Seeded, tree: GeneratedTree): string => {
   const [one, other] = [existingPath(random, tree), existingPath(random, tree)]
   return random.pick([
@@ -192,7 +192,7 @@ const lineOf = (random: Seeded, tree: GeneratedTree): string => {
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
-/** Runs lines in one process of a shell, each in a process of its own; what they print. */
+/** Runs lines in one process of a shell, each in its own process, and returns the output. */
 const run = (tree: GeneratedTree, program: string, lines: ReadonlyArray<string>): string => {
   const output = join(tree.folder, "output")
   mkdirSync(output)
@@ -220,7 +220,7 @@ const run = (tree: GeneratedTree, program: string, lines: ReadonlyArray<string>)
 /** Copies that walk folders or keep links: what they meet on the way is not in their words. */
 const walks = (line: string): boolean => /cp/.test(line) && / (-[a-z]*[ra]|--(app|parents))/.test(line)
 
-/** Judges so many lines, and runs at least so many of those that are allowed: half by rules, half by what a person may have remembered. */
+/** Judges command lines and runs allowed ones: half by rules, half by what a person may have remembered. */
 export const fuzzCommands = (random: Seeded, wanted: { readonly judged: number; readonly ran: number }) => {
   let judged = 0
   let allowed = 0

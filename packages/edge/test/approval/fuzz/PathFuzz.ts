@@ -26,7 +26,7 @@ const write = (root: string, path: string, normalizes: boolean): boolean => {
   }
 }
 
-/** Judges so many paths, and carries out at most so many of the writes that are allowed. */
+/** Judges paths and carries out allowed writes. */
 export const fuzzPaths = (random: Seeded, wanted: { readonly judged: number; readonly written: number }) => {
   let judged = 0
   let allowed = 0
