@@ -4,6 +4,8 @@
  * Names are compared in lower case. A type, a document or a folder for data that is missing here costs a question. A name that is missing
  * from `lookedUp` costs a write without one, so types that only tools read are not listed as sources at all.
  */
+import { capped } from "@corral/domain/CappedPattern"
+
 const named = (names: string): ReadonlySet<string> => new Set(names.split(" "))
 
 /** Sources that run as part of the program or its tests. Snapshots are modules of test runners. */
@@ -39,8 +41,11 @@ export const documents = named(
     "troubleshooting"
 )
 
-/** Compared with names of at most 255 characters. */
-const any = (...names: ReadonlyArray<string>): RegExp => new RegExp(`^(${names.join("|")})$`)
+/** No file system has longer names. */
+const MAX_NAME = 255
+
+const any = (...names: ReadonlyArray<string>): RegExp =>
+  capped(MAX_NAME, new RegExp(`^(${names.join("|")})$`))
 
 /** Instructions that agents load by themselves. */
 export const instructions = any(

@@ -8,6 +8,7 @@ import { interpreters, privileged, shells, holdOf } from "./Interpreters.ts"
 import { programOf } from "./ProgramName.ts"
 import {
   deploying,
+  MAX_WORDS,
   destroying,
   fetching,
   networking,
@@ -19,7 +20,7 @@ import {
 } from "./RiskyWords.ts"
 import { editAnswer, operandAnswer } from "./OrdinaryFiles.ts"
 import type { Place } from "./PathTarget.ts"
-import { MAX_WORDS, type Segment } from "./Segment.ts"
+import type { Segment } from "./Segment.ts"
 import { inFolder } from "./ShellCommand.ts"
 
 const classes: ReadonlyArray<ActionClass> = ["write", "shell", "network", "publish", "deploy"]

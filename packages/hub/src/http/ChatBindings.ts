@@ -66,7 +66,11 @@ export const chatBindings = HttpApiBuilder.group(
       }, answered),
 
       look: Effect.fnUntraced(function* ({ payload: { code } }) {
-        const { userId } = yield* CurrentPrincipal
+        const { kind, userId } = yield* CurrentPrincipal
+        const { cookies, headers } = yield* HttpServerRequest.HttpServerRequest
+        const browser = linkCookie(cookies)
+        const isPage = kind === "web" && credentialOf(headers).cookie !== undefined
+        if (isPage && browser !== undefined) yield* links.open(browser, code)
         return yield* links.look(userId, code)
       }, answered),
 
