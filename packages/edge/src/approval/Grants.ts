@@ -14,8 +14,8 @@ import type { EdgeConfig } from "../EdgeConfig.ts"
 import { findRun } from "../run/Runs.ts"
 import { Store, type StoreFailed, type Write } from "../store/Store.ts"
 import { keyOf } from "./GrantRules.ts"
+import { placeAt } from "./PathTarget.ts"
 import { RunPolicy } from "./RunPolicy.ts"
-import { writableIn } from "./WritablePath.ts"
 import { parseStored } from "../store/StoreDamage.ts"
 
 /** As a configuration says it; `full_access` is a matter of modes, `project_settings` of how a runtime is started. */
@@ -75,7 +75,7 @@ export class Grants extends Context.Service<
           forRun: (run, root, ofAgent = []) =>
             new RunPolicy({
               run,
-              place: { root, isWritable: writableIn(root) },
+              place: placeAt(root),
               configured: [...(configured.get(run.workspace) ?? []), ...rulesOf(ofAgent)],
               kept: (rule, sessionId) =>
                 store.get<{ readonly id: GrantId }>(
