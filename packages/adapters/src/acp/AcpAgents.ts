@@ -3,6 +3,7 @@
  *
  * All but Goose are held against recordings; that is as its documentation says. `docs/adapters.md` tells the versions.
  */
+import { capped } from "@corral/domain/CappedPattern"
 import { readsInstructions } from "../ClaudeCode.ts"
 import { withoutTools } from "../OpenCode.ts"
 import {
@@ -102,8 +103,10 @@ export const acpAgents = {
     notes: ["commands"],
     asides: /^Info: /,
     retriesInWords: /\bRetrying\.{3}$/,
-    failsInWords:
-      /^Error: (\d{3}\b|Failed to get response from the AI model; retried|Authentication failed with provider|[^]*\(HTTP \d{3}\))/,
+    failsInWords: capped(
+      8_000,
+      /^Error: (\d{3}\b|Failed to get response from the AI model; retried|Authentication failed with provider|[^]*\(HTTP \d{3}\))/
+    ),
     failsInWordsWithoutTokens: /^Error: /
   },
   kimi: {
@@ -161,8 +164,10 @@ export const acpAgents = {
     namesMessages: true,
     statusKey: "codex",
     // For versions that do not report their status.
-    failsInWords:
+    failsInWords: capped(
+      8_000,
       /^\s*\{\s*"error"\s*:\s*\{|^(Missing environment variable|exceeded retry limit|unexpected status|stream disconnected|We.re currently experiencing high demand)\b/
+    )
   },
   goose: {
     id: "goose-acp",

@@ -2,11 +2,12 @@
  * Failed model calls that Codex tries again: "Reconnecting... 1/5", with a type from the app-server, in words alone from `exec`.
  */
 import type { DraftOf } from "@corral/domain/RunEvent"
+import { capped } from "@corral/domain/CappedPattern"
 import { textOf, type JsonObject } from "../Json.ts"
 import { retrying } from "../Retrying.ts"
 import { failureInWords, failureOf } from "./Ending.ts"
 
-const ATTEMPT = /^Reconnecting\.{3}(?: (\d+)\/(\d+))?(?: waiting for network)?(?: \((.*)\)$)?/s
+const ATTEMPT = capped(8_000, /^Reconnecting\.{3}(?: (\d+)\/(\d+))?(?: waiting for network)?(?: \((.*)\)$)?/s)
 
 const numberIn = (text: string | undefined): number | undefined =>
   text === undefined ? undefined : Number(text)

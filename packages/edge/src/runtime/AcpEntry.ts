@@ -3,6 +3,7 @@
  * far as it is data. What the fields mean is `AcpAgent`'s.
  */
 import type { AcpAgent } from "@corral/adapters/acp/AcpAgent"
+import { capped } from "@corral/domain/CappedPattern"
 import { Schema } from "effect"
 import { EnvName } from "../EdgeSettings.ts"
 import { Program } from "./Program.ts"
@@ -14,9 +15,12 @@ const Variables = Schema.Record(EnvName, Schema.String)
 const optionalByMode = <A extends Schema.Top>(schema: A) =>
   Schema.optionalKey(Schema.Struct({ ask: Schema.optionalKey(schema), readOnly: Schema.optionalKey(schema) }))
 
+/** Patterns of a configuration are tried on no longer texts: nothing proves that they end soon. */
+const MAX_CHARACTERS = 8_000
+
 const isPattern = (text: string): boolean => {
   try {
-    return new RegExp(text, "m").source !== ""
+    return capped(MAX_CHARACTERS, new RegExp(text, "m")).source !== ""
   } catch {
     return false
   }
@@ -65,7 +69,7 @@ export const AcpEntry = Schema.Struct({
 export type AcpEntry = typeof AcpEntry.Type
 
 const compiled = (pattern: string | undefined): RegExp | undefined =>
-  pattern === undefined ? undefined : new RegExp(pattern, "m")
+  pattern === undefined ? undefined : capped(MAX_CHARACTERS, new RegExp(pattern, "m"))
 
 /** The agent that an entry describes. */
 export const acpAgentOf = (entry: AcpEntry): AcpAgent => {
