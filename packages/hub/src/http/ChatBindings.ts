@@ -10,6 +10,7 @@ import { Audit } from "../audit/Audit.ts"
 import { ChatBindings } from "../chat/ChatBindings.ts"
 import { ChatLinks } from "../chat/ChatLinks.ts"
 import { answered } from "./Answered.ts"
+import { credentialOf } from "./Guard.ts"
 import { recentSignIn } from "./RecentSignIn.ts"
 import { linkCookie } from "./SessionCookies.ts"
 
