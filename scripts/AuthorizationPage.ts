@@ -1,4 +1,5 @@
 /** `docs/authorization.md`: who may call which endpoint of the Hub, from the data that the Hub is held to. */
+import { auditActions } from "@corral/domain/AuditAction"
 import { matrix } from "@corral/domain/Authorization"
 import { callers, endpointAuthority, type EndpointName, refusalOf } from "@corral/domain/HubAuthorization"
 import { errorTable } from "@corral/domain/ErrorTable"
@@ -36,6 +37,17 @@ done from a chat. A list is never refused: it shows what its caller may read.
 |---|---|${callers.map(() => "---|").join("")}
 `
 
+/** The closed list of what the audit records. */
+const actions = `
+## Audit actions
+
+| Action | Recorded when someone tries to |
+|---|---|
+${Object.entries(auditActions)
+  .map(([action, what]) => `| \`${action}\` | ${what} |`)
+  .join("\n")}
+`
+
 const served = (): ReadonlyMap<string, string> => {
   const found = new Map<string, string>()
   HttpApi.reflect(HubApi, {
@@ -56,5 +68,5 @@ export const authorizationPage = (): string => {
     const cells = callers.map((caller) => cell(refusalOf(name as EndpointName, caller)))
     return `| \`${requests.get(name)}\` | \`${authority}\` | ${cells.join(" | ")} |`
   })
-  return `${head}${roles}\n${table}${rows.join("\n")}\n`
+  return `${head}${roles}\n${table}${rows.join("\n")}\n${actions}`
 }

@@ -116,6 +116,18 @@ export const eventExamples: EventExamples = {
     says: "The runtime cannot do its work; `message` says what a person can do. `run.failed` follows.",
     payload: { reason: "not_signed_in", message: "Sign in first: run the program once by hand." }
   },
+  "runtime.retrying": {
+    says:
+      "A model call failed and the runtime tries it again; the run continues. The Edge reports silence the same way, with `reason` `silence` and `silentMs`, " +
+      "when a runtime prints nothing for long while no tool runs and no approval is open.",
+    payload: {
+      reason: "rate_limited",
+      message: "429 Too Many Requests",
+      attempt: 2,
+      maxAttempts: 5,
+      delayMs: 4_000
+    }
+  },
   "runtime.timeout": {
     says: "A limit of time was passed. `run.failed` with `run_timeout` follows.",
     payload: { kind: "run", afterMs: 1_800_000 }

@@ -10,9 +10,11 @@
  */
 import { build, type BuildOptions, type Plugin } from "esbuild"
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
-import { basename } from "node:path"
+import { basename, relative } from "node:path"
 import { fileURLToPath } from "node:url"
 import { build as buildPages } from "vite"
+import { distLock, type Lock } from "./DistLock.ts"
+import { noticesOf, packageFolderOf } from "./Notices.ts"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 
@@ -91,9 +93,24 @@ const onDemand = (found: Map<string, string>): Plugin => ({
   }
 })
 
+/** Folders of the packages whose code is in what was built. */
+const bundled = new Set<string>()
+
+const noteBundled = (file: string): void => {
+  const folder = packageFolderOf(file)
+  if (folder !== undefined) bundled.add(folder)
+}
+
+/** Builds, and notes whose code came in. */
+const buildNoted = async (options: BuildOptions): Promise<void> => {
+  const { metafile } = await build({ ...options, metafile: true })
+  for (const { inputs } of Object.values(metafile?.outputs ?? {}))
+    for (const [input, { bytesInOutput }] of Object.entries(inputs)) if (bytesInOutput > 0) noteBundled(input)
+}
+
 /** One file that needs no other of ours, CommonJS or ES module by its name. */
 const file = (outfile: string, entry: string, plugins: ReadonlyArray<Plugin> = []) =>
-  build({
+  buildNoted({
     ...(outfile.endsWith(".cjs") ? commonJs : esModules),
     entryPoints: [entry],
     outfile,
@@ -107,7 +124,7 @@ const inOneFile = async (folder: string, main: string): Promise<void> => {
 }
 
 const inChunks = (folder: string, main: string) =>
-  build({
+  buildNoted({
     ...esModules,
     entryPoints: { main },
     outdir: folder,
@@ -118,11 +135,15 @@ const inChunks = (folder: string, main: string) =>
   })
 
 /** The console's files, beside the Hub that serves them. */
-const pages = (folder: string) =>
-  buildPages({
+const pages = async (folder: string): Promise<void> => {
+  const built = await buildPages({
     configFile: `${root}packages/console/vite.config.ts`,
     build: { outDir: `${folder}/console` }
   })
+  for (const { output } of "close" in built ? [] : [built].flat())
+    for (const each of output)
+      if (each.type === "chunk") for (const id of Object.keys(each.modules)) noteBundled(relative(root, id))
+}
 
 /** Built beside and renamed into place: what runs `dist/<service>` meanwhile finds the old one or the new one, whole. */
 const bundle = async (service: string, { main, parts = {}, ...how }: Service): Promise<void> => {
@@ -168,8 +189,15 @@ const distribution = () => {
 
 const started = performance.now()
 mkdirSync(`${root}dist`, { recursive: true })
+const lock: Lock = JSON.parse(readFileSync(`${root}package-lock.json`, "utf8"))
 writeFileSync(`${root}dist/package.json`, `${JSON.stringify(distribution(), undefined, 2)}\n`)
+writeFileSync(
+  `${root}dist/package-lock.json`,
+  `${JSON.stringify(distLock(lock, distribution()), undefined, 2)}\n`
+)
+copyFileSync(`${root}LICENSE`, `${root}dist/LICENSE`)
 await Promise.all(Object.entries(services).map(([name, service]) => bundle(name, service)))
+writeFileSync(`${root}dist/THIRD-PARTY-NOTICES.txt`, noticesOf(root, bundled))
 const names = Object.keys(services)
   .map((service) => `dist/${service}`)
   .join(", ")

@@ -20,6 +20,7 @@ export const makeAcp = (agent: AcpAgent): RuntimeAdapter => {
     command,
     env,
     envByMode,
+    forgetsSessions = false,
     id,
     install,
     label,
@@ -35,7 +36,7 @@ export const makeAcp = (agent: AcpAgent): RuntimeAdapter => {
       deltas: true,
       approvals: !actsUnasked,
       editInput: false,
-      resume: true,
+      resume: !forgetsSessions,
       readOnly: modes?.readOnly !== undefined,
       cancel: true,
       input: true

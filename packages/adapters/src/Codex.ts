@@ -3,6 +3,7 @@
  */
 import type { Probe, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
 import { AppServerProtocol } from "./codex/AppServer.ts"
+import { passEnv } from "./codex/Environment.ts"
 
 export const probe: Probe = {
   command: "codex",
@@ -19,19 +20,6 @@ export const probe: Probe = {
   signIn:
     "Run `codex login`. A model provider with a key of its own, as config.toml may name one, needs no login."
 }
-
-/** Its own settings, keys of model services, and the way to them. */
-export const passEnv: ReadonlyArray<string> = [
-  "CODEX_*",
-  "OPENAI_*",
-  "AZURE_OPENAI_*",
-  "HTTP_PROXY",
-  "HTTPS_PROXY",
-  "NO_PROXY",
-  "http_proxy",
-  "https_proxy",
-  "no_proxy"
-]
 
 /** Codex, found as `codex` on PATH. */
 export const codex: RuntimeAdapter = {

@@ -4,7 +4,8 @@
  * It asks nobody before it acts, so the Edge lets it run in the modes that its sandbox enforces, and in `full_access`.
  */
 import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
-import { passEnv, probe } from "./Codex.ts"
+import { probe } from "./Codex.ts"
+import { passEnv } from "./codex/Environment.ts"
 import { ExecProtocol } from "./codex/Exec.ts"
 import { sandboxOf } from "./codex/Modes.ts"
 

@@ -1,6 +1,7 @@
 /**
  * Plain checks on parsed JSON: cheaper than a schema where a runtime prints thousands of lines a second, and as strict as needed there.
  */
+import { isTooDeep, MAX_DEPTH } from "@corral/domain/Depth"
 
 export type JsonObject = { readonly [key: string]: unknown }
 
@@ -40,24 +41,6 @@ export const defined = <T extends object>(record: T): { [K in keyof T]: Exclude<
   const kept: Record<string, unknown> = {}
   for (const key in fields) if (fields[key] !== undefined) kept[key] = fields[key]
   return kept as { [K in keyof T]: Exclude<T[K], undefined> } // every field that is left is defined
-}
-
-/** Deeper values are refused: an encoder further on recurses. */
-const MAX_DEPTH = 200
-
-const isTooDeep = (root: unknown): boolean => {
-  let level: Array<unknown> = [root]
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > MAX_DEPTH) return true
-    const below: Array<unknown> = []
-    for (const value of level) {
-      if (typeof value !== "object" || value === null) continue
-      for (const child of Object.values(value))
-        if (typeof child === "object" && child !== null) below.push(child)
-    }
-    level = below
-  }
-  return false
 }
 
 /** Whether a text has brackets enough to nest too deep; few have, and to count them costs a tenth of walking what they hold. */

@@ -19,7 +19,8 @@ export interface When {
 
 /** What the lines of a program mean. What it never says is left out. */
 export interface JsonMap {
-  readonly type: FieldPath
+  /** The field that says what a line is; of several fields, their values with `/` between them, without those that are missing. */
+  readonly type: FieldPath | ReadonlyArray<FieldPath>
   /** A piece of a message; the message ends with the next line that means something else. */
   readonly delta?: (When & { readonly text: FieldPath }) | undefined
   /** A piece of what the model thinks. */

@@ -91,7 +91,10 @@ class ScriptedProtocol implements Protocol {
 
   readonly input: Protocol["input"] = (text) => (this.#turn.over ? undefined : line({ type: "input", text }))
 
-  readonly cancel: Protocol["cancel"] = () => line({ type: "cancel" })
+  readonly cancel: Protocol["cancel"] = () => {
+    this.#turn.cancel()
+    return line({ type: "cancel" })
+  }
 
   #read(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
     return this.#turn.read(lines, (value) => {

@@ -44,7 +44,10 @@ class TextProtocol implements Protocol {
 
   readonly answer: Protocol["answer"] = () => undefined
   readonly input: Protocol["input"] = () => undefined
-  readonly cancel: Protocol["cancel"] = () => undefined
+  readonly cancel: Protocol["cancel"] = () => {
+    this.#turn.cancel()
+    return undefined
+  }
 
   #read(lines: ReadonlyArray<Line>): ReadonlyArray<AdapterOutput> {
     for (const line of lines) {

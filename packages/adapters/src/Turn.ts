@@ -1,9 +1,11 @@
 /**
  * What every protocol keeps while a run talks: its outputs of this step, the tool calls without a result, the approvals, and whether the outcome is out.
  *
- * It holds two promises for all adapters: a tool call is closed by exactly one result, and there is exactly one outcome, after which
- * nothing is said. It knows no runtime.
+ * Guarantees for all adapters: a tool call is closed by exactly one result; a streamed message is completed; a long message that was not
+ * streamed is, so that no reader's limit loses it; what a cancel stops is `cancelled`; there is exactly one outcome, and nothing after it.
+ * Does not: contain anything about one runtime.
  */
+import { Buffer } from "node:buffer"
 import type { ApprovalRequest } from "@corral/domain/Approval"
 import { draft, type PayloadOf } from "@corral/domain/RunEvent"
 import type { RunFailure, Usage } from "@corral/domain/Run"
@@ -11,6 +13,7 @@ import type { AdapterEvent, AdapterOutput, Outcome, ProcessEnd } from "@corral/d
 import { beginningOf } from "./Excerpt.ts"
 import { defined, type JsonObject } from "./Json.ts"
 import type { JsonLine } from "./JsonLines.ts"
+import { OpenMessages } from "./OpenMessages.ts"
 
 type ToolResult = Omit<PayloadOf<"run.tool.result">, "tool" | "parentCallId">
 
@@ -27,6 +30,14 @@ const MAX_KINDS = 100
 /** So much of something unknown tells what it is. */
 const RAW_CHARACTERS = 1_000
 
+/** Up to here a text takes no more JSON than one event holds, whatever its characters. */
+const SHORT_CHARACTERS = 32_000
+const EVENT_BYTES = 190_000
+
+/** Whether one event cannot hold the text. */
+const isLong = (text: string): boolean =>
+  text.length > SHORT_CHARACTERS && Buffer.byteLength(JSON.stringify(text)) > EVENT_BYTES
+
 const nothing: ReadonlyArray<AdapterOutput> = []
 
 /** Whether a runtime that gives this has said something. */
@@ -36,6 +47,7 @@ const speaks = ({ _tag }: AdapterOutput): boolean =>
 export class Turn {
   readonly #calls = new Map<string, { readonly tool: string; readonly parentCallId?: string }>()
   readonly #asked = new Map<string, "waiting" | "withdrawn">()
+  readonly #messages = new OpenMessages()
   #outputs: Array<AdapterOutput> = []
   /** What was wrong with the output before the runtime said that it started: told after that, for a run's first word starts it. */
   #early: Array<AdapterOutput> = []
@@ -45,6 +57,7 @@ export class Turn {
   #started = false
   #over = false
   #cut = false
+  #cancelling = false
 
   /** The outcome is out. */
   get over(): boolean {
@@ -63,7 +76,29 @@ export class Turn {
   }
 
   say(event: AdapterEvent): void {
+    if (event.type === "run.message.delta") {
+      if (!this.#over) this.#messages.streamed(event.payload)
+    } else if (event.type === "run.message.completed") this.#complete(event.payload)
     this.emit({ _tag: "Event", event })
+  }
+
+  /** One event holds so much text; streamed text may be of any length. */
+  #complete({ channel, messageId, parentCallId, text }: PayloadOf<"run.message.completed">): void {
+    if (this.#messages.completed(messageId) || !isLong(text)) return
+    this.emit({
+      _tag: "Event",
+      event: draft("run.message.delta", { messageId, channel, text, ...defined({ parentCallId }) })
+    })
+  }
+
+  /** A cancel was sent: what fails from now on was stopped by it. */
+  cancel(): void {
+    this.#cancelling = true
+  }
+
+  /** Completes the messages that were streamed in part. */
+  closeMessages(): void {
+    for (const event of this.#messages.takeAll()) this.emit({ _tag: "Event", event })
   }
 
   /** The runtime has started. Once, and not after it has said anything else: then it had started already. */
@@ -98,7 +133,8 @@ export class Turn {
     const call = this.#calls.get(payload.callId)
     if (call === undefined) return false
     this.#calls.delete(payload.callId)
-    this.say(draft("run.tool.result", { ...payload, ...call }))
+    const status = this.#cancelling && payload.status === "failed" ? "cancelled" : payload.status
+    this.say(draft("run.tool.result", { ...payload, status, ...call }))
     return true
   }
 
@@ -138,6 +174,7 @@ export class Turn {
   conclude(outcome: Outcome): void {
     if (this.#over) return
     const status = outcome._tag === "Cancelled" ? "cancelled" : "failed"
+    this.closeMessages()
     for (const callId of this.#calls.keys()) this.result({ callId, status })
     if (outcome._tag === "Failed" && outcome.error.code === "runtime_unavailable") {
       const reason = outcome.error.details?.["reason"]
@@ -159,6 +196,7 @@ export class Turn {
   /** The process is gone and its protocol said nothing of an end: what is left to tell. */
   lost(label: string, end: ProcessEnd): void {
     if (this.#over) return
+    if (this.#cancelling) return this.conclude({ _tag: "Cancelled", reason: "interrupted" })
     const exit = { ...defined({ exitCode: end.code ?? undefined, signal: end.signal ?? undefined }) }
     if (end.signal !== null) {
       this.fail(unavailable("crashed", `${label} was ended by ${end.signal} before it gave a result.`, exit))

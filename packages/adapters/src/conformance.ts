@@ -11,7 +11,7 @@
 import type { AdapterOutput, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
 import { isDeepStrictEqual } from "node:util"
 import * as Hostile from "./conformance/Hostile.ts"
-import { always, deltasJoin } from "./conformance/Invariants.ts"
+import { always, cancelStops, deltasJoin, diffsOnce } from "./conformance/Invariants.ts"
 import { cut, randomNumbers, randomSizes, replay, type Recording } from "./conformance/Replay.ts"
 import { MAX_LINE_BYTES } from "./Lines.ts"
 
@@ -63,6 +63,7 @@ const faithful = (adapter: RuntimeAdapter, recording: Recording): ReadonlyArray<
     ),
     ...always(whole),
     ...deltasJoin(whole),
+    ...diffsOnce(whole, 1 + (recording.inputs?.length ?? 0)),
     ...(ending === wanted ? [] : [`it ended as ${ending}, not ${wanted}`])
   ]
 }
@@ -87,12 +88,28 @@ const unbreakable = (adapter: RuntimeAdapter, recording: Recording): ReadonlyArr
   ]
 }
 
-/** Two checks a recording. */
+/** What a recording must give when the run is cancelled at any of its lines. */
+const cancellable = (adapter: RuntimeAdapter, { exit, inputs = [], start, stdout }: Recording) => {
+  const lines = Hostile.linesOf(stdout)
+  const places = lines.length <= 40 ? lines.keys() : Array.from({ length: 40 }, (_, at) => at * 7)
+  return [...places].flatMap((at) => {
+    const protocol = adapter.protocol(start)
+    for (const text of inputs) protocol.input(text)
+    const before = protocol.step(Hostile.joined(lines.slice(0, at)))
+    protocol.cancel()
+    const after = [...protocol.step(Hostile.joined(lines.slice(at))), ...protocol.end(exit)]
+    const problems = [...always([...before, ...after]), ...cancelStops(after)]
+    return problems.map((problem) => `cancelled at line ${at}: ${problem}`)
+  })
+}
+
+/** Three checks a recording. */
 export const conformance = (
   adapter: RuntimeAdapter,
   recordings: ReadonlyArray<Recording>
 ): ReadonlyArray<Check> =>
   recordings.flatMap((recording) => [
     { name: `${recording.name}: as it was printed`, problems: () => faithful(adapter, recording) },
-    { name: `${recording.name}: whatever is printed`, problems: () => unbreakable(adapter, recording) }
+    { name: `${recording.name}: whatever is printed`, problems: () => unbreakable(adapter, recording) },
+    { name: `${recording.name}: cancelled at any line`, problems: () => cancellable(adapter, recording) }
   ])

@@ -932,3 +932,18 @@ describe("Acp table", () => {
     assert.deepStrictEqual(permissionOf("read_only"), { "*": "deny", ...reading })
   })
 })
+
+describe("What an agent is said to be able to", () => {
+  const resumed = all.flatMap((agent) =>
+    recordings(agent.id)
+      .filter(({ start }) => start.resumeSessionId !== undefined)
+      .map((recording) => ({ agent, recording }))
+  )
+  it.each(resumed.map((one) => [one.agent.id, one] as const))(
+    "%s resumes where its program did",
+    (_id, { agent, recording }) => {
+      const isResumed = recording.expected.reason !== "unknown_session"
+      assert.strictEqual(makeAcp(agent).capabilities.resume, isResumed)
+    }
+  )
+})

@@ -117,7 +117,7 @@ describe("a played codex", () => {
       const outcome = await outcomeOf(run)
       return outcome._tag === "Failed" ? outcome.error.details?.["reason"] : undefined
     }
-    assert.strictEqual(await reasonOf(play("auth-missing")), "not_signed_in")
+    assert.strictEqual(await reasonOf(play("auth-missing")), "env_missing")
     const left = play("approval-never-answered")
     await left.next("Approval")
     left.child.stdin.end()

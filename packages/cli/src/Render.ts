@@ -4,12 +4,14 @@
  * Live, for a terminal: text as it streams, reasoning dimmed, a tool's line rewritten when it ends; the same without colours. Plain, for
  * files and pipes: whole lines, no escape codes. What it prints is for reading; `--json` is for programs. All that an agent says passes `visible`.
  */
+import { withoutTrailing } from "@corral/domain/Trailing"
 import type { ApprovalRequest, DecisionOrigin } from "@corral/domain/Approval"
 import { inputChanges, inputText } from "@corral/domain/InputEdit"
 import type { PayloadOf, RunEvent } from "@corral/domain/RunEvent"
 import { approvalBlock } from "./ApprovalBlock.ts"
 import type { TailedEvent } from "./EventTail.ts"
 import { painter, type Paint } from "./Paint.ts"
+import { retryLine } from "./RetryLine.ts"
 import { visible, visibleLine } from "./Visible.ts"
 
 export interface RenderOptions {
@@ -98,6 +100,8 @@ export class Renderer {
         return this.#resolved(event.payload)
       case "runtime.unavailable":
         return this.#line(paint("yellow", visibleLine(event.payload.message)))
+      case "runtime.retrying":
+        return this.#line(paint("yellow", retryLine(event.payload)))
       case "runtime.timeout":
         return this.#line(
           paint("yellow", `timeout (${event.payload.kind}) after ${event.payload.afterMs / 1_000} s`)
@@ -152,7 +156,7 @@ export class Renderer {
     if (streamed) return this.#fresh()
     const more = truncated === true ? " […]" : ""
     const who = role === "assistant" ? "" : `${role}: `
-    return this.#line(this.#said(channel, who + text.replace(/\n+$/, "") + more))
+    return this.#line(this.#said(channel, who + withoutTrailing(text, "\n") + more))
   }
 
   /** Reasoning is dimmed, or named where it begins. */

@@ -150,6 +150,19 @@ describe("Render", () => {
     assert.include(rendered(false, [event]).join(""), '  input:\n    {\n      "to": "prod"\n    }\n')
   })
 
+  it("says why a model call is tried again, and for how long nothing was heard", () => {
+    const retries = [
+      frame(2, "runtime.retrying", { reason: "rate_limited", attempt: 2, maxAttempts: 5, delayMs: 3_500 }),
+      frame(3, "runtime.retrying", { reason: "server_error", message: "500 \u001b[2Jinternal" }),
+      frame(4, "runtime.retrying", { reason: "silence", silentMs: 30_000 })
+    ]
+    const [limited, failed, silent] = rendered(false, retries)
+    assert.strictEqual(limited, "model call failed (rate_limited), retrying in 4 s (attempt 2 of 5)\n")
+    assert.match(failed ?? "", /^model call failed \(server_error\), retrying: 500 /)
+    assert.notInclude(failed, "\u001b")
+    assert.strictEqual(silent, "no output for 30 s\n")
+  })
+
   it("is silent about events that it does not know", () => {
     const unknown = frame(1, "run.started", {}).replace("run.started", "run.sang")
     assert.deepStrictEqual(rendered(false, [unknown]), [""])

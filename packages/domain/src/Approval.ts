@@ -2,6 +2,7 @@
  * An approval: a risky action of a run, waiting for a person or a policy. A durable row; the first valid decision wins.
  */
 import { Schema } from "effect"
+import { shallow } from "./Depth.ts"
 import { AgentId, ApprovalId, RunId, WorkspaceId } from "./Ids.ts"
 
 /** The contract's five classes of risky action. */
@@ -94,7 +95,7 @@ export const DecideApproval = Schema.Struct({
   decision: Decision,
   scope: Schema.optionalKey(DecisionScope),
   reason: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(4_096))),
-  updatedInput: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
+  updatedInput: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown).check(shallow)),
   /** What kind of client decides at the Edge itself; `terminal` by default. */
   origin: Schema.optionalKey(Schema.Literals(["terminal", "editor"]))
 }).annotate({ identifier: "DecideApproval" })

@@ -116,6 +116,15 @@ export const payloads = {
     ...cut
   },
   "runtime.unavailable": { reason: text, message: text },
+  /** A model call failed and is tried again, or nothing is heard (`reason: "silence"`, `silentMs`) while the runtime should work. */
+  "runtime.retrying": {
+    reason: text,
+    message: optionalText,
+    attempt: Schema.optionalKey(count),
+    maxAttempts: Schema.optionalKey(count),
+    delayMs: Schema.optionalKey(count),
+    silentMs: Schema.optionalKey(count)
+  },
   "runtime.timeout": { kind: Schema.Literals(["run", "first_event", "silence", "cap"]), afterMs: count },
   "schema.validation_failed": { message: text, bytes: count, at: optionalText },
   "integration.message.received": {

@@ -17,6 +17,7 @@ import { EdgeServer } from "./http/Server.ts"
 import { Idempotency } from "./Idempotency.ts"
 import { HubLink } from "./link/HubLink.ts"
 import { LocalToken } from "./LocalToken.ts"
+import * as NodeVersion from "./NodeVersion.ts"
 import { Containment } from "./process/Containment.ts"
 import { Previews } from "./preview/Previews.ts"
 import { RunSupervisor } from "./run/RunSupervisor.ts"
@@ -46,7 +47,8 @@ export const layerCore = (config: EdgeConfig, adapters: ReadonlyMap<string, Runt
     Layer.provideMerge([
       Store.layer(join(config.home, "edge.db"), join(config.home, "edge.token")),
       Containment.layer(config)
-    ])
+    ]),
+    Layer.provide(NodeVersion.layer)
   )
 
 /** What else is kept of a run goes with its log. */

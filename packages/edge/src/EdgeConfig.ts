@@ -63,7 +63,8 @@ export const defaults = {
     approval: 1_800_000,
     cap: 86_400_000,
     firstEvent: 120_000,
-    silence: 1_800_000
+    silence: 1_800_000,
+    silenceNotice: 30_000
   },
   containment: "auto",
   maxRuns: 1_000,

@@ -2,6 +2,7 @@
  * The Edge's settings as environment variables: one table that is both read and documented. A value that does not fit stops the start
  * with one sentence that names its variable.
  */
+import { capped } from "@corral/domain/CappedPattern"
 import { Effect, Schema } from "effect"
 import { GrantRule } from "@corral/domain/Grant"
 import { WorkspaceName } from "@corral/domain/Ids"
@@ -89,6 +90,11 @@ export const settings = [
     fallback: "1800000"
   },
   {
+    name: "CORRAL_EDGE_SILENCE_NOTICE_MS",
+    what: "After how much silence a run reports it as `runtime.retrying`, in milliseconds; again after twice as long, and so on. Not while a person is asked or a tool runs.",
+    fallback: "30000"
+  },
+  {
     name: "CORRAL_EDGE_CONTAINMENT",
     what: "How a run's processes are held together: `auto` takes a control group for each run where the system lets it, `environment_mark` never.",
     fallback: "auto"
@@ -138,7 +144,7 @@ const Origins = Schema.Array(Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9
 
 /** A variable that may be set or passed for a run: none of Corral's own, and none by which a loader loads something else. */
 export const EnvName = Schema.String.check(
-  Schema.isPattern(/^(?!CORRAL_|PATH$|LD_|DYLD_|NODE_OPTIONS$)[A-Za-z_][A-Za-z0-9_]*$/, {
+  Schema.isPattern(capped(256, /^(?!CORRAL_|PATH$|LD_|DYLD_|NODE_OPTIONS$)[A-Za-z_][A-Za-z0-9_]*$/), {
     expected: "the name of a variable, none of Corral's own or the loader's"
   })
 )
@@ -220,7 +226,13 @@ export const fromEnvironment = Effect.fnUntraced(function* (
       cancel: yield* read("CORRAL_EDGE_CANCEL_GRACE_MS", whole(50, 60_000), times.cancel, "50 to 60000"),
       approval: yield* read("CORRAL_EDGE_APPROVAL_TTL_MS", upToADay, times.approval, "1000 to 86400000"),
       firstEvent: yield* read("CORRAL_EDGE_FIRST_EVENT_MS", upToADay, times.firstEvent, "1000 to 86400000"),
-      silence: yield* read("CORRAL_EDGE_SILENCE_MS", upToADay, times.silence, "1000 to 86400000")
+      silence: yield* read("CORRAL_EDGE_SILENCE_MS", upToADay, times.silence, "1000 to 86400000"),
+      silenceNotice: yield* read(
+        "CORRAL_EDGE_SILENCE_NOTICE_MS",
+        whole(100, 86_400_000),
+        times.silenceNotice,
+        "100 to 86400000"
+      )
     },
     containment: yield* read(
       "CORRAL_EDGE_CONTAINMENT",

@@ -226,6 +226,15 @@ const expected: Record<Name, Expected> = {
     ],
     bad: [...notWhole, "999", "86400001"]
   },
+  CORRAL_EDGE_SILENCE_NOTICE_MS: {
+    of: (config) => config.times.silenceNotice,
+    fallback: 30_000,
+    good: [
+      ["100", 100],
+      ["86400000", 86_400_000]
+    ],
+    bad: [...notWhole, "99", "86400001"]
+  },
   CORRAL_EDGE_CONTAINMENT: {
     of: (config) => config.containment,
     fallback: "auto",

@@ -5,7 +5,6 @@
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import * as Telemetry from "@corral/service/telemetry/Telemetry"
 import { Effect, Layer, Schedule } from "effect"
-import { PersistedQueue } from "effect/persistence"
 import * as Conversing from "./Conversing.ts"
 import { feishu } from "./feishu/Feishu.ts"
 import type { GatewayConfig } from "./GatewayConfig.ts"
@@ -13,9 +12,11 @@ import { Answering } from "./handling/Answering.ts"
 import { keyOf } from "./handling/Stamp.ts"
 import { GatewayServer } from "./http/Server.ts"
 import { Inbox } from "./inbox/Inbox.ts"
+import { SenderQueues } from "./inbox/SenderQueues.ts"
 import { type ChatPlatform, type Ingest, PlatformUnavailable } from "./platform/ChatPlatform.ts"
 import { counted } from "./platform/CountedCalls.ts"
 import { Platforms } from "./platform/Platforms.ts"
+import { redacted } from "./platform/RedactedCalls.ts"
 import { slack } from "./slack/Slack.ts"
 import * as Database from "./store/Database.ts"
 import * as StoreMetrics from "./store/StoreMetrics.ts"
@@ -60,18 +61,15 @@ const connections = Layer.effectDiscard(
   })
 )
 
-/** What is kept for a time goes when that is over. A turn that is over is told by its chat. */
-const forgetting = Layer.merge(
-  Layer.effectDiscard(
-    Effect.gen(function* () {
-      const { forgetOld } = yield* Inbox
-      const forget = Effect.catchCause(forgetOld, (cause) =>
-        Effect.logWarning("old events are still there", cause)
-      )
-      yield* Effect.forkScoped(Effect.repeat(forget, Schedule.spaced("1 hour")))
-    })
-  ),
-  PersistedQueue.layerCleanup({ timeToLive: "1 hour", interval: "10 minutes" })
+/** Deletes what is kept for a time only. */
+const forgetting = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const { forgetOld } = yield* Inbox
+    const forget = Effect.catchCause(forgetOld, (cause) =>
+      Effect.logWarning("failed to delete old events", cause)
+    )
+    yield* Effect.forkScoped(Effect.repeat(forget, Schedule.spaced("1 hour")))
+  })
 )
 
 /** By whom it is worked off: who is named, else the Hub's conversations, else nobody, and it waits. */
@@ -92,7 +90,13 @@ const serving = (
   Layer.mergeAll(GatewayServer.layer(config, platforms), connections, forgetting, StoreMetrics.layer).pipe(
     // Ends after the server: what it keeps until then may still have its turn.
     Layer.provideMerge(workingFor(config, platforms, work)),
-    Layer.provideMerge(Layer.mergeAll(Answering.layer, Inbox.layer, Platforms.layer(platforms))),
+    Layer.provideMerge(
+      Layer.mergeAll(
+        Answering.layer,
+        Layer.provideMerge(Inbox.layer, SenderQueues.layer),
+        Platforms.layer(platforms)
+      )
+    ),
     Layer.provideMerge(Database.layer(config))
   )
 
@@ -100,7 +104,7 @@ const serving = (
 export const layer = (config: GatewayConfig, work?: Workers.WorkOptions) =>
   Layer.unwrap(
     Effect.map(CurrentMetrics, (metrics) => {
-      const platforms = platformsOf(config).map((platform) => counted(platform, metrics))
+      const platforms = platformsOf(config).map((platform) => counted(redacted(platform), metrics))
       return serving(config, platforms, work)
     })
   ).pipe(Layer.provide(Telemetry.layer("gateway", config.telemetry)))

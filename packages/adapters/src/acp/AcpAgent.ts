@@ -38,16 +38,29 @@ export interface AcpAgent {
   readonly inputInContent?: boolean | undefined
   /** Keys of a command's input that do not change what the command does. */
   readonly notes?: ReadonlyArray<string> | undefined
+  /** It does not find an earlier session again, although it offers to load one. */
+  readonly forgetsSessions?: boolean | undefined
   /** It acts without asking, in every mode that it offers: then it is held to no mode that asks. */
   readonly actsUnasked?: boolean | undefined
   /** Text that comes as a chunk of its own and is the program's, not the model's. */
   readonly asides?: RegExp | undefined
+  /** An aside like this reports a failed model call that is tried again. */
+  readonly retriesInWords?: RegExp | undefined
   /** Beginnings of its own methods that say nothing of a run. */
   readonly ownMethods?: ReadonlyArray<string> | undefined
   /** A call with such an output was stopped by our cancel, though it is told as completed. */
   readonly cancelsInWords?: RegExp | undefined
-  /** A last message like this, in one chunk, is an error of the model's service: the agent says that its turn ended well. */
+  /**
+   * A last message like this, in one chunk, is an error of the model service: the agent says that its turn ended well. The model wrote it
+   * itself where a call to it succeeded in the turn and no tool call came between.
+   */
   readonly failsInWords?: RegExp | undefined
-  /** A turn in which nothing is said or done is a failed one that it keeps to itself. */
+  /** Like `failsInWords`, for words that a model may use too: only where the turn reports no tokens, so no call to the model succeeded. */
+  readonly failsInWordsWithoutTokens?: RegExp | undefined
+  /** Messages of the model carry an id. A message without one is the program's. */
+  readonly namesMessages?: boolean | undefined
+  /** The key in `_meta` of `session_info_update` under which the agent reports failed turns and retried model calls. */
+  readonly statusKey?: string | undefined
+  /** A turn that does not end with a message of the model is a failed one, and the agent does not say why. */
   readonly failsSilently?: boolean | undefined
 }

@@ -54,7 +54,8 @@ export const acpAgents = {
     modes: { ask: "default", readOnly: "plan" },
     toolName: "callId",
     titleIsCommand: true,
-    cancelsInWords: /^Command cancelled by user\./m
+    cancelsInWords: /^Command cancelled by user\./m,
+    forgetsSessions: true
   },
   qwen: {
     id: "qwen-acp",
@@ -81,7 +82,10 @@ export const acpAgents = {
     modes: { ask: "#agent", readOnly: "#plan" },
     notes: ["commands"],
     asides: /^Info: /,
-    failsInWords: /^Error: (\d{3}\b|[^]*\(HTTP \d{3}\))/
+    retriesInWords: /\bRetrying\.{3}$/,
+    failsInWords:
+      /^Error: (\d{3}\b|Failed to get response from the AI model; retried|Authentication failed with provider|[^]*\(HTTP \d{3}\))/,
+    failsInWordsWithoutTokens: /^Error: /
   },
   kimi: {
     id: "kimi-acp",
@@ -120,7 +124,11 @@ export const acpAgents = {
     // In its default mode a model reviews what would be asked; in this one it asks before it edits or runs anything.
     modes: { ask: "read-only", readOnly: "read-only" },
     asides: /^(Config warning|Warning): /,
-    failsInWords: /^\s*\{\s*"error"\s*:\s*\{|^Missing environment variable\b/
+    namesMessages: true,
+    statusKey: "codex",
+    // For versions that do not report their status.
+    failsInWords:
+      /^\s*\{\s*"error"\s*:\s*\{|^(Missing environment variable|exceeded retry limit|unexpected status|stream disconnected|We.re currently experiencing high demand)\b/
   },
   goose: {
     id: "goose-acp",

@@ -105,6 +105,7 @@ export class AcpProtocol implements Protocol {
 
   readonly cancel: Protocol["cancel"] = () => {
     this.#cancelling = true
+    this.#turn.cancel()
     this.#reports.cancel()
     this.#queued.length = 0
     const { sessionId } = this.#opening

@@ -5,10 +5,12 @@
  * The protocol has one code for "not signed in" and none for what a model's service refuses; agents put that into other codes, into data, or
  * only into words. Words are read last.
  */
+import { capped } from "@corral/domain/CappedPattern"
 import type { RunFailure } from "@corral/domain/Run"
 import type { Outcome, ProcessEnd } from "@corral/domain/RuntimeAdapter"
 import { beginningOf, endingOf } from "../Excerpt.ts"
-import { countOf, objectOf, textOf, type JsonObject } from "../Json.ts"
+import { countOf, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
+import { missingVariable } from "../MissingVariable.ts"
 import { unavailable } from "../Turn.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 
@@ -36,6 +38,8 @@ const sentences: Readonly<Record<string, (agent: AcpAgent) => string>> = {
   server_error: () => "The model service failed. Try again in a moment.",
   unreachable: ({ label }) =>
     `${label} could not reach the model service. Check the network, proxy and base URL.`,
+  connection_lost: () =>
+    "The connection to the model service broke in the middle of an answer. Start the run again.",
   request_refused: () => "The model service refused the request.",
   refuses_root: ({ label }) => `${label} does not run as root. Start the Edge as an ordinary user.`,
   unknown_session: ({ label }) =>
@@ -81,18 +85,28 @@ const byWords: ReadonlyArray<readonly [RegExp, string]> = [
   [/rate.?limit|too many requests|resource.?exhausted|quota/i, "rate_limited"],
   [/overloaded/i, "overloaded"],
   [
-    /(invalid|incorrect|wrong|expired)\W+(\S+\W+)?(api.?key|token|credential)|api.?key (is )?not valid|unauthori[sz]ed|forbidden|authentication.?(failed|error)/i,
+    capped(
+      MAX_WORDS,
+      /(invalid|incorrect|wrong|expired)\W+(\S+\W+)?(api.?key|token|credential)|api.?key (is )?not valid|unauthori[sz]ed|forbidden|authentication.?(failed|error)/i
+    ),
     "bad_credentials"
   ],
   [
-    /not (logged|signed) in|no api key|(api.?key|auth\S*) (is )?(missing|required|not (set|configured))|missing environment variable|please (log|sign) in/i,
+    capped(
+      MAX_WORDS,
+      /not (logged|signed) in|no api key|(api.?key|auth\S*) (is )?(missing|required|not (set|configured))|missing environment variable|please (log|sign) in/i
+    ),
     "not_signed_in"
+  ],
+  [
+    /stream disconnected|error (decoding|reading)\b.*\bbody|unexpected EOF|socket hang up|\bterminated\b|other side closed|connection (was )?(lost|closed|reset)/i,
+    "connection_lost"
   ],
   [
     /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ECONNRESET|fetch failed|network error|connection (error|failed|refused)|unable to connect/i,
     "unreachable"
   ],
-  [/internal server error|bad gateway|service unavailable/i, "server_error"],
+  [/internal server error|high demand|bad gateway|service unavailable/i, "server_error"],
   [/\bAPIError\b|invalid.request/i, "request_refused"]
 ]
 
@@ -119,8 +133,11 @@ const detailsOf = (status: number | undefined, said: string): Readonly<Record<st
 /** What an agent says in place of an answer from the model. */
 const failureInWords = (words: string, agent: AcpAgent): RunFailure => {
   const said = words.slice(0, MAX_WORDS)
+  const missing = missingVariable(agent.label, said, agent.passEnv)
+  if (missing !== undefined) return missing
   const status = statusIn(said)
-  const reason = status === undefined ? (reasonIn(said) ?? "request_refused") : byStatusAndWords(status, said)
+  const otherwise = said.trim() === "" ? "agent_failed" : "request_refused"
+  const reason = status === undefined ? (reasonIn(said) ?? otherwise) : byStatusAndWords(status, said)
   return failure(reason, agent, detailsOf(status, said))
 }
 
@@ -168,19 +185,34 @@ export interface Turned {
   readonly text: string | undefined
   /** The last message where it came in one piece. */
   readonly lone: string | undefined
-  /** Anything at all was said or done. */
-  readonly acted: boolean
+  /** The agent reported that the turn failed: its words about that, which may be empty. */
+  readonly failed: string | undefined
+  /** A tool call came before the last message. */
+  readonly called: boolean
+  /** The model's text came last, or a call without a result: no call to the model is missing. */
+  readonly answered: boolean
+}
+
+/** Whether the last message is an error of the model service. */
+const isFailure = (result: JsonObject, { called, lone }: Turned, agent: AcpAgent): boolean => {
+  if (lone === undefined) return false
+  const hasTokens = isObject(result["usage"])
+  const { failsInWords, failsInWordsWithoutTokens } = agent
+  if (!hasTokens && failsInWordsWithoutTokens?.test(lone) === true) return true
+  return (!hasTokens || called) && failsInWords?.test(lone) === true
 }
 
 /** The outcome that the answer to a prompt tells, without what it used. */
-export const outcomeOf = (result: JsonObject, { acted, lone, text }: Turned, agent: AcpAgent): Outcome => {
+export const outcomeOf = (result: JsonObject, turned: Turned, agent: AcpAgent): Outcome => {
+  const { answered, text } = turned
   const failed = (reason: string): Outcome => ({ _tag: "Failed", error: failure(reason, agent) })
   const reason = textOf(result["stopReason"])
   switch (reason) {
     case "end_turn":
-      if (lone !== undefined && agent.failsInWords?.test(lone) === true)
-        return { _tag: "Failed", error: failureInWords(lone, agent) }
-      if (agent.failsSilently === true && !acted) return failed("no_answer")
+      if (turned.failed !== undefined) return { _tag: "Failed", error: failureInWords(turned.failed, agent) }
+      if (isFailure(result, turned, agent))
+        return { _tag: "Failed", error: failureInWords(text ?? "", agent) }
+      if (agent.failsSilently === true && !answered) return failed("no_answer")
       return { _tag: "Completed", ...(text === undefined ? {} : { text }) }
     case "cancelled":
       return { _tag: "Cancelled", reason: "interrupted" }

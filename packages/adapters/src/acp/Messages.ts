@@ -5,7 +5,8 @@
  * another message whatever its id.
  */
 import { draft } from "@corral/domain/RunEvent"
-import type { Turn } from "../Turn.ts"
+import { unavailable, type Turn } from "../Turn.ts"
+import { retrying } from "../Retrying.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 
 type Channel = "text" | "reasoning"
@@ -48,7 +49,7 @@ export class Messages {
     if (text === "") return false
     const { asides, failsInWords } = this.#agent
     if (asides?.test(text) === true) {
-      this.#aside(text)
+      this.aside(text)
       return false
     }
     const open = this.#open
@@ -65,18 +66,21 @@ export class Messages {
   /** Something else follows. */
   close(): void {
     if (this.#open === undefined) return
-    const { channel, chunks, messageId, text } = this.#open
+    const { channel, chunks, messageId, text, theirs } = this.#open
     this.#open = undefined
     if (channel === "text") {
       this.last = text
-      this.lone = chunks === 1 ? text : undefined
+      const isNamed = this.#agent.namesMessages === true && theirs !== undefined
+      this.lone = chunks === 1 && !isNamed ? text : undefined
     }
     this.#turn.say(draft("run.message.completed", { messageId, role: "assistant", channel, text }))
   }
 
   /** Words of the program between those of the model. */
-  #aside(text: string): void {
+  aside(text: string): void {
     this.close()
+    if (this.#agent.retriesInWords?.test(text) === true)
+      this.#turn.say(retrying({ failure: unavailable("unknown", text, { said: text }) }))
     const messageId = this.#next()
     this.#turn.say(draft("run.message.completed", { messageId, role: "system", channel: "text", text }))
   }

@@ -4,6 +4,7 @@
  * Said through the run's `Turn`. It keeps what a turn has come to, for those who judge how it ended.
  */
 import type { Usage } from "@corral/domain/Run"
+import { retryOf } from "../codex/Retries.ts"
 import { objectOf, textOf, type JsonObject } from "../Json.ts"
 import type { Relative } from "../Relative.ts"
 import type { Turn } from "../Turn.ts"
@@ -19,14 +20,21 @@ export const MAX_NAME = 100
 
 export class Reports {
   readonly #turn: Turn
+  readonly #agent: AcpAgent
   readonly #messages: Messages
   readonly #calls: ToolCalls
   readonly #spending: Spending
-  #acted = false
+  /** The agent's own words about the turn that it reported as failed. */
+  #failed: string | undefined
+  /** A tool call came before the last message. */
+  #called = false
+  /** The model's text came last. */
+  #answered = false
   #stoppedAtDenial = false
 
   constructor(turn: Turn, agent: AcpAgent, relative: Relative, resumed: boolean) {
     this.#turn = turn
+    this.#agent = agent
     this.#messages = new Messages(turn, agent)
     this.#calls = new ToolCalls(turn, agent, relative)
     this.#spending = new Spending(resumed)
@@ -34,7 +42,9 @@ export class Reports {
 
   /** What this turn has come to, once it is closed. */
   get turned(): Turned {
-    return { text: this.#messages.last, lone: this.#messages.lone, acted: this.#acted }
+    const { last: text, lone } = this.#messages
+    const answered = this.#answered || this.#calls.isAnyOpen
+    return { text, lone, failed: this.#failed, called: this.#called, answered }
   }
 
   /** Whether the agent has neither spoken nor called a tool since a permission was denied. */
@@ -48,7 +58,9 @@ export class Reports {
 
   /** A prompt is sent. */
   begin(): void {
-    this.#acted = false
+    this.#failed = undefined
+    this.#called = false
+    this.#answered = false
     this.#stoppedAtDenial = false
     this.#messages.begin()
   }
@@ -68,9 +80,8 @@ export class Reports {
 
   /** The call that a permission is asked for. */
   asked(toolCall: JsonObject): ToolCall | undefined {
-    this.#acted = true
+    this.#acted()
     this.#stoppedAtDenial = false
-    this.#messages.close()
     return this.#calls.asked(toolCall)
   }
 
@@ -107,10 +118,11 @@ export class Reports {
         if (talking && now !== mode) this.#turn.unknown(`current_mode_update/${now.slice(0, MAX_NAME)}`)
         return
       }
+      case "session_info_update":
+        return talking ? this.#status(objectOf(report["_meta"])) : undefined
       // They say nothing of the run.
       case "available_commands_update":
       case "config_option_update":
-      case "session_info_update":
       case "plan":
       case "user_message_chunk":
         return
@@ -134,17 +146,41 @@ export class Reports {
       if (this.#spending.counted(objectOf(objectOf(_meta)["usage"]))) this.#spent()
       return
     }
-    this.#acted = true
     this.#calls.settle()
     this.#calls.closeDenied()
-    const channel = kind === "agent_message_chunk" ? "text" : "reasoning"
-    if (this.#messages.chunk(channel, text, textOf(messageId))) this.#stoppedAtDenial = false
+    const isText = kind === "agent_message_chunk"
+    // After it reports that the turn failed, the agent says why.
+    if (isText && this.#failed !== undefined && messageId === undefined) {
+      this.#failed += text
+      return this.#messages.aside(text)
+    }
+    if (isText) this.#answered = true
+    if (this.#messages.chunk(isText ? "text" : "reasoning", text, textOf(messageId)))
+      this.#stoppedAtDenial = false
+  }
+
+  /** What the agent reports of the turn itself. */
+  #status(meta: JsonObject): void {
+    const { statusKey } = this.#agent
+    if (statusKey === undefined) return
+    const { error, threadStatus } = objectOf(meta[statusKey])
+    const { type } = objectOf(threadStatus)
+    if (type === "systemError") this.#failed ??= ""
+    else if (type === "active") this.#failed = undefined
+    // Typed as Codex types it.
+    if (objectOf(error)["willRetry"] === true) this.#turn.say(retryOf(objectOf(error)))
+  }
+
+  /** The agent uses a tool: what it says next is another message. */
+  #acted(): void {
+    this.#called = true
+    this.#answered = false
+    this.#messages.close()
   }
 
   #call(report: JsonObject): void {
-    this.#acted = true
     if (report["sessionUpdate"] === "tool_call") this.#stoppedAtDenial = false
-    this.#messages.close()
+    this.#acted()
     if (!this.#calls.report(report)) this.#turn.unknown("tool_call")
   }
 }

@@ -20,6 +20,8 @@ export interface ToolCall {
   readonly content: ReadonlyArray<JsonObject>
   readonly locations: ReadonlyArray<string>
   readonly output: unknown
+  /** What a command printed, where the agent reports that in pieces. */
+  readonly printed: string
   readonly meta: JsonObject
 }
 
@@ -60,6 +62,7 @@ export const firstOf = (callId: string, report: JsonObject, agent: AcpAgent): To
     content: [],
     locations: [],
     output: undefined,
+    printed: "",
     meta: nothing
   }
   return merged(call, report, agent)
@@ -71,6 +74,10 @@ const inputIn = ({ content, status }: JsonObject): JsonObject | undefined => {
   const text = textOf(objectOf(objectOf(arrayOf(content).at(-1))["content"])["text"])
   return text === undefined ? undefined : parseObject(text)
 }
+
+/** A piece of what a command prints, for agents that treat it as a terminal. */
+const pieceIn = (report: JsonObject): string =>
+  textOf(objectOf(objectOf(report["_meta"])["terminal_output_delta"])["data"]) ?? ""
 
 /** A call with what a further report adds. A field that is not told stays. */
 export const merged = (call: ToolCall, report: JsonObject, agent: AcpAgent): ToolCall => ({
@@ -85,6 +92,7 @@ export const merged = (call: ToolCall, report: JsonObject, agent: AcpAgent): Too
   content: Array.isArray(report["content"]) ? report["content"].filter(isObject) : call.content,
   locations: Array.isArray(report["locations"]) ? textsIn(report["locations"], "path") : call.locations,
   output: report["rawOutput"] ?? call.output,
+  printed: call.printed + pieceIn(report),
   meta: isObject(report["_meta"]) ? { ...call.meta, ...report["_meta"] } : call.meta
 })
 
@@ -114,19 +122,37 @@ const textsOf = (content: ToolCall["content"]): ReadonlyArray<string> => {
   return texts
 }
 
+/** Where a result has its text, in the order in which it is looked for. */
+const OUTPUTS = ["output", "content", "error", "message"]
+
 /** The text of a result: what the tool gave, or what it is shown as. */
-export const outputOf = ({ content, output }: ToolCall): string | undefined => {
-  if (typeof output === "string") return output
+export const outputOf = ({ content, output, printed }: ToolCall): string | undefined => {
+  if (typeof output === "string" && output !== "") return output
+  const fields = objectOf(output)
   const shown = textsOf(content)
+  // Of a command that was stopped, an agent may show a notice instead of what it printed.
+  if (fields["outcome"] === "cancelled" && typeof fields["output"] === "string")
+    return [fields["output"], ...shown].join("\n")
   if (shown.length > 0) return shown.join("\n")
-  return textOf(objectOf(output)["output"]) ?? textOf(objectOf(output)["error"])
+  if (printed !== "") return printed
+  return OUTPUTS.map((name) => textOf(fields[name])).find((text) => text !== undefined) ?? textOf(output)
 }
 
+const isCode = (code: unknown): code is number => typeof code === "number" && Number.isSafeInteger(code)
+
 /** The exit code of a command, where the result tells. */
-export const exitCodeOf = ({ kind, output }: ToolCall): number | undefined => {
-  if (kind !== "execute" || !isObject(output)) return undefined
-  const told = [objectOf(output["metadata"])["exit"], output["exit_code"], output["exitCode"]]
-  return told.find((code) => typeof code === "number" && Number.isSafeInteger(code)) as number | undefined // found as a number
+export const exitCodeOf = ({ meta, output }: ToolCall): number | undefined => {
+  const fields = objectOf(output)
+  const [shell] = arrayOf(fields["contents"]).filter(
+    (part): part is JsonObject => isObject(part) && part["type"] === "shell_exit"
+  )
+  return [
+    objectOf(fields["metadata"])["exit"],
+    fields["exit_code"],
+    fields["exitCode"],
+    shell?.["exitCode"],
+    objectOf(meta["terminal_exit"])["exit_code"]
+  ].find(isCode)
 }
 
 /** What became of a call that failed: whether it was carried out at all. */
@@ -134,7 +160,8 @@ export const failureOf = ({ meta, output }: ToolCall): PayloadOf<"run.tool.resul
   const kinds = Object.values(meta).map((value) => objectOf(value)["nonExecutionKind"])
   if (kinds.includes("user-rejected")) return "cancelled"
   if (kinds.includes("permission-rule")) return "denied"
-  const { error, metadata } = objectOf(output)
+  const { code, error, metadata } = objectOf(output)
+  if (code === "denied" || code === "rejected") return "denied"
   if (objectOf(metadata)["interrupted"] === true) return "cancelled"
   return /^The user (?:rejected permission|has specified a rule which prevents)/.test(textOf(error) ?? "")
     ? "denied"

@@ -35,6 +35,11 @@ export class ToolCalls {
     this.#relative = relative
   }
 
+  /** A call has no result: the model has not been called with it. */
+  get isAnyOpen(): boolean {
+    return this.#open.size > 0
+  }
+
   /** A `tool_call` or `tool_call_update`; false where it names no call. */
   report(report: JsonObject): boolean {
     const callId = textOf(report["toolCallId"])

@@ -7,11 +7,12 @@
 import type { Usage } from "@corral/domain/Run"
 import { draft } from "@corral/domain/RunEvent"
 import type { AdapterOutput, Protocol, RunStart } from "@corral/domain/RuntimeAdapter"
-import { arrayOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
+import { arrayOf, countOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
 import { JsonLines, type JsonLine } from "../JsonLines.ts"
 import { relativeTo, type Relative } from "../Relative.ts"
+import { retrying } from "../Retrying.ts"
 import { Turn } from "../Turn.ts"
-import { addUsage, failureWithoutResult, outcomeOf, usageOf } from "./Ending.ts"
+import { addUsage, failureOfCall, failureWithoutResult, outcomeOf, usageOf } from "./Ending.ts"
 import { controlRefusal, controlRequest, controlResponse, userMessage } from "./Frames.ts"
 import { Messages } from "./Messages.ts"
 import { exitCodeOf, filesOf, outputOf, statusOf } from "./ToolResult.ts"
@@ -83,6 +84,7 @@ export class ClaudeCodeProtocol implements Protocol {
 
   readonly cancel: Protocol["cancel"] = () => {
     this.#cancelling = true
+    this.#turn.cancel()
     this.#queued.length = 0
     return controlRequest("interrupt", "interrupt")
   }
@@ -223,6 +225,14 @@ export class ClaudeCodeProtocol implements Protocol {
         return this.#init(said)
       case "api_retry":
         this.#lastError = textOf(said["error"])
+        this.#turn.say(
+          retrying({
+            attempt: said["attempt"],
+            maxAttempts: said["max_retries"],
+            delayMs: said["retry_delay_ms"],
+            failure: failureOfCall(countOf(said["error_status"]), this.#lastError)
+          })
+        )
         return
       // Signs of life, and a refusal that the tool's result tells again.
       case "status":

@@ -55,6 +55,10 @@ const byError = new Map([
   ["invalid_request", "request_refused"]
 ])
 
+/** What a failed call to the model would end a run with. */
+export const failureOfCall = (status: number | undefined, error: string | undefined): RunFailure =>
+  failure(status === undefined ? (byError.get(error ?? "") ?? "unknown") : byStatus(status))
+
 /** Tokens as the model's service counts them, cached ones included in the input. */
 export const tokensOf = (usage: JsonObject): Usage => {
   const cached = countOf(usage["cache_read_input_tokens"])

@@ -13,6 +13,7 @@ import { relativeTo, type Relative } from "../Relative.ts"
 import { Turn } from "../Turn.ts"
 import { questionOf } from "./Approvals.ts"
 import { failureOf, failureOfRequest, failureWithoutResult } from "./Ending.ts"
+import { retryOf } from "./Retries.ts"
 import { measured } from "./FileChanges.ts"
 import { notification, refusal, request, response, textInput, type RequestId } from "./Frames.ts"
 import { Items } from "./Items.ts"
@@ -96,6 +97,7 @@ export class AppServerProtocol implements Protocol {
   }
 
   readonly cancel: Protocol["cancel"] = () => {
+    this.#turn.cancel()
     this.#queued.length = 0
     const [threadId, turnId] = [this.#threadId, this.#turnId]
     if (threadId === undefined || turnId === undefined) return undefined
@@ -226,7 +228,9 @@ export class AppServerProtocol implements Protocol {
         return this.#isOwn(params) ? this.#turnEnded(objectOf(params["turn"])) : undefined
       case "error":
         // One that is tried again is no failure; one of a sub-agent is its parent's business.
-        if (params["willRetry"] !== true && this.#isOwn(params)) this.#lastError = objectOf(params["error"])
+        if (!this.#isOwn(params)) return
+        if (params["willRetry"] === true) this.#turn.say(retryOf(objectOf(params["error"])))
+        else this.#lastError = objectOf(params["error"])
         return
       case "serverRequest/resolved":
         return this.#resolved(params["requestId"])
@@ -269,12 +273,15 @@ export class AppServerProtocol implements Protocol {
     if (usage !== undefined) this.#turn.emit({ _tag: "Usage", usage })
   }
 
-  /** The whole turn's changes so far, printed again and again. */
+  /** The changes of the whole turn so far, printed again with each change: the last of them is said, once. */
   #diffed(params: JsonObject): void {
-    const patch = textOf(params["diff"]) ?? ""
-    if (patch === "" || patch === this.#diff || !this.#isOwn(params)) return
-    this.#diff = patch
-    this.#turn.say(draft("run.diff.ready", { ...measured(patch), patch }))
+    if (this.#isOwn(params)) this.#diff = textOf(params["diff"]) ?? ""
+  }
+
+  #sayDiff(): void {
+    const patch = this.#diff
+    this.#diff = ""
+    if (patch !== "") this.#turn.say(draft("run.diff.ready", { ...measured(patch), patch }))
   }
 
   #resolved(id: unknown): void {
@@ -289,6 +296,7 @@ export class AppServerProtocol implements Protocol {
     // Not another turn than the one that was begun, and none twice.
     if (id !== undefined && (id === this.#endedTurnId || id !== (this.#turnId ?? id))) return
     this.#endedTurnId = id
+    this.#sayDiff()
     this.#turnId = undefined
     const { usage } = this.#spending
     const used = defined({ usage })

@@ -4,11 +4,14 @@
  * The two ways to drive it tell the same failures, `app-server` with a type and `exec` in words alone. Exit codes tell nothing: the
  * app-server leaves with 0 whatever happened.
  */
+import { capped } from "@corral/domain/CappedPattern"
 import type { RunFailure } from "@corral/domain/Run"
 import type { ProcessEnd } from "@corral/domain/RuntimeAdapter"
 import { beginningOf } from "../Excerpt.ts"
 import { countOf, isObject, parseObject, textOf, objectOf, type JsonObject } from "../Json.ts"
+import { missingVariable } from "../MissingVariable.ts"
 import { unavailable } from "../Turn.ts"
+import { passEnv } from "./Environment.ts"
 
 const sentences: Readonly<Record<string, string>> = {
   not_signed_in:
@@ -88,6 +91,8 @@ const isServiceError = (said: string): boolean => isObject(parseObject(said)?.["
 export const failureInWords = (said: string): RunFailure => {
   const status = Number(/\bstatus:? (\d{3})\b/.exec(said)?.[1] ?? Number.NaN)
   if (!Number.isNaN(status)) return failure(byStatus(status), said, { status })
+  const missing = missingVariable("Codex", said, passEnv)
+  if (missing !== undefined) return missing
   const reason = byWords.find(([words]) => words.test(said))?.[1]
   if (reason !== undefined) return failure(reason, said)
   if (isServiceError(said)) return failure("request_refused", said)
@@ -126,6 +131,9 @@ const lastWords = (stderr: string): string =>
     .replace(/\n\nStack backtrace:[\s\S]*/, "")
     .trim()
 
+/** Where a configuration is wrong, at the beginning of a line. The tail of stderr is shorter. */
+const place = capped(32_768, /^\S+:\d+:\d+(?=: )/m)
+
 /** Why there is no result, as far as the process's last words tell; `undefined` where they do not. */
 export const failureWithoutResult = ({ code, signal, stderr }: ProcessEnd): RunFailure | undefined => {
   if (signal !== null) return undefined
@@ -133,7 +141,7 @@ export const failureWithoutResult = ({ code, signal, stderr }: ProcessEnd): RunF
     return failure("command_missing", lastWords(stderr))
   // The words after it quote the file, with whatever is secret in it: only the place is told.
   if (stderr.includes("Error loading config")) {
-    return failure("bad_config", /^\S+:\d+:\d+(?=: )/m.exec(stderr)?.[0] ?? "")
+    return failure("bad_config", place.exec(stderr)?.[0] ?? "")
   }
   const reason = byLastWords.find(([words]) => words.test(stderr))?.[1]
   return reason === undefined ? undefined : failure(reason, lastWords(stderr))

@@ -10,6 +10,7 @@ import { relativeTo } from "../Relative.ts"
 import { Turn } from "../Turn.ts"
 import { failureInWords, failureWithoutResult } from "./Ending.ts"
 import { Items } from "./Items.ts"
+import { retryInWords } from "./Retries.ts"
 import { sessionIdOf } from "./SessionId.ts"
 import { usageOfTurn } from "./Spending.ts"
 
@@ -78,7 +79,10 @@ export class ExecProtocol implements Protocol {
 
   readonly answer: Protocol["answer"] = () => undefined
   readonly input: Protocol["input"] = () => undefined
-  readonly cancel: Protocol["cancel"] = () => undefined
+  readonly cancel: Protocol["cancel"] = () => {
+    this.#turn.cancel()
+    return undefined
+  }
 
   #read(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
     return this.#turn.read(lines, (said) => this.#said(said))
@@ -95,9 +99,12 @@ export class ExecProtocol implements Protocol {
         return this.#items.completed(itemOf(said["item"]), undefined)
       case "turn.started":
       case "item.updated":
-      // Attempts to come through; the last word on it is the turn's.
-      case "error":
         return
+      case "error": {
+        // Attempts to come through; the last word on it is the turn's.
+        const retry = retryInWords(textOf(said["message"]) ?? "")
+        return retry === undefined ? undefined : this.#turn.say(retry)
+      }
       case "turn.completed":
         return this.#completed(objectOf(said["usage"]))
       case "turn.failed": {

@@ -4,13 +4,17 @@
  *
  * Exact or nothing: a line that is not three plain words is told as it is.
  */
+import { capped } from "@corral/domain/CappedPattern"
 
 /** Commands are shorter; a pattern that is given more may run out of memory. */
 const MAX_CHARACTERS = 100_000
 
-const DOUBLE = /"([^"\\$`]*(?:\\["\\$`][^"\\$`]*)*)"/.source
-const WORD = new RegExp(`[\\w@%+=:,./\\]^-]*(?:(?:'[^']*'|${DOUBLE})[\\w@%+=:,./\\]^-]*)*`, "y")
-const PART = new RegExp(`'([^']*)'|${DOUBLE}|[^'"]+`, "g")
+const DOUBLE = capped(MAX_CHARACTERS, /"([^"\\$`]*(?:\\["\\$`][^"\\$`]*)*)"/).source
+const WORD = capped(
+  MAX_CHARACTERS,
+  new RegExp(`[\\w@%+=:,./\\]^-]*(?:(?:'[^']*'|${DOUBLE})[\\w@%+=:,./\\]^-]*)*`, "y")
+)
+const PART = capped(MAX_CHARACTERS, new RegExp(`'([^']*)'|${DOUBLE}|[^'"]+`, "g"))
 
 const unquoted = (word: string): string => {
   if (!/['"]/.test(word)) return word

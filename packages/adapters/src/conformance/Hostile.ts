@@ -29,7 +29,7 @@ export const noise: ReadonlyArray<Uint8Array> = [
 
 const NEWLINE = 10
 
-const linesOf = (bytes: Uint8Array): Array<Uint8Array> => {
+export const linesOf = (bytes: Uint8Array): Array<Uint8Array> => {
   const lines: Array<Uint8Array> = []
   let from = 0
   for (let newline = bytes.indexOf(NEWLINE); newline !== -1; newline = bytes.indexOf(NEWLINE, from)) {
@@ -40,7 +40,7 @@ const linesOf = (bytes: Uint8Array): Array<Uint8Array> => {
   return lines
 }
 
-const joined = (lines: ReadonlyArray<Uint8Array>): Uint8Array =>
+export const joined = (lines: ReadonlyArray<Uint8Array>): Uint8Array =>
   Buffer.concat(lines.flatMap((line) => [line, Buffer.from("\n")]))
 
 /** Noise after every line. */

@@ -1,6 +1,7 @@
 /**
  * What holds for the outputs of every adapter on any input. Each function answers with sentences about what does not hold; none is good.
  */
+import { Buffer } from "node:buffer"
 import {
   encodeUlid,
   eventIdOf,
@@ -44,7 +45,7 @@ export const callsClosed = (outputs: ReadonlyArray<AdapterOutput>): Problems => 
   return [...problems, ...[...open].map((callId) => `call ${callId} is never closed`)]
 }
 
-/** Where a message streamed and was then told whole, both are the same text. */
+/** Where a message streamed and was then told whole, both are the same text, or the beginning of it where that says `truncated`. */
 export const deltasJoin = (outputs: ReadonlyArray<AdapterOutput>): Problems => {
   const problems: Array<string> = []
   const joined = new Map<string, string>()
@@ -53,9 +54,10 @@ export const deltasJoin = (outputs: ReadonlyArray<AdapterOutput>): Problems => {
       const { messageId, text } = event.payload
       joined.set(messageId, (joined.get(messageId) ?? "") + text)
     } else if (event.type === "run.message.completed") {
-      const { messageId, text } = event.payload
+      const { messageId, text, truncated } = event.payload
       const streamed = joined.get(messageId)
-      if (streamed !== undefined && streamed !== text) {
+      const isSame = truncated === true ? streamed?.startsWith(text) : streamed === text
+      if (streamed !== undefined && isSame !== true) {
         problems.push(
           `message ${messageId} streamed ${JSON.stringify(streamed)}, then was ${JSON.stringify(text)}`
         )
@@ -63,6 +65,49 @@ export const deltasJoin = (outputs: ReadonlyArray<AdapterOutput>): Problems => {
     }
   }
   return problems
+}
+
+/** Every message that streams is completed, also where a cancel or a broken stream ends it in the middle. */
+export const messagesCompleted = (outputs: ReadonlyArray<AdapterOutput>): Problems => {
+  const open = new Set<string>()
+  for (const event of events(outputs)) {
+    if (event.type === "run.message.delta") open.add(event.payload.messageId)
+    else if (event.type === "run.message.completed") open.delete(event.payload.messageId)
+  }
+  return [...open].map((messageId) => `message ${messageId} is never completed`)
+}
+
+/** JSON bytes of a text that one event holds whole. */
+const TEXT_BYTES = 196_608
+
+/** A text that one event cannot hold whole was streamed before: readers find it whole in the deltas. */
+export const longTextsStreamed = (outputs: ReadonlyArray<AdapterOutput>): Problems => {
+  const problems: Array<string> = []
+  const streamed = new Set<string>()
+  for (const event of events(outputs)) {
+    if (event.type === "run.message.delta") streamed.add(event.payload.messageId)
+    else if (event.type === "run.message.completed") {
+      const { messageId, text } = event.payload
+      const isLong = text.length * 6 > TEXT_BYTES && Buffer.byteLength(JSON.stringify(text)) > TEXT_BYTES
+      if (isLong && !streamed.has(messageId))
+        problems.push(`message ${messageId} is longer than one event and was not streamed`)
+    }
+  }
+  return problems
+}
+
+/** After a cancel, what it stopped is `cancelled`; `failed` is for what failed by itself. */
+export const cancelStops = (afterCancel: ReadonlyArray<AdapterOutput>): Problems =>
+  events(afterCancel).flatMap((event) =>
+    event.type === "run.tool.result" && event.payload.status === "failed"
+      ? [`call ${event.payload.callId} failed after the cancel, instead of being cancelled`]
+      : []
+  )
+
+/** The changes of a turn are reported once. */
+export const diffsOnce = (outputs: ReadonlyArray<AdapterOutput>, turns: number): Problems => {
+  const diffs = events(outputs).filter(({ type }) => type === "run.diff.ready").length
+  return diffs <= turns ? [] : [`${diffs} times run.diff.ready in ${turns} turns`]
 }
 
 /** Every event survives its own encoding and is one that readers know. */
@@ -149,6 +194,8 @@ export const machineAccepts = (outputs: ReadonlyArray<AdapterOutput>): Problems 
 export const always = (outputs: ReadonlyArray<AdapterOutput>): Problems => [
   ...oneOutcome(outputs),
   ...callsClosed(outputs),
+  ...messagesCompleted(outputs),
+  ...longTextsStreamed(outputs),
   ...eventsKnown(outputs),
   ...machineAccepts(outputs)
 ]

@@ -8,6 +8,7 @@ import type { RunFailure } from "@corral/domain/Run"
 import { draft, type PayloadOf } from "@corral/domain/RunEvent"
 import type { AdapterEvent, ProcessEnd, RunStart } from "@corral/domain/RuntimeAdapter"
 import { arrayOf, countOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
+import { retrying } from "../Retrying.ts"
 import type { Turn } from "../Turn.ts"
 import { Calls } from "./Calls.ts"
 import { failureOf, serviceFailure, type Words } from "./Failure.ts"
@@ -19,7 +20,6 @@ const silent = new Set([
   "user.message",
   "assistant.turn_start",
   "assistant.turn_end",
-  "assistant.turn_retry",
   "assistant.idle",
   "assistant.intent",
   "assistant.message_start",
@@ -27,7 +27,6 @@ const silent = new Set([
   "model.call_start",
   "model.call_finished",
   "model.call_final_result",
-  "model.call_failure",
   "session.skills_loaded",
   "session.mcp_servers_loaded",
   "session.info",
@@ -63,6 +62,7 @@ export class CopilotLines implements Reader {
   #last: string | undefined
   #turns = 0
   #error: RunFailure | undefined
+  #failedCall: JsonObject = {}
 
   constructor(words: Words, turn: Turn, { workspacePath }: RunStart) {
     this.#words = words
@@ -93,6 +93,11 @@ export class CopilotLines implements Reader {
         )
       case "tool.execution_complete":
         return this.#toolResult(data)
+      case "model.call_failure":
+        this.#failedCall = data
+        return
+      case "assistant.turn_retry":
+        return this.#retry(textOf(data["reason"]) ?? "")
       case "session.error":
         this.#error = this.#failureOf(data)
         return
@@ -158,6 +163,15 @@ export class CopilotLines implements Reader {
       const changed = draft("run.file.changed", { path, change, callId })
       return patch === undefined ? [changed] : [draft("run.patch.proposed", { path, patch, callId }), changed]
     })
+  }
+
+  /** A call is tried again: the one whose failure was told before. */
+  #retry(reason: string): void {
+    const { errorMessage, retryAttempt, statusCode } = this.#failedCall
+    this.#failedCall = {}
+    const failure = serviceFailure(this.#words, textOf(errorMessage) ?? reason, countOf(statusCode))
+    const attempt = (countOf(retryAttempt) ?? 0) + 1
+    this.#turn.say(retrying({ attempt, failure }))
   }
 
   #failureOf(data: JsonObject): RunFailure {

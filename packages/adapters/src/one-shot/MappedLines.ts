@@ -30,6 +30,19 @@ const fieldOf = (path: FieldPath | undefined): Field => {
   return (line) => deeper.reduce<unknown>(own, own(own(line, first), second))
 }
 
+/** What a line is, by one field or by several: `item.completed/agent_message`. */
+const typeField = (paths: JsonMap["type"]): Field => {
+  if (typeof paths === "string") return fieldOf(paths)
+  const fields = paths.map(fieldOf)
+  return (line) => {
+    const parts = fields.flatMap((field) => typeName(field(line)) ?? [])
+    return parts.length === 0 ? undefined : parts.join("/")
+  }
+}
+
+const typeName = (value: unknown): string | undefined =>
+  typeof value === "string" ? value : typeof value === "number" ? String(value) : undefined
+
 const isTrue = (value: unknown): boolean =>
   value !== undefined && value !== null && value !== false && value !== 0 && value !== ""
 
@@ -41,8 +54,8 @@ const said = (value: unknown): string | undefined =>
 
 const changeOf = (value: unknown) => (value === "created" || value === "deleted" ? value : "modified")
 
-/** One thing that a line means to a run. */
-type Meaning = (run: MappedLines, line: JsonObject) => void
+/** One thing that a line means to a run. `shared`: lines of its type mean other things too, so this line may not mean it. */
+type Meaning = (run: MappedLines, line: JsonObject, shared: boolean) => void
 
 /** A map as lines are read by it: its paths taken apart, and for each type what its lines mean, in the order in which they say it. */
 export interface Meanings {
@@ -76,9 +89,12 @@ export const meaningsOf = (map: JsonMap, label: string): Meanings => {
   })
   add(map.toolCall, (meaning) => {
     const [id, name, input] = [fieldOf(meaning.id), fieldOf(meaning.name), fieldOf(meaning.input)]
-    return (run, line) => {
+    return (run, line, shared) => {
+      const [callId, tool] = [said(id(line)), textOf(name(line))]
+      // Lines of one type may be pieces of text or calls: what names no call is none.
+      if (shared && (callId === undefined || tool === undefined)) return
       run.text.close()
-      run.calls.call(said(id(line)), textOf(name(line)), input(line))
+      run.calls.call(callId, tool, input(line))
     }
   })
   add(map.fileChange, (meaning) => {
@@ -91,12 +107,14 @@ export const meaningsOf = (map: JsonMap, label: string): Meanings => {
   add(map.toolResult, (meaning) => {
     const [id, output] = [fieldOf(meaning.id), fieldOf(meaning.output)]
     const [exitCode, failed] = [fieldOf(meaning.exitCode), fieldOf(meaning.failed)]
-    return (run, line) => {
+    return (run, line, shared) => {
+      const callId = said(id(line))
+      if (shared && callId === undefined) return
       run.text.close()
       const status = isTrue(failed(line)) ? "failed" : "completed"
       const result = { status, output: said(output(line)), exitCode: countOf(exitCode(line)) } as const
       // Files are what the map says they are, whatever the tools are called.
-      run.calls.result(said(id(line)), result, [])
+      run.calls.result(callId, result, [])
     }
   })
   add(map.usage, (meaning) => {
@@ -113,15 +131,28 @@ export const meaningsOf = (map: JsonMap, label: string): Meanings => {
       )
     }
   })
-  add(map.failed, (meaning) => {
+  const failure = (needsReason: boolean) => (meaning: NonNullable<JsonMap["failed"]>) => {
     const message = fieldOf(meaning.message)
-    return (run, line) => run.failed(textOf(message(line)) ?? `${label} failed.`)
-  })
+    return (run: MappedLines, line: JsonObject) => {
+      const told = message(line)
+      if (!needsReason || isTrue(told)) run.failed(textOf(told) ?? `${label} failed.`)
+    }
+  }
+  // Where one type ends a run either way, a line that gives no reason has succeeded.
+  const endsBothWays = (type: string) =>
+    map.failed?.message !== undefined && map.completed?.when.includes(type) === true
+  const failing = (wanted: (type: string) => boolean) =>
+    map.failed && { ...map.failed, when: map.failed.when.filter(wanted) }
+  add(failing(endsBothWays), failure(true))
+  add(
+    failing((type) => !endsBothWays(type)),
+    failure(false)
+  )
   add(map.completed, (meaning) => {
     const text = fieldOf(meaning.text)
     return (run, line) => run.completed(textOf(text(line)))
   })
-  return { typeOf: fieldOf(map.type), byType, endsByExit: map.completed === undefined }
+  return { typeOf: typeField(map.type), byType, endsByExit: map.completed === undefined }
 }
 
 export class MappedLines implements Reader {
@@ -142,12 +173,12 @@ export class MappedLines implements Reader {
 
   readonly said: Reader["said"] = (line) => {
     const { byType, typeOf } = this.#meanings
-    const told = typeOf(line)
-    const type = typeof told === "string" ? told : typeof told === "number" ? String(told) : "untyped"
+    const type = typeName(typeOf(line)) ?? "untyped"
     const meanings = byType.get(type)
     if (meanings === undefined) return this.#turn.unknown(type)
     this.#turn.start({})
-    for (const meaning of meanings) meaning(this, line)
+    const shared = meanings.length > 1
+    for (const meaning of meanings) meaning(this, line, shared)
   }
 
   readonly ended: Reader["ended"] = (end: ProcessEnd) => {

@@ -43,7 +43,10 @@ export class OneShotProtocol implements Protocol {
 
   readonly answer: Protocol["answer"] = () => undefined
   readonly input: Protocol["input"] = () => undefined
-  readonly cancel: Protocol["cancel"] = () => undefined
+  readonly cancel: Protocol["cancel"] = () => {
+    this.#turn.cancel()
+    return undefined
+  }
 
   #read(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
     return this.#turn.read(lines, (said) => this.#reader.said(said))

@@ -95,7 +95,8 @@ export class OpenCodeLines implements Reader {
       const text = defined({ text: this.#text.last })
       return this.#turn.conclude({ _tag: "Completed", usage: this.#usage, ...text })
     }
-    if (/permission requested: .*; auto-rejecting/.test(stderr)) {
+    const asked = stderr.indexOf("permission requested: ")
+    if (asked !== -1 && stderr.includes("; auto-rejecting", asked)) {
       this.#turn.fail(failureOf(this.#words, "needs_permission", stderr), this.#usage)
     }
   }

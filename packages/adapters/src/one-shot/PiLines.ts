@@ -7,12 +7,15 @@
  */
 import type { Usage } from "@corral/domain/Run"
 import { draft } from "@corral/domain/RunEvent"
-import type { ProcessEnd, RunStart } from "@corral/domain/RuntimeAdapter"
+import type { AdapterEvent, ProcessEnd, RunStart } from "@corral/domain/RuntimeAdapter"
 import { arrayOf, countOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
+import { retrying } from "../Retrying.ts"
 import type { Turn } from "../Turn.ts"
 import { Calls } from "./Calls.ts"
 import { failureOf, serviceFailure, type Words } from "./Failure.ts"
+import { patchOfNumbered } from "./NumberedDiff.ts"
 import { sessionIdOf, type Reader } from "./OneShot.ts"
+import { filesOf, pathOf } from "./Tools.ts"
 
 /** Frames, and what another line tells again. */
 const silent = new Set([
@@ -20,7 +23,6 @@ const silent = new Set([
   "turn_start",
   "turn_end",
   "tool_execution_update",
-  "auto_retry_start",
   "queue_update",
   "response"
 ])
@@ -91,6 +93,11 @@ export class PiLines implements Reader {
         return this.#toolResult(line)
       case "agent_end":
         return this.#tryEnded(line)
+      case "auto_retry_start": {
+        const { attempt, delayMs, maxAttempts } = line
+        const failure = serviceFailure(this.#words, textOf(line["errorMessage"]) ?? "")
+        return this.#turn.say(retrying({ attempt, maxAttempts, delayMs, failure }))
+      }
       case "auto_retry_end":
         if (line["success"] === false) {
           const said = textOf(line["finalError"]) ?? this.#error ?? ""
@@ -145,12 +152,22 @@ export class PiLines implements Reader {
   #toolResult(line: JsonObject): void {
     const output = outputOf(line["result"])
     const failed = line["isError"] !== false
+    const callId = textOf(line["toolCallId"])
     const exitCode = failed && line["toolName"] === "bash" ? exitCodeOf(output) : undefined
-    this.#calls.result(textOf(line["toolCallId"]), {
-      status: failed ? "failed" : "completed",
-      output,
-      exitCode
-    })
+    const result = { status: failed ? "failed" : "completed", output, exitCode } as const
+    this.#calls.result(callId, result, callId === undefined ? undefined : this.#filesOf(line, callId))
+  }
+
+  /** The file that a call edited, with its patch; `undefined` where the result tells none. */
+  #filesOf(line: JsonObject, callId: string): ReadonlyArray<AdapterEvent> | undefined {
+    const call = this.#calls.get(callId)
+    const diff = textOf(objectOf(objectOf(line["result"])["details"])["diff"])
+    const absolute = call === undefined ? undefined : pathOf(call.tool, call.input)
+    if (call === undefined || diff === undefined || absolute === undefined) return undefined
+    const path = this.#calls.relative(absolute)
+    const patch = patchOfNumbered(diff, path)
+    const files = filesOf(call.tool, call.input, callId, this.#calls.relative)
+    return patch === undefined ? files : [draft("run.patch.proposed", { path, patch, callId }), ...files]
   }
 
   #tryEnded(line: JsonObject): void {

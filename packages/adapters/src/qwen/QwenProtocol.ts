@@ -15,6 +15,7 @@ import { Calls } from "../one-shot/Calls.ts"
 import { failureOf, serviceFailure, startFailure, type Words } from "../one-shot/Failure.ts"
 import { sessionIdOf } from "../one-shot/OneShot.ts"
 import { filesOf } from "../one-shot/Tools.ts"
+import { retrying } from "../Retrying.ts"
 import { Turn } from "../Turn.ts"
 import { approvalOf } from "./Approval.ts"
 
@@ -83,6 +84,7 @@ export class QwenProtocol implements Protocol {
 
   readonly cancel: Protocol["cancel"] = () => {
     this.#cancelling = true
+    this.#turn.cancel()
     return controlRequest("interrupt", "interrupt")
   }
 
@@ -221,10 +223,16 @@ export class QwenProtocol implements Protocol {
           })
         )
       case "retry":
-        return
+        return this.#retry(objectOf(said["data"]))
       default:
         this.#turn.unknown(`system/${textOf(said["subtype"]) ?? ""}`)
     }
+  }
+
+  /** It does not say why: words about that are only in its own log. */
+  #retry({ attempt, delayMs, maxRetries: maxAttempts, reason }: JsonObject): void {
+    const failure = serviceFailure(this.#words, textOf(reason) === "retry" ? "" : (textOf(reason) ?? ""))
+    this.#turn.say(retrying({ attempt, maxAttempts, delayMs, failure }))
   }
 
   #asks(said: JsonObject): void {

@@ -1,4 +1,5 @@
 /** `corral completions`: what a shell needs to complete commands, flags and their values. */
+import { capped } from "@corral/domain/CappedPattern"
 import { builtIn } from "@corral/adapters/Registry"
 import { scriptedProgram } from "@corral/edge/scriptedProgram"
 import { Effect } from "effect"
@@ -33,8 +34,11 @@ const scriptOf = (shell: "bash" | "zsh" | "fish", described: Completions.Command
     "corral completions"
   )
   // `--flag=value` beside `--flag value`: zsh wants to be told of flags that take a value.
-  return shell === "zsh" ? script.replaceAll(/^( +'\([^)]*\)--[\w-]+)(?=\[.*\]:.*'$)/gm, "$1=") : script
+  return shell === "zsh" ? script.replaceAll(flags, "$1=$2") : script
 }
+
+/** Flags that take a value, in a script of our own. */
+const flags = capped(500_000, /^( +'\([^)]*\)--[\w-]+)(\[.*\]:.*')$/gm)
 
 /** `described` is the whole tree, this command among it. */
 export const completionsOf = (described: () => Completions.CommandDescriptor) =>

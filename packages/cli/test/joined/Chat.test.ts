@@ -36,7 +36,7 @@ describe("a bot", { timeout: 120_000 }, () => {
 
   it("has done what a person writes, asks before it, and tells what came of it", async () => {
     const before = chats.fake.said(owner.chat).length
-    const said = await chats.says(owner, "/say before\n/write made.txt hello\n/say after")
+    const said = await chats.says(owner, "/run /say before\n/write made.txt hello\n/say after")
     const asked = await chats.card(owner.chat, WRITES, before)
     assert.isFalse(existsSync(made("made.txt")))
     assert.strictEqual(asked.replyTo, said.id)
@@ -112,7 +112,7 @@ describe("a bot", { timeout: 120_000 }, () => {
   it("lets one of two who click at once decide", async () => {
     const mara = await chats.linked("mara", "member")
     const before = chats.fake.said(team).length
-    await chats.says(owner, "/write both.txt a", { chat: team, mentions: [BOT] })
+    await chats.says(owner, "/run /write both.txt a", { chat: team, mentions: [BOT] })
     const asked = await chats.card(team, WRITES, before)
     await Promise.all([
       chats.fake.clicks(owner.account, asked.id, "Allow once"),
@@ -131,7 +131,7 @@ describe("a bot", { timeout: 120_000 }, () => {
     const outsider = await chats.linked("otto")
     const stranger = chats.stranger("sly")
     const before = chats.fake.said(team).length
-    await chats.says(owner, "/write kept.txt a", { chat: team, mentions: [BOT] })
+    await chats.says(owner, "/run /write kept.txt a", { chat: team, mentions: [BOT] })
     const asked = await chats.card(team, WRITES, before)
     await chats.fake.clicks(viewer.account, asked.id, "Allow once")
     await chats.told(viewer.chat, /^You may not do this\.$/)
@@ -154,13 +154,17 @@ describe("a bot", { timeout: 120_000 }, () => {
   it("hears in a group what mentions it, and nothing else", async () => {
     const other = chats.fake.person("ou_other_bot", "Corral")
     const count = (await tasks()).length
-    await chats.says(owner, "/say nobody", { chat: team })
-    await chats.says(owner, "/say the other", { chat: team, mentions: [other] })
-    await chats.says(owner, "/say all", { chat: team, type: "text", content: { text: "@_all /say all" } })
+    await chats.says(owner, "/run /say nobody", { chat: team })
+    await chats.says(owner, "/run /say the other", { chat: team, mentions: [other] })
+    await chats.says(owner, "/run /say all", {
+      chat: team,
+      type: "text",
+      content: { text: "@_all /say all" }
+    })
     await chats.settled()
     assert.lengthOf(await tasks(), count)
     const before = chats.fake.said(team).length
-    await chats.says(owner, "/say me", { chat: team, mentions: [BOT] })
+    await chats.says(owner, "/run /say me", { chat: team, mentions: [BOT] })
     await chats.card(team, "Done", before)
     await chats.settled()
     assert.lengthOf(await tasks(), count + 1)
@@ -195,7 +199,7 @@ describe("a bot", { timeout: 120_000 }, () => {
     const [latest] = await tasks()
     assert.include(latest?.input.text, "/wait")
     const session = latest?.sessionId
-    await chats.says(owner, "/say further")
+    await chats.says(owner, "/run /say further")
     await chats.told(owner.chat, /further/, before)
     assert.strictEqual((await tasks())[0]?.sessionId, session)
   })
@@ -270,13 +274,13 @@ describe("a bot", { timeout: 120_000 }, () => {
       envelope({ event_id: "ev_broken" }, { sender: {}, message: { chat_id: owner.chat, content: 1 } })
     )
     assert.strictEqual((await chats.gateway.send(broken)).status, 200)
-    await chats.told(owner.chat, /^That came to nothing/, before)
+    await chats.told(owner.chat, /^This could not be done/, before)
     await chats.settled()
   })
 
   it("acts for nobody any more whose account is unlinked", async () => {
     const ulla = await chats.linked("ulla", "member")
-    await chats.says(ulla, "/wait")
+    await chats.says(ulla, "/run /wait")
     const run = await chats.card(ulla.chat, "At work")
     const count = (await tasks()).length
     await chats.says(ulla, "unbind")
@@ -287,7 +291,7 @@ describe("a bot", { timeout: 120_000 }, () => {
       "its end"
     )
     const links = chats.fake.said(ulla.chat).length
-    await chats.says(ulla, "/say again")
+    await chats.says(ulla, "/run /say again")
     await chats.card(ulla.chat, "Link this account", links)
     await chats.settled()
     assert.lengthOf(await tasks(), count)

@@ -54,7 +54,7 @@ describe("a bot", { timeout: 120_000 }, () => {
     })
     assert.strictEqual(shared.status, 200, shared.text)
     const team = chats.fake.group("oc_team")
-    const said = await chats.says(owner, "/write long.txt a", { chat: team, mentions: [BOT] })
+    const said = await chats.says(owner, "/run /write long.txt a", { chat: team, mentions: [BOT] })
     const choice = await chats.card(team, "Where is it to be done?")
     const { lines } = chats.fake.shown(choice.id)
     const place = lines.findIndex((line) => line.includes("Borealis"))
@@ -74,7 +74,7 @@ describe("a bot", { timeout: 120_000 }, () => {
 
     // An answer to it goes on in the same place.
     const before = chats.fake.said(team).length
-    await chats.says(owner, "/say more", { chat: team, mentions: [BOT], thread: said.id })
+    await chats.says(owner, "/run /say more", { chat: team, mentions: [BOT], thread: said.id })
     const done = await chats.card(team, "Done", before)
     assert.include(chats.fake.shown(done.id).lines.join(), "Borealis")
   })
@@ -113,7 +113,7 @@ describe("a bot", { timeout: 120_000 }, () => {
 
     await says("位置 1")
     await shows(/以后在这里/)
-    await says("/write slack.txt a\n/say from slack")
+    await says("/run /write slack.txt a\n/say from slack")
     const asked = await titled("智能体请求修改文件")
     const allow = asked.blocks
       .flatMap(({ elements }) => elements ?? [])

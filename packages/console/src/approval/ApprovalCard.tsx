@@ -6,9 +6,9 @@ import { useWords } from "../text/Language.tsx"
 import { ShortId } from "../ui/ShortId.tsx"
 import { Time } from "../ui/Time.tsx"
 import { Countdown } from "./Countdown.tsx"
+import { DecidedRequest } from "./DecidedRequest.tsx"
 import { DecisionForm } from "./DecisionForm.tsx"
 import { DecisionNote } from "./DecisionNote.tsx"
-import { EditView } from "./EditView.tsx"
 import { Outcome } from "./Outcome.tsx"
 import { RequestView } from "./RequestView.tsx"
 import { TargetNote } from "./TargetNote.tsx"
@@ -18,7 +18,7 @@ import { approvalWords } from "./words.ts"
 export const ApprovalCard = ({ approval }: { readonly approval: HubApproval }) => {
   const words = useWords(approvalWords)
   const decide = useDecide(approval.id)
-  const { agentId, allowedInput, id, projectId, request, runId, state } = approval
+  const { agentId, id, projectId, request, runId, state } = approval
   return (
     <article className={`approval approval-${state}`} aria-labelledby={`title-${id}`}>
       <h2 id={`title-${id}`}>{oneLine(request.title)}</h2>
@@ -35,15 +35,19 @@ export const ApprovalCard = ({ approval }: { readonly approval: HubApproval }) =
           </>
         )}
       </p>
-      {allowedInput !== undefined && <EditView requested={request.input} allowed={allowedInput} />}
-      <RequestView request={request} isDecided={state !== "pending"} />
       {state === "pending" ? (
         <>
+          <RequestView request={request} />
           <TargetNote approval={approval} />
           <DecisionForm {...{ decide, projectId, request }} expiresAt={approval.expiresAt} />
         </>
       ) : (
-        <Outcome resolution={approval} projectId={projectId} />
+        <>
+          <p>
+            <Outcome resolution={approval} projectId={projectId} />
+          </p>
+          <DecidedRequest request={request} allowedInput={approval.allowedInput} />
+        </>
       )}
       <DecisionNote error={decide.error} />
     </article>

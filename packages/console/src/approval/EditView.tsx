@@ -19,21 +19,23 @@ export const EditView = ({
     <section className="edit" aria-label={words.editShown}>
       <h3>{words.editShown}</h3>
       {changes.map((change) => (
-        <dl key={change.name} className="edit-field">
-          {change.name !== "" && <div className="edit-name">{oneLine(change.name, 100)}</div>}
-          {(["requested", "allowed"] as const).map((side) => (
-            <div key={side} className={`edit-${side}`}>
-              <dt>{words.editSides[side]}</dt>
-              <dd>
-                {change[side] === undefined ? (
-                  <span className="quiet">{words.editNothing}</span>
-                ) : (
-                  <Clipped text={visible(inputText(change[side]))} className="code" />
-                )}
-              </dd>
-            </div>
-          ))}
-        </dl>
+        <div key={change.name} className="edit-field">
+          {change.name !== "" && <h4 className="edit-name">{oneLine(change.name, 100)}</h4>}
+          <dl>
+            {(["allowed", "requested"] as const).map((side) => (
+              <div key={side} className={`edit-${side}`}>
+                <dt>{words.editSides[side]}</dt>
+                <dd>
+                  {change[side] === undefined ? (
+                    <span className="quiet">{words.editNothing}</span>
+                  ) : (
+                    <Clipped text={visible(inputText(change[side]))} className="code" />
+                  )}
+                </dd>
+              </div>
+            ))}
+          </dl>
+        </div>
       ))}
     </section>
   )

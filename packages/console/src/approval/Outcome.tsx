@@ -23,10 +23,10 @@ export const Outcome = ({ projectId, resolution }: Props) => {
     <span className={`outcome outcome-${state}`}>
       <strong>{state === "pending" ? state : words.decided[state]}</strong>
       {edited === true && <> {words.edited}</>}
-      {scope !== undefined && state === "approved" && <> {words.remembered[scope]}</>}
+      {scope !== undefined && state === "approved" && <>, {words.remembered[scope]}</>}
       {by !== undefined && (
         <>
-          {" "}
+          {state === "approved" && scope !== undefined ? ", " : " "}
           {words.by} <PersonName by={by} projectId={projectId} />
         </>
       )}

@@ -24,7 +24,7 @@ export const RequestView = ({ isDecided = false, request }: Props) => {
           {words.risks[risk] ?? risk}
         </span>{" "}
         {(isDecided ? words.wanted : words.wants)(words.actions[action] ?? action)}{" "}
-        <span className="quiet">{words.riskHints[risk]}</span>
+        {!isDecided && <span className="quiet">{words.riskHints[risk]}</span>}
       </p>
       {command !== undefined && (
         <>

@@ -1,6 +1,5 @@
 /** Records of the trail as a table. On a narrow screen it scrolls sideways, by keyboard too. */
 import type { AuditRecord } from "@corral/domain/Audit"
-import { Link } from "@tanstack/react-router"
 import { useWords } from "../text/Language.tsx"
 import { ShortId } from "../ui/ShortId.tsx"
 import { StateBadge } from "../ui/StateBadge.tsx"
@@ -46,13 +45,7 @@ export const AuditTable = ({ records }: { readonly records: ReadonlyArray<AuditR
                 <ShortId id={actor} />
               </td>
               <td>
-                {details === undefined ? (
-                  <ShortId id={resource} />
-                ) : (
-                  <Link to="/approvals/$approvalId" params={{ approvalId: details.approvalId }}>
-                    <ShortId id={resource} />
-                  </Link>
-                )}
+                <ShortId id={resource} />
               </td>
               <td>
                 <ShortId id={requestId} />

@@ -1,5 +1,6 @@
 /** The decision of an audit record in a few words: what, for how long, with changes or without, where. */
 import type { DecisionDetails } from "@corral/domain/Audit"
+import { Link } from "@tanstack/react-router"
 import { approvalWords } from "../approval/words.ts"
 import { useWords } from "../text/Language.tsx"
 import { auditWords } from "./words.ts"
@@ -7,13 +8,17 @@ import { auditWords } from "./words.ts"
 export const DecisionSummary = ({ details }: { readonly details: DecisionDetails }) => {
   const words = useWords(auditWords)
   const approval = useWords(approvalWords)
-  const { decision, edited, origin, scope } = details
+  const { approvalId, decision, edited, origin, scope } = details
   return (
     <span className="quiet">
       <strong>{words.decisions[decision]}</strong>
       {edited && <> {approval.edited}</>}
-      {decision === "allow" && <> {approval.remembered[scope]}</>}
-      {origin !== "policy" && <> {approval.origins[origin]}</>}
+      {decision === "allow" && <>, {approval.remembered[scope]}</>}
+      {origin !== "policy" && <>, {approval.origins[origin]}</>}
+      {" · "}
+      <Link to="/approvals/$approvalId" params={{ approvalId }}>
+        {words.toApproval}
+      </Link>
     </span>
   )
 }

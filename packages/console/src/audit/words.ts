@@ -23,6 +23,7 @@ export const auditWords = bilingual(
     request: "Request",
     caption: "Records, the latest first",
     everyAction: "Every action",
+    toApproval: "See the approval",
     decisions: { allow: "Allow", deny: "Deny", cancel: "Cancel the run" },
     actions: {
       "project.create": "Create a project",
@@ -81,6 +82,7 @@ export const auditWords = bilingual(
     request: "请求",
     caption: "记录,最新在前",
     everyAction: "全部操作",
+    toApproval: "查看审批",
     decisions: { allow: "允许", deny: "拒绝", cancel: "取消运行" },
     actions: {
       "project.create": "创建项目",

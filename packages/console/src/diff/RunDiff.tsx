@@ -37,6 +37,9 @@ const LARGE = 500
 
 const isOpenAtFirst = ({ additions, deletions }: FileDiff): boolean => additions + deletions <= LARGE
 
+/** As tall as its lines and its border, up to what the screen has. */
+const heightOf = (lines: number): string => `min(${lines + 2}px, max(20rem, calc(100dvh - 12rem)))`
+
 export const RunDiff = ({ runId }: { readonly runId: HubRun["id"] }) => {
   const words = useWords(diffWords)
   const [layout, setLayout] = useState<Layout>("unified")
@@ -124,7 +127,14 @@ export const RunDiff = ({ runId }: { readonly runId: HubRun["id"] }) => {
       ) : (
         <>
           <p className="quiet">{words.hint}</p>
-          <div ref={scroller} className="diff-scroll" tabIndex={0} role="group" aria-label={words.lines}>
+          <div
+            ref={scroller}
+            className="diff-scroll"
+            style={{ height: heightOf(virtual.getTotalSize()) }}
+            tabIndex={0}
+            role="group"
+            aria-label={words.lines}
+          >
             <div className="diff-all" style={{ height: virtual.getTotalSize() }}>
               {virtual.getVirtualItems().map(({ index, start }) => {
                 const item = items[index]

@@ -2,9 +2,9 @@
 import type { HubApproval, HubRun } from "@corral/domain/HubRun"
 import { Link } from "@tanstack/react-router"
 import { Countdown } from "../approval/Countdown.tsx"
+import { DecidedRequest } from "../approval/DecidedRequest.tsx"
 import { DecisionForm } from "../approval/DecisionForm.tsx"
 import { DecisionNote } from "../approval/DecisionNote.tsx"
-import { EditView } from "../approval/EditView.tsx"
 import { Outcome } from "../approval/Outcome.tsx"
 import { RequestView } from "../approval/RequestView.tsx"
 import { useDecide } from "../approval/useDecide.ts"
@@ -39,10 +39,7 @@ export const ApprovalView = ({ block, isOver, projectId }: Props) => {
   return (
     <details className="approval">
       <summary>
-        <Link to="/approvals/$approvalId" params={{ approvalId }}>
-          {words.approval}
-        </Link>{" "}
-        {title}
+        {words.approval}: {title}
         {resolution !== undefined && (
           <>
             {" · "}
@@ -51,10 +48,12 @@ export const ApprovalView = ({ block, isOver, projectId }: Props) => {
         )}
       </summary>
       <DecisionNote error={decide.error} />
-      {resolution?.allowedInput !== undefined && (
-        <EditView requested={request.input} allowed={resolution.allowedInput} />
-      )}
-      <RequestView request={request} isDecided={state !== "pending"} />
+      <p>
+        <Link to="/approvals/$approvalId" params={{ approvalId }}>
+          {words.toApproval}
+        </Link>
+      </p>
+      <DecidedRequest request={request} allowedInput={resolution?.allowedInput} />
     </details>
   )
 }

@@ -6,6 +6,7 @@
 import type { ApprovalRequest, ApprovalState } from "@corral/domain/Approval"
 import type { ApprovalResolution } from "@corral/domain/Resolution"
 import type { RunFailure, Usage } from "@corral/domain/Run"
+import type { PayloadOf } from "@corral/domain/RunEvent"
 
 /** A text, or so much of it as is kept here. */
 export interface Kept {
@@ -109,6 +110,12 @@ export interface WarningBlock extends Standing {
   readonly isRepeated: boolean
 }
 
+/** A model call that is tried again, or silence. Further ones in a row take its place. */
+export interface RetryBlock extends Standing {
+  readonly kind: "retry"
+  readonly retry: PayloadOf<"runtime.retrying">
+}
+
 export interface StartBlock extends Standing {
   readonly kind: "start"
   readonly model: string | undefined
@@ -141,6 +148,7 @@ export type Block =
   | PreviewBlock
   | ApprovalBlock
   | WarningBlock
+  | RetryBlock
   | StartBlock
   | EndBlock
   | GapBlock

@@ -94,6 +94,13 @@ export const BlockView = memo(({ block, isOver, onDiff, projectId, runId, target
           <code className="quiet">{block.code}</code>
         </p>
       )
+    case "retry":
+      return (
+        <p className="line quiet">
+          {words.retrying(block.retry)}
+          {block.retry.message !== undefined && ` · ${oneLine(block.retry.message, 500)}`}
+        </p>
+      )
     case "start":
       return (
         <p className="line quiet">

@@ -188,6 +188,10 @@ export class RunFold {
       }
       case "runtime.unavailable":
         return this.warn(seq, at, event.type, event.payload.message)
+      case "runtime.retrying": {
+        if (this.blocks.at(-1)?.kind === "retry") this.blocks.pop()
+        return this.push({ kind: "retry", seq, at, retry: event.payload })
+      }
       case "runtime.timeout": {
         const { afterMs, kind } = event.payload
         return this.warn(seq, at, event.type, `${kind} ${Math.round(afterMs / 1000)} s`)

@@ -15,6 +15,10 @@ import "./run.css"
 /** So near to the end counts as being there. */
 const NEAR = 48
 
+/** As tall as its blocks and its border, up to what the screen has; never so low that it cannot be read. */
+const heightOf = (blocks: number): string =>
+  `max(6rem, min(${blocks + 2}px, max(22rem, calc(100dvh - 23rem))))`
+
 interface Props {
   readonly log: EventLog
   readonly runId: HubRun["id"]
@@ -83,6 +87,7 @@ export const Timeline = ({ log, onDiff, projectId, runId, targetId }: Props) => 
       <div
         ref={scroller}
         className="timeline-scroll"
+        style={{ height: heightOf(virtual.getTotalSize()) }}
         tabIndex={0}
         role="group"
         aria-label={words.timeline}

@@ -82,6 +82,14 @@ const shapes: Readonly<Record<RunEvent["type"], Readonly<Record<string, Check>>>
     by: maybeText
   },
   "runtime.unavailable": { reason: text, message: text },
+  "runtime.retrying": {
+    reason: text,
+    message: maybeText,
+    attempt: maybeNumber,
+    maxAttempts: maybeNumber,
+    delayMs: maybeNumber,
+    silentMs: maybeNumber
+  },
   "runtime.timeout": { kind: text, afterMs: number },
   "schema.validation_failed": { message: text },
   "integration.message.received": {},

@@ -1,7 +1,9 @@
 /** What the page of a run says. */
+import type { PayloadOf } from "@corral/domain/RunEvent"
 import { bilingual } from "../text/Language.tsx"
 
 const count = (n: number) => n.toLocaleString("en")
+const seconds = (millis: number) => count(Math.ceil(millis / 1_000))
 
 export const runWords = bilingual(
   {
@@ -88,7 +90,15 @@ export const runWords = bilingual(
       `${device === "" ? "The device" : device} is not connected. The preview opens while its Edge runs.`,
     previewNoAddress: "The device gave no address of its own.",
     approval: "Approval",
+    toApproval: "See the approval",
     warning: "Warning",
+    retrying: ({ attempt, delayMs, maxAttempts, reason, silentMs }: PayloadOf<"runtime.retrying">) => {
+      if (silentMs !== undefined) return `No output for ${seconds(silentMs)} s.`
+      const of = maxAttempts === undefined ? "" : ` of ${maxAttempts}`
+      const which = attempt === undefined ? "" : ` (attempt ${attempt}${of})`
+      const when = delayMs === undefined ? "" : ` in ${seconds(delayMs)} s`
+      return `Model call failed: ${reason}. Retrying${when}${which}.`
+    },
     started: "The agent has started",
     endings: {
       completed: "The run is completed.",
@@ -195,7 +205,15 @@ export const runWords = bilingual(
       `${device === "" ? "该设备" : ` ${device} `}未连接。其 Edge 运行时才能打开预览。`,
     previewNoAddress: "设备没有给出自己的地址。",
     approval: "审批",
+    toApproval: "查看审批",
     warning: "警告",
+    retrying: ({ attempt, delayMs, maxAttempts, reason, silentMs }: PayloadOf<"runtime.retrying">) => {
+      if (silentMs !== undefined) return `已有 ${seconds(silentMs)} 秒没有输出。`
+      const of = maxAttempts === undefined ? "" : `，共 ${maxAttempts} 次`
+      const which = attempt === undefined ? "" : `（第 ${attempt} 次${of}）`
+      const when = delayMs === undefined ? "正在重试" : `${seconds(delayMs)} 秒后重试`
+      return `模型调用失败：${reason}。${when}${which}。`
+    },
     started: "智能体已启动",
     endings: { completed: "运行已完成。", failed: "运行失败。", cancelled: "运行已取消。" },
     gap: (from: number, to: number) => `缺少事件 ${from} 至 ${to}:Hub 已不再保留。`,

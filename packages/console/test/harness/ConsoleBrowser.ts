@@ -9,12 +9,11 @@ import { existsSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core"
 import { build } from "vite"
+import { chromiumHere } from "./Chromium.ts"
 
 const root = fileURLToPath(new URL("../../../../", import.meta.url))
-const path = process.env["CORRAL_CHROMIUM"] ?? "/usr/bin/chromium"
 
-/** Where there is none these tests are skipped. */
-export const hasChromium = existsSync(path)
+export { hasChromium } from "./Chromium.ts"
 
 export interface Finding {
   readonly id: string
@@ -42,7 +41,10 @@ export class ConsoleBrowser {
       "--disable-sync",
       "--disable-features=SpareRendererForSitePerProcess"
     ]
-    return new ConsoleBrowser(await chromium.launch({ executablePath: path, args }))
+    const { env, path } = await chromiumHere()
+    return new ConsoleBrowser(
+      await chromium.launch({ executablePath: path, args, env: { ...process.env, ...env } })
+    )
   }
 
   private constructor(browser: Browser) {

@@ -29,6 +29,10 @@ const said = fc.oneof(
     type: "run.tool.result",
     payload: { v: 1, tool: "shell", status: "completed", ...payload }
   })),
+  fc.record({ reason: names, attempt: fc.nat(9) }).map((payload) => ({
+    type: "runtime.retrying",
+    payload: { v: 1, ...payload }
+  })),
   names.map((approvalId) => ({
     type: "run.approval.requested",
     payload: {

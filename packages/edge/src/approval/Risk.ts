@@ -3,11 +3,13 @@
  *
  * An orientation for the person who decides, and what keeps publishing and deploying from being remembered. It promises no completeness.
  */
+import { capped } from "@corral/domain/CappedPattern"
 import type { ActionClass, ApprovalRequest, Risk } from "@corral/domain/Approval"
 import { interpreters, privileged, shells, holdOf } from "./Interpreters.ts"
 import { programOf } from "./ProgramName.ts"
 import {
   deploying,
+  MAX_WORDS,
   destroying,
   fetching,
   networking,
@@ -17,7 +19,7 @@ import {
   saysPublish,
   type Table
 } from "./RiskyWords.ts"
-import { MAX_WORDS, type Segment } from "./Segment.ts"
+import type { Segment } from "./Segment.ts"
 import { inFolder } from "./ShellCommand.ts"
 import { isRepositoryInternal } from "./WritablePath.ts"
 
@@ -27,12 +29,18 @@ const risks: ReadonlyArray<Risk> = ["low", "medium", "high"]
 const highest = <A>(order: ReadonlyArray<A>, found: ReadonlyArray<A>, least: A): A =>
   found.reduce((most, one) => (order.indexOf(one) > order.indexOf(most) ? one : most), least)
 
+/** No system has longer paths. */
+const MAX_PATH = 4_096
+
 /** Files that are read as commands later: by git, by shells, by editors, by what builds and releases. */
-const startsSomething =
+const startsSomething = capped(
+  MAX_PATH,
   /(^|\/)(\.(bash|zsh|ksh|csh|tcsh)[^/]*|\.(profile|login|logout|envrc|gitconfig|npmrc|yarnrc[^/]*|pypirc|netrc|pre-commit-config\.yaml|gitlab-ci\.yml|travis\.yml|drone\.yml)|\.config\/fish\/.*|\.ssh(\/.*)?|\.husky\/.*|\.github\/(workflows|actions)\/.*|\.circleci\/.*|\.buildkite\/.*|\.vscode\/.*|\.idea\/.*|\.devcontainer(\/.*|\.json)|\.mcp\.json|\.(claude|codex|cursor|gemini|opencode|qwen|agents)\/.*|Jenkinsfile|azure-pipelines\.ya?ml|bitbucket-pipelines\.yml|authorized_keys|crontab)$/i
+)
 
 /** Whether writing there is more than editing the project. */
 const isDelicate = (path: string): boolean =>
+  path.length > MAX_PATH ||
   /^([/~]|[A-Za-z]:)|^\\|[$`]/.test(path) ||
   path.split(/[\\/]/).includes("..") ||
   isRepositoryInternal(path) ||

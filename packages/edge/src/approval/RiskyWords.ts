@@ -1,5 +1,10 @@
 /** By program and words: what reaches the network, publishes, deploys or destroys. Data; whoever is not in it is not harmless. */
 
+import { capped } from "@corral/domain/CappedPattern"
+
+/** As many characters of words are judged. */
+export const MAX_WORDS = 2_048
+
 /** The subcommands of a program that do it; `*` where any use does. */
 export type Table = Readonly<Record<string, RegExp>>
 
@@ -63,7 +68,7 @@ export const deploying: Table = {
   sam: /\bdeploy\b/,
   serverless: /\b(deploy|remove)\b/,
   sls: /\b(deploy|remove)\b/,
-  vercel: /^(?!.*\b(dev|build|ls|list|inspect|logs|whoami|help|--version|pull)\b)/,
+  vercel: capped(MAX_WORDS, /^(?!.*\b(dev|build|ls|list|inspect|logs|whoami|help|--version|pull)\b)/),
   netlify: /\bdeploy\b/,
   wrangler: /\b(deploy|publish|delete|rollback)\b/,
   firebase: /\bdeploy\b/,
@@ -127,7 +132,10 @@ export const destroying: Table = {
   rm: /(^|\s)(-[a-zA-Z]*[rRf]|--recursive|--force)|(^|\s)[/~]/,
   rmdir: /(^|\s)[/~]/,
   find: /-delete\b|-exec/,
-  git: /^push\b.*(\s(-[a-zA-Z]*f|--force|--mirror|--delete|-[a-zA-Z]*d|--prune)|\s\+|\s:)|^reset\b.*--hard|^clean\b.*-[a-zA-Z]*f|^(filter-branch|filter-repo)\b|^branch\b.*\s-D|^stash (drop|clear)|^reflog expire|^checkout\b.*(\s-f|--force)|^config\b/,
+  git: capped(
+    MAX_WORDS,
+    /^push\b.*(\s(-[a-zA-Z]*f|--force|--mirror|--delete|-[a-zA-Z]*d|--prune)|\s\+|\s:)|^reset\b.*--hard|^clean\b.*-[a-zA-Z]*f|^(filter-branch|filter-repo)\b|^branch\b.*\s-D|^stash (drop|clear)|^reflog expire|^checkout\b.*(\s-f|--force)|^config\b/
+  ),
   dd: any,
   mkfs: any,
   fdisk: any,

@@ -2,13 +2,17 @@
  * Scripts of `sed` that only print, delete and substitute. `e` runs commands, `w` and `r` reach other files, and there are many ways to
  * spell them: what is not plainly one of the three is not among them. Linear in the script's length.
  */
+import { capped } from "@corral/domain/CappedPattern"
 
 // Seds differ in whether a separator ends a part where it stands in brackets.
 const plain = String.raw`\[[\w ^-]+\]|\\.`
 const address = String.raw`(?:\d+|\$|/(?:${plain}|[^/\\[\n])+/)`
 const part = String.raw`(?:${plain}|(?!\1)[^\\[\n])*`
 const substitution = String.raw`s([/|#,:@%!])${part}\1${part}\1[gIip\d]*`
-const statement = new RegExp(`(?:${address}(?:,${address})?)?!?(?:[dpq=]|${substitution})(?:;\\s*|$)`, "y")
+const statement = capped(
+  2_048,
+  new RegExp(`(?:${address}(?:,${address})?)?!?(?:[dpq=]|${substitution})(?:;\\s*|$)`, "y")
+)
 
 const isHarmless = (script: string): boolean => {
   statement.lastIndex = 0

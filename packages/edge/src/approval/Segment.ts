@@ -5,6 +5,7 @@
  */
 import type { Command } from "unbash"
 import { type Around, type Redirected, redirections } from "./Redirections.ts"
+import { MAX_WORDS } from "./RiskyWords.ts"
 import { changesShell, steersPrograms } from "./ShellState.ts"
 import { isLiteral } from "./ShellWord.ts"
 import { unwrapped } from "./Wrappers.ts"
@@ -29,9 +30,6 @@ export interface Segment {
   /** Why nobody can tell what it does. */
   readonly opaque: string | undefined
 }
-
-/** Characters of one command's words: what looks at them takes up to the square. */
-export const MAX_WORDS = 2_048
 
 /** A part of a line of which nobody can tell what it does. */
 export const opaqueSegment = (text: string, opaque: string): Segment => ({

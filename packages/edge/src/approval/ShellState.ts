@@ -29,11 +29,18 @@ export const changesShell = (words: ReadonlyArray<string>): string | undefined =
 }
 
 /** Variables by which programs find, load or start others. */
-const steering =
-  /^(PATH|FPATH|CDPATH|IFS|ENV|SHELL|HOME|ZDOTDIR|PS\d|PROMPT.*|SHELLOPTS|BASH.*|LD_.*|DYLD_.*|GCONV_PATH|GIT_.*|SSH_.*|NODE_.*|npm_.*|NPM_.*|YARN_.*|PNPM_.*|BUN_.*|DENO_.*|PYTHON.*|PIP_.*|UV_.*|PERL.*|RUBY.*|BUNDLE_.*|GEM_.*|PHP.*|LUA_.*|JAVA.*|JDK_.*|_JAVA.*|MAVEN_.*|GRADLE_.*|CLASSPATH|GO.*|CGO_.*|CARGO.*|RUSTC.*|RUSTFLAGS|CC|CXX|CPP|LD|AR|AS|MAKE.*|CFLAGS|LDFLAGS|DOTNET_.*|DOCKER_.*|KUBE.*|AWS_.*|EDITOR|VISUAL|.*_EDITOR|PAGER|.*PAGER|LESS.*|BROWSER|TAR_OPTIONS|RSYNC_.*|POSIXLY_CORRECT|TMPDIR|.*_COMMAND|.*_ASKPASS|.*_PROXY|.*_proxy|OPENSSL_.*|SSL_.*|CURL_.*|WGETRC|TERMINFO.*|XDG_.*|CORRAL_.*)$/
+const steering = new Set(
+  "PATH FPATH CDPATH IFS ENV SHELL HOME ZDOTDIR SHELLOPTS GCONV_PATH CLASSPATH RUSTFLAGS CC CXX CPP LD AR AS CFLAGS LDFLAGS EDITOR VISUAL PAGER BROWSER TAR_OPTIONS POSIXLY_CORRECT TMPDIR WGETRC".split(
+    " "
+  )
+)
+const steeringStart =
+  /^(?:PROMPT|BASH|LD_|DYLD_|GIT_|SSH_|NODE_|npm_|NPM_|YARN_|PNPM_|BUN_|DENO_|PYTHON|PIP_|UV_|PERL|RUBY|BUNDLE_|GEM_|PHP|LUA_|JAVA|JDK_|_JAVA|MAVEN_|GRADLE_|GO|CGO_|CARGO|RUSTC|MAKE|DOTNET_|DOCKER_|KUBE|AWS_|LESS|RSYNC_|OPENSSL_|SSL_|CURL_|TERMINFO|XDG_|CORRAL_|PS\d$)/
+const steeringEnd = /(?:_EDITOR|PAGER|_COMMAND|_ASKPASS|_PROXY|_proxy)$/
 
 /** Named like those, and they steer nothing. */
 const harmless = new Set(["NODE_ENV", "GODEBUG"])
 
 /** Whether a variable of that name may make another program run, or the same one elsewhere. */
-export const steersPrograms = (name: string): boolean => !harmless.has(name) && steering.test(name)
+export const steersPrograms = (name: string): boolean =>
+  !harmless.has(name) && (steering.has(name) || steeringStart.test(name) || steeringEnd.test(name))

@@ -4,6 +4,7 @@
  * A content is on disk before its row is, so a row always has its content; a content without a row is what a crash leaves, and is swept
  * after the next start. It promises nothing about what a content is: it is never opened here, only kept and given back.
  */
+import { capped } from "@corral/domain/CappedPattern"
 import { NodeStream } from "@effect/platform-node"
 import type { Artifact } from "@corral/domain/Artifact"
 import { NotFound } from "@corral/domain/Failures"
@@ -180,8 +181,10 @@ const read = (path: string, size: number, range?: Part): Stream.Stream<Uint8Arra
       )
 
 /** RFC 9110 §8.3.1, with parameters in their plainest form. */
-const mediaTypeShape =
+const mediaTypeShape = capped(
+  2_048,
   /^[A-Za-z0-9!#$&^_.+-]{1,127}\/[A-Za-z0-9!#$&^_.+-]{1,127}( *; *[A-Za-z0-9!#$&^_.+-]{1,64}=[A-Za-z0-9!#$&^_.+-]{1,127}){0,4}$/
+)
 
 const MAX_NAME = 200
 

@@ -1,6 +1,7 @@
 /**
  * Where a Hub is dialled. What goes over the wire is told to whoever ends TLS there, so anything but this machine needs it.
  */
+import { withoutTrailing } from "@corral/domain/Trailing"
 import { LINK_PATH } from "@corral/domain/EdgeLink"
 import { isLoopback } from "@corral/service/Addresses"
 
@@ -15,7 +16,7 @@ export const hubUrlOf = (text: string): { readonly url: string } | { readonly pr
     return { problem: `the address of the Hub at ${url.host} may hold no sign-in and no query` }
   if (protocol === "http:" && !isLoopback(url.hostname))
     return { problem: `a Hub on another machine needs https, and ${url.host} was given without` }
-  return { url: `${protocol}//${url.host}${url.pathname.replace(/\/+$/, "")}` }
+  return { url: `${protocol}//${url.host}${withoutTrailing(url.pathname, "/")}` }
 }
 
 /** Where that Hub takes links. `hub` is what `hubUrlOf` gave. */

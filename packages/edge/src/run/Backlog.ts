@@ -8,7 +8,7 @@ import type { AdapterOutput } from "@corral/domain/RuntimeAdapter"
 
 /** Approvals of one run that may wait for a decision. The rest waits until one is decided. */
 export const MAX_OPEN_APPROVALS = 64
-/** Requests that one turn reads: between turns the runs beside it have theirs. */
+/** Requests that one turn reads, fewer where they are long: between turns the runs beside it have theirs. */
 export const ASKS_PER_TURN = 8
 
 export class Backlog<Message> {

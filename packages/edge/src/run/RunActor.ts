@@ -46,6 +46,8 @@ export interface RunTimes {
   /** How long a runtime may say nothing at all, and nothing more. */
   readonly firstEvent: number
   readonly silence: number
+  /** After how much silence the run reports it. */
+  readonly silenceNotice: number
 }
 
 export interface RunActorOptions {
@@ -182,6 +184,7 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
       post({ _tag: "TimedOut", kind: "run", afterMs: recorder.run.timeoutMs })
     )
     yield* Effect.forkScoped(Effect.map(silence.missed, (missed) => post({ _tag: "TimedOut", ...missed })))
+    yield* Effect.forkScoped(silence.notices((silentMs) => post({ _tag: "Quiet", silentMs })))
     const { wallMs } = recorder.run.budget ?? {}
     for (const used of wallMs === undefined ? [] : [wallMs * WARN_AT, wallMs]) {
       yield* later(used, { _tag: "Spent", limit: "wallMs", used })
@@ -252,6 +255,7 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
       policy,
       root: options.root,
       redaction: options.redaction,
+      reported: { diff: undefined },
       approvalMs: times.approval,
       onUnknown
     }
@@ -283,6 +287,7 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
       if (process === undefined) return
       const asked = recorder.state.pending.length > 0
       process.silence.stand(asked)
+      process.silence.work(recorder.state.openCalls.size > 0)
       yield* process.activeClock(!asked)
       if (turn.gone) {
         yield* Fiber.interrupt(process.opening)

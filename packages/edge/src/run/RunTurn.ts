@@ -64,6 +64,8 @@ export type Message =
       readonly kind: PayloadOf<"runtime.timeout">["kind"]
       readonly afterMs: number
     }
+  /** The runtime has said nothing for so long. */
+  | { readonly _tag: "Quiet"; readonly silentMs: number }
   | { readonly _tag: "Cancel"; readonly reason: string; readonly by: string }
   | ({
       readonly _tag: "Decide"
@@ -83,6 +85,8 @@ export interface TurnContext {
   readonly isGone: () => boolean
   readonly budget: BudgetMeter
   readonly redaction: OutputRedaction
+  /** What the runtime reported and only the end of the run says. */
+  readonly reported: { diff: AdapterEvent | undefined }
   /** To the runtime's stdin. */
   readonly write: (text: string) => void
   readonly policy: RunPolicy
@@ -168,21 +172,24 @@ export class RunTurn {
         this.gone = true
         // Ended by us, or after it told its outcome: what the adapter makes of the exit is no news. It may tell parts of stderr, and half a
         // secret is not found: so it sees none.
-        return recorder.state.verdict === undefined
-          ? this.hear(protocol.end(redaction.value(message.end)))
-          : this.tell(redaction.rest())
+        if (recorder.state.verdict === undefined) return this.hear(protocol.end(redaction.value(message.end)))
+        // What was still streaming is completed, and what a cancel stopped says so.
+        this.hear(protocol.end({ ...message.end, stderr: "" }).filter(closes))
+        return this.tell(redaction.rest())
       case "Resumed":
         return
       case "SpawnFailed":
         this.gone = true
         return this.unstartable(message.error)
       case "Swept":
-        for (const input of message.review) this.feed(input)
+        for (const input of this.diffOf(message.review)) this.feed(input)
         return this.feed({ _tag: "Ended" })
       case "Announced":
         return this.feed({ _tag: "Said", event: message.event })
       case "Spent":
         return this.spend(budget.reach(message.limit, message.used))
+      case "Quiet":
+        return this.quiet(message.silentMs)
       case "Cancel":
         return this.feed({ _tag: "CancelRequested", reason: message.reason, by: message.by })
       case "Expired":
@@ -193,6 +200,13 @@ export class RunTurn {
       case "Input":
         return this.input(message)
     }
+  }
+
+  /** What came before the notice may have asked a person or called a tool: then it is no silence. */
+  private quiet(silentMs: number): void {
+    const { openCalls, pending, verdict } = this.context.recorder.state
+    if (verdict !== undefined || pending.length > 0 || openCalls.size > 0) return
+    this.feed({ _tag: "Said", event: draft("runtime.retrying", { reason: "silence", silentMs }) })
   }
 
   private feed(input: Input): void {
@@ -212,7 +226,7 @@ export class RunTurn {
       if (output === undefined) return
       switch (output._tag) {
         case "Event":
-          this.feed({ _tag: "Said", event: withPathsIn(root, output.event) })
+          this.say(withPathsIn(root, output.event))
           break
         case "Approval":
           if (!this.mayAsk) return backlog.hold(outputs, at)
@@ -245,9 +259,21 @@ export class RunTurn {
     }
   }
 
+  /** The changes of a run are reported once, at its end: what the Edge measures comes before what the runtime reported last. */
+  private say(event: AdapterEvent): void {
+    if (event.type === "run.diff.ready") this.context.reported.diff = event
+    else this.feed({ _tag: "Said", event })
+  }
+
+  private diffOf(review: ReadonlyArray<Input>): ReadonlyArray<Input> {
+    const { diff } = this.context.reported
+    const isMeasured = review.some((input) => input._tag === "Said" && input.event.type === "run.diff.ready")
+    return diff === undefined || isMeasured ? review : [{ _tag: "Said", event: diff }, ...review]
+  }
+
   private ask(key: string, asked: ApprovalRequest): void {
     const { approvals, approvalMs, policy, redaction } = this.context
-    this.asked++
+    this.asked += costOf(asked)
     const approvalId = mint<ApprovalId>("apr", this.nowMs)
     const { isWhole, refusal, request } = sized(asked)
     // What is not shown whole is neither edited nor remembered: it is judged as it is, each time.
@@ -349,6 +375,10 @@ export class RunTurn {
   }
 }
 
+/** Whether an output ends something that the run has begun. */
+const closes = (output: AdapterOutput): boolean =>
+  output._tag === "Event" && /^run\.(message\.completed|tool\.result)$/.test(output.event.type)
+
 /** Its secrets are taken out already: of streamed text at its seams. */
 const isTold = (input: Input): boolean => input._tag === "Said" && input.event.type === "run.message.delta"
 
@@ -369,6 +399,9 @@ const letGo = (chunk: Buffer): void => {
   )
     buffer.transfer(0)
 }
+
+/** A long command takes longer to read. */
+const costOf = ({ command = "" }: ApprovalRequest): number => 1 + Math.floor(command.length / 2_048)
 
 const iso = (unixMillis: number): string => new Date(unixMillis).toISOString()
 

@@ -1,5 +1,6 @@
 /**
  * Notices a runtime that says nothing: not a first word after its start, or nothing more for too long. Waiting for a person is no silence.
+ * Long before that it gives notices, of which each takes twice as long as the one before; a tool that works is no reason for one.
  *
  * Hearing something is one assignment, however often it happens; the clock looks when a silence could have been long enough.
  */
@@ -12,6 +13,8 @@ export interface SilenceLimits {
   readonly firstEvent: number
   /** Milliseconds between two outputs. */
   readonly silence: number
+  /** Milliseconds of silence until the first notice; without it there is none. */
+  readonly silenceNotice?: number | undefined
 }
 
 export class SilenceClock {
@@ -20,6 +23,7 @@ export class SilenceClock {
   private lastHeard: number
   private spoken = false
   private standing = false
+  private working = false
 
   constructor(limits: SilenceLimits, now: () => number) {
     this.limits = limits
@@ -38,6 +42,11 @@ export class SilenceClock {
     this.standing = standing
   }
 
+  /** A tool works: its program may print nothing. */
+  work(working: boolean): void {
+    this.working = working
+  }
+
   private get limit(): number {
     return this.spoken ? this.limits.silence : this.limits.firstEvent
   }
@@ -45,6 +54,29 @@ export class SilenceClock {
   /** Milliseconds until the limit is reached where nothing is heard before; 0 or less: it is. */
   private left(): number {
     return this.standing ? this.limit : this.lastHeard + this.limit - this.now()
+  }
+
+  /** Calls `notice` with the milliseconds of a silence, again and again, until it is interrupted. */
+  readonly notices = (notice: (silentMs: number) => void): Effect.Effect<void> => {
+    const { silenceNotice = Infinity } = this.limits
+    let since = this.lastHeard
+    let wait = silenceNotice
+    const look: Effect.Effect<void> = Effect.suspend(() => {
+      const isBusy = this.standing || this.working
+      if (since !== this.lastHeard || isBusy) {
+        since = this.lastHeard
+        wait = silenceNotice
+      }
+      const silentMs = this.now() - since
+      if (isBusy || silentMs < wait) {
+        const left = isBusy ? silenceNotice : Math.min(wait - silentMs, silenceNotice)
+        return Effect.andThen(Effect.sleep(left), look)
+      }
+      wait *= 2
+      notice(silentMs)
+      return look
+    })
+    return silenceNotice === Infinity ? Effect.void : look
   }
 
   /** Succeeds with what was missed, and its limit in milliseconds, when it was missed. */

@@ -8,6 +8,7 @@
 import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
 import { Data, Effect, Result, Schedule, Schema, SchemaIssue, type Scope } from "effect"
 import { type BigIntStats, readFileSync, statSync } from "node:fs"
+import * as AdapterPackages from "./AdapterPackages.ts"
 import { EdgeConfigFile } from "./ConfigSchema.ts"
 import { type Misfit, offer, type Offers } from "./Offers.ts"
 
@@ -29,7 +30,15 @@ export const open = Effect.fnUntraced(function* (
   adapters: ReadonlyMap<string, RuntimeAdapter>
 ): Effect.fn.Return<ConfigFile, ConfigFileInvalid, Scope.Scope> {
   let seen = file === undefined ? undefined : lookAt(file)
-  let configured: Configured = { offers: yield* Effect.fromResult(read(file, seen, adapters)) }
+  const atStart = yield* Effect.fromResult(contentOf(file, seen))
+  const listed = atStart.adapters ?? []
+  const loaded = yield* Effect.mapError(
+    AdapterPackages.load(file, listed, adapters),
+    ({ message }) => new ConfigFileInvalid({ message })
+  )
+  const read = (now: typeof seen) =>
+    Result.flatMap(contentOf(file, now), (content) => offersOf(file, content, listed, loaded))
+  let configured: Configured = { offers: yield* Effect.fromResult(offersOf(file, atStart, listed, loaded)) }
   if (file === undefined) return { look: Effect.succeed(configured) }
 
   const look = Effect.suspend(() => {
@@ -37,7 +46,7 @@ export const open = Effect.fnUntraced(function* (
     if (fingerprint(now) === fingerprint(seen)) return Effect.succeed(configured)
     seen = now
     const problem = configured.problem
-    configured = Result.match(read(file, now, adapters), {
+    configured = Result.match(read(now), {
       onSuccess: (offers): Configured => ({ offers }),
       onFailure: ({ message }): Configured => ({ offers: configured.offers, problem: message })
     })
@@ -86,29 +95,39 @@ const format = SchemaIssue.makeFormatterStandardSchemaV1({
   }
 })
 
-const read = (
+const refusal = (file: string | undefined, reason: string) =>
+  Result.fail(new ConfigFileInvalid({ message: `${file} is not usable: ${reason}.` }))
+
+const contentOf = (
   file: string | undefined,
-  seen: BigIntStats | string | undefined,
-  adapters: ReadonlyMap<string, RuntimeAdapter>
-): Result.Result<Offers, ConfigFileInvalid> => {
-  const refuse = (reason: string) =>
-    Result.fail(new ConfigFileInvalid({ message: `${file} is not usable: ${reason}.` }))
-  if (typeof seen === "string") return refuse(seen)
+  seen: BigIntStats | string | undefined
+): Result.Result<EdgeConfigFile, ConfigFileInvalid> => {
+  if (typeof seen === "string") return refusal(file, seen)
   const reason = seen === undefined ? undefined : unsafe(seen)
-  if (reason !== undefined) return refuse(reason)
+  if (reason !== undefined) return refusal(file, reason)
   let value: unknown = {}
   try {
     if (file !== undefined && seen !== undefined) value = JSON.parse(readFileSync(file, "utf8"))
   } catch (error) {
-    return refuse(error instanceof SyntaxError ? "it is not JSON" : "it cannot be read")
+    return refusal(file, error instanceof SyntaxError ? "it is not JSON" : "it cannot be read")
   }
   const decoded = decode(value)
-  if (Result.isFailure(decoded)) {
-    const { issues } = format(decoded.failure.issue)
-    return refuse(sentence(issues.map(({ path = [], message }) => ({ path: path.join("."), message }))))
-  }
-  const offered = offer(decoded.success, adapters)
-  return "byId" in offered ? Result.succeed(offered) : refuse(sentence(offered))
+  if (Result.isSuccess(decoded)) return Result.succeed(decoded.success)
+  const { issues } = format(decoded.failure.issue)
+  return refusal(file, sentence(issues.map(({ path = [], message }) => ({ path: path.join("."), message }))))
+}
+
+/** `listed` are the adapters that were loaded at start: they do not change while the Edge runs. */
+const offersOf = (
+  file: string | undefined,
+  content: EdgeConfigFile,
+  listed: ReadonlyArray<string>,
+  adapters: ReadonlyMap<string, RuntimeAdapter>
+): Result.Result<Offers, ConfigFileInvalid> => {
+  if (JSON.stringify(content.adapters ?? []) !== JSON.stringify(listed))
+    return refusal(file, "adapters: they are loaded at start, so restart the Edge to change them")
+  const offered = offer(content, adapters)
+  return "byId" in offered ? Result.succeed(offered) : refusal(file, sentence(offered))
 }
 
 /** Paths and expectations; nothing of what stands there. */

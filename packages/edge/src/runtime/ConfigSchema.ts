@@ -1,5 +1,6 @@
 /**
- * What may stand in `edge.config.json`: profiles over adapters, and runners over the generic ones. Published as `schemas/edge-config.json`.
+ * What may stand in `edge.config.json`: profiles over adapters, runners over the generic ones, agents of the Agent Client Protocol, and
+ * adapters from outside. Published as `schemas/edge-config.json`.
  * What a single file cannot say by its shape (an adapter that exists, an id that is free) is `Offers`'.
  */
 import { PROMPT } from "@corral/adapters/CommandLine"
@@ -7,10 +8,11 @@ import { GrantRule } from "@corral/domain/Grant"
 import { AgentId } from "@corral/domain/Ids"
 import { RunMode } from "@corral/domain/Run"
 import { Schema } from "effect"
-import { isAbsolute } from "node:path"
 import { unusable } from "../approval/GrantRules.ts"
 import { EnvName } from "../EdgeSettings.ts"
+import { AcpEntry } from "./AcpEntry.ts"
 import { JsonMapEntry } from "./JsonMapSchema.ts"
+import { Program } from "./Program.ts"
 
 const Id = AgentId.check(
   Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/, {
@@ -18,13 +20,6 @@ const Id = AgentId.check(
   })
 )
 const Label = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(100))
-
-/** A name that is looked up on PATH, or an absolute path. */
-const Program = Schema.String.check(
-  Schema.makeFilter((text) => isAbsolute(text) || /^[^/\0]+$/.test(text), {
-    expected: "the name of a program, or an absolute path"
-  })
-)
 
 /** A rule that could never cover anything would be taken for one that does. */
 const UsableRule = GrantRule.check(
@@ -91,6 +86,12 @@ export const EdgeConfigFile = Schema.Struct({
   /** For editors. */
   $schema: Schema.optionalKey(Schema.String),
   profiles: Schema.optionalKey(Schema.Array(Profile)),
-  runners: Schema.optionalKey(Schema.Array(RunnerEntry))
+  runners: Schema.optionalKey(Schema.Array(RunnerEntry)),
+  /** Agents behind the Agent Client Protocol: one, or a list. */
+  acp: Schema.optionalKey(Schema.Union([AcpEntry, Schema.Array(AcpEntry)])),
+  /** Adapters from outside: names of packages, or paths from the folder of this file. Loaded at start. */
+  adapters: Schema.optionalKey(
+    Schema.Array(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(1_000)))
+  )
 })
 export type EdgeConfigFile = typeof EdgeConfigFile.Type

@@ -17,8 +17,8 @@ const meaning = <Fields extends Schema.Struct.Fields>(fields: Fields) =>
   Schema.optionalKey(Schema.Struct({ when, ...fields }))
 
 export const JsonMapEntry = Schema.Struct({
-  /** The field that says what a line is. */
-  type: FieldPath,
+  /** The field that says what a line is; of several fields, their values with `/` between them. */
+  type: Schema.Union([FieldPath, Schema.NonEmptyArray(FieldPath)]),
   /** A piece of a message; the message ends with the next line that means something else. */
   delta: meaning({ text: FieldPath }),
   /** A piece of what the model thinks. */

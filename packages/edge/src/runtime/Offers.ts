@@ -2,11 +2,13 @@
  * Everything that this Edge offers, by id: adapters, profiles over them, runners. What a configuration says of adapters and ids that are
  * not there, or twice there, is found here.
  */
+import { makeAcp } from "@corral/adapters/Acp"
 import { makeJsonLines } from "@corral/adapters/JsonMapping"
 import { makeText } from "@corral/adapters/Text"
 import type { Runner } from "@corral/domain/Agent"
 import type { AgentId } from "@corral/domain/Ids"
 import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import { acpAgentOf } from "./AcpEntry.ts"
 import type { EdgeConfigFile, Profile, RunnerEntry } from "./ConfigSchema.ts"
 import { fromAdapter, modesOf, type OfferedAgent } from "./OfferedAgent.ts"
 import { presets, type Preset } from "./presets.ts"
@@ -107,8 +109,19 @@ const misfitsOf = ({ profiles = [], runners = [] }: EdgeConfigFile, adapters: Ad
   return misfits
 }
 
+/** The adapters of the agents that the file describes as behind the Agent Client Protocol. */
+const acpOf = ({ acp = [] }: EdgeConfigFile): ReadonlyArray<RuntimeAdapter> =>
+  (isList(acp) ? acp : [acp]).map((entry) => makeAcp(acpAgentOf(entry)))
+
+const isList = <A>(value: A | ReadonlyArray<A>): value is ReadonlyArray<A> => Array.isArray(value)
+
 /** The offers of a configuration, or where it does not fit these adapters. */
-export const offer = (file: EdgeConfigFile, adapters: Adapters): Offers | ReadonlyArray<Misfit> => {
+export const offer = (file: EdgeConfigFile, known: Adapters): Offers | ReadonlyArray<Misfit> => {
+  const adapters = new Map(known)
+  for (const [at, adapter] of acpOf(file).entries()) {
+    if (adapters.has(adapter.id)) return [{ path: `acp.${at}.name`, message: "this name is taken" }]
+    adapters.set(adapter.id, adapter)
+  }
   const misfits = misfitsOf(file, adapters)
   return misfits.length > 0 ? misfits : offersOf(file, adapters)
 }

@@ -4,6 +4,7 @@
  * An answer is kept as long as the program's file is the same one and no longer than the question allows; no answer, a minute. Four programs are asked at a
  * time. Who waits may leave: the question goes on, and its answer is there for the next.
  */
+import { capped } from "@corral/domain/CappedPattern"
 import type { ProbeResult } from "@corral/domain/RuntimeAdapter"
 import { Clock, Context, Effect, Fiber, Layer, Semaphore } from "effect"
 import { statSync } from "node:fs"
@@ -106,8 +107,12 @@ const keyOf = ({ program, args, pass }: Question): string => JSON.stringify([pro
 /** 0 where it is gone. */
 const modifiedAt = (program: string): number => statSync(program, { throwIfNoEntry: false })?.mtimeMs ?? 0
 
-const VERSION = /\d+\.\d+\.\d+[-\w.]*/
+/** Where a version is looked for. */
+const VERSION_WITHIN = 1_024
+const VERSION = capped(VERSION_WITHIN, /\d+\.\d+\.\d+[-\w.]*/)
 
 /** The first thing in what it printed that looks like a version, without a sentence's final dot. */
 export const versionIn = (answer: Answer): string | undefined =>
-  answer === undefined ? undefined : VERSION.exec(answer.stdout)?.[0].replace(/\.$/, "")
+  answer === undefined
+    ? undefined
+    : VERSION.exec(answer.stdout.slice(0, VERSION_WITHIN))?.[0].replace(/\.$/, "")

@@ -5,8 +5,8 @@ import { openEdge } from "../harness/EdgeProcess.ts"
 const percentile = (values: ReadonlyArray<number>, share: number): number =>
   values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) * share)] ?? Number.NaN
 
-/** A generous bound; without limits the median is seconds. */
-const P99_MS = 250
+/** A generous bound for a machine that does other things too; without limits the median is 12 s. */
+const P99_MS = 500
 const EVENTS = 3_000
 
 it.each([
@@ -31,7 +31,9 @@ it.each([
   took.length = 0
   const flood = await client.create(script, mode)
   await over
-  if (mode === "read_only") assert.strictEqual((await client.log(flood.id)).at(-1)?.type, "run.completed")
+  // What is denied at once ends by itself.
+  if (mode === "read_only" || what.includes("MB"))
+    assert.strictEqual((await client.log(flood.id)).at(-1)?.type, "run.completed")
   else assert.strictEqual((await client.cancel(flood.id)).status, 200)
   const [median, p99, most] = [percentile(took, 0.5), percentile(took, 0.99), Math.max(...took)]
   console.log(

@@ -73,7 +73,11 @@ describe("The timeout", () => {
 describe("Silence", () => {
   it("ends a run whose runtime hangs, and not one that waits for a person", async () => {
     const impatient = await openEdge({
-      env: { CORRAL_EDGE_CANCEL_GRACE_MS: "300", CORRAL_EDGE_SILENCE_MS: "1000" }
+      env: {
+        CORRAL_EDGE_CANCEL_GRACE_MS: "300",
+        CORRAL_EDGE_SILENCE_MS: "1000",
+        CORRAL_EDGE_SILENCE_NOTICE_MS: "100"
+      }
     })
     const { client } = impatient
     const asking = await client.create("/ask\n/say after")
@@ -84,11 +88,25 @@ describe("Silence", () => {
     assertWhole(events)
     const [timeout, failed] = events.slice(-2)
     assert.deepInclude(timeout?.payload, { kind: "silence", afterMs: 1_000 })
+    const spoken = events.findLastIndex(({ type }) => type === "run.message.completed")
+    const notices = events
+      .slice(spoken)
+      .filter(({ type }) => type === "runtime.retrying")
+      .map(({ payload }) => payload)
+    assert.isNotEmpty(notices)
+    assert.isBelow(notices.length, 5, "each takes twice as long as the one before")
+    for (const notice of notices) assert.deepInclude(notice, { reason: "silence" })
     assert.deepInclude(failed?.payload["error"], { code: "run_timeout" })
     assert.strictEqual((await client.run(asking.id)).state, "waiting_approval")
     await client.decide(asking.id, String(asked.payload["approvalId"]), "allow")
     await reader.ended
     assert.strictEqual(reader.events.at(-1)?.type, "run.completed")
+    const types = reader.events.map(({ type }) => type)
+    const waiting = types.slice(
+      types.indexOf("run.approval.requested"),
+      types.indexOf("run.approval.resolved")
+    )
+    assert.notInclude(waiting, "runtime.retrying", "a run that waits for a person is not silent")
     assert.deepStrictEqual(impatient.survivors(), [])
   })
 })

@@ -111,6 +111,21 @@ describe("The log", () => {
     assert.deepInclude(cancelled?.payload, { by: "local", reason: "cancelled by the user" })
   })
 
+  it("tells that a runtime is silent", async () => {
+    const own = new EdgeProcess({ env: { CORRAL_EDGE_SILENCE_NOTICE_MS: "100" } })
+    try {
+      await own.start()
+      const run = await own.client.create("/say hello\n/hang")
+      const reader = await own.client.follow({ runId: run.id })
+      const { payload } = await reader.event("runtime.retrying")
+      assert.deepInclude(payload, { v: 1, reason: "silence" })
+      assert.isAtLeast(Number(payload["silentMs"]), 100)
+      seen.add("runtime.retrying")
+    } finally {
+      await own.remove()
+    }
+  })
+
   it("tells that a program went away between the request and its start", async () => {
     const program = join(edge.folder, "fleeting")
     writeProgram(program, "echo here")

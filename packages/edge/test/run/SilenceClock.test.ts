@@ -75,4 +75,31 @@ describe("SilenceClock", () => {
       assert.deepStrictEqual(yield* end, { kind: "silence", afterMs: 1_000 })
     })
   )
+
+  it.effect("gives notices that take longer each time, and none while a person is asked or a tool runs", () =>
+    Effect.gen(function* () {
+      const clock = yield* make({ firstEvent: 100_000, silence: 100_000, silenceNotice: 100 })
+      const given: Array<number> = []
+      yield* Effect.forkChild(
+        clock.notices((silentMs) => given.push(silentMs)),
+        { startImmediately: true }
+      )
+      yield* TestClock.adjust(1_000)
+      assert.deepStrictEqual(given, [100, 200, 400, 800])
+      clock.heard()
+      yield* TestClock.adjust(250)
+      assert.deepStrictEqual(given.splice(0), [100, 200, 400, 800, 100, 200])
+      for (const busy of [clock.stand.bind(clock), clock.work.bind(clock)]) {
+        busy(true)
+        yield* TestClock.adjust("1 hour")
+        assert.isEmpty(given)
+        busy(false)
+        clock.heard()
+      }
+      yield* TestClock.adjust(199)
+      assert.isAtMost(given.length, 1)
+      yield* TestClock.adjust(100)
+      assert.isAtLeast(given.length, 1)
+    })
+  )
 })

@@ -3,15 +3,23 @@
  * Hub, and by the person in a browser where they are signed in.
  */
 import { encodeUlid, type EventId } from "@corral/domain/Ids"
+import type { ChatAccount } from "@corral/domain/ChatAccount"
 import type { BindingRequired, CardAction, MessageReceived } from "@corral/domain/Integration"
 import { Context, Effect, Layer } from "effect"
 import { createHash } from "node:crypto"
+import { PATIENCE_MS } from "../handling/RetryPolicy.ts"
 import { Hub } from "../hub/Hub.ts"
-import type { HubRefused, HubUnavailable } from "../hub/HubFailures.ts"
+import { type HubRefused, HubUnavailable } from "../hub/HubFailures.ts"
 import type { Card } from "../platform/Card.ts"
 import type { PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import type { Words } from "../platform/Words.ts"
 import * as phrases from "./Phrases.ts"
 import { sendKey, type Speaker } from "./Speaker.ts"
+
+export interface BindResult {
+  readonly linked: boolean
+  readonly words: Words
+}
 
 type Failed = HubUnavailable | HubRefused | PlatformUnavailable
 
@@ -52,14 +60,10 @@ const linkCard = (url: string, language: Card["language"]): Card => ({
 export class Binding extends Context.Service<
   Binding,
   {
-    /** Sends a link to the direct chat with the person, never to a group. `asked`: they have asked for it, and are told why there is none. */
-    readonly start: (
-      event: MessageReceived | CardAction,
-      speaker: Speaker,
-      asked: boolean
-    ) => Effect.Effect<void, Failed>
-    /** The number that the link's page shows. */
-    readonly bind: (speaker: Speaker, number: string) => Effect.Effect<void, Failed>
+    /** Sends a link to the direct chat with the person, never to a group. Without a link the person is told why. */
+    readonly start: (event: MessageReceived | CardAction, speaker: Speaker) => Effect.Effect<void, Failed>
+    /** Takes the number that the link's page shows; returns what to answer. */
+    readonly bind: (account: ChatAccount, number: string) => Effect.Effect<BindResult, Failed>
     readonly unbind: (speaker: Speaker) => Effect.Effect<void, Failed>
   }
 >()("corral/gateway/Binding") {
@@ -68,19 +72,22 @@ export class Binding extends Context.Service<
     Effect.gen(function* () {
       const hub = yield* Hub
       return Binding.of({
-        start: Effect.fnUntraced(function* (event, speaker, asked) {
-          const { account, key, platform, tell } = speaker
+        start: Effect.fnUntraced(function* (event, speaker) {
+          const { account, key, platform, say, tell } = speaker
           const names = yield* platform.person(account.account)
           const receipt = yield* hub
             .as(account, ({ integrations }) =>
               integrations.event({ payload: requiredOf(event, speaker, names) })
             )
             .pipe(
-              Effect.catchTag("HubRefused", (refused) =>
-                refused.code === "rate_limited" ? Effect.undefined : Effect.fail(refused)
+              Effect.catchTag("HubUnavailable", (error) =>
+                (error.retryAfterMs ?? 0) > PATIENCE_MS ? Effect.succeed(error) : Effect.fail(error)
               )
             )
-          if (receipt?.link === undefined) return asked ? yield* tell(phrases.tooManyLinks) : undefined
+          if (receipt instanceof HubUnavailable)
+            return yield* tell(phrases.tooManyLinks(Math.ceil((receipt.retryAfterMs ?? 0) / 60_000)))
+          // Linked in the meantime.
+          if (receipt.link === undefined) return
           yield* platform
             .send(
               { _tag: "Person", userId: account.account },
@@ -89,31 +96,34 @@ export class Binding extends Context.Service<
               sendKey(key, receipt.link.url)
             )
             .pipe(
+              Effect.asVoid,
               Effect.catchTag("NotSent", ({ message }) =>
-                Effect.logWarning("a link could not be sent", { event: key, reason: message })
+                Effect.andThen(
+                  Effect.logWarning("failed to send a link", { event: key, reason: message }),
+                  say(phrases.noDirectChat, "no-direct-chat")
+                )
               )
             )
         }),
-        bind: Effect.fnUntraced(function* ({ account, say }, number) {
-          const words = yield* hub
+        bind: (account, number) =>
+          hub
             .as(account, ({ integrations }) => integrations.bind({ payload: { ...account, number } }))
             .pipe(
               Effect.andThen(
                 Effect.map(
                   hub.as(account, ({ auth }) => auth.me()),
-                  ({ user }) => phrases.linked(user.name)
+                  ({ user }) => ({ linked: true, words: phrases.linked(user.name) })
                 )
               ),
               Effect.catchTag("HubRefused", (refused) => {
-                if (refused.code !== "binding_required") return Effect.fail(refused)
                 const { triesLeft } = refused.details
-                return Effect.succeed(
-                  phrases.wrongNumber(typeof triesLeft === "number" ? triesLeft : undefined)
-                )
+                const words =
+                  refused.code === "binding_required"
+                    ? phrases.wrongNumber(typeof triesLeft === "number" ? triesLeft : undefined)
+                    : phrases.refusal(refused.code, refused.message)
+                return Effect.succeed({ linked: false, words })
               })
-            )
-          yield* say(words)
-        }),
+            ),
         unbind: Effect.fnUntraced(function* ({ account, say }) {
           yield* hub.as(account, ({ integrations }) => integrations.unbind({ payload: account }))
           yield* say(phrases.unlinked)

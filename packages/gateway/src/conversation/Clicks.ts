@@ -14,6 +14,7 @@ import type { HubFailed } from "../hub/HubFailures.ts"
 import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { Deciding } from "./Deciding.ts"
 import * as phrases from "./Phrases.ts"
+import { Places } from "./Places.ts"
 import type { Speaker } from "./Speaker.ts"
 import { Work } from "./Work.ts"
 
@@ -39,6 +40,7 @@ export class Clicks extends Context.Service<
       const deciding = yield* Deciding
       const follows = yield* Follows
       const hub = yield* Hub
+      const places = yield* Places
       const work = yield* Work
 
       return Clicks.of({
@@ -58,21 +60,26 @@ export class Clicks extends Context.Service<
               if (card === undefined) return yield* tell(phrases.cardIsOver)
               if (over || card.state !== "pending") {
                 yield* answered
-                return yield* tell(yield* deciding.decided(card))
+                return yield* tell(yield* deciding.decided(speaker, card))
               }
               const told = yield* deciding.decide(speaker, card, meaning.decision, answered)
               return told === undefined ? undefined : yield* tell(told)
             }
             case "Cancel": {
-              if (over) return yield* tell(phrases.refusal("run_not_cancellable", ""))
+              if (over) {
+                // Only to a person to whom the Hub shows the task.
+                yield* hub.as(account, ({ tasks }) => tasks.get({ params: { id: meaning.taskId } }))
+                return yield* tell(phrases.refusal("run_not_cancellable", ""))
+              }
               yield* hub.as(account, ({ tasks }) => tasks.cancel({ params: { id: meaning.taskId } }))
               return
             }
             case "Use": {
               if (over) return yield* tell(phrases.cardIsOver)
               yield* answered
-              const { base, talk } = meaning
-              yield* work.use({ talk, base, chatId: action.chatId ?? "" }, speaker, meaning.place)
+              const { base, place, talk } = meaning
+              if (!(yield* places.isOffered(account, place))) return yield* tell(phrases.noSuchPlace)
+              yield* work.use({ talk, base, chatId: action.chatId ?? "" }, speaker, place)
               return yield* actions.over(meaning.talk)
             }
           }

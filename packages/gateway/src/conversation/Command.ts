@@ -1,7 +1,8 @@
 /**
  * What somebody wants by a message: one of a few commands, in English or Chinese, or work to be done. Pure.
  *
- * A command is a short message of its own words; anything else is work, word for word.
+ * A command is a short message of its own words; anything else is work, word for word. A message that begins with a slash and a word is
+ * work only after `/new`, `/run` or `/start`: a mistyped command starts nothing.
  */
 
 export type Command =
@@ -13,7 +14,8 @@ export type Command =
   | { readonly _tag: "Cancel"; readonly which: number | undefined }
   | { readonly _tag: "Use"; readonly which: number | undefined }
   | { readonly _tag: "Agent"; readonly name: string | undefined }
-  | { readonly _tag: "Status" | "List" | "Bind" | "Unbind" | "Help" | "Nothing" }
+  /** A slash command that does not exist, or not with these words. */
+  | { readonly _tag: "Status" | "List" | "Bind" | "Unbind" | "Help" | "Nothing" | "Unknown" }
 
 /** A first word, with or without `/`, and which command it is. */
 const words: Readonly<Record<string, Command["_tag"] | "Allow" | "Deny">> = {
@@ -67,7 +69,9 @@ export const commandOf = (message: string): Command => {
   if (/^\d{6}$/.test(text)) return { _tag: "Number", digits: text }
   const [, slash = "", word = "", rest = ""] = /^(\/?)(\S+)\s*([\s\S]*)$/u.exec(text) ?? []
   const name = word.toLowerCase()
-  const work: Command = { _tag: "Work", text }
+  // A path such as `/etc/hosts` is not a command.
+  const isCommand = slash === "/" && /^[\p{L}\p{N}_?-]+$/u.test(word)
+  const work: Command = isCommand ? { _tag: "Unknown" } : { _tag: "Work", text }
   if (!Object.hasOwn(words, name) || (slash === "" && needsSlash.has(name))) return work
   const tag = words[name]
   switch (tag) {

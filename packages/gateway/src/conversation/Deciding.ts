@@ -2,13 +2,11 @@
  * Decisions from a chat, by a button or by words. The Hub decides whether the person may, and who was first; here it is only said what came
  * of it.
  */
-import type { Approval } from "@corral/domain/Approval"
-import type { ApprovalId } from "@corral/domain/Ids"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
-import { decidedBy, type Settled, type SettledDecision } from "../following/ApprovalCard.ts"
+import { decidedBy, settledOf } from "../following/ApprovalCard.ts"
 import { ApprovalCards } from "../following/ApprovalCards.ts"
-import { type AskedCard, type Follow, Follows } from "../following/Follows.ts"
+import { type AskedCard, Follows } from "../following/Follows.ts"
 import { Hub } from "../hub/Hub.ts"
 import { type HubFailed } from "../hub/HubFailures.ts"
 import type { PlatformUnavailable } from "../platform/ChatPlatform.ts"
@@ -28,8 +26,8 @@ export class Deciding extends Context.Service<
       decision: "allow" | "deny",
       before: Effect.Effect<void>
     ) => Effect.Effect<Words | undefined, Failed>
-    /** Who has decided it, as far as that can be told. */
-    readonly decided: (card: AskedCard) => Effect.Effect<Words, Failed>
+    /** Who has decided it; a refusal where the Hub does not show it to this person. */
+    readonly decided: (speaker: Speaker, card: AskedCard) => Effect.Effect<Words, Failed>
   }
 >()("corral/gateway/Deciding") {
   static readonly layer = Layer.effect(
@@ -39,23 +37,16 @@ export class Deciding extends Context.Service<
       const follows = yield* Follows
       const hub = yield* Hub
 
+      /** The decision is made whether or not its card can be drawn now: the follower draws it again from the log. */
       const settle = (...of: Parameters<typeof cards.settle>) =>
-        Effect.catchTag(cards.settle(...of), "NotSent", () => Effect.void)
+        Effect.catchTag(cards.settle(...of), ["NotSent", "PlatformUnavailable"], () => Effect.void)
 
-      /** As the Hub has it, asked for as who follows the run. */
-      const found = Effect.fnUntraced(function* ({ account, runId }: Follow, approvalId: ApprovalId) {
-        if (runId === undefined) return undefined
-        const page = yield* hub.as(account, ({ runs }) =>
-          runs.approvals({ params: { id: runId }, query: { limit: 200 } })
-        )
-        return page.items.find(({ id }) => id === approvalId)
-      })
-
-      const decided = Effect.fnUntraced(function* ({ approvalId, taskId }: AskedCard) {
+      const decided = Effect.fnUntraced(function* ({ account }: Speaker, { approvalId, taskId }: AskedCard) {
         const follow = yield* follows.get(taskId)
-        const approval = follow && (yield* Effect.orElseSucceed(found(follow, approvalId), () => undefined))
-        if (follow === undefined || approval === undefined || approval.state === "pending")
-          return decidedBy(undefined)
+        const approval = yield* hub.as(account, ({ approvals }) =>
+          approvals.get({ params: { id: approvalId } })
+        )
+        if (follow === undefined || approval.state === "pending") return decidedBy(undefined)
         yield* settle(approvalId, settledOf(approval, approval.state))
         if (approval.state === "expired") return phrases.refusal("approval_expired", "")
         return decidedBy(yield* cards.nameOf(follow, approval.decidedBy))
@@ -84,18 +75,11 @@ export class Deciding extends Context.Service<
             return undefined
           }
           const { code, message } = answer.refused
-          if (code === "approval_already_resolved" || code === "approval_expired") return yield* decided(card)
+          if (code === "approval_already_resolved" || code === "approval_expired")
+            return yield* decided(speaker, card)
           return phrases.refusal(code, message)
         })
       })
     })
   )
 }
-
-const settledOf = ({ decidedBy: by, edited, origin, scope }: Approval, state: Settled): SettledDecision => ({
-  state,
-  by,
-  ...(edited === undefined ? {} : { edited }),
-  ...(origin === undefined ? {} : { origin }),
-  ...(scope === undefined ? {} : { scope })
-})

@@ -34,6 +34,15 @@ export const help = words(
   ].join("\n")
 )
 
+export const unknownCommand = words(
+  'I don\'t know this command. Say "help" for the list. To send it as a task, begin with /run.',
+  "没有这个命令。发送“帮助”查看列表。如要作为任务发送，请以 /run 开头。"
+)
+export const attachmentsLeft = words(
+  "I can't pass on attachments yet. The agent gets your text only.",
+  "目前还不能转交附件，智能体只会收到你的文字。"
+)
+
 export const onlyText = words(
   "I can only read text so far. Tell me in words what is to be done.",
   "目前我只能阅读文字。请用文字告诉我要做什么。"
@@ -48,14 +57,29 @@ export const linkLines = [
   words("It is good for ten minutes and once. Do not pass it on.", "十分钟内有效，只能使用一次。请勿转发。")
 ]
 export const openLink = words("Open the page", "打开页面")
-export const tooManyLinks = words(
-  "There were several links in the last hour. Please wait before you ask for another one.",
-  "过去一小时已发送多个链接，请稍后再试。"
+export const tooManyLinks = (minutes: number): Words =>
+  words(
+    `You have had several links in the last hour. I'll send the next one in ${minutes} min; until then the latest link works.`,
+    `过去一小时已向你发送多个链接。${minutes} 分钟后可再次获取；在此之前请使用最近的链接。`
+  )
+export const lastAnswer = (minutes: number): Words =>
+  words(
+    `This account isn't linked yet. I've recorded your messages and will answer again in ${minutes} min, or as soon as you type the number from the latest link.`,
+    `此账号尚未关联。你的消息已记录；${minutes} 分钟后，或你输入最近链接中的数字后，我会再次回复。`
+  )
+export const noDirectChat = words(
+  'I can\'t send you a direct message. Open a chat with me and say "bind".',
+  "我无法给你发送私信。请打开与我的聊天并发送“绑定”。"
 )
 export const linked = (name: string): Words =>
   words(
     `Linked: here you act as ${name} from now on. Was that not you? Say "unbind".`,
     `已关联：从现在起你在这里以 ${name} 的身份操作。不是你本人？请发送“解绑”。`
+  )
+export const numberNotNeeded = (name: string): Words =>
+  words(
+    `This account is already linked to ${name}. To send the number as a task, begin with /run.`,
+    `此账号已关联 ${name}。如要把数字作为任务发送，请以 /run 开头。`
   )
 export const alreadyLinked = (name: string): Words =>
   words(`This account acts as ${name}. "unbind" ends that.`, `此账号的身份是 ${name}。发送“解绑”可解除。`)
@@ -101,8 +125,8 @@ export const cardElsewhere = words(
   "此按钮仅在卡片最初发送的位置有效。"
 )
 export const failedHere = words(
-  "That came to nothing, also after several tries. Please say it again later.",
-  "多次尝试后仍未成功，请稍后再说一次。"
+  "This could not be done, also after several attempts. Please send it again later.",
+  "多次尝试后仍未成功，请稍后再发送一次。"
 )
 
 /** What the Hub's refusals mean to who is refused. */

@@ -42,6 +42,8 @@ export class Places extends Context.Service<
   {
     /** Where the person may have work done now. */
     readonly of: (account: ChatAccount) => Effect.Effect<ReadonlyArray<Place>, HubFailed>
+    /** Whether the person may have work done at a place now, by whichever agent. */
+    readonly isOffered: (account: ChatAccount, place: Place) => Effect.Effect<boolean, HubFailed>
     /** The agents that are ready at a place. */
     readonly agents: (account: ChatAccount, place: Place) => Effect.Effect<ReadonlyArray<Agent>, HubFailed>
   }
@@ -55,21 +57,29 @@ export class Places extends Context.Service<
           hub.as(account, ({ devices }) => devices.targets({ query: { projectId, limit: 50 } })),
           ({ items }) => items
         )
+      const placesOf = Effect.fnUntraced(function* (account: ChatAccount) {
+        const projects = yield* hub.as(account, (calls) =>
+          calls.projects.list({ query: { limit: MOST_PROJECTS } })
+        )
+        const found = yield* Effect.forEach(
+          projects.items.filter(({ role }) => role !== "viewer"),
+          (project) =>
+            Effect.map(targets(account, project.id), (items) =>
+              items.flatMap((target) => placesIn(project, target))
+            ),
+          { concurrency: 4 }
+        )
+        return found.flat().slice(0, MOST_PLACES)
+      })
       return Places.of({
-        of: Effect.fnUntraced(function* (account) {
-          const projects = yield* hub.as(account, (calls) =>
-            calls.projects.list({ query: { limit: MOST_PROJECTS } })
-          )
-          const found = yield* Effect.forEach(
-            projects.items.filter(({ role }) => role !== "viewer"),
-            (project) =>
-              Effect.map(targets(account, project.id), (items) =>
-                items.flatMap((target) => placesIn(project, target))
-              ),
-            { concurrency: 4 }
-          )
-          return found.flat().slice(0, MOST_PLACES)
-        }),
+        of: placesOf,
+        isOffered: (account, { projectId, targetId, workspace }) =>
+          Effect.map(placesOf(account), (options) =>
+            options.some(
+              (each) =>
+                each.projectId === projectId && each.targetId === targetId && each.workspace === workspace
+            )
+          ),
         agents: (account, { projectId, targetId }) =>
           Effect.map(targets(account, projectId), (items) =>
             (items.find(({ id }) => id === targetId)?.agents ?? []).filter(isReady)

@@ -1,7 +1,9 @@
 /** The commands that ask what is going on, and change it: status, list, cancel, decide, where and by whom work is done. */
+import type { TaskId } from "@corral/domain/Ids"
 import type { Task } from "@corral/domain/Task"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
+import { answerText } from "../following/AnswerText.ts"
 import { phaseWords } from "../following/RunCard.ts"
 import { Follows } from "../following/Follows.ts"
 import { Hub } from "../hub/Hub.ts"
@@ -43,14 +45,25 @@ const numbered = (at: number, of: string, { en, zh }: Words): Words => ({
   zh: `${at + 1}. ${of} – ${zh}`
 })
 
-/** To the minute. */
-const timeOf = ({ createdAt }: Task): string => `${createdAt.slice(0, 16).replace("T", " ")} UTC`
+const TITLE_MAX = 60
+
+/** To the second, with the end of the id: no two tasks are listed alike. */
+const timeOf = ({ createdAt, id }: Task): string =>
+  `${createdAt.slice(0, 19).replace("T", " ")} UTC · …${id.slice(-6)}`
+
+/** How a task begins, without secrets, paths and code. */
+const titleOf = ({ input }: Task): string => {
+  const line = answerText(input.text.split("\n", 1)[0] ?? "") ?? ""
+  const characters = Array.from(line)
+  return characters.length > TITLE_MAX ? `${characters.slice(0, TITLE_MAX).join("")}…` : line
+}
 
 export class Requests extends Context.Service<
   Requests,
   {
     readonly status: (spot: Spot, speaker: Speaker) => Effect.Effect<void, Failed>
-    readonly list: (speaker: Speaker) => Effect.Effect<void, Failed>
+    /** `direct`: no other person reads the answer, so tasks are named by how they begin. */
+    readonly list: (speaker: Speaker, direct: boolean) => Effect.Effect<void, Failed>
     readonly cancel: (spot: Spot, speaker: Speaker, which: number | undefined) => Effect.Effect<void, Failed>
     readonly decide: (
       spot: Spot,
@@ -73,14 +86,33 @@ export class Requests extends Context.Service<
       const work = yield* Work
       const inChat = ({ chatId }: Spot, { account }: Speaker) => ({ ...account, chatId })
 
+      /** Those of its tasks that the Hub shows to this person now: a chat is read by people who are not in the project. */
+      const visible = <A extends { readonly taskId: TaskId }>(
+        { account }: Speaker,
+        items: ReadonlyArray<A>
+      ): Effect.Effect<ReadonlyArray<A>, HubFailed> =>
+        Effect.filter(
+          items,
+          ({ taskId }) =>
+            hub
+              .as(account, ({ tasks }) => tasks.get({ params: { id: taskId } }))
+              .pipe(
+                Effect.as(true),
+                Effect.catchTag("HubRefused", () => Effect.succeed(false))
+              ),
+          { concurrency: 4 }
+        )
+      const openHere = (spot: Spot, speaker: Speaker) =>
+        Effect.flatMap(follows.open(inChat(spot, speaker)), (open) => visible(speaker, open))
+
       return Requests.of({
         status: Effect.fnUntraced(function* (spot, speaker) {
-          const open = yield* follows.open(inChat(spot, speaker))
+          const open = yield* openHere(spot, speaker)
           const said = open.map(({ place, progress }, at) => numbered(at, place, phaseWords(progress)))
           yield* speaker.say(said.length === 0 ? phrases.nothingHere : lines(said))
         }),
 
-        list: Effect.fnUntraced(function* ({ account, say }) {
+        list: Effect.fnUntraced(function* ({ account, say }, direct) {
           const { names, tasks } = yield* hub.as(account, (calls) =>
             Effect.all({
               tasks: calls.tasks.list({ query: { limit: 10 } }),
@@ -91,14 +123,15 @@ export class Requests extends Context.Service<
             })
           )
           const said = tasks.items.map((task, at) => {
+            const title = direct ? titleOf(task) : ""
             const of = `${names.get(task.projectId) ?? "–"} · ${task.agentId} · ${timeOf(task)}`
-            return numbered(at, of, phrases.taskState(task.state))
+            return numbered(at, title === "" ? of : `${of} · ${title}`, phrases.taskState(task.state))
           })
           yield* say(said.length === 0 ? phrases.noTasks : lines(said))
         }),
 
         cancel: Effect.fnUntraced(function* (spot, speaker, which) {
-          const open = yield* follows.open(inChat(spot, speaker))
+          const open = yield* openHere(spot, speaker)
           const choice = chosen(open, which, { none: phrases.nothingHere, example: "cancel 1" })
           if ("words" in choice) return yield* speaker.say(choice.words)
           const { taskId } = choice.item
@@ -107,7 +140,7 @@ export class Requests extends Context.Service<
         }),
 
         decide: Effect.fnUntraced(function* (spot, speaker, { decision, which }) {
-          const waiting = yield* follows.waiting(inChat(spot, speaker))
+          const waiting = yield* visible(speaker, yield* follows.waiting(inChat(spot, speaker)))
           const example = decision === "allow" ? "approve 1" : "deny 1"
           const choice = chosen(waiting, which, { none: phrases.nothingToDecide, example })
           if ("words" in choice) return yield* speaker.say(choice.words)

@@ -69,18 +69,22 @@ export const speakerOf = Effect.fnUntraced(function* (
   const account = accountOf(event)
   const text = event.type === "integration.message.received" ? event.payload.text : ""
   const language = yield* languageOf(platform, account.account, text)
-  const saying =
-    (place: Place) =>
-    (words: Words, step = "answer") =>
-      platform.send(place, { _tag: "Text", text: wordsIn(words, language) }, sendKey(event.key, step)).pipe(
-        Effect.asVoid,
-        // Nobody is told; what was done stays done.
-        Effect.catchTag("NotSent", ({ message }) =>
-          Effect.logWarning("an answer could not be sent", { event: event.key, reason: message })
-        )
+  const direct: Place = { _tag: "Person", userId: account.account }
+  const sending = (place: Place, words: Words, step: string) =>
+    Effect.asVoid(
+      platform.send(place, { _tag: "Text", text: wordsIn(words, language) }, sendKey(event.key, step))
+    )
+  /** The first place that the platform accepts. */
+  const saying = (places: readonly [Place, Place], words: Words, step: string) =>
+    sending(places[0], words, step).pipe(
+      Effect.catchTag("NotSent", () => sending(places[1], words, `${step} elsewhere`)),
+      // The platform delivers nothing to this person; what was done stays done.
+      Effect.catchTag("NotSent", ({ message }) =>
+        Effect.logWarning("failed to send an answer", { event: event.key, reason: message })
       )
-  const directly = saying({ _tag: "Person", userId: account.account })
-  const tell: Speaker["tell"] = (words, step) => {
+    )
+  const directly = (words: Words, step: string) => saying([direct, placeOf(event)], words, step)
+  const tell: Speaker["tell"] = (words, step = "answer") => {
     const { whisper } = platform
     if (whisper === undefined || event.type !== "integration.card.action") return directly(words, step)
     const whispered = whisper(inbound, wordsIn(words, language))
@@ -91,7 +95,7 @@ export const speakerOf = Effect.fnUntraced(function* (
     platform,
     language,
     key: event.key,
-    say: saying(placeOf(event)),
+    say: (words, step = "answer") => saying([placeOf(event), direct], words, step),
     show: (card, step) => platform.send(placeOf(event), { _tag: "Card", card }, sendKey(event.key, step)),
     tell
   } satisfies Speaker as Speaker

@@ -32,8 +32,19 @@ const field = (value: unknown, name: string): unknown =>
 
 const isPlatformId = Schema.decodeUnknownOption(PlatformId)
 
+/** A platform id; "" where it cannot be used. */
+const idOf = (value: unknown): string => Option.getOrElse(isPlatformId(value), () => "")
+
 /** The chat of an event of either kind; "" where it names none that can be used. */
-export const chatOf = (event: Envelope["event"]): string => {
-  const named = field(field(event, "message"), "chat_id") ?? field(field(event, "context"), "open_chat_id")
-  return Option.getOrElse(isPlatformId(named), () => "")
-}
+export const chatOf = (event: Envelope["event"]): string =>
+  idOf(field(field(event, "message"), "chat_id") ?? field(field(event, "context"), "open_chat_id"))
+
+/** Open id of the account that wrote or clicked; "" where the event names none that can be used. */
+export const senderOf = (event: Envelope["event"]): string =>
+  idOf(
+    field(field(field(event, "sender"), "sender_id"), "open_id") ?? field(field(event, "operator"), "open_id")
+  )
+
+/** Message whose button was clicked; "" where the event names none that can be used. */
+export const cardOf = (event: Envelope["event"]): string =>
+  idOf(field(field(event, "context"), "open_message_id"))

@@ -1,6 +1,6 @@
 /** Which of the platform's events are for this bot, however they came, and what is kept of them. */
 import type { Inbound, InboundKind, Verdict } from "../platform/ChatPlatform.ts"
-import { chatOf, type Envelope } from "./Envelope.ts"
+import { cardOf, chatOf, type Envelope, senderOf } from "./Envelope.ts"
 import type { FeishuConfig } from "./FeishuConfig.ts"
 
 const kinds: Readonly<Record<string, InboundKind>> = {
@@ -37,6 +37,8 @@ export const inboundOf = (
   upstreamId: header.event_id,
   kind,
   chatId: chatOf(event),
+  senderId: senderOf(event),
+  cardId: kind === "card_action" ? cardOf(event) : "",
   body: JSON.stringify(event),
   receivedAt
 })

@@ -42,6 +42,7 @@ export const feishu = (config: FeishuConfig): ChatPlatform => {
     unavailable: (kind) => (kind === "card_action" ? tryAgain : undefined),
     normalize: (inbound) => normalize(inbound, botId),
     limits,
+    recognizesKeys: true,
     language,
     ...outboundOf(call, language),
     person: personOf(call),

@@ -1,6 +1,6 @@
 /**
- * The content of a Feishu message as plain text and attachments: text, post, image, file and audio. What it does not know it leaves out;
- * it never throws.
+ * The content of a Feishu message as plain text and attachments: text, post, image, file and audio. What it does not know is a file without
+ * a key of its own; it never throws.
  */
 import type { PayloadOf } from "@corral/domain/RunEvent"
 
@@ -80,8 +80,9 @@ const read = (type: string, content: Json, mentions: Mentions): Content => {
       return { text: "", attachments: attachment("file", content["file_key"], content["file_name"]) }
     case "audio":
       return { text: "", attachments: attachment("audio", content["file_key"]) }
+    // A video, a sticker, a shared contact: something was sent, and it is no text.
     default:
-      return { text: "", attachments: [] }
+      return { text: "", attachments: attachment("file", content["file_key"] ?? type, content["file_name"]) }
   }
 }
 

@@ -15,9 +15,23 @@ import { plainText } from "./PlainText.ts"
 /** 150 KB of a text are taken; what stands here is less in any script. */
 export const limits = { textMax: 30_000, perChat: 5, perMessage: 5, buttons: 20 }
 
+/** Direct chats that are remembered. */
+const MANY = 1_000
+
 export const outboundOf = (call: Call, language: keyof Words): Pick<ChatPlatform, "send" | "update"> => {
   const chats = paceOf(limits.perChat)
   const messages = paceOf(limits.perMessage)
+  /** Direct chats by person: one chat has one pace, whichever way it is named. */
+  const directChats = new Map<string, string>()
+  const chatOf = (place: Place): string =>
+    place._tag === "Chat" ? place.chatId : (directChats.get(place.userId) ?? place.userId)
+  const remember = (place: Place, chatId: string) => {
+    if (place._tag === "Chat") return
+    directChats.delete(place.userId)
+    directChats.set(place.userId, chatId)
+    const [oldest] = directChats.keys()
+    if (directChats.size > MANY && oldest !== undefined) directChats.delete(oldest)
+  }
 
   const bodyOf = (content: Content, key: string) =>
     content._tag === "Text"
@@ -42,8 +56,11 @@ export const outboundOf = (call: Call, language: keyof Words): Pick<ChatPlatform
   return {
     send: (place, content, key) =>
       sent(place, content, key).pipe(
-        chats(place._tag === "Chat" ? place.chatId : place.userId),
-        Effect.map(({ data }) => ({ chatId: data.chat_id, messageId: data.message_id }))
+        (call) => Effect.suspend(() => chats(chatOf(place))(call)),
+        Effect.map(({ data }) => {
+          remember(place, data.chat_id)
+          return { chatId: data.chat_id, messageId: data.message_id }
+        })
       ),
     update: ({ messageId }, card) => {
       const content = JSON.stringify(cardOf(card, language))

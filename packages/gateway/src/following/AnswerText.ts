@@ -2,18 +2,21 @@
  * What an agent said in the end, as a chat is told it: to the person who asked, in their direct chat alone. Code, diffs, folders and secrets
  * stay at the Hub. Pure.
  */
+import { capped } from "@corral/domain/CappedPattern"
 import { Redaction } from "@corral/domain/Redaction"
 
 const redaction = new Redaction()
 
 /** Characters. */
 const MAX = 3_000
+/** What is read of an answer: an Edge sends no longer one. */
+const LONGEST = 65_536
 
-const fenced = /(^|\n)[ \t]*(```|~~~)[\s\S]*?(\n[ \t]*\2[^\n]*|$)/g
+const fenced = capped(LONGEST, /(^|\n)[ \t]*(```|~~~)[\s\S]*?(\n[ \t]*\2[^\n]*|$)/g)
 /** A line of a diff that somebody wrote without a fence. */
 const diffLine = /^(diff --git |index [0-9a-f]{7,}|--- |\+\+\+ |@@ -\d)[^\n]*\n?/gm
 /** An absolute path, of Unix or Windows: its last name says enough. Addresses of the web stay. */
-const absolute = /(?<![\w:/.~-])(?:~|[A-Za-z]:)?(?:[/\\][\w.@+-]+){2,}[/\\]?/g
+const absolute = capped(LONGEST, /(?<![\w:/.~-])(?:~|[A-Za-z]:)?(?:[/\\][\w.@+-]+){2,}[/\\]?/g)
 
 const lastName = (path: string): string =>
   path
@@ -33,6 +36,7 @@ const cut = (text: string): string => {
 export const answerText = (text: string): string | undefined => {
   const told = redaction
     .text(text)
+    .slice(0, LONGEST)
     .replaceAll(fenced, "$1[…]")
     .replaceAll(diffLine, "")
     .replaceAll(absolute, lastName)

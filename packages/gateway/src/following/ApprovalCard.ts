@@ -79,6 +79,18 @@ export type SettledDecision = Pick<Approval, "edited" | "origin" | "scope"> & {
   readonly by?: string | undefined
 }
 
+/** An approval as the Hub has it. */
+export const settledOf = (
+  { decidedBy: by, edited, origin, scope }: Approval,
+  state: Settled
+): SettledDecision => ({
+  state,
+  by,
+  ...(edited === undefined ? {} : { edited }),
+  ...(origin === undefined ? {} : { origin }),
+  ...(scope === undefined ? {} : { scope })
+})
+
 const outcomes: Readonly<Record<Settled, (by: string | undefined) => Words>> = {
   approved: (by) =>
     by === undefined ? { en: "Allowed", zh: "已允许" } : { en: `Allowed by ${by}`, zh: `${by} 已允许` },

@@ -12,8 +12,9 @@ import { People } from "../conversation/People.ts"
 import { Hub } from "../hub/Hub.ts"
 import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { Platforms } from "../platform/Platforms.ts"
-import { askedOf, openCard, settledCard, type SettledDecision } from "./ApprovalCard.ts"
+import { askedOf, openCard, settledCard, type SettledDecision, settledOf } from "./ApprovalCard.ts"
 import { type Follow, Follows } from "./Follows.ts"
+import { newCard } from "./NewCard.ts"
 
 type Failed = SqlError.SqlError | NotSent | PlatformUnavailable
 
@@ -29,6 +30,8 @@ export class ApprovalCards extends Context.Service<
     ) => Effect.Effect<void, Failed>
     /** It is decided. */
     readonly settle: (approvalId: ApprovalId, decision: SettledDecision) => Effect.Effect<void, Failed>
+    /** Draws every card of a task that still asks as it ended: the task has ended, or is no longer followed. */
+    readonly closeAll: (follow: Follow) => Effect.Effect<void, SqlError.SqlError | PlatformUnavailable>
     /** The name of somebody in the eyes of who follows; undefined where it cannot be told. */
     readonly nameOf: (
       follow: Follow,
@@ -61,16 +64,49 @@ export class ApprovalCards extends Context.Service<
         return yield* Effect.orElseSucceed(lookUp(follow, by), () => undefined)
       })
 
+      const settle = Effect.fnUntraced(function* (approvalId: ApprovalId, decision: SettledDecision) {
+        yield* actions.over(approvalId)
+        yield* follows.settled(approvalId, decision.state)
+        const card = yield* follows.card(approvalId)
+        const follow = card && (yield* follows.get(card.taskId))
+        if (card?.messageId === undefined || follow === undefined) return
+        const { account, chatId, language, place } = follow
+        const url = hub.page(`/approvals/${approvalId}`)
+        const drawn = settledCard(
+          { asked: card.asked, language, place, url },
+          decision,
+          yield* nameOf(follow, decision.by)
+        )
+        yield* platforms.of(account.platform).update({ chatId, messageId: card.messageId }, drawn)
+      })
+
+      /** How it ended in the eyes of who follows; cancelled where the Hub does not say. */
+      const closeOne = Effect.fnUntraced(function* ({ account }: Follow, approvalId: ApprovalId) {
+        const found = yield* hub
+          .as(account, (calls) => calls.approvals.get({ params: { id: approvalId } }))
+          .pipe(Effect.orElseSucceed(() => undefined))
+        const decision =
+          found === undefined || found.state === "pending"
+            ? { state: "cancelled" as const }
+            : settledOf(found, found.state)
+        yield* Effect.catchTag(settle(approvalId, decision), "NotSent", () => Effect.void)
+      })
+
       return ApprovalCards.of({
         nameOf,
+        closeAll: (follow) =>
+          Effect.flatMap(follows.pendingOf(follow.taskId), (pending) =>
+            Effect.forEach(pending, (approvalId) => closeOne(follow, approvalId), { discard: true })
+          ),
         show: Effect.fnUntraced(function* (follow, approvalId, request, expiresAt) {
           const { account, chatId, language, place, replyTo, taskId, threadId } = follow
-          const { asked, messageId, state } = yield* follows.ask({
+          const { asked, isNew, messageId, state } = yield* follows.ask({
             approvalId,
             taskId,
             asked: askedOf(request)
           })
-          if (messageId !== undefined || state !== "pending") return
+          // A response may have been lost: only a card whose message is known is known to be drawn.
+          if (messageId !== undefined && state !== "pending") return
           const offer = (decision: "allow" | "deny") =>
             actions.offer({
               bot: account,
@@ -78,28 +114,26 @@ export class ApprovalCards extends Context.Service<
               expiresAt: Date.parse(expiresAt)
             })
           const ids = { allow: yield* offer("allow"), deny: yield* offer("deny") }
-          const card = openCard({ asked, language, place, url: hub.page(`/approvals/${approvalId}`) }, ids)
-          const sent = yield* platforms
-            .of(account.platform)
-            .send({ _tag: "Chat", chatId, replyTo, threadId }, { _tag: "Card", card }, approvalId)
-          yield* actions.placed([ids.allow, ids.deny], sent)
-          yield* follows.shown(approvalId, sent.messageId)
+          const drawn = { asked, language, place, url: hub.page(`/approvals/${approvalId}`) }
+          const card = state === "pending" ? openCard(drawn, ids) : settledCard(drawn, { state }, undefined)
+          const platform = platforms.of(account.platform)
+          const where = { _tag: "Chat", chatId, replyTo, threadId } as const
+          const sent =
+            messageId === undefined
+              ? yield* newCard(platform, { where, card, key: approvalId, repeated: !isNew }, (message) =>
+                  Effect.andThen(
+                    actions.placed([ids.allow, ids.deny], message),
+                    follows.shown(approvalId, message.messageId)
+                  )
+                )
+              : { message: { chatId, messageId }, drawn: false }
+          const now = yield* follows.card(approvalId)
+          // Decided by words while the card was on its way: then no button may appear.
+          if (now !== undefined && now.state !== state && now.state !== "pending")
+            return yield* settle(approvalId, { state: now.state })
+          if (!sent.drawn) yield* platform.update(sent.message, card)
         }),
-        settle: Effect.fnUntraced(function* (approvalId, decision) {
-          yield* actions.over(approvalId)
-          yield* follows.settled(approvalId, decision.state)
-          const card = yield* follows.card(approvalId)
-          const follow = card && (yield* follows.get(card.taskId))
-          if (card?.messageId === undefined || follow === undefined) return
-          const { account, chatId, language, place } = follow
-          const url = hub.page(`/approvals/${approvalId}`)
-          const drawn = settledCard(
-            { asked: card.asked, language, place, url },
-            decision,
-            yield* nameOf(follow, decision.by)
-          )
-          yield* platforms.of(account.platform).update({ chatId, messageId: card.messageId }, drawn)
-        })
+        settle
       })
     })
   )

@@ -16,6 +16,7 @@ import { Platforms } from "../platform/Platforms.ts"
 import { ApprovalCards } from "./ApprovalCards.ts"
 import { answerText } from "./AnswerText.ts"
 import { type Follow, Follows } from "./Follows.ts"
+import { newCard } from "./NewCard.ts"
 import { advanced, isOver, type Progress, runCard, withoutRun } from "./RunCard.ts"
 
 /** Between two drawings of a card: platforms allow five in a second, for everybody together. */
@@ -66,13 +67,22 @@ export const followTask = Effect.fn("followTask")(function* (begin: Follow) {
   )
   const draw = Effect.gen(function* () {
     if (undrawable) return
-    const { messageId, progress, runId } = state
+    const { cardTried: repeated, messageId, progress, runId } = state
     const card = runCard({ language, place, progress, cancel, url: pageOf(runId) })
     if (messageId === undefined) {
-      const sent = yield* platform.send(where, { _tag: "Card", card }, taskId)
-      yield* actions.placed([cancel], sent)
-      keep({ messageId: sent.messageId })
-    } else yield* platform.update({ chatId, messageId }, card)
+      if (!repeated) {
+        keep({ cardTried: true })
+        yield* save
+      }
+      const { drawn, message } = yield* newCard(platform, { where, card, key: taskId, repeated }, (sent) =>
+        actions.placed([cancel], sent)
+      )
+      keep({ messageId: message.messageId })
+      yield* save
+      if (drawn) return
+    }
+    const shownOn = state.messageId
+    if (shownOn !== undefined) yield* platform.update({ chatId, messageId: shownOn }, card)
     yield* save
   }).pipe(
     // What was sent is known of, or the same is sent again.
@@ -169,6 +179,7 @@ export const followTask = Effect.fn("followTask")(function* (begin: Follow) {
   )
   yield* Fiber.interrupt(drawing)
   yield* withPatience(draw)
+  yield* withPatience(approvals.closeAll(state))
   yield* withPatience(tellAnswer)
   yield* actions.over(taskId)
   keep({ ended: true })

@@ -27,6 +27,8 @@ export interface Follow {
   readonly place: string
   /** Of its card, once there is one. */
   readonly messageId: string | undefined
+  /** Whether its card may have been sent, though its message is not known. */
+  readonly cardTried: boolean
   readonly runId: RunId | undefined
   /** The last event that `progress` knows of. */
   readonly seq: number
@@ -42,6 +44,8 @@ export interface AskedCard {
   readonly state: "pending" | Settled
 }
 
+type Advance = Pick<Follow, "messageId" | "cardTried" | "runId" | "seq" | "progress" | "ended">
+
 interface Row {
   readonly task_id: TaskId
   readonly platform: string
@@ -55,6 +59,7 @@ interface Row {
   readonly language: keyof Words
   readonly place: string
   readonly message_id: string | null
+  readonly card_tried: boolean
   readonly run_id: RunId | null
   readonly seq: number
   readonly progress: string
@@ -71,6 +76,7 @@ const followOf = (row: Row): Follow => ({
   language: row.language,
   place: row.place,
   messageId: row.message_id ?? undefined,
+  cardTried: row.card_tried,
   runId: row.run_id ?? undefined,
   seq: row.seq,
   // Written by `advance`.
@@ -102,27 +108,24 @@ export class Follows extends Context.Service<
   Follows,
   {
     /** Followed from the beginning; a task that is followed stays as it is. */
-    readonly begin: (
-      follow: Omit<Follow, "messageId" | "runId" | "seq" | "progress" | "ended">
-    ) => Effect.Effect<void, SqlError.SqlError>
+    readonly begin: (follow: Omit<Follow, keyof Advance>) => Effect.Effect<void, SqlError.SqlError>
     readonly get: (taskId: TaskId) => Effect.Effect<Follow | undefined, SqlError.SqlError>
     /** Takes what nobody holds, and keeps what `owner` holds; gives all that it holds then. */
     readonly lease: (owner: string, most: number) => Effect.Effect<ReadonlyArray<Follow>, SqlError.SqlError>
     /** Gives back what `owner` holds. */
     readonly release: (owner: string) => Effect.Effect<void, SqlError.SqlError>
-    readonly advance: (
-      taskId: TaskId,
-      state: Pick<Follow, "messageId" | "runId" | "seq" | "progress" | "ended">
-    ) => Effect.Effect<void, SqlError.SqlError>
+    readonly advance: (taskId: TaskId, state: Advance) => Effect.Effect<void, SqlError.SqlError>
     /** What goes on in a chat, oldest first. */
     readonly open: (chat: ChatOf) => Effect.Effect<ReadonlyArray<Follow>, SqlError.SqlError>
-    /** An approval that is to be shown; the one that there is already, where it is known. */
+    /** An approval that is to be shown; the one that there is already, where it is known. `isNew`: its card was never sent. */
     readonly ask: (
       card: Omit<AskedCard, "messageId" | "state">
-    ) => Effect.Effect<AskedCard, SqlError.SqlError>
+    ) => Effect.Effect<AskedCard & { readonly isNew: boolean }, SqlError.SqlError>
     readonly card: (approvalId: ApprovalId) => Effect.Effect<AskedCard | undefined, SqlError.SqlError>
     readonly shown: (approvalId: ApprovalId, messageId: string) => Effect.Effect<void, SqlError.SqlError>
     readonly settled: (approvalId: ApprovalId, state: Settled) => Effect.Effect<void, SqlError.SqlError>
+    /** Approvals of a task whose cards still ask. */
+    readonly pendingOf: (taskId: TaskId) => Effect.Effect<ReadonlyArray<ApprovalId>, SqlError.SqlError>
     /** What waits for a decision in a chat, oldest first. */
     readonly waiting: (chat: ChatOf) => Effect.Effect<ReadonlyArray<AskedCard>, SqlError.SqlError>
     /** Forgets what ended a month ago. */
@@ -137,7 +140,7 @@ export class Follows extends Context.Service<
       const at = (millis = 0) => new Date(clock.currentTimeMillisUnsafe() + millis)
       const columns = sql.literal(
         `task_id, platform, app, tenant, account, chat_id, reply_to, thread_id, direct, language, place, message_id,
-         run_id, seq::float8 AS seq, progress, ended_at IS NOT NULL AS ended`
+         card_tried, run_id, seq::float8 AS seq, progress, ended_at IS NOT NULL AS ended`
       )
       const inChat = ({ app, chatId, platform, tenant }: ChatOf) =>
         sql`platform = ${platform} AND app = ${app} AND tenant = ${tenant} AND chat_id = ${chatId}`
@@ -185,9 +188,9 @@ export class Follows extends Context.Service<
           Effect.asVoid(
             sql`UPDATE follows SET lease_owner = NULL, lease_until = NULL WHERE lease_owner = ${owner}`
           ),
-        advance: (taskId, { ended, messageId, progress, runId, seq }) =>
+        advance: (taskId, { cardTried, ended, messageId, progress, runId, seq }) =>
           Effect.asVoid(sql`
-            UPDATE follows SET message_id = ${messageId ?? null}, run_id = ${runId ?? null}, seq = ${seq},
+            UPDATE follows SET message_id = ${messageId ?? null}, card_tried = ${cardTried}, run_id = ${runId ?? null}, seq = ${seq},
               progress = ${JSON.stringify(progress)}, ended_at = ${ended ? at() : null}
             WHERE task_id = ${taskId}`),
         open: (chat) =>
@@ -204,9 +207,11 @@ export class Follows extends Context.Service<
             state: "pending",
             asked_at: at()
           }
-          yield* sql`INSERT INTO approval_cards ${sql.insert(row)} ON CONFLICT DO NOTHING`
+          const made = yield* sql`
+            INSERT INTO approval_cards ${sql.insert(row)} ON CONFLICT DO NOTHING RETURNING approval_id`
           const card = yield* oneCard(approvalId)
-          return card ?? { approvalId, asked, taskId, messageId: undefined, state: "pending" as const }
+          const isNew = made.length > 0
+          return { ...(card ?? { approvalId, asked, taskId, messageId: undefined, state: "pending" }), isNew }
         }),
         card: oneCard,
         shown: (approvalId, messageId) =>
@@ -215,6 +220,12 @@ export class Follows extends Context.Service<
           ),
         settled: (approvalId, state) =>
           Effect.asVoid(sql`UPDATE approval_cards SET state = ${state} WHERE approval_id = ${approvalId}`),
+        pendingOf: (taskId) =>
+          Effect.map(
+            sql<Pick<CardRow, "approval_id">>`
+              SELECT approval_id FROM approval_cards WHERE task_id = ${taskId} AND state = 'pending'`,
+            (rows) => rows.map(({ approval_id }) => approval_id)
+          ),
         waiting: (chat) =>
           Effect.map(
             sql<CardRow>`

@@ -7,6 +7,8 @@ import type { Inbound } from "../platform/ChatPlatform.ts"
 export class HandlerFailed extends Data.TaggedError("HandlerFailed")<{
   readonly message: string
   readonly permanent: boolean
+  /** An earlier retry cannot help. */
+  readonly retryAfterMs?: number | undefined
 }> {}
 
 /** `inbound` is what the platform may need again to answer; nothing of it is told to anybody else. */

@@ -49,6 +49,9 @@ const failureOf = (status: number, text: string): HubFailed => {
   const refusal = Option.getOrUndefined(decodeErrorObject(text))
   if (refusal === undefined) return away(`The Hub answered ${status} without a reason.`)
   const { code, details = {}, message } = refusal
+  const retryAfter = details["retryAfterSeconds"]
+  if (code === "rate_limited" && typeof retryAfter === "number")
+    return new HubUnavailable({ message: `The Hub answered ${code}.`, retryAfterMs: retryAfter * 1_000 })
   if (!isErrorCode(code) || passing.has(code)) return away(`The Hub answered ${code}.`)
   return new HubRefused({ code, message, details })
 }

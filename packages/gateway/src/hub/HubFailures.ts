@@ -10,6 +10,10 @@ export class HubRefused extends Data.TaggedError("HubRefused")<{
 }> {}
 
 /** The Hub is not there, or is busy, or knows another Gateway's token: asking again may help. The message names no address and no secret. */
-export class HubUnavailable extends Data.TaggedError("HubUnavailable")<{ readonly message: string }> {}
+export class HubUnavailable extends Data.TaggedError("HubUnavailable")<{
+  readonly message: string
+  /** The Hub has refused this as too many requests; asking again earlier does not help. */
+  readonly retryAfterMs?: number | undefined
+}> {}
 
 export type HubFailed = HubRefused | HubUnavailable

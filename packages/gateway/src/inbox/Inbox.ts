@@ -1,59 +1,61 @@
 /**
- * What came in and is not done. An event is kept once, by the platform's id for it, in one transaction with its turn in the queue: what was
- * kept will be worked off, and what was not kept was never there. It is known for a week after it is done; its body is not kept so long.
+ * Events that came in. An event is kept once, by the platform's id for it, in one transaction with its place in its sender's queue: what
+ * was kept will be handled. An event is known for a week after it is done; its body is not kept so long.
  *
- * It does not work anything off and knows no platform.
+ * Does not: handle events. That is the work of `SenderQueues` and of the workers.
  */
 import { Array as Arr, Clock, Context, Data, Effect, Layer } from "effect"
-import type { PersistedQueue } from "effect/persistence"
-import type { Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import type { Inbound, InboundKind } from "../platform/ChatPlatform.ts"
+import type { Inbound } from "../platform/ChatPlatform.ts"
 import { groupCommit } from "./GroupCommit.ts"
-import { type Turn, turnId, turnQueue } from "./Turns.ts"
-
-export type KeepFailed = SqlError.SqlError | PersistedQueue.PersistedQueueError | Schema.SchemaError
-
-interface InboxRow extends Omit<Inbound, "kind" | "receivedAt"> {
-  readonly kind: InboundKind
-  readonly receivedAt: Date
-}
+import { SenderQueues } from "./SenderQueues.ts"
 
 const DAY_MS = 24 * 3_600_000
 const REMEMBERED_MS = 7 * DAY_MS
-/** Somebody has to look at them. */
+/** Operators have to look at them. */
 const BURIED_MS = 30 * DAY_MS
 const BATCH = 1_000
 
-/** Kept in one transaction at most. */
+/** Events per transaction. */
 const GROUP = 2_000
-/** By then nobody waits any more. */
+/** By then no platform waits for the answer. */
 const PATIENCE = "2 seconds"
 
-/** The store took longer than anyone waits. */
+/** The store took longer than any platform waits. */
 export class StoreSlow extends Data.TaggedError("StoreSlow") {}
 
-interface ChatRow {
+interface KeyRow {
   readonly id: number
   readonly key: string
+  /** Last position given in a chat. */
   readonly received: number
-  readonly done: number
 }
 
 const chatKey = ({ app, chatId, platform, tenant }: Inbound): string =>
   [platform, app, tenant, chatId].join(" ")
 const eventKey = ({ app, platform, upstreamId }: Pick<Inbound, "platform" | "app" | "upstreamId">): string =>
   [platform, app, upstreamId].join(" ")
+/** A sender's, across all chats; the chat's where the event names no sender. */
+const queueKey = (inbound: Inbound): string => {
+  const { app, platform, senderId, tenant } = inbound
+  return senderId === "" ? `chat ${chatKey(inbound)}` : ["sender", platform, app, tenant, senderId].join(" ")
+}
+/** Message ids are unique within a chat. */
+const cardKey = (inbound: Inbound): string | null =>
+  inbound.cardId === "" ? null : `${chatKey(inbound)} ${inbound.cardId}`
 
-const rowOf = (inbound: Inbound, chat: number, position: number) => ({
+const rowOf = (inbound: Inbound, chat: number, position: number, queue: number) => ({
   chat,
   position,
+  queue,
   platform: inbound.platform,
   app: inbound.app,
   upstream_id: inbound.upstreamId,
   tenant: inbound.tenant,
   kind: inbound.kind,
   chat_id: inbound.chatId,
+  sender: inbound.senderId,
+  card: cardKey(inbound),
   body: inbound.body,
   received_at: new Date(inbound.receivedAt)
 })
@@ -62,17 +64,8 @@ export class Inbox extends Context.Service<
   Inbox,
   {
     /** Durable once it succeeds. False: it was there before. */
-    readonly keep: (inbound: Inbound) => Effect.Effect<boolean, KeepFailed | StoreSlow>
-    /** The event whose turn it is; undefined where that turn is over. */
-    readonly at: (turn: Turn) => Effect.Effect<Inbound | undefined, SqlError.SqlError>
-    /** Ends a turn and gives the next event of the chat its own. A turn that is over stays so. */
-    readonly done: (turn: Turn) => Effect.Effect<void, KeepFailed>
-    /** Ends a turn that came to nothing: the event goes to the dead letters, with a reason that repeats nothing of it. */
-    readonly bury: (
-      turn: Turn,
-      why: { readonly reason: string; readonly attempts: number }
-    ) => Effect.Effect<void, KeepFailed>
-    /** Forgets what was done a week ago, and what was buried a month ago. */
+    readonly keep: (inbound: Inbound) => Effect.Effect<boolean, SqlError.SqlError | StoreSlow>
+    /** Deletes what was done a week ago, and dead letters that are a month old. */
     readonly forgetOld: Effect.Effect<void, SqlError.SqlError>
     /** Fails where nothing can be kept. */
     readonly probe: Effect.Effect<void, SqlError.SqlError>
@@ -83,20 +76,22 @@ export class Inbox extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
-      const turns = yield* turnQueue
+      const queues = yield* SenderQueues
       const ago = (millis: number) => new Date(clock.currentTimeMillisUnsafe() - millis)
-      const offer = (turn: Turn) => turns.offer(turn, { id: turnId(turn) })
 
-      /** The chats of some events, by key, locked until the transaction ends: in one order, whoever does it. */
-      const lockChats = Effect.fnUntraced(function* (keys: ReadonlySet<string>) {
-        const rows: Array<Record<string, unknown>> = [...keys]
-          .sort()
-          .map((key) => ({ key, received: 0, done: 0 }))
-        if (!Arr.isArrayNonEmpty(rows)) return new Map<string, ChatRow>()
-        const found = yield* sql<ChatRow>`
-          INSERT INTO chats ${sql.insert(rows)} ON CONFLICT (key) DO UPDATE SET key = EXCLUDED.key
-          RETURNING key, id::float8 AS id, received::float8 AS received, done::float8 AS done`
-        return new Map(found.map((chat) => [chat.key, chat]))
+      /** Rows by key, locked until the transaction ends: always in the order of the keys. */
+      const lockAll = Effect.fnUntraced(function* (
+        table: "chats" | "sender_queues",
+        keys: ReadonlySet<string>,
+        initial: Readonly<Record<string, unknown>>
+      ) {
+        const rows: Array<Record<string, unknown>> = [...keys].sort().map((key) => ({ key, ...initial }))
+        if (!Arr.isArrayNonEmpty(rows)) return new Map<string, KeyRow>()
+        const received = sql.literal(table === "chats" ? "received::float8" : "0")
+        const found = yield* sql<KeyRow>`
+          INSERT INTO ${sql(table)} ${sql.insert(rows)} ON CONFLICT (key) DO UPDATE SET key = EXCLUDED.key
+          RETURNING key, id::float8 AS id, ${received} AS received`
+        return new Map(found.map((row) => [row.key, row]))
       })
 
       const known = (inbounds: ReadonlyArray<Inbound>) =>
@@ -110,97 +105,70 @@ export class Inbox extends Context.Service<
 
       /** Positions in a chat are dense, and are committed in their order, because the chat is locked. */
       const insert = Effect.fnUntraced(function* (inbounds: ReadonlyArray<Inbound>) {
-        const chats = yield* lockChats(new Set(inbounds.map(chatKey)))
+        const chats = yield* lockAll("chats", new Set(inbounds.map(chatKey)), { received: 0 })
+        const senders = yield* lockAll("sender_queues", new Set(inbounds.map(queueKey)), { due_at: ago(0) })
         const seen = yield* known(inbounds)
-        const grown = new Map<string, ChatRow>()
+        const grown = new Map<string, KeyRow>()
+        const used = new Set<number>()
         const rows: Array<Record<string, unknown>> = []
         const fresh = inbounds.map((inbound) => {
           const key = chatKey(inbound)
           const chat = grown.get(key) ?? chats.get(key)
-          if (chat === undefined || seen.has(eventKey(inbound))) return false
+          const queue = senders.get(queueKey(inbound))
+          if (chat === undefined || queue === undefined || seen.has(eventKey(inbound))) return false
           seen.add(eventKey(inbound))
           const received = chat.received + 1
           grown.set(key, { ...chat, received })
-          rows.push(rowOf(inbound, chat.id, received))
+          used.add(queue.id)
+          rows.push(rowOf(inbound, chat.id, received, queue.id))
           return true
         })
         const lengths: Array<Record<string, unknown>> = [...grown.values()].map(({ key, received }) => ({
           key,
-          received,
-          done: 0
+          received
         }))
         if (!Arr.isArrayNonEmpty(rows) || !Arr.isReadonlyArrayNonEmpty(lengths)) return fresh
         yield* sql`INSERT INTO inbox ${sql.insert(rows)}`
         yield* sql`
           INSERT INTO chats ${sql.insert(lengths)}
           ON CONFLICT (key) DO UPDATE SET received = EXCLUDED.received`
-        // A chat that had something to do has its turn already.
-        const idle = [...grown.values()].filter(({ done, key }) => chats.get(key)?.received === done)
-        yield* Effect.forEach(idle, ({ done, id }) => offer({ chat: id, position: done + 1 }), {
-          concurrency: "unbounded",
-          discard: true
-        })
+        yield* sql`
+          UPDATE sender_queues q SET head = first.arrival, due_at = ${ago(0)}
+          FROM (
+            SELECT queue, min(arrival) AS arrival FROM inbox
+            WHERE ${sql.in("queue", [...used])} AND done_at IS NULL GROUP BY queue
+          ) first WHERE q.id = first.queue AND q.head IS NULL`
         return fresh
       })
       const keep = yield* groupCommit(GROUP, (inbounds: ReadonlyArray<Inbound>) =>
-        sql
-          .withTransaction(insert(inbounds))
-          .pipe(Effect.timeoutOrElse({ duration: PATIENCE, orElse: () => Effect.fail(new StoreSlow()) }))
+        sql.withTransaction(insert(inbounds)).pipe(
+          Effect.timeoutOrElse({ duration: PATIENCE, orElse: () => Effect.fail(new StoreSlow()) }),
+          Effect.tap(() => queues.wake)
+        )
       )
 
-      const end = Effect.fnUntraced(function* ({ chat, position }: Turn) {
-        const [moved] = yield* sql<{ readonly received: number }>`
-          UPDATE chats SET done = ${position} WHERE id = ${chat} AND done = ${position - 1}
-          RETURNING received::float8 AS received`
-        if (moved === undefined) return false
-        if (moved.received > position) yield* offer({ chat, position: position + 1 })
-        return true
-      })
-      const strike = ({ chat, position }: Turn) => sql`
-        UPDATE inbox SET body = NULL, done_at = ${ago(0)} WHERE chat = ${chat} AND position = ${position}`
-
-      /** In parts, so that nobody waits long for the rows. */
+      /** In parts, so that no statement locks many rows. */
       const forget = (table: "inbox" | "dead_letters", column: "done_at" | "buried_at", millis: number) =>
-        sql`
+        Effect.suspend(
+          () => sql`
           DELETE FROM ${sql(table)} WHERE ctid = ANY (ARRAY(
             SELECT ctid FROM ${sql(table)} WHERE ${sql(column)} < ${ago(millis)} LIMIT ${BATCH}
-          )) RETURNING 1`.pipe(Effect.repeat({ until: (rows) => rows.length < BATCH }), Effect.asVoid)
+          )) RETURNING 1`
+        ).pipe(Effect.repeat({ until: (rows) => rows.length < BATCH }), Effect.asVoid)
 
       return Inbox.of({
         keep,
-        at: Effect.fnUntraced(function* ({ chat, position }) {
-          const [row] = yield* sql<InboxRow>`
-            SELECT i.platform, i.app, i.tenant, i.upstream_id AS "upstreamId", i.kind, i.chat_id AS "chatId", i.body,
-              i.received_at AS "receivedAt"
-            FROM chats c JOIN inbox i ON i.chat = c.id AND i.position = c.done + 1
-            WHERE c.id = ${chat} AND c.done = ${position - 1} AND i.body IS NOT NULL`
-          return row === undefined ? undefined : { ...row, receivedAt: row.receivedAt.getTime() }
-        }),
-        done: (turn) =>
-          Effect.gen(function* () {
-            if (yield* end(turn)) yield* strike(turn)
-          }).pipe(sql.withTransaction),
-        bury: (turn, { attempts, reason }) =>
-          sql
-            .withTransaction(
-              Effect.gen(function* () {
-                if (!(yield* end(turn))) return
-                yield* sql`
-                  INSERT INTO dead_letters
-                    (platform, app, upstream_id, tenant, kind, chat_id, body, reason, attempts, received_at, buried_at)
-                  SELECT platform, app, upstream_id, tenant, kind, chat_id, body, ${reason}, ${attempts}::int, received_at,
-                    ${ago(0)}::timestamptz
-                  FROM inbox WHERE chat = ${turn.chat} AND position = ${turn.position}
-                  ON CONFLICT DO NOTHING`
-                yield* strike(turn)
-              })
+        forgetOld: Effect.all(
+          [
+            forget("inbox", "done_at", REMEMBERED_MS),
+            forget("dead_letters", "buried_at", BURIED_MS),
+            Effect.suspend(
+              () => sql`DELETE FROM sender_queues WHERE head IS NULL AND due_at < ${ago(REMEMBERED_MS)}`
             )
-            .pipe(Effect.asVoid),
-        forgetOld: Effect.andThen(
-          forget("inbox", "done_at", REMEMBERED_MS),
-          forget("dead_letters", "buried_at", BURIED_MS)
+          ],
+          { discard: true }
         ),
-        // A server that only reads, a standby, would answer anything else.
+        // A standby server, which only reads, would answer anything else.
         probe: sql`SELECT 1 FROM inbox LIMIT 1 FOR UPDATE SKIP LOCKED`.pipe(Effect.asVoid)
       })
     })

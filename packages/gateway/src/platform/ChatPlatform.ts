@@ -44,6 +44,10 @@ export interface Inbound {
   readonly kind: InboundKind
   /** "" where the event names none. */
   readonly chatId: string
+  /** Account that wrote or clicked; "" where the event names none. */
+  readonly senderId: string
+  /** Message whose button was clicked; "" for a message, and where the event names none. */
+  readonly cardId: string
   /** The event as the platform's JSON: kept until it is worked off, and told to nobody. */
   readonly body: string
   readonly receivedAt: number
@@ -127,6 +131,8 @@ export interface ChatPlatform {
     /** Of one card. */
     readonly buttons: number
   }
+  /** Whether a message that is sent twice with one key is one message. */
+  readonly recognizesKeys: boolean
   /** Says something new. `key`: 1 to 50 letters, digits, `-` and `_`. */
   readonly send: (
     place: Place,

@@ -1,4 +1,5 @@
 /** JSON out of bytes that somebody sent. */
+import { isTooDeep } from "@corral/domain/Depth"
 
 const decoder = new TextDecoder("utf-8", { fatal: true })
 
@@ -11,10 +12,11 @@ export const textOf = (bytes: Uint8Array): string | undefined => {
   }
 }
 
-/** What JSON says; undefined where it is none. */
+/** What JSON says; undefined where it is none, or nests too deep. */
 export const jsonOf = (text: string | undefined): unknown => {
   try {
-    return text === undefined ? undefined : JSON.parse(text)
+    const value: unknown = text === undefined ? undefined : JSON.parse(text)
+    return isTooDeep(value) ? undefined : value
   } catch {
     return undefined
   }

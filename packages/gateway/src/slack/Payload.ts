@@ -28,6 +28,7 @@ export const Said = Schema.Struct({
   subtype: Schema.optionalKey(Schema.NullOr(Schema.String)),
   bot_id: Schema.optionalKey(Schema.Unknown),
   channel: PlatformId,
+  user: Schema.optionalKey(Schema.Unknown),
   channel_type: Schema.optionalKey(Schema.NullOr(Schema.String))
 })
 

@@ -87,6 +87,7 @@ export const slack = (config: SlackConfig): ChatPlatform => {
     // To a click too: Slack reads no body of an answer to it, and shows who clicked that it went wrong.
     unavailable: () => undefined,
     normalize: (inbound) => normalize(inbound, botId),
+    recognizesKeys: false,
     limits: { textMax: SECTION_MAX, perChat: 1, perMessage: 1, buttons: 20 },
     send: Effect.fnUntraced(function* (place, content) {
       const said = content._tag === "Text" ? { text: escaped(content.text) } : drawn(content.card)

@@ -9,6 +9,7 @@ import { Option, Redacted, Schema } from "effect"
 import { createHash } from "node:crypto"
 import type { Inbound, PlatformRequest, Verdict } from "../platform/ChatPlatform.ts"
 import { jsonOf, textOf } from "../platform/JsonBytes.ts"
+import { PlatformId } from "../platform/PlatformId.ts"
 import { BlockActions, EventCallback, Payload, placeOf, Said, UrlVerification } from "./Payload.ts"
 import { faultOf } from "./Signature.ts"
 import type { SlackConfig } from "./SlackConfig.ts"
@@ -18,12 +19,13 @@ const asTrial = Schema.decodeUnknownOption(UrlVerification)
 const asCallback = Schema.decodeUnknownOption(EventCallback)
 const asSaid = Schema.decodeUnknownOption(Said)
 const asClick = Schema.decodeUnknownOption(BlockActions)
+const asPlatformId = Schema.decodeUnknownOption(PlatformId)
 
 type Refused = Extract<Verdict, { readonly _tag: "Refused" }>
 const refused = (code: Refused["code"], reason: string): Refused => ({ _tag: "Refused", code, reason })
 
 /** What is verified of an event beside its request. */
-type Kept = Pick<Inbound, "tenant" | "upstreamId" | "kind" | "chatId" | "body">
+type Kept = Pick<Inbound, "tenant" | "upstreamId" | "kind" | "chatId" | "senderId" | "cardId" | "body">
 
 const contentOf = ({ body, door }: PlatformRequest): unknown => {
   const text = textOf(body)
@@ -53,6 +55,8 @@ const ofEvent = ({ event, event_id, team_id }: typeof EventCallback.Type): Kept 
     upstreamId: event_id,
     kind: "message",
     chatId: said.channel,
+    senderId: Option.getOrElse(asPlatformId(said.user), () => ""),
+    cardId: "",
     body: JSON.stringify(event)
   }
 }
@@ -70,6 +74,8 @@ const ofClick = (click: BlockActions): Kept => ({
   upstreamId: clickId(click),
   kind: "card_action",
   chatId: placeOf(click).chatId ?? "",
+  senderId: click.user.id,
+  cardId: placeOf(click).messageId ?? "",
   body: JSON.stringify(click)
 })
 

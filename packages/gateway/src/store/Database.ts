@@ -1,11 +1,10 @@
 /**
- * The Gateway's part of a PostgreSQL: a schema of its own with every migration step taken, and the durable queue in it. Other services may
- * live in the same database; nothing of theirs is touched.
+ * The Gateway's part of a PostgreSQL: a schema of its own with every migration step taken. Other services may live in the same database;
+ * nothing of theirs is touched.
  */
 import { databaseProblem } from "@corral/service/DatabaseProblem"
 import { PgClient } from "@effect/sql-pg"
-import { Context, Data, Duration, Effect, Layer, Scope } from "effect"
-import { PersistedQueue } from "effect/persistence"
+import { Context, Data, Duration, Effect, Layer } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlError } from "effect/sql"
 import type { GatewayConfig } from "../GatewayConfig.ts"
@@ -32,28 +31,13 @@ const alone = <A, E, R>(sql: SqlClient.SqlClient, self: Effect.Effect<A, E, R>) 
     })
   )
 
-/** What a killed Gateway was working on is taken up by another, or the next one, after `EXPIRY`. */
-const EXPIRY = Duration.seconds(6)
-const REFRESH = Duration.seconds(2)
-
 const prepare = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const scope = yield* Effect.scope
-  const making = Effect.gen(function* () {
-    yield* sql.unsafe(`CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`)
-    yield* migrate
-    return yield* PersistedQueue.makeStoreSql({
-      tableName: "turns",
-      // Local offers wake the takers; this is for turns that another Gateway left, and for tries again.
-      pollInterval: "500 millis",
-      lockRefreshInterval: REFRESH,
-      lockExpiration: EXPIRY
-    }).pipe(Scope.provide(scope))
-  })
+  const making = Effect.andThen(sql.unsafe(`CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`), migrate)
   return yield* alone(sql, making)
 })
 
-/** Provides `SqlClient` and the store of the queue. Fails where the database cannot be reached, or is of a newer Corral. */
+/** Provides `SqlClient`. Fails where the database cannot be reached, or is of a newer Corral. */
 export const layer = (config: GatewayConfig) =>
   Layer.effectContext(
     Effect.gen(function* () {
@@ -69,9 +53,7 @@ export const layer = (config: GatewayConfig) =>
           orElse: () => Effect.fail(new StoreUnavailable({ message: "The database does not answer." }))
         })
       )
-      const store = yield* Effect.provideService(prepare, SqlClient.SqlClient, client)
-      return Context.make(SqlClient.SqlClient, client).pipe(
-        Context.add(PersistedQueue.PersistedQueueStore, store)
-      )
+      yield* Effect.provideService(prepare, SqlClient.SqlClient, client)
+      return Context.make(SqlClient.SqlClient, client)
     }).pipe(Effect.catchTag("SqlError", (error) => Effect.fail(unavailable(error, config))))
   ).pipe(Layer.provide(Reactivity.layer))

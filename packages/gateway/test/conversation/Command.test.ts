@@ -34,6 +34,18 @@ const cases: ReadonlyArray<readonly [said: string, command: Command]> = [
   ["/run", { _tag: "Help" }],
   ["新任务 修复它", { _tag: "Fresh", text: "修复它" }],
   ["/etc/passwd is where?", { _tag: "Work", text: "/etc/passwd is where?" }],
+  ["/home", { _tag: "Unknown" }],
+  ["/typo", { _tag: "Unknown" }],
+  ["/staus", { _tag: "Unknown" }],
+  ["/状太", { _tag: "Unknown" }],
+  ["/typo fix the tests", { _tag: "Unknown" }],
+  ["/status of the build", { _tag: "Unknown" }],
+  ["/list all files", { _tag: "Unknown" }],
+  ["/cancel my subscription", { _tag: "Unknown" }],
+  ["/agent smith wrote this", { _tag: "Unknown" }],
+  ["/run /typo", { _tag: "Work", text: "/typo" }],
+  ["/run 123456", { _tag: "Work", text: "123456" }],
+  ["~/notes.md is empty", { _tag: "Work", text: "~/notes.md is empty" }],
   ["constructor", { _tag: "Work", text: "constructor" }],
   ["", { _tag: "Nothing" }],
   [" \n ", { _tag: "Nothing" }]
@@ -42,6 +54,17 @@ const cases: ReadonlyArray<readonly [said: string, command: Command]> = [
 describe("a message", () => {
   it.each(cases)("%j", (said, command) => {
     assert.deepStrictEqual(commandOf(said), command)
+  })
+
+  it("that begins with a slash and a word starts work only after new, run and start", () => {
+    const word = fc.stringMatching(/^[\p{L}\p{N}_-]{1,12}$/u)
+    fc.assert(
+      fc.property(word, fc.string({ maxLength: 30 }), (name, rest) => {
+        const { _tag } = commandOf(`/${name} ${rest}`)
+        const starts = /^(new|run|start|新任务|运行|开始)$/iu.test(name)
+        if (!starts) assert.notInclude(["Work", "Fresh"], _tag)
+      })
+    )
   })
 
   it("of more than a few words is work, word for word", () => {

@@ -65,6 +65,8 @@ describe("a long connection", () => {
           app: APP,
           tenant: TENANT,
           upstreamId: eventId,
+          senderId: ada,
+          cardId: "",
           kind: "message",
           chatId: team,
           dated: true,

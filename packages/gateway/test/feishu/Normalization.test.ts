@@ -12,6 +12,8 @@ const inbound = (event: unknown, kind: InboundKind = "message") => ({
   upstreamId: "ev_1",
   kind,
   chatId: "oc_1",
+  senderId: "ou_ada",
+  cardId: "",
   body: JSON.stringify(event),
   receivedAt: 0
 })

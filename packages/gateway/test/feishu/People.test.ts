@@ -11,6 +11,8 @@ const mention = {
   upstreamId: "ev_1",
   kind: "message",
   chatId: "oc_team",
+  senderId: "ou_ada",
+  cardId: "",
   body: JSON.stringify(
     envelope(
       {},

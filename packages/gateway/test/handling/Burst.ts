@@ -13,7 +13,7 @@ const STALLED =
 /** Sends them as the platform does, but sooner: what is not acknowledged is sent again. Gives the milliseconds of every answer. */
 export const burst = async (gateway: GatewayProcess, distinct: number): Promise<ReadonlyArray<number>> => {
   const events: ReadonlyArray<Sent> = Array.from({ length: distinct }, (_, i) =>
-    pushedMessage(`ev_${i}`, "hello", `oc_${i % 97}`)
+    pushedMessage(`ev_${i}`, "hello", `oc_${i % 97}`, `ou_${i % 89}`)
   )
   const acknowledged = async (sent: Sent): Promise<ReadonlyArray<number>> => {
     const { millis, status } = await gateway.sendTimed(sent)

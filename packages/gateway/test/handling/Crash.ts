@@ -21,7 +21,7 @@ const delivered = async (gateway: GatewayProcess, sent: Sent): Promise<void> => 
 
 const round = async (gateway: GatewayProcess, at: number) => {
   const deliveries = Array.from({ length: EVENTS }, (_, i) =>
-    delivered(gateway, pushedMessage(`ev_${at}_${i}`, "hello", `oc_${i % 5}`))
+    delivered(gateway, pushedMessage(`ev_${at}_${i}`, "hello", `oc_${i % 5}`, `ou_${i % 7}`))
   )
   // Before the commit, between it and the acknowledgement, after it: wherever that many milliseconds fall.
   if (at % 2 === 0) await new Promise((resolve) => setTimeout(resolve, (at * 7) % 60))
@@ -32,7 +32,7 @@ const round = async (gateway: GatewayProcess, at: number) => {
 }
 
 export const survives = async (rounds: number): Promise<void> => {
-  const gateway = new GatewayProcess({ entry: "handling", env: { TEST_MAX_ATTEMPTS: "20" } })
+  const gateway = new GatewayProcess({ entry: "handling", env: { TEST_MAX_CRASHES: "20" } })
   try {
     await gateway.start()
     for (let at = 0; at < rounds; at++) await round(gateway, at)
@@ -41,12 +41,13 @@ export const survives = async (rounds: number): Promise<void> => {
     assert.strictEqual(await gateway.count("FROM effects"), all)
     assert.strictEqual(await gateway.count("FROM corral_gateway.inbox"), all)
     assert.strictEqual(await gateway.count("FROM corral_gateway.dead_letters"), 0)
-    // Each chat had its events in one row: dense, and each place taken once.
+    // Positions in each chat are dense, and every queue is empty.
     const [odd] = await gateway.query(
       `SELECT count(*)::int AS n FROM corral_gateway.chats c
-       WHERE received <> done OR received <> (SELECT count(*) FROM corral_gateway.inbox WHERE chat = c.id)`
+       WHERE received <> (SELECT count(*) FROM corral_gateway.inbox WHERE chat = c.id)`
     )
     assert.strictEqual(odd?.["n"], 0)
+    assert.strictEqual(await gateway.count("FROM corral_gateway.sender_queues WHERE head IS NOT NULL"), 0)
   } finally {
     await gateway.remove()
   }

@@ -113,7 +113,7 @@ describe("the work of a Gateway", { timeout: 90_000 }, () => {
     assert.deepStrictEqual(await handled("ev_foreign"), [])
   })
 
-  it("does the events of a chat in their order, one at a time", async () => {
+  it("handles the events of a sender in their order, one at a time", async () => {
     const ids = Array.from({ length: 30 }, (_, i) => `ev_row_${i}`)
     for (const id of ids) await gateway.send(pushedMessage(id, id, "oc_row"))
     await done("ev_row_29")
@@ -126,12 +126,12 @@ describe("the work of a Gateway", { timeout: 90_000 }, () => {
     )
   })
 
-  it("tries again what failed, buries it in the end, and goes on with the chat", async () => {
+  it("retries what failed, buries it in the end, and continues with the sender", async () => {
     await gateway.send(pushedMessage("ev_fail", "fail", "oc_sick"))
     await gateway.send(pushedMessage("ev_refuse", "refuse", "oc_sick"))
     await gateway.send(pushedMessage("ev_after", "hello", "oc_sick"))
-    // Another chat does not wait for it.
-    await gateway.send(pushedMessage("ev_beside", "hello", "oc_well"))
+    // Another sender in the same chat does not wait for it.
+    await gateway.send(pushedMessage("ev_beside", "hello", "oc_sick", "ou_bob"))
     await done("ev_beside")
     assert.strictEqual((await callsOf("ev_after")).length, 0)
     await done("ev_after")

@@ -55,6 +55,8 @@ export class FakeApi {
   readonly calls: Array<ApiCall> = []
   /** Whether the app may read who people are. */
   readsPeople = true
+  /** Whether the connection of a call breaks: before it is done, or before its response. */
+  loss: (api: Api) => "request" | "response" | undefined = () => undefined
   private readonly faults = new Map<Api, Array<Fault>>()
   private readonly tokens = new Set<string>()
   private issued = 0
@@ -91,16 +93,22 @@ export class FakeApi {
     }
     const { api, id } = found
     const fault = this.faults.get(api)?.shift()
+    const loss = this.loss(api)
     const record = (status: number | undefined, code: number | undefined) => {
       this.calls.push({ api, path: url.pathname + url.search, body, status, code, at })
       this.world.changed()
     }
     if (fault?._tag === "Hang") return record(undefined, undefined)
+    if (loss === "request") {
+      record(undefined, undefined)
+      request.socket.destroy()
+      return
+    }
     const answer =
       fault?._tag === "Fail"
         ? { code: fault.code, msg: "it was told to" }
         : this.done(api, id, url, body, request.headers.authorization)
-    if (fault?._tag === "Lose") {
+    if (fault?._tag === "Lose" || loss === "response") {
       record(undefined, answer.code)
       request.socket.destroy()
       return

@@ -73,8 +73,14 @@ export const envelope = (header: Partial<Header>, event: object) => ({
   event
 })
 
+const senderOf = (account: string) => ({
+  sender_id: { open_id: account, union_id: account.replace("ou_", "on_") },
+  sender_type: "user",
+  tenant_key: TENANT
+})
+
 export const message = (text: string, chat = "oc_1", over: object = {}) => ({
-  sender: { sender_id: { open_id: "ou_ada", union_id: "on_ada" }, sender_type: "user", tenant_key: TENANT },
+  sender: senderOf("ou_ada"),
   message: {
     message_id: "om_1",
     chat_id: chat,
@@ -97,8 +103,8 @@ export const pushed = (content: unknown, at = Date.now(), timestamp = seconds(at
   signed(JSON.stringify({ encrypt: encrypted(JSON.stringify(content)) }), timestamp)
 
 /** A message event as it arrives. */
-export const pushedMessage = (id: string, text = "hello", chat = "oc_1"): Sent =>
-  pushed(envelope({ event_id: id }, message(text, chat)))
+export const pushedMessage = (id: string, text = "hello", chat = "oc_1", sender = "ou_ada"): Sent =>
+  pushed(envelope({ event_id: id }, { ...message(text, chat), sender: senderOf(sender) }))
 
 export const pushedClick = (id: string, action: unknown = { a: "act_1" }, chat = "oc_1"): Sent =>
   pushed(

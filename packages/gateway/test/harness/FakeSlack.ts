@@ -87,6 +87,8 @@ export class FakeSlack {
   readonly channels = new Set(["C0TEAM", "D0ADA"])
   /** Of a `response_url`. */
   usesLeft = 5
+  /** Whether the connection of a call breaks: before it is done, or before its response. */
+  loss: (method: string) => "request" | "response" | undefined = () => undefined
   private readonly faults = new Map<string, Array<Fault>>()
   private readonly server: Server
   private clock = 1_790_000_100
@@ -178,13 +180,15 @@ export class FakeSlack {
     const method = path.startsWith("/api/") ? path.slice("/api/".length) : "response_url"
     this.calls.push(method)
     const fault = this.faults.get(method)?.shift()
-    if (fault === "drop") return void request.socket.destroy()
+    const loss = this.loss(method)
+    if (fault === "drop" || loss === "request") return void request.socket.destroy()
     if (fault !== undefined) return void response.writeHead(fault.status, fault.headers).end(fault.body)
     if (method === "response_url") return this.whisper(request, response, body)
     const isBot = request.headers.authorization === `Bearer ${BOT_TOKEN}`
     const answer = isBot
       ? this.answer(method, Object.fromEntries(new URLSearchParams(body)))
       : { ok: false, error: "invalid_auth" }
+    if (loss === "response") return void request.socket.destroy()
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer))
   }
 

@@ -21,8 +21,11 @@ const write = (text: string, values: ReadonlyArray<unknown>) =>
     catch: () => new HandlerFailed({ message: "The records cannot be written.", permanent: false })
   })
 
-/** Of one event. A kill in the middle of it counts. */
-const maxAttempts = Number(process.env["TEST_MAX_ATTEMPTS"] ?? 2)
+const work = {
+  patienceMs: Number(process.env["TEST_PATIENCE_MS"] ?? 500),
+  /** A kill in the middle of an event counts. */
+  maxCrashes: Number(process.env["TEST_MAX_CRASHES"] ?? 2)
+}
 
 const failed = (permanent: boolean) => new HandlerFailed({ message: "It was told to.", permanent })
 
@@ -36,7 +39,7 @@ const handler = Effect.fnUntraced(function* (event: IntegrationEvent) {
 }, Effect.asVoid)
 
 const gateway = Layer.unwrap(
-  Effect.map(fromEnvironment(process.env), (config) => Gateway.layer(config, { handler, maxAttempts }))
+  Effect.map(fromEnvironment(process.env), (config) => Gateway.layer(config, { handler, ...work }))
 )
 
 runService(

@@ -5,6 +5,7 @@ import { dropDatabase, makeDatabase, sharedServer } from "../../../hub/test/harn
 import { defaults } from "../../src/GatewayConfig.ts"
 import { Inbox } from "../../src/inbox/Inbox.ts"
 import type { Inbound } from "../../src/platform/ChatPlatform.ts"
+import { SenderQueues } from "../../src/inbox/SenderQueues.ts"
 import * as Database from "../../src/store/Database.ts"
 
 const inbound = (upstreamId: string, chatId = "oc_1"): Inbound => ({
@@ -14,19 +15,23 @@ const inbound = (upstreamId: string, chatId = "oc_1"): Inbound => ({
   upstreamId,
   kind: "message",
   chatId,
+  senderId: "ou_ada",
+  cardId: "",
   body: `{"of":"${upstreamId}"}`,
   receivedAt: 1_790_000_000_000
 })
 
 describe("Inbox", { timeout: 60_000 }, () => {
-  const onDatabase = <A, E>(use: Effect.Effect<A, E, Inbox | SqlClient.SqlClient>) =>
+  const onDatabase = <A, E>(use: Effect.Effect<A, E, Inbox | SenderQueues | SqlClient.SqlClient>) =>
     Effect.gen(function* () {
       const url = yield* Effect.acquireRelease(
         Effect.promise(async () => makeDatabase(await sharedServer(), { prepared: false })),
         (made) => Effect.promise(() => dropDatabase(made))
       )
       const databaseUrl = Redacted.make(url)
-      const layer = Layer.provideMerge(Inbox.layer, Database.layer({ ...defaults, databaseUrl }))
+      const layer = Layer.provideMerge(Inbox.layer, SenderQueues.layer).pipe(
+        Layer.provideMerge(Database.layer({ ...defaults, databaseUrl }))
+      )
       return yield* Effect.provide(use, layer)
     })
 
@@ -47,29 +52,32 @@ describe("Inbox", { timeout: 60_000 }, () => {
           { received: 10, kept: 10, last: 10 },
           { received: 30, kept: 30, last: 30 }
         ])
-        const turns = yield* sql`SELECT id FROM turns`
-        assert.strictEqual(turns.length, 2)
+        const heads = yield* sql`
+          SELECT count(*)::int AS queues FROM sender_queues q
+          WHERE head = (SELECT min(arrival) FROM inbox WHERE queue = q.id)`
+        assert.deepStrictEqual(heads, [{ queues: 1 }])
       })
     )
   )
 
-  it.live("ends a turn once, and gives the next one", () =>
+  it.live("hands out the events of a sender one at a time, and ends each once", () =>
     onDatabase(
       Effect.gen(function* () {
         const inbox = yield* Inbox
-        const sql = yield* SqlClient.SqlClient
+        const queues = yield* SenderQueues
+        const claim = queues.claim("a", { free: 10, perChat: 10 })
         for (const id of ["ev_1", "ev_2"]) yield* inbox.keep(inbound(id))
-        const [chat] = yield* sql<{ readonly id: number }>`SELECT id::int AS id FROM chats`
-        const turn = (position: number) => ({ chat: chat?.id ?? 0, position })
-        assert.deepStrictEqual(yield* inbox.at(turn(1)), inbound("ev_1"))
-        assert.isUndefined(yield* inbox.at(turn(2)))
-        yield* Effect.all([inbox.done(turn(1)), inbox.done(turn(1)), inbox.done(turn(2))], { discard: true })
-        assert.isUndefined(yield* inbox.at(turn(2)))
-        const turns = yield* sql<{ readonly id: string }>`SELECT id FROM turns ORDER BY sequence`
-        assert.deepStrictEqual(
-          turns.map(({ id }) => id),
-          [`${chat?.id}:1`, `${chat?.id}:2`]
-        )
+        const [first, ...more] = yield* claim
+        if (first === undefined) return assert.fail("no event")
+        assert.isEmpty(more)
+        assert.deepStrictEqual(first.inbound, inbound("ev_1"))
+        assert.isEmpty(yield* claim)
+        yield* queues.complete("b", first)
+        assert.isEmpty(yield* claim)
+        yield* Effect.all([queues.complete("a", first), queues.complete("a", first)], { discard: true })
+        const [second] = yield* claim
+        assert.strictEqual(second?.inbound.upstreamId, "ev_2")
+        assert.strictEqual(second?.position, 2)
       })
     )
   )
@@ -80,8 +88,10 @@ describe("Inbox", { timeout: 60_000 }, () => {
         const inbox = yield* Inbox
         const sql = yield* SqlClient.SqlClient
         for (const id of ["ev_1", "ev_2", "ev_3"]) yield* inbox.keep(inbound(id))
-        const [chat] = yield* sql<{ readonly id: number }>`SELECT id::int AS id FROM chats`
-        for (const position of [1, 2]) yield* inbox.done({ chat: chat?.id ?? 0, position })
+        const queues = yield* SenderQueues
+        for (const _ of [1, 2])
+          for (const event of yield* queues.claim("a", { free: 1, perChat: 1 }))
+            yield* queues.complete("a", event)
         yield* sql`UPDATE inbox SET done_at = done_at - interval '169 hours' WHERE position = 1`
         yield* sql`UPDATE inbox SET received_at = received_at - interval '1 year' WHERE position = 3`
         yield* inbox.forgetOld

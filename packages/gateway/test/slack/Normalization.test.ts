@@ -13,6 +13,8 @@ const inbound = (event: unknown, kind: InboundKind = "message") => ({
   upstreamId: "Ev1",
   kind,
   chatId: CHANNEL,
+  senderId: "ou_ada",
+  cardId: "",
   body: JSON.stringify(event),
   receivedAt: 0
 })

@@ -48,6 +48,8 @@ const inbound = (event: unknown, kind: Inbound["kind"]): Inbound => ({
   upstreamId: "Ev1",
   kind,
   chatId: CHANNEL,
+  senderId: "ou_ada",
+  cardId: "",
   body: JSON.stringify(event),
   receivedAt: 0
 })

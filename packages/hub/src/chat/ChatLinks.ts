@@ -63,7 +63,9 @@ export class ChatLinks extends Context.Service<
       userId: UserId,
       code: string
     ) => Effect.Effect<ChatLink, PermissionDenied | SqlError.SqlError>
-    /** Takes an open link for that person and browser. The same again gives another number, and the one before is worth nothing. */
+    /** Ties an open link to the browser that opens its page first. Another browser changes nothing. */
+    readonly open: (browser: string, code: string) => Effect.Effect<void, SqlError.SqlError>
+    /** Takes an open link for that person, in the browser that opened its page. The same again gives another number, and the one before is worth nothing. */
     readonly confirm: (
       userId: UserId,
       browser: string,
@@ -217,14 +219,19 @@ export class ChatLinks extends Context.Service<
           return row === undefined || state === undefined ? yield* gone() : linkOf(row, state)
         }),
 
+        open: (browser, code) =>
+          Effect.asVoid(sql`
+            UPDATE chat_links SET browser_hash = ${sha256(browser)}
+            WHERE code_hash = ${sha256(code)} AND browser_hash IS NULL AND ${live(now())}`),
+
         confirm: Effect.fnUntraced(function* (userId, browser, code) {
           const number = String(randomInt(1_000_000)).padStart(6, "0")
           const [codeHash, browserHash] = [sha256(code), sha256(browser)]
           const [row] = yield* sql<{ readonly id: string; readonly expires_at: Date }>`
             UPDATE chat_links
-            SET user_id = ${userId}, browser_hash = ${browserHash}, number_hash = ${numberHash(codeHash, number)}
-            WHERE code_hash = ${codeHash} AND ${live(now())}
-              AND (user_id IS NULL OR (user_id = ${userId} AND browser_hash = ${browserHash}))
+            SET user_id = ${userId}, number_hash = ${numberHash(codeHash, number)}
+            WHERE code_hash = ${codeHash} AND ${live(now())} AND browser_hash = ${browserHash}
+              AND (user_id IS NULL OR user_id = ${userId})
             RETURNING id, expires_at`
           return row === undefined ? yield* gone() : { id: row.id, number, expiresAt: row.expires_at }
         }),

@@ -10,6 +10,7 @@ import { Audit } from "../audit/Audit.ts"
 import { ChatBindings } from "../chat/ChatBindings.ts"
 import { ChatLinks } from "../chat/ChatLinks.ts"
 import { answered } from "./Answered.ts"
+import { credentialOf } from "./Guard.ts"
 import { recentSignIn } from "./RecentSignIn.ts"
 import { linkCookie } from "./SessionCookies.ts"
 
@@ -56,7 +57,11 @@ export const chatBindings = HttpApiBuilder.group(
       }, answered),
 
       look: Effect.fnUntraced(function* ({ payload: { code } }) {
-        const { userId } = yield* CurrentPrincipal
+        const { kind, userId } = yield* CurrentPrincipal
+        const { cookies, headers } = yield* HttpServerRequest.HttpServerRequest
+        const browser = linkCookie(cookies)
+        const isPage = kind === "web" && credentialOf(headers).cookie !== undefined
+        if (isPage && browser !== undefined) yield* links.open(browser, code)
         return yield* links.look(userId, code)
       }, answered),
 

@@ -2,13 +2,17 @@
  * `GET /link/:code`: where a person links a chat account to themselves. One page without a framework, the same for every code: whoever
  * only fetches it, as chats do to preview a link, changes nothing and learns nothing.
  *
- * It gives the browser a key that ties the link to it. What it shows, its script asks the Hub for with the browser's sign-in; what anybody
+ * It gives the browser a key. The first browser that opens the page of a link while it is signed in is the one that may confirm it; a
+ * program that fetches the page without a sign-in takes nothing. What it shows, its script asks the Hub for with the browser's sign-in; what anybody
  * else has written is put in as text.
  */
 import { CSRF_COOKIE, CSRF_HEADER } from "@corral/domain/hub-api/SessionAuthority"
 import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { randomBytes } from "node:crypto"
+import { ChatLinks } from "../chat/ChatLinks.ts"
+import { SignIns } from "../signin/SignIns.ts"
+import { credentialOf } from "./Guard.ts"
 import { linkPageScript } from "./LinkPageScript.ts"
 import { contentPolicy } from "./PagePolicy.ts"
 import { beginLink, linkCookie } from "./SessionCookies.ts"
@@ -64,12 +68,26 @@ const headers = {
 
 const shown = HttpServerResponse.text(page, { contentType: "text/html; charset=utf-8", headers })
 
+/** Of the page's address. */
+const codeOf = (url: string): string => url.split("?", 1)[0]?.slice(LINK_PAGE.length + 1) ?? ""
+
+const openedBy = Effect.fnUntraced(function* (browser: string, session: string, code: string) {
+  const links = yield* ChatLinks
+  const signIns = yield* SignIns
+  const found = yield* signIns.find(session)
+  if (found?.kind === "web") yield* links.open(browser, code)
+})
+
 export const linkPage = HttpRouter.add(
   "GET",
   `${LINK_PAGE}/:code`,
   Effect.gen(function* () {
-    const { cookies } = yield* HttpServerRequest.HttpServerRequest
-    yield* beginLink(linkCookie(cookies) ?? randomBytes(16).toString("base64url"))
+    const { cookies, headers, url } = yield* HttpServerRequest.HttpServerRequest
+    const browser = linkCookie(cookies) ?? randomBytes(16).toString("base64url")
+    const { cookie } = credentialOf(headers)
+    // The page's script asks for the link in any case, which does the same.
+    if (cookie !== undefined) yield* Effect.ignoreCause(openedBy(browser, cookie, codeOf(url)))
+    yield* beginLink(browser)
     return shown
   })
 )

@@ -184,5 +184,5 @@ const cutResult = (text: string): string => {
   return bytes
     .subarray(0, RESULT_BYTES)
     .toString("utf8")
-    .replace(/\uFFFD+$/, "")
+    .replace(/\uFFFD$/, "")
 }

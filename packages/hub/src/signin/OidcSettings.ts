@@ -1,4 +1,5 @@
 /** The settings of the identity provider, as environment variables. */
+import { capped } from "@corral/domain/CappedPattern"
 import { isLoopback } from "@corral/service/Addresses"
 import { fileAt, secretOf } from "@corral/service/SecretSettings"
 import {
@@ -92,7 +93,9 @@ const Issuer = Schema.String.check(
   })
 )
 
-const Scopes = Schema.String.check(Schema.isPattern(/^(?=.*(^| )openid( |$))[!#-[\]-~]+( [!#-[\]-~]+)*$/))
+const Scopes = Schema.String.check(
+  Schema.isPattern(capped(4_096, /^(?=.*(^| )openid( |$))[!#-[\]-~]+( [!#-[\]-~]+)*$/))
+)
 const Printable = Schema.String.check(Schema.isPattern(/^[ -~]{1,1000}$/))
 const ClaimPlace = Schema.String.check(Schema.isPattern(/^[^\p{Cc}\s]{1,200}$/u))
 

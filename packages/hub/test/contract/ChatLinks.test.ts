@@ -5,6 +5,7 @@ import { SqlClient } from "effect/sql"
 import { createHash } from "node:crypto"
 import type { Answer } from "../../../service/test/harness/Answer.ts"
 import { bindingRequired, gatewayEnv, gatewayOf, newAccount, Person } from "../harness/Chats.ts"
+import { Browser } from "../harness/Browser.ts"
 import { codeOf } from "../harness/HubClient.ts"
 import { HubProcess } from "../harness/HubProcess.ts"
 
@@ -196,6 +197,43 @@ describe("linking a chat account", { timeout: 60_000 }, () => {
     }
     refusedByAll([await eve.look(code), await eve.refuse(code)])
     assert.strictEqual((await bind(account, number)).status, 201)
+  })
+
+  it.each([
+    ["fetches the page", (person: Person, code: string) => person.open(code)],
+    [
+      "has its script look at the link",
+      async (person: Person, code: string) => {
+        await person.open(await start(newAccount()))
+        await person.look(code)
+      }
+    ]
+  ])("is for the browser that opens the page first: it %s", async (_, open) => {
+    const account = newAccount()
+    const code = await start(account)
+    // A program that shows a preview takes nothing.
+    const preview = new Person(hub.url, new Browser())
+    await preview.open(code)
+    const [first, second] = [await Person.signedIn(hub, "ada"), await Person.signedIn(hub, "ada")]
+    await open(first, code)
+    for (const other of [second, await Person.signedIn(hub, "eve")]) {
+      refusedByAll([await other.confirm(code)])
+      await other.open(code)
+      refusedByAll([await other.confirm(code)])
+      await other.look(code)
+      refusedByAll([await other.confirm(code)])
+    }
+    const number = numberOf(await first.confirm(code))
+    assert.strictEqual((await bind(account, number)).status, 201)
+  })
+
+  it("is refused in a browser that has opened the page of another link only", async () => {
+    const code = await start(newAccount())
+    const ada = await Person.signedIn(hub, "ada")
+    await ada.open(await start(newAccount()))
+    refusedByAll([await ada.confirm(code)])
+    await ada.open(code)
+    numberOf(await ada.confirm(code))
   })
 
   it("takes one of two browsers that confirm at once", async () => {

@@ -92,7 +92,9 @@ export const confirmedLink = async (
 ): Promise<string> => {
   if (userId === undefined) throw new Error("nobody confirms it")
   const code = await startedLink(hub, account)
-  const confirmed = Effect.flatMap(ChatLinks, (links) => links.confirm(userId, "a browser", code))
+  const confirmed = Effect.flatMap(ChatLinks, (links) =>
+    Effect.andThen(links.open("a browser", code), links.confirm(userId, "a browser", code))
+  )
   return (await hub.people.act(confirmed)).number
 }
 

@@ -1,4 +1,5 @@
 /** Where a service's traces and metrics go: settings that all services have alike. Nothing is told to anybody unless they are set. */
+import { withoutTrailing } from "@corral/domain/Trailing"
 import { Effect, Redacted, Schema } from "effect"
 import { isLoopback } from "../Addresses.ts"
 import { secretOf, secretSettings } from "../SecretSettings.ts"
@@ -91,7 +92,7 @@ export const telemetryFrom = Effect.fnUntraced(function* (
     undefined,
     "an http or https address such as http://127.0.0.1:4318, with no sign-in or query in it"
   )
-  const collector = given?.replace(/\/+$/, "")
+  const collector = given === undefined ? undefined : withoutTrailing(given, "/")
   return {
     collector,
     headers: yield* headersFrom(env, collector),

@@ -1,0 +1,63 @@
+/**
+ * The messages that a run has begun to stream and not completed, so that each of them is completed in the end: a cancel or a broken stream
+ * ends a message in the middle.
+ *
+ * Holds the streamed text: at most `MAX_CHARACTERS` of a message, the beginning. What it leaves out is counted, and the whole is in the deltas.
+ */
+import { Buffer } from "node:buffer"
+import { draft, type DraftOf, type PayloadOf } from "@corral/domain/RunEvent"
+
+type Delta = PayloadOf<"run.message.delta">
+
+const MAX_CHARACTERS = 1_000_000
+/** Distinct messages that are open together; a runtime with more of them names them badly. */
+const MAX_OPEN = 1_000
+
+interface OpenMessage {
+  readonly first: Delta
+  text: string
+  /** Bytes that were streamed and are not in `text`. */
+  omitted: number
+}
+
+export class OpenMessages {
+  readonly #open = new Map<string, OpenMessage>()
+  /** The message of the last delta: most deltas continue it. */
+  #last: OpenMessage | undefined
+
+  /** The hot path. */
+  streamed(delta: Delta): void {
+    const message = this.#last?.first.messageId === delta.messageId ? this.#last : this.#of(delta)
+    if (message.text.length < MAX_CHARACTERS) message.text += delta.text
+    else message.omitted += Buffer.byteLength(delta.text)
+  }
+
+  #of(delta: Delta): OpenMessage {
+    let message = this.#open.get(delta.messageId)
+    if (message === undefined) {
+      message = { first: delta, text: "", omitted: 0 }
+      if (this.#open.size < MAX_OPEN) this.#open.set(delta.messageId, message)
+    }
+    this.#last = message
+    return message
+  }
+
+  /** The message is whole; false where none of it was streamed. */
+  completed(messageId: string): boolean {
+    if (this.#last?.first.messageId === messageId) this.#last = undefined
+    return this.#open.delete(messageId)
+  }
+
+  /** Completes what is open with what was streamed of it. */
+  takeAll(): ReadonlyArray<DraftOf<"run.message.completed">> {
+    if (this.#open.size === 0) return []
+    const messages = [...this.#open.values()]
+    this.#open.clear()
+    this.#last = undefined
+    return messages.map(({ first, omitted, text }) => {
+      const cut =
+        omitted === 0 ? {} : { truncated: true as const, totalBytes: Buffer.byteLength(text) + omitted }
+      return draft("run.message.completed", { ...first, role: "assistant", text, ...cut })
+    })
+  }
+}

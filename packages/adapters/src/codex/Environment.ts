@@ -1,0 +1,16 @@
+/**
+ * The part of the Edge's environment that Codex may see, however it is driven.
+ */
+
+/** Its own settings, keys of model services, and the way to them. */
+export const passEnv: ReadonlyArray<string> = [
+  "CODEX_*",
+  "OPENAI_*",
+  "AZURE_OPENAI_*",
+  "HTTP_PROXY",
+  "HTTPS_PROXY",
+  "NO_PROXY",
+  "http_proxy",
+  "https_proxy",
+  "no_proxy"
+]

@@ -1,0 +1,35 @@
+/**
+ * Failed model calls that Codex tries again: "Reconnecting... 1/5", with a type from the app-server, in words alone from `exec`.
+ */
+import type { DraftOf } from "@corral/domain/RunEvent"
+import { textOf, type JsonObject } from "../Json.ts"
+import { retrying } from "../Retrying.ts"
+import { failureInWords, failureOf } from "./Ending.ts"
+
+const ATTEMPT = /^Reconnecting\.{3}(?: (\d+)\/(\d+))?(?: waiting for network)?(?: \((.*)\)$)?/s
+
+const numberIn = (text: string | undefined): number | undefined =>
+  text === undefined ? undefined : Number(text)
+
+/** A typed error of the app-server that will be tried again. */
+export const retryOf = (error: JsonObject): DraftOf<"runtime.retrying"> => {
+  const message = textOf(error["message"]) ?? ""
+  const [, attempt, maxAttempts] = ATTEMPT.exec(message) ?? []
+  const said = textOf(error["additionalDetails"]) ?? message
+  // The type of a retry says only that the stream ended; the details say why.
+  const byWords = failureInWords(said)
+  const isVague = byWords.details?.["reason"] === "runtime_error"
+  return retrying({
+    attempt: numberIn(attempt),
+    maxAttempts: numberIn(maxAttempts),
+    failure: isVague ? failureOf({ ...error, message: said }) : byWords
+  })
+}
+
+/** A line of `exec` about an attempt; `undefined` for any other error. */
+export const retryInWords = (said: string): DraftOf<"runtime.retrying"> | undefined => {
+  const [told, attempt, maxAttempts, words = ""] = ATTEMPT.exec(said) ?? []
+  if (told === undefined) return undefined
+  const failure = failureInWords(words)
+  return retrying({ attempt: numberIn(attempt), maxAttempts: numberIn(maxAttempts), failure })
+}

@@ -1,0 +1,55 @@
+/**
+ * A diff for people, with a line number before each line, as a unified diff: ` 1 same`, `-2 before`, `+2 after`, `   ...` between parts.
+ */
+import { unifiedDiff, type Hunk } from "../UnifiedDiff.ts"
+
+const LINE = /^([ +-]) *(\d+) ?(.*)$/
+
+interface Part {
+  oldStart: number
+  newStart: number
+  oldLines: number
+  newLines: number
+  readonly lines: Array<string>
+}
+
+/** The hunk that begins with a line. `shift`: how many more lines the new file has so far. */
+const begin = (sign: string, number: number, shift: number): Part => ({
+  oldStart: sign === "+" ? number - shift : number,
+  newStart: sign === "+" ? number : number + shift,
+  oldLines: 0,
+  newLines: 0,
+  lines: []
+})
+
+const hunksOf = (text: string): ReadonlyArray<Hunk> => {
+  const parts: Array<Part> = []
+  let part: Part | undefined
+  let shift = 0
+  for (const told of text.split("\n")) {
+    const [, sign = "", number = "", content = ""] = LINE.exec(told) ?? []
+    if (sign === "") {
+      part = undefined
+      continue
+    }
+    if (part === undefined) parts.push((part = begin(sign, Number(number), shift)))
+    part.lines.push(sign + content)
+    if (sign !== "+") part.oldLines++
+    if (sign !== "-") part.newLines++
+    if (sign === "+") shift++
+    if (sign === "-") shift--
+  }
+  // A hunk without lines on one side starts at the line before it.
+  return parts.map((one) => ({
+    ...one,
+    oldStart: one.oldLines === 0 ? Math.max(0, one.oldStart - 1) : one.oldStart,
+    newStart: one.newLines === 0 ? Math.max(0, one.newStart - 1) : one.newStart
+  }))
+}
+
+/** The patch of one file; `undefined` where no line is added or removed. */
+export const patchOfNumbered = (text: string, path: string): string | undefined => {
+  const hunks = hunksOf(text)
+  const changes = hunks.some(({ lines }) => lines.some((line) => !line.startsWith(" ")))
+  return changes ? unifiedDiff(path, hunks, false) : undefined
+}

@@ -1,0 +1,44 @@
+/** An answer of any length is whole in what an adapter says, although one event holds only a part of it. */
+import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
+import { always, deltasJoin } from "../src/conformance/Invariants.ts"
+import { replay } from "../src/conformance/Replay.ts"
+import { tries } from "../../domain/test/Effort.ts"
+import { recordings, registry } from "./Fixtures.ts"
+import { answerOf, saying } from "./Retold.ts"
+
+const Unit = Schema.Literals(["word ", "\u0000", "日本", "👩‍🚀 ", 'quote " \\ '])
+const Length = Schema.Literals([10, 32_000, 196_606, 196_607, 300_000, 1_500_000])
+
+for (const [id, adapter] of registry) {
+  const answered = recordings(id).find(({ name }) => name === "simple-message")
+  if (answered === undefined) continue
+  const answer = answerOf(adapter, answered)
+
+  describe(id, () => {
+    it.prop(
+      "says a long answer whole, in deltas where one event cannot hold it",
+      [Unit, Length],
+      ([unit, length]) => {
+        const text = unit.repeat(Math.ceil(length / unit.length))
+        const recording = { ...answered, stdout: saying(answered.stdout, answer, text) }
+        const outputs = replay(adapter, recording, [recording.stdout])
+        assert.deepStrictEqual([...always(outputs), ...deltasJoin(outputs)], [])
+        const textOf = (type: "run.message.delta" | "run.message.completed") =>
+          outputs
+            .flatMap((output) =>
+              output._tag === "Event" && output.event.type === type && output.event.payload.channel === "text"
+                ? [output.event.payload.text]
+                : []
+            )
+            .join("")
+        // A whole message on a line over the limit of lines is in its deltas alone.
+        const isWhole = [textOf("run.message.completed"), textOf("run.message.delta")].some((told) =>
+          told.includes(text)
+        )
+        assert.isTrue(isWhole)
+      },
+      tries(6)
+    )
+  })
+}

@@ -1,0 +1,100 @@
+/**
+ * What people in a group are told about tasks that are not theirs to see: every command and click that answers about a task, for a member,
+ * a viewer, a person of another project and one who was removed.
+ */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { BOT } from "../../../gateway/test/harness/FakeFeishu.ts"
+import type { FakeMessage } from "../../../gateway/test/harness/FakeMessages.ts"
+import { type Chatter, Chats } from "./Chats.ts"
+
+const WRITES = "The agent wants to change files"
+/** Said only to a person to whom the Hub shows the tasks. */
+const TELLS = /Atlas|Waiting for|There are|Already decided|It has ended|second|approve 1|cancel 1/
+
+describe("a group with people of other projects", { timeout: 180_000 }, () => {
+  let chats: Chats
+  let team: string
+  let owner: Chatter
+  /** A card that was decided, and what it showed before. */
+  let decided: FakeMessage
+  let before: unknown
+  const people = new Map<string, Chatter>()
+
+  beforeAll(async () => {
+    chats = await Chats.open()
+    owner = await chats.linked("owner")
+    team = chats.fake.group("oc_team")
+    people.set("member", await chats.linked("mara", "member"))
+    people.set("viewer", await chats.linked("vera", "viewer"))
+    people.set("outsider", await chats.linked("otto"))
+    people.set("removed", await chats.linked("rita", "member"))
+    const { owner: client, projectId } = chats.joined
+    const { userId } = await chats.joined.hub.signedIn("rita")
+    const removed = await client.ask("DELETE", `/client/projects/${projectId}/members/${userId}`)
+    assert.isBelow(removed.status, 300, removed.text)
+    const cards: Array<FakeMessage> = []
+    for (const name of ["one.txt", "two.txt", "three.txt"]) {
+      const after = chats.fake.said(team).length
+      await chats.says(owner, `/run /write ${name} a`, { chat: team, mentions: [BOT] })
+      cards.push(await chats.card(team, WRITES, after))
+    }
+    const open = new Map(cards.map((card) => [card.id, card.content]))
+    await chats.says(owner, "deny 1", { chat: team, mentions: [BOT] })
+    decided = await chats.cardWith(team, WRITES, /^Denied by owner$/)
+    before = open.get(decided.id)
+    await chats.settled()
+  }, 180_000)
+  afterAll(() => chats.remove())
+
+  const personOf = (who: string): Chatter => {
+    const person = people.get(who)
+    if (person === undefined) throw new Error(`there is no ${who}`)
+    return person
+  }
+  /** Texts after so many messages, in the group and in the direct chat. */
+  const texts = (chat: string, after: number) =>
+    chats.fake
+      .said(chat)
+      .slice(after)
+      .flatMap(({ content, type }) => (type === "text" ? [(content as { readonly text: string }).text] : []))
+
+  const heard = async (person: Chatter, act: () => Promise<unknown>): Promise<string> => {
+    const [inTeam, alone] = [chats.fake.said(team).length, chats.fake.said(person.chat).length]
+    await act()
+    await chats.settled()
+    return [...texts(team, inTeam), ...texts(person.chat, alone)].join("\n")
+  }
+
+  const commands = ["status", "状态", "list", "cancel", "cancel 9", "approve", "deny", "approve 9", "deny 9"]
+  it.each(["outsider", "removed"].flatMap((who) => commands.map((command) => [who, command] as const)))(
+    "tells %s nothing by %j",
+    async (who, command) => {
+      const person = personOf(who)
+      const said = await heard(person, () => chats.says(person, command, { chat: team, mentions: [BOT] }))
+      assert.notStrictEqual(said, "")
+      assert.notMatch(said, TELLS)
+    }
+  )
+
+  it.each(["outsider", "removed"])("tells %s nothing by a click on a card that is decided", async (who) => {
+    const person = personOf(who)
+    // As a client shows it that has not heard of the decision.
+    decided.content = before
+    const said = await heard(person, () => chats.fake.clicks(person.account, decided.id, "Allow once"))
+    assert.notMatch(said, TELLS)
+    assert.match(said, /^You may not do this\.$/)
+  })
+
+  it("tells a member by a click who has decided", async () => {
+    const person = personOf("member")
+    decided.content = before
+    const said = await heard(person, () => chats.fake.clicks(person.account, decided.id, "Allow once"))
+    assert.strictEqual(said, "Already decided by owner.")
+  })
+
+  it.each(["member", "viewer"])("tells a %s by status what is in progress", async (who) => {
+    const person = personOf(who)
+    const said = await heard(person, () => chats.says(person, "status", { chat: team, mentions: [BOT] }))
+    assert.match(said, /^1\. Atlas · .* – Waiting for a decision/)
+  })
+})

@@ -1,0 +1,25 @@
+/** What was requested, once it is decided; of an edited request first what was allowed instead. */
+import type { ApprovalRequest } from "@corral/domain/Approval"
+import { useWords } from "../text/Language.tsx"
+import { EditView } from "./EditView.tsx"
+import { RequestView } from "./RequestView.tsx"
+import { approvalWords } from "./words.ts"
+
+interface Props {
+  readonly request: ApprovalRequest
+  readonly allowedInput: unknown
+}
+
+export const DecidedRequest = ({ allowedInput, request }: Props) => {
+  const words = useWords(approvalWords)
+  if (allowedInput === undefined) return <RequestView request={request} isDecided />
+  return (
+    <>
+      <EditView requested={request.input} allowed={allowedInput} />
+      <details>
+        <summary>{words.wholeRequest}</summary>
+        <RequestView request={request} isDecided />
+      </details>
+    </>
+  )
+}

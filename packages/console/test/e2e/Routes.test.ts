@@ -1,0 +1,162 @@
+/** Every address of the console, opened directly on a wide and on a narrow screen: drawn with its styles, never wider than the screen. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { join } from "node:path"
+import type { Page } from "playwright-core"
+import { Joined } from "../../../cli/test/joined/Joined.ts"
+import { makeSession } from "../../../hub/test/harness/Teams.ts"
+import { ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
+
+const long = `echo ${"a-long-word-".repeat(150)} && printf '%s' "${"x".repeat(400)}"`
+/** Where pictures of what is tested go, for a person to look at. */
+const pictures = process.env["CORRAL_ROUTE_PICTURES"]
+
+const screens = [
+  ["desktop", { width: 1_280, height: 800 }],
+  ["phone", { width: 390, height: 844 }]
+] as const
+
+describe.skipIf(!hasChromium)("a page that is opened directly", { timeout: 120_000 }, () => {
+  let joined: Joined
+  let browser: ConsoleBrowser
+  let token: string
+  const routes = new Map<string, string>()
+
+  beforeAll(async () => {
+    ;[joined, browser] = await Promise.all([Joined.open(), ConsoleBrowser.open()])
+    token = (await joined.hub.people.signIn("owner", "web")).token
+    const { owner, projectId } = joined
+    const pendingOf = async (text: string) => {
+      const { runId, task } = await joined.task({ text })
+      const { pendingApprovals } = await joined.runWith(runId, (run) => run.pendingApprovals.length > 0)
+      return { approvalId: String(pendingApprovals[0]), runId, task }
+    }
+    const decide = async (id: string, body: object) => {
+      const answer = await owner.ask("POST", `/client/approvals/${id}/decide`, { body })
+      assert.strictEqual(answer.status, 200, answer.text)
+    }
+    const edited = await pendingOf(
+      `/say Look at this.\n/shell ${long}\n/write made.txt first\\nsecond\n/say after`
+    )
+    await decide(edited.approvalId, { decision: "allow", updatedInput: { command: "echo harmless" } })
+    const { pendingApprovals } = await joined.runWith(
+      edited.runId,
+      ({ pendingApprovals: ids }) => ids.length > 0 && String(ids[0]) !== edited.approvalId
+    )
+    await decide(String(pendingApprovals[0]), { decision: "allow", scope: "run" })
+    await joined.runWith(edited.runId, ({ state }) => state === "completed")
+    const rejected = await pendingOf(`/write NOTES.md no\n/fail I cannot go on without it`)
+    await decide(rejected.approvalId, { decision: "deny", reason: "not in this folder" })
+    await joined.runWith(rejected.runId, ({ state }) => state === "failed")
+    const { runId: failed } = await joined.task({ text: "/fail The runtime is not signed in." })
+    await joined.runWith(failed, ({ state }) => state === "failed")
+    const pending = await pendingOf(`/shell ${long}`)
+    const session = await makeSession(
+      owner,
+      { id: projectId },
+      "A session with a long title that goes on and on"
+    )
+    for (const [name, route] of Object.entries({
+      home: "/",
+      projects: "/projects",
+      project: `/projects/${projectId}`,
+      workspaces: `/projects/${projectId}?tab=workspaces`,
+      session: `/sessions/${session.id}`,
+      start: `/start?projectId=${projectId}`,
+      runs: "/runs",
+      run: `/runs/${edited.runId}`,
+      waiting: `/runs/${pending.runId}`,
+      rejected: `/runs/${rejected.runId}`,
+      failed: `/runs/${failed}`,
+      approvals: "/approvals",
+      edited: `/approvals/${edited.approvalId}`,
+      task: `/tasks/${edited.task.id}`,
+      devices: "/devices",
+      audit: `/audit?projectId=${projectId}`,
+      deeds: "/audit?action=approval.decide",
+      account: "/account"
+    }))
+      routes.set(name, route)
+  }, 120_000)
+  afterAll(async () => {
+    await browser?.close()
+    await joined?.remove()
+  })
+
+  const names = [
+    "home",
+    "projects",
+    "project",
+    "workspaces",
+    "session",
+    "start",
+    "runs",
+    "run",
+    "waiting",
+    "rejected",
+    "failed",
+    "approvals",
+    "edited",
+    "task",
+    "devices",
+    "audit",
+    "deeds",
+    "account"
+  ]
+
+  describe.each(screens)("on a %s", (screen, viewport) => {
+    let page: Page
+    beforeAll(async () => {
+      page = await browser.page(joined.front.url, token, "/", { viewport })
+      page.setDefaultTimeout(10_000)
+    })
+    afterAll(() => page?.context().close())
+
+    it.each(names)("fits: %s", async (name) => {
+      // A whole new document each time: nothing of the page before is left but what the browser keeps of files.
+      await page.goto("about:blank")
+      await page.goto(joined.front.url + (routes.get(name) ?? ""))
+      await page.getByRole("heading", { level: 1 }).waitFor()
+      // Every page but the overview has content beyond its head; a list that loads says so.
+      await page.locator("main [role=status]", { hasText: "Loading" }).first().waitFor({ state: "detached" })
+      await page.evaluate("document.fonts.ready")
+      const [wide, shown] = (await page.evaluate(
+        "[document.documentElement.scrollWidth, window.innerWidth]"
+      )) as [number, number]
+      if (pictures !== undefined)
+        await page.screenshot({ path: join(pictures, `${name}-${screen}.png`), fullPage: true })
+      assert.isAtMost(wide, shown)
+      // A box of a program's words scrolls or wraps within its page.
+      const outside = (await page.evaluate(
+        `[...document.querySelectorAll("main pre, main table, main form, main .approval")]
+          .filter((box) => !box.closest(".table-frame, .timeline-scroll, .diff-scroll"))
+          .map((box) => box.getBoundingClientRect().right)
+          .filter((right) => right > window.innerWidth + 1)`
+      )) as ReadonlyArray<number>
+      assert.deepStrictEqual(outside, [])
+      if (screen === "desktop") assert.deepStrictEqual(await seriousOf(page), [])
+    })
+  })
+
+  it("says what is waiting, what was edited and why a run failed, each once", async () => {
+    const at = (name: string) => browser.page(joined.front.url, token, routes.get(name) ?? "")
+    const waiting = await at("waiting")
+    await waiting.getByText("waiting for approval").first().waitFor()
+    assert.strictEqual(await waiting.locator(".tool-state", { hasText: "running" }).count(), 0)
+    const run = await at("run")
+    await run.getByText("input edited").waitFor()
+    await run.getByText("with changes, this once, by you").waitFor()
+    const decided = await run.locator(".approval summary").first().innerText()
+    assert.match(decided, /\S · Allowed/)
+    const edited = await at("edited")
+    await edited.getByText("echo harmless").first().waitFor()
+    await edited.getByText("Allowed instead").waitFor()
+    const failed = await at("failed")
+    await failed.locator(".end").waitFor()
+    assert.strictEqual(await failed.locator(".warning, .end").getByText("not signed in").count(), 1)
+    const deeds = await at("deeds")
+    await deeds.getByText("Decide an approval").first().waitFor()
+    await deeds.getByText("with changes").first().waitFor()
+    assert.deepStrictEqual(browser.complaints, [])
+    for (const page of [waiting, run, edited, failed, deeds]) await page.context().close()
+  })
+})

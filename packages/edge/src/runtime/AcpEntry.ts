@@ -1,0 +1,91 @@
+/**
+ * An agent behind the Agent Client Protocol as it may stand in `edge.config.json`: the table of differences of the built-in agents, as
+ * far as it is data. What the fields mean is `AcpAgent`'s.
+ */
+import type { AcpAgent } from "@corral/adapters/acp/AcpAgent"
+import { Schema } from "effect"
+import { EnvName } from "../EdgeSettings.ts"
+import { Program } from "./Program.ts"
+
+const Text = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(1_000))
+const optionalText = Schema.optionalKey(Text)
+const optionalFlag = Schema.optionalKey(Schema.Boolean)
+const Variables = Schema.Record(EnvName, Schema.String)
+const optionalByMode = <A extends Schema.Top>(schema: A) =>
+  Schema.optionalKey(Schema.Struct({ ask: Schema.optionalKey(schema), readOnly: Schema.optionalKey(schema) }))
+
+const isPattern = (text: string): boolean => {
+  try {
+    return new RegExp(text, "m").source !== ""
+  } catch {
+    return false
+  }
+}
+/** A regular expression, read with the flag `m`. */
+const Pattern = Text.check(Schema.makeFilter(isPattern, { expected: "a regular expression" }))
+const optionalPattern = Schema.optionalKey(Pattern)
+
+export const AcpEntry = Schema.Struct({
+  /** The agent's id is `acp:` and this. */
+  name: Schema.String.check(
+    Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, {
+      expected: "a name of letters, digits and . _ -, at most 100 of them"
+    })
+  ),
+  label: Schema.optionalKey(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(100))),
+  command: Program,
+  args: Schema.optionalKey(Schema.Array(Schema.String)),
+  install: optionalText,
+  signIn: optionalText,
+  /** Names of the Edge's own environment that it sees. */
+  env: Schema.optionalKey(Schema.Array(EnvName)),
+  /** Variables that it is given, and those that depend on the mode. */
+  variables: Schema.optionalKey(Variables),
+  variablesByMode: optionalByMode(Variables),
+  /** Ids of its own modes: in which it asks before it acts, and in which it changes nothing. */
+  modes: optionalByMode(Text),
+  /** It asks before it acts in the mode that it starts in. Without this or `modes.ask` it runs in `full_access` alone. */
+  asks: optionalFlag,
+  modeUnknown: optionalFlag,
+  forgetsSessions: optionalFlag,
+  toolName: Schema.optionalKey(Schema.Literals(["title", "callId"])),
+  titleIsCommand: optionalFlag,
+  inputInContent: optionalFlag,
+  notes: Schema.optionalKey(Schema.Array(Text)),
+  ownMethods: Schema.optionalKey(Schema.Array(Text)),
+  statusKey: optionalText,
+  namesMessages: optionalFlag,
+  failsSilently: optionalFlag,
+  asides: optionalPattern,
+  retriesInWords: optionalPattern,
+  cancelsInWords: optionalPattern,
+  failsInWords: optionalPattern,
+  failsInWordsWithoutTokens: optionalPattern
+})
+export type AcpEntry = typeof AcpEntry.Type
+
+const compiled = (pattern: string | undefined): RegExp | undefined =>
+  pattern === undefined ? undefined : new RegExp(pattern, "m")
+
+/** The agent that an entry describes. */
+export const acpAgentOf = (entry: AcpEntry): AcpAgent => {
+  const { args = [], asks, command, env = [], name, variables, variablesByMode, ...differences } = entry
+  return {
+    ...differences,
+    id: `acp:${name}`,
+    label: entry.label ?? name,
+    command,
+    args,
+    install: entry.install ?? `Install ${command}, or correct its path in the configuration.`,
+    signIn: entry.signIn ?? `Run ${command} by hand and sign in.`,
+    passEnv: env,
+    env: variables,
+    envByMode: variablesByMode,
+    actsUnasked: !(asks ?? entry.modes?.ask !== undefined),
+    asides: compiled(entry.asides),
+    retriesInWords: compiled(entry.retriesInWords),
+    cancelsInWords: compiled(entry.cancelsInWords),
+    failsInWords: compiled(entry.failsInWords),
+    failsInWordsWithoutTokens: compiled(entry.failsInWordsWithoutTokens)
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * Whether a value that came from outside is an adapter of this specification, and which one.
+ *
+ * Does not: run it. That its events mean what its program meant is for the conformance suite.
+ */
+import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import { Result, Schema, SchemaIssue } from "effect"
+
+const Callable = Schema.declare((value): value is (input: never) => unknown => typeof value === "function", {
+  expected: "a function"
+})
+const Names = Schema.Array(Schema.String)
+
+const AdapterShape = Schema.Struct({
+  id: Schema.String.check(
+    Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$/, {
+      expected: "an id of letters, digits and . _ : -, at most 100 of them"
+    })
+  ),
+  label: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(100)),
+  capabilities: Schema.Struct({
+    deltas: Schema.Boolean,
+    approvals: Schema.Boolean,
+    editInput: Schema.Boolean,
+    resume: Schema.Boolean,
+    readOnly: Schema.Boolean,
+    cancel: Schema.Boolean,
+    input: Schema.Boolean
+  }),
+  probe: Schema.Struct({
+    command: Schema.String.check(Schema.isMinLength(1)),
+    versionArgs: Names,
+    install: Schema.String,
+    signIn: Schema.optional(Schema.String),
+    signedIn: Schema.optional(Schema.Struct({ args: Names, read: Callable }))
+  }),
+  passEnv: Schema.optional(Names),
+  command: Callable,
+  protocol: Callable
+})
+const decode = Schema.decodeUnknownResult(AdapterShape)
+const format = SchemaIssue.makeFormatterStandardSchemaV1()
+
+const VERSION = 1
+const PREFIX = "custom:"
+
+/** The adapter of a module, under the id `custom:<its own>`; or why there is none. */
+export const adapterOf = (
+  module: Readonly<Record<string, unknown>>
+): Result.Result<RuntimeAdapter, string> => {
+  const value = module["default"] ?? module["adapter"]
+  if (typeof value !== "object" || value === null)
+    return Result.fail("it exports no adapter, neither as default nor as `adapter`")
+  const version: unknown = Reflect.get(value, "specificationVersion")
+  if (version !== VERSION) {
+    const told = typeof version === "number" || typeof version === "string" ? version : "no version"
+    return Result.fail(
+      `its specificationVersion is ${told}, and this Edge loads adapters of version ${VERSION}`
+    )
+  }
+  const decoded = decode(value)
+  if (Result.isFailure(decoded)) {
+    const [issue] = format(decoded.failure.issue).issues
+    const path = issue?.path?.join(".") ?? ""
+    return Result.fail(
+      `it is not an adapter: ${path === "" ? "" : `${path}: `}${issue?.message ?? "unknown"}`
+    )
+  }
+  const adapter = value as RuntimeAdapter // of its shape, as far as shapes tell
+  const { id } = adapter
+  return Result.succeed({
+    ...adapter,
+    id: id.startsWith(PREFIX) ? id : PREFIX + id,
+    label: adapter.label,
+    capabilities: adapter.capabilities,
+    probe: adapter.probe,
+    passEnv: adapter.passEnv,
+    // An instance of a class has its functions elsewhere.
+    command: (start) => adapter.command(start),
+    protocol: (start) => adapter.protocol(start)
+  })
+}

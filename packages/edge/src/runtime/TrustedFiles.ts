@@ -1,0 +1,67 @@
+/**
+ * Who can change code that the Edge is about to run: every file of it, and every folder above it, belongs to the Edge's user or root and is
+ * not writable by others. A folder with the sticky bit is fine above them: others cannot replace what is in it.
+ */
+import { type Stats, lstatSync, readdirSync, realpathSync, statSync } from "node:fs"
+import { basename, dirname, join } from "node:path"
+
+/** More files than a package of code has. */
+const MAX_FILES = 20_000
+const WRITABLE_BY_OTHERS = 0o022
+const STICKY = 0o1000
+
+const unsafe = (path: string, stat: Stats, isAbove: boolean): string | undefined => {
+  const ours = process.getuid === undefined || stat.uid === process.getuid() || stat.uid === 0
+  if (!ours) return `${path} belongs to another user`
+  // A link has no permissions of its own.
+  if (stat.isSymbolicLink() || (stat.mode & WRITABLE_BY_OTHERS) === 0) return undefined
+  return isAbove && (stat.mode & STICKY) !== 0 ? undefined : `other users can write ${path}`
+}
+
+const above = (path: string): ReadonlyArray<string> => {
+  const folders: Array<string> = []
+  for (let folder = dirname(path); ; folder = dirname(folder)) {
+    folders.push(folder)
+    if (folder === dirname(folder)) return folders
+  }
+}
+
+/** The first reason why others can change this path or what is above it. */
+const reasonAround = (path: string): string | undefined => {
+  const own = unsafe(path, lstatSync(path), false)
+  if (own !== undefined) return own
+  for (const folder of above(path)) {
+    const reason = unsafe(folder, lstatSync(folder), true)
+    if (reason !== undefined) return reason
+  }
+  return undefined
+}
+
+/** The first reason inside a folder; `deep` looks into the folders in it, too. */
+const reasonInside = (root: string, deep: boolean): string | undefined => {
+  const waiting = [root]
+  let files = 0
+  for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      const path = join(folder, entry.name)
+      if (!deep && !/\.(?:[cm]?js|json)$/.test(entry.name)) continue
+      if (++files > MAX_FILES) return `${root} has more than ${MAX_FILES} files`
+      const stat = lstatSync(path)
+      const reason = stat.isSymbolicLink() ? reasonAround(realpathSync(path)) : unsafe(path, stat, false)
+      if (reason !== undefined) return reason
+      if (deep && stat.isDirectory()) waiting.push(path)
+    }
+  }
+  return undefined
+}
+
+/** Why a file is not to be run, in words after "because"; `undefined` where it may be. `root` is the folder of its package. */
+export const distrust = (file: string, root?: string): string | undefined => {
+  const real = realpathSync(file)
+  if (!statSync(real).isFile()) return `${basename(file)} is not a file`
+  return (
+    reasonAround(file) ??
+    reasonAround(real) ??
+    (root === undefined ? reasonInside(dirname(real), false) : reasonInside(realpathSync(root), true))
+  )
+}

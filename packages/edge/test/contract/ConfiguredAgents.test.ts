@@ -1,0 +1,174 @@
+/** Agents that a configuration brings: behind the Agent Client Protocol, mapped by several fields, and as adapters from outside. */
+import { assert, describe, it, onTestFinished } from "@effect/vitest"
+import { chmodSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { EdgeProcess } from "../harness/EdgeProcess.ts"
+import { assertWhole } from "../harness/LogInvariants.ts"
+
+/** An agent that says what it was asked, and takes the words of its configuration for an error. */
+const agent = `
+const say = (message) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\\n")
+const update = (update) => say({ method: "session/update", params: { sessionId: "s", update } })
+let rest = ""
+process.stdin.on("end", () => process.exit(0)).on("data", (data) => {
+  const lines = (rest + data).split("\\n")
+  rest = lines.pop()
+  for (const { id, method, params } of lines.map((line) => JSON.parse(line))) {
+    if (method === "initialize") say({ id, result: { protocolVersion: 1, agentInfo: { version: "3.2.1" } } })
+    else if (method === "session/new")
+      say({ id, result: { sessionId: "s", modes: { currentModeId: "careful", availableModes: [{ id: "careful" }] } } })
+    else if (method === "session/prompt") {
+      const text = process.env.SEEN + ": " + params.prompt[0].text
+      update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } })
+      say({ id, result: { stopReason: "end_turn" } })
+    } else say({ id, error: { code: -32601, message: "not served" } })
+  }
+})`
+
+/** An adapter of somebody else: one line of text, then its end. */
+const adapter = `
+const draft = (type, payload) => ({ _tag: "Event", event: { type, payload } })
+export default {
+  specificationVersion: 1,
+  id: "shout",
+  label: "Shout",
+  capabilities: { deltas: false, approvals: false, editInput: false, resume: false, readOnly: false, cancel: false, input: false },
+  probe: { command: "cat", versionArgs: ["--version"], install: "It is part of every system." },
+  command: () => ({ file: "cat", args: [], stdin: "once" }),
+  protocol: ({ prompt }) => {
+    let text = ""
+    return {
+      open: prompt,
+      step: (chunk) => ((text += Buffer.from(chunk).toString("utf8")), []),
+      end: () => [
+        draft("run.message.completed", { messageId: "m", role: "assistant", channel: "text", text: text.toUpperCase() }),
+        { _tag: "Outcome", outcome: { _tag: "Completed", text: text.toUpperCase() } }
+      ],
+      answer: () => undefined,
+      input: () => undefined,
+      cancel: () => undefined
+    }
+  }
+}`
+
+const prepare = (config: object) => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "corral-configured-")))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const file = join(folder, "edge.config.json")
+  const write = (content: object) => writeFileSync(file, JSON.stringify(content), { mode: 0o600 })
+  write(config)
+  writeFileSync(join(folder, "agent.mjs"), agent)
+  writeFileSync(join(folder, "shout.mjs"), adapter)
+  const edge = new EdgeProcess({ grants: ["full_access"], env: { CORRAL_EDGE_CONFIG_FILE: file } })
+  onTestFinished(() => edge.remove())
+  return { edge, folder, write }
+}
+
+const acp = (folder: string, more: object = {}) => ({
+  name: "echo",
+  command: process.execPath,
+  args: [join(folder, "agent.mjs")],
+  variables: { SEEN: "I read" },
+  modes: { ask: "careful" },
+  failsInWords: "^I read: break",
+  ...more
+})
+
+describe("A configured agent", () => {
+  it("behind the Agent Client Protocol runs by what its entry says", { timeout: 60_000 }, async () => {
+    const { edge, folder, write } = prepare({})
+    write({ acp: acp(folder) })
+    await edge.start()
+    const { client } = edge
+    const run = await client.create("Hello", "ask", { agentId: "acp:echo" })
+    const log = await client.log(run.id)
+    assertWhole(log)
+    assert.deepInclude(log.at(-1)?.payload, { text: "I read: Hello" })
+    const failed = await client.log((await client.create("break", "ask", { agentId: "acp:echo" })).id)
+    assert.strictEqual(failed.at(-1)?.type, "run.failed")
+
+    // What does not ask is held to no mode that asks.
+    write({ acp: [acp(folder), acp(folder, { name: "bold", modes: undefined })] })
+    const answer = await client.tryCreate("Hello", "ask", { agentId: "acp:bold" })
+    assert.strictEqual(answer.status, 403)
+  })
+
+  it(
+    "from an adapter file or package runs like any other, until it is changed",
+    { timeout: 60_000 },
+    async () => {
+      const { edge, write } = prepare({ adapters: ["./shout.mjs"] })
+      await edge.start()
+      const { client } = edge
+      const run = await client.create("hello", "full_access", { agentId: "custom:shout" })
+      assert.deepInclude((await client.log(run.id)).at(-1)?.payload, { text: "HELLO" })
+
+      write({ adapters: [] })
+      const health = JSON.stringify((await client.ask("GET", "/v1/health")).body)
+      assert.include(health, "restart the Edge")
+      const again = await client.create("still here", "full_access", { agentId: "custom:shout" })
+      assert.strictEqual((await client.log(again.id)).at(-1)?.type, "run.completed")
+    }
+  )
+
+  it("is mapped by several fields of its lines", { timeout: 60_000 }, async () => {
+    const { edge, folder, write } = prepare({})
+    const lines = [
+      { type: "item", item: { kind: "text", text: "Nested." } },
+      { type: "item", item: { kind: "call", id: 1, name: "look" } },
+      { type: "item", item: { kind: "result", id: 1, output: { found: true } } },
+      { type: "end" }
+    ]
+    const printed = join(folder, "printed.jsonl")
+    writeFileSync(printed, lines.map((line) => `${JSON.stringify(line)}\n`).join(""))
+    const map = {
+      type: ["type", "item.kind"],
+      message: { when: ["item/text"], text: "item.text" },
+      toolCall: { when: ["item/call"], id: "item.id", name: "item.name" },
+      toolResult: { when: ["item/result"], id: "item.id", output: "item.output" },
+      completed: { when: ["end"] }
+    }
+    const command = ["sh", "-c", `cat > /dev/null; cat ${printed}`]
+    write({
+      runners: [
+        { id: "custom:mapped", label: "Mapped", runtime: "json-lines", command, stdin: "prompt", map }
+      ]
+    })
+    await edge.start()
+    const run = await edge.client.create("Hi", "full_access", { agentId: "custom:mapped" })
+    const log = await edge.client.log(run.id)
+    const types = log.map(({ type }) => type)
+    assert.includeMembers(types, ["run.message.completed", "run.tool.call", "run.tool.result"])
+    assert.deepInclude(log.at(-1)?.payload, { text: "Nested." })
+    assert.include(JSON.stringify(log), '{\\"found\\":true}')
+  })
+
+  const refused: ReadonlyArray<readonly [name: string, spoil: (file: string) => void, why: string]> = [
+    ["not there", (file) => rmSync(file), "it is not there"],
+    ["writable by others", (file) => chmodSync(file, 0o666), "other users can write"],
+    [
+      "of another version",
+      (file) => writeFileSync(file, "export default { specificationVersion: 9 }"),
+      "specificationVersion is 9"
+    ],
+    [
+      "no adapter",
+      (file) => writeFileSync(file, "export default { specificationVersion: 1 }"),
+      "not an adapter"
+    ],
+    ["broken", (file) => writeFileSync(file, "throw new Error('broken')"), "importing it failed (broken)"]
+  ]
+  for (const [name, spoil, why] of refused) {
+    it(`stops the start where its adapter is ${name}`, { timeout: 60_000 }, async () => {
+      const { edge, folder } = prepare({ adapters: ["./shout.mjs"] })
+      spoil(join(folder, "shout.mjs"))
+      const failure = await edge.start().then(
+        () => "it started",
+        (error: Error) => error.message
+      )
+      assert.include(failure, "The adapter ./shout.mjs")
+      assert.include(failure, why)
+    })
+  }
+})

@@ -1,0 +1,73 @@
+/**
+ * How often an account that is not linked is answered: `PER_HOUR` times, the last time with a word that this was the last. What it sends
+ * beyond that is recorded and not answered.
+ *
+ * Guarantees: a retry of the same event gets the same verdict, and counts once.
+ */
+import type { ChatAccount } from "@corral/domain/ChatAccount"
+import { encodeChatAccount } from "@corral/domain/ChatAccount"
+import { Clock, Context, Effect, Layer } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+
+export const PER_HOUR = 10
+const HOUR_MS = 3_600_000
+
+export type UnlinkedVerdict =
+  | { readonly _tag: "Answer" }
+  /** The last answer for `minutes`. */
+  | { readonly _tag: "LastAnswer"; readonly minutes: number }
+  | { readonly _tag: "Silence" }
+
+interface Row {
+  readonly began_at: Date
+  readonly answers: number
+  readonly last_granted: boolean
+}
+
+export class UnlinkedAnswers extends Context.Service<
+  UnlinkedAnswers,
+  {
+    /** Verdict on one more event of the account. `event` is the event's key. */
+    readonly count: (account: ChatAccount, event: string) => Effect.Effect<UnlinkedVerdict, SqlError.SqlError>
+    readonly forgetOld: Effect.Effect<void, SqlError.SqlError>
+  }
+>()("corral/gateway/UnlinkedAnswers") {
+  static readonly layer = Layer.effect(
+    UnlinkedAnswers,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
+      return UnlinkedAnswers.of({
+        count: Effect.fnUntraced(function* (account, event) {
+          const now = clock.currentTimeMillisUnsafe()
+          const hourAgo = new Date(now - HOUR_MS)
+          const first = {
+            key: encodeChatAccount(account),
+            began_at: new Date(now),
+            answers: 1,
+            last_event: event,
+            last_granted: true
+          }
+          const [row] = yield* sql<Row>`
+            INSERT INTO unlinked_answers AS u ${sql.insert(first)} ON CONFLICT (key) DO UPDATE SET
+              began_at = CASE WHEN u.began_at <= ${hourAgo} THEN EXCLUDED.began_at ELSE u.began_at END,
+              answers = CASE WHEN u.last_event = EXCLUDED.last_event THEN u.answers
+                WHEN u.began_at <= ${hourAgo} THEN 1 ELSE least(u.answers + 1, ${PER_HOUR + 1}) END,
+              last_granted = CASE WHEN u.last_event = EXCLUDED.last_event THEN u.last_granted
+                ELSE u.began_at <= ${hourAgo} OR u.answers < ${PER_HOUR} END,
+              last_event = EXCLUDED.last_event
+            RETURNING began_at, answers, last_granted`
+          if (row === undefined || !row.last_granted) return { _tag: "Silence" }
+          if (row.answers < PER_HOUR) return { _tag: "Answer" }
+          const left = row.began_at.getTime() + HOUR_MS - now
+          return { _tag: "LastAnswer", minutes: Math.max(1, Math.ceil(left / 60_000)) }
+        }),
+        forgetOld: Effect.suspend(() =>
+          Effect.asVoid(
+            sql`DELETE FROM unlinked_answers WHERE began_at < ${new Date(clock.currentTimeMillisUnsafe() - HOUR_MS)}`
+          )
+        )
+      })
+    })
+  )
+}

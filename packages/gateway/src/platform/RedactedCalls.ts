@@ -1,0 +1,33 @@
+/** A platform that is told no secret: every text that leaves for a chat passes the redaction, whatever it was made of. Addresses and ids stay. */
+import { Redaction } from "@corral/domain/Redaction"
+import type { Card, CardButton } from "./Card.ts"
+import type { ChatPlatform, Content } from "./ChatPlatform.ts"
+import type { Words } from "./Words.ts"
+
+const redaction = new Redaction()
+
+const wordsOf = ({ en, zh }: Words): Words => ({ en: redaction.text(en), zh: redaction.text(zh) })
+
+const buttonOf = (button: CardButton): CardButton => ({ ...button, label: wordsOf(button.label) })
+
+const cardOf = (card: Card): Card => ({
+  ...card,
+  title: wordsOf(card.title),
+  lines: card.lines.map(wordsOf),
+  buttons: card.buttons.map(buttonOf)
+})
+
+const contentOf = (content: Content): Content =>
+  content._tag === "Text"
+    ? { ...content, text: redaction.text(content.text) }
+    : { ...content, card: cardOf(content.card) }
+
+export const redacted = (platform: ChatPlatform): ChatPlatform => {
+  const { send, update, whisper } = platform
+  return {
+    ...platform,
+    send: (place, content, key) => send(place, contentOf(content), key),
+    update: (message, card) => update(message, cardOf(card)),
+    ...(whisper === undefined ? {} : { whisper: (inbound, text) => whisper(inbound, redaction.text(text)) })
+  }
+}

@@ -1,0 +1,52 @@
+/** Says which tests were skipped and why: `node scripts/Skipped.ts results.json`. */
+import { readFileSync } from "node:fs"
+import { relative } from "node:path"
+
+/** By file, what its skipped tests lack. `scripts/skipped.test.ts` finds files that are missing here. */
+export const reasons: Readonly<Record<string, string>> = {
+  "packages/adapters/test/Registry.property.test.ts":
+    "the runtime prints plain text, to which the property does not apply",
+  "packages/cli/test/e2e/Completions.test.ts": "the shell is not installed",
+  "packages/cli/test/e2e/FirstRun.test.ts": "no Node before 22, or no `script`, is installed",
+  "packages/console/test/e2e/Console.test.ts": "no Chromium for this system",
+  "packages/console/test/e2e/FirstRun.soak.test.ts": "no Chromium for this system",
+  "packages/console/test/e2e/Run.test.ts":
+    "no Chromium for this system, or pictures for the documentation were not asked for",
+  "packages/console/test/e2e/Settings.test.ts": "no Chromium for this system",
+  "packages/console/test/e2e/Timeline.soak.test.ts": "no Chromium for this system",
+  "packages/edge/test/e2e/Containment.test.ts": "this user cannot make control groups",
+  "packages/edge/test/e2e/FullDisk.test.ts": "an ordinary user cannot mount a small file system",
+  "packages/edge/test/e2e/Memory.soak.test.ts": "memory is read as on Linux",
+  "packages/edge/test/process/Containment.test.ts": "this user cannot make control groups",
+  "packages/edge/test/process/ControlGroup.test.ts": "this user cannot make control groups",
+  "packages/edge/test/process/Subprocess.test.ts": "this user cannot make control groups",
+  "packages/edge/test/runtimes/Runtimes.runtimes.test.ts": "the program is not in the registry",
+  "packages/hub/test/contract/Console.test.ts": "the console was not built",
+  "packages/hub/test/signin/ClientKey.test.ts": "openssl is not installed",
+  "packages/hub/test/signin/ProviderFetch.test.ts": "openssl is not installed",
+  "packages/service/test/http/Listener.test.ts": "the system holds fewer waiting connections",
+  "packages/service/test/runService.test.ts": "`script` is not installed",
+  "scripts/deploy.test.ts": "systemd-analyze is not installed"
+}
+
+export interface TestFile {
+  readonly name: string
+  readonly assertionResults: ReadonlyArray<{ readonly status: string }>
+}
+
+/** One line for each file with skipped tests. */
+export const skipped = (files: ReadonlyArray<TestFile>, root: string): ReadonlyArray<string> =>
+  files.flatMap(({ assertionResults, name }) => {
+    const tests = assertionResults.filter(({ status }) => status === "pending" || status === "skipped")
+    const file = relative(root, name)
+    return tests.length === 0
+      ? []
+      : [`  ${tests.length} in ${file}: ${reasons[file] ?? "no reason is known"}`]
+  })
+
+const [, main, results] = process.argv
+if (main?.endsWith("Skipped.ts") === true && results !== undefined) {
+  const files: ReadonlyArray<TestFile> = JSON.parse(readFileSync(results, "utf8")).testResults
+  const lines = skipped(files, process.cwd())
+  if (lines.length > 0) console.log(["skipped:", ...lines].join("\n"))
+}
