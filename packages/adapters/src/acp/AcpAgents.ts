@@ -3,6 +3,7 @@
  *
  * All but Goose are held against recordings; that is as its documentation says. `docs/adapters.md` tells the versions.
  */
+import { capped } from "@corral/domain/CappedPattern"
 import type { AcpAgent } from "./AcpAgent.ts"
 
 const PROXY = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"]
@@ -23,6 +24,9 @@ const MODELS = [
 
 const opencodeAsks = { "*": "ask", read: "allow", glob: "allow", grep: "allow", list: "allow" }
 const opencodeReads = { ...opencodeAsks, "*": "deny" }
+
+/** An answer that is a failure in words is short. */
+const MAX_FAILURE = 16_384
 
 export const acpAgents = {
   opencode: {
@@ -83,8 +87,10 @@ export const acpAgents = {
     notes: ["commands"],
     asides: /^Info: /,
     retriesInWords: /\bRetrying\.{3}$/,
-    failsInWords:
-      /^Error: (\d{3}\b|Failed to get response from the AI model; retried|Authentication failed with provider|[^]*\(HTTP \d{3}\))/,
+    failsInWords: capped(
+      MAX_FAILURE,
+      /^Error: (\d{3}\b|Failed to get response from the AI model; retried|Authentication failed with provider|[^]*\(HTTP \d{3}\))/
+    ),
     failsInWordsWithoutTokens: /^Error: /
   },
   kimi: {

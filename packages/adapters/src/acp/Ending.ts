@@ -99,7 +99,10 @@ const byWords: ReadonlyArray<readonly [RegExp, string]> = [
     "not_signed_in"
   ],
   [
-    /stream disconnected|error (decoding|reading)\b.*\bbody|unexpected EOF|socket hang up|\bterminated\b|other side closed|connection (was )?(lost|closed|reset)/i,
+    capped(
+      MAX_WORDS,
+      /stream disconnected|error (decoding|reading)\b.*\bbody|unexpected EOF|socket hang up|\bterminated\b|other side closed|connection (was )?(lost|closed|reset)/i
+    ),
     "connection_lost"
   ],
   [

@@ -3,7 +3,7 @@
  */
 import { unifiedDiff, type Hunk } from "../UnifiedDiff.ts"
 
-const LINE = /^([ +-]) *(\d+) ?(.*)$/
+const LINE = /^([ +-]) *(\d+)/
 
 interface Part {
   oldStart: number
@@ -27,7 +27,8 @@ const hunksOf = (text: string): ReadonlyArray<Hunk> => {
   let part: Part | undefined
   let shift = 0
   for (const told of text.split("\n")) {
-    const [, sign = "", number = "", content = ""] = LINE.exec(told) ?? []
+    const [numbered = "", sign = "", number = ""] = LINE.exec(told) ?? []
+    const content = told.slice(numbered.length).replace(/^ /, "")
     if (sign === "") {
       part = undefined
       continue
