@@ -2,6 +2,7 @@
  * An agent behind the Agent Client Protocol as it may stand in `edge.config.json`: the table of differences of the built-in agents, as
  * far as it is data. What the fields mean is `AcpAgent`'s.
  */
+import { capped } from "@corral/domain/CappedPattern"
 import type { AcpAgent } from "@corral/adapters/acp/AcpAgent"
 import { Schema } from "effect"
 import { EnvName } from "../EdgeSettings.ts"
@@ -16,7 +17,7 @@ const optionalByMode = <A extends Schema.Top>(schema: A) =>
 
 const isPattern = (text: string): boolean => {
   try {
-    return new RegExp(text, "m").source !== ""
+    return capped(0, new RegExp(text, "m")).source !== ""
   } catch {
     return false
   }
@@ -65,7 +66,7 @@ export const AcpEntry = Schema.Struct({
 export type AcpEntry = typeof AcpEntry.Type
 
 const compiled = (pattern: string | undefined): RegExp | undefined =>
-  pattern === undefined ? undefined : new RegExp(pattern, "m")
+  pattern === undefined ? undefined : capped(8_192, new RegExp(pattern, "m"))
 
 /** The agent that an entry describes. */
 export const acpAgentOf = (entry: AcpEntry): AcpAgent => {
