@@ -116,7 +116,7 @@ describe("What is read of a line", () => {
 
 const HOSTILE = 400_000
 /** Far above what any line takes on a machine that has time for it; a line that takes the square of its length takes longer. */
-const LONGEST_MS = 50
+const LONGEST_MS = 40
 const AGAIN = 5
 
 describe("The classification of a command line", () => {
