@@ -63,6 +63,10 @@ Payload version: \`v\` is ${PAYLOAD_VERSION}. One payload has at most ${MAX_PAYL
 \`truncated\` is true and \`totalBytes\` is the size of the whole. Paths are relative to the workspace and use \`/\`.
 Times are ISO 8601 in UTC.
 
+An event's \`id\` derives from its run and its \`seq\`: \`evt_\` and the 26 characters of the run's id, the last eight of them replaced by \`seq\` in
+Crockford's base 32 (\`0-9A-HJKMNP-TV-Z\`), padded with zeros. The third event of \`run_01K8V1YJ9QX5M2R7T3W6Z4B0CD\` is
+\`evt_01K8V1YJ9QX5M2R7T300000003\`. A Hub refuses a pushed event with another id (\`schema_validation_failed\`).
+
 This is the whole vocabulary of the contract. An Edge writes the families \`run.*\`, \`runtime.*\` and \`schema.*\`. The others belong to
 parts that are not built yet.
 `

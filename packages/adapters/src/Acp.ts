@@ -9,6 +9,7 @@ import type { RunMode } from "@corral/domain/Run"
 import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
 import type { AcpAgent } from "./acp/AcpAgent.ts"
 import { AcpProtocol } from "./acp/AcpProtocol.ts"
+import { defined } from "./Json.ts"
 
 const isReadOnly = (mode: RunMode): boolean => mode === "read_only" || mode === "plan"
 
@@ -26,7 +27,10 @@ export const makeAcp = (agent: AcpAgent): RuntimeAdapter => {
     label,
     modes,
     passEnv,
-    signIn
+    projectSettings,
+    signIn,
+    trustArgs = [],
+    withoutProject
   } = agent
   return {
     specificationVersion: 1,
@@ -43,12 +47,21 @@ export const makeAcp = (agent: AcpAgent): RuntimeAdapter => {
     },
     probe: { command, versionArgs: ["--version"], install, signIn },
     passEnv,
-    command: ({ mode }) => ({
-      file: command,
-      args,
-      env: { ...env, ...(isReadOnly(mode) ? envByMode?.readOnly : envByMode?.ask) },
-      stdin: "pipe"
-    }),
+    ...defined({ projectSettings }),
+    command: (start) => {
+      const ignored = start.projectSettings !== "enabled"
+      return {
+        file: command,
+        args: ignored ? args : [...args, ...trustArgs],
+        env: {
+          ...env,
+          ...(isReadOnly(start.mode) ? envByMode?.readOnly : envByMode?.ask),
+          ...(ignored ? withoutProject?.env?.(start) : {})
+        },
+        settingsFiles: ignored ? (withoutProject?.settingsFiles ?? []) : [],
+        stdin: "pipe"
+      }
+    },
     protocol: (start) => new AcpProtocol(start, agent)
   }
 }

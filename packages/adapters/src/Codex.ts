@@ -1,7 +1,8 @@
 /**
  * Codex: how it is found and started. It is driven over its app-server (`codex/AppServer`): it asks, streams, and can be interrupted.
  */
-import type { Probe, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import type { Probe, RunStart, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import { codexProject } from "./ProjectFiles.ts"
 import { AppServerProtocol } from "./codex/AppServer.ts"
 import { passEnv } from "./codex/Environment.ts"
 
@@ -21,6 +22,15 @@ export const probe: Probe = {
     "Run `codex login`. A model provider with a key of its own, as config.toml may name one, needs no login."
 }
 
+/**
+ * A flag before the subcommand: Codex reads no configuration of a project that is not trusted, and else would trust a folder it may write
+ * to by itself. A quoted key of TOML takes the escapes that `JSON.stringify` writes.
+ */
+export const trustOf = ({ projectSettings, workspacePath }: RunStart): ReadonlyArray<string> => {
+  const level = projectSettings === "enabled" ? "trusted" : "untrusted"
+  return ["-c", `projects={${JSON.stringify(workspacePath)}={trust_level="${level}"}}`]
+}
+
 /** Codex, found as `codex` on PATH. */
 export const codex: RuntimeAdapter = {
   specificationVersion: 1,
@@ -37,6 +47,7 @@ export const codex: RuntimeAdapter = {
   },
   probe,
   passEnv,
-  command: () => ({ file: "codex", args: ["app-server"], stdin: "pipe" }),
+  projectSettings: codexProject,
+  command: (start) => ({ file: "codex", args: [...trustOf(start), "app-server"], stdin: "pipe" }),
   protocol: (start) => new AppServerProtocol(start)
 }

@@ -4,7 +4,8 @@
  * It asks nobody before it acts, so the Edge lets it run in the modes that its sandbox enforces, and in `full_access`.
  */
 import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
-import { probe } from "./Codex.ts"
+import { probe, trustOf } from "./Codex.ts"
+import { codexProject } from "./ProjectFiles.ts"
 import { passEnv } from "./codex/Environment.ts"
 import { ExecProtocol } from "./codex/Exec.ts"
 import { sandboxOf } from "./codex/Modes.ts"
@@ -25,17 +26,19 @@ export const codexExec: RuntimeAdapter = {
   },
   probe,
   passEnv,
-  command: ({ mode, model, resumeSessionId }) => ({
+  projectSettings: codexProject,
+  command: (start) => ({
     file: "codex",
     args: [
+      ...trustOf(start),
       "exec",
       "--json",
       "--sandbox",
-      sandboxOf(mode),
+      sandboxOf(start.mode),
       // Whoever configured the workspace trusts it.
       "--skip-git-repo-check",
-      ...(model === undefined ? [] : ["--model", model]),
-      ...(resumeSessionId === undefined ? [] : ["resume", resumeSessionId]),
+      ...(start.model === undefined ? [] : ["--model", start.model]),
+      ...(start.resumeSessionId === undefined ? [] : ["resume", start.resumeSessionId]),
       // The prompt comes on stdin: arguments are for everybody on the machine to read.
       "-"
     ],

@@ -3,6 +3,7 @@
  * denied, which stands above whatever else allows them; without anybody to ask, everything else that needs a permission is denied too.
  */
 import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import { copilotProject } from "./ProjectFiles.ts"
 import { CopilotLines } from "./one-shot/CopilotLines.ts"
 import { proxies } from "./one-shot/Environment.ts"
 import type { Words } from "./one-shot/Failure.ts"
@@ -27,18 +28,24 @@ export const copilot: RuntimeAdapter = {
     signIn
   },
   passEnv: ["COPILOT_*", "GH_TOKEN", "GITHUB_TOKEN", ...proxies],
-  command: ({ prompt, mode, model }) => ({
+  projectSettings: copilotProject,
+  command: ({ prompt, mode, model, projectSettings }) => ({
     file: "copilot",
     args: [
       "-p",
       argumentOf(prompt),
       ...printed,
-      ...(mode === "full_access" ? ["--allow-all-tools"] : locked),
+      ...(mode === "full_access" ? ["--allow-all-tools", "--allow-all-paths"] : locked),
       ...(mode === "plan" ? ["--plan"] : []),
-      ...(model === undefined ? [] : ["--model", model])
+      ...(model === undefined ? [] : ["--model", model]),
+      ...(projectSettings === "enabled" ? ["--trust-folder"] : [])
     ],
-    // A program that replaces itself under a run is not the one that was probed.
-    env: { COPILOT_AUTO_UPDATE: "false" },
+    env: {
+      // A program that replaces itself under a run is not the one that was probed.
+      COPILOT_AUTO_UPDATE: "false",
+      // The word `true` would trust the folder besides.
+      COPILOT_ALLOW_ALL: "false"
+    },
     stdin: "ignore"
   }),
   protocol: (start) => new OneShotProtocol(words, (turn) => new CopilotLines(words, turn, start))

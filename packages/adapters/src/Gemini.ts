@@ -2,12 +2,14 @@
  * Gemini CLI, one prompt a process (`one-shot/GeminiLines`): it cannot ask, so it runs in `full_access`, or in its own plan mode, which
  * refuses to write and offers no shell.
  *
- * A folder's own settings may start programs, so only `full_access` tells Gemini to trust the folder. In `read_only` and `plan` it must be
- * trusted in Gemini itself, or by `GEMINI_CLI_TRUST_WORKSPACE` in the Edge's environment.
+ * Project settings: Gemini refuses a folder that is not trusted, and reads everything of a trusted one. So the Edge does not start it where
+ * such files exist and are not granted. Only `full_access` and the grant tell Gemini to trust the folder. In other runs with `read_only` or
+ * `plan` the folder must be trusted in Gemini itself, or by `GEMINI_CLI_TRUST_WORKSPACE` in the Edge's environment.
  */
 import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
 import { proxies } from "./one-shot/Environment.ts"
 import type { Words } from "./one-shot/Failure.ts"
+import { geminiProject } from "./ProjectFiles.ts"
 import { GeminiLines } from "./one-shot/GeminiLines.ts"
 import { argumentOf, capabilities, OneShotProtocol } from "./one-shot/OneShot.ts"
 
@@ -27,14 +29,17 @@ export const gemini: RuntimeAdapter = {
     signIn
   },
   passEnv: ["GEMINI_*", "GOOGLE_*", ...proxies],
-  command: ({ prompt, mode, model, resumeSessionId }) => ({
+  projectSettings: geminiProject,
+  command: ({ prompt, mode, model, projectSettings, resumeSessionId }) => ({
     file: "gemini",
     args: [
       "-p",
       argumentOf(prompt),
       "--output-format",
       "stream-json",
-      ...(mode === "full_access" ? ["--skip-trust", "--approval-mode", "yolo"] : ["--approval-mode", "plan"]),
+      ...(mode === "full_access" || projectSettings === "enabled" ? ["--skip-trust"] : []),
+      "--approval-mode",
+      mode === "full_access" ? "yolo" : "plan",
       ...(model === undefined ? [] : ["-m", model]),
       ...(resumeSessionId === undefined ? [] : ["--resume", resumeSessionId])
     ],

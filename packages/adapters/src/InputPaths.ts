@@ -11,7 +11,7 @@ const endings =
 const holdsPaths = (field: string): boolean =>
   endings.test(field.replaceAll(/(?<=[a-z\d])(?=[A-Z])/g, "_").toLowerCase())
 
-/** More are not shown: what names so many files is asked for. */
+/** Policy asks for an action with fewer files than that. */
 const MAX_PATHS = 300
 const MAX_DEPTH = 4
 

@@ -6,12 +6,21 @@ import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
 import { modelServices, proxies } from "./one-shot/Environment.ts"
 import type { Words } from "./one-shot/Failure.ts"
 import { argumentOf, capabilities, OneShotProtocol } from "./one-shot/OneShot.ts"
+import { openCodeProject } from "./ProjectFiles.ts"
 import { OpenCodeLines } from "./one-shot/OpenCodeLines.ts"
 
 const signIn = "Run `opencode auth login` on this machine, or set the key of your model service for the Edge."
 const words: Words = { label: "OpenCode", signIn }
 
 const run = "run --format json --thinking --auto".split(" ")
+
+/**
+ * No formatter or language server: OpenCode finds both in the project's `node_modules`. The rest of a project's settings cannot be left out;
+ * the Edge does not start OpenCode where there are some.
+ */
+export const withoutTools = {
+  OPENCODE_CONFIG_CONTENT: JSON.stringify({ formatter: false, lsp: false })
+}
 
 /** OpenCode, found as `opencode` on PATH. */
 export const openCode: RuntimeAdapter = {
@@ -26,7 +35,8 @@ export const openCode: RuntimeAdapter = {
     signIn
   },
   passEnv: ["OPENCODE_*", ...modelServices, ...proxies],
-  command: ({ prompt, model, resumeSessionId }) => ({
+  projectSettings: openCodeProject,
+  command: ({ prompt, model, projectSettings, resumeSessionId }) => ({
     file: "opencode",
     args: [
       ...run,
@@ -34,7 +44,7 @@ export const openCode: RuntimeAdapter = {
       ...(resumeSessionId === undefined ? [] : ["--session", resumeSessionId]),
       argumentOf(prompt)
     ],
-    env: { OPENCODE_DISABLE_AUTOUPDATE: "1" },
+    env: { OPENCODE_DISABLE_AUTOUPDATE: "1", ...(projectSettings === "enabled" ? {} : withoutTools) },
     stdin: "ignore"
   }),
   protocol: (start) => new OneShotProtocol(words, (turn) => new OpenCodeLines(words, turn, start))

@@ -6,6 +6,7 @@ import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
 import { modelServices, proxies } from "./one-shot/Environment.ts"
 import type { Words } from "./one-shot/Failure.ts"
 import { argumentOf, capabilities, OneShotProtocol } from "./one-shot/OneShot.ts"
+import { piProject } from "./ProjectFiles.ts"
 import { PiLines } from "./one-shot/PiLines.ts"
 
 const signIn = "Run `pi` on this machine and use /login, or set the key of your model service for the Edge."
@@ -24,12 +25,16 @@ export const pi: RuntimeAdapter = {
     signIn
   },
   passEnv: ["PI_*", ...modelServices, ...proxies],
-  command: ({ prompt, mode, model }) => ({
+  projectSettings: piProject,
+  command: ({ prompt, mode, model, projectSettings }) => ({
     file: "pi",
     args: [
       "--mode",
       "json",
-      ...(mode === "full_access" ? [] : ["--tools", "read,grep,find,ls", "--no-extensions"]),
+      ...(mode === "full_access" ? [] : ["--tools", "read,grep,find,ls"]),
+      // In a mode that is locked an extension could be the tool that writes, the user's own included.
+      ...(mode === "full_access" && projectSettings === "enabled" ? [] : ["--no-extensions"]),
+      ...(projectSettings === "enabled" ? [] : ["--no-skills", "--no-prompt-templates", "--no-themes"]),
       ...(model === undefined ? [] : ["--model", model]),
       "-p",
       argumentOf(prompt)

@@ -4,15 +4,30 @@
  * Modes: `read_only` and `plan` are its own plan mode, which offers neither writing nor a shell. Every other one asks, and the Edge allows what
  * it allows: the runtime's own ways past its questions know nothing of the Edge's policy and would leave no record.
  */
-import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import type { RuntimeAdapter, SettingsFile } from "@corral/domain/RuntimeAdapter"
 import { modelServices, proxies } from "./one-shot/Environment.ts"
 import type { Words } from "./one-shot/Failure.ts"
+import { qwenProject } from "./ProjectFiles.ts"
 import { QwenProtocol } from "./qwen/QwenProtocol.ts"
 
 const signIn = "Run `qwen` on this machine and use /auth, or set OPENAI_API_KEY for the Edge."
 const words: Words = { label: "Qwen Code", signIn }
 
 const duplex = "--input-format stream-json --output-format stream-json --include-partial-messages".split(" ")
+
+/** Qwen Code reads no settings, environment, hooks or servers of a folder that is not trusted. Its modes that ask and plan remain. */
+export const distrust: ReadonlyArray<SettingsFile> = [
+  {
+    env: "QWEN_CODE_SYSTEM_SETTINGS_PATH",
+    name: "qwen-settings.json",
+    content: JSON.stringify({ security: { folderTrust: { enabled: true } } })
+  },
+  {
+    env: "QWEN_CODE_TRUSTED_FOLDERS_PATH",
+    name: "qwen-trusted-folders.json",
+    content: JSON.stringify({ "/": "DO_NOT_TRUST" })
+  }
+]
 
 /** Qwen Code, found as `qwen` on PATH. */
 export const qwen: RuntimeAdapter = {
@@ -35,7 +50,8 @@ export const qwen: RuntimeAdapter = {
     signIn
   },
   passEnv: ["QWEN_*", "DASHSCOPE_*", "OPENAI_MODEL", ...modelServices, ...proxies],
-  command: ({ mode, model, resumeSessionId }) => ({
+  projectSettings: qwenProject,
+  command: ({ mode, model, projectSettings, resumeSessionId }) => ({
     file: "qwen",
     args: [
       ...duplex,
@@ -44,6 +60,7 @@ export const qwen: RuntimeAdapter = {
       ...(model === undefined ? [] : ["--model", model]),
       ...(resumeSessionId === undefined ? [] : ["--resume", resumeSessionId])
     ],
+    settingsFiles: projectSettings === "enabled" ? [] : distrust,
     stdin: "pipe"
   }),
   protocol: (start) => new QwenProtocol(words, start)

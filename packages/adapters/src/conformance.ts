@@ -11,7 +11,7 @@
 import type { AdapterOutput, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
 import { isDeepStrictEqual } from "node:util"
 import * as Hostile from "./conformance/Hostile.ts"
-import { always, cancelStops, deltasJoin, diffsOnce } from "./conformance/Invariants.ts"
+import { always, approvalsNameFiles, cancelStops, deltasJoin, diffsOnce } from "./conformance/Invariants.ts"
 import { cut, randomNumbers, randomSizes, replay, type Recording } from "./conformance/Replay.ts"
 import { MAX_LINE_BYTES } from "./Lines.ts"
 
@@ -63,6 +63,7 @@ const faithful = (adapter: RuntimeAdapter, recording: Recording): ReadonlyArray<
     ),
     ...always(whole),
     ...deltasJoin(whole),
+    ...approvalsNameFiles(whole),
     ...diffsOnce(whole, 1 + (recording.inputs?.length ?? 0)),
     ...(ending === wanted ? [] : [`it ended as ${ending}, not ${wanted}`])
   ]

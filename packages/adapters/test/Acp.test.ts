@@ -164,7 +164,8 @@ for (const agent of all) {
       assert.isTrue(existsSync(file), file)
       it(`${name}: says what it said`, () => {
         const recorded = messagesOf(readFileSync(file, "utf8"))
-        const talk = new Talk(agent, start)
+        // The recorded clients left the project's settings on.
+        const talk = new Talk(agent, { ...start, projectSettings: "enabled" })
         for (const text of inputs) talk.write(talk.protocol.input(text))
         const cancelAt = recorded.findIndex(({ method }) => method === "session/cancel")
         const lines = messagesOf(Buffer.from(stdout).toString("utf8"))

@@ -36,7 +36,11 @@ describe("ClaudeCode command", () => {
       "--permission-prompt-tool",
       "stdio",
       "--permission-mode",
-      "default"
+      "default",
+      "--setting-sources",
+      "user",
+      "--add-dir",
+      start.workspacePath
     ])
     assert.strictEqual(claudeCode.command(start).stdin, "pipe")
   })
@@ -44,15 +48,20 @@ describe("ClaudeCode command", () => {
   it("never bypasses permissions, and leaves reading alone in read_only", () => {
     const modes = { plan: "plan", auto_edit: "default", full_access: "default" } as const
     for (const mode of ["plan", "auto_edit", "full_access"] as const) {
-      assert.deepStrictEqual(argsOf(mode).slice(-2), ["--permission-mode", modes[mode]])
+      const args = argsOf(mode)
+      assert.strictEqual(args[args.indexOf("--permission-mode") + 1], modes[mode])
     }
-    assert.deepStrictEqual(argsOf("read_only", { model: "opus", resumeSessionId: "abc" }).slice(-8), [
+    assert.deepStrictEqual(argsOf("read_only", { model: "opus", resumeSessionId: "abc" }).slice(-12), [
       "--permission-mode",
       "plan",
       "--model",
       "opus",
       "--resume",
       "abc",
+      "--setting-sources",
+      "user",
+      "--add-dir",
+      start.workspacePath,
       "--tools",
       "Read,Grep,Glob"
     ])

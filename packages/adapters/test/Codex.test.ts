@@ -404,7 +404,7 @@ describe("Codex (exec) command", () => {
   it("takes the prompt on stdin, and its sandbox from the mode", () => {
     const command = codexExec.command({ ...start, mode: "read_only" })
     assert.strictEqual(command.stdin, "once")
-    assert.deepStrictEqual(command.args, [
+    assert.deepStrictEqual(command.args.slice(2), [
       "exec",
       "--json",
       "--sandbox",
@@ -414,7 +414,7 @@ describe("Codex (exec) command", () => {
     ])
     assert.strictEqual(codexExec.protocol(start).open, start.prompt)
     const resumed = codexExec.command({ ...start, mode: "full_access", model: "m", resumeSessionId: "abc" })
-    assert.deepStrictEqual(resumed.args.slice(2), [
+    assert.deepStrictEqual(resumed.args.slice(4), [
       "--sandbox",
       "danger-full-access",
       "--skip-git-repo-check",

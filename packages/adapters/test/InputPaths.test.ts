@@ -35,7 +35,7 @@ const fields = (
 
 describe("An approval", () => {
   for (const [name, ask] of Object.entries(adapters)) {
-    it(`of ${name} names every path of the input, in whatever field`, () => {
+    it(`of ${name} names every path of the input, in any field`, () => {
       for (const tool of tools) {
         for (const one of fields) {
           for (const other of fields) {

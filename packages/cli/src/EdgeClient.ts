@@ -6,7 +6,6 @@ import {
   EdgeApi,
   EdgeArtifacts,
   EdgeDiffs,
-  EdgeHealth,
   EdgeHubLink,
   EdgePermissions,
   EdgePreviews,
@@ -14,8 +13,9 @@ import {
   EdgeWorkspaces
 } from "@corral/domain/EdgeApi"
 import { ErrorObject } from "@corral/domain/ErrorTable"
+import { EdgeReadiness } from "@corral/domain/Health"
 import { Effect, Option, Redacted, Schema } from "effect"
-import { HttpClient, HttpClientRequest, type HttpClientResponse } from "effect/http"
+import { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
 import { HttpApi, HttpApiClient } from "effect/http-api"
 import { CommandFailed, exitCodes } from "./CommandFailed.ts"
 import { locate, type EdgeEndpoint } from "./EdgeLocation.ts"
@@ -24,7 +24,6 @@ import type { EdgeChoice } from "./Flags.ts"
 /** What commands use of the contract. */
 class UsedApi extends HttpApi.make("edge")
   .add(
-    EdgeHealth,
     EdgeAgents,
     EdgeWorkspaces,
     EdgeRuns,
@@ -96,3 +95,19 @@ export const asked = <A, E, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A, C
 
 /** Finds the Edge, and gives its calls. */
 export const connect = (choice: EdgeChoice) => Effect.flatMap(locate(choice), connectTo)
+
+/** The Edge's health; one that is not ready answers 503 with it. */
+export const askHealth = Effect.fnUntraced(
+  function* ({ url, token }: EdgeEndpoint) {
+    const client = yield* HttpClient.HttpClient
+    const request = HttpClientRequest.get(`${url}/v1/health`)
+    const response = yield* client.execute(HttpClientRequest.bearerToken(request, Redacted.value(token)))
+    if (response.status !== 200 && response.status !== 503)
+      return yield* refusalOf(response.status, yield* response.text)
+    return yield* HttpClientResponse.schemaBodyJson(EdgeReadiness)(response)
+  },
+  Effect.catchTags({
+    HttpClientError: () => Effect.fail(unreachable),
+    SchemaError: () => Effect.fail(notUnderstood)
+  })
+)

@@ -1,6 +1,12 @@
 /** What `corral doctor` finds out: about this program, the Edge, its files and the agents of this machine. */
 import { builtIn } from "@corral/adapters/Registry"
-import type { ConfigReadiness, EdgeReadiness, GitFound, LinkReadiness } from "@corral/domain/Health"
+import type {
+  ConfigReadiness,
+  EdgeReadiness,
+  GitFound,
+  HealthProblem,
+  LinkReadiness
+} from "@corral/domain/Health"
 import { defaults, type EdgeConfig } from "@corral/edge/EdgeConfig"
 import { VERSION } from "@corral/service/Version"
 import { fromEnvironment } from "@corral/edge/EdgeSettings"
@@ -8,16 +14,18 @@ import { Containment } from "@corral/edge/process/Containment"
 import { diskOf, git, LOW_DISK_BYTES } from "@corral/edge/runtime/Machine"
 import { Runtimes } from "@corral/edge/runtime/Runtimes"
 import { scriptedProgram } from "@corral/edge/scriptedProgram"
+import { examineStore } from "@corral/edge/store/StoreExamination"
 import { Effect, Layer, Result } from "effect"
 import { statSync } from "node:fs"
 import { join } from "node:path"
 import { agentFound, type AgentFound, runnerFound, type RunnerFound } from "./AgentFound.ts"
-import { asked, connectTo } from "./EdgeClient.ts"
+import { asked, askHealth, connectTo } from "./EdgeClient.ts"
 import { corralHome, locate } from "./EdgeLocation.ts"
 import type { EdgeChoice } from "./Flags.ts"
 import { Host } from "./Host.ts"
 import { OWN_DEVICE } from "./OwnDevice.ts"
-import { SIGN_IN_FILE } from "./SignInFile.ts"
+import { askHub, type HubFound } from "./HubHealth.ts"
+import { readSignIn, SIGN_IN_FILE } from "./SignInFile.ts"
 
 export type EdgeFound =
   | {
@@ -31,10 +39,17 @@ export type EdgeFound =
       readonly workspaces: number
       readonly store: string
       readonly containment: string
+      /** Faults that the Edge reports, each with what to do next. */
+      readonly problems: ReadonlyArray<HealthProblem>
       /** Whether it is linked to a Hub. */
       readonly link?: LinkReadiness | undefined
     }
-  | { readonly running: false; readonly reason: string }
+  | {
+      readonly running: false
+      readonly reason: string
+      /** Its store is missing or damaged: why it would not start, and what to do. */
+      readonly store?: string | undefined
+    }
 
 /** One of the Edge's own files. `mode` as in `chmod`; not ok where others can read it. */
 export interface FileFound {
@@ -49,6 +64,8 @@ export interface Examination {
   readonly node: { readonly version: string; readonly ok: boolean }
   readonly home: { readonly path: string; readonly files: ReadonlyArray<FileFound> }
   readonly edge: EdgeFound
+  /** The Hub that this machine is linked to, or signed in to. */
+  readonly hub?: HubFound | undefined
   /** The file of profiles and runners. */
   readonly config?: ConfigReadiness | undefined
   readonly git: GitFound
@@ -98,7 +115,7 @@ const askEdge = Effect.fnUntraced(function* (choice: EdgeChoice) {
   // First, for it waits until the programs have answered; health does not.
   const { items } = yield* asked(calls.agents.list())
   const { items: runners } = yield* asked(calls.agents.listRunners())
-  const health = yield* asked(calls.health.v1Health())
+  const health = yield* askHealth(endpoint)
   const { status, process: own, runs, store, workspaces, containment, runtimes = [] } = health
   const edge: EdgeFound = {
     running: true,
@@ -110,6 +127,7 @@ const askEdge = Effect.fnUntraced(function* (choice: EdgeChoice) {
     workspaces: workspaces?.count ?? 0,
     store: storeSaid(store),
     containment: containment?.kind ?? "unknown",
+    problems: health.problems ?? [],
     link: health.link
   }
   return {
@@ -130,7 +148,8 @@ const lookAround = Effect.fnUntraced(function* (reason: string) {
   const home = yield* corralHome
   const edge = (problem?: string): EdgeFound => ({
     running: false,
-    reason: problem === undefined ? reason : `${reason} It would not start: ${problem}`
+    reason: problem === undefined ? reason : `${reason} It would not start: ${problem}`,
+    store: examineStore(home)
   })
   const config: EdgeConfig = Result.getOrElse(settings, () => ({
     ...defaults,
@@ -174,10 +193,15 @@ export const examine = Effect.fn("Examination.examine")(function* (choice: EdgeC
   const found: Surroundings = yield* askEdge(choice).pipe(
     Effect.catch(({ message }) => Effect.orDie(lookAround(message)))
   )
+  const { environment } = yield* Host
+  const signIn = yield* Effect.orElseSucceed(readSignIn, () => undefined)
+  const hubUrl = (found.edge.running ? found.edge.link?.hub : undefined) ?? signIn?.hub
+  const hub = hubUrl === undefined ? undefined : yield* askHub(hubUrl, signIn, environment)
   return {
     corral: VERSION,
     node: { version: process.versions.node, ok: isNewEnough(process.versions.node) },
     home: { path, files: filesOf(path) },
+    hub,
     ...found
   } satisfies Examination
 })

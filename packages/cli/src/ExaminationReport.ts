@@ -1,7 +1,8 @@
 /** What `corral doctor` found, as a person reads it: one line a thing, a mark before it, what to do about it behind it. */
-import type { LinkReadiness } from "@corral/domain/Health"
+import type { HealthProblem, LinkReadiness } from "@corral/domain/Health"
 import type { AgentFound, RunnerFound } from "./AgentFound.ts"
 import type { Examination } from "./Examination.ts"
+import type { HubFound } from "./HubHealth.ts"
 import type { Paint } from "./Paint.ts"
 import { visibleLine } from "./Visible.ts"
 
@@ -11,7 +12,7 @@ const DRIFT_KINDS = 5
 
 /** The lines of the report, with a line end after the last. */
 export const examinationReport = (found: Examination, paint: Paint): string => {
-  const { corral, node, home, edge, config, git, disk, containment, agents, runners } = found
+  const { corral, node, home, edge, hub, config, git, disk, containment, agents, runners } = found
   const mark = (good: boolean) => (good ? paint("green", "✓") : paint("red", "✗"))
   const open = paint("yellow", "–")
   const advice = (...parts: ReadonlyArray<string | undefined>) => {
@@ -47,6 +48,20 @@ export const examinationReport = (found: Examination, paint: Paint): string => {
       deviceId === undefined ? "" : ` as ${deviceId}`
     }${advice(problem)}`
 
+  const problemLine = ({ hint, message }: HealthProblem) =>
+    `  ${mark(false)} ${visibleLine(message)}${advice(hint)}`
+
+  const hubStates = {
+    ok: "ready",
+    degraded: "ready, with a fault",
+    not_ready: "not ready",
+    unreachable: "can't be reached"
+  } as const
+  const hubLines = ({ hint, problems, state, url }: HubFound) => [
+    `${mark(state === "ok")} Hub at ${visibleLine(url)}: ${hubStates[state]}${advice(hint)}`,
+    ...problems.map(problemLine)
+  ]
+
   const adapters = agents.filter(({ id, runtime }) => id === runtime)
   const profiles = agents.filter(({ id, runtime }) => id !== runtime)
   return [
@@ -57,7 +72,13 @@ export const examinationReport = (found: Examination, paint: Paint): string => {
           edge.queued === 0 ? "" : ` and ${edge.queued} waiting`
         }, ${count(edge.workspaces, "workspace")}, store ${visibleLine(edge.store)}`
       : `${open} ${visibleLine(edge.reason)}`,
+    ...(edge.running
+      ? edge.problems.filter(({ part }) => part === "store").map(problemLine)
+      : edge.store === undefined
+        ? []
+        : [`${mark(false)} Store${advice(edge.store)}`]),
     ...(edge.running && edge.link !== undefined && edge.link.state !== "none" ? [linkLine(edge.link)] : []),
+    ...(hub === undefined ? [] : hubLines(hub)),
     `${mark(home.files.every((file) => file.ok))} Home ${home.path}`,
     ...home.files.map(({ name, mode, ok, hint }) => `    ${mode} ${name}${ok ? "" : advice(hint)}`),
     ...(disk === undefined

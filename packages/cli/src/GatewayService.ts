@@ -1,7 +1,8 @@
 /** The Gateway inside this process, beside the Hub and on its database. Loaded by `corral up` alone, where a bot is configured. */
 import * as Gateway from "@corral/gateway/Gateway"
-import { fromEnvironment } from "@corral/gateway/GatewaySettings"
+import { fromEnvironment, settings } from "@corral/gateway/GatewaySettings"
 import { GatewayServer } from "@corral/gateway/http/Server"
+import { checkVariables } from "@corral/service/UnknownVariables"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { CommandFailed, exitCodes } from "./CommandFailed.ts"
 
@@ -13,6 +14,10 @@ const bots = ["CORRAL_FEISHU_APP_ID", "CORRAL_SLACK_APP_ID"]
 /** Whether the environment names a bot on a chat platform. */
 export const hasBot = (environment: Readonly<Record<string, string>>): boolean =>
   bots.some((name) => (environment[name] ?? "") !== "")
+
+/** A misspelled setting of the Gateway is refused also where no bot is named: its name may be what is misspelled. */
+export const checkGatewaySettings = (environment: Readonly<Record<string, string>>) =>
+  Effect.mapError(checkVariables("gateway", environment, settings), stopped)
 
 export interface BesideHub {
   readonly url: string

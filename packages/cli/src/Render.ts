@@ -70,7 +70,11 @@ export class Renderer {
         const { model, runtimeVersion } = event.payload
         const version = runtimeVersion === undefined ? undefined : `version ${runtimeVersion}`
         const about = [model, version].filter((part) => part !== undefined).join(", ")
-        return this.#line(paint("dim", visibleLine(about === "" ? "started" : `started (${about})`)))
+        const started = paint("dim", visibleLine(about === "" ? "started" : `started (${about})`))
+        const { projectSettings: project } = event.payload
+        const settings =
+          project === undefined ? "" : `project settings ${project.use}: ${project.files.join(", ")}`
+        return this.#line(started) + (settings === "" ? "" : this.#line(paint("dim", visibleLine(settings))))
       }
       case "run.message.delta":
         return this.#delta(event.payload)

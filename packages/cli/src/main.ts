@@ -140,14 +140,14 @@ const stop = (signal: "SIGINT" | "SIGTERM") => () => {
 }
 process.on("SIGINT", stop("SIGINT"))
 process.on("SIGTERM", stop("SIGTERM"))
-// The terminal was closed: what was started in it ends as in any other way. Where there is none, as under `nohup`, it is nobody's.
+// The terminal was closed: what was started in it ends as in any other way. Without one, as under `nohup`, the command continues.
 let closed = false
-if (terminal || stdin.isTTY === true || stderr.isTTY === true) {
-  process.on("SIGHUP", () => {
-    closed = true
-    stop("SIGTERM")()
-  })
-}
+const hasTerminal = terminal || stdin.isTTY === true || stderr.isTTY === true
+process.on("SIGHUP", () => {
+  if (!hasTerminal) return
+  closed = true
+  stop("SIGTERM")()
+})
 
 const isUnread = (error: Error): boolean => "code" in error && error.code === "EPIPE"
 

@@ -64,6 +64,16 @@ const rendered = (
 }
 
 describe("Render", () => {
+  it("shows the project settings that a run ignored", () => {
+    const projectSettings = { use: "ignored" as const, files: [".mcp.json", ".env"] }
+    assert.deepStrictEqual(
+      rendered(false, [frame(2, "run.started", { projectSettings })])
+        .join("")
+        .split("\n"),
+      ["started", "project settings ignored: .mcp.json, .env", ""]
+    )
+  })
+
   it("prints whole lines and no escape codes where nobody watches", () => {
     assert.deepStrictEqual(rendered(false).join("").split("\n"), [
       `${runId} · scripted in sample · ask`,

@@ -95,8 +95,12 @@ export const DecideApproval = Schema.Struct({
   decision: Decision,
   scope: Schema.optionalKey(DecisionScope),
   reason: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(4_096))),
-  updatedInput: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown).check(shallow)),
-  /** What kind of client decides at the Edge itself; `terminal` by default. */
-  origin: Schema.optionalKey(Schema.Literals(["terminal", "editor"]))
+  updatedInput: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown).check(shallow))
 }).annotate({ identifier: "DecideApproval" })
 export type DecideApproval = typeof DecideApproval.Type
+
+/** A program that decides at the Edge itself for the user of an editor says so in this header; without it the decision is a terminal's. */
+export const ORIGIN_HEADER = "x-corral-origin"
+export const originHeaders = {
+  [ORIGIN_HEADER]: Schema.optionalKey(Schema.Literals(["terminal", "editor"]))
+}

@@ -7,7 +7,7 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Agent, Runner } from "./Agent.ts"
-import { Approval, ApprovalState, DecideApproval } from "./Approval.ts"
+import { Approval, ApprovalState, DecideApproval, originHeaders } from "./Approval.ts"
 import { Artifact } from "./Artifact.ts"
 import { Diff } from "./Diff.ts"
 import { responses } from "./ErrorTable.ts"
@@ -278,7 +278,7 @@ export class EdgePermissions extends HttpApiGroup.make("permissions")
       error: responses("not_found")
     }),
     HttpApiEndpoint.post("decide", "/v1/permissions/decide", {
-      headers: idempotencyHeaders,
+      headers: { ...idempotencyHeaders, ...originHeaders },
       payload: DecideApproval,
       success: Approval,
       error: responses(

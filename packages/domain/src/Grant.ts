@@ -24,8 +24,12 @@ export const ShellRule = Schema.Struct({
   command: Schema.Array(text).check(Schema.isMinLength(1), Schema.isMaxLength(1_024)),
   /** The folder it runs in, relative to the workspace; its root where absent. */
   cwd: Schema.optionalKey(path),
-  /** Whether more arguments may follow. */
+  /** Whether more arguments may follow: words that are not options, and that name nothing outside of the workspace. */
   prefix: Schema.optionalKey(Schema.Boolean),
+  /** With `prefix`: words that may follow too, each exactly as written, such as options. */
+  options: Schema.optionalKey(Schema.Array(text.check(Schema.isMinLength(1))).check(Schema.isMaxLength(256))),
+  /** With `prefix`: whether it may be fed a pipe, a here-document or a file of the workspace. */
+  stdin: Schema.optionalKey(Schema.Literal(true)),
   /** What it is fed: the commands before it in its pipe, a here-document, a file. */
   input: Schema.optionalKey(text),
   writes: Schema.optionalKey(Schema.Array(RedirectedFile).check(Schema.isMaxLength(64)))

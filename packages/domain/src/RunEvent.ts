@@ -7,6 +7,7 @@
 import { Option, Result, Schema } from "effect"
 import { ApprovalRequest, ApprovalState, decisionRecord } from "./Approval.ts"
 import { AgentId, ApprovalId, ArtifactId, EventId, PreviewId, RunId, SessionId, WorkspaceId } from "./Ids.ts"
+import { ProjectSettingsReport } from "./ProjectSettings.ts"
 import { RunFailure, RunInput, RunMode, Usage } from "./Run.ts"
 import { WorktreeStart } from "./Worktree.ts"
 
@@ -41,7 +42,9 @@ export const payloads = {
     runtimeSessionId: optionalText,
     runtimeVersion: optionalText,
     model: optionalText,
-    mode: optionalText
+    mode: optionalText,
+    /** Files of the project that could execute something, and whether they were ignored. Absent where there are none. */
+    projectSettings: Schema.optionalKey(ProjectSettingsReport)
   },
   "run.completed": { text: optionalText, ...cut, usage: Schema.optionalKey(Usage) },
   "run.failed": { error: RunFailure, usage: Schema.optionalKey(Usage) },

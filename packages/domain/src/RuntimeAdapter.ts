@@ -6,6 +6,7 @@
  */
 import type { ApprovalRequest, Decision, DecisionScope } from "./Approval.ts"
 import type { EventDraft } from "./RunEvent.ts"
+import type { ProjectSettings, ProjectSettingsUse } from "./ProjectSettings.ts"
 import type { RunFailure, RunMode, Usage } from "./Run.ts"
 
 export interface Capabilities {
@@ -33,6 +34,18 @@ export interface RunStart {
   readonly model?: string | undefined
   /** The runtime's own conversation id of the run that is resumed. */
   readonly resumeSessionId?: string | undefined
+  /** Whether files of the project may execute something. Absent means `ignored`. */
+  readonly projectSettings?: ProjectSettingsUse | undefined
+  /** Rules of the project that forbid, as `denyRules` read them. Empty where project settings are enabled. */
+  readonly denyRules?: ReadonlyArray<string> | undefined
+}
+
+/** A settings file of one run, which the Edge writes into the run's temporary folder before the start. */
+export interface SettingsFile {
+  /** The variable that names the file to the runtime. */
+  readonly env: string
+  readonly name: string
+  readonly content: string
 }
 
 /** How the program is started. The Edge adds its scrubbed environment, PWD, HOME and TMPDIR. */
@@ -41,6 +54,7 @@ export interface RuntimeCommand {
   readonly file: string
   readonly args: ReadonlyArray<string>
   readonly env?: Readonly<Record<string, string>> | undefined
+  readonly settingsFiles?: ReadonlyArray<SettingsFile> | undefined
   /**
    * `ignore`: the child reads end-of-file at once. `once`: it reads the protocol's `open`, then end-of-file. `pipe`: the protocol goes on
    * writing, and the outcome closes it.
@@ -160,6 +174,8 @@ export interface RuntimeAdapter {
   readonly probe: Probe
   /** Names of the Edge's own environment that this runtime may see, `*` at the end for a prefix. Nothing else of it reaches the child. */
   readonly passEnv?: ReadonlyArray<string> | undefined
+  /** Files of a project that execute something. `command` starts the runtime without them unless `start.projectSettings` is `enabled`. */
+  readonly projectSettings?: ProjectSettings | undefined
   readonly command: (start: RunStart) => RuntimeCommand
   readonly protocol: (start: RunStart) => Protocol
 }

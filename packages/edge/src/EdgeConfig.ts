@@ -10,7 +10,7 @@ import type { RetentionLimits } from "./store/Retention.ts"
 export interface WorkspaceEntry {
   readonly id: string
   readonly path: string
-  readonly grants?: ReadonlyArray<"full_access" | GrantRule> | undefined
+  readonly grants?: ReadonlyArray<"full_access" | "project_settings" | GrantRule> | undefined
 }
 
 export interface EdgeConfig {

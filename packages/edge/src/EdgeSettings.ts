@@ -14,6 +14,7 @@ import {
   SettingInvalid,
   whole
 } from "@corral/service/Settings"
+import { checkVariables } from "@corral/service/UnknownVariables"
 import { telemetryFrom, telemetrySettings } from "@corral/service/telemetry/TelemetrySettings"
 import { homedir } from "node:os"
 import { isAbsolute, join, resolve } from "node:path"
@@ -46,7 +47,7 @@ export const settings = [
   },
   {
     name: "CORRAL_EDGE_WORKSPACES",
-    what: 'Allowlisted folders, JSON: `[{"id": "api", "path": "/absolute/path", "grants": ["full_access"]}]`. `grants` is optional: `full_access`, and rules that [security](security.md#grants) describes.',
+    what: 'Allowlisted folders, JSON: `[{"id": "api", "path": "/absolute/path", "grants": ["full_access"]}]`. `grants` is optional: `full_access`, `project_settings`, and rules that [security](security.md#grants) describes.',
     fallback: "[]"
   },
   {
@@ -133,7 +134,9 @@ const Workspaces = Schema.Array(
   Schema.Struct({
     id: WorkspaceName,
     path: Schema.String.check(Schema.makeFilter((path) => isAbsolute(path) || "Expected an absolute path")),
-    grants: Schema.optionalKey(Schema.Array(Schema.Union([Schema.Literal("full_access"), GrantRule])))
+    grants: Schema.optionalKey(
+      Schema.Array(Schema.Union([Schema.Literals(["full_access", "project_settings"]), GrantRule]))
+    )
   })
 ).check(
   Schema.makeFilter(
@@ -165,15 +168,16 @@ const hosts = ["127.0.0.1", "::1", "localhost"] as const
 export const fromEnvironment = Effect.fnUntraced(function* (
   env: Environment
 ): Effect.fn.Return<EdgeConfig, SettingInvalid> {
+  yield* checkVariables("edge", env, settings)
   const read = readerOf<Name>(env)
   const workspaces = yield* read(
     "CORRAL_EDGE_WORKSPACES",
     Schema.fromJsonString(Workspaces),
     defaults.workspaces,
-    'a JSON array of {id, path, grants?} with absolute paths and different ids, each grant "full_access" or a rule'
+    'a JSON array of {id, path, grants?} with absolute paths and different ids, each grant "full_access", "project_settings" or a rule'
   )
   for (const grant of workspaces.flatMap(({ grants = [] }) => grants)) {
-    const expected = grant === "full_access" ? undefined : unusable(grant)
+    const expected = typeof grant === "string" ? undefined : unusable(grant)
     if (expected !== undefined) {
       const message = `CORRAL_EDGE_WORKSPACES is not usable: expected ${expected}.`
       return yield* new SettingInvalid({ message })

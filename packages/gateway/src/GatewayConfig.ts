@@ -16,8 +16,10 @@ export interface GatewayConfig {
   readonly databaseUrl: Redacted.Redacted
   /** To the database, at once. */
   readonly maxConnections: number
-  /** Of one address, in a second. A platform behind a proxy is one address. */
+  /** Of one address, in a second. */
   readonly requestsPerSecond: number
+  /** Addresses and networks of proxies whose `X-Forwarded-For` or `Forwarded` names the client. */
+  readonly trustedProxies?: ReadonlyArray<string> | undefined
   /** The Hub that is told of events, and does what they ask for. Absent: they are kept, and wait. */
   readonly hub?: HubAddress | undefined
   /** The bot on Feishu or Lark. Absent: there is none. */

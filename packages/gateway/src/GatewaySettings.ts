@@ -10,7 +10,9 @@ import {
   whole
 } from "@corral/service/Settings"
 import { DatabaseUrl, isLoopback, ListenHost, Origin } from "@corral/service/Addresses"
+import { proxiesIn, TrustedProxies } from "@corral/service/http/ClientAddress"
 import { secretOf, secretSettings } from "@corral/service/SecretSettings"
+import { checkVariables } from "@corral/service/UnknownVariables"
 import { telemetryFrom, telemetrySettings } from "@corral/service/telemetry/TelemetrySettings"
 import { Effect, Redacted } from "effect"
 import type { HubAddress } from "./hub/Hub.ts"
@@ -37,8 +39,13 @@ export const settings = [
   },
   {
     name: "CORRAL_GATEWAY_REQUESTS_PER_SECOND",
-    what: "Requests that one address may send in a second; one more is refused as `rate_limited`. Behind a proxy all come from one address.",
+    what: "Requests that one address may send in a second; one more is refused as `rate_limited`. Behind a proxy this needs `CORRAL_GATEWAY_TRUSTED_PROXIES`.",
     fallback: String(defaults.requestsPerSecond)
+  },
+  {
+    name: "CORRAL_GATEWAY_TRUSTED_PROXIES",
+    what: "Proxies in front of the Gateway, as `CORRAL_HUB_TRUSTED_PROXIES` at the Hub.",
+    fallback: ""
   },
   {
     name: "CORRAL_HUB_URL",
@@ -77,6 +84,7 @@ const hubFrom = Effect.fnUntraced(function* (
 export const fromEnvironment = Effect.fnUntraced(function* (
   env: Environment
 ): Effect.fn.Return<GatewayConfig, SettingInvalid> {
+  yield* checkVariables("gateway", env, settings)
   const read = readerOf<Name>(env)
   const host = yield* read("CORRAL_GATEWAY_HOST", ListenHost, defaults.host, "an IP address or localhost")
   const feishu = yield* feishuFrom(env)
@@ -107,6 +115,14 @@ export const fromEnvironment = Effect.fnUntraced(function* (
       whole(1, 1_000_000),
       defaults.requestsPerSecond,
       "1 to 1000000"
+    ),
+    trustedProxies: proxiesIn(
+      yield* read(
+        "CORRAL_GATEWAY_TRUSTED_PROXIES",
+        TrustedProxies,
+        "",
+        "addresses or networks, such as 127.0.0.1 or 10.0.0.0/8, between commas"
+      )
     ),
     hub: yield* hubFrom(env),
     feishu,

@@ -15,6 +15,7 @@ import { Devices } from "./device/Devices.ts"
 import { Inventory } from "./device/Inventory.ts"
 import type { HubConfig } from "./HubConfig.ts"
 import { Callers } from "./http/Callers.ts"
+import { ClientAddress } from "./http/ClientAddress.ts"
 import { Readiness } from "./http/Readiness.ts"
 import { HubServer } from "./http/Server.ts"
 import { Idempotency } from "./Idempotency.ts"
@@ -45,6 +46,7 @@ import { ArtifactContents } from "./run/ArtifactContents.ts"
 import { EdgeRouter } from "./run/EdgeRouter.ts"
 import * as Retention from "./run/Retention.ts"
 import { RunLog } from "./run/RunLog.ts"
+import { RunRequesters } from "./run/RunRequesters.ts"
 import { Runs } from "./run/Runs.ts"
 import { SessionProject } from "./run/SessionProject.ts"
 import { Targets } from "./run/Targets.ts"
@@ -59,7 +61,14 @@ import { Tasks } from "./task/Tasks.ts"
 const running = ArtifactContents.layer.pipe(
   Layer.provideMerge(EdgeRouter.layer),
   Layer.provideMerge(
-    Layer.mergeAll(Commands.layer, RunLog.layer, Runs.layer, SessionProject.layer, Targets.layer)
+    Layer.mergeAll(
+      Commands.layer,
+      RunLog.layer,
+      RunRequesters.layer,
+      Runs.layer,
+      SessionProject.layer,
+      Targets.layer
+    )
   ),
   Layer.provideMerge(Notices.layer)
 )
@@ -134,6 +143,7 @@ export const layer = (config: HubConfig) =>
     StoreMetrics.layer(config.maxConnections)
   ).pipe(
     Layer.provide([Callers.layer, Readiness.layer, linked(config), live]),
+    Layer.provide(ClientAddress.layer(config.trustedProxies)),
     Layer.provideMerge(layerSignIn(config)),
     Layer.provideMerge(layerCore(config)),
     Layer.provide(Telemetry.layer("hub", config.telemetry))

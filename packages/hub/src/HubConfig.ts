@@ -23,6 +23,8 @@ export interface HubConfig {
   readonly requestsPerSecond: number
   /** Sign-ins begun, or refused, from one address in a minute. */
   readonly signInsPerMinute: number
+  /** Addresses and networks of proxies whose `X-Forwarded-For` or `Forwarded` names the client. */
+  readonly trustedProxies?: ReadonlyArray<string> | undefined
   /** How long the events of an ended run are kept, in days; 0 keeps them for ever. */
   readonly retentionDays: number
   /** The identity provider. Absent: nobody can sign in, unless `devSignIn`. */

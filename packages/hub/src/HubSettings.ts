@@ -12,7 +12,9 @@ import {
   whole
 } from "@corral/service/Settings"
 import { DatabaseUrl, isLoopback, ListenHost, Origin } from "@corral/service/Addresses"
+import { proxiesIn, TrustedProxies } from "@corral/service/http/ClientAddress"
 import { secretOf } from "@corral/service/SecretSettings"
+import { checkVariables } from "@corral/service/UnknownVariables"
 import { telemetryFrom, telemetrySettings } from "@corral/service/telemetry/TelemetrySettings"
 import { Effect, Redacted, Schema } from "effect"
 import { homedir } from "node:os"
@@ -50,8 +52,13 @@ export const settings = [
   },
   {
     name: "CORRAL_HUB_SIGN_INS_PER_MINUTE",
-    what: "How often one address may begin a sign-in, or be refused one, in a minute. Everyone behind one proxy shares its address.",
+    what: "How often one address may begin a sign-in, or be refused one, in a minute. Behind a proxy this needs `CORRAL_HUB_TRUSTED_PROXIES`.",
     fallback: String(defaults.signInsPerMinute)
+  },
+  {
+    name: "CORRAL_HUB_TRUSTED_PROXIES",
+    what: "Proxies in front of the Hub: addresses or networks, such as `127.0.0.1,10.0.0.0/8`, between commas. The client is the last address in `X-Forwarded-For` (without one, in `Forwarded`) that is not in this list. Unset, the header is not read and everyone behind a proxy shares its address.",
+    fallback: ""
   },
   {
     name: "CORRAL_HUB_RETENTION_DAYS",
@@ -97,6 +104,7 @@ const gatewayTokensFrom = Effect.fnUntraced(function* (env: Environment) {
 export const fromEnvironment = Effect.fnUntraced(function* (
   env: Environment
 ): Effect.fn.Return<HubConfig, SettingInvalid> {
+  yield* checkVariables("hub", env, settings)
   const read = readerOf<Name>(env)
   const host = yield* read("CORRAL_HUB_HOST", ListenHost, defaults.host, "an IP address or localhost")
   const publicUrl = yield* read(
@@ -149,6 +157,14 @@ export const fromEnvironment = Effect.fnUntraced(function* (
       whole(1, 1_000_000),
       defaults.signInsPerMinute,
       "1 to 1000000"
+    ),
+    trustedProxies: proxiesIn(
+      yield* read(
+        "CORRAL_HUB_TRUSTED_PROXIES",
+        TrustedProxies,
+        "",
+        "addresses or networks, such as 127.0.0.1 or 10.0.0.0/8, between commas"
+      )
     ),
     retentionDays: yield* read(
       "CORRAL_HUB_RETENTION_DAYS",

@@ -10,11 +10,13 @@ const STOP_LIMIT_MS = 10_000
 /** A reader of its log that has stopped reading does not keep a service. */
 const WRITING_LIMIT_MS = 400
 
-/** A terminal that is closed takes along what was started in it; without one, as under `nohup`, that signal is nobody's. */
+/** A terminal that is closed ends what was started in it. */
+const hasTerminal = (): boolean => [0, 1, 2].some((fd) => isatty(fd))
+
 const endings = (): ReadonlyArray<NodeJS.Signals> => [
   "SIGTERM",
   "SIGINT",
-  ...([0, 1, 2].some((fd) => isatty(fd)) ? (["SIGHUP"] as const) : [])
+  ...(hasTerminal() ? (["SIGHUP"] as const) : [])
 ]
 
 const sentenceOf = (cause: Cause.Cause<unknown>): string => {
@@ -30,6 +32,8 @@ export const runService = <R, E>(layer: Layer.Layer<R, E>, ready: Effect.Effect<
   const program = Effect.gen(function* () {
     const scope = yield* Scope.make()
     const stop = yield* Deferred.make<void>()
+    // Node resets what `nohup` set: without a handler SIGHUP would kill the service, which is to outlive whoever started it.
+    if (!hasTerminal()) process.on("SIGHUP", () => undefined)
     for (const signal of endings()) process.on(signal, () => Deferred.doneUnsafe(stop, Exit.void))
     // Started by the launcher of an older Node: gone with it.
     process.once("disconnect", () => Deferred.doneUnsafe(stop, Exit.void))

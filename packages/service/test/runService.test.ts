@@ -35,8 +35,15 @@ describe("runService", () => {
     assert.deepStrictEqual(end, { code: 0, by: null, isTakenDown: true })
   })
 
-  it("has nothing to do with a terminal where it has none", async () => {
-    const end = await ended("SIGHUP", process.execPath, [program])
-    assert.deepStrictEqual(end, { code: null, by: "SIGHUP", isTakenDown: false })
+  it("continues at SIGHUP without a terminal, and ends in order at SIGTERM", async () => {
+    const child = spawn(process.execPath, [program], { stdio: ["ignore", "pipe", "ignore"] })
+    onTestFinished(() => void child.kill("SIGKILL"))
+    let told = ""
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (told += text))
+    await within(once(child.stdout, "data"), 20_000, "the ready line")
+    for (let i = 0; i < 3; i++) child.kill("SIGHUP")
+    child.kill("SIGTERM")
+    const [code, by] = await within(once(child, "close"), 20_000, "the service's end")
+    assert.deepStrictEqual([code, by, told.includes("taken down")], [0, null, true])
   })
 })

@@ -5,6 +5,18 @@
  * (capabilities, modes, options), is not repeated here.
  */
 
+import type { ProjectSettings } from "@corral/domain/ProjectSettings"
+import type { RunStart, SettingsFile } from "@corral/domain/RuntimeAdapter"
+import type { JsonObject } from "../Json.ts"
+
+/** What starts an agent so that it executes nothing of the project. */
+export interface WithoutProject {
+  readonly env?: ((start: RunStart) => Readonly<Record<string, string>>) | undefined
+  readonly settingsFiles?: ReadonlyArray<SettingsFile> | undefined
+  /** `_meta` of the request for a session. */
+  readonly sessionMeta?: ((start: RunStart) => JsonObject) | undefined
+}
+
 /** Values of one kind for modes that may change things, and for `read_only` and `plan`. */
 export interface ByMode<A> {
   readonly ask?: A | undefined
@@ -22,6 +34,11 @@ export interface AcpAgent {
   /** Names of the Edge's environment that it may see, `*` at the end for a prefix. */
   readonly passEnv: ReadonlyArray<string>
   readonly env?: Readonly<Record<string, string>> | undefined
+  readonly projectSettings?: ProjectSettings | undefined
+  /** Without it the Edge does not start the agent where files of the project execute something. */
+  readonly withoutProject?: WithoutProject | undefined
+  /** Further arguments where project settings are enabled. */
+  readonly trustArgs?: ReadonlyArray<string> | undefined
   readonly envByMode?: ByMode<Readonly<Record<string, string>>> | undefined
   /**
    * Ids of its own modes; `#plan` is any id that ends so. An agent that does not offer the one it must be in is not prompted. Without an

@@ -4,6 +4,18 @@
  * All but Goose are held against recordings; that is as its documentation says. `docs/adapters.md` tells the versions.
  */
 import { capped } from "@corral/domain/CappedPattern"
+import { readsInstructions } from "../ClaudeCode.ts"
+import { withoutTools } from "../OpenCode.ts"
+import {
+  claudeProject,
+  codexAcpProject,
+  copilotAcpProject,
+  geminiProject,
+  kimiProject,
+  openCodeProject,
+  qwenProject
+} from "../ProjectFiles.ts"
+import { distrust } from "../Qwen.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 
 const PROXY = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"]
@@ -35,6 +47,8 @@ export const acpAgents = {
     signIn: "Run `opencode auth login`.",
     passEnv: ["OPENCODE_*", ...MODELS, ...PROXY],
     env: { OPENCODE_DISABLE_AUTOUPDATE: "1" },
+    projectSettings: openCodeProject,
+    withoutProject: { env: () => withoutTools },
     // By itself it asks for nothing. In its plan mode it still runs commands, so they are not offered to the model at all.
     envByMode: {
       ask: { OPENCODE_PERMISSION: JSON.stringify(opencodeAsks) },
@@ -52,6 +66,8 @@ export const acpAgents = {
     install: "Install Gemini CLI: npm install -g @google/gemini-cli",
     signIn: "Run `gemini` and choose how to sign in, or set GEMINI_API_KEY for the Edge.",
     passEnv: ["GEMINI_*", "GOOGLE_*", ...PROXY],
+    projectSettings: geminiProject,
+    trustArgs: ["--skip-trust"],
     modes: { ask: "default", readOnly: "plan" },
     toolName: "callId",
     titleIsCommand: true,
@@ -66,6 +82,8 @@ export const acpAgents = {
     install: "Install Qwen Code: npm install -g @qwen-code/qwen-code",
     signIn: "Run `qwen` and choose how to sign in, or set OPENAI_API_KEY for the Edge.",
     passEnv: ["QWEN_*", "DASHSCOPE_*", "OPENAI_*", ...PROXY],
+    projectSettings: qwenProject,
+    withoutProject: { settingsFiles: distrust },
     // Its own default lets a classifier decide instead of a person.
     modes: { ask: "default", readOnly: "plan" },
     notes: ["is_background"],
@@ -80,6 +98,7 @@ export const acpAgents = {
     signIn: "Run `copilot` and use /login, or set GH_TOKEN for the Edge.",
     passEnv: ["COPILOT_*", "GH_TOKEN", "GITHUB_TOKEN", "GH_HOST", ...PROXY],
     env: { COPILOT_AUTO_UPDATE: "false" },
+    projectSettings: copilotAcpProject,
     modes: { ask: "#agent", readOnly: "#plan" },
     notes: ["commands"],
     asides: /^Info: /,
@@ -98,6 +117,7 @@ export const acpAgents = {
     install: "Install Kimi Code, which needs Node 22 or later: npm install -g @moonshot-ai/kimi-code",
     signIn: "Run `kimi` and use /login.",
     passEnv: ["KIMI_*", "MOONSHOT_*", ...PROXY],
+    projectSettings: kimiProject,
     modes: { ask: "default", readOnly: "plan" },
     modeUnknown: true,
     // It asks for commands, and in a git repository writes files without a question.
@@ -114,6 +134,19 @@ export const acpAgents = {
     signIn: "Run `claude` and use /login, or set ANTHROPIC_API_KEY for the Edge.",
     passEnv: ["ANTHROPIC_*", "CLAUDE_*", ...PROXY],
     env: { DISABLE_AUTOUPDATER: "1" },
+    projectSettings: claudeProject,
+    withoutProject: {
+      env: () => readsInstructions,
+      sessionMeta: ({ denyRules = [], workspacePath }) => ({
+        claudeCode: {
+          options: {
+            settingSources: ["user"],
+            additionalDirectories: [workspacePath],
+            ...(denyRules.length === 0 ? {} : { settings: { permissions: { deny: denyRules } } })
+          }
+        }
+      })
+    },
     modes: { ask: "default", readOnly: "plan" }
   },
   codex: {
@@ -124,6 +157,7 @@ export const acpAgents = {
     install: "Install Codex for ACP: npm install -g @agentclientprotocol/codex-acp",
     signIn: "Run `codex login`, or set OPENAI_API_KEY for the Edge.",
     passEnv: ["CODEX_*", "OPENAI_*", ...PROXY],
+    projectSettings: codexAcpProject,
     // In its default mode a model reviews what would be asked; in this one it asks before it edits or runs anything.
     modes: { ask: "read-only", readOnly: "read-only" },
     asides: /^(Config warning|Warning): /,

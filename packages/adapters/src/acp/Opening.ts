@@ -70,7 +70,7 @@ export class Opening {
       _tag: "Ask",
       purpose: "session",
       method,
-      params: { ...more, cwd, mcpServers: [] }
+      params: { ...more, cwd, mcpServers: [], ...this.#meta }
     })
     if (sessionId === undefined) return session("session/new")
     this.sessionId = sessionId
@@ -78,6 +78,13 @@ export class Opening {
     // To resume tells no old messages again; to load does.
     if (objectOf(sessionCapabilities)["resume"] !== undefined) return session("session/resume", { sessionId })
     return loadSession === true ? session("session/load", { sessionId }) : refuse("cannot_resume")
+  }
+
+  /** What keeps the agent from executing anything of the project. */
+  get #meta(): JsonObject {
+    const meta = this.#agent.withoutProject?.sessionMeta
+    const ignored = this.#start.projectSettings !== "enabled"
+    return meta !== undefined && ignored ? { _meta: meta(this.#start) } : {}
   }
 
   /** The session; gives why the run cannot be in it. */

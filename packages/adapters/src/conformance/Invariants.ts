@@ -15,6 +15,8 @@ import { transition, type Transition } from "@corral/domain/RunMachine"
 import { initial, type RunState } from "@corral/domain/RunState"
 import type { AdapterOutput } from "@corral/domain/RuntimeAdapter"
 import { Result } from "effect"
+import { pathsIn } from "../InputPaths.ts"
+import { objectOf } from "../Json.ts"
 
 type Problems = ReadonlyArray<string>
 
@@ -189,6 +191,18 @@ export const machineAccepts = (outputs: ReadonlyArray<AdapterOutput>): Problems 
   const terminals = appended.filter(({ type }) => /^run\.(completed|failed|cancelled)$/.test(type)).length
   return terminals === 1 ? problems : [...problems, `${terminals} terminal events`]
 }
+
+/** An approval of a write names every path that the tool's input names: policy judges `files` and nothing else. */
+export const approvalsNameFiles = (outputs: ReadonlyArray<AdapterOutput>): Problems =>
+  outputs.flatMap((output) => {
+    if (output._tag !== "Approval" || output.request.action !== "write") return []
+    const { files = [], input } = output.request
+    const isNamed = (path: string): boolean =>
+      files.some((file) => file === path || file === "." || path.endsWith(`/${file}`))
+    return pathsIn(objectOf(input)).flatMap((path) =>
+      isNamed(path) ? [] : [`approval ${output.key} does not name ${path}`]
+    )
+  })
 
 /** What holds on any input whatever. */
 export const always = (outputs: ReadonlyArray<AdapterOutput>): Problems => [

@@ -10,8 +10,8 @@ import { hostname } from "node:os"
 import { join } from "node:path"
 import { refused } from "../CommandFailed.ts"
 import { signedIn } from "../DeviceSignIn.ts"
-import { asked, connect } from "../EdgeClient.ts"
-import { corralHome } from "../EdgeLocation.ts"
+import { asked, askHealth, connect } from "../EdgeClient.ts"
+import { corralHome, locate } from "../EdgeLocation.ts"
 import { edgeFlags, jsonObject, toggle } from "../Flags.ts"
 import { Host } from "../Host.ts"
 import { connectHub } from "../HubClient.ts"
@@ -118,7 +118,7 @@ const status = Command.make(
     const host = yield* Host
     const device = yield* linkedDevice
     const { deviceId, hub, name } = device
-    const health = connect({ url, tokenFile }).pipe(Effect.flatMap((calls) => asked(calls.health.v1Health())))
+    const health = Effect.flatMap(locate({ url, tokenFile }), askHealth)
     const found = yield* Effect.result(health)
     const link = found._tag === "Success" ? found.success.link : undefined
     const since = link?.since === undefined ? "" : ` since ${link.since}`

@@ -20,7 +20,8 @@ export const doctor = Command.make(
       found.home.files.every(({ ok }) => ok) &&
       found.config?.problem === undefined &&
       found.disk?.ok !== false &&
-      (!found.edge.running || found.edge.status === "ok")
+      (found.hub === undefined || found.hub.state === "ok") &&
+      (found.edge.running ? found.edge.status === "ok" : found.edge.store === undefined)
     if (!sound) return yield* exitWith(exitCodes.failed)
   })
 ).pipe(Command.withDescription("Say what works here and what is missing"))

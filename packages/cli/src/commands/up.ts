@@ -71,7 +71,10 @@ export const up = Command.make(
       }
 
       const { configureHub, hubService } = yield* Effect.promise(() => import("../HubService.ts"))
-      const { gatewayService, hasBot } = yield* Effect.promise(() => import("../GatewayService.ts"))
+      const { checkGatewaySettings, gatewayService, hasBot } = yield* Effect.promise(
+        () => import("../GatewayService.ts")
+      )
+      yield* checkGatewaySettings(host.environment)
       const hubConfig = yield* configureHub(host.environment, Option.getOrUndefined(port))
       const token = Redacted.make(randomBytes(32).toString("base64url"))
       const hub = yield* hubService({

@@ -14,7 +14,8 @@ describe("corral at a Hub", { timeout: 90_000 }, () => {
     joined = await Joined.open()
     const login = corral.start("login", "--hub", joined.front.url)
     const [, userCode] = await login.warned(/shows ([A-Z0-9-]+)\n/)
-    const answered = await joined.owner.ask("POST", "/client/auth/device/approve", {
+    const browser = await joined.hub.atBrowser("owner")
+    const answered = await browser.ask("POST", "/client/auth/device/approve", {
       body: { userCode, decision: "allow" }
     })
     assert.strictEqual(answered.status, 204, answered.text)

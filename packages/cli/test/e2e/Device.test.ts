@@ -84,7 +84,8 @@ describe("corral device", { timeout: 60_000 }, () => {
       while (codeOf() === undefined && running.child.exitCode === null)
         await new Promise((resolve) => running.child.stderr?.once("data", resolve))
       const body = { userCode: codeOf(), decision: "allow" }
-      assert.strictEqual((await ada.ask("POST", "/client/auth/device/approve", { body })).status, 204)
+      const browser = await hub.atBrowser("ada")
+      assert.strictEqual((await browser.ask("POST", "/client/auth/device/approve", { body })).status, 204)
       assert.strictEqual(await running.ended, 0, running.stderr)
       const added = (await devices()).filter(({ id }) => !before.some((known) => known.id === id))
       assert.deepStrictEqual(

@@ -3,6 +3,7 @@
  *
  * Texts are bounded: `Kept` says how much there was and where the Hub has the whole.
  */
+import type { ProjectSettingsReport } from "@corral/domain/ProjectSettings"
 import type { ApprovalRequest, ApprovalState } from "@corral/domain/Approval"
 import type { ApprovalResolution } from "@corral/domain/Resolution"
 import type { RunFailure, Usage } from "@corral/domain/Run"
@@ -120,6 +121,7 @@ export interface StartBlock extends Standing {
   readonly kind: "start"
   readonly model: string | undefined
   readonly version: string | undefined
+  readonly projectSettings: ProjectSettingsReport | undefined
 }
 
 export interface EndBlock extends Standing {

@@ -107,6 +107,8 @@ export const BlockView = memo(({ block, isOver, onDiff, projectId, runId, target
           {words.started}
           {block.model !== undefined && ` · ${oneLine(block.model, 100)}`}
           {block.version !== undefined && ` · ${oneLine(block.version, 100)}`}
+          {block.projectSettings !== undefined &&
+            ` · ${words.projectSettings[block.projectSettings.use]} ${oneLine(block.projectSettings.files.join(", "), 500)}`}
         </p>
       )
     case "gap":

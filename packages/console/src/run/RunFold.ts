@@ -86,8 +86,8 @@ export class RunFold {
       }
       case "run.started": {
         this.state = "running"
-        const { model, runtimeVersion: version } = event.payload
-        return this.push({ kind: "start", seq, at, model, version })
+        const { model, projectSettings, runtimeVersion: version } = event.payload
+        return this.push({ kind: "start", seq, at, model, version, projectSettings })
       }
       case "run.completed":
       case "run.failed":

@@ -42,7 +42,11 @@ const request: Check = (value) =>
 
 const shapes: Readonly<Record<RunEvent["type"], Readonly<Record<string, Check>>>> = {
   "run.created": { workspace: text, mode: text, input: (of) => text(field(of, "text")) },
-  "run.started": { model: maybeText, runtimeVersion: maybeText },
+  "run.started": {
+    model: maybeText,
+    runtimeVersion: maybeText,
+    projectSettings: maybe((of) => oneOf("ignored", "enabled")(field(of, "use")) && texts(field(of, "files")))
+  },
   "run.completed": { text: maybeText, usage },
   "run.failed": { error: failure, usage },
   "run.cancelled": { reason: maybeText, by: maybeText, usage },

@@ -100,6 +100,7 @@ export const runWords = bilingual(
       return `Model call failed: ${reason}. Retrying${when}${which}.`
     },
     started: "The agent has started",
+    projectSettings: { ignored: "Project settings ignored:", enabled: "Project settings enabled:" },
     endings: {
       completed: "The run is completed.",
       failed: "The run has failed.",
@@ -215,6 +216,7 @@ export const runWords = bilingual(
       return `模型调用失败：${reason}。${when}${which}。`
     },
     started: "智能体已启动",
+    projectSettings: { ignored: "已忽略项目设置：", enabled: "已启用项目设置：" },
     endings: { completed: "运行已完成。", failed: "运行失败。", cancelled: "运行已取消。" },
     gap: (from: number, to: number) => `缺少事件 ${from} 至 ${to}:Hub 已不再保留。`,
     say: "给智能体的消息",

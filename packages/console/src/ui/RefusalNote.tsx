@@ -31,6 +31,13 @@ export const RefusalNote = ({ again, error }: Props) => {
           <code>{path}</code> {message}
         </p>
       ))}
+      {refusal.details["reason"] === "sign_in_old" && (
+        <p>
+          <a href={`/client/auth/login?${new URLSearchParams({ fresh: "1", returnTo: location.pathname })}`}>
+            {words.signInAgain}
+          </a>
+        </p>
+      )}
       {refusal.requestId !== undefined && (
         <p className="quiet">
           {words.requestId} <code>{refusal.requestId}</code>

@@ -39,6 +39,7 @@ export const uiWords = bilingual(
   {
     advice: advice.en,
     again: "Try again",
+    signInAgain: "Sign in again",
     requestId: "Request",
     copy: "Copy",
     copied: "Copied",
@@ -79,6 +80,7 @@ export const uiWords = bilingual(
   {
     advice: advice.zh,
     again: "重试",
+    signInAgain: "重新登录",
     requestId: "请求",
     copy: "复制",
     copied: "已复制",

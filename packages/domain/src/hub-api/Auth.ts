@@ -141,8 +141,12 @@ export class HubAuth extends HttpApiGroup.make("auth")
     HttpApiEndpoint.post("deviceApprove", "/client/auth/device/approve", {
       payload: Schema.Struct({ userCode, decision: Schema.Literals(["allow", "deny"]) }),
       success: HttpApiSchema.NoContent,
-      error: responses("permission_denied", "rate_limited")
-    }).annotate(OpenApi.Description, "The signed-in person's answer to a user code.")
+      error: responses("permission_denied", "conflict", "rate_limited")
+    }).annotate(
+      OpenApi.Description,
+      "The user's answer to a user code. `allow` needs the browser's cookie and a sign-in at most 15 minutes old: `permission_denied` " +
+        "for a bearer token, `conflict` with `details.reason` `sign_in_old` for an older sign-in (`/client/auth/login?fresh=1`)."
+    )
   )
   .middleware(SchemaErrors)
   .middleware(SessionAuthority)
@@ -160,7 +164,10 @@ export class HubApiKeys extends HttpApiGroup.make("apiKeys")
       payload: CreateApiKey,
       success: IssuedApiKey.pipe(HttpApiSchema.status(201)),
       error: responses("permission_denied", "conflict")
-    }).annotate(OpenApi.Description, "The token is in this answer and nowhere else."),
+    }).annotate(
+      OpenApi.Description,
+      "The token is in this answer and nowhere else. Needs the browser's cookie and a sign-in at most 15 minutes old, as the answer to a user code does."
+    ),
     HttpApiEndpoint.delete("remove", "/client/auth/keys/:id", {
       params: { id: ApiKeyId },
       success: HttpApiSchema.NoContent,

@@ -2,7 +2,7 @@
  * Projects, their members and the workspaces linked to them.
  */
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { responses } from "../ErrorTable.ts"
 import { idempotencyHeaders } from "../IdempotencyKey.ts"
 import { DeviceId, ProjectId, UserId, WorkspaceId } from "../Ids.ts"
@@ -51,8 +51,11 @@ export class HubProjects extends HttpApiGroup.make("projects")
     HttpApiEndpoint.delete("remove", "/client/projects/:id", {
       params,
       success: HttpApiSchema.NoContent,
-      error: change
-    }),
+      error: responses("permission_denied", "conflict")
+    }).annotate(
+      OpenApi.Description,
+      "Refused with `conflict` while runs are in progress; `details.runs` names up to 20 of them. The audit trail stays."
+    ),
     HttpApiEndpoint.get("members", "/client/projects/:id/members", {
       params,
       query: listQuery,

@@ -2,11 +2,12 @@
  * What a rule covers: itself, and, where the owner of the Edge configured it, what begins like it or fits its pattern.
  */
 import type { GrantRule, ShellRule, WriteRule } from "@corral/domain/Grant"
-import { posix } from "node:path"
-import { holdOf } from "./Interpreters.ts"
 import type { Need } from "./Needs.ts"
 import { matchesPath } from "./PathPattern.ts"
-import { unwrapped } from "./Wrappers.ts"
+import type { Place } from "./PathTarget.ts"
+import { coversByPrefix, prefixFault } from "./PrefixRule.ts"
+import { holdOf } from "./Interpreters.ts"
+import { isAssignment, unwrapped } from "./Wrappers.ts"
 
 /** The text of an exact rule: the same for the same one. */
 export const keyOf = (rule: GrantRule): string => {
@@ -33,16 +34,13 @@ export const withoutWrites = ({ action, command, cwd, input }: ShellRule): Shell
   ...(input === undefined ? {} : { input })
 })
 
-/**
- * Whether a rule of the configuration covers a need. What a command writes is not its matter: each file wants a rule of its own.
- * `isInside` says where a path of the workspace really leads.
- */
-export const covers = (rule: GrantRule, need: Need, isInside: (path: string) => boolean): boolean => {
+/** Whether a rule of the configuration covers a need. What a command writes is not its matter: each file needs its own rule. */
+export const covers = (rule: GrantRule, need: Need, place: Place): boolean => {
   switch (need.action) {
     case "shell":
       return (
         rule.action === "shell" &&
-        (rule.prefix === true ? beginsWith(rule, need, isInside) : keyOf(rule) === keyOf(need))
+        (rule.prefix === true ? coversByPrefix(rule, need, place) : keyOf(rule) === keyOf(need))
       )
     case "write":
       return (
@@ -65,37 +63,6 @@ const namesFile = ({ files }: WriteRule, file: string): boolean =>
 const usesTool = (rule: { readonly tool?: string }, need: { readonly tool?: string }): boolean =>
   rule.tool === undefined || rule.tool === need.tool
 
-const isAssignment = (word: string): boolean => /^\w+=/.test(word)
-
-/** A text that names no path out of its folder, also where that is the value of an option: `-C/`, `-C..`, `@/etc/x`, `a=~/b`. */
-const staysInside = (text: string): boolean =>
-  text.split(/\s+/).every((word) => {
-    const value = word.replace(/^-[A-Za-z0-9]*/, "")
-    return !/(^|[^\w.^{}[\]-])[/\\~]/.test(value) && !value.split(/[^\w.-]/).includes("..")
-  })
-
-/** What of a word may be a path: itself, and the values in it. */
-const pathsIn = (word: string): ReadonlyArray<string> => [
-  word,
-  ...word.replace(/^-[A-Za-z0-9]/, "").split(/[=:,@]/)
-]
-
-const beginsWith = (rule: ShellRule, need: ShellRule, isInside: (path: string) => boolean): boolean => {
-  const inner = unwrapped(need.command) ?? []
-  const leadsInside = (word: string, cwd = "."): boolean =>
-    pathsIn(word).every((path) => isInside(posix.join(cwd, path)))
-  const upToProgram = need.command.slice(0, need.command.length - inner.length + 1)
-  return (
-    need.writes === undefined &&
-    !upToProgram.some(isAssignment) &&
-    staysInside(need.input ?? "") &&
-    (rule.cwd ?? ".") === (need.cwd ?? ".") &&
-    holdOf(inner) === "prefix" &&
-    rule.command.every((word, i) => inner[i] === word) &&
-    inner.slice(rule.command.length).every((word) => staysInside(word) && leadsInside(word, need.cwd))
-  )
-}
-
 /** Why a rule of a configuration can never cover anything, as the end of `expected …`. */
 export const unusable = (rule: GrantRule): string | undefined => {
   switch (rule.action) {
@@ -114,7 +81,7 @@ export const unusable = (rule: GrantRule): string | undefined => {
       const widens = hold === "exact" || program > 0 || inner.length < words.length
       return rule.prefix === true && widens
         ? `a grant for ${said} without prefix, because more arguments make it another program`
-        : undefined
+        : prefixFault(rule)
     }
     default:
       return undefined

@@ -14,12 +14,12 @@ import type { EdgeConfig } from "../EdgeConfig.ts"
 import { findRun } from "../run/Runs.ts"
 import { Store, type StoreFailed, type Write } from "../store/Store.ts"
 import { keyOf } from "./GrantRules.ts"
+import { placeAt } from "./PathTarget.ts"
 import { RunPolicy } from "./RunPolicy.ts"
-import { writableIn } from "./WritablePath.ts"
 import { parseStored } from "../store/StoreDamage.ts"
 
-/** As a configuration says it; `full_access` is a matter of modes. */
-type ConfiguredGrant = "full_access" | GrantRule
+/** As a configuration says it; `full_access` is a matter of modes, `project_settings` of how a runtime is started. */
+type ConfiguredGrant = "full_access" | "project_settings" | GrantRule
 
 export class Grants extends Context.Service<
   Grants,
@@ -75,7 +75,7 @@ export class Grants extends Context.Service<
           forRun: (run, root, ofAgent = []) =>
             new RunPolicy({
               run,
-              place: { root, isWritable: writableIn(root) },
+              place: placeAt(root),
               configured: [...(configured.get(run.workspace) ?? []), ...rulesOf(ofAgent)],
               kept: (rule, sessionId) =>
                 store.get<{ readonly id: GrantId }>(
@@ -102,7 +102,7 @@ interface Row {
 const parse = ({ body }: Row): Grant => parseStored<Grant>(body, "grant")
 
 const rulesOf = (grants: ReadonlyArray<ConfiguredGrant>): ReadonlyArray<GrantRule> =>
-  grants.filter((grant) => grant !== "full_access")
+  grants.filter((grant) => typeof grant !== "string")
 
 /** Short whatever the rule holds. Another agent's tools mean other things by the same names. */
 const ruleKey = (agentId: AgentId, rule: GrantRule): string =>

@@ -7,24 +7,17 @@
 import type { ApprovalRequest } from "@corral/domain/Approval"
 import { GrantRule } from "@corral/domain/Grant"
 import { Schema } from "effect"
-import { posix } from "node:path"
 import { holdOf } from "./Interpreters.ts"
+import { touchesInsideOnly } from "./NamedPaths.ts"
+import { isGrantable, isRepositoryName, type Place } from "./PathTarget.ts"
 import type { Segment } from "./Segment.ts"
 import { inFolder } from "./ShellCommand.ts"
-import { isRepositoryInternal } from "./WritablePath.ts"
-
-/** The workspace of a run. */
-export interface Place {
-  /** Its real path. */
-  readonly root: string
-  /** Whether a grant may cover a write of what a relative path names. */
-  readonly isWritable: (path: string) => boolean
-}
 
 /** A rule that covers one thing. */
 export type Need = GrantRule
 
-const areRules = Schema.is(Schema.Array(GrantRule).check(Schema.isMaxLength(64)))
+const MAX_NEEDS = 64
+const areRules = Schema.is(Schema.Array(GrantRule).check(Schema.isMaxLength(MAX_NEEDS)))
 
 /** Everything that must be covered before the request is; `undefined` where a grant cannot. */
 export const needsOf = (
@@ -34,12 +27,13 @@ export const needsOf = (
 ): ReadonlyArray<Need> | undefined => {
   const { action, command, files = [], input, tool, url } = request
   if (action === "publish" || action === "deploy") return undefined
+  if (files.length > MAX_NEEDS) return undefined
   const named = tool === undefined ? {} : { tool }
   const needs: Array<Need | undefined> = []
   if (command !== undefined) needs.push(...shellNeeds(segments, request.cwd ?? ".", place))
   for (const file of files) {
-    const rule = { action: "write", files: [posix.normalize(file)], ...named } as const
-    needs.push(place.isWritable(file) ? rule : undefined)
+    const target = place.targetOf(file)
+    needs.push(isGrantable(target) ? { action: "write", files: [target.path], ...named } : undefined)
   }
   if (url !== undefined) {
     const host = hostOf(url)
@@ -69,16 +63,10 @@ const hostOf = (url: string): string | undefined => {
   return plain ? host : undefined
 }
 
-/** Relative to the root, or `undefined` outside of it. `.` is the root. */
-const within = (path: string, { root }: Place): string | undefined => {
-  const relative = posix.isAbsolute(path) ? posix.relative(root, path) || "." : posix.normalize(path)
-  return relative === ".." || relative.startsWith("../") || posix.isAbsolute(relative) ? undefined : relative
-}
-
-/** A folder in the workspace that is really there in it, and is not git's own. */
+/** The real folder of a command, or `undefined` where it is not in the workspace or is Git's own. */
 const folderOf = (path: string, place: Place): string | undefined => {
-  const folder = within(path, place)?.replace(/(?<=.)\/$/, "")
-  return folder === "." || (folder !== undefined && place.isWritable(folder)) ? folder : undefined
+  const target = place.targetOf(path)
+  return isGrantable(target) && target.kind !== "file" ? target.path : undefined
 }
 
 /** A word that names git's own folder, as an option's value too: `-t.git/hooks`, `--output=.git/config`, `@.git/x`. */
@@ -86,7 +74,7 @@ const namesRepository = (word: string): boolean =>
   word
     .replace(/^-[A-Za-z0-9]+/, "")
     .split(/[^\w./\\~-]/)
-    .some(isRepositoryInternal)
+    .some(isRepositoryName)
 
 const shellNeeds = (
   segments: ReadonlyArray<Segment>,
@@ -100,9 +88,9 @@ const shellNeeds = (
     if (folder === undefined || holdOf(segment.inner) === "never") return [undefined]
     if (words.some(namesRepository)) return [undefined]
     const writes = segment.writes.map(({ append, file }) => {
-      const path = within(inFolder(folder, file), place)
-      return path !== undefined && place.isWritable(path)
-        ? { file: path, ...(append ? { append: true as const } : {}) }
+      const target = place.targetOf(file, folder)
+      return isGrantable(target)
+        ? { file: target.path, ...(append ? { append: true as const } : {}) }
         : undefined
     })
     if (writes.includes(undefined)) return [undefined]
@@ -119,3 +107,10 @@ const shellNeeds = (
       }
     ]
   })
+
+/**
+ * Whether a person's decision may be remembered. A command that names a file outside of the workspace asks each time, because the file may
+ * be another one by then.
+ */
+export const isRememberable = (need: Need, place: Place): boolean =>
+  need.action !== "shell" || touchesInsideOnly(need.command, need.input, need.cwd ?? ".", place)

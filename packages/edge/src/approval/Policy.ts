@@ -3,8 +3,8 @@
  * already allowed.
  *
  * Pure. A mode is a ceiling: `read_only` and `plan` refuse every risky action, whatever was granted. `auto_edit` grants writes inside the
- * workspace, but not of files that are read as commands later, which are of high risk; `full_access` grants all. A grant counts only where it
- * covers everything that the request would do.
+ * workspace to ordinary files, which `OrdinaryFiles` lists; `full_access` grants all. A grant counts only where it covers everything that
+ * the request would do.
  */
 import type { ApprovalRequest } from "@corral/domain/Approval"
 import type { RunMode } from "@corral/domain/Run"
@@ -26,13 +26,16 @@ export interface Granted {
   readonly remembered: (need: Need) => string | undefined
 }
 
-/** `needs` is what a grant must cover; `undefined` where none can. `isWritable` says where a mode grants writes. */
+/** Files of one request that are looked at. */
+const MAX_FILES = 64
+
+/** `needs` is what a grant must cover; `undefined` where none can. `isOrdinary` says which files a mode lets write. */
 export const judge = (
   mode: RunMode,
   request: ApprovalRequest,
   needs: ReadonlyArray<Need> | undefined,
   { configured, remembered }: Granted,
-  isWritable: (path: string) => boolean
+  isOrdinary: (path: string) => boolean
 ): Verdict => {
   const { action, command, files = [], risk, url } = request
   switch (mode) {
@@ -48,7 +51,8 @@ export const judge = (
         command === undefined &&
         url === undefined &&
         files.length > 0 &&
-        files.every(isWritable)
+        files.length <= MAX_FILES &&
+        files.every(isOrdinary)
       ) {
         return { _tag: "Allow", by: "policy:mode" }
       }

@@ -3,7 +3,6 @@
  *
  * An orientation for the person who decides, and what keeps publishing and deploying from being remembered. It promises no completeness.
  */
-import { capped } from "@corral/domain/CappedPattern"
 import type { ActionClass, ApprovalRequest, Risk } from "@corral/domain/Approval"
 import { interpreters, privileged, shells, holdOf } from "./Interpreters.ts"
 import { programOf } from "./ProgramName.ts"
@@ -19,9 +18,10 @@ import {
   saysPublish,
   type Table
 } from "./RiskyWords.ts"
+import { editAnswer, operandAnswer } from "./OrdinaryFiles.ts"
+import type { Place } from "./PathTarget.ts"
 import type { Segment } from "./Segment.ts"
 import { inFolder } from "./ShellCommand.ts"
-import { isRepositoryInternal } from "./WritablePath.ts"
 
 const classes: ReadonlyArray<ActionClass> = ["write", "shell", "network", "publish", "deploy"]
 const risks: ReadonlyArray<Risk> = ["low", "medium", "high"]
@@ -29,22 +29,12 @@ const risks: ReadonlyArray<Risk> = ["low", "medium", "high"]
 const highest = <A>(order: ReadonlyArray<A>, found: ReadonlyArray<A>, least: A): A =>
   found.reduce((most, one) => (order.indexOf(one) > order.indexOf(most) ? one : most), least)
 
-/** No system has longer paths. */
-const MAX_PATH = 4_096
+/** Files of one request that are looked at. */
+const MAX_FILES = 64
 
-/** Files that are read as commands later: by git, by shells, by editors, by what builds and releases. */
-const startsSomething = capped(
-  MAX_PATH,
-  /(^|\/)(\.(bash|zsh|ksh|csh|tcsh)[^/]*|\.(profile|login|logout|envrc|gitconfig|npmrc|yarnrc[^/]*|pypirc|netrc|pre-commit-config\.yaml|gitlab-ci\.yml|travis\.yml|drone\.yml)|\.config\/fish\/.*|\.ssh(\/.*)?|\.husky\/.*|\.github\/(workflows|actions)\/.*|\.circleci\/.*|\.buildkite\/.*|\.vscode\/.*|\.idea\/.*|\.devcontainer(\/.*|\.json)|\.mcp\.json|\.(claude|codex|cursor|gemini|opencode|qwen|agents)\/.*|Jenkinsfile|azure-pipelines\.ya?ml|bitbucket-pipelines\.yml|authorized_keys|crontab)$/i
-)
-
-/** Whether writing there is more than editing the project. */
-const isDelicate = (path: string): boolean =>
-  path.length > MAX_PATH ||
-  /^([/~]|[A-Za-z]:)|^\\|[$`]/.test(path) ||
-  path.split(/[\\/]/).includes("..") ||
-  isRepositoryInternal(path) ||
-  startsSomething.test(path)
+/** Whether writing there is more than editing the project. What stands for a path until it runs may be any. */
+const isDelicate = (path: string, place: Place, folder: string): boolean =>
+  /[$`]/.test(path) || operandAnswer(place.targetOf(path, folder)).risk === "high"
 
 /** They write the files that they name. */
 const writers = new Set(
@@ -94,7 +84,11 @@ const nameOf = (words: ReadonlyArray<string>): string => {
   )
 }
 
-const judgeWords = (inner: ReadonlyArray<string>, fed: boolean): readonly [ActionClass, Risk] => {
+const judgeWords = (
+  inner: ReadonlyArray<string>,
+  fed: boolean,
+  writesDelicate: (path: string) => boolean
+): readonly [ActionClass, Risk] => {
   const found: Array<readonly [ActionClass, Risk]> = []
   for (const words of readings(inner)) {
     const program = programOf(words)
@@ -112,7 +106,7 @@ const judgeWords = (inner: ReadonlyArray<string>, fed: boolean): readonly [Actio
     if (runsCode && fed && holdOf(words) === "never") found.push(["shell", "high"])
     if (holdOf(words) === "never") found.push(["shell", "medium"])
     if (runsCode) found.push(["shell", "medium"])
-    if (writers.has(program) && words.slice(1).some((word) => !word.startsWith("-") && isDelicate(word)))
+    if (writers.has(program) && words.slice(1).some((word) => !word.startsWith("-") && writesDelicate(word)))
       found.push(["shell", "high"])
   }
   return [
@@ -133,31 +127,35 @@ const judgeWords = (inner: ReadonlyArray<string>, fed: boolean): readonly [Actio
 const first = (words: ReadonlyArray<string>): ReadonlyArray<string> =>
   words.join("\0").slice(0, MAX_WORDS).split("\0")
 
-const judgeSegment = (segment: Segment): readonly [ActionClass, Risk] => {
-  const { cwd, inner, input, opaque, words, writes } = segment
+const judgeSegment = (segment: Segment, cwd: string, place: Place): readonly [ActionClass, Risk] => {
+  const { inner, input, opaque, words, writes } = segment
+  const folder = inFolder(cwd, segment.cwd ?? ".")
+  const writesDelicate = (path: string) => isDelicate(path, place, folder)
   const read = first(inner.length === 0 ? words : inner)
-  const [action, risk] = judgeWords(read, input !== undefined)
-  const delicate = writes.some(({ file }) => isDelicate(file) || isDelicate(inFolder(cwd ?? ".", file)))
-  return [action, opaque !== undefined || delicate ? "high" : risk]
+  const [action, risk] = judgeWords(read, input !== undefined, writesDelicate)
+  const delicate = opaque !== undefined || writes.some(({ file }) => writesDelicate(file))
+  return [action, delicate ? "high" : risk]
 }
 
 /** Class and risk, none lower than the adapter's. */
 export const assessed = (
-  { action, command, files = [], risk }: ApprovalRequest,
-  segments: ReadonlyArray<Segment>
+  { action, command, cwd = ".", files = [], risk }: ApprovalRequest,
+  segments: ReadonlyArray<Segment>,
+  place: Place
 ): { readonly action: ActionClass; readonly risk: Risk } => {
-  const found = segments.map(judgeSegment)
-  const delicate = action === "write" && files.some(isDelicate)
+  const found = segments.map((segment) => judgeSegment(segment, cwd, place))
+  const edits: ReadonlyArray<Risk> =
+    action !== "write"
+      ? []
+      : files.length > MAX_FILES
+        ? ["high"]
+        : files.map((file) => editAnswer(place.targetOf(file)).risk)
   return {
     action: highest(
       classes,
       found.map(([action]) => action),
       command === undefined ? action : highest(classes, [action], "shell")
     ),
-    risk: highest(
-      risks,
-      found.map(([, risk]) => risk),
-      delicate ? "high" : risk
-    )
+    risk: highest(risks, [...found.map(([, risk]) => risk), ...edits], risk)
   }
 }

@@ -12,7 +12,9 @@ import type { ApprovalAnswer } from "@corral/domain/RuntimeAdapter"
 import { mint } from "@corral/service/Identifiers"
 import type { Write } from "../store/Store.ts"
 import { covers, coversFile, keyOf, withoutWrites } from "./GrantRules.ts"
-import { type Need, needsOf, type Place } from "./Needs.ts"
+import { isRememberable, type Need, needsOf } from "./Needs.ts"
+import { editAnswer } from "./OrdinaryFiles.ts"
+import type { Place } from "./PathTarget.ts"
 import { judge, type Granted, type Verdict } from "./Policy.ts"
 import { assessed } from "./Risk.ts"
 import { programOf } from "./ProgramName.ts"
@@ -63,7 +65,7 @@ export class RunPolicy implements Granted {
    */
   assess(request: ApprovalRequest, redacted: ApprovalRequest = request): Assessed {
     const segments = request.command === undefined ? [] : segmentsOf(request.command)
-    const assessment = assessed(request, segments)
+    const assessment = assessed(request, segments, this.options.place)
     const judged = { ...request, ...assessment }
     // What the runtime offers for once alone, it asks for each time.
     const repeats = request.scopes.some((scope) => scope !== "once")
@@ -81,18 +83,21 @@ export class RunPolicy implements Granted {
   }
 
   judge({ needs, request }: Assessed): Verdict {
-    return judge(this.options.run.mode, request, needs, this, this.options.place.isWritable)
+    const { place, run } = this.options
+    const isOrdinary = (file: string) => editAnswer(place.targetOf(file)).answer === "allow"
+    return judge(run.mode, request, needs, this, isOrdinary)
   }
 
   readonly configured = (need: Need): boolean => {
     const { configured, place } = this.options
     const bare = this.#bare(need)
     return [need, ...(bare === undefined ? [] : [bare])].some((one) =>
-      configured.some((rule) => covers(rule, one, place.isWritable))
+      configured.some((rule) => covers(rule, one, place))
     )
   }
 
   readonly remembered = (need: Need): string | undefined => {
+    if (!isRememberable(need, this.options.place)) return undefined
     const bare = this.#bare(need)
     return this.#memoryOf(need) ?? (bare === undefined ? undefined : this.#memoryOf(bare))
   }
@@ -136,7 +141,9 @@ export class RunPolicy implements Granted {
   }
 
   private remembers(scope: DecisionScope, needs: ReadonlyArray<Need> | undefined): boolean {
-    return needs !== undefined && (scope !== "session" || this.options.run.sessionId !== undefined)
+    const { place, run } = this.options
+    if (needs === undefined || (scope === "session" && run.sessionId === undefined)) return false
+    return needs.every((need) => this.configured(need) || isRememberable(need, place))
   }
 
   #memoryOf(need: Need): string | undefined {

@@ -23,16 +23,34 @@ const isHarmless = (script: string): boolean => {
 
 const options = /^(-[nErsuz]+|-i[\w.]*|--(quiet|silent|in-place|regexp-extended|null-data|separate|posix))$/
 
-/** Whether `sed` with these arguments does nothing but change the text of what it is given. */
-export const editsOnly = (args: ReadonlyArray<string>): boolean => {
+interface SedWords {
+  readonly scripts: ReadonlyArray<string>
+  readonly options: ReadonlyArray<string>
+  readonly files: ReadonlyArray<string>
+}
+
+const wordsOf = (args: ReadonlyArray<string>): SedWords => {
   const scripts: Array<string> = []
-  const operands: Array<string> = []
+  const found: Array<string> = []
+  const files: Array<string> = []
   for (let at = 0; at < args.length; at++) {
     const word = args[at] ?? ""
     if (word === "-e") scripts.push(args[++at] ?? "")
-    else if (!word.startsWith("-")) operands.push(word)
-    else if (!options.test(word)) return false
+    else if (word.startsWith("-")) found.push(word)
+    else files.push(word)
   }
-  if (scripts.length === 0) scripts.push(operands[0] ?? "")
-  return scripts.every(isHarmless)
+  if (scripts.length === 0) scripts.push(files.shift() ?? "")
+  return { scripts, options: found, files }
+}
+
+/** Whether `sed` with these arguments does nothing but change the text of what it is given. */
+export const editsOnly = (args: ReadonlyArray<string>): boolean => {
+  const words = wordsOf(args)
+  return words.options.every((word) => options.test(word)) && words.scripts.every(isHarmless)
+}
+
+/** The arguments that are not scripts. */
+export const scriptless = (args: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const words = wordsOf(args)
+  return [...words.options, ...words.files]
 }

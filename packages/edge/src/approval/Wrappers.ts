@@ -2,6 +2,9 @@
 import { programOf } from "./ProgramName.ts"
 import { steersPrograms } from "./ShellState.ts"
 
+/** `NAME=value`, as it may stand before a program. */
+export const isAssignment = (word: string): boolean => /^\w+=/.test(word)
+
 /** The rest after a wrapper's own words, or `undefined` where it is not certain where they end. */
 type Look = (rest: ReadonlyArray<string>) => ReadonlyArray<string> | undefined
 

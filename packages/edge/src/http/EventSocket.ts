@@ -26,6 +26,9 @@ export interface Subscription {
 /** Characters of log that are read at once for a reader that is behind. */
 const PAGE = 65_536
 
+/** A stalled reader that starts to read again in this time learns why it was closed; then the socket is destroyed. */
+const CLOSE_WITHIN_MS = 3_000
+
 export class EventSocket {
   private readonly socket: WebSocket
   private readonly stream: Duplex
@@ -42,6 +45,8 @@ export class EventSocket {
   private queued = 0
   private lastPing: number
   private ended = false
+  /** Unix milliseconds since when a stalled reader is being closed. */
+  private closingSince: number | undefined
   private pumping = false
 
   constructor(
@@ -67,13 +72,14 @@ export class EventSocket {
     else this.pump()
   }
 
-  /** Called every few seconds: pings, and closes a reader that has stalled. */
+  /** Called every second: pings, and closes a reader that has stalled. */
   tick(): void {
-    if (this.ended) return
     const now = this.now()
+    if (this.closingSince !== undefined && now - this.closingSince >= CLOSE_WITHIN_MS) this.socket.terminate()
+    if (this.ended) return
     if (this.blockedSince !== undefined && this.queued !== queuedOf(this.stream)) this.block(now)
     if (this.blockedSince !== undefined && now - this.blockedSince > STALLED_AFTER_SECONDS * 1_000) {
-      // One that takes nothing does not take this either: the library waits for it for 30 s, then destroys the socket.
+      this.closingSince = now
       this.end(closeCodes.stalled, "the reader stalled")
     } else if (now - this.lastPing > PING_EVERY_SECONDS * 1_000) {
       this.lastPing = now

@@ -1,6 +1,7 @@
 /**
  * The upgrade side of `/v1/events`: who may subscribe to what, and all sockets that are open.
  */
+import { beyondEnd } from "@corral/domain/EventPosition"
 import { decodeEdgeStreamQuery } from "@corral/domain/EventStream"
 import type { RequestId } from "@corral/domain/Ids"
 import { issuesOf } from "@corral/domain/ValidationIssues"
@@ -55,7 +56,7 @@ export class EventStreams extends Context.Service<
       yield* Effect.forkScoped(
         Effect.forever(
           Effect.andThen(
-            Effect.sleep("5 seconds"),
+            Effect.sleep("1 second"),
             Effect.sync(() => open.forEach((each) => each.tick()))
           )
         )
@@ -74,7 +75,7 @@ export class EventStreams extends Context.Service<
         }
         yield* runs.get(runId).pipe(Effect.mapError((): Refusal => ({ code: "not_found" })))
         if (after > log.lastSeq(runId)) {
-          return yield* invalid([{ path: "after", message: "is beyond the last event of the run" }])
+          return yield* invalid([beyondEnd("after")])
         }
         return { runId, after, over: log.endsAt(runId, after) }
       })

@@ -28,9 +28,6 @@ export type Passage =
   | { readonly _tag: "Pass"; readonly authenticated: boolean }
   | { readonly _tag: "Refuse"; readonly code: ErrorCode; readonly message?: string }
 
-/** Header by which the server tells the routes what the guard found; a client's own of that name is overwritten. */
-export const AUTHENTICATED = "corral-authenticated"
-
 export const MAX_BODY_BYTES = 1_048_576
 export const STREAM_PATH = "/v1/events"
 

@@ -14,7 +14,7 @@ import { Programs } from "../runtime/Programs.ts"
 import { Runtimes } from "../runtime/Runtimes.ts"
 import { Store } from "../store/Store.ts"
 import { RESTORE_HINT } from "../store/StoreDamage.ts"
-import { AUTHENTICATED } from "./Guard.ts"
+import { LocalToken } from "../LocalToken.ts"
 
 export const health = (config: EdgeConfig) =>
   HttpApiBuilder.group(
@@ -28,6 +28,7 @@ export const health = (config: EdgeConfig) =>
       const runtimes = yield* Runtimes
       const programs = yield* Programs
       const store = yield* Store
+      const token = yield* LocalToken
 
       const readiness = Effect.fnUntraced(function* () {
         const { instanceId, version, startedAt } = instance
@@ -43,7 +44,8 @@ export const health = (config: EdgeConfig) =>
         const status = problems.length === 0 ? "ok" : "degraded"
         const answer = (body: EdgeReadiness) =>
           storeProblem === undefined ? Effect.succeed(body) : Effect.fail(body)
-        if (request.headers[AUTHENTICATED] !== "yes") return yield* answer({ status, instanceId })
+        const bearer = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? "")?.[1]
+        if (bearer === undefined || !token.matches(bearer)) return yield* answer({ status, instanceId })
         return yield* answer({
           status,
           instanceId,

@@ -1,6 +1,6 @@
 /** `/v1/permissions`: the durable approvals, and the local bridge for decisions. */
 import { EdgeApi } from "@corral/domain/EdgeApi"
-import type { Approval } from "@corral/domain/Approval"
+import { type Approval, ORIGIN_HEADER } from "@corral/domain/Approval"
 import { NotFound } from "@corral/domain/Failures"
 import { withErrorObject } from "@corral/domain/RequestContext"
 import { Effect } from "effect"
@@ -34,15 +34,8 @@ export const permissions = HttpApiBuilder.group(
       }, withErrorObject),
 
       decide: Effect.fnUntraced(function* ({ headers, payload }) {
-        const {
-          runId,
-          approvalId,
-          decision,
-          origin = "terminal",
-          scope = "once",
-          reason,
-          updatedInput
-        } = payload
+        const { runId, approvalId, decision, scope = "once", reason, updatedInput } = payload
+        const { [ORIGIN_HEADER]: origin = "terminal" } = headers
         const answer = { decision, scope, reason, updatedInput }
         const request = {
           scope: `${LOCAL} POST /v1/permissions/decide`,

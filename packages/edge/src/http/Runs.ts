@@ -1,5 +1,6 @@
 /** `/v1/runs`: create, list, read, cancel, further input, the awaited result, the log. */
 import { EdgeApi } from "@corral/domain/EdgeApi"
+import { startAfter } from "@corral/domain/EventPosition"
 import {
   ApprovalRejected,
   Internal,
@@ -78,8 +79,10 @@ export const runs = HttpApiBuilder.group(
         yield* supervisor.get(params.id)
         const request = yield* HttpServerRequest.HttpServerRequest
         if (asksForEvents(request)) return yield* serverSentEvents(log, params.id, query.after, request)
-        yield* requireKept(log, params.id, query.after ?? 0)
-        return eventPage(log, params.id, query.after ?? 0, query.limit, yield* CurrentRequestId)
+        const start = startAfter(query.after, undefined, log.lastSeq(params.id))
+        if (typeof start !== "number") return yield* start
+        yield* requireKept(log, params.id, start)
+        return eventPage(log, params.id, start, query.limit, yield* CurrentRequestId)
       }, withErrorObject)
     })
   })

@@ -19,7 +19,7 @@ import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
 import { damageOptions, StoreDamaged } from "../store/StoreDamage.ts"
 import { EventStreams } from "./EventStreams.ts"
-import { AUTHENTICATED, guard, type GuardedRequest, type GuardOptions, MAX_BODY_BYTES } from "./Guard.ts"
+import { guard, type GuardedRequest, type GuardOptions, MAX_BODY_BYTES } from "./Guard.ts"
 import { RateLimit } from "./RateLimit.ts"
 import { routes } from "./routes.ts"
 
@@ -78,9 +78,7 @@ const serve = Effect.fnUntraced(function* (config: EdgeConfig) {
         const found = guard(guarded(request, upgrade), options)
         const holdsToken = found._tag === "Pass" && found.authenticated
         if (!rate.take(holdsToken)) return { _tag: "Refuse", code: "rate_limited" }
-        return found._tag === "Refuse"
-          ? found
-          : { _tag: "Pass", headers: { [AUTHENTICATED]: holdsToken ? "yes" : "no" } }
+        return found._tag === "Refuse" ? found : { _tag: "Pass" }
       },
       onRequest: handler,
       onUpgrade: (request, socket, head, id) =>

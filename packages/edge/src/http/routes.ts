@@ -1,14 +1,16 @@
 /**
- * All HTTP routes of the Edge, with what their middleware stands on. The guard has run before any of this.
+ * All HTTP routes of the Edge, with their middleware: authentication, request ids, validation. The guard of the Edge's own server is not
+ * among them: whoever mounts the routes elsewhere also has to refuse foreign origins and names.
  */
 import { EdgeApi } from "@corral/domain/EdgeApi"
-import { BearerAuthority, SchemaErrors } from "@corral/domain/RequestContext"
+import { SchemaErrors } from "@corral/domain/RequestContext"
 import { requestIds } from "@corral/service/http/RequestIdLayer"
 import { Layer } from "effect"
 import { HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { EdgeConfig } from "../EdgeConfig.ts"
 import { agents } from "./Agents.ts"
+import { authority } from "./Authority.ts"
 import { diffs } from "./Diffs.ts"
 import { artifacts } from "./Artifacts.ts"
 import { files } from "./Files.ts"
@@ -20,9 +22,6 @@ import { previews } from "./Previews.ts"
 import { runs } from "./Runs.ts"
 import { workspaces } from "./Workspaces.ts"
 import { worktrees } from "./Worktrees.ts"
-
-/** The guard has compared the token; the declaration is for the contract's sake. */
-const authority = Layer.succeed(BearerAuthority, { bearer: (handler) => handler })
 
 export const routes = (config: EdgeConfig) =>
   HttpApiBuilder.layer(EdgeApi).pipe(

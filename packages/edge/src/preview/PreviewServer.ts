@@ -9,8 +9,10 @@ import { Clock, Effect, Exit, Fiber, Scope } from "effect"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo, Socket } from "node:net"
 import type { Duplex } from "node:stream"
+import { answerClientErrors } from "@corral/service/http/ClientErrors"
 import { requestIdOf } from "@corral/service/http/Listener"
 import { refuseUpgrade, standingHeaders } from "@corral/service/http/Refusal"
+import { dropStalledResponses } from "@corral/service/http/StalledResponses"
 import { mint } from "@corral/service/Identifiers"
 import { admit } from "./Admission.ts"
 import { protection } from "./ContentPolicy.ts"
@@ -47,6 +49,11 @@ export const servePreview = Effect.fnUntraced(function* (gate: PreviewGate, sour
     requireHostHeader: false
   })
   server.maxConnections = MAX_CONNECTIONS
+  const now = () => clock.currentTimeMillisUnsafe()
+  answerClientErrors(server, (request) =>
+    request === undefined ? mint<RequestId>("req", now()) : requestId(request)
+  )
+  dropStalledResponses(server, now)
   const sockets = new Set<Socket>()
   server.on("connection", (socket) => {
     sockets.add(socket)
@@ -105,12 +112,6 @@ export const servePreview = Effect.fnUntraced(function* (gate: PreviewGate, sour
     // A ticket opens a page, not a socket.
     if (admission._tag === "Enter") return refuseUpgrade(socket, { code: "unauthorized" }, id)
     return run(source.upgrade({ request, socket, head, requestId: id }, port), socket)
-  })
-
-  server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
-    if (error.code === "ECONNRESET" || !socket.writable) return socket.destroy()
-    const code = error.code === "HPE_HEADER_OVERFLOW" ? "payload_too_large" : "schema_validation_failed"
-    return refuseUpgrade(socket, { code }, mint<RequestId>("req", clock.currentTimeMillisUnsafe()))
   })
 
   return port

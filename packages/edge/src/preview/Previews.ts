@@ -14,7 +14,6 @@ import {
 import type { PreviewId, RunId, WorkspaceId } from "@corral/domain/Ids"
 import type { CreatePreview, OpenedPreview, Preview } from "@corral/domain/Preview"
 import { Clock, Context, Deferred, Effect, Fiber, FiberMap, Layer, Option } from "effect"
-import { relative, sep } from "node:path"
 import { mint } from "@corral/service/Identifiers"
 import { openInside } from "../workspace/WorkspaceFiles.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
@@ -79,9 +78,12 @@ export class Previews extends Context.Service<
           const opened = yield* workspaces.open(workspace)
           const root = worktree ?? opened.path
           const folder = yield* openInside(root, path)
-          const isRepository = relative(root, folder.path).split(sep).includes(".git")
-          return folder.stats.isDirectory() && !isRepository ? folder.path : yield* new NotFound()
-        }).pipe(Effect.scoped)
+          return folder.stats.isDirectory() ? folder.path : yield* new NotFound()
+        }).pipe(
+          Effect.scoped,
+          // A folder that may not be shown is not there.
+          Effect.catchTag("PermissionDenied", () => Effect.fail(new NotFound()))
+        )
 
       const sourceOf = Effect.fnUntraced(function* (
         { workspace, source }: CreatePreview,

@@ -33,24 +33,45 @@ const notToUpstream: ReadonlyArray<string> = [
   "x-real-ip"
 ]
 
-/** What would widen the preview's protection, speak for other ports of this machine, or lead away. */
-const notToBrowser: ReadonlyArray<string> = [
-  "access-control-allow-credentials",
-  "access-control-allow-origin",
-  "alt-svc",
-  "clear-site-data",
-  "content-security-policy-report-only",
-  "location",
-  "nel",
-  "origin-agent-cluster",
-  "refresh",
-  "report-to",
-  "reporting-endpoints",
-  "set-cookie",
-  "strict-transport-security",
+/**
+ * What a browser gets of an upstream's headers: those that describe its answer. A browser acts on many others: it fetches (`Link`,
+ * `Refresh`, `SourceMap`, `Speculation-Rules`), reports (`NEL`, `Report-To`), or remembers for other ports of this machine.
+ */
+const toBrowserNames: ReadonlySet<string> = new Set([
+  "accept-ranges",
+  "age",
+  "allow",
+  "content-disposition",
+  "content-encoding",
+  "content-language",
+  "content-length",
+  "content-location",
+  "content-range",
+  "content-type",
+  "cross-origin-embedder-policy",
+  "date",
+  "etag",
+  "expires",
+  "last-modified",
+  "permissions-policy",
+  "pragma",
+  "retry-after",
+  "server",
+  "service-worker-allowed",
+  "vary",
+  "warning",
+  "www-authenticate"
+])
+/** Headers that an application invented for its own pages. */
+const isOfApplication = (name: string): boolean => /^(x|hx)-/.test(name) && !actedUpon.has(name)
+/** Those with such a name on which browsers act, and those that the preview speaks in. */
+const actedUpon: ReadonlySet<string> = new Set([
   "x-contract-version",
-  "x-request-id"
-]
+  "x-dns-prefetch-control",
+  "x-request-id",
+  "x-webkit-csp",
+  "x-xss-protection"
+])
 
 const without = (
   headers: IncomingHttpHeaders,
@@ -92,8 +113,11 @@ export const toBrowser = (
   cookies: UpstreamCookies
 ): OutgoingHttpHeaders => {
   const setCookie = cookies.narrow(headers["set-cookie"] ?? [])
+  const described = Object.entries(without(headers, hopByHop, Object.keys(own))).filter(
+    ([name]) => toBrowserNames.has(name) || isOfApplication(name)
+  )
   return {
-    ...without(headers, hopByHop, notToBrowser, Object.keys(own)),
+    ...Object.fromEntries(described),
     ...(setCookie.length === 0 ? {} : { "set-cookie": [...setCookie] })
   }
 }

@@ -5,9 +5,10 @@
  * read: a grandchild that still holds stdout is waited for `LINGER_MS` after the last chunk and no longer. Killing is `Containment`'s.
  * The control group and the temporary folder that are named are made here, and removed by whoever named them.
  */
-import type { ProcessEnd, RuntimeCommand } from "@corral/domain/RuntimeAdapter"
+import type { ProcessEnd, RuntimeCommand, SettingsFile } from "@corral/domain/RuntimeAdapter"
 import { type ChildProcess, spawn } from "node:child_process"
-import { accessSync, constants } from "node:fs"
+import { accessSync, constants, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { entering, makeGroup } from "./ControlGroup.ts"
 import { makeTemporary } from "./TemporaryFolder.ts"
 
@@ -21,6 +22,8 @@ export interface SubprocessSpec {
   readonly group?: string | undefined
   /** Its private temporary folder, which its environment names. */
   readonly temporary?: string | undefined
+  /** Written into the temporary folder before the start. */
+  readonly settingsFiles?: ReadonlyArray<SettingsFile> | undefined
 }
 
 export interface SubprocessHandlers {
@@ -49,7 +52,11 @@ const inside = (group: string, { args, file }: SubprocessSpec) => {
 /** Some failures come as an event, others (an argument list that is too long, a zero byte) are thrown. */
 const start = (spec: SubprocessSpec): ChildProcess | NodeJS.ErrnoException => {
   try {
-    if (spec.temporary !== undefined) makeTemporary(spec.temporary)
+    if (spec.temporary !== undefined) {
+      makeTemporary(spec.temporary)
+      for (const { content, name } of spec.settingsFiles ?? [])
+        writeFileSync(join(spec.temporary, name), content, { mode: 0o600 })
+    }
     const { args, file } = spec.group === undefined ? spec : inside(spec.group, spec)
     return spawn(file, args, {
       cwd: spec.cwd,

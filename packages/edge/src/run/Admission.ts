@@ -16,6 +16,8 @@ import type { CreateRun, Run } from "@corral/domain/Run"
 import type { PayloadOf } from "@corral/domain/RunEvent"
 import type { RunStart, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
 import { Effect, type Scope } from "effect"
+import { existsSync } from "node:fs"
+import { join } from "node:path"
 import { childEnvironment } from "../process/ChildEnvironment.ts"
 import { temporaryFolderOf } from "../process/TemporaryFolder.ts"
 import type { EdgeConfig } from "../EdgeConfig.ts"
@@ -26,6 +28,7 @@ import type { SubprocessSpec } from "../process/Subprocess.ts"
 import type { Write } from "../store/Store.ts"
 import type { OpenWorkspace, Workspaces } from "../workspace/Workspaces.ts"
 import type { Worktrees } from "../workspace/Worktrees.ts"
+import { ProjectFiles } from "./ProjectFiles.ts"
 import { folderOf } from "./RunFolder.ts"
 
 export type AdmissionFailure =
@@ -42,6 +45,8 @@ export interface Admitted {
   readonly adapter: RuntimeAdapter
   readonly start: RunStart
   readonly command: SubprocessSpec
+  /** Files of the project that execute something; `undefined` where the adapter names none. */
+  readonly project: ProjectFiles | undefined
   /** What is to be on disk together with the run. */
   readonly rows: ReadonlyArray<Write>
 }
@@ -81,16 +86,34 @@ export const admit = Effect.fnUntraced(function* (
     sessionId,
     timeoutMs = config.runTimeoutMs
   } = request
+  const project = projectIn(path, workspace, adapter)
   const start: RunStart = {
-    prompt: request.input.text,
+    // A conversation that is resumed has been told the instructions.
+    prompt: earlier === undefined ? (project?.withInstructions(input.text) ?? input.text) : input.text,
     mode: request.mode,
     workspacePath: path,
     model,
-    resumeSessionId: earlier?.runtimeSessionId
+    resumeSessionId: earlier?.runtimeSessionId,
+    projectSettings: workspace.projectSettings,
+    denyRules: project?.denyRules ?? []
   }
-  const { file, args, env, stdin } = adapter.command(start)
+  const { file, args, env, settingsFiles = [], stdin } = adapter.command(start)
   const program = yield* runtimes.locate(agent, file)
   const temporary = temporaryFolderOf(config.home, id)
+  const environment = childEnvironment({
+    own: config.environment,
+    pass: agent.passEnv,
+    set: {
+      ...(traceparent === undefined ? {} : { TRACEPARENT: traceparent }),
+      ...request.env,
+      ...env,
+      ...Object.fromEntries(settingsFiles.map((settings) => [settings.env, join(temporary, settings.name)]))
+    },
+    cwd: path,
+    temporary
+  })
+  const refusal = project?.refusal(agent.label, environment)
+  if (refusal !== undefined) return yield* refusal
   const createdAt = new Date(now).toISOString()
   const resumed = resume === undefined ? {} : { resume }
   return {
@@ -104,14 +127,10 @@ export const admit = Effect.fnUntraced(function* (
       cwd: path,
       stdin,
       temporary,
-      env: childEnvironment({
-        own: config.environment,
-        pass: agent.passEnv,
-        set: { ...(traceparent === undefined ? {} : { TRACEPARENT: traceparent }), ...env, ...request.env },
-        cwd: path,
-        temporary
-      })
+      settingsFiles,
+      env: environment
     },
+    project,
     run: {
       id,
       workspace: request.workspace,
@@ -140,6 +159,16 @@ export const admit = Effect.fnUntraced(function* (
     }
   }
 })
+
+/** A worktree that is yet to be made holds what is committed in the workspace: the supervisor looks again once it is there. */
+const projectIn = (
+  path: string,
+  workspace: OpenWorkspace,
+  { projectSettings }: RuntimeAdapter
+): ProjectFiles | undefined =>
+  projectSettings === undefined
+    ? undefined
+    : new ProjectFiles(projectSettings, existsSync(path) ? path : workspace.path, workspace.projectSettings)
 
 const permitted = (
   request: CreateRun,

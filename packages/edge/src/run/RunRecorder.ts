@@ -9,6 +9,7 @@
  */
 import type { Approval } from "@corral/domain/Approval"
 import type { ApprovalId, ArtifactId } from "@corral/domain/Ids"
+import type { ProjectSettingsReport } from "@corral/domain/ProjectSettings"
 import { approvalResolution } from "@corral/domain/Resolution"
 import { isTerminal, type Run } from "@corral/domain/Run"
 import { draft, type EventDraft } from "@corral/domain/RunEvent"
@@ -47,6 +48,8 @@ export class RunRecorder {
   /** The run as it is on disk. */
   run: Run
   state: RunState = initial
+  /** What `run.started` reports of the project's settings. */
+  projectSettings: ProjectSettingsReport | undefined
   private readonly encode: ReturnType<typeof encoder>
   private readonly approvals = new Map<ApprovalId, Approval>()
   private seq = 0
@@ -159,7 +162,8 @@ export class RunRecorder {
     this.run = run
   }
 
-  private write(event: EventDraft): void {
+  private write(said: EventDraft): void {
+    const event = this.withReport(said)
     if (this.held === undefined) {
       const line = this.encode(this.seq + 1, this.now, event)
       if (!mayExceed(line)) this.push(line)
@@ -169,6 +173,13 @@ export class RunRecorder {
       this.hold(event)
     }
     if (event.type === "run.approval.requested" || event.type === "run.approval.resolved") this.project(event)
+  }
+
+  private withReport(event: EventDraft): EventDraft {
+    const { projectSettings } = this
+    return event.type === "run.started" && projectSettings !== undefined
+      ? draft(event.type, { ...event.payload, projectSettings })
+      : event
   }
 
   private pushFitting(event: EventDraft): void {

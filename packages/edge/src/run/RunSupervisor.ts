@@ -17,13 +17,13 @@ import {
 } from "@corral/domain/Failures"
 import type { ApprovalId, RunId } from "@corral/domain/Ids"
 import { secretsOf } from "@corral/domain/Redaction"
-import type { CreateRun, Run, RunStatus } from "@corral/domain/Run"
+import type { CreateRun, Run, RunFailure, RunStatus } from "@corral/domain/Run"
 import { isTerminal } from "@corral/domain/Run"
 import type { AdapterEvent, ApprovalAnswer } from "@corral/domain/RuntimeAdapter"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { CurrentTraces, type Span } from "@corral/service/telemetry/Traces"
 import { Clock, Context, Deferred, Effect, FiberMap, Layer, type Scope } from "effect"
-import { type AdmissionFailure, admit } from "./Admission.ts"
+import { type AdmissionFailure, type Admitted, admit } from "./Admission.ts"
 import { findApproval } from "../approval/Approvals.ts"
 import { Grants } from "../approval/Grants.ts"
 import type { EdgeConfig } from "../EdgeConfig.ts"
@@ -32,6 +32,7 @@ import { EventLog } from "../EventLog.ts"
 import type { Keep } from "../Idempotency.ts"
 import { make as makeActor, type RunActor } from "./RunActor.ts"
 import { OutputRedaction } from "./OutputRedaction.ts"
+import { ProjectFiles } from "./ProjectFiles.ts"
 import { RunQueue } from "./RunQueue.ts"
 import { RunRecorder } from "./RunRecorder.ts"
 import { begin, review, type RunWorkspace } from "./RunWorkspace.ts"
@@ -201,7 +202,9 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
       recorder,
       protocol: adapter.protocol(admitted.start),
       prepare: Effect.tap(whenFree(request.sessionId ?? request.workspace, command), () =>
-        Effect.andThen(worktrees.make(folder.runId, mark), begin(snapshots, folder))
+        worktrees
+          .make(folder.runId, mark)
+          .pipe(Effect.andThen(lookAtProject(admitted, recorder)), Effect.andThen(begin(snapshots, folder)))
       ),
       snapshot: snapshots.before(folder.runId, folder.root),
       review: review(snapshots, folder),
@@ -348,6 +351,27 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
     drain
   })
 })
+
+/** Once the folder is there: a worktree holds what is committed, and files change while a run waits for its turn. */
+const lookAtProject = (
+  { adapter, agent, command, project, start }: Admitted,
+  recorder: RunRecorder
+): Effect.Effect<void, RunFailure> =>
+  Effect.suspend(() => {
+    if (project === undefined || adapter.projectSettings === undefined) return Effect.void
+    const now = new ProjectFiles(
+      adapter.projectSettings,
+      start.workspacePath,
+      start.projectSettings ?? "ignored"
+    )
+    const refusal = now.refusal(agent.label, command.env)
+    if (refusal !== undefined) {
+      const { code, details, message } = refusal
+      return Effect.fail({ code, message, ...(details === undefined ? {} : { details }) })
+    }
+    recorder.projectSettings = now.report
+    return Effect.void
+  })
 
 const storeDown = ({ message }: StoreFailed): Overloaded =>
   new Overloaded({

@@ -127,7 +127,8 @@ const make = Effect.fnUntraced(function* (file: string, usedSince: string | unde
 
 const isEmpty = (file: string): boolean => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0
 
-const lostStore = (file: string, usedSince: string): string =>
+/** Why a used home without its store is refused, and both ways on. */
+export const lostStore = (file: string, usedSince: string): string =>
   `${file} is ${existsSync(file) ? "empty" : "missing"}, but ${usedSince} shows that this home was in use. ` +
   `Restore ${file} from a backup, or remove ${usedSince} to start with an empty store and a new token.`
 

@@ -4,7 +4,7 @@
  * A path is checked by its text, by where its links lead, and once more by what was really opened: a link that is swapped between the
  * check and the open changes nothing. It promises no consistency between two pages of a folder that changes meanwhile.
  */
-import { NotFound, WorkspaceOutsideAllowlist } from "@corral/domain/Failures"
+import { NotFound, PermissionDenied, WorkspaceOutsideAllowlist } from "@corral/domain/Failures"
 import type { FileEntry, FilePreview } from "@corral/domain/Workspace"
 import { Effect, type Scope } from "effect"
 import {
@@ -20,10 +20,13 @@ import {
   realpathSync,
   type Stats
 } from "node:fs"
-import { basename, extname, join } from "node:path"
+import { basename, extname, join, relative } from "node:path"
+import { holdsCredentials } from "./CredentialFiles.ts"
 import { isLexicallyInside, isWithin } from "./PathContainment.ts"
 
-export type FileFailure = WorkspaceOutsideAllowlist | NotFound
+export type FileFailure = WorkspaceOutsideAllowlist | PermissionDenied | NotFound
+
+const WITHHELD = "Files of git and files that hold credentials are not shown."
 
 const PREVIEW_BYTES = 1_048_576
 const descriptors = "/proc/self/fd"
@@ -52,7 +55,10 @@ export const openInside = (root: string, path: string): Effect.Effect<Opened, Fi
     )
     const opened = hasDescriptors ? readlinkSync(join(descriptors, String(descriptor))) : realpathSync(real)
     if (!isWithin(root, opened)) return yield* new WorkspaceOutsideAllowlist()
-    return { descriptor, path: opened, stats: fstatSync(descriptor) }
+    const stats = fstatSync(descriptor)
+    if (holdsCredentials(root, relative(root, opened), stats.isFile()))
+      return yield* new PermissionDenied({ message: WITHHELD })
+    return { descriptor, path: opened, stats }
   })
 
 const kindOf = (stats: Stats): FileEntry["kind"] =>

@@ -3,6 +3,7 @@
  */
 import { WorkspaceOutsideAllowlist } from "@corral/domain/Failures"
 import type { WorkspaceId } from "@corral/domain/Ids"
+import type { ProjectSettingsUse } from "@corral/domain/ProjectSettings"
 import type { RunMode } from "@corral/domain/Run"
 import type { Workspace } from "@corral/domain/Workspace"
 import { Context, Effect, Layer } from "effect"
@@ -14,6 +15,7 @@ import type { EdgeConfig, WorkspaceEntry } from "../EdgeConfig.ts"
 export interface OpenWorkspace {
   readonly path: string
   readonly modes: ReadonlyArray<RunMode>
+  readonly projectSettings: ProjectSettingsUse
 }
 
 export class Workspaces extends Context.Service<
@@ -35,7 +37,11 @@ export class Workspaces extends Context.Service<
             const path = entry === undefined ? undefined : realDirectory(entry.path)
             return entry === undefined || path === undefined
               ? Effect.fail(new WorkspaceOutsideAllowlist())
-              : Effect.succeed({ path, modes: modesOf(entry) })
+              : Effect.succeed({
+                  path,
+                  modes: modesOf(entry),
+                  projectSettings: entry.grants?.includes("project_settings") === true ? "enabled" : "ignored"
+                })
           })
       })
     })

@@ -2,6 +2,7 @@ import { ApprovalRequest } from "@corral/domain/Approval"
 import type { RunMode } from "@corral/domain/Run"
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
+import { editAnswer } from "../../src/approval/OrdinaryFiles.ts"
 import { type Granted, judge } from "../../src/approval/Policy.ts"
 import { request } from "../Samples.ts"
 import { all, allow, place, policyOf, verdictOn } from "./RunPolicies.ts"
@@ -15,8 +16,8 @@ const nothing: Granted = { configured: () => false, remembered: () => undefined 
 const everything: Granted = { configured: () => true, remembered: () => "gra_1" }
 const need = { action: "tool", tool: "any", input: "{}" } as const
 
-const judged = (mode: RunMode, asked: ApprovalRequest) =>
-  judge(mode, asked, [need], nothing, place.isWritable)
+const isOrdinary = (path: string) => editAnswer(place.targetOf(path)).answer === "allow"
+const judged = (mode: RunMode, asked: ApprovalRequest) => judge(mode, asked, [need], nothing, isOrdinary)
 
 const outside = [
   "",
@@ -41,14 +42,10 @@ const outside = [
 const inside = [
   "notes.txt",
   "src/main.ts",
-  ".env",
-  "a..b",
-  "..notes",
-  "...",
-  "src/...",
+  "src/a..b.ts",
   "a b/ü.txt",
-  "ab:c",
-  ".gitignore"
+  "app/[id]/page.tsx",
+  "/ws/src/main.ts"
 ]
 
 describe("judge", () => {

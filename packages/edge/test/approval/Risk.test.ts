@@ -65,7 +65,7 @@ describe("Class and risk", () => {
 
   it("of a write are raised by where it goes", () => {
     const risk = (file: string) => policyOf().assess(request({ files: [file] })).request.risk
-    for (const file of ["a.txt", "src/main.ts", ".gitignore"]) assert.strictEqual(risk(file), "low", file)
+    for (const file of ["a.txt", "src/main.ts"]) assert.strictEqual(risk(file), "low", file)
     for (const file of [
       "/etc/x",
       "../x",

@@ -4,10 +4,8 @@ import type { AgentId, SessionId, WorkspaceId } from "@corral/domain/Ids"
 import type { Run } from "@corral/domain/Run"
 import type { ApprovalAnswer } from "@corral/domain/RuntimeAdapter"
 import { keyOf } from "../../src/approval/GrantRules.ts"
-import type { Place } from "../../src/approval/Needs.ts"
+import { type Place, placeAt } from "../../src/approval/PathTarget.ts"
 import { RunPolicy } from "../../src/approval/RunPolicy.ts"
-import { isRepositoryInternal } from "../../src/approval/WritablePath.ts"
-import { isLexicallyInside } from "../../src/workspace/PathContainment.ts"
 import { approvalIdOf, request } from "../Samples.ts"
 
 export const session = "ses_00000000000000000000000001" as SessionId
@@ -20,10 +18,8 @@ export interface PolicyOptions {
   readonly place?: Place
 }
 
-export const place = {
-  root: "/ws",
-  isWritable: (path: string) => isLexicallyInside(path) && !isRepositoryInternal(path)
-}
+/** A workspace in which nothing exists yet. */
+export const place = placeAt("/ws")
 
 export const policyOf = ({
   configured = [],

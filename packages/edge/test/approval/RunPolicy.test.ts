@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { mkdirSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
-import { writableIn } from "../../src/approval/WritablePath.ts"
+import { placeAt } from "../../src/approval/PathTarget.ts"
 import { temporaryFolder } from "../Folder.ts"
 import { approvalIdOf, request } from "../Samples.ts"
 import { all, allow, isRemembered, policyOf, session, shell, verdictOn } from "./RunPolicies.ts"
@@ -209,12 +209,18 @@ describe("A person's answer", () => {
 
 describe("The owner's configuration", () => {
   const configured: ReadonlyArray<GrantRule> = [
-    { action: "shell", command: ["npm", "run"], prefix: true },
-    { action: "shell", command: ["git", "log"], prefix: true },
+    {
+      action: "shell",
+      command: ["npm", "run"],
+      prefix: true,
+      options: ["--", "--mode=test", "--filter=./src", "@scope/name"],
+      stdin: true
+    },
+    { action: "shell", command: ["git", "log"], prefix: true, options: ["--oneline"] },
     { action: "shell", command: ["node"], prefix: true },
     { action: "shell", command: ["CI=1"], prefix: true },
     { action: "shell", command: ["make", "check"] },
-    { action: "shell", command: ["cargo", "test"], cwd: "core", prefix: true },
+    { action: "shell", command: ["cargo", "test"], cwd: "core", prefix: true, options: ["--all"] },
     { action: "write", files: ["src/**", "notes/*.txt"] },
     { action: "write", files: ["docs/**"], tool: "Write" },
     { action: "network", host: "example.com" }
@@ -262,6 +268,11 @@ describe("The owner's configuration", () => {
     "npm run build > package.json",
     "npm run build > docs/x",
     "npm run build > src/.env",
+    "npm run build --mode=tests",
+    "npm run build --mode",
+    "git log --one",
+    "git log --all",
+    "git log < src/in.txt",
     "git log --output=x",
     "git log --ext-diff",
     "node x.js",
@@ -282,10 +293,10 @@ describe("The owner's configuration", () => {
       symlinkSync(".git", join(root, "g"))
       symlinkSync("sub", join(root, "in"))
       const policy = policyOf({
-        configured: [{ action: "shell", command: ["cat"], prefix: true }],
-        place: { root, isWritable: writableIn(root) }
+        configured: [{ action: "shell", command: ["cat"], prefix: true, options: ["-n"] }],
+        place: placeAt(root)
       })
-      for (const line of ["cat a", "cat sub/a", "cat in/a", "cat -n --from=in/a"])
+      for (const line of ["cat a", "cat sub/a", "cat in/a", "cat -n in/a"])
         assert.deepStrictEqual(verdictOn(policy, shell(line)), workspace, line)
       for (const line of [
         "cat out/passwd",

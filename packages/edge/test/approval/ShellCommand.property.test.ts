@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
+import { posix } from "node:path"
 import { segmentsOf } from "../../src/approval/ShellCommand.ts"
 import { allow, policyOf, shell, verdictOn } from "./RunPolicies.ts"
 import { grantable, hostile } from "./CommandLines.ts"
@@ -63,11 +64,13 @@ const Hostile = Arbitrary.schema(Schema.Literals(hostile))
 /** Everything that can be granted is. */
 const policy = policyOf()
 for (const each of grantable) allow(policy, shell(each), "run")
+/** `/ws` and `.` are the same folder. */
+const folderOf = (cwd: string): string => (cwd === "" ? "" : posix.resolve("/ws", cwd))
 const parts = new Set(
   grantable
     .flatMap(segmentsOf)
     .map(({ assignments, cwd = "", input, words, writes }) =>
-      JSON.stringify([assignments, words, cwd, input, writes])
+      JSON.stringify([assignments, words, folderOf(cwd), input, writes])
     )
 )
 
@@ -122,7 +125,7 @@ describe("Any command line", () => {
       if (verdictOn(policy, shell(line))._tag !== "Allow") return
       for (const { assignments, cwd = "", input, words, writes } of segmentsOf(line)) {
         if (words[0] === "cd") continue
-        const known = parts.has(JSON.stringify([assignments, words, cwd, input, writes]))
+        const known = parts.has(JSON.stringify([assignments, words, folderOf(cwd), input, writes]))
         assert.isTrue(known, `${line}: ${words.join(" ")}`)
       }
     },

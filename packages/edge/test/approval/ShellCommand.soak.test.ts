@@ -132,7 +132,7 @@ describe("The classification of a command line", () => {
       })
     )
     const millisOf = (line: string): number => {
-      const began = performance.now()
+      const began = process.cpuUsage()
       for (const policy of policies) {
         const assessed = policy.assess(shell(line))
         const verdict = policy.judge(assessed)
@@ -143,7 +143,9 @@ describe("The classification of a command line", () => {
           assert.notStrictEqual(verdict._tag, "Allow")
         }
       }
-      return performance.now() - began
+      // Of the processor, not of the clock: other programs run beside it.
+      const { system, user } = process.cpuUsage(began)
+      return (system + user) / 1_000
     }
     let longest = 0
     for (let at = 0; at < HOSTILE; at++) {

@@ -1,5 +1,6 @@
 /** The record of a decision at the Edge: the event, the approval and its list say the same, whatever was decided. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { ORIGIN_HEADER } from "@corral/domain/Approval"
 import type { EdgeClient } from "../harness/EdgeClient.ts"
 import { EdgeProcess } from "../harness/EdgeProcess.ts"
 import { assertWhole } from "../harness/LogInvariants.ts"
@@ -59,10 +60,15 @@ describe("a decision", () => {
         other: { ...requested, content: "as edited" },
         secret: { ...requested, content: secret }
       }[input ?? "none"]
-      const answer = await client.decide(run.id, id, decision, {
-        ...(scope === undefined ? {} : { scope }),
-        ...(origin === undefined ? {} : { origin }),
-        ...(updated === undefined ? {} : { updatedInput: updated })
+      const answer = await client.ask("POST", "/v1/permissions/decide", {
+        body: {
+          runId: run.id,
+          approvalId: id,
+          decision,
+          ...(scope === undefined ? {} : { scope }),
+          ...(updated === undefined ? {} : { updatedInput: updated })
+        },
+        ...(origin === undefined ? {} : { headers: { [ORIGIN_HEADER]: origin } })
       })
       assert.strictEqual(answer.status, 200, answer.text)
       await reader.ended

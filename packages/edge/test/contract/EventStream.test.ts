@@ -1,5 +1,6 @@
 /** The event stream over real sockets: everything once and in order, whenever a client comes, goes, or stops reading. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import * as fc from "fast-check"
 import { MAX_PAYLOAD_BYTES } from "@corral/domain/RunEvent"
 import { assertAnswer, codeOf, type EdgeClient } from "../harness/EdgeClient.ts"
 import { EdgeProcess } from "../harness/EdgeProcess.ts"
@@ -213,6 +214,55 @@ describe("Server-sent events", () => {
     })
     assert.deepStrictEqual([refused.status, codeOf(refused)], [422, "schema_validation_failed"])
     assert.notInclude(refused.text, "hunter2")
+  })
+})
+
+describe("A position in a log", () => {
+  it("is refused alike by page, event stream and socket where it is beyond the end, ended or live", async () => {
+    const ended = (await client.create("/say hello")).id
+    const live = (await client.create("/ask")).id
+    await client.log(ended)
+    const asking = await client.follow({ runId: live })
+    await asking.event("run.approval.requested")
+    for (const id of [ended, live]) {
+      const { lastSeq } = await client.run(id)
+      const beyond = fc.integer({ min: lastSeq + 1, max: Number.MAX_SAFE_INTEGER })
+      for (const after of [lastSeq + 1, ...fc.sample(beyond, 10)]) {
+        const target = `/v1/runs/${id}/events?after=${after}`
+        const accept = "text/event-stream"
+        const answers = [
+          await client.ask("GET", target),
+          await client.ask("GET", target, { headers: { accept } }),
+          await client.ask("GET", `/v1/runs/${id}/events`, {
+            headers: { accept, "last-event-id": String(after).slice(0, 15) }
+          }),
+          await sendRaw(
+            edge.port,
+            message([
+              `GET /v1/events?runId=${id}&after=${after} HTTP/1.1`,
+              `Host: 127.0.0.1:${edge.port}`,
+              "Connection: Upgrade",
+              "Upgrade: websocket",
+              "Sec-WebSocket-Version: 13",
+              "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+              `Authorization: Bearer ${edge.token}`
+            ])
+          )
+        ]
+        for (const answer of answers)
+          assert.deepStrictEqual(
+            [answer.status, codeOf(answer)],
+            [422, "schema_validation_failed"],
+            answer.text
+          )
+      }
+      assert.strictEqual((await client.ask("GET", `/v1/runs/${id}/events?after=${lastSeq}`)).status, 200)
+    }
+    const { lastSeq } = await client.run(ended)
+    const atEnd = await fetch(`${edge.url}/v1/runs/${ended}/events?after=${lastSeq}`, {
+      headers: { authorization: `Bearer ${edge.token}`, accept: "text/event-stream" }
+    })
+    assert.strictEqual(await atEnd.text(), ": \n\n", "the stream of an ended run ends")
   })
 })
 

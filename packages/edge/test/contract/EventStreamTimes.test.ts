@@ -32,7 +32,8 @@ describe("The event stream", () => {
       assert.strictEqual(idle.readyState, WebSocket.OPEN, "who has nothing to read does not stall")
       idle.terminate()
       stalled.resume()
-      assert.strictEqual((await stalled.ended).code, 1013)
+      // 1013 for a reader that reads again while it is being closed, which is 3 s.
+      assert.include([1013, 1006], (await stalled.ended).code)
       const { lastSeq } = await client.run(id)
       assert.isBelow(stalled.events.length, lastSeq)
       assertDense(stalled.events)

@@ -63,10 +63,34 @@ layer(logLayer)("EventSocket", (it) => {
       now += 1
       reader.tick()
       assert.notStrictEqual(socket.readyState, WebSocket.OPEN)
-      // It wakes up late: it is told why.
+      now += 2_999
+      reader.tick()
+      assert.strictEqual(socket.readyState, WebSocket.CLOSING, "it has 3 s to read why")
       const closed = once(client, "close")
       client.resume()
       assert.strictEqual((yield* Effect.promise(() => closed))[0], 1013)
+    })
+  )
+
+  it.effect("destroys a stalled reader that does not read why it is closed", () =>
+    Effect.gen(function* () {
+      const log = yield* EventLog
+      const { client, socket, stream } = yield* connected
+      const runId = newRunId()
+      let now = 0
+      const reader = new EventSocket(socket, stream, log, () => now, { runId, after: 0, over: false })
+      client.pause()
+      const encode = encoder({ runId })
+      const text = "x".repeat(200_000)
+      for (let seq = 1; stream.writableLength === 0; seq++) {
+        const line = encode(seq, at, draft("run.message.delta", { messageId: "m", channel: "text", text }))
+        yield* log.append({ runId, firstSeq: seq, lines: [line], terminal: false }, [])
+      }
+      for (const step of [0, 30_001, 3_000]) {
+        now += step
+        reader.tick()
+      }
+      assert.isTrue(stream.destroyed)
     })
   )
 

@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as fc from "fast-check"
 import { redirectTarget, toBrowser, toUpstream } from "../../src/preview/ProxyHeaders.ts"
 import { protection } from "../../src/preview/ContentPolicy.ts"
 import { UpstreamCookies } from "../../src/preview/UpstreamCookies.ts"
@@ -73,6 +74,53 @@ describe("toBrowser", () => {
       etag: '"x"',
       "set-cookie": ["a=1; SameSite=Strict"]
     })
+  })
+})
+
+describe("A header of an upstream", () => {
+  /** The names in the registry of HTTP fields on which browsers act, and their spellings to come. */
+  const acted = fc.oneof(
+    fc.constantFrom(
+      "link",
+      "refresh",
+      "sourcemap",
+      "speculation-rules",
+      "content-security-policy-report-only",
+      "nel",
+      "report-to",
+      "reporting-endpoints",
+      "critical-ch",
+      "accept-ch",
+      "alt-svc",
+      "clear-site-data",
+      "supports-loading-mode",
+      "timing-allow-origin",
+      "use-as-dictionary",
+      "x-dns-prefetch-control",
+      "x-xss-protection",
+      "attribution-reporting-register-source",
+      "location"
+    ),
+    // None that is known to describe an answer.
+    fc.stringMatching(/^z[a-z]{2,12}(-[a-z]{2,12}){0,2}$/)
+  )
+
+  it("reaches a browser only where it describes the answer", () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(acted, { minLength: 1 }), fc.webUrl(), (names, url) => {
+        const own = protection(5000, "port")
+        const sent = {
+          "content-type": "text/html",
+          ...Object.fromEntries(names.map((name) => [name, `<${url}>`]))
+        }
+        assert.deepStrictEqual(toBrowser(sent, own, new UpstreamCookies()), { "content-type": "text/html" })
+      })
+    )
+  })
+
+  it("reaches a browser where an application invented it", () => {
+    const sent = { "x-total-count": "3", "hx-trigger": "saved" }
+    assert.deepStrictEqual(toBrowser(sent, protection(5000, "port"), new UpstreamCookies()), sent)
   })
 })
 

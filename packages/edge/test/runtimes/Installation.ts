@@ -37,8 +37,8 @@ export const install = async (program: Program): Promise<Installed> => {
   mkdirSync(home, { recursive: true })
   const answers = async (): Promise<boolean> => {
     const env = { PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, HOME: home, ...noNetwork }
-    const { stdout } = await call(join(bin, command), ["--version"], { env, timeout: 30_000 })
-    return stdout.includes(version)
+    const { stderr, stdout } = await call(join(bin, command), ["--version"], { env, timeout: 30_000 })
+    return `${stdout}${stderr}`.includes(version)
   }
   if (await answers().catch(() => false)) return { program, bin, missing: undefined }
   // A registry that cannot be reached is one skip, not minutes of retries.

@@ -28,7 +28,12 @@ export interface Program {
   readonly command: string
   /** Its package puts the program in place with a script of its own. */
   readonly needsScripts?: boolean
+  /** Those whose every ability is driven. */
   readonly agents: ReadonlyArray<DrivenAgent>
+  /** Ids of further adapters that start it: a hostile repository is put before those, too. */
+  readonly alsoAs?: ReadonlyArray<string>
+  /** Why it does not run for root. */
+  readonly notForRoot?: string
   /** Writes its settings; gives its environment. */
   readonly settle: (place: Place) => Readonly<Record<string, string>>
 }
@@ -38,33 +43,10 @@ const write = (path: string, content: string): void => {
   writeFileSync(path, content)
 }
 
-export const programs: ReadonlyArray<Program> = [
-  {
-    name: "Claude Code",
-    package: "@anthropic-ai/claude-code",
-    version: "2.1.329",
-    command: "claude",
-    needsScripts: true,
-    agents: [{ id: "claude-code" }],
-    settle: ({ home, key, models }) => ({
-      ANTHROPIC_BASE_URL: models,
-      ANTHROPIC_API_KEY: key,
-      ANTHROPIC_MODEL: "claude-sonnet-4-5",
-      CLAUDE_CONFIG_DIR: join(home, ".claude"),
-      CLAUDE_CODE_MAX_RETRIES: "1",
-      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1"
-    })
-  },
-  {
-    name: "Codex",
-    package: "@openai/codex",
-    version: "0.169.0",
-    command: "codex",
-    agents: [{ id: "codex", asksToRead: true }],
-    settle: ({ home, key, models }) => {
-      write(
-        join(home, ".codex", "config.toml"),
-        `model = "fake-model"
+const settleCodex: Program["settle"] = ({ home, key, models }) => {
+  write(
+    join(home, ".codex", "config.toml"),
+    `model = "fake-model"
 model_provider = "fake"
 check_for_update_on_startup = false
 [analytics]
@@ -77,9 +59,57 @@ env_key = "OPENAI_API_KEY"
 request_max_retries = 1
 stream_max_retries = 1
 `
-      )
-      return { OPENAI_API_KEY: key }
-    }
+  )
+  return { OPENAI_API_KEY: key }
+}
+
+const settleClaude: Program["settle"] = ({ home, key, models }) => ({
+  ANTHROPIC_BASE_URL: models,
+  ANTHROPIC_API_KEY: key,
+  ANTHROPIC_MODEL: "claude-sonnet-4-5",
+  CLAUDE_CONFIG_DIR: join(home, ".claude"),
+  CLAUDE_CODE_MAX_RETRIES: "1",
+  CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1"
+})
+
+export const programs: ReadonlyArray<Program> = [
+  {
+    name: "Claude Code",
+    package: "@anthropic-ai/claude-code",
+    version: "2.1.329",
+    command: "claude",
+    needsScripts: true,
+    agents: [{ id: "claude-code" }],
+    settle: settleClaude
+  },
+  {
+    name: "Claude Agent for ACP",
+    package: "@agentclientprotocol/claude-agent-acp",
+    version: "0.100.0",
+    command: "claude-agent-acp",
+    needsScripts: true,
+    agents: [],
+    alsoAs: ["claude-agent-acp"],
+    notForRoot: "it opens no session for root",
+    settle: settleClaude
+  },
+  {
+    name: "Codex",
+    package: "@openai/codex",
+    version: "0.169.0",
+    command: "codex",
+    agents: [{ id: "codex", asksToRead: true }],
+    alsoAs: ["codex-exec"],
+    settle: settleCodex
+  },
+  {
+    name: "Codex for ACP",
+    package: "@agentclientprotocol/codex-acp",
+    version: "2.6.0",
+    command: "codex-acp",
+    agents: [],
+    alsoAs: ["codex-acp"],
+    settle: settleCodex
   },
   {
     name: "OpenCode",
@@ -88,6 +118,7 @@ stream_max_retries = 1
     command: "opencode",
     needsScripts: true,
     agents: [{ id: "opencode-acp" }],
+    alsoAs: ["opencode"],
     settle: ({ home, key, models }) => {
       const options = { baseURL: `${models}/v1`, apiKey: "{env:OPENAI_API_KEY}" }
       const model = { name: "Fake", tool_call: true, limit: { context: 200_000, output: 8_000 } }
@@ -119,6 +150,7 @@ stream_max_retries = 1
     version: "0.61.0",
     command: "gemini",
     agents: [{ id: "gemini-acp", keepsOutput: true }],
+    alsoAs: ["gemini"],
     settle: ({ home, key, models }) => {
       write(
         join(home, ".gemini", "settings.json"),
@@ -130,6 +162,87 @@ stream_max_retries = 1
         })
       )
       return { GEMINI_API_KEY: key, GOOGLE_GEMINI_BASE_URL: models, GEMINI_MODEL: "gemini-2.5-flash" }
+    }
+  },
+  {
+    name: "Qwen Code",
+    package: "@qwen-code/qwen-code",
+    version: "0.24.4",
+    command: "qwen",
+    agents: [],
+    alsoAs: ["qwen", "qwen-acp"],
+    settle: ({ home, key, models }) => {
+      write(
+        join(home, ".qwen", "settings.json"),
+        JSON.stringify({
+          security: { auth: { selectedType: "openai" } },
+          privacy: { usageStatisticsEnabled: false },
+          telemetry: { enabled: false },
+          general: { disableAutoUpdate: true }
+        })
+      )
+      return { OPENAI_API_KEY: key, OPENAI_BASE_URL: `${models}/v1`, OPENAI_MODEL: "fake-model" }
+    }
+  },
+  {
+    name: "Copilot CLI",
+    package: "@github/copilot",
+    version: "1.0.102",
+    command: "copilot",
+    agents: [],
+    alsoAs: ["copilot", "copilot-acp"],
+    settle: ({ key, models }) => ({
+      COPILOT_OFFLINE: "true",
+      COPILOT_PROVIDER_BASE_URL: `${models}/v1`,
+      COPILOT_PROVIDER_API_KEY: key,
+      COPILOT_MODEL: "fake-model"
+    })
+  },
+  {
+    name: "Kimi Code",
+    package: "@moonshot-ai/kimi-code",
+    version: "2.1.0",
+    command: "kimi",
+    agents: [],
+    alsoAs: ["kimi-acp"],
+    settle: ({ home, key, models }) => {
+      write(
+        join(home, ".kimi-code", "config.toml"),
+        `default_model = "fake"
+[providers.fake]
+type = "openai"
+base_url = "${models}/v1"
+api_key = "${key}"
+[models.fake]
+provider = "fake"
+model = "fake-model"
+max_context_size = 200000
+`
+      )
+      return {}
+    }
+  },
+  {
+    name: "Pi",
+    package: "@mariozechner/pi-coding-agent",
+    version: "0.73.1",
+    command: "pi",
+    agents: [],
+    alsoAs: ["pi"],
+    settle: ({ home, key, models }) => {
+      const folder = join(home, ".pi", "agent")
+      const fake = {
+        baseUrl: `${models}/v1`,
+        apiKey: key,
+        api: "openai-completions",
+        models: [{ id: "fake-model" }]
+      }
+      write(join(folder, "models.json"), JSON.stringify({ providers: { fake } }))
+      write(
+        join(folder, "settings.json"),
+        JSON.stringify({ defaultProvider: "fake", defaultModel: "fake-model" })
+      )
+      return { PI_OFFLINE: "1" }
     }
   }
 ]

@@ -18,7 +18,7 @@ import { NEW, OLD, promptFor } from "./Script.ts"
 import { type Played, Stage } from "./Stage.ts"
 
 const installed = []
-for (const program of programs) installed.push(await install(program))
+for (const program of programs) if (program.agents.length > 0) installed.push(await install(program))
 const report: Array<string> = []
 afterAll(() => console.log(report.join("\n")))
 

@@ -3,6 +3,7 @@
  * decoder between the socket and the platform's verification.
  */
 import type { RequestId } from "@corral/domain/Ids"
+import { clientAddresses } from "@corral/service/http/ClientAddress"
 import { type Doors, listen, urlOf } from "@corral/service/http/Listener"
 import { RateLimit } from "@corral/service/http/RateLimit"
 import { refuseRequest, refuseUpgrade } from "@corral/service/http/Refusal"
@@ -31,6 +32,7 @@ const serve = Effect.fnUntraced(function* (config: GatewayConfig, platforms: Rea
   const metrics = yield* CurrentMetrics
   const now = () => clock.currentTimeMillisUnsafe()
   const rate = new RateLimit(config.requestsPerSecond, now)
+  const addressOf = clientAddresses(config.trustedProxies)
 
   const routes = new Map<string, Listener>([
     ["/health", yield* health(services)],
@@ -51,7 +53,7 @@ const serve = Effect.fnUntraced(function* (config: GatewayConfig, platforms: Rea
   const doors = (): Doors => ({
     paths: routes.keys(),
     passage: (request) =>
-      rate.take(request.socket.remoteAddress ?? "")
+      rate.take(addressOf(request.headers, request.socket.remoteAddress))
         ? { _tag: "Pass" }
         : { _tag: "Refuse", code: "rate_limited" },
     onRequest: (request, response) => {

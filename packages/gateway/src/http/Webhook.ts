@@ -3,7 +3,7 @@
  * what could not be kept in time is refused, so that the platform sends it again, or the person who clicked is told.
  */
 import type { RequestId } from "@corral/domain/Ids"
-import { type Refusal, refuseRequest } from "@corral/service/http/Refusal"
+import { endLateBody, type Refusal, refuseRequest } from "@corral/service/http/Refusal"
 import type { Metrics } from "@corral/service/telemetry/Metrics"
 import { Context, Effect, Exit, Fiber } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
@@ -22,10 +22,6 @@ const outcomes = ["kept", "known", "ignored", "refused", "unavailable"] as const
 
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
-const TOO_SLOW: Refusal = {
-  code: "schema_validation_failed",
-  details: { issues: [{ path: "", message: "Expected the whole body sooner" }] }
-}
 const NO_EVENT: Refusal = {
   code: "schema_validation_failed",
   details: { issues: [{ path: "", message: "Expected an event of the platform" }] }
@@ -57,7 +53,7 @@ export const webhook = (
     const requestId = request.headers["x-request-id"] as RequestId
     const receivedAt = now()
     let answered = false
-    let late: () => void = () => finish(() => refuseRequest(response, TOO_SLOW, requestId))
+    let late: () => void = () => finish(() => endLateBody(response))
     const timer = setTimeout(() => late(), ANSWER_MS)
 
     /** The first answer counts. */

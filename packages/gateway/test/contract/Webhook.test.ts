@@ -102,7 +102,7 @@ describe("the webhooks of Feishu", { timeout: 60_000 }, () => {
       "Content-Length: 100"
     ]
     const answer = await sendRaw(gateway.port, rawMessage(head, `{"encrypt":`))
-    assert.deepStrictEqual([answer.status, codeOf(answer)], [422, "schema_validation_failed"])
+    assert.deepStrictEqual([answer.status, answer.text], [408, ""])
   })
 
   it("outlives a client that goes away in the middle", async () => {

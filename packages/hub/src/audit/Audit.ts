@@ -61,10 +61,21 @@ export class Audit extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
 
+      /** Whose the resource of a record of no project is; null where it is nobody's that is known. */
+      const ownerOf = (id: string) =>
+        Effect.map(
+          sql<{ readonly about: string | null }>`SELECT COALESCE(
+            (SELECT owner_id FROM devices WHERE id = ${id}), (SELECT user_id FROM sign_ins WHERE id = ${id}),
+            (SELECT user_id FROM api_keys WHERE id = ${id}), (SELECT user_id FROM chat_bindings WHERE id = ${id})
+          ) AS about`,
+          ([row]) => row?.about ?? null
+        )
+
       const record = (entry: AuditEntry) =>
         sql.withTransaction(
           Effect.gen(function* () {
             const chain = entry.projectId ?? ""
+            const about = chain === "" ? yield* ownerOf(entry.resource) : null
             yield* sql`INSERT INTO audit_heads (chain, seq, hash) VALUES (${chain}, 0, ${FIRST}) ON CONFLICT DO NOTHING`
             const [head] =
               yield* sql<Head>`SELECT seq::int AS seq, hash FROM audit_heads WHERE chain = ${chain} FOR UPDATE`
@@ -97,7 +108,8 @@ export class Audit extends Context.Service<
               request_id: made.requestId,
               details: made.details === undefined ? null : JSON.stringify(made.details),
               prev_hash: made.prevHash,
-              hash
+              hash,
+              about
             })}`
             yield* sql`UPDATE audit_heads SET seq = ${made.seq}, hash = ${hash} WHERE chain = ${chain}`
           })

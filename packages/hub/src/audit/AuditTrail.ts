@@ -5,10 +5,16 @@ import type { AuditOutcome, AuditRecord, AuditVerification, DecisionDetails } fr
 import type { AuditAction } from "@corral/domain/AuditAction"
 import type { Proof } from "@corral/domain/Authorization"
 import type { AuditId, ProjectId, RequestId, UserId } from "@corral/domain/Ids"
-import { Context, Effect, Layer, Option, Stream } from "effect"
+import { Context, Effect, Layer, Option, Semaphore, Stream } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"
 import { FIRST, hashOf } from "./Audit.ts"
 import { limitTo } from "../store/Limit.ts"
+
+/** A project's chain, or the records of no project that one user made or that are about what is theirs. */
+export type AuditScope = Proof<"audit.read"> | { readonly reader: UserId }
+
+/** A project's chain, or the one of all records of no project. */
+export type AuditChain = Proof<"audit.read"> | "no project"
 
 export interface AuditFilter {
   readonly actor?: string | undefined
@@ -29,19 +35,19 @@ export class AuditTrail extends Context.Service<
       limit: number
     ) => Effect.Effect<ReadonlyArray<AuditRecord>, SqlError.SqlError>
     /**
-     * What one person did, in every project and outside of them: at most `limit` records before that id, newest first. A refusal in a
-     * project that the person may not read is left out: it would tell that the project exists.
+     * What one user did, in every project and outside of them, and records of no project that are about what is theirs: at most `limit` records
+     * before that id, newest first. A refusal in a project that the user may not read is left out: it would tell that the project exists.
      */
-    readonly ofActor: (
-      actor: UserId,
+    readonly ofUser: (
+      reader: UserId,
       filter: AuditFilter,
       before: string | undefined,
       limit: number
     ) => Effect.Effect<ReadonlyArray<AuditRecord>, SqlError.SqlError>
-    /** The whole trail, the first record first, read as it is taken. Records that are added meanwhile come too. */
-    readonly records: (proof: Proof<"audit.read">) => Stream.Stream<AuditRecord, SqlError.SqlError>
+    /** All records of the scope, the first record first, read as it is taken. Records that are added meanwhile come too. */
+    readonly records: (scope: AuditScope) => Stream.Stream<AuditRecord, SqlError.SqlError>
     /** Whether each record's hash is its own and follows on the one before. */
-    readonly verify: (proof: Proof<"audit.read">) => Effect.Effect<AuditVerification, SqlError.SqlError>
+    readonly verify: (chain: AuditChain) => Effect.Effect<AuditVerification, SqlError.SqlError>
   }
 >()("corral/hub/AuditTrail") {
   static readonly layer = Layer.effect(
@@ -49,12 +55,19 @@ export class AuditTrail extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
 
-      /** A page of a chain, in order. */
-      const after = (chain: string, seq: number) =>
+      const within = (scope: AuditScope) =>
+        "subject" in scope
+          ? sql`chain = ${scope.subject}`
+          : sql`chain = '' AND (actor = ${scope.reader} OR about = ${scope.reader})`
+
+      /** A page, in order. */
+      const after = (rows: Statement.Fragment, seq: number) =>
         sql<Row>`
-          SELECT ${columns(sql)} FROM audit WHERE chain = ${chain} AND seq > ${seq} ORDER BY seq LIMIT ${PAGE}`.pipe(
+          SELECT ${columns(sql)} FROM audit WHERE ${rows} AND seq > ${seq} ORDER BY seq LIMIT ${PAGE}`.pipe(
           Effect.map((rows) => rows.map(recordOf))
         )
+      // A long chain takes a while: those who ask at the same time wait for each other, and not for everyone else's queries.
+      const oneAtATime = yield* Semaphore.make(1)
 
       const page = (selected: Statement.Fragment, limit: number) =>
         sql<Row>`SELECT ${columns(sql)} FROM audit WHERE ${selected} ${limitTo(sql, limit)}`.pipe(
@@ -62,9 +75,9 @@ export class AuditTrail extends Context.Service<
         )
 
       return AuditTrail.of({
-        records: ({ subject }) =>
+        records: (scope) =>
           Stream.paginate(0, (seq) =>
-            Effect.map(after(subject, seq), (records) => [
+            Effect.map(after(within(scope), seq), (records) => [
               records,
               Option.map(Option.fromNullishOr(records.at(-1)), (last) => last.seq)
             ])
@@ -79,11 +92,11 @@ export class AuditTrail extends Context.Service<
           return page(sql`${sql.and(conditions)} ORDER BY seq DESC`, limit)
         },
 
-        ofActor: (actor, filter, before, limit) => {
+        ofUser: (reader, filter, before, limit) => {
           const conditions = [
-            sql`actor = ${actor}`,
+            sql`(actor = ${reader} OR (chain = '' AND about = ${reader}))`,
             sql`(chain = '' OR outcome <> 'denied' OR chain IN (
-              SELECT project_id FROM project_members WHERE user_id = ${actor}
+              SELECT project_id FROM project_members WHERE user_id = ${reader}
               UNION SELECT id FROM projects WHERE visibility = 'internal'))`,
             ...conditionsOf(sql, filter),
             ...(before === undefined ? [] : [sql`id < ${before}`])
@@ -91,10 +104,11 @@ export class AuditTrail extends Context.Service<
           return page(sql`${sql.and(conditions)} ORDER BY id DESC`, limit)
         },
 
-        verify: Effect.fnUntraced(function* ({ subject }) {
+        verify: Effect.fnUntraced(function* (of) {
+          const chain = of === "no project" ? "" : of.subject
           let [checked, prevHash] = [0, FIRST]
           for (;;) {
-            const records = yield* after(subject, checked)
+            const records = yield* after(sql`chain = ${chain}`, checked)
             for (const record of records) {
               const { hash, ...rest } = record
               if (record.seq !== checked + 1 || record.prevHash !== prevHash || hashOf(rest) !== hash)
@@ -107,11 +121,11 @@ export class AuditTrail extends Context.Service<
           // The head is what the next record follows on: records that were cut off at the end are missed by it.
           const [head] = yield* sql<{
             readonly hash: string
-          }>`SELECT hash FROM audit_heads WHERE chain = ${subject}`
+          }>`SELECT hash FROM audit_heads WHERE chain = ${chain}`
           return (head?.hash ?? FIRST) === prevHash
             ? { ok: true, checked }
             : { ok: false, checked, brokenAtSeq: checked + 1 }
-        })
+        }, oneAtATime.withPermit)
       })
     })
   )

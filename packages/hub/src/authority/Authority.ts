@@ -15,7 +15,7 @@ import {
 } from "@corral/domain/Authorization"
 import { PermissionDenied, UnauthorizedTarget } from "@corral/domain/Failures"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
-import type { ApprovalId, DeviceId, ProjectId, SessionId, UserId } from "@corral/domain/Ids"
+import type { ApprovalId, DeviceId, ProjectId, SessionId } from "@corral/domain/Ids"
 import type { Approvers, ProjectRole, ProjectVisibility } from "@corral/domain/Project"
 import { CurrentRequestId } from "@corral/domain/RequestContext"
 import { Context, Effect, Layer } from "effect"
@@ -138,7 +138,14 @@ export class Authority extends Context.Service<
         inProject: Effect.fnUntraced(function* (action, projectId, resource) {
           const { userId } = yield* CurrentPrincipal
           const [row] = yield* sql<Row>`${standing(userId)} FROM projects p WHERE p.id = ${projectId}`
-          return yield* judge(action, row, resource)
+          // The trail outlives its project, for those who could read it.
+          const [former] =
+            row === undefined && action === "audit.read"
+              ? yield* sql<Row>`
+                  SELECT project_id AS id, 'private' AS visibility, role FROM former_members
+                  WHERE project_id = ${projectId} AND user_id = ${userId}`
+              : []
+          return yield* judge(action, row ?? former, resource)
         }),
 
         inSession: Effect.fnUntraced(function* (action, sessionId) {
@@ -151,18 +158,14 @@ export class Authority extends Context.Service<
         overApproval: Effect.fnUntraced(function* (approvalId, details) {
           const { userId } = yield* CurrentPrincipal
           const [row] = yield* sql<DecisionRow>`
-            ${standing(userId)}, p.approvers, p.own_requests, t.created_by AS asked_by
-            FROM approvals a JOIN projects p ON p.id = a.project_id
-              JOIN runs r ON r.id = a.run_id LEFT JOIN tasks t ON t.id = r.task_id
-            WHERE a.id = ${approvalId}`
+            ${standing(userId)}, p.approvers, p.own_requests, EXISTS (
+              SELECT 1 FROM run_requesters q WHERE q.run_id = a.run_id AND q.user_id = ${userId}
+            ) AS is_own
+            FROM approvals a JOIN projects p ON p.id = a.project_id WHERE a.id = ${approvalId}`
           const refusalOf = (role: ProjectRole | undefined) =>
             row === undefined
               ? undefined
-              : decisionRefusal(
-                  { approvers: row.approvers, ownRequests: row.own_requests },
-                  role,
-                  row.asked_by === userId
-                )
+              : decisionRefusal({ approvers: row.approvers, ownRequests: row.own_requests }, role, row.is_own)
           return yield* judge("approval.decide", row, approvalId, refusalOf, details)
         }),
 
@@ -202,8 +205,8 @@ interface Row {
 interface DecisionRow extends Row {
   readonly approvers: Approvers
   readonly own_requests: boolean
-  /** Whose task it is that asks; null where no task does. */
-  readonly asked_by: UserId | null
+  /** Whether the caller is a requester of the run that asks. */
+  readonly is_own: boolean
 }
 
 /** Everyone who can sign in may read what is internal. */

@@ -14,7 +14,7 @@ export const routableBy = (sql: SqlClient.SqlClient, userId: UserId) => ({
   own: sql`devices.owner_id = ${userId}`,
   shared: sql`
     devices.owner_id <> ${userId} AND devices.id = ANY (ARRAY(
-      SELECT s.device_id FROM project_members m JOIN device_projects s ON s.project_id = m.project_id
+      SELECT s.device_id FROM project_members m JOIN device_shares s ON s.project_id = m.project_id
       WHERE m.user_id = ${userId} AND ${sql.in("m.role", roles)}
     ))`
 })

@@ -55,7 +55,7 @@ export class Devices extends Context.Service<
       const select = (reader: string) => sql`
         SELECT d.id, d.name, d.kind, d.owner_id, d.public_key, d.version, d.lease_until, d.revoked_at, d.last_seen_at, d.created_at,
           ARRAY(
-            SELECT s.project_id FROM device_projects s
+            SELECT s.project_id FROM device_shares s
             WHERE s.device_id = d.id AND (d.owner_id = ${reader} OR EXISTS (
               SELECT 1 FROM projects p LEFT JOIN project_members m ON m.project_id = p.id AND m.user_id = ${reader}
               WHERE p.id = s.project_id AND (m.role IS NOT NULL OR p.visibility = 'internal')
@@ -66,7 +66,7 @@ export class Devices extends Context.Service<
       const own = (reader: string) => sql`d.owner_id = ${reader}`
       const shared = (reader: string) => sql`
         d.owner_id <> ${reader} AND d.id = ANY (ARRAY(
-          SELECT s.device_id FROM project_members m JOIN device_projects s ON s.project_id = m.project_id
+          SELECT s.device_id FROM project_members m JOIN device_shares s ON s.project_id = m.project_id
           WHERE m.user_id = ${reader}
         ))`
 

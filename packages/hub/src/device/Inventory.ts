@@ -48,7 +48,7 @@ export class Inventory extends Context.Service<
       return Inventory.of({
         targets: (reader, projectId, before, limit) => {
           const { own, shared } = routableBy(sql, reader)
-          const ofProject = sql`AND id IN (SELECT device_id FROM device_projects WHERE project_id = ${projectId ?? ""})`
+          const ofProject = sql`AND id IN (SELECT device_id FROM device_shares WHERE project_id = ${projectId ?? ""})`
           const page = sql`
             AND revoked_at IS NULL ${projectId === undefined ? sql`` : ofProject}
             ${before === undefined ? sql`` : sql`AND id < ${before}`} ORDER BY id DESC ${limitTo(sql, limit)}`

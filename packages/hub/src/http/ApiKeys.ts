@@ -7,6 +7,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
 import { ApiKeys } from "../signin/ApiKeys.ts"
 import { answered } from "./Answered.ts"
+import { recentSignIn } from "./RecentSignIn.ts"
 
 export const apiKeys = HttpApiBuilder.group(
   HubApi,
@@ -14,6 +15,7 @@ export const apiKeys = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const audit = yield* Audit
     const keys = yield* ApiKeys
+    const recent = yield* recentSignIn
 
     return handlers.handleAll({
       list: Effect.fnUntraced(function* ({ query: { cursor, limit } }) {
@@ -27,7 +29,7 @@ export const apiKeys = HttpApiBuilder.group(
         const { userId } = yield* CurrentPrincipal
         return yield* audit.done(
           { action: "api_key.create", resource: userId, projectId: null },
-          keys.create(userId, payload),
+          Effect.andThen(recent.required, keys.create(userId, payload)),
           ({ id }) => ({ resource: id })
         )
       }, answered),

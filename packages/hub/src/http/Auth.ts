@@ -12,6 +12,7 @@ import { SignIns } from "../signin/SignIns.ts"
 import { Users } from "../signin/Users.ts"
 import { answered } from "./Answered.ts"
 import { bearerToken } from "./Guard.ts"
+import { recentSignIn } from "./RecentSignIn.ts"
 import { endSession } from "./SessionCookies.ts"
 import { issuedToken } from "./SignIn.ts"
 import { SignInRate } from "./SignInRate.ts"
@@ -23,6 +24,7 @@ export const auth = HttpApiBuilder.group(
     const audit = yield* Audit
     const deviceCodes = yield* DeviceCodes
     const rate = yield* SignInRate
+    const recent = yield* recentSignIn
     const signIns = yield* SignIns
     const users = yield* Users
 
@@ -78,10 +80,12 @@ export const auth = HttpApiBuilder.group(
       deviceApprove: Effect.fnUntraced(function* ({ payload: { decision, userCode } }) {
         const { signInId, userId } = yield* CurrentPrincipal
         const action = decision === "allow" ? ("sign_in.approve" as const) : ("sign_in.deny" as const)
+        const answer = deviceCodes.answer(userId, userCode, decision)
         yield* rate.countingRefusals(
           audit.done(
             { action, resource: signInId, projectId: null },
-            deviceCodes.answer(userId, userCode, decision)
+            // A refusal issues nothing.
+            decision === "allow" ? Effect.andThen(recent.required, answer) : answer
           )
         )
       }, answered)

@@ -7,6 +7,7 @@ import type { IncomingMessage } from "node:http"
 import { createHash } from "node:crypto"
 import type { Credential } from "../signin/Credentials.ts"
 import { GatewayTokens } from "../signin/GatewayTokens.ts"
+import { ClientAddress } from "./ClientAddress.ts"
 import { credentialOf } from "./Guard.ts"
 
 /** So many are remembered; the ones that were not used longest are forgotten, and then count for their address once. */
@@ -25,6 +26,7 @@ export class Callers extends Context.Service<
   static readonly layer = Layer.effect(
     Callers,
     Effect.gen(function* () {
+      const addresses = yield* ClientAddress
       const gateways = yield* GatewayTokens
       const good = new Set<string>()
       const nameOf = ({ bearer, chatAccount = "", cookie }: Credential): string | undefined => {
@@ -44,7 +46,7 @@ export class Callers extends Context.Service<
       return Callers.of({
         nameOf: ({ headers, socket }) => {
           const name = nameOf(credentialOf(headers))
-          if (name === undefined || !good.has(name)) return socket.remoteAddress ?? ""
+          if (name === undefined || !good.has(name)) return addresses.of(headers, socket.remoteAddress)
           keep(name)
           return name
         },

@@ -1,21 +1,17 @@
 /** `/client/chat-bindings`, `/client/chat-links`: a person's own chat accounts, and the browser's part in linking one. */
-import { Conflict, PermissionDenied } from "@corral/domain/Failures"
+import { PermissionDenied } from "@corral/domain/Failures"
 import { HubApi } from "@corral/domain/HubApi"
-import { CurrentPrincipal, type Principal } from "@corral/domain/hub-api/SessionAuthority"
+import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import { byId, pageOf } from "@corral/service/http/Paged"
-import { Clock, Effect } from "effect"
+import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
 import { ChatBindings } from "../chat/ChatBindings.ts"
 import { ChatLinks } from "../chat/ChatLinks.ts"
-import { SignIns } from "../signin/SignIns.ts"
 import { answered } from "./Answered.ts"
-import { credentialOf } from "./Guard.ts"
+import { recentSignIn } from "./RecentSignIn.ts"
 import { linkCookie } from "./SessionCookies.ts"
-
-/** A sign-in that lets chat accounts in may not be older, in milliseconds. */
-const FRESH = 900_000
 
 export const chatBindings = HttpApiBuilder.group(
   HubApi,
@@ -23,9 +19,8 @@ export const chatBindings = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const audit = yield* Audit
     const bindings = yield* ChatBindings
-    const clock = yield* Clock.Clock
     const links = yield* ChatLinks
-    const signIns = yield* SignIns
+    const recent = yield* recentSignIn
 
     /** What the audit calls the link, whoever asks. */
     const deed = Effect.fnUntraced(function* (action: "chat.confirm" | "chat.refuse", code: string) {
@@ -33,17 +28,12 @@ export const chatBindings = HttpApiBuilder.group(
     })
 
     /** The browser that opened the page, where somebody has just signed in. */
-    const browserOf = Effect.fnUntraced(function* ({ kind, signInId }: Principal) {
-      const { cookies, headers } = yield* HttpServerRequest.HttpServerRequest
+    const browserOf = Effect.gen(function* () {
+      const { cookies } = yield* HttpServerRequest.HttpServerRequest
       const browser = linkCookie(cookies)
-      if (kind !== "web" || credentialOf(headers).cookie === undefined || browser === undefined)
+      if (browser === undefined)
         return yield* new PermissionDenied({ message: "Open the link in your browser and confirm it there." })
-      const begun = yield* signIns.begunAt(signInId)
-      if (begun === undefined || clock.currentTimeMillisUnsafe() - begun.getTime() > FRESH)
-        return yield* new Conflict({
-          message: "Sign in again to go on.",
-          details: { reason: "sign_in_old" }
-        })
+      yield* recent.required
       return browser
     })
 
@@ -76,7 +66,7 @@ export const chatBindings = HttpApiBuilder.group(
 
       confirm: Effect.fnUntraced(function* ({ payload: { code } }) {
         const principal = yield* CurrentPrincipal
-        const confirmed = Effect.flatMap(browserOf(principal), (browser) =>
+        const confirmed = Effect.flatMap(browserOf, (browser) =>
           links.confirm(principal.userId, browser, code)
         )
         const { expiresAt, number } = yield* audit.done(yield* deed("chat.confirm", code), confirmed)

@@ -20,6 +20,7 @@ const script = `
   const cookie = (name) => document.cookie.split("; ").find((pair) => pair.startsWith(name + "="))?.slice(name.length + 1)
   const code = at("code")
   code.value = new URLSearchParams(location.search).get("code") ?? ""
+  const signIn = (more) => location.replace("/client/auth/login?" + new URLSearchParams({ returnTo: "/device?code=" + encodeURIComponent(code.value), ...more }))
   let asked = ""
   const look = async () => {
     at("answer").hidden = true
@@ -37,6 +38,8 @@ const script = `
       headers: { "content-type": "application/json", "${CSRF_HEADER}": decodeURIComponent(cookie("${CSRF_COOKIE}") ?? "") },
       body: JSON.stringify({ userCode: asked, decision })
     })
+    const { details } = done.status === 409 ? await done.json() : {}
+    if (details?.reason === "sign_in_old") return signIn({ fresh: "1" })
     at("answer").hidden = true
     at("ask").hidden = done.ok
     say(done.ok ? (decision === "allow" ? "It is signed in. You may close this page." : "It is not signed in.") : "That did not work: the code is used or over.")
@@ -45,7 +48,7 @@ const script = `
   at("deny").addEventListener("click", answer("deny"))
   at("ask").addEventListener("submit", (event) => { event.preventDefault(); look() })
   const me = await fetch("/client/auth/me")
-  if (me.status === 401) location.replace("/client/auth/login?" + new URLSearchParams({ returnTo: "/device?code=" + encodeURIComponent(code.value) }))
+  if (me.status === 401) signIn({})
   else if (me.ok) {
     at("who").textContent = "Signed in as " + (await me.json()).user.name + "."
     await look()

@@ -1,4 +1,5 @@
 /** `/client/runs`: the mirrored runs and their logs; cancel, input, diff, artifacts and previews go to the Edge. */
+import { startAfter } from "@corral/domain/EventPosition"
 import { HubApi } from "@corral/domain/HubApi"
 import { Conflict, PermissionDenied, RunNotCancellable } from "@corral/domain/Failures"
 import type { HubRun } from "@corral/domain/HubRun"
@@ -23,15 +24,17 @@ import { StreamAuthority } from "../live/StreamAuthority.ts"
 import { ArtifactContents, type OpenedArtifact } from "../run/ArtifactContents.ts"
 import { EdgeRouter, isUnknown } from "../run/EdgeRouter.ts"
 import { RunLog } from "../run/RunLog.ts"
+import { RunRequesters } from "../run/RunRequesters.ts"
 import { isOver, Runs } from "../run/Runs.ts"
 import { Targets } from "../run/Targets.ts"
 import { Credentials } from "../signin/Credentials.ts"
 import { answered } from "./Answered.ts"
+import { requireChatMode } from "./ChatMode.ts"
 import { eventPage } from "./EventPage.ts"
 import { pageAfter } from "./PageAfter.ts"
 import { requireKept } from "./ReplayGap.ts"
 import { routed } from "./Routed.ts"
-import { asksForEvents, serverSentEvents, startOf } from "./ServerSentEvents.ts"
+import { asksForEvents, serverSentEvents } from "./ServerSentEvents.ts"
 
 export const runs = HttpApiBuilder.group(
   HubApi,
@@ -45,6 +48,7 @@ export const runs = HttpApiBuilder.group(
     const feeds = yield* RunFeeds
     const idempotency = yield* Idempotency
     const log = yield* RunLog
+    const requesters = yield* RunRequesters
     const router = yield* EdgeRouter
     const runs = yield* Runs
     const streams = yield* StreamAuthority
@@ -85,8 +89,11 @@ export const runs = HttpApiBuilder.group(
         const run = yield* admitted("project.read", params.id)
         const requestId = yield* CurrentRequestId
         const request = yield* HttpServerRequest.HttpServerRequest
-        if (!asksForEvents(request)) return yield* eventPage(log, run, after ?? 0, limit, requestId)
-        const start = yield* startOf(after, request, run.lastSeq)
+        const isStream = asksForEvents(request)
+        const resumed = isStream ? request.headers["last-event-id"] : undefined
+        const start = startAfter(after, resumed, run.lastSeq)
+        if (typeof start !== "number") return yield* start
+        if (!isStream) return yield* eventPage(log, run, start, limit, requestId)
         yield* requireKept(yield* log.read(run.id, start, 1), start, run.lastSeq)
         const principal = yield* CurrentPrincipal
         const over = start === run.lastSeq && isOver(run.state)
@@ -113,20 +120,30 @@ export const runs = HttpApiBuilder.group(
       }, answered),
 
       input: Effect.fnUntraced(function* ({ headers, params: { id }, payload }) {
-        const { userId } = yield* CurrentPrincipal
+        const principal = yield* CurrentPrincipal
+        const { userId } = principal
         const { projectId, proof, targetId } = yield* admitted("task.create", id)
         const mirrored = yield* runs.get(proof, id)
         const scope = `${userId} POST /client/runs/${id}/input`
         const key = headers["idempotency-key"]
         const sent = isOver(mirrored.state)
           ? Effect.fail(new Conflict({ message: "The run has ended." }))
-          : router
-              .input(
-                targetId,
-                { runId: id, input: payload, by: userId },
-                key && JSON.stringify([scope, key, payload])
+          : requesters
+              .sending(
+                id,
+                userId,
+                router.input(
+                  targetId,
+                  { runId: id, input: payload, by: userId },
+                  key && JSON.stringify([scope, key, payload])
+                ),
+                isUnknown
               )
-              .pipe(routed(targets, mirrored))
+              .pipe(
+                routed(targets, mirrored),
+                // The run would act on these words in its own mode.
+                (sending) => Effect.andThen(requireChatMode(principal, mirrored.mode), sending)
+              )
         const deed = { action: "run.input" as const, resource: id, projectId }
         const write = Effect.flatMap(Effect.exit(sent), (outcome) => audit.done(deed, outcome))
         const once = idempotency.onceElsewhere(

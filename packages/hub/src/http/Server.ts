@@ -3,8 +3,9 @@
  * nothing of its cause; a database that is not there is `overloaded`.
  */
 import { LINK_PATH } from "@corral/domain/EdgeLink"
+import { errorTable } from "@corral/domain/ErrorTable"
 import { HubApi } from "@corral/domain/HubApi"
-import { type Doors, listen, urlOf } from "@corral/service/http/Listener"
+import { type Doors, listen, type Passage, urlOf } from "@corral/service/http/Listener"
 import { refuseUpgrade } from "@corral/service/http/Refusal"
 import { answerUnanswered } from "@corral/service/http/Unanswered"
 import { pathsOf } from "@corral/service/telemetry/RouteNames"
@@ -15,12 +16,13 @@ import type { IncomingMessage } from "node:http"
 import type { HubConfig } from "../HubConfig.ts"
 import { LinkServer } from "../link/LinkServer.ts"
 import { EventSockets } from "../live/EventSockets.ts"
-import { StreamAuthority } from "../live/StreamAuthority.ts"
+import { STREAM_PATH, StreamAuthority } from "../live/StreamAuthority.ts"
 import { Callers } from "./Callers.ts"
 import { credentialOf, guard, type GuardedRequest, MAX_BODY_BYTES } from "./Guard.ts"
 import { LINK_PAGE } from "./LinkPage.ts"
 import { PublicUrl } from "./PublicUrl.ts"
 import { RateLimit } from "@corral/service/http/RateLimit"
+import { refusalLog } from "./RefusalLog.ts"
 import { routes } from "./routes.ts"
 import { storeRefusal } from "./StoreRefusal.ts"
 import { SignInRate } from "./SignInRate.ts"
@@ -73,16 +75,25 @@ const serve = Effect.fnUntraced(function* (config: HubConfig) {
   )
   const rate = new RateLimit(config.requestsPerSecond, () => clock.currentTimeMillisUnsafe())
 
+  const paths = [...pathsOf(HubApi), "/", "/device", `${LINK_PAGE}/:code`, LINK_PATH, STREAM_PATH]
+  const logRefusal = yield* refusalLog(paths)
+
   const doors = (port: number): Doors => {
     const names = namesOf(config, port)
     const publicUrl = config.publicUrl ?? urlOf(config.host, port)
     return {
-      paths: [...pathsOf(HubApi), "/", "/device", `${LINK_PAGE}/:code`],
-      passage: (request, upgrade) =>
-        rate.take(callers.nameOf(request))
+      paths,
+      passage: (request, upgrade) => {
+        const passage: Passage = rate.take(callers.nameOf(request))
           ? guard(guarded(request, upgrade), names)
-          : { _tag: "Refuse", code: "rate_limited" },
-      onRequest: handler,
+          : { _tag: "Refuse", code: "rate_limited" }
+        if (passage._tag === "Refuse") logRefusal(request, errorTable[passage.code].status)
+        return passage
+      },
+      onRequest: (request, response) => {
+        response.once("finish", () => logRefusal(request, response.statusCode))
+        handler(request, response)
+      },
       onUpgrade: (request, socket, head, id) => {
         if ((request.url ?? "").split("?", 1)[0] === LINK_PATH) {
           // A browser never links: it always says where its page is from.
@@ -92,7 +103,11 @@ const serve = Effect.fnUntraced(function* (config: HubConfig) {
         }
         const admission = streams.admit(request.url ?? "", credentialOf(request.headers), id).pipe(
           Effect.match({
-            onFailure: (error) => refuseUpgrade(socket, "code" in error ? error : { code: "overloaded" }, id),
+            onFailure: (error) => {
+              const refusal = "code" in error ? error : { code: "overloaded" as const }
+              logRefusal(request, errorTable[refusal.code].status)
+              refuseUpgrade(socket, refusal, id)
+            },
             onSuccess: (subscription) => sockets.accept(request, socket, head, subscription)
           }),
           Effect.catchCause((cause) =>

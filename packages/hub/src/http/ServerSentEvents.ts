@@ -2,7 +2,6 @@
  * A run's log as `text/event-stream`: `id:` is the seq, `Last-Event-ID` is where a reconnecting reader goes on. It ends with the run, and
  * when its reader may not read any more.
  */
-import { SchemaValidationFailed } from "@corral/domain/Failures"
 import { Deferred, Effect, Exit, Option, Queue, Stream } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { RunFeeds } from "../live/RunFeeds.ts"
@@ -14,17 +13,6 @@ type Request = HttpServerRequest.HttpServerRequest
 
 export const asksForEvents = (request: Request): boolean =>
   /(^|,)\s*text\/event-stream\s*(;|,|$)/i.test(request.headers.accept ?? "")
-
-/** `Last-Event-ID` wins: a reader that reconnects sends it along with the address, and thus the `after`, that it began with. */
-export const startOf = (after: number | undefined, request: Request, lastSeq: number) => {
-  const last = request.headers["last-event-id"]
-  const given = last === undefined || last === "" ? undefined : last
-  const start = given === undefined ? (after ?? 0) : /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN
-  if (start <= lastSeq) return Effect.succeed(start)
-  const path = given === undefined ? "after" : "last-event-id"
-  const message = "Expected a seq that the run has"
-  return Effect.fail(new SchemaValidationFailed({ details: { issues: [{ path, message }] } }))
-}
 
 const textOf = ({ firstSeq, lines }: LogBatch): string =>
   lines

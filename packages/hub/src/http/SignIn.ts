@@ -79,7 +79,10 @@ export const signIn = HttpApiBuilder.group(
         return yield* new PermissionDenied({ message: "This account may not use this Hub." })
       const user = yield* users.admit(identityOf(proven.claims, config, proven.subject))
       return {
-        ...(yield* signIns.issue(user.id, "web", { providerSession: proven.session })),
+        ...(yield* signIns.issue(user.id, "web", {
+          providerSession: proven.session,
+          authenticatedAt: proven.authenticatedAt
+        })),
         returnTo: attempt.returnTo
       }
     })

@@ -1,12 +1,13 @@
 /**
  * How often one address may begin to sign in, or be wrong about a code or a token: far less often than it may ask anything else. It counts
- * in one Hub. What passes through a proxy comes from the proxy's address.
+ * in one Hub. Behind trusted proxies the client's address counts, not the proxy's.
  */
 import type { Coded, ErrorCode } from "@corral/domain/ErrorTable"
 import { RateLimited } from "@corral/domain/Failures"
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { RateLimit } from "@corral/service/http/RateLimit"
+import { ClientAddress } from "./ClientAddress.ts"
 
 /** @effect-expect-leaking HttpServerRequest */
 export class SignInRate extends Context.Service<
@@ -26,8 +27,9 @@ export class SignInRate extends Context.Service<
       Effect.gen(function* () {
         const clock = yield* Clock.Clock
         const rate = new RateLimit(perMinute, () => clock.currentTimeMillisUnsafe(), MINUTE)
-        const address = Effect.map(HttpServerRequest.HttpServerRequest, ({ remoteAddress }) =>
-          Option.getOrElse(remoteAddress, () => "")
+        const addresses = yield* ClientAddress
+        const address = Effect.map(HttpServerRequest.HttpServerRequest, ({ headers, remoteAddress }) =>
+          addresses.of(headers, Option.getOrUndefined(remoteAddress))
         )
         const refuse = new RateLimited({ details: { retryAfterSeconds: Math.ceil(60 / perMinute) } })
         return SignInRate.of({

@@ -17,6 +17,7 @@ import { Targets } from "../run/Targets.ts"
 import { Dispatcher } from "../task/Dispatcher.ts"
 import { Tasks } from "../task/Tasks.ts"
 import { answered } from "./Answered.ts"
+import { requireChatMode } from "./ChatMode.ts"
 import { routed } from "./Routed.ts"
 
 export const tasks = HttpApiBuilder.group(
@@ -45,7 +46,8 @@ export const tasks = HttpApiBuilder.group(
 
     return handlers.handleAll({
       create: Effect.fnUntraced(function* ({ headers, payload }) {
-        const { userId } = yield* CurrentPrincipal
+        const principal = yield* CurrentPrincipal
+        const { userId } = principal
         const proof = yield* authority.inProject("task.create", payload.projectId)
         const id = yield* tasks.newId
         const request = {
@@ -56,7 +58,10 @@ export const tasks = HttpApiBuilder.group(
         const deed = { action: "task.create" as const, resource: id, projectId: payload.projectId }
         const { body, replayed: again } = yield* idempotency.once(
           request,
-          audit.done(deed, tasks.create(proof, id, payload))
+          audit.done(
+            deed,
+            Effect.andThen(requireChatMode(principal, payload.mode), tasks.create(proof, id, payload))
+          )
         )
         if (!again && body.state === "pending") yield* dispatcher.wake(body.targetId)
         return yield* replayed(

@@ -30,6 +30,8 @@ export interface Asking<N extends CommandName> {
   readonly id?: CommandId
   /** It is to be sent whenever the device comes, whoever waits; it has an id. */
   readonly lasting?: boolean
+  /** Runs once the command is written: those that are asked for later come later. */
+  readonly onWritten?: Effect.Effect<void>
   readonly targetId: DeviceId
   readonly name: N
   readonly payload: CommandPayload<N>
@@ -200,7 +202,10 @@ export class Commands extends Context.Service<
         const text = yield* sentence(id, asking, traceparent)
         const expires = lasting ? null : new Date(now() + Math.min(UNSENT_MS, waitMs))
         const asked = watched(id, (changed) =>
-          Effect.andThen(made(id, asking, text, expires), settle(asking, id, changed))
+          made(id, asking, text, expires).pipe(
+            Effect.andThen(asking.onWritten ?? Effect.void),
+            Effect.andThen(settle(asking, id, changed))
+          )
         )
         if (lasting) return yield* asked
         // Whoever goes away takes it back where that is possible.
@@ -245,7 +250,7 @@ export class Commands extends Context.Service<
 
         claim: Effect.fnUntraced(function* ({ deviceId, generation }) {
           const rows = yield* sql<{ readonly id: CommandId; readonly seq: string; readonly command: string }>`
-            UPDATE edge_commands SET generation = ${generation}
+            UPDATE edge_commands SET generation = ${generation}, sent_at = ${new Date(now())}
             WHERE id IN (
               SELECT id FROM edge_commands WHERE target_id = ${deviceId} AND outcome IS NULL
                 AND (generation < ${generation} OR (generation IS NULL AND (expires_at IS NULL OR expires_at > ${new Date(now())})))

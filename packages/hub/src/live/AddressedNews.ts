@@ -44,7 +44,7 @@ export const deviceNews = (
 ): Addressed =>
   sql<DeviceRow>`
     SELECT d.id, d.lease_until, d.revoked_at, d.last_seen_at, d.owner_id, ARRAY(
-      SELECT m.user_id FROM device_projects s JOIN project_members m ON m.project_id = s.project_id
+      SELECT m.user_id FROM device_shares s JOIN project_members m ON m.project_id = s.project_id
       WHERE s.device_id = d.id AND m.user_id = ANY(${readers}::text[])
     ) AS members
     FROM devices d WHERE d.id = ANY(${ids}::text[])`.pipe(
@@ -92,7 +92,7 @@ export const standingIn = (
   (SELECT 'approval' AS kind, id FROM approvals
     WHERE project_id = ANY(${projects}::text[]) AND state = 'pending' ORDER BY id DESC LIMIT ${PRESENT_NEWS})
   UNION ALL
-  (SELECT 'device', device_id FROM device_projects
+  (SELECT 'device', device_id FROM device_shares
     WHERE project_id = ANY(${projects}::text[]) ORDER BY device_id DESC LIMIT ${PRESENT_NEWS})`
 
 interface DeviceRow extends Lease {

@@ -29,6 +29,9 @@ export interface Start {
   readonly positions: ReadonlyMap<RunId, number>
 }
 
+/** A stalled reader that starts to read again in this time learns why it was closed; then the socket is destroyed. */
+const CLOSE_WITHIN_MS = 3_000
+
 export class EventSocket implements RunFollower {
   private readonly socket: WebSocket
   private readonly stream: Duplex
@@ -50,6 +53,8 @@ export class EventSocket implements RunFollower {
   private queued = 0
   private lastPing: number
   private ended = false
+  /** Unix milliseconds since when a stalled reader is being closed. */
+  private closingSince: number | undefined
 
   constructor(socket: WebSocket, stream: Duplex, source: LogSource, now: () => number, start: Start) {
     this.socket = socket
@@ -88,12 +93,14 @@ export class EventSocket implements RunFollower {
     void this.pump()
   }
 
-  /** Called every few seconds: pings, and closes a reader that has stalled. */
+  /** Called every second: pings, and closes a reader that has stalled. */
   tick(): void {
-    if (this.ended) return
     const now = this.now()
+    if (this.closingSince !== undefined && now - this.closingSince >= CLOSE_WITHIN_MS) this.socket.terminate()
+    if (this.ended) return
     if (this.blockedSince !== undefined && this.queued !== queuedOf(this.stream)) this.block(now)
     if (this.blockedSince !== undefined && now - this.blockedSince > STALLED_AFTER_SECONDS * 1_000) {
+      this.closingSince = now
       this.end(closeCodes.stalled, "the reader stalled")
     } else if (now - this.lastPing > PING_EVERY_SECONDS * 1_000) {
       this.lastPing = now

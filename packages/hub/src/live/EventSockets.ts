@@ -76,7 +76,7 @@ export class EventSockets extends Context.Service<
         )
 
       yield* Effect.sync(() => open.forEach((socket) => socket.tick())).pipe(
-        Effect.andThen(Effect.sleep("5 seconds")),
+        Effect.andThen(Effect.sleep("1 second")),
         Effect.forever,
         Effect.forkScoped
       )

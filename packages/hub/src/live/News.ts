@@ -5,7 +5,7 @@
  * One thing after the other: a reader is told of states in the order in which they were. Where changes may have been missed readers are
  * ended, because whoever comes is told the present state first.
  */
-import { PRESENT_NEWS } from "@corral/domain/HubNews"
+import { type HubNews, PRESENT_NEWS } from "@corral/domain/HubNews"
 import type { DeviceId, ProjectId } from "@corral/domain/Ids"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Clock, Context, Effect, Layer, Queue } from "effect"
@@ -47,18 +47,35 @@ export class News extends Context.Service<
       const more = yield* Queue.sliding<void>(1)
       const wake = () => void Queue.offerUnsafe(more, undefined)
 
+      /** Devices that readers were told are online: whose lease ends must be told, whenever that was written. */
+      const online = new Set<string>()
+      const note = ({ id, kind, ...news }: HubNews) => {
+        if (kind !== "device") return
+        if ("state" in news && news.state === "online") online.add(id)
+        else online.delete(id)
+      }
+
       const tellPresent = Effect.fnUntraced(function* (reader: NewsReader) {
         const { userId } = reader
         for (const device of yield* devices.list(userId, undefined, undefined, PRESENT_NEWS)) {
           const { id, lastSeenAt, state } = device
-          reader.told({ kind: "device", id, state, ...(lastSeenAt === undefined ? {} : { lastSeenAt }) })
+          const news = {
+            kind: "device",
+            id,
+            state,
+            ...(lastSeenAt === undefined ? {} : { lastSeenAt })
+          } as const
+          note(news)
+          reader.told(news)
         }
         for (const news of yield* pendingNews(sql, userId)) reader.told(news)
       })
 
       const tell = (found: ReadonlyArray<AddressedNews>) => {
-        for (const { news, to } of found)
+        for (const { news, to } of found) {
+          note(news)
           for (const reader of readers) if (to === "everyone" || to.includes(reader.userId)) reader.told(news)
+        }
       }
 
       const turn = Effect.gen(function* () {
@@ -90,17 +107,15 @@ export class News extends Context.Service<
       )
 
       /** Nobody tells that a lease has run out. */
-      let lookedAt = now()
       const look = Effect.gen(function* () {
         readers.forEach((reader) => reader.tick())
-        const [from, to] = [new Date(lookedAt), new Date(now())]
-        if (readers.size > 0) {
-          const ended = yield* sql<{ readonly id: DeviceId }>`
-            SELECT id FROM devices WHERE revoked_at IS NULL AND lease_until > ${from} AND lease_until <= ${to}`
-          for (const { id } of ended) due.device.add(id)
-          if (ended.length > 0) wake()
-        }
-        lookedAt = to.getTime()
+        if (readers.size === 0) online.clear()
+        if (online.size === 0) return
+        const ended = yield* sql<{ readonly id: DeviceId }>`
+          SELECT id FROM devices WHERE id = ANY(${[...online]}::text[])
+            AND (revoked_at IS NOT NULL OR lease_until IS NULL OR lease_until <= ${new Date(now())})`
+        for (const { id } of ended) due.device.add(id)
+        if (ended.length > 0) wake()
       })
       yield* look.pipe(
         Effect.ignore,

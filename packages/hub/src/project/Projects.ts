@@ -4,7 +4,7 @@
  * What acts on a project takes a proof that its caller may. Lists go by last change, newest first, and show what the caller may read.
  * Whatever changes who may do what is told to every Hub. Writes are to run in a transaction.
  */
-import type { Proof } from "@corral/domain/Authorization"
+import { type Proof, roleRefusal } from "@corral/domain/Authorization"
 import { Conflict, PermissionDenied } from "@corral/domain/Failures"
 import type { ProjectId, UserId } from "@corral/domain/Ids"
 import {
@@ -13,7 +13,7 @@ import {
   defaultApprovals,
   type Project,
   type ProjectMember,
-  type ProjectRole,
+  ProjectRole,
   type ProjectVisibility,
   type UpdateProject
 } from "@corral/domain/Project"
@@ -24,6 +24,7 @@ import { limitTo } from "../store/Limit.ts"
 import { notify } from "../store/Notice.ts"
 import { type Position, positionOf } from "../store/Position.ts"
 import { holdProject } from "./HeldProject.ts"
+import { liveRuns } from "./LiveRuns.ts"
 
 export class Projects extends Context.Service<
   Projects,
@@ -42,7 +43,8 @@ export class Projects extends Context.Service<
       proof: Proof<"project.update">,
       change: UpdateProject
     ) => Effect.Effect<Project, PermissionDenied | SqlError.SqlError>
-    readonly remove: (proof: Proof<"project.delete">) => Effect.Effect<void, SqlError.SqlError>
+    /** Refused while runs are in progress. Whoever may read its audit trail then may read it afterwards. */
+    readonly remove: (proof: Proof<"project.delete">) => Effect.Effect<void, Conflict | SqlError.SqlError>
     /** By person, after that one. */
     readonly members: (
       proof: Proof<"project.read">,
@@ -96,6 +98,14 @@ export class Projects extends Context.Service<
           WHERE m.project_id = ${projectId} AND m.user_id = ${userId}`
         return row
       })
+
+      /** Ends the shares of a user's devices that the user may no longer manage there. */
+      const endShares = (projectId: string, userId: UserId, role: ProjectRole | undefined) =>
+        roleRefusal("device.manage", role) === undefined
+          ? Effect.void
+          : sql`
+              DELETE FROM device_projects s USING devices d
+              WHERE s.project_id = ${projectId} AND d.id = s.device_id AND d.owner_id = ${userId}`
 
       /** Locks the owners, so that two of them do not leave at once. */
       const keepAnOwner = Effect.fnUntraced(function* (projectId: string, leaving: UserId) {
@@ -169,6 +179,17 @@ export class Projects extends Context.Service<
         }),
 
         remove: Effect.fnUntraced(function* ({ subject }) {
+          // Waits for runs that are being opened; those that come later find no project.
+          yield* sql`SELECT 1 FROM projects WHERE id = ${subject} FOR UPDATE`
+          const runs = yield* liveRuns(sql, subject, new Date(clock.currentTimeMillisUnsafe()))
+          if (runs.length > 0)
+            return yield* new Conflict({
+              message: "Runs of this project are still in progress. Cancel them first.",
+              details: { reason: "live_runs", runs }
+            })
+          yield* sql`
+            INSERT INTO former_members (project_id, user_id, role)
+            SELECT project_id, user_id, role FROM project_members WHERE project_id = ${subject} AND ${sql.in("role", auditors)}`
           yield* sql`DELETE FROM projects WHERE id = ${subject}`
           yield* changed(subject)
         }),
@@ -201,6 +222,7 @@ export class Projects extends Context.Service<
           yield* within(proof, role, held.role)
           if (role !== "owner") yield* keepAnOwner(proof.subject, userId)
           yield* sql`UPDATE project_members SET role = ${role} WHERE project_id = ${proof.subject} AND user_id = ${userId}`
+          yield* endShares(proof.subject, userId, role)
           yield* changed(proof.subject)
           return memberOf({ ...held, role })
         }),
@@ -211,12 +233,15 @@ export class Projects extends Context.Service<
           yield* within(proof, held.role)
           yield* keepAnOwner(proof.subject, userId)
           yield* sql`DELETE FROM project_members WHERE project_id = ${proof.subject} AND user_id = ${userId}`
+          yield* endShares(proof.subject, userId, undefined)
           yield* changed(proof.subject)
         })
       })
     })
   )
 }
+
+const auditors = ProjectRole.literals.filter((role) => roleRefusal("audit.read", role) === undefined)
 
 interface ProjectRow {
   readonly id: ProjectId

@@ -19,13 +19,11 @@ import {
   ApprovalAlreadyResolved,
   ApprovalExpired,
   Conflict,
-  InvalidAgentId,
   NotFound,
   Overloaded,
   PayloadTooLarge,
   PermissionDenied,
   RunNotCancellable,
-  RuntimeUnavailable,
   SchemaValidationFailed,
   TargetOffline,
   WorkspaceOutsideAllowlist
@@ -38,10 +36,8 @@ import { fingerprintOf } from "@corral/service/Fingerprint"
 import { Context, Data, Effect, Layer, Option, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import { type Asking, Commands, isRead, startOf, UNKNOWN } from "../link/Commands.ts"
+import { type NotOffered, notOffered } from "./OfferedTask.ts"
 import { Targets } from "./Targets.ts"
-
-/** Why a target is not asked at all. */
-export type NotOffered = InvalidAgentId | RuntimeUnavailable | WorkspaceOutsideAllowlist
 
 /** Why an Edge does not take a run: any code of the error table. */
 export class StartRefused extends Data.TaggedError("StartRefused")<{
@@ -56,15 +52,16 @@ type Routed<A, E> = Effect.Effect<A, E | NotDone>
 export class EdgeRouter extends Context.Service<
   EdgeRouter,
   {
-    /** Whether the target is there and offers that agent and workspace, as far as it has told. */
+    /** Whether the target offers that, as far as it has told, and is there. */
     readonly ready: (
       targetId: DeviceId,
       create: CreateRun
     ) => Effect.Effect<void, NotOffered | TargetOffline | SqlError.SqlError>
-    /** Asked for the same run again, it is the same start. */
+    /** Asked for the same run again, it is the same start. `onWritten` runs once it is in line: what is asked later comes later. */
     readonly start: (
       targetId: DeviceId,
-      command: CommandPayload<"StartRun">
+      command: CommandPayload<"StartRun">,
+      onWritten?: Effect.Effect<void>
     ) => Effect.Effect<Run, StartRefused | TargetOffline | SqlError.SqlError>
     readonly cancel: (
       targetId: DeviceId,
@@ -171,24 +168,19 @@ export class EdgeRouter extends Context.Service<
       })
 
       return EdgeRouter.of({
-        ready: Effect.fnUntraced(function* (targetId, { agentId, workspace }) {
-          const offer = yield* targets.offer(targetId)
+        ready: Effect.fnUntraced(function* (targetId, create) {
+          const offer = yield* targets.lastOffer(targetId)
           if (offer === undefined) return yield* offline(targetId, false)
-          const agent = offer.agents.find(({ id }) => id === agentId)
-          if (agent === undefined) return yield* new InvalidAgentId()
-          const offered = offer.workspaces.some(({ id }) => id === workspace)
-          if (!offered) return yield* new WorkspaceOutsideAllowlist()
-          if (agent.available) return
-          const { hint, reason } = agent
-          return yield* new RuntimeUnavailable({
-            details: { ...(reason === undefined ? {} : { reason }), ...(hint === undefined ? {} : { hint }) }
-          })
+          const refusal = notOffered(offer, create, offer.isPresent)
+          if (refusal !== undefined) return yield* refusal
+          if (!offer.isPresent) return yield* offline(targetId, false)
         }),
 
-        start: (targetId, command) =>
+        start: (targetId, command, onWritten) =>
           route(
             {
               ...write(targetId, "StartRun", command),
+              ...(onWritten === undefined ? {} : { onWritten }),
               id: startOf(command.runId),
               lasting: true,
               of: command.runId

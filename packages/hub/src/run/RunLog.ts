@@ -168,6 +168,11 @@ export class RunLog extends Context.Service<
             created_at: at,
             updated_at: at
           })} ON CONFLICT DO NOTHING RETURNING ${noticeOf(sql, "runState")}`
+          yield* sql`
+            INSERT INTO run_requesters (run_id, user_id, input)
+            SELECT ${id}, created_by, 'task' FROM tasks WHERE id = ${taskId ?? null}
+            UNION SELECT ${id}, user_id, 'earlier' FROM run_requesters WHERE run_id = ${create.resume ?? null}
+            ON CONFLICT DO NOTHING`
         }),
 
         append: <E = never>(
@@ -266,7 +271,9 @@ class PushedRun {
     // Written by `open` and `move`.
     const offer = JSON.parse(row.offer) as Pick<CreateRun, "agentId" | "workspace">
     const told = JSON.parse(row.told) as Told
-    this.fold = new RunFold({ ...row, ...offer, told })
+    // Without an event the log decides nothing yet, also where the Hub has given up on the start.
+    const first = { state: "queued", told: {} } as const
+    this.fold = new RunFold({ ...row, ...offer, ...(row.last_seq === 0 ? first : { told }) })
   }
 
   /** Takes what follows on the log; what it has already is passed over. */

@@ -4,7 +4,17 @@
 import type { Proof } from "@corral/domain/Authorization"
 import { PermissionDenied } from "@corral/domain/Failures"
 import type { HubRun, HubRunStatus } from "@corral/domain/HubRun"
-import type { ApprovalId, DeviceId, ProjectId, RunId, SessionId, TaskId, UserId } from "@corral/domain/Ids"
+import type {
+  AgentId,
+  ApprovalId,
+  DeviceId,
+  ProjectId,
+  RunId,
+  SessionId,
+  TaskId,
+  UserId,
+  WorkspaceId
+} from "@corral/domain/Ids"
 import { type CreateRun, isTerminal } from "@corral/domain/Run"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -15,6 +25,8 @@ import type { Told } from "./RunFold.ts"
 export interface RunPlace {
   readonly projectId: ProjectId
   readonly targetId: DeviceId
+  readonly agentId: AgentId
+  readonly workspace: WorkspaceId
   readonly state: HubRunStatus
   readonly lastSeq: number
 }
@@ -56,13 +68,16 @@ export class Runs extends Context.Service<
       return Runs.of({
         place: (id) =>
           Effect.map(
-            sql<PlaceRow>`SELECT project_id, target_id, state, last_seq FROM runs WHERE id = ${id}`,
+            sql<PlaceRow & { readonly offer: string }>`
+              SELECT project_id, target_id, offer, state, last_seq FROM runs WHERE id = ${id}`,
             ([row]) =>
               row === undefined
                 ? undefined
                 : {
                     projectId: row.project_id,
                     targetId: row.target_id,
+                    // Written by `RunLog`.
+                    ...(JSON.parse(row.offer) as Pick<RunPlace, "agentId" | "workspace">),
                     state: row.state,
                     lastSeq: row.last_seq
                   }

@@ -26,6 +26,10 @@ export class Targets extends Context.Service<
     readonly find: (id: DeviceId) => Effect.Effect<KnownTarget | undefined, SqlError.SqlError>
     /** What a target that is there has told that it offers; `undefined` where it is not there. */
     readonly offer: (id: DeviceId) => Effect.Effect<TargetOffer | undefined, SqlError.SqlError>
+    /** What a target reported last, there or not; `undefined` where it never did, or was revoked. */
+    readonly lastOffer: (
+      id: DeviceId
+    ) => Effect.Effect<(TargetOffer & { readonly isPresent: boolean }) | undefined, SqlError.SqlError>
     /** Whether the person may have work of that project done there: it is theirs, or shared with the project. */
     readonly mayRoute: (
       userId: UserId,
@@ -46,34 +50,36 @@ export class Targets extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
+
+      const lastOffer = Effect.fnUntraced(function* (id: DeviceId) {
+        const now = new Date(clock.currentTimeMillisUnsafe())
+        const [row] = yield* sql<OfferRow>`
+          SELECT workspaces, agents, commands, lease_until > ${now} AS present FROM devices
+          WHERE id = ${id} AND revoked_at IS NULL AND version IS NOT NULL`
+        // Checked when it was told.
+        return (
+          row && {
+            isPresent: row.present === true,
+            workspaces: JSON.parse(row.workspaces) as Target["workspaces"],
+            agents: JSON.parse(row.agents) as Target["agents"],
+            commands: JSON.parse(row.commands ?? "[]") as ReadonlyArray<string>
+          }
+        )
+      })
+
       return Targets.of({
         find: Effect.fnUntraced(function* (id) {
           const [row] = yield* sql<{ readonly last_seen_at: Date | null }>`
             SELECT last_seen_at FROM devices WHERE id = ${id} AND revoked_at IS NULL`
           return row && { id, lastSeenAt: row.last_seen_at?.toISOString() }
         }),
-        offer: Effect.fnUntraced(function* (id) {
-          const now = new Date(clock.currentTimeMillisUnsafe())
-          const [row] = yield* sql<{
-            readonly workspaces: string
-            readonly agents: string
-            readonly commands: string | null
-          }>`
-            SELECT workspaces, agents, commands FROM devices WHERE id = ${id} AND revoked_at IS NULL AND lease_until > ${now}`
-          // Checked when it was told.
-          return (
-            row && {
-              workspaces: JSON.parse(row.workspaces) as Target["workspaces"],
-              agents: JSON.parse(row.agents) as Target["agents"],
-              commands: JSON.parse(row.commands ?? "[]") as ReadonlyArray<string>
-            }
-          )
-        }),
+        lastOffer,
+        offer: (id) => Effect.map(lastOffer(id), (last) => (last?.isPresent === true ? last : undefined)),
         mayRoute: Effect.fnUntraced(function* (userId, id, projectId) {
           const found = yield* sql`
             SELECT 1 FROM devices d WHERE d.id = ${id} AND d.revoked_at IS NULL AND (
               d.owner_id = ${userId}
-              OR EXISTS (SELECT 1 FROM device_projects s WHERE s.device_id = d.id AND s.project_id = ${projectId})
+              OR EXISTS (SELECT 1 FROM device_shares s WHERE s.device_id = d.id AND s.project_id = ${projectId})
             )`
           return found.length > 0
         }),
@@ -91,4 +97,11 @@ export class Targets extends Context.Service<
       })
     })
   )
+}
+
+interface OfferRow {
+  readonly workspaces: string
+  readonly agents: string
+  readonly commands: string | null
+  readonly present: boolean | null
 }

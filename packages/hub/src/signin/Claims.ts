@@ -55,11 +55,26 @@ export const identityOf = (claims: Claims, config: OidcConfig, subject: string):
   return { issuer: knownAs, subject, name, email }
 }
 
+/**
+ * The domain of an address, for the check of who may come in: exactly one `@`, a plain local part, a domain name. Read from the claim as it
+ * came: what is shown of it is shortened and cleaned, and could end where the real domain goes on.
+ */
+export const emailDomainOf = (claims: Claims, path: string): string | undefined => {
+  if (emailOf(claims, path) === undefined) return undefined
+  const value = claimAt(claims, path)
+  const [, domain] = (typeof value === "string" ? ADDRESS.exec(value) : undefined) ?? []
+  return domain?.toLowerCase()
+}
+
+/** Of RFC 5322 what mail systems use: no quoted local part, no comment, no address literal. */
+const ADDRESS =
+  /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@((?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z0-9-]{2,63})$/
+
 /** Whether somebody with those claims may come in: every restriction that is set must hold. */
 export const isAdmitted = (claims: Claims, config: OidcConfig): boolean => {
   const { allowedDomains, allowedGroups, claims: places } = config
   const groups = groupsAt(claims, places.groups)
-  const domain = emailOf(claims, places.email)?.toLowerCase().split("@").at(-1)
+  const domain = emailDomainOf(claims, places.email)
   return (
     (allowedGroups.length === 0 || groups.some((group) => allowedGroups.includes(group))) &&
     (allowedDomains.length === 0 || (domain !== undefined && allowedDomains.includes(domain)))

@@ -21,6 +21,8 @@ export interface ProvenSubject {
   readonly claims: Claims
   /** The provider's session, where it names one. */
   readonly session?: string | undefined
+  /** When the provider asked for the person, where it says so. */
+  readonly authenticatedAt?: Date | undefined
 }
 
 export interface Departure {
@@ -172,7 +174,7 @@ const configured = (config: OidcConfig): Configured => {
       const claims = tokens.claims()
       // `idTokenExpected` has seen to it.
       if (claims === undefined) return yield* new Unauthorized({ message: REFUSED })
-      const { sid, sub: subject } = claims
+      const { auth_time: seconds, sid, sub: subject } = claims
       const more =
         isShort(claims, config) && provider.serverMetadata().userinfo_endpoint !== undefined
           ? yield* asked(() => client.fetchUserInfo(provider, tokens.access_token, subject))
@@ -181,7 +183,8 @@ const configured = (config: OidcConfig): Configured => {
         subject,
         // What was signed for us counts more.
         claims: { ...more, ...claims },
-        session: typeof sid === "string" ? sid : undefined
+        session: typeof sid === "string" ? sid : undefined,
+        authenticatedAt: seconds === undefined ? undefined : new Date(seconds * 1_000)
       }
     })
   }

@@ -54,6 +54,8 @@ export interface Known {
   readonly providerSession?: string | undefined
   /** What the program that holds it calls itself. */
   readonly clientName?: string | null | undefined
+  /** When the provider asked for the person, where it says so; a time in the future counts as now. */
+  readonly authenticatedAt?: Date | undefined
 }
 
 export class SignIns extends Context.Service<
@@ -70,8 +72,8 @@ export class SignIns extends Context.Service<
     readonly refresh: (token: string) => Effect.Effect<IssuedSignIn | undefined, SqlError.SqlError>
     /** Whether it is worth something now. Looking is no use of it. */
     readonly lives: (signInId: string) => Effect.Effect<boolean, SqlError.SqlError>
-    /** When it was begun; undefined where there is none. Exchanging its token does not begin it anew. */
-    readonly begunAt: (signInId: string) => Effect.Effect<Date | undefined, SqlError.SqlError>
+    /** When its user proved who they are; undefined where there is no such sign-in. A refresh does not change it. */
+    readonly authenticatedAt: (signInId: string) => Effect.Effect<Date | undefined, SqlError.SqlError>
     /** Those of a person that are worth something now, the latest first. `asker` is the one by which they ask. */
     readonly list: (
       userId: UserId,
@@ -151,7 +153,11 @@ export class SignIns extends Context.Service<
       })
 
       return SignIns.of({
-        issue: Effect.fnUntraced(function* (userId, kind, { clientName, providerSession } = {}) {
+        issue: Effect.fnUntraced(function* (
+          userId,
+          kind,
+          { authenticatedAt, clientName, providerSession } = {}
+        ) {
           const at = now()
           const token = newToken("session")
           const signInId = mint<string>("sin", at.getTime())
@@ -162,6 +168,7 @@ export class SignIns extends Context.Service<
             kind,
             token_hash: hashOf(token),
             created_at: at,
+            authenticated_at: authenticatedAt === undefined || authenticatedAt > at ? at : authenticatedAt,
             last_seen_at: at,
             idle_until: expiresAt,
             cap_at: new Date(at.getTime() + lifetimes[kind].cap),
@@ -195,10 +202,12 @@ export class SignIns extends Context.Service<
             Effect.map((rows) => rows.length > 0)
           ),
 
-        begunAt: (signInId) =>
+        authenticatedAt: (signInId) =>
           Effect.map(
-            sql<{ readonly created_at: Date }>`SELECT created_at FROM sign_ins WHERE id = ${signInId}`,
-            ([row]) => row?.created_at
+            sql<{
+              readonly authenticated_at: Date
+            }>`SELECT authenticated_at FROM sign_ins WHERE id = ${signInId}`,
+            ([row]) => row?.authenticated_at
           ),
 
         refresh: Effect.fnUntraced(function* (token: string) {

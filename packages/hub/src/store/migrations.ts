@@ -19,6 +19,11 @@ import { traces } from "./migrations/0010-traces.ts"
 import { signIns } from "./migrations/0011-sign-ins.ts"
 import { commands } from "./migrations/0012-commands.ts"
 import { decisions } from "./migrations/0013-decisions.ts"
+import { signInTime } from "./migrations/0014-sign-in-time.ts"
+import { deviceShares } from "./migrations/0015-device-shares.ts"
+import { auditReaders } from "./migrations/0016-audit-readers.ts"
+import { runRequesters } from "./migrations/0017-run-requesters.ts"
+import { sentCommands } from "./migrations/0018-sent-commands.ts"
 
 const steps: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_people": people,
@@ -33,7 +38,12 @@ const steps: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0010_traces": traces,
   "0011_sign_ins": signIns,
   "0012_commands": commands,
-  "0013_decisions": decisions
+  "0013_decisions": decisions,
+  "0014_sign_in_time": signInTime,
+  "0015_device_shares": deviceShares,
+  "0016_audit_readers": auditReaders,
+  "0017_run_requesters": runRequesters,
+  "0018_sent_commands": sentCommands
 }
 
 const take = (statements: ReadonlyArray<string>) =>

@@ -2,14 +2,17 @@
  * Brings tasks to their targets: woken when there is one for a target, or when a target has come, it starts what waits, oldest first.
  *
  * A start is asked for once more after a break, under the same run id: an Edge takes a run once, and several Hubs that ask get one answer. One
- * whose answer does not come stays on its way, until that comes or the run's log tells. What a Hub that ended left on its way is looked for. Also ends
+ * whose answer does not come is ended after a while, and delays no other. What a Hub that ended left on its way is looked for. Also ends
  * what has waited too long.
  */
-import type { DeviceId } from "@corral/domain/Ids"
+import type { DeviceId, TaskId } from "@corral/domain/Ids"
 import { CurrentTraceparent } from "@corral/service/telemetry/Traces"
-import { Context, Effect, Layer, Schedule } from "effect"
+import { Context, Effect, Latch, Layer, Schedule } from "effect"
 import { EdgeRouter } from "../run/EdgeRouter.ts"
 import { type ClaimedTask, Tasks } from "./Tasks.ts"
+
+/** Starts of one target that are not answered yet. */
+const MOST_STARTED = 64
 
 export class Dispatcher extends Context.Service<
   Dispatcher,
@@ -27,8 +30,11 @@ export class Dispatcher extends Context.Service<
       /** Targets whose tasks are being started; `true` where there may be more by now. */
       const busy = new Map<DeviceId, boolean>()
 
-      const start = (targetId: DeviceId, task: ClaimedTask) =>
-        router.start(targetId, { runId: task.runId, create: task.create }).pipe(
+      /** Tasks whose start is not answered yet. */
+      const started = new Map<DeviceId, Set<TaskId>>()
+
+      const start = (targetId: DeviceId, task: ClaimedTask, onWritten: Effect.Effect<void>) =>
+        router.start(targetId, { runId: task.runId, create: task.create }, onWritten).pipe(
           // Of whoever made it, and not of whoever has woken us.
           Effect.provideService(CurrentTraceparent, task.traceparent),
           Effect.matchEffect({
@@ -43,11 +49,32 @@ export class Dispatcher extends Context.Service<
           })
         )
 
+      /** Goes on once the start is in line: an Edge that does not answer delays nothing that comes after. */
+      const begin = Effect.fnUntraced(function* (targetId: DeviceId, task: ClaimedTask) {
+        const open = started.get(targetId) ?? new Set<TaskId>()
+        if (open.has(task.id)) return
+        started.set(targetId, open.add(task.id))
+        const inLine = Latch.makeUnsafe(false)
+        const over = Effect.suspend(() => {
+          const wasFull = open.size >= MOST_STARTED
+          open.delete(task.id)
+          if (open.size === 0) started.delete(targetId)
+          return Effect.andThen(inLine.open, wasFull ? wake(targetId) : Effect.void)
+        })
+        yield* start(targetId, task, Effect.asVoid(inLine.open)).pipe(
+          Effect.catch((error) => Effect.logError("tasks wait", error)),
+          Effect.ensuring(over),
+          Effect.forkIn(scope)
+        )
+        yield* inLine.await
+      })
+
       const startAll = Effect.fnUntraced(function* (targetId: DeviceId) {
-        let task = yield* tasks.claim(targetId, undefined)
+        const isFull = () => (started.get(targetId)?.size ?? 0) >= MOST_STARTED
+        let task = isFull() ? undefined : yield* tasks.claim(targetId, undefined)
         while (task !== undefined) {
-          yield* start(targetId, task)
-          task = yield* tasks.claim(targetId, task.id)
+          yield* begin(targetId, task)
+          task = isFull() ? undefined : yield* tasks.claim(targetId, task.id)
         }
       })
 
@@ -60,13 +87,19 @@ export class Dispatcher extends Context.Service<
         busy.delete(targetId)
       })
 
+      yield* tasks.giveUp.pipe(
+        Effect.catch((error) => Effect.logError("failed to end unanswered tasks", error)),
+        Effect.repeat(Schedule.spaced("1 second")),
+        Effect.forkScoped
+      )
+
       yield* tasks.expire.pipe(
         Effect.catch((error) => Effect.logError("tasks do not expire", error)),
         Effect.repeat(Schedule.spaced("1 second")),
         Effect.forkScoped
       )
 
-      const wake = (targetId: DeviceId) =>
+      const wake = (targetId: DeviceId): Effect.Effect<void> =>
         Effect.suspend(() => {
           if (busy.has(targetId)) return Effect.sync(() => void busy.set(targetId, true))
           busy.set(targetId, false)

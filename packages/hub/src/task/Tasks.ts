@@ -6,9 +6,7 @@
  */
 import { type Proof, roleRefusal } from "@corral/domain/Authorization"
 import {
-  type InvalidAgentId,
   PermissionDenied,
-  type RuntimeUnavailable,
   SchemaValidationFailed,
   type TargetOffline,
   UnauthorizedTarget,
@@ -24,10 +22,12 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { EdgeRouter } from "../run/EdgeRouter.ts"
 import { RunLog } from "../run/RunLog.ts"
+import type { NotOffered } from "../run/OfferedTask.ts"
 import { Runs } from "../run/Runs.ts"
 import { SessionProject } from "../run/SessionProject.ts"
 import { Targets } from "../run/Targets.ts"
 import { startOf } from "../link/Commands.ts"
+import { giveUpStart, unansweredStarts } from "./UnansweredStarts.ts"
 import { noticeOf } from "../store/Notice.ts"
 import { readableRows } from "../store/ReadableList.ts"
 
@@ -47,14 +47,7 @@ export interface ClaimedTask {
   readonly traceparent: string | undefined
 }
 
-type NotAccepted =
-  | InvalidAgentId
-  | PermissionDenied
-  | RuntimeUnavailable
-  | SchemaValidationFailed
-  | TargetOffline
-  | UnauthorizedTarget
-  | WorkspaceOutsideAllowlist
+type NotAccepted = NotOffered | TargetOffline | UnauthorizedTarget
 
 export class Tasks extends Context.Service<
   Tasks,
@@ -101,6 +94,8 @@ export class Tasks extends Context.Service<
     readonly leftBehind: Effect.Effect<ReadonlyArray<DeviceId>, SqlError.SqlError>
     /** Ends what has waited too long. */
     readonly expire: Effect.Effect<void, SqlError.SqlError>
+    /** Ends what was sent to an Edge that does not answer. If it has the run after all, its log says so, and the task follows it. */
+    readonly giveUp: Effect.Effect<void, SqlError.SqlError>
   }
 >()("corral/hub/Tasks") {
   static readonly layer = Layer.effect(
@@ -120,13 +115,18 @@ export class Tasks extends Context.Service<
       const told = noticeOf(sql, "task")
 
       /** That what it refers to is the project's own. */
-      const referred = Effect.fnUntraced(function* ({ projectId, resume, sessionId, targetId }: CreateTask) {
+      const referred = Effect.fnUntraced(function* (task: CreateTask) {
+        const { projectId, resume, sessionId, targetId } = task
         if (sessionId !== undefined && (yield* sessions.of(sessionId)) !== projectId)
           return yield* new PermissionDenied()
         if (resume === undefined) return
         const earlier = yield* runs.place(resume)
         if (earlier?.projectId !== projectId) return yield* new PermissionDenied()
         if (earlier.targetId !== targetId) return yield* unfit("resume", "Expected a run of the same target")
+        if (earlier.agentId !== task.agentId)
+          return yield* unfit("resume", "Expected a run of the same agent")
+        if (earlier.workspace !== task.workspace)
+          return yield* unfit("resume", "Expected a run in the same workspace")
       })
 
       const expiryOf = Effect.fnUntraced(function* ({ expiresAt, onOffline }: CreateTask) {
@@ -306,7 +306,13 @@ export class Tasks extends Context.Service<
           () => sql`
             UPDATE tasks SET state = 'expired', updated_at = ${now()}
             WHERE state = 'queued' AND expires_at <= ${now()} RETURNING ${told}`
-        ).pipe(Effect.asVoid)
+        ).pipe(Effect.asVoid),
+
+        giveUp: Effect.suspend(() => unansweredStarts(sql, now())).pipe(
+          Effect.flatMap((starts) =>
+            Effect.forEach(starts, (start) => giveUpStart(sql, start, now()), { discard: true })
+          )
+        )
       })
     })
   )

@@ -34,7 +34,7 @@ const send = (
 
 export const requests: Record<EndpointName, Expected> = {
   "public.health": get(() => "/health"),
-  "public.live": get(() => "/api/public/health"),
+  "public.live": get(() => "/health/live"),
   "public.publicHealth": get(() => "/api/public/health"),
   "public.publicStats": get(() => "/api/public/stats"),
 
@@ -75,13 +75,14 @@ export const requests: Record<EndpointName, Expected> = {
     () => "/client/auth/device/approve",
     ({ userCode }) => ({
       userCode,
-      decision: "allow"
+      decision: "deny"
     })
   ),
   "apiKeys.list": get(() => "/client/auth/keys"),
+  // A bearer token issues no key.
   "apiKeys.create": send(
     "POST",
-    201,
+    403,
     () => "/client/auth/keys",
     () => ({ name: "ci", scopes: ["read"] })
   ),
@@ -101,7 +102,8 @@ export const requests: Record<EndpointName, Expected> = {
     ({ projectId }) => `/client/projects/${projectId}`,
     () => ({ name: "Renamed" })
   ),
-  "projects.remove": send("DELETE", 204, ({ projectId }) => `/client/projects/${projectId}`),
+  // Its run is still in progress: that is looked at after the caller's authority.
+  "projects.remove": send("DELETE", 409, ({ projectId }) => `/client/projects/${projectId}`),
   "projects.members": get(({ projectId }) => `/client/projects/${projectId}/members`),
   "projects.addMember": send(
     "POST",

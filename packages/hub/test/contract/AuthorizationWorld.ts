@@ -16,6 +16,7 @@ import type {
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { ApiKeys } from "../../src/signin/ApiKeys.ts"
 import { SignIns } from "../../src/signin/SignIns.ts"
 import { newToken } from "../../src/signin/SessionToken.ts"
 import { confirmedLink, GATEWAY_TOKEN, newAccount, startedLink } from "../harness/Chats.ts"
@@ -122,10 +123,10 @@ export const makeWorld = async (
     { body: { kind: "cli" } }
   )
   assert.strictEqual(codes.status, 200, codes.text)
-  const key = await as(caller).ask<{ readonly id: string }>("POST", "/client/auth/keys", {
-    body: { name: "ci", scopes: ["read"] }
-  })
-  const { signInId } = await hub.people.signIn(caller)
+  const { signInId, userId } = await hub.people.signIn(caller)
+  const key = await hub.people.act(
+    Effect.flatMap(ApiKeys, (keys) => keys.create(userId, { name: "ci", scopes: ["read"], expiresInDays: 1 }))
+  )
   const bound = newAccount()
   const number = await confirmedLink(hub, bound, owner.userId)
   const gateway = new HubClient(hub.url, GATEWAY_TOKEN)
@@ -145,7 +146,7 @@ export const makeWorld = async (
     signInId,
     userCode: codes.body.userCode,
     deviceCode: codes.body.deviceCode,
-    apiKeyId: key.status === 201 ? key.body.id : `key_${"0".repeat(26)}`,
+    apiKeyId: key.id,
     projectId: project.id,
     sessionId: session.id,
     deviceId: device.id,

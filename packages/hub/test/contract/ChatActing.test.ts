@@ -1,3 +1,4 @@
+import { RunMode } from "@corral/domain/Run"
 import type { ChatAccount } from "@corral/domain/ChatAccount"
 import { CHAT_ACCOUNT_HEADER } from "@corral/domain/ChatAccount"
 import { HubApi } from "@corral/domain/HubApi"
@@ -25,7 +26,7 @@ import {
 } from "../harness/Chats.ts"
 import { type Ask, codeOf, HubClient } from "../harness/HubClient.ts"
 import { HubProcess } from "../harness/HubProcess.ts"
-import { asked, created, Mirror, newId, started } from "../harness/Mirror.ts"
+import { asked, created, createRun, Mirror, newId, started } from "../harness/Mirror.ts"
 import { StreamReader } from "../harness/StreamReader.ts"
 import { makeProject } from "../harness/Teams.ts"
 
@@ -128,6 +129,34 @@ describe("a Gateway", { timeout: 60_000 }, () => {
       await askAs(account, "GET", `/client/projects/prj_${"0".repeat(26)}`)
     ]
     for (const answer of refused) assert.strictEqual(codeOf(answer), "permission_denied", answer.text)
+  })
+
+  it("runs words of a chat at most in the mode ask, in a task and as input to a run", async () => {
+    const { account } = await bound(ada)
+    const mirror = new Mirror(hub)
+    await mirror.device(ada.userId, project.id)
+    for (const mode of RunMode.literals) {
+      const isNarrow = mode === "read_only" || mode === "plan" || mode === "ask"
+      const body = {
+        ...createRun,
+        mode,
+        projectId: project.id,
+        targetId: mirror.targetId,
+        onOffline: "queue"
+      }
+      const task = await askAs(account, "POST", "/web/agent-tasks", { body })
+      assert.strictEqual(task.status, isNarrow ? 201 : 403, `${mode}: ${task.text}`)
+      const runId = await mirror.open(project.id, { ...createRun, mode })
+      await mirror.append(runId, 1, created, started)
+      const input = await askAs(account, "POST", `/client/runs/${runId}/input`, { body: { text: "More" } })
+      assert.strictEqual(
+        codeOf(input),
+        isNarrow ? "target_offline" : "permission_denied",
+        `${mode}: ${input.text}`
+      )
+      // The same user in a client of their own.
+      assert.strictEqual((await ada.ask("POST", "/web/agent-tasks", { body })).status, 201)
+    }
   })
 
   it("does nothing through an account that is not done from a chat", async () => {

@@ -169,7 +169,9 @@ describe("linking a chat account", { timeout: 60_000 }, () => {
     const { token } = await hub.people.signIn("ada", "web")
     const cookie = { cookie: `__Host-corral-link=${"a".repeat(22)}` }
     const desktop = await hub.signedIn("ada")
-    const key = await desktop.ask<{ readonly token: string }>("POST", "/client/auth/keys", {
+    const key = await (
+      await hub.atBrowser("ada")
+    ).ask<{ readonly token: string }>("POST", "/client/auth/keys", {
       body: { name: "ci", scopes: ["read", "write"] }
     })
     for (const bearer of [token, desktop.token, key.body.token])
@@ -343,7 +345,7 @@ describe("linking a chat account", { timeout: 60_000 }, () => {
     const ada = await Person.signedIn(hub, "ada")
     await ada.open(code)
     const age = (minutes: number) =>
-      onStore(`UPDATE sign_ins SET created_at = now() - interval '${minutes} minutes' WHERE id = $1`, [
+      onStore(`UPDATE sign_ins SET authenticated_at = now() - interval '${minutes} minutes' WHERE id = $1`, [
         ada.signInId
       ])
     await age(16)

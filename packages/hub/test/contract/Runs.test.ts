@@ -105,11 +105,18 @@ describe("/client/runs", { timeout: 60_000 }, () => {
       pages,
       lines.map((line): unknown => JSON.parse(line))
     )
-    for (const after of [5, 6, 2_147_483_648, Number.MAX_SAFE_INTEGER]) {
-      const { body } = await ada.ask<EventPage>("GET", `/client/runs/${runId}/events?after=${after}`)
-      assert.deepStrictEqual([body.items, body.nextCursor], [[], null])
-    }
-    for (const query of ["after=-1", "after=x", "after=1.5", "limit=0", "limit=201"]) {
+    const { body } = await ada.ask<EventPage>("GET", `/client/runs/${runId}/events?after=5`)
+    assert.deepStrictEqual([body.items, body.nextCursor], [[], null])
+    for (const query of [
+      "after=6",
+      "after=2147483648",
+      `after=${Number.MAX_SAFE_INTEGER}`,
+      "after=-1",
+      "after=x",
+      "after=1.5",
+      "limit=0",
+      "limit=201"
+    ]) {
       const refused = await ada.ask("GET", `/client/runs/${runId}/events?${query}`)
       assert.deepStrictEqual([refused.status, codeOf(refused)], [422, "schema_validation_failed"], query)
     }

@@ -2,6 +2,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { createHash } from "node:crypto"
+import type { BrowserClient } from "../harness/BrowserClient.ts"
 import { codeOf, type HubClient } from "../harness/HubClient.ts"
 import { HubProcess } from "../harness/HubProcess.ts"
 
@@ -23,10 +24,10 @@ interface Told {
 
 describe("signing in a program", { timeout: 60_000 }, () => {
   const hub = new HubProcess()
-  let ada: HubClient
+  let ada: BrowserClient
   beforeAll(async () => {
     await hub.start()
-    ada = await hub.signedIn("ada")
+    ada = await hub.atBrowser("ada")
   }, 60_000)
   afterAll(() => hub.remove())
 
@@ -37,7 +38,7 @@ describe("signing in a program", { timeout: 60_000 }, () => {
   }
   const ask = ({ deviceCode }: Started) =>
     hub.client.ask<Told>("POST", "/client/auth/device/token", { body: { deviceCode } })
-  const answer = (userCode: string, decision: "allow" | "deny", client = ada) =>
+  const answer = (userCode: string, decision: "allow" | "deny", client: HubClient = ada) =>
     client.ask("POST", "/client/auth/device/approve", { body: { userCode, decision } })
   const onStore = (statement: string) =>
     hub.people.act(Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe(statement)))
@@ -119,7 +120,7 @@ describe("signing in a program", { timeout: 60_000 }, () => {
       body: { name: "ci", scopes: ["read", "write"] }
     })
     assert.strictEqual(
-      codeOf(await ada.ask("POST", "/client/auth/device/approve", { token: key.body.token, body })),
+      codeOf(await hub.client.ask("POST", "/client/auth/device/approve", { token: key.body.token, body })),
       "permission_denied"
     )
   })

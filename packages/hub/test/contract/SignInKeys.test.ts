@@ -1,6 +1,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import type { BrowserClient } from "../harness/BrowserClient.ts"
 import { codeOf, HubClient } from "../harness/HubClient.ts"
 import { HubProcess } from "../harness/HubProcess.ts"
 
@@ -25,7 +26,10 @@ describe("API keys", { timeout: 60_000 }, () => {
   beforeAll(() => hub.start(), 60_000)
   afterAll(() => hub.remove())
 
-  const create = async (owner: HubClient, body: object = { name: "ci", scopes: ["read"] }): Promise<Key> => {
+  const create = async (
+    owner: BrowserClient,
+    body: object = { name: "ci", scopes: ["read"] }
+  ): Promise<Key> => {
     const answer = await owner.ask<Key>("POST", KEYS, { body })
     assert.strictEqual(answer.status, 201)
     return answer.body
@@ -33,7 +37,7 @@ describe("API keys", { timeout: 60_000 }, () => {
   const holding = (key: Key): HubClient => new HubClient(hub.url, key.token)
 
   it("act as the person who made them, until they are removed", async () => {
-    const ada = await hub.signedIn("ada")
+    const ada = await hub.atBrowser("ada")
     const key = await create(ada, { name: "nightly", scopes: ["read", "read"], expiresInDays: 1 })
     assert.match(key.token, /^corral_k_[\w-]{43}$/)
     assert.deepStrictEqual(key.scopes, ["read"])
@@ -54,7 +58,7 @@ describe("API keys", { timeout: 60_000 }, () => {
   })
 
   it("are worth nothing after their end", async () => {
-    const key = await create(await hub.signedIn("ended"))
+    const key = await create(await hub.atBrowser("ended"))
     await hub.people.act(
       Effect.flatMap(
         SqlClient.SqlClient,
@@ -65,7 +69,7 @@ describe("API keys", { timeout: 60_000 }, () => {
   })
 
   it("do nothing beyond their scopes, and manage neither keys nor sign-ins", async () => {
-    const ada = await hub.signedIn("scoped")
+    const ada = await hub.atBrowser("scoped")
     const all = holding(await create(ada, { name: "all", scopes: ["read", "write"] }))
     for (const [method, path] of [
       ["GET", KEYS],
@@ -98,7 +102,7 @@ describe("API keys", { timeout: 60_000 }, () => {
   })
 
   it("are no session: a browser's cookie never holds one", async () => {
-    const key = await create(await hub.signedIn("cookie"))
+    const key = await create(await hub.atBrowser("cookie"))
     const answer = await hub.client.ask("GET", "/client/auth/me", {
       headers: { cookie: `__Host-corral=${key.token}` }
     })
@@ -106,7 +110,7 @@ describe("API keys", { timeout: 60_000 }, () => {
   })
 
   it("are shown to their owner alone, page by page", async () => {
-    const [ada, eve] = [await hub.signedIn("owner"), await hub.signedIn("eve")]
+    const [ada, eve] = [await hub.atBrowser("owner"), await hub.atBrowser("eve")]
     const made = [await create(ada), await create(ada), await create(ada)].map(({ id }) => id)
     const first = (await ada.ask<Page>("GET", `${KEYS}?limit=2`)).body
     const second = (await ada.ask<Page>("GET", `${KEYS}?limit=2&cursor=${first.nextCursor}`)).body
@@ -125,7 +129,7 @@ describe("API keys", { timeout: 60_000 }, () => {
   })
 
   it("are a hundred at most", async () => {
-    const ada = await hub.signedIn("collector")
+    const ada = await hub.atBrowser("collector")
     await hub.people.act(
       Effect.flatMap(
         SqlClient.SqlClient,
@@ -151,12 +155,12 @@ describe("API keys", { timeout: 60_000 }, () => {
     { name: "x", scopes: ["read"], expiresInDays: 367 },
     { name: "x", scopes: ["read"], expiresInDays: 1.5 }
   ])("are not made from a wrong body (%#)", async (body) => {
-    const ada = await hub.signedIn("wrong")
+    const ada = await hub.atBrowser("wrong")
     assert.strictEqual(codeOf(await ada.ask("POST", KEYS, { body })), "schema_validation_failed")
   })
 
   it("keep names as they were written", async () => {
     const name = `Robert'); DROP TABLE api_keys;-- "💾" <b>`
-    assert.strictEqual((await create(await hub.signedIn("bobby"), { name, scopes: ["read"] })).name, name)
+    assert.strictEqual((await create(await hub.atBrowser("bobby"), { name, scopes: ["read"] })).name, name)
   })
 })

@@ -211,7 +211,7 @@ describe("sign-ins and their tokens", { timeout: 60_000 }, () => {
       assert.isFalse(await isGood(again.token))
       assert.strictEqual(await reused, again.signInId)
 
-      const ada = await hub.signedIn("told")
+      const ada = await hub.atBrowser("told")
       const { body } = await ada.ask<{ readonly id: string }>("POST", "/client/auth/keys", {
         body: { name: "ci", scopes: ["read"] }
       })
@@ -233,8 +233,8 @@ describe("sign-ins and their tokens", { timeout: 60_000 }, () => {
   it("keeps no token in its store", async () => {
     const ada = await hub.signedIn("kept")
     const second = await refresh(ada, ada.token ?? "")
-    const { body } = await ada.ask<{ readonly token: string }>("POST", "/client/auth/keys", {
-      token: second,
+    const browser = await hub.atBrowser("kept")
+    const { body } = await browser.ask<{ readonly token: string }>("POST", "/client/auth/keys", {
       body: { name: "kept", scopes: ["read"] }
     })
     const tables = ["sign_ins", "replaced_tokens", "api_keys", "audit", "device_codes", "login_attempts"]

@@ -12,6 +12,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { within } from "../../../service/test/harness/Within.ts"
+import { BrowserClient } from "./BrowserClient.ts"
 import { HubClient } from "./HubClient.ts"
 import { People } from "./People.ts"
 import { dropDatabase, makeDatabase, sharedServer } from "./SharedPostgres.ts"
@@ -92,6 +93,11 @@ export class HubProcess {
   async signedIn(name: string): Promise<HubClient> {
     const { token, userId } = await this.people.signIn(name)
     return new HubClient(this.url, token, userId)
+  }
+
+  /** A client with the browser sign-in of a person of that name, begun now. */
+  async atBrowser(name: string): Promise<BrowserClient> {
+    return new BrowserClient(this.url, await this.people.signIn(name, "web"))
   }
 
   get pid(): number {

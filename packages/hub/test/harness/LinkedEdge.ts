@@ -39,7 +39,7 @@ const capabilities = {
   deltas: true,
   approvals: true,
   editInput: false,
-  resume: false,
+  resume: true,
   readOnly: true,
   cancel: true,
   input: false

@@ -46,7 +46,7 @@ export class NewsFollower {
       await new Promise<void>((resolve) => (this.waiting = [...this.waiting, resolve]))
       return come()
     }
-    return within(come(), 10_000, `${JSON.stringify(wanted)} in ${JSON.stringify(this.hints)}`)
+    return within(come(), 20_000, `${JSON.stringify(wanted)} in ${JSON.stringify(this.hints)}`)
   }
 
   /** Waits until the Hub ends it. */

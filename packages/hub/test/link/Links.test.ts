@@ -363,6 +363,49 @@ describe("links", { timeout: 60_000 }, () => {
     })
   })
 
+  describe("starts that are not answered", () => {
+    const silent = async (more: Record<string, unknown> = {}) => {
+      const { edge, world } = await linked(() => undefined)
+      const { body } = await makeTask(world, more)
+      await edge.count(1)
+      return { edge, world, task: body, age: () => sql(AGED.replace("?", body.id)) }
+    }
+    const AGED = `UPDATE edge_commands SET sent_at = sent_at - interval '2 minutes'
+      WHERE id = (SELECT 'start.' || run_id FROM tasks WHERE id = '?')`
+
+    it.each(["fail", "queue"])(
+      "end their task with a clear error, and are not sent again: %s",
+      async (onOffline) => {
+        const { age, edge, task, world } = await silent({ onOffline })
+        await age()
+        const failed = await untilTask(world, task.id, "failed")
+        assert.strictEqual(failed.error?.code, "target_offline")
+        assert.include(failed.error?.message ?? "", "did not answer")
+        const run = await world.client.ask<{ readonly state: string }>("GET", `/client/runs/${failed.runId}`)
+        assert.strictEqual(run.body.state, "failed")
+        await edge.cut()
+        const back = await LinkedEdge.link(hub.url, { ...world, instanceId: edge.instanceId })
+        // A later command is the first that comes over the new link.
+        const { body } = await makeTask(world)
+        await untilTask(world, body.id, "dispatched")
+        assert.deepStrictEqual(
+          back.commands.map(({ name }) => name),
+          ["StartRun"]
+        )
+      }
+    )
+
+    it("go on when the run's events come after all", async () => {
+      const { age, edge, task, world } = await silent()
+      await age()
+      const { runId } = await untilTask(world, task.id, "failed")
+      assert.isDefined(runId)
+      assert.strictEqual(failureOf(await edge.push(runId, 1, linesOf(runId, 1, [created, started]))), "taken")
+      const running = await untilTask(world, task.id, "running")
+      assert.deepStrictEqual([running.error, running.runId], [undefined, runId])
+    })
+  })
+
   describe("pushes", () => {
     it("are taken in order, and once", async () => {
       const { edge, world } = await linked()

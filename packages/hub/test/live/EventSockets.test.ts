@@ -168,7 +168,8 @@ describe("/client/events", { timeout: 60_000 }, () => {
     const runId = await mirror.run(project, created)
     const keyOf = async (scope: string) => {
       const body = { name: scope, scopes: [scope] }
-      const made = await ada.ask<{ readonly id: string; readonly token: string }>(
+      const browser = await hub.atBrowser("ada")
+      const made = await browser.ask<{ readonly id: string; readonly token: string }>(
         "POST",
         "/client/auth/keys",
         { body }

@@ -98,6 +98,7 @@ describe("/client/news", { timeout: 60_000 }, () => {
     const runId = await theirs.run(own, created, started, asked(approval))
     const [news, adas] = [await NewsFollower.open(bob), await NewsFollower.open(ada)]
     await theirs.append(runId, 4, resolved(approval, "denied"))
+    await adas.hint({ id: approval, state: "denied" })
     const next = newId<ApprovalId>("apr")
     await theirs.append(runId, 5, asked(next))
     await adas.hint({ id: next })
@@ -130,6 +131,24 @@ describe("/client/news", { timeout: 60_000 }, () => {
     await news.hint({ id: mirror.targetId, state: "revoked" }, gone)
     await news.close()
   })
+
+  it.each([0, 1_000, 60_000, 3_600_000])(
+    "tells that a device has gone when its lease is found to have ended %d ms before",
+    async (ago) => {
+      const other = new Mirror(hub)
+      await other.device(ada.userId)
+      await report(hub, other.targetId)
+      const news = await NewsFollower.open(ada)
+      const there = await news.hint({ id: other.targetId, state: "online" })
+      // Written late: by a Hub that was slow, or whose clock is behind.
+      await sql(
+        (sql) =>
+          sql`UPDATE devices SET lease_until = ${new Date(Date.now() - ago)} WHERE id = ${other.targetId}`
+      )
+      await news.hint({ id: other.targetId, state: "offline" }, there)
+      await news.close()
+    }
+  )
 
   it("ends within a second when the sign-in ends, and is refused without one", async () => {
     const { signInId, token } = await hub.people.signIn("ada")

@@ -1,9 +1,12 @@
-import type { ProjectId } from "@corral/domain/Ids"
+import type { ProjectId, UserId } from "@corral/domain/Ids"
+import type { SignInKind } from "@corral/domain/User"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
 import { Browser, locationOf } from "../harness/Browser.ts"
+import { SignIns } from "../../src/signin/SignIns.ts"
+import { BrowserClient } from "../harness/BrowserClient.ts"
 import { HubClient } from "../harness/HubClient.ts"
 import { HubProcess } from "../harness/HubProcess.ts"
 import { CLIENT_ID, Issuer } from "../harness/Issuer.ts"
@@ -47,6 +50,9 @@ describe("live sockets of what has ended", { timeout: 60_000 }, () => {
     return new HubClient(hub.url, token, me.body.user.id)
   }
 
+  const issued = (kind: SignInKind) =>
+    hub.people.act(Effect.flatMap(SignIns, (signIns) => signIns.issue(ada.userId as UserId, kind)))
+
   const closedWithin = async (reader: StreamReader, end: () => Promise<unknown>): Promise<void> => {
     await reader.count(2)
     const ending = performance.now()
@@ -56,7 +62,8 @@ describe("live sockets of what has ended", { timeout: 60_000 }, () => {
   }
 
   const key = async (scopes: ReadonlyArray<string>) => {
-    const { body } = await ada.ask<{ readonly id: string; readonly token: string }>(
+    const browser = new BrowserClient(hub.url, await issued("web"))
+    const { body } = await browser.ask<{ readonly id: string; readonly token: string }>(
       "POST",
       "/client/auth/keys",
       {

@@ -92,6 +92,7 @@ const asked = (way: keyof typeof ways, asked: Asked, commands: ReadonlyArray<str
           Layer.succeed(Targets, {
             find: (id) => Effect.succeed({ id, lastSeenAt: undefined }),
             offer: () => Effect.succeed({ workspaces: [], agents: [], commands }),
+            lastOffer: () => Effect.succeed({ workspaces: [], agents: [], commands, isPresent: true }),
             mayRoute: () => Effect.succeed(true),
             mayWorkIn: () => Effect.succeed(true)
           })

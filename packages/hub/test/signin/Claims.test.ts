@@ -1,4 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as fc from "fast-check"
+import { effort } from "../../../domain/test/Effort.ts"
 import { claimAt, type Claims, groupsAt, identityOf, isAdmitted } from "../../src/signin/Claims.ts"
 import { type OidcConfig, oidcDefaults } from "../../src/signin/OidcConfig.ts"
 
@@ -91,5 +93,71 @@ describe("claims", () => {
     ]
   ])("let in or not: %s", (_, claims, rest, admitted) => {
     assert.strictEqual(isAdmitted(claims, config(rest)), admitted)
+  })
+
+  describe("allowed domains", () => {
+    const only = config({ allowedDomains: ["example.test"] })
+    const admits = (email: unknown): boolean => isAdmitted({ email, email_verified: true }, only)
+
+    it.each(["x@example.test", "X.Y+z@EXAMPLE.test", "o'neil@example.test"])("admit %j", (email) =>
+      assert.isTrue(admits(email))
+    )
+    it.each([
+      "x@evil.test@example.test",
+      '"x@evil.test"@example.test',
+      "x@evil.test,y@example.test",
+      "<x@evil.test>@example.test",
+      "x@evil.test @example.test",
+      "x@evil.test\u0000@example.test",
+      "x@evil.test\n@example.test",
+      "@example.test",
+      "example.test",
+      "x@example.test.",
+      "x@.example.test",
+      "x@example.test ",
+      "x@example.test>",
+      "x@sub.example.test",
+      "x@evil-example.test",
+      "x@example.test.evil.test",
+      "x@ｅxample.test",
+      "x@exаmple.test",
+      "x(@example.test",
+      `${"x".repeat(65)}@example.test`,
+      ["x@example.test"],
+      { toString: "x@example.test" }
+    ])("refuse %j", (email) => assert.isFalse(admits(email)))
+
+    it("refuse what goes on after 200 characters, which is all that is shown", () => {
+      const local = "x".repeat(200 - "@example.test".length)
+      assert.isFalse(admits(`${local}@example.test.evil.test`))
+    })
+
+    it("admit exactly the addresses of that domain with one @, whatever is around it", () => {
+      const part = fc.constantFrom(
+        "x",
+        "evil.test",
+        "example.test",
+        "@",
+        ".",
+        " ",
+        '"',
+        ",",
+        "\u0000",
+        "\u200b",
+        "<",
+        ">",
+        "+",
+        "%40",
+        "\\"
+      )
+      fc.assert(
+        fc.property(fc.array(part, { maxLength: 7 }), (parts) => {
+          const email = parts.join("")
+          const plain = /^[A-Za-z0-9.+%]{1,64}@example\.test$/.test(email)
+          assert.strictEqual(admits(email), plain, JSON.stringify(email))
+        }),
+        { numRuns: 5_000 * effort }
+      )
+    })
   })
 })

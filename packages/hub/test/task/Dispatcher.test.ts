@@ -39,8 +39,8 @@ class PlayedEdge {
     const away = (targetId: DeviceId) => Effect.fail(new TargetOffline({ details: { targetId } }))
     return Layer.succeed(EdgeRouter, {
       ready: (targetId) => (this.present ? Effect.void : away(targetId)),
-      start: (targetId, { create, runId }) =>
-        Effect.suspend((): Effect.Effect<Run, StartRefused | TargetOffline> => {
+      start: (targetId, { create, runId }, onWritten = Effect.void) =>
+        Effect.flatMap(onWritten, (): Effect.Effect<Run, StartRefused | TargetOffline> => {
           this.asked.push(runId)
           this.tellAsked()
           if (this.answer === "hang") return Effect.never
@@ -223,6 +223,26 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
       const started = await until(other.id, "dispatched")
       assert.deepStrictEqual(edge.asked, [started.runId])
       assert.strictEqual((await until(theirs.id, "failed")).error?.code, code)
+    } finally {
+      await close()
+    }
+  })
+
+  it("delays no task by an Edge that does not answer another one, and asks for none twice meanwhile", async () => {
+    const edge = new PlayedEdge()
+    edge.answer = "hang"
+    const { close, make, projectId, until, wake } = await linked(edge)
+    try {
+      const silent = [await make("fail"), await make("queue")]
+      await wake()
+      for (const { id } of silent) await until(id, "pending")
+      while (edge.asked.length < silent.length) await runsOf(projectId)
+      edge.answer = "take"
+      const { id } = await make("fail")
+      await wake()
+      const { runId } = await until(id, "dispatched")
+      assert.strictEqual(new Set(edge.asked).size, 3)
+      assert.deepStrictEqual([edge.asked.length, edge.asked.at(-1)], [3, runId])
     } finally {
       await close()
     }

@@ -2,6 +2,7 @@
  * A Node server whose requests and upgrades all pass the same door: limits of time and size, a request id, the standing headers, then
  * whatever `passage` decides; only then anything is routed. What is refused is an error object. Behind that door is also `GET /metrics`.
  */
+import { STALLED_AFTER_SECONDS } from "@corral/domain/EventStream"
 import type { RequestId } from "@corral/domain/Ids"
 import { Clock, Data, Effect, type Scope } from "effect"
 import {
@@ -19,8 +20,11 @@ import { CurrentMetrics } from "../telemetry/Metrics.ts"
 import { requestWatch } from "../telemetry/RequestWatch.ts"
 import { MetricsToken } from "../telemetry/Telemetry.ts"
 import { CurrentTraces } from "../telemetry/Traces.ts"
+import { answerClientErrors } from "./ClientErrors.ts"
 import { handshakeFlaw } from "./Handshake.ts"
 import { type Refusal, refuseRequest, refuseUpgrade, standingHeaders } from "./Refusal.ts"
+import { sentRequestId } from "./RequestId.ts"
+import { dropStalledResponses } from "./StalledResponses.ts"
 
 /** The address is taken, or not of this machine. */
 export class ListenFailed extends Data.TaggedError("ListenFailed")<{ readonly message: string }> {}
@@ -38,13 +42,9 @@ export interface Doors {
   readonly onUpgrade: (request: IncomingMessage, socket: Duplex, head: Buffer, requestId: RequestId) => void
 }
 
-const requestIdShape = /^[A-Za-z0-9._-]{1,128}$/
-
 /** The caller's correlation id where it is a good one. */
-export const requestIdOf = (headers: IncomingHttpHeaders): RequestId | undefined => {
-  const id = headers["x-request-id"]
-  return typeof id === "string" && requestIdShape.test(id) ? (id as RequestId) : undefined
-}
+export const requestIdOf = (headers: IncomingHttpHeaders): RequestId | undefined =>
+  sentRequestId(headers["x-request-id"])
 
 /** Listens until the scope closes and gives the port; `doors` is asked for once that is known. */
 export const listen = Effect.fnUntraced(function* (
@@ -55,7 +55,7 @@ export const listen = Effect.fnUntraced(function* (
   const server = createServer({
     maxHeaderSize: 16_384,
     headersTimeout: 5_000,
-    requestTimeout: 60_000,
+    requestTimeout: STALLED_AFTER_SECONDS * 1_000,
     // The door refuses what has no Host, with an error object.
     requireHostHeader: false,
     connectionsCheckingInterval: 2_500
@@ -73,6 +73,8 @@ export const listen = Effect.fnUntraced(function* (
     Object.assign(request.headers, headers)
   }
 
+  answerClientErrors(server, (request) => requestIdOf(request?.headers ?? {}) ?? fresh())
+  dropStalledResponses(server, () => clock.currentTimeMillisUnsafe())
   server.on("request", (request, response) => {
     watch.onRequest(request, response)
     const id = requestIdOf(request.headers) ?? fresh()
@@ -96,11 +98,6 @@ export const listen = Effect.fnUntraced(function* (
     onUpgrade(request, socket, head, id)
   })
 
-  server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
-    if (error.code === "ECONNRESET" || !socket.writable) return socket.destroy()
-    const code = error.code === "HPE_HEADER_OVERFLOW" ? "payload_too_large" : "schema_validation_failed"
-    return refuseUpgrade(socket, { code }, fresh())
-  })
   return port
 })
 

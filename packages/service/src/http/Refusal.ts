@@ -81,3 +81,17 @@ export const refuseUpgrade = (socket: Duplex, refusal: Refusal, requestId: Reque
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   socket.end([`HTTP/1.1 ${status} Refused`, ...head, "", body].join("\r\n"))
 }
+
+/** 408 without a body: no error object, because there is no request that it would answer. */
+const LATE = { Connection: "close", "Content-Length": "0" }
+
+/** Ends a connection on which the rest of a request does not come. */
+export const endLateRequest = (socket: Duplex, requestId: RequestId): void => {
+  const head = Object.entries({ ...standingHeaders(requestId), ...LATE }).map(
+    ([name, value]) => `${name}: ${value}`
+  )
+  socket.end(["HTTP/1.1 408 Request Timeout", ...head, "", ""].join("\r\n"))
+}
+
+/** The same where the head of the request has come, and its body does not. */
+export const endLateBody = (response: ServerResponse): void => void response.writeHead(408, LATE).end()

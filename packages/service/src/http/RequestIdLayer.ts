@@ -1,16 +1,30 @@
-/** The id of a request for its handlers, and the trace that it is part of: the ones that the listener has put in their place. */
+/**
+ * The id of a request for its handlers, and the trace that it is part of: the ones that the listener has put in their place. Where the
+ * routes are mounted in another server, a request without a good id gets a new one.
+ */
 import type { RequestId } from "@corral/domain/Ids"
 import { CurrentRequestId, RequestIds } from "@corral/domain/RequestContext"
 import { traceparentOf } from "@corral/domain/TraceContext"
-import { Effect, Layer } from "effect"
+import { Clock, Effect, Layer } from "effect"
 import { HttpServerRequest } from "effect/http"
+import { mint } from "../Identifiers.ts"
 import { CurrentTraceparent } from "../telemetry/Traces.ts"
+import { sentRequestId } from "./RequestId.ts"
 
-export const requestIds = Layer.succeed(RequestIds, (handler) =>
-  Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
-    handler.pipe(
-      Effect.provideService(CurrentRequestId, headers["x-request-id"] as RequestId),
-      Effect.provideService(CurrentTraceparent, traceparentOf(headers["traceparent"]))
-    )
+export const requestIds = Layer.effect(
+  RequestIds,
+  Effect.map(
+    Clock.Clock,
+    (clock) => (handler) =>
+      Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) => {
+        const id = sentRequestId(headers["x-request-id"])
+        return handler.pipe(
+          Effect.provideService(
+            CurrentRequestId,
+            id ?? mint<RequestId>("req", clock.currentTimeMillisUnsafe())
+          ),
+          Effect.provideService(CurrentTraceparent, traceparentOf(headers["traceparent"]))
+        )
+      })
   )
 )

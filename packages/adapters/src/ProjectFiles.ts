@@ -1,0 +1,116 @@
+/**
+ * Files of a project that execute something, by runtime: found in the sources and the documentation of the versions that `docs/adapters.md`
+ * names, and held against the real programs by `npm run test:runtimes`.
+ */
+import type { ProjectFile, ProjectSettings } from "@corral/domain/ProjectSettings"
+import { arrayOf, objectOf, parseObject } from "./Json.ts"
+
+const files = (runs: string, ...paths: ReadonlyArray<string>): ReadonlyArray<ProjectFile> =>
+  paths.map((path) => ({ path, runs }))
+
+/** The runtime has no way to leave these out. */
+const unavoidable = (all: ReadonlyArray<ProjectFile>): ReadonlyArray<ProjectFile> =>
+  all.map((file) => ({ ...file, unavoidable: true }))
+
+const mcpJson = files("MCP servers", ".mcp.json")
+
+/** `permissions.deny` of a settings file. */
+const claudeDenyRules = (text: string): ReadonlyArray<string> | undefined => {
+  const settings = parseObject(text)
+  if (settings === undefined) return undefined
+  return arrayOf(objectOf(settings["permissions"])["deny"]).filter((rule) => typeof rule === "string")
+}
+
+const claudeSettings = [".claude/settings.json", ".claude/settings.local.json"]
+
+export const claudeProject: ProjectSettings = {
+  files: [
+    ...files("hooks, helper commands, environment, plugins, permissions", ...claudeSettings),
+    ...mcpJson,
+    ...files("shell commands, hooks", ".claude/agents", ".claude/commands", ".claude/skills")
+  ],
+  denyRules: { files: claudeSettings, read: claudeDenyRules }
+}
+
+const codexFiles = [
+  ...files("MCP servers, hooks, notify, environment, providers", ".codex/config.toml"),
+  ...files("hooks", ".codex/hooks.json"),
+  ...files("commands without a question", ".codex/rules")
+]
+
+export const codexProject: ProjectSettings = {
+  files: codexFiles,
+  // Codex does not read it in a project that is not trusted.
+  instructions: ["AGENTS.md"]
+}
+
+/** It trusts every folder that it works in, and its own configuration comes too late to change that. */
+export const codexAcpProject: ProjectSettings = { files: unavoidable(codexFiles) }
+
+/** It loads plugins of the project with a loader that no setting of OpenCode reaches. */
+export const openCodeProject: ProjectSettings = {
+  files: unavoidable([
+    ...files("plugins, MCP servers, formatters, language servers", "opencode.json", "opencode.jsonc"),
+    ...files("plugins, tools, commands, packages", ".opencode")
+  ])
+}
+
+/** It refuses a folder that is not trusted, and in a trusted one reads all of this. */
+export const geminiProject: ProjectSettings = {
+  files: unavoidable([
+    ...files("hooks, MCP servers, tool commands", ".gemini/settings.json"),
+    ...files("environment", ".gemini/.env", ".env"),
+    ...files("shell commands, MCP servers", ".gemini/agents", ".gemini/commands", ".gemini/extensions"),
+    ...files("commands without a question", ".gemini/policies")
+  ])
+}
+
+export const qwenProject: ProjectSettings = {
+  files: [
+    ...files("hooks, MCP servers, tool commands, permissions", ".qwen/settings.json"),
+    ...files("environment", ".qwen/.env", ".env"),
+    ...mcpJson,
+    ...files("shell commands, MCP servers", ".qwen/agents", ".qwen/commands", ".qwen/extensions"),
+    ...files("shell commands", ".qwen/skills")
+  ],
+  instructions: ["QWEN.md", "AGENTS.md"]
+}
+
+const copilotFiles = [
+  ...files("hooks", ".github/hooks", ".github/copilot/settings.json", ".github/copilot/settings.local.json"),
+  ...files("hooks, plugins", ...claudeSettings),
+  ...mcpJson,
+  ...files("MCP servers", ".github/mcp.json", ".vscode/mcp.json", ".devcontainer/devcontainer.json"),
+  ...files("language servers", ".github/lsp.json"),
+  ...files("extensions", ".github/extensions"),
+  ...files("MCP servers", ".github/agents", ".claude/agents")
+]
+
+/** The folder or one around it stands in the text as a JSON string. */
+const names = (text: string, folder: string): boolean => {
+  for (let at = folder; ; at = at.slice(0, at.lastIndexOf("/"))) {
+    if (text.includes(JSON.stringify(at === "" ? "/" : at))) return true
+    if (at === "" || at === "/") return false
+  }
+}
+
+/** Copilot CLI reads none of these in a folder that it does not trust. */
+export const copilotProject: ProjectSettings = {
+  files: copilotFiles,
+  trust: { homeVariable: "COPILOT_HOME", defaultHome: ".copilot", file: "config.json", trusts: names }
+}
+
+/** It runs the hooks of an untrusted folder. */
+export const copilotAcpProject: ProjectSettings = { files: unavoidable(copilotFiles) }
+
+export const kimiProject: ProjectSettings = {
+  files: unavoidable([...mcpJson, ...files("MCP servers", ".kimi-code/mcp.json", ".kimi/mcp.json")])
+}
+
+export const piProject: ProjectSettings = {
+  files: [
+    ...files("extensions", ".pi/extensions"),
+    // Its shell and the prefix of each command come from there.
+    ...unavoidable(files("shell commands, packages", ".pi/settings.json"))
+  ]
+}

@@ -1,0 +1,106 @@
+/** `corral doctor` in each fault of an Edge and a Hub: what it names, what it advises, how it exits. */
+import { assert, describe, it } from "@effect/vitest"
+import { mkdirSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { openPostgres, query } from "../../../hub/test/harness/OutsidePostgres.ts"
+import { openHub } from "../../../hub/test/harness/HubProcess.ts"
+import { Corral, program } from "./Corral.ts"
+
+const METRICS_TOKEN = "metrics-token-of-a-test-0123456789"
+
+interface Found {
+  readonly edge: { readonly running: boolean; readonly reason?: string; readonly store?: string }
+  readonly hub?: {
+    readonly state: string
+    readonly hint?: string
+    readonly problems: ReadonlyArray<{ readonly part: string; readonly hint: string }>
+  }
+}
+
+const examine = async (corral: Corral, env: Record<string, string> = {}) => {
+  const running = corral.spawn(process.execPath, [program, "doctor", "--json"], env)
+  const exit = await running.ended
+  return { exit, found: JSON.parse(running.out.join("")) as Found }
+}
+
+describe("corral doctor", { timeout: 120_000 }, () => {
+  it("tells a missing and a damaged store of an Edge that does not run, and both ways on", async () => {
+    const corral = new Corral()
+    try {
+      mkdirSync(corral.home, { mode: 0o700 })
+      writeFileSync(join(corral.home, "edge.token"), "x".repeat(40), { mode: 0o600 })
+      const missing = await examine(corral)
+      assert.deepStrictEqual([missing.exit, missing.found.edge.running], [1, false])
+      assert.match(missing.found.edge.store ?? "", /edge\.db is missing, but .* Restore .* or remove /)
+      for (const bytes of ["", "no database ".repeat(400), `SQLite format 3\0${"\0".repeat(5_000)}`]) {
+        writeFileSync(join(corral.home, "edge.db"), bytes, { mode: 0o600 })
+        const { exit, found } = await examine(corral)
+        assert.strictEqual(exit, 1)
+        assert.match(found.edge.store ?? "", /estore .*edge\.db/, bytes.slice(0, 20))
+      }
+      rmSync(join(corral.home, "edge.db"))
+      rmSync(join(corral.home, "edge.token"))
+      const fresh = await examine(corral)
+      assert.deepStrictEqual([fresh.exit, fresh.found.edge.store], [0, undefined])
+      assert.match(fresh.found.edge.reason ?? "", /No Edge is running here/)
+    } finally {
+      await corral.close()
+    }
+  })
+
+  it("tells an unreachable provider, a lost database and a Hub that is gone apart", async () => {
+    const { url } = await openPostgres()
+    const hub = await openHub({
+      env: {
+        CORRAL_DATABASE_URL: url,
+        CORRAL_METRICS_TOKEN: METRICS_TOKEN,
+        CORRAL_OIDC_ISSUER: "http://127.0.0.1:1",
+        CORRAL_OIDC_CLIENT_ID: "corral",
+        CORRAL_OIDC_TOKEN_AUTH: "none"
+      }
+    })
+    hub.databaseUrl = url
+    const { token, userId } = await hub.people.signIn("ada")
+    const corral = new Corral()
+    try {
+      mkdirSync(corral.home, { mode: 0o700 })
+      const signIn = { hub: hub.url, userId, name: "ada", token }
+      writeFileSync(join(corral.home, "hub.json"), JSON.stringify(signIn), { mode: 0o600 })
+
+      const unreachable = await examine(corral)
+      assert.deepStrictEqual(
+        [
+          unreachable.exit,
+          unreachable.found.hub?.state,
+          unreachable.found.hub?.problems.map(({ part }) => part)
+        ],
+        [1, "degraded", ["sign_in"]]
+      )
+      assert.include(unreachable.found.hub?.problems[0]?.hint ?? "", "CORRAL_OIDC_ISSUER")
+      assert.strictEqual((await hub.client.ask("GET", "/health")).status, 200, "the rest of the Hub works")
+
+      const other = new URL("/template1", url).href
+      await query(other, "ALTER DATABASE postgres ALLOW_CONNECTIONS false")
+      await query(
+        other,
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'corral-hub %'`
+      )
+      const lost = await examine(corral)
+      assert.deepStrictEqual([lost.exit, lost.found.hub?.state], [1, "not_ready"])
+      assert.match(lost.found.hub?.hint ?? "", /database/)
+      const told = await examine(corral, { CORRAL_METRICS_TOKEN: METRICS_TOKEN })
+      assert.deepStrictEqual(
+        told.found.hub?.problems.map(({ part }) => part),
+        ["database", "sign_in"]
+      )
+      await query(other, "ALTER DATABASE postgres ALLOW_CONNECTIONS true")
+
+      await hub.people.close()
+      await hub.end()
+      const gone = await examine(corral)
+      assert.deepStrictEqual([gone.exit, gone.found.hub?.state], [1, "unreachable"])
+    } finally {
+      await corral.close()
+    }
+  })
+})

@@ -1,0 +1,87 @@
+/**
+ * Types, folders and names of files, by what reads them. Data.
+ *
+ * Names are compared in lower case. A type, a document or a folder for data that is missing here costs a question. A name that is missing
+ * from `lookedUp` costs a write without one, so types that only tools read are not listed as sources at all.
+ */
+import { capped } from "@corral/domain/CappedPattern"
+
+const named = (names: string): ReadonlySet<string> => new Set(names.split(" "))
+
+/** Sources that run as part of the program or its tests. Snapshots are modules of test runners. */
+export const sources = named(
+  "ts tsx mts cts js jsx mjs cjs vue svelte astro css scss sass less html htm py pyi ipynb rb erb go rs java kt scala c h cc cpp cxx " +
+    "hpp hh hxx m mm swift cs fs vb php dart ex heex erl hrl hs ml mli clj cljs cljc jl lua r zig f f90 pas d nim cr v sv vhd vhdl " +
+    "sol wgsl glsl vert frag hlsl cu cuh metal sql graphql gql proto thrift fbs hbs ejs liquid njk pug mdx snap"
+)
+export const documentation = named("md markdown rst adoc txt tex bib")
+export const data = named(
+  "csv tsv jsonl ndjson geojson svg png jpg jpeg gif webp avif ico bmp woff woff2 ttf otf po pot ftl vtt srt xliff xlf"
+)
+/** Formats of settings and of data alike. */
+export const settings = named("json json5 jsonc yaml yml toml xml ini properties")
+
+/** Folders in which files of those formats are data. */
+export const dataFolders = named(
+  "data fixtures __fixtures__ testdata test-data locales locale i18n l10n lang translations messages __snapshots__ mocks __mocks__ " +
+    "recordings cassettes"
+)
+
+/** Folders whose files other programs run: installed packages, and what builds, hooks and CI start. */
+export const runFolders = named(
+  "node_modules bower_components jspm_packages vendor venv virtualenv site-packages dist-packages __pycache__ pods carthage elm-stuff deps " +
+    "requirements scripts script ci githooks git-hooks buildsrc build-logic"
+)
+
+/** Documents for people, by names in capitals. Files of agents are named so, too: `SOUL.md`, `TOOLS.md`. */
+export const documents = named(
+  "readme changelog changes contributing license licence copying notice authors maintainers security code_of_conduct support governance " +
+    "history news roadmap todo notes faq install upgrading migration migrating architecture design development testing hacking glossary " +
+    "benchmarks credits third_party_notices release_notes index api cli http sdk usage quickstart examples compatibility performance " +
+    "troubleshooting"
+)
+
+/** No file system has longer names. */
+const MAX_NAME = 255
+
+const any = (...names: ReadonlyArray<string>): RegExp =>
+  capped(MAX_NAME, new RegExp(`^(${names.join("|")})$`))
+
+/** Instructions that agents load by themselves. */
+export const instructions = any(
+  String.raw`(claude|agents?|gemini|qwen|codex|copilot|cursor|crush|warp|jules|goose|opencode|kimi|conventions|skill|replit)(\..+)?\.(md|markdown|txt)`,
+  String.raw`copilot-instructions\.md|.*\.(instructions|prompt|agent|chatmode|rules)\.md`
+)
+
+const settingsOfTools =
+  "nest-cli|nodemon|opencode|crush|mcp|settings|launch|tasks|extensions|plugin|hooks|devcontainer|biome|renovate|manifest|pnpm|npm-shrinkwrap|" +
+  "pubspec|build|lefthook|taskfile|docker|compose|action|mkdocs|_config|pyproject|poetry|uv|tox|setup|pytest|mypy|cargo|rust-toolchain|" +
+  "clippy|rustfmt|mise|pom|phpunit|ivy|nuget|gradle"
+
+/** Names that a build, a package manager, a test runner, an interpreter or an editor looks for, and then runs or obeys. */
+export const lookedUp = any(
+  // JavaScript and TypeScript.
+  String.raw`.+[._-](config|conf|rc|setup|teardown|preset|workspace)\.[a-z0-9.]+`,
+  String.raw`(gulp|grunt|jake|danger|cake|knex|plop)file\.[a-z.]+|(gatsby|next|snowpack|lerna|ecosystem|ormconfig)[.-].+`,
+  String.raw`(webpack|rollup|vite|vitest|karma|rspack|esbuild)\..+`,
+  String.raw`(global|jest|vitest|mocha|cypress|playwright|tests?)[-_]?(setup|teardown)[a-z-]*\.[a-z.]+`,
+  String.raw`set-?up(-?(tests?|jest|vitest|env|files?|after|before)[a-z-]*)?\.[a-z.]+|(pre|post)?(install|build|publish|pack)\.[a-z.]+`,
+  // Python.
+  String.raw`(conftest|conf|noxfile|fabfile|tasks|dodo|sitecustomize|usercustomize|conanfile|celeryconfig|hubconf|.+_config)\.py`,
+  String.raw`(.+[-_.])?(requirements|constraints)([-_.].*)?\.txt|(cmakelists|conanfile|meson_options|runtime)\.txt`,
+  // Other languages.
+  String.raw`(make|project|user|startup|rprofile|deploy)\.[a-z]+|(package|project|workspace)\.swift|shadow-cljs\..+`,
+  String.raw`(package|fast|pod|rake|gem|guard|vagrant|thor|berks|cap|brew|app)file\.[a-z]+`,
+  String.raw`(init|xmake|premake\d*|config)\.lua|magefile\.go|(rector|ecs|castor|scoper\.inc|wp-config|autoload|artisan|phpstan-.+)\.php`,
+  // Without a type.
+  String.raw`(gnu|bsd|common|make-)?makefile(\..+)?|(docker|container|jenkins|just|rake|gem|proc|vagrant|brew|pod|fast|app|earth|tilt|snake|guard|thor|cap|berks|puppet|cheese)file(\..+)?`,
+  String.raw`sconstruct|sconscript|wscript|configure|gradlew|mvnw|artisan|workspace|pipfile|cartfile|jakefile|cakefile|moon|codeowners`,
+  // Settings by name, also in folders for data.
+  String.raw`(package|composer|deno|bun|[jt]sconfig|nx|turbo|lerna|rush|project|workspace|angular|vercel|netlify|firebase|app|eas|${settingsOfTools})([._-].+)?\.(json[5c]?|toml|ya?ml|xml|ini|properties)`
+)
+
+/** Characters that file systems, shells and tools read alike. */
+const plain = /^[\p{L}\p{M}\p{N}_@+#=,()[\]{}'&!^. -]+$/u
+
+/** Not the short name of another file (`PACKAG~1.JSO`), without what file systems drop, no option and no variable. */
+export const isPlainName = (name: string): boolean => plain.test(name) && !/^[\s-]|[. ]$/.test(name)

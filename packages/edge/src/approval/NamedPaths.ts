@@ -1,0 +1,74 @@
+/**
+ * The paths that the words of a command may name: each word, the values in it, and the files of folders next to which other files are named.
+ *
+ * Errs towards more: what is not a path leads to a file that does not exist. Addresses of the network are not paths.
+ */
+import { basename } from "node:path"
+import { isGrantable, type Place } from "./PathTarget.ts"
+import { scriptless } from "./SedScript.ts"
+import { programOf } from "./ProgramName.ts"
+import { isAssignment, unwrapped } from "./Wrappers.ts"
+
+/** Lookups for one command. */
+const MAX_PATHS = 1_024
+
+const address = /\b(?:https?|wss?|ssh|git|s?ftp):\/\/[^\s"'=@]*/gi
+const separators = /[\s=:,;@|<>()"'`&*?{}]+/
+
+/** An option's letters may end anywhere before its value: `-C../x`, `-xvCout/x`. */
+const withoutLetters = (word: string): ReadonlyArray<string> => {
+  const letters = /^-+[A-Za-z0-9]*/.exec(word)?.[0].length ?? 0
+  return Array.from({ length: letters }, (_, i) => word.slice(i + 1))
+}
+
+/** Everything in a word that may be a path. */
+export const namedPaths = (word: string): ReadonlyArray<string> => {
+  const text = word.replaceAll(address, " ")
+  return [...new Set([text.trim(), ...text.split(separators)])]
+    .flatMap((part) => (part.startsWith("-") ? withoutLetters(part) : [part]))
+    .filter((part) => part !== "")
+}
+
+const isDevice = (path: string): boolean => path === "/dev/null"
+
+/** Whether every path that these texts may name, in a folder of the workspace, is a file in it that a grant may cover. */
+export const stayInside = (texts: ReadonlyArray<string>, folder: string, place: Place): boolean => {
+  const paths = new Set(texts.flatMap(namedPaths))
+  const folders: Array<string> = []
+  if (paths.size > MAX_PATHS) return false
+  for (const path of paths) {
+    if (isDevice(path)) continue
+    const target = place.targetOf(path, folder)
+    if (!isGrantable(target)) return false
+    if (target.kind === "folder") folders.push(target.path)
+  }
+  // `cp a dir` writes dir/a, wherever that leads.
+  if (paths.size * folders.length > MAX_PATHS) return false
+  const names = new Set([...paths].map((path) => basename(path)).filter((name) => !/^\.{0,2}$/.test(name)))
+  return folders.every((each) => [...names].every((name) => isGrantable(place.targetOf(name, each))))
+}
+
+/** Where programs of the system are. */
+const ofSystem = /^\/(usr\/|usr\/local\/|opt\/[\w.-]+\/)?s?bin\/[^/]+$/
+
+/** Whether a command reads and writes nothing outside of the workspace that its words, or the text it is fed, name. */
+export const touchesInsideOnly = (
+  command: ReadonlyArray<string>,
+  input: string | undefined,
+  folder: string,
+  place: Place
+): boolean => {
+  const start = command.findIndex((word) => !isAssignment(word))
+  const words = command.slice(Math.max(0, start))
+  const inner = unwrapped(words) ?? words
+  const programs = new Set([start, command.length - inner.length])
+  const isProgram = (word: string, at: number): boolean =>
+    programs.has(at) && (!word.includes("/") || ofSystem.test(word))
+  const kept = programOf(inner) === "sed" ? scriptless(inner.slice(1)) : inner.slice(1)
+  const named = [
+    ...command.slice(0, command.length - inner.length + 1).filter((word, at) => !isProgram(word, at)),
+    ...kept,
+    ...(input === undefined ? [] : [input])
+  ]
+  return stayInside(named, folder, place)
+}

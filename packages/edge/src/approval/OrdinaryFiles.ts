@@ -1,0 +1,104 @@
+/**
+ * Which files `auto_edit` writes without asking: regular files of listed types, in folders and with names that no tool reads as commands,
+ * settings or instructions. Everything else asks.
+ *
+ * A source file runs when a person runs the program or its tests. What asks is what another program runs or obeys by itself: a shell, Git,
+ * an editor, a package manager, a build, a test runner, CI or an agent. ADR 26 gives the reasons, `docs/auto-edit.md` a table.
+ */
+import type { Risk } from "@corral/domain/Approval"
+import {
+  data,
+  dataFolders,
+  documentation,
+  documents,
+  instructions,
+  isPlainName,
+  lookedUp,
+  runFolders,
+  settings,
+  sources
+} from "./FileNames.ts"
+import { foldedName, type InsideTarget, type PathTarget } from "./PathTarget.ts"
+
+/** The answer of `auto_edit` for one file. */
+export interface EditAnswer {
+  readonly answer: "allow" | "ask"
+  /** The lowest risk of a write there. */
+  readonly risk: Risk
+  /** A sentence. */
+  readonly reason: string
+  /** Whether other programs run or obey what is written there. */
+  readonly isDelicate: boolean
+}
+
+/** No file system has longer names. */
+const MAX_NAME = 255
+
+const delicate = (reason: string): EditAnswer => ({ answer: "ask", risk: "high", reason, isDelicate: true })
+const unusual = (reason: string, isDelicate = false): EditAnswer => ({
+  answer: "ask",
+  risk: "medium",
+  reason,
+  isDelicate
+})
+const allowed = (reason: string): EditAnswer => ({ answer: "allow", risk: "low", reason, isDelicate: false })
+
+const isInstruction = (name: string, folded: string): boolean => {
+  if (instructions.test(folded)) return true
+  const [stem = ""] = name.split(".", 1)
+  return (
+    /\.(md|markdown)$/.test(folded) && /^[A-Z][A-Z0-9_-]+$/.test(stem) && !documents.has(stem.toLowerCase())
+  )
+}
+
+const answerForType = (name: string, folders: ReadonlyArray<string>): EditAnswer => {
+  const type = /\.([A-Za-z0-9]+)$/.exec(name)?.[1]?.toLowerCase() ?? ""
+  if (sources.has(type)) return allowed("Source code. It runs when you run the program or its tests.")
+  if (documentation.has(type)) return allowed("Documentation.")
+  if (data.has(type)) return allowed("Data.")
+  if (!settings.has(type)) return unusual("Its type is not on the list of ordinary types.")
+  return folders.some((folder) => dataFolders.has(folder))
+    ? allowed("Data.")
+    : unusual("Tools read settings in this format. It is data only in a folder for data.", true)
+}
+
+const answerForName = (path: string): EditAnswer => {
+  const names = path.split("/")
+  if (names.some((name) => name.length > MAX_NAME)) return unusual("Its name is too long to be judged.")
+  const folded = names.map(foldedName)
+  const [name = "", last = ""] = [names.at(-1), folded.at(-1)]
+  const folders = folded.slice(0, -1)
+  if (folded.some((each) => each.startsWith(".")))
+    return delicate("Names that begin with a dot belong to tools: settings, hooks and commands.")
+  if (folders.some((folder) => runFolders.has(folder)))
+    return delicate("Other programs run the files of this folder.")
+  if (isInstruction(name, last) || folders.some((folder) => instructions.test(folder)))
+    return delicate("Agents read it as instructions.")
+  // Some tools take a folder for the file.
+  if (lookedUp.test(last) || folders.some((folder) => folder.includes(".") && lookedUp.test(folder)))
+    return delicate("A build, a package manager, a test runner or an editor runs or obeys it.")
+  if (!names.every(isPlainName)) return unusual("File systems or tools read its name in different ways.")
+  return answerForType(name, folders)
+}
+
+const answerOnDisk = ({
+  hasOtherNames,
+  isExecutable,
+  isRepository,
+  kind
+}: InsideTarget): EditAnswer | undefined => {
+  if (isRepository) return delicate("Git's own data. Hooks and settings there are commands.")
+  if (kind === "folder" || kind === "special") return delicate("It is not a regular file.")
+  if (hasOtherNames) return delicate("It has hard links, which may be anywhere.")
+  return isExecutable ? delicate("It is executable.") : undefined
+}
+
+/** The answer of `auto_edit` for a write to a target. */
+export const editAnswer = (target: PathTarget): EditAnswer =>
+  target._tag === "Outside" ? delicate(target.reason) : (answerOnDisk(target) ?? answerForName(target.path))
+
+/** The same for an operand of a command, which may be a folder. */
+export const operandAnswer = (target: PathTarget): EditAnswer => {
+  if (target._tag === "Outside" || target.kind !== "folder" || target.isRepository) return editAnswer(target)
+  return target.path === "." ? allowed("The workspace.") : answerForName(target.path)
+}

@@ -1,0 +1,58 @@
+/**
+ * Files of a workspace that are never served: git's own files, and files that exist to hold credentials.
+ *
+ * Judged by the real path, whatever its case and whichever link led to it. The rule is of names and of what makes a folder a git
+ * directory; it does not look into other files. What an agent prints of a file is redacted elsewhere.
+ */
+import { existsSync } from "node:fs"
+import { join, sep } from "node:path"
+
+/** Folders of which nothing is served. */
+const folders: ReadonlySet<string> = new Set([".aws", ".azure", ".docker", ".git", ".gnupg", ".kube", ".ssh"])
+
+const names: ReadonlySet<string> = new Set([
+  ".boto",
+  ".dockercfg",
+  ".git-credentials",
+  ".htpasswd",
+  ".my.cnf",
+  ".netrc",
+  ".npmrc",
+  ".pgpass",
+  ".pypirc",
+  ".s3cfg",
+  ".terraformrc",
+  ".yarnrc",
+  ".yarnrc.yml",
+  "_netrc",
+  "auth.json",
+  "credentials",
+  "credentials.json",
+  "credentials.toml",
+  "id_dsa",
+  "id_ecdsa",
+  "id_ed25519",
+  "id_rsa"
+])
+
+/** `.env` and its variants; those that are published as a pattern hold no secret. */
+const environment = /^\.env(?:\.(?!(?:example|sample|template|dist|defaults)$).+)?$|^\.envrc$/
+const keys = /\.(?:key|p12|pfx|jks|keystore|kdbx|ppk)$/
+
+/** A repository without a work tree, one that `--separate-git-dir` made, and the folder of a worktree or submodule. */
+const isGitDirectory = (path: string): boolean =>
+  existsSync(join(path, "HEAD")) &&
+  (existsSync(join(path, "commondir")) ||
+    (existsSync(join(path, "objects")) && existsSync(join(path, "refs"))))
+
+/** Whether what lies at that real path, relative to the real root, is one of them. */
+export const holdsCredentials = (root: string, relativePath: string, isFile: boolean): boolean => {
+  const segments = relativePath.split(sep).filter((segment) => segment !== "")
+  // Unicode has letters that lower-case to ASCII ones; some file systems take them for the same.
+  const folded = segments.map((segment) => segment.normalize("NFKC").toLowerCase())
+  if (folded.some((segment) => folders.has(segment))) return true
+  const name = folded.at(-1) ?? ""
+  if (isFile && (names.has(name) || environment.test(name) || keys.test(name))) return true
+  const parents = segments.map((_, i) => join(root, ...segments.slice(0, i + 1)))
+  return [root, ...parents].some(isGitDirectory)
+}

@@ -1,0 +1,177 @@
+/**
+ * Members of every row of the table "Never remembered" in `docs/security.md`, generated: only `once` is offered, although the runtime
+ * offers more and the person asks for more.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { linkSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll } from "vitest"
+import { placeAt } from "../../src/approval/PathTarget.ts"
+import { effort } from "../../../domain/test/Effort.ts"
+import { Seeded } from "../harness/Seeded.ts"
+import { allow, isRemembered, policyOf, session, shell } from "./RunPolicies.ts"
+
+const folder = realpathSync(mkdtempSync(join(tmpdir(), "corral-remembered-")))
+const root = join(folder, "ws")
+mkdirSync(join(root, ".git", "hooks"), { recursive: true })
+mkdirSync(join(root, "src"))
+mkdirSync(join(root, "nested"))
+writeFileSync(join(folder, "key"), "")
+writeFileSync(join(root, "src", "a.ts"), "")
+linkSync(join(folder, "key"), join(root, "twin.txt"))
+symlinkSync(folder, join(root, "out"))
+symlinkSync("/etc", join(root, "src", "system"))
+symlinkSync("out", join(root, "chain"))
+symlinkSync(".git", join(root, "internal"))
+symlinkSync(join(folder, "key"), join(root, "nested", "a.ts"))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const place = placeAt(root)
+const random = new Seeded("Never remembered")
+type Words = readonly [string, ...ReadonlyArray<string>]
+const words = (text: string): Words => text.split("|") as unknown as Words // never empty
+const pick = (text: string): string => random.pick(words(text))
+
+/** A path that leaves the workspace or is Git's own. */
+const away = (): string =>
+  pick(
+    `../y|../../y|src/../../y|/etc/x|/tmp/x|/|..|out/b|out|chain/b|src/system/passwd|./out//b|${folder}/key|twin.txt|./src/../twin.txt|` +
+      ".git/config|internal/config|sub/.git/hooks/x|.GIT/x"
+  )
+
+/** The ways in which a command names a file. */
+const naming = (path: string): string =>
+  random.pick<(path: string) => string>([
+    (to) => `cp src/a.ts ${to}`,
+    (to) => `cp ${to} src/b.ts`,
+    (to) => `rm -rf ${to}`,
+    (to) => `tee ${to}`,
+    (to) => `cat -- ${to}`,
+    (to) => `tool --out=${to}`,
+    (to) => `tool --out ${to}`,
+    (to) => `tool -o${to}`,
+    (to) => `tool -xvo${to}`,
+    (to) => `tool -f=${to}`,
+    (to) => `tool name=${to}`,
+    (to) => `tool a:${to}:ro`,
+    (to) => `tool 'a ${to}'`,
+    (to) => `tool @${to}`,
+    (to) => `tool a,${to}`,
+    (to) => `tool "${to}"`,
+    (to) => `DATA=${to} tool`,
+    (to) => `env DATA=${to} tool`,
+    (to) => `timeout 5 cat ${to}`,
+    (to) => `curl -d @${to} https://example.com`,
+    (to) => `tool < ${to}`,
+    (to) => `tool > ${to}`,
+    (to) => `tool >> ${to}`,
+    (to) => `tool 2> ${to}`,
+    (to) => `tool &> ${to}`,
+    (to) => `tool >| ${to}`,
+    (to) => `{ tool; } > ${to}`,
+    (to) => `(tool) < ${to}`,
+    (to) => `cat ${to} | tool`,
+    (to) => `tool <<E\n${to}\nE`,
+    (to) => `tool <<< ${to}`,
+    (to) => `ls && cat ${to}`,
+    (to) => `if tool ${to}; then ls; fi`
+  ])(path)
+
+const rows: Record<string, () => string> = {
+  "other rights": () =>
+    `${pick("sudo|doas|su -c|pkexec|sudo -u root|runuser|setpriv|timeout 5 sudo")} ${pick("ls|npm test|rm x")}`,
+  "shells and interpreters with code": () =>
+    pick(
+      "bash -c|sh -c|zsh -ic|python -c|python3.12 -c|node -e|node --eval|perl -e|ruby -e|php -r|awk|lua -e|env bash -c|nohup sh -c|sed 's/a/b/e'|sed 'w x'"
+    ) + pick(" ls| 'x y'| x"),
+  "code on stdin": () =>
+    `${pick("cat a|echo x|curl https://x.example")} | ${pick("sh|bash|bash -s|python|python -|node|ruby")}`,
+  "what starts another program": () =>
+    pick(
+      "xargs|find . -exec|ssh host|npx|docker run|kubectl exec|env -S|vim|less|watch|parallel|script -c|busybox|strace"
+    ) + pick(" ls| rm x| 'sh x'"),
+  "options and variables that name a program": () =>
+    pick(
+      "git -c core.pager=x log|git fetch --upload-pack=x|git fetch --upl x|tar --checkpoint-action=exec=x -xf a|tar --to-c=x -xf a|rsync -e x a b|sort --compress-pro=x a|PATH=bin npm test|LD_PRELOAD=x ls|NODE_OPTIONS=x npm test|GIT_SSH_COMMAND=x git fetch|BASH_ENV=x ls"
+    ),
+  "what may be an alias": () => `git ${pick("st|co|lg|undo|x")} ${pick("|a|--all")}`,
+  "publishing and deploying": () =>
+    pick(
+      "git push|git push origin main|npm publish|docker push x/y|kubectl apply -f x|terraform apply|helm upgrade x y|cargo publish|npm run deploy|make release"
+    ),
+  "files of Git, and files outside the workspace": () => naming(away()),
+  "a folder outside the workspace": () => `cd ${away()} && ${pick("ls|cat a|npm test")}`,
+  "what shells read in different ways": () =>
+    pick(
+      "ls 2>(rm x)|ls >&-x|ls &> f x|[[ -f a ]]|$'ls'|ls \\| cd src|ls {a,b}|ls *|ls $X|ls $(id)|ls `id`|coproc ls|ls ~/x"
+    ).replace("\\|", "|"),
+  "long lines": () => `echo ${"a".repeat(random.whole(2_050, 9_000))}`
+}
+
+describe("A decision is never remembered", () => {
+  it.each(Object.entries(rows))("for %s", (_, line) => {
+    for (let left = 60 * effort; left > 0; left--) {
+      const command = line()
+      const asked = shell(command, random.pick([".", "./src/..", root]))
+      const policy = policyOf({ place, sessionId: session })
+      assert.deepStrictEqual(policy.assess(asked).request.scopes, ["once"], command)
+      assert.strictEqual(allow(policy, asked, "always").scope, "once", command)
+      assert.isFalse(isRemembered(policy, asked), command)
+    }
+  })
+
+  it("for a command in a folder outside the workspace", () => {
+    for (const cwd of ["..", "out", "src/system", "/etc", folder, ".git"])
+      assert.deepStrictEqual(policyOf({ place }).assess(shell("ls", cwd)).request.scopes, ["once"], cwd)
+  })
+
+  it("for a copy into a folder where the name leads outside", () => {
+    assert.deepStrictEqual(policyOf({ place }).assess(shell("cp src/a.ts nested")).request.scopes, ["once"])
+  })
+
+  it("although a grant of an earlier version is kept for it", () => {
+    const policy = policyOf({
+      place,
+      grants: [
+        {
+          id: "gra_00000000000000000000000001",
+          workspace: "api",
+          scope: "always",
+          agentId: "scripted",
+          rule: { action: "shell", command: ["rm", "-rf", "../y"] },
+          createdAt: "2026-01-01T00:00:00.000Z",
+          by: "local"
+        } as never // ids are brands
+      ]
+    })
+    assert.isFalse(isRemembered(policy, shell("rm -rf ../y")))
+  })
+})
+
+describe("A decision is remembered", () => {
+  it.each([
+    "cp src/a.ts src/b.ts",
+    "npm test > out.log",
+    "cat < src/a.ts",
+    "curl https://example.com/health",
+    "curl -o src/x https://example.com/a/../b",
+    "/usr/bin/git status",
+    "git diff HEAD~1 -- src",
+    `cat ${root}/src/a.ts`,
+    "sed -n '/^a/p' src/a.ts",
+    "npm test 2> /dev/null"
+  ])("for %j", (line) => {
+    assert.deepStrictEqual(policyOf({ place }).assess(shell(line)).request.scopes, ["once", "run", "always"])
+  })
+})
+
+describe("The owner's configuration", () => {
+  it("still covers a command that names a file outside the workspace, word for word", () => {
+    const policy = policyOf({ place, configured: [{ action: "shell", command: ["cat", "/etc/os-release"] }] })
+    assert.deepStrictEqual(policy.judge(policy.assess(shell("cat /etc/os-release"))), {
+      _tag: "Allow",
+      by: "policy:workspace"
+    })
+  })
+})

@@ -1,0 +1,128 @@
+/**
+ * A hostile repository before the real programs: without a grant no file of it makes a runtime execute anything, in any mode. With the grant
+ * something runs, so the traps work. What a program or a registry does not allow here is skipped, and says why.
+ */
+import type { ProjectSettingsReport } from "@corral/domain/ProjectSettings"
+import type { RunMode } from "@corral/domain/Run"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { join } from "node:path"
+import { codeOf } from "../harness/EdgeClient.ts"
+import { RIGHT_KEY } from "./FakeModels.ts"
+import { DENIED, HostileRepository, INSTRUCTION } from "./HostileRepository.ts"
+import { install } from "./Installation.ts"
+import { programs } from "./Programs.ts"
+import { promptFor } from "./Script.ts"
+import { Stage, type StageOptions } from "./Stage.ts"
+
+/** Not started at all where the files exist: they cannot be told to leave them out. */
+const refused = new Set([
+  "opencode",
+  "opencode-acp",
+  "gemini",
+  "gemini-acp",
+  "codex-acp",
+  "copilot-acp",
+  "kimi-acp",
+  "pi"
+])
+/** Decides by its own record of trusted folders, which no flag changes: the grant alone enables nothing. */
+const trustsByItself = new Set(["kimi-acp"])
+
+const modes: ReadonlyArray<RunMode> = ["read_only", "plan", "ask", "auto_edit", "full_access"]
+const prompts = [promptFor("edit", "README.md"), promptFor("run", "echo hello")]
+
+const installed = []
+for (const program of programs) {
+  const missing = process.getuid?.() === 0 ? program.notForRoot : undefined
+  installed.push(missing === undefined ? await install(program) : { program, bin: "", missing })
+}
+const report: Array<string> = []
+afterAll(() => console.log(report.join("\n")))
+
+const subjects = installed.flatMap((place) => {
+  const { missing, program } = place
+  const { agents, alsoAs = [] } = program
+  return [...agents.map(({ id }) => id), ...alsoAs].map((agentId) => ({ agentId, missing, place }))
+})
+
+const allow = () => "allow" as const
+
+describe.each(subjects)("a hostile repository and $agentId :", ({ agentId, missing, place }) => {
+  if (missing !== undefined) {
+    console.log(`${agentId} is skipped: ${missing}`)
+    it.skip(`is driven: ${missing}`)
+    return
+  }
+
+  const open = async (grants: StageOptions["grants"] & {}) => {
+    const repositories: Array<HostileRepository> = []
+    const prepare: StageOptions["prepare"] = (edge) => {
+      const repository = new HostileRepository(edge.workspace, join(edge.folder, "traces"))
+      repository.plant()
+      repositories.push(repository)
+    }
+    const stage = await Stage.open(place, agentId, RIGHT_KEY, { grants, prepare })
+    const [repository] = repositories
+    if (repository === undefined) throw new Error("the repository was not planted")
+    const { body } = await stage.edge.client.ask("GET", "/v1/agents")
+    const { items } = body as { readonly items: ReadonlyArray<{ id: string; modes: ReadonlyArray<RunMode> }> }
+    return { stage, repository, modes: items.find(({ id }) => id === agentId)?.modes ?? [] }
+  }
+
+  describe("without the grant", () => {
+    let opened: Awaited<ReturnType<typeof open>>
+    beforeAll(async () => {
+      opened = await open(["full_access"])
+    })
+    afterAll(() => opened.stage.close())
+
+    it.each(modes)("leaves no trace in %s", async (mode) => {
+      const { repository, stage } = opened
+      if (!opened.modes.includes(mode)) return
+      if (refused.has(agentId)) {
+        const answer = await stage.edge.client.tryCreate(promptFor("say", "Hello"), mode, { agentId })
+        assert.deepStrictEqual([answer.status, codeOf(answer)], [403, "permission_denied"], answer.text)
+        assert.deepInclude((answer.body as { readonly details: object }).details, {
+          reason: "project_settings"
+        })
+        return
+      }
+      for (const prompt of prompts) {
+        const { asked, events } = await stage.play(prompt, allow, mode)
+        const started = events.find(({ type }) => type === "run.started")
+        const reported = started?.payload["projectSettings"] as ProjectSettingsReport | undefined
+        assert.strictEqual(reported?.use, "ignored")
+        assert.isAbove(reported?.files.length ?? 0, 0)
+        assert.isAbove(asked.length, 0)
+        for (const request of asked)
+          assert.include(request, INSTRUCTION, "the instruction file reaches the model")
+      }
+      assert.deepStrictEqual(repository.ran, [])
+      report.push(`${agentId}, ${mode}: no trace`)
+    })
+
+    it("keeps the project's deny rules", async () => {
+      if (agentId !== "claude-code" && agentId !== "claude-agent-acp") return
+      const { events } = await opened.stage.play(promptFor("read", DENIED), allow)
+      const results = events.filter(({ type }) => type === "run.tool.result")
+      assert.isAbove(results.length, 0)
+      for (const { payload } of results) assert.notStrictEqual(payload["status"], "completed")
+      assert.notInclude(JSON.stringify(events), "The secret of the ranch")
+    })
+  })
+
+  it.skipIf(trustsByItself.has(agentId))("with the grant, executes what the project says", async () => {
+    const { modes: own, repository, stage } = await open(["full_access", "project_settings"])
+    try {
+      const mode = own.includes("full_access") ? "full_access" : "ask"
+      await stage.play(promptFor("edit", "README.md"), allow, mode).catch((cause: unknown) => {
+        // A trap may break the program that runs it.
+        report.push(`${agentId}, with the grant: ${String(cause).slice(0, 200)}`)
+      })
+      assert.isAbove(repository.ran.length, 0)
+      report.push(`${agentId}, with the grant: ${repository.ran.length} of the repository's programs ran`)
+    } finally {
+      await stage.close()
+    }
+  })
+})

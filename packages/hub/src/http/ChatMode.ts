@@ -1,0 +1,17 @@
+/** Widest mode in which words from a chat platform run. Wider ones need a client that shows what the agent does. */
+import { PermissionDenied } from "@corral/domain/Failures"
+import type { Principal } from "@corral/domain/hub-api/SessionAuthority"
+import { RunMode } from "@corral/domain/Run"
+import { Effect } from "effect"
+
+const chatModes = RunMode.literals.slice(0, RunMode.literals.indexOf("ask") + 1)
+
+export const requireChatMode = ({ kind }: Principal, mode: RunMode): Effect.Effect<void, PermissionDenied> =>
+  kind !== "chat" || chatModes.includes(mode)
+    ? Effect.void
+    : Effect.fail(
+        new PermissionDenied({
+          message: "Messages from a chat run at most in the mode ask.",
+          details: { mode, modes: chatModes }
+        })
+      )

@@ -1,0 +1,50 @@
+/**
+ * Requesters of a run: every user whose words reached its agent. A project can keep them from deciding what the run asks for.
+ *
+ * Guarantees: a user is written down before their words are sent, so that no approval comes first. The author of a run's task is written
+ * by `RunLog` with the run, and so are the requesters of the run that it resumes.
+ */
+import type { RunId, UserId } from "@corral/domain/Ids"
+import { mint } from "@corral/service/Identifiers"
+import { Clock, Context, Effect, Layer } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+
+export class RunRequesters extends Context.Service<
+  RunRequesters,
+  {
+    /**
+     * Sends words of the user to the run. The user stays a requester unless `send` fails with something that `isUnknown` does not hold for:
+     * then the words surely did not arrive.
+     */
+    readonly sending: <A, E, R>(
+      runId: RunId,
+      userId: UserId,
+      send: Effect.Effect<A, E, R>,
+      isUnknown: (error: E) => boolean
+    ) => Effect.Effect<A, E | SqlError.SqlError, R>
+  }
+>()("corral/hub/RunRequesters") {
+  static readonly layer = Layer.effect(
+    RunRequesters,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
+      return RunRequesters.of({
+        sending: Effect.fnUntraced(function* <A, E, R>(
+          runId: RunId,
+          userId: UserId,
+          send: Effect.Effect<A, E, R>,
+          isUnknown: (error: E) => boolean
+        ) {
+          const input = mint<string>("inp", clock.currentTimeMillisUnsafe())
+          yield* sql`INSERT INTO run_requesters ${sql.insert({ run_id: runId, user_id: userId, input })}`
+          return yield* Effect.tapError(send, (error) =>
+            isUnknown(error)
+              ? Effect.void
+              : Effect.asVoid(sql`DELETE FROM run_requesters WHERE run_id = ${runId} AND input = ${input}`)
+          )
+        })
+      })
+    })
+  )
+}

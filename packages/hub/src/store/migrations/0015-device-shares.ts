@@ -1,0 +1,13 @@
+/**
+ * Shares of devices that count. A share rests on the authority of the device's owner in the project, so it counts while the owner may manage
+ * devices there. Readers use the view; only whoever shares writes the table.
+ */
+export const deviceShares = [
+  `CREATE VIEW device_shares AS
+    SELECT s.device_id, s.project_id FROM device_projects s
+      JOIN devices d ON d.id = s.device_id
+      JOIN project_members o ON o.project_id = s.project_id AND o.user_id = d.owner_id
+    WHERE o.role IN ('admin', 'owner')`,
+  `DELETE FROM device_projects s WHERE NOT EXISTS (
+    SELECT 1 FROM device_shares e WHERE e.device_id = s.device_id AND e.project_id = s.project_id)`
+]

@@ -1,0 +1,61 @@
+/**
+ * Starts of runs that were sent and never answered.
+ *
+ * Guarantees: a task does not stay `pending` because its Edge is silent, and a start that was given up is not sent again. Does not know
+ * whether the Edge has the run: if events of it arrive after all, `RunLog` takes them, and run and task go on from there.
+ */
+import type { DeviceId, RunId, TaskId } from "@corral/domain/Ids"
+import { Effect } from "effect"
+import type { SqlClient, SqlError } from "effect/sql"
+import { startOf } from "../link/Commands.ts"
+import { channels, noticeOf } from "../store/Notice.ts"
+
+/** How long an Edge may owe its answer over one link. */
+const ANSWER_MS = 60_000
+
+export interface UnansweredStart {
+  readonly id: TaskId
+  readonly runId: RunId
+  readonly targetId: DeviceId
+}
+
+/** A task that may wait does so while its device is away, until it expires. */
+export const unansweredStarts = (
+  sql: SqlClient.SqlClient,
+  now: Date
+): Effect.Effect<ReadonlyArray<UnansweredStart>, SqlError.SqlError> => sql<UnansweredStart>`
+  SELECT t.id, t.run_id AS "runId", t.target_id AS "targetId"
+  FROM tasks t JOIN edge_commands c ON c.id = 'start.' || t.run_id LEFT JOIN devices d ON d.id = t.target_id
+  WHERE t.state = 'pending' AND c.outcome IS NULL AND c.generation IS NOT NULL
+    AND c.sent_at < ${new Date(now.getTime() - ANSWER_MS)}
+    AND (t.on_offline = 'fail' OR t.expires_at <= ${now} OR d.lease_until > ${now})`
+
+const error = {
+  code: "target_offline",
+  message:
+    "The device did not answer. Check the Edge there; if it has the run after all, the run appears here."
+}
+
+/** In the order in which a push takes its locks. */
+export const giveUpStart = (sql: SqlClient.SqlClient, { id, runId, targetId }: UnansweredStart, now: Date) =>
+  sql.withTransaction(
+    Effect.gen(function* () {
+      const [run] = yield* sql<{
+        readonly last_seq: number
+      }>`SELECT last_seq FROM runs WHERE id = ${runId} FOR UPDATE`
+      if (run === undefined || run.last_seq > 0) return
+      const details = { targetId, outcome: "unknown" }
+      const outcome = JSON.stringify({ _tag: "Refused", error: { ...error, details } })
+      const given = yield* sql`
+        UPDATE edge_commands SET outcome = ${outcome}, answered_at = ${now}
+        WHERE id = ${startOf(runId)} AND outcome IS NULL RETURNING pg_notify(${channels.commandDone}, id)`
+      if (given.length === 0) return
+      const told = JSON.stringify({ error, endedAt: now.toISOString() })
+      yield* sql`
+        UPDATE runs SET state = 'failed', told = ${told}, ended_at = ${now}, updated_at = ${now} WHERE id = ${runId}
+        RETURNING ${noticeOf(sql, "runState")}`
+      yield* sql`
+        UPDATE tasks SET state = 'failed', error = ${JSON.stringify(error)}, updated_at = ${now}
+        WHERE id = ${id} AND state = 'pending' RETURNING ${noticeOf(sql, "task")}`
+    })
+  )

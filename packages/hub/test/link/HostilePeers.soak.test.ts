@@ -1,0 +1,6 @@
+import { describe, it } from "@effect/vitest"
+import { attack } from "./HostilePeers.ts"
+
+describe("A Hub with a hostile Edge", () => {
+  it.each([11, 12, 13, 14])("survives 25,000 generated frames (seed %d)", (seed) => attack(25_000, seed))
+})

@@ -1,0 +1,74 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Agent } from "@corral/domain/Agent"
+import { CreateRun, Isolation, RunMode } from "@corral/domain/Run"
+import { Workspace } from "@corral/domain/Workspace"
+import { Schema } from "effect"
+import * as fc from "fast-check"
+import { effort } from "../../../domain/test/Effort.ts"
+import { notOffered } from "../../src/run/OfferedTask.ts"
+
+const names = ["a", "b", "c"] as const
+const name = fc.constantFrom(...names)
+const modes = fc.subarray([...RunMode.literals])
+const optional = <A>(of: fc.Arbitrary<A>) => fc.option(of, { nil: undefined })
+const without = <A extends object>(of: A) =>
+  Object.fromEntries(Object.entries(of).filter(([, value]) => value !== undefined))
+
+const agent = fc
+  .record({ id: name, available: fc.boolean(), modes: optional(modes), resume: fc.boolean() })
+  .map(({ resume, ...rest }) =>
+    Schema.decodeUnknownSync(Agent)({
+      ...without(rest),
+      label: rest.id,
+      runtime: rest.id,
+      capabilities: {
+        deltas: true,
+        approvals: true,
+        editInput: true,
+        resume,
+        readOnly: true,
+        cancel: true,
+        input: true
+      }
+    })
+  )
+const workspace = fc
+  .record({ id: name, modes, git: fc.boolean() })
+  .map((of) => Schema.decodeUnknownSync(Workspace)({ ...of, name: of.id, available: true }))
+const create = fc
+  .record({
+    workspace: name,
+    agentId: name,
+    mode: fc.constantFrom(...RunMode.literals),
+    isolation: optional(fc.constantFrom(...Isolation.literals)),
+    resume: optional(fc.constant("run_01K00000000000000000000000"))
+  })
+  .map((of) => Schema.decodeUnknownSync(CreateRun)({ ...without(of), input: { text: "Hello" } }))
+
+describe("notOffered", () => {
+  it("accepts a task exactly if each of its fields is in the target's inventory", () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(agent, { selector: ({ id }) => id }),
+        fc.uniqueArray(workspace, { selector: ({ id }) => id }),
+        create,
+        fc.boolean(),
+        (agents, workspaces, task, isPresent) => {
+          const refusal = notOffered({ agents, workspaces }, task, isPresent)
+          const by = agents.find(({ id }) => id === task.agentId)
+          const place = workspaces.find(({ id }) => id === task.workspace)
+          const fits =
+            by !== undefined &&
+            place !== undefined &&
+            place.modes.includes(task.mode) &&
+            (by.modes === undefined || by.modes.includes(task.mode)) &&
+            (task.resume === undefined || by.capabilities.resume) &&
+            (task.isolation !== "worktree" || place.git) &&
+            (by.available || !isPresent)
+          assert.strictEqual(refusal === undefined, fits, refusal?.message)
+        }
+      ),
+      { numRuns: 2_000 * effort }
+    )
+  })
+})

@@ -1,0 +1,51 @@
+/**
+ * Connections on which no request, or a broken one, arrives: what Node reports as `clientError`.
+ *
+ * Guarantees: a connection that never sent anything is closed without a word, so that a browser does not take an answer for that of its
+ * next request; a request that arrives too slowly ends with 408; a broken one is refused; an answer in progress is never mixed with another.
+ */
+import type { ErrorCode } from "@corral/domain/ErrorTable"
+import type { RequestId } from "@corral/domain/Ids"
+import type { IncomingMessage, Server, ServerResponse } from "node:http"
+import type { Socket } from "node:net"
+import type { Duplex } from "node:stream"
+import { endLateRequest, refuseUpgrade } from "./Refusal.ts"
+
+interface Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+}
+
+const codeOf = (code: string | undefined): ErrorCode =>
+  code === "HPE_HEADER_OVERFLOW" || code === "HPE_CHUNK_EXTENSIONS_OVERFLOW"
+    ? "payload_too_large"
+    : "schema_validation_failed"
+
+/** The connections of Node's HTTP server are net.Sockets. */
+const isSilent = (socket: Duplex): boolean => (socket as Socket).bytesRead === 0
+
+/** Answers what a server cannot parse. `idOf` gives the id of an answer, with or without a request. */
+export const answerClientErrors = (server: Server, idOf: (request?: IncomingMessage) => RequestId): void => {
+  /** The last exchange of each connection, until its answer is over. */
+  const exchanges = new WeakMap<Duplex, Exchange>()
+  server.on("request", (request, response) => {
+    const { socket } = request
+    const exchange = { request, response }
+    exchanges.set(socket, exchange)
+    response.once("close", () => {
+      if (exchanges.get(socket) === exchange) exchanges.delete(socket)
+    })
+  })
+
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
+    if (error.code === "ECONNRESET" || !socket.writable || isSilent(socket)) return socket.destroy()
+    const exchange = exchanges.get(socket)
+    // The request before the broken one is still being answered.
+    if (exchange?.request.complete === true)
+      return void exchange.response.once("close", () => socket.destroy())
+    if (exchange?.response.headersSent === true) return socket.destroy()
+    const id = idOf(exchange?.request)
+    if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return endLateRequest(socket, id)
+    return refuseUpgrade(socket, { code: codeOf(error.code) }, id)
+  })
+}

@@ -1,0 +1,72 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as fc from "fast-check"
+import { listen } from "../../src/http/Listener.ts"
+import { hear } from "./Idle.ts"
+
+/** Answers each request after its body, and `/held` half of it at once and no more. */
+const served = listen({ host: "127.0.0.1", port: 0 }, () => ({
+  paths: [],
+  passage: () => ({ _tag: "Pass" }),
+  onRequest: (request, response) => {
+    if (request.url === "/held") return void response.write("half")
+    request.on("end", () => response.end("whole")).resume()
+  },
+  onUpgrade: (_, socket) => void socket.destroy()
+}))
+
+const whole = (target: string) =>
+  `GET ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Long: ${"x".repeat(200)}\r\n\r\n`
+/** How many answers a text holds. */
+const answersIn = (text: string): number => text.split(/HTTP\/1\.1 \d{3} /).length - 1
+
+describe("answerClientErrors", { timeout: 60_000 }, () => {
+  it.live("closes a connection that sends nothing without a word, and answers half a request with 408", () =>
+    Effect.gen(function* () {
+      const port = yield* served
+      const request = whole("/")
+      const cuts = [0, 1, request.length - 1, ...fc.sample(fc.nat({ max: request.length - 1 }), 40)]
+      const heard = yield* Effect.promise(() =>
+        Promise.all(cuts.map((cut) => hear(port, request.slice(0, cut), 30)))
+      )
+      for (const [i, { status, text }] of heard.entries()) {
+        if (cuts[i] === 0) assert.strictEqual(text, "")
+        else assert.deepStrictEqual([cuts[i], status, answersIn(text)], [cuts[i], 408, 1])
+        assert.notInclude(text, "schema_validation_failed")
+      }
+    })
+  )
+
+  it.live("never mixes a refusal with an answer, whatever follows a request on its connection", () =>
+    Effect.gen(function* () {
+      const port = yield* served
+      const noise = fc.sample(
+        fc.oneof(
+          fc.uint8Array({ minLength: 1, maxLength: 100 }),
+          fc.nat({ max: 250 }).map((cut) => Buffer.from(whole("/").slice(0, cut)))
+        ),
+        40
+      )
+      for (const target of ["/", "/held"]) {
+        const heard = yield* Effect.promise(() =>
+          Promise.all(
+            noise.map((bytes) =>
+              hear(
+                port,
+                Buffer.concat([Buffer.from(whole(target)), bytes]),
+                target === "/held" ? 1 : 30
+              ).catch(() => undefined)
+            )
+          )
+        )
+        for (const each of heard) {
+          if (each === undefined) continue
+          const { status, text } = each
+          assert.strictEqual(status, 200, text)
+          if (target === "/held") assert.notInclude(text.slice(10), "HTTP/1.1")
+          else assert.isAtMost(answersIn(text), 2)
+        }
+      }
+    })
+  )
+})

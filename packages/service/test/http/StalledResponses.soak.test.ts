@@ -1,0 +1,42 @@
+/** In real time: answers that nobody reads, and bodies that do not come, are dropped after 30 s. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { connect } from "node:net"
+import { once } from "node:events"
+import type { Duplex } from "node:stream"
+import { listen } from "../../src/http/Listener.ts"
+import { within } from "../harness/Within.ts"
+import { hear } from "./Idle.ts"
+
+describe("A connection that stands still", { timeout: 120_000 }, () => {
+  it.live("is dropped after 30 s, whether it is to be read from or written to", () =>
+    Effect.gen(function* () {
+      const open = new Set<Duplex>()
+      const port = yield* listen({ host: "127.0.0.1", port: 0 }, () => ({
+        paths: [],
+        passage: () => ({ _tag: "Pass" }),
+        onRequest: (request, response) => {
+          open.add(request.socket)
+          request.socket.once("close", () => open.delete(request.socket))
+          if (request.method === "POST") return void request.on("end", () => response.end()).resume()
+          const push = () => {
+            while (response.write(Buffer.alloc(65_536)));
+          }
+          response.on("drain", push)
+          push()
+        },
+        onUpgrade: (_, socket) => void socket.destroy()
+      }))
+      const began = performance.now()
+      const reader = connect(port, "127.0.0.1").on("error", () => undefined)
+      reader.pause()
+      reader.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+      const late = hear(port, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf", 60)
+      yield* Effect.promise(() => late.then(({ status }) => assert.strictEqual(status, 408)))
+      assert.isAtLeast(performance.now() - began, 29_000)
+      for (const socket of open) yield* Effect.promise(() => within(once(socket, "close"), 60_000, "its end"))
+      assert.strictEqual(open.size, 0)
+      reader.destroy()
+    })
+  )
+})
