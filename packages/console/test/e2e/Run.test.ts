@@ -216,9 +216,7 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     const [loser, says] = allowed ? [second, /Allowed, .*by owner/] : [first, "Denied by second"]
     await loser.getByText(says).waitFor()
     await loser.getByText("Somebody else was faster: it is decided.").waitFor()
-    await (allowed ? first : second)
-      .getByText(allowed ? /Allowed, .*by you/ : "Denied by you")
-      .waitFor()
+    await (allowed ? first : second).getByText(allowed ? /Allowed, .*by you/ : "Denied by you").waitFor()
     await ended(runId, "completed")
     assert.strictEqual(existsSync(inWorkspace("both.txt")), allowed)
     await Promise.all([first, second].map((page) => page.context().close()))

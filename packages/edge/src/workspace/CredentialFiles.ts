@@ -4,6 +4,7 @@
  * Judged by the real path, whatever its case and whichever link led to it. The rule is of names and of what makes a folder a git
  * directory; it does not look into other files. What an agent prints of a file is redacted elsewhere.
  */
+import { capped } from "@corral/domain/CappedPattern"
 import { existsSync } from "node:fs"
 import { join, sep } from "node:path"
 
@@ -35,8 +36,13 @@ const names: ReadonlySet<string> = new Set([
   "id_rsa"
 ])
 
+/** No file system has longer names. */
+const LONGEST_NAME = 255
 /** `.env` and its variants; those that are published as a pattern hold no secret. */
-const environment = /^\.env(?:\.(?!(?:example|sample|template|dist|defaults)$).+)?$|^\.envrc$/
+const environment = capped(
+  LONGEST_NAME,
+  /^\.env(?:\.(?!(?:example|sample|template|dist|defaults)$).+)?$|^\.envrc$/
+)
 const keys = /\.(?:key|p12|pfx|jks|keystore|kdbx|ppk)$/
 
 /** A repository without a work tree, one that `--separate-git-dir` made, and the folder of a worktree or submodule. */

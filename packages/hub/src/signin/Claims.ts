@@ -2,6 +2,7 @@
  * What the identity provider says of a person, as we read it: name, address and groups at configurable places, and whether those may come
  * in. Pure.
  */
+import { capped } from "@corral/domain/CappedPattern"
 import type { OidcConfig } from "./OidcConfig.ts"
 import type { Identity } from "./Users.ts"
 
@@ -66,9 +67,13 @@ export const emailDomainOf = (claims: Claims, path: string): string | undefined 
   return domain?.toLowerCase()
 }
 
+/** RFC 5321: a path has 256 characters with its brackets. */
+const LONGEST_ADDRESS = 254
 /** Of RFC 5322 what mail systems use: no quoted local part, no comment, no address literal. */
-const ADDRESS =
+const ADDRESS = capped(
+  LONGEST_ADDRESS,
   /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@((?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z0-9-]{2,63})$/
+)
 
 /** Whether somebody with those claims may come in: every restriction that is set must hold. */
 export const isAdmitted = (claims: Claims, config: OidcConfig): boolean => {

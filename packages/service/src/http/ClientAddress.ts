@@ -50,7 +50,10 @@ const unquoted = (text: string): string => (/^"[^"]*"$/.test(text) ? text.slice(
 const forwardedFor = (element: string): string | undefined =>
   element
     .split(";")
-    .map((pair) => /^\s*for\s*=\s*(.*?)\s*$/i.exec(pair)?.[1])
+    .map((pair) => {
+      const [name = "", ...value] = pair.split("=")
+      return name.trim().toLowerCase() === "for" && value.length > 0 ? value.join("=").trim() : undefined
+    })
     .find((node) => node !== undefined)
 
 export type ClientAddressOf = (headers: IncomingHttpHeaders, peer: string | undefined) => string
