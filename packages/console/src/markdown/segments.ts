@@ -34,14 +34,27 @@ export const segments = (text: string, least = 600): ReadonlyArray<Segment> => {
 
 const LONGEST = 32_768
 const LONGEST_LINE = 4_096
-const marks = /^[\s>*+\-\d.)]*/
+const DEEPEST = 20
+/** The parser compares the brackets and emphasis marks of a block with each other: its time grows with the square of their number. */
+const MOST_MARKS = 400
+/** Everything else that it looks at takes time in proportion. */
+const MOST_OTHERS = 8_000
+const opening = /^[\s>*+\-\d.)]*/
+/** Begins a block also right after a line of text. */
+const beginsBlock = /^ {0,3}(?:[-*+] +\S|1[.)] +\S|#{1,6} )/
+
+const count = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0
 
 /** Whether a text may be given to the Markdown parser: not so large or so deeply nested that reading it would take the page down. */
-export const isTame = (text: string): boolean =>
-  text.length <= LONGEST &&
-  text.split("\n").every((line) => {
+export const isTame = (text: string): boolean => {
+  if (text.length > LONGEST || count(text, /[`<&|!]/g) > MOST_OTHERS) return false
+  let inBlock = 0
+  return text.split("\n").every((line) => {
     if (line.length > LONGEST_LINE) return false
-    const nested = marks.exec(line)?.[0].replaceAll(/[^>*+)-]/g, "").length ?? 0
-    const brackets = line.match(/[[\]*_~`<!]/g)?.length ?? 0
-    return (nested <= 20 || /^\s*([-*]\s*){3,}$/.test(line)) && brackets <= 400
+    const nested = opening.exec(line)?.[0].replaceAll(/[^>*+)-]/g, "").length ?? 0
+    if (nested > DEEPEST && !/^\s*([-*]\s*){3,}$/.test(line)) return false
+    if (line.trim() === "" || beginsBlock.test(line)) inBlock = 0
+    inBlock += count(line, /[[\]*_~]/g)
+    return inBlock <= MOST_MARKS
   })
+}

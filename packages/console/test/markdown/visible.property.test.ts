@@ -119,6 +119,11 @@ describe("segments", () => {
     assert.isFalse(isTame(">".repeat(1_000)))
     assert.isFalse(isTame("[".repeat(1_000)))
     assert.isFalse(isTame("x".repeat(10_000)))
+    // Short lines of one paragraph are one block to the parser.
+    for (const line of ["]", "a*", "](", "**a*", "~~a"])
+      assert.isFalse(isTame(`${line}\n`.repeat(1_000)), line)
+    assert.isFalse(isTame("2. ]\n".repeat(1_000)), "only 1. begins a list in a paragraph")
+    assert.isTrue(isTame("- **name** of [it](https://x.test)\n".repeat(300)))
     assert.isFalse(isTame("- ".repeat(500) + "x"))
     assert.isTrue(isTame("# A\n\n- b\n  - c\n\n> d\n\n---\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"))
   })

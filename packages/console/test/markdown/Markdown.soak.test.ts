@@ -1,0 +1,35 @@
+/** The Markdown parser on hostile text that the page gives it: whatever is repeated, on one line or on many, it is read in a second or so. */
+import { assert, describe, it } from "@effect/vitest"
+import { createElement } from "react"
+import { renderToStaticMarkup } from "react-dom/server"
+import ReactMarkdown from "react-markdown"
+import remarkGfm from "remark-gfm"
+import { isTame } from "../../src/markdown/segments.ts"
+
+const marks = (
+  "[ ] ]( ][ [a]( ![ *a a* _a **a* *** ` ``a` ~ ~~a <a <!-- <http://a &# & \\ a@b.c www. http:// | |- - 1. 2. > # " +
+  "[^a] [^a]: [a]: + * {"
+).split(" ")
+const LIMIT_MS = 4_000
+const SIZE = 32_000
+
+describe("Markdown", () => {
+  it("of repeated marks, and of pairs of them, is read in bounded time", () => {
+    const slow: Array<string> = []
+    const parts = [
+      ...marks,
+      ...marks.flatMap((first, i) => [`${first} ${marks[(i * 7 + 3) % marks.length]}`])
+    ]
+    for (const part of parts)
+      for (const each of [1, 20, 100]) {
+        const line = `${part} `.repeat(each)
+        const text = `${line}\n`.repeat(Math.floor(SIZE / (line.length + 1)))
+        if (!isTame(text)) continue
+        const started = performance.now()
+        renderToStaticMarkup(createElement(ReactMarkdown, { remarkPlugins: [remarkGfm] }, text))
+        const tookMs = performance.now() - started
+        if (tookMs > LIMIT_MS) slow.push(`${JSON.stringify(part)} ${each} a line: ${Math.round(tookMs)} ms`)
+      }
+    assert.deepStrictEqual(slow, [])
+  })
+})
