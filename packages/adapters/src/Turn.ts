@@ -2,7 +2,8 @@
  * What every protocol keeps while a run talks: its outputs of this step, the tool calls without a result, the approvals, and whether the outcome is out.
  *
  * Guarantees for all adapters: a tool call is closed by exactly one result; a streamed message is completed; a long message that was not
- * streamed is, and one that was streamed in part is streamed to its end, so that no reader's limit loses it; what a cancel stops is `cancelled`; there is exactly one outcome, and nothing after it.
+ * streamed is, and one that was streamed in part is streamed to its end, so that no reader's limit loses it; what a cancel stops is
+ * `cancelled`; there is exactly one outcome, and nothing after it.
  * Does not: contain anything about one runtime.
  */
 import { Buffer } from "node:buffer"
