@@ -25,7 +25,7 @@ export const refusalLog = Effect.fnUntraced(function* (paths: Iterable<string>) 
   return ({ headers, method, socket, url = "" }: IncomingMessage, status: number): void => {
     if (status !== 401 && status !== 429) return
     const address = addresses.of(headers, socket.remoteAddress)
-    if (!lines.take(address)) return void omitted++
+    if (!lines.take(addresses.networkOf(headers, socket.remoteAddress))) return void omitted++
     const more = omitted === 0 ? {} : { omitted }
     omitted = 0
     const requestId = headers["x-request-id"]

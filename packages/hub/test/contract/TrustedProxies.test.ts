@@ -35,6 +35,16 @@ describe("A Hub behind a trusted proxy", { timeout: 60_000 }, () => {
     assert.strictEqual((await ask("192.0.2.1")).status, status)
   })
 
+  it.each(requests)("%s %s: counts an IPv6 client by its /64 network", async (method, path, body, status) => {
+    const network = `2001:db8:0:${1 + requests.findIndex(([, known]) => known === path)}`
+    const ask = (from: string) => hub.client.ask(method, path, { body, headers: behind(from) })
+    const statuses: Array<number> = []
+    for (let i = 1; i <= 7; i++) statuses.push((await ask(`${network}:${i}:${i}::${i}`)).status)
+    const limited = path.includes("callback") ? status : 429
+    assert.deepStrictEqual(statuses, [...Array.from({ length: 5 }, () => status), limited, limited])
+    assert.strictEqual((await ask("2001:db8:1::1")).status, status)
+  })
+
   it.each(["/client/devices/register", "/client/projects"])(
     "%s: a flood from one client is refused, and nobody else's request",
     async (path) => {
