@@ -11,7 +11,7 @@ const marks = (
   "[^a] [^a]: [a]: + * {"
 ).split(" ")
 const LIMIT_MS = 4_000
-const SIZE = 32_000
+const SIZE = 16_000
 
 describe("Markdown", () => {
   it("of repeated marks, and of pairs of them, is read in bounded time", () => {
