@@ -1,8 +1,8 @@
 /**
- * The messages that a run has begun to stream and not completed, so that each of them is completed in the end: a cancel or a broken stream
- * ends a message in the middle.
+ * Streamed messages of a run that are not completed yet. The run also completes a message that a cancel or a broken stream ends in the
+ * middle.
  *
- * Holds the streamed text: at most `MAX_CHARACTERS` of a message, the beginning. What it leaves out is counted, and the whole is in the deltas.
+ * Holds the first `MAX_CHARACTERS` of a message's text and counts the rest. The deltas have the whole text.
  */
 import { Buffer } from "node:buffer"
 import { draft, type DraftOf, type PayloadOf } from "@corral/domain/RunEvent"

@@ -86,7 +86,7 @@ const copilotFiles = [
   ...files("MCP servers", ".github/agents", ".claude/agents")
 ]
 
-/** The folder or one around it stands in the text as a JSON string. */
+/** Whether the text contains the path of the folder, or of one of its parents, as a JSON string. */
 const names = (text: string, folder: string): boolean => {
   for (let at = folder; ; at = at.slice(0, at.lastIndexOf("/"))) {
     if (text.includes(JSON.stringify(at === "" ? "/" : at))) return true

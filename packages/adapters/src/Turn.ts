@@ -31,7 +31,7 @@ const MAX_KINDS = 100
 /** So much of something unknown tells what it is. */
 const RAW_CHARACTERS = 1_000
 
-/** Up to here a text takes no more JSON than one event holds, whatever its characters. */
+/** Length up to which any text fits into one event as JSON. */
 const SHORT_CHARACTERS = 32_000
 const EVENT_BYTES = 190_000
 

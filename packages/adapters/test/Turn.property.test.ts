@@ -18,7 +18,7 @@ const textOf = (pieces: typeof Pieces.Type) => pieces.map(({ times, unit }) => u
 
 describe("a message", () => {
   it.prop(
-    "that is told whole after some of its first pieces is streamed to its end",
+    "streams the rest of its text when it completes after some of its first pieces",
     [Pieces],
     ([pieces]) => {
       const turn = new Turn()
@@ -41,7 +41,7 @@ describe("a message", () => {
     tries(100)
   )
 
-  it("that is told otherwise than it was streamed is left as it was told", () => {
+  it("adds no delta when its completed text differs from the streamed text", () => {
     const turn = new Turn()
     turn.say(draft("run.message.delta", { messageId: "one", channel: "text", text: "Hallo" }))
     turn.say(

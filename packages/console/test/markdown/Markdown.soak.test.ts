@@ -1,4 +1,4 @@
-/** The Markdown parser on hostile text that the page gives it: whatever is repeated, on one line or on many, it is read in a second or so. */
+/** The Markdown parser on hostile text: it parses any repetition, on one line or on many, in about a second. */
 import { assert, describe, it } from "@effect/vitest"
 import { createElement } from "react"
 import { renderToStaticMarkup } from "react-dom/server"

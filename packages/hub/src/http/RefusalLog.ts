@@ -13,7 +13,7 @@ import { ClientAddress } from "./ClientAddress.ts"
 const LINES_PER_MINUTE = 10
 const MINUTE = 60_000
 
-/** Gives what is called with each answered request, and writes the line if the status is one of the two. */
+/** Returns a callback for each answered request. It writes a log line for the two logged statuses. */
 export const refusalLog = Effect.fnUntraced(function* (paths: Iterable<string>) {
   const addresses = yield* ClientAddress
   const clock = yield* Clock.Clock

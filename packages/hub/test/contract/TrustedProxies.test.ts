@@ -46,7 +46,7 @@ describe("A Hub behind a trusted proxy", { timeout: 60_000 }, () => {
   })
 
   it.each(["/client/devices/register", "/client/projects"])(
-    "%s: a flood from one client is refused, and nobody else's request",
+    "%s: refuses a flood from one client, but no request from other clients",
     async (path) => {
       const body = { name: "x", kind: "server", publicKey: "x", joinToken: "x" }
       const method = path.endsWith("register") ? "POST" : "GET"
@@ -58,7 +58,7 @@ describe("A Hub behind a trusted proxy", { timeout: 60_000 }, () => {
     }
   )
 
-  it("logs the address of what it refuses with 401 or 429, upgrades too, and no code of a path", async () => {
+  it("logs the client address of requests refused with 401 or 429, without codes in paths", async () => {
     await hub.client.ask("GET", "/client/auth/me", { headers: behind("198.51.100.90") })
     const refused = await refusedUpgrade(hub.client, "runId=run_01K00000000000000000000000")
     assert.strictEqual(refused.status, 401)

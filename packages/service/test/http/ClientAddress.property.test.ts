@@ -91,7 +91,7 @@ const garbage = fc.oneof(
     .string({ minLength: 1, maxLength: 20 })
     .filter((text) => !/[,"]/.test(text) && /^[^\d[:]*[g-z_]/i.test(text.trim()))
 )
-/** What a client sends of its own: anything, also what looks like a chain. */
+/** Header values from a client: any text, including text that looks like a chain. */
 const claimed = fc.oneof(
   fc.constant(""),
   fc.string({ maxLength: 60 }),
@@ -184,7 +184,7 @@ describe("clientAddresses", () => {
     }
   })
 
-  it("trusts nobody without the setting", () => {
+  it("trusts no proxy without the setting", () => {
     assert.strictEqual(clientAddresses()({ "x-forwarded-for": "1.2.3.4" }, "127.0.0.1"), "127.0.0.1")
   })
 })
