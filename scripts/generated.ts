@@ -19,6 +19,7 @@ import { eventsPage } from "./EventsPage.ts"
 import { httpPage } from "./HttpPage.ts"
 import { sorted } from "./Json.ts"
 import { metricsPage } from "./MetricsPage.ts"
+import { settingNamesModule } from "./SettingNames.ts"
 
 /** The command that brings the documents up to date. */
 export const command = "npm run generate"
@@ -60,6 +61,7 @@ export const generated = (): ReadonlyMap<string, string> =>
     ["schemas/run-event.json", text(runEvent())],
     ["schemas/edge-config.json", text(edgeConfig())],
     ["packages/console/src/api/routes.ts", consoleRoutes()],
+    ["packages/service/src/settingNames.ts", settingNamesModule()],
     ["docs/authorization.md", authorizationPage()],
     ["docs/configuration.md", configurationPage()],
     ["docs/events.md", eventsPage()],

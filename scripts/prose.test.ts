@@ -1,5 +1,6 @@
 /** What pages say in passing is so: the endpoints, the codes with their statuses, and the names of events. */
 import { assert, describe, it } from "@effect/vitest"
+import { auditActionNames } from "@corral/domain/AuditAction"
 import { matrix } from "@corral/domain/Authorization"
 import { errorTable } from "@corral/domain/ErrorTable"
 import { integrationTypes } from "@corral/domain/Integration"
@@ -42,9 +43,6 @@ const said = (pattern: RegExp) =>
 
 /** WebSockets, and what a collector of telemetry serves: no endpoints of OpenAPI. */
 const streams = ["/v1/events", "/client/events", "/v1/traces", "/v1/metrics", "/v1/logs"]
-
-/** Of the audit alone. */
-const auditActions = ["run.push"]
 
 describe("pages", () => {
   it("name endpoints that there are", () => {
@@ -96,7 +94,7 @@ describe("pages", () => {
       ...eventTypes,
       ...integrationTypes,
       ...Object.keys(matrix),
-      ...auditActions
+      ...auditActionNames
     ])
     const named = said(/`((?:run|runtime|schema)\.[a-z_.]*[a-z])`/g)
     assert.isAbove(named.length, 20)

@@ -1,6 +1,6 @@
 /** The Gateway inside this process, beside the Hub and on its database. Loaded by `corral up` alone, where a bot is configured. */
 import * as Gateway from "@corral/gateway/Gateway"
-import { fromEnvironment, settings } from "@corral/gateway/GatewaySettings"
+import { fromEnvironment } from "@corral/gateway/GatewaySettings"
 import { GatewayServer } from "@corral/gateway/http/Server"
 import { checkVariables } from "@corral/service/UnknownVariables"
 import { Context, Effect, Layer, Redacted } from "effect"
@@ -17,7 +17,7 @@ export const hasBot = (environment: Readonly<Record<string, string>>): boolean =
 
 /** A misspelled setting of the Gateway is refused also where no bot is named: its name may be what is misspelled. */
 export const checkGatewaySettings = (environment: Readonly<Record<string, string>>) =>
-  Effect.mapError(checkVariables("gateway", environment, settings), stopped)
+  Effect.mapError(checkVariables(environment), stopped)
 
 export interface BesideHub {
   readonly url: string

@@ -168,7 +168,7 @@ const hosts = ["127.0.0.1", "::1", "localhost"] as const
 export const fromEnvironment = Effect.fnUntraced(function* (
   env: Environment
 ): Effect.fn.Return<EdgeConfig, SettingInvalid> {
-  yield* checkVariables("edge", env, settings)
+  yield* checkVariables(env)
   const read = readerOf<Name>(env)
   const workspaces = yield* read(
     "CORRAL_EDGE_WORKSPACES",

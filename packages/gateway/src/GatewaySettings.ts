@@ -84,7 +84,7 @@ const hubFrom = Effect.fnUntraced(function* (
 export const fromEnvironment = Effect.fnUntraced(function* (
   env: Environment
 ): Effect.fn.Return<GatewayConfig, SettingInvalid> {
-  yield* checkVariables("gateway", env, settings)
+  yield* checkVariables(env)
   const read = readerOf<Name>(env)
   const host = yield* read("CORRAL_GATEWAY_HOST", ListenHost, defaults.host, "an IP address or localhost")
   const feishu = yield* feishuFrom(env)

@@ -104,7 +104,7 @@ const gatewayTokensFrom = Effect.fnUntraced(function* (env: Environment) {
 export const fromEnvironment = Effect.fnUntraced(function* (
   env: Environment
 ): Effect.fn.Return<HubConfig, SettingInvalid> {
-  yield* checkVariables("hub", env, settings)
+  yield* checkVariables(env)
   const read = readerOf<Name>(env)
   const host = yield* read("CORRAL_HUB_HOST", ListenHost, defaults.host, "an IP address or localhost")
   const publicUrl = yield* read(

@@ -1,35 +1,18 @@
 /**
- * Misspelled settings: a variable named `CORRAL_…` that no service knows stops the start.
+ * Misspelled settings: a variable named `CORRAL_…` that no service reads stops the start.
  *
- * A variable of another service is no error, so that services can share one file of settings. Each service knows its own by name, and
- * the others' by their first word.
+ * A variable of another service is not an error, so that services can share one file of settings.
  */
 import { Effect } from "effect"
-import { type Environment, type Setting, SettingInvalid } from "./Settings.ts"
+import { type Environment, SettingInvalid } from "./Settings.ts"
+import { settingNames } from "./settingNames.ts"
 
-export type ServiceName = "edge" | "gateway" | "hub"
+/** Set by Corral itself for what it starts, or read by the `corral` command. */
+const own = ["CORRAL_EDGE_ID", "CORRAL_EDGE_URL", "CORRAL_LAUNCHED", "CORRAL_RUN_ID"]
 
-/** The first words of each service's variables. */
-const words: Readonly<Record<ServiceName, ReadonlyArray<string>>> = {
-  edge: ["EDGE"],
-  gateway: ["GATEWAY", "FEISHU", "SLACK"],
-  hub: ["HUB", "OIDC"]
-}
-
-/** Known to several services, or set by Corral itself for what it starts. */
-const shared: ReadonlySet<string> = new Set([
-  "CORRAL_DATABASE_URL",
-  "CORRAL_EDGE_ID",
-  "CORRAL_HOME",
-  "CORRAL_HUB_URL",
-  "CORRAL_LAUNCHED",
-  "CORRAL_RUN_ID"
-])
+const known: ReadonlySet<string> = new Set([...settingNames, ...own])
 
 const isForTests = (name: string): boolean => /^CORRAL_(TEST_|SEED$|PICTURES$|CHROMIUM$|PLAY$)/.test(name)
-
-const isOf = (service: ServiceName, name: string): boolean =>
-  words[service].some((word) => name.startsWith(`CORRAL_${word}_`))
 
 /** How many characters have to be inserted, removed, replaced or swapped with their neighbor to make one text of the other. */
 const distance = (a: string, b: string): number => {
@@ -55,26 +38,18 @@ export const nearest = (name: string, candidates: ReadonlyArray<string>): string
     .toSorted(([a], [b]) => a - b)[0]?.[1]
 
 /** Fails with the first variable that is set and unknown, and the setting that was probably meant. */
-export const checkVariables = (
-  service: ServiceName,
-  env: Environment,
-  settings: ReadonlyArray<Setting>
-): Effect.Effect<void, SettingInvalid> => {
-  const names = new Set(settings.map(({ name }) => name))
-  const others = (Object.keys(words) as ReadonlyArray<ServiceName>).filter((each) => each !== service)
+export const checkVariables = (env: Environment): Effect.Effect<void, SettingInvalid> => {
   const unknown = Object.entries(env).find(
     ([name, value]) =>
       name.startsWith("CORRAL_") &&
       value !== undefined &&
       value !== "" &&
-      !names.has(name) &&
-      !shared.has(name) &&
-      !isForTests(name) &&
-      !others.some((other) => isOf(other, name))
+      !known.has(name) &&
+      !isForTests(name)
   )
   if (unknown === undefined) return Effect.void
   const [name] = unknown
-  const meant = nearest(name, [...names, ...shared])
+  const meant = nearest(name, settingNames)
   return Effect.fail(
     new SettingInvalid({ message: `${name} is not a setting of Corral. Did you mean ${meant}?` })
   )

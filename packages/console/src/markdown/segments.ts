@@ -34,6 +34,7 @@ export const segments = (text: string, least = 600): ReadonlyArray<Segment> => {
 
 const LONGEST = 32_768
 const LONGEST_LINE = 4_096
+const MOST_LINES = 2_000
 const DEEPEST = 20
 /** The parser compares the brackets and emphasis marks of a block with each other: its time grows with the square of their number. */
 const MOST_MARKS = 400
@@ -48,13 +49,17 @@ const count = (text: string, pattern: RegExp): number => text.match(pattern)?.le
 /** Whether a text may be given to the Markdown parser: not so large or so deeply nested that reading it would take the page down. */
 export const isTame = (text: string): boolean => {
   if (text.length > LONGEST || count(text, /[`<&|!]/g) > MOST_OTHERS) return false
+  const lines = text.split("\n")
   let inBlock = 0
-  return text.split("\n").every((line) => {
-    if (line.length > LONGEST_LINE) return false
-    const nested = opening.exec(line)?.[0].replaceAll(/[^>*+)-]/g, "").length ?? 0
-    if (nested > DEEPEST && !/^\s*([-*]\s*){3,}$/.test(line)) return false
-    if (line.trim() === "" || beginsBlock.test(line)) inBlock = 0
-    inBlock += count(line, /[[\]*_~]/g)
-    return inBlock <= MOST_MARKS
-  })
+  return (
+    lines.length <= MOST_LINES &&
+    lines.every((line) => {
+      if (line.length > LONGEST_LINE) return false
+      const nested = opening.exec(line)?.[0].replaceAll(/[^>*+)-]/g, "").length ?? 0
+      if (nested > DEEPEST && !/^\s*([-*]\s*){3,}$/.test(line)) return false
+      if (line.trim() === "" || beginsBlock.test(line)) inBlock = 0
+      inBlock += count(line, /[[\]*_~]/g)
+      return inBlock <= MOST_MARKS
+    })
+  )
 }
