@@ -58,7 +58,7 @@ export const makeSession = Effect.fnUntraced(function* (times: LinkTimes) {
 
   const session = Effect.fnUntraced(function* (address: string, identity: Identity, onUse: () => void) {
     const offer = yield* offered
-    const { calls, closed } = yield* openLink(address, times)
+    const { calls, closed, isCongested } = yield* openLink(address, times)
     const { deviceId } = identity.device()
 
     const proveWith = Effect.fnUntraced(function* (privateKey: string, offer: Offer) {
@@ -126,7 +126,11 @@ export const makeSession = Effect.fnUntraced(function* (times: LinkTimes) {
     const scope = yield* Effect.scope
     const unanswered = Deferred.makeUnsafe<never, LinkEnd>()
     const answer = (commandId: CommandId, outcome: CommandOutcome) =>
-      calls.CommandDone({ generation, commandId, outcome }).pipe(
+      Effect.suspend(() =>
+        isCongested()
+          ? brokenBy("the Hub does not read the answers to its commands")
+          : calls.CommandDone({ generation, commandId, outcome })
+      ).pipe(
         Effect.andThen(Effect.sync(onUse)),
         Effect.mapError((error) => endOfError(error, false)),
         Effect.catchCause((cause) => Deferred.failCause(unanswered, cause))

@@ -103,6 +103,18 @@ export class HostileHub {
     for (const socket of this.open) socket.terminate()
   }
 
+  /** Stops reading, and asks for that many files. */
+  askDeaf(commands: number, path: string): void {
+    if (this.stream === undefined) throw new Error("no link")
+    const { id, socket } = this.stream
+    socket.pause()
+    const payload = { workspace: "ws", path }
+    for (let n = 0; n < commands; n++) {
+      const values = [{ name: "ReadFile", commandId: `deaf-${n}`, payload }]
+      socket.send(JSON.stringify({ _tag: "Chunk", requestId: id, values }), () => undefined)
+    }
+  }
+
   private async burst(
     { id, socket }: { readonly socket: WebSocket; readonly id: string | number },
     attacker: HostileHubFrames

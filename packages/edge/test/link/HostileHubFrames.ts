@@ -44,7 +44,7 @@ export class HostileHubFrames {
   frame(stream: string | number): string {
     const how = this.seeded.whole(0, 999)
     const frame =
-      how < 11
+      how < 5
         ? this.fatal(stream)
         : how < 40
           ? this.ignored()
