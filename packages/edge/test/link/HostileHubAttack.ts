@@ -48,7 +48,7 @@ export const attackEdge = async (frames: number, seed: number): Promise<HostileH
     workspace: "ws",
     agentId: "scripted",
     mode: "ask",
-    input: { text: "/wait\n/wait\n/say x" }
+    input: { text: "/wait\n".repeat(100) }
   }
   assert.strictEqual((await hub.ask("StartRun", { runId: waiting, create }))._tag, "Done")
   const untilRunning = async (id: RunId): Promise<void> => {
@@ -91,6 +91,7 @@ export const attackEdge = async (frames: number, seed: number): Promise<HostileH
       .map(({ payload }) => JSON.stringify(payload))
     const said = texts.flatMap((text) => text.match(/said-\d+\./g) ?? [])
     assert.deepStrictEqual(said, [...new Set(said)])
+    if (id === waiting) assert.isAbove(said.length, 10)
   }
   assert.deepStrictEqual(readdirSync(edge.workspace).toSorted(), files)
   assert.strictEqual(readFileSync(join(edge.workspace, "a.txt"), "utf8"), "content\n")

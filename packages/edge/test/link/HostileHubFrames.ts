@@ -119,7 +119,13 @@ export class HostileHubFrames {
       case 2:
         return this.named("CancelRun", { runId, by: "usr_a" })
       case 3:
-        return this.named("ListFiles", { workspace: "ws", path: "" })
+        return n > 0
+          ? this.named("ListFiles", { workspace: "ws", path: "" })
+          : this.named(
+              "SendInput",
+              { runId: waiting, input: { text: "y".repeat(250_000) }, by: "usr_a" },
+              "in-large"
+            )
       case 4:
         return this.named("ListArtifacts", { runId })
       default:
@@ -161,7 +167,11 @@ export class HostileHubFrames {
       case 5:
         return start({ agentId: this.seeded.pick(["nobody", "constructor", "__proto__"]) })
       case 6:
-        return this.named("CancelRun", { runId, by, reason: FORGED })
+        return this.named("CancelRun", {
+          runId: this.seeded.pick([runId, this.seeded.pick(this.targets.runs)]),
+          by,
+          reason: this.seeded.pick([FORGED, "x".repeat(200_000)])
+        })
       case 7:
         return this.named("SendInput", {
           runId,
