@@ -126,7 +126,7 @@ export const makeSession = Effect.fnUntraced(function* (times: LinkTimes) {
     const scope = yield* Effect.scope
     const unanswered = Deferred.makeUnsafe<never, LinkEnd>()
     const answer = (commandId: CommandId, outcome: CommandOutcome) =>
-      Effect.suspend(() =>
+      Effect.suspend((): Effect.Effect<void, CallError> =>
         isCongested()
           ? brokenBy("the Hub does not read the answers to its commands")
           : calls.CommandDone({ generation, commandId, outcome })
