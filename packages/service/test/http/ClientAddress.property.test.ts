@@ -196,7 +196,7 @@ describe("clientNetwork", () => {
 
   it("is the same for two IPv6 addresses exactly if their first 64 bits are", () => {
     // Few values: many runs of zeros, and networks that are equal.
-    const few = fc.array(fc.constantFrom(0, 1, 0xffff), { minLength: 4, maxLength: 4 })
+    const few = fc.array(fc.constantFrom<number>(0, 1, 0xffff), { minLength: 4, maxLength: 4 })
     const half = fc.oneof(groups, few)
     fc.assert(
       fc.property(half, half, half, half, (one, other, tail, last) => {
