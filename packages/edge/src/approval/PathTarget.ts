@@ -8,6 +8,7 @@
 import type { Stats } from "node:fs"
 import { basename, dirname, isAbsolute, normalize, parse, relative, sep } from "node:path"
 import { isWithin } from "../workspace/PathContainment.ts"
+import { manifests } from "./FileNames.ts"
 import { below, followed, type Followed, separator } from "./FollowedPath.ts"
 import { type FileSystem, fileSystem, Lookups } from "./Lookups.ts"
 
@@ -22,6 +23,8 @@ export interface InsideTarget {
   readonly isExecutable: boolean
   /** Part of a Git repository's own data, by its name or by what its folder contains. */
   readonly isRepository: boolean
+  /** Directly in the workspace's folder, or in one that holds a package's manifest. Looked up when it is read. */
+  readonly isAtTop: boolean
 }
 
 /** A target outside the workspace, or one that is not certain. The reason is a sentence. */
@@ -94,6 +97,7 @@ class LookAt implements Look {
   readonly #targets = new Map<string, Map<string, PathTarget>>()
   readonly #folders = new Map<string, Followed | undefined>()
   readonly #repositories = new Map<string, boolean>()
+  readonly #tops = new Map<string, boolean>()
 
   constructor(root: string, files: FileSystem) {
     this.root = root
@@ -154,13 +158,17 @@ class LookAt implements Look {
 
   #inside({ path, stats }: Followed): InsideTarget {
     const kind = kindOf(stats)
+    const isAtTop = () => this.#isTop(dirname(path))
     return {
       _tag: "Inside",
       path: (relative(this.root, path) || ".").replaceAll(sep, "/"),
       kind,
       hasOtherNames: kind === "file" && stats !== undefined && stats.nlink > 1,
       isExecutable: kind === "file" && stats !== undefined && (stats.mode & 0o111) !== 0,
-      isRepository: this.#isInRepository(path)
+      isRepository: this.#isInRepository(path),
+      get isAtTop() {
+        return isAtTop()
+      }
     }
   }
 
@@ -173,6 +181,24 @@ class LookAt implements Look {
     const isOne = isBelowOne || this.#holdsRepository(path)
     this.#repositories.set(path, isOne)
     return isOne
+  }
+
+  #isTop(folder: string): boolean {
+    if (folder === this.root) return true
+    let isTop = this.#tops.get(folder)
+    if (isTop === undefined) this.#tops.set(folder, (isTop = this.#holdsManifest(folder)))
+    return isTop
+  }
+
+  /** Where that cannot be told, it may. */
+  #holdsManifest(folder: string): boolean {
+    if (this.#lookups.known(folder)?.isDirectory() !== true) return false
+    const names = [...manifests, `${basename(folder)}.gemspec`]
+    try {
+      return names.some((name) => this.#lookups.stats(below(folder, name)) !== undefined)
+    } catch {
+      return true
+    }
   }
 
   /** Whether a folder holds a repository's data: its own `.git` moved elsewhere, a bare one, that of a submodule or a worktree. */

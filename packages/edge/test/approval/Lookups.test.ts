@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { mkdirSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
+import { manifests } from "../../src/approval/FileNames.ts"
 import { fileSystem, MAX_CALLS } from "../../src/approval/Lookups.ts"
 import { placeAt } from "../../src/approval/PathTarget.ts"
 import { temporaryFolder } from "../Folder.ts"
@@ -107,7 +108,8 @@ describe("A look at the workspace", () => {
       const files = Array.from({ length: 64 }, (_, i) => `${deep}f${i}.ts`)
       const policy = policyOf({ place, mode: "auto_edit" })
       assert.strictEqual(verdictOn(policy, request({ files, scopes: [...all] }))._tag, "Allow")
-      assert.isAtMost(calls(), 2 * 41 + 64 + 2)
+      // Whether the files' folder holds a package is looked up once.
+      assert.isAtMost(calls(), 2 * 41 + 64 + 2 + manifests.length)
     })
   )
 
