@@ -30,7 +30,8 @@ import {
   sources,
   testFolders
 } from "./FileNames.ts"
-import { foldedName, type InsideTarget, type PathTarget } from "./PathTarget.ts"
+import { foldedName } from "./FoldedName.ts"
+import type { InsideTarget, PathTarget } from "./PathTarget.ts"
 
 /** The answer of `auto_edit` for one file. */
 export interface EditAnswer {

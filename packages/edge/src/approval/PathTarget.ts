@@ -9,6 +9,7 @@ import type { Stats } from "node:fs"
 import { basename, dirname, isAbsolute, normalize, parse, relative, sep } from "node:path"
 import { isWithin } from "../workspace/PathContainment.ts"
 import { manifests } from "./FileNames.ts"
+import { isRepositoryName } from "./FoldedName.ts"
 import { below, followed, type Followed, separator } from "./FollowedPath.ts"
 import { type FileSystem, fileSystem, Lookups } from "./Lookups.ts"
 
@@ -57,24 +58,6 @@ const MAX_LENGTH = 4_096
 const outside = (reason: string): OutsideTarget => ({ _tag: "Outside", reason })
 const leaves = outside("It leads out of the workspace.")
 const uncertain = outside("Where it leads is not certain.")
-
-/** Nothing to fold. */
-const folds = /[^a-z0-9_-]/
-
-/** The name without differences that file systems ignore: case, compatible and invisible characters, trailing dots and spaces, streams. */
-export const foldedName = (name: string): string => {
-  if (!folds.test(name)) return name
-  const folded = name.normalize("NFKC").replaceAll(/\p{C}/gu, "").toLowerCase()
-  const colon = folded.indexOf(":", 1)
-  const plain = colon === -1 ? folded : folded.slice(0, colon)
-  let end = plain.length
-  while (end > 1 && (plain[end - 1] === "." || plain[end - 1] === " ")) end--
-  return plain.slice(0, end)
-}
-
-/** Whether a path names what Git keeps for itself. File systems know it under several spellings. */
-export const isRepositoryName = (path: string): boolean =>
-  path.split(/[\\/]/).some((name) => /^(\.git|git~\d)$/.test(foldedName(name)))
 
 const kindOf = (stats: Stats | undefined): InsideTarget["kind"] => {
   if (stats === undefined) return "missing"

@@ -17,9 +17,8 @@ import { editAnswer } from "./OrdinaryFiles.ts"
 import type { Look, Place } from "./PathTarget.ts"
 import { judge, type Granted, type Verdict } from "./Policy.ts"
 import { assessed } from "./Risk.ts"
-import { programOf } from "./ProgramName.ts"
-import type { Segment } from "./Segment.ts"
 import { segmentsOf } from "./ShellCommand.ts"
+import { shownSegments } from "./ShownSegments.ts"
 
 /** A request as it is judged, as it is stored and shown, and what a grant would have to cover. */
 export interface Assessed {
@@ -49,7 +48,6 @@ export interface Decided {
   readonly nowMs: number
 }
 
-const SHOWN = 500
 const order: ReadonlyArray<DecisionScope> = ["once", "run", "session", "always"]
 
 /** What one request is judged by. */
@@ -58,12 +56,10 @@ interface Judging extends Granted {
   readonly isRememberable: (need: Need) => boolean
 }
 
-const once = <A>(answer: (need: Need) => A): ((need: Need) => A) => {
-  const answers = new Map<Need, A>()
+const once = (answer: (need: Need) => boolean): ((need: Need) => boolean) => {
+  const answers = new Map<Need, boolean>()
   return (need) => {
-    const known = answers.get(need)
-    if (known !== undefined || answers.has(need)) return known as A // `has` says that it was put
-    const found = answer(need)
+    const found = answers.get(need) ?? answer(need)
     answers.set(need, found)
     return found
   }
@@ -203,17 +199,3 @@ export class RunPolicy {
     return need.writes.every(({ file }) => isWritable(file)) ? withoutWrites(need) : undefined
   }
 }
-
-const shownSegments = (
-  { command }: ApprovalRequest,
-  redacted: ApprovalRequest,
-  segments: ReadonlyArray<Segment>
-): Pick<ApprovalRequest, "segments"> =>
-  redacted.command === undefined
-    ? {}
-    : { segments: (redacted.command === command ? segments : segmentsOf(redacted.command)).map(segmentShown) }
-
-const segmentShown = ({ inner, opaque, text }: Segment) => ({
-  text: text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text,
-  ...(opaque === undefined ? { program: programOf(inner) } : { opaque })
-})
