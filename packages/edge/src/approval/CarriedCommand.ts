@@ -46,6 +46,9 @@ const startsScript = (program: string, first: string): boolean =>
 const takesNames = (words: ReadonlyArray<string>): boolean =>
   widenedBy(words) !== undefined && !(words[0] === "yarn" && words[1] !== "test")
 
+/** Whether the operands of a program are files, and not words that it obeys. */
+export const takesFiles = (words: ReadonlyArray<string>): boolean => plain.has(programOf(words))
+
 /** Subcommands of npm that run something. It completes their beginnings: `npm ini x`. */
 const ofNpm = "config create edit exec explore init innit set".split(" ")
 
@@ -65,7 +68,7 @@ export const carriesCommand = (
   const rest = words.slice(1)
   const operands = rest.filter((word) => !isOption(word))
   const [first = ""] = operands
-  if (takesNames(words) || plain.has(program) || startsScript(program, first)) return false
+  if (takesNames(words) || takesFiles(words) || startsScript(program, first)) return false
   if (program === "npm" && completes(first)) return true
   if (operands.some((word) => startsPrograms(programOf(word.trim().split(/\s/, 1))))) return true
   const runs = abbreviated.has(first) || runsByScript(rest)
