@@ -6,8 +6,9 @@
 import { draft } from "@corral/domain/RunEvent"
 import type { AdapterEvent } from "@corral/domain/RuntimeAdapter"
 import { pathsIn } from "../InputPaths.ts"
-import { objectOf, textOf } from "../Json.ts"
+import { isObject, objectOf, textOf } from "../Json.ts"
 import type { Relative } from "../Relative.ts"
+import { endsOf } from "../ToldInput.ts"
 import { linesOf, unifiedDiff, type Hunk } from "../UnifiedDiff.ts"
 import { inputPathOf, type ToolCall } from "./ToolCall.ts"
 
@@ -62,6 +63,26 @@ const changeOfInput = (call: ToolCall): Change | undefined => {
 /** Whether the call shows a change, or tells one in its input. */
 export const tellsChanges = (call: ToolCall): boolean => changesOf(call).length > 0
 
+const DIFF_FIELDS = new Set(["type", "path", "oldText", "newText", "_meta"])
+const DIFF_KINDS = ["add", "modify", "update", "delete"]
+
+/** Whether each change that the call shows is one of a single file, all of which is understood. */
+export const showsOnlyChanges = ({ content }: ToolCall): boolean =>
+  content.every((block) => {
+    if (block["type"] !== "diff") return true
+    const { _meta, newText, oldText, path } = block
+    const isOneFile = typeof path === "string" && typeof newText === "string"
+    const hasBefore = oldText === undefined || oldText === null || typeof oldText === "string"
+    const isPlain =
+      _meta === undefined ||
+      _meta === null ||
+      (isObject(_meta) &&
+        Object.entries(_meta).every(
+          ([name, told]) => name === "kind" && DIFF_KINDS.includes(textOf(told) ?? "")
+        ))
+    return isOneFile && hasBefore && isPlain && Object.keys(block).every((name) => DIFF_FIELDS.has(name))
+  })
+
 /** All files that the call names: in its changes, in its input, and for an editor to show. */
 export const filesOf = (call: ToolCall, relative: Relative): ReadonlyArray<string> => {
   const files = new Set<string>()
@@ -74,7 +95,10 @@ export const filesOf = (call: ToolCall, relative: Relative): ReadonlyArray<strin
 
 /** The same with every other path of the input: what an approval has to show. */
 export const filesNamedBy = (call: ToolCall, relative: Relative): ReadonlyArray<string> => [
-  ...new Set([...filesOf(call, relative), ...pathsIn(call.input).map(relative)])
+  ...new Set([
+    ...filesOf(call, relative),
+    ...[...pathsIn(call.input), ...(endsOf(call.input) ?? [])].map(relative)
+  ])
 ]
 
 const CONTEXT = 3

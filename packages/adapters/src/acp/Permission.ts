@@ -5,10 +5,12 @@
  * and a request that can only be granted for always cannot be granted.
  */
 import type { ActionClass, ApprovalRequest, Decision, DecisionScope, Risk } from "@corral/domain/Approval"
+import { folderOfPattern } from "../InputPaths.ts"
 import { arrayOf, defined, isObject, textOf, type JsonObject } from "../Json.ts"
 import type { Relative } from "../Relative.ts"
+import { endsOf, isToldRead, isToldWrite } from "../ToldInput.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
-import { filesNamedBy, patchOf, tellsChanges } from "./Changes.ts"
+import { filesNamedBy, patchOf, showsOnlyChanges, tellsChanges } from "./Changes.ts"
 import { labelOf } from "./Label.ts"
 import { commandOf, inputPathOf, reasonOf, shownOf, type ToolCall } from "./ToolCall.ts"
 
@@ -53,25 +55,48 @@ const classOf = (call: ToolCall, command: string | undefined): readonly [ActionC
   if (command !== undefined) return ["shell", "medium"]
   switch (call.kind) {
     case "edit":
+      return ["write", isTold(call) ? "low" : "high"]
     case "delete":
     case "move":
-      // Locations alone are hints for an editor: it may write elsewhere too.
-      return ["write", isTold(call) ? (call.kind === "edit" ? "low" : "medium") : "high"]
+      return ["write", isTold(call) ? "medium" : "high"]
     case "read":
     case "search":
-      return ["write", "low"]
+      return ["write", readsMore(call) ? "high" : "low"]
     case "fetch":
       return ["network", "low"]
     case "switch_mode":
-      return ["write", "medium"]
+      return ["write", isTold(call) ? "medium" : "high"]
     default:
       // Anything unknown may do anything: the class with the strictest rules.
       return ["shell", "medium"]
   }
 }
 
-/** Whether changes or the input say what files it is about. */
-const isTold = (call: ToolCall): boolean => tellsChanges(call) || inputPathOf(call) !== undefined
+/** Whether the input of a call that reads holds more than what is read. */
+const readsMore = ({ input }: ToolCall): boolean =>
+  !isToldRead(input) || folderOfPattern(input["pattern"]) !== undefined
+
+/** Whether changes and the input say all files that it is about. Locations are hints for an editor: it may write elsewhere too. */
+const isTold = (call: ToolCall): boolean => {
+  switch (call.kind) {
+    case "move":
+      return endsOf(call.input) !== undefined && showsOnlyChanges(call)
+    case "switch_mode":
+      // A mode is no file: what names one is something else.
+      return namesNothing(call)
+    case "read":
+    case "search":
+      return !readsMore(call) && (tellsChanges(call) || inputPathOf(call) !== undefined)
+    default:
+      return (
+        isToldWrite(call.input) &&
+        showsOnlyChanges(call) &&
+        (tellsChanges(call) || inputPathOf(call) !== undefined)
+      )
+  }
+}
+
+const namesNothing = (call: ToolCall): boolean => filesNamedBy(call, (path) => path).length === 0
 
 /** Whether command, files or address are all that would happen. */
 const saysAll = (
@@ -84,7 +109,7 @@ const saysAll = (
     const isHarmless = (key: string) => HARMLESS.has(key) || notes.includes(key)
     return folder !== undefined && Object.keys(call.input).every(isHarmless)
   }
-  return call.kind === "edit" || call.kind === "read" || call.kind === "search" ? isTold(call) : true
+  return ["edit", "delete", "move", "switch_mode", "read", "search"].includes(call.kind) ? isTold(call) : true
 }
 
 const scopesOf = (options: unknown, whole: boolean): ReadonlyArray<DecisionScope> =>

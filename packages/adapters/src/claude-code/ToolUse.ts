@@ -6,6 +6,7 @@ import { arrayOf, defined, isObject, objectOf, textOf, type JsonObject } from ".
 import { folderOfPattern, pathsIn } from "../InputPaths.ts"
 import { oneLine } from "../OneLine.ts"
 import type { Relative } from "../Relative.ts"
+import { isToldRead, isToldWrite } from "../ToldInput.ts"
 import { replacement, unifiedDiff, type Hunk } from "../UnifiedDiff.ts"
 
 /** The field that names what a tool reads or writes, where it is not `file_path`. */
@@ -90,6 +91,27 @@ const classOf = (tool: string): readonly [ActionClass, Risk] => {
   }
 }
 
+/** Whether the input says all files that a call is about. Of other classes than writes nobody asks. */
+const isTold = (tool: string, input: JsonObject): boolean => {
+  switch (tool) {
+    case "Write":
+    case "Edit":
+    case "MultiEdit":
+    case "NotebookEdit":
+      return isToldWrite(input)
+    case "Read":
+    case "Glob":
+    case "Grep":
+      return isToldRead(input)
+    case "AskUserQuestion":
+    case "ExitPlanMode":
+      // They are about no file: what names one is something else.
+      return pathsOf(tool, input).length === 0
+    default:
+      return true
+  }
+}
+
 const hunksOf = (tool: string, input: JsonObject): ReadonlyArray<Hunk> => {
   const edits =
     tool === "Edit" ? [input] : tool === "MultiEdit" ? arrayOf(input["edits"]).filter(isObject) : []
@@ -123,13 +145,14 @@ const scopesOf = (suggestions: ReadonlyArray<unknown>): ReadonlyArray<DecisionSc
 export const approvalOf = (request: JsonObject, relative: Relative): ApprovalRequest => {
   const tool = textOf(request["tool_name"]) ?? "unknown"
   const input = objectOf(request["input"])
+  const told = isTold(tool, input)
   const [action, risk] = classOf(tool)
   const files = [...new Set(pathsOf(tool, input).map(relative))]
   const [file] = files
   const command = tool === "Bash" ? textOf(input["command"]) : undefined
   return {
     action,
-    risk,
+    risk: told ? risk : "high",
     title: labelOf(tool, input, relative),
     tool,
     ...defined({
@@ -147,7 +170,7 @@ export const approvalOf = (request: JsonObject, relative: Relative): ApprovalReq
     editable: true,
     // Outside the runtime's own sandbox the same words are another action.
     scopes:
-      input["dangerouslyDisableSandbox"] === true
+      !told || input["dangerouslyDisableSandbox"] === true
         ? ["once"]
         : scopesOf(arrayOf(request["permission_suggestions"]))
   }

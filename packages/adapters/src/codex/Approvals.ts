@@ -87,11 +87,12 @@ const reachOf = (params: JsonObject, host: string, protocol: string): Question =
 })
 
 const patchOf = (params: JsonObject, relative: Relative, items: Items): Question => {
-  const changes = items.changesOf(textOf(params["itemId"]) ?? "")
+  const item = textOf(params["itemId"]) ?? ""
+  const changes = items.changesOf(item)
   const root = textOf(params["grantRoot"])
   const patches = changes.flatMap(({ patch }) => patch ?? [])
   // A whole folder from now on, or files that nobody named: more than a patch of files.
-  const plain = root === undefined && changes.length > 0
+  const plain = root === undefined && changes.length > 0 && items.tellsAll(item)
   return {
     request: {
       action: "write",

@@ -55,6 +55,28 @@ export const changesOf = (value: unknown, relative: Relative): ReadonlyArray<Fil
   return changes
 }
 
+const KNOWN = new Set(["path", "kind", "diff"])
+const KINDS = ["add", "delete", "update"]
+
+const isTold = (told: JsonObject): boolean => {
+  const kind: JsonObject = isObject(told["kind"]) ? told["kind"] : { type: told["kind"] ?? "update" }
+  const { move_path: move = null, type, ...more } = kind
+  const diff = told["diff"] ?? ""
+  if (typeof told["path"] !== "string" || typeof diff !== "string") return false
+  const moved = /\n\nMoved to: ([^\n]*)$/.exec(diff)?.[1]
+  return (
+    Object.keys(told).every((name) => KNOWN.has(name)) &&
+    Object.keys(more).length === 0 &&
+    KINDS.includes(textOf(type) ?? "") &&
+    (move === null || typeof move === "string") &&
+    (moved === undefined || type !== "update" || moved === move)
+  )
+}
+
+/** Whether a list of changes says all that they touch: nothing is left that nobody knows. */
+export const tellsAll = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((told) => isObject(told) && isTold(told))
+
 /** Both names of a file that moves. */
 export const filesOf = (changes: ReadonlyArray<FileChange>): ReadonlyArray<string> => [
   ...new Set(changes.flatMap(({ fromPath, path }) => (fromPath === undefined ? [path] : [fromPath, path])))

@@ -8,7 +8,7 @@ import { draft, type PayloadOf } from "@corral/domain/RunEvent"
 import { arrayOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
 import type { Relative } from "../Relative.ts"
 import type { Turn } from "../Turn.ts"
-import { appliedEvents, changesOf, type FileChange } from "./FileChanges.ts"
+import { appliedEvents, changesOf, tellsAll, type FileChange } from "./FileChanges.ts"
 import { callOf, isCall, type Call } from "./Tools.ts"
 
 /** They mean nothing to a run: what was sent, signs of life, what another event says better. */
@@ -51,7 +51,7 @@ export class Items {
   readonly #turn: Turn
   #relative: Relative
   /** Patches that are not done yet, by item. */
-  readonly #changes = new Map<string, ReadonlyArray<FileChange>>()
+  readonly #changes = new Map<string, unknown>()
   readonly #done = new Set<string>()
   /** Calls that started a sub-agent, by its conversation. */
   readonly #spawned = new Map<string, string>()
@@ -79,18 +79,23 @@ export class Items {
 
   /** What a patch would change, while it is not done. */
   changesOf(item: string): ReadonlyArray<FileChange> {
-    return this.#changes.get(item) ?? []
+    return changesOf(this.#changes.get(item), this.#relative)
+  }
+
+  /** Whether that is all that it would change. */
+  tellsAll(item: string): boolean {
+    return tellsAll(this.#changes.get(item))
   }
 
   /** A patch that is not done yet changes something else. */
   revise(item: string, changes: unknown): void {
-    if (this.#changes.has(item)) this.#changes.set(item, changesOf(changes, this.#relative))
+    if (this.#changes.has(item)) this.#changes.set(item, changes)
   }
 
   started(item: JsonObject, parent: string | undefined): void {
     const id = textOf(item["id"])
     if (id === undefined || this.#done.has(id)) return
-    if (item["type"] === "fileChange") this.#changes.set(id, changesOf(item["changes"], this.#relative))
+    if (item["type"] === "fileChange") this.#changes.set(id, item["changes"])
     // What is searched for is often known only when it was found.
     if (item["type"] === "webSearch" && item["query"] === "") return
     const call = callOf(item, this.#relative)

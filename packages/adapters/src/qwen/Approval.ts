@@ -4,6 +4,7 @@
 import type { ActionClass, ApprovalRequest, Risk } from "@corral/domain/Approval"
 import { defined, objectOf, textOf, type JsonObject } from "../Json.ts"
 import { kindOf, labelOf, pathsOf } from "../one-shot/Tools.ts"
+import { isToldRead, isToldWrite } from "../ToldInput.ts"
 import { replacement, unifiedDiff } from "../UnifiedDiff.ts"
 
 const classOf = (tool: string): readonly [ActionClass, Risk] => {
@@ -18,6 +19,20 @@ const classOf = (tool: string): readonly [ActionClass, Risk] => {
     default:
       // Anything unknown may do anything: the class with the strictest rules.
       return tool.startsWith("mcp__") ? ["network", "medium"] : ["shell", "medium"]
+  }
+}
+
+/** Whether the input says all files that a call is about. Of other classes than writes nobody asks. */
+const isTold = (tool: string, input: JsonObject): boolean => {
+  switch (kindOf(tool)) {
+    case "write":
+    case "edit":
+      return isToldWrite(input)
+    case "read":
+    case "search":
+      return isToldRead(input)
+    default:
+      return true
   }
 }
 
@@ -36,13 +51,14 @@ const patchOf = (tool: string, input: JsonObject, path: string): string | undefi
 export const approvalOf = (request: JsonObject, relative: (path: string) => string): ApprovalRequest => {
   const tool = textOf(request["tool_name"]) ?? "unknown"
   const input = objectOf(request["input"])
+  const told = isTold(tool, input)
   const [action, risk] = classOf(tool)
   const command = kindOf(tool) === "shell" ? textOf(input["command"]) : undefined
   const files = command === undefined ? [...new Set(pathsOf(tool, input).map(relative))] : []
   const [file] = files
   return {
     action,
-    risk,
+    risk: told ? risk : "high",
     title: labelOf(tool, input, relative),
     tool,
     ...defined({
@@ -56,6 +72,6 @@ export const approvalOf = (request: JsonObject, relative: (path: string) => stri
     }),
     input,
     editable: false,
-    scopes: ["once", "run"]
+    scopes: told ? ["once", "run"] : ["once"]
   }
 }
