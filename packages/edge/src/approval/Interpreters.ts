@@ -2,8 +2,9 @@
  * What a grant cannot cover because it runs something else than what its words say: privilege, shells and interpreters with code in
  * their arguments or on stdin, launchers, options that name a program. Data, and how it is read.
  *
- * It errs towards asking. It knows names: a program that runs others under a name of its own is covered like any program.
+ * It errs towards asking. It knows names, and `CarriedCommand` what arguments look like that carry a command or code.
  */
+import { carriesCommand, runsByScript } from "./CarriedCommand.ts"
 import { gitHold } from "./GitCommand.ts"
 import { programOf } from "./ProgramName.ts"
 import { editsOnly } from "./SedScript.ts"
@@ -23,7 +24,8 @@ export const shells = named(
 /** A script may be granted by its name; code in an argument or on stdin not. */
 export const interpreters = named(
   "python pypy node nodejs iojs perl ruby jruby php lua luajit rscript julia tclsh wish osascript guile racket sbcl clisp groovy scala " +
-    "kotlin swift ts-node tsx esno jshell ghci runghc raku elixir iex erl irb ipython scheme janet wscript cscript mshta"
+    "kotlin swift ts-node tsx esno jshell ghci runghc raku elixir iex erl irb ipython scheme janet wscript cscript mshta " +
+    "clj clojure bb jrunscript jython gnuplot octave ocaml qjs vite-node zx crystal"
 )
 
 /** Their arguments are another command, or they are a place where one can be typed. */
@@ -35,6 +37,9 @@ const launchers = named(
     "service run-parts dbus-run-session capsh cpulimit chronic ifne torsocks torify proxychains rlwrap eatmydata chpst envdir softlimit " +
     "strace ltrace gdb lldb perf dtrace bpftrace valgrind rr qemu wine busybox toybox " +
     "vi vim nvim view ex ed emacs nano less more man awk gawk mawk nawk bc dc m4 sqlite psql mysql mongo mongosh redis-cli " +
+    "x86_64 mariadb duckdb goawk prlimit choom ssh-agent xvfb-run sg newgrp arch caffeinate flatpak-spawn env-cmd dotenvx cgexec systemd-inhibit " +
+    "faketime fakechroot schroot distrobox toolbox nsjail xterm uxterm urxvt rxvt gnome-terminal konsole alacritty kitty wezterm foot " +
+    "terminator x-terminal-emulator emacsclient hx helix kak micro joe jed gvim gview vimdiff rvim rview " +
     "open xdg-open start explorer rundll regsvr msiexec certutil"
 )
 
@@ -44,7 +49,7 @@ const launching: Readonly<Record<string, ReadonlySet<string>>> = {
     "exec exe x explore explor explo expl init innit create creat crea edit config confi conf c set"
   ),
   pnpm: named("exec dlx create env config -c"),
-  yarn: named("exec dlx create node config"),
+  yarn: named("exec dlx create node config plugin set"),
   bun: named("x exec create repl -e --eval -p --print -"),
   deno: named("eval repl run x serve jupyter install -"),
   uv: named("run tool x"),
@@ -135,6 +140,9 @@ const isScript = (word: string | undefined): boolean =>
 const asksVersion = (words: ReadonlyArray<string>): boolean =>
   words.length === 2 && (words[1] === "--version" || words[1] === "--help")
 
+const startsPrograms = (program: string): boolean =>
+  shells.has(program) || interpreters.has(program) || launchers.has(program) || privileged.has(program)
+
 /** What a grant may say about these words: a program and its arguments, wrappers looked through. */
 export const holdOf = (words: ReadonlyArray<string>): Hold => {
   const program = programOf(words)
@@ -142,7 +150,7 @@ export const holdOf = (words: ReadonlyArray<string>): Hold => {
   if (program === "" || program.startsWith("ld-") || privileged.has(program)) return "never"
   if (launchers.has(program)) return "never"
   if (shells.has(program) || interpreters.has(program)) {
-    return asksVersion(words) || isScript(rest[0]) ? "exact" : "never"
+    return asksVersion(words) || (isScript(rest[0]) && !runsByScript(rest.slice(1))) ? "exact" : "never"
   }
   const launches = launching[program]
   const starts = starting[program]
@@ -151,6 +159,7 @@ export const holdOf = (words: ReadonlyArray<string>): Hold => {
   if (rest.some(runs)) return "never"
   if (program === "sed") return editsOnly(rest) ? "exact" : "never"
   if (program === "git") return gitHold(rest)
+  if (carriesCommand(words, startsPrograms)) return "never"
   if (rest.some((word) => writesOutput(program, word))) return "exact"
   return "prefix"
 }

@@ -1,9 +1,10 @@
 /**
  * What a configured command covers with more arguments after it.
  *
- * The further arguments are operands: no options, no assignments, nothing outside of the workspace, and no file that other programs run or
- * obey, because a program may write each file that it is given. Words that a rule lists under `options` may follow too, exactly as written:
- * many programs take code in an option, and complete its beginning.
+ * Only programs of the allowlist in `PrefixPrograms` are widened. The further arguments are operands: no options, no assignments, nothing
+ * outside of the workspace, and no file that other programs run or obey, because a program may write each file that it is given. Words
+ * that a rule lists under `options` may follow too, exactly as written: many programs take code in an option, and complete its beginning.
+ * A file that follows such an option asks, because it may be its value.
  */
 import type { ShellRule } from "@corral/domain/Grant"
 import { posix } from "node:path"
@@ -11,18 +12,45 @@ import { holdOf } from "./Interpreters.ts"
 import { namedPaths, stayInside } from "./NamedPaths.ts"
 import { operandAnswer } from "./OrdinaryFiles.ts"
 import type { PathTarget, Place } from "./PathTarget.ts"
-import { programOf } from "./ProgramName.ts"
+import { widenedBy } from "./PrefixPrograms.ts"
 import { isAssignment, unwrapped } from "./Wrappers.ts"
-
-/** Without options they write nothing and start nothing. */
-const readers = new Set(
-  "cat head tail wc ls stat file du cmp diff grep egrep fgrep rg nl cut sort echo printf md5sum sha256sum".split(
-    " "
-  )
-)
 
 /** Options of programs begin with `-`, `+` or, in files of arguments, with `@`; `a=b` sets something. */
 const isOperand = (word: string): boolean => /^[^-+@]/.test(word) && !word.includes("=")
+
+/**
+ * What programs that do more than read take as names: no pattern, no code of a shell that a recipe would run, no magic of a tool
+ * (`:(glob)x`).
+ */
+const isName = (word: string): boolean => /^[\w./@+,-][\w./@:+,-]*$/.test(word)
+
+/**
+ * The operands that may be the value of an option, or one of its values. `--` ends them. `-f x` may run the file x, as `--setup a x` may.
+ */
+const valuesOf = (
+  further: ReadonlyArray<string>,
+  { command, options = [] }: ShellRule
+): ReadonlyArray<string> => {
+  const takesValues = (word = ""): boolean => word.startsWith("-") && word !== "--" && !word.includes("=")
+  const values: Array<string> = []
+  let isOpen = takesValues(command.at(-1))
+  for (const word of further) {
+    if (!options.includes(word)) {
+      if (isOpen) values.push(word)
+    } else if (word.startsWith("-")) isOpen = takesValues(word)
+  }
+  return values
+}
+
+/** pytest runs the examples in texts that it is given. */
+const holdsDoctests = (word: string): boolean => /\.(txt|rst)(::|$)/i.test(word)
+
+/** A file that is there, or a word that can be one. */
+const namesFile = (word: string, folder: string, place: Place): boolean => {
+  if (/[./]/.test(word)) return true
+  const target = place.targetOf(word, folder)
+  return target._tag === "Outside" || (target.kind !== "missing" && target.kind !== "folder")
+}
 
 /** A text that names no path out of its folder, also where that is a part of it: `a:/b`, `a:~/b`, `https://…`. */
 const staysBelow = (text: string): boolean =>
@@ -60,6 +88,19 @@ const areDelicate = (words: ReadonlyArray<string>, folder: string, place: Place)
   return folders.some((each) => names.some((name) => isDelicate(name, each, place)))
 }
 
+/** Whether operands write or run no file that other programs run or obey, as far as the program is known. */
+const areHarmless = (rule: ShellRule, further: ReadonlyArray<string>, place: Place): boolean => {
+  const widened = widenedBy(rule.command)
+  const folder = rule.cwd ?? "."
+  const operands = further.filter((word) => rule.options?.includes(word) !== true)
+  if (widened === undefined) return false
+  if (widened === "reads") return true
+  if (!operands.every(isName) || areDelicate(operands, folder, place)) return false
+  if (widened === "writes") return true
+  if (rule.command.includes("pytest") && operands.some(holdsDoctests)) return false
+  return !valuesOf(further, rule).some((word) => namesFile(word, folder, place))
+}
+
 /** Whether a rule with `prefix` covers a need. */
 export const coversByPrefix = (rule: ShellRule, need: ShellRule, place: Place): boolean => {
   const inner = unwrapped(need.command) ?? []
@@ -73,12 +114,16 @@ export const coversByPrefix = (rule: ShellRule, need: ShellRule, place: Place): 
   if (holdOf([...rule.command, ...operands]) !== "prefix") return false
   if (need.input !== undefined && (rule.stdin !== true || !staysBelow(need.input))) return false
   if (!operands.every((word) => isOperand(word) && staysBelow(word))) return false
-  if (!stayInside([...operands, need.input ?? ""], folder, place)) return false
-  return readers.has(programOf(inner)) || !areDelicate(operands, folder, place)
+  return stayInside([...operands, need.input ?? ""], folder, place) && areHarmless(rule, further, place)
 }
 
 /** Why a rule with those fields can never cover anything, as the end of `expected …`. */
-export const prefixFault = ({ options, prefix, stdin }: ShellRule): string | undefined =>
-  prefix !== true && (options !== undefined || stdin !== undefined)
-    ? "options and stdin of a grant only with prefix"
+export const prefixFault = ({ command, options, prefix, stdin }: ShellRule): string | undefined => {
+  if (prefix !== true)
+    return options !== undefined || stdin !== undefined
+      ? "options and stdin of a grant only with prefix"
+      : undefined
+  return widenedBy(command) === undefined
+    ? `no prefix after ${JSON.stringify(command.join(" "))}, because its operands may be code: list whole commands`
     : undefined
+}

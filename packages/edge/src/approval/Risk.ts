@@ -20,6 +20,7 @@ import {
 } from "./RiskyWords.ts"
 import { editAnswer, operandAnswer } from "./OrdinaryFiles.ts"
 import type { Place } from "./PathTarget.ts"
+import { releaseOf } from "./ReleaseWords.ts"
 import type { Segment } from "./Segment.ts"
 import { inFolder } from "./ShellCommand.ts"
 
@@ -98,6 +99,8 @@ const judgeWords = (
     if (does(deploying, program, rest) || saysDeploy.test(name)) found.push(["deploy", "high"])
     if (does(publishing, program, rest) || saysPublish.test(name))
       found.push(["publish", program === "git" ? "medium" : "high"])
+    const release = releaseOf(words, rest)
+    if (release !== undefined) found.push([release, "high"])
     if (does(networking, program, rest) || does(fetching, program, rest)) found.push(["network", "medium"])
     if (does(destroying, program, rest) || does(destroying, program, all)) found.push(["shell", "high"])
     if (privileged.has(program) || program.startsWith("mkfs")) found.push(["shell", "high"])

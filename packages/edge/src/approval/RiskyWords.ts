@@ -17,6 +17,11 @@ export const runners = new Set(
 export const saysPublish = /(^|[-_.:/])(publish|release)/i
 export const saysDeploy = /(^|[-_.:/])deploy/i
 
+/** Also as a part of a build: `--push`, `--output=type=registry`. */
+const toRegistry = /^(push|(image|manifest|compose) push)\b|--push\b|type=registry\b|push=true\b/
+
+const apiWrite = String.raw`^api\b.*\s(-[a-z]*[XfF]|--(method|field|raw-field|input)\b)`
+
 export const publishing: Table = {
   npm: /^(publish|unpublish|dist-tag|deprecate|owner|access)\b/,
   pnpm: /^publish\b/,
@@ -31,15 +36,26 @@ export const publishing: Table = {
   flit: /^publish\b/,
   twine: /^upload\b/,
   gem: /^(push|yank)\b/,
-  docker: /^(push|(image|manifest|compose) push|buildx .*--push)\b/,
-  podman: /^(push|image push)\b/,
-  crane: /^(push|copy)\b/,
-  oras: /^push\b/,
+  docker: toRegistry,
+  podman: toRegistry,
+  nerdctl: toRegistry,
+  buildah: toRegistry,
+  skopeo: /^(copy|sync|delete)\b/,
+  crane: /^(push|copy|append|mutate|tag|delete)\b/,
+  oras: /^(push|copy|cp|tag)\b/,
   helm: /^push\b/,
-  git: /^push\b/,
-  gh: /^(release (create|upload|delete|edit)|repo (create|delete|edit)|pr (create|merge)|gist create)\b/,
-  glab: /^(release create|mr (create|merge))\b/,
+  git: /^(push|(subtree|lfs) push|send-email|svn dcommit|p4 submit)\b/,
+  gh: capped(
+    MAX_WORDS,
+    new RegExp(
+      `${apiWrite}|^(release (create|upload|delete|edit)|repo (create|delete|edit)|pr (create|merge)|gist create)\\b`
+    )
+  ),
+  glab: capped(MAX_WORDS, new RegExp(`${apiWrite}|^(release create|mr (create|merge))\\b`)),
+  svn: /^(commit|ci|import)\b/,
+  sbt: /publish|release/i,
   mvn: /\b(deploy|release:perform)\b/,
+  mvnw: /\b(deploy|release:perform)\b/,
   gradle: /\bpublish/,
   gradlew: /\bpublish/,
   dotnet: /^nuget push\b/,
@@ -47,7 +63,9 @@ export const publishing: Table = {
   vsce: /^publish\b/,
   ovsx: /^publish\b/,
   mix: /^hex\.publish\b/,
-  lerna: /^publish\b/,
+  lerna: /^(publish|version)\b/,
+  eas: /^(submit|update)\b/,
+  fastlane: /^(deliver|pilot|supply|appstore|beta)\b/,
   changeset: /^publish\b/,
   "semantic-release": any,
   np: any
@@ -83,9 +101,10 @@ export const deploying: Table = {
   dokku: any,
   ansible: any,
   "ansible-playbook": any,
-  gcloud: /\b(deploy|create|delete|update|set)\b/,
+  gcloud:
+    /\b(deploy|create|delete|update|set|replace|call|import|reset|resize|start|stop|rollback|add-|remove-|set-)/,
   az: /\b(deployment|create|delete|update|up|deploy)\b/,
-  aws: /\b(deploy|create-|update-|delete-|put-|run-|terminate-|s3 (cp|mv|rm|sync))/,
+  aws: /\b(deploy|create-|update-|delete-|put-|run-|terminate-|invoke|start-|stop-|send-|s3 (cp|mv|rm|sync))/,
   docker: /^(stack (deploy|rm)|service (create|update|rm))\b/,
   nomad: /\b(run|stop)\b/,
   gh: /^(workflow run|secret|variable)\b/,

@@ -24,19 +24,21 @@ describe("A line that says the same whenever it runs", () => {
 
 /** As much as a configuration can give away. */
 const generous = [
-  "npm",
-  "git",
+  "npm run",
+  "npm test",
+  "git log",
+  "git diff",
+  "git add",
   "ls",
   "echo",
   "cat",
   "touch",
-  "tar",
-  "curl",
-  "docker",
-  "kubectl",
-  "go",
-  "gh"
-].map((program) => ({ action: "shell", command: [program], prefix: true }) as const)
+  "cp",
+  "tee",
+  "make",
+  "go test",
+  "go build"
+].map((program) => ({ action: "shell", command: program.split(" "), prefix: true }) as const)
 
 describe("A line that may be another whenever it runs", () => {
   it.each(hostile)("%j is asked for every time", (line) => {

@@ -78,6 +78,19 @@ const naming = (path: string): string =>
     (to) => `if tool ${to}; then ls; fi`
   ])(path)
 
+/** A program of any name, a launcher of any name, and code. */
+const carried = (): string => {
+  const letters = Array.from({ length: random.whole(2, 8) }, () => pick("a|k|o|q|t|u|z")).join("")
+  const program = pick(
+    `${letters}q|./${letters}q|xvfb-run|ssh-agent|prlimit --nofile=1|choom -n 1|x86_64|bundle e|yarn|gtimeout 5|curl`
+  )
+  const between = pick("|-v |--nofile=1 |-n 1 |x |-- ")
+  const starts = pick(
+    "bash -c|/bin/sh -c|zsh -ic|python3 -c|pythonw -c|node -e|perl -e|ruby -e|xargs|ssh host|sudo|doas|gawk|npx|vim -c|bash5.2 -c|fish -c"
+  )
+  return `${program} ${between}${starts} ${pick("id|x|'touch y'")}`
+}
+
 const rows: Record<string, () => string> = {
   "other rights": () =>
     `${pick("sudo|doas|su -c|pkexec|sudo -u root|runuser|setpriv|timeout 5 sudo")} ${pick("ls|npm test|rm x")}`,
@@ -91,6 +104,19 @@ const rows: Record<string, () => string> = {
     pick(
       "xargs|find . -exec|ssh host|npx|docker run|kubectl exec|env -S|vim|less|watch|parallel|script -c|busybox|strace"
     ) + pick(" ls| rm x| 'sh x'"),
+  "commands and code behind any program": carried,
+  "other names of those programs": () =>
+    pick(
+      "gtimeout 5 bash -c|genv bash -c|gsed s/x/id/e|gsed '1e|gfind . -exec|gxargs|pythonw -c|python3-dbg -c|python3.12-dbg -c|PYTHONW.EXE -c|/usr/local/bin/gawk|jython -c|goawk|rubyw -e|node-dbg -e"
+    ).replace("'1e", "'1e id'") + " id",
+  "subcommands that run code": () =>
+    pick(
+      "bundle e id|mix run -e x|rails runner x|wp eval x|wp eval-file x|php artisan tinker|python manage.py shell|ruby bin/rails runner x|rustup run nightly id|composer exec id|nx exec id|dotenvx run -- id|env-cmd id|cargo watch -s id|limactl shell x id|lxc exec x id|adb shell id|ip netns exec x id|flatpak-spawn --host id|minikube ssh id|jj util exec id|mix cmd id|corepack pnpm dlx x|npm ini x|npm cr x|npm inni x|npm conf x|npm edi x|yarn set version ./x.js|yarn plugin import x|yarn tsx x.js|pnpm node -e x|yarn run bash"
+    ),
+  "terminals and editors": () =>
+    pick("xterm -e|emacsclient -e|hx|kak|gvim|kitty|gnome-terminal --|alacritty -e|konsole -e") + " id",
+  "options that take code": () =>
+    `${pick("R|ghc|mariadb|duckdb|gnuplot|clj|bb|jrunscript|tool|sg users")} ${pick("-e|-c|-E|--eval|--exec|--command|--execute")} ${pick("x|'system(1)'|id")}`,
   "options and variables that name a program": () =>
     pick(
       "git -c core.pager=x log|git fetch --upload-pack=x|git fetch --upl x|tar --checkpoint-action=exec=x -xf a|tar --to-c=x -xf a|rsync -e x a b|sort --compress-pro=x a|PATH=bin npm test|LD_PRELOAD=x ls|NODE_OPTIONS=x npm test|GIT_SSH_COMMAND=x git fetch|BASH_ENV=x ls"
@@ -160,7 +186,26 @@ describe("A decision is remembered", () => {
     "git diff HEAD~1 -- src",
     `cat ${root}/src/a.ts`,
     "sed -n '/^a/p' src/a.ts",
-    "npm test 2> /dev/null"
+    "npm test 2> /dev/null",
+    "npm run watch",
+    "npm start",
+    "npm i",
+    "npm ci",
+    "make watch",
+    "cargo run",
+    "cargo test node",
+    "go test ./node",
+    "dotnet test -c Release",
+    "gcc -c a.c",
+    "jq -c . a.json",
+    "fd -e ts",
+    "rm x",
+    "grep -e node src/a.ts",
+    "which node",
+    "pytest -c x.cfg",
+    "php artisan migrate",
+    "gcat src/a.ts",
+    "touch node"
   ])("for %j", (line) => {
     assert.deepStrictEqual(policyOf({ place }).assess(shell(line)).request.scopes, ["once", "run", "always"])
   })

@@ -231,7 +231,7 @@ describe("The owner's configuration", () => {
     "npm run build",
     "npm run build -- --mode=test && make check",
     "timeout 60 npm run build",
-    "npm run build -- @scope/name --filter=./src HEAD~1 v1..v2",
+    "npm run build -- @scope/name --filter=./src HEAD v1..v2",
     "npm run build < src/in.txt",
     "git log --oneline | npm run count",
     "git log --oneline main..dev",

@@ -152,7 +152,10 @@ describe("Any command line", () => {
     [Granted, Hostile, Lines],
     (lines) => {
       for (const mode of ["read_only", "plan"] as const) {
-        const policy = policyOf({ mode, configured: [{ action: "shell", command: ["npm"], prefix: true }] })
+        const policy = policyOf({
+          mode,
+          configured: [{ action: "shell", command: ["npm", "test"], prefix: true }]
+        })
         for (const line of lines) {
           allow(policy, shell(line), "run")
           assert.strictEqual(verdictOn(policy, shell(line))._tag, "Deny")

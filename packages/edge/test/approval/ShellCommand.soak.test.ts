@@ -126,7 +126,7 @@ describe("The classification of a command line", () => {
       policyOf({
         mode,
         configured: [
-          { action: "shell", command: ["git"], prefix: true },
+          { action: "shell", command: ["git", "log"], prefix: true },
           { action: "write", files: ["**/**/**/a*b*c"] }
         ]
       })
