@@ -43,11 +43,12 @@ export const runFolders = named(
 )
 /** The same, but ordinary below a folder for sources: `src/actions`. */
 export const runFoldersOfProject = named(
-  "hooks actions library external env config initializers turbo skills module_utils"
+  "hooks actions library external env config initializers turbo skills module_utils gulp grunt webpack alembic _ext _extensions _modules " +
+    "_states _templates blueprints inventory ftplugin storybook"
 )
 export const sourceFolders = named("src app lib source sources components")
 /** The same, directly in a folder for tests. */
-export const runFoldersOfTests = named("support setup plugins")
+export const runFoldersOfTests = named("support _support setup plugins bootstrap")
 export const testFolders = named(
   "test tests spec specs features e2e cypress integration playwright __tests__ testthat"
 )

@@ -22,7 +22,8 @@ export const anywhere = listed(`
   callback_plugins/a.py library/a.py filter_plugins/x.py config/puma.rb config/initializers/x.rb data/main.tf.json
   data/CMakePresets.json packages/i18n/wrangler.toml packages/messages/cdk.json services/data/serverless.yml infra/data/Pulumi.yaml
   ansible/data/playbook.yml data/devbox.json data/azure-pipelines.yml lang/psalm.xml data/captainhook.json data/config.toml
-  data/lint-staged.json data/launchSettings.json commands/a.md agents/a.md skills/a/reference.md memory-bank/activeContext.md
+  data/lint-staged.json data/launchSettings.json commands/a.md features/bootstrap/FeatureContext.php tests/_support/Helper.php tests/_bootstrap.php gulp/tasks.js webpack/prod.js alembic/env.py
+  docs/_ext/a.py salt/_modules/a.py _templates/new/prompt.js blueprints/a/index.js test/support/env.js agents/a.md skills/a/reference.md memory-bank/activeContext.md
   instructions.md rules/x.md paper.tex`)
 
 /** Names with a meaning for a tool, also where data is. */
