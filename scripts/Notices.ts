@@ -1,7 +1,7 @@
 /**
  * Licence texts of everything that is bundled into `dist`, from the packages' own files.
  *
- * A package without a licence file is told with the text of the licence that its manifest names; one that names no known licence stops the
+ * For a package without a licence file, the notices contain the text of the licence that its manifest names. An unknown licence fails the
  * build.
  */
 import { globSync, readdirSync, readFileSync } from "node:fs"

@@ -10,6 +10,7 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/cli/test/e2e/FirstRun.test.ts": "no Node before 22, or no `script`, is installed",
   "packages/console/test/e2e/Console.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/FirstRun.soak.test.ts": "no Chromium for this system",
+  "packages/console/test/e2e/Routes.test.ts": "no Chromium for this system",
   "packages/console/test/e2e/Run.test.ts":
     "no Chromium for this system, or pictures for the documentation were not asked for",
   "packages/console/test/e2e/Settings.test.ts": "no Chromium for this system",
@@ -20,13 +21,16 @@ export const reasons: Readonly<Record<string, string>> = {
   "packages/edge/test/process/Containment.test.ts": "this user cannot make control groups",
   "packages/edge/test/process/ControlGroup.test.ts": "this user cannot make control groups",
   "packages/edge/test/process/Subprocess.test.ts": "this user cannot make control groups",
+  "packages/edge/test/runtimes/Hostile.runtimes.test.ts":
+    "the program is not in the registry, does not run as root, or needs no grant",
   "packages/edge/test/runtimes/Runtimes.runtimes.test.ts": "the program is not in the registry",
   "packages/hub/test/contract/Console.test.ts": "the console was not built",
   "packages/hub/test/signin/ClientKey.test.ts": "openssl is not installed",
   "packages/hub/test/signin/ProviderFetch.test.ts": "openssl is not installed",
   "packages/service/test/http/Listener.test.ts": "the system holds fewer waiting connections",
   "packages/service/test/runService.test.ts": "`script` is not installed",
-  "scripts/deploy.test.ts": "systemd-analyze is not installed"
+  "scripts/deploy.test.ts": "systemd-analyze is not installed",
+  "scripts/proxies.test.ts": "nginx or Caddy is not installed"
 }
 
 export interface TestFile {

@@ -101,7 +101,7 @@ const noteBundled = (file: string): void => {
   if (folder !== undefined) bundled.add(folder)
 }
 
-/** Builds, and notes whose code came in. */
+/** Builds and records the packages whose code is in the bundle. */
 const buildNoted = async (options: BuildOptions): Promise<void> => {
   const { metafile } = await build({ ...options, metafile: true })
   for (const { inputs } of Object.values(metafile?.outputs ?? {}))

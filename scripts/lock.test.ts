@@ -1,4 +1,4 @@
-/** What is installed is what was locked: every package by its hash, in the repository and in `dist`. */
+/** Installed packages match the lock file by hash, in the repository and in `dist`. */
 import { assert, describe, it } from "@effect/vitest"
 import { globSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
@@ -60,7 +60,7 @@ describe("dist", () => {
     for (const name of wanted) assert.isDefined(dist[`node_modules/${name}`], name)
   })
 
-  it("has the licence of Corral, and the texts for each package whose code is in it", () => {
+  it("has the licence of Corral and the licence text of each bundled package", () => {
     assert.strictEqual(readFileSync(`${root}dist/LICENSE`, "utf8"), readFileSync(`${root}LICENSE`, "utf8"))
     const notices = readFileSync(`${root}dist/THIRD-PARTY-NOTICES.txt`, "utf8")
     const folders = new Set<string>()

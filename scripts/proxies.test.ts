@@ -153,12 +153,12 @@ describe("The proxy examples of docs/self-host.md", { timeout: 60_000 }, () => {
       assert.deepStrictEqual([refused.status, refused.body.code], [401, "unauthorized"])
     })
 
-    it.skipIf(!isThere)(`${proxy.name}: one client's refusals lock nobody else out`, async () => {
+    it.skipIf(!isThere)(`${proxy.name}: refusals of one client do not affect other clients`, async () => {
       const { hub, url } = await open()
       const begin = (address: string, headers?: Readonly<Record<string, string>>) =>
         from(address, `${url}/client/auth/login`, headers)
       const statuses: Array<number> = []
-      // Whatever it claims about itself, it stays one client.
+      // Forged headers do not make it another client.
       for (let i = 0; i < 8; i++)
         statuses.push(
           await begin("127.0.0.2", {

@@ -7,7 +7,7 @@ import { reasons, skipped } from "./Skipped.ts"
 const root = fileURLToPath(new URL("..", import.meta.url))
 
 describe("The summary of a test run", () => {
-  it("knows why each file skips tests", () => {
+  it("lists the reason for each file with skipped tests", () => {
     const files = globSync(
       ["packages/*/test/**/*.test.ts", "scripts/**/*.test.ts", "examples/**/*.test.ts"],
       { cwd: root }

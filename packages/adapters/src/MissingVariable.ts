@@ -1,8 +1,8 @@
 /**
- * A variable that a program's own configuration takes its key from, and that is not set: "Missing environment variable: `X`".
+ * Failure for an unset variable that a program's configuration reads its key from: "Missing environment variable: `X`".
  *
- * An adapter passes the variables of its own program, so setting one of those for the Edge is signing in. Any other variable also has to be
- * passed on, which only a profile can say.
+ * An adapter passes on only the variables that its program defines. Setting one of those for the Edge is enough to sign in. A profile has
+ * to list any other variable.
  */
 import type { RunFailure } from "@corral/domain/Run"
 import { unavailable } from "./Turn.ts"
@@ -10,7 +10,7 @@ import { unavailable } from "./Turn.ts"
 const isPassed = (name: string, passEnv: ReadonlyArray<string>): boolean =>
   passEnv.some((passed) => (passed.endsWith("*") ? name.startsWith(passed.slice(0, -1)) : name === passed))
 
-/** The failure where `said` names a missing variable that setting it alone does not pass on; `undefined` for any other words. */
+/** The failure if `said` names a missing variable that the adapter does not pass on; otherwise `undefined`. */
 export const missingVariable = (
   label: string,
   said: string,

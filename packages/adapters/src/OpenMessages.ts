@@ -1,8 +1,8 @@
 /**
- * The messages that a run has begun to stream and not completed, so that each of them is completed in the end: a cancel or a broken stream
- * ends a message in the middle.
+ * Streamed messages of a run that are not completed yet. The run also completes a message that a cancel or a broken stream ends in the
+ * middle.
  *
- * Holds the streamed text: at most `MAX_CHARACTERS` of a message, the beginning. What it leaves out is counted, and the whole is in the deltas.
+ * Holds the first `MAX_CHARACTERS` of a message's text and counts the rest. The deltas have the whole text.
  */
 import { Buffer } from "node:buffer"
 import { draft, type DraftOf, type PayloadOf } from "@corral/domain/RunEvent"
@@ -18,6 +18,8 @@ interface OpenMessage {
   text: string
   /** Bytes that were streamed and are not in `text`. */
   omitted: number
+  /** UTF-16 units that were streamed, in `text` or not. */
+  length: number
 }
 
 export class OpenMessages {
@@ -30,22 +32,29 @@ export class OpenMessages {
     const message = this.#last?.first.messageId === delta.messageId ? this.#last : this.#of(delta)
     if (message.text.length < MAX_CHARACTERS) message.text += delta.text
     else message.omitted += Buffer.byteLength(delta.text)
+    message.length += delta.text.length
   }
 
   #of(delta: Delta): OpenMessage {
     let message = this.#open.get(delta.messageId)
     if (message === undefined) {
-      message = { first: delta, text: "", omitted: 0 }
+      message = { first: delta, text: "", omitted: 0, length: 0 }
       if (this.#open.size < MAX_OPEN) this.#open.set(delta.messageId, message)
     }
     this.#last = message
     return message
   }
 
-  /** The message is whole; false where none of it was streamed. */
-  completed(messageId: string): boolean {
+  /**
+   * The message is whole: the end of it that was not streamed, empty where it says anything else than what was; `undefined` where none of
+   * it was streamed.
+   */
+  completed(messageId: string, whole: string): string | undefined {
+    const message = this.#open.get(messageId)
+    this.#open.delete(messageId)
     if (this.#last?.first.messageId === messageId) this.#last = undefined
-    return this.#open.delete(messageId)
+    if (message === undefined) return undefined
+    return whole.startsWith(message.text) ? whole.slice(message.length) : ""
   }
 
   /** Completes what is open with what was streamed of it. */

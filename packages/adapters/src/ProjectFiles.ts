@@ -55,15 +55,18 @@ export const openCodeProject: ProjectSettings = {
   ])
 }
 
-/** It refuses a folder that is not trusted, and in a trusted one reads all of this. */
-export const geminiProject: ProjectSettings = {
-  files: unavoidable([
-    ...files("hooks, MCP servers, tool commands", ".gemini/settings.json"),
-    ...files("environment", ".gemini/.env", ".env"),
-    ...files("shell commands, MCP servers", ".gemini/agents", ".gemini/commands", ".gemini/extensions"),
-    ...files("commands without a question", ".gemini/policies")
-  ])
-}
+const geminiFiles = [
+  ...files("hooks, MCP servers, tool commands", ".gemini/settings.json"),
+  ...files("environment", ".gemini/.env", ".env"),
+  ...files("shell commands, MCP servers", ".gemini/agents", ".gemini/commands", ".gemini/extensions"),
+  ...files("commands without a question", ".gemini/policies")
+]
+
+/** For one prompt it refuses a folder that is not trusted, and in a trusted one reads all of this. */
+export const geminiProject: ProjectSettings = { files: unavoidable(geminiFiles) }
+
+/** Over ACP it works in a folder that is not trusted, and reads none of this there, nor its instructions. */
+export const geminiAcpProject: ProjectSettings = { files: geminiFiles, instructions: ["GEMINI.md"] }
 
 export const qwenProject: ProjectSettings = {
   files: [
@@ -86,7 +89,7 @@ const copilotFiles = [
   ...files("MCP servers", ".github/agents", ".claude/agents")
 ]
 
-/** The folder or one around it stands in the text as a JSON string. */
+/** Whether the text contains the path of the folder, or of one of its parents, as a JSON string. */
 const names = (text: string, folder: string): boolean => {
   for (let at = folder; ; at = at.slice(0, at.lastIndexOf("/"))) {
     if (text.includes(JSON.stringify(at === "" ? "/" : at))) return true

@@ -12,12 +12,12 @@ const MAX_MESSAGE = 500
 /** Reasons that say only that something failed. */
 const VAGUE = new Set(["runtime_error", "agent_failed", "unknown"])
 
-/** What a runtime reports of a retry, unchecked; what is no count is left out. */
+/** Unchecked report of a retry by a runtime. Values that are not counts are left out. */
 interface Retry {
   readonly attempt?: unknown
   readonly maxAttempts?: unknown
   readonly delayMs?: unknown
-  /** What the failed call would have ended the run with. */
+  /** Failure that would have ended the run without the retry. */
   readonly failure: RunFailure
 }
 

@@ -2,7 +2,8 @@
  * What every protocol keeps while a run talks: its outputs of this step, the tool calls without a result, the approvals, and whether the outcome is out.
  *
  * Guarantees for all adapters: a tool call is closed by exactly one result; a streamed message is completed; a long message that was not
- * streamed is, so that no reader's limit loses it; what a cancel stops is `cancelled`; there is exactly one outcome, and nothing after it.
+ * streamed is, and one that was streamed in part is streamed to its end, so that no reader's limit loses it; what a cancel stops is
+ * `cancelled`; there is exactly one outcome, and nothing after it.
  * Does not: contain anything about one runtime.
  */
 import { Buffer } from "node:buffer"
@@ -30,7 +31,7 @@ const MAX_KINDS = 100
 /** So much of something unknown tells what it is. */
 const RAW_CHARACTERS = 1_000
 
-/** Up to here a text takes no more JSON than one event holds, whatever its characters. */
+/** Length up to which any text fits into one event as JSON. */
 const SHORT_CHARACTERS = 32_000
 const EVENT_BYTES = 190_000
 
@@ -82,9 +83,10 @@ export class Turn {
     this.emit({ _tag: "Event", event })
   }
 
-  /** One event holds so much text; streamed text may be of any length. */
-  #complete({ channel, messageId, parentCallId, text }: PayloadOf<"run.message.completed">): void {
-    if (this.#messages.completed(messageId) || !isLong(text)) return
+  /** One event holds so much text; streamed text may be of any length. Its last pieces are missing where their lines were too long. */
+  #complete({ channel, messageId, parentCallId, text: whole }: PayloadOf<"run.message.completed">): void {
+    const text = this.#messages.completed(messageId, whole) ?? (isLong(whole) ? whole : "")
+    if (text === "") return
     this.emit({
       _tag: "Event",
       event: draft("run.message.delta", { messageId, channel, text, ...defined({ parentCallId }) })

@@ -934,7 +934,7 @@ describe("Acp table", () => {
   })
 })
 
-describe("What an agent is said to be able to", () => {
+describe("Reported capabilities of an agent", () => {
   const resumed = all.flatMap((agent) =>
     recordings(agent.id)
       .filter(({ start }) => start.resumeSessionId !== undefined)

@@ -18,7 +18,7 @@ const registry = builtIn({ node: "/node", scriptedProgram: "/scripted.mjs" })
 const knowNone = new Set(["scripted", "goose-acp"])
 const adapters = [...registry.values()].filter(({ id }) => !knowNone.has(id))
 
-const start: RunStart = { prompt: "Do it.", mode: "ask", workspacePath: "/work/ranch" }
+const start: RunStart = { prompt: "Do it.", mode: "ask", workspacePath: "/srv/ranch" }
 
 /** All that a start tells its program. */
 const told = (adapter: RuntimeAdapter, more: Partial<RunStart>): string => {
@@ -66,7 +66,7 @@ describe("Project settings", () => {
   const argsOf = (adapter: RuntimeAdapter, more: Partial<RunStart> = {}) =>
     adapter.command({ ...start, ...more }).args
 
-  it("are no source for Claude Code, and its deny rules are handed over", () => {
+  it("are not a source of settings for Claude Code, except for their deny rules", () => {
     const rules = ["Read(./.env)", 'Bash(echo "--tools")']
     const args = argsOf(claudeCode, { mode: "read_only", denyRules: rules })
     assert.deepStrictEqual(JSON.parse(args[args.indexOf("--settings") + 1] ?? ""), {
@@ -78,11 +78,11 @@ describe("Project settings", () => {
     assert.notInclude(argsOf(claudeCode, { projectSettings: "enabled" }), "--setting-sources")
   })
 
-  it.effect("are those of an untrusted project for Codex, whatever the folder is called", () =>
+  it.effect("are those of an untrusted project for Codex, for any folder name", () =>
     Effect.sync(() =>
       FastCheck.assert(
         FastCheck.property(FastCheck.string({ unit: "grapheme-ascii" }), (name) => {
-          const workspacePath = `/work/${name}`
+          const workspacePath = `/srv/${name}`
           for (const adapter of [codex, codexExec]) {
             const [flag, setting = ""] = argsOf(adapter, { workspacePath })
             assert.strictEqual(flag, "-c")
@@ -94,7 +94,7 @@ describe("Project settings", () => {
     )
   )
 
-  it("have their deny rules read from what Claude Code would read, and from nothing else", () => {
+  it("have their deny rules read only from the files that Claude Code reads", () => {
     const read = claudeCode.projectSettings?.denyRules?.read ?? (() => undefined)
     const of = (permissions: unknown) => read(JSON.stringify({ permissions, hooks: {} }))
     assert.deepStrictEqual(of({ deny: ["Read(a)", 7, "Bash(b)"], allow: ["Bash(*)"] }), [
@@ -109,9 +109,9 @@ describe("Project settings", () => {
   it("are trusted for Copilot where its own file names the folder, or one around it", () => {
     const trusts = copilot.projectSettings?.trust?.trusts ?? (() => undefined)
     const file = (...trustedFolders: ReadonlyArray<string>) => JSON.stringify({ trustedFolders })
-    for (const folder of ["/work/ranch", "/work", "/"]) assert.isTrue(trusts(file(folder), "/work/ranch"))
-    for (const folder of ["/work/ran", "/other", "/work/ranch/inner"])
-      assert.isFalse(trusts(file(folder), "/work/ranch"))
+    for (const folder of ["/srv/ranch", "/srv", "/"]) assert.isTrue(trusts(file(folder), "/srv/ranch"))
+    for (const folder of ["/srv/ran", "/other", "/srv/ranch/inner"])
+      assert.isFalse(trusts(file(folder), "/srv/ranch"))
   })
 
   it("let Copilot reach every path in full_access alone", () => {

@@ -15,7 +15,7 @@ const bots = ["CORRAL_FEISHU_APP_ID", "CORRAL_SLACK_APP_ID"]
 export const hasBot = (environment: Readonly<Record<string, string>>): boolean =>
   bots.some((name) => (environment[name] ?? "") !== "")
 
-/** A misspelled setting of the Gateway is refused also where no bot is named: its name may be what is misspelled. */
+/** Refuses misspelled settings of the Gateway. Without a bot too, because the bot's own setting may be misspelled. */
 export const checkGatewaySettings = (environment: Readonly<Record<string, string>>) =>
   Effect.mapError(checkVariables(environment), stopped)
 

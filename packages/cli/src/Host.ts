@@ -27,7 +27,7 @@ export class Host extends Context.Service<
     readonly environment: Readonly<Record<string, string>>
     /** To stdout, as it is. */
     readonly write: (text: string) => void
-    /** Succeeds once whoever reads stdout has taken all of it; a reader that left is `SIGPIPE`. */
+    /** Succeeds once the reader of stdout has read everything. A closed reader raises `SIGPIPE`. */
     readonly written: Effect.Effect<void>
     /** To stderr, as it is. */
     readonly warn: (text: string) => void

@@ -1,7 +1,7 @@
 /**
- * Health of the Hub that this machine uses, as `corral doctor` finds it: readiness to everyone, the reason to those who may know it.
+ * Health of the Hub that this machine uses, for `corral doctor`. Readiness is public. The reason is only for authorized callers.
  *
- * A sign-in goes to its own Hub, the metrics token to a Hub on this machine, and neither anywhere else.
+ * Sends a sign-in only to its own Hub, and the metrics token only to a Hub on this machine.
  */
 import { type HealthProblem, PublicHealth } from "@corral/domain/Health"
 import { isLoopback } from "@corral/service/Addresses"

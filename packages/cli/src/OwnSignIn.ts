@@ -1,5 +1,5 @@
 /**
- * The sign-in of this machine's terminals at the Hub that runs beside the Edge: what is started with `--project` is in the console.
+ * Sign-in of this machine's terminals at the Hub next to the Edge, so that the console shows runs started with `--project`.
  *
  * Only at a Hub that believes every name, where a sign-in proves nothing that the home does not. It lasts as long as the Hub runs. A sign-in
  * at another Hub is left as it is.

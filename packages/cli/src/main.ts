@@ -123,7 +123,7 @@ const fiber = Effect.runFork(
 /** One Ctrl-C arrives twice where npm passes it on besides the terminal. */
 const SAME_PRESS_MS = 300
 let interruptedAt: number | undefined
-/** What it exits with once everything is written. */
+/** Exit code for the end of the process, once everything is written. */
 let exiting: number | undefined
 
 const stop = (signal: "SIGINT" | "SIGTERM") => () => {
@@ -140,7 +140,7 @@ const stop = (signal: "SIGINT" | "SIGTERM") => () => {
 }
 process.on("SIGINT", stop("SIGINT"))
 process.on("SIGTERM", stop("SIGTERM"))
-// The terminal was closed: what was started in it ends as in any other way. Without one, as under `nohup`, the command continues.
+// The terminal was closed: the command ends as after any other signal. Without a terminal, as under `nohup`, it continues.
 let closed = false
 const hasTerminal = terminal || stdin.isTTY === true || stderr.isTTY === true
 process.on("SIGHUP", () => {

@@ -1,8 +1,8 @@
 /**
- * Styles load with the component that uses them: whatever page is opened first, nothing is drawn without its styles.
+ * Styles load with the component that uses them, so every page can be the first one to open.
  *
- * The global stylesheets come with `main.tsx`. Every other class is defined by a stylesheet that the component imports, by itself or through
- * what it imports; not by one that another page happens to bring.
+ * `main.tsx` imports the global stylesheets. A component imports the stylesheets of all other classes, directly or through its imports. It
+ * does not rely on the stylesheet of another page.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { readdirSync, readFileSync } from "node:fs"
@@ -13,7 +13,7 @@ const source = fileURLToPath(new URL("../src", import.meta.url))
 const files = readdirSync(source, { recursive: true, encoding: "utf8" }).map((name) => join(source, name))
 const textOf = (file: string): string => readFileSync(file, "utf8")
 
-/** Static imports; a dynamic one is another page. */
+/** Static imports. Dynamic imports load other pages. */
 const importsOf = (file: string): ReadonlyArray<string> =>
   [...textOf(file).matchAll(/^(?:import|export)\b[^"]*?"(\.[^"]+)"/gm)].map(([, path = ""]) =>
     join(dirname(file), path)

@@ -129,7 +129,7 @@ export const roleRefusal = (
 ): PermissionDenied | undefined =>
   held !== undefined && rank(held) >= rank(matrix[action].role) ? undefined : new PermissionDenied()
 
-/** Why a person with that role, or none, may not decide an approval under that policy. `own`: words of theirs reached the run that asks for it. */
+/** Reason why a person may not decide an approval under a policy. `own`: a message of the person reached the run. */
 export const decisionRefusal = (
   { approvers, ownRequests }: ApprovalPolicy,
   held: ProjectRole | undefined,

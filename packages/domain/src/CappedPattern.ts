@@ -1,5 +1,5 @@
 /**
- * A regular expression whose time is not proven to grow with the length of the text alone: it matches nothing in a text over a limit.
+ * Regular expression without a proof of linear time. It matches nothing in a text over a limit.
  *
  * Every other expression of the sources is proven linear: `scripts/patterns.test.ts`.
  */

@@ -51,6 +51,8 @@ export const LinkFailure = Schema.Struct({
 export type LinkFailure = typeof LinkFailure.Type
 
 const generation = Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))
+/** Seconds that an Edge waits because a Hub says so: never without a pause, and never for more than a day. */
+const pause = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 86_400 }))
 const seq = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
 /** The last seq of a run that is durable at the Hub; 0 for none. */
@@ -118,7 +120,7 @@ export class EdgeLink extends RpcGroup.make(
   Rpc.make("Prove", {
     /** Ed25519 over `challengeText`, as base64url. */
     payload: { deviceId: DeviceId, challenge: Schema.String, signature: Schema.String, offer: Offer },
-    success: Schema.Struct({ generation, heartbeatSeconds: Schema.Int, accessSeconds: Schema.Int }),
+    success: Schema.Struct({ generation, heartbeatSeconds: pause, accessSeconds: pause }),
     error: LinkFailure
   }),
   Rpc.make("Rotate", {

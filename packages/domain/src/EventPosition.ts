@@ -3,7 +3,7 @@ import { type After } from "./EventStream.ts"
 import { SchemaValidationFailed } from "./Failures.ts"
 import type { ValidationIssue } from "./ErrorTable.ts"
 
-/** What is wrong with a position beyond the last event of the run. */
+/** Validation issue for a position beyond the last event of the run. */
 export const beyondEnd = (path: "after" | "last-event-id"): ValidationIssue => ({
   path,
   message: "is beyond the last event of the run"

@@ -1,7 +1,7 @@
 /**
- * What a project's own files may make a runtime execute, and how a run is kept from it. Data of an adapter; the Edge looks for the files.
+ * Project files that can make a runtime execute something, and how an adapter prevents it. The Edge searches for the files.
  *
- * Does not: name every file that could ever run something. A list holds what is known of the recorded versions of a program.
+ * Does not: name every such file. A list covers the recorded versions of a program.
  */
 import { Schema } from "effect"
 

@@ -24,12 +24,12 @@ const KEY_END = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/
 /** Of something else that begins as a key does. */
 const OTHER_BEGIN = /^(?![A-Z0-9 ]{0,40}PRIVATE KEY)(?:[A-Z0-9 ]*[^A-Z0-9 ]|[A-Z0-9 ]{54})/
 
-/** By character code: what stands in keys. */
+/** By character code: characters of keys. */
 const inTokens = Array.from({ length: 128 }, (_, code) =>
   /[A-Za-z0-9_./+~=@-]/.test(String.fromCharCode(code))
 )
 
-/** What stands in names, and between those of an address. */
+/** Characters of names, and separators in addresses. */
 const inNames = Array.from({ length: 128 }, (_, code) => /[\w.:/-]/.test(String.fromCharCode(code)))
 
 /** A text that runs into the next one is looked at this far back; a token that is longer is none. */
@@ -102,7 +102,7 @@ export class Redaction {
     }
   }
 
-  /** From where the end of a text may be the beginning of a secret that goes on after it; its length where it is not. */
+  /** Where an unfinished secret may begin at the end of the text; the length of the text if there is none. */
   #unfinished(text: string, hits: ReadonlyArray<number>): number {
     const place = Math.min(this.#unfinishedValue(text), unfinishedKey(text), unfinishedToken(text, hits))
     if (place >= text.length) return text.length

@@ -54,7 +54,7 @@ const failureOf = ({ approvalId, reason, state }: Rejection, said: string | unde
   details: { approvalId, state, ...(said === undefined ? {} : { said }) }
 })
 
-/** The outcome of a run whose runtime stopped by itself while `rejection` was the last thing it learned. */
+/** Outcome of a run whose runtime stopped right after `rejection`. */
 export const outcomeAfter = (rejection: Rejection | undefined, outcome: Outcome): Outcome => {
   if (rejection === undefined || outcome._tag === "Completed") return outcome
   if (outcome._tag === "Failed" && !isUnexplained(outcome.error)) return outcome

@@ -19,7 +19,7 @@ export interface DecidedBy {
   readonly by?: string | undefined
 }
 
-/** An edited input beside the requested one, both as the log shows them. */
+/** The requested and the edited input, as the log shows them. */
 export interface InputEdit {
   readonly requestedInput: unknown
   readonly allowedInput: unknown

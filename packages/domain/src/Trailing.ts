@@ -1,4 +1,4 @@
-/** The text without that character at its end, however often it stands there. */
+/** The text without any trailing `character`. */
 export const withoutTrailing = (text: string, character: string): string => {
   let end = text.length
   while (end > 0 && text.charAt(end - 1) === character) end--

@@ -66,7 +66,7 @@ describe(`Redaction, seed ${seed}`, () => {
     )
   })
 
-  it("takes time in proportion to the text, whatever is repeated in it", () => {
+  it("takes linear time on text with any repetition", () => {
     const size = 100_000
     const fillers = ["", "=", " ", "-", "_", ".", "a", "0", "A1", '":"', " = ", "/", "\n"]
     const slow: Array<string> = []

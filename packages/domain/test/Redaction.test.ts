@@ -112,7 +112,7 @@ describe("Redaction of named secrets", () => {
   const redaction = new Redaction()
   const shows = (text: string, shown: string): void => assert.strictEqual(redaction.text(text), shown)
 
-  it("takes out the value, and keeps its name", () => {
+  it("removes the value and keeps its name", () => {
     shows("PASSWORD=hunter2", "PASSWORD=[redacted]")
     shows("export DB_PASSWORD='hunter2!x' && run", "export DB_PASSWORD='[redacted]' && run")
     shows('{"app_secret":"Zx9dkeLq"}', '{"app_secret":"[redacted]"}')
@@ -130,7 +130,7 @@ describe("Redaction of named secrets", () => {
     shows("Cookie: session=0123456789abcdef", "Cookie: [redacted]")
   })
 
-  it("leaves what only names one", () => {
+  it("keeps text that only names a secret", () => {
     for (const text of [
       "sk-toggleable__content-12345",
       "MAX_TOKENS=4096",

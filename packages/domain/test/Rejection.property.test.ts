@@ -14,7 +14,7 @@ const failed = (details?: Readonly<Record<string, unknown>>): Outcome => ({
   error: { code: "runtime_unavailable", message: "It failed.", ...(details === undefined ? {} : { details }) }
 })
 
-/** Ways in which a runtime stops without naming a cause. */
+/** Outcomes of a runtime that name no cause. */
 const unexplained: ReadonlyArray<Outcome> = [
   { _tag: "Cancelled" },
   { _tag: "Cancelled", reason: "interrupted" },
@@ -25,7 +25,7 @@ const unexplained: ReadonlyArray<Outcome> = [
   failed({ reason: "crashed", exitCode: 1 })
 ]
 
-/** Ways in which a runtime stops for a cause of its own. */
+/** Outcomes of a runtime with a known cause, or without a failure. */
 const explained: ReadonlyArray<Outcome> = [
   { _tag: "Completed", text: "Done." },
   { _tag: "Completed" },

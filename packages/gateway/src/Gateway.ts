@@ -61,7 +61,7 @@ const connections = Layer.effectDiscard(
   })
 )
 
-/** Deletes what is kept for a time only. */
+/** Deletes old events. */
 const forgetting = Layer.effectDiscard(
   Effect.gen(function* () {
     const { forgetOld } = yield* Inbox

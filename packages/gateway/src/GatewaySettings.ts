@@ -39,7 +39,7 @@ export const settings = [
   },
   {
     name: "CORRAL_GATEWAY_REQUESTS_PER_SECOND",
-    what: "Requests that one address may send in a second; one more is refused as `rate_limited`. Behind a proxy this needs `CORRAL_GATEWAY_TRUSTED_PROXIES`.",
+    what: "Requests that one address (IPv6: one /64 network) may send in a second; one more is refused as `rate_limited`. Behind a proxy this needs `CORRAL_GATEWAY_TRUSTED_PROXIES`.",
     fallback: String(defaults.requestsPerSecond)
   },
   {

@@ -47,12 +47,12 @@ export const settings = [
   },
   {
     name: "CORRAL_HUB_REQUESTS_PER_SECOND",
-    what: "Requests that one sign-in, or one address without any, may send in a second; one more is refused as `rate_limited`.",
+    what: "Requests that one sign-in, or one address (IPv6: one /64 network) without any, may send in a second; one more is refused as `rate_limited`.",
     fallback: String(defaults.requestsPerSecond)
   },
   {
     name: "CORRAL_HUB_SIGN_INS_PER_MINUTE",
-    what: "How often one address may begin a sign-in, or be refused one, in a minute. Behind a proxy this needs `CORRAL_HUB_TRUSTED_PROXIES`.",
+    what: "How often one address (IPv6: one /64 network) may begin a sign-in, or be refused one, in a minute. Behind a proxy this needs `CORRAL_HUB_TRUSTED_PROXIES`.",
     fallback: String(defaults.signInsPerMinute)
   },
   {

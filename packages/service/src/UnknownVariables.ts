@@ -7,7 +7,7 @@ import { Effect } from "effect"
 import { type Environment, SettingInvalid } from "./Settings.ts"
 import { settingNames } from "./settingNames.ts"
 
-/** Set by Corral itself for what it starts, or read by the `corral` command. */
+/** Variables that Corral sets for its child processes, or that the `corral` command reads. */
 const own = ["CORRAL_EDGE_ID", "CORRAL_EDGE_URL", "CORRAL_LAUNCHED", "CORRAL_RUN_ID"]
 
 const known: ReadonlySet<string> = new Set([...settingNames, ...own])

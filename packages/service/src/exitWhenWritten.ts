@@ -1,8 +1,8 @@
 /**
- * The end of a process, once what it wrote has been taken by its readers. `process.exit` alone drops what a slow pipe has not taken yet.
+ * Exit of a process after its readers have read all output. `process.exit` alone drops the output that a slow pipe has not read yet.
  *
- * A reader that has left has taken all that it wants. One that neither reads nor leaves is waited for as long as `withinMs` says, and
- * without it until it does, as other programs wait.
+ * Does not wait for a reader that has closed the pipe. Waits up to `withinMs` for a reader that neither reads nor closes. Without
+ * `withinMs` the wait has no limit.
  */
 export const exitWhenWritten = (code: number, withinMs?: number): void => {
   const exit = (): void => process.exit(code)

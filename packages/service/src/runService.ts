@@ -7,10 +7,10 @@ import { Cause, Deferred, Effect, Exit, Fiber, Layer, Logger, Option, Scope } fr
 import { exitWhenWritten } from "./exitWhenWritten.ts"
 
 const STOP_LIMIT_MS = 10_000
-/** A reader of its log that has stopped reading does not keep a service. */
+/** Maximum wait for a stalled reader of the log at the end of the service. */
 const WRITING_LIMIT_MS = 400
 
-/** A terminal that is closed ends what was started in it. */
+/** Whether the process has a terminal. Closing the terminal ends the process. */
 const hasTerminal = (): boolean => [0, 1, 2].some((fd) => isatty(fd))
 
 const endings = (): ReadonlyArray<NodeJS.Signals> => [
@@ -32,7 +32,7 @@ export const runService = <R, E>(layer: Layer.Layer<R, E>, ready: Effect.Effect<
   const program = Effect.gen(function* () {
     const scope = yield* Scope.make()
     const stop = yield* Deferred.make<void>()
-    // Node resets what `nohup` set: without a handler SIGHUP would kill the service, which is to outlive whoever started it.
+    // Node resets what `nohup` set. Without a handler, SIGHUP would end the service together with the process that started it.
     if (!hasTerminal()) process.on("SIGHUP", () => undefined)
     for (const signal of endings()) process.on(signal, () => Deferred.doneUnsafe(stop, Exit.void))
     // Started by the launcher of an older Node: gone with it.

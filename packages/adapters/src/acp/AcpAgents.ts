@@ -10,7 +10,7 @@ import {
   claudeProject,
   codexAcpProject,
   copilotAcpProject,
-  geminiProject,
+  geminiAcpProject,
   kimiProject,
   openCodeProject,
   qwenProject
@@ -66,8 +66,10 @@ export const acpAgents = {
     install: "Install Gemini CLI: npm install -g @google/gemini-cli",
     signIn: "Run `gemini` and choose how to sign in, or set GEMINI_API_KEY for the Edge.",
     passEnv: ["GEMINI_*", "GOOGLE_*", ...PROXY],
-    projectSettings: geminiProject,
+    projectSettings: geminiAcpProject,
     trustArgs: ["--skip-trust"],
+    // Over ACP it works in an untrusted folder, too. This word wins over what the person's settings and the Edge's environment trust.
+    withoutProject: { env: () => ({ GEMINI_CLI_TRUST_WORKSPACE: "false" }) },
     modes: { ask: "default", readOnly: "plan" },
     toolName: "callId",
     titleIsCommand: true,

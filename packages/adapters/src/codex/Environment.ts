@@ -1,5 +1,5 @@
 /**
- * The part of the Edge's environment that Codex may see, however it is driven.
+ * Part of the Edge's environment that every Codex adapter passes on.
  */
 
 /** Its own settings, keys of model services, and the way to them. */

@@ -47,7 +47,7 @@ export const callsClosed = (outputs: ReadonlyArray<AdapterOutput>): Problems => 
   return [...problems, ...[...open].map((callId) => `call ${callId} is never closed`)]
 }
 
-/** Where a message streamed and was then told whole, both are the same text, or the beginning of it where that says `truncated`. */
+/** The deltas of a message join to its completed text, or begin with it if the completed text is `truncated`. */
 export const deltasJoin = (outputs: ReadonlyArray<AdapterOutput>): Problems => {
   const problems: Array<string> = []
   const joined = new Map<string, string>()
@@ -82,7 +82,7 @@ export const messagesCompleted = (outputs: ReadonlyArray<AdapterOutput>): Proble
 /** JSON bytes of a text that one event holds whole. */
 const TEXT_BYTES = 196_608
 
-/** A text that one event cannot hold whole was streamed before: readers find it whole in the deltas. */
+/** Each text that does not fit into one event was streamed before, so the deltas have it whole. */
 export const longTextsStreamed = (outputs: ReadonlyArray<AdapterOutput>): Problems => {
   const problems: Array<string> = []
   const streamed = new Set<string>()
@@ -98,7 +98,7 @@ export const longTextsStreamed = (outputs: ReadonlyArray<AdapterOutput>): Proble
   return problems
 }
 
-/** After a cancel, what it stopped is `cancelled`; `failed` is for what failed by itself. */
+/** After a cancel, stopped tool calls are `cancelled`, not `failed`. */
 export const cancelStops = (afterCancel: ReadonlyArray<AdapterOutput>): Problems =>
   events(afterCancel).flatMap((event) =>
     event.type === "run.tool.result" && event.payload.status === "failed"

@@ -26,9 +26,9 @@ const hunksOf = (text: string): ReadonlyArray<Hunk> => {
   const parts: Array<Part> = []
   let part: Part | undefined
   let shift = 0
-  for (const told of text.split("\n")) {
-    const [head = "", sign = "", number = ""] = LINE.exec(told) ?? []
-    const content = told.slice(head.length + 1)
+  for (const line of text.split("\n")) {
+    const [head = "", sign = "", number = ""] = LINE.exec(line) ?? []
+    const content = line.slice(head.length + 1)
     if (sign === "") {
       part = undefined
       continue

@@ -24,7 +24,7 @@ const examine = async (corral: Corral, env: Record<string, string> = {}) => {
 }
 
 describe("corral doctor", { timeout: 120_000 }, () => {
-  it("tells a missing and a damaged store of an Edge that does not run, and both ways on", async () => {
+  it("reports a missing and a damaged store of a stopped Edge, with both remedies", async () => {
     const corral = new Corral()
     try {
       mkdirSync(corral.home, { mode: 0o700 })
@@ -48,7 +48,7 @@ describe("corral doctor", { timeout: 120_000 }, () => {
     }
   })
 
-  it("tells an unreachable provider, a lost database and a Hub that is gone apart", async () => {
+  it("distinguishes an unreachable provider, a lost database and a stopped Hub", async () => {
     const { url } = await openPostgres()
     const hub = await openHub({
       env: {

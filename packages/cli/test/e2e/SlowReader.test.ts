@@ -1,4 +1,4 @@
-/** Whoever reads slowly gets every line: the command waits for its reader before it ends. */
+/** Slow readers of stdout: the command waits until they have read every line. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"

@@ -1,4 +1,4 @@
-/** A command whose output is not read until its reader is let go on. */
+/** A command with a reader of its output that pauses until the test resumes it. */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { program, type Corral } from "./Corral.ts"

@@ -1,4 +1,4 @@
-/** Every answer that a person is owed is sent, or the person is told why, once: links, refusals, lost direct chats, attachments, numbers. */
+/** Answers of a bot: each is sent once, or the person receives the reason. Links, refusals, lost direct chats, attachments, numbers. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Task } from "@corral/domain/Task"
 import { BOT, envelope, pushed } from "../../../gateway/test/harness/FakeFeishu.ts"
@@ -49,7 +49,7 @@ describe("a bot's answers", { timeout: 180_000 }, () => {
     await chats.confirm(sly, sly.name)
   })
 
-  it("are given in the group where the person takes no direct message", async () => {
+  it("are sent to the group if the person cannot receive direct messages", async () => {
     const shy = chats.stranger("shy")
     const before = chats.fake.said(team).length
     chats.fake.fail("send", { code: 230_013 })

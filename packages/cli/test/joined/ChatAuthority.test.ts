@@ -1,6 +1,6 @@
 /**
- * What people in a group are told about tasks that are not theirs to see: every command and click that answers about a task, for a member,
- * a viewer, a person of another project and one who was removed.
+ * Answers in a group about tasks that the person may not see. Covers every command and click that answers about a task, for a member, a
+ * viewer, a person of another project and a removed person.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { BOT } from "../../../gateway/test/harness/FakeFeishu.ts"
@@ -51,7 +51,7 @@ describe("a group with people of other projects", { timeout: 180_000 }, () => {
     if (person === undefined) throw new Error(`there is no ${who}`)
     return person
   }
-  /** Texts after so many messages, in the group and in the direct chat. */
+  /** Texts of a chat after its first `after` messages. */
   const texts = (chat: string, after: number) =>
     chats.fake
       .said(chat)
@@ -85,7 +85,7 @@ describe("a group with people of other projects", { timeout: 180_000 }, () => {
     assert.match(said, /^You may not do this\.$/)
   })
 
-  it("tells a member by a click who has decided", async () => {
+  it("shows the decider to a member who clicks a decided card", async () => {
     const person = personOf("member")
     decided.content = before
     const said = await heard(person, () => chats.fake.clicks(person.account, decided.id, "Allow once"))

@@ -34,7 +34,7 @@ const WRITES = "The agent wants to change files"
 /** Events that the platform sends before the first of them is acknowledged. */
 const IN_FLIGHT = 100
 
-/** One approval card per file, each of its own task. */
+/** One approval card per file, each from a separate task. */
 const cardsFor = async (chats: Chats, owner: Chatter, team: string, files: ReadonlyArray<string>) => {
   const cards: Array<FakeMessage> = []
   for (const file of files) {

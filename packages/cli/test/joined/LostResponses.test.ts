@@ -1,6 +1,6 @@
 /**
- * What stands in a chat after requests to the platform and their responses were lost at random: no card with an old state and no live
- * button on what has ended, on Feishu and on Slack. The seed is in the name of each test.
+ * Cards in a chat after random losses of requests to the platform and of their responses, on Feishu and on Slack. No card has an old state,
+ * and no ended run or approval has an active button. The seed is in the name of each test.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { effort } from "../../../domain/test/Effort.ts"
@@ -21,7 +21,7 @@ import { type Chatter, Chats } from "./Chats.ts"
 
 const seeds = Array.from({ length: effort }, (_, at) => 8 + at)
 
-/** Loses four calls in ten of those that say something, each before or after it was done. */
+/** Loses four in ten of the calls that send or update messages: the request or the response. */
 const lossOf = (seed: number) => {
   let state = seed
   const next = () => (state = (state * 1_103_515_245 + 12_345) % 2_147_483_648) / 2_147_483_648

@@ -1,4 +1,4 @@
-/** What was requested, once it is decided; of an edited request first what was allowed instead. */
+/** Decided request. An edited request shows the allowed input first, then the requested one. */
 import type { ApprovalRequest } from "@corral/domain/Approval"
 import { useWords } from "../text/Language.tsx"
 import { EditView } from "./EditView.tsx"

@@ -1,4 +1,4 @@
-/** An edited input beside the requested one: the changed fields, each as it was requested and as it was allowed. */
+/** Changed fields of an edited input, each with its requested and its allowed value. */
 import { inputChanges, inputText } from "@corral/domain/InputEdit"
 import { Clipped } from "../markdown/Clipped.tsx"
 import { oneLine, visible } from "../markdown/visible.ts"

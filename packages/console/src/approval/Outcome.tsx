@@ -1,4 +1,4 @@
-/** How an approval was decided: what, by whom, where, when, what is remembered; and both inputs where a person edited it. */
+/** Outcome of an approval: decision, decider, origin, time and remembered rule, with both inputs if a person edited it. */
 import type { ApprovalResolution } from "@corral/domain/Resolution"
 import type { HubRun } from "@corral/domain/HubRun"
 import { oneLine } from "../markdown/visible.ts"

@@ -7,7 +7,7 @@ import { useProjects, useTargets } from "../api/Known.ts"
 import { useWords } from "../text/Language.tsx"
 import { homeWords } from "./words.ts"
 
-/** Projects that are asked; whoever has more does not begin here. */
+/** Maximum number of projects to query. Users with more projects are not new. */
 const ASKED = 10
 
 /** Whether any of the projects has a linked workspace. */

@@ -32,7 +32,7 @@ export const segments = (text: string, least = 600): ReadonlyArray<Segment> => {
   return [...cut, { start, text: text.slice(start) }]
 }
 
-const LONGEST = 32_768
+const LONGEST = 16_384
 const LONGEST_LINE = 4_096
 const MOST_LINES = 2_000
 const DEEPEST = 20

@@ -1,6 +1,6 @@
 /**
- * Every reader of a decision says the same: the Edge's event and approval, the Hub's, the audit, the console's fold, the command line and the
- * chat card; whatever was decided, for how long, with which edit and from where.
+ * Readers of a decision agree: the Edge's event and approval, the Hub's, the audit, the console's fold, the command line and the chat card.
+ * Covers every decision, scope, edit and origin.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Approval, Decision, DecisionScope } from "@corral/domain/Approval"
@@ -67,7 +67,7 @@ interface Page<A> {
   readonly items: ReadonlyArray<A>
 }
 
-describe("a decision is told alike by all its readers", { timeout: 120_000 }, () => {
+describe("a decision reads the same in all its readers", { timeout: 120_000 }, () => {
   let joined: Joined
   const decide = new Map<Origin, Decide>()
 
@@ -215,7 +215,7 @@ describe("a decision is told alike by all its readers", { timeout: 120_000 }, ()
     assert.notInclude(lines, "echo")
   })
 
-  it("that is refused says what was tried", async () => {
+  it("that is refused records the requested decision", async () => {
     const viewer = await joined.hub.signedIn("viewer")
     const added = await joined.owner.ask("POST", `/client/projects/${joined.projectId}/members`, {
       body: { userId: viewer.userId, role: "viewer" }

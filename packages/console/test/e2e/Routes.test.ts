@@ -137,7 +137,7 @@ describe.skipIf(!hasChromium)("a page that is opened directly", { timeout: 120_0
     })
   })
 
-  it("says what is waiting, what was edited and why a run failed, each once", async () => {
+  it("shows a pending request, an edit and the cause of a failure once each", async () => {
     const at = (name: string) => browser.page(joined.front.url, token, routes.get(name) ?? "")
     const waiting = await at("waiting")
     await waiting.getByText("waiting for approval").first().waitFor()

@@ -46,7 +46,7 @@ const unpacked = async (): Promise<Chromium> => {
   return { path, env: { ...env, ...fonts } }
 }
 
-/** Whole or not at all, also where two test processes unpack at once. Takes seconds, and holds up nothing meanwhile. */
+/** Unpacks atomically, even if two test processes unpack concurrently. Takes seconds without blocking. */
 const unpack = async (bin: string, folder: string): Promise<void> => {
   const fresh = mkdtempSync(`${folder}.`)
   const read = (name: string) => promisify(brotliDecompress)(readFileSync(join(bin, name)))

@@ -20,7 +20,7 @@ const ASSIGNED_TAIL = String.raw`[\w.-]{0,40}${ASSIGNMENT}(?<secret>[^\s'"\x60;]
 /** Around a keyword that may be in the middle of a match. */
 const BEFORE = 300
 const AFTER = 700
-/** A secret named by what stands before it is looked for this far from the end. */
+/** Distance from the end of the text within which a name can announce a secret. */
 const TAIL = 400
 
 const entropyOf = (text: string): number => {

@@ -1,7 +1,7 @@
 /**
- * Rules of our own: forms that gitleaks lacks or reads more strictly, and secrets that are named by what stands before them.
+ * Additional rules: formats that gitleaks lacks or matches more strictly, and secrets that follow a name.
  *
- * A form is looser here than in a scanner of repositories: what is taken out of a transcript by mistake costs less than a key that stays.
+ * A format is looser here than in a scanner of repositories. In a transcript, a missed key costs more than a false positive.
  */
 import type { SecretRule } from "./SecretRule.ts"
 

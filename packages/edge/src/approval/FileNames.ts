@@ -14,7 +14,12 @@ export const sources = named(
     "hpp hh hxx m mm swift cs fs vb php dart ex heex erl hrl hs ml mli clj cljs cljc jl lua r zig f f90 pas d nim cr v sv vhd vhdl " +
     "sol wgsl glsl vert frag hlsl cu cuh metal sql graphql gql proto thrift fbs hbs ejs liquid njk pug mdx snap"
 )
-export const documentation = named("md markdown rst adoc txt tex bib")
+/** Sources of languages whose tools load files by their names: settings, tasks, plugins and tests in the language itself. */
+export const scripts = named(
+  "ts tsx mts cts js jsx mjs cjs py rb php lua r groovy clj cljs cljc ex scala swift hs lhs ml pl pm jl nim cr kts"
+)
+/** LaTeX is not among them: it runs programs. */
+export const documentation = named("md markdown rst adoc txt bib")
 export const data = named(
   "csv tsv jsonl ndjson geojson svg png jpg jpeg gif webp avif ico bmp woff woff2 ttf otf po pot ftl vtt srt xliff xlf"
 )
@@ -23,15 +28,52 @@ export const settings = named("json json5 jsonc yaml yml toml xml ini properties
 
 /** Folders in which files of those formats are data. */
 export const dataFolders = named(
-  "data fixtures __fixtures__ testdata test-data locales locale i18n l10n lang translations messages __snapshots__ mocks __mocks__ " +
-    "recordings cassettes"
+  "fixtures __fixtures__ testdata test-data locales i18n l10n translations __snapshots__"
 )
+/** The same, below one of the others. */
+export const dataFoldersBelow = named("data locale lang messages mocks recordings cassettes")
+export const holders = named("test tests spec specs __tests__ src public static")
 
 /** Folders whose files other programs run: installed packages, and what builds, hooks and CI start. */
 export const runFolders = named(
   "node_modules bower_components jspm_packages vendor venv virtualenv site-packages dist-packages __pycache__ pods carthage elm-stuff deps " +
-    "requirements scripts script ci githooks git-hooks buildsrc build-logic"
+    "requirements scripts script ci githooks git-hooks git_hooks buildsrc build-logic third_party third-party thirdparty husky fastlane " +
+    "renv packrat magefiles tuist site_scons build-scripts build_scripts ci-scripts ci_scripts eslint-local-rules eslint-rules __mocks__ " +
+    "_plugins"
 )
+/** The same, but ordinary below a folder for sources: `src/actions`. */
+export const runFoldersOfProject = named(
+  "hooks actions library external env config initializers turbo skills module_utils"
+)
+export const sourceFolders = named("src app lib source sources components")
+/** The same, directly in a folder for tests. */
+export const runFoldersOfTests = named("support setup plugins")
+export const testFolders = named(
+  "test tests spec specs features e2e cypress integration playwright __tests__ testthat"
+)
+/** Folders that tools of one language load whole. */
+export const runFoldersOfTypes: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ["project", named("scala java")],
+  ["initializers", named("rb js ts")]
+])
+
+/** Folders of agents, where documents are instructions. Pages about such things are below `docs`. */
+export const agentFolders = named(
+  "agents agent rules skills skill commands command prompts prompt memory memories memory-bank memory_bank instructions steering modes " +
+    "chatmodes personas subagents"
+)
+export const docFolders = named("docs doc documentation")
+
+/** What makes a folder a package: next to it, tools look for files by name. */
+export const manifests = [
+  ..."package.json pyproject.toml setup.py setup.cfg Gemfile composer.json mix.exs build.gradle build.gradle.kts pom.xml deno.json".split(
+    " "
+  ),
+  ..."deno.jsonc build.sbt project.clj deps.edn Package.swift DESCRIPTION rebar.config stack.yaml cabal.project dune-project".split(
+    " "
+  ),
+  ..."requirements.txt tox.ini Pipfile Rakefile gems.rb gulpfile.js Project.toml bun.lock".split(" ")
+]
 
 /** Documents for people, by names in capitals. Files of agents are named so, too: `SOUL.md`, `TOOLS.md`. */
 export const documents = named(
@@ -50,35 +92,51 @@ const any = (...names: ReadonlyArray<string>): RegExp =>
 /** Instructions that agents load by themselves. */
 export const instructions = any(
   String.raw`(claude|agents?|gemini|qwen|codex|copilot|cursor|crush|warp|jules|goose|opencode|kimi|conventions|skill|replit)(\..+)?\.(md|markdown|txt)`,
-  String.raw`copilot-instructions\.md|.*\.(instructions|prompt|agent|chatmode|rules)\.md`
+  String.raw`(copilot-)?instructions\.(md|markdown|txt)|.*\.(instructions|prompt|agent|chatmode|rules)\.md`
 )
 
 const settingsOfTools =
   "nest-cli|nodemon|opencode|crush|mcp|settings|launch|tasks|extensions|plugin|hooks|devcontainer|biome|renovate|manifest|pnpm|npm-shrinkwrap|" +
   "pubspec|build|lefthook|taskfile|docker|compose|action|mkdocs|_config|pyproject|poetry|uv|tox|setup|pytest|mypy|cargo|rust-toolchain|" +
-  "clippy|rustfmt|mise|pom|phpunit|ivy|nuget|gradle"
+  "clippy|rustfmt|mise|pom|phpunit|ivy|nuget|gradle|cmake(user)?presets|wrangler|cdk|cdktf|serverless|pulumi|playbook|ansible|galaxy|" +
+  "molecule|devbox|azure-pipelines|bitbucket-pipelines|psalm|captainhook|lint-staged|launchsettings|skaffold|helmfile|kustomization|" +
+  "docker-bake|buildspec|cloudbuild|appspec|samconfig|railway|appveyor|cliff|pixi|pre-commit-hooks|" +
+  "sonar-project|grumphp|behat|codeception|phpcs|phpstan|infection|jest|babel|eslint|tslint|stylelint|prettier|" +
+  "commitlint|release-please|typedoc|cspell|knip|api-extractor|electron-builder|capacitor|tauri|detox|dprint|dvc|snakefile|procfile|kiro"
 
 /** Names that a build, a package manager, a test runner, an interpreter or an editor looks for, and then runs or obeys. */
 export const lookedUp = any(
   // JavaScript and TypeScript.
-  String.raw`.+[._-](config|conf|rc|setup|teardown|preset|workspace)\.[a-z0-9.]+`,
-  String.raw`(gulp|grunt|jake|danger|cake|knex|plop)file\.[a-z.]+|(gatsby|next|snowpack|lerna|ecosystem|ormconfig)[.-].+`,
+  String.raw`.*[._-](config|conf|rc|setup|teardown|preset|workspace|plugins?)\.[a-z0-9.]+`,
+  String.raw`(lighthouserc|(config|app|webpack)[-.]overrides|serverless|typedoc|wallaby|truffle(-config)?|testem|jasmine|pnpmfile|ember-cli-build|eslint-local-rules)\..+`,
+  String.raw`(sanity|gridsome|quasar|redwood|strapi)\..+|.+[._-]build\.(js|[cm]js|ts|[cm]ts|py|rb|php)`,
+  String.raw`(gulp|grunt|jake|danger|cake|knex|plop|broc|robo|tox|locust|shake|mask|tusk|bake|nox|fab|task|guard|pact|steep|just)[-_]?file\.[a-z.]+|(gatsby|next|snowpack|lerna|ecosystem|ormconfig)[.-].+`,
   String.raw`(webpack|rollup|vite|vitest|karma|rspack|esbuild)\..+`,
   String.raw`(global|jest|vitest|mocha|cypress|playwright|tests?)[-_]?(setup|teardown)[a-z-]*\.[a-z.]+`,
   String.raw`set-?up(-?(tests?|jest|vitest|env|files?|after|before)[a-z-]*)?\.[a-z.]+|(pre|post)?(install|build|publish|pack)\.[a-z.]+`,
   // Python.
-  String.raw`(conftest|conf|noxfile|fabfile|tasks|dodo|sitecustomize|usercustomize|conanfile|celeryconfig|hubconf|.+_config)\.py`,
+  String.raw`(conftest|conf|noxfile|fabfile|tasks|dodo|sitecustomize|usercustomize|conanfile|celeryconfig|hubconf|pelicanconf|publishconf|pavement|duties|airflow_local_settings|.+_config)\.py`,
   String.raw`(.+[-_.])?(requirements|constraints)([-_.].*)?\.txt|(cmakelists|conanfile|meson_options|runtime)\.txt`,
   // Other languages.
-  String.raw`(make|project|user|startup|rprofile|deploy)\.[a-z]+|(package|project|workspace)\.swift|shadow-cljs\..+`,
+  String.raw`(make|project|startup|rprofile|deploy)\.[a-z]+|(package(@.+)?|project|workspace|tuist)\.swift|(profiles|data_readers|user|build)\.clj[cs]?|(gems|extconf|puma|unicorn)\.rb|myocamlbuild\.ml|_targets\.r|pest\.php|shadow-cljs\..+`,
   String.raw`(package|fast|pod|rake|gem|guard|vagrant|thor|berks|cap|brew|app)file\.[a-z]+`,
   String.raw`(init|xmake|premake\d*|config)\.lua|magefile\.go|(rector|ecs|castor|scoper\.inc|wp-config|autoload|artisan|phpstan-.+)\.php`,
+  // Terraform in JSON.
+  String.raw`.+\.(tf|tfvars|tftest|tfquery)\.json|config\.toml`,
   // Without a type.
   String.raw`(gnu|bsd|common|make-)?makefile(\..+)?|(docker|container|jenkins|just|rake|gem|proc|vagrant|brew|pod|fast|app|earth|tilt|snake|guard|thor|cap|berks|puppet|cheese)file(\..+)?`,
   String.raw`sconstruct|sconscript|wscript|configure|gradlew|mvnw|artisan|workspace|pipfile|cartfile|jakefile|cakefile|moon|codeowners`,
   // Settings by name, also in folders for data.
   String.raw`(package|composer|deno|bun|[jt]sconfig|nx|turbo|lerna|rush|project|workspace|angular|vercel|netlify|firebase|app|eas|${settingsOfTools})([._-].+)?\.(json[5c]?|toml|ya?ml|xml|ini|properties)`
 )
+
+/** Names of script sources that test runners load in folders for tests. */
+export const lookedUpInTests = any(
+  String.raw`(.*[._-])?(helpers?|bootstrap|env|environment|hooks|setup|teardown|config|global|globals|support)\.[a-z]+`,
+  String.raw`(helper|setup|teardown)[._-].+\.r`
+)
+/** Folders that an installation keeps its data in. */
+export const installedFolder = any(String.raw`.+\.(egg-info|dist-info|egg)|.+_plugins`)
 
 /** Characters that file systems, shells and tools read alike. */
 const plain = /^[\p{L}\p{M}\p{N}_@+#=,()[\]{}'&!^. -]+$/u

@@ -7,18 +7,31 @@
  */
 import type { Risk } from "@corral/domain/Approval"
 import {
+  agentFolders,
   data,
   dataFolders,
+  dataFoldersBelow,
+  docFolders,
   documentation,
   documents,
+  holders,
+  installedFolder,
   instructions,
   isPlainName,
   lookedUp,
+  lookedUpInTests,
   runFolders,
+  runFoldersOfProject,
+  runFoldersOfTests,
+  runFoldersOfTypes,
+  scripts,
   settings,
-  sources
+  sourceFolders,
+  sources,
+  testFolders
 } from "./FileNames.ts"
-import { foldedName, type InsideTarget, type PathTarget } from "./PathTarget.ts"
+import { foldedName } from "./FoldedName.ts"
+import type { InsideTarget, PathTarget } from "./PathTarget.ts"
 
 /** The answer of `auto_edit` for one file. */
 export interface EditAnswer {
@@ -43,42 +56,80 @@ const unusual = (reason: string, isDelicate = false): EditAnswer => ({
 })
 const allowed = (reason: string): EditAnswer => ({ answer: "allow", risk: "low", reason, isDelicate: false })
 
-const isInstruction = (name: string, folded: string): boolean => {
-  if (instructions.test(folded)) return true
+type Folders = ReadonlyArray<string>
+
+const typeOf = (name: string): string => /\.([a-z0-9]+)$/.exec(name)?.[1] ?? ""
+
+const isBelow = (folders: Folders, at: number, above: ReadonlySet<string>): boolean =>
+  folders.slice(0, at).some((folder) => above.has(folder))
+
+/** A file that agents read by its name, or by the folder it is in. */
+const isInstruction = (name: string, folded: string, folders: Folders): boolean => {
+  if (instructions.test(folded) || folders.some((folder) => instructions.test(folder))) return true
+  const type = typeOf(folded)
+  if (!documentation.has(type) && type !== "mdx") return false
+  if (folders.some((folder, at) => agentFolders.has(folder) && !isBelow(folders, at, docFolders))) return true
   const [stem = ""] = name.split(".", 1)
-  return (
-    /\.(md|markdown)$/.test(folded) && /^[A-Z][A-Z0-9_-]+$/.test(stem) && !documents.has(stem.toLowerCase())
-  )
+  return /^(md|markdown)$/.test(type) && /^[A-Z][A-Z0-9_-]+$/.test(stem) && !documents.has(stem.toLowerCase())
 }
 
-const answerForType = (name: string, folders: ReadonlyArray<string>): EditAnswer => {
-  const type = /\.([A-Za-z0-9]+)$/.exec(name)?.[1]?.toLowerCase() ?? ""
+/** React calls its own functions hooks. */
+const isComponentHook = (folder: string, type: string): boolean =>
+  folder === "hooks" && /^[jt]sx?$/.test(type)
+
+/** Whether other programs run what is in a folder on the way. */
+const isRun = (folders: Folders, type: string): boolean =>
+  folders.some((folder, at) => {
+    if (runFolders.has(folder) || installedFolder.test(folder)) return true
+    if (runFoldersOfTypes.get(folder)?.has(type) === true) return true
+    if (!scripts.has(type)) return false
+    const isOfTests = runFoldersOfTests.has(folder) && testFolders.has(folders[at - 1] ?? "")
+    const isOfSources =
+      isBelow(folders, at, sourceFolders) && (folder !== "hooks" || isComponentHook(folder, type))
+    return isOfTests || (runFoldersOfProject.has(folder) && !isOfSources)
+  })
+
+/** Whether a tool looks for a file of that name there. Some take a folder for the file. */
+const isLookedUp = (name: string, folders: Folders): boolean => {
+  if (lookedUp.test(name) || folders.some((folder) => folder.includes(".") && lookedUp.test(folder)))
+    return true
+  if (!scripts.has(typeOf(name))) return false
+  if (name === "__init__.py" && lookedUp.test(`${folders.at(-1) ?? ""}.py`)) return true
+  return lookedUpInTests.test(name) && folders.some((folder) => testFolders.has(folder))
+}
+
+const isData = (folders: Folders): boolean =>
+  folders.some(
+    (folder, at) => dataFolders.has(folder) || (dataFoldersBelow.has(folder) && isBelow(folders, at, holders))
+  )
+
+const answerForType = (type: string, folders: Folders): EditAnswer => {
   if (sources.has(type)) return allowed("Source code. It runs when you run the program or its tests.")
   if (documentation.has(type)) return allowed("Documentation.")
   if (data.has(type)) return allowed("Data.")
   if (!settings.has(type)) return unusual("Its type is not on the list of ordinary types.")
-  return folders.some((folder) => dataFolders.has(folder))
+  return isData(folders)
     ? allowed("Data.")
     : unusual("Tools read settings in this format. It is data only in a folder for data.", true)
 }
 
-const answerForName = (path: string): EditAnswer => {
-  const names = path.split("/")
+const answerForName = (target: InsideTarget): EditAnswer => {
+  const names = target.path.split("/")
   if (names.some((name) => name.length > MAX_NAME)) return unusual("Its name is too long to be judged.")
   const folded = names.map(foldedName)
   const [name = "", last = ""] = [names.at(-1), folded.at(-1)]
   const folders = folded.slice(0, -1)
+  const type = typeOf(last)
   if (folded.some((each) => each.startsWith(".")))
     return delicate("Names that begin with a dot belong to tools: settings, hooks and commands.")
-  if (folders.some((folder) => runFolders.has(folder)))
-    return delicate("Other programs run the files of this folder.")
-  if (isInstruction(name, last) || folders.some((folder) => instructions.test(folder)))
-    return delicate("Agents read it as instructions.")
-  // Some tools take a folder for the file.
-  if (lookedUp.test(last) || folders.some((folder) => folder.includes(".") && lookedUp.test(folder)))
+  if (isRun(folders, type)) return delicate("Other programs run the files of this folder.")
+  if (isInstruction(name, last, folders)) return delicate("Agents read it as instructions.")
+  if (isLookedUp(last, folders))
     return delicate("A build, a package manager, a test runner or an editor runs or obeys it.")
   if (!names.every(isPlainName)) return unusual("File systems or tools read its name in different ways.")
-  return answerForType(name, folders)
+  if (scripts.has(type) && target.isAtTop)
+    return unusual("Tools look for files by name where a project or a package begins.", true)
+  return answerForType(typeOf(name.toLowerCase()), folders)
 }
 
 const answerOnDisk = ({
@@ -95,10 +146,10 @@ const answerOnDisk = ({
 
 /** The answer of `auto_edit` for a write to a target. */
 export const editAnswer = (target: PathTarget): EditAnswer =>
-  target._tag === "Outside" ? delicate(target.reason) : (answerOnDisk(target) ?? answerForName(target.path))
+  target._tag === "Outside" ? delicate(target.reason) : (answerOnDisk(target) ?? answerForName(target))
 
 /** The same for an operand of a command, which may be a folder. */
 export const operandAnswer = (target: PathTarget): EditAnswer => {
   if (target._tag === "Outside" || target.kind !== "folder" || target.isRepository) return editAnswer(target)
-  return target.path === "." ? allowed("The workspace.") : answerForName(target.path)
+  return target.path === "." ? allowed("The workspace.") : answerForName(target)
 }

@@ -2,12 +2,16 @@
  * The real target of a path that an action names: normalized, every link of its existing part resolved.
  *
  * All policy about paths reads this result and never the text of a path.
- * Guarantees: bounded work for one path; a path that two programs could resolve differently has no target inside the workspace.
+ * Guarantees: bounded work for one path and for one request; a path that two programs could resolve differently has no target inside the workspace.
  * Does not: see a link, a hard link or a folder that changes after the answer, or a file system that is mounted inside the workspace.
  */
-import { lstatSync, readlinkSync, statSync, type Stats } from "node:fs"
-import { isAbsolute, join, normalize, parse, relative, sep } from "node:path"
+import type { Stats } from "node:fs"
+import { basename, dirname, isAbsolute, normalize, parse, relative, sep } from "node:path"
 import { isWithin } from "../workspace/PathContainment.ts"
+import { manifests } from "./FileNames.ts"
+import { isRepositoryName } from "./FoldedName.ts"
+import { below, followed, type Followed, separator } from "./FollowedPath.ts"
+import { type FileSystem, fileSystem, Lookups } from "./Lookups.ts"
 
 /** A target inside the workspace. */
 export interface InsideTarget {
@@ -20,6 +24,8 @@ export interface InsideTarget {
   readonly isExecutable: boolean
   /** Part of a Git repository's own data, by its name or by what its folder contains. */
   readonly isRepository: boolean
+  /** Directly in the workspace's folder, or in one that holds a package's manifest. Looked up when it is read. */
+  readonly isAtTop: boolean
 }
 
 /** A target outside the workspace, or one that is not certain. The reason is a sentence. */
@@ -35,102 +41,27 @@ export interface Place {
   readonly root: string
   /** The target of `path`, named in `folder`, which is relative to the root. */
   readonly targetOf: (path: string, folder?: string) => PathTarget
+  /** The same for one request. */
+  readonly look: () => Look
+}
+
+/** A workspace of which each path is looked up once, and only so many of them. */
+export interface Look extends Place {
+  /** Calls of the file system so far. */
+  readonly calls: number
+  /** There were too many: what was not looked up is not certain. */
+  readonly isExhausted: boolean
 }
 
 const MAX_LENGTH = 4_096
-const MAX_LINKS = 40
-/** Names that are looked up for one path. */
-const MAX_LOOKUPS = 128
-const separator = sep === "\\" ? /[\\/]/ : /\//
 
 const outside = (reason: string): OutsideTarget => ({ _tag: "Outside", reason })
 const leaves = outside("It leads out of the workspace.")
 const uncertain = outside("Where it leads is not certain.")
 
-/** The name without differences that file systems ignore: case, compatible and invisible characters, trailing dots and spaces, streams. */
-export const foldedName = (name: string): string => {
-  const folded = name.normalize("NFKC").replaceAll(/\p{C}/gu, "").toLowerCase()
-  const colon = folded.indexOf(":", 1)
-  const plain = colon === -1 ? folded : folded.slice(0, colon)
-  let end = plain.length
-  while (end > 1 && (plain[end - 1] === "." || plain[end - 1] === " ")) end--
-  return plain.slice(0, end)
-}
-
-/** Whether a path names what Git keeps for itself. File systems know it under several spellings. */
-export const isRepositoryName = (path: string): boolean =>
-  path.split(/[\\/]/).some((name) => /^(\.git|git~\d)$/.test(foldedName(name)))
-
-/** Follows a path component by component, as the kernel does; `undefined` where it cannot be followed. */
-const followed = (
-  root: string,
-  path: string
-): { readonly path: string; readonly stats?: Stats } | undefined => {
-  let at = isAbsolute(path) ? parse(path).root : root
-  const pending = (isAbsolute(path) ? path.slice(at.length) : path).split(separator).toReversed()
-  let links = 0
-  let missing = 0
-  let lookups = 0
-  let stats: Stats | undefined = lstatSync(at, { throwIfNoEntry: false })
-  for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
-    if (name === "" || name === ".") continue
-    if (name === "..") {
-      at = join(at, "..")
-      missing = Math.max(0, missing - 1)
-      stats = undefined
-      continue
-    }
-    if (++lookups > MAX_LOOKUPS) return undefined
-    at = join(at, name)
-    stats = missing > 0 ? undefined : lstatSync(at, { throwIfNoEntry: false })
-    if (stats === undefined) missing++
-    else if (stats.isSymbolicLink()) {
-      // The links of /proc have no length: they lead elsewhere for each process.
-      if (++links > MAX_LINKS || stats.size === 0) return undefined
-      const to = readlinkSync(at)
-      if (to.length + pending.length > MAX_LENGTH) return undefined
-      at = isAbsolute(to) ? parse(to).root : join(at, "..")
-      pending.push(...to.split(separator).toReversed())
-      stats = undefined
-    } else if (!stats.isDirectory() && pending.some((rest) => rest !== "" && rest !== ".")) return undefined
-  }
-  if (missing === 0) stats ??= lstatSync(at, { throwIfNoEntry: false })
-  return stats === undefined ? { path: at } : { path: at, stats }
-}
-
-const exists = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined
-
-/** Whether a folder holds a repository's data: its own `.git` moved elsewhere, a bare one, that of a submodule or a worktree. */
-const isRepositoryFolder = (folder: string): boolean =>
-  exists(join(folder, "HEAD")) && (exists(join(folder, "objects")) || exists(join(folder, "commondir")))
-
-const isInRepository = (root: string, path: string): boolean => {
-  if (isRepositoryName(path)) return true
-  let folder = root
-  for (const name of path.split("/")) {
-    if (isRepositoryFolder(folder)) return true
-    folder = join(folder, name)
-    if (!exists(folder)) return false
-  }
-  return isRepositoryFolder(folder)
-}
-
 const kindOf = (stats: Stats | undefined): InsideTarget["kind"] => {
   if (stats === undefined) return "missing"
   return stats.isFile() ? "file" : stats.isDirectory() ? "folder" : "special"
-}
-
-const insideTarget = (root: string, path: string, stats: Stats | undefined): InsideTarget => {
-  const inner = (relative(root, path) || ".").replaceAll(sep, "/")
-  const kind = kindOf(stats)
-  return {
-    _tag: "Inside",
-    path: inner,
-    kind,
-    hasOtherNames: kind === "file" && stats !== undefined && stats.nlink > 1,
-    isExecutable: kind === "file" && stats !== undefined && (stats.mode & 0o111) !== 0,
-    isRepository: isInRepository(root, inner)
-  }
 }
 
 const unreadable = (path: string): OutsideTarget | undefined => {
@@ -142,27 +73,130 @@ const unreadable = (path: string): OutsideTarget | undefined => {
   return sep === "/" && /^[A-Za-z]:|\\/.test(path) ? uncertain : undefined
 }
 
-const resolve = (root: string, path: string, folder: string): PathTarget => {
-  const wrong = unreadable(path)
-  if (wrong !== undefined) return wrong
-  const named = isAbsolute(path) ? path : `${folder}/${path}`
-  try {
-    const found = followed(root, named)
-    if (found === undefined) return uncertain
-    if (!isWithin(root, found.path)) return leaves
-    // Programs that normalize a path before they open it must find the same file.
-    const climbs = named.split(separator).includes("..")
-    if (climbs && followed(root, normalize(named))?.path !== found.path) return uncertain
-    return insideTarget(root, found.path, found.stats)
-  } catch {
-    return uncertain
+/** The workspace as it is looked at for one request: no folder is followed twice, and no path judged twice. */
+class LookAt implements Look {
+  readonly root: string
+  readonly #lookups: Lookups
+  readonly #targets = new Map<string, Map<string, PathTarget>>()
+  readonly #folders = new Map<string, Followed | undefined>()
+  readonly #repositories = new Map<string, boolean>()
+  readonly #tops = new Map<string, boolean>()
+
+  constructor(root: string, files: FileSystem) {
+    this.root = root
+    this.#lookups = new Lookups(files)
+  }
+
+  get calls(): number {
+    return this.#lookups.calls
+  }
+
+  get isExhausted(): boolean {
+    return this.#lookups.isExhausted
+  }
+
+  look(): Look {
+    return this
+  }
+
+  targetOf(path: string, folder = "."): PathTarget {
+    let targets = this.#targets.get(folder)
+    if (targets === undefined) this.#targets.set(folder, (targets = new Map()))
+    let target = targets.get(path)
+    if (target === undefined) targets.set(path, (target = this.#resolve(path, folder)))
+    return target
+  }
+
+  #resolve(path: string, folder: string): PathTarget {
+    const wrong = unreadable(path)
+    if (wrong !== undefined) return wrong
+    try {
+      const found = this.#follow(path, folder)
+      if (found === undefined) return uncertain
+      if (!isWithin(this.root, found.path)) return leaves
+      // Programs that normalize a path before they open it must find the same file.
+      const named = isAbsolute(path) ? path : `${folder}/${path}`
+      const climbs = named.split(separator).includes("..")
+      if (climbs && this.#follow(normalize(named), ".")?.path !== found.path) return uncertain
+      return this.#inside(found)
+    } catch {
+      return uncertain
+    }
+  }
+
+  #follow(path: string, folder: string): Followed | undefined {
+    if (isAbsolute(path)) return followed(this.#lookups, this.#start(parse(path).root), path)
+    const from = folder === "." ? this.#start(this.root) : this.#folder(folder)
+    return from === undefined ? undefined : followed(this.#lookups, from, path)
+  }
+
+  #folder(folder: string): Followed | undefined {
+    if (!this.#folders.has(folder)) this.#folders.set(folder, this.#follow(folder, "."))
+    return this.#folders.get(folder)
+  }
+
+  #start(path: string): Followed {
+    return { path, stats: this.#lookups.stats(path), missing: 0, names: 0, links: 0 }
+  }
+
+  #inside({ path, stats }: Followed): InsideTarget {
+    const kind = kindOf(stats)
+    const isAtTop = () => this.#isTop(dirname(path))
+    return {
+      _tag: "Inside",
+      path: (relative(this.root, path) || ".").replaceAll(sep, "/"),
+      kind,
+      hasOtherNames: kind === "file" && stats !== undefined && stats.nlink > 1,
+      isExecutable: kind === "file" && stats !== undefined && (stats.mode & 0o111) !== 0,
+      isRepository: this.#isInRepository(path),
+      get isAtTop() {
+        return isAtTop()
+      }
+    }
+  }
+
+  /** Of a real path. Whatever exists of it was looked up when it was followed. */
+  #isInRepository(path: string): boolean {
+    const known = this.#repositories.get(path)
+    if (known !== undefined) return known
+    const isBelowOne =
+      path !== this.root && (isRepositoryName(basename(path)) || this.#isInRepository(dirname(path)))
+    const isOne = isBelowOne || this.#holdsRepository(path)
+    this.#repositories.set(path, isOne)
+    return isOne
+  }
+
+  #isTop(folder: string): boolean {
+    if (folder === this.root) return true
+    let isTop = this.#tops.get(folder)
+    if (isTop === undefined) this.#tops.set(folder, (isTop = this.#holdsManifest(folder)))
+    return isTop
+  }
+
+  /** Where that cannot be told, it may. */
+  #holdsManifest(folder: string): boolean {
+    if (this.#lookups.known(folder)?.isDirectory() !== true) return false
+    const names = [...manifests, `${basename(folder)}.gemspec`]
+    try {
+      return names.some((name) => this.#lookups.stats(below(folder, name)) !== undefined)
+    } catch {
+      return true
+    }
+  }
+
+  /** Whether a folder holds a repository's data: its own `.git` moved elsewhere, a bare one, that of a submodule or a worktree. */
+  #holdsRepository(path: string): boolean {
+    if (this.#lookups.known(path)?.isDirectory() !== true) return false
+    const holds = (name: string): boolean => this.#lookups.stats(below(path, name)) !== undefined
+    return holds("HEAD") && (holds("objects") || holds("commondir"))
   }
 }
 
 /** The workspace whose real root is `root`. */
-export const placeAt = (root: string): Place => ({
+export const placeAt = (root: string, files: FileSystem = fileSystem): Place => ({
   root,
-  targetOf: (path, folder = ".") => resolve(root, path, folder)
+  targetOf: (path, folder) => new LookAt(root, files).targetOf(path, folder),
+  look: () => new LookAt(root, files)
 })
 
 /** Whether a grant may cover a file that is written or read there. */

@@ -14,12 +14,11 @@ import type { Write } from "../store/Store.ts"
 import { covers, coversFile, keyOf, withoutWrites } from "./GrantRules.ts"
 import { isRememberable, type Need, needsOf } from "./Needs.ts"
 import { editAnswer } from "./OrdinaryFiles.ts"
-import type { Place } from "./PathTarget.ts"
+import type { Look, Place } from "./PathTarget.ts"
 import { judge, type Granted, type Verdict } from "./Policy.ts"
 import { assessed } from "./Risk.ts"
-import { programOf } from "./ProgramName.ts"
-import type { Segment } from "./Segment.ts"
 import { segmentsOf } from "./ShellCommand.ts"
+import { shownSegments } from "./ShownSegments.ts"
 
 /** A request as it is judged, as it is stored and shown, and what a grant would have to cover. */
 export interface Assessed {
@@ -27,6 +26,8 @@ export interface Assessed {
   /** Without secrets. */
   readonly shown: ApprovalRequest
   readonly needs: ReadonlyArray<Need> | undefined
+  /** Calls of the file system that it took. */
+  readonly lookups: number
 }
 
 export interface RunPolicyOptions {
@@ -47,11 +48,27 @@ export interface Decided {
   readonly nowMs: number
 }
 
-const SHOWN = 500
 const order: ReadonlyArray<DecisionScope> = ["once", "run", "session", "always"]
 
-export class RunPolicy implements Granted {
+/** What one request is judged by. */
+interface Judging extends Granted {
+  readonly look: Look
+  readonly isRememberable: (need: Need) => boolean
+}
+
+const once = (answer: (need: Need) => boolean): ((need: Need) => boolean) => {
+  const answers = new Map<Need, boolean>()
+  return (need) => {
+    const found = answers.get(need) ?? answer(need)
+    answers.set(need, found)
+    return found
+  }
+}
+
+export class RunPolicy {
   private readonly options: RunPolicyOptions
+  /** How the last request was judged: it is judged on by the same look at the workspace. */
+  private last: { readonly assessed: Assessed; readonly judging: Judging } | undefined
   /** Rules by their text, with the approval in which each was allowed. */
   private readonly ofRun = new Map<string, ApprovalId>()
 
@@ -64,14 +81,21 @@ export class RunPolicy implements Granted {
    * without secrets: the segments that are shown are read from its command, since a part of a secret is not recognized as one.
    */
   assess(request: ApprovalRequest, redacted: ApprovalRequest = request): Assessed {
+    const judging = this.judging()
+    const { look } = judging
     const segments = request.command === undefined ? [] : segmentsOf(request.command)
-    const assessment = assessed(request, segments, this.options.place)
-    const judged = { ...request, ...assessment }
+    const guessed = assessed(request, segments, look)
     // What the runtime offers for once alone, it asks for each time.
     const repeats = request.scopes.some((scope) => scope !== "once")
-    const needs = repeats ? needsOf(judged, segments, this.options.place) : undefined
-    const offered = request.scopes.filter((scope) => scope === "once" || this.remembers(scope, needs))
-    const scopes: ReadonlyArray<DecisionScope> = offered.length === 0 ? ["once"] : offered
+    const wanted = repeats ? needsOf({ ...request, ...guessed }, segments, look) : undefined
+    const offered = request.scopes.filter(
+      (scope) => scope === "once" || this.remembers(scope, wanted, judging)
+    )
+    // Where too much was to be looked up, the rest is not known.
+    const { isExhausted } = look
+    const assessment = isExhausted ? { ...guessed, risk: "high" as const } : guessed
+    const needs = isExhausted ? undefined : wanted
+    const scopes: ReadonlyArray<DecisionScope> = isExhausted || offered.length === 0 ? ["once"] : offered
     const shown = {
       ...redacted,
       ...assessment,
@@ -79,27 +103,17 @@ export class RunPolicy implements Granted {
       scopes,
       ...shownSegments(request, redacted, segments)
     }
-    return { request: { ...judged, scopes }, shown, needs }
+    const result = { request: { ...request, ...assessment, scopes }, shown, needs, lookups: look.calls }
+    this.last = { assessed: result, judging }
+    return result
   }
 
-  judge({ needs, request }: Assessed): Verdict {
-    const { place, run } = this.options
-    const isOrdinary = (file: string) => editAnswer(place.targetOf(file)).answer === "allow"
-    return judge(run.mode, request, needs, this, isOrdinary)
-  }
-
-  readonly configured = (need: Need): boolean => {
-    const { configured, place } = this.options
-    const bare = this.#bare(need)
-    return [need, ...(bare === undefined ? [] : [bare])].some((one) =>
-      configured.some((rule) => covers(rule, one, place))
-    )
-  }
-
-  readonly remembered = (need: Need): string | undefined => {
-    if (!isRememberable(need, this.options.place)) return undefined
-    const bare = this.#bare(need)
-    return this.#memoryOf(need) ?? (bare === undefined ? undefined : this.#memoryOf(bare))
+  judge(assessed: Assessed): Verdict {
+    const { needs, request } = assessed
+    const judging = this.last?.assessed === assessed ? this.last.judging : this.judging()
+    this.last = undefined
+    const isOrdinary = (file: string) => editAnswer(judging.look.targetOf(file)).answer === "allow"
+    return judge(this.options.run.mode, request, needs, judging, isOrdinary)
   }
 
   /** The answer with the widest scope that is offered, up to the one that was said. An edited action is another one: it is allowed once. */
@@ -114,7 +128,8 @@ export class RunPolicy implements Granted {
   remember({ needs = [] }: Assessed, answer: ApprovalAnswer, decided: Decided): ReadonlyArray<Write> {
     const { decision, scope } = answer
     if (decision !== "allow" || scope === "once") return []
-    const missing = needs.filter((need) => !this.configured(need))
+    const { configured } = this.judging()
+    const missing = needs.filter((need) => !configured(need))
     if (scope === "run") {
       for (const need of missing) this.ofRun.set(keyOf(need), decided.approvalId)
       return []
@@ -140,10 +155,36 @@ export class RunPolicy implements Granted {
     })
   }
 
-  private remembers(scope: DecisionScope, needs: ReadonlyArray<Need> | undefined): boolean {
-    const { place, run } = this.options
-    if (needs === undefined || (scope === "session" && run.sessionId === undefined)) return false
-    return needs.every((need) => this.configured(need) || isRememberable(need, place))
+  private remembers(
+    scope: DecisionScope,
+    needs: ReadonlyArray<Need> | undefined,
+    { configured, isRememberable }: Judging
+  ): boolean {
+    if (needs === undefined || (scope === "session" && this.options.run.sessionId === undefined)) return false
+    return needs.every((need) => configured(need) || isRememberable(need))
+  }
+
+  private judging(): Judging {
+    const look = this.options.place.look()
+    const rememberable = once((need) => isRememberable(need, look))
+    return {
+      look,
+      isRememberable: rememberable,
+      configured: once((need) => this.#isConfigured(need, look)),
+      remembered: (need) => (rememberable(need) ? this.#remembered(need) : undefined)
+    }
+  }
+
+  #isConfigured(need: Need, look: Look): boolean {
+    const bare = this.#bare(need)
+    return [need, ...(bare === undefined ? [] : [bare])].some((one) =>
+      this.options.configured.some((rule) => covers(rule, one, look))
+    )
+  }
+
+  #remembered(need: Need): string | undefined {
+    const bare = this.#bare(need)
+    return this.#memoryOf(need) ?? (bare === undefined ? undefined : this.#memoryOf(bare))
   }
 
   #memoryOf(need: Need): string | undefined {
@@ -158,17 +199,3 @@ export class RunPolicy implements Granted {
     return need.writes.every(({ file }) => isWritable(file)) ? withoutWrites(need) : undefined
   }
 }
-
-const shownSegments = (
-  { command }: ApprovalRequest,
-  redacted: ApprovalRequest,
-  segments: ReadonlyArray<Segment>
-): Pick<ApprovalRequest, "segments"> =>
-  redacted.command === undefined
-    ? {}
-    : { segments: (redacted.command === command ? segments : segmentsOf(redacted.command)).map(segmentShown) }
-
-const segmentShown = ({ inner, opaque, text }: Segment) => ({
-  text: text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text,
-  ...(opaque === undefined ? { program: programOf(inner) } : { opaque })
-})

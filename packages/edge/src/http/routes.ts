@@ -1,6 +1,7 @@
 /**
- * All HTTP routes of the Edge, with their middleware: authentication, request ids, validation. The guard of the Edge's own server is not
- * among them: whoever mounts the routes elsewhere also has to refuse foreign origins and names.
+ * All HTTP routes of the Edge, with their middleware: authentication, request ids, validation.
+ *
+ * Does not: include the guard of the Edge's own server. Another server that mounts the routes also has to refuse foreign origins and names.
  */
 import { EdgeApi } from "@corral/domain/EdgeApi"
 import { SchemaErrors } from "@corral/domain/RequestContext"

@@ -12,6 +12,7 @@ import {
   publicKeyOf,
   signText
 } from "./DeviceKey.ts"
+import { failureOf } from "./LinkEnd.ts"
 import type { LiveLink } from "./LinkSession.ts"
 
 const broke = new Overloaded({ message: "The link broke: the next one finds out which key counts." })
@@ -30,9 +31,12 @@ export const rotateKey = Effect.fnUntraced(function* (
   yield* notKept(save({ ...device, next: { privateKey } }))
   const signature = signText(privateKey, rotationText({ hub, deviceId, publicKey, generation }))
   yield* calls.Rotate({ generation, publicKey, signature }).pipe(
-    Effect.mapError((error) =>
-      "code" in error ? new Conflict({ message: `The Hub refuses the new key: ${error.message}` }) : broke
-    ),
+    Effect.mapError((error) => {
+      const failure = failureOf(error)
+      return failure === undefined
+        ? broke
+        : new Conflict({ message: `The Hub refuses the new key: ${failure.message}` })
+    }),
     // The calls of a link that goes are interrupted with it.
     Effect.catchCause((cause) =>
       Effect.fail(Option.getOrElse(Cause.findErrorOption(cause), (): Conflict | Overloaded => broke))

@@ -1,6 +1,7 @@
 /** How a link ended, told by what its calls failed with and how its socket closed. */
-import type { LinkFailure } from "@corral/domain/EdgeLink"
-import { Data } from "effect"
+import { LinkFailure } from "@corral/domain/EdgeLink"
+import { Data, Schema } from "effect"
+import { RpcClientError } from "effect/rpc/RpcClientError"
 import type { Closed } from "./LinkSocket.ts"
 
 export class LinkEnd extends Data.TaggedError("LinkEnd")<{
@@ -22,6 +23,31 @@ export const endOfClose = ({ code, reason }: Closed): Pick<LinkEnd, "why" | "mes
   if (code === FENCED) return { why: "fenced", message: "a newer link has taken this device over" }
   if (STOPS.includes(code)) return { why: "stopped", message: "the Hub stops" }
   return { why: "broken", message: reason === "" ? `the Hub closed it (${code})` : oneLine(reason) }
+}
+
+const isFailure = Schema.is(LinkFailure)
+
+/**
+ * Refusal of a call, if `error` is one. Typed `unknown` on purpose: a Hub can send a frame that fails all calls with any JSON value, which
+ * the library does not decode.
+ */
+export const failureOf = (error: unknown): LinkFailure | undefined =>
+  isFailure(error) ? { code: error.code, message: oneLine(error.message) } : undefined
+
+/** End of a link because of a failed call. */
+export const endOfError = (error: unknown, proving: boolean): LinkEnd => {
+  if (error instanceof LinkEnd) return error
+  const failure = failureOf(error)
+  if (failure !== undefined) return new LinkEnd({ ...endOfFailure(failure, proving), useful: false })
+  if (!(error instanceof RpcClientError))
+    return new LinkEnd({ why: "broken", message: "the Hub sent an invalid answer", useful: false })
+  const { reason } = error
+  if (reason._tag === "SocketCloseError")
+    return new LinkEnd({
+      ...endOfClose({ code: reason.code, reason: reason.closeReason ?? "" }),
+      useful: false
+    })
+  return new LinkEnd({ why: "broken", message: "the Hub is not reached", useful: false })
 }
 
 /** What a call was refused with; only a proof is refused for good. */

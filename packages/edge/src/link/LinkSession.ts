@@ -2,9 +2,9 @@
  * One link from the first frame to the last: hello, proof, then commands, heartbeats, pushes and further proofs side by side. The first
  * of them that fails ends all.
  */
-import { edgeCommands } from "@corral/domain/EdgeCommand"
+import { type CommandId, type CommandOutcome, edgeCommands } from "@corral/domain/EdgeCommand"
 import { challengeText, LINK_VERSION, type LinkFailure, type Offer } from "@corral/domain/EdgeLink"
-import { Cause, Effect, Latch, Option, Stream } from "effect"
+import { Cause, Deferred, Effect, Latch, Option, Stream } from "effect"
 import type { RpcClientError } from "effect/rpc/RpcClientError"
 import { EdgeInstance } from "../EdgeInstance.ts"
 import { EventLog } from "../EventLog.ts"
@@ -15,7 +15,7 @@ import { type DeviceFile, signText } from "./DeviceKey.ts"
 import { type HubCalls, pushEvents } from "./EventPush.ts"
 import { hubUrlOf } from "./HubAddress.ts"
 import { HubCommands } from "./HubCommands.ts"
-import { endOfClose, endOfFailure, LinkEnd } from "./LinkEnd.ts"
+import { endOfClose, endOfError, failureOf, LinkEnd } from "./LinkEnd.ts"
 import { openLink } from "./LinkSocket.ts"
 import type { LinkTimes } from "./LinkTimes.ts"
 
@@ -58,7 +58,7 @@ export const makeSession = Effect.fnUntraced(function* (times: LinkTimes) {
 
   const session = Effect.fnUntraced(function* (address: string, identity: Identity, onUse: () => void) {
     const offer = yield* offered
-    const { calls, closed } = yield* openLink(address, times)
+    const { calls, closed, isCongested } = yield* openLink(address, times)
     const { deviceId } = identity.device()
 
     const proveWith = Effect.fnUntraced(function* (privateKey: string, offer: Offer) {
@@ -86,7 +86,7 @@ export const makeSession = Effect.fnUntraced(function* (times: LinkTimes) {
                   identity.save({ ...kept, privateKey: next.privateKey })
                 )
         ),
-        Effect.mapError((error) => asEnd(error, true))
+        Effect.mapError((error) => endOfError(error, true))
       )
     })
 
@@ -123,17 +123,26 @@ export const makeSession = Effect.fnUntraced(function* (times: LinkTimes) {
       }
     })
 
+    const scope = yield* Effect.scope
+    const unanswered = Deferred.makeUnsafe<never, LinkEnd>()
+    const answer = (commandId: CommandId, outcome: CommandOutcome) =>
+      Effect.suspend((): Effect.Effect<void, CallError> =>
+        isCongested()
+          ? brokenBy("the Hub does not read the answers to its commands")
+          : calls.CommandDone({ generation, commandId, outcome })
+      ).pipe(
+        Effect.andThen(Effect.sync(onUse)),
+        Effect.mapError((error) => endOfError(error, false)),
+        Effect.catchCause((cause) => Deferred.failCause(unanswered, cause))
+      )
     const carryOut = calls.Commands({ generation }).pipe(
       Stream.mapEffect(
         (command) =>
-          Effect.flatMap(commands.execute(deviceId, command), (outcome) =>
-            Effect.tap(calls.CommandDone({ generation, commandId: command.commandId, outcome }), () =>
-              Effect.sync(onUse)
-            )
-          ),
+          Effect.map(commands.execute(deviceId, command), (outcome) => [command.commandId, outcome] as const),
         { concurrency: MAX_COMMANDS, unordered: true }
       ),
-      Stream.runDrain,
+      // Not awaited: the library's client reads no response while this stream is full, so executing must not wait for one.
+      Stream.runForEach(([commandId, outcome]) => Effect.forkIn(answer(commandId, outcome), scope)),
       Effect.andThen(brokenBy("the Hub sends no more commands"))
     )
 
@@ -143,10 +152,11 @@ export const makeSession = Effect.fnUntraced(function* (times: LinkTimes) {
     )
     return yield* Effect.raceAllFirst([
       Effect.flatMap(closed, (how) => Effect.fail(endOf(endOfClose(how)))),
+      Deferred.await(unanswered),
       proveAgain,
-      Effect.mapError(heartbeat, (error) => asEnd(error, false)),
-      Effect.mapError(carryOut, (error) => asEnd(error, false)),
-      Effect.mapError(push, (error) => asEnd(error, false))
+      Effect.mapError(heartbeat, (error) => endOfError(error, false)),
+      Effect.mapError(carryOut, (error) => endOfError(error, false)),
+      Effect.mapError(push, (error) => endOfError(error, false))
     ])
   }, Effect.scoped)
 
@@ -160,7 +170,7 @@ export const makeSession = Effect.fnUntraced(function* (times: LinkTimes) {
           if (end !== undefined) return Effect.succeed(new LinkEnd({ ...pick(end), useful }))
           return Effect.as(
             Effect.logDebug("the link ended by a defect", cause),
-            new LinkEnd({ why: "broken", message: "the Hub answered what is no answer", useful })
+            new LinkEnd({ why: "broken", message: "the Hub sent an invalid answer", useful })
           )
         })
       )
@@ -173,13 +183,4 @@ const pick = ({ message, why }: LinkEnd) => ({ message, why })
 const endOf = (end: Pick<LinkEnd, "why" | "message">): LinkEnd => new LinkEnd({ ...end, useful: false })
 const brokenBy = (message: string) => Effect.fail(endOf({ why: "broken", message }))
 
-const isRefusal = (error: CallError): boolean => "code" in error && error.code === "unauthorized"
-
-const asEnd = (error: CallError, proving: boolean): LinkEnd => {
-  if ("code" in error) return endOf(endOfFailure(error, proving))
-  if (error._tag === "LinkEnd") return error
-  const { reason } = error
-  if (reason._tag === "SocketCloseError")
-    return endOf(endOfClose({ code: reason.code, reason: reason.closeReason ?? "" }))
-  return endOf({ why: "broken", message: "the Hub is not reached" })
-}
+const isRefusal = (error: CallError): boolean => failureOf(error)?.code === "unauthorized"

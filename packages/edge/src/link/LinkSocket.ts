@@ -15,6 +15,9 @@ const OPEN_MS = 10_000
 /** How long a closing handshake is waited for. */
 const CLOSE_MS = 1_000
 
+/** Bytes that may wait for a Hub that does not read: many of the largest answers. */
+const MAX_BUFFERED = 16 * MAX_FRAME_BYTES
+
 /** `code` of RFC 6455, 1006 where there was none; `reason` is what the Hub said of it, or the system. */
 export interface Closed {
   readonly code: number
@@ -24,6 +27,7 @@ export interface Closed {
 /** `address` is what `linkAddressOf` gave. */
 export const openLink = Effect.fnUntraced(function* (address: string, { ping, silence }: LinkTimes) {
   const closed = Deferred.makeUnsafe<Closed>()
+  let dialled: WebSocket | undefined
   const acquire = Effect.acquireRelease(
     Effect.sync(() => {
       const socket = new WebSocket(address, {
@@ -32,6 +36,7 @@ export const openLink = Effect.fnUntraced(function* (address: string, { ping, si
         handshakeTimeout: OPEN_MS,
         followRedirects: false
       })
+      dialled = socket
       let reason = ""
       socket.on("error", ({ message }) => (reason = message))
       socket.on("close", (code, said) =>
@@ -54,5 +59,10 @@ export const openLink = Effect.fnUntraced(function* (address: string, { ping, si
     retryPolicy: Schedule.recurs(0)
   }).pipe(Effect.provideService(Socket.Socket, socket), Effect.provide(RpcSerialization.layerJson))
   const calls = yield* RpcClient.make(EdgeLink).pipe(Effect.provideService(RpcClient.Protocol, protocol))
-  return { calls, closed: Deferred.await(closed) }
+  return {
+    calls,
+    closed: Deferred.await(closed),
+    /** Whether more waits to be sent than a Hub that reads lets pile up. */
+    isCongested: () => (dialled?.bufferedAmount ?? 0) > MAX_BUFFERED
+  }
 })

@@ -34,8 +34,8 @@ const notToUpstream: ReadonlyArray<string> = [
 ]
 
 /**
- * What a browser gets of an upstream's headers: those that describe its answer. A browser acts on many others: it fetches (`Link`,
- * `Refresh`, `SourceMap`, `Speculation-Rules`), reports (`NEL`, `Report-To`), or remembers for other ports of this machine.
+ * Headers of an upstream that the browser receives: those that describe the response. A browser acts on many others. It fetches (`Link`,
+ * `Refresh`, `SourceMap`, `Speculation-Rules`), reports (`NEL`, `Report-To`), or keeps state for other ports of this machine.
  */
 const toBrowserNames: ReadonlySet<string> = new Set([
   "accept-ranges",
@@ -64,7 +64,7 @@ const toBrowserNames: ReadonlySet<string> = new Set([
 ])
 /** Headers that an application invented for its own pages. */
 const isOfApplication = (name: string): boolean => /^(x|hx)-/.test(name) && !actedUpon.has(name)
-/** Those with such a name on which browsers act, and those that the preview speaks in. */
+/** `x-` headers that browsers act on, and those that the preview itself sends. */
 const actedUpon: ReadonlySet<string> = new Set([
   "x-contract-version",
   "x-dns-prefetch-control",

@@ -1,14 +1,14 @@
 /**
- * What a runtime printed and its run has not come to yet, because too much was asked at once: outputs, then the messages after them.
+ * Output of a runtime that its run has not processed yet, because of too many approval requests: outputs, then the messages after them.
  *
  * Guarantees: everything comes in the order in which the runtime printed it, and nothing is lost. While something waits, the run reads no
  * further output.
  */
 import type { AdapterOutput } from "@corral/domain/RuntimeAdapter"
 
-/** Approvals of one run that may wait for a decision. The rest waits until one is decided. */
+/** Maximum number of pending approvals per run. Further requests wait until one is decided. */
 export const MAX_OPEN_APPROVALS = 64
-/** Requests that one turn reads, fewer where they are long: between turns the runs beside it have theirs. */
+/** Maximum number of requests per turn, fewer if they are long. Other runs get their turn in between. */
 export const ASKS_PER_TURN = 8
 
 export class Backlog<Message> {

@@ -99,7 +99,7 @@ export const endRun = Effect.fnUntraced(function* (
   if (batch !== undefined) yield* log.append(batch.events, batch.projections)
 })
 
-/** Without these reads there is no Edge: damage found by them refuses the start. */
+/** Reads that the Edge cannot start without. Damaged data refuses the start. */
 const readable = <A>(read: () => A): Effect.Effect<A, StoreFailed> =>
   Effect.try({
     try: read,

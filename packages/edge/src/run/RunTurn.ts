@@ -28,7 +28,7 @@ import { mint } from "@corral/service/Identifiers"
 import type { OpenApprovals } from "../approval/OpenApprovals.ts"
 import { sized } from "../approval/RequestSize.ts"
 import type { Verdict } from "../approval/Policy.ts"
-import type { RunPolicy } from "../approval/RunPolicy.ts"
+import type { Assessed, RunPolicy } from "../approval/RunPolicy.ts"
 import type { RunAction, RunRecorder } from "./RunRecorder.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 import { ASKS_PER_TURN, type Backlog, MAX_OPEN_APPROVALS } from "./Backlog.ts"
@@ -273,7 +273,6 @@ export class RunTurn {
 
   private ask(key: string, asked: ApprovalRequest): void {
     const { approvals, approvalMs, policy, redaction } = this.context
-    this.asked += costOf(asked)
     const approvalId = mint<ApprovalId>("apr", this.nowMs)
     const { isWhole, refusal, request } = sized(asked)
     // What is not shown whole is neither edited nor remembered: it is judged as it is, each time.
@@ -282,6 +281,7 @@ export class RunTurn {
       isWhole && redacted === request ? request : { ...request, scopes: ["once"], editable: false },
       redacted
     )
+    this.asked += costOf(asked, assessed)
     approvals.add(approvalId, key, assessed)
     const expiresAt = iso(this.nowMs + approvalMs)
     this.feed({ _tag: "Asked", approvalId, request: assessed.shown, expiresAt })
@@ -400,8 +400,9 @@ const letGo = (chunk: Buffer): void => {
     buffer.transfer(0)
 }
 
-/** A long command takes longer to read. */
-const costOf = ({ command = "" }: ApprovalRequest): number => 1 + Math.floor(command.length / 2_048)
+/** A long command takes longer to read, and so does one that names many files. */
+const costOf = ({ command = "" }: ApprovalRequest, { lookups }: Assessed): number =>
+  1 + Math.floor(command.length / 2_048) + Math.floor(lookups / 512)
 
 const iso = (unixMillis: number): string => new Date(unixMillis).toISOString()
 

@@ -1,8 +1,8 @@
 /**
- * Notices a runtime that says nothing: not a first word after its start, or nothing more for too long. Waiting for a person is no silence.
- * Long before that it gives notices, of which each takes twice as long as the one before; a tool that works is no reason for one.
+ * Detects a silent runtime: no first output after its start, or no further output for too long. Waiting for a person does not count.
+ * Long before that it emits notices, each after twice the time of the one before. A running tool causes no notice.
  *
- * Hearing something is one assignment, however often it happens; the clock looks when a silence could have been long enough.
+ * Each output costs one assignment. The clock checks only when a silence can be long enough.
  */
 import { Clock, Effect } from "effect"
 

@@ -1,6 +1,6 @@
 /**
- * An agent behind the Agent Client Protocol as it may stand in `edge.config.json`: the table of differences of the built-in agents, as
- * far as it is data. What the fields mean is `AcpAgent`'s.
+ * Schema of an agent behind the Agent Client Protocol in `edge.config.json`: the data fields of the table for the built-in agents.
+ * `AcpAgent` documents the fields.
  */
 import type { AcpAgent } from "@corral/adapters/acp/AcpAgent"
 import { capped } from "@corral/domain/CappedPattern"
@@ -15,7 +15,7 @@ const Variables = Schema.Record(EnvName, Schema.String)
 const optionalByMode = <A extends Schema.Top>(schema: A) =>
   Schema.optionalKey(Schema.Struct({ ask: Schema.optionalKey(schema), readOnly: Schema.optionalKey(schema) }))
 
-/** Patterns of a configuration are tried on no longer texts: nothing proves that they end soon. */
+/** Maximum length of a text that a configured pattern is tested on: a pattern may backtrack for a long time. */
 const MAX_CHARACTERS = 8_000
 
 const isPattern = (text: string): boolean => {
@@ -41,14 +41,14 @@ export const AcpEntry = Schema.Struct({
   args: Schema.optionalKey(Schema.Array(Schema.String)),
   install: optionalText,
   signIn: optionalText,
-  /** Names of the Edge's own environment that it sees. */
+  /** Names of the Edge's variables that the agent receives. */
   env: Schema.optionalKey(Schema.Array(EnvName)),
-  /** Variables that it is given, and those that depend on the mode. */
+  /** Variables that the agent receives, in every mode and per mode. */
   variables: Schema.optionalKey(Variables),
   variablesByMode: optionalByMode(Variables),
-  /** Ids of its own modes: in which it asks before it acts, and in which it changes nothing. */
+  /** Ids of the agent's own modes: one asks before it acts, one is read-only. */
   modes: optionalByMode(Text),
-  /** It asks before it acts in the mode that it starts in. Without this or `modes.ask` it runs in `full_access` alone. */
+  /** The agent's start mode asks before it acts. Without this or `modes.ask` the agent runs only in `full_access`. */
   asks: optionalFlag,
   modeUnknown: optionalFlag,
   forgetsSessions: optionalFlag,

@@ -1,7 +1,7 @@
 /**
- * What may stand in `edge.config.json`: profiles over adapters, runners over the generic ones, agents of the Agent Client Protocol, and
- * adapters from outside. Published as `schemas/edge-config.json`.
- * What a single file cannot say by its shape (an adapter that exists, an id that is free) is `Offers`'.
+ * Schema of `edge.config.json`: profiles over adapters, runners over the generic ones, agents of the Agent Client Protocol, and external
+ * adapters. Published as `schemas/edge-config.json`.
+ * `Offers` checks everything beyond the shape of the file: an adapter exists, an id is free.
  */
 import { PROMPT } from "@corral/adapters/CommandLine"
 import { GrantRule } from "@corral/domain/Grant"

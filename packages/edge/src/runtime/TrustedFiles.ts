@@ -1,6 +1,6 @@
 /**
- * Who can change code that the Edge is about to run: every file of it, and every folder above it, belongs to the Edge's user or root and is
- * not writable by others. A folder with the sticky bit is fine above them: others cannot replace what is in it.
+ * Ownership check for code that the Edge is about to run. Every file and every folder above belongs to the Edge's user or root, and others
+ * cannot write to it. A parent folder with the sticky bit is allowed: others cannot replace its entries.
  */
 import { type Stats, lstatSync, readdirSync, realpathSync, statSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
@@ -13,7 +13,7 @@ const STICKY = 0o1000
 const unsafe = (path: string, stat: Stats, isAbove: boolean): string | undefined => {
   const ours = process.getuid === undefined || stat.uid === process.getuid() || stat.uid === 0
   if (!ours) return `${path} belongs to another user`
-  // A link has no permissions of its own.
+  // The permissions of a symbolic link have no effect.
   if (stat.isSymbolicLink() || (stat.mode & WRITABLE_BY_OTHERS) === 0) return undefined
   return isAbove && (stat.mode & STICKY) !== 0 ? undefined : `other users can write ${path}`
 }
@@ -26,7 +26,7 @@ const above = (path: string): ReadonlyArray<string> => {
   }
 }
 
-/** The first reason why others can change this path or what is above it. */
+/** First reason why others can change this path or a folder above it. */
 const reasonAround = (path: string): string | undefined => {
   const own = unsafe(path, lstatSync(path), false)
   if (own !== undefined) return own

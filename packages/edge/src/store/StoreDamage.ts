@@ -1,5 +1,5 @@
 /**
- * Damage of the store: stored data that is not what was written.
+ * Damage of the store: stored data that differs from the written data.
  *
  * Guarantees: damaged data is refused, never served. Does not repair anything.
  */
@@ -12,7 +12,7 @@ export class StoreDamaged extends Data.TaggedError("StoreDamaged")<{ readonly me
 export const RESTORE_HINT =
   "Check the disk. Stop the Edge, then restore edge.db from a backup, or move it and edge.token away to start with an empty store."
 
-/** SQLite's codes for a file that is not what it wrote, or that the disk cannot read. */
+/** Whether an SQLite code reports a damaged or unreadable file. */
 export const isDamageCode = (code: string | undefined): boolean =>
   code !== undefined && /^SQLITE_(CORRUPT|NOTADB|IOERR_(READ|SHORT_READ|CORRUPTFS|DATA))/.test(code)
 

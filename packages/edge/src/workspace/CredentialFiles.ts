@@ -1,8 +1,9 @@
 /**
  * Files of a workspace that are never served: git's own files, and files that exist to hold credentials.
  *
- * Judged by the real path, whatever its case and whichever link led to it. The rule is of names and of what makes a folder a git
- * directory; it does not look into other files. What an agent prints of a file is redacted elsewhere.
+ * Guarantees: the rule applies to the real path, regardless of case and links. It reads names, and detects a git directory by its entries.
+ *
+ * Does not: read the content of files, or redact the output of agents.
  */
 import { capped } from "@corral/domain/CappedPattern"
 import { existsSync } from "node:fs"
@@ -38,7 +39,7 @@ const names: ReadonlySet<string> = new Set([
 
 /** No file system has longer names. */
 const LONGEST_NAME = 255
-/** `.env` and its variants; those that are published as a pattern hold no secret. */
+/** `.env` and its variants, except published templates, which hold no secret. */
 const environment = capped(
   LONGEST_NAME,
   /^\.env(?:\.(?!(?:example|sample|template|dist|defaults)$).+)?$|^\.envrc$/
@@ -51,7 +52,7 @@ const isGitDirectory = (path: string): boolean =>
   (existsSync(join(path, "commondir")) ||
     (existsSync(join(path, "objects")) && existsSync(join(path, "refs"))))
 
-/** Whether what lies at that real path, relative to the real root, is one of them. */
+/** Whether a real path, relative to the real root, is such a file. */
 export const holdsCredentials = (root: string, relativePath: string, isFile: boolean): boolean => {
   const segments = relativePath.split(sep).filter((segment) => segment !== "")
   // Unicode has letters that lower-case to ASCII ones; some file systems take them for the same.

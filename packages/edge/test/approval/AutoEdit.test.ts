@@ -33,6 +33,7 @@ const prepare = (root: string, path: string, disk: string): void => {
   const at = join(root, path)
   const [, from, to] = /^`(.+)` is a link to `(.+)`$/.exec(disk) ?? []
   const [, store] = /^`(.+)` holds a repository$/.exec(disk) ?? []
+  const [, packaged] = /^`(.+)` holds a manifest$/.exec(disk) ?? []
   const [, other] = /^a hard link to `(.+)`$/.exec(disk) ?? []
   mkdirSync(join(root, "src", "deep"), { recursive: true })
   if (disk !== "a folder without Git") mkdirSync(join(root, ".git"))
@@ -40,7 +41,8 @@ const prepare = (root: string, path: string, disk: string): void => {
   else if (store !== undefined) {
     mkdirSync(join(root, store, "objects"), { recursive: true })
     put(join(root, store, "HEAD"))
-  } else if (other !== undefined) {
+  } else if (packaged !== undefined) put(join(root, packaged, "package.json"))
+  else if (other !== undefined) {
     put(join(root, other))
     linkSync(join(root, other), at)
   } else if (disk === "a file" || disk === "an executable file") {

@@ -1,11 +1,11 @@
-/** Runs that flood the Edge with approvals, beside a run that somebody reads: its events come as soon as without them. */
+/** Runs that flood the Edge with approvals. They do not delay the events of another run that has a reader. */
 import { assert, it } from "@effect/vitest"
 import { openEdge } from "../harness/EdgeProcess.ts"
 
 const percentile = (values: ReadonlyArray<number>, share: number): number =>
   values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) * share)] ?? Number.NaN
 
-/** A generous bound for a machine that does other things too; without limits the median is 12 s. */
+/** A generous bound for a busy machine. Without limits the median is 12 s. */
 const P99_MS = 500
 const EVENTS = 3_000
 
@@ -27,11 +27,11 @@ it.each([
     if (sent !== undefined) took.push(Number(process.hrtime.bigint() - BigInt(sent)) / 1e6)
     return type === "run.completed"
   }, 120_000)
-  // Those had come before.
+  // Drops the measurements from before the flood.
   took.length = 0
   const flood = await client.create(script, mode)
   await over
-  // What is denied at once ends by itself.
+  // A run whose requests are denied without a question ends without a cancel.
   if (mode === "read_only" || what.includes("MB"))
     assert.strictEqual((await client.log(flood.id)).at(-1)?.type, "run.completed")
   else assert.strictEqual((await client.cancel(flood.id)).status, 200)

@@ -26,7 +26,7 @@ process.stdin.on("end", () => process.exit(0)).on("data", (data) => {
   }
 })`
 
-/** An adapter of somebody else: one line of text, then its end. */
+/** A third-party adapter: one line of text, then the outcome. */
 const adapter = `
 const draft = (type, payload) => ({ _tag: "Event", event: { type, payload } })
 export default {
@@ -76,7 +76,7 @@ const acp = (folder: string, more: object = {}) => ({
 })
 
 describe("A configured agent", () => {
-  it("behind the Agent Client Protocol runs by what its entry says", { timeout: 60_000 }, async () => {
+  it("behind the Agent Client Protocol runs as its entry configures", { timeout: 60_000 }, async () => {
     const { edge, folder, write } = prepare({})
     write({ acp: acp(folder) })
     await edge.start()

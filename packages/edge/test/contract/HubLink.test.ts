@@ -207,6 +207,32 @@ describe("the link to a Hub", { timeout: 60_000 }, () => {
     assert.lengthOf((body as { readonly items: ReadonlyArray<unknown> }).items, 1)
   })
 
+  it("answers more commands than it executes at once", async () => {
+    const peer = await openPeer()
+    const edge = await joined(peer)
+    writeFileSync(join(edge.workspace, "a.txt"), "content\n")
+    const ask = { workspace: "ws" as WorkspaceId, path: "a.txt" }
+    const outcomes = await Promise.all(Array.from({ length: 1_000 }, () => peer.ask("ReadFile", ask)))
+    assert.deepStrictEqual(new Set(outcomes.map(codeOfOutcome)), new Set(["done"]))
+    assert.strictEqual(peer.dials, 1)
+  })
+
+  it.each([
+    { heartbeatSeconds: 0 },
+    { heartbeatSeconds: -1 },
+    { accessSeconds: 0 },
+    { accessSeconds: 2 ** 40 }
+  ])("does not keep a link with pauses that make no sense (%o)", async (seconds) => {
+    const peer = await openPeer()
+    const edge = await joined(peer)
+    Object.assign(peer, seconds)
+    const { proofs } = peer
+    peer.cut()
+    await peer.until("two more dials", () => peer.dials >= 3)
+    assert.notStrictEqual((await linkOf(edge))?.state, "linked")
+    assert.isAtMost(peer.proofs - proofs, peer.dials)
+  })
+
   it("says a further input once, however often it is sent", async () => {
     const peer = await openPeer()
     const edge = await joined(peer)

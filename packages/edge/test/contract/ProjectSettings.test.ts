@@ -49,7 +49,7 @@ const startedBy = async (edge: EdgeProcess) => {
 const files = [".claude/settings.json", ".mcp.json"]
 
 describe("Project settings", () => {
-  it("are ignored and reported, and what they deny is kept", async () => {
+  it("are ignored and reported, except for their deny rules", async () => {
     const { args, report } = await startedBy(await open([]))
     assert.deepStrictEqual(report, { use: "ignored", files })
     assert.strictEqual(args[args.indexOf("--setting-sources") + 1], "user")

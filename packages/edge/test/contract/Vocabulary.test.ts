@@ -111,7 +111,7 @@ describe("The log", () => {
     assert.deepInclude(cancelled?.payload, { by: "local", reason: "cancelled by the user" })
   })
 
-  it("tells that a runtime is silent", async () => {
+  it("reports a silent runtime", async () => {
     const own = new EdgeProcess({ env: { CORRAL_EDGE_SILENCE_NOTICE_MS: "100" } })
     try {
       await own.start()

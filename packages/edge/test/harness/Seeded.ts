@@ -5,8 +5,9 @@ export class Seeded {
   readonly seed: number
   private state: number
 
-  constructor(what: string) {
-    const asked = process.env["CORRAL_TEST_SEED"]
+  /** `seed`: the same choices each time. */
+  constructor(what: string, seed?: number) {
+    const asked = process.env["CORRAL_TEST_SEED"] ?? seed
     this.seed = asked === undefined ? Math.floor(Math.random() * 0x1_0000_0000) : Number(asked)
     this.state = this.seed
     console.log(`${what}: seed ${this.seed}`)

@@ -1,4 +1,4 @@
-/** The exported routes in a router of somebody's own: no guard before them, and no server of ours. */
+/** The exported routes in another program's router, without the guard and the server of the Edge. */
 import { EdgeApi } from "@corral/domain/EdgeApi"
 import { builtIn } from "@corral/adapters/Registry"
 import { assert, describe, it } from "@effect/vitest"
@@ -87,7 +87,7 @@ describe("The exported routes", { timeout: 60_000 }, () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("say no more of their health than its status without the token, whatever a caller claims", () =>
+  it.live("return only the public health without the token, even with forged headers", () =>
     Effect.gen(function* () {
       const { ask, token } = yield* mounted
       for (const headers of [{}, { "corral-authenticated": "yes" }, { authorization: "Bearer wrong" }]) {

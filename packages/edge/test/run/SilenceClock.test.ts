@@ -76,7 +76,7 @@ describe("SilenceClock", () => {
     })
   )
 
-  it.effect("gives notices that take longer each time, and none while a person is asked or a tool runs", () =>
+  it.effect("emits notices at growing intervals, and none during an approval or a tool call", () =>
     Effect.gen(function* () {
       const clock = yield* make({ firstEvent: 100_000, silence: 100_000, silenceNotice: 100 })
       const given: Array<number> = []

@@ -55,7 +55,7 @@ const packageJson = (fields: object) =>
 const inPackage = "node_modules/@someone/adapter"
 
 describe("AdapterPackages", () => {
-  it.effect("loads files and packages, whatever way they export the adapter", () =>
+  it.effect("loads files and packages with any kind of export of the adapter", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* idsOf({ "a.mjs": source() }, "./a.mjs"), ["custom:mine"])
       assert.deepStrictEqual(yield* idsOf({ "a.mjs": source(data, "export const adapter =") }, "./a.mjs"), [
@@ -105,7 +105,7 @@ describe("AdapterPackages", () => {
     )
   }
 
-  it.effect("refuses what is not there, is no file, or has an id that is taken", () =>
+  it.effect("refuses a missing path, a path that is not a file, and a duplicate id", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* refusal({}, "./gone.mjs"), "it is not there.")
       assert.strictEqual(yield* refusal({}, "@someone/gone"), "it is not there.")

@@ -15,21 +15,14 @@ import { promptFor } from "./Script.ts"
 import { Stage, type StageOptions } from "./Stage.ts"
 
 /** Not started at all where the files exist: they cannot be told to leave them out. */
-const refused = new Set([
-  "opencode",
-  "opencode-acp",
-  "gemini",
-  "gemini-acp",
-  "codex-acp",
-  "copilot-acp",
-  "kimi-acp",
-  "pi"
-])
+const refused = new Set(["opencode", "opencode-acp", "gemini", "codex-acp", "copilot-acp", "kimi-acp", "pi"])
 /** Decides by its own record of trusted folders, which no flag changes: the grant alone enables nothing. */
 const trustsByItself = new Set(["kimi-acp"])
+/** Those that know rules of the project by which something is denied. */
+const keepsRules = new Set(["claude-code", "claude-agent-acp"])
 
 const modes: ReadonlyArray<RunMode> = ["read_only", "plan", "ask", "auto_edit", "full_access"]
-const prompts = [promptFor("edit", "README.md"), promptFor("run", "echo hello")]
+const prompts = [promptFor("edit", "README.md"), promptFor("run", "echo hello")] as const
 
 const installed = []
 for (const program of programs) {
@@ -76,15 +69,24 @@ describe.each(subjects)("a hostile repository and $agentId :", ({ agentId, missi
     })
     afterAll(() => opened.stage.close())
 
-    it.each(modes)("leaves no trace in %s", async (mode) => {
+    /** The files for which the Edge does not start the runtime; `undefined` where it did. */
+    const refusedFor = async (mode: RunMode): Promise<ReadonlyArray<string> | undefined> => {
+      const answer = await opened.stage.edge.client.tryCreate(prompts[0], mode, { agentId })
+      if (answer.status !== 403) return undefined
+      assert.strictEqual(codeOf(answer), "permission_denied", answer.text)
+      const { details } = answer.body as { readonly details: Readonly<Record<string, unknown>> }
+      assert.strictEqual(details["reason"], "project_settings", answer.text)
+      return details["files"] as ReadonlyArray<string>
+    }
+
+    it.for(modes)("leaves no trace in %s", async (mode, { skip }) => {
       const { repository, stage } = opened
-      if (!opened.modes.includes(mode)) return
+      if (!opened.modes.includes(mode)) return skip(`${agentId} does not offer it`)
       if (refused.has(agentId)) {
-        const answer = await stage.edge.client.tryCreate(promptFor("say", "Hello"), mode, { agentId })
-        assert.deepStrictEqual([answer.status, codeOf(answer)], [403, "permission_denied"], answer.text)
-        assert.deepInclude((answer.body as { readonly details: object }).details, {
-          reason: "project_settings"
-        })
+        const files = await refusedFor(mode)
+        assert.isAbove(files?.length ?? 0, 0, "it is refused, and the files are named")
+        assert.deepStrictEqual(repository.ran, [])
+        report.push(`${agentId}, ${mode}: refused, no trace`)
         return
       }
       for (const prompt of prompts) {
@@ -101,14 +103,30 @@ describe.each(subjects)("a hostile repository and $agentId :", ({ agentId, missi
       report.push(`${agentId}, ${mode}: no trace`)
     })
 
-    it("keeps the project's deny rules", async () => {
-      if (agentId !== "claude-code" && agentId !== "claude-agent-acp") return
+    it.runIf(keepsRules.has(agentId))("keeps the project's deny rules", async () => {
       const { events } = await opened.stage.play(promptFor("read", DENIED), allow)
       const results = events.filter(({ type }) => type === "run.tool.result")
       assert.isAbove(results.length, 0)
       for (const { payload } of results) assert.notStrictEqual(payload["status"], "completed")
       assert.notInclude(JSON.stringify(events), "The secret of the ranch")
     })
+
+    // Last: it takes away what is refused. Whatever runs code by another file than those would leave a trace here.
+    it.runIf(refused.has(agentId)).for(modes)(
+      "leaves no trace in %s without the files that are refused",
+      async (mode, { skip }) => {
+        const { repository, stage } = opened
+        if (!opened.modes.includes(mode)) return skip(`${agentId} does not offer it`)
+        repository.remove((await refusedFor(mode)) ?? [])
+        const ends = []
+        for (const prompt of prompts) {
+          const { asked, end } = await stage.play(prompt, allow, mode)
+          ends.push(`${end.type} after ${asked.length} requests`)
+        }
+        assert.deepStrictEqual(repository.ran, [])
+        report.push(`${agentId}, ${mode}, the rest of the repository: ${ends.join(", ")}, no trace`)
+      }
+    )
   })
 
   it.skipIf(trustsByItself.has(agentId))("with the grant, executes what the project says", async () => {

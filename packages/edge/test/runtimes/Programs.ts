@@ -120,6 +120,9 @@ export const programs: ReadonlyArray<Program> = [
     agents: [{ id: "opencode-acp" }],
     alsoAs: ["opencode"],
     settle: ({ home, key, models }) => {
+      // Before plugins are loaded it installs packages next to the settings, and would try for minutes without a network.
+      write(join(home, ".npmrc"), "fetch-retries=0\n")
+      write(join(home, ".config", "opencode", ".npmrc"), "fetch-retries=0\n")
       const options = { baseURL: `${models}/v1`, apiKey: "{env:OPENAI_API_KEY}" }
       const model = { name: "Fake", tool_call: true, limit: { context: 200_000, output: 8_000 } }
       write(

@@ -27,11 +27,15 @@ describe("Workspaces", () => {
       const listed = [
         { id: "real", path: real },
         { id: "link", path: join(root, "link", "inner", "..") },
-        { id: "trusted", path: real, grants: ["full_access"] as const }
+        { id: "trusted", path: real, grants: ["full_access"] as const },
+        { id: "settings", path: real, grants: ["project_settings"] as const }
       ]
       yield* withWorkspaces(listed, ({ open }) =>
         Effect.gen(function* () {
-          assert.deepStrictEqual(yield* open(id("real")), { path: real, modes: careful } as never) // modes by name
+          const ignored = { path: real, modes: careful, projectSettings: "ignored" }
+          assert.deepStrictEqual(yield* open(id("real")), ignored as never) // modes by name
+          const enabled = { ...ignored, projectSettings: "enabled" }
+          assert.deepStrictEqual(yield* open(id("settings")), enabled as never) // the same
           assert.strictEqual((yield* open(id("link"))).path, real)
           assert.deepStrictEqual((yield* open(id("trusted"))).modes, [...careful, "full_access"] as never) // the same
         })

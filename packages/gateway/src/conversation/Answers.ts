@@ -1,6 +1,6 @@
 /**
- * The answer to an event, once it is decided and until it is sent: where sending fails, a retry sends this answer instead of doing again
- * what was asked for, which would find that it is done already.
+ * Stored answer to an event, from the decision until it is sent. If sending fails, a retry sends this answer. The retry does not repeat the
+ * action, which would fail as already done.
  */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

@@ -60,7 +60,7 @@ const linkCard = (url: string, language: Card["language"]): Card => ({
 export class Binding extends Context.Service<
   Binding,
   {
-    /** Sends a link to the direct chat with the person, never to a group. Without a link the person is told why. */
+    /** Sends a link, or the reason why there is none, to the direct chat with the person, never to a group. */
     readonly start: (event: MessageReceived | CardAction, speaker: Speaker) => Effect.Effect<void, Failed>
     /** Takes the number that the link's page shows; returns what to answer. */
     readonly bind: (account: ChatAccount, number: string) => Effect.Effect<BindResult, Failed>

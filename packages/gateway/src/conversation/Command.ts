@@ -1,8 +1,8 @@
 /**
- * What somebody wants by a message: one of a few commands, in English or Chinese, or work to be done. Pure.
+ * Parser of chat messages: a command, in English or Chinese, or the text of a task. Pure.
  *
- * A command is a short message of its own words; anything else is work, word for word. A message that begins with a slash and a word is
- * work only after `/new`, `/run` or `/start`: a mistyped command starts nothing.
+ * A command is a short message of known words. Any other message is the unchanged text of a task. A message that begins with a slash and a
+ * word is a task only after `/new`, `/run` or `/start`, so a mistyped command starts nothing.
  */
 
 export type Command =

@@ -95,7 +95,7 @@ export class Conversation extends Context.Service<Conversation, { readonly handl
         }
       }
 
-      /** Answers an account that is not linked, so many times per hour. Beyond that nothing is asked of the platform. */
+      /** Answers an unlinked account up to the hourly limit. Beyond the limit the Gateway does not call the platform. */
       const unlinked = Effect.fnUntraced(function* (event: MessageReceived | CardAction, inbound: Inbound) {
         const account = accountOf(event)
         const direct = event.type === "integration.message.received" && event.payload.chatType === "direct"

@@ -1,6 +1,6 @@
 /**
- * How often an account that is not linked is answered: `PER_HOUR` times, the last time with a word that this was the last. What it sends
- * beyond that is recorded and not answered.
+ * Rate limit for answers to an unlinked account: `PER_HOUR` answers, of which the last one says so. Further messages are recorded and not
+ * answered.
  *
  * Guarantees: a retry of the same event gets the same verdict, and counts once.
  */

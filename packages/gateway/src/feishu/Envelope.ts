@@ -45,6 +45,6 @@ export const senderOf = (event: Envelope["event"]): string =>
     field(field(field(event, "sender"), "sender_id"), "open_id") ?? field(field(event, "operator"), "open_id")
   )
 
-/** Message whose button was clicked; "" where the event names none that can be used. */
+/** Id of the message whose button was clicked; "" if the event has no valid id. */
 export const cardOf = (event: Envelope["event"]): string =>
   idOf(field(field(event, "context"), "open_message_id"))

@@ -1,6 +1,6 @@
 /**
- * The content of a Feishu message as plain text and attachments: text, post, image, file and audio. What it does not know is a file without
- * a key of its own; it never throws.
+ * Parser of Feishu message content into plain text and attachments: text, post, image, file and audio. Any other type becomes a file, with
+ * the type as its key if the content has none. Never throws.
  */
 import type { PayloadOf } from "@corral/domain/RunEvent"
 

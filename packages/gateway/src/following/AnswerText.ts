@@ -9,7 +9,7 @@ const redaction = new Redaction()
 
 /** Characters. */
 const MAX = 3_000
-/** What is read of an answer: an Edge sends no longer one. */
+/** Maximum number of characters to read. An Edge does not send longer answers. */
 const LONGEST = 65_536
 
 const fenced = capped(LONGEST, /(^|\n)[ \t]*(```|~~~)[\s\S]*?(\n[ \t]*\2[^\n]*|$)/g)

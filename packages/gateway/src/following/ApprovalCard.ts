@@ -72,7 +72,7 @@ export const openCard = (
 
 export type Settled = Exclude<ApprovalState, "pending">
 
-/** What a chat is told of a decision. Neither input is in it: both are at the Hub. */
+/** A decision as a chat shows it, without the original and the edited input. The Hub has both. */
 export type SettledDecision = Pick<Approval, "edited" | "origin" | "scope"> & {
   readonly state: Settled
   /** A person's id, or what else the run's log says. */

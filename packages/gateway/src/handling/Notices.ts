@@ -1,21 +1,21 @@
 /**
- * Notices that are owed: the sender of an event that was given up is told so once, also when the platform is away at that time.
+ * Pending notices about failed events: the sender of an event in the dead letters receives one notice, after an outage of the platform too.
  *
- * Does not: choose the words, or limit the notices per sender. That is decided when the event is moved to the dead letters.
+ * Does not: choose the words, or limit the notices per sender. Both are decided when the event moves to the dead letters.
  */
 import { Clock, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Inbound, InboundKind, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { keyOf } from "./Stamp.ts"
 
-/** Sends a notice; what cannot be sent for good counts as sent. */
+/** Sends a notice. A notice that the platform refuses permanently counts as sent. */
 export type Tell = (inbound: Inbound) => Effect.Effect<void, PlatformUnavailable>
 
 const POLL = "1 second"
 const AT_ONCE = 8
 /** While a notice is being sent, no other Gateway sends it. */
 const SENDING_MS = 60_000
-/** A notice that is older than this helps nobody. */
+/** Maximum age of a notice. Older ones are of no use to the sender. */
 const LONGEST_MS = 24 * 3_600_000
 
 interface Row extends Omit<Inbound, "receivedAt" | "kind"> {

@@ -31,7 +31,7 @@ const MAX_CRASHES = 3
 const RENEWAL_MS = 2_000
 /** Another Gateway's changes, and retries that are due, are seen within this. */
 const POLL = "500 millis"
-/** Also an event whose time is up gets this long for its last attempt. */
+/** Minimum time for an attempt, for the last attempt at an event too. */
 const SHORTEST_ATTEMPT_MS = 10_000
 
 interface Failed {
@@ -52,7 +52,7 @@ const countersOf = Effect.map(CurrentMetrics, (metrics) => ({
   retried: metrics.counter(gatewayMetrics.handled, { outcome: "retried" })
 }))
 
-/** One attempt at an event, and what follows from it. */
+/** One attempt at an event, with its result: completed, retried or moved to the dead letters. */
 const attemptOf = Effect.fnUntraced(function* (
   owner: string,
   platforms: ReadonlyArray<ChatPlatform>,

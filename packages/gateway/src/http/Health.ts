@@ -1,4 +1,4 @@
-/** `/health`: whether events are taken; the store is asked once a second however many ask. `/health/live`: whether the process answers. */
+/** `/health`: whether the Gateway accepts events, with at most one query per second. `/health/live`: whether the process answers. */
 import { alive, type HealthProblem, type PublicHealth } from "@corral/domain/Health"
 import { metricsTokenMatcher } from "@corral/service/telemetry/MetricsPage"
 import { MetricsToken } from "@corral/service/telemetry/Telemetry"

@@ -3,7 +3,7 @@
  * decoder between the socket and the platform's verification.
  */
 import type { RequestId } from "@corral/domain/Ids"
-import { clientAddresses } from "@corral/service/http/ClientAddress"
+import { clientAddresses, clientNetwork } from "@corral/service/http/ClientAddress"
 import { type Doors, listen, urlOf } from "@corral/service/http/Listener"
 import { RateLimit } from "@corral/service/http/RateLimit"
 import { refuseRequest, refuseUpgrade } from "@corral/service/http/Refusal"
@@ -53,7 +53,7 @@ const serve = Effect.fnUntraced(function* (config: GatewayConfig, platforms: Rea
   const doors = (): Doors => ({
     paths: routes.keys(),
     passage: (request) =>
-      rate.take(addressOf(request.headers, request.socket.remoteAddress))
+      rate.take(clientNetwork(addressOf(request.headers, request.socket.remoteAddress)))
         ? { _tag: "Pass" }
         : { _tag: "Refuse", code: "rate_limited" },
     onRequest: (request, response) => {

@@ -1,4 +1,4 @@
-/** A platform that is told no secret: every text that leaves for a chat passes the redaction, whatever it was made of. Addresses and ids stay. */
+/** Chat platform that redacts secrets in every outgoing text. Addresses and ids are unchanged. */
 import { Redaction } from "@corral/domain/Redaction"
 import type { Card, CardButton } from "./Card.ts"
 import type { ChatPlatform, Content } from "./ChatPlatform.ts"

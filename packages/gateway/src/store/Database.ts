@@ -1,6 +1,6 @@
 /**
- * The Gateway's part of a PostgreSQL: a schema of its own with every migration step taken. Other services may live in the same database;
- * nothing of theirs is touched.
+ * The Gateway's own PostgreSQL schema, with every migration applied. Other services may use the same database: the Gateway does not touch
+ * their schemas.
  */
 import { databaseProblem } from "@corral/service/DatabaseProblem"
 import { PgClient } from "@effect/sql-pg"

@@ -64,7 +64,7 @@ describe("node dist/gateway", { timeout: 60_000 }, () => {
       }
     ))
 
-  it("is alive but not ready while its database is away, and says why to an operator alone", () =>
+  it("is alive but not ready without its database, and reports the cause only to an operator", () =>
     withGateway({ env: { CORRAL_METRICS_TOKEN: METRICS_TOKEN } }, async (gateway) => {
       await gateway.start()
       const other = new URL("/template1", gateway.databaseUrl).href

@@ -126,7 +126,7 @@ describe("the work of a Gateway", { timeout: 90_000 }, () => {
     )
   })
 
-  it("retries what failed, buries it in the end, and continues with the sender", async () => {
+  it("retries a failed event, moves it to the dead letters, and continues with the sender", async () => {
     await gateway.send(pushedMessage("ev_fail", "fail", "oc_sick"))
     await gateway.send(pushedMessage("ev_refuse", "refuse", "oc_sick"))
     await gateway.send(pushedMessage("ev_after", "hello", "oc_sick"))

@@ -61,7 +61,7 @@ export class Audit extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
 
-      /** Whose the resource of a record of no project is; null where it is nobody's that is known. */
+      /** Owner of a resource that belongs to no project; null if the owner is unknown. */
       const ownerOf = (id: string) =>
         Effect.map(
           sql<{ readonly about: string | null }>`SELECT COALESCE(

@@ -10,10 +10,10 @@ import { SqlClient, type SqlError, type Statement } from "effect/sql"
 import { FIRST, hashOf } from "./Audit.ts"
 import { limitTo } from "../store/Limit.ts"
 
-/** A project's chain, or the records of no project that one user made or that are about what is theirs. */
+/** Chain of a project, or a user's records without a project: own actions, and actions on own resources. */
 export type AuditScope = Proof<"audit.read"> | { readonly reader: UserId }
 
-/** A project's chain, or the one of all records of no project. */
+/** Chain of a project, or the chain of all records without a project. */
 export type AuditChain = Proof<"audit.read"> | "no project"
 
 export interface AuditFilter {
@@ -175,7 +175,7 @@ const recordOf = ({ chain, details, prev_hash, request_id, ...row }: Row): Audit
   code: row.code,
   requestId: request_id,
   projectId: chain === "" ? null : chain,
-  // Written by `Audit`. What somebody changed in the database is found by its hash.
+  // Written by `Audit`. The hash reveals a change in the database.
   ...(details === null ? {} : { details: JSON.parse(details) as DecisionDetails }),
   prevHash: prev_hash,
   hash: row.hash

@@ -96,7 +96,7 @@ const originOf: Readonly<Record<PrincipalKind, DecisionOrigin>> = {
   chat: "chat"
 }
 
-/** A decision as it is tried, before the Edge says what it was remembered for. */
+/** Details of a requested decision, before the Edge confirms its scope. */
 const triedOf = (
   { id: approvalId, request, runId }: HubApproval,
   { decision, scope = "once", updatedInput }: DecideHubApproval,
@@ -115,7 +115,7 @@ const triedOf = (
 
 const identityOf = ({ approvalId, origin, runId }: DecisionDetails) => ({ approvalId, origin, runId })
 
-/** The same as the approval says it. An older Edge does not say what was edited. */
+/** Details of a decision, completed by the approval. An older Edge does not report edits. */
 const decidedOf = (tried: DecisionDetails, { edited, scope }: HubApproval): DecisionDetails => ({
   ...tried,
   scope: scope ?? tried.scope,

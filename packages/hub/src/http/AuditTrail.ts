@@ -1,4 +1,4 @@
-/** `/client/audit`: a project's trail for its admins; without a project, what the caller did and what concerns what is theirs. */
+/** `/client/audit`: a project's trail for its admins; without a project, the caller's actions and actions on the caller's resources. */
 import { HubApi } from "@corral/domain/HubApi"
 import type { AuditRecord } from "@corral/domain/Audit"
 import { SchemaValidationFailed } from "@corral/domain/Failures"

@@ -46,7 +46,7 @@ export class Callers extends Context.Service<
       return Callers.of({
         nameOf: ({ headers, socket }) => {
           const name = nameOf(credentialOf(headers))
-          if (name === undefined || !good.has(name)) return addresses.of(headers, socket.remoteAddress)
+          if (name === undefined || !good.has(name)) return addresses.networkOf(headers, socket.remoteAddress)
           keep(name)
           return name
         },

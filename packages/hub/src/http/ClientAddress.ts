@@ -1,10 +1,17 @@
-/** Address that a request comes from, behind the proxies that the settings trust: what limits count by and what refusals are logged with. */
-import { type ClientAddressOf, clientAddresses } from "@corral/service/http/ClientAddress"
+/**
+ * Address that a request comes from, behind the proxies that the settings trust. Refusals are logged with it. Limits count by its network,
+ * which is the address itself for IPv4 and the /64 for IPv6.
+ */
+import { type ClientAddressOf, clientAddresses, clientNetwork } from "@corral/service/http/ClientAddress"
 import { Context, Layer } from "effect"
 
-export class ClientAddress extends Context.Service<ClientAddress, { readonly of: ClientAddressOf }>()(
-  "corral/hub/ClientAddress"
-) {
+export class ClientAddress extends Context.Service<
+  ClientAddress,
+  { readonly of: ClientAddressOf; readonly networkOf: ClientAddressOf }
+>()("corral/hub/ClientAddress") {
   static readonly layer = (trusted?: ReadonlyArray<string>) =>
-    Layer.sync(ClientAddress, () => ClientAddress.of({ of: clientAddresses(trusted) }))
+    Layer.sync(ClientAddress, () => {
+      const of = clientAddresses(trusted)
+      return ClientAddress.of({ of, networkOf: (headers, peer) => clientNetwork(of(headers, peer)) })
+    })
 }

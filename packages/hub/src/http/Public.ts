@@ -20,7 +20,7 @@ export const publicReads = HttpApiBuilder.group(
     const readiness = yield* Readiness
     const credentials = yield* Credentials
     const carriesMetricsToken = metricsTokenMatcher(yield* MetricsToken)
-    // An unreachable database verifies nobody but the holder of the metrics token.
+    // While the database is unreachable, only the metrics token can be verified.
     const isAuthorized = Effect.fnUntraced(function* ({ headers }: HttpServerRequest.HttpServerRequest) {
       if (carriesMetricsToken(headers.authorization)) return true
       return yield* credentials

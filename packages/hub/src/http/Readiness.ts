@@ -1,7 +1,7 @@
 /**
- * Readiness of the Hub. Without its database the Hub cannot work; without its identity provider nobody can sign in, and all else works.
+ * Readiness of the Hub. The Hub is not ready without its database. Without its identity provider only new sign-ins fail.
  *
- * The database is probed at most once a second however many ask, the provider in the background: no answer waits for it.
+ * Callers share one probe of the database per second. A background probe checks the provider, so no answer waits for it.
  */
 import type { HealthProblem } from "@corral/domain/Health"
 import { Context, Effect, Layer, Schedule } from "effect"

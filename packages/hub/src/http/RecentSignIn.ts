@@ -1,8 +1,8 @@
 /**
  * Recent browser sign-in: required before a credential is issued that outlives the one in the request.
  *
- * Guarantees: a bearer token never suffices, and neither does a cookie whose user proved who they are longer ago. Otherwise the copy of a
- * token could be turned into a credential that neither the cap nor the detection of reuse ends.
+ * Guarantees: a bearer token never suffices, and neither does the cookie of an older sign-in. Otherwise a copied token could obtain a
+ * credential that neither the cap nor the reuse detection ends.
  */
 import { Conflict, PermissionDenied } from "@corral/domain/Failures"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"

@@ -13,7 +13,7 @@ import { ClientAddress } from "./ClientAddress.ts"
 const LINES_PER_MINUTE = 10
 const MINUTE = 60_000
 
-/** Gives what is called with each answered request, and writes the line if the status is one of the two. */
+/** Returns a callback for each answered request. It writes a log line for the two logged statuses. */
 export const refusalLog = Effect.fnUntraced(function* (paths: Iterable<string>) {
   const addresses = yield* ClientAddress
   const clock = yield* Clock.Clock
@@ -25,7 +25,7 @@ export const refusalLog = Effect.fnUntraced(function* (paths: Iterable<string>) 
   return ({ headers, method, socket, url = "" }: IncomingMessage, status: number): void => {
     if (status !== 401 && status !== 429) return
     const address = addresses.of(headers, socket.remoteAddress)
-    if (!lines.take(address)) return void omitted++
+    if (!lines.take(addresses.networkOf(headers, socket.remoteAddress))) return void omitted++
     const more = omitted === 0 ? {} : { omitted }
     omitted = 0
     const requestId = headers["x-request-id"]

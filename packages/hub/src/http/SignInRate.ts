@@ -1,6 +1,6 @@
 /**
  * How often one address may begin to sign in, or be wrong about a code or a token: far less often than it may ask anything else. It counts
- * in one Hub. Behind trusted proxies the client's address counts, not the proxy's.
+ * in one Hub. Behind trusted proxies the client's address counts, not the proxy's; an IPv6 client counts by its /64 network.
  */
 import type { Coded, ErrorCode } from "@corral/domain/ErrorTable"
 import { RateLimited } from "@corral/domain/Failures"
@@ -29,7 +29,7 @@ export class SignInRate extends Context.Service<
         const rate = new RateLimit(perMinute, () => clock.currentTimeMillisUnsafe(), MINUTE)
         const addresses = yield* ClientAddress
         const address = Effect.map(HttpServerRequest.HttpServerRequest, ({ headers, remoteAddress }) =>
-          addresses.of(headers, Option.getOrUndefined(remoteAddress))
+          addresses.networkOf(headers, Option.getOrUndefined(remoteAddress))
         )
         const refuse = new RateLimited({ details: { retryAfterSeconds: Math.ceil(60 / perMinute) } })
         return SignInRate.of({

@@ -43,7 +43,7 @@ export class Projects extends Context.Service<
       proof: Proof<"project.update">,
       change: UpdateProject
     ) => Effect.Effect<Project, PermissionDenied | SqlError.SqlError>
-    /** Refused while runs are in progress. Whoever may read its audit trail then may read it afterwards. */
+    /** Refused while runs are in progress. The readers of its audit trail keep their access afterwards. */
     readonly remove: (proof: Proof<"project.delete">) => Effect.Effect<void, Conflict | SqlError.SqlError>
     /** By person, after that one. */
     readonly members: (

@@ -1,8 +1,8 @@
 /**
- * Requesters of a run: every user whose words reached its agent. A project can keep them from deciding what the run asks for.
+ * Requesters of a run: every user who sent a message to its agent. A project can forbid them to decide the run's approvals.
  *
- * Guarantees: a user is written down before their words are sent, so that no approval comes first. The author of a run's task is written
- * by `RunLog` with the run, and so are the requesters of the run that it resumes.
+ * Guarantees: a user is recorded before the message is sent, so no approval comes first. `RunLog` records the author of the run's task with
+ * the run, and the requesters of the run that it resumes.
  */
 import type { RunId, UserId } from "@corral/domain/Ids"
 import { mint } from "@corral/service/Identifiers"

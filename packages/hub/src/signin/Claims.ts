@@ -57,8 +57,9 @@ export const identityOf = (claims: Claims, config: OidcConfig, subject: string):
 }
 
 /**
- * The domain of an address, for the check of who may come in: exactly one `@`, a plain local part, a domain name. Read from the claim as it
- * came: what is shown of it is shortened and cleaned, and could end where the real domain goes on.
+ * The domain of an address, for the admission check. The address has exactly one `@`, a plain local part and a domain name.
+ *
+ * Reads the raw claim. The shown address is shortened and cleaned, so it can end in the middle of the real domain.
  */
 export const emailDomainOf = (claims: Claims, path: string): string | undefined => {
   if (emailOf(claims, path) === undefined) return undefined

@@ -209,7 +209,7 @@ const ensureRunning = Effect.fnUntraced(function* (
 const WATCH_EVERY = "500 millis"
 const BACK_OFF = Schedule.min([Schedule.exponential("500 millis"), Schedule.spaced("30 seconds")])
 
-/** Restarts the server whenever it dies, by whatever cause; what it had committed is in its write-ahead log. */
+/** Restarts the server after every exit. Committed data is in its write-ahead log. */
 const supervise = (folder: string, data: string, sockets: string): Effect.Effect<never> => {
   const isGone = Effect.promise(async () => {
     const pid = await serverPid(data)
@@ -230,7 +230,7 @@ const supervise = (folder: string, data: string, sockets: string): Effect.Effect
   )
 }
 
-/** A server whose parent, a Hub of before, is gone may wait for an init process that never collects it. */
+/** Whether the process is a zombie. The orphaned server of an earlier Hub stays one if no init process reaps it. */
 const isZombie = (pid: number): Promise<boolean> =>
   readFile(`/proc/${pid}/stat`, "utf8").then(
     (stat) => stat.slice(stat.lastIndexOf(")") + 2).startsWith("Z"),

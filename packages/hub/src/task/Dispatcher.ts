@@ -1,9 +1,9 @@
 /**
  * Brings tasks to their targets: woken when there is one for a target, or when a target has come, it starts what waits, oldest first.
  *
- * A start is asked for once more after a break, under the same run id: an Edge takes a run once, and several Hubs that ask get one answer. One
- * whose answer does not come is ended after a while, and delays no other. What a Hub that ended left on its way is looked for. Also ends
- * what has waited too long.
+ * A start is repeated after a break, under the same run id: an Edge starts a run once, and several Hubs that ask get one answer. A start
+ * without an answer ends after a timeout and delays no other. The dispatcher also claims the starts that a stopped Hub left behind, and
+ * ends tasks that have waited too long.
  */
 import type { DeviceId, TaskId } from "@corral/domain/Ids"
 import { CurrentTraceparent } from "@corral/service/telemetry/Traces"
@@ -49,7 +49,7 @@ export class Dispatcher extends Context.Service<
           })
         )
 
-      /** Goes on once the start is in line: an Edge that does not answer delays nothing that comes after. */
+      /** Returns once the start is queued, so an Edge that does not answer does not delay later tasks. */
       const begin = Effect.fnUntraced(function* (targetId: DeviceId, task: ClaimedTask) {
         const open = started.get(targetId) ?? new Set<TaskId>()
         if (open.has(task.id)) return

@@ -166,7 +166,7 @@ describe("Routing authority", { timeout: 300_000 }, () => {
     if (of.kind === "revoke")
       await owner.ask("PATCH", `/client/devices/${id}`, { body: { state: "revoked" } })
     else if (of.kind === "link") {
-      // Whoever linked it: here the store's own row.
+      // The user who added the link does not matter, so the test writes the row.
       const where = at(projects, of.project)
       await hub.people.act(
         Effect.flatMap(SqlClient.SqlClient, (sql) =>
@@ -181,7 +181,7 @@ describe("Routing authority", { timeout: 300_000 }, () => {
         owner.ask("PATCH", `/client/devices/${id}`, {
           body: { sharedWith: list.map((i) => at(projects, i)) }
         })
-      // What ends first: a refused addition changes nothing.
+      // Removals first: a refused addition changes nothing.
       await patch(of.projects.filter((where) => model.shares.has(`${of.device} ${where}`)))
       await patch(of.projects)
     }
@@ -204,7 +204,7 @@ describe("Routing authority", { timeout: 300_000 }, () => {
           const answer = await at(world.people, who).ask("POST", "/web/agent-tasks", {
             body: taskOf(world, device, where, "fail")
           })
-          // The device is away: whoever gets that far may have it done there.
+          // The device is offline: `target_offline` means that authorization passed.
           const expected = model.refusal(who, device, where) ?? "target_offline"
           assert.strictEqual(codeOf(answer), expected, `${who} at ${device} in ${where}: ${answer.text}`)
         }
@@ -291,7 +291,7 @@ describe("Routing authority", { timeout: 300_000 }, () => {
       { numRuns: 12 * effort }
     ))
 
-  it("counts a share only while its owner may manage devices in the project, whatever the table says", async () => {
+  it("counts a stored share only while its owner may manage devices in the project", async () => {
     const [owner, member] = [await hub.signedIn("lender"), await hub.signedIn("borrower")]
     const { userId } = owner
     const made = await root.ask<{ readonly id: ProjectId }>("POST", "/client/projects", {

@@ -126,7 +126,7 @@ describe("The audit trail", { timeout: 60_000 }, () => {
     assert.deepStrictEqual(await verify(cut), { ok: false, checked: 4, brokenAtSeq: 5 })
   })
 
-  it("finds what was changed in the details of a decision, and verifies records that have none", async () => {
+  it("detects changed details of a decision, and verifies records without details", async () => {
     const details = {
       decision: "allow",
       scope: "once",
@@ -177,7 +177,7 @@ describe("The audit trail", { timeout: 60_000 }, () => {
     assert.deepStrictEqual(await verify(added), { ok: false, checked: 0, brokenAtSeq: 1 })
   })
 
-  it("shows a person what they did in every project, and no refusal of a project they may not read", async () => {
+  it("shows a user's own actions in every project, but no refusals of hidden projects", async () => {
     const mine = await projectWith(3)
     const hidden = await projectWith(1)
     const own = async (client: HubClient) => {

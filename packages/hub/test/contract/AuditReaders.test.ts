@@ -50,7 +50,7 @@ describe("Readers of the audit trail", { timeout: 60_000 }, () => {
       return { device: device.id, signIn: signIn.signInId, key: key.id }
     }
 
-    it("see what they did and what is about what is theirs, whoever the actor is, in the list and the export", async () => {
+    it("see their own actions and every action on their own resources, in the list and the export", async () => {
       const { device, key, signIn } = await things()
       const ofAda: ReadonlySet<string> = new Set([device, key, signIn])
       const actions = [
@@ -99,7 +99,7 @@ describe("Readers of the audit trail", { timeout: 60_000 }, () => {
       )
     })
 
-    it("verify the chain, and learn of a change", async () => {
+    it("verify the chain and see where it was changed", async () => {
       const whole = await verify(bob)
       assert.isTrue(whole.body.ok)
       assert.isAbove(whole.body.checked, 0)
@@ -109,7 +109,7 @@ describe("Readers of the audit trail", { timeout: 60_000 }, () => {
   })
 
   describe("of a deleted project", () => {
-    it("are those who could read it, and nobody else", async () => {
+    it("are only those who could read it before the deletion", async () => {
       const [admin, member] = [await hub.signedIn("admin"), await hub.signedIn("member")]
       const { id } = await makeProject(ada, "internal", [
         [admin, "admin"],
@@ -129,7 +129,7 @@ describe("Readers of the audit trail", { timeout: 60_000 }, () => {
       }
       for (const client of [member, bob])
         assert.strictEqual(codeOf(await client.ask("GET", `/client/audit${query}`)), "permission_denied")
-      // Its id is among what its owner did; and nothing but the trail is there.
+      // The owner's own actions still include its id. The project itself is gone.
       const own = await listed(ada, "?action=project.delete")
       assert.include(
         own.map(({ resource }) => resource),

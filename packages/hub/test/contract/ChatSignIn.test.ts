@@ -135,7 +135,13 @@ describe("chat accounts and the identity provider", { timeout: 60_000 }, () => {
     const person = new Person(hub.url, new Browser())
     await person.open(code)
     assert.strictEqual(codeOf(await person.look(code)), "unauthorized")
-    const userId = await signIn(person.browser, "mary", `?returnTo=/link/${code}`)
+    const begun = await person.browser.hub(`${hub.url}/client/auth/login?returnTo=/link/${code}`)
+    const returned = await person.browser.hub(await issuer.signIn(person.browser, locationOf(begun), "mary"))
+    // The browser follows the redirect, and the page is opened with a sign-in for the first time.
+    assert.strictEqual(new URL(locationOf(returned), hub.url).pathname, `/link/${code}`)
+    await person.browser.send(new URL(locationOf(returned), hub.url).href)
+    const { body: session } = await person.browser.hub(`${hub.url}/client/auth/me`)
+    const { id: userId } = (session as { readonly user: { readonly id: UserId } }).user
     const confirmed = await person.confirm(code)
     assert.strictEqual(confirmed.status, 200, confirmed.text)
     const { number } = confirmed.body as { readonly number: string }

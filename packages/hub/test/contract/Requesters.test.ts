@@ -90,7 +90,7 @@ describe("Requesters of a run", { timeout: 120_000 }, () => {
 
   const sent = fc.record({ person: fc.nat(PEOPLE - 1), way: fc.constantFrom(...ways), taken: fc.boolean() })
 
-  it("are all whose words reached it or a run that it resumes, by whatever way", () =>
+  it("are all users who sent a message to it or to a run that it resumes, by any client", () =>
     fc.assert(
       fc.asyncProperty(
         fc.nat(PEOPLE - 1),
@@ -140,7 +140,7 @@ describe("Requesters of a run", { timeout: 120_000 }, () => {
       { numRuns: 8 * effort }
     ))
 
-  it("stay requesters when nobody knows whether their words arrived, and not when they surely did not", async () => {
+  it("stay requesters when delivery of their message is unknown, but not when it failed", async () => {
     const mirror = new Mirror(hub)
     const runId = await mirror.run(await mirror.project(people[0]?.userId), created)
     const userId = people[1]?.userId as UserId

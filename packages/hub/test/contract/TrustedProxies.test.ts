@@ -35,8 +35,18 @@ describe("A Hub behind a trusted proxy", { timeout: 60_000 }, () => {
     assert.strictEqual((await ask("192.0.2.1")).status, status)
   })
 
+  it.each(requests)("%s %s: counts an IPv6 client by its /64 network", async (method, path, body, status) => {
+    const network = `2001:db8:0:${1 + requests.findIndex(([, known]) => known === path)}`
+    const ask = (from: string) => hub.client.ask(method, path, { body, headers: behind(from) })
+    const statuses: Array<number> = []
+    for (let i = 1; i <= 7; i++) statuses.push((await ask(`${network}:${i}:${i}::${i}`)).status)
+    const limited = path.includes("callback") ? status : 429
+    assert.deepStrictEqual(statuses, [...Array.from({ length: 5 }, () => status), limited, limited])
+    assert.strictEqual((await ask("2001:db8:1::1")).status, status)
+  })
+
   it.each(["/client/devices/register", "/client/projects"])(
-    "%s: a flood from one client is refused, and nobody else's request",
+    "%s: refuses a flood from one client, but no request from other clients",
     async (path) => {
       const body = { name: "x", kind: "server", publicKey: "x", joinToken: "x" }
       const method = path.endsWith("register") ? "POST" : "GET"
@@ -48,7 +58,7 @@ describe("A Hub behind a trusted proxy", { timeout: 60_000 }, () => {
     }
   )
 
-  it("logs the address of what it refuses with 401 or 429, upgrades too, and no code of a path", async () => {
+  it("logs the client address of requests refused with 401 or 429, without codes in paths", async () => {
     await hub.client.ask("GET", "/client/auth/me", { headers: behind("198.51.100.90") })
     const refused = await refusedUpgrade(hub.client, "runId=run_01K00000000000000000000000")
     assert.strictEqual(refused.status, 401)

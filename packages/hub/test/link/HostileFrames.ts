@@ -26,6 +26,8 @@ export interface Known {
 export class HostileFrames {
   private readonly next: () => number
   private readonly known: Known
+  /** Generation of the link that sends the frames, which most of them have. */
+  generation: number | undefined
   private last = ""
   private id = 1_000_000
 
@@ -43,6 +45,10 @@ export class HostileFrames {
 
   private pick<A>(of: readonly [A, ...Array<A>]): A {
     return of[Math.floor(this.next() * of.length)] ?? of[0]
+  }
+
+  private generationOrOther(): unknown {
+    return this.generation !== undefined && this.next() < 0.9 ? this.generation : this.number()
   }
 
   private number(): unknown {
@@ -68,7 +74,7 @@ export class HostileFrames {
     const { deviceId, foreignDevice, foreignRun, runId } = this.known
     const device = this.pick<unknown>([deviceId, foreignDevice, this.text()])
     const run = this.pick<unknown>([runId, foreignRun, "run_01K00000000000000000000000", this.text()])
-    const generation = this.number()
+    const generation = this.generationOrOther()
     const events = this.pick<unknown>([
       linesOf(foreignRun, 1, [created, started]),
       linesOf(runId, 3, [said("x")]).map((line) => line.slice(0, -1)),
@@ -126,18 +132,13 @@ export class HostileFrames {
       "constructor"
     ])
     const id = this.pick<unknown>([String(this.id++), "0", -1, "\u0000"])
-    const kind = this.pick([
-      "Request",
-      "Request",
-      "Request",
-      "Request",
-      "Ack",
-      "Interrupt",
-      "Eof",
-      "Ping",
-      "Exit",
-      "x"
-    ])
+    // After `Eof` nothing is read: a link that sends one early tests nothing else.
+    const kind =
+      this.next() < 0.9
+        ? "Request"
+        : this.next() < 0.02
+          ? "Eof"
+          : this.pick(["Ack", "Interrupt", "Ping", "Exit", "x"])
     return JSON.stringify({ _tag: kind, id, requestId: id, tag, payload: this.payload(tag), headers: [] })
   }
 

@@ -1,6 +1,6 @@
 /** Hostile Edges at a real Hub, with and without a proof, beside an honest one that must not notice. */
 import { assert } from "@effect/vitest"
-import { LINK_PATH } from "@corral/domain/EdgeLink"
+import { LINK_PATH, MAX_FRAME_BYTES } from "@corral/domain/EdgeLink"
 import { Effect, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import { WebSocket } from "ws"
@@ -11,11 +11,20 @@ import { created, linesOf, started } from "../harness/Mirror.ts"
 import { HostileFrames } from "./HostileFrames.ts"
 import { makeTask, untilTask, type World, worldOf } from "./World.ts"
 
-/** Frames of one connection at most. */
-const BURST = 50
+/** Frames of one connection at most, and those that are sent without waiting. */
+const BURST = 300
+const CHUNK = 25
 
-/** Sends that many generated frames; fails where the Hub, or the honest Edge, is worse for it. */
-export const attack = async (frames: number, seed: number): Promise<void> => {
+export interface Attack {
+  /** Frames that the Hub read. */
+  readonly frames: number
+  readonly connections: number
+  /** Of these, with a proof. */
+  readonly proved: number
+}
+
+/** Sends frames until the Hub has read that many; fails if the Hub or the honest Edge does not work as before. */
+export const attack = async (frames: number, seed: number): Promise<Attack> => {
   const hub = await openHub()
   const linked = async () => {
     const world = await worldOf(hub)
@@ -48,41 +57,70 @@ export const attack = async (frames: number, seed: number): Promise<void> => {
     runId: attacker.runId,
     foreignRun: honest.runId
   }
-  const hostile = new HostileFrames(seed, known)
+  const figures = { frames: 0, connections: 0, proved: 0 }
+  /** The same for all links of the attacker: they do not fight over the device. */
+  const dialling = { ...attacker.world, instanceId: "hostile" }
 
-  /** Until the Hub ends it, or the burst is over; gives how many frames were sent. */
-  const burst = async (isProved: boolean): Promise<number> => {
-    const edge = isProved ? await LinkedEdge.dial(hub.url, attacker.world) : undefined
-    if (edge !== undefined) {
+  /** A connection, and the generation of its link if it proved itself. */
+  const connect = async (
+    isProved: boolean
+  ): Promise<{ socket: WebSocket; generation?: number; edge?: LinkedEdge }> => {
+    if (isProved) {
+      const edge = await LinkedEdge.dial(hub.url, dialling)
       await edge.hello()
-      // Refused for a while where links follow each other too fast.
-      await edge.prove()
+      const proved = await edge.prove()
+      if (Result.isSuccess(proved)) figures.proved++
+      return {
+        socket: edge.socket,
+        edge,
+        ...(Result.isSuccess(proved) ? { generation: edge.generation } : {})
+      }
     }
-    const socket = edge?.socket ?? new WebSocket(hub.url.replace(/^http/, "ws") + LINK_PATH)
+    const socket = new WebSocket(hub.url.replace(/^http/, "ws") + LINK_PATH)
     socket.on("error", () => undefined)
+    await within(new Promise((resolve) => socket.once("open", resolve)), 10_000, "a link")
+    return { socket }
+  }
+
+  /** One connection, until the Hub closes it or the burst ends. */
+  const burst = async (hostile: HostileFrames, isProved: boolean): Promise<void> => {
+    const { edge, generation, socket } = await connect(isProved)
+    hostile.generation = generation
+    figures.connections++
     const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()))
-    if (edge === undefined)
-      await within(new Promise((resolve) => socket.once("open", resolve)), 10_000, "a link")
-    let sent = 0
-    while (sent < BURST && socket.readyState === WebSocket.OPEN) {
-      await new Promise((resolve) => socket.send(hostile.frame(), resolve))
-      sent++
+    for (let sent = 0; sent < BURST && socket.readyState === WebSocket.OPEN; sent += CHUNK) {
+      for (let i = 0; i < CHUNK; i++) socket.send(hostile.frame(), () => undefined)
+      // A pong follows everything that was read before the ping.
+      const read = new Promise<number>((resolve) => socket.once("pong", () => resolve(CHUNK)))
+      socket.ping(undefined, undefined, () => undefined)
+      figures.frames += await within(
+        Promise.race([read, closed.then(() => 0)]),
+        20_000,
+        `an answer (seed ${seed})`
+      )
     }
+    if (figures.connections % 40 === 0) socket.send("x".repeat(MAX_FRAME_BYTES + 1), () => undefined)
     socket.close()
     const timer = setTimeout(() => socket.terminate(), 2_000)
     await within(closed, 10_000, "the end of a link")
     clearTimeout(timer)
     await edge?.cut()
-    return Math.max(sent, 1)
   }
 
-  let [sent, bursts] = [0, 0]
-  while (sent < frames) {
-    sent += await burst(bursts % 3 === 0)
-    if (++bursts % 20 !== 0) continue
-    assert.isTrue(Result.isSuccess(await honest.edge.heartbeat()), `seed ${seed}, after ${sent} frames`)
+  const isFair = async (): Promise<void> => {
+    assert.isTrue(Result.isSuccess(await honest.edge.heartbeat()), `seed ${seed}, ${figures.frames} frames`)
     assert.strictEqual((await hub.client.ask("GET", "/health")).status, 200)
   }
+
+  /** Its bursts follow each other; the lanes run side by side. */
+  const lane = async (number: number): Promise<void> => {
+    const hostile = new HostileFrames(seed * 10 + number, known)
+    for (let bursts = 1; figures.frames < frames; bursts++) {
+      await burst(hostile, number === 0)
+      if (bursts % 20 === 0) await isFair()
+    }
+  }
+  await Promise.all([lane(0), lane(1), lane(2)])
 
   assert.isTrue(Result.isSuccess(await honest.edge.heartbeat()), `seed ${seed}`)
   assert.deepStrictEqual(
@@ -95,4 +133,5 @@ export const attack = async (frames: number, seed: number): Promise<void> => {
     assert.strictEqual((await attacker.world.client.ask("GET", path)).status, 200)
   const { body } = await makeTask(honest.world)
   await untilTask(honest.world, body.id, "dispatched")
+  return figures
 }

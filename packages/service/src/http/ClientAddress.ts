@@ -23,6 +23,19 @@ export const canonicalAddress = (text: string): string | undefined => {
   return [bits >>> 24, bits >>> 16, bits >>> 8, bits].map((byte) => byte & 255).join(".")
 }
 
+/**
+ * Key that limits count a client by: an IPv4 address, or the /64 network of an IPv6 address. One client usually has a whole /64 and could
+ * take another address for each request. `address` is canonical.
+ */
+export const clientNetwork = (address: string): string => {
+  if (isIP(address) !== 6) return address
+  const [head = "", tail] = address.split("::")
+  const left = head.split(":").filter((group) => group !== "")
+  const right = (tail ?? "").split(":").filter((group) => group !== "")
+  const zeros = Array.from({ length: 8 - left.length - right.length }, () => "0")
+  return `${[...left, ...zeros, ...right].slice(0, 4).join(":")}::/64`
+}
+
 /** An address with or without a port, as proxies write one: `192.0.2.1:80`, `[2001:db8::1]:80`, `2001:db8::1`. */
 export const hopAddress = (text: string): string | undefined => {
   const [, bracketed] = /^\[([^[\]]*)\](?::\d{1,5})?$/.exec(text) ?? []

@@ -1,8 +1,8 @@
 /**
- * Connections on which no request, or a broken one, arrives: what Node reports as `clientError`.
+ * Handler of Node's `clientError`: connections without a request, or with a malformed one.
  *
- * Guarantees: a connection that never sent anything is closed without a word, so that a browser does not take an answer for that of its
- * next request; a request that arrives too slowly ends with 408; a broken one is refused; an answer in progress is never mixed with another.
+ * Guarantees: a connection that never sent anything is closed without a response. A browser would take one for the response to its next
+ * request. A slow request ends with 408. A malformed request is refused. A response in progress is never mixed with another.
  */
 import type { ErrorCode } from "@corral/domain/ErrorTable"
 import type { RequestId } from "@corral/domain/Ids"

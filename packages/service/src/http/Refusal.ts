@@ -82,10 +82,10 @@ export const refuseUpgrade = (socket: Duplex, refusal: Refusal, requestId: Reque
   socket.end([`HTTP/1.1 ${status} Refused`, ...head, "", body].join("\r\n"))
 }
 
-/** 408 without a body: no error object, because there is no request that it would answer. */
+/** Headers of a 408 without a body. An error object would need a complete request. */
 const LATE = { Connection: "close", "Content-Length": "0" }
 
-/** Ends a connection on which the rest of a request does not come. */
+/** Ends a connection whose request is incomplete after the timeout. */
 export const endLateRequest = (socket: Duplex, requestId: RequestId): void => {
   const head = Object.entries({ ...standingHeaders(requestId), ...LATE }).map(
     ([name, value]) => `${name}: ${value}`

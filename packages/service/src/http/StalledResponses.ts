@@ -1,7 +1,7 @@
 /**
- * Answers whose reader takes nothing: their connections are destroyed after `STALLED_AFTER_SECONDS` without progress.
+ * Stalled responses. A connection is destroyed after `STALLED_AFTER_SECONDS` without progress.
  *
- * Event streams, files and pages alike. A reader that takes a little is not stalled. Upgraded sockets are their owners'.
+ * Applies to event streams, files and pages. A slow reader is not stalled. Does not: handle upgraded sockets.
  */
 import { STALLED_AFTER_SECONDS } from "@corral/domain/EventStream"
 import type { Server, ServerResponse } from "node:http"

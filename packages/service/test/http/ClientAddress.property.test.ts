@@ -6,6 +6,7 @@ import { effort } from "../../../domain/test/Effort.ts"
 import {
   canonicalAddress,
   clientAddresses,
+  clientNetwork,
   elementsFromRight,
   proxiesIn,
   TrustedProxies
@@ -90,7 +91,7 @@ const garbage = fc.oneof(
     .string({ minLength: 1, maxLength: 20 })
     .filter((text) => !/[,"]/.test(text) && /^[^\d[:]*[g-z_]/i.test(text.trim()))
 )
-/** What a client sends of its own: anything, also what looks like a chain. */
+/** Header values from a client: any text, including text that looks like a chain. */
 const claimed = fc.oneof(
   fc.constant(""),
   fc.string({ maxLength: 60 }),
@@ -183,8 +184,41 @@ describe("clientAddresses", () => {
     }
   })
 
-  it("trusts nobody without the setting", () => {
+  it("trusts no proxy without the setting", () => {
     assert.strictEqual(clientAddresses()({ "x-forwarded-for": "1.2.3.4" }, "127.0.0.1"), "127.0.0.1")
+  })
+})
+
+describe("clientNetwork", () => {
+  const groups = fc.array(fc.nat(0xffff), { minLength: 4, maxLength: 4 })
+  const spelled = (parts: ReadonlyArray<number>): string =>
+    canonicalAddress(parts.map((part) => part.toString(16)).join(":")) ?? ""
+
+  it("is the same for two IPv6 addresses exactly if their first 64 bits are", () => {
+    // Few values: many runs of zeros, and networks that are equal.
+    const few = fc.array(fc.constantFrom<number>(0, 1, 0xffff), { minLength: 4, maxLength: 4 })
+    const half = fc.oneof(groups, few)
+    fc.assert(
+      fc.property(half, half, half, half, (one, other, tail, last) => {
+        const addresses = [spelled([...one, ...tail]), spelled([...other, ...last])] as const
+        // IPv4 in IPv6 is IPv4.
+        fc.pre(addresses.every((address) => address.includes(":")))
+        const [first, second] = addresses.map(clientNetwork)
+        assert.strictEqual(first === second, one.join() === other.join(), addresses.join(" "))
+        assert.strictEqual(clientNetwork(spelled([...one, ...last.with(0, 2)])), first)
+      }),
+      runs
+    )
+  })
+
+  it("is an IPv4 address itself, in whatever spelling it came", () => {
+    fc.assert(
+      fc.property(ipv4(byte), (spellings) => {
+        for (const text of spellings)
+          assert.strictEqual(clientNetwork(canonicalAddress(text) ?? ""), spellings[0])
+      }),
+      runs
+    )
   })
 })
 

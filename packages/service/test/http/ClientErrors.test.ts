@@ -37,7 +37,7 @@ describe("answerClientErrors", { timeout: 60_000 }, () => {
     })
   )
 
-  it.live("never mixes a refusal with an answer, whatever follows a request on its connection", () =>
+  it.live("never mixes a refusal with a response, for any bytes after a request", () =>
     Effect.gen(function* () {
       const port = yield* served
       const noise = fc.sample(

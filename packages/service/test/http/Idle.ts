@@ -15,7 +15,7 @@ export const hear = async (port: number, bytes: string | Uint8Array, seconds: nu
   const closed = new Promise<void>((resolve) => {
     socket.on("data", (chunk: Buffer) => chunks.push(chunk))
     socket.on("error", () => undefined)
-    // Half-open: whoever waits does not hang up first.
+    // Half-open: the client does not close the connection first.
     socket.once("close", () => resolve())
   })
   if (bytes.length > 0) socket.write(bytes)

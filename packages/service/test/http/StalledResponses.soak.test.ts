@@ -1,4 +1,4 @@
-/** In real time: answers that nobody reads, and bodies that do not come, are dropped after 30 s. */
+/** Stalled connections in real time. The server drops unread responses and incomplete request bodies after 30 s. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { connect } from "node:net"
@@ -8,8 +8,8 @@ import { listen } from "../../src/http/Listener.ts"
 import { within } from "../harness/Within.ts"
 import { hear } from "./Idle.ts"
 
-describe("A connection that stands still", { timeout: 120_000 }, () => {
-  it.live("is dropped after 30 s, whether it is to be read from or written to", () =>
+describe("A stalled connection", { timeout: 120_000 }, () => {
+  it.live("is dropped after 30 s, for an unread response and for an incomplete request body", () =>
     Effect.gen(function* () {
       const open = new Set<Duplex>()
       const port = yield* listen({ host: "127.0.0.1", port: 0 }, () => ({

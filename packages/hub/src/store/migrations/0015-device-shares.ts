@@ -1,6 +1,6 @@
 /**
- * Shares of devices that count. A share rests on the authority of the device's owner in the project, so it counts while the owner may manage
- * devices there. Readers use the view; only whoever shares writes the table.
+ * View of the valid shares of devices. A share is valid while the device's owner may manage devices in the project. Queries read the view;
+ * only sharing a device writes the table.
  */
 export const deviceShares = [
   `CREATE VIEW device_shares AS

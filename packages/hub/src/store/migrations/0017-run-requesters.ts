@@ -1,4 +1,4 @@
-/** Whose words reached a run. `input` tells several inputs of one user apart, so that one that was refused can be taken back. */
+/** Users who sent a message to a run. `input` identifies each message, so that a refused one can be removed. */
 export const runRequesters = [
   `CREATE TABLE run_requesters (
     run_id text NOT NULL REFERENCES runs (id) ON DELETE CASCADE,

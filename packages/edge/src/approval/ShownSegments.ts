@@ -1,0 +1,26 @@
+/**
+ * The parts of a command line as people see them before they decide.
+ *
+ * Read from the request without secrets, since a part of a secret is not recognized as one.
+ */
+import type { ApprovalRequest } from "@corral/domain/Approval"
+import { programOf } from "./ProgramName.ts"
+import type { Segment } from "./Segment.ts"
+import { segmentsOf } from "./ShellCommand.ts"
+
+const SHOWN = 500
+
+/** `segments` are those of the request itself. */
+export const shownSegments = (
+  { command }: ApprovalRequest,
+  redacted: ApprovalRequest,
+  segments: ReadonlyArray<Segment>
+): Pick<ApprovalRequest, "segments"> =>
+  redacted.command === undefined
+    ? {}
+    : { segments: (redacted.command === command ? segments : segmentsOf(redacted.command)).map(segmentShown) }
+
+const segmentShown = ({ inner, opaque, text }: Segment) => ({
+  text: text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text,
+  ...(opaque === undefined ? { program: programOf(inner) } : { opaque })
+})

@@ -1,0 +1,37 @@
+import { assert, describe, it, onTestFinished } from "@effect/vitest"
+import { mkdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { until } from "../../../service/test/harness/Until.ts"
+import { EdgeProcess } from "../harness/EdgeProcess.ts"
+import { Seeded } from "../harness/Seeded.ts"
+import { HostileHub } from "./HostileHub.ts"
+import { attackEdge } from "./HostileHubAttack.ts"
+
+describe("An Edge with a hostile Hub", { timeout: 120_000 }, () => {
+  it("serves its owner and executes only what a Hub may ask", async () => {
+    const { commands, frames } = await attackEdge(1_500, 1)
+    assert.isAtLeast(frames, 1_500)
+    assert.isAbove(commands, 0)
+  })
+
+  it("ends the link when the Hub asks for much and reads nothing", async () => {
+    const hub = new HostileHub(new Seeded("deaf Hub", 1))
+    const edge = new EdgeProcess()
+    onTestFinished(async () => {
+      await edge.remove()
+      await hub.end()
+    })
+    mkdirSync(edge.home, { recursive: true, mode: 0o700 })
+    // Control characters: six bytes each as JSON.
+    writeFileSync(join(edge.workspace, "large.txt"), "\u0001".repeat(250_000))
+    await hub.start(edge.home)
+    await edge.start()
+    assert.strictEqual((await hub.ask("ReadFile", { workspace: "ws", path: "large.txt" }))._tag, "Done")
+    hub.askDeaf(600, "large.txt")
+    await until(
+      () => Promise.resolve(/does not read the answers/.test(edge.stderr) ? true : undefined),
+      "the end of the link"
+    )
+    assert.strictEqual((await hub.ask("ReadFile", { workspace: "ws", path: "large.txt" }))._tag, "Done")
+  })
+})
