@@ -59,6 +59,12 @@ const completes = (word: string): boolean =>
 export const runsByScript = (rest: ReadonlyArray<string>): boolean =>
   rest.filter((word) => !isOption(word)).some((word, at) => at < MAX_SUBCOMMAND && running.has(word))
 
+/** The program that a word, or an option's value, may name: `bash -c id` and `--shell=bash` name bash. */
+const programIn = (word: string): string => {
+  const value = isOption(word) ? word.split("=").slice(1).join("=") : word
+  return programOf(value.trim().split(/\s/, 1))
+}
+
 /** Whether the arguments carry a command or code, as far as it shows. `startsPrograms` knows the programs that run others, by name. */
 export const carriesCommand = (
   words: ReadonlyArray<string>,
@@ -69,8 +75,10 @@ export const carriesCommand = (
   const operands = rest.filter((word) => !isOption(word))
   const [first = ""] = operands
   if (takesNames(words) || takesFiles(words) || startsScript(program, first)) return false
-  if (program === "npm" && completes(first)) return true
-  if (operands.some((word) => startsPrograms(programOf(word.trim().split(/\s/, 1))))) return true
+  // Options in front may take the first operands for their values.
+  const subcommands = operands.slice(0, rest[0]?.startsWith("-") === true ? MAX_SUBCOMMAND : 1)
+  if (program === "npm" && subcommands.some(completes)) return true
+  if (rest.some((word) => startsPrograms(programIn(word)))) return true
   const runs = abbreviated.has(first) || runsByScript(rest)
   if (runs && !runsProject.has(program)) return true
   if (builds.has(program)) return false

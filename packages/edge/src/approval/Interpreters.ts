@@ -25,7 +25,7 @@ export const shells = named(
 export const interpreters = named(
   "python pypy node nodejs iojs perl ruby jruby php lua luajit rscript julia tclsh wish osascript guile racket sbcl clisp groovy scala " +
     "kotlin swift ts-node tsx esno jshell ghci runghc raku elixir iex erl irb ipython scheme janet wscript cscript mshta " +
-    "clj clojure bb jrunscript jython gnuplot octave ocaml qjs vite-node zx crystal"
+    "r clj clojure bb jrunscript jython gnuplot octave ocaml qjs vite-node zx crystal"
 )
 
 /** Their arguments are another command, or they are a place where one can be typed. */
@@ -37,7 +37,7 @@ const launchers = named(
     "service run-parts dbus-run-session capsh cpulimit chronic ifne torsocks torify proxychains rlwrap eatmydata chpst envdir softlimit " +
     "strace ltrace gdb lldb perf dtrace bpftrace valgrind rr qemu wine busybox toybox " +
     "vi vim nvim view ex ed emacs nano less more man awk gawk mawk nawk bc dc m4 sqlite psql mysql mongo mongosh redis-cli " +
-    "x86_64 mariadb duckdb goawk prlimit choom ssh-agent xvfb-run sg newgrp arch caffeinate flatpak-spawn env-cmd dotenvx cgexec systemd-inhibit " +
+    "rename prename x86_64 mariadb duckdb goawk prlimit choom ssh-agent xvfb-run sg newgrp arch caffeinate flatpak-spawn env-cmd dotenvx cgexec systemd-inhibit " +
     "faketime fakechroot schroot distrobox toolbox nsjail xterm uxterm urxvt rxvt gnome-terminal konsole alacritty kitty wezterm foot " +
     "terminator x-terminal-emulator emacsclient hx helix kak micro joe jed gvim gview vimdiff rvim rview " +
     "open xdg-open start explorer rundll regsvr msiexec certutil"

@@ -1,8 +1,8 @@
 /**
- * Words by which programs publish and deploy, whatever their names: `nerdctl push`, `yarn workspace x publish`, `argocd app sync x`.
+ * Words by which any program publishes or deploys: `nerdctl push`, `yarn workspace x publish`, `argocd app sync x`.
  *
- * A word counts wherever it is. A file by that name does not make it harmless, since whoever asks can make one. Exempt are programs whose
- * operands are files or names.
+ * A word counts at any position. A file by that name does not exempt it, because an agent can make one. Programs whose operands are files
+ * or names are exempt.
  */
 import { takesFiles } from "./CarriedCommand.ts"
 import { runners } from "./RiskyWords.ts"

@@ -111,7 +111,7 @@ const rows: Record<string, () => string> = {
     ).replace("'1e", "'1e id'") + " id",
   "subcommands that run code": () =>
     pick(
-      "bundle e id|mix run -e x|rails runner x|wp eval x|wp eval-file x|php artisan tinker|python manage.py shell|ruby bin/rails runner x|rustup run nightly id|composer exec id|nx exec id|dotenvx run -- id|env-cmd id|cargo watch -s id|limactl shell x id|lxc exec x id|adb shell id|ip netns exec x id|flatpak-spawn --host id|minikube ssh id|jj util exec id|mix cmd id|corepack pnpm dlx x|npm ini x|npm cr x|npm inni x|npm conf x|npm edi x|yarn set version ./x.js|yarn plugin import x|yarn tsx x.js|pnpm node -e x|yarn run bash"
+      "bundle e id|mix run -e x|rails runner x|wp eval x|wp eval-file x|php artisan tinker|python manage.py shell|ruby bin/rails runner x|rustup run nightly id|composer exec id|nx exec id|dotenvx run -- id|env-cmd id|cargo watch -s id|limactl shell x id|lxc exec x id|adb shell id|ip netns exec x id|flatpak-spawn --host id|minikube ssh id|jj util exec id|mix cmd id|corepack pnpm dlx x|npm ini x|npm cr x|npm inni x|npm conf x|npm edi x|yarn set version ./x.js|yarn plugin import x|yarn tsx x.js|pnpm node -e x|yarn run bash|npm -w a ini x|npm --loglevel silent cr x|tool --shell=bash|tool --with='sh -c id'|rename 'system(1)' a|R -eid"
     ),
   "terminals and editors": () =>
     pick("xterm -e|emacsclient -e|hx|kak|gvim|kitty|gnome-terminal --|alacritty -e|konsole -e") + " id",
