@@ -266,7 +266,10 @@ const decide = (step: Step, input: Extract<Input, { _tag: "Decided" }>): Transit
   return [state, [...step.actions, ...actions]]
 }
 
-/** A decision on an approval that no longer waits: the same again is fine, another is a conflict. */
+/**
+ * A decision on an approval that no longer waits: the same again is fine, another is a conflict. An edit that comes
+ * second is always one: the first edit is stored without secrets and cannot be compared.
+ */
 const decideSettled = (
   state: RunState,
   input: Extract<Input, { _tag: "Decided" | "Expired" }>
@@ -274,7 +277,8 @@ const decideSettled = (
   if (input._tag === "Expired") return [state, nothing]
   const resolution = state.resolved.get(input.approvalId)
   if (resolution === undefined) return [state, [{ _tag: "Refuse", code: "not_found" }]]
-  if (resolution === resolutionOf(input.answer)) return [state, nothing]
+  const isEdited = input.answer.updatedInput !== undefined || state.edited?.has(input.approvalId) === true
+  if (resolution === resolutionOf(input.answer) && !isEdited) return [state, nothing]
   return [
     state,
     [{ _tag: "Refuse", code: resolution === "expired" ? "approval_expired" : "approval_already_resolved" }]

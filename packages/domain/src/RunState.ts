@@ -16,6 +16,8 @@ export interface RunState {
   /** Approvals that wait, in the order they were asked. Non-empty exactly while `waiting_approval`. */
   readonly pending: ReadonlyArray<ApprovalId>
   readonly resolved: ReadonlyMap<ApprovalId, Resolution>
+  /** Approvals that were allowed with another input than the requested one. */
+  readonly edited?: ReadonlySet<ApprovalId> | undefined
   /** Tool calls without a result yet: call id → tool. */
   readonly openCalls: ReadonlyMap<string, string>
   readonly started: boolean
@@ -113,7 +115,8 @@ export const accept = (state: RunState, event: EventDraft): Accepted | Refused =
         ...state,
         status: pending.length > 0 ? "waiting_approval" : state.started ? "running" : "starting",
         pending,
-        resolved: new Map(state.resolved).set(approvalId, event.payload.state)
+        resolved: new Map(state.resolved).set(approvalId, event.payload.state),
+        ...(event.payload.edited === true ? { edited: new Set(state.edited).add(approvalId) } : {})
       })
     }
     case "run.completed":

@@ -385,7 +385,8 @@ const sameDecision = (
   answer: ApprovalAnswer
 ): Effect.Effect<Approval, DecideFailure | Overloaded> => {
   const wanted = { allow: "approved", deny: "denied", cancel: "cancelled" }[answer.decision]
-  if (approval.state === wanted) return Effect.succeed(approval)
+  const isEdited = answer.updatedInput !== undefined || approval.edited === true
+  if (approval.state === wanted && !isEdited) return Effect.succeed(approval)
   // Its run has stopped, and the store has not taken yet how that ended.
   if (approval.state === "pending")
     return Effect.fail(new Overloaded({ details: { reason: "store_failed" } }))

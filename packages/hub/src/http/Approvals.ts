@@ -74,7 +74,7 @@ export const approvals = HttpApiBuilder.group(
                 Effect.map((told): HubApproval => ({ ...told, projectId, targetId })),
                 routed(targets, approval)
               )
-            : settled(approval, payload.decision)
+            : settled(approval, payload)
         const outcome = yield* Effect.exit(decided)
         const deed = { action: "approval.decide" as const, resource: id, projectId, details: tried }
         const { body, replayed: again } = yield* idempotency.once(
@@ -127,10 +127,10 @@ const meant = { allow: "approved", deny: "denied", cancel: "cancelled" } as cons
 /** What has been decided already: the same again changes nothing, another comes too late. */
 const settled = (
   approval: HubApproval,
-  decision: Decision
+  { decision, updatedInput }: { readonly decision: Decision; readonly updatedInput?: unknown }
 ): Effect.Effect<HubApproval, ApprovalAlreadyResolved | ApprovalExpired> => {
-  const { id: approvalId, state } = approval
-  if (state === meant[decision]) return Effect.succeed(approval)
+  const { edited = false, id: approvalId, state } = approval
+  if (state === meant[decision] && updatedInput === undefined && !edited) return Effect.succeed(approval)
   const details = { approvalId, state }
   return Effect.fail(
     state === "expired" ? new ApprovalExpired({ details }) : new ApprovalAlreadyResolved({ details })
