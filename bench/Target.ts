@@ -38,16 +38,22 @@ const FLOOR = fileURLToPath(new URL("edge/floor.mjs", import.meta.url))
 /** A server that is not gone by then does not go by itself. */
 const STOP_LIMIT_MS = 15_000
 
+const tokenFileOf = (home: string): string => `${home}.token`
+
 export const makeHome = (): Home => {
   const path = mkdtempSync(join(tmpdir(), "corral-bench-"))
   const token = "bench".repeat(8)
   const workspace = join(path, "workspace")
   mkdirSync(workspace)
-  writeFileSync(join(path, "edge.token"), `${token}\n`, { mode: 0o600 })
+  // Beside the home: a home with a token and without a store is one whose store is lost.
+  writeFileSync(tokenFileOf(path), `${token}\n`, { mode: 0o600 })
   return { path, token, workspace }
 }
 
-export const removeHome = ({ path }: Home): void => rmSync(path, { recursive: true, force: true })
+export const removeHome = ({ path }: Home): void => {
+  rmSync(path, { recursive: true, force: true })
+  rmSync(tokenFileOf(path), { force: true })
+}
 
 export class Target {
   readonly side: Side
@@ -92,6 +98,7 @@ export class Target {
         PATH: process.env.PATH,
         HOME: process.env.HOME,
         CORRAL_HOME: home.path,
+        CORRAL_EDGE_TOKEN_FILE: tokenFileOf(home.path),
         CORRAL_EDGE_WORKSPACES: JSON.stringify([{ id: "bench", path: home.workspace }]),
         BENCH_TOKEN: home.token,
         BENCH_PROGRAM: program,
