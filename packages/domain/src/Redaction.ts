@@ -42,9 +42,10 @@ const SHORTEST_VALUE = 8
 /** No rule finds anything in less: `PWD_=` and four characters. */
 const SHORTEST_TEXT = 8
 
-/** The name of a secret is at most this far before it, and a name is at most so long. */
+/** The name of a secret is at most this far before it. */
 const CONTEXT = 128
-const LONGEST_NAME = 40
+/** Where no keyword has begun: two characters of one, and what stands before it. */
+const SHORT_CONTEXT = 3
 
 /** What a text ends with that was cut, and how much of a secret before it tells something. */
 const CUT = "…"
@@ -212,8 +213,7 @@ const without = (text: string, spans: ReadonlyArray<Span>, from: number): string
 const contextAt = (text: string, place: number, hits: ReadonlyArray<number>): string => {
   if ((hits.at(-2) ?? -1) >= place - CONTEXT) return text.slice(Math.max(0, place - CONTEXT), place)
   let from = place
-  const least = Math.max(0, place - LONGEST_NAME)
-  while (from > least && inNames[text.charCodeAt(from - 1)] === true) from--
+  while (from > 0 && from > place - SHORT_CONTEXT && inNames[text.charCodeAt(from - 1)] === true) from--
   return from === place ? "" : text.slice(from, place)
 }
 
@@ -232,6 +232,7 @@ const unfinishedKey = (text: string): number => {
 }
 
 const unfinishedToken = (text: string, hits: ReadonlyArray<number>): number => {
+  if (hits.length === 0) return finder().beginning(text)
   const end = text.length
   let token = end
   while (token > 0 && inTokens[text.charCodeAt(token - 1)] === true) token--

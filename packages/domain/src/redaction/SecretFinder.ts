@@ -84,11 +84,8 @@ export class SecretFinder {
   readonly #compiled: Array<CompiledRule | undefined> = []
   readonly #placeholders: ReadonlyArray<string>
   #placeholder: RegExp | undefined
-  /** Every way in which a key that is known by its beginning may have begun when a text ends; lowercase. */
+  /** The first characters, and the first two, of keys that are known by their beginning; lowercase. */
   readonly #beginnings: ReadonlySet<string>
-  readonly #longestBeginning: number
-  /** Whether two characters, the second 0 at the end of the text, are the first of one: nearly all are not. */
-  readonly #pairs = new Uint8Array(1 << 14)
 
   /** `placeholders` are patterns of what is never a secret. */
   constructor(rules: ReadonlyArray<SecretRule>, placeholders: ReadonlyArray<string>) {
@@ -107,17 +104,10 @@ export class SecretFinder {
     const beginning = rules
       .filter((rule) => isForm(rule) && rule.near !== true)
       .flatMap(({ keywords }) => keywords)
-    this.#beginnings = new Set(
-      beginning.flatMap((keyword) => Array.from(keyword, (_, at) => keyword.slice(0, at + 1)))
-    )
-    for (const { 0: first = "", 1: second = "" } of this.#beginnings)
-      for (const one of [first, first.toUpperCase()])
-        for (const two of [second, second.toUpperCase()])
-          this.#pairs[pairOf(one.charCodeAt(0), two === "" ? 0 : two.charCodeAt(0))] = 1
-    this.#longestBeginning = Math.max(...beginning.map(({ length }) => length))
+    this.#beginnings = new Set(beginning.flatMap((keyword) => [keyword.slice(0, 1), keyword.slice(0, 2)]))
   }
 
-  /** Keywords of rules in a text: what `find` and `unfinished` begin with. Empty for most texts. */
+  /** Keywords of rules in a text, and the beginning of one at its end: what `find` and `unfinished` begin with. Empty for most texts. */
   hits(text: string): ReadonlyArray<number> {
     return this.#search.hits(text)
   }
@@ -129,7 +119,8 @@ export class SecretFinder {
     const around = new Map<number, Array<{ from: number; to: number }>>()
     /** By rule: where its last match ended. A try within it would only see the same characters again. */
     const matched = new Map<number, number>()
-    for (const [at, index] of this.#tries(hits)) {
+    for (const [at, index, isWhole] of this.#tries(hits)) {
+      if (!isWhole) continue
       const compiled = this.#compile(index)
       if (compiled.rule.near === true) {
         widen(around, index, at, text.length)
@@ -156,19 +147,18 @@ export class SecretFinder {
    * that keys are made of begins.
    */
   unfinished(text: string, token: number, hits: ReadonlyArray<number>): number {
-    let place = this.#beginning(text, token)
-    if (hits.length === 0) return place
-    for (const [at, index] of this.#tries(hits)) {
+    let place = this.beginning(text)
+    for (const [at, index, isWhole] of this.#tries(hits)) {
       if (at >= place || at < Math.min(token, text.length - TAIL)) continue
       const rule = this.#rules[index]
       if (rule !== undefined && isForm(rule)) {
         if (at < token) continue
-        if (rule.near === true) place = Math.min(place, token)
+        if (rule.near === true) place = isWhole ? Math.min(place, token) : place
         else if (at === 0 || !isWord(text.charCodeAt(at - 1))) place = at
         continue
       }
       const { tail } = this.#compile(index)
-      if (tail === undefined) continue
+      if (!isWhole || tail === undefined) continue
       tail.lastIndex = at
       const match = tail.exec(text)
       if (match !== null) place = Math.min(place, spanOf(match, 0).start)
@@ -176,21 +166,21 @@ export class SecretFinder {
     return place
   }
 
-  *#tries(hits: ReadonlyArray<number>): Generator<readonly [at: number, rule: number]> {
-    for (let hit = 0; hit < hits.length; hit += 2)
-      for (const index of this.#rulesOf[hits[hit + 1] ?? 0] ?? []) yield [hits[hit] ?? 0, index]
-  }
-
-  /** Where the last characters are the first of a key. */
-  #beginning(text: string, token: number): number {
-    const { length } = text
-    for (let at = Math.max(token, length - this.#longestBeginning); at < length; at++) {
-      const code = text.charCodeAt(at)
-      if (this.#pairs[pairOf(code, at + 1 < length ? text.charCodeAt(at + 1) : 0)] === 0) continue
-      if (at > 0 && isWord(code) && isWord(text.charCodeAt(at - 1))) continue
+  /** Where the last one or two characters are the first of a key; the text's length where they are not. */
+  beginning(text: string): number {
+    for (let at = Math.max(0, text.length - 2); at < text.length; at++) {
+      if (at > 0 && isWord(text.charCodeAt(at)) && isWord(text.charCodeAt(at - 1))) continue
       if (this.#beginnings.has(text.slice(at).toLowerCase())) return at
     }
-    return length
+    return text.length
+  }
+
+  *#tries(hits: ReadonlyArray<number>): Generator<readonly [at: number, rule: number, isWhole: boolean]> {
+    for (let hit = 0; hit < hits.length; hit += 2) {
+      const keyword = hits[hit + 1] ?? 0
+      for (const index of this.#rulesOf[keyword < 0 ? ~keyword : keyword] ?? [])
+        yield [hits[hit] ?? 0, index, keyword >= 0]
+    }
   }
 
   #add(spans: Array<Span>, compiled: CompiledRule, match: RegExpExecArray, offset: number): void {
@@ -213,8 +203,6 @@ const none: ReadonlyArray<Span> = []
 /** A key that is known by its form; the others follow a name that is not secret. */
 const isForm = ({ name, pattern, tail }: SecretRule): boolean =>
   name === undefined && tail === undefined && pattern !== undefined
-
-const pairOf = (first: number, second: number): number => ((first & 127) << 7) | (second & 127)
 
 const isWord = (code: number): boolean =>
   (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122)
