@@ -5,6 +5,8 @@
 import type { GrantRule } from "@corral/domain/Grant"
 import { assert } from "@effect/vitest"
 import { spawnSync } from "node:child_process"
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { join } from "node:path"
 import { placeAt } from "../../../src/approval/PathTarget.ts"
 import type { Seeded } from "../../harness/Seeded.ts"
 import { policyOf, shell, verdictOn } from "../RunPolicies.ts"
@@ -12,6 +14,8 @@ import { existingPath, pathOf } from "./GeneratedPaths.ts"
 import { CANARY, FILES, FOLDERS, GeneratedTree } from "./GeneratedTree.ts"
 
 const PER_TREE = 600
+/** Lines that one process of a shell runs. */
+const BATCH = 50
 
 const prefix = (command: string, more: object = {}): GrantRule => ({
   action: "shell",
@@ -20,7 +24,7 @@ const prefix = (command: string, more: object = {}): GrantRule => ({
   ...more
 })
 
-/** Nothing among them moves a file or makes a link. */
+/** Nothing among them moves or links: what is judged before a batch would be another file in it. */
 const configured: ReadonlyArray<GrantRule> = [
   prefix("cat", { options: ["-n", "--"], stdin: true }),
   prefix("head", { options: ["-n", "2"] }),
@@ -188,18 +192,29 @@ const lineOf = (random: Seeded, tree: GeneratedTree): string => {
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
-/** Runs a line in a shell and returns its output. */
-const run = (tree: GeneratedTree, program: string, line: string): string => {
-  const ended = spawnSync(program, ["-c", `eval ${quoted(line)}`], {
+/** Runs lines in one process of a shell, each in its own process, and returns the output. */
+const run = (tree: GeneratedTree, program: string, lines: ReadonlyArray<string>): string => {
+  const output = join(tree.folder, "output")
+  mkdirSync(output)
+  const script = lines
+    .map(
+      (line, i) =>
+        `( cd ${quoted(tree.root)} && eval ${quoted(line)} ) > ${output}/${i} 2>/dev/null </dev/null`
+    )
+    .join("\n")
+  const input = openSync("/dev/null", "r")
+  const ended = spawnSync(program, ["-c", script], {
     cwd: tree.root,
-    stdio: ["ignore", "pipe", "ignore"],
-    encoding: "utf8",
+    stdio: [input, "ignore", "ignore"],
     timeout: 60_000,
     killSignal: "SIGKILL",
     env: { PATH: process.env["PATH"] ?? "", HOME: tree.outside }
   })
-  assert.isUndefined(ended.error, `a hang of ${program} in ${JSON.stringify(line)}`)
-  return ended.stdout
+  closeSync(input)
+  assert.isUndefined(ended.error, `a hang of ${program} in ${JSON.stringify(lines)}`)
+  const printed = readdirSync(output).map((name) => readFileSync(join(output, name), "utf8"))
+  rmSync(output, { recursive: true })
+  return printed.join("\n")
 }
 
 /** Copies that walk folders or keep links: what they meet on the way is not in their words. */
@@ -219,21 +234,24 @@ export const fuzzCommands = (random: Seeded, wanted: { readonly judged: number; 
       byRule
         ? verdictOn(policy, shell(line))._tag === "Allow"
         : policy.assess(shell(line)).request.scopes.includes("always") && !walks(line)
-    /** At once: a line that runs in between may make the file that another one was judged without. */
-    const carryOut = (line: string): void => {
-      const printed = run(tree, random.pick(["/bin/sh", "/bin/bash"]), line)
+    let pending: Array<string> = []
+    const carryOut = (): void => {
+      const printed = run(tree, random.pick(["/bin/sh", "/bin/bash"]), pending)
       const found = tree.violations(byRule ? "anywhere" : "outside")
-      assert.deepStrictEqual(found, [], `after running ${JSON.stringify(line)}`)
-      assert.notInclude(printed, CANARY, `printed by ${JSON.stringify(line)}`)
-      ran++
+      assert.deepStrictEqual(found, [], `after running ${JSON.stringify(pending)}`)
+      assert.notInclude(printed, CANARY, `printed by ${JSON.stringify(pending)}`)
+      ran += pending.length
+      pending = []
     }
     for (let left = PER_TREE; left > 0; left--) {
       const line = lineOf(random, tree)
       judged++
       if (!isAllowed(line)) continue
       allowed++
-      if (ran < wanted.ran) carryOut(line)
+      if (ran < wanted.ran) pending.push(line)
+      if (pending.length >= BATCH) carryOut()
     }
+    if (pending.length > 0) carryOut()
     tree.remove()
   }
   return { judged, allowed, ran }
