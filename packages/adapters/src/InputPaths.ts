@@ -1,7 +1,7 @@
 /**
  * The paths that a tool's input names, as far as names of fields tell them: an approval shows all of them, and policy judges all of them.
  *
- * It does not promise to find every path. An input with a field that nobody knows is not told, and asks: see `ToldInput`.
+ * It does not promise to find every path. An input with an unknown field is not told, and asks: see `ToldInput`.
  */
 import { arrayOf, isObject, textOf, type JsonObject } from "./Json.ts"
 

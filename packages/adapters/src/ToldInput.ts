@@ -2,7 +2,7 @@
  * Whether the input of a tool that writes or reads says everything that the tool would touch: an allowlist of fields, from the recordings and the
  * documentation of the runtimes.
  *
- * Policy judges the files that an approval names. A field that nobody knows may name another one under any name, as a key, in a patch or deep in
+ * Policy judges the files that an approval names. An unknown field may name another one under any name, as a key, in a patch or deep in
  * a list. So an input with such a field is not told, whatever the field holds, and a person is asked. `InputPaths` says which files are named.
  */
 import { namesOnly } from "./DiffNames.ts"

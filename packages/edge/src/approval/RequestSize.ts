@@ -1,12 +1,12 @@
 /**
  * The size of an approval request. What is too large to be shown whole is cut before anything else reads it; what is larger still is
- * denied, because nobody would see what they allow.
+ * denied, because a person would not see what the decision allows.
  */
 import type { ApprovalRequest } from "@corral/domain/Approval"
 
 /** Characters of a request that is shown whole, as far as the payload of one event allows. */
 const SHOWN_WHOLE = 262_144
-/** Characters above which nobody is asked. */
+/** Characters above which no person is asked. */
 export const MAX_REQUEST = 1_048_576
 const MAX_FILES = 256
 /** The command and the patch of a request that is cut, and every other text. */
@@ -37,7 +37,7 @@ export interface SizedRequest {
   readonly request: ApprovalRequest
   /** Nothing of it was cut. */
   readonly isWhole: boolean
-  /** Why nobody is asked for it. */
+  /** Why no person is asked for it. */
   readonly refusal: string | undefined
 }
 
