@@ -4,6 +4,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { openPostgres, query } from "../../../hub/test/harness/OutsidePostgres.ts"
 import { openHub } from "../../../hub/test/harness/HubProcess.ts"
+import { until } from "../../../service/test/harness/Until.ts"
 import { Corral, program } from "./Corral.ts"
 
 const METRICS_TOKEN = "metrics-token-of-a-test-0123456789"
@@ -84,6 +85,11 @@ describe("corral doctor", { timeout: 120_000 }, () => {
       await query(
         other,
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'corral-hub %'`
+      )
+      // The Hub probes its database at most once a second.
+      await until(
+        async () => (await hub.client.ask("GET", "/health")).status === 503 || undefined,
+        "the lost database in /health"
       )
       const lost = await examine(corral)
       assert.deepStrictEqual([lost.exit, lost.found.hub?.state], [1, "not_ready"])
