@@ -1,5 +1,5 @@
-import type { RunMode } from "@corral/domain/Run"
-import type { AdapterOutput, Protocol, RunStart } from "@corral/domain/RuntimeAdapter"
+import type { RunMode } from "@corral/domain/run/Run"
+import type { AdapterOutput, Protocol, RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { assert, describe, it } from "@effect/vitest"
 import { Buffer } from "node:buffer"
 import { readFileSync } from "node:fs"

@@ -1,5 +1,5 @@
 /** The recordings beside the tests: `fixtures/<adapter>/<scenario>/`, read as the conformance suite wants them. */
-import type { RunStart, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import type { RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import type { Recording } from "../src/conformance/Replay.ts"

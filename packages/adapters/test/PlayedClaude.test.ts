@@ -1,5 +1,5 @@
 /** The adapter against a process that talks like the real one: the recordings, played by `fixtures/bin/claude`. */
-import type { RunStart } from "@corral/domain/RuntimeAdapter"
+import type { RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { afterEach, assert, beforeEach, describe, it } from "@effect/vitest"
 import { execFileSync } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"

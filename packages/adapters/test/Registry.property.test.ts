@@ -2,7 +2,7 @@
  * What every adapter of the registry keeps on input that nobody recorded. A new adapter is held to it by its line in the registry and its
  * fixtures, without a test of its own.
  */
-import type { AdapterOutput, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import type { AdapterOutput, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { afterEach, assert, beforeEach, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { Buffer } from "node:buffer"

@@ -2,7 +2,7 @@
  * Failures of the model service, generated from the recordings: the words and the status of a recorded failure are replaced by others, and
  * the words of a recorded answer by those of a failure. A failure is never a completed run, and an agent may talk about a failure.
  */
-import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { assert, describe, it } from "@effect/vitest"
 import { Buffer } from "node:buffer"
 import { Schema } from "effect"

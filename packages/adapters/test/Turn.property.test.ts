@@ -1,5 +1,5 @@
 /** What a turn guarantees for every adapter, on any pieces. */
-import { draft } from "@corral/domain/RunEvent"
+import { draft } from "@corral/domain/run/RunEvent"
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { tries } from "../../domain/test/Effort.ts"

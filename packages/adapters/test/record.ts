@@ -5,7 +5,7 @@
  * It needs of the adapter its line in the registry, `command` and the protocol's `open`. The folder's path is written as `/workspace`; look
  * through the files for whatever else is nobody's business.
  */
-import { RunMode } from "@corral/domain/Run"
+import { RunMode } from "@corral/domain/run/Run"
 import { Schema } from "effect"
 import { Buffer } from "node:buffer"
 import { spawn } from "node:child_process"

@@ -1,5 +1,5 @@
 import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
-import { IdempotencyConflict, IdempotencyInFlight } from "@corral/domain/Failures"
+import { IdempotencyConflict, IdempotencyInFlight } from "@corral/domain/errors/Failures"
 import { Deferred, Effect, Fiber } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Idempotency } from "../src/Idempotency.ts"

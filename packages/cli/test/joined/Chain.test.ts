@@ -1,9 +1,9 @@
 /** The whole chain over real processes: a person at the Hub has work done on one machine, follows it, decides, reads what came of it. */
 import { assert, beforeAll, afterAll, describe, it } from "@effect/vitest"
-import type { Artifact } from "@corral/domain/Artifact"
-import type { Diff } from "@corral/domain/Diff"
-import type { HubApproval } from "@corral/domain/HubRun"
-import type { FileEntry, FilePreview } from "@corral/domain/Workspace"
+import type { Artifact } from "@corral/domain/run/Artifact"
+import type { Diff } from "@corral/domain/edge-api/Diff"
+import type { HubApproval } from "@corral/domain/hub-api/HubRun"
+import type { FileEntry, FilePreview } from "@corral/domain/device/Workspace"
 import { edgeMetrics } from "@corral/edge/EdgeMetrics"
 import { hubMetrics } from "@corral/hub/HubMetrics"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"

@@ -3,7 +3,7 @@
  * event once and in order at whoever may follow, every command executed once.
  */
 import { assert } from "@effect/vitest"
-import type { RunId } from "@corral/domain/Ids"
+import type { RunId } from "@corral/domain/identity/Ids"
 import { randomNumbers } from "@corral/adapters/conformance/Replay"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"

@@ -1,7 +1,7 @@
 /** From a message to a result, over real processes and the platform's own SDK: a person writes, an agent works, a tap decides. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import type { HubApproval } from "@corral/domain/HubRun"
-import type { Task } from "@corral/domain/Task"
+import type { HubApproval } from "@corral/domain/hub-api/HubRun"
+import type { Task } from "@corral/domain/task/Task"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { BOT, envelope, pushed } from "../../../gateway/test/harness/FakeFeishu.ts"

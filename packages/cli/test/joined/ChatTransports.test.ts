@@ -1,6 +1,6 @@
 /** The same conversation over the other ways in: Feishu's long connection, and Slack. One Gateway holds both. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import type { Project } from "@corral/domain/Project"
+import type { Project } from "@corral/domain/project/Project"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { BOT } from "../../../gateway/test/harness/FakeFeishu.ts"

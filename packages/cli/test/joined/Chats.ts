@@ -8,7 +8,7 @@ import { type FakeOptions, FakePlatform, SECRET } from "../../../gateway/test/ha
 import type { FakeMessage } from "../../../gateway/test/harness/FakeMessages.ts"
 import { GatewayProcess } from "../../../gateway/test/harness/GatewayProcess.ts"
 import { GATEWAY_TOKEN, gatewayEnv, Person } from "../../../hub/test/harness/Chats.ts"
-import type { ProjectRole } from "@corral/domain/Project"
+import type { ProjectRole } from "@corral/domain/project/Project"
 import { Joined, type JoinedOptions } from "./Joined.ts"
 
 export interface ChatsOptions {

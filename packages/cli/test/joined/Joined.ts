@@ -5,10 +5,10 @@
  * Owns all of it; `remove` ends it.
  */
 import { assert, onTestFinished } from "@effect/vitest"
-import type { Device, JoinToken } from "@corral/domain/Device"
-import type { HubRun } from "@corral/domain/HubRun"
-import type { DeviceId, ProjectId, RunId } from "@corral/domain/Ids"
-import type { Task } from "@corral/domain/Task"
+import type { Device, JoinToken } from "@corral/domain/device/Device"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import type { DeviceId, ProjectId, RunId } from "@corral/domain/identity/Ids"
+import type { Task } from "@corral/domain/task/Task"
 import { newPrivateKey, publicKeyOf, writeDevice } from "@corral/edge/link/DeviceKey"
 import { Effect } from "effect"
 import path from "node:path"

@@ -1,6 +1,6 @@
 /** Several Hubs on one PostgreSQL: any of them serves anybody, and a device is reached through whichever holds its link. */
 import { assert, describe, it } from "@effect/vitest"
-import type { HubApproval } from "@corral/domain/HubRun"
+import type { HubApproval } from "@corral/domain/hub-api/HubRun"
 import { HubClient } from "../../../hub/test/harness/HubClient.ts"
 import { query } from "../../../hub/test/harness/PostgresServer.ts"
 import { StreamReader } from "../../../hub/test/harness/StreamReader.ts"

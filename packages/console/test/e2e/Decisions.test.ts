@@ -3,11 +3,11 @@
  * Covers every decision, scope, edit and origin.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import type { Approval, Decision, DecisionScope } from "@corral/domain/Approval"
-import type { AuditRecord } from "@corral/domain/Audit"
-import type { HubApproval } from "@corral/domain/HubRun"
-import type { RunId } from "@corral/domain/Ids"
-import { decodeEvent, type Envelope } from "@corral/domain/RunEvent"
+import type { Approval, Decision, DecisionScope } from "@corral/domain/approval/Approval"
+import type { AuditRecord } from "@corral/domain/access/Audit"
+import type { HubApproval } from "@corral/domain/hub-api/HubRun"
+import type { RunId } from "@corral/domain/identity/Ids"
+import { decodeEvent, type Envelope } from "@corral/domain/run/RunEvent"
 import { CSRF_HEADER, SESSION_COOKIE } from "@corral/domain/hub-api/SessionAuthority"
 import { Renderer } from "@corral/cli/Render"
 import { askedOf, settledCard } from "@corral/gateway/following/ApprovalCard"

@@ -1,8 +1,8 @@
 /** A run in a real browser, at a real Hub, on a real Edge: followed, decided, cancelled, spoken to, and whatever it prints. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import type { HubApproval } from "@corral/domain/HubRun"
-import type { RunId } from "@corral/domain/Ids"
-import type { Task } from "@corral/domain/Task"
+import type { HubApproval } from "@corral/domain/hub-api/HubRun"
+import type { RunId } from "@corral/domain/identity/Ids"
+import type { Task } from "@corral/domain/task/Task"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Page } from "playwright-core"

@@ -1,8 +1,8 @@
 /** What people arrange in the console, at a real Hub: each page's forms and what becomes of them. No Edge runs: devices are what one would have reported. */
 import { afterAll, afterEach, assert, beforeAll, describe, it } from "@effect/vitest"
-import type { Project, ProjectMember } from "@corral/domain/Project"
-import type { ApprovalId, DeviceId, ProjectId } from "@corral/domain/Ids"
-import { draft } from "@corral/domain/RunEvent"
+import type { Project, ProjectMember } from "@corral/domain/project/Project"
+import type { ApprovalId, DeviceId, ProjectId } from "@corral/domain/identity/Ids"
+import { draft } from "@corral/domain/run/RunEvent"
 import { readFileSync } from "node:fs"
 import type { Locator, Page } from "playwright-core"
 import { confirmedLink, GATEWAY_TOKEN, gatewayEnv, newAccount } from "../../../hub/test/harness/Chats.ts"

@@ -1,5 +1,5 @@
-import { ApprovalRequest } from "@corral/domain/Approval"
-import type { RunMode } from "@corral/domain/Run"
+import { ApprovalRequest } from "@corral/domain/approval/Approval"
+import type { RunMode } from "@corral/domain/run/Run"
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
 import { editAnswer } from "../../src/approval/OrdinaryFiles.ts"

@@ -1,5 +1,5 @@
 /** Generated rules and lines: no program outside the allowlist is widened, and no operand of one inside it carries code. */
-import type { GrantRule } from "@corral/domain/Grant"
+import type { GrantRule } from "@corral/domain/approval/Grant"
 import { assert, describe, it } from "@effect/vitest"
 import { effort } from "../../../domain/test/Effort.ts"
 import { unusable } from "../../src/approval/GrantRules.ts"

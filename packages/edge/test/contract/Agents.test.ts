@@ -1,5 +1,5 @@
 /** Profiles, runners and readiness over real HTTP; the client judges each answer by the published contract. */
-import type { ConfigReadiness, EdgeReadiness, GitFound, RuntimeReadiness } from "@corral/domain/Health"
+import type { ConfigReadiness, EdgeReadiness, GitFound, RuntimeReadiness } from "@corral/domain/http/Health"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

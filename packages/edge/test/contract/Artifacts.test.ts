@@ -1,6 +1,6 @@
 /** Artifacts over real HTTP: listed, described and handed out as attachments, over a restart. */
 import { assert, describe, it } from "@effect/vitest"
-import type { RunId } from "@corral/domain/Ids"
+import type { RunId } from "@corral/domain/identity/Ids"
 import { Effect, Layer } from "effect"
 import { randomBytes } from "node:crypto"
 import { connect } from "node:net"

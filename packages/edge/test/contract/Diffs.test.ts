@@ -1,5 +1,5 @@
 /** What a run changed, as its diff tells it; and a run that may change nothing. */
-import type { FileDiff } from "@corral/domain/Diff"
+import type { FileDiff } from "@corral/domain/edge-api/Diff"
 import { assert, describe, it } from "@effect/vitest"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"

@@ -1,7 +1,7 @@
 /** The event stream over real sockets: everything once and in order, whenever a client comes, goes, or stops reading. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { MAX_PAYLOAD_BYTES } from "@corral/domain/RunEvent"
+import { MAX_PAYLOAD_BYTES } from "@corral/domain/run/RunEvent"
 import { assertAnswer, codeOf, type EdgeClient } from "../harness/EdgeClient.ts"
 import { EdgeProcess } from "../harness/EdgeProcess.ts"
 import { assertDense, assertWhole } from "../harness/LogInvariants.ts"

@@ -1,6 +1,6 @@
 /** What the event stream does by the clock, over a real socket and in real time: pings, and the end of a reader that takes nothing. */
 import { assert, describe, it } from "@effect/vitest"
-import { closeCodes, PING_EVERY_SECONDS, STALLED_AFTER_SECONDS } from "@corral/domain/EventStream"
+import { closeCodes, PING_EVERY_SECONDS, STALLED_AFTER_SECONDS } from "@corral/domain/http/EventStream"
 import { once } from "node:events"
 import { WebSocket } from "ws"
 import { openEdge } from "../harness/EdgeProcess.ts"

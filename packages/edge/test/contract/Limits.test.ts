@@ -1,5 +1,5 @@
 /** What a run may use up, and how many runs may live at once. */
-import type { EdgeReadiness } from "@corral/domain/Health"
+import type { EdgeReadiness } from "@corral/domain/http/Health"
 import { assert, describe, it } from "@effect/vitest"
 import { codeOf } from "../harness/EdgeClient.ts"
 import { openEdge } from "../harness/EdgeProcess.ts"

@@ -1,6 +1,6 @@
 /** Previews over a real Edge: who gets in, what of a folder is shown, how they are listed and closed. */
 import { assert, describe, it } from "@effect/vitest"
-import { Preview } from "@corral/domain/Preview"
+import { Preview } from "@corral/domain/device/Preview"
 import { Schema } from "effect"
 import { mkdirSync, renameSync, symlinkSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"

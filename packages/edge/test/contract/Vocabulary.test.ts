@@ -1,6 +1,6 @@
 /** Every event type that an Edge can say, once over a real stream: names, envelopes, payloads, paths. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { type EventType, eventTypes } from "@corral/domain/RunEvent"
+import { type EventType, eventTypes } from "@corral/domain/run/RunEvent"
 import { mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { writeProgram } from "../Folder.ts"

@@ -1,5 +1,5 @@
 /** A real Edge whose store was damaged while it was down: what HTTP, WebSocket and event streams answer. */
-import type { EdgeReadiness } from "@corral/domain/Health"
+import type { EdgeReadiness } from "@corral/domain/http/Health"
 import { assert, describe, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import { readFileSync, rmSync, writeFileSync } from "node:fs"

@@ -3,7 +3,7 @@
  * acknowledged before: events received, snapshots, created runs, decisions.
  */
 import { assert } from "@effect/vitest"
-import { Run } from "@corral/domain/Run"
+import { Run } from "@corral/domain/run/Run"
 import { Schema } from "effect"
 import type { Answer, EdgeClient } from "../harness/EdgeClient.ts"
 import type { EdgeProcess } from "../harness/EdgeProcess.ts"

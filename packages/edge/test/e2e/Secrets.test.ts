@@ -2,7 +2,7 @@
  * No secret of a runtime reaches anybody: programs of a real Edge say the recordings of the real ones, with secrets wherever a program
  * says something of its own, and everything that the Edge tells, logs and stores is searched for them and for pieces of them.
  */
-import type { RunMode } from "@corral/domain/Run"
+import type { RunMode } from "@corral/domain/run/Run"
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

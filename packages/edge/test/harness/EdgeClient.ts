@@ -3,9 +3,9 @@
  * headers, shape, request id.
  */
 import { assert } from "@effect/vitest"
-import { Approval } from "@corral/domain/Approval"
-import { Grant } from "@corral/domain/Grant"
-import { Run, type RunMode } from "@corral/domain/Run"
+import { Approval } from "@corral/domain/approval/Approval"
+import { Grant } from "@corral/domain/approval/Grant"
+import { Run, type RunMode } from "@corral/domain/run/Run"
 import { Schema } from "effect"
 import type { Answer } from "../../../service/test/harness/Answer.ts"
 import { contractOf } from "../../../service/test/harness/Contract.ts"

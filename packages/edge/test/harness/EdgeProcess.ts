@@ -4,7 +4,7 @@
  *
  * Owns the process and the folders: `remove` ends both, and whatever a run left behind. It promises nothing about how the Edge answers.
  */
-import type { GrantRule } from "@corral/domain/Grant"
+import type { GrantRule } from "@corral/domain/approval/Grant"
 import { onTestFinished } from "@effect/vitest"
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs"

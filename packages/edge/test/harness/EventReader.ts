@@ -1,7 +1,7 @@
 /**
  * A subscriber of `/v1/events` over a real socket: collects every envelope and lets a test wait for one.
  */
-import type { Envelope } from "@corral/domain/RunEvent"
+import type { Envelope } from "@corral/domain/run/RunEvent"
 import { WebSocket } from "ws"
 import { within } from "../../../service/test/harness/Within.ts"
 

@@ -3,7 +3,12 @@
  * rules of the protocol and nothing else of a Hub.
  */
 import { onTestFinished } from "@effect/vitest"
-import type { CommandName, CommandOutcome, CommandPayload, EdgeCommand } from "@corral/domain/EdgeCommand"
+import type {
+  CommandName,
+  CommandOutcome,
+  CommandPayload,
+  EdgeCommand
+} from "@corral/domain/link/EdgeCommand"
 import {
   challengeText,
   EdgeLink,
@@ -13,9 +18,9 @@ import {
   type Offer,
   type PushAck,
   rotationText
-} from "@corral/domain/EdgeLink"
-import type { DeviceId, RunId } from "@corral/domain/Ids"
-import type { Envelope } from "@corral/domain/RunEvent"
+} from "@corral/domain/link/EdgeLink"
+import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
+import type { Envelope } from "@corral/domain/run/RunEvent"
 import { mint } from "@corral/service/Identifiers"
 import { Effect, Fiber, Queue, Stream } from "effect"
 import { NetAddress } from "effect/net"

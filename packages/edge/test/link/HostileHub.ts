@@ -3,9 +3,9 @@
  * answers calls with generated values. Each link that ends is followed by the Edge's next.
  */
 import { assert } from "@effect/vitest"
-import type { CommandOutcome } from "@corral/domain/EdgeCommand"
-import { LINK_PATH } from "@corral/domain/EdgeLink"
-import type { DeviceId } from "@corral/domain/Ids"
+import type { CommandOutcome } from "@corral/domain/link/EdgeCommand"
+import { LINK_PATH } from "@corral/domain/link/EdgeLink"
+import type { DeviceId } from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
 import { Effect } from "effect"
 import { once } from "node:events"

@@ -1,6 +1,6 @@
 /** A real Edge, joined to a hostile Hub, beside a run of its owner that must not notice. */
 import { assert, onTestFinished } from "@effect/vitest"
-import type { RunId } from "@corral/domain/Ids"
+import type { RunId } from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"

@@ -4,12 +4,12 @@ import {
   MAX_PUSH_EVENTS,
   MAX_PUSHES_IN_FLIGHT,
   type PushAck
-} from "@corral/domain/EdgeLink"
-import type { RunId } from "@corral/domain/Ids"
-import { draft } from "@corral/domain/RunEvent"
+} from "@corral/domain/link/EdgeLink"
+import type { RunId } from "@corral/domain/identity/Ids"
+import { draft } from "@corral/domain/run/RunEvent"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { encoder, EventLog } from "../../src/EventLog.ts"
+import { encoder, EventLog } from "../../src/log/EventLog.ts"
 import { type Push, type PushEnd, PushWindow } from "../../src/link/PushWindow.ts"
 import { runIdOf } from "../Samples.ts"
 import { logLayer } from "../Stored.ts"

@@ -1,4 +1,4 @@
-import type { ProcessEnd } from "@corral/domain/RuntimeAdapter"
+import type { ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { afterEach, assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { writeFileSync } from "node:fs"

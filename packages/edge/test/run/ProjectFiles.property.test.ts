@@ -1,5 +1,5 @@
 /** What is found of a project's files, whichever of them exist. */
-import type { ProjectFile, ProjectSettings } from "@corral/domain/ProjectSettings"
+import type { ProjectFile, ProjectSettings } from "@corral/domain/run/ProjectSettings"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as FastCheck from "fast-check"

@@ -2,8 +2,8 @@
  * The real programs, driven through the Edge: whether the adapters still mean what the programs say. What a program or a registry does not
  * allow here is skipped, and says why.
  */
-import type { ApprovalRequest } from "@corral/domain/Approval"
-import type { Envelope } from "@corral/domain/RunEvent"
+import type { ApprovalRequest } from "@corral/domain/approval/Approval"
+import type { Envelope } from "@corral/domain/run/RunEvent"
 import { afterAll, assert, beforeAll, describe, it, onTestFinished } from "@effect/vitest"
 import { existsSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

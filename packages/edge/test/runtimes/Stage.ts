@@ -1,9 +1,9 @@
 /**
  * A real program behind a real Edge, with the fake model server as its only world.
  */
-import type { ApprovalRequest, Decision } from "@corral/domain/Approval"
-import type { RunMode } from "@corral/domain/Run"
-import { type Envelope, isTerminalType } from "@corral/domain/RunEvent"
+import type { ApprovalRequest, Decision } from "@corral/domain/approval/Approval"
+import type { RunMode } from "@corral/domain/run/Run"
+import { type Envelope, isTerminalType } from "@corral/domain/run/RunEvent"
 import { assert, onTestFailed } from "@effect/vitest"
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, watch, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,4 +1,4 @@
-import type { PublicHealth } from "@corral/domain/Health"
+import type { PublicHealth } from "@corral/domain/http/Health"
 import { assert, describe, it } from "@effect/vitest"
 import { query } from "../../../hub/test/harness/PostgresServer.ts"
 import { pushedMessage } from "../harness/FakeFeishu.ts"

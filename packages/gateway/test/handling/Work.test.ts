@@ -1,6 +1,6 @@
 /** What becomes of events once they are kept: by a real Gateway with a handler, over real HTTP and PostgreSQL. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { IntegrationEvent } from "@corral/domain/Integration"
+import { IntegrationEvent } from "@corral/domain/chat/Integration"
 import { Schema } from "effect"
 import { until } from "../../../service/test/harness/Until.ts"
 import { gatewayMetrics } from "../../src/GatewayMetrics.ts"

@@ -2,7 +2,7 @@
  * A real Gateway with a handler, as a process of its own: each call is a row of `calls`, and what a Hub would have done for its key once is a
  * row of `effects`. A text tells what is to happen: `fail` and `refuse` come to nothing, `die` ends the process.
  */
-import type { IntegrationEvent } from "@corral/domain/Integration"
+import type { IntegrationEvent } from "@corral/domain/chat/Integration"
 import { HandlerFailed } from "@corral/gateway/handling/Handler"
 import * as Gateway from "@corral/gateway/Gateway"
 import { GatewayServer } from "@corral/gateway/http/Server"

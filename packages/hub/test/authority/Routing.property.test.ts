@@ -2,10 +2,10 @@
  * Who may have work done where, after any sequence of changes of members, shares, links and devices: a real Hub compared with a model of a
  * few lines. Also of a task that was accepted before the changes and is started after them.
  */
-import { ProjectRole } from "@corral/domain/Project"
-import { roleRefusal } from "@corral/domain/Authorization"
-import type { DeviceId, ProjectId, TaskId, UserId } from "@corral/domain/Ids"
-import type { Task } from "@corral/domain/Task"
+import { ProjectRole } from "@corral/domain/project/Project"
+import { roleRefusal } from "@corral/domain/access/Authorization"
+import type { DeviceId, ProjectId, TaskId, UserId } from "@corral/domain/identity/Ids"
+import type { Task } from "@corral/domain/task/Task"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,6 +1,6 @@
 import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
-import { type AuditRecord, auditText, type AuditVerification } from "@corral/domain/Audit"
-import type { ApprovalId, ProjectId, RequestId, RunId } from "@corral/domain/Ids"
+import { type AuditRecord, auditText, type AuditVerification } from "@corral/domain/access/Audit"
+import type { ApprovalId, ProjectId, RequestId, RunId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
 import { SqlClient, type SqlError } from "effect/sql"

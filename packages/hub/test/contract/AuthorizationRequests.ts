@@ -1,5 +1,5 @@
 /** One good request to each endpoint, in a world of its own: what is refused of it is refused for want of authority. */
-import type { EndpointName } from "@corral/domain/HubAuthorization"
+import type { EndpointName } from "@corral/domain/access/HubAuthorization"
 import { bindingRequired, newAccount } from "../harness/Chats.ts"
 import { newKey } from "../harness/Offers.ts"
 import type { World } from "./AuthorizationWorld.ts"

@@ -1,7 +1,7 @@
 /** A private project with somebody in every role, a device of its owner's that is shared with it, a session and an agent in it. */
-import type { AgentInstance } from "@corral/domain/AgentProfile"
-import type { ChatAccount } from "@corral/domain/ChatAccount"
-import type { Caller } from "@corral/domain/HubAuthorization"
+import type { AgentInstance } from "@corral/domain/run/AgentProfile"
+import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
+import type { Caller } from "@corral/domain/access/HubAuthorization"
 import type {
   AgentInstanceId,
   ApprovalId,
@@ -12,7 +12,7 @@ import type {
   SessionId,
   TaskId,
   UserId
-} from "@corral/domain/Ids"
+} from "@corral/domain/identity/Ids"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

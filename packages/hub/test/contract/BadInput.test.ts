@@ -1,5 +1,5 @@
 /** Every endpoint of the Hub with input that no honest client sends: an error object each time, never a fault, and nothing of it echoed. */
-import { type Caller, endpointAuthority, type EndpointName } from "@corral/domain/HubAuthorization"
+import { type Caller, endpointAuthority, type EndpointName } from "@corral/domain/access/HubAuthorization"
 import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
 import { message, sendRaw } from "../../../service/test/harness/RawRequest.ts"
 import { gatewayEnv, gatewayOf } from "../harness/Chats.ts"

@@ -1,4 +1,4 @@
-import type { ChatAccount, ConfirmedChatLink } from "@corral/domain/ChatAccount"
+import type { ChatAccount, ConfirmedChatLink } from "@corral/domain/chat/ChatAccount"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

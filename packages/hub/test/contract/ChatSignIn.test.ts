@@ -16,7 +16,7 @@ import {
 import { codeOf } from "../harness/HubClient.ts"
 import { HubProcess, openHub } from "../harness/HubProcess.ts"
 import { CLIENT_ID, Issuer } from "../harness/Issuer.ts"
-import type { UserId } from "@corral/domain/Ids"
+import type { UserId } from "@corral/domain/identity/Ids"
 
 describe("chat accounts and the identity provider", { timeout: 60_000 }, () => {
   let issuer: Issuer

@@ -1,7 +1,7 @@
 /** `/client/devices` and `/client/targets` over a real Hub: how a device comes, whose it is, who may route to it. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import type { AuditRecord } from "@corral/domain/Audit"
-import type { Device, JoinToken, Target } from "@corral/domain/Device"
+import type { AuditRecord } from "@corral/domain/access/Audit"
+import type { Device, JoinToken, Target } from "@corral/domain/device/Device"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { codeOf, type HubClient } from "../harness/HubClient.ts"

@@ -1,5 +1,5 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import type { DeviceId, ProjectId } from "@corral/domain/Ids"
+import type { DeviceId, ProjectId } from "@corral/domain/identity/Ids"
 import { codeOf, type HubClient } from "../harness/HubClient.ts"
 import { HubProcess } from "../harness/HubProcess.ts"
 import { newId } from "../harness/Mirror.ts"

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import type { Project } from "@corral/domain/Project"
+import type { Project } from "@corral/domain/project/Project"
 import { codeOf, HubClient } from "../harness/HubClient.ts"
 import { openHub } from "../harness/HubProcess.ts"
 

@@ -1,5 +1,5 @@
 import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
-import { PrincipalKind } from "@corral/domain/User"
+import { PrincipalKind } from "@corral/domain/identity/User"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as fc from "fast-check"

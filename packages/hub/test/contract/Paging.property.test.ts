@@ -3,7 +3,7 @@
  * a cursor that is damaged, of another list or another person's is refused.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { encodeCursor } from "@corral/domain/Page"
+import { encodeCursor } from "@corral/domain/http/Page"
 import { Effect, Schema } from "effect"
 import { codeOf, type HubClient } from "../harness/HubClient.ts"
 import { HubProcess } from "../harness/HubProcess.ts"

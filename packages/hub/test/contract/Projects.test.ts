@@ -1,7 +1,7 @@
 /** `/client/projects` over a real Hub: what each role may do, and that nobody learns more. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import type { AuditRecord } from "@corral/domain/Audit"
-import type { Project, ProjectMember, WorkspaceLink } from "@corral/domain/Project"
+import type { AuditRecord } from "@corral/domain/access/Audit"
+import type { Project, ProjectMember, WorkspaceLink } from "@corral/domain/project/Project"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { codeOf, type HubClient } from "../harness/HubClient.ts"

@@ -1,9 +1,9 @@
 /** `/client/sessions` and `/client/agents` over a real Hub. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import type { AgentInstance, AgentProfile } from "@corral/domain/AgentProfile"
-import type { Message } from "@corral/domain/Message"
-import type { Project } from "@corral/domain/Project"
-import type { Session, SessionItem } from "@corral/domain/Session"
+import type { AgentInstance, AgentProfile } from "@corral/domain/run/AgentProfile"
+import type { Message } from "@corral/domain/session/Message"
+import type { Project } from "@corral/domain/project/Project"
+import type { Session, SessionItem } from "@corral/domain/session/Session"
 import { codeOf, type HubClient } from "../harness/HubClient.ts"
 import { HubProcess } from "../harness/HubProcess.ts"
 import { registerDevice, report } from "../harness/Offers.ts"

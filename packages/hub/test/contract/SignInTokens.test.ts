@@ -1,6 +1,6 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import type { SignInId } from "@corral/domain/Ids"
-import type { OpenSignIn, SignInKind } from "@corral/domain/User"
+import type { SignInId } from "@corral/domain/identity/Ids"
+import type { OpenSignIn, SignInKind } from "@corral/domain/identity/User"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Client } from "pg"

@@ -1,6 +1,6 @@
 /** Client that sends a browser's session cookie, with the `Origin` and CSRF header of the Hub's own pages. */
 import { CSRF_HEADER, SESSION_COOKIE } from "@corral/domain/hub-api/SessionAuthority"
-import type { UserId } from "@corral/domain/Ids"
+import type { UserId } from "@corral/domain/identity/Ids"
 import type { Answer } from "../../../service/test/harness/Answer.ts"
 import { csrfOf } from "../../src/signin/SessionToken.ts"
 import { type Ask, HubClient } from "./HubClient.ts"

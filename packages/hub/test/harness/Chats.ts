@@ -1,7 +1,7 @@
 /** Chat at a running Hub: a Gateway that tells of it, accounts that nobody else has, and links in every state. */
-import { CHAT_ACCOUNT_HEADER, type ChatAccount, encodeChatAccount } from "@corral/domain/ChatAccount"
-import type { UserId } from "@corral/domain/Ids"
-import type { IntegrationEvent } from "@corral/domain/Integration"
+import { CHAT_ACCOUNT_HEADER, type ChatAccount, encodeChatAccount } from "@corral/domain/chat/ChatAccount"
+import type { UserId } from "@corral/domain/identity/Ids"
+import type { IntegrationEvent } from "@corral/domain/chat/Integration"
 import { mint } from "@corral/service/Identifiers"
 import { Effect } from "effect"
 import { randomBytes } from "node:crypto"

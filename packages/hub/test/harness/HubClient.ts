@@ -3,7 +3,7 @@
  * id, and no token in it.
  */
 import { assert } from "@effect/vitest"
-import type { UserId } from "@corral/domain/Ids"
+import type { UserId } from "@corral/domain/identity/Ids"
 import type { Answer } from "../../../service/test/harness/Answer.ts"
 import { contractOf } from "../../../service/test/harness/Contract.ts"
 

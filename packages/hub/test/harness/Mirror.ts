@@ -3,8 +3,8 @@
  * targets that they belong to.
  */
 import { assert } from "@effect/vitest"
-import type { ApprovalRequest } from "@corral/domain/Approval"
-import { prove } from "@corral/domain/Authorization"
+import type { ApprovalRequest } from "@corral/domain/approval/Approval"
+import { prove } from "@corral/domain/access/Authorization"
 import {
   type AgentId,
   type ApprovalId,
@@ -16,10 +16,10 @@ import {
   type TaskId,
   type UserId,
   type WorkspaceId
-} from "@corral/domain/Ids"
-import type { ProjectRole } from "@corral/domain/Project"
-import type { CreateRun } from "@corral/domain/Run"
-import { draft, type EventDraft } from "@corral/domain/RunEvent"
+} from "@corral/domain/identity/Ids"
+import type { ProjectRole } from "@corral/domain/project/Project"
+import type { CreateRun } from "@corral/domain/run/Run"
+import { draft, type EventDraft } from "@corral/domain/run/RunEvent"
 import { mint } from "@corral/service/Identifiers"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,9 +1,9 @@
 /** Devices of a running Hub, with what they would have reported over their link. */
 import { assert } from "@effect/vitest"
-import type { Agent } from "@corral/domain/Agent"
-import type { Device } from "@corral/domain/Device"
-import type { AgentId, DeviceId, ProjectId, WorkspaceId } from "@corral/domain/Ids"
-import type { Workspace } from "@corral/domain/Workspace"
+import type { Agent } from "@corral/domain/run/Agent"
+import type { Device } from "@corral/domain/device/Device"
+import type { AgentId, DeviceId, ProjectId, WorkspaceId } from "@corral/domain/identity/Ids"
+import type { Workspace } from "@corral/domain/device/Workspace"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { generateKeyPairSync } from "node:crypto"

@@ -2,11 +2,11 @@
  * People of a running Hub, made in its store by its own services: what a sign-in at an identity provider would come to. For tests that are
  * about something else than signing in.
  */
-import type { UserId } from "@corral/domain/Ids"
-import type { SignInKind } from "@corral/domain/User"
+import type { UserId } from "@corral/domain/identity/Ids"
+import type { SignInKind } from "@corral/domain/identity/User"
 import { Effect, type Layer, ManagedRuntime, Redacted } from "effect"
 import { layerCore } from "../../src/Hub.ts"
-import { defaults } from "../../src/HubConfig.ts"
+import { defaults } from "../../src/config/HubConfig.ts"
 import { SignIns } from "../../src/signin/SignIns.ts"
 import { Users } from "../../src/signin/Users.ts"
 

@@ -3,7 +3,7 @@
  *
  * A row's id is made of its number, so that a test knows which rows were there and which came later.
  */
-import type { ProjectId, UserId } from "@corral/domain/Ids"
+import type { ProjectId, UserId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { HubProcess } from "./HubProcess.ts"

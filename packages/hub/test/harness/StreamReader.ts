@@ -1,5 +1,5 @@
 /** A subscriber of `/client/events` over a real socket: collects every frame and lets a test wait for one. */
-import type { Envelope } from "@corral/domain/RunEvent"
+import type { Envelope } from "@corral/domain/run/RunEvent"
 import { WebSocket } from "ws"
 import { within } from "../../../service/test/harness/Within.ts"
 import type { HubClient } from "./HubClient.ts"

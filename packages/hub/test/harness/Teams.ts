@@ -1,7 +1,7 @@
 /** Projects of a running Hub and who is in them. */
 import { assert } from "@effect/vitest"
-import type { Project, ProjectRole, ProjectVisibility } from "@corral/domain/Project"
-import type { Session } from "@corral/domain/Session"
+import type { Project, ProjectRole, ProjectVisibility } from "@corral/domain/project/Project"
+import type { Session } from "@corral/domain/session/Session"
 import type { HubClient } from "./HubClient.ts"
 
 export const makeProject = async (

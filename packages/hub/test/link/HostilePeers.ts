@@ -1,6 +1,6 @@
 /** Hostile Edges at a real Hub, with and without a proof, beside an honest one that must not notice. */
 import { assert } from "@effect/vitest"
-import { LINK_PATH, MAX_FRAME_BYTES } from "@corral/domain/EdgeLink"
+import { LINK_PATH, MAX_FRAME_BYTES } from "@corral/domain/link/EdgeLink"
 import { Effect, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import { WebSocket } from "ws"

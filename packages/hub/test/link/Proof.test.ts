@@ -1,6 +1,6 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { rotationText } from "@corral/domain/EdgeLink"
-import type { DeviceId } from "@corral/domain/Ids"
+import { rotationText } from "@corral/domain/link/EdgeLink"
+import type { DeviceId } from "@corral/domain/identity/Ids"
 import { Result } from "effect"
 import { WebSocket } from "ws"
 import { within } from "../../../service/test/harness/Within.ts"

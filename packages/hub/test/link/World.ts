@@ -1,8 +1,8 @@
 /** A person with a project, and a device of theirs that is shared with it and has a key. */
 import { assert } from "@effect/vitest"
-import type { Device } from "@corral/domain/Device"
-import type { DeviceId, ProjectId } from "@corral/domain/Ids"
-import type { Task, TaskState } from "@corral/domain/Task"
+import type { Device } from "@corral/domain/device/Device"
+import type { DeviceId, ProjectId } from "@corral/domain/identity/Ids"
+import type { Task, TaskState } from "@corral/domain/task/Task"
 import { within } from "../../../service/test/harness/Within.ts"
 import type { HubClient } from "../harness/HubClient.ts"
 import type { HubProcess } from "../harness/HubProcess.ts"

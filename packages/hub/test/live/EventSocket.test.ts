@@ -1,7 +1,7 @@
 /** One subscriber over a real socket, with a log and a clock of the test's own. */
 import { Arbitrary, Effect, Schema } from "effect"
-import { closeCodes } from "@corral/domain/EventStream"
-import type { RunId } from "@corral/domain/Ids"
+import { closeCodes } from "@corral/domain/http/EventStream"
+import type { RunId } from "@corral/domain/identity/Ids"
 import { assert, describe, it } from "@effect/vitest"
 import { once } from "node:events"
 import { createServer, type IncomingMessage, type Server } from "node:http"

@@ -1,6 +1,6 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { draft } from "@corral/domain/RunEvent"
-import type { ProjectId, RunId } from "@corral/domain/Ids"
+import { draft } from "@corral/domain/run/RunEvent"
+import type { ProjectId, RunId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { SignIns } from "../../src/signin/SignIns.ts"

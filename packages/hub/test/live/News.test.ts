@@ -1,6 +1,6 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import type { ApprovalId, ProjectId } from "@corral/domain/Ids"
-import type { Task } from "@corral/domain/Task"
+import type { ApprovalId, ProjectId } from "@corral/domain/identity/Ids"
+import type { Task } from "@corral/domain/task/Task"
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { notify } from "../../src/store/Notice.ts"

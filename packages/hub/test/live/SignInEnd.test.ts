@@ -1,5 +1,5 @@
-import type { ProjectId, UserId } from "@corral/domain/Ids"
-import type { SignInKind } from "@corral/domain/User"
+import type { ProjectId, UserId } from "@corral/domain/identity/Ids"
+import type { SignInKind } from "@corral/domain/identity/User"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,4 +1,4 @@
-import type { PublicHealth } from "@corral/domain/Health"
+import type { PublicHealth } from "@corral/domain/http/Health"
 import { assert, describe, it } from "@effect/vitest"
 import { execFileSync } from "node:child_process"
 import { mkdirSync } from "node:fs"

@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { setImmediate } from "node:timers/promises"
 import { Client } from "pg"
 import { within } from "../../../service/test/harness/Within.ts"
-import { defaults } from "../../src/HubConfig.ts"
+import { defaults } from "../../src/config/HubConfig.ts"
 import * as Database from "../../src/store/Database.ts"
 import { HubProcess, openHub } from "../harness/HubProcess.ts"
 
