@@ -114,7 +114,8 @@ export class EventLog extends Context.Service<
         return damage
       }
 
-      const read = (runId: RunId, after: number, budget: number): ReadonlyArray<Batch> => {
+      /** Sound batches after `after`; `isBroken` where a damaged one ends them. */
+      const page = (runId: RunId, after: number, budget: number) => {
         const batches: Array<Batch> = []
         let next = after + 1
         let size = 0
@@ -128,9 +129,20 @@ export class EventLog extends Context.Service<
           size += row.lines.length
           if (size >= budget) break
         }
+        return { batches, isBroken }
+      }
+
+      const read = (runId: RunId, after: number, budget: number): ReadonlyArray<Batch> => {
+        let { batches, isBroken } = page(runId, after, budget)
+        if (batches.length === 0 && !isBroken) {
+          if (after >= storedSeq(runId)) return []
+          // Events are missing, or were committed between the two queries. A second read tells: a batch and its run's row are one commit.
+          ;({ batches, isBroken } = page(runId, after, budget))
+          isBroken ||= batches.length === 0
+        }
         const [first, ...rest] = batches
         if (first !== undefined) return first.firstSeq <= after ? [cutBefore(first, after), ...rest] : batches
-        if ((isBroken || after < storedSeq(runId)) && !isForgotten(runId)) throw damaged(runId)
+        if (isBroken && !isForgotten(runId)) throw damaged(runId)
         return []
       }
 
