@@ -16,7 +16,8 @@ import type { IncomingMessage } from "node:http"
 import type { HubConfig } from "../config/HubConfig.ts"
 import { LinkServer } from "../link/LinkServer.ts"
 import { EventSockets } from "../live/EventSockets.ts"
-import { STREAM_PATH, StreamAuthority } from "../live/StreamAuthority.ts"
+import { HUB_STREAM_PATH } from "../live/StreamAdmission.ts"
+import { StreamAuthority } from "../live/StreamAuthority.ts"
 import { Callers } from "./Callers.ts"
 import { credentialOf, guard, type GuardedRequest, MAX_BODY_BYTES } from "./Guard.ts"
 import { LINK_PAGE } from "./LinkPage.ts"
@@ -75,7 +76,7 @@ const serve = Effect.fnUntraced(function* (config: HubConfig) {
   )
   const rate = new RateLimit(config.requestsPerSecond, () => clock.currentTimeMillisUnsafe())
 
-  const paths = [...pathsOf(HubApi), "/", "/device", `${LINK_PAGE}/:code`, LINK_PATH, STREAM_PATH]
+  const paths = [...pathsOf(HubApi), "/", "/device", `${LINK_PAGE}/:code`, LINK_PATH, HUB_STREAM_PATH]
   const logRefusal = yield* refusalLog(paths)
 
   const doors = (port: number): Doors => {
@@ -108,7 +109,7 @@ const serve = Effect.fnUntraced(function* (config: HubConfig) {
               logRefusal(request, errorTable[refusal.code].status)
               refuseUpgrade(socket, refusal, id)
             },
-            onSuccess: (subscription) => sockets.accept(request, socket, head, subscription)
+            onSuccess: (subscription) => sockets.accept({ request, stream: socket, head }, subscription)
           }),
           Effect.catchCause((cause) =>
             Effect.andThen(
