@@ -20,6 +20,12 @@ import { StoreDamaged } from "../../src/store/StoreDamage.ts"
 import * as IntegrityCheck from "../../src/log/IntegrityCheck.ts"
 import { at, runIdOf, runOf } from "../Samples.ts"
 
+/** The first page of a run. */
+const itemsOf = (log: EventLog["Service"], runId: RunId) => {
+  const options = { after: 0, limit: 1_000, lastSeq: log.lastSeq(runId), requestId: "req" as never }
+  return Effect.runSync(eventPage(runSource(log, runId), options)).items
+}
+
 const RUNS = 6
 const BATCHES = 8
 const PAGE = 4_096
@@ -146,11 +152,7 @@ const readEverything = Effect.gen(function* () {
     }
     if (!broken.includes(runId) && attempt(() => findRun(store, runId)) !== undefined)
       assert.strictEqual(seq, lines.length, "a log that ends early does not pass for whole")
-    const page = () => {
-      const options = { after: 0, limit: 1_000, lastSeq: log.lastSeq(runId), requestId: "req" as never }
-      return Effect.runSync(eventPage(runSource(log, runId), options)).items
-    }
-    const items = attempt(page) ?? []
+    const items = attempt(() => itemsOf(log, runId)) ?? []
     assert.deepStrictEqual(
       items.map((item) => JSON.stringify(item)),
       lines.slice(0, items.length)
