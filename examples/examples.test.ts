@@ -1,6 +1,6 @@
 /** Every example runs as its head says, and shows what it says. */
 import { conformance } from "@corral/adapters/conformance"
-import { decodeEvent, isTerminalType } from "@corral/domain/RunEvent"
+import { decodeEvent, isTerminalType } from "@corral/domain/run/RunEvent"
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import { execFileSync } from "node:child_process"

@@ -1,14 +1,19 @@
 /** `docs/authorization.md`: who may call which endpoint of the Hub, from the data that the Hub is held to. */
-import { auditActions } from "@corral/domain/AuditAction"
-import { matrix } from "@corral/domain/Authorization"
-import { callers, endpointAuthority, type EndpointName, refusalOf } from "@corral/domain/HubAuthorization"
-import { errorTable } from "@corral/domain/ErrorTable"
-import { HubApi } from "@corral/domain/HubApi"
+import { auditActions } from "@corral/domain/access/AuditAction"
+import { matrix } from "@corral/domain/access/Authorization"
+import {
+  callers,
+  endpointAuthority,
+  type EndpointName,
+  refusalOf
+} from "@corral/domain/access/HubAuthorization"
+import { errorTable } from "@corral/domain/errors/ErrorTable"
+import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { HttpApi } from "effect/http-api"
 
 const head = `# Authorization at the Hub
 
-Generated from \`packages/domain/src/HubAuthorization.ts\` by \`npm run generate\`. \`packages/hub/test/contract/Authorization.test.ts\` asks a running
+Generated from \`packages/domain/src/access/HubAuthorization.ts\` by \`npm run generate\`. \`packages/hub/test/contract/Authorization.test.ts\` asks a running
 Hub each cell of the table.
 
 A check happens before a handler starts work, and what acts takes the proof of it: a handler that forgets its check does not compile. What a

@@ -1,5 +1,5 @@
 /** Method and path of each endpoint of the Hub, for the console: the contract without its schemas. */
-import { HubApi } from "@corral/domain/HubApi"
+import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { HttpApi } from "effect/http-api"
 
 export const consoleRoutes = (): string => {

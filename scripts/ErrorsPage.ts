@@ -5,7 +5,7 @@ import {
   responses,
   retryAfterSeconds,
   type ErrorCode
-} from "@corral/domain/ErrorTable"
+} from "@corral/domain/errors/ErrorTable"
 import { Schema } from "effect"
 import { isObject } from "./Json.ts"
 
@@ -31,7 +31,7 @@ const row = (code: ErrorCode): string => {
 
 const head = `# Errors
 
-Generated from \`packages/domain/src/ErrorTable.ts\` by \`npm run generate\`.
+Generated from \`packages/domain/src/errors/ErrorTable.ts\` by \`npm run generate\`.
 
 Every refusal has this body, and nothing else:
 

@@ -1,8 +1,8 @@
 /**
  * What each event says, in one sentence and one example payload. The types tie an example to its event; `EventsPage` decodes it too.
  */
-import type { ApprovalId, ArtifactId, PreviewId, WorkspaceId } from "@corral/domain/Ids"
-import type { EventType, PayloadOf } from "@corral/domain/RunEvent"
+import type { ApprovalId, ArtifactId, PreviewId, WorkspaceId } from "@corral/domain/identity/Ids"
+import type { EventType, PayloadOf } from "@corral/domain/run/RunEvent"
 
 export type EventExamples = {
   readonly [T in EventType]: { readonly says: string; readonly payload: PayloadOf<T> }

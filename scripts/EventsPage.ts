@@ -1,5 +1,5 @@
 /** `docs/events.md`: every event of payload version 1, from the schemas that the code decodes with. */
-import { eventIdOf, type AgentId, type RunId } from "@corral/domain/Ids"
+import { eventIdOf, type AgentId, type RunId } from "@corral/domain/identity/Ids"
 import {
   decodeEvent,
   Envelope,
@@ -8,7 +8,7 @@ import {
   payloads,
   eventTypes,
   type EventType
-} from "@corral/domain/RunEvent"
+} from "@corral/domain/run/RunEvent"
 import { Result, Schema } from "effect"
 import { eventExamples } from "./EventExamples.ts"
 import { fieldTable } from "./FieldTable.ts"
@@ -55,7 +55,7 @@ const section = (type: EventType): ReadonlyArray<string> => {
 
 const head = `# Events
 
-Generated from \`packages/domain/src/RunEvent.ts\` by \`npm run generate\`. JSON Schema: [\`schemas/run-event.json\`](../schemas/run-event.json).
+Generated from \`packages/domain/src/run/RunEvent.ts\` by \`npm run generate\`. JSON Schema: [\`schemas/run-event.json\`](../schemas/run-event.json).
 
 A run's log is a list of events. Each has the same envelope; \`payload\` depends on \`type\`. \`seq\` counts from 1 in each run,
 without gaps. The envelope is closed. Payloads grow: ignore types and fields that you do not know, and keep them.

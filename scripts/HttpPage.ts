@@ -1,8 +1,8 @@
 /** `docs/http.md`: every endpoint of the three services on one page, from the same contracts as `openapi/`. */
-import { EdgeApi } from "@corral/domain/EdgeApi"
-import { GatewayApi } from "@corral/domain/GatewayApi"
-import { HubApi } from "@corral/domain/HubApi"
-import { endpointAuthority } from "@corral/domain/HubAuthorization"
+import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
+import { GatewayApi } from "@corral/domain/gateway-api/GatewayApi"
+import { HubApi } from "@corral/domain/hub-api/HubApi"
+import { endpointAuthority } from "@corral/domain/access/HubAuthorization"
 import { OpenApi } from "effect/http-api"
 import { isObject } from "./Json.ts"
 

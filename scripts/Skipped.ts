@@ -25,7 +25,7 @@ export const reasons: Readonly<Record<string, string>> = {
     "the program is not in the registry, does not run as root, or needs no grant",
   "packages/edge/test/runtimes/Runtimes.runtimes.test.ts": "the program is not in the registry",
   "packages/hub/test/contract/Console.test.ts": "the console was not built",
-  "packages/hub/test/signin/ClientKey.test.ts": "openssl is not installed",
+  "packages/hub/test/config/ClientKey.test.ts": "openssl is not installed",
   "packages/hub/test/signin/ProviderFetch.test.ts": "openssl is not installed",
   "packages/service/test/http/Listener.test.ts": "the system holds fewer waiting connections",
   "packages/service/test/runService.test.ts": "`script` is not installed",

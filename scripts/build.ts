@@ -172,7 +172,10 @@ const manifest = (folder: string): Manifest =>
 
 /** What `dist` needs where it is alone: `npm install --omit=dev` in it. The launchers are CommonJS, for Nodes that know no ES modules. */
 const distribution = () => {
-  const { license, optionalDependencies: nodes, version } = manifest("")
+  const { license, optionalDependencies, version } = manifest("")
+  const nodes = Object.fromEntries(
+    Object.entries(optionalDependencies).filter(([name]) => name.startsWith("node-"))
+  )
   return {
     name: "corral",
     version,

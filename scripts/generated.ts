@@ -4,11 +4,11 @@
  *
  * Pure: path → text. `generate.ts` writes them, `generated.test.ts` finds the ones that are stale.
  */
-import { EdgeApi } from "@corral/domain/EdgeApi"
-import { GatewayApi } from "@corral/domain/GatewayApi"
-import { HubApi } from "@corral/domain/HubApi"
+import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
+import { GatewayApi } from "@corral/domain/gateway-api/GatewayApi"
+import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { EdgeConfigFile } from "@corral/edge/runtime/ConfigSchema"
-import { Envelope, eventSchema, eventTypes } from "@corral/domain/RunEvent"
+import { Envelope, eventSchema, eventTypes } from "@corral/domain/run/RunEvent"
 import { Schema } from "effect"
 import { OpenApi } from "effect/http-api"
 import { authorizationPage } from "./AuthorizationPage.ts"

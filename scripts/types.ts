@@ -1,18 +1,16 @@
 /**
  * Type check of every package, with Effect's own diagnostics in the same pass.
- * `effect-tsgo` ships a TypeScript build that carries them; where it has no build for the machine, plain `tsc` runs.
+ * `@effect/tsgo` ships a TypeScript build with these diagnostics. Plain `tsc` runs where the lock file has no such build for the system.
  */
-import { execFileSync, spawnSync } from "node:child_process"
-
-const bin = (name: string) => `node_modules/.bin/${name}`
+import { spawnSync } from "node:child_process"
+import { existsSync, readFileSync } from "node:fs"
 
 function compiler(): string {
-  try {
-    return execFileSync(bin("effect-tsgo"), ["get-exe-path"], { encoding: "utf8" }).trim()
-  } catch {
-    console.error("effect-tsgo has no build for this machine: checking without Effect's diagnostics")
-    return bin("tsc")
-  }
+  const { version } = JSON.parse(readFileSync("node_modules/typescript/package.json", "utf8"))
+  const withDiagnostics = `node_modules/@effect/tsgo-${process.platform}-${process.arch}/artifacts/typescript/${version}/tsc`
+  if (existsSync(withDiagnostics)) return withDiagnostics
+  console.error("@effect/tsgo has no build for this system: checking without Effect's diagnostics")
+  return "node_modules/.bin/tsc"
 }
 
 const { status } = spawnSync(compiler(), ["--build", ...process.argv.slice(2)], { stdio: "inherit" })

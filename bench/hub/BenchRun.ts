@@ -1,5 +1,11 @@
 /** Runs of a benchmark, as an Edge would push them. */
-import { type AgentId, type DeviceId, type ProjectId, type RunId, type WorkspaceId } from "@corral/domain/Ids"
+import {
+  type AgentId,
+  type DeviceId,
+  type ProjectId,
+  type RunId,
+  type WorkspaceId
+} from "@corral/domain/identity/Ids"
 import { RunLog } from "@corral/hub/run/RunLog"
 import { mint } from "@corral/service/Identifiers"
 import { Effect } from "effect"

@@ -1,9 +1,9 @@
 /**
  * A Hub and its floor on one embedded PostgreSQL, with a project of 100,000 sessions and a member who is signed in.
  */
-import type { ProjectId } from "@corral/domain/Ids"
+import type { ProjectId } from "@corral/domain/identity/Ids"
 import { layerCore } from "@corral/hub/Hub"
-import { defaults } from "@corral/hub/HubConfig"
+import { defaults } from "@corral/hub/config/HubConfig"
 import { Projects } from "@corral/hub/project/Projects"
 import { SignIns } from "@corral/hub/signin/SignIns"
 import { Users } from "@corral/hub/signin/Users"

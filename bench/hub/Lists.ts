@@ -2,7 +2,7 @@
  * A page of 50 of 100,000 sessions, the first one and one near the end: the Hub beside the floor, and beside the bare query through `pg` in
  * this process, which has no server between. The list as its service gives it, in this process too, stands beside the same query.
  */
-import { prove } from "@corral/domain/Authorization"
+import { prove } from "@corral/domain/access/Authorization"
 import { Sessions } from "@corral/hub/session/Sessions"
 import type { Position } from "@corral/hub/store/Position"
 import { Effect } from "effect"

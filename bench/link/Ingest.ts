@@ -5,7 +5,7 @@ import { lineOf } from "../hub/EventLine.ts"
 import { atLeast, type Report } from "../Report.ts"
 import { median } from "../Statistics.ts"
 import { type LinkBenchOptions, withLinkPair } from "./LinkPair.ts"
-import type { RunId } from "@corral/domain/Ids"
+import type { RunId } from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
 
 const EDGES = 8

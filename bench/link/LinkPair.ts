@@ -1,8 +1,8 @@
 /** A Hub with an Edge that is joined to it, and their floor, all on one embedded PostgreSQL. */
-import type { ProjectId, UserId } from "@corral/domain/Ids"
-import type { DeviceId } from "@corral/domain/Ids"
+import type { ProjectId, UserId } from "@corral/domain/identity/Ids"
+import type { DeviceId } from "@corral/domain/identity/Ids"
 import { layerCore } from "@corral/hub/Hub"
-import { defaults } from "@corral/hub/HubConfig"
+import { defaults } from "@corral/hub/config/HubConfig"
 import { Projects } from "@corral/hub/project/Projects"
 import { SignIns } from "@corral/hub/signin/SignIns"
 import { Users } from "@corral/hub/signin/Users"

@@ -12,8 +12,8 @@ import {
   LINK_VERSION,
   MAX_PUSH_EVENTS,
   MAX_PUSHES_IN_FLIGHT
-} from "@corral/domain/EdgeLink"
-import type { DeviceId, RunId } from "@corral/domain/Ids"
+} from "@corral/domain/link/EdgeLink"
+import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
 import { NodeWS } from "@effect/platform-node"
 import { Deferred, Effect, Layer, Schedule, Stream } from "effect"
 import { RpcClient, type RpcClientError, RpcSerialization } from "effect/rpc"

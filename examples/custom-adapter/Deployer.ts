@@ -5,8 +5,8 @@
  */
 import { JsonLines, type JsonLine } from "@corral/adapters/JsonLines"
 import { Turn, unavailable } from "@corral/adapters/Turn"
-import { draft } from "@corral/domain/RunEvent"
-import type { AdapterOutput, Protocol, RunStart, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import { draft } from "@corral/domain/run/RunEvent"
+import type { AdapterOutput, Protocol, RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 
 const label = "Deployer"
 const line = (value: object): string => `${JSON.stringify(value)}\n`

@@ -2,11 +2,11 @@
  * An Edge inside another program with an adapter of that program's own: one run, whose approval this program gives, and its events on stdout.
  * Start it from the root of the repository: `node examples/custom-adapter/main.ts`.
  */
-import { CreateRun } from "@corral/domain/Run"
-import { decodeEvent } from "@corral/domain/RunEvent"
+import { CreateRun } from "@corral/domain/run/Run"
+import { decodeEvent } from "@corral/domain/run/RunEvent"
 import * as Edge from "@corral/edge/Edge"
-import { defaults } from "@corral/edge/EdgeConfig"
-import { EventLog } from "@corral/edge/EventLog"
+import { defaults } from "@corral/edge/config/EdgeConfig"
+import { EventLog } from "@corral/edge/log/EventLog"
 import { RunSupervisor } from "@corral/edge/run/RunSupervisor"
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Result, Schema, Stream } from "effect"

@@ -3,10 +3,10 @@
  * Start it from the root of the repository: `node examples/embed-edge/main.ts`.
  */
 import { builtIn } from "@corral/adapters/Registry"
-import { CreateRun } from "@corral/domain/Run"
+import { CreateRun } from "@corral/domain/run/Run"
 import * as Edge from "@corral/edge/Edge"
-import { defaults } from "@corral/edge/EdgeConfig"
-import { EventLog } from "@corral/edge/EventLog"
+import { defaults } from "@corral/edge/config/EdgeConfig"
+import { EventLog } from "@corral/edge/log/EventLog"
 import { RunSupervisor } from "@corral/edge/run/RunSupervisor"
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Schema, Stream } from "effect"

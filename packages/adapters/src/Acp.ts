@@ -5,8 +5,8 @@
  * of the Edge's policy and would leave no record. `read_only` and `plan` put it into its own mode for that where it has one, and the Edge refuses
  * every permission besides.
  */
-import type { RunMode } from "@corral/domain/Run"
-import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import type { RunMode } from "@corral/domain/run/Run"
+import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import type { AcpAgent } from "./acp/AcpAgent.ts"
 import { AcpProtocol } from "./acp/AcpProtocol.ts"
 import { defined } from "./Json.ts"

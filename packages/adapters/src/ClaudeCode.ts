@@ -8,8 +8,8 @@
  * Project settings: only the person's own settings are a source, so no hook, server, helper, plugin or permission of the project counts. The
  * workspace as an additional folder brings back its instruction files, and nothing else of it.
  */
-import type { RunMode } from "@corral/domain/Run"
-import type { RunStart, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import type { RunMode } from "@corral/domain/run/Run"
+import type { RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { parseObject } from "./Json.ts"
 import { claudeProject } from "./ProjectFiles.ts"
 import { ClaudeCodeProtocol } from "./claude-code/ClaudeCodeProtocol.ts"

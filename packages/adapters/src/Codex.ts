@@ -1,7 +1,7 @@
 /**
  * Codex: how it is found and started. It is driven over its app-server (`codex/AppServer`): it asks, streams, and can be interrupted.
  */
-import type { Probe, RunStart, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import type { Probe, RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { codexProject } from "./ProjectFiles.ts"
 import { AppServerProtocol } from "./codex/AppServer.ts"
 import { passEnv } from "./codex/Environment.ts"

@@ -3,7 +3,7 @@
  *
  * It asks nobody before it acts, so the Edge lets it run in the modes that its sandbox enforces, and in `full_access`.
  */
-import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { probe, trustOf } from "./Codex.ts"
 import { codexProject } from "./ProjectFiles.ts"
 import { passEnv } from "./codex/Environment.ts"

@@ -1,8 +1,8 @@
 /**
  * A program that is known by its command line alone: how it is given the prompt, and what its exit tells.
  */
-import type { RunFailure } from "@corral/domain/Run"
-import type { ProcessEnd, RunStart, RuntimeAdapter, RuntimeCommand } from "@corral/domain/RuntimeAdapter"
+import type { RunFailure } from "@corral/domain/run/Run"
+import type { ProcessEnd, RunStart, RuntimeAdapter, RuntimeCommand } from "@corral/domain/run/RuntimeAdapter"
 import { stripVTControlCharacters } from "node:util"
 import { beginningOf } from "./Excerpt.ts"
 import { defined } from "./Json.ts"

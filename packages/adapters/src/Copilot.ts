@@ -2,7 +2,7 @@
  * Copilot CLI, one prompt a process (`one-shot/CopilotLines`). It cannot ask here, so it runs in `full_access`, or with writing and the shell
  * denied, which stands above whatever else allows them; without anybody to ask, everything else that needs a permission is denied too.
  */
-import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { copilotProject } from "./ProjectFiles.ts"
 import { CopilotLines } from "./one-shot/CopilotLines.ts"
 import { proxies } from "./one-shot/Environment.ts"

@@ -6,7 +6,7 @@
  * such files exist and are not granted. Only `full_access` and the grant tell Gemini to trust the folder. In other runs with `read_only` or
  * `plan` the folder must be trusted in Gemini itself, or by `GEMINI_CLI_TRUST_WORKSPACE` in the Edge's environment.
  */
-import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { proxies } from "./one-shot/Environment.ts"
 import type { Words } from "./one-shot/Failure.ts"
 import { geminiProject } from "./ProjectFiles.ts"

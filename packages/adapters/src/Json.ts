@@ -1,7 +1,7 @@
 /**
  * Plain checks on parsed JSON: cheaper than a schema where a runtime prints thousands of lines a second, and as strict as needed there.
  */
-import { isTooDeep, MAX_DEPTH } from "@corral/domain/Depth"
+import { isTooDeep, MAX_DEPTH } from "@corral/domain/text/Depth"
 
 export type JsonObject = { readonly [key: string]: unknown }
 

@@ -4,7 +4,7 @@
  *
  * As with text, the program asks nobody, so the Edge lets it run in `full_access` alone.
  */
-import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { commandLineAdapter, type CommandLine } from "./CommandLine.ts"
 import { MappedLines, meaningsOf } from "./one-shot/MappedLines.ts"
 import { OneShotProtocol } from "./one-shot/OneShot.ts"

@@ -4,7 +4,7 @@
  * An adapter passes on only the variables that its program defines. Setting one of those for the Edge is enough to sign in. A profile has
  * to list any other variable.
  */
-import type { RunFailure } from "@corral/domain/Run"
+import type { RunFailure } from "@corral/domain/run/Run"
 import { unavailable } from "./Turn.ts"
 
 const isPassed = (name: string, passEnv: ReadonlyArray<string>): boolean =>

@@ -2,7 +2,7 @@
  * OpenCode, one prompt a process (`one-shot/OpenCodeLines`). It runs in `full_access` alone: its plan agent still runs commands, and what a
  * configuration forbids, the workspace's own configuration may allow again.
  */
-import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { modelServices, proxies } from "./one-shot/Environment.ts"
 import type { Words } from "./one-shot/Failure.ts"
 import { argumentOf, capabilities, OneShotProtocol } from "./one-shot/OneShot.ts"

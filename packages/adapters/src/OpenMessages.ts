@@ -5,7 +5,7 @@
  * Holds the first `MAX_CHARACTERS` of a message's text and counts the rest. The deltas have the whole text.
  */
 import { Buffer } from "node:buffer"
-import { draft, type DraftOf, type PayloadOf } from "@corral/domain/RunEvent"
+import { draft, type DraftOf, type PayloadOf } from "@corral/domain/run/RunEvent"
 
 type Delta = PayloadOf<"run.message.delta">
 

@@ -2,7 +2,7 @@
  * Pi, one prompt a process (`one-shot/PiLines`). It knows no permissions: it runs in `full_access`, or without any tool that writes or runs
  * something, and then without extensions, which are programs that a folder may bring along.
  */
-import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { modelServices, proxies } from "./one-shot/Environment.ts"
 import type { Words } from "./one-shot/Failure.ts"
 import { argumentOf, capabilities, OneShotProtocol } from "./one-shot/OneShot.ts"

@@ -2,7 +2,7 @@
  * Files of a project that execute something, by runtime: found in the sources and the documentation of the versions that `docs/adapters.md`
  * names, and held against the real programs by `npm run test:runtimes`.
  */
-import type { ProjectFile, ProjectSettings } from "@corral/domain/ProjectSettings"
+import type { ProjectFile, ProjectSettings } from "@corral/domain/run/ProjectSettings"
 import { arrayOf, objectOf, parseObject } from "./Json.ts"
 
 const files = (runs: string, ...paths: ReadonlyArray<string>): ReadonlyArray<ProjectFile> =>

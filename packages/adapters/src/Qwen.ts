@@ -4,7 +4,7 @@
  * Modes: `read_only` and `plan` are its own plan mode, which offers neither writing nor a shell. Every other one asks, and the Edge allows what
  * it allows: the runtime's own ways past its questions know nothing of the Edge's policy and would leave no record.
  */
-import type { RuntimeAdapter, SettingsFile } from "@corral/domain/RuntimeAdapter"
+import type { RuntimeAdapter, SettingsFile } from "@corral/domain/run/RuntimeAdapter"
 import { modelServices, proxies } from "./one-shot/Environment.ts"
 import type { Words } from "./one-shot/Failure.ts"
 import { qwenProject } from "./ProjectFiles.ts"

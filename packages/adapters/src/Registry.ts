@@ -1,7 +1,7 @@
 /**
  * The runtimes that come with Corral, one line each. Profiles and other people's adapters are added beside them by whoever runs them.
  */
-import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { makeAcp } from "./Acp.ts"
 import { acpAgents } from "./acp/AcpAgents.ts"
 import { claudeCode } from "./ClaudeCode.ts"

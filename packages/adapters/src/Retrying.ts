@@ -3,8 +3,8 @@
  *
  * The reasons are those of failures, so that a retry and the failure that may follow it are named alike.
  */
-import type { RunFailure } from "@corral/domain/Run"
-import { draft, type DraftOf } from "@corral/domain/RunEvent"
+import type { RunFailure } from "@corral/domain/run/Run"
+import { draft, type DraftOf } from "@corral/domain/run/RunEvent"
 import { beginningOf } from "./Excerpt.ts"
 import { countOf, defined, textOf } from "./Json.ts"
 

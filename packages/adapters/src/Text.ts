@@ -5,8 +5,8 @@
  * It knows how the program ended and what it printed, and nothing of what it did: it asks nobody, so the Edge lets it run in
  * `full_access` alone. What only a terminal understands is taken out of the text.
  */
-import { draft } from "@corral/domain/RunEvent"
-import type { AdapterOutput, Protocol, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import { draft } from "@corral/domain/run/RunEvent"
+import type { AdapterOutput, Protocol, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { commandLineAdapter, exitFailure, plain, type CommandLine } from "./CommandLine.ts"
 import { defined } from "./Json.ts"
 import { Lines, type Line } from "./Lines.ts"

@@ -2,7 +2,7 @@
  * An adapter as a Stream transformer: bytes of stdout in, outputs out, and the outputs of the end when the bytes are over.
  */
 import { Effect, Stream } from "effect"
-import type { AdapterOutput, ProcessEnd, RunStart, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import type { AdapterOutput, ProcessEnd, RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 
 /** What stdout's end tells by itself: nothing of the process. */
 const stdoutEnded: ProcessEnd = { code: 0, signal: null, stderr: "" }

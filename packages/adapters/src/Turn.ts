@@ -7,10 +7,10 @@
  * Does not: contain anything about one runtime.
  */
 import { Buffer } from "node:buffer"
-import type { ApprovalRequest } from "@corral/domain/Approval"
-import { draft, type PayloadOf } from "@corral/domain/RunEvent"
-import type { RunFailure, Usage } from "@corral/domain/Run"
-import type { AdapterEvent, AdapterOutput, Outcome, ProcessEnd } from "@corral/domain/RuntimeAdapter"
+import type { ApprovalRequest } from "@corral/domain/approval/Approval"
+import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
+import type { RunFailure, Usage } from "@corral/domain/run/Run"
+import type { AdapterEvent, AdapterOutput, Outcome, ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { beginningOf } from "./Excerpt.ts"
 import { defined, type JsonObject } from "./Json.ts"
 import type { JsonLine } from "./JsonLines.ts"

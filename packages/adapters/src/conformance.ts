@@ -8,7 +8,7 @@
  * It shows that reading is independent of chunking, that every run ends exactly once and as recorded, and that no input breaks it. It does
  * not show that the events mean what the program meant: golden outputs and a person's eye do.
  */
-import type { AdapterOutput, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import type { AdapterOutput, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { isDeepStrictEqual } from "node:util"
 import * as Hostile from "./conformance/Hostile.ts"
 import { always, approvalsNameFiles, cancelStops, deltasJoin, diffsOnce } from "./conformance/Invariants.ts"

@@ -1,6 +1,6 @@
-import type { Decision } from "@corral/domain/Approval"
-import type { RunMode } from "@corral/domain/Run"
-import type { AdapterOutput, Protocol, RunStart } from "@corral/domain/RuntimeAdapter"
+import type { Decision } from "@corral/domain/approval/Approval"
+import type { RunMode } from "@corral/domain/run/Run"
+import type { AdapterOutput, Protocol, RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { assert, describe, it } from "@effect/vitest"
 import { Buffer } from "node:buffer"
 import { existsSync, readFileSync } from "node:fs"
@@ -8,7 +8,7 @@ import { makeAcp } from "../src/Acp.ts"
 import type { AcpAgent } from "../src/acp/AcpAgent.ts"
 import { acpAgents } from "../src/acp/AcpAgents.ts"
 import { always, deltasJoin } from "../src/conformance/Invariants.ts"
-import { fixtures, load, recordings } from "./Fixtures.ts"
+import { fixtures, load, recordings } from "@corral/testing/recordings/Fixtures"
 
 interface Message {
   readonly id?: number | string

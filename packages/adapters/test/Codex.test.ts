@@ -1,11 +1,11 @@
-import type { RunMode } from "@corral/domain/Run"
-import type { AdapterOutput, ApprovalAnswer, Protocol, RunStart } from "@corral/domain/RuntimeAdapter"
+import type { RunMode } from "@corral/domain/run/Run"
+import type { AdapterOutput, ApprovalAnswer, Protocol, RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { assert, describe, it } from "@effect/vitest"
 import { Buffer } from "node:buffer"
 import { readFileSync } from "node:fs"
 import { codex } from "../src/Codex.ts"
 import { codexExec } from "../src/CodexExec.ts"
-import { fixtures, load } from "./Fixtures.ts"
+import { fixtures, load } from "@corral/testing/recordings/Fixtures"
 
 const start: RunStart = { prompt: "Please do the task.", mode: "ask", workspacePath: "/workspace" }
 const allow: ApprovalAnswer = { decision: "allow", scope: "once" }

@@ -1,11 +1,11 @@
 /** Every built-in adapter against every recording of its program. A new adapter needs `fixtures/<id>/` and no new test. */
 import { assert, describe, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
-import type { AdapterOutput, Protocol, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import type { AdapterOutput, Protocol, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { claudeCode } from "../src/ClaudeCode.ts"
 import { conformance } from "../src/conformance.ts"
 import { replay } from "../src/conformance/Replay.ts"
-import { fixtures, load, recordings, registry } from "./Fixtures.ts"
+import { fixtures, load, recordings, registry } from "@corral/testing/recordings/Fixtures"
 
 for (const [id, adapter] of registry) {
   describe(id, () => {

@@ -6,7 +6,7 @@ import type {
   Protocol,
   RunStart,
   RuntimeAdapter
-} from "@corral/domain/RuntimeAdapter"
+} from "@corral/domain/run/RuntimeAdapter"
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process"
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

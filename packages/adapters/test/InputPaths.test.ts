@@ -1,5 +1,5 @@
 /** What an approval of any adapter says of the files that a tool's input names. */
-import type { ApprovalRequest } from "@corral/domain/Approval"
+import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import { assert, describe, it } from "@effect/vitest"
 import { approvalOf as ofAcp } from "../src/acp/Permission.ts"
 import { firstOf } from "../src/acp/ToolCall.ts"

@@ -1,6 +1,6 @@
 /** How programs that are given one prompt are started: what a mode allows them, and that a prompt is nothing but a prompt. */
-import { RunMode } from "@corral/domain/Run"
-import type { RunStart, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import { RunMode } from "@corral/domain/run/Run"
+import type { RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { assert, describe, it } from "@effect/vitest"
 import { Buffer } from "node:buffer"
 import { copilot } from "../src/Copilot.ts"

@@ -1,5 +1,5 @@
 /** The adapter against a process that talks like the real one: the recordings, played by `fixtures/bin/claude`. */
-import type { RunStart } from "@corral/domain/RuntimeAdapter"
+import type { RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { afterEach, assert, beforeEach, describe, it } from "@effect/vitest"
 import { execFileSync } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
@@ -7,7 +7,7 @@ import path from "node:path"
 import { claudeCode } from "../src/ClaudeCode.ts"
 import { always, deltasJoin } from "../src/conformance/Invariants.ts"
 import { Conversation, workspace } from "./Conversation.ts"
-import { fixtures } from "./Fixtures.ts"
+import { fixtures } from "@corral/testing/recordings/Fixtures"
 
 let folder: ReturnType<typeof workspace>
 let running: Array<Conversation> = []

@@ -1,5 +1,5 @@
 /** The Codex adapters against a process that talks like the real one: the recordings, played by `fixtures/bin/codex`. */
-import type { RunStart, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import type { RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { afterEach, assert, beforeEach, describe, it } from "@effect/vitest"
 import { spawnSync } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
@@ -8,7 +8,7 @@ import { codex } from "../src/Codex.ts"
 import { codexExec } from "../src/CodexExec.ts"
 import { always, deltasJoin } from "../src/conformance/Invariants.ts"
 import { Conversation, workspace } from "./Conversation.ts"
-import { fixtures } from "./Fixtures.ts"
+import { fixtures } from "@corral/testing/recordings/Fixtures"
 
 let folder: ReturnType<typeof workspace>
 let running: Array<Conversation> = []

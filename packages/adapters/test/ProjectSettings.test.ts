@@ -2,8 +2,8 @@
  * How every runtime is kept from a project's settings. A new adapter is held to it by its line in the registry. That the flags do what they are
  * for is shown with the real programs, by `npm run test:runtimes`.
  */
-import { RunMode } from "@corral/domain/Run"
-import type { RunStart, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import { RunMode } from "@corral/domain/run/Run"
+import type { RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as FastCheck from "fast-check"

@@ -1,5 +1,5 @@
 /** Recordings retold: the same run, in which the model or its service said something else. */
-import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { Buffer } from "node:buffer"
 import { joined, linesOf } from "../src/conformance/Hostile.ts"
 import { replay, type Recording } from "../src/conformance/Replay.ts"

@@ -1,5 +1,5 @@
-import type { RunMode } from "@corral/domain/Run"
-import type { RunStart } from "@corral/domain/RuntimeAdapter"
+import type { RunMode } from "@corral/domain/run/Run"
+import type { RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { afterEach, assert, beforeEach, describe, it } from "@effect/vitest"
 import { existsSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"

@@ -2,14 +2,14 @@
  * Failures of the model service, generated from the recordings: the words and the status of a recorded failure are replaced by others, and
  * the words of a recorded answer by those of a failure. A failure is never a completed run, and an agent may talk about a failure.
  */
-import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { assert, describe, it } from "@effect/vitest"
 import { Buffer } from "node:buffer"
 import { Schema } from "effect"
 import { replay, type Recording } from "../src/conformance/Replay.ts"
-import { recordings, registry } from "./Fixtures.ts"
+import { recordings, registry } from "@corral/testing/recordings/Fixtures"
 import { answerOf, replaced, saying } from "./Retold.ts"
-import { tries } from "../../domain/test/Effort.ts"
+import { tries } from "@corral/testing/time/Effort"
 
 /** What recorded model services answered with. */
 const WORDS =

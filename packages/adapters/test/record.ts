@@ -5,12 +5,12 @@
  * It needs of the adapter its line in the registry, `command` and the protocol's `open`. The folder's path is written as `/workspace`; look
  * through the files for whatever else is nobody's business.
  */
-import { RunMode } from "@corral/domain/Run"
+import { RunMode } from "@corral/domain/run/Run"
 import { Schema } from "effect"
 import { Buffer } from "node:buffer"
 import { spawn } from "node:child_process"
 import { mkdirSync, writeFileSync } from "node:fs"
-import { fixtures, registry } from "./Fixtures.ts"
+import { fixtures, registry } from "@corral/testing/recordings/Fixtures"
 
 const [id = "", scenario = "", prompt, mode = "ask"] = process.argv.slice(2)
 const adapter = registry.get(id)

@@ -1,6 +1,6 @@
 /** An agent and a runner as `corral doctor` shows them: what the Edge offers, with what its health adds. */
-import type { Agent, Runner } from "@corral/domain/Agent"
-import type { RuntimeReadiness } from "@corral/domain/Health"
+import type { Agent, Runner } from "@corral/domain/run/Agent"
+import type { RuntimeReadiness } from "@corral/domain/http/Health"
 
 /** An adapter, or a profile where `runtime` is another id. */
 export type AgentFound = Pick<

@@ -1,7 +1,7 @@
 /**
  * An approval as a person reads it before deciding: exactly what would happen, whole, and how to decide from elsewhere.
  */
-import type { ApprovalRequest } from "@corral/domain/Approval"
+import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import type { Paint } from "./Paint.ts"
 import { visible, visibleLine } from "./Visible.ts"
 

@@ -3,8 +3,8 @@
  *
  * Lines that were typed before a question stood on the screen answer nothing.
  */
-import type { ApprovalRequest, DecideApproval } from "@corral/domain/Approval"
-import type { ApprovalId } from "@corral/domain/Ids"
+import type { ApprovalRequest, DecideApproval } from "@corral/domain/approval/Approval"
+import type { ApprovalId } from "@corral/domain/identity/Ids"
 import { Effect, FiberMap, Semaphore, type Scope } from "effect"
 import { Host } from "./Host.ts"
 

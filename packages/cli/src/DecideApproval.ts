@@ -1,5 +1,5 @@
 /** One decision sent to wherever the run is: what `approve` and `deny` have in common. */
-import { ApprovalId } from "@corral/domain/Ids"
+import { ApprovalId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { Argument } from "effect/cli"
 import type { PlaceChoice } from "./Flags.ts"

@@ -11,9 +11,9 @@ import {
   EdgePreviews,
   EdgeRuns,
   EdgeWorkspaces
-} from "@corral/domain/EdgeApi"
-import { ErrorObject } from "@corral/domain/ErrorTable"
-import { EdgeReadiness } from "@corral/domain/Health"
+} from "@corral/domain/edge-api/EdgeApi"
+import { ErrorObject } from "@corral/domain/errors/ErrorTable"
+import { EdgeReadiness } from "@corral/domain/http/Health"
 import { Effect, Option, Redacted, Schema } from "effect"
 import { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
 import { HttpApi, HttpApiClient } from "effect/http-api"

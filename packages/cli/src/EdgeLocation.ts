@@ -4,7 +4,7 @@
  * An Edge writes `edge.json` and `edge.token` into its home. Before the token is sent, whoever listens there must tell the instance id of
  * that `edge.json`: another program that has taken the port gets nothing.
  */
-import { EdgeReadiness } from "@corral/domain/Health"
+import { EdgeReadiness } from "@corral/domain/http/Health"
 import { Config, Effect, Option, Redacted, Schema } from "effect"
 import { HttpClient, HttpClientResponse } from "effect/http"
 import { readFileSync } from "node:fs"

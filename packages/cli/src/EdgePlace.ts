@@ -1,5 +1,5 @@
 /** The Edge of this machine as a place of runs. */
-import type { CreateRun } from "@corral/domain/Run"
+import type { CreateRun } from "@corral/domain/run/Run"
 import { isHubStatus } from "./RunStates.ts"
 import { Effect, Option, Schedule, Stream } from "effect"
 import { randomUUID } from "node:crypto"

@@ -1,7 +1,7 @@
 /** The Edge inside this process: its settings, and its layer built into a scope. Loaded by `corral up` alone. */
 import { builtIn } from "@corral/adapters/Registry"
 import * as Edge from "@corral/edge/Edge"
-import type { EdgeConfig } from "@corral/edge/EdgeConfig"
+import type { EdgeConfig } from "@corral/edge/config/EdgeConfig"
 import { fromEnvironment } from "@corral/edge/EdgeSettings"
 import { EdgeServer } from "@corral/edge/http/Server"
 import { scriptedProgram } from "@corral/edge/scriptedProgram"

@@ -4,15 +4,15 @@
  * A connection that breaks is made anew with `after` = the last seq that was had; what comes twice is dropped. It ends after the run's
  * last event. It gives up when the service stays away, when it refuses, and when it no longer keeps what comes next.
  */
-import { closeCodes, PING_EVERY_SECONDS } from "@corral/domain/EventStream"
-import type { RunId } from "@corral/domain/Ids"
+import { closeCodes, PING_EVERY_SECONDS } from "@corral/domain/http/EventStream"
+import type { RunId } from "@corral/domain/identity/Ids"
 import {
   decodeEvent,
   isTerminalType,
   type Envelope,
   type KnownEvent,
   type UnknownEvent
-} from "@corral/domain/RunEvent"
+} from "@corral/domain/run/RunEvent"
 import { Data, Effect, Queue, Random, Redacted, Result, Stream } from "effect"
 import { WebSocket } from "ws"
 import { CommandFailed, exitCodes } from "./CommandFailed.ts"

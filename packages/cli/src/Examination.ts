@@ -6,8 +6,8 @@ import type {
   GitFound,
   HealthProblem,
   LinkReadiness
-} from "@corral/domain/Health"
-import { defaults, type EdgeConfig } from "@corral/edge/EdgeConfig"
+} from "@corral/domain/http/Health"
+import { defaults, type EdgeConfig } from "@corral/edge/config/EdgeConfig"
 import { VERSION } from "@corral/service/Version"
 import { fromEnvironment } from "@corral/edge/EdgeSettings"
 import { Containment } from "@corral/edge/process/Containment"

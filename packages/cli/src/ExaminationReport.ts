@@ -1,5 +1,5 @@
 /** What `corral doctor` found, as a person reads it: one line a thing, a mark before it, what to do about it behind it. */
-import type { HealthProblem, LinkReadiness } from "@corral/domain/Health"
+import type { HealthProblem, LinkReadiness } from "@corral/domain/http/Health"
 import type { AgentFound, RunnerFound } from "./AgentFound.ts"
 import type { Examination } from "./Examination.ts"
 import type { HubFound } from "./HubHealth.ts"

@@ -1,8 +1,8 @@
 /**
  * Follows a run to its end: shows its events and sees to its approvals. `run` and `attach` are this.
  */
-import type { ApprovalId, RunId } from "@corral/domain/Ids"
-import { isTerminalType, type TerminalType } from "@corral/domain/RunEvent"
+import type { ApprovalId, RunId } from "@corral/domain/identity/Ids"
+import { isTerminalType, type TerminalType } from "@corral/domain/run/RunEvent"
 import { Deferred, Effect, Exit, Stream } from "effect"
 import { askPerson, type Answer } from "./AskPerson.ts"
 import { CommandFailed, exitCodes, exitWith, type ExitCode } from "./CommandFailed.ts"

@@ -2,7 +2,7 @@
  * The parts of a Hub's HTTP contract that commands use, as typed calls. Whatever goes wrong comes out as `CommandFailed` with the Hub's
  * own sentence.
  */
-import { HubApi } from "@corral/domain/HubApi"
+import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { HubApprovals } from "@corral/domain/hub-api/Approvals"
 import { HubAudit } from "@corral/domain/hub-api/AuditTrail"
 import { HubAuth, HubSignIn } from "@corral/domain/hub-api/Auth"

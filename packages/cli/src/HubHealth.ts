@@ -3,7 +3,7 @@
  *
  * Sends a sign-in only to its own Hub, and the metrics token only to a Hub on this machine.
  */
-import { type HealthProblem, PublicHealth } from "@corral/domain/Health"
+import { type HealthProblem, PublicHealth } from "@corral/domain/http/Health"
 import { isLoopback } from "@corral/service/Addresses"
 import { Effect, Redacted } from "effect"
 import { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"

@@ -2,9 +2,9 @@
  * A Hub as a place of runs: what is started is a task of a project, for a device that has the workspace. What is not named is taken where
  * there is one alone.
  */
-import type { Device } from "@corral/domain/Device"
-import type { Project } from "@corral/domain/Project"
-import type { Task } from "@corral/domain/Task"
+import type { Device } from "@corral/domain/device/Device"
+import type { Project } from "@corral/domain/project/Project"
+import type { Task } from "@corral/domain/task/Task"
 import { Effect, Option, Schedule, Stream } from "effect"
 import { randomUUID } from "node:crypto"
 import { CommandFailed, exitCodes, refused } from "./CommandFailed.ts"

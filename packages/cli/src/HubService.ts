@@ -4,7 +4,7 @@
  * Where no identity provider is configured it brings the one for development, which believes every name.
  */
 import * as Hub from "@corral/hub/Hub"
-import type { HubConfig } from "@corral/hub/HubConfig"
+import type { HubConfig } from "@corral/hub/config/HubConfig"
 import { fromEnvironment } from "@corral/hub/HubSettings"
 import { HubServer } from "@corral/hub/http/Server"
 import { DEVELOPMENT_ISSUER } from "@corral/hub/signin/DevelopmentProvider"

@@ -5,12 +5,12 @@
  * Approvals are numbered in the order they were asked. What was answered is not in an output: an approval that the recording goes on from
  * is told as withdrawn when the turn ends.
  */
-import type { ApprovalId, WorkspaceId } from "@corral/domain/Ids"
-import { encodeUlid } from "@corral/domain/Ids"
-import type { AdapterOutput, ProcessEnd, RunStart, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
-import { PAYLOAD_VERSION, type EventDraft } from "@corral/domain/RunEvent"
-import { transition, type Input } from "@corral/domain/RunMachine"
-import { initial, type RunState } from "@corral/domain/RunState"
+import type { ApprovalId, WorkspaceId } from "@corral/domain/identity/Ids"
+import { encodeUlid } from "@corral/domain/identity/Ids"
+import type { AdapterOutput, ProcessEnd, RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import { PAYLOAD_VERSION, type EventDraft } from "@corral/domain/run/RunEvent"
+import { transition, type Input } from "@corral/domain/run/RunMachine"
+import { initial, type RunState } from "@corral/domain/run/RunState"
 import { normalize } from "@corral/adapters/Transformer"
 import { OutputRedaction } from "@corral/edge/run/OutputRedaction"
 import { fit, mayExceed } from "@corral/edge/run/PayloadLimit"

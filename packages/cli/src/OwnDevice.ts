@@ -4,8 +4,8 @@
  * Done with the Hub's own calls, in the name of whoever runs it: they are found in the audit like anybody's. What its owner has changed
  * since, another project or a revoked device, is left as it is.
  */
-import type { Device } from "@corral/domain/Device"
-import type { ProjectId, WorkspaceId } from "@corral/domain/Ids"
+import type { Device } from "@corral/domain/device/Device"
+import type { ProjectId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { newPrivateKey, publicKeyOf, readDevice, writeDevice } from "@corral/edge/link/DeviceKey"
 import { Effect, type Redacted, Schedule } from "effect"
 import { randomUUID } from "node:crypto"

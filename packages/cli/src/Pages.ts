@@ -1,6 +1,6 @@
 /** A list to its end, page by page. */
 import { Effect } from "effect"
-import { MAX_LIMIT } from "@corral/domain/Page"
+import { MAX_LIMIT } from "@corral/domain/http/Page"
 
 export interface OnePage<A> {
   readonly items: ReadonlyArray<A>

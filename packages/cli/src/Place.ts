@@ -3,12 +3,12 @@
  *
  * `--hub` and `--project` name the Hub, `--url` an Edge. Where nothing is named it is the Edge that runs here, and where none runs, the Hub.
  */
-import type { Approval, DecideApproval } from "@corral/domain/Approval"
-import type { Artifact } from "@corral/domain/Artifact"
-import type { Diff } from "@corral/domain/Diff"
-import type { HubApproval, HubRun, HubRunStatus } from "@corral/domain/HubRun"
-import type { ApprovalId, ArtifactId, RunId } from "@corral/domain/Ids"
-import type { CreateRun, Run } from "@corral/domain/Run"
+import type { Approval, DecideApproval } from "@corral/domain/approval/Approval"
+import type { Artifact } from "@corral/domain/run/Artifact"
+import type { Diff } from "@corral/domain/edge-api/Diff"
+import type { HubApproval, HubRun, HubRunStatus } from "@corral/domain/hub-api/HubRun"
+import type { ApprovalId, ArtifactId, RunId } from "@corral/domain/identity/Ids"
+import type { CreateRun, Run } from "@corral/domain/run/Run"
 import { Effect, Option, type Stream } from "effect"
 import { CommandFailed, refused } from "./CommandFailed.ts"
 import { edgePlace } from "./EdgePlace.ts"

@@ -4,10 +4,10 @@
  * Live, for a terminal: text as it streams, reasoning dimmed, a tool's line rewritten when it ends; the same without colours. Plain, for
  * files and pipes: whole lines, no escape codes. What it prints is for reading; `--json` is for programs. All that an agent says passes `visible`.
  */
-import { withoutTrailing } from "@corral/domain/Trailing"
-import type { ApprovalRequest, DecisionOrigin } from "@corral/domain/Approval"
-import { inputChanges, inputText } from "@corral/domain/InputEdit"
-import type { PayloadOf, RunEvent } from "@corral/domain/RunEvent"
+import { withoutTrailing } from "@corral/domain/text/Trailing"
+import type { ApprovalRequest, DecisionOrigin } from "@corral/domain/approval/Approval"
+import { inputChanges, inputText } from "@corral/domain/approval/InputEdit"
+import type { PayloadOf, RunEvent } from "@corral/domain/run/RunEvent"
 import { approvalBlock } from "./ApprovalBlock.ts"
 import type { TailedEvent } from "./EventTail.ts"
 import { painter, type Paint } from "./Paint.ts"

@@ -1,7 +1,7 @@
 /**
  * One line for a person about a model call that is tried again, or about silence.
  */
-import type { PayloadOf } from "@corral/domain/RunEvent"
+import type { PayloadOf } from "@corral/domain/run/RunEvent"
 import { visibleLine } from "./Visible.ts"
 
 const seconds = (millis: number): string => `${Math.ceil(millis / 1_000)} s`

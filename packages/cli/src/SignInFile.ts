@@ -2,7 +2,7 @@
  * `hub.json` in a Corral home: the Hub that this person is signed in to from the command line, and the token of that sign-in. 0600, written
  * whole or not at all. One at a time: what a command does without naming a Hub is never in doubt.
  */
-import { UserId } from "@corral/domain/Ids"
+import { UserId } from "@corral/domain/identity/Ids"
 import { Effect, Option, Redacted, Schema } from "effect"
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"

@@ -1,5 +1,5 @@
 /** The Hub that this person is signed in to, as typed calls. */
-import { hubUrlOf } from "@corral/edge/link/HubAddress"
+import { hubUrlOf } from "@corral/edge/config/HubAddress"
 import { Effect, Option } from "effect"
 import { type CommandFailed, refused } from "./CommandFailed.ts"
 import { connectHub } from "./HubClient.ts"

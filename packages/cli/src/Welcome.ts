@@ -1,5 +1,5 @@
 /** What `corral up` tells a person when it serves: where things are, and what to try first. */
-import type { WorkspaceEntry } from "@corral/edge/EdgeConfig"
+import type { WorkspaceEntry } from "@corral/edge/config/EdgeConfig"
 import { SAMPLE_ID } from "./SampleWorkspace.ts"
 
 export interface Welcome {

@@ -1,5 +1,5 @@
-import type { ApprovalRequest } from "@corral/domain/Approval"
-import { ApprovalId } from "@corral/domain/Ids"
+import type { ApprovalRequest } from "@corral/domain/approval/Approval"
+import { ApprovalId } from "@corral/domain/identity/Ids"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Queue } from "effect"
 import { type Answer, answerOf, askPerson, questionOf } from "../src/AskPerson.ts"

@@ -1,4 +1,4 @@
-import type { AgentId } from "@corral/domain/Ids"
+import type { AgentId } from "@corral/domain/identity/Ids"
 import { assert, describe, it } from "@effect/vitest"
 import type { AgentFound } from "../src/AgentFound.ts"
 import type { Examination } from "../src/Examination.ts"

@@ -1,5 +1,5 @@
 import { claudeCode } from "@corral/adapters/ClaudeCode"
-import { WorkspaceId } from "@corral/domain/Ids"
+import { WorkspaceId } from "@corral/domain/identity/Ids"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { readFileSync } from "node:fs"

@@ -1,5 +1,5 @@
-import type { ApprovalRequest } from "@corral/domain/Approval"
-import { ApprovalId, WorkspaceId } from "@corral/domain/Ids"
+import type { ApprovalRequest } from "@corral/domain/approval/Approval"
+import { ApprovalId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { assert, describe, it } from "@effect/vitest"
 import { Renderer } from "../src/Render.ts"
 import { approvalId, frame, runId, tailed } from "./Tailed.ts"

@@ -1,6 +1,6 @@
 /** Events of one run as a tail would give them, from typed drafts. */
-import { eventIdOf, type RunId } from "@corral/domain/Ids"
-import { decodeEvent, draft, type EventType, type PayloadOf } from "@corral/domain/RunEvent"
+import { eventIdOf, type RunId } from "@corral/domain/identity/Ids"
+import { decodeEvent, draft, type EventType, type PayloadOf } from "@corral/domain/run/RunEvent"
 import { Result } from "effect"
 import type { TailedEvent } from "../src/EventTail.ts"
 

@@ -4,17 +4,24 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { ActionClass, ApprovalState, DecideApproval, Decision, DecisionScope, Risk } from "../src/Approval.ts"
-import { matrix } from "../src/Authorization.ts"
-import { DeviceState } from "../src/Device.ts"
-import { ErrorObject, errorTable } from "../src/ErrorTable.ts"
-import { HubRunStatus } from "../src/HubRun.ts"
-import { page } from "../src/Page.ts"
-import { ProjectRole } from "../src/Project.ts"
-import { CreateRun, RunMode } from "../src/Run.ts"
-import { Envelope, eventTypes } from "../src/RunEvent.ts"
-import { SessionItem, SessionState } from "../src/Session.ts"
-import { TaskState } from "../src/Task.ts"
+import {
+  ActionClass,
+  ApprovalState,
+  DecideApproval,
+  Decision,
+  DecisionScope,
+  Risk
+} from "../src/approval/Approval.ts"
+import { matrix } from "../src/access/Authorization.ts"
+import { DeviceState } from "../src/device/Device.ts"
+import { ErrorObject, errorTable } from "../src/errors/ErrorTable.ts"
+import { HubRunStatus } from "../src/hub-api/HubRun.ts"
+import { page } from "../src/http/Page.ts"
+import { ProjectRole } from "../src/project/Project.ts"
+import { CreateRun, RunMode } from "../src/run/Run.ts"
+import { Envelope, eventTypes } from "../src/run/RunEvent.ts"
+import { SessionItem, SessionState } from "../src/session/Session.ts"
+import { TaskState } from "../src/task/Task.ts"
 import { column, contract, decision, quoted, sorted, table, words } from "./ContractDocument.ts"
 
 /** Field → `string`, `integer`, `array`, `object` or `string or null`; `required` apart. */

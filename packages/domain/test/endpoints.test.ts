@@ -3,10 +3,10 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { OpenApi } from "effect/http-api"
-import { EdgeApi } from "../src/EdgeApi.ts"
-import { closeCodes, EdgeStreamQuery, HubStreamQuery } from "../src/EventStream.ts"
-import { GatewayApi } from "../src/GatewayApi.ts"
-import { HubApi } from "../src/HubApi.ts"
+import { EdgeApi } from "../src/edge-api/EdgeApi.ts"
+import { closeCodes, EdgeStreamQuery, HubStreamQuery } from "../src/http/EventStream.ts"
+import { GatewayApi } from "../src/gateway-api/GatewayApi.ts"
+import { HubApi } from "../src/hub-api/HubApi.ts"
 import { column, contract, decisions, quoted, sorted, table } from "./ContractDocument.ts"
 
 interface Operation {

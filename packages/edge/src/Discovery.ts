@@ -2,7 +2,7 @@
 import { Effect, Layer } from "effect"
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import type { EdgeConfig } from "./EdgeConfig.ts"
+import type { EdgeConfig } from "./config/EdgeConfig.ts"
 import { EdgeInstance } from "./EdgeInstance.ts"
 import { EdgeServer } from "./http/Server.ts"
 

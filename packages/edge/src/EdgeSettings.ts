@@ -2,10 +2,10 @@
  * The Edge's settings as environment variables: one table that is both read and documented. A value that does not fit stops the start
  * with one sentence that names its variable.
  */
-import { capped } from "@corral/domain/CappedPattern"
+import { EnvName } from "./config/EnvName.ts"
 import { Effect, Schema } from "effect"
-import { GrantRule } from "@corral/domain/Grant"
-import { WorkspaceName } from "@corral/domain/Ids"
+import { GrantRule } from "@corral/domain/approval/Grant"
+import { WorkspaceName } from "@corral/domain/identity/Ids"
 import {
   type Environment,
   givenOr,
@@ -19,8 +19,8 @@ import { telemetryFrom, telemetrySettings } from "@corral/service/telemetry/Tele
 import { homedir } from "node:os"
 import { isAbsolute, join, resolve } from "node:path"
 import { unusable } from "./approval/GrantRules.ts"
-import { defaults, type EdgeConfig } from "./EdgeConfig.ts"
-import { hubUrlOf } from "./link/HubAddress.ts"
+import { defaults, type EdgeConfig } from "./config/EdgeConfig.ts"
+import { hubUrlOf } from "./config/HubAddress.ts"
 
 export const settings = [
   { name: "CORRAL_HOME", what: "Folder of Corral's own files.", fallback: "~/.corral" },
@@ -145,12 +145,6 @@ const Workspaces = Schema.Array(
 )
 const Origins = Schema.Array(Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9+.-]*:\/\/[^/\s]+$/)))
 
-/** A variable that may be set or passed for a run: none of Corral's own, and none by which a loader loads something else. */
-export const EnvName = Schema.String.check(
-  Schema.isPattern(capped(256, /^(?!CORRAL_|PATH$|LD_|DYLD_|NODE_OPTIONS$)[A-Za-z_][A-Za-z0-9_]*$/), {
-    expected: "the name of a variable, none of Corral's own or the loader's"
-  })
-)
 const Names = Schema.Array(EnvName)
 const upToADay = whole(1_000, 86_400_000)
 

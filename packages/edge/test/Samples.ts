@@ -1,11 +1,17 @@
 /** Runs, approvals and settings as tests need them: one of each, with what matters to the test replaced. */
-import type { ApprovalRequest } from "@corral/domain/Approval"
-import { encodeUlid, type AgentId, type ApprovalId, type RunId, type WorkspaceId } from "@corral/domain/Ids"
-import type { Run } from "@corral/domain/Run"
-import { draft } from "@corral/domain/RunEvent"
-import type { Input } from "@corral/domain/RunMachine"
+import type { ApprovalRequest } from "@corral/domain/approval/Approval"
+import {
+  encodeUlid,
+  type AgentId,
+  type ApprovalId,
+  type RunId,
+  type WorkspaceId
+} from "@corral/domain/identity/Ids"
+import type { Run } from "@corral/domain/run/Run"
+import { draft } from "@corral/domain/run/RunEvent"
+import type { Input } from "@corral/domain/run/RunMachine"
 import { join } from "node:path"
-import { defaults, type EdgeConfig } from "../src/EdgeConfig.ts"
+import { defaults, type EdgeConfig } from "../src/config/EdgeConfig.ts"
 import { mint } from "@corral/service/Identifiers"
 
 export const at = "2026-01-01T00:00:00.000Z"

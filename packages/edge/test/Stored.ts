@@ -1,7 +1,7 @@
 /** The real SQLite store, and the log on it, in a temporary folder that goes with the test. */
 import { Effect, Layer } from "effect"
 import { join } from "node:path"
-import { EventLog } from "../src/EventLog.ts"
+import { EventLog } from "../src/log/EventLog.ts"
 import { Store } from "../src/store/Store.ts"
 import { temporaryFolder } from "./Folder.ts"
 

@@ -19,7 +19,7 @@ import { telemetryFrom, telemetrySettings } from "@corral/service/telemetry/Tele
 import { Effect, Redacted, Schema } from "effect"
 import { homedir } from "node:os"
 import { join, resolve } from "node:path"
-import { defaults, type HubConfig } from "./HubConfig.ts"
+import { defaults, type HubConfig } from "./config/HubConfig.ts"
 import { oidcFrom, oidcSettings } from "./signin/OidcSettings.ts"
 
 export const settings = [

@@ -4,7 +4,7 @@
  * The write and its kept answer are one transaction, under a lock that every Hub sees: a Hub that dies in the middle leaves neither, and
  * a second request meanwhile is told that the first is in flight. A write that fails has no kept answer: it may be tried again.
  */
-import { IdempotencyConflict, IdempotencyInFlight } from "@corral/domain/Failures"
+import { IdempotencyConflict, IdempotencyInFlight } from "@corral/domain/errors/Failures"
 import { fingerprintOf } from "@corral/service/Fingerprint"
 import { Clock, Context, Effect, Layer, Result } from "effect"
 import { SqlClient, SqlError } from "effect/sql"

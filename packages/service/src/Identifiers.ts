@@ -1,5 +1,5 @@
 /** New ids: the clock and the randomness that domain's pure encoding asks for. */
-import { encodeUlid } from "@corral/domain/Ids"
+import { encodeUlid } from "@corral/domain/identity/Ids"
 import { randomBytes } from "node:crypto"
 
 let pool = Buffer.alloc(0)

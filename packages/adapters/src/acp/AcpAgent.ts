@@ -5,8 +5,8 @@
  * (capabilities, modes, options), is not repeated here.
  */
 
-import type { ProjectSettings } from "@corral/domain/ProjectSettings"
-import type { RunStart, SettingsFile } from "@corral/domain/RuntimeAdapter"
+import type { ProjectSettings } from "@corral/domain/run/ProjectSettings"
+import type { RunStart, SettingsFile } from "@corral/domain/run/RuntimeAdapter"
 import type { JsonObject } from "../Json.ts"
 
 /** What starts an agent so that it executes nothing of the project. */

@@ -3,7 +3,7 @@
  *
  * All but Goose are held against recordings; that is as its documentation says. `docs/adapters.md` tells the versions.
  */
-import { capped } from "@corral/domain/CappedPattern"
+import { capped } from "@corral/domain/text/CappedPattern"
 import { readsInstructions } from "../ClaudeCode.ts"
 import { withoutTools } from "../OpenCode.ts"
 import {

@@ -8,7 +8,7 @@
  *
  * An adapter does no I/O: it says that it has no file system and no terminals, so an agent uses its own tools, and such requests are refused.
  */
-import type { AdapterOutput, Outcome, Protocol, RunStart } from "@corral/domain/RuntimeAdapter"
+import type { AdapterOutput, Outcome, Protocol, RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { objectOf, textOf, type JsonObject } from "../Json.ts"
 import { JsonLines, type JsonLine } from "../JsonLines.ts"
 import { relativeTo, type Relative } from "../Relative.ts"

@@ -3,8 +3,8 @@
  *
  * Agents show it as text before and after, whole or in part; lines are counted from the first where nobody knows better.
  */
-import { draft } from "@corral/domain/RunEvent"
-import type { AdapterEvent } from "@corral/domain/RuntimeAdapter"
+import { draft } from "@corral/domain/run/RunEvent"
+import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
 import { pathsIn } from "../InputPaths.ts"
 import { isObject, objectOf, textOf } from "../Json.ts"
 import type { Relative } from "../Relative.ts"

@@ -5,9 +5,9 @@
  * The protocol has one code for "not signed in" and none for what a model's service refuses; agents put that into other codes, into data, or
  * only into words. Words are read last.
  */
-import { capped } from "@corral/domain/CappedPattern"
-import type { RunFailure } from "@corral/domain/Run"
-import type { Outcome, ProcessEnd } from "@corral/domain/RuntimeAdapter"
+import { capped } from "@corral/domain/text/CappedPattern"
+import type { RunFailure } from "@corral/domain/run/Run"
+import type { Outcome, ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { beginningOf, endingOf } from "../Excerpt.ts"
 import { countOf, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
 import { missingVariable } from "../MissingVariable.ts"

@@ -4,7 +4,7 @@
  * Names are our own. One agent gives a thought and the answer after it the same id, another none at all, and text that follows a tool call is
  * another message whatever its id.
  */
-import { draft } from "@corral/domain/RunEvent"
+import { draft } from "@corral/domain/run/RunEvent"
 import { unavailable, type Turn } from "../Turn.ts"
 import { retrying } from "../Retrying.ts"
 import type { AcpAgent } from "./AcpAgent.ts"

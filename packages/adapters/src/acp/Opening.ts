@@ -3,8 +3,8 @@
  *
  * It sends nothing; `AcpProtocol` asks one thing after the other and hands the answers in.
  */
-import type { PayloadOf } from "@corral/domain/RunEvent"
-import type { RunStart } from "@corral/domain/RuntimeAdapter"
+import type { PayloadOf } from "@corral/domain/run/RunEvent"
+import type { RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { defined, objectOf, textOf, type JsonObject } from "../Json.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 import { modelOf, modeOf, type Choice } from "./Choices.ts"

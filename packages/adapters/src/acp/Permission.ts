@@ -4,7 +4,13 @@
  * The agent is never told to remember: what lasts is the Edge's memory, where it can be seen and taken back. So only options for once are chosen,
  * and a request that can only be granted for always cannot be granted.
  */
-import type { ActionClass, ApprovalRequest, Decision, DecisionScope, Risk } from "@corral/domain/Approval"
+import type {
+  ActionClass,
+  ApprovalRequest,
+  Decision,
+  DecisionScope,
+  Risk
+} from "@corral/domain/approval/Approval"
 import { folderOfPattern } from "../InputPaths.ts"
 import { arrayOf, defined, isObject, textOf, type JsonObject } from "../Json.ts"
 import type { Relative } from "../Relative.ts"

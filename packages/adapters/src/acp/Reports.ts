@@ -3,7 +3,7 @@
  *
  * Said through the run's `Turn`. It keeps what a turn has come to, for those who judge how it ended.
  */
-import type { Usage } from "@corral/domain/Run"
+import type { Usage } from "@corral/domain/run/Run"
 import { retryOf } from "../codex/Retries.ts"
 import { objectOf, textOf, type JsonObject } from "../Json.ts"
 import type { Relative } from "../Relative.ts"

@@ -1,7 +1,7 @@
 /**
  * What a run has used, from the answers to prompts and the reports between them. Tokens are told per turn, a cost for the session so far.
  */
-import type { Usage } from "@corral/domain/Run"
+import type { Usage } from "@corral/domain/run/Run"
 import { countOf, defined, objectOf, type JsonObject } from "../Json.ts"
 
 const sum = (a: number | undefined, b: number | undefined): number | undefined =>

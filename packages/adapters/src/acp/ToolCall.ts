@@ -4,7 +4,7 @@
  * Agents tell it in pieces: the input may come after the call, the title may become the command, the content may change. Nothing here is
  * said; `ToolCalls` knows when.
  */
-import type { PayloadOf } from "@corral/domain/RunEvent"
+import type { PayloadOf } from "@corral/domain/run/RunEvent"
 import { beginningOf } from "../Excerpt.ts"
 import { arrayOf, isObject, objectOf, parseObject, textOf, textsIn, type JsonObject } from "../Json.ts"
 import { MAX_TITLE, oneLine } from "../OneLine.ts"

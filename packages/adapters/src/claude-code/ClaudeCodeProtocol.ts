@@ -4,9 +4,9 @@
  * A run is over when every message it was given is answered. The runtime may fold a message that comes during a turn into that turn, with
  * one result for both; so further input waits here for the result, and the next turn begins with it: one result for each message.
  */
-import type { Usage } from "@corral/domain/Run"
-import { draft } from "@corral/domain/RunEvent"
-import type { AdapterOutput, Protocol, RunStart } from "@corral/domain/RuntimeAdapter"
+import type { Usage } from "@corral/domain/run/Run"
+import { draft } from "@corral/domain/run/RunEvent"
+import type { AdapterOutput, Protocol, RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { arrayOf, countOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
 import { JsonLines, type JsonLine } from "../JsonLines.ts"
 import { relativeTo, type Relative } from "../Relative.ts"

@@ -4,8 +4,8 @@
  * Judged by `is_error`, `api_error_status` and `terminal_reason` alone: `subtype` says "success" when nobody is signed in, and exit codes
  * differ between versions.
  */
-import type { RunFailure, Usage } from "@corral/domain/Run"
-import type { Outcome, ProcessEnd } from "@corral/domain/RuntimeAdapter"
+import type { RunFailure, Usage } from "@corral/domain/run/Run"
+import type { Outcome, ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { endingOf } from "../Excerpt.ts"
 import { arrayOf, countOf, defined, objectOf, textOf, type JsonObject } from "../Json.ts"
 import { unavailable } from "../Turn.ts"

@@ -3,7 +3,7 @@
  *
  * Sub-agents spend too; only the agent's own replies count as turns, as in the result.
  */
-import type { Usage } from "@corral/domain/Run"
+import type { Usage } from "@corral/domain/run/Run"
 import { countOf, objectOf, type JsonObject } from "../Json.ts"
 import { tokensOf } from "./Ending.ts"
 

@@ -1,8 +1,8 @@
 /**
  * What a tool of Claude Code left behind: the status and text of its result, and the files it read or changed.
  */
-import { draft, type PayloadOf } from "@corral/domain/RunEvent"
-import type { AdapterEvent } from "@corral/domain/RuntimeAdapter"
+import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
+import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
 import { arrayOf, countOf, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
 import { replacement, unifiedDiff, type Hunk } from "../UnifiedDiff.ts"
 import type { Relative } from "../Relative.ts"

@@ -1,7 +1,7 @@
 /**
  * Claude Code's tools as a person meets them: one line for a list, and exactly what an approval would let happen.
  */
-import type { ActionClass, ApprovalRequest, DecisionScope, Risk } from "@corral/domain/Approval"
+import type { ActionClass, ApprovalRequest, DecisionScope, Risk } from "@corral/domain/approval/Approval"
 import { arrayOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
 import { folderOfPattern, pathsIn } from "../InputPaths.ts"
 import { oneLine } from "../OneLine.ts"

@@ -4,9 +4,9 @@
  * The handshake goes step by step: initialize, then a thread (a new one, or one to go on with), then a turn for each message. A run is
  * over when every message it was given has had its turn; a further one waits here for the end of the turn before it.
  */
-import { draft } from "@corral/domain/RunEvent"
-import type { Decision } from "@corral/domain/Approval"
-import type { AdapterOutput, Protocol, RunStart } from "@corral/domain/RuntimeAdapter"
+import { draft } from "@corral/domain/run/RunEvent"
+import type { Decision } from "@corral/domain/approval/Approval"
+import type { AdapterOutput, Protocol, RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { countOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
 import { JsonLines, type JsonLine } from "../JsonLines.ts"
 import { relativeTo, type Relative } from "../Relative.ts"

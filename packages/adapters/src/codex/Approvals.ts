@@ -5,7 +5,7 @@
  * process, which is a run's. The memory is the Edge's: the runtime is only ever told yes for once, so that a grant taken back is gone at
  * once and nothing happens unrecorded.
  */
-import type { ApprovalRequest, Decision, DecisionScope } from "@corral/domain/Approval"
+import type { ApprovalRequest, Decision, DecisionScope } from "@corral/domain/approval/Approval"
 import { arrayOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
 import { oneLine } from "../OneLine.ts"
 import type { Relative } from "../Relative.ts"

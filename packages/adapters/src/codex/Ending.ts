@@ -4,9 +4,9 @@
  * The two ways to drive it tell the same failures, `app-server` with a type and `exec` in words alone. Exit codes tell nothing: the
  * app-server leaves with 0 whatever happened.
  */
-import { capped } from "@corral/domain/CappedPattern"
-import type { RunFailure } from "@corral/domain/Run"
-import type { ProcessEnd } from "@corral/domain/RuntimeAdapter"
+import { capped } from "@corral/domain/text/CappedPattern"
+import type { RunFailure } from "@corral/domain/run/Run"
+import type { ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { beginningOf } from "../Excerpt.ts"
 import { countOf, isObject, parseObject, textOf, objectOf, type JsonObject } from "../Json.ts"
 import { missingVariable } from "../MissingVariable.ts"

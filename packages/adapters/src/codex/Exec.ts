@@ -3,7 +3,7 @@
  *
  * It says less than happened: what its sandbox refused, an unknown tool and a command that was still running are not in it.
  */
-import type { AdapterOutput, Protocol, RunStart } from "@corral/domain/RuntimeAdapter"
+import type { AdapterOutput, Protocol, RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
 import { JsonLines, type JsonLine } from "../JsonLines.ts"
 import { relativeTo } from "../Relative.ts"

@@ -1,8 +1,8 @@
 /**
  * The files of a patch as Codex tells them: paths of the workspace, what becomes of each, and its diff where it is told.
  */
-import { draft, type PayloadOf } from "@corral/domain/RunEvent"
-import type { AdapterEvent } from "@corral/domain/RuntimeAdapter"
+import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
+import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
 import { arrayOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
 import type { Relative } from "../Relative.ts"
 import { linesOf, replacement, unifiedDiff } from "../UnifiedDiff.ts"

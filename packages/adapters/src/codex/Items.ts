@@ -4,7 +4,7 @@
  * An item is told when it starts and again, whole, when it is done; some only when they are done, and a command that outlives its turn
  * never. `exec` tells the same items under other names (`command_execution`, `exit_code`), which `Exec` puts right before.
  */
-import { draft, type PayloadOf } from "@corral/domain/RunEvent"
+import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
 import { arrayOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
 import type { Relative } from "../Relative.ts"
 import type { Turn } from "../Turn.ts"

@@ -5,7 +5,7 @@
  * leaves a record; what was allowed runs in the sandbox first, and outside of it where it fails there. Where nothing may change Codex
  * never asks: its sandbox refuses.
  */
-import type { RunMode } from "@corral/domain/Run"
+import type { RunMode } from "@corral/domain/run/Run"
 
 const sandboxes: Readonly<Record<RunMode, string>> = {
   read_only: "read-only",

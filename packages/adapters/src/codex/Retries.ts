@@ -1,8 +1,8 @@
 /**
  * Failed model calls that Codex tries again: "Reconnecting... 1/5", with a type from the app-server, in words alone from `exec`.
  */
-import type { DraftOf } from "@corral/domain/RunEvent"
-import { capped } from "@corral/domain/CappedPattern"
+import type { DraftOf } from "@corral/domain/run/RunEvent"
+import { capped } from "@corral/domain/text/CappedPattern"
 import { textOf, type JsonObject } from "../Json.ts"
 import { retrying } from "../Retrying.ts"
 import { failureInWords, failureOf } from "./Ending.ts"

@@ -4,7 +4,7 @@
  *
  * Exact or nothing: a line that is not three plain words is told as it is.
  */
-import { capped } from "@corral/domain/CappedPattern"
+import { capped } from "@corral/domain/text/CappedPattern"
 
 /** Commands are shorter; a pattern that is given more may run out of memory. */
 const MAX_CHARACTERS = 100_000

@@ -3,7 +3,7 @@
  *
  * A resumed conversation's total counts the runs before this one. Sub-agents have conversations of their own, and count.
  */
-import type { Usage } from "@corral/domain/Run"
+import type { Usage } from "@corral/domain/run/Run"
 import { countOf, defined, objectOf, type JsonObject } from "../Json.ts"
 
 interface Tokens {

@@ -9,11 +9,11 @@ import {
   type ArtifactId,
   type RunId,
   type WorkspaceId
-} from "@corral/domain/Ids"
-import { decodeEvent, draft, PAYLOAD_VERSION, type EventDraft } from "@corral/domain/RunEvent"
-import { transition, type Transition } from "@corral/domain/RunMachine"
-import { initial, type RunState } from "@corral/domain/RunState"
-import type { AdapterOutput } from "@corral/domain/RuntimeAdapter"
+} from "@corral/domain/identity/Ids"
+import { decodeEvent, draft, PAYLOAD_VERSION, type EventDraft } from "@corral/domain/run/RunEvent"
+import { transition, type Transition } from "@corral/domain/run/RunMachine"
+import { initial, type RunState } from "@corral/domain/run/RunState"
+import type { AdapterOutput } from "@corral/domain/run/RuntimeAdapter"
 import { Result } from "effect"
 import { pathsIn } from "../InputPaths.ts"
 import { objectOf } from "../Json.ts"

@@ -7,7 +7,7 @@ import type {
   ProcessEnd,
   RunStart,
   RuntimeAdapter
-} from "@corral/domain/RuntimeAdapter"
+} from "@corral/domain/run/RuntimeAdapter"
 
 /** What a real program printed, read by read, and how it ended. */
 export interface Recording {

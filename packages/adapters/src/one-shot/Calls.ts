@@ -1,8 +1,8 @@
 /**
  * Tool calls of a run with their inputs, so that a result can say which file was read or changed: these programs tell that in the call alone.
  */
-import type { PayloadOf } from "@corral/domain/RunEvent"
-import type { AdapterEvent } from "@corral/domain/RuntimeAdapter"
+import type { PayloadOf } from "@corral/domain/run/RunEvent"
+import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
 import { defined, objectOf, type JsonObject } from "../Json.ts"
 import { relativeTo, type Relative } from "../Relative.ts"
 import type { Turn } from "../Turn.ts"

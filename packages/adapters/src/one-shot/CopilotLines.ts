@@ -4,9 +4,9 @@
  * The id of its conversation is in the last line alone, so no later run can go on with it. Tokens are not told. A file that was read
  * carries a patch without changes, which is none.
  */
-import type { RunFailure } from "@corral/domain/Run"
-import { draft, type PayloadOf } from "@corral/domain/RunEvent"
-import type { AdapterEvent, ProcessEnd, RunStart } from "@corral/domain/RuntimeAdapter"
+import type { RunFailure } from "@corral/domain/run/Run"
+import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
+import type { AdapterEvent, ProcessEnd, RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { arrayOf, countOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
 import { retrying } from "../Retrying.ts"
 import type { Turn } from "../Turn.ts"

@@ -4,8 +4,8 @@
  * These programs say what a model's service answered in their own words, most with the HTTP status in them. A status is looked for where
  * such words put it, never anywhere in a text.
  */
-import type { RunFailure } from "@corral/domain/Run"
-import type { ProcessEnd } from "@corral/domain/RuntimeAdapter"
+import type { RunFailure } from "@corral/domain/run/Run"
+import type { ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { stripVTControlCharacters } from "node:util"
 import { endingOf } from "../Excerpt.ts"
 import { unavailable } from "../Turn.ts"

@@ -4,8 +4,8 @@
  * It streams text and never says a message whole; it prints no thoughts. Its results of file tools carry no diff, and a command's exit code
  * is not in them. A refused request ends with an exit code that is the HTTP status modulo 256, so the words of the result are judged.
  */
-import type { Usage } from "@corral/domain/Run"
-import type { ProcessEnd, RunStart } from "@corral/domain/RuntimeAdapter"
+import type { Usage } from "@corral/domain/run/Run"
+import type { ProcessEnd, RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { countOf, defined, objectOf, textOf, type JsonObject } from "../Json.ts"
 import type { Turn } from "../Turn.ts"
 import { Calls } from "./Calls.ts"

@@ -1,9 +1,9 @@
 /**
  * What the lines of a program mean that a map describes.
  */
-import type { Usage } from "@corral/domain/Run"
-import { draft, type PayloadOf } from "@corral/domain/RunEvent"
-import type { ProcessEnd, RunStart } from "@corral/domain/RuntimeAdapter"
+import type { Usage } from "@corral/domain/run/Run"
+import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
+import type { ProcessEnd, RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { exitFailure } from "../CommandLine.ts"
 import { countOf, defined, textOf, type JsonObject } from "../Json.ts"
 import type { FieldPath, JsonMap, When } from "../JsonMapping.ts"

@@ -2,7 +2,7 @@
  * The protocol of a program that is given one prompt, prints JSON lines and leaves: nobody can answer it, tell it more or cancel it but by
  * signals. What its lines mean is its reader's; this keeps the order of reading and of ending.
  */
-import type { AdapterOutput, Capabilities, ProcessEnd, Protocol } from "@corral/domain/RuntimeAdapter"
+import type { AdapterOutput, Capabilities, ProcessEnd, Protocol } from "@corral/domain/run/RuntimeAdapter"
 import { JsonLines, type JsonLine } from "../JsonLines.ts"
 import type { JsonObject } from "../Json.ts"
 import { Turn } from "../Turn.ts"

@@ -5,9 +5,9 @@
  * step finished with `stop`, no error was told, and the process left with code 0; after a permission that nobody could give it leaves with
  * code 0 too, and its last step then finished with `tool-calls`.
  */
-import type { RunFailure, Usage } from "@corral/domain/Run"
-import { draft } from "@corral/domain/RunEvent"
-import type { AdapterEvent, ProcessEnd, RunStart } from "@corral/domain/RuntimeAdapter"
+import type { RunFailure, Usage } from "@corral/domain/run/Run"
+import { draft } from "@corral/domain/run/RunEvent"
+import type { AdapterEvent, ProcessEnd, RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { countOf, defined, objectOf, textOf, type JsonObject } from "../Json.ts"
 import type { Turn } from "../Turn.ts"
 import { Calls } from "./Calls.ts"

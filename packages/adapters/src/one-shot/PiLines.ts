@@ -5,9 +5,9 @@
  * `error`, and the program leaves with code 0 all the same. `agent_end` comes once for each try: one that stopped well is the end, one
  * that did not may be tried again.
  */
-import type { Usage } from "@corral/domain/Run"
-import { draft } from "@corral/domain/RunEvent"
-import type { AdapterEvent, ProcessEnd, RunStart } from "@corral/domain/RuntimeAdapter"
+import type { Usage } from "@corral/domain/run/Run"
+import { draft } from "@corral/domain/run/RunEvent"
+import type { AdapterEvent, ProcessEnd, RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { arrayOf, countOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
 import { retrying } from "../Retrying.ts"
 import type { Turn } from "../Turn.ts"

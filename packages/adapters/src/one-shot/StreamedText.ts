@@ -2,7 +2,7 @@
  * Messages of a program that prints pieces and never the whole: a message is open while pieces of one channel come, and is closed by
  * whatever else comes.
  */
-import { draft, type PayloadOf } from "@corral/domain/RunEvent"
+import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
 import type { Turn } from "../Turn.ts"
 
 type Channel = PayloadOf<"run.message.delta">["channel"]

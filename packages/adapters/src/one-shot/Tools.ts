@@ -2,8 +2,8 @@
  * The built-in tools of these programs, as a person meets them: what kind of thing a call does, in one line, and which file it touches. Names are
  * the programs' own; no name means two kinds.
  */
-import { draft, type PayloadOf } from "@corral/domain/RunEvent"
-import type { AdapterEvent } from "@corral/domain/RuntimeAdapter"
+import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
+import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
 import { textOf, type JsonObject } from "../Json.ts"
 import { folderOfPattern, pathsIn } from "../InputPaths.ts"
 import { oneLine } from "../OneLine.ts"

@@ -1,7 +1,7 @@
 /**
  * What Qwen Code asks to do: the command, the file, the text that would go and come, as an approval shows it.
  */
-import type { ActionClass, ApprovalRequest, Risk } from "@corral/domain/Approval"
+import type { ActionClass, ApprovalRequest, Risk } from "@corral/domain/approval/Approval"
 import { defined, objectOf, textOf, type JsonObject } from "../Json.ts"
 import { kindOf, labelOf, pathsOf } from "../one-shot/Tools.ts"
 import { isToldRead, isToldWrite } from "../ToldInput.ts"

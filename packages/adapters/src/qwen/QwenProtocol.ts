@@ -5,9 +5,9 @@
  * Each block of a message is printed under an id of its own and streams under index 0, so blocks are counted. The result counts
  * tokens of earlier runs of a conversation, so those of the messages are added up instead.
  */
-import type { Usage } from "@corral/domain/Run"
-import { draft } from "@corral/domain/RunEvent"
-import type { AdapterEvent, AdapterOutput, Protocol, RunStart } from "@corral/domain/RuntimeAdapter"
+import type { Usage } from "@corral/domain/run/Run"
+import { draft } from "@corral/domain/run/RunEvent"
+import type { AdapterEvent, AdapterOutput, Protocol, RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { controlRefusal, controlRequest, controlResponse, userMessage } from "../claude-code/Frames.ts"
 import { arrayOf, countOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
 import { JsonLines, type JsonLine } from "../JsonLines.ts"

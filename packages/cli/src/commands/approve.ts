@@ -1,5 +1,5 @@
 /** `corral approve`: allows what a run asks for, from wherever one is. */
-import { DecisionScope } from "@corral/domain/Approval"
+import { DecisionScope } from "@corral/domain/approval/Approval"
 import { Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { approvalArgument, decide } from "../DecideApproval.ts"

@@ -1,6 +1,6 @@
 /** `corral artifacts`: what a run made to be kept; lists it, and saves it as files. */
-import type { Artifact } from "@corral/domain/Artifact"
-import { ArtifactId, RunId } from "@corral/domain/Ids"
+import type { Artifact } from "@corral/domain/run/Artifact"
+import { ArtifactId, RunId } from "@corral/domain/identity/Ids"
 import { Effect, Option, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { createHash } from "node:crypto"

@@ -1,6 +1,6 @@
 /** `corral attach`: follows a run that somebody started. Ctrl-C stops the following, not the run. */
-import { RunId } from "@corral/domain/Ids"
-import { After } from "@corral/domain/EventStream"
+import { RunId } from "@corral/domain/identity/Ids"
+import { After } from "@corral/domain/http/EventStream"
 import { Effect, Queue } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { exitCodes, exitWith } from "../CommandFailed.ts"

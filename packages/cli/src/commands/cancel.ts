@@ -1,5 +1,5 @@
 /** `corral cancel`: ends a run and everything it has started. */
-import { RunId } from "@corral/domain/Ids"
+import { RunId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"
 import { jsonObject, placeFlags } from "../Flags.ts"

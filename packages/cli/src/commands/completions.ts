@@ -1,5 +1,5 @@
 /** `corral completions`: what a shell needs to complete commands, flags and their values. */
-import { capped } from "@corral/domain/CappedPattern"
+import { capped } from "@corral/domain/text/CappedPattern"
 import { builtIn } from "@corral/adapters/Registry"
 import { scriptedProgram } from "@corral/edge/scriptedProgram"
 import { Effect } from "effect"

@@ -1,7 +1,7 @@
 /** `corral device`: this machine as a device of a Hub. */
 import type { DeviceFile } from "@corral/edge/link/DeviceKey"
 import { newPrivateKey, publicKeyOf, readDevice, writeDevice } from "@corral/edge/link/DeviceKey"
-import { hubUrlOf } from "@corral/edge/link/HubAddress"
+import { hubUrlOf } from "@corral/edge/config/HubAddress"
 import { Effect, Option, Redacted } from "effect"
 import { Command, Flag } from "effect/cli"
 import { randomUUID } from "node:crypto"

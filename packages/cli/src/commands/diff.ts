@@ -1,6 +1,6 @@
 /** `corral diff`: what a run changed in its workspace, as a unified diff. */
-import type { FileDiff } from "@corral/domain/Diff"
-import { RunId } from "@corral/domain/Ids"
+import type { FileDiff } from "@corral/domain/edge-api/Diff"
+import { RunId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"
 import { jsonObject, placeFlags, toggle } from "../Flags.ts"

@@ -1,7 +1,7 @@
 /** `corral normalize`: what a recorded output of an agent means, as events. Needs no Edge. */
 import { builtIn } from "@corral/adapters/Registry"
-import { WorkspaceId } from "@corral/domain/Ids"
-import { RunInput, RunMode } from "@corral/domain/Run"
+import { WorkspaceId } from "@corral/domain/identity/Ids"
+import { RunInput, RunMode } from "@corral/domain/run/Run"
 import { scriptedProgram } from "@corral/edge/scriptedProgram"
 import { NodeStream } from "@effect/platform-node"
 import { Effect, Option, Schema, Stdio, Stream } from "effect"

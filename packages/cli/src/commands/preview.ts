@@ -4,8 +4,8 @@
  * Of the Edge that runs here and no other: the addresses are worth something on this machine alone. It prints an address and opens no
  * browser.
  */
-import { PreviewId, RunId, WorkspaceId } from "@corral/domain/Ids"
-import { CreatePreview, type OpenedPreview, type Preview, PreviewSource } from "@corral/domain/Preview"
+import { PreviewId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
+import { CreatePreview, type OpenedPreview, type Preview, PreviewSource } from "@corral/domain/device/Preview"
 import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { basename } from "node:path"

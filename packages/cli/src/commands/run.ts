@@ -1,6 +1,6 @@
 /** `corral run`: starts a run, follows it, and ends as it ends. */
-import { AgentId, type RunId, WorkspaceId } from "@corral/domain/Ids"
-import { RunMode } from "@corral/domain/Run"
+import { AgentId, type RunId, WorkspaceId } from "@corral/domain/identity/Ids"
+import { RunMode } from "@corral/domain/run/Run"
 import { Effect, Option, Queue, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { exitCodes, exitWith, refused } from "../CommandFailed.ts"

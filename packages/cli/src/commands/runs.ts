@@ -1,7 +1,7 @@
 /** `corral runs`: the latest runs of an Edge or a Hub, the newest first. */
-import { type HubRun, HubRunStatus } from "@corral/domain/HubRun"
-import type { Run } from "@corral/domain/Run"
-import { MAX_LIMIT } from "@corral/domain/Page"
+import { type HubRun, HubRunStatus } from "@corral/domain/hub-api/HubRun"
+import type { Run } from "@corral/domain/run/Run"
+import { MAX_LIMIT } from "@corral/domain/http/Page"
 import { Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { jsonLines, placeFlags } from "../Flags.ts"

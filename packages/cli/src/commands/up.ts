@@ -4,8 +4,8 @@
  *
  * Where this machine has joined another Hub (`corral device join`), and with `--edge-only`, it is the Edge alone.
  */
-import { WorkspaceName } from "@corral/domain/Ids"
-import type { WorkspaceEntry } from "@corral/edge/EdgeConfig"
+import { WorkspaceName } from "@corral/domain/identity/Ids"
+import type { WorkspaceEntry } from "@corral/edge/config/EdgeConfig"
 import { Deferred, Effect, Exit, Option, Redacted, Schema, Scope } from "effect"
 import { Command, Flag } from "effect/cli"
 import { randomBytes } from "node:crypto"

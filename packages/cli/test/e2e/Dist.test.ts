@@ -72,7 +72,8 @@ describe("dist alone", { timeout: 60_000 }, () => {
 
   it("has nothing of the workspace in it", () => {
     const require = createRequire(join(alone, "package.json"))
-    for (const name of ["effect", "@corral/domain/RunEvent", "ws"]) assert.throws(() => require.resolve(name))
+    for (const name of ["effect", "@corral/domain/run/RunEvent", "ws"])
+      assert.throws(() => require.resolve(name))
   })
 
   it("starts an Edge", async () => {

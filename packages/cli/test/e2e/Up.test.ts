@@ -1,14 +1,14 @@
 /** `corral up` as the first thing that anybody does: one command, and a browser that signs in finds a project to start a run in. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import type { Device, Target } from "@corral/domain/Device"
-import type { HubRun } from "@corral/domain/HubRun"
-import type { Project } from "@corral/domain/Project"
-import type { Task } from "@corral/domain/Task"
+import type { Device, Target } from "@corral/domain/device/Device"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import type { Project } from "@corral/domain/project/Project"
+import type { Task } from "@corral/domain/task/Task"
 import { existsSync, readFileSync, statSync } from "node:fs"
 import { userInfo } from "node:os"
 import { join } from "node:path"
-import { Browser, locationOf } from "../../../hub/test/harness/Browser.ts"
-import { until } from "../../../service/test/harness/Until.ts"
+import { Browser, locationOf } from "@corral/testing/hub/Browser"
+import { until } from "@corral/testing/time/Until"
 import { Corral } from "./Corral.ts"
 
 interface Items<A> {

@@ -1,19 +1,19 @@
 /** The whole chain over real processes: a person at the Hub has work done on one machine, follows it, decides, reads what came of it. */
 import { assert, beforeAll, afterAll, describe, it } from "@effect/vitest"
-import type { Artifact } from "@corral/domain/Artifact"
-import type { Diff } from "@corral/domain/Diff"
-import type { HubApproval } from "@corral/domain/HubRun"
-import type { FileEntry, FilePreview } from "@corral/domain/Workspace"
+import type { Artifact } from "@corral/domain/run/Artifact"
+import type { Diff } from "@corral/domain/edge-api/Diff"
+import type { HubApproval } from "@corral/domain/hub-api/HubRun"
+import type { FileEntry, FilePreview } from "@corral/domain/device/Workspace"
 import { edgeMetrics } from "@corral/edge/EdgeMetrics"
 import { hubMetrics } from "@corral/hub/HubMetrics"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { join } from "node:path"
-import { FakeCollector } from "../../../service/test/harness/FakeCollector.ts"
-import { PrometheusText } from "../../../service/test/harness/PrometheusText.ts"
-import { StreamReader } from "../../../hub/test/harness/StreamReader.ts"
-import { codeOf, type HubClient } from "../../../hub/test/harness/HubClient.ts"
-import { Joined } from "./Joined.ts"
+import { FakeCollector } from "@corral/testing/http/FakeCollector"
+import { PrometheusText } from "@corral/testing/http/PrometheusText"
+import { StreamReader } from "@corral/testing/hub/StreamReader"
+import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
+import { Joined } from "@corral/testing/stack/Joined"
 
 const players = fileURLToPath(new URL("../../../adapters/test/fixtures/bin", import.meta.url))
 

@@ -1,11 +1,11 @@
 /** From a message to a result, over real processes and the platform's own SDK: a person writes, an agent works, a tap decides. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import type { HubApproval } from "@corral/domain/HubRun"
-import type { Task } from "@corral/domain/Task"
+import type { HubApproval } from "@corral/domain/hub-api/HubRun"
+import type { Task } from "@corral/domain/task/Task"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { BOT, envelope, pushed } from "../../../gateway/test/harness/FakeFeishu.ts"
-import { until } from "../../../service/test/harness/Until.ts"
+import { BOT, envelope, pushed } from "@corral/testing/gateway/FakeFeishu"
+import { until } from "@corral/testing/time/Until"
 import { type Chatter, Chats } from "./Chats.ts"
 
 const RUNS = "The agent wants to run a command"

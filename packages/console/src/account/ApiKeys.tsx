@@ -1,5 +1,5 @@
 /** One's API keys. A new key is shown once, on this page, until it is put away. */
-import type { ApiKey, IssuedApiKey } from "@corral/domain/ApiKey"
+import type { ApiKey, IssuedApiKey } from "@corral/domain/identity/ApiKey"
 import { useQueryClient } from "@tanstack/react-query"
 import { useState } from "react"
 import { hub } from "../api/Hub.ts"

@@ -1,5 +1,5 @@
 /** The chat accounts that act as oneself. */
-import type { ChatBinding } from "@corral/domain/ChatAccount"
+import type { ChatBinding } from "@corral/domain/chat/ChatAccount"
 import { useQueryClient } from "@tanstack/react-query"
 import { hub } from "../api/Hub.ts"
 import { useList } from "../api/Lists.ts"

@@ -1,5 +1,5 @@
 /** Where one is signed in, and the end of it elsewhere. */
-import type { OpenSignIn } from "@corral/domain/User"
+import type { OpenSignIn } from "@corral/domain/identity/User"
 import { useQueryClient } from "@tanstack/react-query"
 import { hub } from "../api/Hub.ts"
 import { useList } from "../api/Lists.ts"

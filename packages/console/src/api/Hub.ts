@@ -4,8 +4,8 @@
  *
  * Calls are made with the browser's cookie alone, and a write repeats the token that came with it.
  */
-import type { ErrorCode } from "@corral/domain/ErrorTable"
-import type { HubApi } from "@corral/domain/HubApi"
+import type { ErrorCode } from "@corral/domain/errors/ErrorTable"
+import type { HubApi } from "@corral/domain/hub-api/HubApi"
 import type { Effect } from "effect"
 import type { HttpClientResponse } from "effect/http"
 import type { HttpApiClient } from "effect/http-api"

@@ -2,8 +2,8 @@
  * What many pages need to know: the person's projects, their targets, and what things are called. The first two hundred of each: enough to
  * choose from; the pages of lists go on by cursor.
  */
-import type { DeviceId, ProjectId } from "@corral/domain/Ids"
-import type { ProjectRole } from "@corral/domain/Project"
+import type { DeviceId, ProjectId } from "@corral/domain/identity/Ids"
+import type { ProjectRole } from "@corral/domain/project/Project"
 import { queryOptions, useQuery } from "@tanstack/react-query"
 import { hub } from "./Hub.ts"
 

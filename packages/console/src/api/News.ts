@@ -2,7 +2,7 @@
  * Follows `/client/news` and makes stale what a hint speaks of; what is on the screen is then read anew. Comes back by itself, and then
  * trusts nothing that it read before.
  */
-import type { HubNews } from "@corral/domain/HubNews"
+import type { HubNews } from "@corral/domain/hub-api/HubNews"
 import type { QueryClient } from "@tanstack/react-query"
 import { useQueryClient } from "@tanstack/react-query"
 import { useEffect, useState } from "react"

@@ -1,5 +1,5 @@
 /** One approval: what it is about, what it would do, and how it is or was decided. */
-import type { HubApproval } from "@corral/domain/HubRun"
+import type { HubApproval } from "@corral/domain/hub-api/HubRun"
 import { Link } from "@tanstack/react-router"
 import { oneLine } from "../markdown/visible.ts"
 import { useWords } from "../text/Language.tsx"

@@ -1,5 +1,5 @@
 /** All that waits for a decision, the oldest first, one of it open. What is decided meanwhile stays open until somebody goes on. */
-import type { HubApproval } from "@corral/domain/HubRun"
+import type { HubApproval } from "@corral/domain/hub-api/HubRun"
 import { useQuery } from "@tanstack/react-query"
 import { Link, useNavigate } from "@tanstack/react-router"
 import { useEffect, useRef, useState } from "react"

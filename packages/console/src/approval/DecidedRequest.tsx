@@ -1,5 +1,5 @@
 /** Decided request. An edited request shows the allowed input first, then the requested one. */
-import type { ApprovalRequest } from "@corral/domain/Approval"
+import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import { useWords } from "../text/Language.tsx"
 import { EditView } from "./EditView.tsx"
 import { RequestView } from "./RequestView.tsx"

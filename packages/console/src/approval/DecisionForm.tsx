@@ -3,8 +3,8 @@
  *
  * What became of it is shown by whoever shows the approval. No key decides by itself: keys move the focus here, and Enter presses what has it.
  */
-import type { ApprovalRequest } from "@corral/domain/Approval"
-import type { HubRun } from "@corral/domain/HubRun"
+import type { ApprovalRequest } from "@corral/domain/approval/Approval"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { type FormEvent, useState } from "react"
 import { useMayDecide } from "../api/Known.ts"
 import { useWords } from "../text/Language.tsx"

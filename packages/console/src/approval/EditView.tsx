@@ -1,5 +1,5 @@
 /** Changed fields of an edited input, each with its requested and its allowed value. */
-import { inputChanges, inputText } from "@corral/domain/InputEdit"
+import { inputChanges, inputText } from "@corral/domain/approval/InputEdit"
 import { Clipped } from "../markdown/Clipped.tsx"
 import { oneLine, visible } from "../markdown/visible.ts"
 import { useWords } from "../text/Language.tsx"

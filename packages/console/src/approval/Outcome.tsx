@@ -1,6 +1,6 @@
 /** Outcome of an approval: decision, decider, origin, time and remembered rule, with both inputs if a person edited it. */
-import type { ApprovalResolution } from "@corral/domain/Resolution"
-import type { HubRun } from "@corral/domain/HubRun"
+import type { ApprovalResolution } from "@corral/domain/run/Resolution"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { oneLine } from "../markdown/visible.ts"
 import { useWords } from "../text/Language.tsx"
 import { Time } from "../ui/Time.tsx"

@@ -1,5 +1,5 @@
 /** Who did something, by name where the reader shares a project with them. */
-import type { HubRun } from "@corral/domain/HubRun"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useQuery } from "@tanstack/react-query"
 import { hub } from "../api/Hub.ts"
 import { usePerson } from "../api/Person.ts"

@@ -1,5 +1,5 @@
 /** What exactly would happen: the action and its risk in words, then the command, the files, the address, whatever of it there is. */
-import type { ApprovalRequest } from "@corral/domain/Approval"
+import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import { Patch } from "../diff/Patch.tsx"
 import { Clipped } from "../markdown/Clipped.tsx"
 import { oneLine, visible } from "../markdown/visible.ts"

@@ -1,5 +1,5 @@
 /** A command taken apart as the Edge reads it: each program that would run, and each part of which nobody can tell. */
-import type { CommandSegment } from "@corral/domain/Approval"
+import type { CommandSegment } from "@corral/domain/approval/Approval"
 import { oneLine } from "../markdown/visible.ts"
 import { useWords } from "../text/Language.tsx"
 import { approvalWords } from "./words.ts"

@@ -1,5 +1,5 @@
 /** Why a decision would not reach the run now: its device is not connected, was revoked, or is not the project's any more. */
-import type { HubApproval } from "@corral/domain/HubRun"
+import type { HubApproval } from "@corral/domain/hub-api/HubRun"
 import { useQuery } from "@tanstack/react-query"
 import { hub, HubRefusal } from "../api/Hub.ts"
 import { oneLine } from "../markdown/visible.ts"

@@ -1,5 +1,5 @@
 /** Sends a decision. The same decision sent again carries the same key, so that it is one. */
-import type { DecideHubApproval, HubApproval } from "@corral/domain/HubRun"
+import type { DecideHubApproval, HubApproval } from "@corral/domain/hub-api/HubRun"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { hub } from "../api/Hub.ts"
 import { useIdempotencyKey } from "../api/IdempotencyKey.ts"

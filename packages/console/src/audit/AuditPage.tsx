@@ -1,6 +1,6 @@
 /** Who did what: of a project for its admins, of oneself for everybody. The filter is in the address. */
-import { auditActionNames } from "@corral/domain/AuditAction"
-import type { ProjectId } from "@corral/domain/Ids"
+import { auditActionNames } from "@corral/domain/access/AuditAction"
+import type { ProjectId } from "@corral/domain/identity/Ids"
 import { useNavigate } from "@tanstack/react-router"
 import { addressOf, hub } from "../api/Hub.ts"
 import { isAtLeast, useProjects } from "../api/Known.ts"

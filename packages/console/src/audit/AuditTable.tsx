@@ -1,5 +1,5 @@
 /** Records of the trail as a table. On a narrow screen it scrolls sideways, by keyboard too. */
-import type { AuditRecord } from "@corral/domain/Audit"
+import type { AuditRecord } from "@corral/domain/access/Audit"
 import { useWords } from "../text/Language.tsx"
 import { ShortId } from "../ui/ShortId.tsx"
 import { StateBadge } from "../ui/StateBadge.tsx"

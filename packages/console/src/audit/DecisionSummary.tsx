@@ -1,5 +1,5 @@
 /** The decision of an audit record in a few words: what, for how long, with changes or without, where. */
-import type { DecisionDetails } from "@corral/domain/Audit"
+import type { DecisionDetails } from "@corral/domain/access/Audit"
 import { Link } from "@tanstack/react-router"
 import { approvalWords } from "../approval/words.ts"
 import { useWords } from "../text/Language.tsx"

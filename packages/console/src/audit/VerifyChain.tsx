@@ -1,5 +1,5 @@
 /** Has the Hub follow the chain of a project's trail, and says what it found. */
-import type { ProjectId } from "@corral/domain/Ids"
+import type { ProjectId } from "@corral/domain/identity/Ids"
 import { useMutation } from "@tanstack/react-query"
 import { hub } from "../api/Hub.ts"
 import { useWords } from "../text/Language.tsx"

@@ -1,5 +1,5 @@
 /** Words of the audit trail. */
-import type { AuditAction } from "@corral/domain/AuditAction"
+import type { AuditAction } from "@corral/domain/access/AuditAction"
 import { bilingual } from "../text/Language.tsx"
 
 export const auditWords = bilingual(

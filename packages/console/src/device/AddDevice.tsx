@@ -3,7 +3,7 @@
  * kept while the dialog is open, and nowhere else.
  */
 import { Dialog } from "@base-ui/react/dialog"
-import type { Device } from "@corral/domain/Device"
+import type { Device } from "@corral/domain/device/Device"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useEffect, useState } from "react"
 import { hub } from "../api/Hub.ts"

@@ -1,5 +1,5 @@
 /** One device: whether it is there, and what its owner may do with it. */
-import type { Device, UpdateDevice } from "@corral/domain/Device"
+import type { Device, UpdateDevice } from "@corral/domain/device/Device"
 import { useQueryClient } from "@tanstack/react-query"
 import { hub } from "../api/Hub.ts"
 import { usePerson } from "../api/Person.ts"

@@ -1,5 +1,5 @@
 /** Chooses the projects whose members may use a device. */
-import type { ProjectId } from "@corral/domain/Ids"
+import type { ProjectId } from "@corral/domain/identity/Ids"
 import { useProjects } from "../api/Known.ts"
 import { useWords } from "../text/Language.tsx"
 import { FormDialog } from "../ui/FormDialog.tsx"

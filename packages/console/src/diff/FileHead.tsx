@@ -1,5 +1,5 @@
 /** The head of a file in a diff: what happened to it, and the way to open it. */
-import type { FileDiff } from "@corral/domain/Diff"
+import type { FileDiff } from "@corral/domain/edge-api/Diff"
 import { visible } from "../markdown/visible.ts"
 import { useWords } from "../text/Language.tsx"
 import { diffWords } from "./words.ts"

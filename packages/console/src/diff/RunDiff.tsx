@@ -2,8 +2,8 @@
  * What a run has changed, file by file, as its Edge says now. Files and lines are one list of which only what is in view is drawn: a file of
  * ten thousand lines costs no more than one of ten.
  */
-import type { FileDiff } from "@corral/domain/Diff"
-import type { HubRun } from "@corral/domain/HubRun"
+import type { FileDiff } from "@corral/domain/edge-api/Diff"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useInfiniteQuery } from "@tanstack/react-query"
 import { useVirtualizer } from "@tanstack/react-virtual"
 import { type KeyboardEvent, useMemo, useRef, useState } from "react"

@@ -1,7 +1,7 @@
 /**
  * A unified patch as hunks: for patches that come as text, before the Edge's own diff is there. Lines that belong to no hunk are left out.
  */
-import type { DiffHunk } from "@corral/domain/Diff"
+import type { DiffHunk } from "@corral/domain/edge-api/Diff"
 
 const head = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/
 

@@ -1,5 +1,5 @@
 /** Hunks as rows: one column, or the old beside the new. Pure, and linear in the lines. */
-import type { DiffHunk } from "@corral/domain/Diff"
+import type { DiffHunk } from "@corral/domain/edge-api/Diff"
 
 export type Layout = "unified" | "split"
 

@@ -1,5 +1,5 @@
 /** What a person does first, in order, where nothing has run yet. */
-import type { Project } from "@corral/domain/Project"
+import type { Project } from "@corral/domain/project/Project"
 import { useQueries } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { hub } from "../api/Hub.ts"

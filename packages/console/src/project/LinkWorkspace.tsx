@@ -1,6 +1,6 @@
 /** Links a workspace of a shared device with a project: the device, then one of the folders that it offers. */
-import type { Target } from "@corral/domain/Device"
-import type { ProjectId } from "@corral/domain/Ids"
+import type { Target } from "@corral/domain/device/Device"
+import type { ProjectId } from "@corral/domain/identity/Ids"
 import { useState } from "react"
 import { hub } from "../api/Hub.ts"
 import { useWords } from "../text/Language.tsx"

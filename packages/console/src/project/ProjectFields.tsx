@@ -1,5 +1,5 @@
 /** What a project says of itself, in a form: to make one and to change one. */
-import type { Project } from "@corral/domain/Project"
+import type { Project } from "@corral/domain/project/Project"
 import { useWords } from "../text/Language.tsx"
 import { Field } from "../ui/Field.tsx"
 import { projectWords } from "./words.ts"

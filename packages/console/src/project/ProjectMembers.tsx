@@ -1,6 +1,6 @@
 /** Who is in a project, and as what. */
-import type { UserId } from "@corral/domain/Ids"
-import type { Project, ProjectMember, ProjectRole } from "@corral/domain/Project"
+import type { UserId } from "@corral/domain/identity/Ids"
+import type { Project, ProjectMember, ProjectRole } from "@corral/domain/project/Project"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { hub } from "../api/Hub.ts"
 import { isAtLeast, roles } from "../api/Known.ts"

@@ -1,6 +1,6 @@
 /** One project, part by part. Which part is shown is in the address. */
 import { Tabs } from "@base-ui/react/tabs"
-import type { ProjectId } from "@corral/domain/Ids"
+import type { ProjectId } from "@corral/domain/identity/Ids"
 import { useQuery } from "@tanstack/react-query"
 import { Link, useNavigate } from "@tanstack/react-router"
 import { HubRefusal } from "../api/Hub.ts"

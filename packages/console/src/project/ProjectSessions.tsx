@@ -1,5 +1,5 @@
 /** The sessions of a project, and the way to a new one. */
-import type { Project } from "@corral/domain/Project"
+import type { Project } from "@corral/domain/project/Project"
 import { useQueryClient } from "@tanstack/react-query"
 import { Link, useNavigate } from "@tanstack/react-router"
 import { hub } from "../api/Hub.ts"

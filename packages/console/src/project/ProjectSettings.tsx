@@ -1,5 +1,5 @@
 /** What a project is called, who may see it, who decides its approvals, and its end. */
-import type { Approvers, Project } from "@corral/domain/Project"
+import type { Approvers, Project } from "@corral/domain/project/Project"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
 import { hub } from "../api/Hub.ts"

@@ -1,5 +1,5 @@
 /** The folders on devices where a project's runs may work. */
-import type { Project, WorkspaceLink } from "@corral/domain/Project"
+import type { Project, WorkspaceLink } from "@corral/domain/project/Project"
 import { useQueryClient } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { hub } from "../api/Hub.ts"

@@ -1,5 +1,5 @@
 /** The projects that a person may see. */
-import type { ProjectVisibility } from "@corral/domain/Project"
+import type { ProjectVisibility } from "@corral/domain/project/Project"
 import { useQueryClient } from "@tanstack/react-query"
 import { Link, useNavigate } from "@tanstack/react-router"
 import { hub } from "../api/Hub.ts"

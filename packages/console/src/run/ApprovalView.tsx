@@ -1,5 +1,5 @@
 /** An approval where it was asked for, in the timeline: open while it waits, folded once it is decided. */
-import type { HubApproval, HubRun } from "@corral/domain/HubRun"
+import type { HubApproval, HubRun } from "@corral/domain/hub-api/HubRun"
 import { Link } from "@tanstack/react-router"
 import { Countdown } from "../approval/Countdown.tsx"
 import { DecidedRequest } from "../approval/DecidedRequest.tsx"

@@ -3,11 +3,11 @@
  *
  * Texts are bounded: `Kept` says how much there was and where the Hub has the whole.
  */
-import type { ProjectSettingsReport } from "@corral/domain/ProjectSettings"
-import type { ApprovalRequest, ApprovalState } from "@corral/domain/Approval"
-import type { ApprovalResolution } from "@corral/domain/Resolution"
-import type { RunFailure, Usage } from "@corral/domain/Run"
-import type { PayloadOf } from "@corral/domain/RunEvent"
+import type { ProjectSettingsReport } from "@corral/domain/run/ProjectSettings"
+import type { ApprovalRequest, ApprovalState } from "@corral/domain/approval/Approval"
+import type { ApprovalResolution } from "@corral/domain/run/Resolution"
+import type { RunFailure, Usage } from "@corral/domain/run/Run"
+import type { PayloadOf } from "@corral/domain/run/RunEvent"
 
 /** A text, or so much of it as is kept here. */
 export interface Kept {

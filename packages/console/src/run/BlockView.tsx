@@ -1,5 +1,5 @@
 /** One block of the timeline. */
-import type { HubRun } from "@corral/domain/HubRun"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { memo } from "react"
 import { PersonName } from "../approval/PersonName.tsx"
 import { Patch } from "../diff/Patch.tsx"

@@ -1,5 +1,5 @@
 /** Ends a run, once that is confirmed. */
-import type { HubRun } from "@corral/domain/HubRun"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { hub } from "../api/Hub.ts"
 import { useWords } from "../text/Language.tsx"

@@ -5,8 +5,8 @@
  * with any call, and reading less makes the Hub send less. A WebSocket has none of the three. It reconnects from the last seq; where the Hub
  * does not keep what is missing, the run's own state closes the gap, and the gap stays visible.
  */
-import type { Envelope } from "@corral/domain/RunEvent"
-import type { HubRun } from "@corral/domain/HubRun"
+import type { Envelope } from "@corral/domain/run/RunEvent"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { addressOf, hub, HubRefusal } from "../api/Hub.ts"
 import { routes } from "../api/routes.ts"
 import { EventStreamText } from "./EventStreamText.ts"

@@ -1,5 +1,5 @@
 /** The text of an event stream, in pieces as they arrive, read into envelopes. What is no envelope is passed over. */
-import type { Envelope } from "@corral/domain/RunEvent"
+import type { Envelope } from "@corral/domain/run/RunEvent"
 import { isEnvelope } from "./knownEvent.ts"
 
 /** More than any event of the contract: what is longer is none. */

@@ -1,6 +1,6 @@
 /** A message: Markdown as it is written, drawn once for each piece that is done; reasoning folded. */
-import type { Envelope } from "@corral/domain/RunEvent"
-import type { HubRun } from "@corral/domain/HubRun"
+import type { Envelope } from "@corral/domain/run/RunEvent"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { memo } from "react"
 import { Clipped } from "../markdown/Clipped.tsx"
 import { Markdown } from "../markdown/Markdown.tsx"

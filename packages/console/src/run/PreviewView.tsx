@@ -2,8 +2,8 @@
  * A preview in the timeline, and the way to open it: the Hub is asked for an address, and a new tab goes there. The address is one of
  * the device's own, so that it leads somewhere in a browser on the device alone; nothing of what is shown comes through the Hub.
  */
-import type { HubRun } from "@corral/domain/HubRun"
-import type { OpenedPreview } from "@corral/domain/Preview"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import type { OpenedPreview } from "@corral/domain/device/Preview"
 import { useMutation } from "@tanstack/react-query"
 import { useEffect } from "react"
 import { hub, HubRefusal } from "../api/Hub.ts"

@@ -1,6 +1,6 @@
 /** The run's log as text, page after page as the Hub keeps it: what the timeline does not show is here. */
-import type { Envelope } from "@corral/domain/RunEvent"
-import type { HubRun } from "@corral/domain/HubRun"
+import type { Envelope } from "@corral/domain/run/RunEvent"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useInfiniteQuery } from "@tanstack/react-query"
 import { memo } from "react"
 import { hub } from "../api/Hub.ts"

@@ -1,6 +1,6 @@
 /** What a run made to be kept. */
-import type { Artifact } from "@corral/domain/Artifact"
-import type { HubRun } from "@corral/domain/HubRun"
+import type { Artifact } from "@corral/domain/run/Artifact"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { hub } from "../api/Hub.ts"
 import { useList } from "../api/Lists.ts"
 import { oneLine } from "../markdown/visible.ts"

@@ -4,9 +4,9 @@
  * Passes over what it has seen (`seq`, `id`) and marks what is missing. Blocks are values: one that changes is replaced, so that drawing may
  * compare them. Bounded: texts by `Kept`, all texts together by `TEXTS_KEPT`, blocks by `BLOCKS_KEPT`; the oldest are cut first.
  */
-import type { Envelope, RunEvent } from "@corral/domain/RunEvent"
-import type { HubRunStatus } from "@corral/domain/HubRun"
-import { approvalResolution } from "@corral/domain/Resolution"
+import type { Envelope, RunEvent } from "@corral/domain/run/RunEvent"
+import type { HubRunStatus } from "@corral/domain/hub-api/HubRun"
+import { approvalResolution } from "@corral/domain/run/Resolution"
 import type { Block, Kept, MessageBlock } from "./Block.ts"
 import { excerpt, grown, keep } from "./kept.ts"
 import { knownEvent } from "./knownEvent.ts"

@@ -1,5 +1,5 @@
 /** The facts of a run, and the way to end it. */
-import type { HubRun } from "@corral/domain/HubRun"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useQuery } from "@tanstack/react-query"
 import { hub } from "../api/Hub.ts"
 import { oneLine } from "../markdown/visible.ts"

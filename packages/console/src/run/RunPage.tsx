@@ -1,6 +1,6 @@
 /** One run as it happens: its facts, what it does, what waits for a decision, what it has changed and made. */
 import { Tabs } from "@base-ui/react/tabs"
-import type { HubRun } from "@corral/domain/HubRun"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useQuery, useQueryClient } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { useCallback, useEffect, useState } from "react"

@@ -1,5 +1,5 @@
 /** A further message to the agent. Sent again after a failure, it is the same message. */
-import type { HubRun } from "@corral/domain/HubRun"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useMutation } from "@tanstack/react-query"
 import { type FormEvent, useState } from "react"
 import { hub } from "../api/Hub.ts"

@@ -2,7 +2,7 @@
  * What the run does, as it does it. Only what is in view is drawn; the end is followed until somebody scrolls away from it, and again once
  * they are back.
  */
-import type { HubRun } from "@corral/domain/HubRun"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useVirtualizer } from "@tanstack/react-virtual"
 import { useCallback, useEffect, useRef, useState } from "react"
 import { useWords } from "../text/Language.tsx"

@@ -1,6 +1,6 @@
 /** A tool call: what was called, how it stands, what went in, what came out. */
-import type { Envelope } from "@corral/domain/RunEvent"
-import type { HubRun } from "@corral/domain/HubRun"
+import type { Envelope } from "@corral/domain/run/RunEvent"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { memo } from "react"
 import { ansiPieces } from "../markdown/ansi.ts"
 import { Clipped } from "../markdown/Clipped.tsx"

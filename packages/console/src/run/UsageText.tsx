@@ -1,5 +1,5 @@
 /** What a run has used, as far as its runtime counts it. */
-import type { Usage } from "@corral/domain/Run"
+import type { Usage } from "@corral/domain/run/Run"
 import { useWords } from "../text/Language.tsx"
 import { runWords } from "./words.ts"
 

@@ -1,6 +1,6 @@
 /** The way to all of a text of which only a part is shown: read from the Hub when somebody asks, forgotten when it is hidden. */
-import type { Envelope } from "@corral/domain/RunEvent"
-import type { HubRun } from "@corral/domain/HubRun"
+import type { Envelope } from "@corral/domain/run/RunEvent"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { Clipped } from "../markdown/Clipped.tsx"

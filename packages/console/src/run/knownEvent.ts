@@ -3,7 +3,7 @@
  *
  * The Hub has checked what it could; this guards against what a later version writes.
  */
-import type { Envelope, RunEvent } from "@corral/domain/RunEvent"
+import type { Envelope, RunEvent } from "@corral/domain/run/RunEvent"
 
 type Check = (value: unknown) => boolean
 

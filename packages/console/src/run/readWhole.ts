@@ -1,6 +1,6 @@
 /** A text of which only a part is kept here, read again from the events at the Hub. */
-import type { Envelope } from "@corral/domain/RunEvent"
-import type { HubRun } from "@corral/domain/HubRun"
+import type { Envelope } from "@corral/domain/run/RunEvent"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { hub } from "../api/Hub.ts"
 import type { Kept } from "./Block.ts"
 

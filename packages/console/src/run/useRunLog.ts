@@ -1,5 +1,5 @@
 /** A run's log as components see it: all of it, or only what changes rarely. */
-import type { HubRun } from "@corral/domain/HubRun"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useMemo, useSyncExternalStore } from "react"
 import { EventLog, type LogSummary, type LogView } from "./EventLog.ts"
 

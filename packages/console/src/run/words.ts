@@ -1,5 +1,5 @@
 /** What the page of a run says. */
-import type { PayloadOf } from "@corral/domain/RunEvent"
+import type { PayloadOf } from "@corral/domain/run/RunEvent"
 import { bilingual } from "../text/Language.tsx"
 
 const count = (n: number) => n.toLocaleString("en")

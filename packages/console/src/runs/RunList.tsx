@@ -1,6 +1,6 @@
 /** The runs that a filter lets through, newest first. */
-import type { DeviceId, ProjectId, SessionId } from "@corral/domain/Ids"
-import type { HubRunStatus } from "@corral/domain/HubRun"
+import type { DeviceId, ProjectId, SessionId } from "@corral/domain/identity/Ids"
+import type { HubRunStatus } from "@corral/domain/hub-api/HubRun"
 import { hub } from "../api/Hub.ts"
 import { useList } from "../api/Lists.ts"
 import { useWords } from "../text/Language.tsx"

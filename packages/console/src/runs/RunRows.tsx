@@ -1,5 +1,5 @@
 /** Runs as rows: what was asked, how it stands, who does it where. */
-import type { HubRun } from "@corral/domain/HubRun"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { Link } from "@tanstack/react-router"
 import { useProjectName, useTargetName } from "../api/Known.ts"
 import { useWords } from "../text/Language.tsx"

@@ -1,6 +1,6 @@
 /** All runs that the person may see. The filter is in the address: it can be kept and sent. */
-import type { DeviceId, ProjectId } from "@corral/domain/Ids"
-import type { HubRunStatus } from "@corral/domain/HubRun"
+import type { DeviceId, ProjectId } from "@corral/domain/identity/Ids"
+import type { HubRunStatus } from "@corral/domain/hub-api/HubRun"
 import { useNavigate } from "@tanstack/react-router"
 import { searchOf } from "../app/search.ts"
 import { useProjects, useTargets } from "../api/Known.ts"

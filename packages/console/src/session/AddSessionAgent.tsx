@@ -1,5 +1,5 @@
 /** Takes an agent into a session: where it works is one of the project's linked workspaces, and the agent one that its device offers. */
-import type { Session } from "@corral/domain/Session"
+import type { Session } from "@corral/domain/session/Session"
 import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { hub } from "../api/Hub.ts"

@@ -1,6 +1,6 @@
 /** The agents of a session: each an agent's profile bound to the device and the workspace where it works. */
-import type { AgentInstance } from "@corral/domain/AgentProfile"
-import type { Session } from "@corral/domain/Session"
+import type { AgentInstance } from "@corral/domain/run/AgentProfile"
+import type { Session } from "@corral/domain/session/Session"
 import { useQueryClient } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { hub } from "../api/Hub.ts"

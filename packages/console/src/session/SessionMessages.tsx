@@ -1,6 +1,6 @@
 /** The messages of a session, the latest at the end, and a field for the next one. What others wrote is text, nothing else. */
-import type { Message } from "@corral/domain/Message"
-import type { Session } from "@corral/domain/Session"
+import type { Message } from "@corral/domain/session/Message"
+import type { Session } from "@corral/domain/session/Session"
 import { useQuery, useQueryClient } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { useMutation } from "@tanstack/react-query"

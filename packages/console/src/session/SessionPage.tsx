@@ -1,6 +1,6 @@
 /** One session: what people and agents said, who takes part, and the runs that came of it. */
-import type { SessionId } from "@corral/domain/Ids"
-import type { UpdateSession } from "@corral/domain/Session"
+import type { SessionId } from "@corral/domain/identity/Ids"
+import type { UpdateSession } from "@corral/domain/session/Session"
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { hub } from "../api/Hub.ts"

@@ -1,5 +1,5 @@
 /** The agent of a run. One that is not available can be seen and not chosen, and says why and what to do. */
-import type { Agent } from "@corral/domain/Agent"
+import type { Agent } from "@corral/domain/run/Agent"
 import { useWords } from "../text/Language.tsx"
 import { Field } from "../ui/Field.tsx"
 import { startWords } from "./words.ts"

@@ -1,9 +1,9 @@
 /** What can be started where: the workspaces that a project links, as far as their devices offer them, and the modes that fit. Pure. */
-import type { Agent } from "@corral/domain/Agent"
-import type { Target } from "@corral/domain/Device"
-import type { WorkspaceLink } from "@corral/domain/Project"
-import type { RunMode } from "@corral/domain/Run"
-import type { Workspace } from "@corral/domain/Workspace"
+import type { Agent } from "@corral/domain/run/Agent"
+import type { Target } from "@corral/domain/device/Device"
+import type { WorkspaceLink } from "@corral/domain/project/Project"
+import type { RunMode } from "@corral/domain/run/Run"
+import type { Workspace } from "@corral/domain/device/Workspace"
 
 /** Targets on which the project links a workspace, those that are there first. */
 export const targetsFor = (

@@ -1,5 +1,5 @@
 /** The session in which a run shall be, if in any. */
-import type { ProjectId } from "@corral/domain/Ids"
+import type { ProjectId } from "@corral/domain/identity/Ids"
 import { useQuery } from "@tanstack/react-query"
 import { hub } from "../api/Hub.ts"
 import { useWords } from "../text/Language.tsx"

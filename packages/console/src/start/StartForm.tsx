@@ -1,6 +1,6 @@
 /** The form of a run in one project. What is offline or missing says so, and what to do about it. */
-import type { ProjectId, SessionId } from "@corral/domain/Ids"
-import type { RunMode } from "@corral/domain/Run"
+import type { ProjectId, SessionId } from "@corral/domain/identity/Ids"
+import type { RunMode } from "@corral/domain/run/Run"
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
 import { Link, useNavigate } from "@tanstack/react-router"
 import { useState } from "react"

@@ -1,5 +1,5 @@
 /** Starts a run: chooses the project, then asks for the rest of what is there. */
-import type { ProjectId } from "@corral/domain/Ids"
+import type { ProjectId } from "@corral/domain/identity/Ids"
 import { useQuery } from "@tanstack/react-query"
 import { Link, useNavigate } from "@tanstack/react-router"
 import { isAtLeast, projectsQuery } from "../api/Known.ts"

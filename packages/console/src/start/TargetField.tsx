@@ -1,5 +1,5 @@
 /** The device on which a run shall work, and what to do where it is offline. */
-import type { Target } from "@corral/domain/Device"
+import type { Target } from "@corral/domain/device/Device"
 import { useWords } from "../text/Language.tsx"
 import { Field } from "../ui/Field.tsx"
 import { Time } from "../ui/Time.tsx"

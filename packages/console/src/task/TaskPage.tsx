@@ -1,5 +1,5 @@
 /** A task until it is a run: then this address leads there. */
-import type { TaskId } from "@corral/domain/Ids"
+import type { TaskId } from "@corral/domain/identity/Ids"
 import { useQuery, useQueryClient } from "@tanstack/react-query"
 import { Navigate } from "@tanstack/react-router"
 import { hub } from "../api/Hub.ts"

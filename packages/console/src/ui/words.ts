@@ -1,5 +1,5 @@
 /** Words of the building blocks, and what to do about each refusal. */
-import type { ErrorCode } from "@corral/domain/ErrorTable"
+import type { ErrorCode } from "@corral/domain/errors/ErrorTable"
 import { bilingual } from "../text/Language.tsx"
 
 type Advice = Partial<Record<ErrorCode | "unreachable", string>>

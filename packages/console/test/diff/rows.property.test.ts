@@ -1,6 +1,6 @@
 /** Rows of a diff: every line once, with its numbers, in either layout. */
 import { assert, describe, it } from "@effect/vitest"
-import type { DiffHunk } from "@corral/domain/Diff"
+import type { DiffHunk } from "@corral/domain/edge-api/Diff"
 import * as fc from "fast-check"
 import { languageOf } from "../../src/diff/languageOf.ts"
 import { parsePatch } from "../../src/diff/parsePatch.ts"

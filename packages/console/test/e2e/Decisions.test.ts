@@ -3,25 +3,19 @@
  * Covers every decision, scope, edit and origin.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import type { Approval, Decision, DecisionScope } from "@corral/domain/Approval"
-import type { AuditRecord } from "@corral/domain/Audit"
-import type { HubApproval } from "@corral/domain/HubRun"
-import type { RunId } from "@corral/domain/Ids"
-import { decodeEvent, type Envelope } from "@corral/domain/RunEvent"
+import type { Approval, Decision, DecisionScope } from "@corral/domain/approval/Approval"
+import type { AuditRecord } from "@corral/domain/access/Audit"
+import type { HubApproval } from "@corral/domain/hub-api/HubRun"
+import type { RunId } from "@corral/domain/identity/Ids"
+import { decodeEvent, type Envelope } from "@corral/domain/run/RunEvent"
 import { CSRF_HEADER, SESSION_COOKIE } from "@corral/domain/hub-api/SessionAuthority"
 import { Renderer } from "@corral/cli/Render"
 import { askedOf, settledCard } from "@corral/gateway/following/ApprovalCard"
 import { csrfOf } from "@corral/hub/signin/SessionToken"
 import { Result } from "effect"
-import { Joined } from "../../../cli/test/joined/Joined.ts"
-import {
-  actingAs,
-  confirmedLink,
-  gatewayEnv,
-  gatewayOf,
-  newAccount
-} from "../../../hub/test/harness/Chats.ts"
-import { HubClient } from "../../../hub/test/harness/HubClient.ts"
+import { Joined } from "@corral/testing/stack/Joined"
+import { actingAs, confirmedLink, gatewayEnv, gatewayOf, newAccount } from "@corral/testing/hub/Chats"
+import { HubClient } from "@corral/testing/hub/HubClient"
 import { RunFold } from "../../src/run/RunFold.ts"
 
 type Origin = "console" | "terminal" | "chat" | "editor"

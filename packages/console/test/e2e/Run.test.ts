@@ -1,13 +1,13 @@
 /** A run in a real browser, at a real Hub, on a real Edge: followed, decided, cancelled, spoken to, and whatever it prints. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import type { HubApproval } from "@corral/domain/HubRun"
-import type { RunId } from "@corral/domain/Ids"
-import type { Task } from "@corral/domain/Task"
+import type { HubApproval } from "@corral/domain/hub-api/HubRun"
+import type { RunId } from "@corral/domain/identity/Ids"
+import type { Task } from "@corral/domain/task/Task"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Page } from "playwright-core"
-import { Joined } from "../../../cli/test/joined/Joined.ts"
-import { makeSession } from "../../../hub/test/harness/Teams.ts"
+import { Joined } from "@corral/testing/stack/Joined"
+import { makeSession } from "@corral/testing/hub/Teams"
 import { ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
 import { picture, picturing } from "../harness/picture.ts"
 

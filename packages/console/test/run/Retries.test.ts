@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Envelope } from "@corral/domain/RunEvent"
+import { Envelope } from "@corral/domain/run/RunEvent"
 import { Schema } from "effect"
 import { runWords } from "../../src/run/words.ts"
 import { RunFold } from "../../src/run/RunFold.ts"

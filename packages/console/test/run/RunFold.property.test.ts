@@ -1,6 +1,6 @@
 /** The fold of a run's events: the same whatever pieces they come in, whatever comes twice, and bounded. */
 import { assert, describe, it } from "@effect/vitest"
-import type { Envelope } from "@corral/domain/RunEvent"
+import type { Envelope } from "@corral/domain/run/RunEvent"
 import * as fc from "fast-check"
 import { EventStreamText } from "../../src/run/EventStreamText.ts"
 import { TEXT_KEPT } from "../../src/run/kept.ts"

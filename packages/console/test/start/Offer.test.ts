@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
-import type { Agent } from "@corral/domain/Agent"
-import type { Target } from "@corral/domain/Device"
-import type { WorkspaceLink } from "@corral/domain/Project"
-import type { RunMode } from "@corral/domain/Run"
-import type { Workspace } from "@corral/domain/Workspace"
+import type { Agent } from "@corral/domain/run/Agent"
+import type { Target } from "@corral/domain/device/Device"
+import type { WorkspaceLink } from "@corral/domain/project/Project"
+import type { RunMode } from "@corral/domain/run/Run"
+import type { Workspace } from "@corral/domain/device/Workspace"
 import { agentsOn, modesOf, targetsFor, usualMode, workspacesOn } from "../../src/start/Offer.ts"
 
 const workspace = (id: string, modes: ReadonlyArray<RunMode> = ["read_only", "ask"]) =>

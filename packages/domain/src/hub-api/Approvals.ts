@@ -3,13 +3,13 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
-import { ApprovalState } from "../Approval.ts"
-import { responses } from "../ErrorTable.ts"
-import { DecideHubApproval, HubApproval } from "../HubRun.ts"
-import { idempotencyHeaders } from "../IdempotencyKey.ts"
-import { ApprovalId, ProjectId, RunId } from "../Ids.ts"
-import { listQuery, page } from "../Page.ts"
-import { RequestIds, SchemaErrors } from "../RequestContext.ts"
+import { ApprovalState } from "../approval/Approval.ts"
+import { responses } from "../errors/ErrorTable.ts"
+import { DecideHubApproval, HubApproval } from "./HubRun.ts"
+import { idempotencyHeaders } from "../http/IdempotencyKey.ts"
+import { ApprovalId, ProjectId, RunId } from "../identity/Ids.ts"
+import { listQuery, page } from "../http/Page.ts"
+import { RequestIds, SchemaErrors } from "../http/RequestContext.ts"
 import { SessionAuthority } from "./SessionAuthority.ts"
 
 export class HubApprovals extends HttpApiGroup.make("approvals")

@@ -3,13 +3,13 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { AuditRecord, AuditVerification } from "../Audit.ts"
-import { AuditAction } from "../AuditAction.ts"
-import { responses } from "../ErrorTable.ts"
-import { ProjectId } from "../Ids.ts"
-import { listQuery, page } from "../Page.ts"
-import { RequestIds, SchemaErrors } from "../RequestContext.ts"
-import { storable } from "../Text.ts"
+import { AuditRecord, AuditVerification } from "../access/Audit.ts"
+import { AuditAction } from "../access/AuditAction.ts"
+import { responses } from "../errors/ErrorTable.ts"
+import { ProjectId } from "../identity/Ids.ts"
+import { listQuery, page } from "../http/Page.ts"
+import { RequestIds, SchemaErrors } from "../http/RequestContext.ts"
+import { storable } from "../text/Text.ts"
 import { SessionAuthority } from "./SessionAuthority.ts"
 
 const text = Schema.optionalKey(Schema.String.check(Schema.isMaxLength(200), storable))

@@ -3,13 +3,13 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { ApiKey, CreateApiKey, IssuedApiKey } from "../ApiKey.ts"
-import { responses } from "../ErrorTable.ts"
-import { ApiKeyId, SignInId } from "../Ids.ts"
-import { listQuery, page } from "../Page.ts"
-import { RequestIds, SchemaErrors } from "../RequestContext.ts"
-import { oneLine } from "../OneLine.ts"
-import { OpenSignIn, SignedIn, SignInKind } from "../User.ts"
+import { ApiKey, CreateApiKey, IssuedApiKey } from "../identity/ApiKey.ts"
+import { responses } from "../errors/ErrorTable.ts"
+import { ApiKeyId, SignInId } from "../identity/Ids.ts"
+import { listQuery, page } from "../http/Page.ts"
+import { RequestIds, SchemaErrors } from "../http/RequestContext.ts"
+import { oneLine } from "../text/OneLine.ts"
+import { OpenSignIn, SignedIn, SignInKind } from "../identity/User.ts"
 import { SessionAuthority } from "./SessionAuthority.ts"
 
 /** A token or a code as somebody sent it: longer than any of ours, and shorter than trouble. */

@@ -13,12 +13,12 @@ import {
   ChatLinkCode,
   ConfirmedChatLink,
   IntegrationReceipt
-} from "../ChatAccount.ts"
-import { responses } from "../ErrorTable.ts"
-import { ChatBindingId } from "../Ids.ts"
-import { IntegrationEvent } from "../Integration.ts"
-import { listQuery, page } from "../Page.ts"
-import { RequestIds, SchemaErrors } from "../RequestContext.ts"
+} from "../chat/ChatAccount.ts"
+import { responses } from "../errors/ErrorTable.ts"
+import { ChatBindingId } from "../identity/Ids.ts"
+import { IntegrationEvent } from "../chat/Integration.ts"
+import { listQuery, page } from "../http/Page.ts"
+import { RequestIds, SchemaErrors } from "../http/RequestContext.ts"
 import { GatewayAuthority } from "./GatewayAuthority.ts"
 import { SessionAuthority } from "./SessionAuthority.ts"
 

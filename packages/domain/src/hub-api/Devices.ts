@@ -11,12 +11,12 @@ import {
   RegisterDevice,
   Target,
   UpdateDevice
-} from "../Device.ts"
-import { responses } from "../ErrorTable.ts"
-import { idempotencyHeaders } from "../IdempotencyKey.ts"
-import { DeviceId, ProjectId } from "../Ids.ts"
-import { listQuery, page } from "../Page.ts"
-import { RequestIds, SchemaErrors } from "../RequestContext.ts"
+} from "../device/Device.ts"
+import { responses } from "../errors/ErrorTable.ts"
+import { idempotencyHeaders } from "../http/IdempotencyKey.ts"
+import { DeviceId, ProjectId } from "../identity/Ids.ts"
+import { listQuery, page } from "../http/Page.ts"
+import { RequestIds, SchemaErrors } from "../http/RequestContext.ts"
 import { SessionAuthority } from "./SessionAuthority.ts"
 
 const params = { id: DeviceId }

@@ -3,12 +3,12 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { responses } from "../ErrorTable.ts"
-import { DeviceId, ProjectId, WorkspaceId } from "../Ids.ts"
-import { listQuery, page } from "../Page.ts"
-import { RequestIds, SchemaErrors } from "../RequestContext.ts"
-import { storable } from "../Text.ts"
-import { FileEntry, FilePreview, WorkspacePath } from "../Workspace.ts"
+import { responses } from "../errors/ErrorTable.ts"
+import { DeviceId, ProjectId, WorkspaceId } from "../identity/Ids.ts"
+import { listQuery, page } from "../http/Page.ts"
+import { RequestIds, SchemaErrors } from "../http/RequestContext.ts"
+import { storable } from "../text/Text.ts"
+import { FileEntry, FilePreview, WorkspacePath } from "../device/Workspace.ts"
 import { SessionAuthority } from "./SessionAuthority.ts"
 
 const params = { id: DeviceId, workspace: WorkspaceId.check(storable) }

@@ -4,8 +4,8 @@
  * Declares the middleware; the Hub implements it.
  */
 import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
-import { responses } from "../ErrorTable.ts"
-import type { CurrentRequestId } from "../RequestContext.ts"
+import { responses } from "../errors/ErrorTable.ts"
+import type { CurrentRequestId } from "../http/RequestContext.ts"
 
 /**
  * Wraps every endpoint that only a Gateway may call.

@@ -2,8 +2,8 @@
  * What changes, live: hints of everything that the caller may see.
  */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { HubNews } from "../HubNews.ts"
-import { RequestIds, SchemaErrors } from "../RequestContext.ts"
+import { HubNews } from "./HubNews.ts"
+import { RequestIds, SchemaErrors } from "../http/RequestContext.ts"
 import { SessionAuthority } from "./SessionAuthority.ts"
 
 export class HubNewsStream extends HttpApiGroup.make("news")

@@ -3,10 +3,10 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { responses } from "../ErrorTable.ts"
-import { idempotencyHeaders } from "../IdempotencyKey.ts"
-import { DeviceId, ProjectId, UserId, WorkspaceId } from "../Ids.ts"
-import { listQuery, page } from "../Page.ts"
+import { responses } from "../errors/ErrorTable.ts"
+import { idempotencyHeaders } from "../http/IdempotencyKey.ts"
+import { DeviceId, ProjectId, UserId, WorkspaceId } from "../identity/Ids.ts"
+import { listQuery, page } from "../http/Page.ts"
 import {
   AddMember,
   CreateProject,
@@ -16,9 +16,9 @@ import {
   ProjectRole,
   UpdateProject,
   WorkspaceLink
-} from "../Project.ts"
-import { RequestIds, SchemaErrors } from "../RequestContext.ts"
-import { storable } from "../Text.ts"
+} from "../project/Project.ts"
+import { RequestIds, SchemaErrors } from "../http/RequestContext.ts"
+import { storable } from "../text/Text.ts"
 import { SessionAuthority } from "./SessionAuthority.ts"
 
 const params = { id: ProjectId }

@@ -2,8 +2,8 @@
  * Public reads of a Hub: readiness, liveness and counts.
  */
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
-import { Liveness, PublicHealth, PublicNotReady, PublicStats } from "../Health.ts"
-import { RequestIds } from "../RequestContext.ts"
+import { Liveness, PublicHealth, PublicNotReady, PublicStats } from "../http/Health.ts"
+import { RequestIds } from "../http/RequestContext.ts"
 
 export class HubPublic extends HttpApiGroup.make("public")
   .add(

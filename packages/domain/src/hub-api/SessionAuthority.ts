@@ -5,10 +5,10 @@
  */
 import { Context } from "effect"
 import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
-import { responses } from "../ErrorTable.ts"
-import type { UserId } from "../Ids.ts"
-import type { CurrentRequestId } from "../RequestContext.ts"
-import type { PrincipalKind } from "../User.ts"
+import { responses } from "../errors/ErrorTable.ts"
+import type { UserId } from "../identity/Ids.ts"
+import type { CurrentRequestId } from "../http/RequestContext.ts"
+import type { PrincipalKind } from "../identity/User.ts"
 
 /** Sent by browsers only over HTTPS, only to this host, never by script. */
 export const SESSION_COOKIE = "__Host-corral"

@@ -3,14 +3,14 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { AddAgent, AgentInstance, AgentProfile } from "../AgentProfile.ts"
-import { responses } from "../ErrorTable.ts"
-import { idempotencyHeaders } from "../IdempotencyKey.ts"
-import { AgentInstanceId, ProjectId, SessionId } from "../Ids.ts"
-import { CreateMessage, Message } from "../Message.ts"
-import { listQuery, page } from "../Page.ts"
-import { RequestIds, SchemaErrors } from "../RequestContext.ts"
-import { CreateSession, Session, SessionItem, SessionState, UpdateSession } from "../Session.ts"
+import { AddAgent, AgentInstance, AgentProfile } from "../run/AgentProfile.ts"
+import { responses } from "../errors/ErrorTable.ts"
+import { idempotencyHeaders } from "../http/IdempotencyKey.ts"
+import { AgentInstanceId, ProjectId, SessionId } from "../identity/Ids.ts"
+import { CreateMessage, Message } from "../session/Message.ts"
+import { listQuery, page } from "../http/Page.ts"
+import { RequestIds, SchemaErrors } from "../http/RequestContext.ts"
+import { CreateSession, Session, SessionItem, SessionState, UpdateSession } from "../session/Session.ts"
 import { SessionAuthority } from "./SessionAuthority.ts"
 
 const params = { id: SessionId }

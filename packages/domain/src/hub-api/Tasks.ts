@@ -3,12 +3,12 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { responses } from "../ErrorTable.ts"
-import { idempotencyHeaders } from "../IdempotencyKey.ts"
-import { ProjectId, SessionId, TaskId } from "../Ids.ts"
-import { listQuery, page } from "../Page.ts"
-import { RequestIds, SchemaErrors } from "../RequestContext.ts"
-import { CreateTask, Task, TaskState } from "../Task.ts"
+import { responses } from "../errors/ErrorTable.ts"
+import { idempotencyHeaders } from "../http/IdempotencyKey.ts"
+import { ProjectId, SessionId, TaskId } from "../identity/Ids.ts"
+import { listQuery, page } from "../http/Page.ts"
+import { RequestIds, SchemaErrors } from "../http/RequestContext.ts"
+import { CreateTask, Task, TaskState } from "../task/Task.ts"
 import { SessionAuthority } from "./SessionAuthority.ts"
 
 const params = { id: TaskId }

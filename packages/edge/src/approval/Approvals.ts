@@ -2,8 +2,8 @@
  * The rows of approvals: durable, one per risky action that was ever asked, with how it ended. Written in the same transaction as the
  * events that ask and resolve; they outlive the run, the connection and the process.
  */
-import type { Approval, ApprovalState } from "@corral/domain/Approval"
-import type { ApprovalId, RunId } from "@corral/domain/Ids"
+import type { Approval, ApprovalState } from "@corral/domain/approval/Approval"
+import type { ApprovalId, RunId } from "@corral/domain/identity/Ids"
 import type { Store, Write } from "../store/Store.ts"
 import { parseStored } from "../store/StoreDamage.ts"
 

@@ -4,7 +4,7 @@
  * Names are compared in lower case. A type, a document or a folder for data that is missing here costs a question. A name that is missing
  * from `lookedUp` costs a write without one, so types that only tools read are not listed as sources at all.
  */
-import { capped } from "@corral/domain/CappedPattern"
+import { capped } from "@corral/domain/text/CappedPattern"
 
 const named = (names: string): ReadonlySet<string> => new Set(names.split(" "))
 

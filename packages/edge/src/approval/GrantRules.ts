@@ -1,7 +1,7 @@
 /**
  * What a rule covers: itself, and, where the owner of the Edge configured it, what begins like it or fits its pattern.
  */
-import type { GrantRule, ShellRule, WriteRule } from "@corral/domain/Grant"
+import type { GrantRule, ShellRule, WriteRule } from "@corral/domain/approval/Grant"
 import type { Need } from "./Needs.ts"
 import { matchesPath } from "./PathPattern.ts"
 import type { Place } from "./PathTarget.ts"

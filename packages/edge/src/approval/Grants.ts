@@ -4,14 +4,14 @@
  * Every look is at what is on disk, so a grant counts once it is durable and not a moment after it was taken back. What it covers is
  * `GrantRules`'; who is asked, `RunPolicy`'s.
  */
-import type { Grant, GrantRule } from "@corral/domain/Grant"
-import { NotFound } from "@corral/domain/Failures"
-import type { AgentId, GrantId, RunId, WorkspaceId } from "@corral/domain/Ids"
-import type { Run } from "@corral/domain/Run"
+import type { Grant, GrantRule } from "@corral/domain/approval/Grant"
+import { NotFound } from "@corral/domain/errors/Failures"
+import type { AgentId, GrantId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
+import type { Run } from "@corral/domain/run/Run"
 import { Context, Effect, Layer } from "effect"
 import { createHash } from "node:crypto"
-import type { EdgeConfig } from "../EdgeConfig.ts"
-import { findRun } from "../run/Runs.ts"
+import type { EdgeConfig } from "../config/EdgeConfig.ts"
+import { findRun } from "../log/Runs.ts"
 import { Store, type StoreFailed, type Write } from "../store/Store.ts"
 import { keyOf } from "./GrantRules.ts"
 import { placeAt } from "./PathTarget.ts"

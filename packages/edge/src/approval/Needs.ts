@@ -4,8 +4,8 @@
  * A need is exact: the same words in the same folder, the same file for the same tool, the same host. Where something of a request cannot
  * be granted, nothing of it can. Pure but for the file system that `Place` asks.
  */
-import type { ApprovalRequest } from "@corral/domain/Approval"
-import { GrantRule } from "@corral/domain/Grant"
+import type { ApprovalRequest } from "@corral/domain/approval/Approval"
+import { GrantRule } from "@corral/domain/approval/Grant"
 import { Schema } from "effect"
 import { holdOf } from "./Interpreters.ts"
 import { touchesInsideOnly } from "./NamedPaths.ts"

@@ -2,8 +2,8 @@
  * The approvals of one live run that the runtime waits for: the runtime's key, what was asked, the Deferred of the answer. Durable rows are
  * written elsewhere; this is what dies with the process.
  */
-import type { ApprovalId } from "@corral/domain/Ids"
-import type { ApprovalAnswer } from "@corral/domain/RuntimeAdapter"
+import type { ApprovalId } from "@corral/domain/identity/Ids"
+import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import { Deferred, Effect } from "effect"
 import type { Assessed } from "./RunPolicy.ts"
 

@@ -5,7 +5,7 @@
  * A source file runs when a person runs the program or its tests. What asks is what another program runs or obeys by itself: a shell, Git,
  * an editor, a package manager, a build, a test runner, CI or an agent. ADR 26 gives the reasons, `docs/auto-edit.md` a table.
  */
-import type { Risk } from "@corral/domain/Approval"
+import type { Risk } from "@corral/domain/approval/Approval"
 import {
   agentFolders,
   data,

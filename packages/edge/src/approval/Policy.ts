@@ -6,8 +6,8 @@
  * workspace to ordinary files, which `OrdinaryFiles` lists; `full_access` grants all. A grant counts only where it covers everything that
  * the request would do.
  */
-import type { ApprovalRequest } from "@corral/domain/Approval"
-import type { RunMode } from "@corral/domain/Run"
+import type { ApprovalRequest } from "@corral/domain/approval/Approval"
+import type { RunMode } from "@corral/domain/run/Run"
 import type { Need } from "./Needs.ts"
 
 /** What allowed it. What was remembered is named: grants by their ids, the run's own memory by the approvals that it is of. */

@@ -6,7 +6,7 @@
  * that a rule lists under `options` may follow too, exactly as written: many programs take code in an option, and complete its beginning.
  * A file that follows such an option asks, because it may be its value.
  */
-import type { ShellRule } from "@corral/domain/Grant"
+import type { ShellRule } from "@corral/domain/approval/Grant"
 import { posix } from "node:path"
 import { holdOf } from "./Interpreters.ts"
 import { namedPaths, stayInside } from "./NamedPaths.ts"

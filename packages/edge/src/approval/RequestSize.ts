@@ -2,7 +2,7 @@
  * The size of an approval request. What is too large to be shown whole is cut before anything else reads it; what is larger still is
  * denied, because a person would not see what the decision allows.
  */
-import type { ApprovalRequest } from "@corral/domain/Approval"
+import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 
 /** Characters of a request that is shown whole, as far as the payload of one event allows. */
 const SHOWN_WHOLE = 262_144

@@ -3,7 +3,7 @@
  *
  * An orientation for the person who decides, and what keeps publishing and deploying from being remembered. It promises no completeness.
  */
-import type { ActionClass, ApprovalRequest, Risk } from "@corral/domain/Approval"
+import type { ActionClass, ApprovalRequest, Risk } from "@corral/domain/approval/Approval"
 import { interpreters, privileged, shells, holdOf } from "./Interpreters.ts"
 import { programOf } from "./ProgramName.ts"
 import {

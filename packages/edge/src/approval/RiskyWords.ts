@@ -1,6 +1,6 @@
 /** By program and words: what reaches the network, publishes, deploys or destroys. Data; whoever is not in it is not harmless. */
 
-import { capped } from "@corral/domain/CappedPattern"
+import { capped } from "@corral/domain/text/CappedPattern"
 
 /** As many characters of words are judged. */
 export const MAX_WORDS = 2_048

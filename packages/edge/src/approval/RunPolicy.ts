@@ -4,11 +4,11 @@
  * Built once per run by `Grants.forRun`. Synchronous. What is remembered for the run dies with it; what lasts longer is given back as
  * rows, for the transaction that resolves the approval.
  */
-import type { ApprovalRequest, DecisionScope } from "@corral/domain/Approval"
-import type { Grant, GrantRule } from "@corral/domain/Grant"
-import type { ApprovalId, GrantId, SessionId } from "@corral/domain/Ids"
-import type { Run } from "@corral/domain/Run"
-import type { ApprovalAnswer } from "@corral/domain/RuntimeAdapter"
+import type { ApprovalRequest, DecisionScope } from "@corral/domain/approval/Approval"
+import type { Grant, GrantRule } from "@corral/domain/approval/Grant"
+import type { ApprovalId, GrantId, SessionId } from "@corral/domain/identity/Ids"
+import type { Run } from "@corral/domain/run/Run"
+import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import { mint } from "@corral/service/Identifiers"
 import type { Write } from "../store/Store.ts"
 import { covers, coversFile, keyOf, withoutWrites } from "./GrantRules.ts"

@@ -2,7 +2,7 @@
  * Scripts of `sed` that only print, delete and substitute. `e` runs commands, `w` and `r` reach other files, and there are many ways to
  * spell them: what is not plainly one of the three is not among them. Linear in the script's length.
  */
-import { capped } from "@corral/domain/CappedPattern"
+import { capped } from "@corral/domain/text/CappedPattern"
 
 // Seds differ in whether a separator ends a part where it stands in brackets.
 const plain = String.raw`\[[\w ^-]+\]|\\.`

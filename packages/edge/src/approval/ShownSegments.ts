@@ -3,7 +3,7 @@
  *
  * Read from the request without secrets, since a part of a secret is not recognized as one.
  */
-import type { ApprovalRequest } from "@corral/domain/Approval"
+import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import { programOf } from "./ProgramName.ts"
 import type { Segment } from "./Segment.ts"
 import { segmentsOf } from "./ShellCommand.ts"

@@ -1,8 +1,8 @@
 /**
  * The rows of artifacts: what is known of each, without its content. Written in the same transaction as the events that name them.
  */
-import type { Artifact } from "@corral/domain/Artifact"
-import type { ArtifactId, RunId } from "@corral/domain/Ids"
+import type { Artifact } from "@corral/domain/run/Artifact"
+import type { ArtifactId, RunId } from "@corral/domain/identity/Ids"
 import type { Store, Write } from "../store/Store.ts"
 import { parseStored } from "../store/StoreDamage.ts"
 

@@ -4,11 +4,11 @@
  * A content is on disk before its row is, so a row always has its content; a content without a row is what a crash leaves, and is swept
  * after the next start. It promises nothing about what a content is: it is never opened here, only kept and given back.
  */
-import { capped } from "@corral/domain/CappedPattern"
+import { capped } from "@corral/domain/text/CappedPattern"
 import { NodeStream } from "@effect/platform-node"
-import type { Artifact } from "@corral/domain/Artifact"
-import { NotFound } from "@corral/domain/Failures"
-import type { ArtifactId, RunId } from "@corral/domain/Ids"
+import type { Artifact } from "@corral/domain/run/Artifact"
+import { NotFound } from "@corral/domain/errors/Failures"
+import type { ArtifactId, RunId } from "@corral/domain/identity/Ids"
 import { Clock, Context, Data, Effect, Layer, Stream } from "effect"
 import { createReadStream, statSync } from "node:fs"
 import { join } from "node:path"

@@ -1,13 +1,13 @@
 /** `GET /v1/runs/{id}/artifacts`, `GET /v1/artifacts/{id}`, `GET /v1/artifacts/{id}/content`. */
-import { EdgeApi } from "@corral/domain/EdgeApi"
-import { withErrorObject } from "@corral/domain/RequestContext"
+import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
+import { withErrorObject } from "@corral/domain/http/RequestContext"
 import { attachmentHeaders } from "@corral/service/http/Attachment"
 import { Effect } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Artifacts, type OpenedArtifact } from "../artifact/Artifacts.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
-import { byteRange } from "./ByteRange.ts"
+import { byteRange } from "../preview/ByteRange.ts"
 import { LOCAL } from "./Principal.ts"
 import { byId, pageOf } from "@corral/service/http/Paged"
 

@@ -2,8 +2,8 @@
  * The token of a request, verified by the routes themselves: they keep their authentication in any server that mounts them. The guard of
  * the Edge's own server has compared it before, together with what else it asks of a request.
  */
-import { Unauthorized } from "@corral/domain/Failures"
-import { BearerAuthority, withErrorObject } from "@corral/domain/RequestContext"
+import { Unauthorized } from "@corral/domain/errors/Failures"
+import { BearerAuthority, withErrorObject } from "@corral/domain/http/RequestContext"
 import { Effect, Layer, Redacted } from "effect"
 import { LocalToken } from "../LocalToken.ts"
 

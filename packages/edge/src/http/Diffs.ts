@@ -1,7 +1,7 @@
 /** `GET /v1/runs/{id}/diff`. */
-import { EdgeApi } from "@corral/domain/EdgeApi"
-import type { FileDiff } from "@corral/domain/Diff"
-import { withErrorObject } from "@corral/domain/RequestContext"
+import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
+import type { FileDiff } from "@corral/domain/edge-api/Diff"
+import { withErrorObject } from "@corral/domain/http/RequestContext"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { RunSupervisor } from "../run/RunSupervisor.ts"

@@ -1,8 +1,8 @@
 /** One page of a run's log as JSON. */
-import type { RequestId, RunId } from "@corral/domain/Ids"
-import type { EventPage } from "@corral/domain/RunViews"
-import type { Envelope } from "@corral/domain/RunEvent"
-import type { Batch, EventLog } from "../EventLog.ts"
+import type { RequestId, RunId } from "@corral/domain/identity/Ids"
+import type { EventPage } from "@corral/domain/edge-api/RunViews"
+import type { Envelope } from "@corral/domain/run/RunEvent"
+import type { Batch, EventLog } from "../log/EventLog.ts"
 import { StoreDamaged } from "../store/StoreDamage.ts"
 
 const BUDGET = 65_536

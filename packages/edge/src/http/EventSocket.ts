@@ -6,11 +6,11 @@
  * costs no memory. One that takes nothing for `STALLED_AFTER_SECONDS` is closed with 1013; one that takes a little is not, as far as the
  * kernel lets that be seen: it holds some megabytes for a reader and asks for more when about a third of them has been taken.
  */
-import { closeCodes, PING_EVERY_SECONDS, STALLED_AFTER_SECONDS } from "@corral/domain/EventStream"
-import type { RunId } from "@corral/domain/Ids"
+import { closeCodes, PING_EVERY_SECONDS, STALLED_AFTER_SECONDS } from "@corral/domain/http/EventStream"
+import type { RunId } from "@corral/domain/identity/Ids"
 import type { Duplex } from "node:stream"
 import type { WebSocket } from "ws"
-import type { Batch, EventLog } from "../EventLog.ts"
+import type { Batch, EventLog } from "../log/EventLog.ts"
 import { StoreDamaged } from "../store/StoreDamage.ts"
 import { framesOf } from "@corral/service/http/Frames"
 import { queuedOf } from "@corral/service/http/WriteQueue"

@@ -1,17 +1,17 @@
 /**
  * The upgrade side of `/v1/events`: who may subscribe to what, and all sockets that are open.
  */
-import { beyondEnd } from "@corral/domain/EventPosition"
-import { decodeEdgeStreamQuery } from "@corral/domain/EventStream"
-import type { RequestId } from "@corral/domain/Ids"
-import { issuesOf } from "@corral/domain/ValidationIssues"
+import { beyondEnd } from "@corral/domain/http/EventPosition"
+import { decodeEdgeStreamQuery } from "@corral/domain/http/EventStream"
+import type { RequestId } from "@corral/domain/identity/Ids"
+import { issuesOf } from "@corral/domain/errors/ValidationIssues"
 import { Clock, Context, Effect, Layer, Result } from "effect"
 import type { IncomingMessage } from "node:http"
 import type { Duplex } from "node:stream"
 import { WebSocketServer } from "ws"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { edgeMetrics } from "../EdgeMetrics.ts"
-import { EventLog } from "../EventLog.ts"
+import { EventLog } from "../log/EventLog.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { EventSocket, type Subscription } from "./EventSocket.ts"
 import { STREAM_PATH } from "./Guard.ts"

@@ -1,7 +1,7 @@
 /** `GET /v1/workspaces/{id}/files`, `GET /v1/workspaces/{id}/file`. */
-import { EdgeApi } from "@corral/domain/EdgeApi"
-import { withErrorObject } from "@corral/domain/RequestContext"
-import type { FileEntry } from "@corral/domain/Workspace"
+import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
+import { withErrorObject } from "@corral/domain/http/RequestContext"
+import type { FileEntry } from "@corral/domain/device/Workspace"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { listFolder, previewFile } from "../workspace/WorkspaceFiles.ts"

@@ -1,6 +1,6 @@
 /** `/v1/grants`: what is remembered, to be seen and taken back. */
-import { EdgeApi } from "@corral/domain/EdgeApi"
-import { withErrorObject } from "@corral/domain/RequestContext"
+import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
+import { withErrorObject } from "@corral/domain/http/RequestContext"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Grants } from "../approval/Grants.ts"

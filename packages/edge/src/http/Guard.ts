@@ -4,8 +4,8 @@
  *
  * Pure but for the token check. It does not look at what the route would do.
  */
-import type { ErrorCode } from "@corral/domain/ErrorTable"
-import { isMetricsPage } from "@corral/service/telemetry/MetricsPage"
+import type { ErrorCode } from "@corral/domain/errors/ErrorTable"
+import { isMetricsPage } from "@corral/service/http/MetricsPage"
 import type { IncomingHttpHeaders } from "node:http"
 
 export interface GuardedRequest {

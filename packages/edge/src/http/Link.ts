@@ -1,6 +1,6 @@
 /** `POST /v1/link/rotate`: a new key for this device, asked for by its owner. */
-import { EdgeApi } from "@corral/domain/EdgeApi"
-import { withErrorObject } from "@corral/domain/RequestContext"
+import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
+import { withErrorObject } from "@corral/domain/http/RequestContext"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { HubLink } from "../link/HubLink.ts"

@@ -4,15 +4,15 @@
  * What is kept under an idempotency key holds no ticket: its replay gives the same preview with a fresh address, or `not_found` where it
  * is closed by then.
  */
-import { EdgeApi } from "@corral/domain/EdgeApi"
-import { PermissionDenied } from "@corral/domain/Failures"
-import type { CreatePreview, Preview } from "@corral/domain/Preview"
-import { withErrorObject } from "@corral/domain/RequestContext"
-import { draft, type DraftOf } from "@corral/domain/RunEvent"
+import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
+import { PermissionDenied } from "@corral/domain/errors/Failures"
+import type { CreatePreview, Preview } from "@corral/domain/device/Preview"
+import { withErrorObject } from "@corral/domain/http/RequestContext"
+import { draft, type DraftOf } from "@corral/domain/run/RunEvent"
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
-import { Idempotency, type Keep } from "../Idempotency.ts"
+import { Idempotency, type Keep } from "../log/Idempotency.ts"
 import { Previews } from "../preview/Previews.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"

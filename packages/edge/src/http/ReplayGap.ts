@@ -1,8 +1,8 @@
 /** Where a log is asked for that retention has dropped. A socket is closed with 4410 (`EventSocket`); here is what HTTP answers. */
-import { Conflict } from "@corral/domain/Failures"
-import type { RunId } from "@corral/domain/Ids"
+import { Conflict } from "@corral/domain/errors/Failures"
+import type { RunId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
-import type { EventLog } from "../EventLog.ts"
+import type { EventLog } from "../log/EventLog.ts"
 
 /** Fails where events after `after` are no longer kept. The error table's 410 is of approvals; this is the nearest that clients know. */
 export const requireKept = (

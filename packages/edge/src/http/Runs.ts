@@ -1,6 +1,6 @@
 /** `/v1/runs`: create, list, read, cancel, further input, the awaited result, the log. */
-import { EdgeApi } from "@corral/domain/EdgeApi"
-import { startAfter } from "@corral/domain/EventPosition"
+import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
+import { startAfter } from "@corral/domain/http/EventPosition"
 import {
   ApprovalRejected,
   Internal,
@@ -8,15 +8,15 @@ import {
   RunCancelled,
   RunTimeout,
   RuntimeUnavailable
-} from "@corral/domain/Failures"
-import { CurrentRequestId, withErrorObject } from "@corral/domain/RequestContext"
-import type { Run } from "@corral/domain/Run"
-import { traceparentOf } from "@corral/domain/TraceContext"
+} from "@corral/domain/errors/Failures"
+import { CurrentRequestId, withErrorObject } from "@corral/domain/http/RequestContext"
+import type { Run } from "@corral/domain/run/Run"
+import { traceparentOf } from "@corral/domain/http/TraceContext"
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
-import { EventLog } from "../EventLog.ts"
-import { Idempotency, type Keep } from "../Idempotency.ts"
+import { EventLog } from "../log/EventLog.ts"
+import { Idempotency, type Keep } from "../log/Idempotency.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
 import { eventPage } from "./EventPage.ts"

@@ -4,7 +4,7 @@
  * It owns the last word on errors: whatever comes out of the routes that is not an answer becomes an error object here, and a defect is
  * `internal` with nothing of its cause.
  */
-import { EdgeApi } from "@corral/domain/EdgeApi"
+import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
 import { type Doors, listen, urlOf } from "@corral/service/http/Listener"
 import { type Refusal, refuseUpgrade } from "@corral/service/http/Refusal"
 import { answerUnanswered } from "@corral/service/http/Unanswered"
@@ -13,7 +13,7 @@ import { NodeHttpServer } from "@effect/platform-node"
 import { ByteSize, Cause, Clock, Context, Effect, Fiber, Layer, Scope } from "effect"
 import { HttpIncomingMessage, HttpRouter } from "effect/http"
 import type { IncomingMessage } from "node:http"
-import type { EdgeConfig } from "../EdgeConfig.ts"
+import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import { LocalToken } from "../LocalToken.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"

@@ -1,10 +1,10 @@
 /** A run's log as `text/event-stream`: `id:` is the seq, `Last-Event-ID` is where a reconnecting reader goes on. */
-import { startAfter } from "@corral/domain/EventPosition"
-import { PING_EVERY_SECONDS } from "@corral/domain/EventStream"
-import type { RunId } from "@corral/domain/Ids"
+import { startAfter } from "@corral/domain/http/EventPosition"
+import { PING_EVERY_SECONDS } from "@corral/domain/http/EventStream"
+import type { RunId } from "@corral/domain/identity/Ids"
 import { Duration, Effect, Schedule, Stream } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
-import type { EventLog } from "../EventLog.ts"
+import type { EventLog } from "../log/EventLog.ts"
 import { requireKept } from "./ReplayGap.ts"
 
 export const asksForEvents = (request: HttpServerRequest.HttpServerRequest): boolean =>

@@ -1,6 +1,6 @@
 /** `GET /v1/workspaces`. */
-import { EdgeApi } from "@corral/domain/EdgeApi"
-import { CurrentRequestId } from "@corral/domain/RequestContext"
+import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
+import { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Workspaces } from "../workspace/Workspaces.ts"

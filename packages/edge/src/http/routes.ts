@@ -3,13 +3,13 @@
  *
  * Does not: include the guard of the Edge's own server. Another server that mounts the routes also has to refuse foreign origins and names.
  */
-import { EdgeApi } from "@corral/domain/EdgeApi"
-import { SchemaErrors } from "@corral/domain/RequestContext"
+import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
+import { SchemaErrors } from "@corral/domain/http/RequestContext"
 import { requestIds } from "@corral/service/http/RequestIdLayer"
 import { Layer } from "effect"
 import { HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import type { EdgeConfig } from "../EdgeConfig.ts"
+import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import { agents } from "./Agents.ts"
 import { authority } from "./Authority.ts"
 import { diffs } from "./Diffs.ts"

@@ -1,7 +1,7 @@
 /** Some bytes of an artifact, as one answer carries them. */
-import { type CommandSuccess, MAX_CHUNK_BYTES } from "@corral/domain/EdgeCommand"
-import { NotFound } from "@corral/domain/Failures"
-import type { ArtifactId, RunId } from "@corral/domain/Ids"
+import { type CommandSuccess, MAX_CHUNK_BYTES } from "@corral/domain/link/EdgeCommand"
+import { NotFound } from "@corral/domain/errors/Failures"
+import type { ArtifactId, RunId } from "@corral/domain/identity/Ids"
 import { Effect, Stream } from "effect"
 import type { Artifacts } from "../artifact/Artifacts.ts"
 

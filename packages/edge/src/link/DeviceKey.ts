@@ -4,8 +4,8 @@
  * Owns the file and signing. A next key is written down before the Hub is told of it, so that a crash in between leaves no device that
  * nobody can prove.
  */
-import { PublicKey } from "@corral/domain/Device"
-import { DeviceId } from "@corral/domain/Ids"
+import { PublicKey } from "@corral/domain/device/Device"
+import { DeviceId } from "@corral/domain/identity/Ids"
 import { Data, Effect, Option, Schema } from "effect"
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto"
 import {

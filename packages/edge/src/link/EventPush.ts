@@ -4,12 +4,12 @@
  * Starts where the Hub says that its logs end, so nothing is remembered between links. So many pushes are under way at once; what they
  * hold is all that is held in memory. A run of which everything is acknowledged is done.
  */
-import { type EdgeLink, MAX_PUSHES_IN_FLIGHT } from "@corral/domain/EdgeLink"
-import type { DeviceId } from "@corral/domain/Ids"
+import { type EdgeLink, MAX_PUSHES_IN_FLIGHT } from "@corral/domain/link/EdgeLink"
+import type { DeviceId } from "@corral/domain/identity/Ids"
 import { Effect, Latch } from "effect"
 import type { RpcClient, RpcGroup } from "effect/rpc"
 import type { RpcClientError } from "effect/rpc/RpcClientError"
-import { EventLog } from "../EventLog.ts"
+import { EventLog } from "../log/EventLog.ts"
 import { Store } from "../store/Store.ts"
 import { finish, isOpen, openRuns } from "./HubRuns.ts"
 import { type PushEnd, PushWindow } from "./PushWindow.ts"

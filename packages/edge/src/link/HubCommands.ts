@@ -5,7 +5,7 @@
  * its id, a cancel and a decision by how the run stands, an input by its receipt. A Hub reaches the runs that it started as this device
  * and no others. What a broken link did not carry away is answered anew when the Hub asks again.
  */
-import type { DecisionScope } from "@corral/domain/Approval"
+import type { DecisionScope } from "@corral/domain/approval/Approval"
 import {
   type CommandOutcome,
   type EdgeCommand,
@@ -13,23 +13,23 @@ import {
   type CommandName,
   type CommandPayload,
   type CommandSuccess
-} from "@corral/domain/EdgeCommand"
-import { MAX_FRAME_BYTES } from "@corral/domain/EdgeLink"
-import { errorTable } from "@corral/domain/ErrorTable"
+} from "@corral/domain/link/EdgeCommand"
+import { MAX_FRAME_BYTES } from "@corral/domain/link/EdgeLink"
+import { errorTable } from "@corral/domain/errors/ErrorTable"
 import {
   Conflict,
   type Failure,
   NotFound,
   PayloadTooLarge,
   SchemaValidationFailed
-} from "@corral/domain/Failures"
-import type { DeviceId, RequestId, RunId } from "@corral/domain/Ids"
-import type { Run } from "@corral/domain/Run"
-import { traceparentOf } from "@corral/domain/TraceContext"
+} from "@corral/domain/errors/Failures"
+import type { DeviceId, RequestId, RunId } from "@corral/domain/identity/Ids"
+import type { Run } from "@corral/domain/run/Run"
+import { traceparentOf } from "@corral/domain/http/TraceContext"
 import { CurrentTraces } from "@corral/service/telemetry/Traces"
 import { Cause, Context, Deferred, Effect, Layer, Schema } from "effect"
 import { Artifacts } from "../artifact/Artifacts.ts"
-import { Idempotency, type Keep } from "../Idempotency.ts"
+import { Idempotency, type Keep } from "../log/Idempotency.ts"
 import { Previews } from "../preview/Previews.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"

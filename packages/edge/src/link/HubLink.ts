@@ -4,15 +4,15 @@
  * Owns the device file while the Edge runs, and when to dial. Runs do not depend on it: without a Hub they go on, and their events are
  * pushed when there is one again. It stops dialling where only a person can help, and goes on when the device file changes.
  */
-import { Conflict, type Overloaded } from "@corral/domain/Failures"
-import type { LinkReadiness } from "@corral/domain/Health"
+import { Conflict, type Overloaded } from "@corral/domain/errors/Failures"
+import type { LinkReadiness } from "@corral/domain/http/Health"
 import { Clock, Context, Effect, Layer, Random } from "effect"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { join } from "node:path"
-import type { EdgeConfig } from "../EdgeConfig.ts"
+import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import { edgeMetrics } from "../EdgeMetrics.ts"
 import { type DeviceFile, readDevice, stampOf, writeDevice } from "./DeviceKey.ts"
-import { hubUrlOf, linkAddressOf } from "./HubAddress.ts"
+import { hubUrlOf, linkAddressOf } from "../config/HubAddress.ts"
 import { HubCommands } from "./HubCommands.ts"
 import { forgetOthers } from "./HubRuns.ts"
 import { rotateKey } from "./KeyRotation.ts"

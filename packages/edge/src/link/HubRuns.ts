@@ -3,7 +3,7 @@
  *
  * A row is written together with its run. It stays when everything has been pushed: the run is still that Hub's.
  */
-import type { DeviceId, RunId } from "@corral/domain/Ids"
+import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
 import type { Store, StoreFailed, Write } from "../store/Store.ts"
 import type { Effect } from "effect"
 

@@ -2,8 +2,8 @@
  * A new key for a device. It is written down as the next one before the Hub is told, so that whatever breaks in between, the next link
  * finds out which of the two counts.
  */
-import { rotationText } from "@corral/domain/EdgeLink"
-import { Conflict, Overloaded } from "@corral/domain/Failures"
+import { rotationText } from "@corral/domain/link/EdgeLink"
+import { Conflict, Overloaded } from "@corral/domain/errors/Failures"
 import { Cause, Effect, Option } from "effect"
 import {
   type DeviceFile,

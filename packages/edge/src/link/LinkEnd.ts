@@ -1,5 +1,5 @@
 /** How a link ended, told by what its calls failed with and how its socket closed. */
-import { LinkFailure } from "@corral/domain/EdgeLink"
+import { LinkFailure } from "@corral/domain/link/EdgeLink"
 import { Data, Schema } from "effect"
 import { RpcClientError } from "effect/rpc/RpcClientError"
 import type { Closed } from "./LinkSocket.ts"

@@ -2,18 +2,18 @@
  * One link from the first frame to the last: hello, proof, then commands, heartbeats, pushes and further proofs side by side. The first
  * of them that fails ends all.
  */
-import { type CommandId, type CommandOutcome, edgeCommands } from "@corral/domain/EdgeCommand"
-import { challengeText, LINK_VERSION, type LinkFailure, type Offer } from "@corral/domain/EdgeLink"
+import { type CommandId, type CommandOutcome, edgeCommands } from "@corral/domain/link/EdgeCommand"
+import { challengeText, LINK_VERSION, type LinkFailure, type Offer } from "@corral/domain/link/EdgeLink"
 import { Cause, Deferred, Effect, Latch, Option, Stream } from "effect"
 import type { RpcClientError } from "effect/rpc/RpcClientError"
 import { EdgeInstance } from "../EdgeInstance.ts"
-import { EventLog } from "../EventLog.ts"
+import { EventLog } from "../log/EventLog.ts"
 import { Runtimes } from "../runtime/Runtimes.ts"
 import { Store } from "../store/Store.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { type DeviceFile, signText } from "./DeviceKey.ts"
 import { type HubCalls, pushEvents } from "./EventPush.ts"
-import { hubUrlOf } from "./HubAddress.ts"
+import { hubUrlOf } from "../config/HubAddress.ts"
 import { HubCommands } from "./HubCommands.ts"
 import { endOfClose, endOfError, failureOf, LinkEnd } from "./LinkEnd.ts"
 import { openLink } from "./LinkSocket.ts"

@@ -4,7 +4,7 @@
  * It never dials again by itself: when the socket is gone, or the Hub has answered nothing for too long, every call fails, and `closed`
  * says how it went.
  */
-import { EdgeLink, MAX_FRAME_BYTES } from "@corral/domain/EdgeLink"
+import { EdgeLink, MAX_FRAME_BYTES } from "@corral/domain/link/EdgeLink"
 import { Deferred, Effect, Schedule } from "effect"
 import { RpcClient, RpcSerialization } from "effect/rpc"
 import { Socket } from "effect/socket"

@@ -10,9 +10,9 @@ import {
   MAX_PUSH_CHARACTERS,
   MAX_PUSH_EVENTS,
   type PushAck
-} from "@corral/domain/EdgeLink"
-import type { RunId } from "@corral/domain/Ids"
-import type { EventLog } from "../EventLog.ts"
+} from "@corral/domain/link/EdgeLink"
+import type { RunId } from "@corral/domain/identity/Ids"
+import type { EventLog } from "../log/EventLog.ts"
 import { StoreDamaged } from "../store/StoreDamage.ts"
 
 /** Why nothing more of a run is pushed. `damaged` and `stuck`: on this link; everything else is for good. */

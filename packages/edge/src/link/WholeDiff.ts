@@ -1,8 +1,8 @@
 /** A run's diff in one piece: read page by page, up to a size that may be sent. */
-import type { FileDiff } from "@corral/domain/Diff"
-import { type NotFound, PayloadTooLarge } from "@corral/domain/Failures"
-import type { RunId } from "@corral/domain/Ids"
-import { MAX_LIMIT } from "@corral/domain/Page"
+import type { FileDiff } from "@corral/domain/edge-api/Diff"
+import { type NotFound, PayloadTooLarge } from "@corral/domain/errors/Failures"
+import type { RunId } from "@corral/domain/identity/Ids"
+import { MAX_LIMIT } from "@corral/domain/http/Page"
 import { Effect } from "effect"
 import type { Snapshots } from "../workspace/Snapshots.ts"
 

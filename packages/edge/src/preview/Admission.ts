@@ -5,7 +5,7 @@
  * person's own navigation may come from there. From any other site, a console's say, one may come that brings a ticket: nobody names
  * one who was not given it.
  */
-import type { ErrorCode } from "@corral/domain/ErrorTable"
+import type { ErrorCode } from "@corral/domain/errors/ErrorTable"
 import type { IncomingMessage } from "node:http"
 import type { PreviewGate } from "./PreviewGate.ts"
 

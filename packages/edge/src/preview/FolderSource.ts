@@ -4,14 +4,14 @@
  * Every request opens anew, by real path and checked descriptor; there is no listing and no cache. It promises no consistency between
  * two files of a page that is being rebuilt.
  */
-import { NotFound } from "@corral/domain/Failures"
+import { NotFound } from "@corral/domain/errors/Failures"
 import { Effect } from "effect"
 import { lookup } from "mrmime"
 import { createReadStream } from "node:fs"
 import type { ServerResponse } from "node:http"
 import { extname, relative, sep } from "node:path"
 import { pipeline } from "node:stream/promises"
-import { byteRange } from "../http/ByteRange.ts"
+import { byteRange } from "./ByteRange.ts"
 import { refuseUpgrade } from "@corral/service/http/Refusal"
 import { type FileFailure, type Opened, openInside } from "../workspace/WorkspaceFiles.ts"
 import { refuse, type Source } from "./Source.ts"

@@ -4,7 +4,7 @@
  *
  * It closes with its scope, and every socket with it, at once.
  */
-import type { RequestId } from "@corral/domain/Ids"
+import type { RequestId } from "@corral/domain/identity/Ids"
 import { Clock, Effect, Exit, Fiber, Scope } from "effect"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo, Socket } from "node:net"

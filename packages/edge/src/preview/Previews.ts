@@ -10,9 +10,9 @@ import {
   Overloaded,
   PermissionDenied,
   type WorkspaceOutsideAllowlist
-} from "@corral/domain/Failures"
-import type { PreviewId, RunId, WorkspaceId } from "@corral/domain/Ids"
-import type { CreatePreview, OpenedPreview, Preview } from "@corral/domain/Preview"
+} from "@corral/domain/errors/Failures"
+import type { PreviewId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
+import type { CreatePreview, OpenedPreview, Preview } from "@corral/domain/device/Preview"
 import { Clock, Context, Deferred, Effect, Fiber, FiberMap, Layer, Option } from "effect"
 import { mint } from "@corral/service/Identifiers"
 import { openInside } from "../workspace/WorkspaceFiles.ts"

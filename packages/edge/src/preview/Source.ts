@@ -3,7 +3,7 @@ import type { Effect } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import { refuseRequest, type Refusal } from "@corral/service/http/Refusal"
-import type { RequestId } from "@corral/domain/Ids"
+import type { RequestId } from "@corral/domain/identity/Ids"
 import type { PreviewKind } from "./ContentPolicy.ts"
 
 /** One request and the id it is refused with. */

@@ -8,13 +8,13 @@
  * What leaves its group and wipes its marks and loses its session and parent is not found: no containment by the same user holds a
  * program that sets out to escape.
  */
-import type { ContainmentKind } from "@corral/domain/Health"
-import type { RunId } from "@corral/domain/Ids"
+import type { ContainmentKind } from "@corral/domain/http/Health"
+import type { RunId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer, Option } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { randomUUID } from "node:crypto"
 import { join } from "node:path"
-import type { EdgeConfig } from "../EdgeConfig.ts"
+import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import {
   edgeGroup,
   emptyGroup,

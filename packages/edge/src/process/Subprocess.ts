@@ -5,7 +5,7 @@
  * read: a grandchild that still holds stdout is waited for `LINGER_MS` after the last chunk and no longer. Killing is `Containment`'s.
  * The control group and the temporary folder that are named are made here, and removed by whoever named them.
  */
-import type { ProcessEnd, RuntimeCommand, SettingsFile } from "@corral/domain/RuntimeAdapter"
+import type { ProcessEnd, RuntimeCommand, SettingsFile } from "@corral/domain/run/RuntimeAdapter"
 import { type ChildProcess, spawn } from "node:child_process"
 import { accessSync, constants, writeFileSync } from "node:fs"
 import { join } from "node:path"

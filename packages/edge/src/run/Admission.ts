@@ -3,7 +3,7 @@
  * the environment names are allowed, the program is there, a worktree can be made. Gives everything that starting it needs; has created
  * nothing when it refuses.
  */
-import type { AgentId, RunId, WorkspaceId } from "@corral/domain/Ids"
+import type { AgentId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import {
   type InvalidAgentId,
   type NotFound,
@@ -11,16 +11,16 @@ import {
   type RuntimeUnavailable,
   SchemaValidationFailed,
   type WorkspaceOutsideAllowlist
-} from "@corral/domain/Failures"
-import type { CreateRun, Run } from "@corral/domain/Run"
-import type { PayloadOf } from "@corral/domain/RunEvent"
-import type { RunStart, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+} from "@corral/domain/errors/Failures"
+import type { CreateRun, Run } from "@corral/domain/run/Run"
+import type { PayloadOf } from "@corral/domain/run/RunEvent"
+import type { RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { Effect, type Scope } from "effect"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { childEnvironment } from "../process/ChildEnvironment.ts"
 import { temporaryFolderOf } from "../process/TemporaryFolder.ts"
-import type { EdgeConfig } from "../EdgeConfig.ts"
+import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import { mint } from "@corral/service/Identifiers"
 import { modeRefusal, modesOf, type OfferedAgent } from "../runtime/OfferedAgent.ts"
 import type { Runtimes } from "../runtime/Runtimes.ts"

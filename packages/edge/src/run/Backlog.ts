@@ -4,7 +4,7 @@
  * Guarantees: everything comes in the order in which the runtime printed it, and nothing is lost. While something waits, the run reads no
  * further output.
  */
-import type { AdapterOutput } from "@corral/domain/RuntimeAdapter"
+import type { AdapterOutput } from "@corral/domain/run/RuntimeAdapter"
 
 /** Maximum number of pending approvals per run. Further requests wait until one is decided. */
 export const MAX_OPEN_APPROVALS = 64

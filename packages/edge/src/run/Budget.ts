@@ -3,7 +3,7 @@
  *
  * Synchronous and without a clock: whoever has one asks when. What a runtime does not count is never used up.
  */
-import type { Budget, RunFailure, Usage } from "@corral/domain/Run"
+import type { Budget, RunFailure, Usage } from "@corral/domain/run/Run"
 
 /** The share of a limit at which a person is warned. */
 export const WARN_AT = 0.8

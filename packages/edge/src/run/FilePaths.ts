@@ -3,8 +3,8 @@
  *
  * By the text alone: where links lead is not asked. What lies outside begins with `..`, so that it is not taken for something inside.
  */
-import { draft } from "@corral/domain/RunEvent"
-import type { AdapterEvent } from "@corral/domain/RuntimeAdapter"
+import { draft } from "@corral/domain/run/RunEvent"
+import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
 import { relative, resolve, sep } from "node:path"
 
 const inFolder = (root: string, path: string): string => {

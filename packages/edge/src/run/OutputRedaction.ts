@@ -5,9 +5,9 @@
  * for whatever else is said. So a secret that is cut over pieces of one message is found, unless something else comes in between.
  * The content of artifacts stays as it is; `Redaction` says what it does not find.
  */
-import { Redaction } from "@corral/domain/Redaction"
-import type { DraftOf } from "@corral/domain/RunEvent"
-import type { AdapterOutput } from "@corral/domain/RuntimeAdapter"
+import { Redaction } from "@corral/domain/redaction/Redaction"
+import type { DraftOf } from "@corral/domain/run/RunEvent"
+import type { AdapterOutput } from "@corral/domain/run/RuntimeAdapter"
 
 type Delta = DraftOf<"run.message.delta">
 

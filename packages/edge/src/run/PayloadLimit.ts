@@ -9,7 +9,7 @@ import {
   PAYLOAD_VERSION,
   type EventDraft,
   type EventType
-} from "@corral/domain/RunEvent"
+} from "@corral/domain/run/RunEvent"
 
 /** Every UTF-16 unit may take six bytes of JSON. */
 const PIECE = 32_768

@@ -4,13 +4,13 @@
  * Owns the look: bounded, by name, links included. Reads contents only for rules that forbid and for instructions. It says what exists when it
  * looks; a file that appears after the start is not found.
  */
-import { PermissionDenied } from "@corral/domain/Failures"
+import { PermissionDenied } from "@corral/domain/errors/Failures"
 import type {
   ProjectFile,
   ProjectSettings,
   ProjectSettingsReport,
   ProjectSettingsUse
-} from "@corral/domain/ProjectSettings"
+} from "@corral/domain/run/ProjectSettings"
 import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, readSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
 

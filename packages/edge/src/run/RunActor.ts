@@ -7,17 +7,18 @@
  *
  * It is never restarted. When the store fails under it, it ends the process and leaves the log's end to `StoppedRuns`.
  */
-import type { Conflict } from "@corral/domain/Failures"
-import type { ApprovalId } from "@corral/domain/Ids"
-import type { Run, RunFailure } from "@corral/domain/Run"
-import type { Input } from "@corral/domain/RunMachine"
-import type { AdapterEvent, ApprovalAnswer, Protocol } from "@corral/domain/RuntimeAdapter"
+import type { RunTimes } from "../config/RunTimes.ts"
+import type { Conflict } from "@corral/domain/errors/Failures"
+import type { ApprovalId } from "@corral/domain/identity/Ids"
+import type { Run, RunFailure } from "@corral/domain/run/Run"
+import type { Input } from "@corral/domain/run/RunMachine"
+import type { AdapterEvent, ApprovalAnswer, Protocol } from "@corral/domain/run/RuntimeAdapter"
 import { Clock, Data, Deferred, Effect, Fiber, type Scope } from "effect"
 import * as ActiveClock from "./ActiveClock.ts"
 import { Backlog } from "./Backlog.ts"
 import { BudgetMeter, WARN_AT } from "./Budget.ts"
 import { type Quarry, sweep } from "../process/Containment.ts"
-import type { EventLog } from "../EventLog.ts"
+import type { EventLog } from "../log/EventLog.ts"
 import * as Ladder from "../process/Ladder.ts"
 import { EDGE_MARK, RUN_MARK, startOf } from "../process/MarkSweep.ts"
 import { type OpenApproval, OpenApprovals } from "../approval/OpenApprovals.ts"
@@ -35,20 +36,6 @@ import { removeTemporary } from "../process/TemporaryFolder.ts"
 
 /** The run ended before the command reached it: what is on disk answers. */
 export class RunGone extends Data.TaggedError("RunGone")<{}> {}
-
-/** Milliseconds. `cancel` is the whole grace from a cancel to SIGKILL, however it is spent. */
-export interface RunTimes {
-  readonly cancel: number
-  /** How long a runtime may take to leave after its turn is over. */
-  readonly leave: number
-  readonly approval: number
-  readonly cap: number
-  /** How long a runtime may say nothing at all, and nothing more. */
-  readonly firstEvent: number
-  readonly silence: number
-  /** After how much silence the run reports it. */
-  readonly silenceNotice: number
-}
 
 export interface RunActorOptions {
   readonly recorder: RunRecorder

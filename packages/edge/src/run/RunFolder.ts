@@ -2,10 +2,10 @@
  * Which folder a run is to work in: the workspace itself, a worktree that is made for it, or, where it resumes another run, the one that
  * run worked in. A runtime looks for its conversation by the folder, so that is not for the request to change.
  */
-import { SchemaValidationFailed } from "@corral/domain/Failures"
-import type { RunId } from "@corral/domain/Ids"
-import type { CreateRun, Run } from "@corral/domain/Run"
-import type { WorktreeStart } from "@corral/domain/Worktree"
+import { SchemaValidationFailed } from "@corral/domain/errors/Failures"
+import type { RunId } from "@corral/domain/identity/Ids"
+import type { CreateRun, Run } from "@corral/domain/run/Run"
+import type { WorktreeStart } from "@corral/domain/run/Worktree"
 import { Effect, type Scope } from "effect"
 import type { Write } from "../store/Store.ts"
 import type { Worktrees } from "../workspace/Worktrees.ts"

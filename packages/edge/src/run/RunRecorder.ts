@@ -7,19 +7,19 @@
  * What a run makes to be kept (an artifact, the whole of an output that is cut) must be on disk before the event that names it. From such
  * an event on, events are held as they are; `settle` says what was kept, and they become lines.
  */
-import type { Approval } from "@corral/domain/Approval"
-import type { ApprovalId, ArtifactId } from "@corral/domain/Ids"
-import type { ProjectSettingsReport } from "@corral/domain/ProjectSettings"
-import { approvalResolution } from "@corral/domain/Resolution"
-import { isTerminal, type Run } from "@corral/domain/Run"
-import { draft, type EventDraft } from "@corral/domain/RunEvent"
-import { transition, type Action, type Input } from "@corral/domain/RunMachine"
-import { initial, type RunState } from "@corral/domain/RunState"
+import type { Approval } from "@corral/domain/approval/Approval"
+import type { ApprovalId, ArtifactId } from "@corral/domain/identity/Ids"
+import type { ProjectSettingsReport } from "@corral/domain/run/ProjectSettings"
+import { approvalResolution } from "@corral/domain/run/Resolution"
+import { isTerminal, type Run } from "@corral/domain/run/Run"
+import { draft, type EventDraft } from "@corral/domain/run/RunEvent"
+import { transition, type Action, type Input } from "@corral/domain/run/RunMachine"
+import { initial, type RunState } from "@corral/domain/run/RunState"
 import { putApproval, replaceApproval } from "../approval/Approvals.ts"
 import type { Kept, Made } from "../artifact/Artifacts.ts"
-import { type Appended, encoder } from "../EventLog.ts"
+import { type Appended, encoder } from "../log/EventLog.ts"
 import { cutText, fit, mayExceed, wholeOutput } from "./PayloadLimit.ts"
-import { insertRun, updateRun } from "./Runs.ts"
+import { insertRun, updateRun } from "../log/Runs.ts"
 import type { Write } from "../store/Store.ts"
 
 /** Something for the actor to do once the events before it are durable. */

@@ -6,7 +6,7 @@
  * before it is gone itself. It restarts nothing: a run whose Edge died is ended by `Recovery` at the next start, one that the store
  * failed by `StoppedRuns`.
  */
-import type { Approval } from "@corral/domain/Approval"
+import type { Approval } from "@corral/domain/approval/Approval"
 import {
   ApprovalAlreadyResolved,
   ApprovalExpired,
@@ -14,29 +14,29 @@ import {
   NotFound,
   Overloaded,
   RunNotCancellable
-} from "@corral/domain/Failures"
-import type { ApprovalId, RunId } from "@corral/domain/Ids"
-import { secretsOf } from "@corral/domain/Redaction"
-import type { CreateRun, Run, RunFailure, RunStatus } from "@corral/domain/Run"
-import { isTerminal } from "@corral/domain/Run"
-import type { AdapterEvent, ApprovalAnswer } from "@corral/domain/RuntimeAdapter"
+} from "@corral/domain/errors/Failures"
+import type { ApprovalId, RunId } from "@corral/domain/identity/Ids"
+import { secretsOf } from "@corral/domain/redaction/Redaction"
+import type { CreateRun, Run, RunFailure, RunStatus } from "@corral/domain/run/Run"
+import { isTerminal } from "@corral/domain/run/Run"
+import type { AdapterEvent, ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { CurrentTraces, type Span } from "@corral/service/telemetry/Traces"
 import { Clock, Context, Deferred, Effect, FiberMap, Layer, type Scope } from "effect"
 import { type AdmissionFailure, type Admitted, admit } from "./Admission.ts"
 import { findApproval } from "../approval/Approvals.ts"
 import { Grants } from "../approval/Grants.ts"
-import type { EdgeConfig } from "../EdgeConfig.ts"
+import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import { edgeMetrics } from "../EdgeMetrics.ts"
-import { EventLog } from "../EventLog.ts"
-import type { Keep } from "../Idempotency.ts"
+import { EventLog } from "../log/EventLog.ts"
+import type { Keep } from "../log/Idempotency.ts"
 import { make as makeActor, type RunActor } from "./RunActor.ts"
 import { OutputRedaction } from "./OutputRedaction.ts"
 import { ProjectFiles } from "./ProjectFiles.ts"
 import { RunQueue } from "./RunQueue.ts"
 import { RunRecorder } from "./RunRecorder.ts"
 import { begin, review, type RunWorkspace } from "./RunWorkspace.ts"
-import { findRun, pageOfRuns } from "./Runs.ts"
+import { findRun, pageOfRuns } from "../log/Runs.ts"
 import { recover } from "./Recovery.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 import * as StoppedRuns from "./StoppedRuns.ts"

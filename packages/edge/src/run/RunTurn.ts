@@ -3,26 +3,26 @@
  *
  * Synchronous. It collects what is to be done once the turn's events are durable; nobody is told anything before.
  */
-import type { ApprovalRequest, DecisionOrigin } from "@corral/domain/Approval"
+import type { ApprovalRequest, DecisionOrigin } from "@corral/domain/approval/Approval"
 import {
   ApprovalAlreadyResolved,
   ApprovalExpired,
   Conflict,
   NotFound,
   SchemaValidationFailed
-} from "@corral/domain/Failures"
-import type { ApprovalId } from "@corral/domain/Ids"
-import { inputChanges } from "@corral/domain/InputEdit"
-import type { Budget, RunFailure } from "@corral/domain/Run"
-import { draft, type PayloadOf } from "@corral/domain/RunEvent"
-import type { Input, InputEdit } from "@corral/domain/RunMachine"
+} from "@corral/domain/errors/Failures"
+import type { ApprovalId } from "@corral/domain/identity/Ids"
+import { inputChanges } from "@corral/domain/approval/InputEdit"
+import type { Budget, RunFailure } from "@corral/domain/run/Run"
+import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
+import type { Input, InputEdit } from "@corral/domain/run/RunMachine"
 import type {
   AdapterEvent,
   AdapterOutput,
   ApprovalAnswer,
   ProcessEnd,
   Protocol
-} from "@corral/domain/RuntimeAdapter"
+} from "@corral/domain/run/RuntimeAdapter"
 import { Deferred, Effect } from "effect"
 import { mint } from "@corral/service/Identifiers"
 import type { OpenApprovals } from "../approval/OpenApprovals.ts"

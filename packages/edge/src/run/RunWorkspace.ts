@@ -4,10 +4,10 @@
  * A run that may change nothing is held to it whatever its runtime says: files that changed meanwhile make it `failed`. Who changed
  * them cannot be known; the sentence does not pretend to.
  */
-import type { RunId } from "@corral/domain/Ids"
-import type { RunFailure, RunMode } from "@corral/domain/Run"
-import { draft } from "@corral/domain/RunEvent"
-import type { Input } from "@corral/domain/RunMachine"
+import type { RunId } from "@corral/domain/identity/Ids"
+import type { RunFailure, RunMode } from "@corral/domain/run/Run"
+import { draft } from "@corral/domain/run/RunEvent"
+import type { Input } from "@corral/domain/run/RunMachine"
 import { Effect } from "effect"
 import type { Snapshots } from "../workspace/Snapshots.ts"
 

@@ -4,13 +4,13 @@
  * Their processes are gone by then. What a log lacks is found from what is on disk, as after a restart, whatever the actor believed. An
  * Edge that ends before leaves them to `Recovery`.
  */
-import type { RunId } from "@corral/domain/Ids"
-import { isTerminal } from "@corral/domain/Run"
+import type { RunId } from "@corral/domain/identity/Ids"
+import { isTerminal } from "@corral/domain/run/Run"
 import { Clock, Effect, Exit, Queue } from "effect"
-import type { EventLog } from "../EventLog.ts"
+import type { EventLog } from "../log/EventLog.ts"
 import type { Store } from "../store/Store.ts"
 import { endRun, type Loss } from "./Recovery.ts"
-import { findRun } from "./Runs.ts"
+import { findRun } from "../log/Runs.ts"
 
 const lost: Loss = {
   reason: "store_failed",

@@ -3,9 +3,9 @@
  * `AcpAgent` documents the fields.
  */
 import type { AcpAgent } from "@corral/adapters/acp/AcpAgent"
-import { capped } from "@corral/domain/CappedPattern"
+import { capped } from "@corral/domain/text/CappedPattern"
 import { Schema } from "effect"
-import { EnvName } from "../EdgeSettings.ts"
+import { EnvName } from "../config/EnvName.ts"
 import { Program } from "./Program.ts"
 
 const Text = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(1_000))

@@ -4,7 +4,7 @@
  * They are ES modules with the rights of the Edge. A listed adapter that cannot be trusted, found, imported, or that does not fit stops the
  * start with one sentence.
  */
-import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { Data, Effect, Result } from "effect"
 import { existsSync, readFileSync } from "node:fs"
 import { dirname, isAbsolute, join, resolve } from "node:path"

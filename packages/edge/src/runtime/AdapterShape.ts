@@ -3,7 +3,7 @@
  *
  * Does not: run it. That its events mean what its program meant is for the conformance suite.
  */
-import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { Result, Schema, SchemaIssue } from "effect"
 
 const Callable = Schema.declare((value): value is (input: never) => unknown => typeof value === "function", {

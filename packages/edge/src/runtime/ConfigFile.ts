@@ -5,7 +5,7 @@
  * and says why. It is looked at by its status and not by a watcher on its folder: the store writes there too, and each write would wake
  * the Edge (ADR 13).
  */
-import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { Data, Effect, Result, Schedule, Schema, SchemaIssue, type Scope } from "effect"
 import { type BigIntStats, readFileSync, statSync } from "node:fs"
 import * as AdapterPackages from "./AdapterPackages.ts"

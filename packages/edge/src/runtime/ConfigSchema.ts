@@ -4,12 +4,12 @@
  * `Offers` checks everything beyond the shape of the file: an adapter exists, an id is free.
  */
 import { PROMPT } from "@corral/adapters/CommandLine"
-import { GrantRule } from "@corral/domain/Grant"
-import { AgentId } from "@corral/domain/Ids"
-import { RunMode } from "@corral/domain/Run"
+import { GrantRule } from "@corral/domain/approval/Grant"
+import { AgentId } from "@corral/domain/identity/Ids"
+import { RunMode } from "@corral/domain/run/Run"
 import { Schema } from "effect"
 import { unusable } from "../approval/GrantRules.ts"
-import { EnvName } from "../EdgeSettings.ts"
+import { EnvName } from "../config/EnvName.ts"
 import { AcpEntry } from "./AcpEntry.ts"
 import { JsonMapEntry } from "./JsonMapSchema.ts"
 import { Program } from "./Program.ts"

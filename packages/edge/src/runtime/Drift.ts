@@ -2,7 +2,7 @@
  * What adapters had no name for since the Edge started: signs that a runtime has moved on. Counts, names, and one of each kind as it was
  * printed; in memory alone, and bounded whatever a runtime prints.
  */
-import type { RuntimeDrift } from "@corral/domain/Health"
+import type { RuntimeDrift } from "@corral/domain/http/Health"
 
 const MAX_KINDS = 1_000
 const MAX_CHARACTERS = 200

@@ -1,5 +1,5 @@
 /** What the machine has that runs need besides runtimes: room on the disk, and git. */
-import type { EdgeReadiness, GitFound } from "@corral/domain/Health"
+import type { EdgeReadiness, GitFound } from "@corral/domain/http/Health"
 import { Effect, Option } from "effect"
 import { statfs } from "node:fs/promises"
 import { Programs, versionIn } from "./Programs.ts"

@@ -1,9 +1,9 @@
 /**
  * What a run can be started with: an adapter as it is, a profile over one, or a runner. One shape for all three.
  */
-import type { AgentId } from "@corral/domain/Ids"
-import { RunMode } from "@corral/domain/Run"
-import type { Capabilities, RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import type { AgentId } from "@corral/domain/identity/Ids"
+import { RunMode } from "@corral/domain/run/Run"
+import type { Capabilities, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import type { ProfileGrant } from "./ConfigSchema.ts"
 
 export interface OfferedAgent {

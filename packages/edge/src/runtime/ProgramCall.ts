@@ -4,7 +4,7 @@
  * The call leads a process group that is killed when it is over, however it is over: a wrapper's child goes with the wrapper. A process
  * that leaves the group is not found. Of each output 64 KiB are kept.
  */
-import type { ProbeResult } from "@corral/domain/RuntimeAdapter"
+import type { ProbeResult } from "@corral/domain/run/RuntimeAdapter"
 import { Effect, Option } from "effect"
 import { spawn, type ChildProcess } from "node:child_process"
 import { signalGroup } from "../process/MarkSweep.ts"

@@ -4,8 +4,8 @@
  * An answer is kept as long as the program's file is the same one and no longer than the question allows; no answer, a minute. Four programs are asked at a
  * time. Who waits may leave: the question goes on, and its answer is there for the next.
  */
-import { capped } from "@corral/domain/CappedPattern"
-import type { ProbeResult } from "@corral/domain/RuntimeAdapter"
+import { capped } from "@corral/domain/text/CappedPattern"
+import type { ProbeResult } from "@corral/domain/run/RuntimeAdapter"
 import { Clock, Context, Effect, Fiber, Layer, Semaphore } from "effect"
 import { statSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -3,13 +3,13 @@
  *
  * A probe asks the program about itself and no model anything: that a program is found and signed in does not promise that it will work.
  */
-import type { Agent, Runner } from "@corral/domain/Agent"
-import { InvalidAgentId, RuntimeUnavailable } from "@corral/domain/Failures"
-import type { ConfigReadiness, RuntimeReadiness } from "@corral/domain/Health"
-import type { AgentId } from "@corral/domain/Ids"
-import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import type { Agent, Runner } from "@corral/domain/run/Agent"
+import { InvalidAgentId, RuntimeUnavailable } from "@corral/domain/errors/Failures"
+import type { ConfigReadiness, RuntimeReadiness } from "@corral/domain/http/Health"
+import type { AgentId } from "@corral/domain/identity/Ids"
+import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { Context, Effect, Layer } from "effect"
-import type { EdgeConfig } from "../EdgeConfig.ts"
+import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import * as ConfigFile from "./ConfigFile.ts"
 import { Drift } from "./Drift.ts"
 import { modesOf, type OfferedAgent } from "./OfferedAgent.ts"

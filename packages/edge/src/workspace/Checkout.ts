@@ -3,7 +3,7 @@
  *
  * For telling only. It trusts the checkout's own index, so that a large repository is looked through in no time; an index can be wrong.
  */
-import type { LeftOut } from "@corral/domain/Worktree"
+import type { LeftOut } from "@corral/domain/run/Worktree"
 import { Effect } from "effect"
 import { copyFileSync, statSync, utimesSync } from "node:fs"
 import { join } from "node:path"

@@ -5,7 +5,7 @@
  *
  * Does not: read the content of files, or redact the output of agents.
  */
-import { capped } from "@corral/domain/CappedPattern"
+import { capped } from "@corral/domain/text/CappedPattern"
 import { existsSync } from "node:fs"
 import { join, sep } from "node:path"
 

@@ -2,7 +2,7 @@
  * What git prints about two trees, read into file diffs. Names come from the forms that end each with a zero byte; sections of a patch
  * are matched to files by their order, so that no quoted name is ever parsed.
  */
-import type { DiffHunk, FileDiff } from "@corral/domain/Diff"
+import type { DiffHunk, FileDiff } from "@corral/domain/edge-api/Diff"
 import { texts } from "./ShadowRepository.ts"
 
 /** A file that differs, without its hunks. */

@@ -5,14 +5,14 @@
  * A state that cannot be taken (no git, too much to read in time) is said in the log and costs the run nothing but its diff. It cannot
  * tell who changed a file: another run or a person in the same folder is in the diff as well.
  */
-import { NotFound } from "@corral/domain/Failures"
-import type { Diff, FileDiff } from "@corral/domain/Diff"
-import type { RunId } from "@corral/domain/Ids"
+import { NotFound } from "@corral/domain/errors/Failures"
+import type { Diff, FileDiff } from "@corral/domain/edge-api/Diff"
+import type { RunId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer } from "effect"
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { setTimeout } from "node:timers/promises"
-import type { EdgeConfig } from "../EdgeConfig.ts"
+import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
 import { type ChangedFile, readChanges, readPatch } from "./DiffOutput.ts"
 import type { GitFailed } from "./Git.ts"

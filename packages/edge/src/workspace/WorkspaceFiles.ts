@@ -4,8 +4,8 @@
  * A path is checked by its text, by where its links lead, and once more by what was really opened: a link that is swapped between the
  * check and the open changes nothing. It promises no consistency between two pages of a folder that changes meanwhile.
  */
-import { NotFound, PermissionDenied, WorkspaceOutsideAllowlist } from "@corral/domain/Failures"
-import type { FileEntry, FilePreview } from "@corral/domain/Workspace"
+import { NotFound, PermissionDenied, WorkspaceOutsideAllowlist } from "@corral/domain/errors/Failures"
+import type { FileEntry, FilePreview } from "@corral/domain/device/Workspace"
 import { Effect, type Scope } from "effect"
 import {
   closeSync,

@@ -1,15 +1,15 @@
 /**
  * The allowlist: which folders runs may work in, by id. Paths are resolved once per look-up, so that a link that was moved is seen.
  */
-import { WorkspaceOutsideAllowlist } from "@corral/domain/Failures"
-import type { WorkspaceId } from "@corral/domain/Ids"
-import type { ProjectSettingsUse } from "@corral/domain/ProjectSettings"
-import type { RunMode } from "@corral/domain/Run"
-import type { Workspace } from "@corral/domain/Workspace"
+import { WorkspaceOutsideAllowlist } from "@corral/domain/errors/Failures"
+import type { WorkspaceId } from "@corral/domain/identity/Ids"
+import type { ProjectSettingsUse } from "@corral/domain/run/ProjectSettings"
+import type { RunMode } from "@corral/domain/run/Run"
+import type { Workspace } from "@corral/domain/device/Workspace"
 import { Context, Effect, Layer } from "effect"
 import { existsSync, realpathSync, statSync } from "node:fs"
 import { basename, join } from "node:path"
-import type { EdgeConfig, WorkspaceEntry } from "../EdgeConfig.ts"
+import type { EdgeConfig, WorkspaceEntry } from "../config/EdgeConfig.ts"
 
 /** An allowlisted folder that is there: its real path, and the modes that policy allows in it. */
 export interface OpenWorkspace {

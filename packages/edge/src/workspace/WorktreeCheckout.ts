@@ -4,7 +4,7 @@
  * To git it is a worktree of the workspace's repository like any other, so that the agent finds a git that it can use there. A file that
  * git keeps through a filter (LFS) is checked out as what git keeps.
  */
-import type { RunId } from "@corral/domain/Ids"
+import type { RunId } from "@corral/domain/identity/Ids"
 import { Effect, Semaphore } from "effect"
 import { chmodSync, existsSync, lstatSync, mkdirSync, rmdirSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"

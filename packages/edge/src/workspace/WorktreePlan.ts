@@ -3,9 +3,9 @@
  *
  * The repository must lie wholly in the workspace: what is outside of it is not on the allowlist, and a worktree writes to its repository.
  */
-import { SchemaValidationFailed } from "@corral/domain/Failures"
-import type { RunId, WorkspaceId } from "@corral/domain/Ids"
-import type { WorktreeStart } from "@corral/domain/Worktree"
+import { SchemaValidationFailed } from "@corral/domain/errors/Failures"
+import type { RunId, WorkspaceId } from "@corral/domain/identity/Ids"
+import type { WorktreeStart } from "@corral/domain/run/Worktree"
 import { Clock, Effect } from "effect"
 import type { Write } from "../store/Store.ts"
 import { leftOutOf } from "./Checkout.ts"

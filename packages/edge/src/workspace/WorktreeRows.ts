@@ -2,8 +2,8 @@
  * The rows of worktrees. A row is there before anything of its worktree is, and says at every moment what a start after a crash has to do:
  * `making` and `removing` are taken down, `kept` stays.
  */
-import type { RunId } from "@corral/domain/Ids"
-import type { Worktree } from "@corral/domain/Worktree"
+import type { RunId } from "@corral/domain/identity/Ids"
+import type { Worktree } from "@corral/domain/run/Worktree"
 import type { Store, Write } from "../store/Store.ts"
 import { parseStored } from "../store/StoreDamage.ts"
 

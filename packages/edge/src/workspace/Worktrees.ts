@@ -5,14 +5,14 @@
  * It is kept until somebody removes it. Nobody removes it under a run, and what is nowhere else goes only by force, after everything that
  * git does not ignore was written to `refs/corral/<runId>`. Where it cannot tell, it keeps. Ignored files are no work: they go with it.
  */
-import { Conflict, NotFound, SchemaValidationFailed } from "@corral/domain/Failures"
-import type { RunId, WorkspaceId } from "@corral/domain/Ids"
-import type { RunFailure } from "@corral/domain/Run"
-import type { ExaminedWorktree, Worktree, WorktreeStart } from "@corral/domain/Worktree"
+import { Conflict, NotFound, SchemaValidationFailed } from "@corral/domain/errors/Failures"
+import type { RunId, WorkspaceId } from "@corral/domain/identity/Ids"
+import type { RunFailure } from "@corral/domain/run/Run"
+import type { ExaminedWorktree, Worktree, WorktreeStart } from "@corral/domain/run/Worktree"
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { existsSync, mkdirSync, realpathSync } from "node:fs"
 import { join } from "node:path"
-import type { EdgeConfig } from "../EdgeConfig.ts"
+import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
 import { Store, type StoreFailed } from "../store/Store.ts"
 import type { GitFailed } from "./Git.ts"

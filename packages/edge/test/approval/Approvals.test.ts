@@ -1,5 +1,5 @@
-import type { Approval, ApprovalState } from "@corral/domain/Approval"
-import type { RunId } from "@corral/domain/Ids"
+import type { Approval, ApprovalState } from "@corral/domain/approval/Approval"
+import type { RunId } from "@corral/domain/identity/Ids"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { findApproval, pageOfApprovals, putApproval, replaceApproval } from "../../src/approval/Approvals.ts"

@@ -1,5 +1,5 @@
 /** Real command lines against the whole policy: what a person's "always" covers, and what is asked for every time. */
-import type { Grant } from "@corral/domain/Grant"
+import type { Grant } from "@corral/domain/approval/Grant"
 import { assert, describe, it } from "@effect/vitest"
 import { grantable, hostile } from "./CommandLines.ts"
 import { all, allow, isRemembered, policyOf, session, shell, verdictOn } from "./RunPolicies.ts"

@@ -1,11 +1,17 @@
-import type { Grant } from "@corral/domain/Grant"
-import { encodeUlid, type AgentId, type GrantId, type SessionId, type WorkspaceId } from "@corral/domain/Ids"
-import type { Run } from "@corral/domain/Run"
+import type { Grant } from "@corral/domain/approval/Grant"
+import {
+  encodeUlid,
+  type AgentId,
+  type GrantId,
+  type SessionId,
+  type WorkspaceId
+} from "@corral/domain/identity/Ids"
+import type { Run } from "@corral/domain/run/Run"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Grants, putGrant } from "../../src/approval/Grants.ts"
 import { Store } from "../../src/store/Store.ts"
-import { insertRun } from "../../src/run/Runs.ts"
+import { insertRun } from "../../src/log/Runs.ts"
 import { at, configOf, runIdOf, runOf as stateOf } from "../Samples.ts"
 import { stored } from "../Stored.ts"
 import { shell, verdictOn } from "./RunPolicies.ts"

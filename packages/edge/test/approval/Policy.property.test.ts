@@ -1,12 +1,12 @@
-import { ApprovalRequest } from "@corral/domain/Approval"
-import type { RunMode } from "@corral/domain/Run"
+import { ApprovalRequest } from "@corral/domain/approval/Approval"
+import type { RunMode } from "@corral/domain/run/Run"
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
 import { editAnswer } from "../../src/approval/OrdinaryFiles.ts"
 import { type Granted, judge } from "../../src/approval/Policy.ts"
 import { request } from "../Samples.ts"
 import { all, allow, place, policyOf, verdictOn } from "./RunPolicies.ts"
-import { tries } from "../../../domain/test/Effort.ts"
+import { tries } from "@corral/testing/time/Effort"
 
 const runs = tries(100)
 const Requests = Arbitrary.schema(ApprovalRequest)

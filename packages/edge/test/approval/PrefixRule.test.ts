@@ -1,4 +1,4 @@
-import type { GrantRule } from "@corral/domain/Grant"
+import type { GrantRule } from "@corral/domain/approval/Grant"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { linkSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs"

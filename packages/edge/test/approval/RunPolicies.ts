@@ -1,8 +1,8 @@
 /** The policy of a run without an Edge: no store, no disk, grants that last kept in an array. */
-import type { Grant, GrantRule } from "@corral/domain/Grant"
-import type { AgentId, SessionId, WorkspaceId } from "@corral/domain/Ids"
-import type { Run } from "@corral/domain/Run"
-import type { ApprovalAnswer } from "@corral/domain/RuntimeAdapter"
+import type { Grant, GrantRule } from "@corral/domain/approval/Grant"
+import type { AgentId, SessionId, WorkspaceId } from "@corral/domain/identity/Ids"
+import type { Run } from "@corral/domain/run/Run"
+import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import { keyOf } from "../../src/approval/GrantRules.ts"
 import { type Place, placeAt } from "../../src/approval/PathTarget.ts"
 import { RunPolicy } from "../../src/approval/RunPolicy.ts"

@@ -1,6 +1,6 @@
 /** Artifacts on a real store and a real disk: durable before told, each content once, nothing lost to a crash or to another run. */
 import { assert, describe, it } from "@effect/vitest"
-import type { RunId } from "@corral/domain/Ids"
+import type { RunId } from "@corral/domain/identity/Ids"
 import { Effect, Layer, Stream } from "effect"
 import { createHash } from "node:crypto"
 import {

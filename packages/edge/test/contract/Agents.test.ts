@@ -1,13 +1,13 @@
 /** Profiles, runners and readiness over real HTTP; the client judges each answer by the published contract. */
-import type { ConfigReadiness, EdgeReadiness, GitFound, RuntimeReadiness } from "@corral/domain/Health"
+import type { ConfigReadiness, EdgeReadiness, GitFound, RuntimeReadiness } from "@corral/domain/http/Health"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { writeProgram } from "../Folder.ts"
-import { codeOf } from "../harness/EdgeClient.ts"
-import { EdgeProcess, openEdge } from "../harness/EdgeProcess.ts"
+import { codeOf } from "@corral/testing/edge/EdgeClient"
+import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
 
 const folderOf = (): string => {
   const folder = mkdtempSync(join(tmpdir(), "corral-agents-"))

@@ -1,10 +1,10 @@
 /** What a run changed, as its diff tells it; and a run that may change nothing. */
-import type { FileDiff } from "@corral/domain/Diff"
+import type { FileDiff } from "@corral/domain/edge-api/Diff"
 import { assert, describe, it } from "@effect/vitest"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { codeOf, type EdgeClient } from "../harness/EdgeClient.ts"
-import { openEdge } from "../harness/EdgeProcess.ts"
+import { codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
+import { openEdge } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 import { commitAll, repository } from "../workspace/Repository.ts"
 

@@ -1,12 +1,12 @@
 /** Previews over a real Edge: who gets in, what of a folder is shown, how they are listed and closed. */
 import { assert, describe, it } from "@effect/vitest"
-import { Preview } from "@corral/domain/Preview"
+import { Preview } from "@corral/domain/device/Preview"
 import { Schema } from "effect"
 import { mkdirSync, renameSync, symlinkSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { codeOf, type EdgeClient } from "../harness/EdgeClient.ts"
-import { openEdge } from "../harness/EdgeProcess.ts"
-import { message, sendRaw } from "../../../service/test/harness/RawRequest.ts"
+import { codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
+import { openEdge } from "@corral/testing/edge/EdgeProcess"
+import { message, sendRaw } from "@corral/testing/http/RawRequest"
 import { openUpstream } from "../preview/Upstream.ts"
 import { refusalOf, visit, Visitor } from "../preview/Visitor.ts"
 

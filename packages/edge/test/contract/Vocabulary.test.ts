@@ -1,12 +1,12 @@
 /** Every event type that an Edge can say, once over a real stream: names, envelopes, payloads, paths. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { type EventType, eventTypes } from "@corral/domain/RunEvent"
+import { type EventType, eventTypes } from "@corral/domain/run/RunEvent"
 import { mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { writeProgram } from "../Folder.ts"
-import type { EdgeClient } from "../harness/EdgeClient.ts"
-import { EdgeProcess } from "../harness/EdgeProcess.ts"
-import type { EventReader } from "../harness/EventReader.ts"
+import type { EdgeClient } from "@corral/testing/edge/EdgeClient"
+import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
+import type { EventReader } from "@corral/testing/edge/EventReader"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 let edge: EdgeProcess

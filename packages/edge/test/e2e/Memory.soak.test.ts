@@ -4,12 +4,12 @@
  * The baseline is taken after some ordinary traffic, and little goes on beside: a busy Edge collects often, and has free memory that would
  * hide what is left lying.
  */
-import type { RunId } from "@corral/domain/Ids"
-import { isTerminalType } from "@corral/domain/RunEvent"
+import type { RunId } from "@corral/domain/identity/Ids"
+import { isTerminalType } from "@corral/domain/run/RunEvent"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { mint } from "@corral/service/Identifiers"
-import { EdgeProcess, openEdge } from "../harness/EdgeProcess.ts"
-import { openPeer } from "../harness/LinkPeer.ts"
+import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { openPeer } from "@corral/testing/edge/LinkPeer"
 import { assertDense, assertWhole } from "../harness/LogInvariants.ts"
 
 const READERS = 100

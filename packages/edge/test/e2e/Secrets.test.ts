@@ -2,13 +2,13 @@
  * No secret of a runtime reaches anybody: programs of a real Edge say the recordings of the real ones, with secrets wherever a program
  * says something of its own, and everything that the Edge tells, logs and stores is searched for them and for pieces of them.
  */
-import type { RunMode } from "@corral/domain/Run"
+import type { RunMode } from "@corral/domain/run/Run"
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { type EdgeProcess, openEdge } from "../harness/EdgeProcess.ts"
+import { type EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
 
 /** Known by its form. */
 const key = "sk-proj-A1b2C3d4E5f6G7h8"

@@ -1,7 +1,7 @@
 /** What is true of every log and of every way of reading it. */
 import { assert } from "@effect/vitest"
-import { eventIdOf, type RunId } from "@corral/domain/Ids"
-import { decodeEvent, isTerminalType, MAX_PAYLOAD_BYTES, type Envelope } from "@corral/domain/RunEvent"
+import { eventIdOf, type RunId } from "@corral/domain/identity/Ids"
+import { decodeEvent, isTerminalType, MAX_PAYLOAD_BYTES, type Envelope } from "@corral/domain/run/RunEvent"
 import { Result } from "effect"
 
 /** Every event after `after`, once and in order. */

@@ -1,5 +1,5 @@
 /** The exported routes in another program's router, without the guard and the server of the Edge. */
-import { EdgeApi } from "@corral/domain/EdgeApi"
+import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
 import { builtIn } from "@corral/adapters/Registry"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"

@@ -1,5 +1,5 @@
-import { PublicKey } from "@corral/domain/Device"
-import type { DeviceId } from "@corral/domain/Ids"
+import { PublicKey } from "@corral/domain/device/Device"
+import type { DeviceId } from "@corral/domain/identity/Ids"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { createPublicKey, verify } from "node:crypto"

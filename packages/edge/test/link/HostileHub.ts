@@ -3,9 +3,9 @@
  * answers calls with generated values. Each link that ends is followed by the Edge's next.
  */
 import { assert } from "@effect/vitest"
-import type { CommandOutcome } from "@corral/domain/EdgeCommand"
-import { LINK_PATH } from "@corral/domain/EdgeLink"
-import type { DeviceId } from "@corral/domain/Ids"
+import type { CommandOutcome } from "@corral/domain/link/EdgeCommand"
+import { LINK_PATH } from "@corral/domain/link/EdgeLink"
+import type { DeviceId } from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
 import { Effect } from "effect"
 import { once } from "node:events"
@@ -14,7 +14,7 @@ import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { type WebSocket, WebSocketServer } from "ws"
 import { newPrivateKey, writeDevice } from "../../src/link/DeviceKey.ts"
-import { within } from "../../../service/test/harness/Within.ts"
+import { within } from "@corral/testing/time/Within"
 import type { Seeded } from "../harness/Seeded.ts"
 import type { HostileHubFrames } from "./HostileHubFrames.ts"
 

@@ -4,9 +4,9 @@
  * Three kinds: commands that a Hub may send, often repeated; commands of the right shape that ask for too much; and frames after which a
  * link ends: cut, deep, large, of unknown types, or not commands.
  */
-import type { RunId } from "@corral/domain/Ids"
+import type { RunId } from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
-import { MAX_FRAME_BYTES } from "@corral/domain/EdgeLink"
+import { MAX_FRAME_BYTES } from "@corral/domain/link/EdgeLink"
 import type { Seeded } from "../harness/Seeded.ts"
 
 /** Part of every prompt that must not run. */

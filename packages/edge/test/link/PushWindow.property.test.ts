@@ -4,16 +4,16 @@ import {
   MAX_PUSH_EVENTS,
   MAX_PUSHES_IN_FLIGHT,
   type PushAck
-} from "@corral/domain/EdgeLink"
-import type { RunId } from "@corral/domain/Ids"
-import { draft } from "@corral/domain/RunEvent"
+} from "@corral/domain/link/EdgeLink"
+import type { RunId } from "@corral/domain/identity/Ids"
+import { draft } from "@corral/domain/run/RunEvent"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { encoder, EventLog } from "../../src/EventLog.ts"
+import { encoder, EventLog } from "../../src/log/EventLog.ts"
 import { type Push, type PushEnd, PushWindow } from "../../src/link/PushWindow.ts"
 import { runIdOf } from "../Samples.ts"
 import { logLayer } from "../Stored.ts"
-import { tries } from "../../../domain/test/Effort.ts"
+import { tries } from "@corral/testing/time/Effort"
 
 /** What happens next: an append of so many events, a push is sent, the Hub takes the n-th on its way, an answer arrives, a break. */
 const Step = Schema.Union([

@@ -1,5 +1,5 @@
 /** How long previews live, and what they never reach: with a clock of the test's own. */
-import type { WorkspaceId } from "@corral/domain/Ids"
+import type { WorkspaceId } from "@corral/domain/identity/Ids"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"

@@ -1,4 +1,4 @@
-import { draft } from "@corral/domain/RunEvent"
+import { draft } from "@corral/domain/run/RunEvent"
 import { assert, describe, it } from "@effect/vitest"
 import { withPathsIn } from "../../src/run/FilePaths.ts"
 import { say } from "../Samples.ts"

@@ -1,10 +1,10 @@
 /** From what a runtime prints to the log: long outputs and artifacts are on disk before the events that name them. */
 import { assert, describe, it } from "@effect/vitest"
-import { draft, type Envelope } from "@corral/domain/RunEvent"
-import type { Input } from "@corral/domain/RunMachine"
+import { draft, type Envelope } from "@corral/domain/run/RunEvent"
+import type { Input } from "@corral/domain/run/RunMachine"
 import { Effect, Layer, Stream } from "effect"
 import { Artifacts } from "../../src/artifact/Artifacts.ts"
-import { EventLog } from "../../src/EventLog.ts"
+import { EventLog } from "../../src/log/EventLog.ts"
 import { keepOutputs } from "../../src/run/KeptOutputs.ts"
 import { RunRecorder } from "../../src/run/RunRecorder.ts"
 import { temporaryFolder } from "../Folder.ts"

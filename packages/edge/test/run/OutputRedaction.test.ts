@@ -1,5 +1,5 @@
-import { draft } from "@corral/domain/RunEvent"
-import type { AdapterOutput } from "@corral/domain/RuntimeAdapter"
+import { draft } from "@corral/domain/run/RunEvent"
+import type { AdapterOutput } from "@corral/domain/run/RuntimeAdapter"
 import { assert, describe, it } from "@effect/vitest"
 import { OutputRedaction } from "../../src/run/OutputRedaction.ts"
 

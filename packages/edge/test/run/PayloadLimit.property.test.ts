@@ -4,13 +4,13 @@ import {
   draft,
   isTerminalType,
   type EventDraft
-} from "@corral/domain/RunEvent"
+} from "@corral/domain/run/RunEvent"
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { encoder } from "../../src/EventLog.ts"
+import { encoder } from "../../src/log/EventLog.ts"
 import { cutText, fit, mayExceed } from "../../src/run/PayloadLimit.ts"
 import { approvalIdOf, at, request, runIdOf } from "../Samples.ts"
-import { tries } from "../../../domain/test/Effort.ts"
+import { tries } from "@corral/testing/time/Effort"
 
 const runs = tries(12)
 

@@ -1,12 +1,12 @@
 /** What is found of a project's files, whichever of them exist. */
-import type { ProjectFile, ProjectSettings } from "@corral/domain/ProjectSettings"
+import type { ProjectFile, ProjectSettings } from "@corral/domain/run/ProjectSettings"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as FastCheck from "fast-check"
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { ProjectFiles } from "../../src/run/ProjectFiles.ts"
-import { effort } from "../../../domain/test/Effort.ts"
+import { effort } from "@corral/testing/time/Effort"
 import { temporaryFolder } from "../Folder.ts"
 
 const paths = [".tool/settings.json", ".tool/hooks", ".tool/agents", ".mcp.json", "tool.json", ".env"]

@@ -2,10 +2,10 @@
  * Inputs of a run that is under way, from few approvals and calls so that they meet. `Ended` is not among them: a test that wants the
  * run to end says so.
  */
-import { draft } from "@corral/domain/RunEvent"
-import type { Input } from "@corral/domain/RunMachine"
+import { draft } from "@corral/domain/run/RunEvent"
+import type { Input } from "@corral/domain/run/RunMachine"
 import { Arbitrary, Schema } from "effect"
-import type { ApprovalId } from "@corral/domain/Ids"
+import type { ApprovalId } from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
 import { later, request } from "../Samples.ts"
 

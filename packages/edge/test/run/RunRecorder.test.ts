@@ -1,5 +1,5 @@
-import { draft } from "@corral/domain/RunEvent"
-import type { Input } from "@corral/domain/RunMachine"
+import { draft } from "@corral/domain/run/RunEvent"
+import type { Input } from "@corral/domain/run/RunMachine"
 import { assert, describe, it } from "@effect/vitest"
 import { RunRecorder } from "../../src/run/RunRecorder.ts"
 import { approvalIdOf, at, created, later, request, runIdOf, runOf, say } from "../Samples.ts"

@@ -1,4 +1,4 @@
-import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { makeText } from "@corral/adapters/Text"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Logger } from "effect"

@@ -1,5 +1,5 @@
 import { makeText } from "@corral/adapters/Text"
-import type { RunMode } from "@corral/domain/Run"
+import type { RunMode } from "@corral/domain/run/Run"
 import { assert, describe, it } from "@effect/vitest"
 import { fromAdapter, modeRefusal, modesOf, type OfferedAgent } from "../../src/runtime/OfferedAgent.ts"
 

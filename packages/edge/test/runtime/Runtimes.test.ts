@@ -1,5 +1,5 @@
-import type { AgentId } from "@corral/domain/Ids"
-import type { RuntimeAdapter } from "@corral/domain/RuntimeAdapter"
+import type { AgentId } from "@corral/domain/identity/Ids"
+import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"

@@ -2,11 +2,11 @@
  * A hostile repository before the real programs: without a grant no file of it makes a runtime execute anything, in any mode. With the grant
  * something runs, so the traps work. What a program or a registry does not allow here is skipped, and says why.
  */
-import type { ProjectSettingsReport } from "@corral/domain/ProjectSettings"
-import type { RunMode } from "@corral/domain/Run"
+import type { ProjectSettingsReport } from "@corral/domain/run/ProjectSettings"
+import type { RunMode } from "@corral/domain/run/Run"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { join } from "node:path"
-import { codeOf } from "../harness/EdgeClient.ts"
+import { codeOf } from "@corral/testing/edge/EdgeClient"
 import { RIGHT_KEY } from "./FakeModels.ts"
 import { DENIED, HostileRepository, INSTRUCTION } from "./HostileRepository.ts"
 import { install } from "./Installation.ts"

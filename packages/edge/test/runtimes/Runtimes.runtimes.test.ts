@@ -2,14 +2,14 @@
  * The real programs, driven through the Edge: whether the adapters still mean what the programs say. What a program or a registry does not
  * allow here is skipped, and says why.
  */
-import type { ApprovalRequest } from "@corral/domain/Approval"
-import type { Envelope } from "@corral/domain/RunEvent"
+import type { ApprovalRequest } from "@corral/domain/approval/Approval"
+import type { Envelope } from "@corral/domain/run/RunEvent"
 import { afterAll, assert, beforeAll, describe, it, onTestFinished } from "@effect/vitest"
 import { existsSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { codeOf } from "../harness/EdgeClient.ts"
-import { openEdge } from "../harness/EdgeProcess.ts"
+import { codeOf } from "@corral/testing/edge/EdgeClient"
+import { openEdge } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 import { RIGHT_KEY, WRONG_KEY } from "./FakeModels.ts"
 import { install } from "./Installation.ts"

@@ -2,8 +2,8 @@
  * A store whose file was damaged while no Edge had it open: bytes flipped, pages overwritten, moved or zeroed, the file cut. Whatever is
  * served of it is what was written; everything else is `StoreDamaged`, or a start that is refused in one sentence.
  */
-import type { RunId } from "@corral/domain/Ids"
-import { draft } from "@corral/domain/RunEvent"
+import type { RunId } from "@corral/domain/identity/Ids"
+import { draft } from "@corral/domain/run/RunEvent"
 import { assert, describe, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import { Cause, type Context, Effect, Exit, Layer } from "effect"
@@ -11,12 +11,12 @@ import * as fc from "fast-check"
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { encoder, EventLog } from "../../src/EventLog.ts"
+import { encoder, EventLog } from "../../src/log/EventLog.ts"
 import { eventPage } from "../../src/http/EventPage.ts"
-import { findRun, insertRun, pageOfRuns, updateRun } from "../../src/run/Runs.ts"
+import { findRun, insertRun, pageOfRuns, updateRun } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
 import { StoreDamaged } from "../../src/store/StoreDamage.ts"
-import * as IntegrityCheck from "../../src/store/IntegrityCheck.ts"
+import * as IntegrityCheck from "../../src/log/IntegrityCheck.ts"
 import { at, runIdOf, runOf } from "../Samples.ts"
 
 const RUNS = 6

@@ -1,5 +1,5 @@
 /** A repository that would like to run programs: none of them runs for a snapshot, or for a worktree from its start to its forced end. */
-import type { WorkspaceId } from "@corral/domain/Ids"
+import type { WorkspaceId } from "@corral/domain/identity/Ids"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { spawnSync } from "node:child_process"

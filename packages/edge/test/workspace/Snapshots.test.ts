@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import type { FileDiff } from "@corral/domain/Diff"
-import type { RunId } from "@corral/domain/Ids"
+import type { FileDiff } from "@corral/domain/edge-api/Diff"
+import type { RunId } from "@corral/domain/identity/Ids"
 import { Arbitrary, Effect, Schema } from "effect"
 import { execFileSync } from "node:child_process"
 import {
@@ -15,11 +15,11 @@ import {
   writeFileSync
 } from "node:fs"
 import { dirname, join } from "node:path"
-import { defaults, type EdgeConfig } from "../../src/EdgeConfig.ts"
+import { defaults, type EdgeConfig } from "../../src/config/EdgeConfig.ts"
 import { Snapshots } from "../../src/workspace/Snapshots.ts"
 import { temporaryFolder } from "../Folder.ts"
 import { newRunId } from "../Samples.ts"
-import { tries } from "../../../domain/test/Effort.ts"
+import { tries } from "@corral/testing/time/Effort"
 
 const configOf = (home: string, path = process.env.PATH ?? ""): EdgeConfig => ({
   ...defaults,

@@ -1,5 +1,5 @@
 /** Worktrees: made, used with an ordinary git, kept until they are removed, and never removed with work in them. */
-import type { RunId, WorkspaceId } from "@corral/domain/Ids"
+import type { RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import {
@@ -14,7 +14,7 @@ import {
   writeFileSync
 } from "node:fs"
 import { join } from "node:path"
-import { insertRun } from "../../src/run/Runs.ts"
+import { insertRun } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
 import { Worktrees } from "../../src/workspace/Worktrees.ts"
 import { configOf, newRunId, runOf } from "../Samples.ts"

@@ -5,8 +5,8 @@
  * An id follows from what it means and a key that only Gateways have: nobody can make one up, and a card that is drawn anew has the ones
  * that it had. Whether somebody may do it is not decided here.
  */
-import type { ChatAccount } from "@corral/domain/ChatAccount"
-import { ApprovalId, DeviceId, ProjectId, TaskId, WorkspaceId, AgentId } from "@corral/domain/Ids"
+import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
+import { ApprovalId, DeviceId, ProjectId, TaskId, WorkspaceId, AgentId } from "@corral/domain/identity/Ids"
 import { Clock, Context, Effect, Layer, Redacted, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { createHash, createHmac } from "node:crypto"

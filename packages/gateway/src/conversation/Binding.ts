@@ -2,9 +2,9 @@
  * Links accounts to people: from the chat's side it names the account and says what the person typed. What that comes to is decided by the
  * Hub, and by the person in a browser where they are signed in.
  */
-import { encodeUlid, type EventId } from "@corral/domain/Ids"
-import type { ChatAccount } from "@corral/domain/ChatAccount"
-import type { BindingRequired, CardAction, MessageReceived } from "@corral/domain/Integration"
+import { encodeUlid, type EventId } from "@corral/domain/identity/Ids"
+import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
+import type { BindingRequired, CardAction, MessageReceived } from "@corral/domain/chat/Integration"
 import { Context, Effect, Layer } from "effect"
 import { createHash } from "node:crypto"
 import { PATIENCE_MS } from "../handling/RetryPolicy.ts"

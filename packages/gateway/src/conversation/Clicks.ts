@@ -2,7 +2,7 @@
  * A click on a card of ours. What the button means is looked up; that it stands on the message on which it was put, that it is not over, and
  * that it is this account's to use is checked here; whether the person may is decided by the Hub.
  */
-import type { CardAction } from "@corral/domain/Integration"
+import type { CardAction } from "@corral/domain/chat/Integration"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { type Action, Actions } from "../action/Actions.ts"

@@ -2,8 +2,8 @@
  * What is done with an event of a chat: the Hub is told of it and says as whom the account acts; who is nobody yet is asked to link the
  * account, and nothing else happens; for anybody else the message is a command, or work, and a click is what its button means.
  */
-import type { ChatAccount } from "@corral/domain/ChatAccount"
-import type { CardAction, IntegrationEvent, MessageReceived } from "@corral/domain/Integration"
+import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
+import type { CardAction, IntegrationEvent, MessageReceived } from "@corral/domain/chat/Integration"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { HandlerFailed, type Handler } from "../handling/Handler.ts"

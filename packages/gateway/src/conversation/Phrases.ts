@@ -1,6 +1,6 @@
 /** Everything that the Gateway says in a conversation, in its languages. No text repeats a prompt, a path or an output. */
-import type { ErrorCode } from "@corral/domain/ErrorTable"
-import type { TaskState } from "@corral/domain/Task"
+import type { ErrorCode } from "@corral/domain/errors/ErrorTable"
+import type { TaskState } from "@corral/domain/task/Task"
 import type { Words } from "../platform/Words.ts"
 
 const words = (en: string, zh: string): Words => ({ en, zh })

@@ -2,10 +2,10 @@
  * Where work can be done: the projects of a person, the machines that they may use there, the workspaces on those, and the agents that are
  * ready. What a person may use is the Hub's to say; a place that was chosen once is checked by the Hub each time.
  */
-import type { ChatAccount } from "@corral/domain/ChatAccount"
-import type { Target } from "@corral/domain/Device"
-import type { Project } from "@corral/domain/Project"
-import type { Agent } from "@corral/domain/Agent"
+import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
+import type { Target } from "@corral/domain/device/Device"
+import type { Project } from "@corral/domain/project/Project"
+import type { Agent } from "@corral/domain/run/Agent"
 import { Context, Effect, Layer } from "effect"
 import type { Place } from "../action/Actions.ts"
 import { Hub } from "../hub/Hub.ts"

@@ -1,6 +1,6 @@
 /** The commands that ask what is going on, and change it: status, list, cancel, decide, where and by whom work is done. */
-import type { TaskId } from "@corral/domain/Ids"
-import type { Task } from "@corral/domain/Task"
+import type { TaskId } from "@corral/domain/identity/Ids"
+import type { Task } from "@corral/domain/task/Task"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { answerText } from "../following/AnswerText.ts"

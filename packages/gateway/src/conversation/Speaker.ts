@@ -2,8 +2,8 @@
  * Who is spoken with, and how: in the chat where they spoke, in their language, each sentence under a key that follows from the event, so
  * that a platform that is told it twice shows it once.
  */
-import type { ChatAccount } from "@corral/domain/ChatAccount"
-import type { CardAction, MessageReceived } from "@corral/domain/Integration"
+import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
+import type { CardAction, MessageReceived } from "@corral/domain/chat/Integration"
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
 import type { Card } from "../platform/Card.ts"

@@ -3,8 +3,8 @@
  * in, its latest task, and what waits until a place is chosen. Forgotten after a month without a word, what waits after a
  * day.
  */
-import type { ChatAccount } from "@corral/domain/ChatAccount"
-import type { ProjectId, SessionId, TaskId } from "@corral/domain/Ids"
+import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
+import type { ProjectId, SessionId, TaskId } from "@corral/domain/identity/Ids"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Place } from "../action/Actions.ts"

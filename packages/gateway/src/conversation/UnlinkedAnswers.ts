@@ -4,8 +4,8 @@
  *
  * Guarantees: a retry of the same event gets the same verdict, and counts once.
  */
-import type { ChatAccount } from "@corral/domain/ChatAccount"
-import { encodeChatAccount } from "@corral/domain/ChatAccount"
+import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
+import { encodeChatAccount } from "@corral/domain/chat/ChatAccount"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 

@@ -2,8 +2,8 @@
  * Has work done: finds where, opens or goes on with a session of the Hub, makes the task and has it followed. Nothing here is done twice for
  * one event: each step's key follows from it.
  */
-import type { RunId, SessionId } from "@corral/domain/Ids"
-import type { Task } from "@corral/domain/Task"
+import type { RunId, SessionId } from "@corral/domain/identity/Ids"
+import type { Task } from "@corral/domain/task/Task"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import type { Place } from "../action/Actions.ts"

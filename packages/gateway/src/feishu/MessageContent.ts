@@ -2,7 +2,7 @@
  * Parser of Feishu message content into plain text and attachments: text, post, image, file and audio. Any other type becomes a file, with
  * the type as its key if the content has none. Never throws.
  */
-import type { PayloadOf } from "@corral/domain/RunEvent"
+import type { PayloadOf } from "@corral/domain/run/RunEvent"
 
 export type Attachment = NonNullable<PayloadOf<"integration.message.received">["attachments"]>[number]
 

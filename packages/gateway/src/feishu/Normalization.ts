@@ -2,8 +2,8 @@
  * What Feishu's events say in our words: a message that is meant for the bot, or a click on one of its cards. In a group the bot is meant
  * where its own id is mentioned; names repeat, and everyone may take one.
  */
-import type { IntegrationDraft } from "@corral/domain/Integration"
-import { draft } from "@corral/domain/RunEvent"
+import type { IntegrationDraft } from "@corral/domain/chat/Integration"
+import { draft } from "@corral/domain/run/RunEvent"
 import { Effect, Schema } from "effect"
 import { type Inbound, NotUnderstood, type PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { PlatformId } from "../platform/PlatformId.ts"

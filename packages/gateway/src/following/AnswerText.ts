@@ -2,8 +2,8 @@
  * What an agent said in the end, as a chat is told it: to the person who asked, in their direct chat alone. Code, diffs, folders and secrets
  * stay at the Hub. Pure.
  */
-import { capped } from "@corral/domain/CappedPattern"
-import { Redaction } from "@corral/domain/Redaction"
+import { capped } from "@corral/domain/text/CappedPattern"
+import { Redaction } from "@corral/domain/redaction/Redaction"
 
 const redaction = new Redaction()
 

@@ -10,7 +10,7 @@ import type {
   DecisionOrigin,
   DecisionScope,
   Risk
-} from "@corral/domain/Approval"
+} from "@corral/domain/approval/Approval"
 import type { Card } from "../platform/Card.ts"
 import { plainly, type Words } from "../platform/Words.ts"
 

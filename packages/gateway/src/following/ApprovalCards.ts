@@ -3,8 +3,8 @@
  *
  * The Hub decides who may decide. A card is only where somebody is asked.
  */
-import type { ApprovalRequest } from "@corral/domain/Approval"
-import type { ApprovalId } from "@corral/domain/Ids"
+import type { ApprovalRequest } from "@corral/domain/approval/Approval"
+import type { ApprovalId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { Actions } from "../action/Actions.ts"

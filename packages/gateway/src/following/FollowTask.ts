@@ -4,10 +4,10 @@
  *
  * It may be begun again at any point: how far it was is kept, and what is said carries a key of its own.
  */
-import { isTerminal } from "@corral/domain/Run"
-import type { RunId } from "@corral/domain/Ids"
-import type { HubRun } from "@corral/domain/HubRun"
-import type { KnownEvent, UnknownEvent } from "@corral/domain/RunEvent"
+import { isTerminal } from "@corral/domain/run/Run"
+import type { RunId } from "@corral/domain/identity/Ids"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import type { KnownEvent, UnknownEvent } from "@corral/domain/run/RunEvent"
 import { Clock, Effect, Fiber, Queue, Schedule, Stream } from "effect"
 import { Actions } from "../action/Actions.ts"
 import { Hub } from "../hub/Hub.ts"

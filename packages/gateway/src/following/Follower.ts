@@ -4,7 +4,7 @@
  */
 import { Cause, Context, Effect, Fiber, Layer, Queue } from "effect"
 import { randomUUID } from "node:crypto"
-import type { TaskId } from "@corral/domain/Ids"
+import type { TaskId } from "@corral/domain/identity/Ids"
 import { followTask } from "./FollowTask.ts"
 import { type Follow, Follows } from "./Follows.ts"
 

@@ -2,8 +2,8 @@
  * Which tasks are followed in which chats, and how far. Whoever holds a follow's lease does the following; a Gateway that dies holds it no
  * longer than `LEASE_MS`.
  */
-import type { ChatAccount } from "@corral/domain/ChatAccount"
-import type { ApprovalId, RunId, TaskId } from "@corral/domain/Ids"
+import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
+import type { ApprovalId, RunId, TaskId } from "@corral/domain/identity/Ids"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import type { Words } from "../platform/Words.ts"

@@ -3,8 +3,8 @@
  *
  * Pure. `Progress` is all that a log says to a chat; it is plain JSON, so that a Gateway can go on where another one stopped.
  */
-import type { Task } from "@corral/domain/Task"
-import type { RunEvent } from "@corral/domain/RunEvent"
+import type { Task } from "@corral/domain/task/Task"
+import type { RunEvent } from "@corral/domain/run/RunEvent"
 import type { Card, CardButton, Tone } from "../platform/Card.ts"
 import type { Words } from "../platform/Words.ts"
 

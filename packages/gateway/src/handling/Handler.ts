@@ -1,5 +1,5 @@
 /** What is done with an event, once it is in our words. It may be called again for an event that it has handled: `event.key` tells. */
-import type { IntegrationEvent } from "@corral/domain/Integration"
+import type { IntegrationEvent } from "@corral/domain/chat/Integration"
 import { Data, type Effect } from "effect"
 import type { Inbound } from "../platform/ChatPlatform.ts"
 

@@ -1,7 +1,7 @@
 /** Makes an event of what a platform's event says: its id and key follow from the platform's own id, so they are the same at every try. */
-import { type EventId, encodeUlid } from "@corral/domain/Ids"
-import type { IntegrationDraft, IntegrationEvent } from "@corral/domain/Integration"
-import { PAYLOAD_VERSION } from "@corral/domain/RunEvent"
+import { type EventId, encodeUlid } from "@corral/domain/identity/Ids"
+import type { IntegrationDraft, IntegrationEvent } from "@corral/domain/chat/Integration"
+import { PAYLOAD_VERSION } from "@corral/domain/run/RunEvent"
 import { createHash } from "node:crypto"
 import type { Inbound } from "../platform/ChatPlatform.ts"
 

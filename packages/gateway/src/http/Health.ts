@@ -1,6 +1,6 @@
 /** `/health`: whether the Gateway accepts events, with at most one query per second. `/health/live`: whether the process answers. */
-import { alive, type HealthProblem, type PublicHealth } from "@corral/domain/Health"
-import { metricsTokenMatcher } from "@corral/service/telemetry/MetricsPage"
+import { alive, type HealthProblem, type PublicHealth } from "@corral/domain/http/Health"
+import { metricsTokenMatcher } from "@corral/service/http/MetricsPage"
 import { MetricsToken } from "@corral/service/telemetry/Telemetry"
 import { Context, Effect } from "effect"
 import { Inbox } from "../inbox/Inbox.ts"

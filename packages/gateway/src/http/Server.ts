@@ -2,7 +2,7 @@
  * The Gateway's server: every request passes the rate limit and the guard, then goes to its webhook as it came. There is no router and no
  * decoder between the socket and the platform's verification.
  */
-import type { RequestId } from "@corral/domain/Ids"
+import type { RequestId } from "@corral/domain/identity/Ids"
 import { clientAddresses, clientNetwork } from "@corral/service/http/ClientAddress"
 import { type Doors, listen, urlOf } from "@corral/service/http/Listener"
 import { RateLimit } from "@corral/service/http/RateLimit"

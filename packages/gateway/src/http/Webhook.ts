@@ -2,7 +2,7 @@
  * One webhook: the body is read and verified, what it holds is kept, and only then it is answered. Within a budget, whatever the store does:
  * what could not be kept in time is refused, so that the platform sends it again, or the person who clicked is told.
  */
-import type { RequestId } from "@corral/domain/Ids"
+import type { RequestId } from "@corral/domain/identity/Ids"
 import { endLateBody, type Refusal, refuseRequest } from "@corral/service/http/Refusal"
 import type { Metrics } from "@corral/service/telemetry/Metrics"
 import { Context, Effect, Exit, Fiber } from "effect"

@@ -2,9 +2,9 @@
  * The Hub as the Gateway sees it: typed calls with the Gateway's own token, each as the account that it is made for. The Hub decides every
  * time as whom that account acts; the Gateway names no person and keeps no sign-in.
  */
-import { type ChatAccount, CHAT_ACCOUNT_HEADER, encodeChatAccount } from "@corral/domain/ChatAccount"
-import { ErrorObject, isErrorCode } from "@corral/domain/ErrorTable"
-import { HubApi } from "@corral/domain/HubApi"
+import { type ChatAccount, CHAT_ACCOUNT_HEADER, encodeChatAccount } from "@corral/domain/chat/ChatAccount"
+import { ErrorObject, isErrorCode } from "@corral/domain/errors/ErrorTable"
+import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { HubApprovals } from "@corral/domain/hub-api/Approvals"
 import { HubAuth } from "@corral/domain/hub-api/Auth"
 import { HubIntegrations } from "@corral/domain/hub-api/Chat"
@@ -13,8 +13,8 @@ import { HubProjects } from "@corral/domain/hub-api/Projects"
 import { HubRuns } from "@corral/domain/hub-api/Runs"
 import { HubSessions } from "@corral/domain/hub-api/Sessions"
 import { HubTasks } from "@corral/domain/hub-api/Tasks"
-import type { RunId } from "@corral/domain/Ids"
-import { decodeEvent, type KnownEvent, type UnknownEvent } from "@corral/domain/RunEvent"
+import type { RunId } from "@corral/domain/identity/Ids"
+import { decodeEvent, type KnownEvent, type UnknownEvent } from "@corral/domain/run/RunEvent"
 import { Context, Effect, Layer, Option, Redacted, Result, Schema, Stream } from "effect"
 import { HttpClient, HttpClientRequest, type HttpClientResponse } from "effect/http"
 import { HttpApi, HttpApiClient } from "effect/http-api"

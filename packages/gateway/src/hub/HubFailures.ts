@@ -1,5 +1,5 @@
 /** What a call to the Hub may come to. */
-import type { ErrorCode } from "@corral/domain/ErrorTable"
+import type { ErrorCode } from "@corral/domain/errors/ErrorTable"
 import { Data } from "effect"
 
 /** The Hub does not do it; asking again does not help. `message` is the Hub's own sentence. */

@@ -6,7 +6,7 @@
  * internet sends, and never throws. What is said may be said twice where nobody knows whether it arrived: `key` is the same both times,
  * for platforms that can tell by it.
  */
-import type { IntegrationDraft } from "@corral/domain/Integration"
+import type { IntegrationDraft } from "@corral/domain/chat/Integration"
 import { Data, type Effect, type Scope } from "effect"
 import type { IncomingHttpHeaders } from "node:http"
 import type { Card } from "./Card.ts"

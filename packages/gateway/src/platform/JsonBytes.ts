@@ -1,5 +1,5 @@
 /** JSON out of bytes that somebody sent. */
-import { isTooDeep } from "@corral/domain/Depth"
+import { isTooDeep } from "@corral/domain/text/Depth"
 
 const decoder = new TextDecoder("utf-8", { fatal: true })
 

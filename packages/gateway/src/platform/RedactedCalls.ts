@@ -1,5 +1,5 @@
 /** Chat platform that redacts secrets in every outgoing text. Addresses and ids are unchanged. */
-import { Redaction } from "@corral/domain/Redaction"
+import { Redaction } from "@corral/domain/redaction/Redaction"
 import type { Card, CardButton } from "./Card.ts"
 import type { ChatPlatform, Content } from "./ChatPlatform.ts"
 import type { Words } from "./Words.ts"

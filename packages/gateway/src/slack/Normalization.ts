@@ -4,8 +4,8 @@
  * In a channel that two organizations share, people of the other one write too. Ids of people are worth something only beside their own
  * workspace, and an event names the bot's: so people of another workspace are not heard.
  */
-import type { IntegrationDraft } from "@corral/domain/Integration"
-import { draft, type PayloadOf } from "@corral/domain/RunEvent"
+import type { IntegrationDraft } from "@corral/domain/chat/Integration"
+import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
 import { Effect, Schema } from "effect"
 import { type Inbound, NotUnderstood, type PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { PlatformId } from "../platform/PlatformId.ts"

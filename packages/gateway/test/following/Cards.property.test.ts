@@ -1,10 +1,16 @@
 /** Every card that can be made, and that nothing of what stays at the Hub is in one. */
 import { assert, describe, it } from "@effect/vitest"
-import type { ApprovalRequest } from "@corral/domain/Approval"
-import { ActionClass, ApprovalState, DecisionOrigin, DecisionScope, Risk } from "@corral/domain/Approval"
-import { errorCodes } from "@corral/domain/ErrorTable"
-import type { EventType, RunEvent } from "@corral/domain/RunEvent"
-import { eventTypes } from "@corral/domain/RunEvent"
+import type { ApprovalRequest } from "@corral/domain/approval/Approval"
+import {
+  ActionClass,
+  ApprovalState,
+  DecisionOrigin,
+  DecisionScope,
+  Risk
+} from "@corral/domain/approval/Approval"
+import { errorCodes } from "@corral/domain/errors/ErrorTable"
+import type { EventType, RunEvent } from "@corral/domain/run/RunEvent"
+import { eventTypes } from "@corral/domain/run/RunEvent"
 import { askedOf, openCard, settledCard } from "../../src/following/ApprovalCard.ts"
 import { advanced, begun, isOver, type Progress, runCard } from "../../src/following/RunCard.ts"
 import * as fc from "fast-check"

@@ -2,9 +2,9 @@
  * Approvals as the Hub mirrors them: a row each, written by `RunLog` with the events that ask and resolve. Who decides first is the
  * Edge's to say; here is what is known of it.
  */
-import type { Approval, ApprovalState } from "@corral/domain/Approval"
-import type { HubApproval } from "@corral/domain/HubRun"
-import type { ApprovalId, DeviceId, ProjectId, RunId, UserId } from "@corral/domain/Ids"
+import type { Approval, ApprovalState } from "@corral/domain/approval/Approval"
+import type { HubApproval } from "@corral/domain/hub-api/HubRun"
+import type { ApprovalId, DeviceId, ProjectId, RunId, UserId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { readableRows } from "../store/ReadableList.ts"

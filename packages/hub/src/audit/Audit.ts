@@ -4,12 +4,17 @@
  * A record that is made inside a transaction is part of it: what was done and that it was done are written together. Records of one
  * chain are added one after the other, also by several Hubs.
  */
-import { type AuditOutcome, type AuditRecord, auditText, type DecisionDetails } from "@corral/domain/Audit"
-import type { AuditAction } from "@corral/domain/AuditAction"
-import type { Coded, ErrorCode } from "@corral/domain/ErrorTable"
+import {
+  type AuditOutcome,
+  type AuditRecord,
+  auditText,
+  type DecisionDetails
+} from "@corral/domain/access/Audit"
+import type { AuditAction } from "@corral/domain/access/AuditAction"
+import type { Coded, ErrorCode } from "@corral/domain/errors/ErrorTable"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
-import type { AuditId, ProjectId, RequestId } from "@corral/domain/Ids"
-import { CurrentRequestId } from "@corral/domain/RequestContext"
+import type { AuditId, ProjectId, RequestId } from "@corral/domain/identity/Ids"
+import { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

@@ -1,10 +1,15 @@
 /**
  * Reading the audit trail, newest first, and following its chain from the first record to the last.
  */
-import type { AuditOutcome, AuditRecord, AuditVerification, DecisionDetails } from "@corral/domain/Audit"
-import type { AuditAction } from "@corral/domain/AuditAction"
-import type { Proof } from "@corral/domain/Authorization"
-import type { AuditId, ProjectId, RequestId, UserId } from "@corral/domain/Ids"
+import type {
+  AuditOutcome,
+  AuditRecord,
+  AuditVerification,
+  DecisionDetails
+} from "@corral/domain/access/Audit"
+import type { AuditAction } from "@corral/domain/access/AuditAction"
+import type { Proof } from "@corral/domain/access/Authorization"
+import type { AuditId, ProjectId, RequestId, UserId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer, Option, Semaphore, Stream } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"
 import { FIRST, hashOf } from "./Audit.ts"

@@ -5,19 +5,19 @@
  * What a person may not read and what is not there get the same refusal, after the same look-up. Refusals are audited where there is a
  * project to audit them in; those about devices among what the caller did, whether there is such a device or not.
  */
-import type { DecisionDetails } from "@corral/domain/Audit"
+import type { DecisionDetails } from "@corral/domain/access/Audit"
 import {
   decisionRefusal,
   type Proof,
   prove,
   type RoleAction,
   roleRefusal
-} from "@corral/domain/Authorization"
-import { PermissionDenied, UnauthorizedTarget } from "@corral/domain/Failures"
+} from "@corral/domain/access/Authorization"
+import { PermissionDenied, UnauthorizedTarget } from "@corral/domain/errors/Failures"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
-import type { ApprovalId, DeviceId, ProjectId, SessionId } from "@corral/domain/Ids"
-import type { Approvers, ProjectRole, ProjectVisibility } from "@corral/domain/Project"
-import { CurrentRequestId } from "@corral/domain/RequestContext"
+import type { ApprovalId, DeviceId, ProjectId, SessionId } from "@corral/domain/identity/Ids"
+import type { Approvers, ProjectRole, ProjectVisibility } from "@corral/domain/project/Project"
+import { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Audit } from "../audit/Audit.ts"

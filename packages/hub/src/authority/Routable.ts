@@ -1,7 +1,7 @@
 /** Devices that a person may route to: their own, and those shared with a project where their role lets them make tasks. */
-import { roleRefusal } from "@corral/domain/Authorization"
-import type { UserId } from "@corral/domain/Ids"
-import { ProjectRole } from "@corral/domain/Project"
+import { roleRefusal } from "@corral/domain/access/Authorization"
+import type { UserId } from "@corral/domain/identity/Ids"
+import { ProjectRole } from "@corral/domain/project/Project"
 import type { SqlClient } from "effect/sql"
 
 const roles = ProjectRole.literals.filter((role) => roleRefusal("task.create", role) === undefined)

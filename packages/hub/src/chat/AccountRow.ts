@@ -1,5 +1,5 @@
 /** A chat account as the tables have it. */
-import type { ChatAccount } from "@corral/domain/ChatAccount"
+import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
 import type { SqlClient } from "effect/sql"
 
 /** The rows of that account. */

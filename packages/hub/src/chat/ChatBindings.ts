@@ -4,11 +4,11 @@
  * A binding is worth nothing where its person has not signed in at the identity provider for 90 days, and something again when they have.
  * How a binding comes about is the matter of `ChatLinks`.
  */
-import type { ChatAccount, ChatBinding } from "@corral/domain/ChatAccount"
-import { BindingRequired, PermissionDenied } from "@corral/domain/Failures"
+import type { ChatAccount, ChatBinding } from "@corral/domain/chat/ChatAccount"
+import { BindingRequired, PermissionDenied } from "@corral/domain/errors/Failures"
 import type { Principal } from "@corral/domain/hub-api/SessionAuthority"
-import type { ChatBindingId, UserId } from "@corral/domain/Ids"
-import { CurrentRequestId } from "@corral/domain/RequestContext"
+import type { ChatBindingId, UserId } from "@corral/domain/identity/Ids"
+import { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

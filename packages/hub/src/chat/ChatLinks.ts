@@ -5,11 +5,11 @@
  * A link is good for ten minutes and once; a newer one of its account ends it. Only hashes of its code, number and browser are kept. Who
  * may confirm, and how freshly they must have signed in, is the caller's to judge.
  */
-import type { ChatAccount, ChatBinding, ChatLink } from "@corral/domain/ChatAccount"
-import { encodeChatAccount } from "@corral/domain/ChatAccount"
-import { BindingRequired, Conflict, PermissionDenied, RateLimited } from "@corral/domain/Failures"
-import type { ChatBindingId, UserId } from "@corral/domain/Ids"
-import { CurrentRequestId } from "@corral/domain/RequestContext"
+import type { ChatAccount, ChatBinding, ChatLink } from "@corral/domain/chat/ChatAccount"
+import { encodeChatAccount } from "@corral/domain/chat/ChatAccount"
+import { BindingRequired, Conflict, PermissionDenied, RateLimited } from "@corral/domain/errors/Failures"
+import type { ChatBindingId, UserId } from "@corral/domain/identity/Ids"
+import { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer, Result } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

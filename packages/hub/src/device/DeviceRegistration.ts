@@ -3,9 +3,14 @@
  *
  * A join token registers one device, within an hour, as its maker's; only its hash is kept. A public key names one device.
  */
-import { type Device, type JoinToken, MAX_JOIN_SECONDS, type RegisterDevice } from "@corral/domain/Device"
-import { Conflict, Unauthorized } from "@corral/domain/Failures"
-import type { DeviceId, UserId } from "@corral/domain/Ids"
+import {
+  type Device,
+  type JoinToken,
+  MAX_JOIN_SECONDS,
+  type RegisterDevice
+} from "@corral/domain/device/Device"
+import { Conflict, Unauthorized } from "@corral/domain/errors/Failures"
+import type { DeviceId, UserId } from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

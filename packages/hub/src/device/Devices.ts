@@ -4,10 +4,10 @@
  * A device belongs to its owner. Members of a project with which it is shared see it, and of its other projects only those that they may
  * read. It does not know how a device proves that it is one.
  */
-import type { Proof } from "@corral/domain/Authorization"
-import type { Device, DeviceKind, DeviceState, UpdateDevice } from "@corral/domain/Device"
-import { Conflict, PermissionDenied } from "@corral/domain/Failures"
-import type { DeviceId, ProjectId, UserId } from "@corral/domain/Ids"
+import type { Proof } from "@corral/domain/access/Authorization"
+import type { Device, DeviceKind, DeviceState, UpdateDevice } from "@corral/domain/device/Device"
+import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
+import type { DeviceId, ProjectId, UserId } from "@corral/domain/identity/Ids"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { limitTo } from "../store/Limit.ts"

@@ -3,12 +3,12 @@
  *
  * It does not know what a target offers now: a target that is asked to start a run decides that itself.
  */
-import type { Agent } from "@corral/domain/Agent"
-import type { AgentProfile } from "@corral/domain/AgentProfile"
-import type { Proof } from "@corral/domain/Authorization"
-import type { DeviceState, Target } from "@corral/domain/Device"
-import type { DeviceId, ProjectId, UserId } from "@corral/domain/Ids"
-import type { Workspace } from "@corral/domain/Workspace"
+import type { Agent } from "@corral/domain/run/Agent"
+import type { AgentProfile } from "@corral/domain/run/AgentProfile"
+import type { Proof } from "@corral/domain/access/Authorization"
+import type { DeviceState, Target } from "@corral/domain/device/Device"
+import type { DeviceId, ProjectId, UserId } from "@corral/domain/identity/Ids"
+import type { Workspace } from "@corral/domain/device/Workspace"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { routableBy } from "../authority/Routable.ts"

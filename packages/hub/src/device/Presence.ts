@@ -1,5 +1,5 @@
 /** Whether a device is there: its lease says so, and nothing brings a revoked one back. */
-import type { DeviceState } from "@corral/domain/Device"
+import type { DeviceState } from "@corral/domain/device/Device"
 
 export interface Lease {
   readonly revoked_at: Date | null

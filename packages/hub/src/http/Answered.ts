@@ -4,8 +4,8 @@
  *
  * A handler that can fail with anything else does not compile.
  */
-import type { Coded, ErrorCode, ErrorObjectOf } from "@corral/domain/ErrorTable"
-import { type CurrentRequestId, withErrorObject } from "@corral/domain/RequestContext"
+import type { Coded, ErrorCode, ErrorObjectOf } from "@corral/domain/errors/ErrorTable"
+import { type CurrentRequestId, withErrorObject } from "@corral/domain/http/RequestContext"
 import { Effect } from "effect"
 import { SqlError } from "effect/sql"
 

@@ -1,5 +1,5 @@
 /** `/client/auth/keys`: API keys of whoever is signed in. */
-import { HubApi } from "@corral/domain/HubApi"
+import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import { byId, pageOf } from "@corral/service/http/Paged"
 import { Effect } from "effect"

@@ -1,7 +1,7 @@
 /** `/client/audit`: a project's trail for its admins; without a project, the caller's actions and actions on the caller's resources. */
-import { HubApi } from "@corral/domain/HubApi"
-import type { AuditRecord } from "@corral/domain/Audit"
-import { SchemaValidationFailed } from "@corral/domain/Failures"
+import { HubApi } from "@corral/domain/hub-api/HubApi"
+import type { AuditRecord } from "@corral/domain/access/Audit"
+import { SchemaValidationFailed } from "@corral/domain/errors/Failures"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import { byId, pageOf } from "@corral/service/http/Paged"
 import { Effect, Stream } from "effect"

@@ -1,6 +1,6 @@
 /** `/client/auth/*` with a sign-in: who it is, a new token for it, its end, and the answer to a program that asks to be signed in. */
-import { HubApi } from "@corral/domain/HubApi"
-import { PermissionDenied, Unauthorized } from "@corral/domain/Failures"
+import { HubApi } from "@corral/domain/hub-api/HubApi"
+import { PermissionDenied, Unauthorized } from "@corral/domain/errors/Failures"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import { byId, pageOf } from "@corral/service/http/Paged"
 import { Effect } from "effect"

@@ -2,10 +2,10 @@
  * Who is signed in, for every endpoint that asks: the bearer token or the cookie, looked up each time, before the endpoint's handler runs.
  * And that it is a Gateway which asks, for the endpoints that are a Gateway's alone.
  */
-import { Unauthorized } from "@corral/domain/Failures"
+import { Unauthorized } from "@corral/domain/errors/Failures"
 import { GatewayAuthority } from "@corral/domain/hub-api/GatewayAuthority"
 import { CurrentPrincipal, SessionAuthority } from "@corral/domain/hub-api/SessionAuthority"
-import { withErrorObject } from "@corral/domain/RequestContext"
+import { withErrorObject } from "@corral/domain/http/RequestContext"
 import { Effect, Layer } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { GatewayTokens } from "../signin/GatewayTokens.ts"

@@ -1,6 +1,6 @@
 /** `/client/chat-bindings`, `/client/chat-links`: a person's own chat accounts, and the browser's part in linking one. */
-import { PermissionDenied } from "@corral/domain/Failures"
-import { HubApi } from "@corral/domain/HubApi"
+import { PermissionDenied } from "@corral/domain/errors/Failures"
+import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import { byId, pageOf } from "@corral/service/http/Paged"
 import { Effect } from "effect"

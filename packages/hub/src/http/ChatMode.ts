@@ -1,7 +1,7 @@
 /** Widest mode in which words from a chat platform run. Wider ones need a client that shows what the agent does. */
-import { PermissionDenied } from "@corral/domain/Failures"
+import { PermissionDenied } from "@corral/domain/errors/Failures"
 import type { Principal } from "@corral/domain/hub-api/SessionAuthority"
-import { RunMode } from "@corral/domain/Run"
+import { RunMode } from "@corral/domain/run/Run"
 import { Effect } from "effect"
 
 const chatModes = RunMode.literals.slice(0, RunMode.literals.indexOf("ask") + 1)

@@ -1,7 +1,7 @@
 /** `/client/devices/register`: by a join token, or by whoever is signed in. */
-import { HubApi } from "@corral/domain/HubApi"
-import type { Device, RegisterDevice } from "@corral/domain/Device"
-import { Unauthorized } from "@corral/domain/Failures"
+import { HubApi } from "@corral/domain/hub-api/HubApi"
+import type { Device, RegisterDevice } from "@corral/domain/device/Device"
+import { Unauthorized } from "@corral/domain/errors/Failures"
 import { replayed } from "@corral/service/http/Replayed"
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"

@@ -1,8 +1,8 @@
 /** `/client/devices` and `/client/targets`: one's devices, those shared with one, and where one may route to. */
-import { HubApi } from "@corral/domain/HubApi"
-import type { DeviceId, ProjectId } from "@corral/domain/Ids"
+import { HubApi } from "@corral/domain/hub-api/HubApi"
+import type { DeviceId, ProjectId } from "@corral/domain/identity/Ids"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
-import { CurrentRequestId } from "@corral/domain/RequestContext"
+import { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import { byId, pageOf } from "@corral/service/http/Paged"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"

@@ -1,8 +1,8 @@
 /** One page of a mirrored log as JSON. */
-import type { Conflict } from "@corral/domain/Failures"
-import type { RequestId, RunId } from "@corral/domain/Ids"
-import type { Envelope } from "@corral/domain/RunEvent"
-import type { EventPage } from "@corral/domain/RunViews"
+import type { Conflict } from "@corral/domain/errors/Failures"
+import type { RequestId, RunId } from "@corral/domain/identity/Ids"
+import type { Envelope } from "@corral/domain/run/RunEvent"
+import type { EventPage } from "@corral/domain/edge-api/RunViews"
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql"
 import type { RunLog } from "../run/RunLog.ts"

@@ -4,9 +4,9 @@
  *
  * Pure. Whether the credential is worth anything is found later, by `SessionAuthority`.
  */
-import { CHAT_ACCOUNT_HEADER } from "@corral/domain/ChatAccount"
+import { CHAT_ACCOUNT_HEADER } from "@corral/domain/chat/ChatAccount"
 import { CSRF_HEADER, SESSION_COOKIE } from "@corral/domain/hub-api/SessionAuthority"
-import type { ErrorCode } from "@corral/domain/ErrorTable"
+import type { ErrorCode } from "@corral/domain/errors/ErrorTable"
 import type { Passage } from "@corral/service/http/Listener"
 import { timingSafeEqual } from "node:crypto"
 import type { IncomingHttpHeaders } from "node:http"

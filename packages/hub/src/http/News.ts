@@ -1,7 +1,7 @@
 /** `GET /client/news`: hints as `text/event-stream`, until the sign-in ends or the reader takes nothing more. */
-import { HubApi } from "@corral/domain/HubApi"
+import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
-import { CurrentRequestId } from "@corral/domain/RequestContext"
+import { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import { NodeHttpServerRequest } from "@effect/platform-node"
 import { Clock, Deferred, Effect, Exit, Stream } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"

@@ -1,8 +1,8 @@
 /** `/client/projects`: projects, their members and the workspaces linked to them. */
-import { Conflict } from "@corral/domain/Failures"
-import { HubApi } from "@corral/domain/HubApi"
+import { Conflict } from "@corral/domain/errors/Failures"
+import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
-import type { Project, ProjectMember } from "@corral/domain/Project"
+import type { Project, ProjectMember } from "@corral/domain/project/Project"
 import { pageOf } from "@corral/service/http/Paged"
 import { replayed } from "@corral/service/http/Replayed"
 import { Effect } from "effect"

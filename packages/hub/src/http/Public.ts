@@ -1,7 +1,7 @@
 /** `/health`, `/health/live`, `/api/public/*`: readiness, liveness and counts. */
-import { alive, type PublicHealth } from "@corral/domain/Health"
-import { HubApi } from "@corral/domain/HubApi"
-import { metricsTokenMatcher } from "@corral/service/telemetry/MetricsPage"
+import { alive, type PublicHealth } from "@corral/domain/http/Health"
+import { HubApi } from "@corral/domain/hub-api/HubApi"
+import { metricsTokenMatcher } from "@corral/service/http/MetricsPage"
 import { MetricsToken } from "@corral/service/telemetry/Telemetry"
 import { Clock, Effect } from "effect"
 import { HttpServerRequest } from "effect/http"

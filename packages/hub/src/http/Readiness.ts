@@ -3,7 +3,7 @@
  *
  * Callers share one probe of the database per second. A background probe checks the provider, so no answer waits for it.
  */
-import type { HealthProblem } from "@corral/domain/Health"
+import type { HealthProblem } from "@corral/domain/http/Health"
 import { Context, Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { IdentityProvider } from "../signin/IdentityProvider.ts"

@@ -4,7 +4,7 @@
  * Guarantees: a bearer token never suffices, and neither does the cookie of an older sign-in. Otherwise a copied token could obtain a
  * credential that neither the cap nor the reuse detection ends.
  */
-import { Conflict, PermissionDenied } from "@corral/domain/Failures"
+import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import { Clock, Effect } from "effect"
 import { HttpServerRequest } from "effect/http"

@@ -1,5 +1,5 @@
 /** Where events are asked for that retention has dropped. A socket is closed with 4410 (`EventSocket`); here is what HTTP answers. */
-import { Conflict } from "@corral/domain/Failures"
+import { Conflict } from "@corral/domain/errors/Failures"
 import { Effect } from "effect"
 import type { LogBatch } from "../run/RunLog.ts"
 

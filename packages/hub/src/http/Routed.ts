@@ -1,9 +1,9 @@
 /** What goes from a handler to an Edge: the person may use the target, asked each time, and nothing of the Hub's is held meanwhile. */
-import { UnauthorizedTarget } from "@corral/domain/Failures"
+import { UnauthorizedTarget } from "@corral/domain/errors/Failures"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
-import type { DeviceId, ProjectId } from "@corral/domain/Ids"
+import type { DeviceId, ProjectId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
-import type { Targets } from "../run/Targets.ts"
+import type { Targets } from "../edges/Targets.ts"
 
 /** Runs `self` where the caller may use the target for that project. */
 export const routed =

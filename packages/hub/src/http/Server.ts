@@ -2,9 +2,9 @@
  * The Hub's server: every request and upgrade passes the guard and the rate limit, then goes to the routes. A defect is `internal` with
  * nothing of its cause; a database that is not there is `overloaded`.
  */
-import { LINK_PATH } from "@corral/domain/EdgeLink"
-import { errorTable } from "@corral/domain/ErrorTable"
-import { HubApi } from "@corral/domain/HubApi"
+import { LINK_PATH } from "@corral/domain/link/EdgeLink"
+import { errorTable } from "@corral/domain/errors/ErrorTable"
+import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { type Doors, listen, type Passage, urlOf } from "@corral/service/http/Listener"
 import { refuseUpgrade } from "@corral/service/http/Refusal"
 import { answerUnanswered } from "@corral/service/http/Unanswered"
@@ -13,7 +13,7 @@ import { NodeHttpServer } from "@effect/platform-node"
 import { ByteSize, Clock, Context, Deferred, Effect, Fiber, Layer, Scope } from "effect"
 import { HttpIncomingMessage, HttpRouter } from "effect/http"
 import type { IncomingMessage } from "node:http"
-import type { HubConfig } from "../HubConfig.ts"
+import type { HubConfig } from "../config/HubConfig.ts"
 import { LinkServer } from "../link/LinkServer.ts"
 import { EventSockets } from "../live/EventSockets.ts"
 import { STREAM_PATH, StreamAuthority } from "../live/StreamAuthority.ts"

@@ -1,6 +1,6 @@
 /** `/client/sessions` and `/client/agents`: sessions, their messages and agents, and what agents there are. */
-import { HubApi } from "@corral/domain/HubApi"
-import type { Session } from "@corral/domain/Session"
+import { HubApi } from "@corral/domain/hub-api/HubApi"
+import type { Session } from "@corral/domain/session/Session"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import { byId, pageOf } from "@corral/service/http/Paged"
 import { replayed } from "@corral/service/http/Replayed"

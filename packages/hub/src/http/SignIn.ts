@@ -2,9 +2,9 @@
  * `/client/auth/*` without a sign-in: the browser's way to the identity provider and back, the device flow, and the provider's word that a
  * session is over.
  */
-import { HubApi } from "@corral/domain/HubApi"
-import { PermissionDenied, Unauthorized } from "@corral/domain/Failures"
-import { CurrentRequestId } from "@corral/domain/RequestContext"
+import { HubApi } from "@corral/domain/hub-api/HubApi"
+import { PermissionDenied, Unauthorized } from "@corral/domain/errors/Failures"
+import { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"

@@ -2,8 +2,8 @@
  * How often one address may begin to sign in, or be wrong about a code or a token: far less often than it may ask anything else. It counts
  * in one Hub. Behind trusted proxies the client's address counts, not the proxy's; an IPv6 client counts by its /64 network.
  */
-import type { Coded, ErrorCode } from "@corral/domain/ErrorTable"
-import { RateLimited } from "@corral/domain/Failures"
+import type { Coded, ErrorCode } from "@corral/domain/errors/ErrorTable"
+import { RateLimited } from "@corral/domain/errors/Failures"
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { RateLimit } from "@corral/service/http/RateLimit"

@@ -1,6 +1,6 @@
 /** All HTTP routes of the Hub, with what their middleware stands on. The guard has run before any of this. */
-import { HubApi } from "@corral/domain/HubApi"
-import { SchemaErrors } from "@corral/domain/RequestContext"
+import { HubApi } from "@corral/domain/hub-api/HubApi"
+import { SchemaErrors } from "@corral/domain/http/RequestContext"
 import { requestIds } from "@corral/service/http/RequestIdLayer"
 import { Layer } from "effect"
 import { HttpServer } from "effect/http"

@@ -1,5 +1,5 @@
 /** Devices that push events of runs that are another's: written down in the project of such a run, once a minute a device. */
-import type { DeviceId, ProjectId, RequestId, RunId } from "@corral/domain/Ids"
+import type { DeviceId, ProjectId, RequestId, RunId } from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

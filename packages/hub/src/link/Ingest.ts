@@ -3,8 +3,8 @@
  *
  * Nothing is kept here but the window that the link is allowed.
  */
-import { type EventBatch, MAX_PUSHES_IN_FLIGHT, type PushAck } from "@corral/domain/EdgeLink"
-import type { RunId } from "@corral/domain/Ids"
+import { type EventBatch, MAX_PUSHES_IN_FLIGHT, type PushAck } from "@corral/domain/link/EdgeLink"
+import type { RunId } from "@corral/domain/identity/Ids"
 import { Effect, Exit } from "effect"
 import type { AppendRefusal, Appended } from "../run/RunLog.ts"
 

@@ -1,12 +1,13 @@
 /** The next key of a device: from then on the device is known by it alone, and by its link that goes on. */
-import { type Conflict, SchemaValidationFailed, type Unauthorized } from "@corral/domain/Failures"
-import type { RequestId } from "@corral/domain/Ids"
-import { CurrentRequestId } from "@corral/domain/RequestContext"
+import type { HeldLink } from "../edges/HeldLink.ts"
+import { type Conflict, SchemaValidationFailed, type Unauthorized } from "@corral/domain/errors/Failures"
+import type { RequestId } from "@corral/domain/identity/Ids"
+import { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
 import { Audit } from "../audit/Audit.ts"
-import { type HeldLink, Leases } from "./Leases.ts"
+import { Leases } from "./Leases.ts"
 
 export class KeyRotation extends Context.Service<
   KeyRotation,

@@ -4,9 +4,10 @@
  * A link that is taken has a higher generation than all before it, and fences them: what they do fails, on whichever Hub they are. Presence is a
  * lease that heartbeats renew. It does not know sockets; it tells Hubs of every change by the notice `presence`.
  */
-import { OFFLINE_AFTER_SECONDS } from "@corral/domain/Device"
-import { Conflict, type Unauthorized } from "@corral/domain/Failures"
-import type { DeviceId, RequestId } from "@corral/domain/Ids"
+import type { HeldLink } from "../edges/HeldLink.ts"
+import { OFFLINE_AFTER_SECONDS } from "@corral/domain/device/Device"
+import { Conflict, type Unauthorized } from "@corral/domain/errors/Failures"
+import type { DeviceId, RequestId } from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -14,12 +15,6 @@ import { Audit } from "../audit/Audit.ts"
 import { channels, notify } from "../store/Notice.ts"
 import type { OfferText } from "./OfferText.ts"
 import { notADevice } from "./Proofs.ts"
-
-/** A link that was proved. */
-export interface HeldLink {
-  readonly deviceId: DeviceId
-  readonly generation: number
-}
 
 /** What a proof brings along. */
 export interface Taking {

@@ -3,8 +3,9 @@
  *
  * What does not come from the device's newest link changes nothing and ends the connection. It does not know the socket: `LinkServer` does.
  */
-import type { CommandId, CommandOutcome } from "@corral/domain/EdgeCommand"
-import { HEARTBEAT_EVERY_SECONDS } from "@corral/domain/Device"
+import type { HeldLink } from "../edges/HeldLink.ts"
+import type { CommandId, CommandOutcome } from "@corral/domain/link/EdgeCommand"
+import { HEARTBEAT_EVERY_SECONDS } from "@corral/domain/device/Device"
 import {
   ACCESS_SECONDS,
   EdgeLink,
@@ -17,15 +18,15 @@ import {
   type Offer,
   type PushAck,
   rotationText
-} from "@corral/domain/EdgeLink"
-import type { DeviceId, RunId } from "@corral/domain/Ids"
+} from "@corral/domain/link/EdgeLink"
+import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
 import { Cause, Effect, Latch, Stream } from "effect"
 import { SqlError } from "effect/sql"
 import type { RunLog } from "../run/RunLog.ts"
-import type { Commands } from "./Commands.ts"
+import type { Commands } from "../edges/Commands.ts"
 import { Ingest } from "./Ingest.ts"
 import type { KeyRotation } from "./KeyRotation.ts"
-import { fenced, type HeldLink, type Leases } from "./Leases.ts"
+import { fenced, type Leases } from "./Leases.ts"
 import { offerText } from "./OfferText.ts"
 import { type Challenge, hasSigned, newChallenge, notADevice, type Proofs } from "./Proofs.ts"
 

@@ -1,5 +1,5 @@
 /** The RPC server of one link: made for its socket, and gone with it, so that what breaks it breaks no other. */
-import { EdgeLink } from "@corral/domain/EdgeLink"
+import { EdgeLink } from "@corral/domain/link/EdgeLink"
 import { Deferred, Effect } from "effect"
 import { NetAddress } from "effect/net"
 import { RpcSerialization, RpcServer } from "effect/rpc"

@@ -4,13 +4,15 @@
  * Owns the sockets, their pings and their ends, on one clock for all of them, and passes on what other Hubs tell. What a call means is
  * `LinkConnection`'s.
  */
+import type { HeldLink } from "../edges/HeldLink.ts"
+import type { LinkOptions } from "../config/LinkOptions.ts"
 import {
   type LinkCloseCode,
   linkCloseCodes,
   MAX_FRAME_BYTES,
   PROVE_WITHIN_SECONDS
-} from "@corral/domain/EdgeLink"
-import type { DeviceId, RequestId } from "@corral/domain/Ids"
+} from "@corral/domain/link/EdgeLink"
+import type { DeviceId, RequestId } from "@corral/domain/identity/Ids"
 import { standingHeaders } from "@corral/service/http/Refusal"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Clock, Context, Effect, Fiber, Layer, Schedule } from "effect"
@@ -18,24 +20,17 @@ import type { IncomingMessage } from "node:http"
 import type { Duplex } from "node:stream"
 import { type WebSocket, WebSocketServer } from "ws"
 import { hubMetrics } from "../HubMetrics.ts"
-import { Notices } from "../live/Notices.ts"
+import { Notices } from "../store/Notices.ts"
 import { RunLog } from "../run/RunLog.ts"
 import { Dispatcher } from "../task/Dispatcher.ts"
-import { Commands } from "./Commands.ts"
+import { Commands } from "../edges/Commands.ts"
 import { ForeignPushes } from "./ForeignPushes.ts"
 import { KeyRotation } from "./KeyRotation.ts"
-import { type HeldLink, Leases } from "./Leases.ts"
+import { Leases } from "./Leases.ts"
 import { LinkConnection, linkDefaults, type LinkServices } from "./LinkConnection.ts"
 import { answers } from "./LinkRpc.ts"
 import { LinkSocket } from "./LinkSocket.ts"
 import { Proofs } from "./Proofs.ts"
-
-export interface LinkOptions {
-  /** How long a proof is worth something. */
-  readonly accessSeconds?: number | undefined
-  /** How long a socket may be there without one. */
-  readonly unprovedMs?: number | undefined
-}
 
 export class LinkServer extends Context.Service<
   LinkServer,

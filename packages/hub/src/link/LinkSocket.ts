@@ -1,5 +1,5 @@
 /** One socket of a link as the server looks after it: whether the other side still answers, how much it sends before it has proved anything, and its end. */
-import type { LinkCloseCode } from "@corral/domain/EdgeLink"
+import type { LinkCloseCode } from "@corral/domain/link/EdgeLink"
 import type { Duplex } from "node:stream"
 import type { WebSocket } from "ws"
 

@@ -1,8 +1,8 @@
 /** What a device offers, as it is stored: bounded, and text that every store can keep. That it is shaped as an offer was found before. */
-import type { Agent } from "@corral/domain/Agent"
-import type { Offer } from "@corral/domain/EdgeLink"
-import { SchemaValidationFailed } from "@corral/domain/Failures"
-import type { Workspace } from "@corral/domain/Workspace"
+import type { Agent } from "@corral/domain/run/Agent"
+import type { Offer } from "@corral/domain/link/EdgeLink"
+import { SchemaValidationFailed } from "@corral/domain/errors/Failures"
+import type { Workspace } from "@corral/domain/device/Workspace"
 import { Effect } from "effect"
 
 /** An offer as it is stored. */

@@ -3,11 +3,11 @@
  *
  * Whatever is wrong with a proof is refused by the same sentence: nobody learns which devices there are.
  */
-import { challengeText, PROVE_WITHIN_SECONDS } from "@corral/domain/EdgeLink"
-import { Unauthorized } from "@corral/domain/Failures"
-import type { DeviceId } from "@corral/domain/Ids"
+import { challengeText, PROVE_WITHIN_SECONDS } from "@corral/domain/link/EdgeLink"
+import { Unauthorized } from "@corral/domain/errors/Failures"
+import type { DeviceId } from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
-import type { RequestId } from "@corral/domain/Ids"
+import type { RequestId } from "@corral/domain/identity/Ids"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { createPublicKey, randomBytes, verify } from "node:crypto"

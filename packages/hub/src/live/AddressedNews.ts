@@ -2,11 +2,11 @@
  * What there is to tell of things that may have changed, and to whom: read in one statement with who may see it, so that nobody is told by
  * what they were allowed before.
  */
-import type { ApprovalState } from "@corral/domain/Approval"
-import { type HubNews, PRESENT_NEWS } from "@corral/domain/HubNews"
-import type { HubRunStatus } from "@corral/domain/HubRun"
-import type { ApprovalId, DeviceId, ProjectId, RunId, TaskId, UserId } from "@corral/domain/Ids"
-import type { TaskState } from "@corral/domain/Task"
+import type { ApprovalState } from "@corral/domain/approval/Approval"
+import { type HubNews, PRESENT_NEWS } from "@corral/domain/hub-api/HubNews"
+import type { HubRunStatus } from "@corral/domain/hub-api/HubRun"
+import type { ApprovalId, DeviceId, ProjectId, RunId, TaskId, UserId } from "@corral/domain/identity/Ids"
+import type { TaskState } from "@corral/domain/task/Task"
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { type Lease, stateOf } from "../device/Presence.ts"

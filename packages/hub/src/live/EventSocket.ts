@@ -5,8 +5,8 @@
  * is full it is simply behind, and reads the log from where it stopped when the socket drains: a slow reader blocks nobody and costs no
  * memory. One that takes nothing for `STALLED_AFTER_SECONDS` is closed with 1013.
  */
-import { closeCodes, PING_EVERY_SECONDS, STALLED_AFTER_SECONDS } from "@corral/domain/EventStream"
-import type { RunId } from "@corral/domain/Ids"
+import { closeCodes, PING_EVERY_SECONDS, STALLED_AFTER_SECONDS } from "@corral/domain/http/EventStream"
+import type { RunId } from "@corral/domain/identity/Ids"
 import { framesOf } from "@corral/service/http/Frames"
 import { queuedOf } from "@corral/service/http/WriteQueue"
 import type { Duplex } from "node:stream"

@@ -2,8 +2,8 @@
  * All subscribers of `/client/events`: accepted here, kept as long as they may read, closed within a second when they may not any more,
  * whether they answer or not.
  */
-import { hubCloseCodes } from "@corral/domain/EventStream"
-import type { RequestId } from "@corral/domain/Ids"
+import { hubCloseCodes } from "@corral/domain/http/EventStream"
+import type { RequestId } from "@corral/domain/identity/Ids"
 import { standingHeaders } from "@corral/service/http/Refusal"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Clock, Context, Effect, Layer } from "effect"

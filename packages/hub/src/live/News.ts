@@ -5,8 +5,8 @@
  * One thing after the other: a reader is told of states in the order in which they were. Where changes may have been missed readers are
  * ended, because whoever comes is told the present state first.
  */
-import { type HubNews, PRESENT_NEWS } from "@corral/domain/HubNews"
-import type { DeviceId, ProjectId } from "@corral/domain/Ids"
+import { type HubNews, PRESENT_NEWS } from "@corral/domain/hub-api/HubNews"
+import type { DeviceId, ProjectId } from "@corral/domain/identity/Ids"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Clock, Context, Effect, Layer, Queue } from "effect"
 import { SqlClient } from "effect/sql"
@@ -15,7 +15,7 @@ import { hubMetrics } from "../HubMetrics.ts"
 import type { NoticeKind } from "../store/Notice.ts"
 import { type AddressedNews, deviceNews, pendingNews, projectNews, standingIn } from "./AddressedNews.ts"
 import type { NewsReader } from "./NewsReader.ts"
-import { Notices } from "./Notices.ts"
+import { Notices } from "../store/Notices.ts"
 
 export class News extends Context.Service<
   News,

@@ -2,9 +2,9 @@
  * One reader of news: what it has not taken yet, the last of each thing alone. A slow reader costs what there is to tell of, and no more
  * than `MOST` of that; one that takes nothing for `STALLED_AFTER_SECONDS` is ended.
  */
-import { PING_EVERY_SECONDS, STALLED_AFTER_SECONDS } from "@corral/domain/EventStream"
-import type { HubNews } from "@corral/domain/HubNews"
-import type { ProjectId, UserId } from "@corral/domain/Ids"
+import { PING_EVERY_SECONDS, STALLED_AFTER_SECONDS } from "@corral/domain/http/EventStream"
+import type { HubNews } from "@corral/domain/hub-api/HubNews"
+import type { ProjectId, UserId } from "@corral/domain/identity/Ids"
 import { Effect, Queue } from "effect"
 
 export class NewsReader {

@@ -4,10 +4,10 @@
  * Only those who are at the log's end are handed batches, the same to all of them. Whoever is behind is told that there is more, and
  * reads at their own pace: nobody is waited for.
  */
-import type { RunId, SessionId } from "@corral/domain/Ids"
+import type { RunId, SessionId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Fiber, Layer } from "effect"
 import { type LogBatch, RunLog } from "../run/RunLog.ts"
-import { Notices } from "./Notices.ts"
+import { Notices } from "../store/Notices.ts"
 
 /** Must not block and must not throw. */
 export interface RunFollower {

@@ -3,11 +3,11 @@
  *
  * Whether a reader may read is looked at again within a minute, and at once when a sign-in ends or a project's members change.
  */
-import { decodeHubStreamQuery, REAUTHORIZED_WITHIN_SECONDS } from "@corral/domain/EventStream"
+import { decodeHubStreamQuery, REAUTHORIZED_WITHIN_SECONDS } from "@corral/domain/http/EventStream"
 import { CurrentPrincipal, type Principal } from "@corral/domain/hub-api/SessionAuthority"
-import type { ProjectId, RequestId, RunId, SessionId } from "@corral/domain/Ids"
-import { CurrentRequestId } from "@corral/domain/RequestContext"
-import { issuesOf } from "@corral/domain/ValidationIssues"
+import type { ProjectId, RequestId, RunId, SessionId } from "@corral/domain/identity/Ids"
+import { CurrentRequestId } from "@corral/domain/http/RequestContext"
+import { issuesOf } from "@corral/domain/errors/ValidationIssues"
 import type { Refusal } from "@corral/service/http/Refusal"
 import { Clock, Context, Effect, Fiber, Layer, Result } from "effect"
 import type { SqlError } from "effect/sql"
@@ -15,7 +15,7 @@ import { Authority } from "../authority/Authority.ts"
 import { isOver, Runs } from "../run/Runs.ts"
 import { SessionProject } from "../run/SessionProject.ts"
 import { type Credential, Credentials } from "../signin/Credentials.ts"
-import { Notices } from "./Notices.ts"
+import { Notices } from "../store/Notices.ts"
 
 export const STREAM_PATH = "/client/events"
 

@@ -1,5 +1,5 @@
 /** Keeps a project from being removed while something is written that belongs to it. */
-import { PermissionDenied } from "@corral/domain/Failures"
+import { PermissionDenied } from "@corral/domain/errors/Failures"
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 

@@ -4,9 +4,9 @@
  * Does not count: runs of devices that were removed or revoked, or that have been away for a day. No Hub hears of these again, or the run has
  * long reached its own limit; the project could never be deleted.
  */
-import type { DeviceId, RunId } from "@corral/domain/Ids"
-import { HubRunStatus } from "@corral/domain/HubRun"
-import { isTerminal } from "@corral/domain/Run"
+import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
+import { HubRunStatus } from "@corral/domain/hub-api/HubRun"
+import { isTerminal } from "@corral/domain/run/Run"
 import type { SqlClient } from "effect/sql"
 
 /** Named in a refusal. */

@@ -4,9 +4,9 @@
  * What acts on a project takes a proof that its caller may. Lists go by last change, newest first, and show what the caller may read.
  * Whatever changes who may do what is told to every Hub. Writes are to run in a transaction.
  */
-import { type Proof, roleRefusal } from "@corral/domain/Authorization"
-import { Conflict, PermissionDenied } from "@corral/domain/Failures"
-import type { ProjectId, UserId } from "@corral/domain/Ids"
+import { type Proof, roleRefusal } from "@corral/domain/access/Authorization"
+import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
+import type { ProjectId, UserId } from "@corral/domain/identity/Ids"
 import {
   type Approvers,
   type CreateProject,
@@ -16,7 +16,7 @@ import {
   ProjectRole,
   type ProjectVisibility,
   type UpdateProject
-} from "@corral/domain/Project"
+} from "@corral/domain/project/Project"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

@@ -1,8 +1,8 @@
 /** Workspaces of targets that a project may use, oldest link first. A link ends with its project and with its target. */
-import type { Proof } from "@corral/domain/Authorization"
-import { Conflict, type PermissionDenied } from "@corral/domain/Failures"
-import type { DeviceId, UserId, WorkspaceId } from "@corral/domain/Ids"
-import type { WorkspaceLink } from "@corral/domain/Project"
+import type { Proof } from "@corral/domain/access/Authorization"
+import { Conflict, type PermissionDenied } from "@corral/domain/errors/Failures"
+import type { DeviceId, UserId, WorkspaceId } from "@corral/domain/identity/Ids"
+import type { WorkspaceLink } from "@corral/domain/project/Project"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Inventory } from "../device/Inventory.ts"

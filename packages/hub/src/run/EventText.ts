@@ -4,8 +4,8 @@
  *
  * Payloads are let be: what this build does not know is kept for readers that do.
  */
-import type { EventId, RunId } from "@corral/domain/Ids"
-import { type Envelope, MAX_PAYLOAD_BYTES } from "@corral/domain/RunEvent"
+import type { EventId, RunId } from "@corral/domain/identity/Ids"
+import { type Envelope, MAX_PAYLOAD_BYTES } from "@corral/domain/run/RunEvent"
 
 /** Characters of a whole event. The payload's limit is one of bytes, of which a character takes one at least. */
 const MAX_TEXT = MAX_PAYLOAD_BYTES + 4_096

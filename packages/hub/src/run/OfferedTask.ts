@@ -3,15 +3,15 @@
  *
  * The Edge decides again when it starts the run: its inventory may have changed.
  */
-import type { Target } from "@corral/domain/Device"
+import type { Target } from "@corral/domain/device/Device"
 import {
   InvalidAgentId,
   PermissionDenied,
   RuntimeUnavailable,
   SchemaValidationFailed,
   WorkspaceOutsideAllowlist
-} from "@corral/domain/Failures"
-import type { CreateRun } from "@corral/domain/Run"
+} from "@corral/domain/errors/Failures"
+import type { CreateRun } from "@corral/domain/run/Run"
 
 export type NotOffered =
   | InvalidAgentId

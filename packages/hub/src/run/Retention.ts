@@ -4,7 +4,7 @@
  *
  * In small pieces, the oldest events first, and any number of Hubs may do it at once. A piece that was not done is done by the next look.
  */
-import type { RunId } from "@corral/domain/Ids"
+import type { RunId } from "@corral/domain/identity/Ids"
 import { Clock, Effect, Layer, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 

@@ -3,13 +3,19 @@
  *
  * An Edge's log has passed the run machine; one that does not fold is not taken. Tool calls are not followed: they move nothing here.
  */
-import type { Approval } from "@corral/domain/Approval"
-import type { HubRunStatus } from "@corral/domain/HubRun"
-import type { AgentId, ApprovalId, RunId, WorkspaceId } from "@corral/domain/Ids"
-import { type ApprovalResolution, approvalResolution } from "@corral/domain/Resolution"
-import { isTerminal, type RunFailure, type Usage } from "@corral/domain/Run"
-import { decodeEvent, draft, type Envelope, type EventDraft, isTerminalType } from "@corral/domain/RunEvent"
-import { accept, initial, type RunState } from "@corral/domain/RunState"
+import type { Approval } from "@corral/domain/approval/Approval"
+import type { HubRunStatus } from "@corral/domain/hub-api/HubRun"
+import type { AgentId, ApprovalId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
+import { type ApprovalResolution, approvalResolution } from "@corral/domain/run/Resolution"
+import { isTerminal, type RunFailure, type Usage } from "@corral/domain/run/Run"
+import {
+  decodeEvent,
+  draft,
+  type Envelope,
+  type EventDraft,
+  isTerminalType
+} from "@corral/domain/run/RunEvent"
+import { accept, initial, type RunState } from "@corral/domain/run/RunState"
 import { Result } from "effect"
 
 /** What events told of a run beside its state. */

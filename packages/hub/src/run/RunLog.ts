@@ -5,9 +5,9 @@
  * the wake-up of readers on every Hub. What was pushed before is passed over, what would leave a gap is not taken. It promises nothing
  * about who may read.
  */
-import type { Approval } from "@corral/domain/Approval"
-import type { Ack, EventBatch } from "@corral/domain/EdgeLink"
-import type { HubRunStatus } from "@corral/domain/HubRun"
+import type { Approval } from "@corral/domain/approval/Approval"
+import type { Ack, EventBatch } from "@corral/domain/link/EdgeLink"
+import type { HubRunStatus } from "@corral/domain/hub-api/HubRun"
 import {
   type ApprovalId,
   type DeviceId,
@@ -16,8 +16,8 @@ import {
   type RunId,
   type SessionId,
   type TaskId
-} from "@corral/domain/Ids"
-import type { CreateRun } from "@corral/domain/Run"
+} from "@corral/domain/identity/Ids"
+import type { CreateRun } from "@corral/domain/run/Run"
 import type { Batch as Lines } from "@corral/service/http/Frames"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Clock, Context, Effect, Layer } from "effect"

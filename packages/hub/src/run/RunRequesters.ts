@@ -4,7 +4,7 @@
  * Guarantees: a user is recorded before the message is sent, so no approval comes first. `RunLog` records the author of the run's task with
  * the run, and the requesters of the run that it resumes.
  */
-import type { RunId, UserId } from "@corral/domain/Ids"
+import type { RunId, UserId } from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

@@ -1,9 +1,9 @@
 /**
  * Runs as the Hub mirrors them: what was asked for, and what their logs have come to. Written by `RunLog`, read here.
  */
-import type { Proof } from "@corral/domain/Authorization"
-import { PermissionDenied } from "@corral/domain/Failures"
-import type { HubRun, HubRunStatus } from "@corral/domain/HubRun"
+import type { Proof } from "@corral/domain/access/Authorization"
+import { PermissionDenied } from "@corral/domain/errors/Failures"
+import type { HubRun, HubRunStatus } from "@corral/domain/hub-api/HubRun"
 import type {
   AgentId,
   ApprovalId,
@@ -14,8 +14,8 @@ import type {
   TaskId,
   UserId,
   WorkspaceId
-} from "@corral/domain/Ids"
-import { type CreateRun, isTerminal } from "@corral/domain/Run"
+} from "@corral/domain/identity/Ids"
+import { type CreateRun, isTerminal } from "@corral/domain/run/Run"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { readableRows } from "../store/ReadableList.ts"

@@ -1,5 +1,5 @@
 /** Which project a session belongs to: all that running needs to know of sessions, which are another service's. */
-import type { ProjectId, SessionId } from "@corral/domain/Ids"
+import type { ProjectId, SessionId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 

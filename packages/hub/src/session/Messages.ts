@@ -1,8 +1,8 @@
 /** Messages of a session, newest first. What a run says while it runs is in its events, not here. */
-import type { Proof } from "@corral/domain/Authorization"
-import { type Conflict, PermissionDenied } from "@corral/domain/Failures"
-import type { AgentInstanceId, MessageId, RunId, SessionId, UserId } from "@corral/domain/Ids"
-import type { CreateMessage, Message } from "@corral/domain/Message"
+import type { Proof } from "@corral/domain/access/Authorization"
+import { type Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
+import type { AgentInstanceId, MessageId, RunId, SessionId, UserId } from "@corral/domain/identity/Ids"
+import type { CreateMessage, Message } from "@corral/domain/session/Message"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

@@ -1,8 +1,8 @@
 /** What every addition to a session does first: only an active one takes any, one addition after the other, and each moves it up. */
-import type { Proof } from "@corral/domain/Authorization"
-import { Conflict, PermissionDenied } from "@corral/domain/Failures"
-import type { SessionId } from "@corral/domain/Ids"
-import type { SessionState } from "@corral/domain/Session"
+import type { Proof } from "@corral/domain/access/Authorization"
+import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
+import type { SessionId } from "@corral/domain/identity/Ids"
+import type { SessionState } from "@corral/domain/session/Session"
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 

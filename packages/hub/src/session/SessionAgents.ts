@@ -3,15 +3,22 @@
  *
  * That the target offers both is checked when an agent is taken in; whether it still does, when it is asked to work.
  */
-import type { AddAgent, AgentInstance } from "@corral/domain/AgentProfile"
-import type { Proof } from "@corral/domain/Authorization"
+import type { AddAgent, AgentInstance } from "@corral/domain/run/AgentProfile"
+import type { Proof } from "@corral/domain/access/Authorization"
 import {
   type Conflict,
   InvalidAgentId,
   type PermissionDenied,
   WorkspaceOutsideAllowlist
-} from "@corral/domain/Failures"
-import type { AgentId, AgentInstanceId, DeviceId, SessionId, UserId, WorkspaceId } from "@corral/domain/Ids"
+} from "@corral/domain/errors/Failures"
+import type {
+  AgentId,
+  AgentInstanceId,
+  DeviceId,
+  SessionId,
+  UserId,
+  WorkspaceId
+} from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

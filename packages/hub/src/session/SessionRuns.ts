@@ -1,5 +1,5 @@
 /** What a session knows of runs: which of them are its own, and which are not over. */
-import type { RunId, SessionId } from "@corral/domain/Ids"
+import type { RunId, SessionId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 

@@ -4,10 +4,16 @@
  *
  * An archived session can be opened again, a closed one stays closed; both are read-only. A session ends with its project.
  */
-import type { Proof } from "@corral/domain/Authorization"
-import { Conflict, PermissionDenied } from "@corral/domain/Failures"
-import type { ProjectId, SessionId, UserId } from "@corral/domain/Ids"
-import type { CreateSession, Session, SessionItem, SessionState, UpdateSession } from "@corral/domain/Session"
+import type { Proof } from "@corral/domain/access/Authorization"
+import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
+import type { ProjectId, SessionId, UserId } from "@corral/domain/identity/Ids"
+import type {
+  CreateSession,
+  Session,
+  SessionItem,
+  SessionState,
+  UpdateSession
+} from "@corral/domain/session/Session"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

@@ -1,10 +1,10 @@
 /**
  * API keys of a person: tokens of another purpose than a sign-in's, with scopes and an end. Only their hashes are kept.
  */
-import type { ApiKey, ApiKeyScope, CreateApiKey, IssuedApiKey } from "@corral/domain/ApiKey"
-import { Conflict, PermissionDenied } from "@corral/domain/Failures"
+import type { ApiKey, ApiKeyScope, CreateApiKey, IssuedApiKey } from "@corral/domain/identity/ApiKey"
+import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
 import type { Principal } from "@corral/domain/hub-api/SessionAuthority"
-import type { ApiKeyId, UserId } from "@corral/domain/Ids"
+import type { ApiKeyId, UserId } from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

@@ -2,8 +2,8 @@
  * What the identity provider says of a person, as we read it: name, address and groups at configurable places, and whether those may come
  * in. Pure.
  */
-import { capped } from "@corral/domain/CappedPattern"
-import type { OidcConfig } from "./OidcConfig.ts"
+import { capped } from "@corral/domain/text/CappedPattern"
+import type { OidcConfig } from "../config/OidcConfig.ts"
 import type { Identity } from "./Users.ts"
 
 export type Claims = Readonly<Record<string, unknown>>

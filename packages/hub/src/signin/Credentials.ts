@@ -4,9 +4,9 @@
  * A key is judged by its scopes before anything is done; what it may not do whatever its scopes is here too. A Gateway acts as whoever the
  * chat account that it names is bound to, looked up each time, and as nobody without naming one.
  */
-import type { ApiKeyScope } from "@corral/domain/ApiKey"
-import { decodeChatAccount } from "@corral/domain/ChatAccount"
-import { type BindingRequired, PermissionDenied, Unauthorized } from "@corral/domain/Failures"
+import type { ApiKeyScope } from "@corral/domain/identity/ApiKey"
+import { decodeChatAccount } from "@corral/domain/chat/ChatAccount"
+import { type BindingRequired, PermissionDenied, Unauthorized } from "@corral/domain/errors/Failures"
 import type { Principal } from "@corral/domain/hub-api/SessionAuthority"
 import { Context, Effect, Layer, Option } from "effect"
 import type { SqlError } from "effect/sql"

@@ -9,9 +9,9 @@ import { generateKeyPairSync, randomBytes } from "node:crypto"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import type { Adapter, AdapterPayload, Configuration, Provider } from "oidc-provider"
-import type { HubConfig } from "../HubConfig.ts"
+import type { HubConfig } from "../config/HubConfig.ts"
 import { IdentityProvider } from "./IdentityProvider.ts"
-import { oidcDefaults } from "./OidcConfig.ts"
+import { oidcDefaults } from "../config/OidcConfig.ts"
 import { signInPage } from "./SignInPage.ts"
 
 export class DevelopmentProviderFailed extends Data.TaggedError("DevelopmentProviderFailed")<{

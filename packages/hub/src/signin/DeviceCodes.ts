@@ -2,10 +2,10 @@
  * Signing in a program without a browser of its own (RFC 8628): it holds a device code and asks with it, a person who is signed in
  * answers the user code that the program shows. Ten minutes, one answer, one use; only hashes are kept.
  */
-import { PermissionDenied, Unauthorized } from "@corral/domain/Failures"
+import { PermissionDenied, Unauthorized } from "@corral/domain/errors/Failures"
 import type { WaitingDevice } from "@corral/domain/hub-api/Auth"
-import type { UserId } from "@corral/domain/Ids"
-import type { SignInKind } from "@corral/domain/User"
+import type { UserId } from "@corral/domain/identity/Ids"
+import type { SignInKind } from "@corral/domain/identity/User"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { createHash, randomBytes, randomInt } from "node:crypto"

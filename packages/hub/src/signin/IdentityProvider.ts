@@ -5,14 +5,14 @@
  * It keeps none of the provider's tokens and none of its words: what it refuses is `unauthorized`, and a provider that does not answer is
  * `overloaded`. Discovery happens at first use, so that a Hub starts without its provider.
  */
-import { NotFound, Overloaded, Unauthorized } from "@corral/domain/Failures"
+import { NotFound, Overloaded, Unauthorized } from "@corral/domain/errors/Failures"
 import { Context, Data, Effect, Layer, Redacted } from "effect"
 import { customFetch as joseFetch, createRemoteJWKSet, type JWTVerifyGetKey } from "jose"
 import * as client from "openid-client"
 import { type Claims, isShort } from "./Claims.ts"
-import { clientKeyAuth } from "./ClientKey.ts"
+import { clientKeyAuth } from "../config/ClientKey.ts"
 import type { LoginAttempt } from "./LoginAttempts.ts"
-import type { OidcConfig } from "./OidcConfig.ts"
+import type { OidcConfig } from "../config/OidcConfig.ts"
 import { providerFetch } from "./ProviderFetch.ts"
 
 /** Who came back. */

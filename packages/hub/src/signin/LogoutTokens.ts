@@ -2,7 +2,7 @@
  * Logout tokens of OpenID Connect Back-Channel Logout: the provider's word that a session of a person is over. Each is taken once, within
  * two minutes of its making.
  */
-import { type NotFound, Overloaded, Unauthorized } from "@corral/domain/Failures"
+import { type NotFound, Overloaded, Unauthorized } from "@corral/domain/errors/Failures"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { errors, type JWTPayload, jwtVerify } from "jose"

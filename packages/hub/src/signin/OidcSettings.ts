@@ -1,5 +1,5 @@
 /** The settings of the identity provider, as environment variables. */
-import { capped } from "@corral/domain/CappedPattern"
+import { capped } from "@corral/domain/text/CappedPattern"
 import { isLoopback } from "@corral/service/Addresses"
 import { fileAt, secretOf } from "@corral/service/SecretSettings"
 import {
@@ -12,8 +12,8 @@ import {
   type SettingInvalid
 } from "@corral/service/Settings"
 import { Effect, Schema } from "effect"
-import { clientKeyFrom } from "./ClientKey.ts"
-import { type OidcConfig, oidcDefaults, tokenAuths } from "./OidcConfig.ts"
+import { clientKeyFrom } from "../config/ClientKey.ts"
+import { type OidcConfig, oidcDefaults, tokenAuths } from "../config/OidcConfig.ts"
 
 export const oidcSettings = [
   {

@@ -5,11 +5,11 @@
  * token may be exchanged for a new one; the one before is good for a moment, for requests that are under way and answers that were lost,
  * and later ends the sign-in: two hold it. It does not know how a person proved who they are.
  */
-import type { AuditAction } from "@corral/domain/AuditAction"
+import type { AuditAction } from "@corral/domain/access/AuditAction"
 import type { Principal } from "@corral/domain/hub-api/SessionAuthority"
-import type { SignInId, UserId } from "@corral/domain/Ids"
-import { CurrentRequestId } from "@corral/domain/RequestContext"
-import type { OpenSignIn, SignInKind } from "@corral/domain/User"
+import type { SignInId, UserId } from "@corral/domain/identity/Ids"
+import { CurrentRequestId } from "@corral/domain/http/RequestContext"
+import type { OpenSignIn, SignInKind } from "@corral/domain/identity/User"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

@@ -1,6 +1,6 @@
 /** People as the identity provider named them; known by issuer and subject, never by an address. */
-import type { UserId } from "@corral/domain/Ids"
-import type { User } from "@corral/domain/User"
+import type { UserId } from "@corral/domain/identity/Ids"
+import type { User } from "@corral/domain/identity/User"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

@@ -10,7 +10,7 @@ import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlError } from "effect/sql"
 import { randomUUID } from "node:crypto"
 import { join } from "node:path"
-import type { HubConfig } from "../HubConfig.ts"
+import type { HubConfig } from "../config/HubConfig.ts"
 import { type EmbeddedServer, startEmbedded, StoreUnavailable } from "./EmbeddedPostgres.ts"
 import { migrate } from "./migrations.ts"
 

@@ -4,7 +4,7 @@
  * Each readable project gives its own first rows by an index, and the first of those are the page: the cost does not grow with the depth,
  * nor with what others have.
  */
-import type { ProjectId, UserId } from "@corral/domain/Ids"
+import type { ProjectId, UserId } from "@corral/domain/identity/Ids"
 import type { Effect } from "effect"
 import type { SqlClient, SqlError, Statement } from "effect/sql"
 

@@ -5,10 +5,10 @@
  * without an answer ends after a timeout and delays no other. The dispatcher also claims the starts that a stopped Hub left behind, and
  * ends tasks that have waited too long.
  */
-import type { DeviceId, TaskId } from "@corral/domain/Ids"
+import type { DeviceId, TaskId } from "@corral/domain/identity/Ids"
 import { CurrentTraceparent } from "@corral/service/telemetry/Traces"
 import { Context, Effect, Latch, Layer, Schedule } from "effect"
-import { EdgeRouter } from "../run/EdgeRouter.ts"
+import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { type ClaimedTask, Tasks } from "./Tasks.ts"
 
 /** Starts of one target that are not answered yet. */

@@ -4,29 +4,29 @@
  * A task that is `pending` has its run's id and is on its way; whether the Edge has it is not known until it answers. States after that
  * follow the run's log (`RunLog`).
  */
-import { type Proof, roleRefusal } from "@corral/domain/Authorization"
+import { type Proof, roleRefusal } from "@corral/domain/access/Authorization"
 import {
   PermissionDenied,
   SchemaValidationFailed,
   type TargetOffline,
   UnauthorizedTarget,
   WorkspaceOutsideAllowlist
-} from "@corral/domain/Failures"
-import type { DeviceId, ProjectId, RunId, SessionId, TaskId, UserId } from "@corral/domain/Ids"
-import type { ProjectRole } from "@corral/domain/Project"
-import type { CreateRun, RunFailure } from "@corral/domain/Run"
-import type { CreateTask, OnOffline, Task, TaskState } from "@corral/domain/Task"
+} from "@corral/domain/errors/Failures"
+import type { DeviceId, ProjectId, RunId, SessionId, TaskId, UserId } from "@corral/domain/identity/Ids"
+import type { ProjectRole } from "@corral/domain/project/Project"
+import type { CreateRun, RunFailure } from "@corral/domain/run/Run"
+import type { CreateTask, OnOffline, Task, TaskState } from "@corral/domain/task/Task"
 import { mint } from "@corral/service/Identifiers"
 import { CurrentTraceparent } from "@corral/service/telemetry/Traces"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { EdgeRouter } from "../run/EdgeRouter.ts"
+import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { RunLog } from "../run/RunLog.ts"
 import type { NotOffered } from "../run/OfferedTask.ts"
 import { Runs } from "../run/Runs.ts"
 import { SessionProject } from "../run/SessionProject.ts"
-import { Targets } from "../run/Targets.ts"
-import { startOf } from "../link/Commands.ts"
+import { Targets } from "../edges/Targets.ts"
+import { startOf } from "../edges/Commands.ts"
 import { giveUpStart, unansweredStarts } from "./UnansweredStarts.ts"
 import { noticeOf } from "../store/Notice.ts"
 import { readableRows } from "../store/ReadableList.ts"

@@ -4,10 +4,10 @@
  * Guarantees: a task does not stay `pending` because its Edge is silent, and a start that was given up is not sent again. Does not know
  * whether the Edge has the run: if events of it arrive after all, `RunLog` takes them, and run and task go on from there.
  */
-import type { DeviceId, RunId, TaskId } from "@corral/domain/Ids"
+import type { DeviceId, RunId, TaskId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import { startOf } from "../link/Commands.ts"
+import { startOf } from "../edges/Commands.ts"
 import { channels, noticeOf } from "../store/Notice.ts"
 
 /** How long an Edge may owe its answer over one link. */

@@ -2,19 +2,19 @@
  * Who may have work done where, after any sequence of changes of members, shares, links and devices: a real Hub compared with a model of a
  * few lines. Also of a task that was accepted before the changes and is started after them.
  */
-import { ProjectRole } from "@corral/domain/Project"
-import { roleRefusal } from "@corral/domain/Authorization"
-import type { DeviceId, ProjectId, TaskId, UserId } from "@corral/domain/Ids"
-import type { Task } from "@corral/domain/Task"
+import { ProjectRole } from "@corral/domain/project/Project"
+import { roleRefusal } from "@corral/domain/access/Authorization"
+import type { DeviceId, ProjectId, TaskId, UserId } from "@corral/domain/identity/Ids"
+import type { Task } from "@corral/domain/task/Task"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as fc from "fast-check"
-import { effort } from "../../../domain/test/Effort.ts"
+import { effort } from "@corral/testing/time/Effort"
 import { Tasks } from "../../src/task/Tasks.ts"
-import { codeOf, type HubClient } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
-import { registerDevice, report } from "../harness/Offers.ts"
+import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { registerDevice, report } from "@corral/testing/hub/Offers"
 
 const PEOPLE = 3
 const PROJECTS = 2

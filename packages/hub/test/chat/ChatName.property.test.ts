@@ -1,4 +1,4 @@
-import { chatName } from "@corral/domain/ChatAccount"
+import { chatName } from "@corral/domain/chat/ChatAccount"
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { chatNameOf } from "../../src/chat/ChatName.ts"

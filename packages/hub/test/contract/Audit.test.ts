@@ -1,13 +1,13 @@
 import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
-import { type AuditRecord, auditText, type AuditVerification } from "@corral/domain/Audit"
-import type { ApprovalId, ProjectId, RequestId, RunId } from "@corral/domain/Ids"
+import { type AuditRecord, auditText, type AuditVerification } from "@corral/domain/access/Audit"
+import type { ApprovalId, ProjectId, RequestId, RunId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Audit } from "../../src/audit/Audit.ts"
 import { Projects } from "../../src/project/Projects.ts"
-import { codeOf, type HubClient } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
+import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
 
 interface Page {
   readonly items: ReadonlyArray<AuditRecord>

@@ -2,12 +2,12 @@
  * Every endpoint asked by everyone: with each role in the project, without one, and with a sign-in that is worth nothing. What comes of it
  * is the table of `docs/authorization.md`.
  */
-import { errorTable } from "@corral/domain/ErrorTable"
-import { type Caller, callers, type EndpointName, refusalOf } from "@corral/domain/HubAuthorization"
+import { errorTable } from "@corral/domain/errors/ErrorTable"
+import { type Caller, callers, type EndpointName, refusalOf } from "@corral/domain/access/HubAuthorization"
 import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
-import { gatewayEnv } from "../harness/Chats.ts"
-import { codeOf, type HubClient } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
+import { gatewayEnv } from "@corral/testing/hub/Chats"
+import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { type Expected, requests } from "./AuthorizationRequests.ts"
 import { everyone, makeWorld, type World } from "./AuthorizationWorld.ts"
 

@@ -1,15 +1,15 @@
 /** `/client/devices` and `/client/targets` over a real Hub: how a device comes, whose it is, who may route to it. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import type { AuditRecord } from "@corral/domain/Audit"
-import type { Device, JoinToken, Target } from "@corral/domain/Device"
+import type { AuditRecord } from "@corral/domain/access/Audit"
+import type { Device, JoinToken, Target } from "@corral/domain/device/Device"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { codeOf, type HubClient } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
+import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { heardWhile } from "../harness/Notices.ts"
-import { newKey, registerDevice, report } from "../harness/Offers.ts"
+import { newKey, registerDevice, report } from "@corral/testing/hub/Offers"
 import { walk } from "../harness/Pages.ts"
-import { makeProject } from "../harness/Teams.ts"
+import { makeProject } from "@corral/testing/hub/Teams"
 
 const nowhere = "/client/devices/dev_01K0000000000000000000000Z"
 

@@ -1,15 +1,15 @@
 /** `/client/projects` over a real Hub: what each role may do, and that nobody learns more. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import type { AuditRecord } from "@corral/domain/Audit"
-import type { Project, ProjectMember, WorkspaceLink } from "@corral/domain/Project"
+import type { AuditRecord } from "@corral/domain/access/Audit"
+import type { Project, ProjectMember, WorkspaceLink } from "@corral/domain/project/Project"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { codeOf, type HubClient } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
+import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { heardWhile } from "../harness/Notices.ts"
-import { registerDevice, report } from "../harness/Offers.ts"
+import { registerDevice, report } from "@corral/testing/hub/Offers"
 import { type ListPage, walk } from "../harness/Pages.ts"
-import { makeProject, makeSession } from "../harness/Teams.ts"
+import { makeProject, makeSession } from "@corral/testing/hub/Teams"
 
 const nowhere = "prj_01K0000000000000000000000Z"
 

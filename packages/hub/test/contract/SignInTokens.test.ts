@@ -1,11 +1,11 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import type { SignInId } from "@corral/domain/Ids"
-import type { OpenSignIn, SignInKind } from "@corral/domain/User"
+import type { SignInId } from "@corral/domain/identity/Ids"
+import type { OpenSignIn, SignInKind } from "@corral/domain/identity/User"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Client } from "pg"
-import { codeOf, HubClient } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
+import { codeOf, HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
 
 interface Issued {
   readonly token: string

@@ -1,8 +1,8 @@
 /** Agents of several targets as one inventory, and when a target is there. */
 import { assert, describe, it } from "@effect/vitest"
-import type { Agent } from "@corral/domain/Agent"
-import type { DeviceState, Target } from "@corral/domain/Device"
-import type { AgentId, DeviceId } from "@corral/domain/Ids"
+import type { Agent } from "@corral/domain/run/Agent"
+import type { DeviceState, Target } from "@corral/domain/device/Device"
+import type { AgentId, DeviceId } from "@corral/domain/identity/Ids"
 import { profilesOf } from "../../src/device/Inventory.ts"
 import { stateOf } from "../../src/device/Presence.ts"
 

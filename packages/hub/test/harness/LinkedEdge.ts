@@ -10,16 +10,16 @@ import {
   LINK_VERSION,
   type LinkFailure,
   type Offer
-} from "@corral/domain/EdgeLink"
-import type { CommandOutcome, CommandPayload, EdgeCommand } from "@corral/domain/EdgeCommand"
-import type { DeviceId, RunId } from "@corral/domain/Ids"
-import type { Run } from "@corral/domain/Run"
+} from "@corral/domain/link/EdgeLink"
+import type { CommandOutcome, CommandPayload, EdgeCommand } from "@corral/domain/link/EdgeCommand"
+import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
+import type { Run } from "@corral/domain/run/Run"
 import { Effect, Exit, Fiber, Result, Scope, Stream } from "effect"
 import { RpcClient, type RpcClientError, RpcSerialization } from "effect/rpc"
 import { Socket } from "effect/socket"
 import { generateKeyPairSync, type KeyObject, randomUUID, sign } from "node:crypto"
 import { WebSocket } from "ws"
-import { within } from "../../../service/test/harness/Within.ts"
+import { within } from "@corral/testing/time/Within"
 
 export interface KeyPair {
   /** As base64url. */

@@ -1,4 +1,4 @@
-import type { PreviewId, RunId } from "@corral/domain/Ids"
+import type { PreviewId, RunId } from "@corral/domain/identity/Ids"
 
 /** What an Edge answers of a preview that it opens, as it comes over the link. */
 export const openedPreviewOf = (id: PreviewId, runId: RunId, workspace: string) => ({

@@ -3,10 +3,10 @@
  *
  * A row's id is made of its number, so that a test knows which rows were there and which came later.
  */
-import type { ProjectId, UserId } from "@corral/domain/Ids"
+import type { ProjectId, UserId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import type { HubProcess } from "./HubProcess.ts"
+import type { HubProcess } from "@corral/testing/hub/HubProcess"
 
 export interface SeededList {
   readonly path: string

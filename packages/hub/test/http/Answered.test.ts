@@ -1,9 +1,9 @@
 /** Most of this is checked by the compiler: `npm run types`. */
 // @effect-diagnostics missingEffectError:off
 import { assert, describe, it } from "@effect/vitest"
-import { PermissionDenied } from "@corral/domain/Failures"
-import type { RequestId } from "@corral/domain/Ids"
-import { CurrentRequestId } from "@corral/domain/RequestContext"
+import { PermissionDenied } from "@corral/domain/errors/Failures"
+import type { RequestId } from "@corral/domain/identity/Ids"
+import { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import { Cause, Data, Effect, Exit } from "effect"
 import { SqlError } from "effect/sql"
 import { answered } from "../../src/http/Answered.ts"

@@ -1,6 +1,6 @@
 /** Authentication is declared by the contract and done by its middleware: no route depends on a guard before it. */
-import { endpointAuthority } from "@corral/domain/HubAuthorization"
-import { HubApi } from "@corral/domain/HubApi"
+import { endpointAuthority } from "@corral/domain/access/HubAuthorization"
+import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { assert, describe, it } from "@effect/vitest"
 import { HttpApi } from "effect/http-api"
 

@@ -2,10 +2,10 @@
  * Frames that no honest Edge sends, from a seed: valid ones cut, repeated, reordered, with a wrong generation, of unknown kinds, deep, large,
  * or of another device.
  */
-import type { DeviceId, RunId } from "@corral/domain/Ids"
-import { LINK_VERSION } from "@corral/domain/EdgeLink"
+import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
+import { LINK_VERSION } from "@corral/domain/link/EdgeLink"
 import { randomUUID } from "node:crypto"
-import { linesOf, created, said, started } from "../harness/Mirror.ts"
+import { linesOf, created, said, started } from "@corral/testing/hub/Mirror"
 import { offer } from "../harness/LinkedEdge.ts"
 
 /** Numbers from 0 to 1, the same for the same seed (mulberry32). */

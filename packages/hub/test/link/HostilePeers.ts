@@ -1,13 +1,13 @@
 /** Hostile Edges at a real Hub, with and without a proof, beside an honest one that must not notice. */
 import { assert } from "@effect/vitest"
-import { LINK_PATH, MAX_FRAME_BYTES } from "@corral/domain/EdgeLink"
+import { LINK_PATH, MAX_FRAME_BYTES } from "@corral/domain/link/EdgeLink"
 import { Effect, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import { WebSocket } from "ws"
-import { within } from "../../../service/test/harness/Within.ts"
-import { openHub } from "../harness/HubProcess.ts"
+import { within } from "@corral/testing/time/Within"
+import { openHub } from "@corral/testing/hub/HubProcess"
 import { LinkedEdge } from "../harness/LinkedEdge.ts"
-import { created, linesOf, started } from "../harness/Mirror.ts"
+import { created, linesOf, started } from "@corral/testing/hub/Mirror"
 import { HostileFrames } from "./HostileFrames.ts"
 import { makeTask, untilTask, type World, worldOf } from "./World.ts"
 

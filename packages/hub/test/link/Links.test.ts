@@ -1,14 +1,14 @@
 import { openedPreviewOf } from "../harness/OpenedPreview.ts"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import type { CommandId } from "@corral/domain/EdgeCommand"
-import type { ApprovalId, PreviewId, ProjectId, RunId } from "@corral/domain/Ids"
-import type { Run } from "@corral/domain/Run"
+import type { CommandId } from "@corral/domain/link/EdgeCommand"
+import type { ApprovalId, PreviewId, ProjectId, RunId } from "@corral/domain/identity/Ids"
+import type { Run } from "@corral/domain/run/Run"
 import { Effect, Result } from "effect"
 import { SqlClient } from "effect/sql"
-import { within } from "../../../service/test/harness/Within.ts"
-import { Commands, startOf } from "../../src/link/Commands.ts"
-import { codeOf } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
+import { within } from "@corral/testing/time/Within"
+import { Commands, startOf } from "../../src/edges/Commands.ts"
+import { codeOf } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { type Answers, LinkedEdge, offer, taken } from "../harness/LinkedEdge.ts"
 import {
   asked,
@@ -20,7 +20,7 @@ import {
   newId,
   said,
   started
-} from "../harness/Mirror.ts"
+} from "@corral/testing/hub/Mirror"
 import { makeTask, stateOf, until, untilTask, type World, worldOf } from "./World.ts"
 
 const failureOf = <A>(answer: Result.Result<A, { readonly code: string }>): string =>

@@ -1,16 +1,16 @@
 /** One subscriber over a real socket, with a log and a clock of the test's own. */
 import { Arbitrary, Effect, Schema } from "effect"
-import { closeCodes } from "@corral/domain/EventStream"
-import type { RunId } from "@corral/domain/Ids"
+import { closeCodes } from "@corral/domain/http/EventStream"
+import type { RunId } from "@corral/domain/identity/Ids"
 import { assert, describe, it } from "@effect/vitest"
 import { once } from "node:events"
 import { createServer, type IncomingMessage, type Server } from "node:http"
 import type { AddressInfo, Socket } from "node:net"
 import { WebSocket, WebSocketServer } from "ws"
-import { within } from "../../../service/test/harness/Within.ts"
+import { within } from "@corral/testing/time/Within"
 import { EventSocket, type LogSource } from "../../src/live/EventSocket.ts"
 import type { LogBatch } from "../../src/run/RunLog.ts"
-import { newId } from "../harness/Mirror.ts"
+import { newId } from "@corral/testing/hub/Mirror"
 
 interface Connected {
   readonly client: WebSocket

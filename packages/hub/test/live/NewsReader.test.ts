@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import type { HubNews } from "@corral/domain/HubNews"
-import type { ProjectId, RunId, TaskId, UserId } from "@corral/domain/Ids"
+import type { HubNews } from "@corral/domain/hub-api/HubNews"
+import type { ProjectId, RunId, TaskId, UserId } from "@corral/domain/identity/Ids"
 import { Clock, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { COMMENT, NewsReader } from "../../src/live/NewsReader.ts"

@@ -1,15 +1,15 @@
 /** The Hub's fold of a log, batch by batch from rows, against the domain's fold of the whole of it. */
 import { assert, describe, it } from "@effect/vitest"
-import type { Approval } from "@corral/domain/Approval"
-import { type ApprovalId, eventIds, type RunId } from "@corral/domain/Ids"
-import type { Envelope, EventDraft } from "@corral/domain/RunEvent"
-import { type Input, transition } from "@corral/domain/RunMachine"
-import { fold, initial } from "@corral/domain/RunState"
+import type { Approval } from "@corral/domain/approval/Approval"
+import { type ApprovalId, eventIds, type RunId } from "@corral/domain/identity/Ids"
+import type { Envelope, EventDraft } from "@corral/domain/run/RunEvent"
+import { type Input, transition } from "@corral/domain/run/RunMachine"
+import { fold, initial } from "@corral/domain/run/RunState"
 import { Arbitrary, Effect, Schema } from "effect"
-import { created, underWay } from "../../../domain/test/RunInputs.ts"
+import { created, underWay } from "@corral/testing/recordings/RunInputs"
 import { type FoldedRun, RunFold } from "../../src/run/RunFold.ts"
-import { createRun, newId } from "../harness/Mirror.ts"
-import { tries } from "../../../domain/test/Effort.ts"
+import { createRun, newId } from "@corral/testing/hub/Mirror"
+import { tries } from "@corral/testing/time/Effort"
 
 /** The events that a run machine answers the inputs with. */
 const eventsOf = (inputs: ReadonlyArray<Input>): ReadonlyArray<EventDraft> => {

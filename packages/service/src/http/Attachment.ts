@@ -1,5 +1,5 @@
 /** Headers under which bytes that a runtime made leave: whoever opens the address in a browser saves them, and never runs them with our origin. */
-import type { Artifact } from "@corral/domain/Artifact"
+import type { Artifact } from "@corral/domain/run/Artifact"
 
 export const attachmentHeaders = ({
   name,

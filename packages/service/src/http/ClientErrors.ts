@@ -4,8 +4,8 @@
  * Guarantees: a connection that never sent anything is closed without a response. A browser would take one for the response to its next
  * request. A slow request ends with 408. A malformed request is refused. A response in progress is never mixed with another.
  */
-import type { ErrorCode } from "@corral/domain/ErrorTable"
-import type { RequestId } from "@corral/domain/Ids"
+import type { ErrorCode } from "@corral/domain/errors/ErrorTable"
+import type { RequestId } from "@corral/domain/identity/Ids"
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"

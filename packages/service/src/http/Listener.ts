@@ -2,8 +2,8 @@
  * A Node server whose requests and upgrades all pass the same door: limits of time and size, a request id, the standing headers, then
  * whatever `passage` decides; only then anything is routed. What is refused is an error object. Behind that door is also `GET /metrics`.
  */
-import { STALLED_AFTER_SECONDS } from "@corral/domain/EventStream"
-import type { RequestId } from "@corral/domain/Ids"
+import { STALLED_AFTER_SECONDS } from "@corral/domain/http/EventStream"
+import type { RequestId } from "@corral/domain/identity/Ids"
 import { Clock, Data, Effect, type Scope } from "effect"
 import {
   createServer,
@@ -15,9 +15,9 @@ import {
 import type { AddressInfo } from "node:net"
 import type { Duplex } from "node:stream"
 import { mint } from "../Identifiers.ts"
-import { isMetricsPage, metricsPage } from "../telemetry/MetricsPage.ts"
+import { isMetricsPage, metricsPage } from "./MetricsPage.ts"
 import { CurrentMetrics } from "../telemetry/Metrics.ts"
-import { requestWatch } from "../telemetry/RequestWatch.ts"
+import { requestWatch } from "./RequestWatch.ts"
 import { MetricsToken } from "../telemetry/Telemetry.ts"
 import { CurrentTraces } from "../telemetry/Traces.ts"
 import { answerClientErrors } from "./ClientErrors.ts"

@@ -1,8 +1,8 @@
 /** One page of a list by keyset: the cursor is bound to the list, its filter and the principal. */
-import type { SchemaValidationFailed } from "@corral/domain/Failures"
-import type { RequestId } from "@corral/domain/Ids"
-import { decodeCursor, encodeCursor } from "@corral/domain/Page"
-import { CurrentRequestId } from "@corral/domain/RequestContext"
+import type { SchemaValidationFailed } from "@corral/domain/errors/Failures"
+import type { RequestId } from "@corral/domain/identity/Ids"
+import { decodeCursor, encodeCursor } from "@corral/domain/http/Page"
+import { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import { Effect } from "effect"
 
 export interface Paged {

@@ -8,8 +8,8 @@ import {
   errorTable,
   retryAfterSeconds,
   toErrorObject
-} from "@corral/domain/ErrorTable"
-import type { RequestId } from "@corral/domain/Ids"
+} from "@corral/domain/errors/ErrorTable"
+import type { RequestId } from "@corral/domain/identity/Ids"
 import type { ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 

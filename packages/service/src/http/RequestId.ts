@@ -1,5 +1,5 @@
 /** The correlation id that a caller may send. */
-import type { RequestId } from "@corral/domain/Ids"
+import type { RequestId } from "@corral/domain/identity/Ids"
 
 const shape = /^[A-Za-z0-9._-]{1,128}$/
 

@@ -2,9 +2,9 @@
  * The id of a request for its handlers, and the trace that it is part of: the ones that the listener has put in their place. Where the
  * routes are mounted in another server, a request without a good id gets a new one.
  */
-import type { RequestId } from "@corral/domain/Ids"
-import { CurrentRequestId, RequestIds } from "@corral/domain/RequestContext"
-import { traceparentOf } from "@corral/domain/TraceContext"
+import type { RequestId } from "@corral/domain/identity/Ids"
+import { CurrentRequestId, RequestIds } from "@corral/domain/http/RequestContext"
+import { traceparentOf } from "@corral/domain/http/TraceContext"
 import { Clock, Effect, Layer } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { mint } from "../Identifiers.ts"

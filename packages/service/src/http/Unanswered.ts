@@ -2,8 +2,8 @@
  * The answer to a request that no handler answered: no such route, another method, a body that is no JSON or too large, a defect. A
  * defect is `internal` with nothing of its cause; the cause goes to the log.
  */
-import { retryAfterSeconds } from "@corral/domain/ErrorTable"
-import type { RequestId } from "@corral/domain/Ids"
+import { retryAfterSeconds } from "@corral/domain/errors/ErrorTable"
+import type { RequestId } from "@corral/domain/identity/Ids"
 import { Cause, Effect } from "effect"
 import { HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApi, type HttpApiGroup } from "effect/http-api"

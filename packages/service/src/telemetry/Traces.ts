@@ -4,7 +4,7 @@
  *
  * Without a collector none is made, and a caller's `traceparent` goes on as it came.
  */
-import { contextOf, traceparentFor } from "@corral/domain/TraceContext"
+import { contextOf, traceparentFor } from "@corral/domain/http/TraceContext"
 import { type Clock, Context, Exit, Option, Tracer } from "effect"
 
 /** Short words and ids; never a text, a path or a secret. */

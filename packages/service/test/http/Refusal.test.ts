@@ -1,5 +1,5 @@
-import { errorCodes, errorTable, responses } from "@corral/domain/ErrorTable"
-import type { RequestId } from "@corral/domain/Ids"
+import { errorCodes, errorTable, responses } from "@corral/domain/errors/ErrorTable"
+import type { RequestId } from "@corral/domain/identity/Ids"
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { PassThrough } from "node:stream"

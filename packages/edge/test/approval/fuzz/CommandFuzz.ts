@@ -2,7 +2,7 @@
  * Generated command lines of real programs: each is judged against prefix rules, or as what a person would allow for always; what is
  * allowed is really run, in a workspace with canaries outside.
  */
-import type { GrantRule } from "@corral/domain/Grant"
+import type { GrantRule } from "@corral/domain/approval/Grant"
 import { assert } from "@effect/vitest"
 import { spawnSync } from "node:child_process"
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs"

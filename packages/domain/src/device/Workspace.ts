@@ -1,0 +1,42 @@
+/**
+ * Allowlisted folders as a client sees them. All paths are relative to the workspace and use `/`.
+ */
+import { Schema } from "effect"
+import { WorkspaceId } from "../identity/Ids.ts"
+import { RunMode } from "../run/Run.ts"
+
+export const Workspace = Schema.Struct({
+  id: WorkspaceId,
+  /** The folder's own name; its absolute path stays on the Edge. */
+  name: Schema.String,
+  /** Modes that the Edge's policy allows here. */
+  modes: Schema.Array(RunMode),
+  git: Schema.Boolean,
+  /** Whether the folder can be read now. */
+  available: Schema.Boolean
+}).annotate({ identifier: "Workspace" })
+export type Workspace = typeof Workspace.Type
+
+/** Where to look inside a workspace; empty is its root. A path that leaves it is `workspace_outside_allowlist`. */
+export const WorkspacePath = Schema.String.check(Schema.isMaxLength(4_096))
+
+export const FileEntry = Schema.Struct({
+  path: WorkspacePath,
+  name: Schema.String,
+  kind: Schema.Literals(["file", "directory", "symlink", "other"]),
+  /** Bytes; files only. */
+  size: Schema.optionalKey(Schema.Int),
+  modifiedAt: Schema.optionalKey(Schema.String)
+}).annotate({ identifier: "FileEntry" })
+export type FileEntry = typeof FileEntry.Type
+
+/** The first 1 MiB of a file: `utf8` where it is text, else `base64`. */
+export const FilePreview = Schema.Struct({
+  path: WorkspacePath,
+  mediaType: Schema.String,
+  size: Schema.Int,
+  encoding: Schema.Literals(["utf8", "base64"]),
+  content: Schema.String,
+  truncated: Schema.optionalKey(Schema.Literal(true))
+}).annotate({ identifier: "FilePreview" })
+export type FilePreview = typeof FilePreview.Type

@@ -1,0 +1,128 @@
+/**
+ * A run: one execution of a runtime against a workspace, as clients see it. Its history is its event log; this is the fold.
+ */
+import { Schema } from "effect"
+import { AgentId, ApprovalId, RunId, SessionId, WorkspaceId } from "../identity/Ids.ts"
+
+/** Edge states; a Hub adds `queued` before an Edge has the run. */
+export const RunStatus = Schema.Literals([
+  "created",
+  "starting",
+  "running",
+  "waiting_approval",
+  "completed",
+  "failed",
+  "cancelled"
+])
+export type RunStatus = typeof RunStatus.Type
+
+export type TerminalStatus = "completed" | "failed" | "cancelled"
+
+export const isTerminal = (status: RunStatus): status is TerminalStatus =>
+  status === "completed" || status === "failed" || status === "cancelled"
+
+/** What a run may do without asking. `ask` is every client's default; `full_access` needs a workspace grant. */
+export const RunMode = Schema.Literals(["read_only", "plan", "ask", "auto_edit", "full_access"])
+export type RunMode = typeof RunMode.Type
+
+/** Counted by the runtime, not by us. Tokens of this run; `costUsd` where the runtime tells. */
+export const Usage = Schema.Struct({
+  inputTokens: Schema.optionalKey(Schema.Int),
+  outputTokens: Schema.optionalKey(Schema.Int),
+  cachedInputTokens: Schema.optionalKey(Schema.Int),
+  reasoningTokens: Schema.optionalKey(Schema.Int),
+  turns: Schema.optionalKey(Schema.Int),
+  costUsd: Schema.optionalKey(Schema.Finite)
+}).annotate({ identifier: "Usage" })
+export type Usage = typeof Usage.Type
+
+/** Why a run failed: a code of the error table, a sentence, and details that the caller may see. */
+export const RunFailure = Schema.Struct({
+  code: Schema.String.annotate({
+    description:
+      "A code of the error table: `run_timeout`, `runtime_unavailable`, `permission_denied`, `approval_rejected` (the runtime gave up after an action was denied or its approval expired), `internal`."
+  }),
+  message: Schema.String,
+  details: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown))
+}).annotate({ identifier: "RunFailure" })
+export type RunFailure = typeof RunFailure.Type
+
+const MAX_PROMPT_BYTES = 262_144
+
+const isPromptSized = Schema.makeFilter(
+  (text: string) => new TextEncoder().encode(text).length <= MAX_PROMPT_BYTES,
+  { expected: "at most 256 KiB of text" }
+)
+
+/** A prompt: at most 256 KiB of text as UTF-8. */
+export const RunInput = Schema.Struct({
+  text: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(MAX_PROMPT_BYTES), isPromptSized)
+})
+export type RunInput = typeof RunInput.Type
+
+/** Where a run works: in the workspace itself, or in a checkout of its own beside it. A run that resumes another works where that worked. */
+export const Isolation = Schema.Literals(["none", "worktree"])
+
+const limit = Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)))
+
+/** What a run may use up. A warning is said at 80 % of a limit; at 100 % the run ends as failed. */
+export const Budget = Schema.Struct({
+  /** Input and output tokens as the runtime counts them; without such counts the limit is never reached. */
+  tokens: limit,
+  /** Replies of the model. */
+  turns: limit,
+  /** Milliseconds from the start of the runtime, waiting for people included. 1 s to 24 h. */
+  wallMs: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1_000, maximum: 86_400_000 })))
+}).annotate({ identifier: "Budget" })
+export type Budget = typeof Budget.Type
+
+/** POST /v1/runs. The contract's four fields, then the optional ones of DECISIONS. */
+export const CreateRun = Schema.Struct({
+  workspace: WorkspaceId,
+  agentId: AgentId,
+  input: RunInput,
+  mode: RunMode,
+  /** Active time in milliseconds; the clock stands while a person is asked. 1 s to 24 h. */
+  timeoutMs: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1_000, maximum: 86_400_000 }))),
+  sessionId: Schema.optionalKey(SessionId),
+  /** An earlier run whose conversation goes on. */
+  resume: Schema.optionalKey(RunId),
+  model: Schema.optionalKey(
+    Schema.String.check(Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9._:/@[\]-]{0,127}$/u))
+  ),
+  isolation: Schema.optionalKey(Isolation),
+  budget: Schema.optionalKey(Budget),
+  /** Extra environment; only names that the Edge's policy lists are accepted. */
+  env: Schema.optionalKey(Schema.Record(Schema.String, Schema.String))
+}).annotate({ identifier: "CreateRun" })
+export type CreateRun = typeof CreateRun.Type
+
+/** GET /v1/runs/{id}. `lastSeq` makes snapshot + `after=lastSeq` free of races. */
+export const Run = Schema.Struct({
+  id: RunId,
+  workspace: WorkspaceId,
+  agentId: AgentId,
+  sessionId: Schema.optionalKey(SessionId),
+  mode: RunMode,
+  state: RunStatus,
+  input: RunInput,
+  model: Schema.optionalKey(Schema.String),
+  /** The runtime's own conversation id, where it has one. */
+  runtimeSessionId: Schema.optionalKey(Schema.String),
+  resume: Schema.optionalKey(RunId),
+  timeoutMs: Schema.Int,
+  isolation: Schema.optionalKey(Isolation),
+  /** The run whose worktree it works in: its own, or that of the run that it resumes. */
+  worktree: Schema.optionalKey(RunId),
+  budget: Schema.optionalKey(Budget),
+  lastSeq: Schema.Int,
+  pendingApprovals: Schema.Array(ApprovalId),
+  usage: Schema.optionalKey(Usage),
+  /** Final text of a completed run, at most 64 KiB of it. */
+  resultText: Schema.optionalKey(Schema.String),
+  error: Schema.optionalKey(RunFailure),
+  createdAt: Schema.String,
+  updatedAt: Schema.String,
+  endedAt: Schema.optionalKey(Schema.String)
+}).annotate({ identifier: "Run" })
+export type Run = typeof Run.Type

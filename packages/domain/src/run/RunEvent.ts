@@ -1,0 +1,268 @@
+/**
+ * The event envelope and the whole vocabulary, one typed payload per event (payload version 1).
+ *
+ * The envelope is closed; payloads grow. A reader keeps what it does not know: unknown types, unknown payload versions and unknown
+ * fields survive `decodeEvent`. Writing is typed by `EventDraft`; ids, times and seq are stamped by whoever owns the log.
+ */
+import { Option, Result, Schema } from "effect"
+import { ApprovalRequest, ApprovalState, decisionRecord } from "../approval/Approval.ts"
+import {
+  AgentId,
+  ApprovalId,
+  ArtifactId,
+  EventId,
+  PreviewId,
+  RunId,
+  SessionId,
+  WorkspaceId
+} from "../identity/Ids.ts"
+import { ProjectSettingsReport } from "./ProjectSettings.ts"
+import { RunFailure, RunInput, RunMode, Usage } from "./Run.ts"
+import { WorktreeStart } from "./Worktree.ts"
+
+const text = Schema.String
+const optionalText = Schema.optionalKey(Schema.String)
+const count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
+/** Workspace-relative, `/`-separated. */
+const path = Schema.String
+
+/** Something sent along in a chat: named, and fetched from the platform by whoever needs it. */
+const ChatAttachment = Schema.Struct({
+  kind: Schema.Literals(["image", "file", "audio"]),
+  key: text,
+  name: optionalText
+}).annotate({ identifier: "ChatAttachment" })
+
+/** Set where a long text was cut to fit one payload; `totalBytes` is the whole. */
+const cut = {
+  truncated: Schema.optionalKey(Schema.Literal(true)),
+  totalBytes: Schema.optionalKey(count)
+}
+
+export const payloads = {
+  "run.created": {
+    workspace: WorkspaceId,
+    mode: RunMode,
+    input: RunInput,
+    resume: Schema.optionalKey(RunId),
+    worktree: Schema.optionalKey(WorktreeStart)
+  },
+  "run.started": {
+    runtimeSessionId: optionalText,
+    runtimeVersion: optionalText,
+    model: optionalText,
+    mode: optionalText,
+    /** Files of the project that could execute something, and whether they were ignored. Absent where there are none. */
+    projectSettings: Schema.optionalKey(ProjectSettingsReport)
+  },
+  "run.completed": { text: optionalText, ...cut, usage: Schema.optionalKey(Usage) },
+  "run.failed": { error: RunFailure, usage: Schema.optionalKey(Usage) },
+  "run.cancelled": { reason: optionalText, by: optionalText, usage: Schema.optionalKey(Usage) },
+  "run.message.delta": {
+    messageId: text,
+    channel: Schema.Literals(["text", "reasoning"]),
+    text,
+    parentCallId: optionalText
+  },
+  "run.message.completed": {
+    messageId: text,
+    role: Schema.Literals(["assistant", "user", "system"]),
+    channel: Schema.Literals(["text", "reasoning"]),
+    text,
+    ...cut,
+    parentCallId: optionalText
+  },
+  "run.tool.call": {
+    callId: text,
+    tool: text,
+    label: text,
+    status: Schema.Literals(["started"]),
+    input: Schema.optionalKey(Schema.Unknown),
+    ...cut,
+    parentCallId: optionalText
+  },
+  "run.tool.result": {
+    callId: text,
+    tool: text,
+    status: Schema.Literals(["completed", "failed", "denied", "cancelled"]),
+    output: optionalText,
+    ...cut,
+    artifactId: Schema.optionalKey(ArtifactId),
+    exitCode: Schema.optionalKey(Schema.Int),
+    parentCallId: optionalText
+  },
+  "run.file.read": { path, callId: optionalText },
+  "run.file.changed": {
+    path,
+    change: Schema.Literals(["created", "modified", "deleted", "renamed"]),
+    fromPath: Schema.optionalKey(path),
+    callId: optionalText
+  },
+  "run.diff.ready": {
+    files: count,
+    additions: count,
+    deletions: count,
+    patch: optionalText,
+    ...cut
+  },
+  "run.patch.proposed": { path, patch: text, ...cut, callId: optionalText },
+  "run.artifact.ready": {
+    artifactId: ArtifactId,
+    name: text,
+    mediaType: text,
+    size: count,
+    sha256: text
+  },
+  "run.preview.ready": { previewId: PreviewId, title: text, expiresAt: optionalText },
+  "run.approval.requested": { approvalId: ApprovalId, request: ApprovalRequest, expiresAt: text },
+  "run.approval.resolved": {
+    approvalId: ApprovalId,
+    state: ApprovalState.pipe((s) => Schema.Literals(s.literals.filter((l) => l !== "pending"))),
+    ...decisionRecord,
+    reason: optionalText,
+    /** A user, `local` for the owner of the Edge's token, or the policy that decided. */
+    by: optionalText,
+    /** Only where `edited`: what the runtime asked for, and what it was allowed to do instead. */
+    requestedInput: Schema.optionalKey(Schema.Unknown),
+    allowedInput: Schema.optionalKey(Schema.Unknown),
+    ...cut
+  },
+  "runtime.unavailable": { reason: text, message: text },
+  /** A model call failed and is tried again, or nothing is heard (`reason: "silence"`, `silentMs`) while the runtime should work. */
+  "runtime.retrying": {
+    reason: text,
+    message: optionalText,
+    attempt: Schema.optionalKey(count),
+    maxAttempts: Schema.optionalKey(count),
+    delayMs: Schema.optionalKey(count),
+    silentMs: Schema.optionalKey(count)
+  },
+  "runtime.timeout": { kind: Schema.Literals(["run", "first_event", "silence", "cap"]), afterMs: count },
+  "schema.validation_failed": { message: text, bytes: count, at: optionalText },
+  "integration.message.received": {
+    platform: text,
+    upstreamEventId: text,
+    /** The platform's name for this bot: ids of people are worth something only beside it. */
+    app: optionalText,
+    tenant: text,
+    chatId: text,
+    chatType: Schema.Literals(["direct", "group"]),
+    threadId: optionalText,
+    /** The message that it answers in the end, where it answers one: what came of that one goes on. */
+    rootId: optionalText,
+    messageId: text,
+    senderId: text,
+    text,
+    attachments: Schema.optionalKey(Schema.Array(ChatAttachment))
+  },
+  "integration.card.action": {
+    platform: text,
+    upstreamEventId: text,
+    app: optionalText,
+    tenant: text,
+    /** Where the card stands: not where it was sent to, if somebody has forwarded it. */
+    chatId: optionalText,
+    messageId: optionalText,
+    actionId: text,
+    operatorId: text
+  },
+  "identity.binding.required": {
+    platform: text,
+    app: optionalText,
+    tenant: text,
+    senderId: text,
+    chatId: text,
+    /** As the platform calls them: for the person who links the account to read. */
+    senderName: optionalText,
+    tenantName: optionalText
+  }
+} as const satisfies Record<string, Schema.Struct.Fields>
+
+export type EventType = keyof typeof payloads
+export const eventTypes = Object.keys(payloads) as ReadonlyArray<EventType>
+
+/** What an event says, without its envelope and version. */
+export type PayloadOf<T extends EventType> = Schema.Struct.Type<(typeof payloads)[T]>
+export type EventDraft = {
+  readonly [T in EventType]: { readonly type: T; readonly payload: PayloadOf<T> }
+}[EventType]
+export type DraftOf<T extends EventType> = Extract<EventDraft, { readonly type: T }>
+
+/** A draft in one call; the pair of type and payload is checked where it is written. */
+export const draft = <T extends EventType>(type: T, payload: PayloadOf<T>): DraftOf<T> =>
+  ({ type, payload }) as unknown as DraftOf<T> // the pair is what DraftOf<T> says; TypeScript does not follow the indexed union
+
+export const terminalTypes = ["run.completed", "run.failed", "run.cancelled"] as const
+export type TerminalType = (typeof terminalTypes)[number]
+export const isTerminalType = (type: string): type is TerminalType =>
+  type === "run.completed" || type === "run.failed" || type === "run.cancelled"
+
+export const PAYLOAD_VERSION = 1
+/** One event's payload as JSON, in bytes. */
+export const MAX_PAYLOAD_BYTES = 262_144
+
+/** The envelope as any reader may rely on it. */
+export const Envelope = Schema.Struct({
+  id: EventId,
+  seq: Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)),
+  type: Schema.String,
+  runId: RunId,
+  sessionId: Schema.optionalKey(SessionId),
+  agentId: Schema.optionalKey(AgentId),
+  createdAt: Schema.String,
+  payload: Schema.Record(Schema.String, Schema.Unknown)
+}).annotate({ identifier: "Envelope" })
+export type Envelope = typeof Envelope.Type
+
+/** Payload fields by type, with the literal types put aside: what generic code may do with any of them. */
+const fieldsOf = (type: EventType): Readonly<Record<string, Schema.Codec<unknown, unknown>>> => payloads[type]
+
+/** One event of that type: `v: 1`, its fields, and whatever later versions add. */
+export const eventSchema = (type: EventType) =>
+  Schema.Struct({
+    ...Envelope.fields,
+    type: Schema.Literal(type),
+    payload: Schema.StructWithRest(Schema.Struct({ v: Schema.Literal(PAYLOAD_VERSION), ...fieldsOf(type) }), [
+      Schema.Record(Schema.String, Schema.Unknown)
+    ])
+  })
+
+type EnvelopeOf<T extends EventType> = Omit<Envelope, "type" | "payload"> & {
+  readonly type: T
+  readonly payload: PayloadOf<T> & { readonly v: 1 }
+}
+export type RunEvent = { readonly [T in EventType]: EnvelopeOf<T> }[EventType]
+
+/** An event this build does not know, or knows in another payload version: kept whole, shown by nobody. */
+export interface UnknownEvent {
+  readonly _tag: "UnknownEvent"
+  readonly envelope: Envelope
+}
+export interface KnownEvent {
+  readonly _tag: "KnownEvent"
+  readonly event: RunEvent
+}
+
+const decodeEnvelope = Schema.decodeUnknownResult(Envelope)
+const decoders = new Map<string, (u: unknown) => Option.Option<unknown>>(
+  eventTypes.map((type) => [type, Schema.decodeUnknownOption(eventSchema(type))])
+)
+
+/**
+ * Reads one envelope. Fails only where the envelope itself is broken; a known type whose payload does not fit its version-1 schema
+ * is `UnknownEvent`, so that a newer writer never breaks an older reader.
+ */
+export const decodeEvent = (input: unknown): Result.Result<KnownEvent | UnknownEvent, Schema.SchemaError> =>
+  Result.map(decodeEnvelope(input), (envelope) => {
+    const known = decoders.get(envelope.type)?.(input)
+    return known !== undefined && Option.isSome(known)
+      ? { _tag: "KnownEvent", event: known.value as RunEvent } // decoded by the schema of its own type
+      : { _tag: "UnknownEvent", envelope }
+  })
+
+/** Everything of an envelope that is the same for all events of one run. */
+export interface EventStamp {
+  readonly runId: RunId
+  readonly sessionId?: SessionId | undefined
+  readonly agentId?: AgentId | undefined
+}

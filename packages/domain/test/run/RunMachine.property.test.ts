@@ -1,0 +1,377 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Arbitrary, Schema } from "effect"
+import { Decision, DecisionScope } from "../../src/approval/Approval.ts"
+import { isTerminal } from "../../src/run/Run.ts"
+import { isTerminalType, type EventDraft } from "../../src/run/RunEvent.ts"
+import { transition, type Action, type Input } from "../../src/run/RunMachine.ts"
+import { accept, fold, initial, type RunState } from "../../src/run/RunState.ts"
+import { anyInput, approvalIds, created, request, underWay } from "@corral/testing/recordings/RunInputs"
+import { effort } from "@corral/testing/time/Effort"
+
+const runs = { arbitrary: { runs: 150 * effort, size: 40 } }
+
+interface Played {
+  readonly state: RunState
+  readonly actions: ReadonlyArray<Action>
+  readonly events: ReadonlyArray<EventDraft>
+}
+
+const eventsOf = (actions: ReadonlyArray<Action>): ReadonlyArray<EventDraft> =>
+  actions.flatMap((action) => (action._tag === "Append" ? [action.event] : []))
+
+/** A created run and what came of the inputs; `each` sees the state after every one. */
+const play = (inputs: ReadonlyArray<Input>, each: (state: RunState) => void = () => undefined): Played => {
+  let state = initial
+  const actions: Array<Action> = []
+  const start: Input = { _tag: "Created", payload: created }
+  for (const input of [start, ...inputs]) {
+    const [next, more] = transition(state, input)
+    state = next
+    actions.push(...more)
+    each(state)
+  }
+  return { state, actions, events: eventsOf(actions) }
+}
+
+const ended: Input = { _tag: "Ended" }
+const inputs = Arbitrary.array(anyInput, { maxLength: 60 })
+
+const countOf = (events: ReadonlyArray<EventDraft>, belongs: (event: EventDraft) => boolean): number =>
+  events.filter(belongs).length
+
+/** What a reader sees of a run. `starting` is known to the actor alone: no event says it. */
+const visible = ({
+  status,
+  pending,
+  openCalls,
+  usage,
+  error,
+  resultText,
+  runtimeSessionId,
+  model
+}: RunState) => ({
+  status: status === "starting" ? "created" : status,
+  pending,
+  openCalls: [...openCalls],
+  usage,
+  error,
+  resultText,
+  runtimeSessionId,
+  model
+})
+
+describe("RunMachine", () => {
+  it.prop(
+    "writes nothing that a fresh fold of the log so far would refuse",
+    [inputs],
+    ([sequence]) => {
+      let state = initial
+      for (const event of play(sequence).events) {
+        const next = accept(state, event)
+        assert(next.ok, `${event.type}: ${next.ok ? "" : next.refusal}`)
+        state = next.state
+      }
+    },
+    runs
+  )
+
+  it.prop(
+    "shows what its own log folds to, after every input",
+    [inputs],
+    ([sequence]) => {
+      let seen = initial
+      let state = initial
+      for (const input of [{ _tag: "Created", payload: created } as const, ...sequence]) {
+        const [next, actions] = transition(state, input)
+        state = next
+        seen = eventsOf(actions).reduce(fold, seen)
+        // A resolved approval of a run that has not started leaves both in the same state.
+        assert.deepStrictEqual(visible(seen), visible(state))
+      }
+    },
+    runs
+  )
+
+  it.prop(
+    "has exactly one terminal event after `Ended`, always the last",
+    [inputs],
+    ([sequence]) => {
+      const { state, events } = play([...sequence, ended])
+      assert(state.status !== undefined && isTerminal(state.status))
+      assert.strictEqual(
+        countOf(events, ({ type }) => isTerminalType(type)),
+        1
+      )
+      assert.strictEqual(events.at(-1)?.type, `run.${state.status}`)
+    },
+    runs
+  )
+
+  it.prop(
+    "has no terminal event before `Ended`",
+    [underWay],
+    ([sequence]) => {
+      const { events } = play(sequence)
+      assert.strictEqual(
+        countOf(events, ({ type }) => isTerminalType(type)),
+        0
+      )
+    },
+    runs
+  )
+
+  it.prop(
+    "writes nothing and does nothing after its end",
+    [inputs, inputs],
+    ([before, after]) => {
+      let { state } = play([...before, ended])
+      for (const input of after) {
+        const [next, actions] = transition(state, input)
+        assert.strictEqual(next, state)
+        assert.deepStrictEqual(
+          actions.filter(({ _tag }) => _tag !== "Refuse"),
+          []
+        )
+        state = next
+      }
+    },
+    runs
+  )
+
+  it.prop(
+    "waits for approval exactly while approvals pend",
+    [inputs],
+    ([sequence]) => {
+      play(sequence, ({ status, pending }) =>
+        assert.strictEqual(status === "waiting_approval", pending.length > 0)
+      )
+    },
+    runs
+  )
+
+  it.prop(
+    "asks for an approval once and resolves it once, all before the end",
+    [inputs],
+    ([sequence]) => {
+      const { events } = play([...sequence, ended])
+      for (const id of approvalIds) {
+        const mine = events.filter(
+          (event) =>
+            (event.type === "run.approval.requested" || event.type === "run.approval.resolved") &&
+            event.payload.approvalId === id
+        )
+        const types = mine.map(({ type }) => type)
+        assert.deepStrictEqual(
+          types,
+          types.length === 0 ? [] : ["run.approval.requested", "run.approval.resolved"]
+        )
+      }
+    },
+    runs
+  )
+
+  it.prop(
+    "answers the runtime once per approval that is not withdrawn",
+    [inputs],
+    ([sequence]) => {
+      const { actions, events } = play([...sequence, ended])
+      for (const id of approvalIds) {
+        const asked = events.some(
+          (event) => event.type === "run.approval.requested" && event.payload.approvalId === id
+        )
+        const withdrawn = events.some(
+          (event) =>
+            event.type === "run.approval.resolved" &&
+            event.payload.approvalId === id &&
+            event.payload.reason === "the runtime went on"
+        )
+        const answers = actions.filter((action) => action._tag === "Answer" && action.approvalId === id)
+        // Asked while the run is ending: nothing is written, and the runtime is told to stop waiting.
+        const unwritten = answers.filter(
+          (action) => action._tag === "Answer" && action.answer.reason === "the run is ending"
+        )
+        assert.strictEqual(answers.length - unwritten.length, asked && !withdrawn ? 1 : 0)
+      }
+    },
+    runs
+  )
+
+  it.prop(
+    "closes every tool call by exactly one result",
+    [inputs],
+    ([sequence]) => {
+      const { events } = play([...sequence, ended])
+      const open = new Map<string, string>()
+      for (const event of events) {
+        if (event.type === "run.tool.call") {
+          assert.isFalse(open.has(event.payload.callId), "opened twice")
+          open.set(event.payload.callId, event.payload.tool)
+        } else if (event.type === "run.tool.result") {
+          assert.strictEqual(event.payload.tool, open.get(event.payload.callId))
+          open.delete(event.payload.callId)
+        }
+      }
+      assert.strictEqual(open.size, 0)
+    },
+    runs
+  )
+
+  it.prop(
+    "ends cancelled when the cancel comes before the conclusion, whatever the runtime says then",
+    [underWay, inputs],
+    ([before, after]) => {
+      const undecided = before.filter(
+        ({ _tag }) => !["Concluded", "TimedOut", "Overruled", "Decided"].includes(_tag)
+      )
+      const cancel: Input = { _tag: "CancelRequested", reason: "enough", by: "someone" }
+      const withCancels = undecided.filter(({ _tag }) => _tag !== "CancelRequested")
+      const { events } = play([...withCancels, cancel, ...after, ended])
+      const last = events.at(-1)
+      assert.strictEqual(last?.type, "run.cancelled")
+      assert.deepInclude(last?.payload, { reason: "enough", by: "someone" })
+    },
+    runs
+  )
+
+  it.prop(
+    "ends as its first conclusion says, unless the Edge overrules it",
+    [underWay, inputs],
+    ([before, after]) => {
+      const { state } = play(before)
+      const { events } = play([...before, ...after, ended])
+      if (state.verdict === undefined) return
+      const end = after.findIndex(({ _tag }) => _tag === "Ended")
+      const live = end === -1 ? after : after.slice(0, end)
+      const overruled = live.some(({ _tag }) => _tag === "Overruled") && state.verdict._tag !== "Cancelled"
+      if (overruled) return assert.strictEqual(events.at(-1)?.type, "run.failed")
+      assert.strictEqual(events.at(-1)?.type, `run.${state.verdict._tag.toLowerCase()}`)
+    },
+    runs
+  )
+
+  it.prop(
+    "shows the order of conclusions: a conclusion or time-out asks the process to go",
+    [inputs],
+    ([sequence]) => {
+      let state = play([]).state
+      for (const input of sequence) {
+        const [next, actions] = transition(state, input)
+        const tags = actions.map(({ _tag }) => _tag)
+        const over = state.status !== undefined && isTerminal(state.status)
+        if (!over && (input._tag === "CancelRequested" || input._tag === "TimedOut"))
+          assert.include(tags, "Stop")
+        if (!over && state.verdict === undefined && next.verdict !== undefined && input._tag !== "Ended") {
+          assert(tags.includes("Stop") || tags.includes("Leave"), input._tag)
+        }
+        state = next
+      }
+    },
+    runs
+  )
+
+  it.prop(
+    "answers a decision again and refuses another",
+    [underWay, Decision, Decision, DecisionScope, DecisionScope],
+    ([before, first, second, scope, other]) => {
+      const [approvalId] = approvalIds
+      assert(approvalId !== undefined)
+      const free = before.filter(
+        (input) =>
+          !(input._tag === "Asked" && input.approvalId === approvalId) &&
+          !["Concluded", "CancelRequested", "Overruled", "TimedOut"].includes(input._tag) &&
+          !(input._tag === "Decided" && input.answer.decision === "cancel")
+      )
+      const ask: Input = { _tag: "Asked", approvalId, request: request(), expiresAt: "" }
+      const one: Input = { _tag: "Decided", approvalId, answer: { decision: first, scope } }
+      const { state } = play([...free, ask, one])
+      const again: Input = { _tag: "Decided", approvalId, answer: { decision: second, scope: other } }
+      const [after, actions] = transition(state, again)
+      assert.strictEqual(after, state)
+      assert.deepStrictEqual(
+        actions,
+        first === second ? [] : [{ _tag: "Refuse", code: "approval_already_resolved" }]
+      )
+    },
+    runs
+  )
+
+  it.prop(
+    "tells every decision on an expired approval so",
+    [Decision, DecisionScope],
+    ([decision, scope]) => {
+      const [approvalId] = approvalIds
+      assert(approvalId !== undefined)
+      const { state } = play([
+        { _tag: "Asked", approvalId, request: request(), expiresAt: "" },
+        { _tag: "Expired", approvalId }
+      ])
+      for (const at of [state, transition(state, ended)[0]]) {
+        const [after, actions] = transition(at, { _tag: "Decided", approvalId, answer: { decision, scope } })
+        assert.strictEqual(after, at)
+        assert.deepStrictEqual(actions, [{ _tag: "Refuse", code: "approval_expired" }])
+      }
+    }
+  )
+
+  it.prop(
+    "refuses a decision on what was never asked",
+    [inputs, Decision],
+    ([sequence, decision]) => {
+      const unknown = "apr_00000000000000000000000000" as (typeof approvalIds)[number]
+      const { state } = play(sequence)
+      const answer = { decision, scope: "once" } as const
+      assert.deepStrictEqual(transition(state, { _tag: "Decided", approvalId: unknown, answer }), [
+        state,
+        [{ _tag: "Refuse", code: "not_found" }]
+      ])
+    },
+    runs
+  )
+
+  it.prop(
+    "changes no state that it was given",
+    [inputs],
+    ([sequence]) => {
+      let state = play([]).state
+      for (const input of sequence) {
+        const copy = structuredClone(state)
+        const [next] = transition(state, input)
+        assert.deepStrictEqual(state, copy)
+        state = next
+      }
+    },
+    runs
+  )
+})
+
+describe("accept", () => {
+  const written = Arbitrary.map(
+    Arbitrary.all([inputs, Arbitrary.array(Arbitrary.schema(Schema.Int))]),
+    ([a, order]) => {
+      const { events } = play([...a, ended])
+      // The same events in another order, some of them twice: what a reader of a damaged log might see.
+      return order.flatMap((n) => events.at(Math.abs(n) % events.length) ?? [])
+    }
+  )
+
+  it.prop(
+    "keeps the invariants on any order of events",
+    [written],
+    ([events]) => {
+      let state = initial
+      for (const event of events) {
+        const before = state
+        state = fold(state, event)
+        assert.strictEqual(
+          state.status === "waiting_approval",
+          state.pending.length > 0,
+          `after ${event.type}`
+        )
+        if (before.status !== undefined && isTerminal(before.status)) assert.strictEqual(state, before)
+        if (state.status !== undefined && isTerminal(state.status))
+          assert.strictEqual(state.openCalls.size, 0)
+      }
+    },
+    runs
+  )
+})

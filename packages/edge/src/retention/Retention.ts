@@ -1,0 +1,126 @@
+/**
+ * Retention: the events of runs that ended long ago are dropped, and those of the oldest where the store has grown too large.
+ *
+ * A log goes whole: it is marked first, which hides it from every reader, and then deleted in small commits with pauses between them, so
+ * that no other commit waits long. The run's row stays, with how it ended, and so do its approvals. A live run is never touched, and one
+ * that a Hub has not all of only where nothing else is left to make the store small enough. Where the Edge dies in between, the next
+ * pass goes on.
+ */
+import type { RunId } from "@corral/domain/identity/Ids"
+import { Clock, Context, Effect, Layer } from "effect"
+import type { EdgeConfig } from "../config/EdgeConfig.ts"
+import type { RetentionLimits } from "../config/RetentionLimits.ts"
+import { forgetOld } from "../log/Idempotency.ts"
+import { Store, type StoreFailed } from "../store/Store.ts"
+
+/** Drops what a service keeps of a run. May be called again for the same run: after a crash, or where it failed. */
+export type Forget = (runId: RunId) => Effect.Effect<void, StoreFailed>
+
+export class Retention extends Context.Service<
+  Retention,
+  {
+    /** Asks to be told of each run whose events have been dropped. */
+    readonly onForget: (forget: Forget) => void
+    /** One pass; succeeds with the runs whose events it dropped, oldest first. */
+    readonly sweep: Effect.Effect<ReadonlyArray<RunId>, StoreFailed>
+  }
+>()("corral/edge/Retention") {
+  static readonly layer = (config: EdgeConfig) => Layer.effect(Retention, make(config.retention))
+
+  /** A pass now and every hour. Above the services that ask to be told: they have asked by then. */
+  static readonly hourly = Layer.effectDiscard(
+    Effect.gen(function* () {
+      const { sweep } = yield* Retention
+      const pass = Effect.catchCause(sweep, (cause) =>
+        Effect.logError("retention did not get through", cause)
+      )
+      yield* Effect.forkScoped(Effect.forever(Effect.andThen(pass, Effect.sleep("1 hour"))))
+    })
+  )
+}
+
+const DAY_MS = 86_400_000
+/** Characters of log that one commit deletes. */
+const STEP = 262_144
+const PAUSE = "5 millis"
+/** Pages that are given back to the file system at once, and how many free ones are kept for what comes next. */
+const RELEASE = 64
+const KEEP_FREE = 4_096
+
+const make = Effect.fnUntraced(function* ({ days, maxMiB }: RetentionLimits) {
+  const store = yield* Store
+  const hooks: Array<Forget> = []
+
+  const pragma = (name: "page_count" | "page_size" | "freelist_count" | "auto_vacuum"): number =>
+    store.get<Record<typeof name, number>>(`PRAGMA ${name}`)?.[name] ?? 0
+  const usedMiB = () => ((pragma("page_count") - pragma("freelist_count")) * pragma("page_size")) / 1_048_576
+
+  /** The last seq that the next step deletes, `undefined` where nothing of the log is left. */
+  const stepOf = (runId: RunId): number | undefined => {
+    let size = 0
+    let until: number | undefined
+    for (const row of store.each<{ readonly last_seq: number; readonly size: number }>(nextRows, runId)) {
+      size += row.size
+      until = row.last_seq
+      if (size >= STEP) break
+    }
+    return until
+  }
+
+  const drop = Effect.fnUntraced(function* (runId: RunId) {
+    for (let until = stepOf(runId); until !== undefined; until = stepOf(runId)) {
+      yield* store.commit([["DELETE FROM events WHERE run_id = ? AND last_seq <= ?", runId, until]])
+      yield* Effect.sleep(PAUSE)
+    }
+    for (const forget of hooks) yield* forget(runId)
+    yield* store.commit([["UPDATE runs SET log = 'gone' WHERE id = ?", runId]])
+  })
+
+  const forget = Effect.fnUntraced(function* (runId: RunId) {
+    yield* store.commit([["UPDATE runs SET log = 'going' WHERE id = ? AND ended_at IS NOT NULL", runId]])
+    yield* drop(runId)
+    return runId
+  })
+
+  /** The run that ended first of those whose log is kept and owed to no Hub, where it ended before `before`. */
+  const oldest = (before: string) => store.get<{ readonly id: RunId }>(oldestEnded, before)?.id
+  /** The same of all. */
+  const oldestOfAll = () => store.get<{ readonly id: RunId }>(oldestOwed)?.id
+
+  const release = Effect.gen(function* () {
+    if (pragma("auto_vacuum") === 0) return
+    while (pragma("freelist_count") > KEEP_FREE) {
+      yield* store.commit([[`PRAGMA incremental_vacuum(${RELEASE})`]])
+      yield* Effect.sleep(PAUSE)
+    }
+  })
+
+  const sweep = Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    const dropped: Array<RunId> = []
+    for (const { id } of store.all<{ readonly id: RunId }>("SELECT id FROM runs WHERE log = 'going'")) {
+      yield* drop(id)
+      dropped.push(id)
+    }
+    const before = new Date(now - days * DAY_MS).toISOString()
+    for (let id = days > 0 ? oldest(before) : undefined; id !== undefined; id = oldest(before)) {
+      dropped.push(yield* forget(id))
+    }
+    const surplus = () => (maxMiB > 0 && usedMiB() > maxMiB ? (oldest(NEVER) ?? oldestOfAll()) : undefined)
+    for (let id = surplus(); id !== undefined; id = surplus()) dropped.push(yield* forget(id))
+    yield* forgetOld(store, now)
+    yield* release
+    return dropped
+  })
+
+  return Retention.of({ onForget: (forget) => void hooks.push(forget), sweep })
+})
+
+/** After every time that is written down. */
+const NEVER = "~"
+
+const oldestEnded =
+  "SELECT id FROM runs WHERE log = 'kept' AND ended_at < ? AND id NOT IN (SELECT run_id FROM hub_runs WHERE done = 0) ORDER BY ended_at LIMIT 1"
+const oldestOwed = "SELECT id FROM runs WHERE log = 'kept' AND ended_at IS NOT NULL ORDER BY ended_at LIMIT 1"
+const nextRows =
+  "SELECT last_seq, octet_length(lines) AS size FROM events WHERE run_id = ? ORDER BY last_seq LIMIT 500"

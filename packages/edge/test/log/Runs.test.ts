@@ -1,0 +1,89 @@
+import type { Run, RunStatus } from "@corral/domain/run/Run"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { findRun, insertRun, pageOfRuns, unfinishedRuns, updateRun } from "../../src/log/Runs.ts"
+import { Store } from "../../src/store/Store.ts"
+import { later, runIdOf, runOf } from "../Samples.ts"
+import { stored } from "../Stored.ts"
+
+const states: ReadonlyArray<RunStatus> = [
+  "created",
+  "starting",
+  "running",
+  "waiting_approval",
+  "completed",
+  "failed",
+  "cancelled"
+]
+
+/** Oldest first. */
+const runs: ReadonlyArray<Run> = Array.from({ length: 28 }, (_, n) =>
+  runOf(runIdOf(n * 1_000), { state: states[n % states.length] ?? "created", lastSeq: n })
+)
+
+const filled = Layer.effectDiscard(Effect.flatMap(Store, (store) => store.commit(runs.map(insertRun)))).pipe(
+  Layer.provideMerge(stored)
+)
+
+layer(filled)("Runs", (it) => {
+  it.effect("pages newest first, each once, whatever the state and the page size", () =>
+    Effect.gen(function* () {
+      const store = yield* Store
+      for (const state of [undefined, ...states]) {
+        const expected = runs.filter((run) => state === undefined || run.state === state).toReversed()
+        for (const limit of [1, 3, 28, 100]) {
+          const seen: Array<Run> = []
+          for (let before: string | undefined; ;) {
+            const page = pageOfRuns(store, { state, before, limit })
+            assert.isAtMost(page.length, limit)
+            if (page.length === 0) break
+            seen.push(...page)
+            before = page.at(-1)?.id
+          }
+          assert.deepStrictEqual(seen, expected)
+        }
+      }
+    })
+  )
+
+  it.effect("is not confused by a run that comes between two pages", () =>
+    Effect.gen(function* () {
+      const store = yield* Store
+      const first = pageOfRuns(store, { limit: 5 })
+      const newest = runOf(runIdOf(1_000_000))
+      yield* store.commit([insertRun(newest)])
+      const second = pageOfRuns(store, { before: first.at(-1)?.id, limit: 5 })
+      assert.deepStrictEqual([...first, ...second], runs.toReversed().slice(0, 10))
+      assert.deepStrictEqual(pageOfRuns(store, { limit: 1 }), [newest])
+      yield* store.commit([["DELETE FROM runs WHERE id = ?", newest.id]])
+    })
+  )
+
+  it.effect("gives those that nothing has ended", () =>
+    Effect.gen(function* () {
+      const store = yield* Store
+      assert.deepStrictEqual(
+        unfinishedRuns(store),
+        runs.filter(({ state }) => !["completed", "failed", "cancelled"].includes(state))
+      )
+    })
+  )
+
+  it.effect("finds a run as it was last written", () =>
+    Effect.gen(function* () {
+      const store = yield* Store
+      const [first] = runs
+      assert(first !== undefined)
+      assert.deepStrictEqual(findRun(store, first.id), first)
+      assert.isUndefined(findRun(store, runIdOf(1)))
+      const moved: Run = { ...first, state: "completed", lastSeq: 9, endedAt: later, resultText: "Done." }
+      yield* store.commit([updateRun(moved)])
+      assert.deepStrictEqual(findRun(store, first.id), moved)
+      assert.include(
+        pageOfRuns(store, { state: "completed", limit: 100 }).map(({ id }) => id),
+        first.id
+      )
+      yield* store.commit([updateRun(first)])
+    })
+  )
+})

@@ -1,0 +1,234 @@
+import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
+import { draft } from "@corral/domain/run/RunEvent"
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Layer, Stream } from "effect"
+import { join } from "node:path"
+import { encoder, EventLog } from "../../src/log/EventLog.ts"
+import { finish, ownedBy } from "../../src/link/HubRuns.ts"
+import { insertRun } from "../../src/log/Runs.ts"
+import type { RetentionLimits } from "../../src/config/RetentionLimits.ts"
+import { Retention } from "../../src/retention/Retention.ts"
+import { Store, StoreFailed, type Write } from "../../src/store/Store.ts"
+import { temporaryFolder } from "../Folder.ts"
+import { configOf, runIdOf, runOf } from "../Samples.ts"
+
+const DAY_MS = 86_400_000
+
+/** Store, log and retention on a file; open until the scope closes. */
+const open = (file: string, retention: RetentionLimits) =>
+  Effect.map(
+    Layer.build(
+      Layer.fresh(
+        Layer.merge(EventLog.layer, Retention.layer(configOf("/nowhere", { retention }))).pipe(
+          Layer.provideMerge(Store.layer(file))
+        )
+      )
+    ),
+    (context) => ({
+      log: Context.get(context, EventLog),
+      retention: Context.get(context, Retention),
+      store: Context.get(context, Store)
+    })
+  )
+
+type Opened = Effect.Success<ReturnType<typeof open>>
+
+const ago = (days: number): string => new Date(Date.now() - days * DAY_MS).toISOString()
+
+/** A run with `batches` of `size` characters each, ended so many days ago, or live. */
+const record = Effect.fnUntraced(function* (
+  { log }: Opened,
+  runId: RunId,
+  endedAt: string | undefined,
+  { batches = 3, size = 1_000 }: { readonly batches?: number; readonly size?: number } = {}
+) {
+  const encode = encoder({ runId })
+  const text = "x".repeat(size)
+  for (let seq = 1; seq <= batches; seq++) {
+    const ends = seq === batches && endedAt !== undefined
+    const line = encode(
+      seq,
+      ago(400),
+      ends
+        ? draft("run.completed", {})
+        : draft("run.message.delta", { messageId: "m", channel: "text", text })
+    )
+    const run = runOf(runId, {
+      lastSeq: batches,
+      ...(endedAt === undefined ? { state: "running" } : { state: "completed", endedAt })
+    })
+    const events = { runId, firstSeq: seq, lines: [line], terminal: ends }
+    yield* log.append(events, seq === 1 ? [insertRun(run)] : [])
+  }
+})
+
+const rowsOf = ({ store }: Opened, runId: RunId): number =>
+  store.get<{ readonly n: number }>("SELECT count(*) AS n FROM events WHERE run_id = ?", runId)?.n ?? 0
+
+const stateOf = ({ store }: Opened, runId: RunId) =>
+  store.get<{ readonly log: string }>("SELECT log FROM runs WHERE id = ?", runId)?.log
+
+const database = Effect.map(temporaryFolder, (folder) => join(folder, "edge.db"))
+const thirty: RetentionLimits = { days: 30, maxMiB: 0 }
+
+describe("Retention", () => {
+  it.live("drops the events of runs that ended before, whole, and leaves what is newer or live", () =>
+    Effect.gen(function* () {
+      const edge = yield* open(yield* database, thirty)
+      const [old, recent, live, older] = [runIdOf(1), runIdOf(2), runIdOf(3), runIdOf(4)] as const
+      yield* record(edge, old, ago(31))
+      yield* record(edge, recent, ago(29))
+      yield* record(edge, live, undefined)
+      yield* record(edge, older, ago(300))
+      const approval: Write = [
+        "INSERT INTO approvals (id, run_id, state, approval) VALUES ('apr', ?, 'approved', '{}')",
+        old
+      ]
+      yield* edge.store.commit([approval])
+      const told: Array<RunId> = []
+      edge.retention.onForget((runId) => Effect.sync(() => void told.push(runId)))
+
+      assert.deepStrictEqual(yield* edge.retention.sweep, [older, old], "the one that ended first goes first")
+      assert.deepStrictEqual(told, [older, old])
+      assert.deepStrictEqual(
+        [old, recent, live, older].map((id) => [rowsOf(edge, id), edge.log.isForgotten(id)]),
+        [
+          [0, true],
+          [3, false],
+          [3, false],
+          [0, true]
+        ]
+      )
+      // The row says how it ended, and up to where its log went.
+      assert.strictEqual(edge.log.lastSeq(old), 3)
+      assert.isTrue(edge.log.endsAt(old, 3))
+      assert.isFalse(edge.log.endsAt(old, 2))
+      assert.deepStrictEqual(edge.log.read(old, 0, 1_000_000), [])
+      assert.isDefined(edge.store.get("SELECT id FROM approvals WHERE id = 'apr'"))
+      assert.deepStrictEqual(yield* edge.retention.sweep, [], "nothing is left to do")
+    })
+  )
+
+  it.live("keeps everything where it is told to", () =>
+    Effect.gen(function* () {
+      const edge = yield* open(yield* database, { days: 0, maxMiB: 0 })
+      yield* record(edge, runIdOf(1), ago(4_000))
+      assert.deepStrictEqual(yield* edge.retention.sweep, [])
+    })
+  )
+
+  it.live("drops those that ended first until the store is small enough, and never a live one", () =>
+    Effect.gen(function* () {
+      const maxMiB = 3
+      const edge = yield* open(yield* database, { days: 30, maxMiB })
+      const ids = [5, 3, 1, 4, 2].map(runIdOf)
+      // Ended in the order in which they are listed, whatever their ids.
+      for (const [i, id] of ids.entries())
+        yield* record(edge, id, ago(20 - i), { batches: 11, size: 100_000 })
+      yield* record(edge, runIdOf(9), undefined, { batches: 11, size: 100_000 })
+      const dropped = yield* edge.retention.sweep
+      assert.deepStrictEqual(dropped, ids.slice(0, dropped.length))
+      assert.isAtLeast(dropped.length, 3)
+      assert.strictEqual(rowsOf(edge, runIdOf(9)), 11)
+      const used = edge.store.get<{ readonly size: number }>(
+        "SELECT (page_count - freelist_count) * page_size / 1048576.0 AS size FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
+      )
+      assert.isAtMost(used?.size ?? Number.NaN, maxMiB)
+    })
+  )
+
+  it.live("keeps what a Hub has not all of, whatever its age, until nothing else makes room", () =>
+    Effect.gen(function* () {
+      const file = yield* database
+      const [owed, told, own] = [runIdOf(1), runIdOf(2), runIdOf(3)] as const
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const edge = yield* open(file, thirty)
+          const size = { batches: 11, size: 100_000 }
+          for (const id of [owed, told]) yield* record(edge, id, ago(40), size)
+          yield* record(edge, own, ago(1), size)
+          const device = "dev_00000000000000000000000000" as DeviceId
+          yield* edge.store.commit([ownedBy(device, owed), ownedBy(device, told)])
+          yield* finish(edge.store, told, 11)
+          assert.deepStrictEqual(yield* edge.retention.sweep, [told])
+        })
+      )
+      const edge = yield* open(file, { days: 30, maxMiB: 1 })
+      assert.deepStrictEqual(yield* edge.retention.sweep, [own, owed], "the hard need of the size limit")
+    })
+  )
+
+  it.live("gives the file system back what it does not need, in a store that was made so", () =>
+    Effect.gen(function* () {
+      const edge = yield* open(yield* database, thirty)
+      yield* record(edge, runIdOf(1), ago(31), { batches: 400, size: 100_000 })
+      const pages = () =>
+        edge.store.get<{ readonly page_count: number }>("PRAGMA page_count")?.page_count ?? 0
+      const before = pages()
+      assert.isAbove(before, 9_000)
+      yield* edge.retention.sweep
+      // 4,096 free pages are kept for what comes next.
+      assert.isBelow(pages(), 4_300)
+    })
+  )
+
+  it.live("goes on with a log that was being dropped when the Edge ended, and tells of it again", () =>
+    Effect.gen(function* () {
+      const file = yield* database
+      const id = runIdOf(1)
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const edge = yield* open(file, thirty)
+          yield* record(edge, id, ago(31), { batches: 6, size: 10 })
+          edge.retention.onForget(() => Effect.fail(new StoreFailed({ message: "not now" })))
+          yield* Effect.flip(edge.retention.sweep)
+          assert.strictEqual(stateOf(edge, id), "going")
+        })
+      )
+      const edge = yield* open(file, thirty)
+      assert.isTrue(edge.log.isForgotten(id))
+      const told: Array<RunId> = []
+      edge.retention.onForget((runId) => Effect.sync(() => void told.push(runId)))
+      assert.deepStrictEqual(yield* edge.retention.sweep, [id])
+      assert.deepStrictEqual(told, [id])
+      assert.strictEqual(stateOf(edge, id), "gone")
+    })
+  )
+
+  it.live("hides a log from its first dropped row on", () =>
+    Effect.gen(function* () {
+      const edge = yield* open(yield* database, thirty)
+      const [old, kept] = [runIdOf(1), runIdOf(2)] as const
+      yield* record(edge, old, ago(31), { batches: 6, size: 10 })
+      yield* record(edge, kept, ago(1))
+      // As it is between two of the pass's commits.
+      yield* edge.store.commit([
+        ["UPDATE runs SET log = 'going' WHERE id = ?", old],
+        ["DELETE FROM events WHERE run_id = ? AND last_seq <= 2", old]
+      ])
+      assert.deepStrictEqual(edge.log.read(old, 0, 1_000_000), [])
+      assert.deepStrictEqual(
+        edge.log.readAll(0, 1_000_000).map(({ runId }) => runId),
+        [kept, kept, kept]
+      )
+      const gap = yield* Effect.flip(Stream.runCollect(edge.log.stream(old, 0)))
+      assert.strictEqual(gap._tag, "ReplayGap")
+      assert.deepStrictEqual(yield* Stream.runCollect(edge.log.stream(old, 6)), [])
+    })
+  )
+
+  it.live("forgets old answers to idempotency keys", () =>
+    Effect.gen(function* () {
+      const edge = yield* open(yield* database, thirty)
+      const row = (key: number, hours: number): Write => [
+        "INSERT INTO idempotency (scope, key, fingerprint, body, created_at) VALUES ('s', ?, '', '{}', ?)",
+        String(key),
+        Date.now() - hours * 3_600_000
+      ]
+      yield* edge.store.commit(Array.from({ length: 450 }, (_, i) => row(i, 25)))
+      yield* edge.store.commit([row(1_000, 23)])
+      yield* edge.retention.sweep
+      assert.deepStrictEqual(edge.store.all("SELECT key FROM idempotency"), [{ key: "1000" }])
+    })
+  )
+})

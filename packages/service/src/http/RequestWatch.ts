@@ -1,0 +1,66 @@
+/**
+ * Watches each request of a server to its end: how long it took, by its route and what came of it, and a span of it where there is a
+ * collector. The routes then find that span as their `traceparent`.
+ */
+import { traceparentOf } from "@corral/domain/http/TraceContext"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { serviceMetrics } from "../telemetry/MetricRow.ts"
+import { METRICS_PATH } from "./MetricsPage.ts"
+import type { Metrics } from "../telemetry/Metrics.ts"
+import { routeNames } from "../telemetry/RouteNames.ts"
+import type { Traces } from "../telemetry/Traces.ts"
+
+export interface RequestWatch {
+  /** Called for each request before anything is done with it. */
+  readonly onRequest: (request: IncomingMessage, response: ServerResponse) => void
+  /** Called once the door has let it pass. */
+  readonly onPassed: (request: IncomingMessage, response: ServerResponse) => void
+}
+
+const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+const methodOf = ({ method = "" }: IncomingMessage): string => (METHODS.has(method) ? method : "other")
+
+/** Asked all the time, and of no interest one by one. */
+const UNTRACED = new Set(["/health", "/v1/health", "/health/live", METRICS_PATH])
+
+/** `2xx`, or `gone` where nobody waited for the answer. */
+const statusOf = (response: ServerResponse): string =>
+  response.headersSent ? `${Math.floor(response.statusCode / 100)}xx` : "gone"
+
+/** `paths`: templates of what is served. */
+export const requestWatch = (metrics: Metrics, traces: Traces, paths: Iterable<string>): RequestWatch => {
+  const routeOf = routeNames([...paths, METRICS_PATH])
+  return {
+    onRequest: (request, response) => {
+      const began = performance.now()
+      response.once("close", () => {
+        const labels = {
+          method: methodOf(request),
+          route: routeOf(request.url ?? ""),
+          status: statusOf(response)
+        }
+        metrics.histogram(serviceMetrics.requests, labels).record((performance.now() - began) / 1_000)
+      })
+    },
+    onPassed: (request, response) => {
+      const route = routeOf(request.url ?? "")
+      if (UNTRACED.has(route)) return
+      const { traceparent, "x-request-id": requestId } = request.headers
+      const method = methodOf(request)
+      const parent = traceparentOf(typeof traceparent === "string" ? traceparent : undefined)
+      const span = traces.start(`${method} ${route}`, "server", parent, {
+        "http.request.method": method,
+        "http.route": route,
+        "corral.request_id": String(requestId)
+      })
+      if (span === undefined) return
+      request.headers["traceparent"] = span.traceparent
+      response.once("close", () =>
+        span.end(
+          response.headersSent ? { "http.response.status_code": response.statusCode } : {},
+          response.statusCode >= 500
+        )
+      )
+    }
+  }
+}

@@ -1,0 +1,98 @@
+/** `GET /metrics` behind a real listener: who may read it, and what requests leave there. */
+import { assert, describe, it, onTestFinished } from "@effect/vitest"
+import { type Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
+import { type Doors, listen } from "../../src/http/Listener.ts"
+import * as Telemetry from "../../src/telemetry/Telemetry.ts"
+import type { TelemetryConfig } from "../../src/telemetry/TelemetrySettings.ts"
+import { PrometheusText } from "@corral/testing/http/PrometheusText"
+
+const TOKEN = "a-token-of-more-than-32-characters"
+
+const doors = (): Doors => ({
+  paths: ["/things/:id"],
+  passage: ({ headers }) =>
+    headers["x-bad"] === undefined ? { _tag: "Pass" } : { _tag: "Refuse", code: "permission_denied" },
+  onRequest: ({ headers }, response) => response.end(headers["traceparent"] ?? "none"),
+  onUpgrade: (_, socket) => void socket.destroy()
+})
+
+const serve = async (config: TelemetryConfig): Promise<string> => {
+  const scope = Scope.makeUnsafe()
+  onTestFinished(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+  const services = await Effect.runPromise(Layer.buildWithScope(Telemetry.layer("hub", config), scope))
+  const port = await Effect.runPromise(
+    listen({ host: "127.0.0.1", port: 0 }, doors).pipe(
+      Scope.provide(scope),
+      Effect.provideContext(services as Context.Context<never>)
+    )
+  )
+  return `http://127.0.0.1:${port}`
+}
+
+const asked = async (url: string, headers: Record<string, string>, method = "GET") => {
+  const response = await fetch(url, { method, headers })
+  const text = await response.text()
+  const code = text.startsWith("{") ? (JSON.parse(text) as { readonly code: string }).code : undefined
+  return { status: response.status, code, text, headers: response.headers }
+}
+
+describe("GET /metrics", () => {
+  it("is not there without a token for it", async () => {
+    const url = await serve({})
+    for (const headers of [{}, { authorization: `Bearer ${TOKEN}` }])
+      assert.deepInclude(await asked(`${url}/metrics`, headers), { status: 404, code: "not_found" })
+  })
+
+  it("is told to whoever has the token, and to no browser", async () => {
+    const page = `${await serve({ metricsToken: Redacted.make(TOKEN) })}/metrics`
+    const authorization = `Bearer ${TOKEN}`
+    for (const wrong of [
+      undefined,
+      "",
+      TOKEN,
+      `Basic ${TOKEN}`,
+      `Bearer ${TOKEN}x`,
+      "Bearer x",
+      `Bearer ${TOKEN} x`
+    ]) {
+      const headers: Record<string, string> = wrong === undefined ? {} : { authorization: wrong }
+      assert.deepInclude(await asked(page, headers), { status: 401, code: "unauthorized" }, String(wrong))
+    }
+    for (const foreign of [
+      { origin: "https://evil.example" },
+      { "sec-fetch-site": "cross-site" },
+      { "x-bad": "1" }
+    ])
+      assert.deepInclude(await asked(page, { authorization, ...foreign }), { code: "permission_denied" })
+    const posted = await asked(page, { authorization }, "POST")
+    assert.deepStrictEqual([posted.status, posted.headers.get("allow")], [405, "GET"])
+    const told = await asked(`${page}?x=1`, { authorization })
+    assert.deepStrictEqual(
+      [told.status, told.headers.get("content-type"), told.headers.get("cache-control")],
+      [200, "text/plain; version=0.0.4; charset=utf-8", "no-store"]
+    )
+    assert.isAbove(new PrometheusText(told.text).sum("corral_hub_process_heap_bytes"), 1_000_000)
+  })
+
+  it("counts requests by their route, whatever they ask for", async () => {
+    const url = await serve({ metricsToken: Redacted.make(TOKEN) })
+    for (const path of ["/things/one", "/things/two?secret=s3cret", "/nowhere/s3cret"])
+      await asked(url + path, {})
+    await asked(`${url}/things/one`, { "x-bad": "1" })
+    const { text } = await asked(`${url}/metrics`, { authorization: `Bearer ${TOKEN}` })
+    const found = new PrometheusText(text)
+    const count = (labels: Readonly<Record<string, string>>) =>
+      found.sum("corral_hub_http_request_duration_seconds_count", labels)
+    assert.strictEqual(count({ method: "GET", route: "/things/:id", status: "2xx" }), 2)
+    assert.strictEqual(count({ route: "/things/:id", status: "4xx" }), 1)
+    assert.strictEqual(count({ route: "other" }), 1)
+    assert.notInclude(text, "s3cret")
+  })
+
+  it("leaves a caller's traceparent as it came where there is no collector", async () => {
+    const url = await serve({})
+    const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    assert.strictEqual((await asked(`${url}/things/1`, { traceparent })).text, traceparent)
+    assert.strictEqual((await asked(`${url}/things/1`, {})).text, "none")
+  })
+})

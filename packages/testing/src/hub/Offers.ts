@@ -1,0 +1,83 @@
+/** Devices of a running Hub, with what they would have reported over their link. */
+import { assert } from "@effect/vitest"
+import type { Agent } from "@corral/domain/run/Agent"
+import type { Device } from "@corral/domain/device/Device"
+import type { AgentId, DeviceId, ProjectId, WorkspaceId } from "@corral/domain/identity/Ids"
+import type { Workspace } from "@corral/domain/device/Workspace"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { generateKeyPairSync } from "node:crypto"
+import type { HubClient } from "./HubClient.ts"
+import type { HubProcess } from "./HubProcess.ts"
+
+/** A new Ed25519 public key as base64url. */
+export const newKey = (): string =>
+  String(generateKeyPairSync("ed25519").publicKey.export({ format: "jwk" }).x)
+
+/** A device of that person, shared with those projects. */
+export const registerDevice = async (
+  client: HubClient,
+  {
+    name = "laptop",
+    sharedWith = []
+  }: { readonly name?: string; readonly sharedWith?: ReadonlyArray<ProjectId> } = {}
+): Promise<Device> => {
+  const made = await client.ask<Device>("POST", "/client/devices/register", {
+    body: { name, kind: "edge", publicKey: newKey() }
+  })
+  assert.strictEqual(made.status, 201, made.text)
+  if (sharedWith.length === 0) return made.body
+  const shared = await client.ask<Device>("PATCH", `/client/devices/${made.body.id}`, {
+    body: { sharedWith }
+  })
+  assert.strictEqual(shared.status, 200, shared.text)
+  return shared.body
+}
+
+export interface Reported {
+  readonly workspaces?: ReadonlyArray<string>
+  readonly agents?: ReadonlyArray<string>
+  /** Whether it counts as present from now on. */
+  readonly online?: boolean
+}
+
+const capabilities = {
+  deltas: true,
+  approvals: true,
+  editInput: false,
+  resume: false,
+  readOnly: true,
+  cancel: true,
+  input: false
+}
+
+/** What its link would write. */
+export const report = (
+  hub: HubProcess,
+  deviceId: DeviceId,
+  { agents = ["scripted"], online = true, workspaces = ["site"] }: Reported = {}
+): Promise<void> => {
+  const offered: ReadonlyArray<Agent> = agents.map((id) => ({
+    id: id as AgentId,
+    label: `Agent ${id}`,
+    runtime: id,
+    available: true,
+    capabilities
+  }))
+  const folders: ReadonlyArray<Workspace> = workspaces.map((id) => ({
+    id: id as WorkspaceId,
+    name: id,
+    modes: ["ask"],
+    git: true,
+    available: true
+  }))
+  const now = Date.now()
+  return hub.people.act(
+    Effect.flatMap(SqlClient.SqlClient, (sql) =>
+      Effect.asVoid(sql`
+        UPDATE devices SET workspaces = ${JSON.stringify(folders)}, agents = ${JSON.stringify(offered)}, version = '1.2.3',
+          last_seen_at = ${new Date(now)}, lease_until = ${online ? new Date(now + 45_000) : null}
+        WHERE id = ${deviceId}`)
+    )
+  )
+}

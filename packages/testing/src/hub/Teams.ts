@@ -1,0 +1,31 @@
+/** Projects of a running Hub and who is in them. */
+import { assert } from "@effect/vitest"
+import type { Project, ProjectRole, ProjectVisibility } from "@corral/domain/project/Project"
+import type { Session } from "@corral/domain/session/Session"
+import type { HubClient } from "./HubClient.ts"
+
+export const makeProject = async (
+  owner: HubClient,
+  visibility: ProjectVisibility = "private",
+  members: ReadonlyArray<readonly [HubClient, ProjectRole]> = []
+): Promise<Project> => {
+  const made = await owner.ask<Project>("POST", "/client/projects", { body: { name: "Atlas", visibility } })
+  assert.strictEqual(made.status, 201, made.text)
+  for (const [{ userId }, role] of members) {
+    const added = await owner.ask("POST", `/client/projects/${made.body.id}/members`, {
+      body: { userId, role }
+    })
+    assert.strictEqual(added.status, 201, added.text)
+  }
+  return made.body
+}
+
+export const makeSession = async (
+  member: HubClient,
+  { id }: Pick<Project, "id">,
+  title = "Release"
+): Promise<Session> => {
+  const made = await member.ask<Session>("POST", "/client/sessions", { body: { projectId: id, title } })
+  assert.strictEqual(made.status, 201, made.text)
+  return made.body
+}

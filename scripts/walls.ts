@@ -1,0 +1,54 @@
+/**
+ * Checks of the structure and the language of the repository. Part of `npm run check`.
+ *
+ * `node scripts/walls.ts [FOLDER]` prints findings, of one folder where one is named. Exits with 1 where there are any.
+ */
+import { globSync, readFileSync } from "node:fs"
+import { sharedNames } from "./walls/ExportedNames.ts"
+import { folderCycles } from "./walls/FolderCycles.ts"
+import { harnessImports } from "./walls/HarnessImports.ts"
+import { modulesOf } from "./walls/Modules.ts"
+import { phrasesIn } from "./walls/Phrases.ts"
+
+const [folder = ""] = process.argv.slice(2)
+
+const sources = modulesOf(".", ["packages/*/src/**/*.{ts,tsx}"])
+const programs = modulesOf(".", ["scripts/**/*.ts", "bench/**/*.ts", "examples/**/*.ts"])
+const tests = modulesOf(".", ["packages/*/test/**/*.{ts,tsx}"])
+
+/** The contract, text from other projects, and the list itself. */
+const EXEMPT = [
+  /^docs\/contract\//,
+  /gitleaksRules\.ts$/,
+  /^scripts\/walls\/Phrases/,
+  /\/fixtures\//,
+  /node_modules/
+]
+const texts = globSync(
+  [
+    "*.md",
+    "docs/**/*.md",
+    "packages/**/*.{ts,tsx,md,css,html}",
+    "scripts/**/*.{ts,cjs}",
+    "bench/**/*.ts",
+    "examples/**/*.{ts,md}",
+    "deploy/**/*"
+  ],
+  { exclude: ["**/node_modules/**", "**/fixtures/**"] }
+).filter((path) => !EXEMPT.some((each) => each.test(path)) && /\.[a-z]+$/.test(path))
+
+const findings = [
+  ...folderCycles(sources).map(
+    ({ imports, rooms }) => `folder cycle: ${rooms.join(", ")}\n  ${imports.join("\n  ")}`
+  ),
+  ...sharedNames([...sources, ...programs]).map(
+    ({ name, paths }) => `exported twice: ${name}\n  ${paths.join("\n  ")}`
+  ),
+  ...harnessImports([...tests, ...programs]).map((each) => `test code of another package: ${each}`),
+  ...texts.flatMap((path) =>
+    phrasesIn(readFileSync(path, "utf8")).map(({ line, phrase }) => `${path}:${line}: "${phrase}"`)
+  )
+].filter((finding) => finding.includes(folder))
+
+if (findings.length > 0) console.error(`${findings.join("\n")}\n${findings.length} findings`)
+process.exitCode = findings.length > 0 ? 1 : 0

@@ -1,0 +1,47 @@
+/** Modules of the repository: what each imports, types included, and the names it exports. */
+import { globSync, readFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { parseSync } from "oxc-parser"
+
+export interface SourceModule {
+  /** From the root of the repository, with `/`. */
+  readonly path: string
+  /** Paths of imported modules of the repository. Packages from outside are not in it. */
+  readonly imports: ReadonlyArray<string>
+  /** Names that the module itself defines. Re-exports are not in it. */
+  readonly exports: ReadonlyArray<string>
+}
+
+const OWN_PACKAGE = /^@corral\/([a-z-]+)\/(.+)$/
+
+const resolve = (from: string, specifier: string): string | undefined => {
+  if (specifier.startsWith(".")) return join(dirname(from), specifier.replace(/\?.*$/, ""))
+  const own = OWN_PACKAGE.exec(specifier)
+  return own === null ? undefined : `packages/${own[1]}/src/${own[2]}.ts`
+}
+
+/** Imports and exports of one source text. */
+export const moduleOf = (path: string, text: string): SourceModule => {
+  const { staticExports, staticImports } = parseSync(path, text).module
+  const entries = staticExports.flatMap((each) => each.entries)
+  const specifiers = [
+    ...staticImports.map(({ moduleRequest }) => moduleRequest.value),
+    ...entries.flatMap(({ moduleRequest }) => (moduleRequest === null ? [] : [moduleRequest.value])),
+    ...[...text.matchAll(/\bimport\("([^"]+)"\)/g)].map(([, specifier = ""]) => specifier)
+  ]
+  return {
+    path,
+    imports: [...new Set(specifiers.flatMap((specifier) => resolve(path, specifier) ?? []))],
+    exports: entries.flatMap(({ exportName, moduleRequest }) =>
+      moduleRequest === null && exportName.kind === "Name" && exportName.name !== null
+        ? [exportName.name]
+        : []
+    )
+  }
+}
+
+/** Every module below `root` that a pattern of `globSync` finds. */
+export const modulesOf = (root: string, patterns: ReadonlyArray<string>): ReadonlyArray<SourceModule> =>
+  patterns
+    .flatMap((pattern) => globSync(pattern, { cwd: root, exclude: ["**/node_modules/**", "**/fixtures/**"] }))
+    .map((path) => moduleOf(path, readFileSync(join(root, path), "utf8")))
