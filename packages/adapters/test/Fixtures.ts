@@ -3,7 +3,8 @@ import type { RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import type { Recording } from "../src/conformance/Replay.ts"
-import { makeJsonLines, type JsonMap } from "../src/JsonMapping.ts"
+import { makeJsonLines } from "../src/JsonMapping.ts"
+import type { JsonMap } from "../src/one-shot/JsonMap.ts"
 import { builtIn } from "../src/Registry.ts"
 import { makeText } from "../src/Text.ts"
 
