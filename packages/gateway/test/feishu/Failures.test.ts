@@ -6,7 +6,7 @@ import { inspect } from "node:util"
 import { BotInfo, makeFeishuCall } from "../../src/feishu/FeishuApi.ts"
 import { feishu } from "../../src/feishu/Feishu.ts"
 import type { MessageContent } from "../../src/platform/ChatPlatform.ts"
-import { SECRET, type FakePlatform } from "../harness/FakePlatform.ts"
+import { SECRET, type FakePlatform } from "@corral/testing/gateway/FakePlatform"
 import { configOf, openBot, watchOutput } from "./Bot.ts"
 
 const WORDS = "what nobody else may read"

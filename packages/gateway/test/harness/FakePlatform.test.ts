@@ -7,7 +7,7 @@ import { headerMillis } from "../../src/feishu/Timestamp.ts"
 import { plainly } from "../../src/platform/Words.ts"
 import type { Verification } from "../../src/platform/ChatPlatform.ts"
 import { configOf, openBot } from "../feishu/Bot.ts"
-import { KEY } from "./FakeFeishu.ts"
+import { KEY } from "../../../testing/src/gateway/FakeFeishu.ts"
 
 const card = (title: string) => ({
   title: plainly(title),
