@@ -10,9 +10,9 @@ import { basename } from "node:path"
 import { createInterface, type Interface } from "node:readline"
 import { CommandFailed, exitCodes } from "./CommandFailed.ts"
 import { corral } from "./Corral.ts"
-import { Host, type StopSignal } from "./Host.ts"
-import { painter } from "./Paint.ts"
-import { visible } from "./Visible.ts"
+import { Host, type StopSignal } from "./terminal/Host.ts"
+import { painter } from "./terminal/Paint.ts"
+import { visible } from "./terminal/VisibleText.ts"
 import * as Usage from "./Usage.ts"
 
 const { env, stdin, stdout, stderr } = process

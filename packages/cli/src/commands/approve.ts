@@ -2,7 +2,7 @@
 import { DecisionScope } from "@corral/domain/approval/Approval"
 import { Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
-import { approvalArgument, decide } from "../DecideApproval.ts"
+import { approvalArgument, decide } from "../run/DecideApproval.ts"
 import { jsonObject, placeFlags } from "../Flags.ts"
 
 export const approve = Command.make(

@@ -8,10 +8,10 @@ import { closeSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "n
 import { basename, dirname, resolve } from "node:path"
 import { type CommandFailed, refused } from "../CommandFailed.ts"
 import { jsonLines, jsonObject, placeFlags } from "../Flags.ts"
-import { Host } from "../Host.ts"
-import { type Place, placeOf } from "../Place.ts"
-import { waiting } from "../Progress.ts"
-import { visibleLine } from "../Visible.ts"
+import { Host } from "../terminal/Host.ts"
+import { type Place, placeOf } from "../run/RunServer.ts"
+import { waiting } from "../terminal/Progress.ts"
+import { visibleLine } from "../terminal/VisibleText.ts"
 
 const runArgument = Argument.String("run").pipe(
   Argument.withDescription("Id of the run"),

@@ -5,9 +5,9 @@ import { Effect, Queue } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { exitCodes, exitWith } from "../CommandFailed.ts"
 import { placeFlags, toggle } from "../Flags.ts"
-import { follow, goesOn } from "../Follow.ts"
-import { Host, receiveSignal } from "../Host.ts"
-import { type Place, placeOf } from "../Place.ts"
+import { follow, goesOn } from "../run/Follow.ts"
+import { Host, receiveSignal } from "../terminal/Host.ts"
+import { type Place, placeOf } from "../run/RunServer.ts"
 
 export const attach = Command.make(
   "attach",

@@ -2,13 +2,13 @@
 import { Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 import { exitCodes, exitWith } from "../CommandFailed.ts"
-import { asked } from "../EdgeClient.ts"
+import { asked } from "../edge/EdgeClient.ts"
 import { hubFlag, jsonObject } from "../Flags.ts"
-import { Host } from "../Host.ts"
-import { projectOf } from "../HubPlace.ts"
-import { painter } from "../Paint.ts"
-import { signedInHub } from "../SignedInHub.ts"
-import { visibleLine } from "../Visible.ts"
+import { Host } from "../terminal/Host.ts"
+import { projectOf } from "../run/HubRunServer.ts"
+import { painter } from "../terminal/Paint.ts"
+import { signedInHub } from "../hub/SignedInHub.ts"
+import { visibleLine } from "../terminal/VisibleText.ts"
 
 const verify = Command.make(
   "verify",

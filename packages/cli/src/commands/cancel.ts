@@ -3,9 +3,9 @@ import { RunId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"
 import { jsonObject, placeFlags } from "../Flags.ts"
-import { Host } from "../Host.ts"
-import { placeOf } from "../Place.ts"
-import { hasEnded } from "../RunStates.ts"
+import { Host } from "../terminal/Host.ts"
+import { placeOf } from "../run/RunServer.ts"
+import { hasEnded } from "../run/RunStates.ts"
 
 export const cancel = Command.make(
   "cancel",

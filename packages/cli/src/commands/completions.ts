@@ -4,7 +4,7 @@ import { builtIn } from "@corral/adapters/Registry"
 import { scriptedProgram } from "@corral/edge/scriptedProgram"
 import { Effect } from "effect"
 import { Argument, Command, Completions } from "effect/cli"
-import { Host } from "../Host.ts"
+import { Host } from "../terminal/Host.ts"
 
 /** Values that a shell can propose for flags which take others too. */
 const proposed = (): Readonly<Record<string, Completions.FlagType>> => {

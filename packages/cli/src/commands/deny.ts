@@ -1,7 +1,7 @@
 /** `corral deny`: refuses what a run asks for, from wherever one is. */
 import { Option } from "effect"
 import { Command, Flag } from "effect/cli"
-import { approvalArgument, decide } from "../DecideApproval.ts"
+import { approvalArgument, decide } from "../run/DecideApproval.ts"
 import { jsonObject, placeFlags } from "../Flags.ts"
 
 export const deny = Command.make(

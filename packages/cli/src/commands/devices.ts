@@ -1,13 +1,13 @@
 /** `corral devices`: machines that one may see at a Hub, and whether they are there. */
 import { Effect } from "effect"
 import { Command } from "effect/cli"
-import { asked } from "../EdgeClient.ts"
+import { asked } from "../edge/EdgeClient.ts"
 import { hubFlag, jsonLines } from "../Flags.ts"
-import { Host } from "../Host.ts"
-import { wholeList } from "../Pages.ts"
-import { painter } from "../Paint.ts"
-import { signedInHub } from "../SignedInHub.ts"
-import { visibleLine } from "../Visible.ts"
+import { Host } from "../terminal/Host.ts"
+import { wholeList } from "../AllPages.ts"
+import { painter } from "../terminal/Paint.ts"
+import { signedInHub } from "../hub/SignedInHub.ts"
+import { visibleLine } from "../terminal/VisibleText.ts"
 
 const tints = { online: "green", offline: "dim", revoked: "red" } as const
 

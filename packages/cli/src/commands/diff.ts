@@ -4,10 +4,10 @@ import { RunId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"
 import { jsonObject, placeFlags, toggle } from "../Flags.ts"
-import { Host } from "../Host.ts"
-import { painter, type Paint } from "../Paint.ts"
-import { placeOf } from "../Place.ts"
-import { visible, visibleLine } from "../Visible.ts"
+import { Host } from "../terminal/Host.ts"
+import { painter, type Paint } from "../terminal/Paint.ts"
+import { placeOf } from "../run/RunServer.ts"
+import { visible, visibleLine } from "../terminal/VisibleText.ts"
 
 const tintOf = (line: string) => (line.startsWith("+") ? "green" : line.startsWith("-") ? "red" : undefined)
 

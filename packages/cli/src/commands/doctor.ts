@@ -3,10 +3,10 @@ import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { exitCodes, exitWith } from "../CommandFailed.ts"
 import { edgeFlags, jsonObject } from "../Flags.ts"
-import { examine } from "../Examination.ts"
-import { examinationReport } from "../ExaminationReport.ts"
-import { Host } from "../Host.ts"
-import { painter } from "../Paint.ts"
+import { examine } from "../doctor/Diagnosis.ts"
+import { examinationReport } from "../doctor/DiagnosisReport.ts"
+import { Host } from "../terminal/Host.ts"
+import { painter } from "../terminal/Paint.ts"
 
 export const doctor = Command.make(
   "doctor",

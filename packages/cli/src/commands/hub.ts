@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { jsonObject } from "../Flags.ts"
-import { Host } from "../Host.ts"
+import { Host } from "../terminal/Host.ts"
 
 const migrate = Command.make(
   "migrate",
@@ -10,7 +10,7 @@ const migrate = Command.make(
   Effect.fn(function* ({ json }) {
     const host = yield* Host
     // The other commands start faster without a database.
-    const { migrateStore } = yield* Effect.promise(() => import("../HubStore.ts"))
+    const { migrateStore } = yield* Effect.promise(() => import("../service/HubStore.ts"))
     const steps = yield* migrateStore(host.environment)
     host.write(
       json

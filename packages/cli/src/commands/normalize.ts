@@ -9,8 +9,8 @@ import { Argument, Command, Flag } from "effect/cli"
 import { createReadStream, fstatSync, openSync } from "node:fs"
 import { refused } from "../CommandFailed.ts"
 import { toggle } from "../Flags.ts"
-import { Host } from "../Host.ts"
-import { recordedLog } from "../Normalize.ts"
+import { Host } from "../terminal/Host.ts"
+import { recordedLog } from "../run/NormalizedOutput.ts"
 
 const unreadable = (name: string, error: unknown) =>
   refused(`${name} cannot be read: ${error instanceof Error ? error.message : String(error)}`)

@@ -10,12 +10,12 @@ import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { basename } from "node:path"
 import { refused } from "../CommandFailed.ts"
-import { asked, connect, type EdgeCalls } from "../EdgeClient.ts"
+import { asked, connect, type EdgeCalls } from "../edge/EdgeClient.ts"
 import { jsonLines, jsonObject, type PlaceChoice, placeFlags } from "../Flags.ts"
-import { Host } from "../Host.ts"
-import { wholeList } from "../Pages.ts"
-import { noRun, orNone } from "../Place.ts"
-import { visibleLine } from "../Visible.ts"
+import { Host } from "../terminal/Host.ts"
+import { wholeList } from "../AllPages.ts"
+import { noRun, orNone } from "../run/RunServer.ts"
+import { visibleLine } from "../terminal/VisibleText.ts"
 
 const edgeOf = ({ hub, project, ...choice }: PlaceChoice) =>
   Option.isSome(hub) || Option.isSome(project)

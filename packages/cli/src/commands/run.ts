@@ -5,9 +5,9 @@ import { Effect, Option, Queue, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { exitCodes, exitWith, refused } from "../CommandFailed.ts"
 import { placeFlags, toggle } from "../Flags.ts"
-import { follow } from "../Follow.ts"
-import { Host, receiveSignal } from "../Host.ts"
-import { type Place, placeOf } from "../Place.ts"
+import { follow } from "../run/Follow.ts"
+import { Host, receiveSignal } from "../terminal/Host.ts"
+import { type Place, placeOf } from "../run/RunServer.ts"
 
 const flags = {
   ...placeFlags,

@@ -5,11 +5,11 @@ import { MAX_LIMIT } from "@corral/domain/http/Page"
 import { Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { jsonLines, placeFlags } from "../Flags.ts"
-import { fitting } from "../Fitting.ts"
-import { Host } from "../Host.ts"
-import { painter, type Paint } from "../Paint.ts"
-import { placeOf } from "../Place.ts"
-import { visibleLine } from "../Visible.ts"
+import { fitting } from "../terminal/FitColumns.ts"
+import { Host } from "../terminal/Host.ts"
+import { painter, type Paint } from "../terminal/Paint.ts"
+import { placeOf } from "../run/RunServer.ts"
+import { visibleLine } from "../terminal/VisibleText.ts"
 
 const tints = {
   queued: "dim",

@@ -13,11 +13,11 @@ import { existsSync, statSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { CommandFailed, exitCodes, refused } from "../CommandFailed.ts"
 import { toggle } from "../Flags.ts"
-import { Host, receiveSignal } from "../Host.ts"
-import { OWN_DEVICE, ownDevice } from "../OwnDevice.ts"
-import { ownSignIn } from "../OwnSignIn.ts"
-import { ensureSample, SAMPLE_ID } from "../SampleWorkspace.ts"
-import { welcome } from "../Welcome.ts"
+import { Host, receiveSignal } from "../terminal/Host.ts"
+import { OWN_DEVICE, ownDevice } from "../hub/LocalDevice.ts"
+import { ownSignIn } from "../hub/LocalSignIn.ts"
+import { ensureSample, SAMPLE_ID } from "../service/SampleWorkspace.ts"
+import { welcome } from "../service/Welcome.ts"
 
 /** From the signal to the end of the process, at most. */
 const STOP_LIMIT = "9500 millis"
@@ -58,7 +58,7 @@ export const up = Command.make(
     const scope = yield* Scope.make()
     const start = Effect.gen(function* () {
       // Only this command needs whole services; the others start faster without.
-      const { edgeService, configure } = yield* Effect.promise(() => import("../EdgeService.ts"))
+      const { edgeService, configure } = yield* Effect.promise(() => import("../service/EdgeService.ts"))
       const configured = yield* configure(host.environment, Option.getOrUndefined(edgePort))
       const { home } = configured
       const given = [...configured.workspaces, ...added]
@@ -70,9 +70,9 @@ export const up = Command.make(
         return { edge, config: configured, workspaces }
       }
 
-      const { configureHub, hubService } = yield* Effect.promise(() => import("../HubService.ts"))
+      const { configureHub, hubService } = yield* Effect.promise(() => import("../service/HubService.ts"))
       const { checkGatewaySettings, gatewayService, hasBot } = yield* Effect.promise(
-        () => import("../GatewayService.ts")
+        () => import("../service/GatewayService.ts")
       )
       yield* checkGatewaySettings(host.environment)
       const hubConfig = yield* configureHub(host.environment, Option.getOrUndefined(port))

@@ -6,7 +6,7 @@ import { Page } from "../ui/Page.tsx"
 import { ApiKeys } from "./ApiKeys.tsx"
 import { ChatAccounts } from "./ChatAccounts.tsx"
 import { SignIns } from "./SignIns.tsx"
-import { accountWords } from "./words.ts"
+import { accountWords } from "./messages.ts"
 
 export const AccountPage = () => {
   const words = useWords(accountWords)

@@ -11,7 +11,7 @@ import { Field, textIn } from "../ui/Field.tsx"
 import { FormDialog } from "../ui/FormDialog.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
 import { Time } from "../ui/Time.tsx"
-import { accountWords } from "./words.ts"
+import { accountWords } from "./messages.ts"
 
 const KeyRow = ({
   apiKey,

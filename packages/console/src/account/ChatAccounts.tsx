@@ -7,7 +7,7 @@ import { useWords } from "../text/Language.tsx"
 import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
 import { Time } from "../ui/Time.tsx"
-import { accountWords } from "./words.ts"
+import { accountWords } from "./messages.ts"
 
 export const ChatAccounts = () => {
   const words = useWords(accountWords)

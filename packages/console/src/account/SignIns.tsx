@@ -8,7 +8,7 @@ import { useWords } from "../text/Language.tsx"
 import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
 import { Time } from "../ui/Time.tsx"
-import { accountWords } from "./words.ts"
+import { accountWords } from "./messages.ts"
 
 interface RowProps {
   readonly signIn: OpenSignIn

@@ -4,7 +4,7 @@ import { HubRefusal } from "../api/Hub.ts"
 import { useWords } from "../text/Language.tsx"
 import { Page } from "../ui/Page.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
-import { appWords } from "./words.ts"
+import { appWords } from "./messages.ts"
 
 export const ErrorPage = ({ error, reset }: ErrorComponentProps) => {
   const words = useWords(appWords)

@@ -2,7 +2,7 @@
 import { Link } from "@tanstack/react-router"
 import { useWords } from "../text/Language.tsx"
 import { Page } from "../ui/Page.tsx"
-import { appWords } from "./words.ts"
+import { appWords } from "./messages.ts"
 
 export const NotFoundPage = () => {
   const words = useWords(appWords)

@@ -7,7 +7,7 @@ import { usePerson } from "../api/Person.ts"
 import { type Language, useLanguage, useWords } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { type Theme, themes, useTheme } from "./Theme.ts"
-import { appWords } from "./words.ts"
+import { appWords } from "./messages.ts"
 
 const languages: ReadonlyArray<readonly [Language, string]> = [
   ["en", "English"],

@@ -6,7 +6,7 @@ import { useWords } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Mark } from "../ui/Mark.tsx"
 import { PersonMenu } from "./PersonMenu.tsx"
-import { appWords } from "./words.ts"
+import { appWords } from "./messages.ts"
 
 const ways = [
   { to: "/", name: "home" },

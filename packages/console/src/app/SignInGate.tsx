@@ -6,7 +6,7 @@ import { personQuery } from "../api/Person.ts"
 import { useWords } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { SignInPage } from "./SignInPage.tsx"
-import { appWords } from "./words.ts"
+import { appWords } from "./messages.ts"
 
 export const SignInGate = ({ children }: { readonly children: ReactNode }) => {
   const words = useWords(appWords)

@@ -3,7 +3,7 @@ import { addressOf } from "../api/Hub.ts"
 import { routes } from "../api/routes.ts"
 import { useWords } from "../text/Language.tsx"
 import { Mark } from "../ui/Mark.tsx"
-import { appWords } from "./words.ts"
+import { appWords } from "./messages.ts"
 
 const loginAddress = (): string => {
   const { hash, pathname, search } = globalThis.location

@@ -3,7 +3,7 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "
 import { ErrorPage } from "./ErrorPage.tsx"
 import { NotFoundPage } from "./NotFoundPage.tsx"
 import { PageLoading } from "./PageLoading.tsx"
-import { searchOf } from "./search.ts"
+import { searchOf } from "../ui/searchParams.ts"
 import { Shell } from "./Shell.tsx"
 
 const ProjectPage = lazyRouteComponent(() => import("../project/ProjectPage.tsx"), "ProjectPage")

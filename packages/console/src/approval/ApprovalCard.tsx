@@ -13,7 +13,7 @@ import { Outcome } from "./Outcome.tsx"
 import { RequestView } from "./RequestView.tsx"
 import { TargetNote } from "./TargetNote.tsx"
 import { useDecide } from "./useDecide.ts"
-import { approvalWords } from "./words.ts"
+import { approvalWords } from "./messages.ts"
 
 export const ApprovalCard = ({ approval }: { readonly approval: HubApproval }) => {
   const words = useWords(approvalWords)

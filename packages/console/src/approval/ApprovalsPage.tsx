@@ -12,7 +12,7 @@ import { Page } from "../ui/Page.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { Time } from "../ui/Time.tsx"
 import { ApprovalCard } from "./ApprovalCard.tsx"
-import { approvalWords } from "./words.ts"
+import { approvalWords } from "./messages.ts"
 import "./approval.css"
 
 const typing = (target: EventTarget | null): boolean =>

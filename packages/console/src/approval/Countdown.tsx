@@ -1,7 +1,7 @@
 /** The time that is left to decide, by the second in the last minutes. */
 import { useEffect, useState } from "react"
 import { useWords } from "../text/Language.tsx"
-import { approvalWords } from "./words.ts"
+import { approvalWords } from "./messages.ts"
 import "./approval.css"
 
 /** `1:05`, `59:59`, `2 h 05 min`. */

@@ -3,7 +3,7 @@ import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import { useWords } from "../text/Language.tsx"
 import { EditView } from "./EditView.tsx"
 import { RequestView } from "./RequestView.tsx"
-import { approvalWords } from "./words.ts"
+import { approvalWords } from "./messages.ts"
 
 interface Props {
   readonly request: ApprovalRequest

@@ -12,7 +12,7 @@ import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
 import { useLeft } from "./Countdown.tsx"
 import { EditForm, isEditable } from "./EditForm.tsx"
 import type { Deciding } from "./useDecide.ts"
-import { approvalWords } from "./words.ts"
+import { approvalWords } from "./messages.ts"
 import "./approval.css"
 
 interface Props {

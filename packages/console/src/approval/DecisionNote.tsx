@@ -2,7 +2,7 @@
 import { HubRefusal } from "../api/Hub.ts"
 import { useWords } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
-import { approvalWords } from "./words.ts"
+import { approvalWords } from "./messages.ts"
 
 export const DecisionNote = ({ error }: { readonly error: Error | null }) => {
   const words = useWords(approvalWords)

@@ -2,7 +2,7 @@
 import { type FormEvent, useState } from "react"
 import { visible } from "../markdown/visible.ts"
 import { useWords } from "../text/Language.tsx"
-import { approvalWords } from "./words.ts"
+import { approvalWords } from "./messages.ts"
 import "./approval.css"
 
 type Input = Readonly<Record<string, unknown>>

@@ -3,7 +3,7 @@ import { inputChanges, inputText } from "@corral/domain/approval/InputEdit"
 import { Clipped } from "../markdown/Clipped.tsx"
 import { oneLine, visible } from "../markdown/visible.ts"
 import { useWords } from "../text/Language.tsx"
-import { approvalWords } from "./words.ts"
+import { approvalWords } from "./messages.ts"
 import "./approval.css"
 
 export const EditView = ({

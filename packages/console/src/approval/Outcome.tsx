@@ -5,7 +5,7 @@ import { oneLine } from "../markdown/visible.ts"
 import { useWords } from "../text/Language.tsx"
 import { Time } from "../ui/Time.tsx"
 import { PersonName } from "./PersonName.tsx"
-import { approvalWords } from "./words.ts"
+import { approvalWords } from "./messages.ts"
 import "./approval.css"
 
 interface Props {

@@ -5,7 +5,7 @@ import { hub } from "../api/Hub.ts"
 import { usePerson } from "../api/Person.ts"
 import { oneLine } from "../markdown/visible.ts"
 import { useWords } from "../text/Language.tsx"
-import { approvalWords } from "./words.ts"
+import { approvalWords } from "./messages.ts"
 
 interface Props {
   /** A user's id, or what the Edge says instead. */

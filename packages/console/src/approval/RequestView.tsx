@@ -5,7 +5,7 @@ import { Clipped } from "../markdown/Clipped.tsx"
 import { oneLine, visible } from "../markdown/visible.ts"
 import { useWords } from "../text/Language.tsx"
 import { Segments } from "./Segments.tsx"
-import { approvalWords } from "./words.ts"
+import { approvalWords } from "./messages.ts"
 import "./approval.css"
 
 interface Props {

@@ -2,7 +2,7 @@
 import type { CommandSegment } from "@corral/domain/approval/Approval"
 import { oneLine } from "../markdown/visible.ts"
 import { useWords } from "../text/Language.tsx"
-import { approvalWords } from "./words.ts"
+import { approvalWords } from "./messages.ts"
 import "./approval.css"
 
 const MOST = 100

@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query"
 import { hub, HubRefusal } from "../api/Hub.ts"
 import { oneLine } from "../markdown/visible.ts"
 import { useWords } from "../text/Language.tsx"
-import { approvalWords } from "./words.ts"
+import { approvalWords } from "./messages.ts"
 import "./approval.css"
 
 export const TargetNote = ({ approval: { targetId } }: { readonly approval: HubApproval }) => {

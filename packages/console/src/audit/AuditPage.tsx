@@ -6,14 +6,14 @@ import { addressOf, hub } from "../api/Hub.ts"
 import { isAtLeast, useProjects } from "../api/Known.ts"
 import { useList } from "../api/Lists.ts"
 import { routes } from "../api/routes.ts"
-import { searchOf } from "../app/search.ts"
+import { searchOf } from "../ui/searchParams.ts"
 import { useWords } from "../text/Language.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
 import { Page } from "../ui/Page.tsx"
 import { AuditTable } from "./AuditTable.tsx"
 import { VerifyChain } from "./VerifyChain.tsx"
-import { auditWords } from "./words.ts"
+import { auditWords } from "./messages.ts"
 
 interface Filter {
   readonly projectId?: string

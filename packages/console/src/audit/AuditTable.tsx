@@ -5,7 +5,7 @@ import { ShortId } from "../ui/ShortId.tsx"
 import { StateBadge } from "../ui/StateBadge.tsx"
 import { Time } from "../ui/Time.tsx"
 import { DecisionSummary } from "./DecisionSummary.tsx"
-import { auditWords } from "./words.ts"
+import { auditWords } from "./messages.ts"
 
 export const AuditTable = ({ records }: { readonly records: ReadonlyArray<AuditRecord> }) => {
   const words = useWords(auditWords)

@@ -1,9 +1,9 @@
 /** The decision of an audit record in a few words: what, for how long, with changes or without, where. */
 import type { DecisionDetails } from "@corral/domain/access/Audit"
 import { Link } from "@tanstack/react-router"
-import { approvalWords } from "../approval/words.ts"
+import { approvalWords } from "../approval/messages.ts"
 import { useWords } from "../text/Language.tsx"
-import { auditWords } from "./words.ts"
+import { auditWords } from "./messages.ts"
 
 export const DecisionSummary = ({ details }: { readonly details: DecisionDetails }) => {
   const words = useWords(auditWords)

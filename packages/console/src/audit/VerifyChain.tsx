@@ -4,7 +4,7 @@ import { useMutation } from "@tanstack/react-query"
 import { hub } from "../api/Hub.ts"
 import { useWords } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
-import { auditWords } from "./words.ts"
+import { auditWords } from "./messages.ts"
 
 export const VerifyChain = ({ projectId }: { readonly projectId: ProjectId }) => {
   const words = useWords(auditWords)

@@ -11,7 +11,7 @@ import { useWords } from "../text/Language.tsx"
 import { CopyLine } from "../ui/CopyLine.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { Time } from "../ui/Time.tsx"
-import { deviceWords } from "./words.ts"
+import { deviceWords } from "./messages.ts"
 
 const joinCommand = (): string => `corral device join --hub ${globalThis.location.origin} --token-file -`
 

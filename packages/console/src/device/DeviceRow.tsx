@@ -11,7 +11,7 @@ import { ShortId } from "../ui/ShortId.tsx"
 import { StateBadge } from "../ui/StateBadge.tsx"
 import { Time } from "../ui/Time.tsx"
 import { ShareDevice } from "./ShareDevice.tsx"
-import { deviceWords } from "./words.ts"
+import { deviceWords } from "./messages.ts"
 
 const OwnerActions = ({ device: { id, name, sharedWith, state } }: { readonly device: Device }) => {
   const words = useWords(deviceWords)

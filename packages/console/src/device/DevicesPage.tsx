@@ -6,7 +6,7 @@ import { ListMore } from "../ui/ListMore.tsx"
 import { Page } from "../ui/Page.tsx"
 import { AddDevice } from "./AddDevice.tsx"
 import { DeviceRow } from "./DeviceRow.tsx"
-import { deviceWords } from "./words.ts"
+import { deviceWords } from "./messages.ts"
 
 export const DevicesPage = () => {
   const words = useWords(deviceWords)

@@ -3,7 +3,7 @@ import type { ProjectId } from "@corral/domain/identity/Ids"
 import { useProjects } from "../api/Known.ts"
 import { useWords } from "../text/Language.tsx"
 import { FormDialog } from "../ui/FormDialog.tsx"
-import { deviceWords } from "./words.ts"
+import { deviceWords } from "./messages.ts"
 
 interface Props {
   readonly name: string

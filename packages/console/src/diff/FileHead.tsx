@@ -2,7 +2,7 @@
 import type { FileDiff } from "@corral/domain/edge-api/Diff"
 import { visible } from "../markdown/visible.ts"
 import { useWords } from "../text/Language.tsx"
-import { diffWords } from "./words.ts"
+import { diffWords } from "./messages.ts"
 import "./diff.css"
 
 interface Props {

@@ -7,7 +7,7 @@ import { DiffRow } from "./DiffRow.tsx"
 import { languageOf } from "./languageOf.ts"
 import { parsePatch } from "./parsePatch.ts"
 import { rowsOf } from "./rows.ts"
-import { diffWords } from "./words.ts"
+import { diffWords } from "./messages.ts"
 import "./diff.css"
 
 const FIRST = 60

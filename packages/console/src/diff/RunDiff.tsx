@@ -14,7 +14,7 @@ import { DiffRow } from "./DiffRow.tsx"
 import { FileHead } from "./FileHead.tsx"
 import { languageOf } from "./languageOf.ts"
 import { type Layout, type Row, rowsOf } from "./rows.ts"
-import { diffWords } from "./words.ts"
+import { diffWords } from "./messages.ts"
 import "./diff.css"
 
 type Item =

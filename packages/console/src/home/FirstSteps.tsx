@@ -5,7 +5,7 @@ import { Link } from "@tanstack/react-router"
 import { hub } from "../api/Hub.ts"
 import { useProjects, useTargets } from "../api/Known.ts"
 import { useWords } from "../text/Language.tsx"
-import { homeWords } from "./words.ts"
+import { homeWords } from "./messages.ts"
 
 /** Maximum number of projects to query. Users with more projects are not new. */
 const ASKED = 10

@@ -10,7 +10,7 @@ import { ListMore } from "../ui/ListMore.tsx"
 import { Page } from "../ui/Page.tsx"
 import { Time } from "../ui/Time.tsx"
 import { FirstSteps } from "./FirstSteps.tsx"
-import { homeWords } from "./words.ts"
+import { homeWords } from "./messages.ts"
 
 const SHOWN = 5
 const over: ReadonlyArray<string> = ["completed", "failed", "cancelled"]

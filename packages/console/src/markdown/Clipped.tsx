@@ -4,7 +4,7 @@
  */
 import { type ReactNode, useState } from "react"
 import { useWords } from "../text/Language.tsx"
-import { markdownWords } from "./words.ts"
+import { markdownWords } from "./messages.ts"
 import "./markdown.css"
 
 /** Characters and lines that are shown at first. */

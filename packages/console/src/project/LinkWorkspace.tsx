@@ -6,7 +6,7 @@ import { hub } from "../api/Hub.ts"
 import { useWords } from "../text/Language.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
 import { FormDialog } from "../ui/FormDialog.tsx"
-import { projectWords } from "./words.ts"
+import { projectWords } from "./messages.ts"
 
 interface Props {
   readonly projectId: ProjectId

@@ -2,7 +2,7 @@
 import type { Project } from "@corral/domain/project/Project"
 import { useWords } from "../text/Language.tsx"
 import { Field } from "../ui/Field.tsx"
-import { projectWords } from "./words.ts"
+import { projectWords } from "./messages.ts"
 
 export const ProjectFields = ({ project }: { readonly project?: Project }) => {
   const words = useWords(projectWords)

@@ -13,7 +13,7 @@ import { FormDialog } from "../ui/FormDialog.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { ShortId } from "../ui/ShortId.tsx"
-import { projectWords } from "./words.ts"
+import { projectWords } from "./messages.ts"
 
 const roleIn = (text: string): ProjectRole => roles.find((role) => role === text) ?? "viewer"
 

@@ -13,7 +13,7 @@ import { ProjectMembers } from "./ProjectMembers.tsx"
 import { ProjectSessions } from "./ProjectSessions.tsx"
 import { ProjectSettings } from "./ProjectSettings.tsx"
 import { ProjectWorkspaces } from "./ProjectWorkspaces.tsx"
-import { projectWords } from "./words.ts"
+import { projectWords } from "./messages.ts"
 
 const tabs = ["sessions", "runs", "members", "workspaces", "settings"] as const
 

@@ -12,7 +12,7 @@ import { FormDialog } from "../ui/FormDialog.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
 import { StateBadge } from "../ui/StateBadge.tsx"
 import { Time } from "../ui/Time.tsx"
-import { projectWords } from "./words.ts"
+import { projectWords } from "./messages.ts"
 
 export const ProjectSessions = ({ project }: { readonly project: Project }) => {
   const words = useWords(projectWords)

@@ -9,7 +9,7 @@ import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { ProjectFields } from "./ProjectFields.tsx"
-import { projectWords } from "./words.ts"
+import { projectWords } from "./messages.ts"
 
 const approvers: ReadonlyArray<Approvers> = ["member", "admin", "owner"]
 

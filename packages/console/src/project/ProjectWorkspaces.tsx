@@ -11,7 +11,7 @@ import { ListMore } from "../ui/ListMore.tsx"
 import { StateBadge } from "../ui/StateBadge.tsx"
 import { Time } from "../ui/Time.tsx"
 import { LinkWorkspace } from "./LinkWorkspace.tsx"
-import { projectWords } from "./words.ts"
+import { projectWords } from "./messages.ts"
 
 export const ProjectWorkspaces = ({ project: { id, role } }: { readonly project: Project }) => {
   const words = useWords(projectWords)

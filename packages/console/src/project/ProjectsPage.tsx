@@ -12,7 +12,7 @@ import { ListMore } from "../ui/ListMore.tsx"
 import { Page } from "../ui/Page.tsx"
 import { Time } from "../ui/Time.tsx"
 import { ProjectFields } from "./ProjectFields.tsx"
-import { projectWords } from "./words.ts"
+import { projectWords } from "./messages.ts"
 
 const NewProject = () => {
   const words = useWords(projectWords)

@@ -11,7 +11,7 @@ import { useDecide } from "../approval/useDecide.ts"
 import { oneLine } from "../markdown/visible.ts"
 import { useWords } from "../text/Language.tsx"
 import type { ApprovalBlock } from "./Block.ts"
-import { runWords } from "./words.ts"
+import { runWords } from "./messages.ts"
 
 interface Props {
   readonly block: ApprovalBlock

@@ -14,7 +14,7 @@ import { PreviewView } from "./PreviewView.tsx"
 import { ToolView } from "./ToolView.tsx"
 import { UsageText } from "./UsageText.tsx"
 import { WholeText } from "./WholeText.tsx"
-import { runWords } from "./words.ts"
+import { runWords } from "./messages.ts"
 import "./run.css"
 
 interface Props {

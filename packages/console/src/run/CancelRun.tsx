@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { hub } from "../api/Hub.ts"
 import { useWords } from "../text/Language.tsx"
 import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
-import { runWords } from "./words.ts"
+import { runWords } from "./messages.ts"
 
 export const CancelRun = ({ id }: { readonly id: HubRun["id"] }) => {
   const words = useWords(runWords)

@@ -10,7 +10,7 @@ import { useWords } from "../text/Language.tsx"
 import type { MessageBlock } from "./Block.ts"
 import { isClipped } from "./kept.ts"
 import { WholeText } from "./WholeText.tsx"
-import { runWords } from "./words.ts"
+import { runWords } from "./messages.ts"
 import "./run.css"
 
 /** An open end that is longer than this is drawn as plain text until it is done. */

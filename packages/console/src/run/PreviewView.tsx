@@ -13,7 +13,7 @@ import { oneLine } from "../markdown/visible.ts"
 import { useWords } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import type { PreviewBlock } from "./Block.ts"
-import { runWords } from "./words.ts"
+import { runWords } from "./messages.ts"
 import "../markdown/markdown.css"
 import "./run.css"
 

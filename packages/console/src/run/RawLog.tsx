@@ -7,7 +7,7 @@ import { hub } from "../api/Hub.ts"
 import { visible } from "../markdown/visible.ts"
 import { useWords } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
-import { runWords } from "./words.ts"
+import { runWords } from "./messages.ts"
 import "./run.css"
 import "../markdown/markdown.css"
 

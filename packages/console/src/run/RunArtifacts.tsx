@@ -8,7 +8,7 @@ import { useWords } from "../text/Language.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
 import { Time } from "../ui/Time.tsx"
 import { ArtifactLink } from "./ArtifactLink.tsx"
-import { runWords } from "./words.ts"
+import { runWords } from "./messages.ts"
 
 export const RunArtifacts = ({ runId }: { readonly runId: HubRun["id"] }) => {
   const words = useWords(runWords)

@@ -7,9 +7,9 @@ import { useWords } from "../text/Language.tsx"
 import { ShortId } from "../ui/ShortId.tsx"
 import { StateBadge } from "../ui/StateBadge.tsx"
 import { Time } from "../ui/Time.tsx"
-import { uiWords } from "../ui/words.ts"
+import { uiWords } from "../ui/messages.ts"
 import { UsageText } from "./UsageText.tsx"
-import { runWords } from "./words.ts"
+import { runWords } from "./messages.ts"
 import "./run.css"
 
 /** `state` is what the events say, which may be ahead of the run as it was read. */

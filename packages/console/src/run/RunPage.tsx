@@ -18,7 +18,7 @@ import { RunHead } from "./RunHead.tsx"
 import { SayForm } from "./SayForm.tsx"
 import { Timeline } from "./Timeline.tsx"
 import { useRunLog } from "./useRunLog.ts"
-import { runWords } from "./words.ts"
+import { runWords } from "./messages.ts"
 import "./run.css"
 import "../markdown/markdown.css"
 

@@ -6,7 +6,7 @@ import { hub } from "../api/Hub.ts"
 import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
 import { useWords } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
-import { runWords } from "./words.ts"
+import { runWords } from "./messages.ts"
 import "./run.css"
 
 export const SayForm = ({ id }: { readonly id: HubRun["id"] }) => {

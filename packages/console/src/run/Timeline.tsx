@@ -9,7 +9,7 @@ import { useWords } from "../text/Language.tsx"
 import { BlockView } from "./BlockView.tsx"
 import type { EventLog } from "./EventLog.ts"
 import { useLogView } from "./useRunLog.ts"
-import { runWords } from "./words.ts"
+import { runWords } from "./messages.ts"
 import "./run.css"
 
 /** So near to the end counts as being there. */

@@ -10,7 +10,7 @@ import { ArtifactLink } from "./ArtifactLink.tsx"
 import type { ToolBlock } from "./Block.ts"
 import { isClipped } from "./kept.ts"
 import { WholeText } from "./WholeText.tsx"
-import { runWords } from "./words.ts"
+import { runWords } from "./messages.ts"
 import "./run.css"
 
 const outputOf = ({ payload, type }: Envelope): unknown =>

@@ -1,7 +1,7 @@
 /** What a run has used, as far as its runtime counts it. */
 import type { Usage } from "@corral/domain/run/Run"
 import { useWords } from "../text/Language.tsx"
-import { runWords } from "./words.ts"
+import { runWords } from "./messages.ts"
 
 export const UsageText = ({ usage }: { readonly usage: Usage }) => {
   const words = useWords(runWords)

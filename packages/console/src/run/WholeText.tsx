@@ -9,7 +9,7 @@ import { useWords } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import type { Kept } from "./Block.ts"
 import { readWhole } from "./readWhole.ts"
-import { runWords } from "./words.ts"
+import { runWords } from "./messages.ts"
 import "../markdown/markdown.css"
 
 interface Props {

@@ -6,7 +6,7 @@ import { useList } from "../api/Lists.ts"
 import { useWords } from "../text/Language.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
 import { RunRows } from "./RunRows.tsx"
-import { runsWords } from "./words.ts"
+import { runsWords } from "./messages.ts"
 
 export interface RunFilter {
   readonly projectId?: ProjectId

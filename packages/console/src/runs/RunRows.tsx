@@ -6,7 +6,7 @@ import { useWords } from "../text/Language.tsx"
 import { ShortId } from "../ui/ShortId.tsx"
 import { StateBadge } from "../ui/StateBadge.tsx"
 import { Time } from "../ui/Time.tsx"
-import { runsWords } from "./words.ts"
+import { runsWords } from "./messages.ts"
 
 /** The first line of a prompt that says something, short enough for a row. */
 export const firstLine = (text: string): string =>

@@ -2,14 +2,14 @@
 import type { DeviceId, ProjectId } from "@corral/domain/identity/Ids"
 import type { HubRunStatus } from "@corral/domain/hub-api/HubRun"
 import { useNavigate } from "@tanstack/react-router"
-import { searchOf } from "../app/search.ts"
+import { searchOf } from "../ui/searchParams.ts"
 import { useProjects, useTargets } from "../api/Known.ts"
 import { useWords } from "../text/Language.tsx"
 import { Field } from "../ui/Field.tsx"
 import { Page } from "../ui/Page.tsx"
-import { uiWords } from "../ui/words.ts"
+import { uiWords } from "../ui/messages.ts"
 import { RunList } from "./RunList.tsx"
-import { runsWords } from "./words.ts"
+import { runsWords } from "./messages.ts"
 
 const states: ReadonlyArray<HubRunStatus> = [
   "queued",

@@ -9,7 +9,7 @@ import { agentsOn } from "../start/Offer.ts"
 import { useWords } from "../text/Language.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
 import { FormDialog } from "../ui/FormDialog.tsx"
-import { sessionWords } from "./words.ts"
+import { sessionWords } from "./messages.ts"
 import "./session.css"
 
 interface Props {

@@ -8,7 +8,7 @@ import { useTargetName } from "../api/Known.ts"
 import { useWords } from "../text/Language.tsx"
 import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
 import { AddSessionAgent } from "./AddSessionAgent.tsx"
-import { sessionWords } from "./words.ts"
+import { sessionWords } from "./messages.ts"
 
 interface RowProps {
   readonly session: Session

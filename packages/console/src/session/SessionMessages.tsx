@@ -12,7 +12,7 @@ import { useWords } from "../text/Language.tsx"
 import { textIn } from "../ui/Field.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { Time } from "../ui/Time.tsx"
-import { sessionWords } from "./words.ts"
+import { sessionWords } from "./messages.ts"
 import "./session.css"
 
 /** What the author of a message is called, as far as the project's members and the session's agents tell. */

@@ -14,7 +14,7 @@ import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { StateBadge } from "../ui/StateBadge.tsx"
 import { SessionAgents } from "./SessionAgents.tsx"
 import { SessionMessages } from "./SessionMessages.tsx"
-import { sessionWords } from "./words.ts"
+import { sessionWords } from "./messages.ts"
 import "./session.css"
 
 export const SessionPage = ({ sessionId }: { readonly sessionId: string }) => {

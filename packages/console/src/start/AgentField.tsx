@@ -2,7 +2,7 @@
 import type { Agent } from "@corral/domain/run/Agent"
 import { useWords } from "../text/Language.tsx"
 import { Field } from "../ui/Field.tsx"
-import { startWords } from "./words.ts"
+import { startWords } from "./messages.ts"
 
 interface Props {
   readonly agents: ReadonlyArray<Agent>

@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query"
 import { hub } from "../api/Hub.ts"
 import { useWords } from "../text/Language.tsx"
 import { Field } from "../ui/Field.tsx"
-import { startWords } from "./words.ts"
+import { startWords } from "./messages.ts"
 
 export const SessionField = ({
   asked,

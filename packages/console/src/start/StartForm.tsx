@@ -10,13 +10,13 @@ import { targetsQuery } from "../api/Known.ts"
 import { useWords } from "../text/Language.tsx"
 import { Field, given, textIn } from "../ui/Field.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
-import { uiWords } from "../ui/words.ts"
+import { uiWords } from "../ui/messages.ts"
 import { AgentField } from "./AgentField.tsx"
 import { agentsOn, modesOf, targetsFor, usualMode, workspacesOn } from "./Offer.ts"
 import { SessionField } from "./SessionField.tsx"
 import type { Asked } from "./StartPage.tsx"
 import { TargetField } from "./TargetField.tsx"
-import { startWords } from "./words.ts"
+import { startWords } from "./messages.ts"
 
 interface Props {
   readonly projectId: ProjectId

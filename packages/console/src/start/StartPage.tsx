@@ -8,7 +8,7 @@ import { Field } from "../ui/Field.tsx"
 import { Page } from "../ui/Page.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { StartForm } from "./StartForm.tsx"
-import { startWords } from "./words.ts"
+import { startWords } from "./messages.ts"
 
 /** What the way here has chosen already. */
 export interface Asked {

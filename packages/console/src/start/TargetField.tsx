@@ -3,8 +3,8 @@ import type { Target } from "@corral/domain/device/Device"
 import { useWords } from "../text/Language.tsx"
 import { Field } from "../ui/Field.tsx"
 import { Time } from "../ui/Time.tsx"
-import { uiWords } from "../ui/words.ts"
-import { startWords } from "./words.ts"
+import { uiWords } from "../ui/messages.ts"
+import { startWords } from "./messages.ts"
 
 interface Props {
   readonly targets: ReadonlyArray<Target>

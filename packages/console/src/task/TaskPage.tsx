@@ -10,8 +10,8 @@ import { Page } from "../ui/Page.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { StateBadge } from "../ui/StateBadge.tsx"
 import { Time } from "../ui/Time.tsx"
-import { uiWords } from "../ui/words.ts"
-import { taskWords } from "./words.ts"
+import { uiWords } from "../ui/messages.ts"
+import { taskWords } from "./messages.ts"
 
 const over: ReadonlyArray<string> = ["completed", "failed", "cancelled", "expired"]
 

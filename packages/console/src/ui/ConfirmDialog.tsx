@@ -4,7 +4,7 @@ import { type ReactNode, useRef } from "react"
 import { useWords } from "../text/Language.tsx"
 import { RefusalNote } from "./RefusalNote.tsx"
 import { useDeed } from "./useDeed.ts"
-import { uiWords } from "./words.ts"
+import { uiWords } from "./messages.ts"
 
 interface Props {
   /** On the button that asks. */

@@ -1,7 +1,7 @@
 /** A line to take elsewhere, such as a command or a token, with a button that copies it. */
 import { useWords } from "../text/Language.tsx"
 import { useCopy } from "./Copy.ts"
-import { uiWords } from "./words.ts"
+import { uiWords } from "./messages.ts"
 
 export const CopyLine = ({ text, what }: { readonly text: string; readonly what: string }) => {
   const words = useWords(uiWords)

@@ -4,7 +4,7 @@ import type { ReactNode } from "react"
 import { useWords } from "../text/Language.tsx"
 import { RefusalNote } from "./RefusalNote.tsx"
 import { useDeed } from "./useDeed.ts"
-import { uiWords } from "./words.ts"
+import { uiWords } from "./messages.ts"
 
 interface Props {
   readonly trigger: ReactNode

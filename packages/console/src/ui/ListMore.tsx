@@ -3,7 +3,7 @@ import type { ReactNode } from "react"
 import type { List } from "../api/Lists.ts"
 import { useWords } from "../text/Language.tsx"
 import { RefusalNote } from "./RefusalNote.tsx"
-import { uiWords } from "./words.ts"
+import { uiWords } from "./messages.ts"
 
 interface Props {
   readonly list: Omit<List<unknown>, "items"> & { readonly items: ReadonlyArray<unknown> }

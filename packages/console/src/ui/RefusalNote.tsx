@@ -1,7 +1,7 @@
 /** A refusal as a person reads it: the Hub's sentence, what to do next, and the id under which the Hub knows it. */
 import { HubRefusal } from "../api/Hub.ts"
 import { useWords } from "../text/Language.tsx"
-import { uiWords } from "./words.ts"
+import { uiWords } from "./messages.ts"
 
 interface Issue {
   readonly path: string

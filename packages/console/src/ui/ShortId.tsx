@@ -1,7 +1,7 @@
 /** An id, short, with the whole of it a click away. */
 import { useCopy } from "./Copy.ts"
 import { useWords } from "../text/Language.tsx"
-import { uiWords } from "./words.ts"
+import { uiWords } from "./messages.ts"
 
 /** `run_…7K2M9Q`: the kind, and the end, which differs. */
 export const shortened = (id: string): string => (id.length <= 14 ? id : `${id.slice(0, 4)}…${id.slice(-6)}`)

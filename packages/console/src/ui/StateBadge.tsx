@@ -1,6 +1,6 @@
 /** The state of a run, a task, a device or an approval: a word, and a colour that says no more than the word. */
 import { useWords } from "../text/Language.tsx"
-import { uiWords } from "./words.ts"
+import { uiWords } from "./messages.ts"
 
 type State = keyof (typeof uiWords)["en"]["states"]
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Envelope } from "@corral/domain/run/RunEvent"
 import { Schema } from "effect"
-import { runWords } from "../../src/run/words.ts"
+import { runWords } from "../../src/run/messages.ts"
 import { RunFold } from "../../src/run/RunFold.ts"
 
 const event = (seq: number, type: string, payload: Record<string, unknown>): Envelope =>
