@@ -2,20 +2,20 @@
 import { Effect } from "effect"
 import { MAX_LIMIT } from "@corral/domain/http/Page"
 
-export interface OnePage<A> {
+export interface ListPage<A> {
   readonly items: ReadonlyArray<A>
   readonly nextCursor: string | null
 }
 
 /** What every page is asked with. */
-export interface PageQuery {
+export interface ListPageQuery {
   readonly limit: number
   readonly cursor?: string
 }
 
 /** The first page with the items of all of them. */
-export const wholeList = <P extends OnePage<unknown>, E, R>(
-  ask: (query: PageQuery) => Effect.Effect<P, E, R>
+export const readAllPages = <P extends ListPage<unknown>, E, R>(
+  ask: (query: ListPageQuery) => Effect.Effect<P, E, R>
 ): Effect.Effect<P & { readonly items: ReadonlyArray<P["items"][number]> }, E, R> =>
   Effect.gen(function* () {
     const first = yield* ask({ limit: MAX_LIMIT })

@@ -41,7 +41,7 @@ const scriptOf = (shell: "bash" | "zsh" | "fish", described: Completions.Command
 const flags = capped(500_000, /^( +'\([^)]*\)--[\w-]+)(\[.*\]:.*')$/gm)
 
 /** `described` is the whole tree, this command among it. */
-export const completionsOf = (described: () => Completions.CommandDescriptor) =>
+export const makeCompletionsCommand = (described: () => Completions.CommandDescriptor) =>
   Command.make(
     "completions",
     {

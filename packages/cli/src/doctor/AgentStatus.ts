@@ -3,16 +3,16 @@ import type { Agent, Runner } from "@corral/domain/run/Agent"
 import type { RuntimeReadiness } from "@corral/domain/http/Health"
 
 /** An adapter, or a profile where `runtime` is another id. */
-export type AgentFound = Pick<
+export type AgentStatus = Pick<
   Agent,
   "id" | "label" | "runtime" | "available" | "version" | "signedIn" | "modes" | "reason" | "hint"
 > &
   Pick<RuntimeReadiness, "path" | "drift">
 
-export type RunnerFound = Pick<Runner, "id" | "label" | "command" | "available" | "reason" | "hint">
+export type RunnerStatus = Pick<Runner, "id" | "label" | "command" | "available" | "reason" | "hint">
 
 /** What `/v1/agents` says, and what health adds to it. */
-export const agentFound = (agent: Agent, readiness: ReadonlyArray<RuntimeReadiness>): AgentFound => {
+export const agentStatus = (agent: Agent, readiness: ReadonlyArray<RuntimeReadiness>): AgentStatus => {
   const { id, label, runtime, available, version, signedIn, modes, reason, hint } = agent
   const { path, drift } = readiness.find((runtime) => runtime.id === id) ?? {}
   return {
@@ -30,7 +30,7 @@ export const agentFound = (agent: Agent, readiness: ReadonlyArray<RuntimeReadine
   }
 }
 
-export const runnerFound = ({ id, label, command, available, reason, hint }: Runner): RunnerFound => ({
+export const runnerStatus = ({ id, label, command, available, reason, hint }: Runner): RunnerStatus => ({
   id,
   label,
   command,

@@ -18,16 +18,16 @@ import { examineStore } from "@corral/edge/store/StoreExamination"
 import { Effect, Layer, Result } from "effect"
 import { statSync } from "node:fs"
 import { join } from "node:path"
-import { agentFound, type AgentFound, runnerFound, type RunnerFound } from "./AgentStatus.ts"
-import { asked, askHealth, connectTo } from "../edge/EdgeClient.ts"
-import { corralHome, locate } from "../edge/EdgeLocation.ts"
+import { agentStatus, type AgentStatus, runnerStatus, type RunnerStatus } from "./AgentStatus.ts"
+import { callApi, fetchEdgeHealth, connectToEdge } from "../edge/EdgeClient.ts"
+import { corralHome, locateEdge } from "../edge/EdgeLocation.ts"
 import type { EdgeChoice } from "../Flags.ts"
 import { Host } from "../terminal/Host.ts"
-import { OWN_DEVICE } from "../hub/LocalDevice.ts"
-import { askHub, type HubFound } from "./HubHealth.ts"
+import { LOCAL_DEVICE_FILE } from "../hub/LocalDevice.ts"
+import { inspectHub, type HubStatus } from "./HubHealth.ts"
 import { readSignIn, SIGN_IN_FILE } from "../hub/SignInFile.ts"
 
-export type EdgeFound =
+export type EdgeStatus =
   | {
       readonly running: true
       readonly url: string
@@ -52,42 +52,50 @@ export type EdgeFound =
     }
 
 /** One of the Edge's own files. `mode` as in `chmod`; not ok where others can read it. */
-export interface FileFound {
+export interface FileStatus {
   readonly name: string
   readonly mode: string
   readonly ok: boolean
   readonly hint?: string
 }
 
-export interface Examination {
+export interface Diagnosis {
   readonly corral: string
   readonly node: { readonly version: string; readonly ok: boolean }
-  readonly home: { readonly path: string; readonly files: ReadonlyArray<FileFound> }
-  readonly edge: EdgeFound
+  readonly home: { readonly path: string; readonly files: ReadonlyArray<FileStatus> }
+  readonly edge: EdgeStatus
   /** The Hub that this machine is linked to, or signed in to. */
-  readonly hub?: HubFound | undefined
+  readonly hub?: HubStatus | undefined
   /** The file of profiles and runners. */
   readonly config?: ConfigReadiness | undefined
   readonly git: GitFound
   readonly disk?: { readonly freeBytes: number; readonly ok: boolean } | undefined
   readonly containment: string
-  readonly agents: ReadonlyArray<AgentFound>
-  readonly runners: ReadonlyArray<RunnerFound>
+  readonly agents: ReadonlyArray<AgentStatus>
+  readonly runners: ReadonlyArray<RunnerStatus>
 }
 
 /** What is found out in either way. */
-type Surroundings = Pick<
-  Examination,
+type MachineStatus = Pick<
+  Diagnosis,
   "edge" | "config" | "git" | "disk" | "containment" | "agents" | "runners"
 >
 
-const roomOn = (disk: { readonly freeBytes: number } | undefined): Examination["disk"] =>
+const diskStatus = (disk: { readonly freeBytes: number } | undefined): Diagnosis["disk"] =>
   disk === undefined ? undefined : { freeBytes: disk.freeBytes, ok: disk.freeBytes >= LOW_DISK_BYTES }
 
-const OWN_FILES = ["", "edge.json", "edge.token", "edge.db", "device.json", OWN_DEVICE, SIGN_IN_FILE]
+const CORRAL_FILES = [
+  "",
+  "edge.json",
+  "edge.token",
+  "edge.db",
+  "device.json",
+  LOCAL_DEVICE_FILE,
+  SIGN_IN_FILE
+]
 
-const filesOf = (home: string): ReadonlyArray<FileFound> =>
-  OWN_FILES.flatMap((name) => {
+const fileStatuses = (home: string): ReadonlyArray<FileStatus> =>
+  CORRAL_FILES.flatMap((name) => {
     const path = join(home, name)
     const stat = statSync(path, { throwIfNoEntry: false })
     if (stat === undefined) return []
@@ -102,22 +110,22 @@ const isNewEnough = (version: string): boolean => {
   return major > 22 || (major === 22 && minor >= 19)
 }
 
-const storeSaid = (store: EdgeReadiness["store"]): string => {
+const formatStore = (store: EdgeReadiness["store"]): string => {
   if (store === undefined) return "unknown"
   const { status, engine, message } = store
   return `${status} (${engine})${message === undefined ? "" : `: ${message}`}`
 }
 
 /** The Edge and its agents, as it tells them itself. */
-const askEdge = Effect.fnUntraced(function* (choice: EdgeChoice) {
-  const endpoint = yield* locate(choice)
-  const calls = yield* connectTo(endpoint)
+const inspectRunningEdge = Effect.fnUntraced(function* (choice: EdgeChoice) {
+  const endpoint = yield* locateEdge(choice)
+  const calls = yield* connectToEdge(endpoint)
   // First, for it waits until the programs have answered; health does not.
-  const { items } = yield* asked(calls.agents.list())
-  const { items: runners } = yield* asked(calls.agents.listRunners())
-  const health = yield* askHealth(endpoint)
+  const { items } = yield* callApi(calls.agents.list())
+  const { items: runners } = yield* callApi(calls.agents.listRunners())
+  const health = yield* fetchEdgeHealth(endpoint)
   const { status, process: own, runs, store, workspaces, containment, runtimes = [] } = health
-  const edge: EdgeFound = {
+  const edge: EdgeStatus = {
     running: true,
     url: endpoint.url,
     status,
@@ -125,7 +133,7 @@ const askEdge = Effect.fnUntraced(function* (choice: EdgeChoice) {
     runs: runs?.live ?? 0,
     queued: runs?.queued ?? 0,
     workspaces: workspaces?.count ?? 0,
-    store: storeSaid(store),
+    store: formatStore(store),
     containment: containment?.kind ?? "unknown",
     problems: health.problems ?? [],
     link: health.link
@@ -134,19 +142,19 @@ const askEdge = Effect.fnUntraced(function* (choice: EdgeChoice) {
     edge,
     config: health.config,
     git: health.git ?? { found: false },
-    disk: roomOn(health.disk),
+    disk: diskStatus(health.disk),
     containment: edge.containment,
-    agents: items.map((agent) => agentFound(agent, runtimes)),
-    runners: runners.map(runnerFound)
-  } satisfies Surroundings
+    agents: items.map((agent) => agentStatus(agent, runtimes)),
+    runners: runners.map(runnerStatus)
+  } satisfies MachineStatus
 })
 
 /** Without an Edge: what one would find, started from here. */
-const lookAround = Effect.fnUntraced(function* (reason: string) {
+const inspectMachine = Effect.fnUntraced(function* (reason: string) {
   const { environment } = yield* Host
   const settings = yield* Effect.result(fromEnvironment(environment))
   const home = yield* corralHome
-  const edge = (problem?: string): EdgeFound => ({
+  const edge = (problem?: string): EdgeStatus => ({
     running: false,
     reason: problem === undefined ? reason : `${reason} It would not start: ${problem}`,
     store: examineStore(home)
@@ -166,11 +174,11 @@ const lookAround = Effect.fnUntraced(function* (reason: string) {
       edge: edge(Result.isFailure(settings) ? settings.failure.message : undefined),
       config: yield* runtimes.config,
       git: yield* git,
-      disk: roomOn(yield* diskOf(home)),
+      disk: diskStatus(yield* diskOf(home)),
       containment: kind,
-      agents: agents.map((agent) => agentFound(agent, readiness)),
-      runners: (yield* runtimes.runners).map(runnerFound)
-    } satisfies Surroundings
+      agents: agents.map((agent) => agentStatus(agent, readiness)),
+      runners: (yield* runtimes.runners).map(runnerStatus)
+    } satisfies MachineStatus
   })
   const adapters = builtIn({ node: process.execPath, scriptedProgram })
   const lookWith = (config: EdgeConfig) =>
@@ -178,7 +186,7 @@ const lookAround = Effect.fnUntraced(function* (reason: string) {
   return yield* lookWith(config).pipe(
     // Without the file that stops a start there are the built-in ones to look at.
     Effect.catch(({ message: problem }) =>
-      Effect.map(lookWith({ ...config, configFile: undefined }), (found): Surroundings => ({
+      Effect.map(lookWith({ ...config, configFile: undefined }), (found): MachineStatus => ({
         ...found,
         edge: edge(problem),
         config: { status: "degraded", path: config.configFile ?? "", problem }
@@ -188,20 +196,20 @@ const lookAround = Effect.fnUntraced(function* (reason: string) {
 })
 
 /** Fails nowhere: what cannot be found out is told as such. */
-export const examine = Effect.fn("Examination.examine")(function* (choice: EdgeChoice) {
+export const diagnose = Effect.fn("Examination.examine")(function* (choice: EdgeChoice) {
   const path = yield* corralHome
-  const found: Surroundings = yield* askEdge(choice).pipe(
-    Effect.catch(({ message }) => Effect.orDie(lookAround(message)))
+  const found: MachineStatus = yield* inspectRunningEdge(choice).pipe(
+    Effect.catch(({ message }) => Effect.orDie(inspectMachine(message)))
   )
   const { environment } = yield* Host
   const signIn = yield* Effect.orElseSucceed(readSignIn, () => undefined)
   const hubUrl = (found.edge.running ? found.edge.link?.hub : undefined) ?? signIn?.hub
-  const hub = hubUrl === undefined ? undefined : yield* askHub(hubUrl, signIn, environment)
+  const hub = hubUrl === undefined ? undefined : yield* inspectHub(hubUrl, signIn, environment)
   return {
     corral: VERSION,
     node: { version: process.versions.node, ok: isNewEnough(process.versions.node) },
-    home: { path, files: filesOf(path) },
+    home: { path, files: fileStatuses(path) },
     hub,
     ...found
-  } satisfies Examination
+  } satisfies Diagnosis
 })

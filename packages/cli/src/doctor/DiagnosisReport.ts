@@ -1,28 +1,28 @@
 /** What `corral doctor` found, as a person reads it: one line a thing, a mark before it, what to do about it behind it. */
 import type { HealthProblem, LinkReadiness } from "@corral/domain/http/Health"
-import type { AgentFound, RunnerFound } from "./AgentStatus.ts"
-import type { Examination } from "./Diagnosis.ts"
-import type { HubFound } from "./HubHealth.ts"
+import type { AgentStatus, RunnerStatus } from "./AgentStatus.ts"
+import type { Diagnosis } from "./Diagnosis.ts"
+import type { HubStatus } from "./HubHealth.ts"
 import type { Paint } from "../terminal/Paint.ts"
-import { visibleLine } from "../terminal/VisibleText.ts"
+import { escapeLine } from "../terminal/VisibleText.ts"
 
 const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? "" : "s"}`
 
 const DRIFT_KINDS = 5
 
 /** The lines of the report, with a line end after the last. */
-export const examinationReport = (found: Examination, paint: Paint): string => {
+export const formatDiagnosis = (found: Diagnosis, paint: Paint): string => {
   const { corral, node, home, edge, hub, config, git, disk, containment, agents, runners } = found
   const mark = (good: boolean) => (good ? paint("green", "✓") : paint("red", "✗"))
   const open = paint("yellow", "–")
   const advice = (...parts: ReadonlyArray<string | undefined>) => {
     const said = parts.filter((part) => part !== undefined).join(": ")
-    return said === "" ? "" : ` ${paint("dim", visibleLine(said))}`
+    return said === "" ? "" : ` ${paint("dim", escapeLine(said))}`
   }
 
   const width = Math.max(12, ...[...agents, ...runners].map(({ id }) => id.length))
 
-  const agent = ({ id, label, available, version, path, signedIn, reason, hint, drift }: AgentFound) => [
+  const agent = ({ id, label, available, version, path, signedIn, reason, hint, drift }: AgentStatus) => [
     `  ${signedIn === false ? open : mark(available)} ${id.padEnd(width)} ${label}${
       version === undefined ? "" : ` ${version}`
     }${path === undefined ? "" : ` ${paint("dim", path)}`}${signedIn === true ? ", signed in" : ""}${advice(reason, hint)}`,
@@ -40,16 +40,16 @@ export const examinationReport = (found: Examination, paint: Paint): string => {
         ])
   ]
 
-  const runner = ({ id, label, available, command, reason, hint }: RunnerFound) =>
+  const runner = ({ id, label, available, command, reason, hint }: RunnerStatus) =>
     `  ${available ? mark(true) : open} ${id.padEnd(width)} ${label}${advice(available ? command.join(" ") : reason, available ? undefined : hint)}`
 
   const linkLine = ({ deviceId, hub, problem, state }: LinkReadiness) =>
-    `${state === "linked" ? mark(true) : state === "refused" ? mark(false) : open} Hub ${visibleLine(hub ?? "of an unknown address")}: ${state}${
+    `${state === "linked" ? mark(true) : state === "refused" ? mark(false) : open} Hub ${escapeLine(hub ?? "of an unknown address")}: ${state}${
       deviceId === undefined ? "" : ` as ${deviceId}`
     }${advice(problem)}`
 
   const problemLine = ({ hint, message }: HealthProblem) =>
-    `  ${mark(false)} ${visibleLine(message)}${advice(hint)}`
+    `  ${mark(false)} ${escapeLine(message)}${advice(hint)}`
 
   const hubStates = {
     ok: "ready",
@@ -57,8 +57,8 @@ export const examinationReport = (found: Examination, paint: Paint): string => {
     not_ready: "not ready",
     unreachable: "can't be reached"
   } as const
-  const hubLines = ({ hint, problems, state, url }: HubFound) => [
-    `${mark(state === "ok")} Hub at ${visibleLine(url)}: ${hubStates[state]}${advice(hint)}`,
+  const hubLines = ({ hint, problems, state, url }: HubStatus) => [
+    `${mark(state === "ok")} Hub at ${escapeLine(url)}: ${hubStates[state]}${advice(hint)}`,
     ...problems.map(problemLine)
   ]
 
@@ -70,8 +70,8 @@ export const examinationReport = (found: Examination, paint: Paint): string => {
     edge.running
       ? `${mark(edge.status === "ok")} Edge ${edge.version} at ${edge.url}: ${count(edge.runs, "run")}${
           edge.queued === 0 ? "" : ` and ${edge.queued} waiting`
-        }, ${count(edge.workspaces, "workspace")}, store ${visibleLine(edge.store)}`
-      : `${open} ${visibleLine(edge.reason)}`,
+        }, ${count(edge.workspaces, "workspace")}, store ${escapeLine(edge.store)}`
+      : `${open} ${escapeLine(edge.reason)}`,
     ...(edge.running
       ? edge.problems.filter(({ part }) => part === "store").map(problemLine)
       : edge.store === undefined

@@ -7,9 +7,9 @@ import { type HealthProblem, PublicHealth } from "@corral/domain/http/Health"
 import { isLoopback } from "@corral/service/Addresses"
 import { Effect, Redacted } from "effect"
 import { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
-import type { KeptSignIn } from "../hub/SignInFile.ts"
+import type { StoredSignIn } from "../hub/SignInFile.ts"
 
-export interface HubFound {
+export interface HubStatus {
   readonly url: string
   /** `degraded`: it works, but for what `problems` say. `not_ready`: it cannot do its work. */
   readonly state: "ok" | "degraded" | "not_ready" | "unreachable"
@@ -25,7 +25,7 @@ const DEGRADED = "Sign in with corral login to see why, or look at the Hub's log
 /** What verifies the caller at that Hub. */
 const credentialFor = (
   url: string,
-  signIn: KeptSignIn | undefined,
+  signIn: StoredSignIn | undefined,
   environment: Readonly<Record<string, string>>
 ): Redacted.Redacted | undefined => {
   const metricsToken = environment["CORRAL_METRICS_TOKEN"] ?? ""
@@ -34,11 +34,11 @@ const credentialFor = (
 }
 
 /** Asks the Hub at that address. Fails nowhere. */
-export const askHub = Effect.fnUntraced(function* (
+export const inspectHub = Effect.fnUntraced(function* (
   url: string,
-  signIn: KeptSignIn | undefined,
+  signIn: StoredSignIn | undefined,
   environment: Readonly<Record<string, string>>
-): Effect.fn.Return<HubFound, never, HttpClient.HttpClient> {
+): Effect.fn.Return<HubStatus, never, HttpClient.HttpClient> {
   const client = yield* HttpClient.HttpClient
   const credential = credentialFor(url, signIn, environment)
   const request = HttpClientRequest.get(`${url}/health`)
@@ -48,7 +48,7 @@ export const askHub = Effect.fnUntraced(function* (
     Effect.flatMap((response) =>
       Effect.map(
         HttpClientResponse.schemaBodyJson(PublicHealth)(response),
-        ({ problems = [], status }): HubFound => {
+        ({ problems = [], status }): HubStatus => {
           if (response.status === 200)
             return status === "ok"
               ? { url, state: "ok", problems: [] }
@@ -59,7 +59,7 @@ export const askHub = Effect.fnUntraced(function* (
     ),
     Effect.timeout("5 seconds"),
     Effect.catch(() =>
-      Effect.succeed<HubFound>({
+      Effect.succeed<HubStatus>({
         url,
         state: "unreachable",
         problems: [],

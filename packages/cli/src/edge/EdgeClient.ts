@@ -18,7 +18,7 @@ import { Effect, Option, Redacted, Schema } from "effect"
 import { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
 import { HttpApi, HttpApiClient } from "effect/http-api"
 import { CommandFailed, exitCodes } from "../CommandFailed.ts"
-import { locate, type EdgeEndpoint } from "./EdgeLocation.ts"
+import { locateEdge, type EdgeEndpoint } from "./EdgeLocation.ts"
 import type { EdgeChoice } from "../Flags.ts"
 
 /** What commands use of the contract. */
@@ -38,7 +38,11 @@ class UsedApi extends HttpApi.make("edge")
 const decodeErrorObject = Schema.decodeUnknownOption(Schema.fromJsonString(ErrorObject))
 
 /** A refusal as the service words it; `text` is the answer's body. */
-export const refusalOf = (status: number, text: string, service: "Edge" | "Hub" = "Edge"): CommandFailed =>
+export const failureFromResponse = (
+  status: number,
+  text: string,
+  service: "Edge" | "Hub" = "Edge"
+): CommandFailed =>
   Option.match(decodeErrorObject(text), {
     onNone: () =>
       new CommandFailed({
@@ -60,20 +64,20 @@ const sentence = (message: string, details: ErrorObject["details"]): string => {
 const refuse = (response: HttpClientResponse.HttpClientResponse) =>
   response.status < 400
     ? Effect.succeed(response)
-    : Effect.flatMap(response.text, (text) => Effect.fail(refusalOf(response.status, text)))
+    : Effect.flatMap(response.text, (text) => Effect.fail(failureFromResponse(response.status, text)))
 
 const unreachable = new CommandFailed({
   message: "The Edge stopped answering.",
   exitCode: exitCodes.failed,
   unreachable: true
 })
-const notUnderstood = new CommandFailed({
+const incompatible = new CommandFailed({
   message: "The Edge's answer is not understood: it may be of another version.",
   exitCode: exitCodes.failed
 })
 
-/** Calls to the Edge at that place. */
-export const connectTo = Effect.fnUntraced(function* ({ url, token }: EdgeEndpoint) {
+/** Typed client of the Edge at this endpoint. */
+export const connectToEdge = Effect.fnUntraced(function* ({ url, token }: EdgeEndpoint) {
   const httpClient = (yield* HttpClient.HttpClient).pipe(
     HttpClient.mapRequest(HttpClientRequest.bearerToken(Redacted.value(token))),
     HttpClient.transformResponse((answer) =>
@@ -87,27 +91,27 @@ export const connectTo = Effect.fnUntraced(function* ({ url, token }: EdgeEndpoi
 })
 
 /** Calls to the Edge, group by group. */
-export type EdgeCalls = Effect.Success<ReturnType<typeof connectTo>>
+export type EdgeApiClient = Effect.Success<ReturnType<typeof connectToEdge>>
 
 /** Ends a call: refusals are `CommandFailed` already; what is left are answers that do not fit the contract. */
-export const asked = <A, E, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A, CommandFailed, R> =>
-  Effect.mapError(call, (error) => (error instanceof CommandFailed ? error : notUnderstood))
+export const callApi = <A, E, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A, CommandFailed, R> =>
+  Effect.mapError(call, (error) => (error instanceof CommandFailed ? error : incompatible))
 
 /** Finds the Edge, and gives its calls. */
-export const connect = (choice: EdgeChoice) => Effect.flatMap(locate(choice), connectTo)
+export const connectToChosenEdge = (choice: EdgeChoice) => Effect.flatMap(locateEdge(choice), connectToEdge)
 
 /** The Edge's health; one that is not ready answers 503 with it. */
-export const askHealth = Effect.fnUntraced(
+export const fetchEdgeHealth = Effect.fnUntraced(
   function* ({ url, token }: EdgeEndpoint) {
     const client = yield* HttpClient.HttpClient
     const request = HttpClientRequest.get(`${url}/v1/health`)
     const response = yield* client.execute(HttpClientRequest.bearerToken(request, Redacted.value(token)))
     if (response.status !== 200 && response.status !== 503)
-      return yield* refusalOf(response.status, yield* response.text)
+      return yield* failureFromResponse(response.status, yield* response.text)
     return yield* HttpClientResponse.schemaBodyJson(EdgeReadiness)(response)
   },
   Effect.catchTags({
     HttpClientError: () => Effect.fail(unreachable),
-    SchemaError: () => Effect.fail(notUnderstood)
+    SchemaError: () => Effect.fail(incompatible)
   })
 )

@@ -55,7 +55,7 @@ const notRunning = new CommandFailed({ message: NOT_RUNNING, exitCode: exitCodes
 
 const LOOPBACK = new Set(["127.0.0.1", "localhost", "[::1]"])
 
-const chosenUrl = (text: string): Effect.Effect<string, CommandFailed> => {
+const parseEdgeUrl = (text: string): Effect.Effect<string, CommandFailed> => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   return url !== undefined && url.protocol === "http:" && LOOPBACK.has(url.hostname)
     ? Effect.succeed(url.origin)
@@ -65,7 +65,7 @@ const chosenUrl = (text: string): Effect.Effect<string, CommandFailed> => {
 }
 
 /** Asks, without the token, who listens at `url`. */
-export const askInstance = (url: string): Effect.Effect<string, CommandFailed, HttpClient.HttpClient> =>
+export const fetchInstanceId = (url: string): Effect.Effect<string, CommandFailed, HttpClient.HttpClient> =>
   HttpClient.get(`${url}/health`).pipe(
     Effect.flatMap(HttpClientResponse.schemaBodyJson(EdgeReadiness)),
     Effect.timeout("5 seconds"),
@@ -78,12 +78,12 @@ export const askInstance = (url: string): Effect.Effect<string, CommandFailed, H
   )
 
 /** Finds the Edge and makes sure that it is the one. */
-export const locate = Effect.fn("EdgeLocation.locate")(function* (choice: EdgeChoice) {
+export const locateEdge = Effect.fn("EdgeLocation.locate")(function* (choice: EdgeChoice) {
   const home = yield* corralHome
   const file = readEdgeFile(home)
-  const url = Option.isSome(choice.url) ? yield* chosenUrl(choice.url.value) : file?.url
+  const url = Option.isSome(choice.url) ? yield* parseEdgeUrl(choice.url.value) : file?.url
   if (url === undefined) return yield* notRunning
-  const instanceId = yield* askInstance(url)
+  const instanceId = yield* fetchInstanceId(url)
   // An Edge that is named by its address alone has no other file to be compared with.
   if (file !== undefined && file.url === url && file.instanceId !== instanceId) {
     return yield* refused(

@@ -1,34 +1,34 @@
 /** Signs a person in from a terminal, as RFC 8628 has it: they open an address anywhere, compare a code, and answer there. */
 import { Clock, Effect, Redacted } from "effect"
 import { CommandFailed, exitCodes, refused } from "../CommandFailed.ts"
-import { asked } from "../edge/EdgeClient.ts"
+import { callApi } from "../edge/EdgeClient.ts"
 import { Host } from "../terminal/Host.ts"
-import { connectHub } from "./HubClient.ts"
-import { waiting } from "../terminal/Progress.ts"
-import { visibleLine } from "../terminal/VisibleText.ts"
+import { connectToHub } from "./HubClient.ts"
+import { withProgress } from "../terminal/Progress.ts"
+import { escapeLine } from "../terminal/VisibleText.ts"
 
 /** What a Hub that is asked too often wants more, in seconds. */
-const SLOW_DOWN = 5
+const SLOW_DOWN_SECONDS = 5
 
 /** The token of a sign-in that whoever answers has allowed. */
 export const issueSignIn = Effect.fnUntraced(function* (hub: string, clientName: string) {
   const host = yield* Host
-  const calls = yield* connectHub(hub)
-  const started = yield* asked(calls.signIn.deviceStart({ payload: { kind: "cli", clientName } }))
+  const calls = yield* connectToHub(hub)
+  const started = yield* callApi(calls.signIn.deviceStart({ payload: { kind: "cli", clientName } }))
   host.warn(
-    `Open ${visibleLine(started.verificationUriComplete)}\nand check that it shows ${visibleLine(started.userCode)}\n`
+    `Open ${escapeLine(started.verificationUriComplete)}\nand check that it shows ${escapeLine(started.userCode)}\n`
   )
   const until = (yield* Clock.currentTimeMillis) + started.expiresInSeconds * 1_000
   let interval = started.intervalSeconds
   const answer = Effect.gen(function* () {
     while ((yield* Clock.currentTimeMillis) < until) {
       yield* Effect.sleep(interval * 1_000)
-      const answer = yield* asked(
+      const answer = yield* callApi(
         calls.signIn.deviceToken({ payload: { deviceCode: started.deviceCode } })
       ).pipe(
         Effect.catchIf(
           ({ code }) => code === "rate_limited",
-          () => Effect.succeed({ state: "pending" as const, intervalSeconds: interval + SLOW_DOWN })
+          () => Effect.succeed({ state: "pending" as const, intervalSeconds: interval + SLOW_DOWN_SECONDS })
         ),
         Effect.catchIf(
           ({ code }) => code === "permission_denied",
@@ -43,16 +43,16 @@ export const issueSignIn = Effect.fnUntraced(function* (hub: string, clientName:
       exitCode: exitCodes.refused
     })
   })
-  return yield* waiting("waiting for an answer there")(answer)
+  return yield* withProgress("waiting for an answer there")(answer)
 })
 
 /** Does `use` with the sign-in of whoever answers, which ends with it. */
-export const signedIn = <A, R>(
+export const withTemporarySignIn = <A, R>(
   hub: string,
   clientName: string,
   use: (token: Redacted.Redacted) => Effect.Effect<A, CommandFailed, R>
 ) =>
   Effect.flatMap(issueSignIn(hub, clientName), (token) => {
-    const signOut = Effect.flatMap(connectHub(hub, token), (calls) => asked(calls.auth.logout()))
+    const signOut = Effect.flatMap(connectToHub(hub, token), (calls) => callApi(calls.auth.logout()))
     return Effect.ensuring(use(token), Effect.ignore(signOut))
   })

@@ -14,7 +14,7 @@ import { Effect, Redacted } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import { HttpApi, HttpApiClient } from "effect/http-api"
 import { CommandFailed, exitCodes } from "../CommandFailed.ts"
-import { hubRefusalOf } from "./HubRefusal.ts"
+import { failureFromHub } from "./HubRefusal.ts"
 
 class UsedApi extends HttpApi.make("hub")
   .add(
@@ -38,7 +38,7 @@ const unreachable = (url: string) =>
   })
 
 /** Calls to the Hub at `url`, with a sign-in where there is one. A redirect is not followed: it would carry what is sent elsewhere. */
-export const connectHub = Effect.fnUntraced(function* (url: string, token?: Redacted.Redacted) {
+export const connectToHub = Effect.fnUntraced(function* (url: string, token?: Redacted.Redacted) {
   const signedInAt = token === undefined ? undefined : url
   const httpClient = (yield* HttpClient.HttpClient).pipe(
     HttpClient.mapRequest((request) =>
@@ -50,7 +50,7 @@ export const connectHub = Effect.fnUntraced(function* (url: string, token?: Reda
           response.status >= 200 && response.status < 300
             ? Effect.succeed(response)
             : Effect.flatMap(response.text, (text) =>
-                Effect.fail(hubRefusalOf(response.status, text, signedInAt))
+                Effect.fail(failureFromHub(response.status, text, signedInAt))
               )
         ),
         Effect.timeoutOrElse({ duration: "20 seconds", orElse: () => Effect.fail(unreachable(url)) }),
@@ -62,4 +62,4 @@ export const connectHub = Effect.fnUntraced(function* (url: string, token?: Reda
 })
 
 /** Calls to a Hub, group by group. */
-export type HubCalls = Effect.Success<ReturnType<typeof connectHub>>
+export type HubApiClient = Effect.Success<ReturnType<typeof connectToHub>>

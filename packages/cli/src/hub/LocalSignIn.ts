@@ -5,11 +5,11 @@
  * at another Hub is left as it is.
  */
 import { Effect, type Redacted } from "effect"
-import { asked } from "../edge/EdgeClient.ts"
-import { connectHub } from "./HubClient.ts"
-import { forgetSignIn, readSignIn, writeSignIn } from "./SignInFile.ts"
+import { callApi } from "../edge/EdgeClient.ts"
+import { connectToHub } from "./HubClient.ts"
+import { deleteSignIn, readSignIn, writeSignIn } from "./SignInFile.ts"
 
-export interface OwnSignInOptions {
+export interface LocalSignInOptions {
   /** Where the Hub is reached from here, and the address that commands name it by. */
   readonly url: string
   readonly publicUrl: string
@@ -18,21 +18,21 @@ export interface OwnSignInOptions {
 }
 
 /** Until the scope closes, the terminals of this home are signed in; false where they are signed in elsewhere. */
-export const ownSignIn = Effect.fn("OwnSignIn.ownSignIn")(function* ({
+export const signInLocally = Effect.fn("OwnSignIn.ownSignIn")(function* ({
   publicUrl,
   token,
   url
-}: OwnSignInOptions) {
-  const calls = yield* connectHub(url, token)
-  const end = Effect.ignore(asked(calls.auth.logout()))
-  const { user } = yield* asked(calls.auth.me())
+}: LocalSignInOptions) {
+  const calls = yield* connectToHub(url, token)
+  const end = Effect.ignore(callApi(calls.auth.logout()))
+  const { user } = yield* callApi(calls.auth.me())
   const kept = yield* readSignIn
   // One of the same person at this Hub is what an earlier start left behind.
   if (kept !== undefined && kept.userId !== user.id) return yield* Effect.as(end, false)
   const sign = writeSignIn({ hub: publicUrl, userId: user.id, name: user.name, token })
   const forget = Effect.gen(function* () {
     const now = yield* Effect.orElseSucceed(readSignIn, () => undefined)
-    if (now?.userId === user.id) yield* Effect.ignore(forgetSignIn)
+    if (now?.userId === user.id) yield* Effect.ignore(deleteSignIn)
     yield* end
   })
   yield* Effect.acquireRelease(sign, () => forget)

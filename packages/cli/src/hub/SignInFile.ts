@@ -11,7 +11,7 @@ import { corralHome } from "../edge/EdgeLocation.ts"
 
 export const SIGN_IN_FILE = "hub.json"
 
-const Kept = Schema.Struct({
+const SignInRecord = Schema.Struct({
   /** The Hub's address, without a slash at its end. */
   hub: Schema.String,
   userId: UserId,
@@ -19,15 +19,15 @@ const Kept = Schema.Struct({
   token: Schema.RedactedFromValue(Schema.String)
 })
 /** Who is signed in, and where. */
-export type KeptSignIn = typeof Kept.Type
+export type StoredSignIn = typeof SignInRecord.Type
 
-const text = Schema.fromJsonString(Kept)
+const text = Schema.fromJsonString(SignInRecord)
 const decode = Schema.decodeUnknownOption(text)
 
 const file = Effect.map(corralHome, (home) => join(home, SIGN_IN_FILE))
 
 /** The sign-in, where there is one. */
-export const readSignIn: Effect.Effect<KeptSignIn | undefined, CommandFailed> = Effect.flatMap(
+export const readSignIn: Effect.Effect<StoredSignIn | undefined, CommandFailed> = Effect.flatMap(
   file,
   (path) => {
     const stat = statSync(path, { throwIfNoEntry: false })
@@ -40,7 +40,7 @@ export const readSignIn: Effect.Effect<KeptSignIn | undefined, CommandFailed> = 
   }
 )
 
-export const writeSignIn = ({ hub, name, token, userId }: KeptSignIn): Effect.Effect<void, CommandFailed> =>
+export const writeSignIn = ({ hub, name, token, userId }: StoredSignIn): Effect.Effect<void, CommandFailed> =>
   Effect.flatMap(file, (path) =>
     Effect.try({
       try: () => {
@@ -58,4 +58,4 @@ export const writeSignIn = ({ hub, name, token, userId }: KeptSignIn): Effect.Ef
     })
   )
 
-export const forgetSignIn: Effect.Effect<void> = Effect.map(file, (path) => rmSync(path, { force: true }))
+export const deleteSignIn: Effect.Effect<void> = Effect.map(file, (path) => rmSync(path, { force: true }))

@@ -2,13 +2,13 @@
 import { hubUrlOf } from "@corral/edge/config/HubAddress"
 import { Effect, Option } from "effect"
 import { type CommandFailed, refused } from "../CommandFailed.ts"
-import { connectHub } from "./HubClient.ts"
+import { connectToHub } from "./HubClient.ts"
 import { readSignIn } from "./SignInFile.ts"
 
 const NOT_SIGNED_IN = "You are signed in to no Hub: corral login --hub URL."
 
 /** The address as a Hub is named by. */
-export const hubAddress = (text: string): Effect.Effect<string, CommandFailed> => {
+export const parseHubUrl = (text: string): Effect.Effect<string, CommandFailed> => {
   const address = hubUrlOf(text)
   return "problem" in address
     ? Effect.fail(refused(`--hub: ${address.problem}.`))
@@ -16,9 +16,9 @@ export const hubAddress = (text: string): Effect.Effect<string, CommandFailed> =
 }
 
 /** The sign-in at that Hub, or at whichever there is one. */
-export const signInAt = Effect.fnUntraced(function* (hub: Option.Option<string>) {
+export const requireSignIn = Effect.fnUntraced(function* (hub: Option.Option<string>) {
   const kept = yield* readSignIn
-  const wanted = Option.isSome(hub) ? yield* hubAddress(hub.value) : undefined
+  const wanted = Option.isSome(hub) ? yield* parseHubUrl(hub.value) : undefined
   if (kept === undefined)
     return yield* refused(
       wanted === undefined ? NOT_SIGNED_IN : `You are not signed in there: corral login --hub ${wanted}.`
@@ -31,7 +31,7 @@ export const signInAt = Effect.fnUntraced(function* (hub: Option.Option<string>)
 })
 
 /** Calls in the name of whoever is signed in, and their sign-in. */
-export const signedInHub = Effect.fnUntraced(function* (hub: Option.Option<string>) {
-  const kept = yield* signInAt(hub)
-  return { ...kept, calls: yield* connectHub(kept.hub, kept.token) }
+export const connectToSignedInHub = Effect.fnUntraced(function* (hub: Option.Option<string>) {
+  const kept = yield* requireSignIn(hub)
+  return { ...kept, calls: yield* connectToHub(kept.hub, kept.token) }
 })

@@ -3,7 +3,7 @@
  */
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import type { Paint } from "../terminal/Paint.ts"
-import { visible, visibleLine } from "../terminal/VisibleText.ts"
+import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
 
 export interface ApprovalBlockOptions {
   readonly approvalId: string
@@ -20,7 +20,7 @@ const riskTint = { low: "green", medium: "yellow", high: "red" } as const
 /** One labelled value; what has several lines stands below its label. */
 const field = (label: string, value: string | undefined): ReadonlyArray<string> => {
   if (value === undefined || value === "") return []
-  const text = visible(value).replace(/\n$/, "")
+  const text = escapeControls(value).replace(/\n$/, "")
   return text.includes("\n") ? [`  ${label}:`, indent(text)] : [`  ${label}: ${text}`]
 }
 
@@ -28,7 +28,7 @@ const indent = (text: string): string => text.replaceAll(/^/gm, "    ")
 
 /** Additions green, removals red, as any diff. */
 const paintPatch = (patch: string, paint: Paint): string =>
-  visible(patch)
+  escapeControls(patch)
     .replace(/\n$/, "")
     .split("\n")
     .map((line) =>
@@ -48,7 +48,7 @@ export const approvalBlock = ({
   const { action, risk, title, command, cwd, files, url, reason, patch, input } = request
   const told = command !== undefined || patch !== undefined || url !== undefined
   return [
-    `${paint(["bold", "yellow"], "approval needed")}: ${paint("bold", visibleLine(title))}`,
+    `${paint(["bold", "yellow"], "approval needed")}: ${paint("bold", escapeLine(title))}`,
     `  action: ${action}, risk: ${paint(riskTint[risk], risk)}`,
     ...field("command", command),
     ...field("folder", cwd),

@@ -8,9 +8,9 @@ import type { ApprovalId } from "@corral/domain/identity/Ids"
 import { Effect, FiberMap, Semaphore, type Scope } from "effect"
 import { Host } from "../terminal/Host.ts"
 
-export type Answer = Pick<DecideApproval, "decision" | "scope">
+export type TerminalAnswer = Pick<DecideApproval, "decision" | "scope">
 
-const answers: Readonly<Record<string, Answer>> = {
+const answersByKey: Readonly<Record<string, TerminalAnswer>> = {
   y: { decision: "allow", scope: "once" },
   a: { decision: "allow", scope: "run" },
   n: { decision: "deny", scope: "once" },
@@ -18,26 +18,26 @@ const answers: Readonly<Record<string, Answer>> = {
 }
 
 /** What the person typed as an answer; undefined where it is none that this approval takes. */
-export const answerOf = (typed: string, request: ApprovalRequest): Answer | undefined => {
-  const answer = answers[typed.trim().toLowerCase().charAt(0)]
+export const parseAnswer = (typed: string, request: ApprovalRequest): TerminalAnswer | undefined => {
+  const answer = answersByKey[typed.trim().toLowerCase().charAt(0)]
   return answer?.scope === "run" && !request.scopes.includes("run") ? undefined : answer
 }
 
-export const questionOf = (request: ApprovalRequest): string => {
+export const formatQuestion = (request: ApprovalRequest): string => {
   const always = request.scopes.includes("run") ? " · [a]lways in this run" : ""
   return `Allow it? [y]es${always} · [n]o · [c]ancel the run: `
 }
 
-export interface Asking {
+export interface ApprovalPrompt {
   readonly ask: (approvalId: ApprovalId, request: ApprovalRequest) => Effect.Effect<void>
   /** It has been decided, here or elsewhere. */
   readonly settled: (approvalId: ApprovalId) => Effect.Effect<void>
 }
 
 /** Asks at the terminal; what is answered goes to `decide`, whose failures are its own. */
-export const askPerson = (
-  decide: (approvalId: ApprovalId, answer: Answer) => Effect.Effect<void>
-): Effect.Effect<Asking, never, Host | Scope.Scope> =>
+export const openApprovalPrompt = (
+  decide: (approvalId: ApprovalId, answer: TerminalAnswer) => Effect.Effect<void>
+): Effect.Effect<ApprovalPrompt, never, Host | Scope.Scope> =>
   Effect.gen(function* () {
     const host = yield* Host
     const open = yield* FiberMap.make<ApprovalId>()
@@ -49,11 +49,11 @@ export const askPerson = (
     const oneAtATime = yield* Semaphore.make(1)
 
     const answered = (request: ApprovalRequest) =>
-      Effect.callback<Answer>((resume) => {
-        const question = questionOf(request)
+      Effect.callback<TerminalAnswer>((resume) => {
+        const question = formatQuestion(request)
         host.write(question)
         const stop = host.onLine((line) => {
-          const answer = answerOf(line, request)
+          const answer = parseAnswer(line, request)
           if (answer === undefined) return host.write(question)
           stop()
           resume(Effect.succeed(answer))

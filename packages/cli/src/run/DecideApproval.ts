@@ -2,10 +2,11 @@
 import { ApprovalId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { Argument } from "effect/cli"
-import type { PlaceChoice } from "../Flags.ts"
+import type { RunServerChoice } from "../Flags.ts"
 import { Host } from "../terminal/Host.ts"
-import { type Decided, placeOf } from "./RunServer.ts"
-import { visibleLine } from "../terminal/VisibleText.ts"
+import type { DecisionRequest } from "./RunServer.ts"
+import { selectRunServer } from "./SelectRunServer.ts"
+import { escapeLine } from "../terminal/VisibleText.ts"
 
 export const approvalArgument = Argument.String("approval").pipe(
   Argument.withDescription("Id of the approval"),
@@ -13,15 +14,15 @@ export const approvalArgument = Argument.String("approval").pipe(
 )
 
 /** Decides it and says what was decided. */
-export const decide = Effect.fnUntraced(function* (
-  choice: PlaceChoice,
+export const decideApproval = Effect.fnUntraced(function* (
+  choice: RunServerChoice,
   id: ApprovalId,
-  decided: Decided,
+  decision: DecisionRequest,
   json: boolean
 ) {
   const host = yield* Host
-  const place = yield* placeOf(choice)
-  const approval = yield* place.decide(id, decided)
+  const server = yield* selectRunServer(choice)
+  const approval = yield* server.decide(id, decision)
   const { state, request } = approval
-  host.write(json ? `${JSON.stringify(approval)}\n` : `${state}: ${visibleLine(request.title)}\n`)
+  host.write(json ? `${JSON.stringify(approval)}\n` : `${state}: ${escapeLine(request.title)}\n`)
 })

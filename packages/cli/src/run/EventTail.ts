@@ -16,8 +16,8 @@ import {
 import { Data, Effect, Queue, Random, Redacted, Result, Stream } from "effect"
 import { WebSocket } from "ws"
 import { CommandFailed, exitCodes } from "../CommandFailed.ts"
-import { refusalOf } from "../edge/EdgeClient.ts"
-import { hubRefusalOf } from "../hub/HubRefusal.ts"
+import { failureFromResponse } from "../edge/EdgeClient.ts"
+import { failureFromHub } from "../hub/HubRefusal.ts"
 import type { EdgeEndpoint } from "../edge/EdgeLocation.ts"
 
 /** Where the stream is, and whose it is. */
@@ -98,7 +98,9 @@ const connection = (
           response.on("end", () => {
             const status = response.statusCode ?? 0
             const refusal = () =>
-              service === "Hub" ? hubRefusalOf(status, body, url) : refusalOf(status, body, service)
+              service === "Hub"
+                ? failureFromHub(status, body, url)
+                : failureFromResponse(status, body, service)
             fail(status === 429 || status >= 500 ? new Lost() : turnedAway(refusal(), status, again(after)))
           })
         })

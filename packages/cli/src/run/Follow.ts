@@ -4,11 +4,11 @@
 import type { ApprovalId, RunId } from "@corral/domain/identity/Ids"
 import { isTerminalType, type TerminalType } from "@corral/domain/run/RunEvent"
 import { Deferred, Effect, Exit, Stream } from "effect"
-import { askPerson, type Answer } from "./ApprovalPrompt.ts"
+import { openApprovalPrompt, type TerminalAnswer } from "./ApprovalPrompt.ts"
 import { CommandFailed, exitCodes, exitWith, type ExitCode } from "../CommandFailed.ts"
 import { envelopeOf, tail, type TailedEvent } from "./EventTail.ts"
 import { Host, receiveSignal } from "../terminal/Host.ts"
-import type { Place } from "./RunServer.ts"
+import type { RunServer } from "./RunServer.ts"
 import { Renderer } from "./Render.ts"
 import { hasEnded } from "./RunStates.ts"
 
@@ -16,7 +16,7 @@ import { hasEnded } from "./RunStates.ts"
 export type Approving = "ask" | "allow" | "wait"
 
 export interface FollowOptions {
-  readonly place: Place
+  readonly place: RunServer
   readonly runId: RunId
   readonly after: number
   readonly json: boolean
@@ -24,7 +24,7 @@ export interface FollowOptions {
 }
 
 /** How a run that ended so ends the command. */
-export const exitCodeOf = (ended: TerminalType): ExitCode =>
+export const exitCodeForEnd = (ended: TerminalType): ExitCode =>
   ({
     "run.completed": exitCodes.completed,
     "run.failed": exitCodes.failed,
@@ -32,10 +32,10 @@ export const exitCodeOf = (ended: TerminalType): ExitCode =>
   })[ended]
 
 /** Succeeds when the run completed; else stops with the exit code of its end. Nobody who reads it is no end of the run. */
-export const follow = (options: FollowOptions) =>
+export const followRun = (options: FollowOptions) =>
   Effect.raceFirst(followToEnd(options), leaveUnread(options.place, options.runId))
 
-const leaveUnread = Effect.fnUntraced(function* (place: Place, runId: RunId) {
+const leaveUnread = Effect.fnUntraced(function* (place: RunServer, runId: RunId) {
   const host = yield* Host
   const unread = yield* Deferred.make<void>()
   yield* receiveSignal("SIGPIPE", () => Deferred.doneUnsafe(unread, Exit.void))
@@ -47,21 +47,25 @@ const leaveUnread = Effect.fnUntraced(function* (place: Place, runId: RunId) {
   )
   const isOver = state !== undefined && hasEnded(state)
   return yield* new CommandFailed({
-    message: isOver ? "" : `The output is no longer read. ${goesOn(host, place, runId)}`,
+    message: isOver ? "" : `The output is no longer read. ${stillRunningMessage(host, place, runId)}`,
     exitCode: exitCodes.failed
   })
 }, Effect.scoped)
 
 /** What whoever leaves a run is told. */
-export const goesOn = ({ invocation }: Host["Service"], { named }: Place, runId: RunId): string =>
-  `The run goes on. \`${invocation} cancel ${runId}${named}\` ends it.`
+export const stillRunningMessage = (
+  { invocation }: Host["Service"],
+  { named }: RunServer,
+  runId: RunId
+): string => `The run goes on. \`${invocation} cancel ${runId}${named}\` ends it.`
 
 const followToEnd = Effect.fn("Follow.followToEnd")(function* (options: FollowOptions) {
   const { place, runId, after, json, approving } = options
   const host = yield* Host
   const renderer = new Renderer({ ...host, named: place.named })
-  const decide = (approvalId: ApprovalId, answer: Answer) => sendDecision(host, place, approvalId, answer)
-  const asking = approving === "ask" ? yield* askPerson(decide) : undefined
+  const decide = (approvalId: ApprovalId, answer: TerminalAnswer) =>
+    sendDecision(host, place, approvalId, answer)
+  const asking = approving === "ask" ? yield* openApprovalPrompt(decide) : undefined
   let ended: TerminalType | undefined
 
   const show = (event: TailedEvent): void => {
@@ -94,17 +98,17 @@ const followToEnd = Effect.fn("Follow.followToEnd")(function* (options: FollowOp
 
   yield* host.written
   // Nothing came after `after`: the run had ended before.
-  const exitCode = ended === undefined ? yield* settledBefore(place, runId) : exitCodeOf(ended)
+  const exitCode = ended === undefined ? yield* settledBefore(place, runId) : exitCodeForEnd(ended)
   if (exitCode !== exitCodes.completed) return yield* exitWith(exitCode)
 }, Effect.scoped)
 
-const settledBefore = Effect.fnUntraced(function* (place: Place, runId: RunId) {
+const settledBefore = Effect.fnUntraced(function* (place: RunServer, runId: RunId) {
   const { state } = yield* place.run(runId)
   switch (state) {
     case "completed":
     case "failed":
     case "cancelled":
-      return exitCodeOf(`run.${state}`)
+      return exitCodeForEnd(`run.${state}`)
     default:
       return yield* new CommandFailed({
         message: "The stream ended before the run.",
@@ -116,9 +120,9 @@ const settledBefore = Effect.fnUntraced(function* (place: Place, runId: RunId) {
 /** Sends a decision. That somebody was faster is no failure: the event stream tells what they decided. */
 const sendDecision = (
   host: Host["Service"],
-  place: Place,
+  place: RunServer,
   id: ApprovalId,
-  answer: Answer
+  answer: TerminalAnswer
 ): Effect.Effect<void> =>
   place.decide(id, answer).pipe(
     Effect.catch(({ code, message }) =>

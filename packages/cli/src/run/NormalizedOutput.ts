@@ -16,7 +16,7 @@ import { OutputRedaction } from "@corral/edge/run/OutputRedaction"
 import { fit, mayExceed } from "@corral/edge/run/PayloadLimit"
 import { Effect, Stream } from "effect"
 
-export interface NormalizeOptions {
+export interface RecordedRun {
   readonly adapter: RuntimeAdapter
   readonly start: RunStart
   readonly workspace: WorkspaceId
@@ -73,8 +73,8 @@ class RecordedLog {
 }
 
 /** Raw bytes of stdout to JSON lines, without their line ends. The last one is the terminal event. */
-export const recordedLog =
-  ({ adapter, start, workspace, exit }: NormalizeOptions) =>
+export const normalizeRecording =
+  ({ adapter, start, workspace, exit }: RecordedRun) =>
   <E, R>(bytes: Stream.Stream<Uint8Array, E, R>): Stream.Stream<string, E, R> =>
     Stream.suspend(() => {
       const log = new RecordedLog()

@@ -10,9 +10,9 @@ import { inputChanges, inputText } from "@corral/domain/approval/InputEdit"
 import type { PayloadOf, RunEvent } from "@corral/domain/run/RunEvent"
 import { approvalBlock } from "./ApprovalBlock.ts"
 import type { TailedEvent } from "./EventTail.ts"
-import { painter, type Paint } from "../terminal/Paint.ts"
+import { makePaint, type Paint } from "../terminal/Paint.ts"
 import { retryLine } from "./RetryLine.ts"
-import { visible, visibleLine } from "../terminal/VisibleText.ts"
+import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
 
 export interface RenderOptions {
   readonly live: boolean
@@ -51,7 +51,7 @@ export class Renderer {
     this.#colours = colours
     this.#invocation = invocation
     this.#named = named
-    this.#paint = painter(colours)
+    this.#paint = makePaint(colours)
   }
 
   /** What to print for this event; empty for one that is not shown. */
@@ -70,11 +70,11 @@ export class Renderer {
         const { model, runtimeVersion } = event.payload
         const version = runtimeVersion === undefined ? undefined : `version ${runtimeVersion}`
         const about = [model, version].filter((part) => part !== undefined).join(", ")
-        const started = paint("dim", visibleLine(about === "" ? "started" : `started (${about})`))
+        const started = paint("dim", escapeLine(about === "" ? "started" : `started (${about})`))
         const { projectSettings: project } = event.payload
         const settings =
           project === undefined ? "" : `project settings ${project.use}: ${project.files.join(", ")}`
-        return this.#line(started) + (settings === "" ? "" : this.#line(paint("dim", visibleLine(settings))))
+        return this.#line(started) + (settings === "" ? "" : this.#line(paint("dim", escapeLine(settings))))
       }
       case "run.message.delta":
         return this.#delta(event.payload)
@@ -87,7 +87,7 @@ export class Renderer {
       case "run.file.changed": {
         const { change, fromPath, path } = event.payload
         return this.#line(
-          `  ${change} ${fromPath === undefined ? "" : `${visibleLine(fromPath)} → `}${visibleLine(path)}`
+          `  ${change} ${fromPath === undefined ? "" : `${escapeLine(fromPath)} → `}${escapeLine(path)}`
         )
       }
       case "run.diff.ready": {
@@ -95,15 +95,15 @@ export class Renderer {
         return this.#line(`  ${files} ${files === 1 ? "file" : "files"} changed, +${additions} −${deletions}`)
       }
       case "run.artifact.ready":
-        return this.#line(`  artifact ${visibleLine(event.payload.name)} (${event.payload.size} bytes)`)
+        return this.#line(`  artifact ${escapeLine(event.payload.name)} (${event.payload.size} bytes)`)
       case "run.preview.ready":
-        return this.#line(`  preview ${visibleLine(event.payload.title)}`)
+        return this.#line(`  preview ${escapeLine(event.payload.title)}`)
       case "run.approval.requested":
         return this.#asked(event.payload.approvalId, event.payload.request, event.payload.expiresAt)
       case "run.approval.resolved":
         return this.#resolved(event.payload)
       case "runtime.unavailable":
-        return this.#line(paint("yellow", visibleLine(event.payload.message)))
+        return this.#line(paint("yellow", escapeLine(event.payload.message)))
       case "runtime.retrying":
         return this.#line(paint("yellow", retryLine(event.payload)))
       case "runtime.timeout":
@@ -111,19 +111,19 @@ export class Renderer {
           paint("yellow", `timeout (${event.payload.kind}) after ${event.payload.afterMs / 1_000} s`)
         )
       case "schema.validation_failed":
-        return this.#line(paint("dim", `unreadable output: ${visibleLine(event.payload.message)}`))
+        return this.#line(paint("dim", `unreadable output: ${escapeLine(event.payload.message)}`))
       case "run.completed":
         return this.#end(`${paint("green", "completed")}${this.#usage(event.payload.usage)}`)
       case "run.failed": {
         const { code, message } = event.payload.error
         return this.#end(
-          `${paint("red", "failed")}: ${visible(message)} ${paint("dim", `(${visibleLine(code)})`)}`
+          `${paint("red", "failed")}: ${escapeControls(message)} ${paint("dim", `(${escapeLine(code)})`)}`
         )
       }
       case "run.cancelled": {
         const { reason } = event.payload
         return this.#end(
-          `${paint("yellow", "cancelled")}${reason === undefined ? "" : `: ${visibleLine(reason)}`}`
+          `${paint("yellow", "cancelled")}${reason === undefined ? "" : `: ${escapeLine(reason)}`}`
         )
       }
       // Reads and proposed patches are told by their tool calls and approvals; the others are no events of a run.
@@ -165,14 +165,14 @@ export class Renderer {
 
   /** Reasoning is dimmed, or named where it begins. */
   #said(channel: "text" | "reasoning", text: string, begins = true): string {
-    if (channel === "text") return visible(text)
+    if (channel === "text") return escapeControls(text)
     return this.#colours
-      ? this.#paint("dim", visible(text))
-      : `${begins ? "reasoning: " : ""}${visible(text)}`
+      ? this.#paint("dim", escapeControls(text))
+      : `${begins ? "reasoning: " : ""}${escapeControls(text)}`
   }
 
   #call({ callId, tool, label }: PayloadOf<"run.tool.call">): string {
-    const shown = visibleLine(label === "" ? tool : label)
+    const shown = escapeLine(label === "" ? tool : label)
     this.#calls.set(callId, shown)
     if (!this.#live) return this.#line(`tool: ${shown}`)
     const text = `${this.#fresh()}${this.#paint("cyan", "›")} ${shown}`
@@ -181,7 +181,7 @@ export class Renderer {
   }
 
   #result({ callId, tool, status, exitCode, output }: PayloadOf<"run.tool.result">): string {
-    const shown = this.#calls.get(callId) ?? visibleLine(tool)
+    const shown = this.#calls.get(callId) ?? escapeLine(tool)
     this.#calls.delete(callId)
     const code = exitCode === undefined || exitCode === 0 ? "" : `, exit code ${exitCode}`
     const why = status === "failed" && output?.trim() ? `\n${indent(firstLines(output))}` : ""
@@ -213,9 +213,9 @@ export class Renderer {
       scope === undefined || scope === "once"
         ? ""
         : ` for this ${scope === "always" ? "and all later runs" : scope}`
-    const who = by === undefined ? "" : ` by ${visibleLine(by)}`
+    const who = by === undefined ? "" : ` by ${escapeLine(by)}`
     const where = origin === undefined ? "" : places[origin]
-    const why = reason === undefined ? "" : `: ${visibleLine(reason)}`
+    const why = reason === undefined ? "" : `: ${escapeLine(reason)}`
     const head = `${this.#paint(tint, state)}${changes}${how}${who}${where}${why} ${this.#paint("dim", `(${approvalId})`)}`
     return this.#line([head, ...this.#edit(payload)].join("\n"))
   }
@@ -269,15 +269,15 @@ const places: Readonly<Record<DecisionOrigin, string>> = {
 
 /** One side of an edited field; text of several lines stands below its name. */
 const side = (name: string, value: unknown): string => {
-  const text = value === undefined ? "(nothing)" : visible(inputText(value)).trimEnd()
-  const label = visibleLine(name.trim())
+  const text = value === undefined ? "(nothing)" : escapeControls(inputText(value)).trimEnd()
+  const label = escapeLine(name.trim())
   return text.includes("\n") ? `  ${label}:\n${indent(text)}` : `  ${label}: ${text}`
 }
 
 const SHOWN_LINES = 12
 
 const firstLines = (output: string): string => {
-  const lines = visible(output).trimEnd().split("\n")
+  const lines = escapeControls(output).trimEnd().split("\n")
   return lines.length <= SHOWN_LINES ? lines.join("\n") : [...lines.slice(0, SHOWN_LINES), "…"].join("\n")
 }
 

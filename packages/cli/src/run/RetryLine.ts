@@ -2,7 +2,7 @@
  * One line for a person about a model call that is tried again, or about silence.
  */
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
-import { visibleLine } from "../terminal/VisibleText.ts"
+import { escapeLine } from "../terminal/VisibleText.ts"
 
 const seconds = (millis: number): string => `${Math.ceil(millis / 1_000)} s`
 
@@ -18,6 +18,6 @@ export const retryLine = ({
   const of = maxAttempts === undefined ? "" : ` of ${maxAttempts}`
   const which = attempt === undefined ? "" : ` (attempt ${attempt}${of})`
   const when = delayMs === undefined ? "" : ` in ${seconds(delayMs)}`
-  const why = message === undefined ? "" : `: ${visibleLine(message)}`
-  return `model call failed (${visibleLine(reason)}), retrying${when}${which}${why}`
+  const why = message === undefined ? "" : `: ${escapeLine(message)}`
+  return `model call failed (${escapeLine(reason)}), retrying${when}${which}${why}`
 }

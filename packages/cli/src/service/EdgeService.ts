@@ -12,14 +12,14 @@ const stopped = ({ message }: { readonly message: string }) =>
   new CommandFailed({ message, exitCode: exitCodes.failed })
 
 /** The settings of the environment, with another port where one is given. */
-export const configure = (environment: Readonly<Record<string, string>>, port: number | undefined) =>
+export const configureEdge = (environment: Readonly<Record<string, string>>, port: number | undefined) =>
   fromEnvironment({
     ...environment,
     ...(port === undefined ? {} : { CORRAL_EDGE_PORT: String(port) })
   }).pipe(Effect.mapError(stopped))
 
 /** Serves until the scope closes; gives the server's address. */
-export const edgeService = (config: EdgeConfig) =>
+export const startEdge = (config: EdgeConfig) =>
   Layer.build(Edge.layer(config, builtIn({ node: process.execPath, scriptedProgram }))).pipe(
     Effect.map((services) => Context.get(services, EdgeServer)),
     Effect.mapError(stopped)

@@ -19,7 +19,7 @@ export const hasBot = (environment: Readonly<Record<string, string>>): boolean =
 export const checkGatewaySettings = (environment: Readonly<Record<string, string>>) =>
   Effect.mapError(checkVariables(environment), stopped)
 
-export interface BesideHub {
+export interface GatewayHub {
   readonly url: string
   /** What the Hub takes from a Gateway. */
   readonly token: Redacted.Redacted
@@ -27,7 +27,7 @@ export interface BesideHub {
 }
 
 /** Serves until the scope closes; gives the server's address. */
-export const gatewayService = (environment: Readonly<Record<string, string>>, hub: BesideHub) =>
+export const startGateway = (environment: Readonly<Record<string, string>>, hub: GatewayHub) =>
   fromEnvironment({
     ...environment,
     CORRAL_DATABASE_URL: Redacted.value(hub.databaseUrl),

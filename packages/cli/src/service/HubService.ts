@@ -46,7 +46,7 @@ export const configureHub = Effect.fnUntraced(function* (
 })
 
 /** Serves until the scope closes; gives where it is, where its database is, and how its owner signs in. */
-export const hubService = Effect.fnUntraced(function* (config: HubConfig) {
+export const startHub = Effect.fnUntraced(function* (config: HubConfig) {
   const services = yield* Effect.mapError(Layer.build(Hub.layer(config)), stopped)
   const { publicUrl, url } = Context.get(services, HubServer)
   const owner = config.devSignInAs ?? ""
@@ -65,4 +65,4 @@ export const hubService = Effect.fnUntraced(function* (config: HubConfig) {
     ownerToken: Effect.orDie(Effect.provideContext(ownerToken, services))
   }
 })
-export type RunningHub = Effect.Success<ReturnType<typeof hubService>>
+export type RunningHub = Effect.Success<ReturnType<typeof startHub>>

@@ -9,7 +9,7 @@ const stopped = ({ message }: { readonly message: string }) =>
   new CommandFailed({ message, exitCode: exitCodes.failed })
 
 /** Takes the steps that are missing; gives the names of all that have been taken, in order. */
-export const migrateStore = (environment: Readonly<Record<string, string>>) =>
+export const migrateHubStore = (environment: Readonly<Record<string, string>>) =>
   Effect.scoped(
     Effect.gen(function* () {
       const config = yield* fromEnvironment(environment)

@@ -1,5 +1,5 @@
 /** As much of a text as fits in that many columns. From the Hangul letters on a character may be two wide: rather a short line than two. */
-export const fitting = (text: string, room: number): string => {
+export const fitColumns = (text: string, room: number): string => {
   let width = 0
   let shown = ""
   let cut = ""

@@ -1,8 +1,8 @@
 /** One line that says what is being waited for, rewritten on a terminal and gone afterwards. Elsewhere nothing is said. */
 import { Clock, Effect, Schedule } from "effect"
 import { Host } from "./Host.ts"
-import { fitting } from "./FitColumns.ts"
-import { painter } from "./Paint.ts"
+import { fitColumns } from "./FitColumns.ts"
+import { makePaint } from "./Paint.ts"
 
 const ERASE_LINE = "\r\u001b[2K"
 const SIGNS = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"]
@@ -10,7 +10,7 @@ const SIGNS = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "�
 const AFTER = "400 millis"
 
 /** Says `what` while the effect lasts, with the seconds so far. */
-export const waiting =
+export const withProgress =
   (what: string) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | Host> =>
     Effect.gen(function* () {
@@ -24,7 +24,9 @@ export const waiting =
         const after = ` · ${seconds} s`
         // A line that goes on in the next row is not erased whole. The terminal may have been made narrower.
         const room = Math.max(0, (host.columns ?? 80) - after.length - 3)
-        host.warn(`${ERASE_LINE}${painter(host.colours)("dim", `${sign} ${fitting(what, room)}${after}`)}`)
+        host.warn(
+          `${ERASE_LINE}${makePaint(host.colours)("dim", `${sign} ${fitColumns(what, room)}${after}`)}`
+        )
       })
       const line = Effect.sleep(AFTER).pipe(
         Effect.andThen(Effect.repeat(draw, Schedule.spaced("120 millis"))),

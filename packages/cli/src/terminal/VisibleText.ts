@@ -13,8 +13,8 @@ const sign = (character: string): string => {
 }
 
 /** The text with every hidden character shown. Line ends of Windows are line ends. */
-export const visible = (text: string): string => text.replaceAll("\r\n", "\n").replaceAll(hidden, sign)
+export const escapeControls = (text: string): string => text.replaceAll("\r\n", "\n").replaceAll(hidden, sign)
 
 /** The same on one line. */
-export const visibleLine = (text: string): string =>
-  visible(text).replaceAll("\n", "\u23ce").replaceAll("\t", " ")
+export const escapeLine = (text: string): string =>
+  escapeControls(text).replaceAll("\n", "\u23ce").replaceAll("\t", " ")

@@ -1,11 +1,11 @@
 import type { AgentId } from "@corral/domain/identity/Ids"
 import { assert, describe, it } from "@effect/vitest"
-import type { AgentFound } from "../../src/doctor/AgentStatus.ts"
-import type { Examination } from "../../src/doctor/Diagnosis.ts"
-import { examinationReport } from "../../src/doctor/DiagnosisReport.ts"
-import { painter } from "../../src/terminal/Paint.ts"
+import type { AgentStatus } from "../../src/doctor/AgentStatus.ts"
+import type { Diagnosis } from "../../src/doctor/Diagnosis.ts"
+import { formatDiagnosis } from "../../src/doctor/DiagnosisReport.ts"
+import { makePaint } from "../../src/terminal/Paint.ts"
 
-const agent = (id: string, more: Partial<AgentFound>): AgentFound => ({
+const agent = (id: string, more: Partial<AgentStatus>): AgentStatus => ({
   id: id as AgentId,
   label: `The ${id}`,
   runtime: id,
@@ -13,7 +13,7 @@ const agent = (id: string, more: Partial<AgentFound>): AgentFound => ({
   ...more
 })
 
-const found = (more: Partial<Examination>): Examination => ({
+const found = (more: Partial<Diagnosis>): Diagnosis => ({
   corral: "0.1.0",
   node: { version: "24.0.0", ok: true },
   home: { path: "/home/x/.corral", files: [] },
@@ -25,8 +25,8 @@ const found = (more: Partial<Examination>): Examination => ({
   ...more
 })
 
-const report = (more: Partial<Examination>) =>
-  examinationReport(found(more), painter(false)).trimEnd().split("\n")
+const report = (more: Partial<Diagnosis>) =>
+  formatDiagnosis(found(more), makePaint(false)).trimEnd().split("\n")
 
 describe("examinationReport", () => {
   it("says of each runtime where it is, which version, who is signed in, and what to do", () => {

@@ -6,7 +6,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http"
 import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { locate } from "../../src/edge/EdgeLocation.ts"
+import { locateEdge } from "../../src/edge/EdgeLocation.ts"
 
 const home = Effect.acquireRelease(
   Effect.sync(() => mkdtempSync(join(tmpdir(), "corral-home-"))),
@@ -47,7 +47,7 @@ const describeEdge = (folder: string, url: string, instanceId: string) =>
   })
 
 const located = (folder: string, url: Option.Option<string> = Option.none()) =>
-  locate({ url, tokenFile: Option.none() }).pipe(
+  locateEdge({ url, tokenFile: Option.none() }).pipe(
     Effect.provide(FetchHttpClient.layer),
     Effect.provideService(
       ConfigProvider.ConfigProvider,

@@ -2,7 +2,12 @@ import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import { ApprovalId } from "@corral/domain/identity/Ids"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Queue } from "effect"
-import { type Answer, answerOf, askPerson, questionOf } from "../../src/run/ApprovalPrompt.ts"
+import {
+  type TerminalAnswer,
+  parseAnswer,
+  openApprovalPrompt,
+  formatQuestion
+} from "../../src/run/ApprovalPrompt.ts"
 import { Host } from "../../src/terminal/Host.ts"
 
 const request: ApprovalRequest = {
@@ -46,10 +51,10 @@ const terminal = Effect.gen(function* () {
 
 const asking = Effect.gen(function* () {
   const person = yield* terminal
-  const decisions = yield* Queue.unbounded<readonly [ApprovalId, Answer]>()
-  const decide = (approvalId: ApprovalId, answer: Answer) =>
+  const decisions = yield* Queue.unbounded<readonly [ApprovalId, TerminalAnswer]>()
+  const decide = (approvalId: ApprovalId, answer: TerminalAnswer) =>
     Effect.asVoid(Queue.offer(decisions, [approvalId, answer] as const))
-  const questions = yield* askPerson(decide).pipe(Effect.provideService(Host, person.host))
+  const questions = yield* openApprovalPrompt(decide).pipe(Effect.provideService(Host, person.host))
   return { ...person, ...questions, decisions }
 })
 
@@ -57,12 +62,12 @@ describe("AskPerson", () => {
   it("takes the answers that the approval takes", () => {
     const typed = ["y", " YES ", "a", "n", "c", "", "maybe"]
     assert.deepStrictEqual(
-      typed.map((line) => answerOf(line, request)?.decision),
+      typed.map((line) => parseAnswer(line, request)?.decision),
       ["allow", "allow", "allow", "deny", "cancel", undefined, undefined]
     )
-    assert.deepStrictEqual(answerOf("always", request), { decision: "allow", scope: "run" })
-    assert.isUndefined(answerOf("always", onceOnly))
-    assert.notInclude(questionOf(onceOnly), "always")
+    assert.deepStrictEqual(parseAnswer("always", request), { decision: "allow", scope: "run" })
+    assert.isUndefined(parseAnswer("always", onceOnly))
+    assert.notInclude(formatQuestion(onceOnly), "always")
   })
 
   it.effect("asks again until it is answered, and one question at a time", () =>
@@ -70,12 +75,12 @@ describe("AskPerson", () => {
       const { ask, decisions, type, written } = yield* asking
       yield* ask(first, request)
       yield* ask(second, onceOnly)
-      assert.strictEqual(yield* Queue.take(written), questionOf(request))
+      assert.strictEqual(yield* Queue.take(written), formatQuestion(request))
       type("what?")
-      assert.strictEqual(yield* Queue.take(written), questionOf(request))
+      assert.strictEqual(yield* Queue.take(written), formatQuestion(request))
       type("a")
       assert.deepStrictEqual(yield* Queue.take(decisions), [first, { decision: "allow", scope: "run" }])
-      assert.strictEqual(yield* Queue.take(written), questionOf(onceOnly))
+      assert.strictEqual(yield* Queue.take(written), formatQuestion(onceOnly))
       type("n")
       assert.deepStrictEqual(yield* Queue.take(decisions), [second, { decision: "deny", scope: "once" }])
     })

@@ -3,7 +3,7 @@ import { WorkspaceId } from "@corral/domain/identity/Ids"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { readFileSync } from "node:fs"
-import { recordedLog } from "../../src/run/NormalizedOutput.ts"
+import { normalizeRecording } from "../../src/run/NormalizedOutput.ts"
 
 const fixture = (name: string) =>
   readFileSync(new URL(`../../adapters/test/fixtures/claude-code/${name}/stdout.jsonl`, import.meta.url))
@@ -19,7 +19,7 @@ const normalized = (bytes: Uint8Array, chunkSize: number) => {
     bytes.subarray(i * chunkSize, (i + 1) * chunkSize)
   )
   return Stream.fromIterable(chunks).pipe(
-    recordedLog({
+    normalizeRecording({
       adapter: claudeCode,
       start: { prompt: "Do it.", mode: "ask", workspacePath: "/workspace" },
       workspace: WorkspaceId.make("recorded"),

@@ -1,7 +1,7 @@
 /** Words of one's own account. */
 import { bilingual } from "../text/Language.tsx"
 
-export const accountWords = bilingual(
+export const accountMessages = bilingual(
   {
     title: "My account",
     name: "Name",

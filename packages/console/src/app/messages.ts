@@ -1,7 +1,7 @@
 /** Words of the shell, of the sign-in and of what every page says. */
 import { bilingual } from "../text/Language.tsx"
 
-export const appWords = bilingual(
+export const appMessages = bilingual(
   {
     tagline: "Follow, approve and share the work of coding agents.",
     signIn: "Sign in",

@@ -1,7 +1,7 @@
 /** What approvals say. */
 import { bilingual } from "../text/Language.tsx"
 
-export const approvalWords = bilingual(
+export const approvalMessages = bilingual(
   {
     title: "Approvals",
     none: "Nothing waits for a decision.",

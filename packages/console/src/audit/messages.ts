@@ -2,7 +2,7 @@
 import type { AuditAction } from "@corral/domain/access/AuditAction"
 import { bilingual } from "../text/Language.tsx"
 
-export const auditWords = bilingual(
+export const auditMessages = bilingual(
   {
     title: "Audit",
     project: "Project",

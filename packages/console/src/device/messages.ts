@@ -1,7 +1,7 @@
 /** Words of devices. */
 import { bilingual } from "../text/Language.tsx"
 
-export const deviceWords = bilingual(
+export const deviceMessages = bilingual(
   {
     title: "Devices",
     none: "No device yet.",

@@ -1,7 +1,7 @@
 /** What the diff says. */
 import { bilingual } from "../text/Language.tsx"
 
-export const diffWords = bilingual(
+export const diffMessages = bilingual(
   {
     title: "Changes",
     none: "Nothing is changed in the workspace so far.",

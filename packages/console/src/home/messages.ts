@@ -1,7 +1,7 @@
 /** Words of the overview. */
 import { bilingual } from "../text/Language.tsx"
 
-export const homeWords = bilingual(
+export const homeMessages = bilingual(
   {
     title: "Overview",
     waiting: "Waits for a decision",

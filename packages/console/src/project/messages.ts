@@ -1,7 +1,7 @@
 /** Words of projects. */
 import { bilingual } from "../text/Language.tsx"
 
-export const projectWords = bilingual(
+export const projectMessages = bilingual(
   {
     title: "Projects",
     create: "New project",

@@ -5,7 +5,7 @@ import { bilingual } from "../text/Language.tsx"
 const count = (n: number) => n.toLocaleString("en")
 const seconds = (millis: number) => count(Math.ceil(millis / 1_000))
 
-export const runWords = bilingual(
+export const runMessages = bilingual(
   {
     run: "Run",
     runs: "Runs",

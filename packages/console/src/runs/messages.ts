@@ -1,7 +1,7 @@
 /** Words of the lists of runs. */
 import { bilingual } from "../text/Language.tsx"
 
-export const runsWords = bilingual(
+export const runsMessages = bilingual(
   {
     title: "Runs",
     none: "No run here yet.",

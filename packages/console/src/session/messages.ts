@@ -1,7 +1,7 @@
 /** Words of sessions. */
 import { bilingual } from "../text/Language.tsx"
 
-export const sessionWords = bilingual(
+export const sessionMessages = bilingual(
   {
     title: "Session",
     messages: "Messages",

@@ -1,7 +1,7 @@
 /** Words of starting a run. */
 import { bilingual } from "../text/Language.tsx"
 
-export const startWords = bilingual(
+export const startMessages = bilingual(
   {
     title: "Start a run",
     project: "Project",

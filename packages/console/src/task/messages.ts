@@ -1,7 +1,7 @@
 /** Words of a task that is no run yet. */
 import { bilingual } from "../text/Language.tsx"
 
-export const taskWords = bilingual(
+export const taskMessages = bilingual(
   {
     title: "Task",
     waits: "It is on its way. This page becomes the run's once there is one.",

@@ -35,7 +35,7 @@ const advice = bilingual<Advice>(
   }
 )
 
-export const uiWords = bilingual(
+export const uiMessages = bilingual(
   {
     advice: advice.en,
     again: "Try again",

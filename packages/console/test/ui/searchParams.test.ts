@@ -1,13 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
-import { searchOf } from "../../src/ui/searchParams.ts"
+import { pickSearchParams } from "../../src/ui/searchParams.ts"
 import { firstLine } from "../../src/runs/RunRows.tsx"
-import { languageOf } from "../../src/text/Language.tsx"
+import { uiLanguageOf } from "../../src/text/Language.tsx"
 import { tabTitle } from "../../src/ui/Page.tsx"
 import { shortened } from "../../src/ui/ShortId.tsx"
 
 describe("what an address says", () => {
   it("is texts under known names, and nothing else", () => {
-    const read = searchOf("state", "from", "actor")
+    const read = pickSearchParams("state", "from", "actor")
     assert.deepStrictEqual(read({ state: "failed", from: 2026, actor: "", other: "x", constructor: "y" }), {
       state: "failed",
       from: "2026"
@@ -34,6 +34,6 @@ describe("what is shown short", () => {
   })
 
   it("speaks Chinese with browsers that do", () => {
-    assert.deepStrictEqual(["zh-CN", "ZH", "en-GB", "de"].map(languageOf), ["zh", "zh", "en", "en"])
+    assert.deepStrictEqual(["zh-CN", "ZH", "en-GB", "de"].map(uiLanguageOf), ["zh", "zh", "en", "en"])
   })
 })
