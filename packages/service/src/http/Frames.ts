@@ -2,7 +2,7 @@
  * Batches as WebSocket text frames (RFC 6455 §5.2: unmasked, as a server sends them), one frame an event, made once per batch.
  */
 /** Envelopes of some events as JSON, a line each. */
-export interface Batch {
+export interface FrameBatch {
   readonly lines: string
   /** The lines in UTF-8, where they are encoded already. */
   readonly bytes?: Buffer
@@ -10,7 +10,7 @@ export interface Batch {
 
 const TEXT = 0x81
 
-const made = new WeakMap<Batch, Buffer>()
+const made = new WeakMap<FrameBatch, Buffer>()
 
 const headerSize = (length: number): number => (length < 126 ? 2 : length < 65_536 ? 4 : 10)
 
@@ -55,7 +55,7 @@ const encode = (text: Buffer): Buffer => {
 }
 
 /** The frames of a batch; the same Buffer for every reader of the same batch. */
-export const framesOf = (batch: Batch): Buffer => {
+export const framesOf = (batch: FrameBatch): Buffer => {
   let frames = made.get(batch)
   if (frames === undefined) made.set(batch, (frames = encode(batch.bytes ?? Buffer.from(batch.lines))))
   return frames
