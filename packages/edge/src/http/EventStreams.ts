@@ -4,7 +4,7 @@ import { decodeEdgeStreamQuery } from "@corral/domain/http/EventStream"
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { ValidationIssue } from "@corral/domain/errors/ErrorTable"
 import { issuesOf } from "@corral/domain/errors/ValidationIssues"
-import type { Refusal } from "@corral/service/http/Refusal"
+import type { HttpRefusal } from "@corral/service/http/Refusal"
 import type { Start } from "@corral/service/stream/LogSource"
 import { makeSockets, type Upgrade } from "@corral/service/stream/Sockets"
 import { Context, Effect, Layer, Result } from "effect"
@@ -24,7 +24,7 @@ export class EventStreams extends Context.Service<
   EventStreams,
   {
     /** Finds what the target asks to follow. Fails when it may not be followed. */
-    readonly admit: (target: string) => Effect.Effect<EdgeSubscription, Refusal>
+    readonly admit: (target: string) => Effect.Effect<EdgeSubscription, HttpRefusal>
     /** Completes the handshake and serves the subscription until either side ends it. */
     readonly accept: (upgrade: Upgrade, subscription: EdgeSubscription) => void
     /** Closes every socket with 1001. Succeeds when all are closed, by force after a second. */
@@ -43,9 +43,9 @@ export class EventStreams extends Context.Service<
 
       const admit = Effect.fn("EventStreams.admit")(function* (
         target: string
-      ): Effect.fn.Return<EdgeSubscription, Refusal> {
+      ): Effect.fn.Return<EdgeSubscription, HttpRefusal> {
         const url = new URL(target, "http://edge")
-        if (url.pathname !== EDGE_STREAM_PATH) return yield* Effect.fail<Refusal>({ code: "not_found" })
+        if (url.pathname !== EDGE_STREAM_PATH) return yield* Effect.fail<HttpRefusal>({ code: "not_found" })
         const query = decodeEdgeStreamQuery(Object.fromEntries(url.searchParams))
         if (Result.isFailure(query)) return yield* invalid(issuesOf(query.failure.issue))
         const { runId, after = 0 } = query.success
@@ -55,7 +55,7 @@ export class EventStreams extends Context.Service<
             return yield* invalid([{ path: "after", message: "needs a runId" }])
           return { runId, after, isOver: false }
         }
-        yield* runs.get(runId).pipe(Effect.mapError((): Refusal => ({ code: "not_found" })))
+        yield* runs.get(runId).pipe(Effect.mapError((): HttpRefusal => ({ code: "not_found" })))
         if (after > log.lastSeq(runId)) return yield* invalid([beyondEnd("after")])
         return { runId, after, isOver: log.endsAt(runId, after) }
       })
@@ -74,4 +74,4 @@ export class EventStreams extends Context.Service<
 }
 
 const invalid = (issues: ReadonlyArray<ValidationIssue>) =>
-  Effect.fail<Refusal>({ code: "schema_validation_failed", details: { issues } })
+  Effect.fail<HttpRefusal>({ code: "schema_validation_failed", details: { issues } })

@@ -6,9 +6,9 @@ import { Effect } from "effect"
 import { once } from "node:events"
 import { WebSocket } from "ws"
 import { fromEnvironment } from "../../src/EdgeSettings.ts"
-import { openEdge } from "../harness/EdgeProcess.ts"
+import { openEdge } from "@corral/testing/edge/EdgeProcess"
 import { assertDense } from "../harness/LogInvariants.ts"
-import { within } from "../../../service/test/harness/Within.ts"
+import { within } from "@corral/testing/time/Within"
 
 const PING_MS = 1_000
 const STALL_MS = 1_000

@@ -10,7 +10,7 @@ import { Schema } from "effect"
 import { encoder } from "../../src/log/EventLog.ts"
 import { cutText, fit, mayExceed } from "../../src/run/PayloadLimit.ts"
 import { approvalIdOf, at, request, runIdOf } from "../Samples.ts"
-import { tries } from "../../../domain/test/Effort.ts"
+import { tries } from "@corral/testing/time/Effort"
 
 const runs = tries(12)
 

@@ -6,7 +6,7 @@ import { CurrentPrincipal, type Principal } from "@corral/domain/hub-api/Session
 import type { ProjectId, RequestId, RunId, SessionId } from "@corral/domain/identity/Ids"
 import type { ValidationIssue } from "@corral/domain/errors/ErrorTable"
 import { issuesOf } from "@corral/domain/errors/ValidationIssues"
-import type { Refusal } from "@corral/service/http/Refusal"
+import type { HttpRefusal } from "@corral/service/http/Refusal"
 import { Effect, Result } from "effect"
 import { Authority } from "../authority/Authority.ts"
 import { isOver, Runs } from "../run/Runs.ts"
@@ -75,7 +75,7 @@ export const makeStreamAdmission = Effect.gen(function* () {
   return { admit, requireRead }
 })
 
-const refuse = (refusal: Refusal): Effect.Effect<never, Refusal> => Effect.fail(refusal)
+const refuse = (refusal: HttpRefusal): Effect.Effect<never, HttpRefusal> => Effect.fail(refusal)
 
-const refuseWith = (...issues: ReadonlyArray<ValidationIssue>): Effect.Effect<never, Refusal> =>
+const refuseWith = (...issues: ReadonlyArray<ValidationIssue>): Effect.Effect<never, HttpRefusal> =>
   refuse({ code: "schema_validation_failed", details: { issues } })

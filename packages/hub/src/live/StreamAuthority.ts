@@ -5,7 +5,7 @@
  */
 import { REAUTHORIZED_WITHIN_SECONDS } from "@corral/domain/http/EventStream"
 import type { RequestId } from "@corral/domain/identity/Ids"
-import type { Refusal } from "@corral/service/http/Refusal"
+import type { HttpRefusal } from "@corral/service/http/Refusal"
 import { Clock, Context, Effect, Fiber, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { type Credential, Credentials } from "../signin/Credentials.ts"
@@ -21,7 +21,7 @@ export class StreamAuthority extends Context.Service<
       target: string,
       credential: Credential,
       requestId: RequestId
-    ) => Effect.Effect<HubSubscription, Refusal | SqlError.SqlError>
+    ) => Effect.Effect<HubSubscription, HttpRefusal | SqlError.SqlError>
     /** Calls `onLost` once, when an admitted stream must end, until the returned function is called. `onLost` must not throw. */
     readonly watch: (stream: Stream, onLost: (lost: LostAccess) => void) => () => void
   }

@@ -6,11 +6,11 @@
 import type { CloseCode } from "@corral/domain/http/EventStream"
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { Effect } from "effect"
-import type { Lines } from "./Frames.ts"
+import type { FrameBatch } from "./Frames.ts"
 import type { ReplayGap } from "./Gap.ts"
 
 /** Consecutive events of one log, as JSON lines without a final newline. Shared by all readers that are up to date. */
-export interface LogBatch extends Lines {
+export interface LogBatch extends FrameBatch {
   readonly runId: RunId
   readonly firstSeq: number
   readonly lastSeq: number

@@ -8,7 +8,7 @@ import { type Cause, Clock, Effect } from "effect"
 import type { IncomingMessage } from "node:http"
 import type { Duplex } from "node:stream"
 import { WebSocketServer } from "ws"
-import { standingHeaders } from "../http/Refusal.ts"
+import { standardHeaders } from "../http/Refusal.ts"
 import type { MetricRow } from "../telemetry/MetricRow.ts"
 import { CurrentMetrics } from "../telemetry/Metrics.ts"
 import { EventSocket } from "./EventSocket.ts"
@@ -94,7 +94,7 @@ const handshakeServer = (): WebSocketServer => {
   handshakes.on("headers", (headers, request) => {
     // The listener has set the request id.
     const id = request.headers["x-request-id"] as RequestId
-    for (const [name, value] of Object.entries(standingHeaders(id))) headers.push(`${name}: ${value}`)
+    for (const [name, value] of Object.entries(standardHeaders(id))) headers.push(`${name}: ${value}`)
   })
   return handshakes
 }

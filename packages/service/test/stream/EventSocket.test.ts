@@ -11,7 +11,7 @@ import { EventSocket } from "../../src/stream/EventSocket.ts"
 import { withoutGap } from "../../src/stream/Gap.ts"
 import type { LogBatch, LogSource } from "../../src/stream/LogSource.ts"
 import { defaultStreamTimes } from "../../src/stream/StreamTimes.ts"
-import { within } from "../harness/Within.ts"
+import { within } from "@corral/testing/time/Within"
 
 interface Connected {
   readonly client: WebSocket
