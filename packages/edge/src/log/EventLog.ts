@@ -272,7 +272,7 @@ interface Row {
   readonly checksum: number | null
 }
 
-/** CRC-32 of a batch and of its length. It is on the path of every event: of bytes it costs a third of what it costs of a string. */
+/** CRC-32 of a batch and of its length. It is on the path of every event: of bytes it costs half of what it costs of a string. */
 const checksumOf = (firstSeq: number, lastSeq: number, bytes: Buffer): number =>
   crc32(bytes, lastSeq - firstSeq)
 
