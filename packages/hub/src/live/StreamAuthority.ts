@@ -14,7 +14,7 @@ import type { SqlError } from "effect/sql"
 import { Authority } from "../authority/Authority.ts"
 import { isOver, Runs } from "../run/Runs.ts"
 import { SessionProject } from "../run/SessionProject.ts"
-import { type Credential, Credentials } from "../signin/Credentials.ts"
+import { type Credential, HubCredentials } from "../signin/HubCredentials.ts"
 import { Notices } from "../store/Notices.ts"
 
 export const STREAM_PATH = "/client/events"
@@ -68,7 +68,7 @@ export class StreamAuthority extends Context.Service<
       const authority = yield* Authority
       const runs = yield* Runs
       const sessions = yield* SessionProject
-      const credentials = yield* Credentials
+      const credentials = yield* HubCredentials
       const clock = yield* Clock.Clock
       const notices = yield* Notices
       const scope = yield* Effect.scope

@@ -45,11 +45,16 @@ export const refusalBody = (
   return { status, body: JSON.stringify(toErrorObject(coded, requestId)) }
 }
 
-const ownHeaders = ({ code }: Refusal, body: string): Record<string, string> => ({
-  "Content-Type": "application/json",
-  "Content-Length": String(Buffer.byteLength(body)),
+/** Headers that a refusal needs by its code. */
+export const refusalHeaders = ({ code }: Refusal): Record<string, string> => ({
   ...(code === "unauthorized" ? { "WWW-Authenticate": "Bearer" } : {}),
   ...(retryAfterSeconds[code] === undefined ? {} : { "Retry-After": String(retryAfterSeconds[code]) })
+})
+
+const ownHeaders = (refusal: Refusal, body: string): Record<string, string> => ({
+  "Content-Type": "application/json",
+  "Content-Length": String(Buffer.byteLength(body)),
+  ...refusalHeaders(refusal)
 })
 
 /** What is left of a body is taken and thrown away for so long: a connection that is dropped under it may take the answer with it. */
