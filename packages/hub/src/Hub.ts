@@ -140,7 +140,7 @@ export const layerServices = (config: HubConfig) =>
     Layer.provideMerge(ClientAddress.layer(config.trustedProxies)),
     Layer.provideMerge(layerSignIn(config)),
     Layer.provideMerge(layerCore(config)),
-    Layer.provideMerge(Telemetry.layer("hub", config.telemetry))
+    Layer.provideMerge(Telemetry.telemetryLayer("hub", config.telemetry))
   )
 
 /** The whole Hub. Provides `HubServer` with its address, and the services. */

@@ -3,7 +3,7 @@
  * and a body of the expected kind. Pure. `SessionAuthority` verifies the credential later.
  */
 import { CSRF_HEADER } from "@corral/domain/hub-api/SessionAuthority"
-import type { Refusal } from "@corral/service/http/Refusal"
+import type { HttpRefusal } from "@corral/service/http/Refusal"
 import {
   headerOf,
   RequestGuard,
@@ -31,7 +31,7 @@ const isSafe = (method: string): boolean => method === "GET" || method === "HEAD
 const isNavigation = (head: RequestHead): boolean =>
   head.method === "GET" && headerOf(head, "sec-fetch-mode") === "navigate"
 
-const refusalOfCredentials = (head: RequestHead): Refusal | undefined => {
+const refusalOfCredentials = (head: RequestHead): HttpRefusal | undefined => {
   const { bearer, cookie } = credentialOf(head.headers)
   if (bearer !== undefined && cookie !== undefined)
     return { code: "unauthorized", message: "Send a bearer token or the session cookie, not both." }

@@ -6,11 +6,11 @@
 import { LINK_PATH } from "@corral/domain/link/EdgeLink"
 import { errorTable } from "@corral/domain/errors/ErrorTable"
 import { HubApi } from "@corral/domain/hub-api/HubApi"
-import { type Doors, listen, urlOf } from "@corral/service/http/Listener"
-import { type Refusal, refuseUpgrade } from "@corral/service/http/Refusal"
+import { type ConnectionHandlers, listen, urlOf } from "@corral/service/http/Listener"
+import { type HttpRefusal, refuseUpgrade } from "@corral/service/http/Refusal"
 import { type Guard, MAX_REQUEST_BYTES, pathOfTarget, RequestGuard } from "@corral/service/http/RequestGuard"
 import { answerUnanswered } from "@corral/service/http/Unanswered"
-import { pathsOf } from "@corral/service/telemetry/RouteNames"
+import { endpointPaths } from "@corral/service/telemetry/RouteNames"
 import { NodeHttpServer } from "@effect/platform-node"
 import { ByteSize, Clock, Context, Deferred, Effect, Fiber, Layer, Scope } from "effect"
 import { HttpIncomingMessage, HttpRouter } from "effect/http"
@@ -22,10 +22,10 @@ import { Callers } from "./Callers.ts"
 import { hubRequestPolicy, namesOfOrigins } from "./HubRequestPolicy.ts"
 import { LINK_PAGE } from "./LinkPage.ts"
 import { PublicUrl } from "./PublicUrl.ts"
-import { RateLimit } from "@corral/service/http/RateLimit"
+import { RequestRateLimit } from "@corral/service/http/RequestRateLimit"
 import { refusalLog } from "./RefusalLog.ts"
 import { credentialOf } from "./RequestCredential.ts"
-import { hubRoutes } from "./routes.ts"
+import { hubServerRoutes } from "./routes.ts"
 import { storeRefusal } from "./StoreRefusal.ts"
 import { SignInRate } from "./SignInRate.ts"
 
@@ -38,7 +38,7 @@ export class HubServer extends Context.Service<
 }
 
 /** Paths that the Hub serves, for metrics, spans and the log. */
-const paths = [...pathsOf(HubApi), "/", "/device", `${LINK_PAGE}/:code`, LINK_PATH, STREAM_PATH]
+const paths = [...endpointPaths(HubApi), "/", "/device", `${LINK_PAGE}/:code`, LINK_PATH, STREAM_PATH]
 
 const loopbackOrigins = (port: number): ReadonlyArray<string> =>
   ["127.0.0.1", "localhost", "[::1]"].map((host) => `http://${host}:${port}`)
@@ -60,17 +60,20 @@ const upgradesWith = Effect.fnUntraced(function* (logRefusal: LogRefusal, scope:
   const streams = yield* StreamAuthority
   const services = yield* Effect.context<never>()
 
-  const acceptLink = (publicUrl: string, ...[request, socket, head, id]: Parameters<Doors["onUpgrade"]>) =>
+  const acceptLink = (
+    publicUrl: string,
+    ...[request, socket, head, id]: Parameters<ConnectionHandlers["onUpgrade"]>
+  ) =>
     // Only browsers send an Origin, and a browser is not an Edge.
     request.headers.origin === undefined
       ? links.accept(request, socket, head, publicUrl)
       : refuseUpgrade(socket, { code: "permission_denied", message: "Browsers can't open a link." }, id)
 
-  const acceptStream: Doors["onUpgrade"] = (request, socket, head, id) => {
+  const acceptStream: ConnectionHandlers["onUpgrade"] = (request, socket, head, id) => {
     const accepted = streams.admit(request.url ?? "", credentialOf(request.headers), id).pipe(
       Effect.match({
         onFailure: (error) => {
-          const refusal: Refusal = "code" in error ? error : { code: "overloaded" }
+          const refusal: HttpRefusal = "code" in error ? error : { code: "overloaded" }
           logRefusal(request, errorTable[refusal.code].status)
           refuseUpgrade(socket, refusal, id)
         },
@@ -88,7 +91,7 @@ const upgradesWith = Effect.fnUntraced(function* (logRefusal: LogRefusal, scope:
 
   return {
     onUpgradeAt:
-      (publicUrl: string): Doors["onUpgrade"] =>
+      (publicUrl: string): ConnectionHandlers["onUpgrade"] =>
       (...upgrade) =>
         pathOfTarget(upgrade[0].url ?? "") === LINK_PATH
           ? acceptLink(publicUrl, ...upgrade)
@@ -105,7 +108,7 @@ const requestsWith = Effect.fnUntraced(function* (
   scope: Scope.Scope
 ) {
   const app = yield* HttpRouter.toHttpEffect(
-    hubRoutes.pipe(
+    hubServerRoutes.pipe(
       Layer.provide([Layer.succeed(PublicUrl, publicUrl), Layer.succeed(RequestGuard, guard)]),
       Layer.provide(SignInRate.layer(config.signInsPerMinute))
     )
@@ -131,18 +134,18 @@ const serve = Effect.fnUntraced(function* (config: HubConfig) {
     Effect.map(Deferred.await(listening), ({ guard }) => guard),
     scope
   )
-  const rate = new RateLimit(config.requestsPerSecond, () => clock.currentTimeMillisUnsafe())
+  const rate = new RequestRateLimit(config.requestsPerSecond, () => clock.currentTimeMillisUnsafe())
   const logRefusal = yield* refusalLog(paths)
   const upgrades = yield* upgradesWith(logRefusal, scope)
 
-  const doors = (port: number): Doors => {
+  const handlersAt = (port: number): ConnectionHandlers => {
     const publicUrl = config.publicUrl ?? urlOf(config.host, port)
     const guard = guardAt(config, port)
     Deferred.doneUnsafe(listening, Effect.succeed({ publicUrl, guard }))
     return {
       paths,
-      passage: (request, isUpgrade) => {
-        const refusal: Refusal | undefined = rate.take(callers.nameOf(request))
+      authorizeRequest: (request, isUpgrade) => {
+        const refusal: HttpRefusal | undefined = rate.take(callers.nameOf(request))
           ? guard.refusalOfMessage(request, isUpgrade)
           : { code: "rate_limited" }
         if (refusal === undefined) return { _tag: "Pass" }
@@ -156,7 +159,7 @@ const serve = Effect.fnUntraced(function* (config: HubConfig) {
       onUpgrade: upgrades.onUpgradeAt(publicUrl)
     }
   }
-  const port = yield* listen(config, doors)
+  const port = yield* listen(config, handlersAt)
   // Before the listener closes: an upgraded socket would keep it open.
   yield* Effect.addFinalizer(() => upgrades.closeAll)
   const { publicUrl } = yield* Deferred.await(listening)

@@ -1,5 +1,5 @@
 /** Refusal for a failed statement: `overloaded` if the database is unavailable; none for a fault of the Hub. */
-import type { Refusal } from "@corral/service/http/Refusal"
+import type { HttpRefusal } from "@corral/service/http/Refusal"
 import { SqlError } from "effect/sql"
 
 const transientReasons: ReadonlySet<string> = new Set([
@@ -16,7 +16,7 @@ const unavailableState = /^(53|55|57)/
 const stateOf = ({ cause }: SqlError.SqlError["reason"]): string =>
   typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : ""
 
-export const storeRefusal = (defect: unknown): Refusal | undefined =>
+export const storeRefusal = (defect: unknown): HttpRefusal | undefined =>
   defect instanceof SqlError.SqlError &&
   (transientReasons.has(defect.reason._tag) || unavailableState.test(stateOf(defect.reason)))
     ? { code: "overloaded" }

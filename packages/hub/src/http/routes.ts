@@ -29,7 +29,7 @@ import { sessionEndpoints } from "./Sessions.ts"
 import { signInEndpoints } from "./SignIn.ts"
 import { taskEndpoints } from "./Tasks.ts"
 
-export const hubRoutes = HttpApiBuilder.layer(HubApi).pipe(
+export const hubServerRoutes = HttpApiBuilder.layer(HubApi).pipe(
   Layer.provide([
     publicEndpoints,
     signInEndpoints,

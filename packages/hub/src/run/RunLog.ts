@@ -18,7 +18,7 @@ import {
   type TaskId
 } from "@corral/domain/identity/Ids"
 import type { CreateRun } from "@corral/domain/run/Run"
-import type { Batch as Lines } from "@corral/service/http/Frames"
+import type { FrameBatch as Lines } from "@corral/service/http/Frames"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

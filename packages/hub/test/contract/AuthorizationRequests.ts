@@ -1,7 +1,7 @@
 /** A valid request to each endpoint, each in a separate world: every refusal is for missing authority. */
 import type { EndpointName } from "@corral/domain/hub-api/HubAuthorization"
-import { bindingRequired, newAccount } from "../harness/Chats.ts"
-import { newKey } from "../harness/Offers.ts"
+import { bindingRequired, newAccount } from "@corral/testing/hub/Chats"
+import { newKey } from "@corral/testing/hub/Offers"
 import type { World } from "./AuthorizationWorld.ts"
 
 export interface Request {

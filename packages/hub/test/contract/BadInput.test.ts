@@ -1,10 +1,10 @@
 /** Invalid input to every endpoint of the Hub: each gets an error object, none causes a fault, and none is echoed. */
 import { type Caller, endpointAuthority, type EndpointName } from "@corral/domain/hub-api/HubAuthorization"
 import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
-import { message, sendRaw } from "../../../service/test/harness/RawRequest.ts"
-import { gatewayEnv, gatewayOf } from "../harness/Chats.ts"
-import { type Answer, assertAnswer, codeOf, type HubClient } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
+import { message, sendRaw } from "@corral/testing/http/RawRequest"
+import { gatewayEnv, gatewayOf } from "@corral/testing/hub/Chats"
+import { type Answer, assertAnswer, codeOf, type HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { type Expected, requests } from "./AuthorizationRequests.ts"
 import { everyone, makeWorld, type World } from "./AuthorizationWorld.ts"
 

@@ -8,11 +8,11 @@ import { requiredAuthorityOf } from "@corral/domain/hub-api/HubAuthorization"
 import { defaults } from "../../src/config/HubConfig.ts"
 import { layerServices } from "../../src/Hub.ts"
 import { mountedAt } from "../../src/http/HubRequestPolicy.ts"
-import { hubRoutes } from "../../src/http/routes.ts"
+import { hubServerRoutes } from "../../src/http/routes.ts"
 import { SignInRate } from "../../src/http/SignInRate.ts"
 import { csrfOf, newToken } from "../../src/signin/SessionToken.ts"
-import type { HubClient } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
+import type { HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
 
 const ORIGIN = "https://own.example"
 
@@ -68,7 +68,7 @@ describe("The Hub's routes in another program's router", { timeout: 60_000 }, ()
       Layer.merge(SignInRate.layer(600), mountedAt(ORIGIN)).pipe(Layer.provideMerge(layerServices(config)))
     )
     const routes = Layer.merge(
-      hubRoutes,
+      hubServerRoutes,
       HttpRouter.add("GET", "/own", HttpServerResponse.text("the other program's"))
     )
     const app = yield* HttpRouter.toHttpEffect(routes).pipe(Effect.provide(context))

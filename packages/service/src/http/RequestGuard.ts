@@ -11,7 +11,7 @@ import { Clock, Context, Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { IncomingMessage } from "node:http"
 import { mint } from "../Identifiers.ts"
-import { type Refusal, refusalBody, refusalHeaders, standingHeaders } from "./Refusal.ts"
+import { type HttpRefusal, refusalBody, refusalHeaders, standardHeaders } from "./Refusal.ts"
 import { sentRequestId } from "./RequestId.ts"
 
 /** Largest request body that a service reads. */
@@ -41,7 +41,7 @@ export interface RequestPolicy {
   /** Whether a request from another site's page is allowed although browsers mark it as one. */
   readonly allowsCrossSite?: (head: RequestHead) => boolean
   /** Checks of this service alone, such as CSRF. They run after the checks of names, before those of the body. */
-  readonly refusalOf?: (head: RequestHead) => Refusal | undefined
+  readonly refusalOf?: (head: RequestHead) => HttpRefusal | undefined
   /** Kind of the body that is expected at a path; JSON by default. */
   readonly bodyKindAt?: (path: string) => "json" | "form"
 }
@@ -64,8 +64,8 @@ const refusalOfNames = (
   head: RequestHead,
   { hosts, origins }: ServiceNames,
   allowsCrossSite: boolean
-): Refusal | undefined => {
-  const deny = (message: string): Refusal => ({ code: "permission_denied", message })
+): HttpRefusal | undefined => {
+  const deny = (message: string): HttpRefusal => ({ code: "permission_denied", message })
   if (head.hostCount !== 1 || !hosts.has(headerOf(head, "host") ?? ""))
     return deny("The Host header names another server.")
   if (!head.target.startsWith("/")) return deny("The request target names another server.")
@@ -76,7 +76,7 @@ const refusalOfNames = (
   return isCrossSite && !allowsCrossSite ? deny("Cross-site requests are not allowed.") : undefined
 }
 
-const refusalOfBody = (head: RequestHead, kind: keyof typeof bodyKinds): Refusal | undefined => {
+const refusalOfBody = (head: RequestHead, kind: keyof typeof bodyKinds): HttpRefusal | undefined => {
   const length = Number(headerOf(head, "content-length") ?? 0)
   if (length === 0 && headerOf(head, "transfer-encoding") === undefined) return undefined
   if (length > MAX_REQUEST_BYTES) return { code: "payload_too_large" }
@@ -86,7 +86,7 @@ const refusalOfBody = (head: RequestHead, kind: keyof typeof bodyKinds): Refusal
 }
 
 /** Applies a policy. Pure. */
-export const checkRequest = (head: RequestHead, policy: RequestPolicy): Refusal | undefined =>
+export const checkRequest = (head: RequestHead, policy: RequestPolicy): HttpRefusal | undefined =>
   (policy.names && refusalOfNames(head, policy.names, policy.allowsCrossSite?.(head) ?? false)) ??
   policy.refusalOf?.(head) ??
   refusalOfBody(head, policy.bodyKindAt?.(pathOfTarget(head.target)) ?? "json")
@@ -125,9 +125,9 @@ const headOfRouted = ({
 
 export interface Guard {
   /** Checks a request where the service's own server receives it. */
-  readonly refusalOfMessage: (request: IncomingMessage, isUpgrade: boolean) => Refusal | undefined
+  readonly refusalOfMessage: (request: IncomingMessage, isUpgrade: boolean) => HttpRefusal | undefined
   /** Checks a request where it is routed, unless the service's own server admitted it. */
-  readonly refusalOfRouted: (request: HttpServerRequest.HttpServerRequest) => Refusal | undefined
+  readonly refusalOfRouted: (request: HttpServerRequest.HttpServerRequest) => HttpRefusal | undefined
 }
 
 /** Guard of the routes, available once the names of the service are known. */
@@ -166,7 +166,7 @@ export const guardedRoutes = HttpRouter.middleware(
         return HttpServerResponse.text(body, {
           status,
           contentType: "application/json",
-          headers: { ...standingHeaders(id), ...refusalHeaders(refusal) }
+          headers: { ...standardHeaders(id), ...refusalHeaders(refusal) }
         })
       })
   })
