@@ -1,6 +1,4 @@
-/**
- * API keys of a person: tokens of another purpose than a sign-in's, with scopes and an end. Only their hashes are kept.
- */
+/** API keys of users, with scopes and an expiry. The database has only their hashes. */
 import type { ApiKey, ApiKeyScope, CreateApiKey, IssuedApiKey } from "@corral/domain/identity/ApiKey"
 import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
 import type { Principal } from "@corral/domain/hub-api/SessionAuthority"
@@ -8,29 +6,29 @@ import type { ApiKeyId, UserId } from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { hashOf, newToken, purposeOf } from "./SessionToken.ts"
+import { tokenHash, newToken, purposeOf } from "./SessionToken.ts"
 import { notify } from "../store/Notice.ts"
 
-/** A key in the place of a sign-in. */
+/** Principal of a request with an API key. */
 export interface ActiveApiKey extends Principal {
   readonly kind: "key"
   readonly scopes: ReadonlyArray<ApiKeyScope>
 }
 
-/** Of one person, at once. */
+/** Keys that a user can have at the same time. */
 const MAX_KEYS = 100
 const DAY = 86_400_000
-/** A use is written down once a minute at most. */
-const NOTICE_EVERY = 60_000
+/** Uses are stored at most this often, in milliseconds. */
+const USE_STORED_EVERY = 60_000
 
-export class ApiKeys extends Context.Service<
-  ApiKeys,
+export class ApiKeyStore extends Context.Service<
+  ApiKeyStore,
   {
     readonly create: (
       userId: UserId,
-      wanted: CreateApiKey
+      request: CreateApiKey
     ) => Effect.Effect<IssuedApiKey, Conflict | SqlError.SqlError>
-    /** By id, the expired ones too. */
+    /** Keys in the order of their ids, including expired ones. */
     readonly list: (
       userId: UserId,
       after: string | undefined,
@@ -40,27 +38,27 @@ export class ApiKeys extends Context.Service<
       userId: UserId,
       id: ApiKeyId
     ) => Effect.Effect<void, PermissionDenied | SqlError.SqlError>
-    /** The key of a token that is worth something now. */
+    /** The key of a valid token. */
     readonly find: (token: string) => Effect.Effect<ActiveApiKey | undefined, SqlError.SqlError>
-    /** Whether it is worth something now. Looking is no use of it. */
+    /** Whether a key is valid now. The check does not count as a use. */
     readonly lives: (id: string) => Effect.Effect<boolean, SqlError.SqlError>
   }
 >()("corral/hub/ApiKeys") {
   static readonly layer = Layer.effect(
-    ApiKeys,
+    ApiKeyStore,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
       const now = () => new Date(clock.currentTimeMillisUnsafe())
 
-      return ApiKeys.of({
+      return ApiKeyStore.of({
         create: Effect.fnUntraced(function* (userId, { expiresInDays, name, scopes }) {
           const at = now()
-          const [held] = yield* sql<{ readonly count: number }>`
+          const [keys] = yield* sql<{ readonly count: number }>`
             SELECT count(*)::int AS count FROM api_keys WHERE user_id = ${userId} AND revoked_at IS NULL`
-          if ((held?.count ?? 0) >= MAX_KEYS)
+          if ((keys?.count ?? 0) >= MAX_KEYS)
             return yield* new Conflict({
-              message: `Nobody has more than ${MAX_KEYS} keys. Remove one first.`
+              message: `You can't have more than ${MAX_KEYS} keys. Remove one first.`
             })
           const token = newToken("key")
           const row = {
@@ -71,12 +69,12 @@ export class ApiKeys extends Context.Service<
             expires_at: new Date(at.getTime() + expiresInDays * DAY),
             last_used_at: null
           }
-          yield* sql`INSERT INTO api_keys ${sql.insert({ ...row, user_id: userId, token_hash: hashOf(token) })}`
+          yield* sql`INSERT INTO api_keys ${sql.insert({ ...row, user_id: userId, token_hash: tokenHash(token) })}`
           return { ...keyOf(row), token }
         }),
 
         list: (userId, after, limit) =>
-          sql<Row>`
+          sql<KeyRow>`
             SELECT id, name, scopes, created_at, expires_at, last_used_at FROM api_keys
             WHERE user_id = ${userId} AND revoked_at IS NULL ${after === undefined ? sql`` : sql`AND id > ${after}`}
             ORDER BY id LIMIT ${limit}`.pipe(Effect.map((rows) => rows.map(keyOf))),
@@ -98,11 +96,11 @@ export class ApiKeys extends Context.Service<
         find: Effect.fnUntraced(function* (token) {
           if (purposeOf(token) !== "key") return undefined
           const at = now()
-          const [row] = yield* sql<Row & { readonly user_id: UserId }>`
+          const [row] = yield* sql<KeyRow & { readonly user_id: UserId }>`
             SELECT id, user_id, name, scopes, created_at, expires_at, last_used_at FROM api_keys
-            WHERE token_hash = ${hashOf(token)} AND revoked_at IS NULL AND expires_at > ${at}`
+            WHERE token_hash = ${tokenHash(token)} AND revoked_at IS NULL AND expires_at > ${at}`
           if (row === undefined) return undefined
-          if (row.last_used_at === null || at.getTime() - row.last_used_at.getTime() >= NOTICE_EVERY)
+          if (row.last_used_at === null || at.getTime() - row.last_used_at.getTime() >= USE_STORED_EVERY)
             yield* sql`UPDATE api_keys SET last_used_at = ${at} WHERE id = ${row.id}`
           return {
             userId: row.user_id,
@@ -117,7 +115,7 @@ export class ApiKeys extends Context.Service<
   )
 }
 
-interface Row {
+interface KeyRow {
   readonly id: ApiKeyId
   readonly name: string
   /** Separated by spaces. */
@@ -127,10 +125,10 @@ interface Row {
   readonly last_used_at: Date | null
 }
 
-const keyOf = ({ created_at, expires_at, id, last_used_at, name, scopes }: Row): ApiKey => ({
+const keyOf = ({ created_at, expires_at, id, last_used_at, name, scopes }: KeyRow): ApiKey => ({
   id,
   name,
-  // Written by `create`, from the same words.
+  // `create` wrote them.
   scopes: scopes.split(" ") as ReadonlyArray<ApiKeyScope>,
   createdAt: created_at.toISOString(),
   expiresAt: expires_at.toISOString(),

@@ -1,4 +1,4 @@
-/** Messages of a session, newest first. What a run says while it runs is in its events, not here. */
+/** Messages of a session, newest first. The output of runs is in their events, not here. */
 import type { Proof } from "@corral/domain/access/Authorization"
 import { type Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
 import type { AgentInstanceId, MessageId, RunId, SessionId, UserId } from "@corral/domain/identity/Ids"
@@ -10,17 +10,17 @@ import { openSession } from "./OpenSession.ts"
 import { isRunOf } from "./SessionRuns.ts"
 import { limitTo } from "../store/Limit.ts"
 
-export class Messages extends Context.Service<
-  Messages,
+export class MessageStore extends Context.Service<
+  MessageStore,
   {
-    /** Before the message of that id. */
+    /** Messages before an id. */
     readonly list: (
       proof: Proof<"project.read">,
       sessionId: SessionId,
       before: string | undefined,
       limit: number
     ) => Effect.Effect<ReadonlyArray<Message>, SqlError.SqlError>
-    /** What the proof's principal wrote. A run that it names is one of the session's. */
+    /** Adds a message of the caller. A run that it names must belong to the session. */
     readonly add: (
       proof: Proof<"session.write">,
       sessionId: SessionId,
@@ -29,14 +29,14 @@ export class Messages extends Context.Service<
   }
 >()("corral/hub/Messages") {
   static readonly layer = Layer.effect(
-    Messages,
+    MessageStore,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
 
-      return Messages.of({
+      return MessageStore.of({
         list: ({ subject }, sessionId, before, limit) =>
-          sql<Row>`
+          sql<MessageRow>`
             SELECT id, session_id, user_id, agent_instance_id, text, run_id, created_at FROM messages
             WHERE session_id = (SELECT id FROM sessions WHERE id = ${sessionId} AND project_id = ${subject})
             ${before === undefined ? sql`` : sql`AND id < ${before}`}
@@ -48,7 +48,7 @@ export class Messages extends Context.Service<
               const at = yield* openSession(sql, proof, sessionId, new Date(clock.currentTimeMillisUnsafe()))
               if (runId !== undefined && !(yield* isRunOf(sql, sessionId, runId)))
                 return yield* new PermissionDenied()
-              const row: Row = {
+              const row: MessageRow = {
                 id: mint<MessageId>("msg", at.getTime()),
                 session_id: sessionId,
                 user_id: proof.principal as UserId,
@@ -66,10 +66,10 @@ export class Messages extends Context.Service<
   )
 }
 
-interface Row {
+interface MessageRow {
   readonly id: MessageId
   readonly session_id: SessionId
-  /** One of the two wrote it. */
+  /** The author is one of the two. */
   readonly user_id: UserId | null
   readonly agent_instance_id: AgentInstanceId | null
   readonly text: string
@@ -77,7 +77,7 @@ interface Row {
   readonly created_at: Date
 }
 
-const messageOf = (row: Row): Message => ({
+const messageOf = (row: MessageRow): Message => ({
   id: row.id,
   sessionId: row.session_id,
   author:

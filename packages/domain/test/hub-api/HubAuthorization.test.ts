@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { HttpApi } from "effect/http-api"
 import { HubApi } from "../../src/hub-api/HubApi.ts"
-import { endpointAuthority } from "../../src/access/HubAuthorization.ts"
+import { endpointAuthority } from "../../src/hub-api/HubAuthorization.ts"
 
 describe("endpointAuthority", () => {
   it("names every endpoint of the Hub, and nothing else", () => {

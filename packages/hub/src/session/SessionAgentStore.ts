@@ -1,7 +1,7 @@
 /**
- * Agents of a session, in the order in which they were taken in: each a runtime or profile of a target, bound to one of its workspaces.
+ * Agents of a session, in the order of their addition. An agent is a runtime or profile of a target, bound to a workspace of that target.
  *
- * That the target offers both is checked when an agent is taken in; whether it still does, when it is asked to work.
+ * Guarantees: the target offers both when an agent is added. A task checks the offer again.
  */
 import type { AddAgent, AgentInstance } from "@corral/domain/run/AgentProfile"
 import type { Proof } from "@corral/domain/access/Authorization"
@@ -26,10 +26,10 @@ import { Inventory } from "../device/Inventory.ts"
 import { openSession } from "./OpenSession.ts"
 import { limitTo } from "../store/Limit.ts"
 
-export class SessionAgents extends Context.Service<
-  SessionAgents,
+export class SessionAgentStore extends Context.Service<
+  SessionAgentStore,
   {
-    /** After the instance of that id. */
+    /** Agents after an id. */
     readonly list: (
       proof: Proof<"project.read">,
       sessionId: SessionId,
@@ -53,7 +53,7 @@ export class SessionAgents extends Context.Service<
   }
 >()("corral/hub/SessionAgents") {
   static readonly layer = Layer.effect(
-    SessionAgents,
+    SessionAgentStore,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
@@ -61,9 +61,9 @@ export class SessionAgents extends Context.Service<
       const open = (proof: Proof<"session.write">, id: SessionId) =>
         Effect.suspend(() => openSession(sql, proof, id, new Date(clock.currentTimeMillisUnsafe())))
 
-      return SessionAgents.of({
+      return SessionAgentStore.of({
         list: ({ subject }, sessionId, after, limit) =>
-          sql<Row>`
+          sql<AgentRow>`
             SELECT ${columns(sql)} FROM session_agents
             WHERE session_id = (SELECT id FROM sessions WHERE id = ${sessionId} AND project_id = ${subject})
             ${after === undefined ? sql`` : sql`AND id > ${after}`}
@@ -78,11 +78,11 @@ export class SessionAgents extends Context.Service<
               if (!workspaces.some(({ id }) => id === workspace))
                 return yield* new WorkspaceOutsideAllowlist()
               const at = yield* open(proof, sessionId)
-              const row: Row = {
+              const row: AgentRow = {
                 id: mint<AgentInstanceId>("agt", at.getTime()),
                 session_id: sessionId,
                 agent_id: agentId,
-                // A target's word, which nobody has checked for what a table can hold.
+                // Reported by the target, so not yet fit for a table.
                 label: label ?? agent.label.replaceAll("\0", "").slice(0, 100).toWellFormed(),
                 target_id: target.subject as DeviceId,
                 workspace,
@@ -106,19 +106,19 @@ export class SessionAgents extends Context.Service<
   )
 }
 
-/** All of them, for whoever has a proof for the session. */
+/** All agents of a session. Callers have a proof for the session. */
 export const agentsOf = (
   sql: SqlClient.SqlClient,
   sessionId: SessionId
 ): Effect.Effect<ReadonlyArray<AgentInstance>, SqlError.SqlError> =>
-  sql<Row>`SELECT ${columns(sql)} FROM session_agents WHERE session_id = ${sessionId} ORDER BY id`.pipe(
+  sql<AgentRow>`SELECT ${columns(sql)} FROM session_agents WHERE session_id = ${sessionId} ORDER BY id`.pipe(
     Effect.map((rows) => rows.map(instanceOf))
   )
 
 const columns = (sql: SqlClient.SqlClient) =>
   sql.literal("id, session_id, agent_id, label, target_id, workspace, added_by, added_at")
 
-interface Row {
+interface AgentRow {
   readonly id: AgentInstanceId
   readonly session_id: SessionId
   readonly agent_id: AgentId
@@ -129,7 +129,7 @@ interface Row {
   readonly added_at: Date
 }
 
-const instanceOf = (row: Row): AgentInstance => ({
+const instanceOf = (row: AgentRow): AgentInstance => ({
   id: row.id,
   sessionId: row.session_id,
   agentId: row.agent_id,

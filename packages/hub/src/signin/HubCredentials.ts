@@ -1,8 +1,8 @@
 /**
- * What a caller may hold, a sign-in, an API key or a Gateway's token, told apart by its token: for requests and for streams alike.
+ * Credentials of callers, for requests and streams: a sign-in, an API key or a Gateway's token.
  *
- * A key is judged by its scopes before anything is done; what it may not do whatever its scopes is here too. A Gateway acts as whoever the
- * chat account that it names is bound to, looked up each time, and as nobody without naming one.
+ * Guarantees: the scopes of a key, and the endpoints that no key may call, are checked before the handler runs. A Gateway acts as the user
+ * whose chat account it names. The binding is looked up for each request; a Gateway without an account acts as no user.
  */
 import type { ApiKeyScope } from "@corral/domain/identity/ApiKey"
 import { decodeChatAccount } from "@corral/domain/chat/ChatAccount"
@@ -11,54 +11,54 @@ import type { Principal } from "@corral/domain/hub-api/SessionAuthority"
 import { Context, Effect, Layer, Option } from "effect"
 import type { SqlError } from "effect/sql"
 import { ChatBindings, notBound } from "../chat/ChatBindings.ts"
-import { ApiKeys } from "./ApiKeys.ts"
+import { ApiKeyStore } from "./ApiKeyStore.ts"
 import { chatMay } from "./ChatEndpoints.ts"
 import { GatewayTokens } from "./GatewayTokens.ts"
-import { SignIns } from "./SignIns.ts"
+import { SignInStore } from "./SignInStore.ts"
 
-/** The tokens of a request; the guard has seen that there is one of them at most. */
+/** Tokens of a request. The guard admits at most one of `bearer` and `cookie`. */
 export interface Credential {
   readonly bearer: string | undefined
   readonly cookie: string | undefined
-  /** For whose chat account it is meant: with a Gateway's token, and nothing without. */
+  /** Chat account for which a Gateway acts; ignored without a Gateway's token. */
   readonly chatAccount?: string | undefined
 }
 
-/** An endpoint of the contract. Not the path as it was sent, which has many spellings. */
+/** An endpoint of the contract. Paths as sent have several spellings. */
 export interface Endpoint {
   readonly method: string
   /** With its parameters: `/client/projects/:id`. */
   readonly path: string
 }
 
-export class Credentials extends Context.Service<
-  Credentials,
+export class HubCredentials extends Context.Service<
+  HubCredentials,
   {
-    /** Who sent that, where they may call the endpoint with it. */
+    /** Verifies a credential for an endpoint and returns its principal. */
     readonly judge: (
       credential: Credential,
       endpoint: Endpoint
     ) => Effect.Effect<Principal, BindingRequired | PermissionDenied | Unauthorized | SqlError.SqlError>
-    /** Whether what somebody came with is still worth something. Looking is no use of it. */
+    /** Whether the credential of a principal is still valid. The check does not count as a use. */
     readonly lives: (principal: Principal) => Effect.Effect<boolean, SqlError.SqlError>
   }
 >()("corral/hub/Credentials") {
   static readonly layer = Layer.effect(
-    Credentials,
+    HubCredentials,
     Effect.gen(function* () {
-      const keys = yield* ApiKeys
-      const signIns = yield* SignIns
+      const keys = yield* ApiKeyStore
+      const signIns = yield* SignInStore
       const bindings = yield* ChatBindings
       const gateways = yield* GatewayTokens
 
       const boundTo = Effect.fnUntraced(function* (named: string | undefined, endpoint: Endpoint) {
         const account = Option.getOrUndefined(decodeChatAccount(named ?? ""))
-        if (account === undefined) return yield* new Unauthorized({ message: UNNAMED })
+        if (account === undefined) return yield* new Unauthorized({ message: ACCOUNT_MISSING })
         if (!chatMay(endpoint)) return yield* new PermissionDenied({ message: NOT_IN_CHAT })
         return (yield* bindings.find(account)) ?? (yield* notBound())
       })
 
-      return Credentials.of({
+      return HubCredentials.of({
         judge: Effect.fnUntraced(function* ({ bearer, chatAccount, cookie }, endpoint) {
           if (bearer !== undefined && gateways.holds(bearer)) return yield* boundTo(chatAccount, endpoint)
           const token = bearer ?? cookie
@@ -67,7 +67,7 @@ export class Credentials extends Context.Service<
           // A browser's cookie never holds a key.
           const key = bearer === undefined ? undefined : yield* keys.find(bearer)
           if (key === undefined) return yield* new Unauthorized()
-          return keyMay(key.scopes, endpoint) ? key : yield* new PermissionDenied({ message: OUTSIDE })
+          return keyMay(key.scopes, endpoint) ? key : yield* new PermissionDenied({ message: OUT_OF_SCOPE })
         }),
         lives: ({ kind, signInId }) => {
           if (kind === "chat") return bindings.lives(signInId)
@@ -78,18 +78,18 @@ export class Credentials extends Context.Service<
   )
 }
 
-/** Whether a key with those scopes may call that endpoint. */
+/** Whether a key with these scopes may call an endpoint. */
 export const keyMay = (scopes: ReadonlyArray<ApiKeyScope>, { method, path }: Endpoint): boolean => {
   if (method === "GET" || method === "HEAD")
     return scopes.includes("read") && (!path.startsWith("/client/auth/") || path === "/client/auth/me")
-  return scopes.includes("write") && !keptFromKeys.some((kept) => kept.test(path))
+  return scopes.includes("write") && !closedToKeys.some((pattern) => pattern.test(path))
 }
 
 /**
- * What a person does with a sign-in alone: sign-ins and keys, chat accounts, members, devices, lest a key that was lost makes others; and
- * approvals, which are a person's word.
+ * Writes that require a sign-in: sign-ins, keys, chat accounts, members and devices, because a stolen key could create other credentials;
+ * approvals, because a person decides them.
  */
-const keptFromKeys = [
+const closedToKeys = [
   /^\/client\/auth\//,
   /^\/client\/chat-(bindings|links)(\/|$)/,
   /^\/client\/projects\/:id\/members(\/|$)/,
@@ -97,6 +97,6 @@ const keptFromKeys = [
   /^\/client\/approvals(\/|$)/
 ]
 
-const UNNAMED = "Name the chat account for which this is meant."
-const NOT_IN_CHAT = "This is not done from a chat."
-const OUTSIDE = "This key's scopes do not reach so far."
+const ACCOUNT_MISSING = "Name the chat account that this request is for."
+const NOT_IN_CHAT = "This isn't available in a chat. Use the console."
+const OUT_OF_SCOPE = "The scopes of this key don't allow this."
