@@ -95,7 +95,7 @@ const saveOne = Command.make(
     output: Flag.String("output").pipe(
       Flag.withAlias("o"),
       Flag.withDescription(
-        "File to write. Default: the artifact's name in this folder. Replaces an existing file"
+        "File to write. Without it, the name of the artifact in this folder. Replaces an existing file"
       ),
       Flag.optional
     ),

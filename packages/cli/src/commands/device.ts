@@ -154,7 +154,7 @@ const rotate = Command.make(
 
 const leave = Command.make(
   "leave",
-  { yes: toggle("yes", "Don't ask for confirmation"), json: jsonObject },
+  { yes: toggle("yes", "Skip the confirmation"), json: jsonObject },
   Effect.fn(function* ({ json, yes }) {
     const host = yield* Host
     const { device, file } = yield* joinedDevice
