@@ -1,6 +1,6 @@
 /** Gateway in this process, on the database of the Hub. Loaded only by `corral up` with a configured bot. */
 import * as Gateway from "@corral/gateway/Gateway"
-import { fromEnvironment } from "@corral/gateway/GatewaySettings"
+import { gatewayConfigFrom } from "@corral/gateway/GatewaySettings"
 import { GatewayServer } from "@corral/gateway/http/Server"
 import { checkVariables } from "@corral/service/UnknownVariables"
 import { Context, Effect, Layer, Redacted } from "effect"
@@ -28,13 +28,13 @@ export interface GatewayHub {
 
 /** Serves until the scope closes. Returns the server. */
 export const startGateway = (environment: Readonly<Record<string, string>>, hub: GatewayHub) =>
-  fromEnvironment({
+  gatewayConfigFrom({
     ...environment,
     CORRAL_DATABASE_URL: Redacted.value(hub.databaseUrl),
     CORRAL_HUB_URL: hub.url,
     CORRAL_GATEWAY_HUB_TOKEN: Redacted.value(hub.token)
   }).pipe(
-    Effect.flatMap((config) => Layer.build(Gateway.layer(config))),
+    Effect.flatMap((config) => Layer.build(Gateway.gatewayLayer(config))),
     Effect.map((services) => Context.get(services, GatewayServer)),
     Effect.mapError(startFailed)
   )

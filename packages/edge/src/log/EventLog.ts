@@ -9,7 +9,7 @@
  */
 import { eventIds, type RunId } from "@corral/domain/identity/Ids"
 import { PAYLOAD_VERSION, type EventDraft, type EventStamp } from "@corral/domain/run/RunEvent"
-import { Context, Data, Effect, Layer, Queue, Stream } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { crc32 } from "node:zlib"
 import { edgeMetrics } from "../EdgeMetrics.ts"
@@ -24,6 +24,8 @@ export interface Batch {
   readonly firstSeq: number
   readonly lastSeq: number
   readonly lines: string
+  /** The lines in UTF-8, where they were encoded for the checksum: frames are made of them. */
+  readonly bytes?: Buffer
   /** The last event of its run is in here. */
   readonly terminal: boolean
 }
@@ -37,9 +39,6 @@ export interface Appended {
   readonly lines: ReadonlyArray<string>
   readonly terminal: boolean
 }
-
-/** What follows the asked position is no longer kept. */
-export class ReplayGap extends Data.TaggedError("ReplayGap")<{}> {}
 
 export class EventLog extends Context.Service<
   EventLog,
@@ -63,8 +62,6 @@ export class EventLog extends Context.Service<
     readonly endsAt: (runId: RunId, seq: number) => boolean
     /** Calls the follower for every batch of the run (or of all runs) from now on, until the returned function is called. */
     readonly follow: (runId: RunId | undefined, follower: Follower) => () => void
-    /** Every event after `after` as JSON lines: the stored ones, then live ones, ending with the run's terminal event. */
-    readonly stream: (runId: RunId, after: number) => Stream.Stream<ReadonlyArray<string>, ReplayGap>
   }
 >()("corral/edge/EventLog") {
   static readonly layer = Layer.effect(
@@ -88,13 +85,14 @@ export class EventLog extends Context.Service<
         const lastSeq = firstSeq + events.lines.length - 1
         if (events.lines.length === 0) return store.commit(projections)
         const began = performance.now()
-        const checksum = checksumOf(firstSeq, lastSeq, lines)
+        const bytes = Buffer.from(lines)
+        const checksum = checksumOf(firstSeq, lastSeq, bytes)
         return store.commit([[insertBatch, runId, firstSeq, lastSeq, lines, checksum], ...projections]).pipe(
           Effect.tap(() =>
             Effect.sync(() => {
               committing.record((performance.now() - began) / 1_000)
               appended.add(events.lines.length)
-              tell({ batch: 0, runId, firstSeq, lastSeq, lines, terminal })
+              tell({ batch: 0, runId, firstSeq, lastSeq, lines, bytes, terminal })
             })
           ),
           // What became durable is told, whoever has stopped waiting for it.
@@ -103,34 +101,52 @@ export class EventLog extends Context.Service<
       }
 
       const checkedFrom = store.get<{ readonly first_batch: number }>(selectChecked)?.first_batch ?? 1
-      const isSound = (row: Row): boolean =>
-        hasShape(row) &&
-        (row.checksum === null && row.batch < checkedFrom
-          ? isLog(row)
-          : row.checksum === checksumOf(row.first_seq, row.last_seq, row.lines) && isAtItsPlace(row))
+      /** The batch of a row; `undefined` where the row is damaged. */
+      const soundBatch = (row: Row): Batch | undefined => {
+        if (!hasShape(row)) return undefined
+        const { batch, checksum, first_seq: firstSeq, last_seq: lastSeq, lines } = row
+        if (checksum === null && batch < checkedFrom) return isLog(row) ? fromRow(row) : undefined
+        const bytes = Buffer.from(lines)
+        const isSound = checksum === checksumOf(firstSeq, lastSeq, bytes) && isAtItsPlace(row)
+        return isSound ? { ...fromRow(row), bytes } : undefined
+      }
       const damaged = (what: string): StoreDamaged => {
         const damage = new StoreDamaged({ message: `The stored events of ${what} are damaged.` })
         store.reportDamage(damage)
         return damage
       }
 
-      const read = (runId: RunId, after: number, budget: number): ReadonlyArray<Batch> => {
+      /** Sound batches after `after`; `isBroken` where a damaged one ends them. */
+      const page = (runId: RunId, after: number, budget: number) => {
         const batches: Array<Batch> = []
         let next = after + 1
         let size = 0
         let isBroken = false
         for (const row of store.each<Row>(selectAfter, runId, after)) {
           // Logs are dense: before the first row is a gap where Retention has begun, and nowhere else.
-          isBroken = (batches.length === 0 ? row.first_seq > next : row.first_seq !== next) || !isSound(row)
-          if (isBroken) break
-          batches.push(fromRow(row))
+          const isNext = batches.length === 0 ? row.first_seq <= next : row.first_seq === next
+          const batch = isNext ? soundBatch(row) : undefined
+          isBroken = batch === undefined
+          if (batch === undefined) break
+          batches.push(batch)
           next = row.last_seq + 1
           size += row.lines.length
           if (size >= budget) break
         }
+        return { batches, isBroken }
+      }
+
+      const read = (runId: RunId, after: number, budget: number): ReadonlyArray<Batch> => {
+        let { batches, isBroken } = page(runId, after, budget)
+        if (batches.length === 0 && !isBroken) {
+          if (after >= storedSeq(runId)) return []
+          // Events are missing, or were committed between the two queries. A second read tells: a batch and its run's row are one commit.
+          ;({ batches, isBroken } = page(runId, after, budget))
+          isBroken ||= batches.length === 0
+        }
         const [first, ...rest] = batches
         if (first !== undefined) return first.firstSeq <= after ? [cutBefore(first, after), ...rest] : batches
-        if ((isBroken || after < storedSeq(runId)) && !isForgotten(runId)) throw damaged(runId)
+        if (isBroken && !isForgotten(runId)) throw damaged(runId)
         return []
       }
 
@@ -138,11 +154,12 @@ export class EventLog extends Context.Service<
         const batches: Array<Batch> = []
         let size = 0
         for (const row of store.each<Row>(selectAll, afterBatch)) {
-          if (!isSound(row)) {
+          const batch = soundBatch(row)
+          if (batch === undefined) {
             damaged("a run")
             continue
           }
-          batches.push(fromRow(row))
+          batches.push(batch)
           size += row.lines.length
           if (size >= budget) break
         }
@@ -152,8 +169,8 @@ export class EventLog extends Context.Service<
       const verify = (afterBatch: number, budget: number): number | undefined => {
         let size = 0
         for (const row of store.each<Row>(selectVerified, afterBatch)) {
-          if (isSound(row)) size += row.lines.length
-          else damaged("a run")
+          if (soundBatch(row) === undefined) damaged("a run")
+          else size += row.lines.length
           if (size >= budget) return row.batch
         }
         return undefined
@@ -188,32 +205,6 @@ export class EventLog extends Context.Service<
         return batch?.terminal === true && batch.lastSeq === seq
       }
 
-      const stream = (runId: RunId, after: number): Stream.Stream<ReadonlyArray<string>, ReplayGap> =>
-        Stream.unwrap(
-          Effect.gen(function* () {
-            const more = yield* Queue.sliding<void>(1)
-            const unfollow = follow(runId, () => Queue.offerUnsafe(more, undefined))
-            yield* Effect.addFinalizer(() => Effect.sync(unfollow))
-            let position = after
-            let ended = endsAt(runId, after)
-            const next = Effect.gen(function* () {
-              for (;;) {
-                if (ended) return []
-                const batches = read(runId, position, STREAM_BUDGET)
-                const last = batches.at(-1)
-                if (last !== undefined) {
-                  position = last.lastSeq
-                  ended = last.terminal
-                  return batches.flatMap((batch) => batch.lines.split("\n"))
-                }
-                if (isForgotten(runId)) return yield* new ReplayGap()
-                yield* Queue.take(more)
-              }
-            })
-            return Stream.fromEffectRepeat(next).pipe(Stream.takeWhile((lines) => lines.length > 0))
-          })
-        )
-
       return EventLog.of({
         append,
         read,
@@ -222,14 +213,11 @@ export class EventLog extends Context.Service<
         lastSeq,
         isForgotten,
         endsAt,
-        follow,
-        stream
+        follow
       })
     })
   )
 }
-
-const STREAM_BUDGET = 262_144
 
 const insertBatch = "INSERT INTO events (run_id, first_seq, last_seq, lines, checksum) VALUES (?, ?, ?, ?, ?)"
 const columns = "batch, run_id, first_seq, last_seq, lines, checksum"
@@ -250,9 +238,9 @@ interface Row {
   readonly checksum: number | null
 }
 
-/** CRC-32 of a batch and of its length. One native call: it is on the path of every event. */
-const checksumOf = (firstSeq: number, lastSeq: number, lines: string): number =>
-  crc32(lines, lastSeq - firstSeq)
+/** CRC-32 of a batch and of its length. It is on the path of every event: of bytes it costs half of what it costs of a string. */
+const checksumOf = (firstSeq: number, lastSeq: number, bytes: Buffer): number =>
+  crc32(bytes, lastSeq - firstSeq)
 
 /** What a damaged page gives for a row may be of any type. */
 const hasShape = ({ first_seq: firstSeq, last_seq: lastSeq, lines, run_id: runId }: Row): boolean =>
@@ -298,13 +286,16 @@ const fromRow = (row: Row): Batch => ({
   )
 })
 
-const cutBefore = (batch: Batch, after: number): Batch => ({
-  ...batch,
+const cutBefore = ({ batch, firstSeq, lastSeq, lines, runId, terminal }: Batch, after: number): Batch => ({
+  batch,
+  runId,
   firstSeq: after + 1,
-  lines: batch.lines
+  lastSeq,
+  lines: lines
     .split("\n")
-    .slice(after + 1 - batch.firstSeq)
-    .join("\n")
+    .slice(after + 1 - firstSeq)
+    .join("\n"),
+  terminal
 })
 
 /** Turns drafts into the text that is stored and sent. One per run: what never changes is written once. */

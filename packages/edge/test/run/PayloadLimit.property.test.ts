@@ -203,6 +203,13 @@ describe("fit", () => {
     assert.deepInclude(fit(completed)[0]?.payload, { usage, truncated: true, totalBytes: 300_000 })
   })
 
+  it("keeps the size of a text that was cut before", () => {
+    const text = "x".repeat(300_000)
+    const message = { messageId: "m", role: "assistant", channel: "text", text } as const
+    const cut = draft("run.message.completed", { ...message, truncated: true, totalBytes: 900_000 })
+    assert.deepInclude(fit(cut)[0]?.payload, { truncated: true, totalBytes: 900_000 })
+  })
+
   it("lets nobody edit an approval that is not shown whole", () => {
     const asked = request({ editable: true, command: "x".repeat(300_000), input: { command: "x" } })
     const [event] = fit(draft("run.approval.requested", { approvalId, request: asked, expiresAt: at }))
