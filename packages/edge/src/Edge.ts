@@ -2,7 +2,7 @@
  * An Edge as a layer: give it a config and the adapters it shall offer, and it serves until its scope closes. `node dist/edge` is this
  * and nothing else; another Effect program embeds it the same way.
  */
-import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import * as Telemetry from "@corral/service/telemetry/Telemetry"
 import { Effect, Layer } from "effect"
 import { join } from "node:path"
@@ -30,7 +30,7 @@ import { Workspaces } from "./workspace/Workspaces.ts"
 import { Worktrees } from "./workspace/Worktrees.ts"
 
 /** What runs live on, without a server: for programs that drive runs themselves. */
-export const layerCore = (config: EdgeConfig, adapters: ReadonlyMap<string, RuntimeAdapter>) =>
+export const layerCore = (config: EdgeConfig, adapters: ReadonlyMap<string, AnyRuntimeAdapter>) =>
   Layer.mergeAll(RunSupervisor.layer(config), Previews.layer, forgetting, IntegrityCheck.layer).pipe(
     Layer.provideMerge([
       Artifacts.layer(config),
@@ -67,7 +67,7 @@ const forgetting = Layer.effectDiscard(
 )
 
 /** The whole Edge: core, loopback server, discovery file. Provides `EdgeServer` with its address, and the core's services. */
-export const layer = (config: EdgeConfig, adapters: ReadonlyMap<string, RuntimeAdapter>) =>
+export const layer = (config: EdgeConfig, adapters: ReadonlyMap<string, AnyRuntimeAdapter>) =>
   Layer.merge(Discovery.layer(config), Retention.hourly).pipe(
     Layer.provideMerge(EdgeServer.layer(config)),
     Layer.provide([EventStreams.layer, LocalToken.layer(config.tokenFile), HubLink.layer(config)]),

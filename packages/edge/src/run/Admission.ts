@@ -14,7 +14,7 @@ import {
 } from "@corral/domain/errors/Failures"
 import type { CreateRun, Run } from "@corral/domain/run/Run"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
-import type { RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import type { RunStart, AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { Effect, type Scope } from "effect"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
@@ -42,7 +42,7 @@ export interface Admitted {
   readonly run: Run
   readonly created: PayloadOf<"run.created">
   readonly agent: OfferedAgent
-  readonly adapter: RuntimeAdapter
+  readonly adapter: AnyRuntimeAdapter
   readonly start: RunStart
   readonly command: SubprocessSpec
   /** Files of the project that execute something; `undefined` where the adapter names none. */
@@ -164,7 +164,7 @@ export const admit = Effect.fnUntraced(function* (
 const projectIn = (
   path: string,
   workspace: OpenWorkspace,
-  { projectSettings }: RuntimeAdapter
+  { projectSettings }: AnyRuntimeAdapter
 ): ProjectFiles | undefined =>
   projectSettings === undefined
     ? undefined
@@ -204,7 +204,7 @@ const permitted = (
 /** The run that is to go on; its runtime has told an id of its conversation. */
 const resumedRun = Effect.fnUntraced(function* (
   request: CreateRun,
-  adapter: RuntimeAdapter,
+  adapter: AnyRuntimeAdapter,
   find: Admission["find"]
 ): Effect.fn.Return<Run | undefined, SchemaValidationFailed> {
   if (request.resume === undefined) return undefined

@@ -30,7 +30,7 @@ import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import { edgeMetrics } from "../EdgeMetrics.ts"
 import { EventLog } from "../log/EventLog.ts"
 import type { Keep } from "../log/Idempotency.ts"
-import { make as makeActor, type RunActor } from "./RunActor.ts"
+import { makeRunActor, type RunActor } from "./RunActor.ts"
 import { OutputRedaction } from "./OutputRedaction.ts"
 import { ProjectFiles } from "./ProjectFiles.ts"
 import { RunQueue } from "./RunQueue.ts"
@@ -198,7 +198,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
     }
     const command = { ...admitted.command, group: containment.groupOf(edgeId, admitted.run.id) }
     const mark = { [RUN_MARK]: folder.runId, [EDGE_MARK]: edgeId }
-    const actor = yield* makeActor({
+    const actor = makeRunActor({
       recorder,
       protocol: adapter.protocol(admitted.start),
       prepare: Effect.tap(whenFree(request.sessionId ?? request.workspace, command), () =>

@@ -20,8 +20,8 @@ import type {
   AdapterEvent,
   AdapterOutput,
   ApprovalAnswer,
-  ProcessEnd,
-  Protocol
+  AnyProtocol,
+  ProcessEnd
 } from "@corral/domain/run/RuntimeAdapter"
 import { Deferred, Effect } from "effect"
 import { mint } from "@corral/service/Identifiers"
@@ -49,8 +49,13 @@ export type Message =
   /** Its turn has come and its workspace is ready. */
   | { readonly _tag: "Ready"; readonly command: SubprocessSpec }
   | { readonly _tag: "Unready"; readonly error: RunFailure }
-  | { readonly _tag: "Chunk"; readonly chunk: Buffer }
-  | { readonly _tag: "Exited"; readonly end: ProcessEnd }
+  /** What the adapter decoded. `weight` is given back to the `StdoutReader`. */
+  | { readonly _tag: "Decoded"; readonly outputs: ReadonlyArray<AdapterOutput>; readonly weight: number }
+  /** The process has ended and its output is decoded. `reply`: the end as the adapter may see it. */
+  | { readonly _tag: "Exited"; readonly end: ProcessEnd; readonly reply: Deferred.Deferred<ProcessEnd> }
+  | { readonly _tag: "DecodeFailed"; readonly message: string }
+  /** The decoder has completed, after the process ended. */
+  | { readonly _tag: "DecodingEnded" }
   /** What waits in the backlog may be read on. */
   | { readonly _tag: "Resumed" }
   | { readonly _tag: "SpawnFailed"; readonly error: NodeJS.ErrnoException }
@@ -78,15 +83,15 @@ export type Message =
 /** What a turn works on; the same for all turns of a run. */
 export interface TurnContext {
   readonly recorder: RunRecorder
-  readonly protocol: Protocol
+  readonly protocol: AnyProtocol
   readonly approvals: OpenApprovals
   readonly backlog: Backlog<Message>
   /** The process has exited: nothing waits for an answer. */
   readonly isGone: () => boolean
   readonly budget: BudgetMeter
   readonly redaction: OutputRedaction
-  /** What the runtime reported and only the end of the run says. */
-  readonly reported: { diff: AdapterEvent | undefined }
+  /** What the runtime reported and only the end of the run says; and whether the process ended after the run's outcome. */
+  readonly reported: { diff: AdapterEvent | undefined; isOver: boolean }
   /** To the runtime's stdin. */
   readonly write: (text: string) => void
   readonly policy: RunPolicy
@@ -100,8 +105,8 @@ export interface TurnContext {
 export class RunTurn {
   readonly actions: Array<RunAction> = []
   readonly replies: Array<Effect.Effect<unknown>> = []
-  /** Bytes of output that were read. */
-  bytes = 0
+  /** Weight of the outputs that were processed. */
+  weight = 0
   /** What is to be started now. */
   command: SubprocessSpec | undefined
   /** The process is gone. */
@@ -119,8 +124,7 @@ export class RunTurn {
   /** Takes a message. What the runtime printed waits behind what it printed before. */
   handle(message: Message): void {
     const { backlog } = this.context
-    const isPrinted = message._tag === "Chunk" || message._tag === "Exited" || message._tag === "Swept"
-    if (isPrinted && backlog.isWaiting) backlog.defer(message)
+    if (isOutput(message) && backlog.isWaiting) backlog.defer(message)
     else this.process(message)
   }
 
@@ -155,7 +159,7 @@ export class RunTurn {
   }
 
   private process(message: Message): void {
-    const { budget, protocol, recorder, redaction } = this.context
+    const { budget, recorder, redaction, reported } = this.context
     switch (message._tag) {
       case "Ready":
         // Ended while it waited: then there is nothing to start.
@@ -164,17 +168,16 @@ export class RunTurn {
         return this.feed({ _tag: "Spawned" })
       case "Unready":
         return this.feed({ _tag: "Overruled", error: message.error })
-      case "Chunk":
-        this.bytes += message.chunk.length
-        this.hear(protocol.step(message.chunk))
-        return letGo(message.chunk)
+      case "Decoded":
+        this.weight += message.weight
+        // What was still streaming is completed, and what a cancel stopped says so. The rest of what the end means is no news.
+        return this.hear(reported.isOver ? message.outputs.filter(closes) : message.outputs)
       case "Exited":
+        return this.exited(message)
+      case "DecodeFailed":
+        return this.undecodable(message.message)
+      case "DecodingEnded":
         this.gone = true
-        // Ended by us, or after it told its outcome: what the adapter makes of the exit is no news. It may tell parts of stderr, and half a
-        // secret is not found: so it sees none.
-        if (recorder.state.verdict === undefined) return this.hear(protocol.end(redaction.value(message.end)))
-        // What was still streaming is completed, and what a cancel stopped says so.
-        this.hear(protocol.end({ ...message.end, stderr: "" }).filter(closes))
         return this.tell(redaction.rest())
       case "Resumed":
         return
@@ -315,6 +318,24 @@ export class RunTurn {
     }
   }
 
+  /**
+   * The adapter may tell parts of stderr, and half a secret is not found. So the adapter sees no stderr where the run was ended by us or has
+   * told its outcome, and else a redacted one.
+   */
+  private exited({ end, reply }: Extract<Message, { readonly _tag: "Exited" }>): void {
+    const { recorder, redaction, reported } = this.context
+    reported.isOver = recorder.state.verdict !== undefined
+    Deferred.doneUnsafe(
+      reply,
+      Effect.succeed(reported.isOver ? { ...end, stderr: "" } : redaction.value(end))
+    )
+  }
+
+  private undecodable(message: string): void {
+    const error = { code: "runtime_unavailable", message, details: { reason: "decode_failed" } }
+    this.feed({ _tag: "Overruled", error })
+  }
+
   private unstartable(error: NodeJS.ErrnoException): void {
     const reason = error.code === "ENOENT" ? "command_missing" : "not_startable"
     const message = `The runtime's program could not be started (${error.code ?? "unknown error"}).`
@@ -375,30 +396,20 @@ export class RunTurn {
   }
 }
 
+/** Messages that keep the order in which the runtime printed. */
+const isOutput = ({ _tag }: Message): boolean =>
+  _tag === "Decoded" ||
+  _tag === "Exited" ||
+  _tag === "DecodeFailed" ||
+  _tag === "DecodingEnded" ||
+  _tag === "Swept"
+
 /** Whether an output ends something that the run has begun. */
 const closes = (output: AdapterOutput): boolean =>
   output._tag === "Event" && /^run\.(message\.completed|tool\.result)$/.test(output.event.type)
 
 /** Its secrets are taken out already: of streamed text at its seams. */
 const isTold = (input: Input): boolean => input._tag === "Said" && input.event.type === "run.message.delta"
-
-/** A small read costs less to collect than to give back. */
-const WORTH_GIVING_BACK = 16_384
-
-/**
- * Gives a chunk's memory back now: a protocol has copied what it keeps. Left to the collector, which sees only the small object that
- * stands for it, a runtime that prints fast would make the Edge grow by some 70 MB of dead chunks.
- */
-const letGo = (chunk: Buffer): void => {
-  const { buffer } = chunk
-  // A read of a pipe is alone in its memory; what shares it belongs to somebody else.
-  if (
-    buffer instanceof ArrayBuffer &&
-    buffer.byteLength === chunk.length &&
-    chunk.length >= WORTH_GIVING_BACK
-  )
-    buffer.transfer(0)
-}
 
 /** A long command takes longer to read, and so does one that names many files. */
 const costOf = ({ command = "" }: ApprovalRequest, { lookups }: Assessed): number =>

@@ -4,7 +4,7 @@
  * They are ES modules with the rights of the Edge. A listed adapter that cannot be trusted, found, imported, or that does not fit stops the
  * start with one sentence.
  */
-import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { Data, Effect, Result } from "effect"
 import { existsSync, readFileSync } from "node:fs"
 import { dirname, isAbsolute, join, resolve } from "node:path"
@@ -66,7 +66,7 @@ const saidBy = (cause: unknown): string =>
 const loadOne = Effect.fnUntraced(function* (
   specifier: string,
   configFile: string
-): Effect.fn.Return<RuntimeAdapter, AdapterRefused> {
+): Effect.fn.Return<AnyRuntimeAdapter, AdapterRefused> {
   const refused = (why: string) =>
     new AdapterRefused({ message: `The adapter ${specifier} in ${configFile} is not loaded: ${why}.` })
   const located = yield* Effect.try({
@@ -97,8 +97,8 @@ const loadOne = Effect.fnUntraced(function* (
 export const load = Effect.fnUntraced(function* (
   configFile: string | undefined,
   specifiers: ReadonlyArray<string>,
-  adapters: ReadonlyMap<string, RuntimeAdapter>
-): Effect.fn.Return<ReadonlyMap<string, RuntimeAdapter>, AdapterRefused> {
+  adapters: ReadonlyMap<string, AnyRuntimeAdapter>
+): Effect.fn.Return<ReadonlyMap<string, AnyRuntimeAdapter>, AdapterRefused> {
   if (configFile === undefined || specifiers.length === 0) return adapters
   const all = new Map(adapters)
   for (const specifier of specifiers) {

@@ -5,7 +5,7 @@
  * and says why. It is looked at by its status and not by a watcher on its folder: the store writes there too, and each write would wake
  * the Edge (ADR 13).
  */
-import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { Data, Effect, Result, Schedule, Schema, SchemaIssue, type Scope } from "effect"
 import { type BigIntStats, readFileSync, statSync } from "node:fs"
 import * as AdapterPackages from "./AdapterPackages.ts"
@@ -27,7 +27,7 @@ export interface ConfigFile {
 /** Reads that file now, and keeps an eye on it as long as the scope is open. Without a file there are the adapters and the presets. */
 export const open = Effect.fnUntraced(function* (
   file: string | undefined,
-  adapters: ReadonlyMap<string, RuntimeAdapter>
+  adapters: ReadonlyMap<string, AnyRuntimeAdapter>
 ): Effect.fn.Return<ConfigFile, ConfigFileInvalid, Scope.Scope> {
   let seen = file === undefined ? undefined : lookAt(file)
   const atStart = yield* Effect.fromResult(contentOf(file, seen))
@@ -122,7 +122,7 @@ const offersOf = (
   file: string | undefined,
   content: EdgeConfigFile,
   listed: ReadonlyArray<string>,
-  adapters: ReadonlyMap<string, RuntimeAdapter>
+  adapters: ReadonlyMap<string, AnyRuntimeAdapter>
 ): Result.Result<Offers, ConfigFileInvalid> => {
   if (JSON.stringify(content.adapters ?? []) !== JSON.stringify(listed))
     return refusal(file, "adapters: they are loaded at start, so restart the Edge to change them")

@@ -3,13 +3,13 @@
  */
 import type { AgentId } from "@corral/domain/identity/Ids"
 import { RunMode } from "@corral/domain/run/Run"
-import type { Capabilities, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import type { Capabilities, AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import type { ProfileGrant } from "./ConfigSchema.ts"
 
 export interface OfferedAgent {
   readonly id: AgentId
   readonly label: string
-  readonly adapter: RuntimeAdapter
+  readonly adapter: AnyRuntimeAdapter
   /** Name or absolute path of a program that runs instead of the adapter's own. */
   readonly program?: string | undefined
   readonly widestMode?: RunMode | undefined
@@ -42,7 +42,7 @@ export const modeRefusal = (agent: OfferedAgent, mode: RunMode): string | undefi
 }
 
 /** An adapter as it is. */
-export const fromAdapter = (adapter: RuntimeAdapter): OfferedAgent => ({
+export const fromAdapter = (adapter: AnyRuntimeAdapter): OfferedAgent => ({
   id: adapter.id as AgentId, // the ids of adapters are agent ids
   label: adapter.label,
   adapter,

@@ -7,7 +7,7 @@ import type { Agent, Runner } from "@corral/domain/run/Agent"
 import { InvalidAgentId, RuntimeUnavailable } from "@corral/domain/errors/Failures"
 import type { ConfigReadiness, RuntimeReadiness } from "@corral/domain/http/Health"
 import type { AgentId } from "@corral/domain/identity/Ids"
-import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { Context, Effect, Layer } from "effect"
 import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import * as ConfigFile from "./ConfigFile.ts"
@@ -30,11 +30,11 @@ export class Runtimes extends Context.Service<
     /** The file of profiles and runners; `undefined` where the Edge has none. */
     readonly config: Effect.Effect<ConfigReadiness | undefined>
     /** Counts something an adapter had no name for. `raw` is what was printed, without secrets. */
-    readonly countUnknown: (adapter: RuntimeAdapter, what: string, raw?: string) => void
+    readonly countUnknown: (adapter: AnyRuntimeAdapter, what: string, raw?: string) => void
   }
 >()("corral/edge/Runtimes") {
   /** Provides `Programs`, too. */
-  static readonly layer = (config: EdgeConfig, adapters: ReadonlyMap<string, RuntimeAdapter>) =>
+  static readonly layer = (config: EdgeConfig, adapters: ReadonlyMap<string, AnyRuntimeAdapter>) =>
     Layer.effect(Runtimes, make(config, adapters)).pipe(
       Layer.provideMerge(Programs.layer(config.environment))
     )
@@ -49,7 +49,7 @@ interface Questions {
 const SIGN_IN_HOLDS_MS = 60_000
 const PATIENCE = "1 second"
 
-const make = Effect.fnUntraced(function* (config: EdgeConfig, adapters: ReadonlyMap<string, RuntimeAdapter>) {
+const make = Effect.fnUntraced(function* (config: EdgeConfig, adapters: ReadonlyMap<string, AnyRuntimeAdapter>) {
   const programs = yield* Programs
   const scope = yield* Effect.scope
   const file = yield* ConfigFile.open(config.configFile, adapters)

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { claudeCode } from "../src/ClaudeCode.ts"
 import { cut, replay } from "../src/conformance/Replay.ts"
-import { normalize } from "../src/Transformer.ts"
+import { decodeRun } from "../src/OutputDecoder.ts"
 import { load } from "./Fixtures.ts"
 
 describe("Transformer", () => {
@@ -11,7 +11,7 @@ describe("Transformer", () => {
       for (const name of ["simple-message", "cancel-sigterm"]) {
         const recording = load("claude-code", name)
         const bytes = Stream.fromIterable(cut(recording.stdout, recording.chunkSizes))
-        const transform = normalize(claudeCode, recording.start, Effect.succeed(recording.exit))
+        const transform = decodeRun(claudeCode, recording.start, recording.exit)
         const outputs = yield* Stream.runCollect(transform(bytes))
         assert.deepStrictEqual(Array.from(outputs), replay(claudeCode, recording, [recording.stdout]))
       }
@@ -22,7 +22,7 @@ describe("Transformer", () => {
     Effect.gen(function* () {
       const broken = Stream.fail("the pipe broke" as const)
       const failure = yield* Effect.flip(
-        Stream.runCollect(normalize(claudeCode, load("claude-code", "read-tool").start)(broken))
+        Stream.runCollect(decodeRun(claudeCode, load("claude-code", "read-tool").start)(broken))
       )
       assert.strictEqual(failure, "the pipe broke")
     })
