@@ -36,7 +36,8 @@ const pullOutputs = <E, R>(
   const next: Pull.Pull<Arr.NonEmptyReadonlyArray<AdapterOutput>, E, void, R> = Effect.flatMap(
     pull,
     (reads) => {
-      const outputs = reads.length === 1 ? decoder.step(reads[0]) : reads.flatMap((read) => decoder.step(read))
+      const outputs =
+        reads.length === 1 ? decoder.step(reads[0]) : reads.flatMap((read) => decoder.step(read))
       return Arr.isReadonlyArrayNonEmpty(outputs) ? Effect.succeed(outputs) : next
     }
   )

@@ -52,7 +52,10 @@ describe("OutputDecoder", () => {
           stdout.pipe(
             Stream.map((read) => ({ _tag: "Unknown" as const, what: Buffer.from(read).toString() })),
             Stream.concat(
-              Stream.map(Stream.fromEffect(exit), ({ code }) => ({ _tag: "Unknown" as const, what: `${code}` }))
+              Stream.map(Stream.fromEffect(exit), ({ code }) => ({
+                _tag: "Unknown" as const,
+                what: `${code}`
+              }))
             )
           )
       }

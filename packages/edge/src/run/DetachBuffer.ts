@@ -10,10 +10,6 @@ const WORTH_RELEASING = 16_384
 export const detachBuffer = (read: Uint8Array): void => {
   const { buffer } = read
   // A read of a pipe is alone in its memory; a shared one has other users.
-  if (
-    buffer instanceof ArrayBuffer &&
-    buffer.byteLength === read.length &&
-    read.length >= WORTH_RELEASING
-  )
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === read.length && read.length >= WORTH_RELEASING)
     buffer.transfer(0)
 }

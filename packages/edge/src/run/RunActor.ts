@@ -88,14 +88,15 @@ const live = Effect.fnUntraced(function* (session: RunSession) {
   while (!options.recorder.terminal) yield* Effect.flatMap(mailbox.take, processMessages)
 })
 
-const prepare = ({ hasPromptOnStart, options, post }: RunSession): Effect.Effect<unknown, never, Scope.Scope> =>
-  Effect.match(
-    hasPromptOnStart ? Effect.tap(options.prepare, () => options.snapshot) : options.prepare,
-    {
-      onSuccess: (command) => post({ _tag: "Ready", command }),
-      onFailure: (error) => post({ _tag: "Unready", error })
-    }
-  )
+const prepare = ({
+  hasPromptOnStart,
+  options,
+  post
+}: RunSession): Effect.Effect<unknown, never, Scope.Scope> =>
+  Effect.match(hasPromptOnStart ? Effect.tap(options.prepare, () => options.snapshot) : options.prepare, {
+    onSuccess: (command) => post({ _tag: "Ready", command }),
+    onFailure: (error) => post({ _tag: "Unready", error })
+  })
 
 const batchContext = (session: RunSession): TurnContext => {
   const { approvals, backlog, options, stdin } = session

@@ -104,10 +104,7 @@ const open = (session: RunSession, child: Subprocess, { stdin }: SubprocessSpec)
     Effect.sync(() => session.stdin.open(child, stdin))
   )
 
-const watchSilence = Effect.fnUntraced(function* (
-  { post }: RunSession,
-  silence: SilenceClock.SilenceClock
-) {
+const watchSilence = Effect.fnUntraced(function* ({ post }: RunSession, silence: SilenceClock.SilenceClock) {
   yield* Effect.forkScoped(Effect.map(silence.missed, (missed) => post({ _tag: "TimedOut", ...missed })))
   yield* Effect.forkScoped(silence.notices((silentMs) => post({ _tag: "Quiet", silentMs })))
 })

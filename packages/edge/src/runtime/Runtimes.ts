@@ -49,7 +49,10 @@ interface Questions {
 const SIGN_IN_HOLDS_MS = 60_000
 const PATIENCE = "1 second"
 
-const make = Effect.fnUntraced(function* (config: EdgeConfig, adapters: ReadonlyMap<string, AnyRuntimeAdapter>) {
+const make = Effect.fnUntraced(function* (
+  config: EdgeConfig,
+  adapters: ReadonlyMap<string, AnyRuntimeAdapter>
+) {
   const programs = yield* Programs
   const scope = yield* Effect.scope
   const file = yield* ConfigFile.open(config.configFile, adapters)

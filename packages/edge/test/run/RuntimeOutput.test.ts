@@ -16,7 +16,11 @@ const streaming = (decode: OutputDecoder): AnyProtocol => ({ ...stdin, decode })
 /** A decoder at work: what it posted, and its process's pipe. */
 const decoding = Effect.fnUntraced(function* (protocol: AnyProtocol) {
   const posted: Array<Message> = []
-  const pipe = { isPaused: false, pause: () => void (pipe.isPaused = true), resume: () => void (pipe.isPaused = false) }
+  const pipe = {
+    isPaused: false,
+    pause: () => void (pipe.isPaused = true),
+    resume: () => void (pipe.isPaused = false)
+  }
   const stdout = new StdoutReader()
   stdout.child = pipe
   const fiber = yield* Effect.forkChild(
@@ -111,7 +115,10 @@ describe("decodeOutput", () => {
       push("b")
       stdout.end()
       yield* end
-      assert.deepStrictEqual(posted, [{ _tag: "DecodeFailed", message: "not JSON" }, { _tag: "DecodingEnded" }])
+      assert.deepStrictEqual(posted, [
+        { _tag: "DecodeFailed", message: "not JSON" },
+        { _tag: "DecodingEnded" }
+      ])
     })
   )
 
