@@ -2,7 +2,7 @@
 import { builtIn } from "@corral/adapters/Registry"
 import * as Edge from "@corral/edge/Edge"
 import type { EdgeConfig } from "@corral/edge/config/EdgeConfig"
-import { fromEnvironment } from "@corral/edge/EdgeSettings"
+import { readEdgeConfig } from "@corral/edge/EdgeSettings"
 import { EdgeServer } from "@corral/edge/http/Server"
 import { scriptedProgram } from "@corral/edge/scriptedProgram"
 import { Context, Effect, Layer } from "effect"
@@ -13,14 +13,14 @@ const stopped = ({ message }: { readonly message: string }) =>
 
 /** The settings of the environment, with another port where one is given. */
 export const configure = (environment: Readonly<Record<string, string>>, port: number | undefined) =>
-  fromEnvironment({
+  readEdgeConfig({
     ...environment,
     ...(port === undefined ? {} : { CORRAL_EDGE_PORT: String(port) })
   }).pipe(Effect.mapError(stopped))
 
 /** Serves until the scope closes; gives the server's address. */
 export const edgeService = (config: EdgeConfig) =>
-  Layer.build(Edge.layer(config, builtIn({ node: process.execPath, scriptedProgram }))).pipe(
+  Layer.build(Edge.edgeLayer(config, builtIn({ node: process.execPath, scriptedProgram }))).pipe(
     Effect.map((services) => Context.get(services, EdgeServer)),
     Effect.mapError(stopped)
   )

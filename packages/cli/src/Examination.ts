@@ -7,11 +7,11 @@ import type {
   HealthProblem,
   LinkReadiness
 } from "@corral/domain/http/Health"
-import { defaults, type EdgeConfig } from "@corral/edge/config/EdgeConfig"
+import { edgeDefaults, type EdgeConfig } from "@corral/edge/config/EdgeConfig"
 import { VERSION } from "@corral/service/Version"
-import { fromEnvironment } from "@corral/edge/EdgeSettings"
+import { readEdgeConfig } from "@corral/edge/EdgeSettings"
 import { Containment } from "@corral/edge/process/Containment"
-import { diskOf, git, LOW_DISK_BYTES } from "@corral/edge/runtime/Machine"
+import { diskOf, findGit, LOW_DISK_BYTES } from "@corral/edge/runtime/Machine"
 import { Runtimes } from "@corral/edge/runtime/Runtimes"
 import { scriptedProgram } from "@corral/edge/scriptedProgram"
 import { examineStore } from "@corral/edge/store/StoreExamination"
@@ -144,7 +144,7 @@ const askEdge = Effect.fnUntraced(function* (choice: EdgeChoice) {
 /** Without an Edge: what one would find, started from here. */
 const lookAround = Effect.fnUntraced(function* (reason: string) {
   const { environment } = yield* Host
-  const settings = yield* Effect.result(fromEnvironment(environment))
+  const settings = yield* Effect.result(readEdgeConfig(environment))
   const home = yield* corralHome
   const edge = (problem?: string): EdgeFound => ({
     running: false,
@@ -152,7 +152,7 @@ const lookAround = Effect.fnUntraced(function* (reason: string) {
     store: examineStore(home)
   })
   const config: EdgeConfig = Result.getOrElse(settings, () => ({
-    ...defaults,
+    ...edgeDefaults,
     home,
     tokenFile: "",
     environment
@@ -165,7 +165,7 @@ const lookAround = Effect.fnUntraced(function* (reason: string) {
     return {
       edge: edge(Result.isFailure(settings) ? settings.failure.message : undefined),
       config: yield* runtimes.config,
-      git: yield* git,
+      git: yield* findGit,
       disk: roomOn(yield* diskOf(home)),
       containment: kind,
       agents: agents.map((agent) => agentFound(agent, readiness)),

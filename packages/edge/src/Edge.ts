@@ -11,10 +11,10 @@ import { Grants } from "./approval/Grants.ts"
 import * as Discovery from "./Discovery.ts"
 import type { EdgeConfig } from "./config/EdgeConfig.ts"
 import { EdgeInstance } from "./EdgeInstance.ts"
-import { EventLog } from "./log/EventLog.ts"
+import { EdgeEventLog } from "./log/EdgeEventLog.ts"
 import { EventStreams } from "./http/EventStreams.ts"
 import { EdgeServer } from "./http/Server.ts"
-import { Idempotency } from "./log/Idempotency.ts"
+import { EdgeIdempotency } from "./log/EdgeIdempotency.ts"
 import { HubLink } from "./link/HubLink.ts"
 import { LocalToken } from "./LocalToken.ts"
 import * as NodeVersion from "./NodeVersion.ts"
@@ -30,13 +30,18 @@ import { Workspaces } from "./workspace/Workspaces.ts"
 import { Worktrees } from "./workspace/Worktrees.ts"
 
 /** What runs live on, without a server: for programs that drive runs themselves. */
-export const layerCore = (config: EdgeConfig, adapters: ReadonlyMap<string, AnyRuntimeAdapter>) =>
-  Layer.mergeAll(RunSupervisor.layer(config), Previews.layer, forgetting, IntegrityCheck.layer).pipe(
+export const edgeCoreLayer = (config: EdgeConfig, adapters: ReadonlyMap<string, AnyRuntimeAdapter>) =>
+  Layer.mergeAll(
+    RunSupervisor.layer(config),
+    Previews.layer,
+    forgetting,
+    IntegrityCheck.integrityCheckLayer
+  ).pipe(
     Layer.provideMerge([
       Artifacts.layer(config),
-      EventLog.layer,
+      EdgeEventLog.layer,
       Grants.layer(config),
-      Idempotency.layer,
+      EdgeIdempotency.layer,
       Retention.layer(config),
       Runtimes.layer(config, adapters),
       Snapshots.layer(config),
@@ -48,7 +53,7 @@ export const layerCore = (config: EdgeConfig, adapters: ReadonlyMap<string, AnyR
       Store.layer(join(config.home, "edge.db"), join(config.home, "edge.token")),
       Containment.layer(config)
     ]),
-    Layer.provide(NodeVersion.layer)
+    Layer.provide(NodeVersion.nodeVersionLayer)
   )
 
 /** What else is kept of a run goes with its log. */
@@ -67,10 +72,10 @@ const forgetting = Layer.effectDiscard(
 )
 
 /** The whole Edge: core, loopback server, discovery file. Provides `EdgeServer` with its address, and the core's services. */
-export const layer = (config: EdgeConfig, adapters: ReadonlyMap<string, AnyRuntimeAdapter>) =>
-  Layer.merge(Discovery.layer(config), Retention.hourly).pipe(
+export const edgeLayer = (config: EdgeConfig, adapters: ReadonlyMap<string, AnyRuntimeAdapter>) =>
+  Layer.merge(Discovery.discoveryLayer(config), Retention.hourly).pipe(
     Layer.provideMerge(EdgeServer.layer(config)),
     Layer.provide([EventStreams.layer, LocalToken.layer(config.tokenFile), HubLink.layer(config)]),
-    Layer.provideMerge([layerCore(config, adapters), EdgeInstance.layer]),
+    Layer.provideMerge([edgeCoreLayer(config, adapters), EdgeInstance.layer]),
     Layer.provide(Telemetry.layer("edge", config.telemetry))
   )

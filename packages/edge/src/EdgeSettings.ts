@@ -19,10 +19,10 @@ import { telemetryFrom, telemetrySettings } from "@corral/service/telemetry/Tele
 import { homedir } from "node:os"
 import { isAbsolute, join, resolve } from "node:path"
 import { unusable } from "./approval/GrantRules.ts"
-import { defaults, type EdgeConfig } from "./config/EdgeConfig.ts"
+import { edgeDefaults, type EdgeConfig } from "./config/EdgeConfig.ts"
 import { hubUrlOf } from "./config/HubAddress.ts"
 
-export const settings = [
+export const edgeSettings = [
   { name: "CORRAL_HOME", what: "Folder of Corral's own files.", fallback: "~/.corral" },
   {
     name: "CORRAL_EDGE_HOST",
@@ -128,7 +128,7 @@ export const settings = [
   ...telemetrySettings
 ] as const satisfies ReadonlyArray<Setting>
 
-type Name = (typeof settings)[number]["name"]
+type Name = (typeof edgeSettings)[number]["name"]
 
 const Workspaces = Schema.Array(
   Schema.Struct({
@@ -159,7 +159,7 @@ const containments = ["auto", "environment_mark"] as const
 const hosts = ["127.0.0.1", "::1", "localhost"] as const
 
 /** Reads the settings from an environment. */
-export const fromEnvironment = Effect.fnUntraced(function* (
+export const readEdgeConfig = Effect.fnUntraced(function* (
   env: Environment
 ): Effect.fn.Return<EdgeConfig, SettingInvalid> {
   yield* checkVariables(env)
@@ -167,7 +167,7 @@ export const fromEnvironment = Effect.fnUntraced(function* (
   const workspaces = yield* read(
     "CORRAL_EDGE_WORKSPACES",
     Schema.fromJsonString(Workspaces),
-    defaults.workspaces,
+    edgeDefaults.workspaces,
     'a JSON array of {id, path, grants?} with absolute paths and different ids, each grant "full_access", "project_settings" or a rule'
   )
   for (const grant of workspaces.flatMap(({ grants = [] }) => grants)) {
@@ -184,16 +184,16 @@ export const fromEnvironment = Effect.fnUntraced(function* (
     "an address such as https://corral.example, or several with commas between them; http on this machine alone, and no sign-in or query in it"
   )
   const home = resolve(givenOr(env.CORRAL_HOME, join(homedir(), ".corral")))
-  const { retention, times } = defaults
+  const { retention, times } = edgeDefaults
   return {
     home,
     host: yield* read(
       "CORRAL_EDGE_HOST",
       Schema.Literals(hosts),
-      defaults.host,
+      edgeDefaults.host,
       `a loopback address (${hosts.join(", ")})`
     ),
-    port: yield* read("CORRAL_EDGE_PORT", whole(0, 65_535), defaults.port, "a port from 0 to 65535"),
+    port: yield* read("CORRAL_EDGE_PORT", whole(0, 65_535), edgeDefaults.port, "a port from 0 to 65535"),
     tokenFile: resolve(givenOr(env.CORRAL_EDGE_TOKEN_FILE, join(home, "edge.token"))),
     configFile: resolve(givenOr(env.CORRAL_EDGE_CONFIG_FILE, join(home, "edge.config.json"))),
     deviceFile: join(home, "device.json"),
@@ -203,19 +203,19 @@ export const fromEnvironment = Effect.fnUntraced(function* (
     allowedOrigins: yield* read(
       "CORRAL_EDGE_ALLOWED_ORIGINS",
       Schema.fromJsonString(Origins),
-      defaults.allowedOrigins,
+      edgeDefaults.allowedOrigins,
       "a JSON array of origins such as app://corral"
     ),
     allowedEnv: yield* read(
       "CORRAL_EDGE_ALLOWED_ENV",
       Schema.fromJsonString(Names),
-      defaults.allowedEnv,
+      edgeDefaults.allowedEnv,
       "a JSON array of variable names, none of them Corral's own or the loader's"
     ),
     runTimeoutMs: yield* read(
       "CORRAL_EDGE_RUN_TIMEOUT_MS",
       upToADay,
-      defaults.runTimeoutMs,
+      edgeDefaults.runTimeoutMs,
       "1000 to 86400000"
     ),
     times: {
@@ -235,15 +235,20 @@ export const fromEnvironment = Effect.fnUntraced(function* (
     containment: yield* read(
       "CORRAL_EDGE_CONTAINMENT",
       Schema.Literals(containments),
-      defaults.containment,
+      edgeDefaults.containment,
       containments.join(" or ")
     ),
-    maxRuns: yield* read("CORRAL_EDGE_MAX_RUNS", whole(1, 100_000), defaults.maxRuns, "1 to 100000"),
-    maxQueued: yield* read("CORRAL_EDGE_MAX_QUEUED", whole(0, 100_000), defaults.maxQueued, "0 to 100000"),
+    maxRuns: yield* read("CORRAL_EDGE_MAX_RUNS", whole(1, 100_000), edgeDefaults.maxRuns, "1 to 100000"),
+    maxQueued: yield* read(
+      "CORRAL_EDGE_MAX_QUEUED",
+      whole(0, 100_000),
+      edgeDefaults.maxQueued,
+      "0 to 100000"
+    ),
     requestsPerSecond: yield* read(
       "CORRAL_EDGE_REQUESTS_PER_SECOND",
       whole(1, 1_000_000),
-      defaults.requestsPerSecond,
+      edgeDefaults.requestsPerSecond,
       "1 to 1000000"
     ),
     retention: {

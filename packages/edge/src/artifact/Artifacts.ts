@@ -25,7 +25,7 @@ import {
 import { ContentFiles } from "./ContentFiles.ts"
 
 /** Something to be kept. */
-export interface Made {
+export interface NewArtifact {
   readonly runId: RunId
   readonly name: string
   /** As in `Content-Type`; anything else becomes `application/octet-stream`. */
@@ -36,7 +36,7 @@ export interface Made {
 }
 
 /** A content that is on disk. Nobody knows of the artifact until `row` is committed. */
-export interface Kept {
+export interface KeptArtifact {
   readonly artifact: Artifact
   readonly row: Write
 }
@@ -53,13 +53,13 @@ export interface Part {
   readonly end: number
 }
 
-export interface OpenedArtifact {
+export interface ReadableArtifact {
   readonly artifact: Artifact
   /** Read at the reader's pace: 64 KiB are held for one that is slow. */
   readonly bytes: (range?: Part) => Stream.Stream<Uint8Array>
 }
 
-export const MAX_ARTIFACT_BYTES = 52_428_800
+export const MAX_KEPT_ARTIFACT_BYTES = 52_428_800
 /** Left on the disk for the log and for everybody else. */
 const MIN_FREE_BYTES = 268_435_456
 
@@ -76,11 +76,11 @@ export class Artifacts extends Context.Service<
   Artifacts,
   {
     /** Succeeds when the content is on disk. The caller commits `row` together with the events that name the artifact. */
-    readonly keep: (made: Made) => Effect.Effect<Kept, ArtifactNotKept>
+    readonly keep: (made: NewArtifact) => Effect.Effect<KeptArtifact, ArtifactNotKept>
     readonly get: (id: ArtifactId) => Effect.Effect<Artifact, NotFound>
     /** Oldest first, those after `after`, at most `limit`. */
     readonly page: (runId: RunId, after: string | undefined, limit: number) => ReadonlyArray<Artifact>
-    readonly open: (id: ArtifactId) => Effect.Effect<OpenedArtifact, NotFound>
+    readonly open: (id: ArtifactId) => Effect.Effect<ReadableArtifact, NotFound>
     /** Forgets a run's artifacts, then removes the contents that no other run has. */
     readonly forgetRun: (runId: RunId) => Effect.Effect<void, StoreFailed>
   }
@@ -111,9 +111,16 @@ const make = Effect.fnUntraced(function* ({ home, minFreeBytes = MIN_FREE_BYTES 
     Effect.catchCause(sweep, (cause) => Effect.logWarning("unused artifacts were not swept", cause))
   )
 
-  const keep = Effect.fn("Artifacts.keep")(function* ({ runId, name, mediaType, content, createdAt }: Made) {
+  const keep = Effect.fn("Artifacts.keep")(function* ({
+    runId,
+    name,
+    mediaType,
+    content,
+    createdAt
+  }: NewArtifact) {
     const bytes = typeof content === "string" ? Buffer.from(content, "utf8") : content
-    if (bytes.length > MAX_ARTIFACT_BYTES) return yield* notKept("too_large", "It is larger than 50 MiB.")
+    if (bytes.length > MAX_KEPT_ARTIFACT_BYTES)
+      return yield* notKept("too_large", "It is larger than 50 MiB.")
     const free = yield* attempt(() => files.free())
     if (free - bytes.length < minFreeBytes) return yield* notKept("disk_full", "The disk is nearly full.")
     const { sha256, size } = yield* attempt(() => files.write(bytes))

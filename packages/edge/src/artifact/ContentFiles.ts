@@ -9,7 +9,7 @@ import { mkdirSync, readdirSync, rmSync, statSync, unlinkSync, utimesSync } from
 import { mkdir, open, rename, rm, statfs } from "node:fs/promises"
 import { dirname, join } from "node:path"
 
-export interface Content {
+export interface StoredContent {
   readonly sha256: string
   readonly size: number
 }
@@ -46,7 +46,7 @@ export class ContentFiles {
   }
 
   /** Succeeds when the content is on disk under its hash. */
-  async write(bytes: Uint8Array): Promise<Content> {
+  async write(bytes: Uint8Array): Promise<StoredContent> {
     const incoming = join(this.#incoming, randomUUID())
     try {
       const content = { sha256: await this.#writeTo(incoming, bytes), size: bytes.length }
@@ -91,7 +91,7 @@ export class ContentFiles {
   }
 
   /** Marks a content that is there as asked for; false where it is not there whole. */
-  #touch({ sha256, size }: Content): boolean {
+  #touch({ sha256, size }: StoredContent): boolean {
     const path = this.path(sha256)
     if (statSync(path, { throwIfNoEntry: false })?.size !== size) return false
     const now = new Date(this.#now())

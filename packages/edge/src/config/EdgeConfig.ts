@@ -50,7 +50,7 @@ export interface EdgeConfig {
   readonly environment: Readonly<Record<string, string>>
 }
 
-export const defaults = {
+export const edgeDefaults = {
   host: "127.0.0.1",
   port: 0,
   workspaces: [],

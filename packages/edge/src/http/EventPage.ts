@@ -2,18 +2,18 @@
 import type { RequestId, RunId } from "@corral/domain/identity/Ids"
 import type { EventPage } from "@corral/domain/edge-api/RunViews"
 import type { Envelope } from "@corral/domain/run/RunEvent"
-import type { Batch, EventLog } from "../log/EventLog.ts"
+import type { EventBatch, EdgeEventLog } from "../log/EdgeEventLog.ts"
 import { StoreDamaged } from "../store/StoreDamage.ts"
 
 const BUDGET = 65_536
 
 /** Events before damaged ones are a page; a page that begins with them is refused. */
 const readAhead = (
-  log: EventLog["Service"],
+  log: EdgeEventLog["Service"],
   runId: RunId,
   after: number,
   hasEvents: boolean
-): ReadonlyArray<Batch> => {
+): ReadonlyArray<EventBatch> => {
   try {
     return log.read(runId, after, BUDGET)
   } catch (error) {
@@ -24,7 +24,7 @@ const readAhead = (
 
 /** At most `limit` events after `after`; `nextCursor` is the next `after`, null at the log's present end. */
 export const eventPage = (
-  log: EventLog["Service"],
+  log: EdgeEventLog["Service"],
   runId: RunId,
   after: number,
   limit: number,

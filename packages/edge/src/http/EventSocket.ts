@@ -10,7 +10,7 @@ import { closeCodes, PING_EVERY_SECONDS, STALLED_AFTER_SECONDS } from "@corral/d
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { Duplex } from "node:stream"
 import type { WebSocket } from "ws"
-import type { Batch, EventLog } from "../log/EventLog.ts"
+import type { EventBatch, EdgeEventLog } from "../log/EdgeEventLog.ts"
 import { StoreDamaged } from "../store/StoreDamage.ts"
 import { framesOf } from "@corral/service/http/Frames"
 import { queuedOf } from "@corral/service/http/WriteQueue"
@@ -32,7 +32,7 @@ const CLOSE_WITHIN_MS = 3_000
 export class EventSocket {
   private readonly socket: WebSocket
   private readonly stream: Duplex
-  private readonly log: EventLog["Service"]
+  private readonly log: EdgeEventLog["Service"]
   private readonly now: () => number
   private readonly runId: RunId | undefined
   private readonly unfollow: () => void
@@ -52,7 +52,7 @@ export class EventSocket {
   constructor(
     socket: WebSocket,
     stream: Duplex,
-    log: EventLog["Service"],
+    log: EdgeEventLog["Service"],
     now: () => number,
     { runId, after, over }: Subscription
   ) {
@@ -105,7 +105,7 @@ export class EventSocket {
     this.socket.close(code, reason)
   }
 
-  private told(batch: Batch): void {
+  private told(batch: EventBatch): void {
     if (this.blockedSince !== undefined || this.pumping || this.ended) return
     if (this.runId !== undefined && batch.firstSeq === this.position + 1) {
       this.send(batch)
@@ -155,7 +155,7 @@ export class EventSocket {
     }
   }
 
-  private send(batch: Batch): void {
+  private send(batch: EventBatch): void {
     if (this.ended) return
     this.position = this.runId === undefined ? batch.batch : batch.lastSeq
     // Whole frames between the library's own whole frames: no extension is negotiated, so none is ever torn.

@@ -11,7 +11,7 @@ import type { Duplex } from "node:stream"
 import { WebSocketServer } from "ws"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { edgeMetrics } from "../EdgeMetrics.ts"
-import { EventLog } from "../log/EventLog.ts"
+import { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { EventSocket, type Subscription } from "./EventSocket.ts"
 import { STREAM_PATH } from "./Guard.ts"
@@ -36,7 +36,7 @@ export class EventStreams extends Context.Service<
   static readonly layer = Layer.effect(
     EventStreams,
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const runs = yield* RunSupervisor
       const clock = yield* Clock.Clock
       const open = new Set<EventSocket>()

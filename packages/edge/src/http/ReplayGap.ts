@@ -2,11 +2,11 @@
 import { Conflict } from "@corral/domain/errors/Failures"
 import type { RunId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
-import type { EventLog } from "../log/EventLog.ts"
+import type { EdgeEventLog } from "../log/EdgeEventLog.ts"
 
 /** Fails where events after `after` are no longer kept. The error table's 410 is of approvals; this is the nearest that clients know. */
 export const requireKept = (
-  log: EventLog["Service"],
+  log: EdgeEventLog["Service"],
   runId: RunId,
   after: number
 ): Effect.Effect<void, Conflict> =>

@@ -4,7 +4,7 @@ import { PING_EVERY_SECONDS } from "@corral/domain/http/EventStream"
 import type { RunId } from "@corral/domain/identity/Ids"
 import { Duration, Effect, Schedule, Stream } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
-import type { EventLog } from "../log/EventLog.ts"
+import type { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import { requireKept } from "./ReplayGap.ts"
 
 export const asksForEvents = (request: HttpServerRequest.HttpServerRequest): boolean =>
@@ -20,7 +20,7 @@ const COMMENT = ": \n\n"
 const PING_EVERY = Duration.seconds(PING_EVERY_SECONDS)
 
 export const serverSentEvents = Effect.fnUntraced(function* (
-  log: EventLog["Service"],
+  log: EdgeEventLog["Service"],
   runId: RunId,
   after: number | undefined,
   request: HttpServerRequest.HttpServerRequest

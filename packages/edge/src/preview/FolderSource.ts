@@ -14,10 +14,10 @@ import { pipeline } from "node:stream/promises"
 import { byteRange } from "./ByteRange.ts"
 import { refuseUpgrade } from "@corral/service/http/Refusal"
 import { type FileFailure, type Opened, openInside } from "../workspace/WorkspaceFiles.ts"
-import { refuse, type Source } from "./Source.ts"
+import { refusePreview, type PreviewSource } from "./PreviewSource.ts"
 
 /** `folder` gives the folder's real path, or why it is not there any more. */
-export const folderSource = (folder: Effect.Effect<string, FileFailure>): Source => ({
+export const folderSource = (folder: Effect.Effect<string, FileFailure>): PreviewSource => ({
   kind: "folder",
   reachable: Effect.match(folder, { onFailure: () => false, onSuccess: () => true }),
   upgrade: ({ socket, requestId }) =>
@@ -27,7 +27,7 @@ export const folderSource = (folder: Effect.Effect<string, FileFailure>): Source
       const { headers, method, url = "/" } = request
       if (method !== "GET" && method !== "HEAD") {
         response.setHeader("allow", "GET, HEAD")
-        return refuse(response, { code: "method_not_allowed" }, requestId)
+        return refusePreview(response, { code: "method_not_allowed" }, requestId)
       }
       const segments = segmentsOf(url)
       if (segments === undefined) return yield* new NotFound()
@@ -41,7 +41,7 @@ export const folderSource = (folder: Effect.Effect<string, FileFailure>): Source
     }).pipe(
       Effect.scoped,
       // Not there, hidden or outside: it is all the same to a page.
-      Effect.catch(() => Effect.sync(() => refuse(response, { code: "not_found" }, requestId)))
+      Effect.catch(() => Effect.sync(() => refusePreview(response, { code: "not_found" }, requestId)))
     )
 })
 

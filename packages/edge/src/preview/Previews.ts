@@ -21,7 +21,7 @@ import { folderSource } from "./FolderSource.ts"
 import { portSource } from "./PortSource.ts"
 import { PreviewGate } from "./PreviewGate.ts"
 import { servePreview } from "./PreviewServer.ts"
-import type { Source } from "./Source.ts"
+import type { PreviewSource } from "./PreviewSource.ts"
 
 export const LIFETIME_MS = 3_600_000
 export const MAX_PREVIEWS = 50
@@ -29,7 +29,7 @@ export const MAX_PREVIEWS = 50
 interface Open {
   readonly preview: Omit<Preview, "state">
   readonly gate: PreviewGate
-  readonly source: Source
+  readonly source: PreviewSource
   readonly port: number
 }
 
@@ -110,7 +110,7 @@ export class Previews extends Context.Service<
         }))
 
       /** One preview's life, to be interrupted. */
-      const live = (preview: Open["preview"], source: Source, ready: Deferred.Deferred<Open>) =>
+      const live = (preview: Open["preview"], source: PreviewSource, ready: Deferred.Deferred<Open>) =>
         Effect.gen(function* () {
           const gate = new PreviewGate()
           const open: Open = { preview, source, gate, port: yield* servePreview(gate, source) }

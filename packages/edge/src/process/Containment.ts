@@ -24,7 +24,7 @@ import {
   ownGroup,
   removeGroup
 } from "./ControlGroup.ts"
-import { hasProc, type Marked, sweepMarked } from "./MarkSweep.ts"
+import { hasProc, type MarkedProcesses, sweepMarked } from "./MarkSweep.ts"
 
 export class Containment extends Context.Service<
   Containment,
@@ -85,7 +85,7 @@ const choose = Effect.fnUntraced(function* (setting: EdgeConfig["containment"]) 
 })
 
 /** Everything of a run, or of an Edge. */
-export interface Quarry extends Marked {
+export interface ProcessTarget extends MarkedProcesses {
   readonly groups?: ReadonlyArray<string> | undefined
 }
 
@@ -95,7 +95,7 @@ const ROUNDS = 5
  * Kills all of it, until nothing is found and its groups are gone. Gives the number of looks that found something, the first of
  * which is taken at once; what cannot be killed is told in the log.
  */
-export const sweep = Effect.fnUntraced(function* (quarry: Quarry) {
+export const sweep = Effect.fnUntraced(function* (quarry: ProcessTarget) {
   const groups = quarry.groups ?? []
   let looks = 0
   for (let round = 0; round < ROUNDS; round++) {

@@ -10,7 +10,7 @@ import type { RunId } from "@corral/domain/identity/Ids"
 import { Clock, Context, Effect, Layer } from "effect"
 import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import type { RetentionLimits } from "../config/RetentionLimits.ts"
-import { forgetOld } from "../log/Idempotency.ts"
+import { deleteExpiredResults } from "../log/EdgeIdempotency.ts"
 import { Store, type StoreFailed } from "../store/Store.ts"
 
 /** Drops what a service keeps of a run. May be called again for the same run: after a crash, or where it failed. */
@@ -108,7 +108,7 @@ const make = Effect.fnUntraced(function* ({ days, maxMiB }: RetentionLimits) {
     }
     const surplus = () => (maxMiB > 0 && usedMiB() > maxMiB ? (oldest(NEVER) ?? oldestOfAll()) : undefined)
     for (let id = surplus(); id !== undefined; id = surplus()) dropped.push(yield* forget(id))
-    yield* forgetOld(store, now)
+    yield* deleteExpiredResults(store, now)
     yield* release
     return dropped
   })

@@ -13,7 +13,7 @@ import { pageOfApprovals } from "../approval/Approvals.ts"
 import { sweep } from "../process/Containment.ts"
 import { groupsOfEdge } from "../process/ControlGroup.ts"
 import { EDGE_MARK } from "../process/MarkSweep.ts"
-import type { Batch, EventLog } from "../log/EventLog.ts"
+import type { EventBatch, EdgeEventLog } from "../log/EdgeEventLog.ts"
 import { mint } from "@corral/service/Identifiers"
 import { RunRecorder } from "./RunRecorder.ts"
 import { unfinishedRuns } from "../log/Runs.ts"
@@ -27,10 +27,10 @@ const knownId = (store: Store["Service"]): string | undefined =>
   store.get<{ readonly id: string }>("SELECT id FROM edge")?.id
 
 const readSound = (
-  log: EventLog["Service"],
+  log: EdgeEventLog["Service"],
   runId: RunId,
   after: number
-): ReadonlyArray<Batch> | undefined => {
+): ReadonlyArray<EventBatch> | undefined => {
   try {
     return log.read(runId, after, PAGE)
   } catch (error) {
@@ -40,7 +40,7 @@ const readSound = (
 }
 
 const foldLog = (
-  log: EventLog["Service"],
+  log: EdgeEventLog["Service"],
   run: Run
 ): { readonly state: RunState; readonly lastSeq: number } => {
   let state = initial
@@ -73,7 +73,7 @@ const restarted: Loss = {
 /** Gives a run that no actor ends any more the events that its log lacks. */
 export const endRun = Effect.fnUntraced(function* (
   store: Store["Service"],
-  log: EventLog["Service"],
+  log: EdgeEventLog["Service"],
   run: Run,
   { message, reason }: Loss,
   now: number
@@ -112,7 +112,7 @@ const readable = <A>(read: () => A): Effect.Effect<A, StoreFailed> =>
 /** Gives the Edge's id. Nothing of an earlier Edge of this store is alive or unfinished when it succeeds. */
 export const recover = Effect.fnUntraced(function* (
   store: Store["Service"],
-  log: EventLog["Service"]
+  log: EdgeEventLog["Service"]
 ): Effect.fn.Return<string, StoreFailed> {
   const now = (yield* Clock.Clock).currentTimeMillisUnsafe()
   const known = yield* readable(() => knownId(store))

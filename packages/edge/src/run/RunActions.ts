@@ -1,6 +1,6 @@
 /** What a run's actor does after the events before it are durable: answers approvals, ends the process. */
 import { Effect, Fiber, type Scope } from "effect"
-import * as Ladder from "../process/Ladder.ts"
+import * as Ladder from "../process/Termination.ts"
 import type { RunAction } from "./RunRecorder.ts"
 import type { RunSession } from "./RunSession.ts"
 
@@ -26,7 +26,7 @@ const leave = (session: RunSession): Effect.Effect<unknown, never, Scope.Scope> 
   if (process === undefined) return Effect.void
   if (isStopping || isLeaving) return Effect.sync(() => process.child.closeInput())
   session.isLeaving = true
-  return Effect.forkScoped(Ladder.leave(process.ladder, options.times.leave))
+  return Effect.forkScoped(Ladder.terminateAfterInput(process.ladder, options.times.leave))
 }
 
 /** Ends the process, or the wait for its start. */
@@ -42,7 +42,7 @@ const stop = (session: RunSession): Effect.Effect<unknown, never, Scope.Scope> =
     : Effect.forkScoped(
         Effect.andThen(
           Fiber.interrupt(process.opening),
-          Ladder.stop(process.ladder, options.protocol.cancel())
+          Ladder.terminate(process.ladder, options.protocol.cancel())
         )
       )
 }

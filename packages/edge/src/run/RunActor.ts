@@ -17,11 +17,13 @@ import { Clock, Data, Deferred, Effect, Fiber, type Scope } from "effect"
 import type { OpenApproval } from "../approval/OpenApprovals.ts"
 import type { StoreFailed } from "../store/Store.ts"
 import { BudgetMeter } from "./Budget.ts"
-import { keepOutputs } from "./KeptOutputs.ts"
+import { storeOutputs } from "./OutputStorage.ts"
 import { perform } from "./RunActions.ts"
 import { postLater, startProcess } from "./RunProcess.ts"
 import { type RunActorOptions, RunSession } from "./RunSession.ts"
-import { type DecideFailure, type Decider, type Message, RunTurn, type TurnContext } from "./RunTurn.ts"
+import type { BatchContext } from "./BatchState.ts"
+import { MailboxBatch } from "./MailboxBatch.ts"
+import type { DecideFailure, Decider, RunMessage } from "./RunMessage.ts"
 
 /** The run ended before the command reached it: the store has the answer. */
 export class RunGone extends Data.TaggedError("RunGone")<{}> {}
@@ -67,7 +69,7 @@ export const makeRunActor = (options: RunActorOptions): RunActor => {
 /** Posts a message and waits for its reply, or for the run's end. */
 const request = <E>(
   { ended, post }: RunSession,
-  message: (reply: Deferred.Deferred<void, E>) => Message
+  message: (reply: Deferred.Deferred<void, E>) => RunMessage
 ): Effect.Effect<void, E | RunGone> =>
   Effect.gen(function* () {
     const reply = yield* Deferred.make<void, E>()
@@ -82,8 +84,8 @@ const live = Effect.fnUntraced(function* (session: RunSession) {
   session.preparing = yield* Effect.forkScoped(prepare(session))
   yield* postLater(session, options.times.cap, { _tag: "TimedOut", kind: "cap", afterMs: options.times.cap })
   const context = batchContext(session)
-  const processMessages = (messages: ReadonlyArray<Message>) =>
-    processBatch(session, new RunTurn(context, clock.currentTimeMillisUnsafe()), messages)
+  const processMessages = (messages: ReadonlyArray<RunMessage>) =>
+    processBatch(session, new MailboxBatch(context, clock.currentTimeMillisUnsafe()), messages)
   // The messages go out of scope with each batch: a quiet run that held its last one would hold the buffer that it was read into.
   while (!options.recorder.terminal) yield* Effect.flatMap(mailbox.take, processMessages)
 })
@@ -98,7 +100,7 @@ const prepare = ({
     onFailure: (error) => post({ _tag: "Unready", error })
   })
 
-const batchContext = (session: RunSession): TurnContext => {
+const batchContext = (session: RunSession): BatchContext => {
   const { approvals, backlog, options, stdin } = session
   const { onUnknown, policy, protocol, recorder, redaction, root, times } = options
   return {
@@ -120,8 +122,8 @@ const batchContext = (session: RunSession): TurnContext => {
 
 const processBatch = Effect.fnUntraced(function* (
   session: RunSession,
-  batch: RunTurn,
-  messages: ReadonlyArray<Message>
+  batch: MailboxBatch,
+  messages: ReadonlyArray<RunMessage>
 ) {
   const { approvals, mailbox, options, stdin, stdout } = session
   const { recorder } = options
@@ -141,11 +143,11 @@ const processBatch = Effect.fnUntraced(function* (
   for (const reply of batch.replies) yield* reply
   if (batch.isUnfinished) session.resumeLater()
   yield* adjustClocks(session)
-  if (batch.gone) yield* finish(session)
+  if (batch.isProcessGone) yield* finish(session)
 })
 
 const commit = Effect.fnUntraced(function* ({ artifacts, log, recorder }: RunActorOptions) {
-  yield* keepOutputs(artifacts, recorder)
+  yield* storeOutputs(artifacts, recorder)
   const batch = recorder.take()
   if (batch === undefined) return
   yield* log.append(batch.events, batch.projections)

@@ -2,26 +2,26 @@
 import type { Budget } from "@corral/domain/run/Run"
 import type { ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { Deferred, Effect, type Fiber, type Scope } from "effect"
-import { type Quarry, sweep } from "../process/Containment.ts"
-import type * as Ladder from "../process/Ladder.ts"
-import { EDGE_MARK, RUN_MARK, startOf } from "../process/MarkSweep.ts"
+import { type ProcessTarget, sweep } from "../process/Containment.ts"
+import type * as Ladder from "../process/Termination.ts"
+import { EDGE_MARK, RUN_MARK, processStartTime } from "../process/MarkSweep.ts"
 import { Subprocess, type SubprocessSpec } from "../process/Subprocess.ts"
 import { removeTemporary } from "../process/TemporaryFolder.ts"
 import * as ActiveClock from "./ActiveClock.ts"
 import { WARN_AT } from "./Budget.ts"
 import type { RunSession } from "./RunSession.ts"
 import { decodeOutput } from "./RuntimeOutput.ts"
-import type { Message } from "./RunTurn.ts"
+import type { RunMessage } from "./RunMessage.ts"
 import * as SilenceClock from "./SilenceClock.ts"
 
 export interface RunProcess {
   readonly child: Subprocess
   /** Kills what is left of the run and removes its temporary folder. Gives the number of looks that found something. */
   readonly clear: Effect.Effect<number>
-  readonly ladder: Ladder.LadderOptions
+  readonly ladder: Ladder.TerminationOptions
   readonly silence: SilenceClock.SilenceClock
   /** Lets the run's timeout pass, or stops its clock. */
-  readonly activeClock: Effect.Success<ReturnType<typeof ActiveClock.make>>
+  readonly activeClock: Effect.Success<ReturnType<typeof ActiveClock.makeActiveClock>>
   /** Writes the protocol's opening once the workspace's snapshot is taken. */
   readonly opening: Fiber.Fiber<void>
 }
@@ -34,8 +34,8 @@ export const startProcess = Effect.fnUntraced(function* (
   const { protocol, recorder, times } = options
   const { budget, id, timeoutMs } = recorder.run
   const { group, temporary } = command
-  const silence = yield* SilenceClock.make(times)
-  const all: Quarry = { mark: `${RUN_MARK}=${id}`, groups: group === undefined ? undefined : [group] }
+  const silence = yield* SilenceClock.makeSilenceClock(times)
+  const all: ProcessTarget = { mark: `${RUN_MARK}=${id}`, groups: group === undefined ? undefined : [group] }
   const remove = temporary === undefined ? Effect.void : removeTemporary(temporary)
   const end = Deferred.makeUnsafe<ProcessEnd>()
   // Alive at the end of the scope only where the run was interrupted or the store failed.
@@ -47,8 +47,8 @@ export const startProcess = Effect.fnUntraced(function* (
     decodeOutput({ protocol, stdout: session.stdout, exit: exitOf(session, end), post })
   )
   const opening = yield* Effect.forkScoped(open(session, child, command))
-  const quarry: Quarry = { ...all, leader: child.pid, since: startOf(child.pid) }
-  const activeClock = yield* ActiveClock.make(timeoutMs, () =>
+  const quarry: ProcessTarget = { ...all, leader: child.pid, since: processStartTime(child.pid) }
+  const activeClock = yield* ActiveClock.makeActiveClock(timeoutMs, () =>
     post({ _tag: "TimedOut", kind: "run", afterMs: timeoutMs })
   )
   yield* watchSilence(session, silence)
@@ -120,7 +120,7 @@ const watchWallTime = (session: RunSession, budget: Budget | undefined) =>
 export const postLater = (
   { post }: RunSession,
   millis: number,
-  message: Message
+  message: RunMessage
 ): Effect.Effect<void, never, Scope.Scope> =>
   Effect.asVoid(
     Effect.forkScoped(

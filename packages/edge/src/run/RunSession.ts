@@ -8,7 +8,7 @@ import { OpenApprovals } from "../approval/OpenApprovals.ts"
 import type { RunPolicy } from "../approval/RunPolicy.ts"
 import type { Artifacts } from "../artifact/Artifacts.ts"
 import type { RunTimes } from "../config/RunTimes.ts"
-import type { EventLog } from "../log/EventLog.ts"
+import type { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 import type { StoreFailed } from "../store/Store.ts"
 import { Backlog } from "./Backlog.ts"
@@ -17,7 +17,7 @@ import type { OutputRedaction } from "./OutputRedaction.ts"
 import type { RunProcess } from "./RunProcess.ts"
 import type { RunRecorder } from "./RunRecorder.ts"
 import { RuntimeStdin } from "./RuntimeStdin.ts"
-import type { Message } from "./RunTurn.ts"
+import type { RunMessage } from "./RunMessage.ts"
 import { StdoutReader } from "./StdoutReader.ts"
 
 export interface RunActorOptions {
@@ -35,7 +35,7 @@ export interface RunActorOptions {
   readonly edgeId: string
   readonly redaction: OutputRedaction
   readonly times: RunTimes
-  readonly log: EventLog["Service"]
+  readonly log: EdgeEventLog["Service"]
   readonly artifacts: Artifacts["Service"]
   /** Called for each output that the adapter has no name for. */
   readonly onUnknown: (what: string, raw?: string) => void
@@ -46,9 +46,9 @@ const MAILBOX_CAPACITY = 65_536
 
 export class RunSession {
   readonly options: RunActorOptions
-  readonly mailbox = new Mailbox<Message>(MAILBOX_CAPACITY)
+  readonly mailbox = new Mailbox<RunMessage>(MAILBOX_CAPACITY)
   readonly approvals = new OpenApprovals()
-  readonly backlog = new Backlog<Message>()
+  readonly backlog = new Backlog<RunMessage>()
   readonly stdout = new StdoutReader()
   readonly stdin: RuntimeStdin
   /** The terminal run, once it is on disk; fails where the store failed. */
@@ -67,7 +67,7 @@ export class RunSession {
     this.stdin = new RuntimeStdin(options.protocol.open)
   }
 
-  readonly post = (message: Message): boolean => this.mailbox.post(message)
+  readonly post = (message: RunMessage): boolean => this.mailbox.post(message)
 
   /** The prompt is on the command line: the program starts to work before anything is written to it. */
   get hasPromptOnStart(): boolean {

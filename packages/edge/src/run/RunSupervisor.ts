@@ -23,13 +23,13 @@ import type { AdapterEvent, ApprovalAnswer } from "@corral/domain/run/RuntimeAda
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { CurrentTraces, type Span } from "@corral/service/telemetry/Traces"
 import { Clock, Context, Deferred, Effect, FiberMap, Layer, type Scope } from "effect"
-import { type AdmissionFailure, type Admitted, admit } from "./Admission.ts"
+import { type AdmissionFailure, type AdmittedRun, admitRun } from "./RunAdmission.ts"
 import { findApproval } from "../approval/Approvals.ts"
 import { Grants } from "../approval/Grants.ts"
 import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import { edgeMetrics } from "../EdgeMetrics.ts"
-import { EventLog } from "../log/EventLog.ts"
-import type { Keep } from "../log/Idempotency.ts"
+import { EdgeEventLog } from "../log/EdgeEventLog.ts"
+import type { ResultRows } from "../log/EdgeIdempotency.ts"
 import { makeRunActor, type RunActor } from "./RunActor.ts"
 import { OutputRedaction } from "./OutputRedaction.ts"
 import { ProjectFiles } from "./ProjectFiles.ts"
@@ -40,7 +40,7 @@ import { findRun, pageOfRuns } from "../log/Runs.ts"
 import { recover } from "./Recovery.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 import * as StoppedRuns from "./StoppedRuns.ts"
-import type { DecideFailure, Decider } from "./RunTurn.ts"
+import type { DecideFailure, Decider } from "./RunMessage.ts"
 import { Artifacts } from "../artifact/Artifacts.ts"
 import { Containment } from "../process/Containment.ts"
 import { leftTemporary, removeTemporary } from "../process/TemporaryFolder.ts"
@@ -61,7 +61,7 @@ export class RunSupervisor extends Context.Service<
      */
     readonly start: (
       request: CreateRun,
-      keep?: Keep<Run>,
+      keep?: ResultRows<Run>,
       traceparent?: string,
       id?: RunId
     ) => Effect.Effect<Run, AdmissionFailure | Overloaded>
@@ -106,7 +106,7 @@ const CANCEL_MARGIN_MS = 10_000
 
 const make = Effect.fnUntraced(function* (config: EdgeConfig) {
   const store = yield* Store
-  const log = yield* EventLog
+  const log = yield* EdgeEventLog
   const runtimes = yield* Runtimes
   const workspaces = yield* Workspaces
   const grants = yield* Grants
@@ -121,7 +121,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
   yield* worktrees.recover
   // Looked at before the first run makes its own.
   yield* Effect.forkScoped(Effect.forEach(leftTemporary(config.home), removeTemporary, { discard: true }))
-  const stopped = yield* StoppedRuns.make(store, log)
+  const stopped = yield* StoppedRuns.makeStoppedRuns(store, log)
 
   const fibers = yield* FiberMap.make<RunId, void, StoreFailed>()
   // With the Edge's own context: a run that inherited the creating request's would keep that request alive.
@@ -166,7 +166,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
 
   const admitOne = Effect.fnUntraced(function* (
     request: CreateRun,
-    keep: Keep<Run>,
+    keep: ResultRows<Run>,
     traceparent: string | undefined,
     id: RunId | undefined
   ) {
@@ -175,7 +175,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
       "corral.run.agent": request.agentId,
       "corral.run.mode": request.mode
     })
-    const admitted = yield* admit(request, {
+    const admitted = yield* admitRun(request, {
       config,
       runtimes,
       workspaces,
@@ -354,7 +354,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
 
 /** Once the folder is there: a worktree holds what is committed, and files change while a run waits for its turn. */
 const lookAtProject = (
-  { adapter, agent, command, project, start }: Admitted,
+  { adapter, agent, command, project, start }: AdmittedRun,
   recorder: RunRecorder
 ): Effect.Effect<void, RunFailure> =>
   Effect.suspend(() => {

@@ -8,7 +8,7 @@ import { fromSteps, outputDecoder } from "@corral/adapters/OutputDecoder"
 import type { AnyProtocol, DecodeFailure, OutputDecoder, ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { Cause, Effect, Option, Stream } from "effect"
 import { detachBuffer } from "./DetachBuffer.ts"
-import type { Message } from "./RunTurn.ts"
+import type { RunMessage } from "./RunMessage.ts"
 import type { StdoutReader } from "./StdoutReader.ts"
 
 export interface RuntimeOutputOptions {
@@ -16,7 +16,7 @@ export interface RuntimeOutputOptions {
   readonly stdout: StdoutReader
   /** Succeeds after the process has ended and the run has processed all output before. */
   readonly exit: Effect.Effect<ProcessEnd>
-  readonly post: (message: Message) => void
+  readonly post: (message: RunMessage) => void
 }
 
 export const decodeOutput = ({ exit, post, protocol, stdout }: RuntimeOutputOptions): Effect.Effect<void> =>

@@ -91,5 +91,5 @@ export class SilenceClock {
   )
 }
 
-export const make = (limits: SilenceLimits): Effect.Effect<SilenceClock> =>
+export const makeSilenceClock = (limits: SilenceLimits): Effect.Effect<SilenceClock> =>
   Effect.map(Clock.Clock, (clock) => new SilenceClock(limits, () => clock.currentTimeMillisUnsafe()))

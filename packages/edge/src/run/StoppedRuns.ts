@@ -7,7 +7,7 @@
 import type { RunId } from "@corral/domain/identity/Ids"
 import { isTerminal } from "@corral/domain/run/Run"
 import { Clock, Effect, Exit, Queue } from "effect"
-import type { EventLog } from "../log/EventLog.ts"
+import type { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import type { Store } from "../store/Store.ts"
 import { endRun, type Loss } from "./Recovery.ts"
 import { findRun } from "../log/Runs.ts"
@@ -24,7 +24,10 @@ export interface StoppedRuns {
   readonly add: (id: RunId) => void
 }
 
-export const make = Effect.fnUntraced(function* (store: Store["Service"], log: EventLog["Service"]) {
+export const makeStoppedRuns = Effect.fnUntraced(function* (
+  store: Store["Service"],
+  log: EdgeEventLog["Service"]
+) {
   const stopped = new Set<RunId>()
   const more = yield* Queue.sliding<void>(1)
 

@@ -10,7 +10,7 @@ import { existsSync, readFileSync } from "node:fs"
 import { dirname, isAbsolute, join, resolve } from "node:path"
 import { pathToFileURL } from "node:url"
 import { adapterOf } from "./AdapterShape.ts"
-import { distrust } from "./TrustedFiles.ts"
+import { distrustReason } from "./TrustedFiles.ts"
 
 export class AdapterRefused extends Data.TaggedError("AdapterRefused")<{ readonly message: string }> {}
 
@@ -72,7 +72,9 @@ const loadOne = Effect.fnUntraced(function* (
   const located = yield* Effect.try({
     try: () => {
       const found = locate(specifier, dirname(configFile))
-      return found === undefined ? undefined : { ...found, distrusted: distrust(found.file, found.root) }
+      return found === undefined
+        ? undefined
+        : { ...found, distrusted: distrustReason(found.file, found.root) }
     },
     catch: (cause) => refused(`it cannot be read (${saidBy(cause)})`)
   })

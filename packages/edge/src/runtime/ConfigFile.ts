@@ -14,14 +14,14 @@ import { type Misfit, offer, type Offers } from "./Offers.ts"
 
 export class ConfigFileInvalid extends Data.TaggedError("ConfigFileInvalid")<{ readonly message: string }> {}
 
-export interface Configured {
+export interface ConfigState {
   readonly offers: Offers
   /** Why what the file says now is not in use, in a sentence. */
   readonly problem?: string | undefined
 }
 
 export interface ConfigFile {
-  readonly look: Effect.Effect<Configured>
+  readonly look: Effect.Effect<ConfigState>
 }
 
 /** Reads that file now, and keeps an eye on it as long as the scope is open. Without a file there are the adapters and the presets. */
@@ -38,7 +38,7 @@ export const open = Effect.fnUntraced(function* (
   )
   const read = (now: typeof seen) =>
     Result.flatMap(contentOf(file, now), (content) => offersOf(file, content, listed, loaded))
-  let configured: Configured = { offers: yield* Effect.fromResult(offersOf(file, atStart, listed, loaded)) }
+  let configured: ConfigState = { offers: yield* Effect.fromResult(offersOf(file, atStart, listed, loaded)) }
   if (file === undefined) return { look: Effect.succeed(configured) }
 
   const look = Effect.suspend(() => {
@@ -47,8 +47,8 @@ export const open = Effect.fnUntraced(function* (
     seen = now
     const problem = configured.problem
     configured = Result.match(read(now), {
-      onSuccess: (offers): Configured => ({ offers }),
-      onFailure: ({ message }): Configured => ({ offers: configured.offers, problem: message })
+      onSuccess: (offers): ConfigState => ({ offers }),
+      onFailure: ({ message }): ConfigState => ({ offers: configured.offers, problem: message })
     })
     const said =
       configured.problem === undefined

@@ -18,7 +18,7 @@ export const diskOf = (folder: string): Effect.Effect<EdgeReadiness["disk"]> =>
 const PATIENCE = "1 second"
 
 /** Waits a second at most for its version. */
-export const git: Effect.Effect<GitFound, never, Programs> = Effect.gen(function* () {
+export const findGit: Effect.Effect<GitFound, never, Programs> = Effect.gen(function* () {
   const programs = yield* Programs
   const program = programs.find("git")
   if (program === undefined) return { found: false }

@@ -12,8 +12,8 @@ import { Context, Effect, Layer } from "effect"
 import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import * as ConfigFile from "./ConfigFile.ts"
 import { Drift } from "./Drift.ts"
-import { modesOf, type OfferedAgent } from "./OfferedAgent.ts"
-import { Programs, type Question, versionIn } from "./Programs.ts"
+import { offeredModes, type OfferedAgent } from "./OfferedAgent.ts"
+import { Programs, type ProgramQuestion, versionIn } from "./Programs.ts"
 
 export class Runtimes extends Context.Service<
   Runtimes,
@@ -42,8 +42,8 @@ export class Runtimes extends Context.Service<
 
 /** What its program is asked. */
 interface Questions {
-  readonly version: Question
-  readonly signedIn?: Question | undefined
+  readonly version: ProgramQuestion
+  readonly signedIn?: ProgramQuestion | undefined
 }
 
 const SIGN_IN_HOLDS_MS = 60_000
@@ -139,7 +139,7 @@ const make = Effect.fnUntraced(function* (
     runners: Effect.map(offers, ({ runners }) =>
       runners.map((runner) => {
         const { id, label, adapter, command } = runner
-        const base = { id, label, runtime: adapter.id, command: [...command], modes: modesOf(runner) }
+        const base = { id, label, runtime: adapter.id, command: [...command], modes: offeredModes(runner) }
         return pathOf(runner) === undefined
           ? { ...base, available: false, reason: "command_missing", hint: installHint(runner) }
           : { ...base, available: true }
@@ -189,7 +189,7 @@ const agentOf = (agent: OfferedAgent, readiness: RuntimeReadiness): Agent => {
     label,
     runtime: adapter.id,
     capabilities: adapter.capabilities,
-    modes: modesOf(agent),
+    modes: offeredModes(agent),
     available: readiness.installed,
     ...(model === undefined ? {} : { model }),
     ...(version === undefined ? {} : { version }),

@@ -10,7 +10,7 @@ import { chmodSync, existsSync, lstatSync, mkdirSync, rmdirSync, rmSync } from "
 import { dirname, join } from "node:path"
 import { removeFolder } from "../process/TemporaryFolder.ts"
 import { GitFailed } from "./Git.ts"
-import { files, WorktreeGit, type WorktreePlace } from "./WorktreeGit.ts"
+import { attemptFiles, WorktreeGit, type WorktreePlace } from "./WorktreeGit.ts"
 
 export const branchOf = (runId: RunId): string => `corral/${runId}`
 export const keptRefOf = (runId: RunId): string => `refs/corral/${runId}`
@@ -50,9 +50,9 @@ export class WorktreeCheckout {
   make(base: string): Effect.Effect<void, GitFailed> {
     const { folder } = this.place
     const add = ["worktree", "add", "-q", "--no-checkout", "-b", branchOf(this.runId), folder, base]
-    return files(() => mkdirSync(dirname(folder), { recursive: true, mode: 0o700 })).pipe(
+    return attemptFiles(() => mkdirSync(dirname(folder), { recursive: true, mode: 0o700 })).pipe(
       Effect.andThen(registry.withPermit(this.git.ask(add))),
-      Effect.andThen(files(() => chmodSync(folder, 0o700))),
+      Effect.andThen(attemptFiles(() => chmodSync(folder, 0o700))),
       Effect.andThen(this.git.onFiles(join(this.own, "index"), ["read-tree", "--reset", "-u", base])),
       Effect.asVoid
     )
@@ -117,7 +117,7 @@ export class WorktreeCheckout {
       // Gone with its repository: there is nothing to tell.
       if (!existsSync(repository)) return false
       const format = "--format=%(objectname) %(worktreepath)"
-      const gone = files(() => this.removeOwn())
+      const gone = attemptFiles(() => this.removeOwn())
       const line = yield* registry.withPermit(
         Effect.andThen(gone, this.git.ask(["for-each-ref", format, this.branch]))
       )

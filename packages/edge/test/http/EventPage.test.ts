@@ -1,7 +1,7 @@
 import type { RequestId } from "@corral/domain/identity/Ids"
 import { assert, layer } from "@effect/vitest"
 import { Arbitrary, Effect, Schema } from "effect"
-import { EventLog } from "../../src/log/EventLog.ts"
+import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { eventPage } from "../../src/http/EventPage.ts"
 import { RunRecorder } from "../../src/run/RunRecorder.ts"
 import { created, newRunId, runOf, say } from "../Samples.ts"
@@ -12,7 +12,7 @@ const positive = (maximum: number) => Schema.Int.check(Schema.isBetween({ minimu
 
 /** A run that said so much in each of its batches. */
 const writeRun = Effect.fnUntraced(function* (sizes: ReadonlyArray<number>, text = "a") {
-  const log = yield* EventLog
+  const log = yield* EdgeEventLog
   const runId = newRunId()
   const recorder = new RunRecorder(runOf(runId))
   recorder.apply(created)
@@ -34,7 +34,7 @@ layer(logLayer)("eventPage", (it) => {
     ],
     ([sizes, limit, start]) =>
       Effect.gen(function* () {
-        const log = yield* EventLog
+        const log = yield* EdgeEventLog
         const runId = yield* writeRun(sizes)
         const last = log.lastSeq(runId)
         const seen: Array<number> = []
@@ -60,7 +60,7 @@ layer(logLayer)("eventPage", (it) => {
 
   it.effect("fills a page from large batches too", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const runId = yield* writeRun([3, 3, 3], "x".repeat(50_000))
       const { items, nextCursor } = eventPage(log, runId, 1, 8, requestId)
       assert.deepStrictEqual(
@@ -73,7 +73,7 @@ layer(logLayer)("eventPage", (it) => {
 
   it.effect("is empty beyond the end, and for a run without events", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const runId = yield* writeRun([2])
       for (const page of [
         eventPage(log, runId, 99, 10, requestId),

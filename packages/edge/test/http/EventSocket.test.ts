@@ -6,7 +6,7 @@ import { once } from "node:events"
 import { createServer, type IncomingMessage } from "node:http"
 import type { AddressInfo } from "node:net"
 import { WebSocket, WebSocketServer } from "ws"
-import { encoder, EventLog } from "../../src/log/EventLog.ts"
+import { encoder, EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { EventSocket } from "../../src/http/EventSocket.ts"
 import { insertRun } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
@@ -40,7 +40,7 @@ const connected = Effect.acquireRelease(
 layer(logLayer)("EventSocket", (it) => {
   it.effect("counts a stall from when the socket is full, not from when it was last heard of", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const { client, socket, stream } = yield* connected
       const runId = newRunId()
       let now = 0
@@ -74,7 +74,7 @@ layer(logLayer)("EventSocket", (it) => {
 
   it.effect("destroys a stalled reader that does not read why it is closed", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const { client, socket, stream } = yield* connected
       const runId = newRunId()
       let now = 0
@@ -96,7 +96,7 @@ layer(logLayer)("EventSocket", (it) => {
 
   it.effect("does not count a reader as stalled that takes a little, however long one write takes it", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const { client, socket, stream } = yield* connected
       const runId = newRunId()
       let now = 0
@@ -141,7 +141,7 @@ layer(logLayer)("EventSocket", (it) => {
 
   it.effect("closes a reader that retention overtakes with 4410, after whole frames in order", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const store = yield* Store
       const { client, socket, stream } = yield* connected
       const runId = newRunId()

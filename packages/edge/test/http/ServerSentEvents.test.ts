@@ -2,7 +2,7 @@ import { draft } from "@corral/domain/run/RunEvent"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
-import { EventLog } from "../../src/log/EventLog.ts"
+import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { asksForEvents, serverSentEvents } from "../../src/http/ServerSentEvents.ts"
 import { RunRecorder } from "../../src/run/RunRecorder.ts"
 import { created, newRunId, runOf, say } from "../Samples.ts"
@@ -13,7 +13,7 @@ const requestOf = (headers: Record<string, string>) =>
 
 /** A run of five events that has ended. */
 const endedRun = Effect.gen(function* () {
-  const log = yield* EventLog
+  const log = yield* EdgeEventLog
   const runId = newRunId()
   const recorder = new RunRecorder(runOf(runId))
   recorder.apply(created)
@@ -30,7 +30,7 @@ const streamed = Effect.fnUntraced(function* (
   after: number | undefined,
   headers: Record<string, string> = {}
 ) {
-  const log = yield* EventLog
+  const log = yield* EdgeEventLog
   const runId = yield* endedRun
   const response = HttpServerResponse.toWeb(yield* serverSentEvents(log, runId, after, requestOf(headers)))
   assert.include(response.headers.get("content-type") ?? "", "text/event-stream")
@@ -68,7 +68,7 @@ layer(logLayer)("serverSentEvents", (it) => {
 
   it.effect("refuses a Last-Event-ID that is no seq, and does not repeat it", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       for (const id of ["x", "-1", "1.5", "1e3", "9999999999999999", "0x1"]) {
         const request = requestOf({ "last-event-id": id })
         const failure = yield* Effect.flip(serverSentEvents(log, newRunId(), undefined, request))

@@ -5,7 +5,7 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { existsSync, readFileSync, rmdirSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { Containment, type Quarry, sweep } from "../../src/process/Containment.ts"
+import { Containment, type ProcessTarget, sweep } from "../../src/process/Containment.ts"
 import { entering, groupsOfEdge, makeGroup } from "../../src/process/ControlGroup.ts"
 import { EDGE_MARK, RUN_MARK, signalGroup } from "../../src/process/MarkSweep.ts"
 import { edgeGroups, groupsHere } from "@corral/testing/edge/ControlGroups"
@@ -42,7 +42,7 @@ const contained = Effect.fnUntraced(function* (script: string) {
         for (const pid of pids.filter(isAlive)) process.kill(pid, "SIGKILL")
       })
   )
-  const quarry: Quarry = {
+  const quarry: ProcessTarget = {
     mark: `${RUN_MARK}=${runId}`,
     leader: child.pid,
     groups: group === undefined ? undefined : [group]

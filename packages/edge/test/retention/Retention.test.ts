@@ -3,7 +3,7 @@ import { draft } from "@corral/domain/run/RunEvent"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Stream } from "effect"
 import { join } from "node:path"
-import { encoder, EventLog } from "../../src/log/EventLog.ts"
+import { encoder, EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { finish, ownedBy } from "../../src/link/HubRuns.ts"
 import { insertRun } from "../../src/log/Runs.ts"
 import type { RetentionLimits } from "../../src/config/RetentionLimits.ts"
@@ -19,13 +19,13 @@ const open = (file: string, retention: RetentionLimits) =>
   Effect.map(
     Layer.build(
       Layer.fresh(
-        Layer.merge(EventLog.layer, Retention.layer(configOf("/nowhere", { retention }))).pipe(
+        Layer.merge(EdgeEventLog.layer, Retention.layer(configOf("/nowhere", { retention }))).pipe(
           Layer.provideMerge(Store.layer(file))
         )
       )
     ),
     (context) => ({
-      log: Context.get(context, EventLog),
+      log: Context.get(context, EdgeEventLog),
       retention: Context.get(context, Retention),
       store: Context.get(context, Store)
     })

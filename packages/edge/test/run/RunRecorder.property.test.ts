@@ -5,7 +5,7 @@ import { isTerminal } from "@corral/domain/run/Run"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { pageOfApprovals } from "../../src/approval/Approvals.ts"
-import { EventLog } from "../../src/log/EventLog.ts"
+import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { RunRecorder } from "../../src/run/RunRecorder.ts"
 import { findRun } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
@@ -23,7 +23,7 @@ layer(logLayer, { excludeTestServices: true })("RunRecorder", (it) => {
     ([turns]) =>
       Effect.gen(function* () {
         const store = yield* Store
-        const log = yield* EventLog
+        const log = yield* EdgeEventLog
         const runId = newRunId()
         const recorder = new RunRecorder(runOf(runId))
         let turn = 0

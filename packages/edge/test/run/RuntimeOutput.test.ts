@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import type { AnyProtocol, OutputDecoder } from "@corral/domain/run/RuntimeAdapter"
 import { Effect, Fiber, Stream } from "effect"
 import { decodeOutput } from "../../src/run/RuntimeOutput.ts"
-import type { Message } from "../../src/run/RunTurn.ts"
+import type { RunMessage } from "../../src/run/RunMessage.ts"
 import { StdoutReader } from "../../src/run/StdoutReader.ts"
 
 const stdin = { open: "", answer: () => undefined, input: () => undefined, cancel: () => undefined }
@@ -15,7 +15,7 @@ const streaming = (decode: OutputDecoder): AnyProtocol => ({ ...stdin, decode })
 
 /** A decoder at work: what it posted, and its process's pipe. */
 const decoding = Effect.fnUntraced(function* (protocol: AnyProtocol) {
-  const posted: Array<Message> = []
+  const posted: Array<RunMessage> = []
   const pipe = {
     isPaused: false,
     pause: () => void (pipe.isPaused = true),

@@ -3,7 +3,7 @@ import { Effect, Schema } from "effect"
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { load } from "../../src/runtime/AdapterPackages.ts"
-import { distrust } from "../../src/runtime/TrustedFiles.ts"
+import { distrustReason } from "../../src/runtime/TrustedFiles.ts"
 import { tries } from "@corral/testing/time/Effort"
 import { temporaryFolder } from "../Folder.ts"
 
@@ -142,7 +142,7 @@ describe("distrust", () => {
         // A folder that its owner cannot enter holds nothing to be read.
         chmodSync(paths[place], isFolder ? mode | 0o700 : mode)
         const entry = place === "link target" ? join(root, "linked.mjs") : paths.file
-        const reason = distrust(entry, place === "inner" ? inside : undefined)
+        const reason = distrustReason(entry, place === "inner" ? inside : undefined)
         if ((mode & 0o022) === 0) assert.isUndefined(reason)
         else assert.include(reason, `other users can write ${paths[place]}`)
       }),

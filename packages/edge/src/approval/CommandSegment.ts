@@ -11,7 +11,7 @@ import { isLiteral } from "./ShellWord.ts"
 import { unwrapped } from "./Wrappers.ts"
 
 /** One simple command. */
-export interface Segment {
+export interface CommandSegment {
   /** As it stands in the line. */
   readonly text: string
   /** `NAME=value` before the program. */
@@ -32,7 +32,7 @@ export interface Segment {
 }
 
 /** A part of a line of which nobody can tell what it does. */
-export const opaqueSegment = (text: string, opaque: string): Segment => ({
+export const opaqueSegment = (text: string, opaque: string): CommandSegment => ({
   text,
   assignments: [],
   words: [],
@@ -45,7 +45,7 @@ export const opaqueSegment = (text: string, opaque: string): Segment => ({
 })
 
 /** A simple command that runs in `cwd`. */
-export const segmentOf = (node: Command, around: Around, cwd: string | undefined): Segment => {
+export const segmentOf = (node: Command, around: Around, cwd: string | undefined): CommandSegment => {
   const { args, name, prefix, redirects } = node
   const found = redirections(redirects, around)
   const assignments = prefix.filter((each) => each.type === "Assignment")

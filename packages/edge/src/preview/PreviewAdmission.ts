@@ -9,13 +9,13 @@ import type { ErrorCode } from "@corral/domain/errors/ErrorTable"
 import type { IncomingMessage } from "node:http"
 import type { PreviewGate } from "./PreviewGate.ts"
 
-export type Admission =
+export type PreviewAdmission =
   | { readonly _tag: "Pass" }
   /** A good ticket: here is the cookie for it. */
   | { readonly _tag: "Enter"; readonly setCookie: string }
   | { readonly _tag: "Refuse"; readonly code: ErrorCode; readonly message: string }
 
-const refuse = (code: ErrorCode, message: string): Admission => ({ _tag: "Refuse", code, message })
+const refuse = (code: ErrorCode, message: string): PreviewAdmission => ({ _tag: "Refuse", code, message })
 
 /** `/?ticket=…` and nothing else: a page behind the preview may have a `ticket` of its own. */
 const ticketOf = ({ method, url = "" }: IncomingMessage): string | undefined =>
@@ -27,7 +27,12 @@ const hostsOf = ({ rawHeaders }: IncomingMessage): number =>
 const isOwnNavigation = ({ headers, method }: IncomingMessage): boolean =>
   method === "GET" && headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document"
 
-export const admit = (request: IncomingMessage, port: number, gate: PreviewGate, now: number): Admission => {
+export const admitVisitor = (
+  request: IncomingMessage,
+  port: number,
+  gate: PreviewGate,
+  now: number
+): PreviewAdmission => {
   const { headers, url = "" } = request
   if (hostsOf(request) !== 1 || headers.host !== `127.0.0.1:${port}`)
     return refuse("permission_denied", "The Host header names another server.")

@@ -17,7 +17,7 @@ import { StoreDamaged } from "../store/StoreDamage.ts"
 import { Store, type StoreFailed, type Write } from "../store/Store.ts"
 
 /** Events of one append, as JSON lines without a final newline. Shared by every reader that is up to date. */
-export interface Batch {
+export interface EventBatch {
   /** Position among the batches of all runs. 0 on a batch that was just appended. */
   readonly batch: number
   readonly runId: RunId
@@ -31,9 +31,9 @@ export interface Batch {
 }
 
 /** Told of each batch once it is durable. Must not block and must not throw. */
-export type Follower = (batch: Batch) => void
+export type BatchFollower = (batch: EventBatch) => void
 
-export interface Appended {
+export interface NewEvents {
   readonly runId: RunId
   readonly firstSeq: number
   readonly lines: ReadonlyArray<string>
@@ -43,18 +43,21 @@ export interface Appended {
 /** What follows the asked position is no longer kept. */
 export class ReplayGap extends Data.TaggedError("ReplayGap")<{}> {}
 
-export class EventLog extends Context.Service<
-  EventLog,
+export class EdgeEventLog extends Context.Service<
+  EdgeEventLog,
   {
     /** Succeeds when the events, if any, and the writes that go with them are on disk; followers have been told by then. */
-    readonly append: (events: Appended, projections: ReadonlyArray<Write>) => Effect.Effect<void, StoreFailed>
+    readonly append: (
+      events: NewEvents,
+      projections: ReadonlyArray<Write>
+    ) => Effect.Effect<void, StoreFailed>
     /**
      * Batches with events after `after`, oldest first, about `budget` characters of them (at least one batch if there is any). None
      * where the next event is no longer kept. Throws `StoreDamaged` where the next event is damaged.
      */
-    readonly read: (runId: RunId, after: number, budget: number) => ReadonlyArray<Batch>
+    readonly read: (runId: RunId, after: number, budget: number) => ReadonlyArray<EventBatch>
     /** The same over all runs, by batch position; forgotten runs and damaged batches are left out. */
-    readonly readAll: (afterBatch: number, budget: number) => ReadonlyArray<Batch>
+    readonly readAll: (afterBatch: number, budget: number) => ReadonlyArray<EventBatch>
     /** Verifies batches after that position, about `budget` characters of them. Gives the last position, `undefined` at the end. */
     readonly verify: (afterBatch: number, budget: number) => number | undefined
     /** The last durable seq of a run, 0 where it has none. */
@@ -64,27 +67,27 @@ export class EventLog extends Context.Service<
     /** Whether the run's last event is the one with that seq. */
     readonly endsAt: (runId: RunId, seq: number) => boolean
     /** Calls the follower for every batch of the run (or of all runs) from now on, until the returned function is called. */
-    readonly follow: (runId: RunId | undefined, follower: Follower) => () => void
+    readonly follow: (runId: RunId | undefined, follower: BatchFollower) => () => void
     /** Every event after `after` as JSON lines: the stored ones, then live ones, ending with the run's terminal event. */
     readonly stream: (runId: RunId, after: number) => Stream.Stream<ReadonlyArray<string>, ReplayGap>
   }
 >()("corral/edge/EventLog") {
   static readonly layer = Layer.effect(
-    EventLog,
+    EdgeEventLog,
     Effect.gen(function* () {
       const store = yield* Store
       const metrics = yield* CurrentMetrics
       const appended = metrics.counter(edgeMetrics.events)
       const committing = metrics.histogram(edgeMetrics.commit)
-      const byRun = new Map<RunId, Set<Follower>>()
-      const ofAll = new Set<Follower>()
+      const byRun = new Map<RunId, Set<BatchFollower>>()
+      const ofAll = new Set<BatchFollower>()
 
-      const tell = (batch: Batch): void => {
+      const tell = (batch: EventBatch): void => {
         byRun.get(batch.runId)?.forEach((follower) => follower(batch))
         ofAll.forEach((follower) => follower(batch))
       }
 
-      const append = (events: Appended, projections: ReadonlyArray<Write>) => {
+      const append = (events: NewEvents, projections: ReadonlyArray<Write>) => {
         const { runId, firstSeq, terminal } = events
         const lines = events.lines.join("\n")
         const lastSeq = firstSeq + events.lines.length - 1
@@ -107,7 +110,7 @@ export class EventLog extends Context.Service<
 
       const checkedFrom = store.get<{ readonly first_batch: number }>(selectChecked)?.first_batch ?? 1
       /** The batch of a row; `undefined` where the row is damaged. */
-      const soundBatch = (row: Row): Batch | undefined => {
+      const soundBatch = (row: Row): EventBatch | undefined => {
         if (!hasShape(row)) return undefined
         const { batch, checksum, first_seq: firstSeq, last_seq: lastSeq, lines } = row
         if (checksum === null && batch < checkedFrom) return isLog(row) ? fromRow(row) : undefined
@@ -123,7 +126,7 @@ export class EventLog extends Context.Service<
 
       /** Sound batches after `after`; `isBroken` where a damaged one ends them. */
       const page = (runId: RunId, after: number, budget: number) => {
-        const batches: Array<Batch> = []
+        const batches: Array<EventBatch> = []
         let next = after + 1
         let size = 0
         let isBroken = false
@@ -141,7 +144,7 @@ export class EventLog extends Context.Service<
         return { batches, isBroken }
       }
 
-      const read = (runId: RunId, after: number, budget: number): ReadonlyArray<Batch> => {
+      const read = (runId: RunId, after: number, budget: number): ReadonlyArray<EventBatch> => {
         let { batches, isBroken } = page(runId, after, budget)
         if (batches.length === 0 && !isBroken) {
           if (after >= storedSeq(runId)) return []
@@ -155,8 +158,8 @@ export class EventLog extends Context.Service<
         return []
       }
 
-      const readAll = (afterBatch: number, budget: number): ReadonlyArray<Batch> => {
-        const batches: Array<Batch> = []
+      const readAll = (afterBatch: number, budget: number): ReadonlyArray<EventBatch> => {
+        const batches: Array<EventBatch> = []
         let size = 0
         for (const row of store.each<Row>(selectAll, afterBatch)) {
           const batch = soundBatch(row)
@@ -181,12 +184,12 @@ export class EventLog extends Context.Service<
         return undefined
       }
 
-      const follow = (runId: RunId | undefined, follower: Follower): (() => void) => {
+      const follow = (runId: RunId | undefined, follower: BatchFollower): (() => void) => {
         if (runId === undefined) {
           ofAll.add(follower)
           return () => ofAll.delete(follower)
         }
-        const followers = byRun.get(runId) ?? new Set<Follower>()
+        const followers = byRun.get(runId) ?? new Set<BatchFollower>()
         byRun.set(runId, followers.add(follower))
         return () => {
           followers.delete(follower)
@@ -236,7 +239,7 @@ export class EventLog extends Context.Service<
           })
         )
 
-      return EventLog.of({
+      return EdgeEventLog.of({
         append,
         read,
         readAll,
@@ -309,7 +312,7 @@ const seqIn = (line: string): number | undefined => {
 const isTerminalLine = (line: string): boolean =>
   /^\{"id":"[^"]*","seq":\d+,"type":"run\.(completed|failed|cancelled)"/.test(line)
 
-const fromRow = (row: Row): Batch => ({
+const fromRow = (row: Row): EventBatch => ({
   batch: row.batch,
   runId: row.run_id,
   firstSeq: row.first_seq,
@@ -320,7 +323,10 @@ const fromRow = (row: Row): Batch => ({
   )
 })
 
-const cutBefore = ({ batch, firstSeq, lastSeq, lines, runId, terminal }: Batch, after: number): Batch => ({
+const cutBefore = (
+  { batch, firstSeq, lastSeq, lines, runId, terminal }: EventBatch,
+  after: number
+): EventBatch => ({
   batch,
   runId,
   firstSeq: after + 1,

@@ -22,7 +22,7 @@ import { childEnvironment } from "../process/ChildEnvironment.ts"
 import { temporaryFolderOf } from "../process/TemporaryFolder.ts"
 import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import { mint } from "@corral/service/Identifiers"
-import { modeRefusal, modesOf, type OfferedAgent } from "../runtime/OfferedAgent.ts"
+import { modeRefusal, offeredModes, type OfferedAgent } from "../runtime/OfferedAgent.ts"
 import type { Runtimes } from "../runtime/Runtimes.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 import type { Write } from "../store/Store.ts"
@@ -38,7 +38,7 @@ export type AdmissionFailure =
   | RuntimeUnavailable
   | SchemaValidationFailed
 
-export interface Admitted {
+export interface AdmittedRun {
   readonly run: Run
   readonly created: PayloadOf<"run.created">
   readonly agent: OfferedAgent
@@ -51,7 +51,7 @@ export interface Admitted {
   readonly rows: ReadonlyArray<Write>
 }
 
-export interface Admission {
+export interface RunAdmission {
   readonly config: EdgeConfig
   readonly runtimes: Runtimes["Service"]
   readonly workspaces: Workspaces["Service"]
@@ -65,10 +65,10 @@ export interface Admission {
   readonly id: RunId | undefined
 }
 
-export const admit = Effect.fnUntraced(function* (
+export const admitRun = Effect.fnUntraced(function* (
   request: CreateRun,
-  { config, runtimes, workspaces, worktrees, find, now, traceparent, id: given }: Admission
-): Effect.fn.Return<Admitted, AdmissionFailure, Scope.Scope> {
+  { config, runtimes, workspaces, worktrees, find, now, traceparent, id: given }: RunAdmission
+): Effect.fn.Return<AdmittedRun, AdmissionFailure, Scope.Scope> {
   const agent = yield* runtimes.get(request.agentId)
   const { adapter } = agent
   const workspace = yield* workspaces.open(request.workspace)
@@ -186,7 +186,7 @@ const permitted = (
   }
   const refusal = modeRefusal(agent, request.mode)
   if (refusal !== undefined) {
-    const details = { mode: request.mode, modes: modesOf(agent) }
+    const details = { mode: request.mode, modes: offeredModes(agent) }
     return Effect.fail(new PermissionDenied({ message: refusal, details }))
   }
   const refused = Object.keys(request.env ?? {}).filter((name) => !config.allowedEnv.includes(name))
@@ -205,7 +205,7 @@ const permitted = (
 const resumedRun = Effect.fnUntraced(function* (
   request: CreateRun,
   adapter: AnyRuntimeAdapter,
-  find: Admission["find"]
+  find: RunAdmission["find"]
 ): Effect.fn.Return<Run | undefined, SchemaValidationFailed> {
   if (request.resume === undefined) return undefined
   if (!adapter.capabilities.resume) return yield* refuse("resume", "This agent cannot resume an earlier run.")

@@ -2,7 +2,13 @@ import type { RunId } from "@corral/domain/identity/Ids"
 import { draft, type EventDraft } from "@corral/domain/run/RunEvent"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Arbitrary, Deferred, Effect, Fiber, Layer, Schema, Stream } from "effect"
-import { type Appended, type Batch, encoder, EventLog, type ReplayGap } from "../../src/log/EventLog.ts"
+import {
+  type NewEvents,
+  type EventBatch,
+  encoder,
+  EdgeEventLog,
+  type ReplayGap
+} from "../../src/log/EdgeEventLog.ts"
 import { insertRun } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
 import { at, newRunId, runIdOf, runOf } from "../Samples.ts"
@@ -12,7 +18,7 @@ const delta = (text: string): EventDraft =>
   draft("run.message.delta", { messageId: "m", channel: "text", text })
 
 /** Consecutive batches of a run, of those sizes; the last one ends it where `ends`. */
-const batchesOf = (runId: RunId, sizes: ReadonlyArray<number>, ends = false): ReadonlyArray<Appended> => {
+const batchesOf = (runId: RunId, sizes: ReadonlyArray<number>, ends = false): ReadonlyArray<NewEvents> => {
   const encode = encoder({ runId })
   let seq = 0
   return sizes.map((size, i) => {
@@ -25,12 +31,12 @@ const batchesOf = (runId: RunId, sizes: ReadonlyArray<number>, ends = false): Re
   })
 }
 
-const appendAll = (log: EventLog["Service"], batches: ReadonlyArray<Appended>) =>
+const appendAll = (log: EdgeEventLog["Service"], batches: ReadonlyArray<NewEvents>) =>
   Effect.forEach(batches, (batch) => log.append(batch, []), { discard: true })
 
-const linesOf = (batches: ReadonlyArray<Batch>) => batches.flatMap(({ lines }) => lines.split("\n"))
+const linesOf = (batches: ReadonlyArray<EventBatch>) => batches.flatMap(({ lines }) => lines.split("\n"))
 const seqOf = (line: string): number => JSON.parse(line).seq
-const seqsOf = (batches: ReadonlyArray<Batch>) => linesOf(batches).map(seqOf)
+const seqsOf = (batches: ReadonlyArray<EventBatch>) => linesOf(batches).map(seqOf)
 const upTo = (last: number, first = 1) =>
   Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => first + i)
 const total = (sizes: ReadonlyArray<number>) => sizes.reduce((sum, size) => sum + size, 0)
@@ -42,7 +48,7 @@ const Place = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000 }))
 layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
   it.effect("reads back the very text, after any seq, also in the middle of a batch", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const runId = newRunId()
       const batches = batchesOf(runId, [3, 1, 4])
       yield* appendAll(log, batches)
@@ -64,7 +70,7 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
 
   it.effect("knows nothing of a run that was never written", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       assert.deepStrictEqual(log.read(newRunId(), 0, 1_000), [])
       assert.strictEqual(log.lastSeq(newRunId()), 0)
     })
@@ -72,7 +78,7 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
 
   it.effect("stops at the budget, after one batch at least", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const runId = newRunId()
       const batches = batchesOf(runId, [2, 2, 2, 2])
       yield* appendAll(log, batches)
@@ -88,13 +94,13 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
 
   it.effect("reads all runs by batch position, each run in its own order", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const start = log.readAll(0, 100_000_000).at(-1)?.batch ?? 0
       const runs = [newRunId(), newRunId(), newRunId()]
       yield* Effect.forEach(runs, (runId) => appendAll(log, batchesOf(runId, [1, 2, 3])), {
         concurrency: "unbounded"
       })
-      const seen: Array<Batch> = []
+      const seen: Array<EventBatch> = []
       for (let position = start; ;) {
         const page = log.readAll(position, 500)
         const last = page.at(-1)
@@ -115,7 +121,7 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
 
   it.effect("marks the batch that ends its run, told or read, and no runtime can fake it", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const runId = newRunId()
       const told: Array<boolean> = []
       const unfollow = log.follow(runId, ({ terminal }) => told.push(terminal))
@@ -151,7 +157,7 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
 
   it.effect("tells followers of a run, and of all runs, what is durable by then, until they let go", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const [runId, other] = [newRunId(), newRunId()]
       const mine: Array<number> = []
       const all: Array<RunId> = []
@@ -176,7 +182,7 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
 
   it.effect("refuses a second batch with the same end, and tells nobody of it", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const runId = newRunId()
       const [batch] = batchesOf(runId, [2])
       assert(batch !== undefined)
@@ -193,7 +199,7 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
 
   it.effect("keeps events and the rows that go with them together", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const runId = newRunId()
       const [batch] = batchesOf(runId, [1])
       assert(batch !== undefined)
@@ -204,7 +210,7 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
 
   it.effect("streams what is stored, then what comes, and ends with the run", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const runId = newRunId()
       const [one, ...rest] = batchesOf(runId, [3, 2, 1], true)
       assert(one !== undefined)
@@ -224,7 +230,7 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
 
   it.effect("ends at once for a reader that has the terminal event already", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const runId = newRunId()
       yield* appendAll(log, batchesOf(runId, [2], true))
       const rest = yield* Effect.timeoutOption(Stream.runCollect(log.stream(runId, 2)), "1 second")
@@ -234,7 +240,7 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
 
   it.effect("lets go of the log when a reader leaves", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const runId = newRunId()
       yield* appendAll(log, batchesOf(runId, [1]))
       const [line] = yield* Stream.runCollect(Stream.take(log.stream(runId, 0), 1))
@@ -248,7 +254,7 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
     [Sizes, Place, Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 5_000 }))],
     ([sizes, place, budget]) =>
       Effect.gen(function* () {
-        const log = yield* EventLog
+        const log = yield* EdgeEventLog
         const runId = newRunId()
         yield* appendAll(log, batchesOf(runId, sizes))
         const last = total(sizes)
@@ -275,7 +281,7 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
     ],
     ([sizes, joins]) =>
       Effect.gen(function* () {
-        const log = yield* EventLog
+        const log = yield* EdgeEventLog
         const [runId, other] = [newRunId(), newRunId()]
         const batches = batchesOf(runId, sizes, true)
         const last = total(sizes)
@@ -330,8 +336,10 @@ describe("EventLog.read", () => {
         between = undefined
         commit?.()
       }
-      const log = yield* EventLog.pipe(
-        Effect.provide(EventLog.layer.pipe(Layer.provide(Layer.succeed(Store, Store.of({ ...store, each })))))
+      const log = yield* EdgeEventLog.pipe(
+        Effect.provide(
+          EdgeEventLog.layer.pipe(Layer.provide(Layer.succeed(Store, Store.of({ ...store, each }))))
+        )
       )
       const run = runOf(newRunId())
       const [one] = batchesOf(run.id, [2])
