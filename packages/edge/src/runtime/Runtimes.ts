@@ -7,13 +7,14 @@ import type { Agent, Runner } from "@corral/domain/run/Agent"
 import { InvalidAgentId, RuntimeUnavailable } from "@corral/domain/errors/Failures"
 import type { ConfigReadiness, RuntimeReadiness } from "@corral/domain/http/Health"
 import type { AgentId } from "@corral/domain/identity/Ids"
-import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import type { AnyRuntimeAdapter, Probe } from "@corral/domain/run/RuntimeAdapter"
 import { Context, Effect, Layer } from "effect"
 import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import * as ConfigFile from "./ConfigFile.ts"
 import { Drift } from "./Drift.ts"
 import { offeredModes, type OfferedAgent } from "./OfferedAgent.ts"
-import { Programs, type ProgramQuestion, versionIn } from "./Programs.ts"
+import type { OfferedRunner } from "./Offers.ts"
+import { type ProgramAnswer, Programs, type ProgramQuestion, versionIn } from "./Programs.ts"
 
 export class Runtimes extends Context.Service<
   Runtimes,
@@ -53,105 +54,31 @@ const make = Effect.fnUntraced(function* (
   config: EdgeConfig,
   adapters: ReadonlyMap<string, AnyRuntimeAdapter>
 ) {
-  const programs = yield* Programs
   const scope = yield* Effect.scope
   const file = yield* ConfigFile.open(config.configFile, adapters)
-  const drift = new Drift()
-  const offers = Effect.map(file.look, (configured) => configured.offers)
-
-  const pathOf = ({ adapter, program }: OfferedAgent) => programs.find(program ?? adapter.probe.command)
-
-  const ask = ({ version, signedIn }: Questions) =>
-    Effect.all([programs.ask(version), signedIn === undefined ? Effect.undefined : programs.ask(signedIn)])
-
-  /** What is known of it now. */
-  const readinessOf = (agent: OfferedAgent): RuntimeReadiness & { readonly known: boolean } => {
-    const { id, label, adapter } = agent
-    const base = { id, label, runtime: adapter.id }
-    const { signIn, signedIn: reader } = adapter.probe
-    const path = pathOf(agent)
-    const drifted = adapter.id === id ? drift.of(id) : undefined
-    const more = drifted === undefined ? {} : { drift: drifted }
-    if (path === undefined) {
-      return {
-        ...base,
-        installed: false,
-        reason: "command_missing",
-        hint: installHint(agent),
-        ...more,
-        known: true
-      }
-    }
-    const questions = questionsOf(agent, path)
-    const told = programs.known(questions.version)
-    const version = versionIn(told?.answer)
-    if (version !== undefined) drift.saw(adapter.id, version)
-    const who = questions.signedIn === undefined ? undefined : programs.known(questions.signedIn)
-    const signedIn = who?.answer === undefined ? undefined : reader?.read(who.answer)
-    const missing = { reason: "not_signed_in", ...(signIn === undefined ? {} : { hint: signIn }) }
-    const silent = [told, who].some((asked) => asked !== undefined && asked.answer === undefined)
-    return {
-      ...base,
-      installed: true,
-      path,
-      ...(version === undefined ? {} : { version }),
-      ...(signedIn === undefined ? {} : { signedIn }),
-      ...(signedIn === false ? missing : silent ? noAnswer : {}),
-      ...more,
-      known: told !== undefined && (questions.signedIn === undefined || who !== undefined)
-    }
-  }
-
-  const refresh = (agents: ReadonlyArray<OfferedAgent>) =>
-    Effect.forEach(
-      agents,
-      (agent) => {
-        const path = pathOf(agent)
-        return path === undefined ? Effect.void : ask(questionsOf(agent, path))
-      },
-      { concurrency: "unbounded", discard: true }
-    )
-
+  const context: RuntimesContext = { programs: yield* Programs, drift: new Drift() }
+  const { drift } = context
+  const offers = Effect.map(file.look, (state) => state.offers)
   return Runtimes.of({
     get: (id) =>
       Effect.flatMap(offers, ({ byId }) => {
         const agent = byId.get(id)
         return agent === undefined ? Effect.fail(new InvalidAgentId()) : Effect.succeed(agent)
       }),
-    locate: (agent, command) =>
-      Effect.suspend(() => {
-        const { id, label, program } = agent
-        const path = programs.find(program ?? command)
-        return path === undefined
-          ? Effect.fail(
-              new RuntimeUnavailable({
-                message: `${label} is not installed. ${installHint(agent)}`,
-                details: { reason: "command_missing", agentId: id }
-              })
-            )
-          : Effect.succeed(path)
-      }),
+    locate: (agent, command) => locate(context, agent, command),
     list: Effect.gen(function* () {
       const { agents } = yield* offers
-      yield* refresh(agents)
-      return agents.map((agent) => agentOf(agent, readinessOf(agent)))
+      yield* refresh(context, agents)
+      return agents.map((agent) => agentOf(agent, readinessOf(context, agent)))
     }),
-    runners: Effect.map(offers, ({ runners }) =>
-      runners.map((runner) => {
-        const { id, label, adapter, command } = runner
-        const base = { id, label, runtime: adapter.id, command: [...command], modes: offeredModes(runner) }
-        return pathOf(runner) === undefined
-          ? { ...base, available: false, reason: "command_missing", hint: installHint(runner) }
-          : { ...base, available: true }
-      })
-    ),
+    runners: Effect.map(offers, ({ runners }) => runners.map((runner) => runnerOf(context, runner))),
     readiness: Effect.gen(function* () {
       const { agents } = yield* offers
-      const asking = refresh(agents)
-      const known = agents.every((agent) => readinessOf(agent).known)
-      yield* known ? Effect.forkIn(asking, scope) : Effect.timeoutOption(asking, PATIENCE)
+      const refreshing = refresh(context, agents)
+      const isKnown = agents.every((agent) => readinessOf(context, agent).known)
+      yield* isKnown ? Effect.forkIn(refreshing, scope) : Effect.timeoutOption(refreshing, PATIENCE)
       return agents.map((agent) => {
-        const { known: _, ...readiness } = readinessOf(agent)
+        const { known: _, ...readiness } = readinessOf(context, agent)
         return readiness
       })
     }),
@@ -163,6 +90,101 @@ const make = Effect.fnUntraced(function* (
     countUnknown: (adapter, what, raw) => drift.count(adapter.id, what, raw)
   })
 })
+
+interface RuntimesContext {
+  readonly programs: Programs["Service"]
+  readonly drift: Drift
+}
+
+const pathOf = ({ programs }: RuntimesContext, { adapter, program }: OfferedAgent): string | undefined =>
+  programs.find(program ?? adapter.probe.command)
+
+const locate = (
+  { programs }: RuntimesContext,
+  agent: OfferedAgent,
+  command: string
+): Effect.Effect<string, RuntimeUnavailable> =>
+  Effect.suspend(() => {
+    const { id, label, program } = agent
+    const path = programs.find(program ?? command)
+    return path === undefined
+      ? Effect.fail(
+          new RuntimeUnavailable({
+            message: `${label} is not installed. ${installHint(agent)}`,
+            details: { reason: "command_missing", agentId: id }
+          })
+        )
+      : Effect.succeed(path)
+  })
+
+/** The current readiness. `known`: whether every question has an answer. */
+const readinessOf = (
+  context: RuntimesContext,
+  agent: OfferedAgent
+): RuntimeReadiness & { readonly known: boolean } => {
+  const { drift, programs } = context
+  const { id, label, adapter } = agent
+  const base = { id, label, runtime: adapter.id }
+  const path = pathOf(context, agent)
+  const drifted = adapter.id === id ? drift.of(id) : undefined
+  const more = drifted === undefined ? {} : { drift: drifted }
+  if (path === undefined) {
+    const hint = installHint(agent)
+    return { ...base, installed: false, reason: "command_missing", hint, ...more, known: true }
+  }
+  const questions = questionsOf(agent, path)
+  const versionAnswer = programs.known(questions.version)
+  const version = versionIn(versionAnswer?.answer)
+  if (version !== undefined) drift.saw(adapter.id, version)
+  const signInAnswer = questions.signedIn === undefined ? undefined : programs.known(questions.signedIn)
+  const isSilent = [versionAnswer, signInAnswer].some(
+    (known) => known !== undefined && known.answer === undefined
+  )
+  return {
+    ...base,
+    installed: true,
+    path,
+    ...(version === undefined ? {} : { version }),
+    ...signInOf(adapter.probe, signInAnswer?.answer, isSilent),
+    ...more,
+    known: versionAnswer !== undefined && (questions.signedIn === undefined || signInAnswer !== undefined)
+  }
+}
+
+const signInOf = (
+  { signIn, signedIn: reader }: Probe,
+  answer: ProgramAnswer,
+  isSilent: boolean
+): Pick<RuntimeReadiness, "signedIn" | "reason" | "hint"> => {
+  const signedIn = answer === undefined ? undefined : reader?.read(answer)
+  const missing = { reason: "not_signed_in", ...(signIn === undefined ? {} : { hint: signIn }) }
+  return {
+    ...(signedIn === undefined ? {} : { signedIn }),
+    ...(signedIn === false ? missing : isSilent ? noAnswer : {})
+  }
+}
+
+/** Asks every installed program again whose answer has expired. */
+const refresh = (context: RuntimesContext, agents: ReadonlyArray<OfferedAgent>) =>
+  Effect.forEach(
+    agents,
+    (agent) => {
+      const path = pathOf(context, agent)
+      return path === undefined ? Effect.void : ask(context, questionsOf(agent, path))
+    },
+    { concurrency: "unbounded", discard: true }
+  )
+
+const ask = ({ programs }: RuntimesContext, { version, signedIn }: Questions) =>
+  Effect.all([programs.ask(version), signedIn === undefined ? Effect.undefined : programs.ask(signedIn)])
+
+const runnerOf = (context: RuntimesContext, runner: OfferedRunner): Runner => {
+  const { id, label, adapter, command } = runner
+  const base = { id, label, runtime: adapter.id, command: [...command], modes: offeredModes(runner) }
+  return pathOf(context, runner) === undefined
+    ? { ...base, available: false, reason: "command_missing", hint: installHint(runner) }
+    : { ...base, available: true }
+}
 
 const installHint = ({ program, adapter }: OfferedAgent): string =>
   program === undefined ? adapter.probe.install : "The program that its profile names is not on this machine."

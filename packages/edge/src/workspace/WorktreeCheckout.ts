@@ -16,7 +16,7 @@ export const branchOf = (runId: RunId): string => `corral/${runId}`
 export const keptRefOf = (runId: RunId): string => `refs/corral/${runId}`
 
 /** What taking it down would lose. */
-export interface Held {
+export interface WorktreeWork {
   readonly head: string
   /** The newest commit of its branch, where there is one. */
   readonly tip?: string
@@ -59,7 +59,7 @@ export class WorktreeCheckout {
   }
 
   /** Compares with the commit that is checked out, by content: in an index, a file can be marked as not to be looked at. */
-  get held(): Effect.Effect<Held, GitFailed> {
+  get held(): Effect.Effect<WorktreeWork, GitFailed> {
     return Effect.gen({ self: this }, function* () {
       const head = yield* this.head
       const tip = yield* this.git.ask(["rev-parse", "--verify", "-q", `${this.branch}^{commit}`], {
@@ -86,7 +86,7 @@ export class WorktreeCheckout {
   }
 
   /** All that git does not ignore as a commit of the repository, under the ref that is named for the run. Refuses what a commit cannot hold. */
-  keep({ head, tip }: Held, unixSeconds: number): Effect.Effect<void, GitFailed> {
+  keep({ head, tip }: WorktreeWork, unixSeconds: number): Effect.Effect<void, GitFailed> {
     return Effect.gen({ self: this }, function* () {
       const tree = yield* this.git.withIndexOf(head, (index) =>
         Effect.gen({ self: this }, function* () {
