@@ -2,7 +2,8 @@
 import type { RequestId, RunId } from "@corral/domain/identity/Ids"
 import type { EventPage } from "@corral/domain/edge-api/RunViews"
 import type { Envelope } from "@corral/domain/run/RunEvent"
-import type { EventBatch, EdgeEventLog } from "../log/EdgeEventLog.ts"
+import type { EdgeEventLog } from "../log/EdgeEventLog.ts"
+import type { EventBatch } from "../log/EventBatch.ts"
 import { StoreDamaged } from "../store/StoreDamage.ts"
 
 const BUDGET = 65_536

@@ -55,7 +55,10 @@ export class Previews extends Context.Service<
     readonly close: (id: PreviewId) => Effect.Effect<void, NotFoundFailure>
   }
 >()("corral/edge/preview/Previews") {
-  static readonly layer = Layer.effect(Previews, Effect.suspend(() => makePreviews()))
+  static readonly layer = Layer.effect(
+    Previews,
+    Effect.suspend(() => makePreviews())
+  )
 }
 
 /** What the previews of an Edge share. */

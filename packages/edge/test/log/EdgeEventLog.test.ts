@@ -2,13 +2,9 @@ import type { RunId } from "@corral/domain/identity/Ids"
 import { draft, type EventDraft } from "@corral/domain/run/RunEvent"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Arbitrary, Deferred, Effect, Fiber, Layer, Schema, Stream } from "effect"
-import {
-  type NewEvents,
-  type EventBatch,
-  encoder,
-  EdgeEventLog,
-  type ReplayGap
-} from "../../src/log/EdgeEventLog.ts"
+import { EdgeEventLog, type ReplayGap } from "../../src/log/EdgeEventLog.ts"
+import type { NewEvents, EventBatch } from "../../src/log/EventBatch.ts"
+import { encoder } from "../../src/log/EventEncoder.ts"
 import { insertRun } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
 import { at, newRunId, runIdOf, runOf } from "../Samples.ts"
