@@ -158,12 +158,52 @@ const Hubs = Schema.String.check(
 const containments = ["auto", "environment_mark"] as const
 const hosts = ["127.0.0.1", "::1", "localhost"] as const
 
+type Reader = ReturnType<typeof readerOf<Name>>
+
 /** Reads the settings from an environment. */
 export const readEdgeConfig = Effect.fnUntraced(function* (
   env: Environment
 ): Effect.fn.Return<EdgeConfig, SettingInvalid> {
   yield* checkVariables(env)
   const read = readerOf<Name>(env)
+  const home = resolve(givenOr(env.CORRAL_HOME, join(homedir(), ".corral")))
+  return {
+    home,
+    ...(yield* addressFrom(read)),
+    tokenFile: resolve(givenOr(env.CORRAL_EDGE_TOKEN_FILE, join(home, "edge.token"))),
+    configFile: resolve(givenOr(env.CORRAL_EDGE_CONFIG_FILE, join(home, "edge.config.json"))),
+    deviceFile: join(home, "device.json"),
+    hubAddresses: yield* hubAddressesFrom(read),
+    workspaces: yield* workspacesFrom(read),
+    ...(yield* allowlistsFrom(read)),
+    ...(yield* timesFrom(read)),
+    containment: yield* read(
+      "CORRAL_EDGE_CONTAINMENT",
+      Schema.Literals(containments),
+      edgeDefaults.containment,
+      containments.join(" or ")
+    ),
+    ...(yield* limitsFrom(read)),
+    telemetry: yield* telemetryFrom(env),
+    environment: Object.fromEntries(
+      Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined)
+    )
+  }
+})
+
+const addressFrom = Effect.fnUntraced(function* (read: Reader) {
+  return {
+    host: yield* read(
+      "CORRAL_EDGE_HOST",
+      Schema.Literals(hosts),
+      edgeDefaults.host,
+      `a loopback address (${hosts.join(", ")})`
+    ),
+    port: yield* read("CORRAL_EDGE_PORT", whole(0, 65_535), edgeDefaults.port, "a port from 0 to 65535")
+  }
+})
+
+const workspacesFrom = Effect.fnUntraced(function* (read: Reader) {
   const workspaces = yield* read(
     "CORRAL_EDGE_WORKSPACES",
     Schema.fromJsonString(Workspaces),
@@ -177,29 +217,21 @@ export const readEdgeConfig = Effect.fnUntraced(function* (
       return yield* new SettingInvalid({ message })
     }
   }
+  return workspaces
+})
+
+const hubAddressesFrom = Effect.fnUntraced(function* (read: Reader) {
   const hubs = yield* read(
     "CORRAL_EDGE_HUB_URL",
     Hubs,
     undefined,
     "an address such as https://corral.example, or several with commas between them; http on this machine alone, and no sign-in or query in it"
   )
-  const home = resolve(givenOr(env.CORRAL_HOME, join(homedir(), ".corral")))
-  const { retention, times } = edgeDefaults
+  return hubs === undefined ? undefined : hubsIn(hubs).flatMap((each) => ("url" in each ? [each.url] : []))
+})
+
+const allowlistsFrom = Effect.fnUntraced(function* (read: Reader) {
   return {
-    home,
-    host: yield* read(
-      "CORRAL_EDGE_HOST",
-      Schema.Literals(hosts),
-      edgeDefaults.host,
-      `a loopback address (${hosts.join(", ")})`
-    ),
-    port: yield* read("CORRAL_EDGE_PORT", whole(0, 65_535), edgeDefaults.port, "a port from 0 to 65535"),
-    tokenFile: resolve(givenOr(env.CORRAL_EDGE_TOKEN_FILE, join(home, "edge.token"))),
-    configFile: resolve(givenOr(env.CORRAL_EDGE_CONFIG_FILE, join(home, "edge.config.json"))),
-    deviceFile: join(home, "device.json"),
-    hubAddresses:
-      hubs === undefined ? undefined : hubsIn(hubs).flatMap((each) => ("url" in each ? [each.url] : [])),
-    workspaces,
     allowedOrigins: yield* read(
       "CORRAL_EDGE_ALLOWED_ORIGINS",
       Schema.fromJsonString(Origins),
@@ -211,44 +243,41 @@ export const readEdgeConfig = Effect.fnUntraced(function* (
       Schema.fromJsonString(Names),
       edgeDefaults.allowedEnv,
       "a JSON array of variable names, none of them Corral's own or the loader's"
-    ),
-    runTimeoutMs: yield* read(
-      "CORRAL_EDGE_RUN_TIMEOUT_MS",
-      upToADay,
-      edgeDefaults.runTimeoutMs,
-      "1000 to 86400000"
-    ),
+    )
+  }
+})
+
+const timesFrom = Effect.fnUntraced(function* (read: Reader) {
+  const { runTimeoutMs, times } = edgeDefaults
+  const day = "1000 to 86400000"
+  return {
+    runTimeoutMs: yield* read("CORRAL_EDGE_RUN_TIMEOUT_MS", upToADay, runTimeoutMs, day),
     times: {
       ...times,
-      cap: yield* read("CORRAL_EDGE_RUN_CAP_MS", upToADay, times.cap, "1000 to 86400000"),
+      cap: yield* read("CORRAL_EDGE_RUN_CAP_MS", upToADay, times.cap, day),
       cancel: yield* read("CORRAL_EDGE_CANCEL_GRACE_MS", whole(50, 60_000), times.cancel, "50 to 60000"),
-      approval: yield* read("CORRAL_EDGE_APPROVAL_TTL_MS", upToADay, times.approval, "1000 to 86400000"),
-      firstEvent: yield* read("CORRAL_EDGE_FIRST_EVENT_MS", upToADay, times.firstEvent, "1000 to 86400000"),
-      silence: yield* read("CORRAL_EDGE_SILENCE_MS", upToADay, times.silence, "1000 to 86400000"),
+      approval: yield* read("CORRAL_EDGE_APPROVAL_TTL_MS", upToADay, times.approval, day),
+      firstEvent: yield* read("CORRAL_EDGE_FIRST_EVENT_MS", upToADay, times.firstEvent, day),
+      silence: yield* read("CORRAL_EDGE_SILENCE_MS", upToADay, times.silence, day),
       silenceNotice: yield* read(
         "CORRAL_EDGE_SILENCE_NOTICE_MS",
         whole(100, 86_400_000),
         times.silenceNotice,
         "100 to 86400000"
       )
-    },
-    containment: yield* read(
-      "CORRAL_EDGE_CONTAINMENT",
-      Schema.Literals(containments),
-      edgeDefaults.containment,
-      containments.join(" or ")
-    ),
-    maxRuns: yield* read("CORRAL_EDGE_MAX_RUNS", whole(1, 100_000), edgeDefaults.maxRuns, "1 to 100000"),
-    maxQueued: yield* read(
-      "CORRAL_EDGE_MAX_QUEUED",
-      whole(0, 100_000),
-      edgeDefaults.maxQueued,
-      "0 to 100000"
-    ),
+    }
+  }
+})
+
+const limitsFrom = Effect.fnUntraced(function* (read: Reader) {
+  const { maxQueued, maxRuns, requestsPerSecond, retention } = edgeDefaults
+  return {
+    maxRuns: yield* read("CORRAL_EDGE_MAX_RUNS", whole(1, 100_000), maxRuns, "1 to 100000"),
+    maxQueued: yield* read("CORRAL_EDGE_MAX_QUEUED", whole(0, 100_000), maxQueued, "0 to 100000"),
     requestsPerSecond: yield* read(
       "CORRAL_EDGE_REQUESTS_PER_SECOND",
       whole(1, 1_000_000),
-      edgeDefaults.requestsPerSecond,
+      requestsPerSecond,
       "1 to 1000000"
     ),
     retention: {
@@ -259,10 +288,6 @@ export const readEdgeConfig = Effect.fnUntraced(function* (
         retention.maxMiB,
         "0 to 16777216"
       )
-    },
-    telemetry: yield* telemetryFrom(env),
-    environment: Object.fromEntries(
-      Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined)
-    )
+    }
   }
 })
