@@ -87,7 +87,7 @@ export const edgeSettings = [
   },
   {
     name: "CORRAL_EDGE_SILENCE_MS",
-    what: "How long a runtime may say nothing more while nobody is asked, in milliseconds.",
+    what: "How long a runtime may print nothing while no approval is pending, in milliseconds.",
     fallback: "1800000"
   },
   {

@@ -321,7 +321,7 @@ describe("fromEnvironment", () => {
     }
   }
 
-  it("reads where it tells of itself, as every service does", () => {
+  it("reads the telemetry settings, as every service does", () => {
     const config = read({ CORRAL_OTLP_URL: "http://127.0.0.1:4318/" })
     assert.strictEqual(config.telemetry?.collector, "http://127.0.0.1:4318")
     assert.match(refusal({ CORRAL_METRICS_TOKEN: "short" }), /^CORRAL_METRICS_TOKEN is not usable/)

@@ -76,8 +76,7 @@ export const unusable = (rule: GrantRule): string | undefined => {
       const inner = unwrapped(words) ?? []
       const hold = holdOf(inner)
       const said = JSON.stringify(words[0] ?? "")
-      if (hold === "never")
-        return `a grant to name a program, and ${said} runs another one or what it is told`
+      if (hold === "never") return `a grant to name a program, and ${said} runs another program or a script`
       const widens = hold === "exact" || program > 0 || inner.length < words.length
       return rule.prefix === true && widens
         ? `a grant for ${said} without prefix, because more arguments make it another program`

@@ -11,7 +11,7 @@ import { holdOf } from "./Interpreters.ts"
 import { touchesInsideOnly } from "./NamedPaths.ts"
 import { isRepositoryName } from "./FoldedName.ts"
 import { isGrantableTarget, type WorkspacePaths } from "./PathTarget.ts"
-import type { CommandSegment } from "./CommandSegment.ts"
+import type { ParsedSegment } from "./ParsedSegment.ts"
 import { inFolder } from "./ShellCommand.ts"
 
 /** A rule that covers one thing. */
@@ -23,7 +23,7 @@ const areRules = Schema.is(Schema.Array(GrantRule).check(Schema.isMaxLength(MAX_
 /** Everything that must be covered before the request is; `undefined` where a grant cannot. */
 export const needsOf = (
   request: ApprovalRequest,
-  segments: ReadonlyArray<CommandSegment>,
+  segments: ReadonlyArray<ParsedSegment>,
   place: WorkspacePaths
 ): ReadonlyArray<Need> | undefined => {
   const { action, command, files = [], input, tool, url } = request
@@ -44,7 +44,7 @@ export const needsOf = (
     const named = tool !== undefined && input !== undefined
     needs.push(named ? { action: "tool", tool, input: JSON.stringify(input) } : undefined)
   }
-  // A line that only moves its shell needs nothing: nobody allowed it. What does not fit a rule is too long for one.
+  // A line that only moves its shell needs nothing, so no grant can allow it. What does not fit a rule is too long for one.
   return needs.length > 0 && areRules(needs) ? needs : undefined
 }
 
@@ -78,7 +78,7 @@ const namesRepository = (word: string): boolean =>
     .some(isRepositoryName)
 
 const shellNeeds = (
-  segments: ReadonlyArray<CommandSegment>,
+  segments: ReadonlyArray<ParsedSegment>,
   cwd: string,
   place: WorkspacePaths
 ): ReadonlyArray<Need | undefined> =>

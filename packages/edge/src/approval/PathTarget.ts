@@ -45,7 +45,7 @@ export interface WorkspacePaths {
   readonly look: () => RequestPaths
 }
 
-/** A workspace of which each path is looked up once, and only so many of them. */
+/** A workspace for one request: each path is looked up once, up to a limit. */
 export interface RequestPaths extends WorkspacePaths {
   /** Calls of the file system so far. */
   readonly calls: number

@@ -21,7 +21,7 @@ import {
 import { editAnswer, operandAnswer } from "./OrdinaryFiles.ts"
 import type { WorkspacePaths } from "./PathTarget.ts"
 import { releaseOf } from "./ReleaseWords.ts"
-import type { CommandSegment } from "./CommandSegment.ts"
+import type { ParsedSegment } from "./ParsedSegment.ts"
 import { inFolder } from "./ShellCommand.ts"
 
 const classes: ReadonlyArray<ActionClass> = ["write", "shell", "network", "publish", "deploy"]
@@ -131,7 +131,7 @@ const first = (words: ReadonlyArray<string>): ReadonlyArray<string> =>
   words.join("\0").slice(0, MAX_WORDS).split("\0")
 
 const judgeSegment = (
-  segment: CommandSegment,
+  segment: ParsedSegment,
   cwd: string,
   place: WorkspacePaths
 ): readonly [ActionClass, Risk] => {
@@ -147,7 +147,7 @@ const judgeSegment = (
 /** Class and risk, none lower than the adapter's. */
 export const assessed = (
   { action, command, cwd = ".", files = [], risk }: ApprovalRequest,
-  segments: ReadonlyArray<CommandSegment>,
+  segments: ReadonlyArray<ParsedSegment>,
   place: WorkspacePaths
 ): { readonly action: ActionClass; readonly risk: Risk } => {
   const found = segments.map((segment) => judgeSegment(segment, cwd, place))

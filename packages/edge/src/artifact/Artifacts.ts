@@ -1,8 +1,10 @@
 /**
- * Artifacts: what runs made to be kept. Content is a file named by its hash, what is known of it a row.
+ * Artifacts of runs. The content is a file named by its hash; its description is a row.
  *
- * A content is on disk before its row is, so a row always has its content; a content without a row is what a crash leaves, and is swept
- * after the next start. It promises nothing about what a content is: it is never opened here, only kept and given back.
+ * Guarantees: a content is on disk before its row, so a row always has its content. A crash may leave a content without a row; it is
+ * removed after the next start.
+ *
+ * Does not: interpret the content.
  */
 import { capped } from "@corral/domain/text/CappedPattern"
 import { NodeStream } from "@effect/platform-node"
@@ -24,7 +26,7 @@ import {
 } from "./ArtifactRows.ts"
 import { ContentFiles } from "./ContentFiles.ts"
 
-/** Something to be kept. */
+/** An artifact to store. */
 export interface NewArtifact {
   readonly runId: RunId
   readonly name: string
@@ -35,13 +37,13 @@ export interface NewArtifact {
   readonly createdAt: string
 }
 
-/** A content that is on disk. Nobody knows of the artifact until `row` is committed. */
+/** An artifact whose content is on disk. It is visible once `row` is committed. */
 export interface KeptArtifact {
   readonly artifact: Artifact
   readonly row: Write
 }
 
-/** The run goes on without it. */
+/** The artifact could not be stored. The run continues without it. */
 export class ArtifactNotKept extends Data.TaggedError("ArtifactNotKept")<{
   readonly reason: "too_large" | "disk_full" | "failed"
   readonly message: string
@@ -108,7 +110,7 @@ const make = Effect.fnUntraced(function* ({ home, minFreeBytes = MIN_FREE_BYTES 
     { discard: true }
   )
   yield* Effect.forkScoped(
-    Effect.catchCause(sweep, (cause) => Effect.logWarning("unused artifacts were not swept", cause))
+    Effect.catchCause(sweep, (cause) => Effect.logWarning("failed to remove unused artifacts", cause))
   )
 
   const keep = Effect.fn("Artifacts.keep")(function* ({
@@ -149,7 +151,7 @@ const make = Effect.fnUntraced(function* ({ home, minFreeBytes = MIN_FREE_BYTES 
     open: Effect.fnUntraced(function* (id) {
       const artifact = yield* get(id)
       const path = files.path(artifact.sha256)
-      // Somebody took the file away: better said now than in the middle of an answer.
+      // A missing file is reported before the response starts.
       if (statSync(path, { throwIfNoEntry: false })?.size !== artifact.size) return yield* new NotFound()
       return { artifact, bytes: (range) => read(path, artifact.size, range) }
     }),

@@ -1,8 +1,9 @@
 /**
  * Contents as files, named by their hash: `ab/<sha256>` below one folder, 0600, each content once.
  *
- * A content is written under a temporary name, made durable, then renamed: a name holds its whole content or is not there. It knows no
- * rows: whoever removes contents says which are still named, and from when on a content may have a row that is on its way.
+ * Guarantees: a content is written under a temporary name, made durable, then renamed. A name has its whole content or does not exist.
+ *
+ * Does not: know rows. The caller of `removeUnnamed` says which contents are named, and since when a content may have a row in preparation.
  */
 import { createHash, randomUUID } from "node:crypto"
 import { mkdirSync, readdirSync, rmSync, statSync, unlinkSync, utimesSync } from "node:fs"
@@ -61,7 +62,7 @@ export class ContentFiles {
   removeUnnamed(sha256: string, since: number, isNamed: (sha256: string) => boolean): void {
     const path = this.path(sha256)
     const stats = statSync(path, { throwIfNoEntry: false })
-    // One turn of the event loop from look to removal: nobody is told in between that the content is kept.
+    // Check and removal are synchronous: no write can reuse the content in between.
     if (stats !== undefined && stats.mtimeMs < since && !isNamed(sha256)) unlinkSync(path)
   }
 

@@ -3,7 +3,7 @@ import type { RequestId, RunId } from "@corral/domain/identity/Ids"
 import type { EventPage } from "@corral/domain/edge-api/RunViews"
 import type { Envelope } from "@corral/domain/run/RunEvent"
 import type { EdgeEventLog } from "../log/EdgeEventLog.ts"
-import type { EventBatch } from "../log/EventBatch.ts"
+import type { LogBatch } from "../log/LogBatch.ts"
 import { StoreDamaged } from "../store/StoreDamage.ts"
 
 const BUDGET = 65_536
@@ -14,7 +14,7 @@ const readAhead = (
   runId: RunId,
   after: number,
   hasEvents: boolean
-): ReadonlyArray<EventBatch> => {
+): ReadonlyArray<LogBatch> => {
   try {
     return log.read(runId, after, BUDGET)
   } catch (error) {

@@ -11,7 +11,7 @@ import type { RunId } from "@corral/domain/identity/Ids"
 import type { Duplex } from "node:stream"
 import type { WebSocket } from "ws"
 import type { EdgeEventLog } from "../log/EdgeEventLog.ts"
-import type { EventBatch } from "../log/EventBatch.ts"
+import type { LogBatch } from "../log/LogBatch.ts"
 import { StoreDamaged } from "../store/StoreDamage.ts"
 import { framesOf } from "@corral/service/http/Frames"
 import { queuedOf } from "@corral/service/http/WriteQueue"
@@ -106,7 +106,7 @@ export class EventSocket {
     this.socket.close(code, reason)
   }
 
-  private told(batch: EventBatch): void {
+  private told(batch: LogBatch): void {
     if (this.blockedSince !== undefined || this.pumping || this.ended) return
     if (this.runId !== undefined && batch.firstSeq === this.position + 1) {
       this.send(batch)
@@ -156,7 +156,7 @@ export class EventSocket {
     }
   }
 
-  private send(batch: EventBatch): void {
+  private send(batch: LogBatch): void {
     if (this.ended) return
     this.position = this.runId === undefined ? batch.batch : batch.lastSeq
     // Whole frames between the library's own whole frames: no extension is negotiated, so none is ever torn.

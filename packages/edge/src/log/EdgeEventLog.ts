@@ -13,8 +13,8 @@ import { Context, Data, Effect, Layer, Queue, Stream } from "effect"
 import { edgeMetrics } from "../EdgeMetrics.ts"
 import { Store, type StoreFailed, type Write } from "../store/Store.ts"
 import { type BatchFollower, BatchFollowers } from "./BatchFollowers.ts"
-import type { EventBatch, NewEvents } from "./EventBatch.ts"
-import { EventReader } from "./EventReader.ts"
+import type { LogBatch, NewEvents } from "./LogBatch.ts"
+import { StoredEvents } from "./StoredEvents.ts"
 import { insertEvents } from "./EventRows.ts"
 
 /** Events after the requested position are no longer kept. */
@@ -32,9 +32,9 @@ export class EdgeEventLog extends Context.Service<
      * Batches with events after `after`, oldest first, about `budget` characters (at least one batch if there is one). Empty if the next
      * event is no longer kept. Throws `StoreDamaged` if the next event is damaged.
      */
-    readonly read: (runId: RunId, after: number, budget: number) => ReadonlyArray<EventBatch>
+    readonly read: (runId: RunId, after: number, budget: number) => ReadonlyArray<LogBatch>
     /** Batches of all runs, by batch position. Forgotten runs and damaged batches are left out. */
-    readonly readAll: (afterBatch: number, budget: number) => ReadonlyArray<EventBatch>
+    readonly readAll: (afterBatch: number, budget: number) => ReadonlyArray<LogBatch>
     /** Verifies about `budget` characters of batches after that position. Returns the last position, `undefined` at the end. */
     readonly verify: (afterBatch: number, budget: number) => number | undefined
     /** The last durable seq of a run, 0 without one. */
@@ -57,7 +57,7 @@ export class EdgeEventLog extends Context.Service<
 
 const make = Effect.fnUntraced(function* () {
   const store = yield* Store
-  const reader = new EventReader(store)
+  const reader = new StoredEvents(store)
   const followers = new BatchFollowers()
   return EdgeEventLog.of({
     append: yield* makeAppend(store, followers),
@@ -83,7 +83,7 @@ const makeAppend = Effect.fnUntraced(function* (store: Store["Service"], followe
     const lastSeq = firstSeq + events.lines.length - 1
     const began = performance.now()
     const bytes = Buffer.from(lines)
-    const batch: EventBatch = { batch: 0, runId, firstSeq, lastSeq, lines, bytes, terminal }
+    const batch: LogBatch = { batch: 0, runId, firstSeq, lastSeq, lines, bytes, terminal }
     return store.commit([insertEvents(batch, bytes), ...projections]).pipe(
       Effect.tap(() =>
         Effect.sync(() => {
@@ -101,7 +101,7 @@ const makeAppend = Effect.fnUntraced(function* (store: Store["Service"], followe
 const STREAM_BUDGET = 262_144
 
 const streamOf = (
-  reader: EventReader,
+  reader: StoredEvents,
   followers: BatchFollowers,
   runId: RunId,
   after: number

@@ -1,7 +1,7 @@
 /**
- * Idempotency keys: the answer to a write is kept for 24 hours under its key and given again to the same request.
+ * Idempotency keys of the Edge: the result of a write is stored for 24 hours under its key and returned again to the same request.
  *
- * Where a write is a commit of its own, the kept answer is part of that commit: a crash leaves both or neither.
+ * Guarantees: the stored result is part of the write's commit. A crash leaves both or neither.
  */
 import { IdempotencyConflict, IdempotencyInFlight } from "@corral/domain/errors/Failures"
 import { fingerprintOf } from "@corral/service/Fingerprint"

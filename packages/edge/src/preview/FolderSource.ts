@@ -1,8 +1,9 @@
 /**
  * A static folder behind a preview: its files, `index.html` for folders, nothing else of the workspace and nothing hidden.
  *
- * Every request opens anew, by real path and checked descriptor; there is no listing and no cache. It promises no consistency between
- * two files of a page that is being rebuilt.
+ * Every request opens the file again, by real path and checked descriptor. There is no listing and no cache.
+ *
+ * Does not: keep two files of a page consistent while it is rebuilt.
  */
 import { NotFound } from "@corral/domain/errors/Failures"
 import { Effect } from "effect"
@@ -14,10 +15,10 @@ import { pipeline } from "node:stream/promises"
 import { byteRange } from "./ByteRange.ts"
 import { refuseUpgrade } from "@corral/service/http/Refusal"
 import { type FileFailure, type Opened, openInside } from "../workspace/WorkspaceFiles.ts"
-import { refusePreview, type PreviewSource } from "./PreviewSource.ts"
+import { refusePreview, type PreviewUpstream } from "./PreviewUpstream.ts"
 
-/** `folder` gives the folder's real path, or why it is not there any more. */
-export const folderSource = (folder: Effect.Effect<string, FileFailure>): PreviewSource => ({
+/** `folder` succeeds with the folder's real path, or fails with the reason why it is gone. */
+export const folderSource = (folder: Effect.Effect<string, FileFailure>): PreviewUpstream => ({
   kind: "folder",
   reachable: Effect.match(folder, { onFailure: () => false, onSuccess: () => true }),
   upgrade: ({ socket, requestId }) =>

@@ -1,8 +1,8 @@
 /**
- * The listener of one preview: an origin of its own on loopback, never the Edge's. It lets through what `admit` admits, and puts the
- * protecting headers on every answer.
+ * Listener of one preview: a separate origin on loopback, never the Edge's. Passes on what `admitVisitor` admits, and sets the protecting
+ * headers on every response.
  *
- * It closes with its scope, and every socket with it, at once.
+ * Guarantees: the listener and all its sockets close immediately with the scope.
  */
 import type { RequestId } from "@corral/domain/identity/Ids"
 import { Clock, Effect, Exit, Fiber, Scope } from "effect"
@@ -17,7 +17,7 @@ import { mint } from "@corral/service/Identifiers"
 import { admitVisitor } from "./PreviewAdmission.ts"
 import { protection } from "./ContentPolicy.ts"
 import type { PreviewGate } from "./PreviewGate.ts"
-import { refusePreview, type PreviewSource } from "./PreviewSource.ts"
+import { refusePreview, type PreviewUpstream } from "./PreviewUpstream.ts"
 
 const MAX_CONNECTIONS = 256
 
@@ -39,7 +39,7 @@ const enter = (response: ServerResponse, setCookie: string): void => {
 }
 
 /** Gives the port, once it is listened on. */
-export const servePreview = Effect.fnUntraced(function* (gate: PreviewGate, source: PreviewSource) {
+export const servePreview = Effect.fnUntraced(function* (gate: PreviewGate, source: PreviewUpstream) {
   const clock = yield* Clock.Clock
   const services = yield* Effect.context<never>()
   const server = createServer({

@@ -22,7 +22,7 @@ import { folderSource } from "./FolderSource.ts"
 import { portSource } from "./PortSource.ts"
 import { PreviewGate } from "./PreviewGate.ts"
 import { servePreview } from "./PreviewServer.ts"
-import type { PreviewSource } from "./PreviewSource.ts"
+import type { PreviewUpstream } from "./PreviewUpstream.ts"
 
 export const LIFETIME_MS = 3_600_000
 export const MAX_PREVIEWS = 50
@@ -30,7 +30,7 @@ export const MAX_PREVIEWS = 50
 interface OpenPreview {
   readonly preview: Omit<Preview, "state">
   readonly gate: PreviewGate
-  readonly source: PreviewSource
+  readonly source: PreviewUpstream
   readonly port: number
 }
 
@@ -183,7 +183,7 @@ const currentPreview = ({ preview, source }: OpenPreview): Effect.Effect<Preview
 const servePreviewFor = (
   { opened }: PreviewsContext,
   preview: OpenPreview["preview"],
-  source: PreviewSource,
+  source: PreviewUpstream,
   ready: Deferred.Deferred<OpenPreview>
 ): Effect.Effect<void> =>
   Effect.gen(function* () {

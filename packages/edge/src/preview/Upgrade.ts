@@ -7,7 +7,7 @@ import { handshakeFlaw } from "@corral/service/http/Handshake"
 import { refuseUpgrade } from "@corral/service/http/Refusal"
 import type { Unreachable } from "./Loopback.ts"
 import type { toUpstream } from "./ProxyHeaders.ts"
-import type { PreviewRequest } from "./PreviewSource.ts"
+import type { PreviewRequest } from "./PreviewUpstream.ts"
 
 /** Until the upstream has agreed. */
 const HANDSHAKE_WITHIN = "10 seconds"

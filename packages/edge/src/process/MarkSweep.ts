@@ -107,7 +107,7 @@ export interface MarkedProcesses {
 }
 
 /** What is alive and bears `mark`, sits in the leader's session, or descends from something that does. */
-export const survivors = ({ mark, leader, since = 0 }: MarkedProcesses): Survivors => {
+export const findSurvivors = ({ mark, leader, since = 0 }: MarkedProcesses): Survivors => {
   if (!hasProc) return { pids: [], certain: true }
   const { rows, moved } = livingProcesses()
   const found = new Set<number>()
@@ -161,7 +161,7 @@ export const sweepMarked = Effect.fnUntraced(function* (quarry: MarkedProcesses)
   let empty = 0
   let killing = 0
   for (let look = 0; look < SWEEP_LIMIT; look++) {
-    const { pids, certain } = survivors(quarry)
+    const { pids, certain } = findSurvivors(quarry)
     if (pids.length === 0) {
       // What only the group still holds together is ended, too; harmless where it is empty.
       if (leader !== undefined && look === 0) signalGroup(leader, "SIGKILL")

@@ -15,7 +15,7 @@ import type { BatchState } from "./BatchState.ts"
 import type { OutputRedaction } from "./OutputRedaction.ts"
 import type { DecideFailure, RunMessageOf } from "./RunMessage.ts"
 
-export const decide = (batch: BatchState, message: RunMessageOf<"Decide">): void => {
+export const applyDecision = (batch: BatchState, message: RunMessageOf<"Decide">): void => {
   const { approvals, policy, recorder, redaction } = batch.context
   const { approvalId, by, origin, reply } = message
   const isPending = recorder.state.pending.includes(approvalId)

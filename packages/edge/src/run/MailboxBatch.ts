@@ -9,7 +9,7 @@ import type { Input } from "@corral/domain/run/RunMachine"
 import type { AdapterOutput, ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { mint } from "@corral/service/Identifiers"
 import { Deferred, Effect } from "effect"
-import { decide } from "./ApprovalDecisions.ts"
+import { applyDecision } from "./ApprovalDecisions.ts"
 import { BatchState } from "./BatchState.ts"
 import { chargeBudget, dispatch } from "./OutputDispatch.ts"
 import { isOutput, type RunMessage, type RunMessageOf } from "./RunMessage.ts"
@@ -77,7 +77,7 @@ export class MailboxBatch extends BatchState {
       case "TimedOut":
         return this.apply(message)
       case "Decide":
-        return decide(this, message)
+        return applyDecision(this, message)
       case "Input":
         return this.#sendInput(message)
     }

@@ -14,7 +14,7 @@ import { sweep } from "../process/Containment.ts"
 import { groupsOfEdge } from "../process/ControlGroup.ts"
 import { EDGE_MARK } from "../process/MarkSweep.ts"
 import type { EdgeEventLog } from "../log/EdgeEventLog.ts"
-import type { EventBatch } from "../log/EventBatch.ts"
+import type { LogBatch } from "../log/LogBatch.ts"
 import { mint } from "@corral/service/Identifiers"
 import { RunRecorder } from "./RunRecorder.ts"
 import { unfinishedRuns } from "../log/Runs.ts"
@@ -31,7 +31,7 @@ const readSound = (
   log: EdgeEventLog["Service"],
   runId: RunId,
   after: number
-): ReadonlyArray<EventBatch> | undefined => {
+): ReadonlyArray<LogBatch> | undefined => {
   try {
     return log.read(runId, after, PAGE)
   } catch (error) {
@@ -60,7 +60,7 @@ const foldLog = (
   }
 }
 
-/** Why nobody is left to end a run: what its terminal event says. */
+/** Why a run has no actor to end it, for its terminal event. */
 export interface Loss {
   readonly reason: "edge_restarted" | "store_failed"
   readonly message: string
@@ -71,7 +71,7 @@ const restarted: Loss = {
   message: "The Edge ended while the run was under way."
 }
 
-/** Gives a run that no actor ends any more the events that its log lacks. */
+/** Appends the events that the log of a run without an actor lacks. */
 export const endRun = Effect.fnUntraced(function* (
   store: Store["Service"],
   log: EdgeEventLog["Service"],

@@ -50,7 +50,7 @@ export interface RunCreation {
   readonly id: RunId | undefined
 }
 
-export const createRun = Effect.fnUntraced(function* (
+export const createSupervisedRun = Effect.fnUntraced(function* (
   context: RunCreationContext,
   { id, keep, request, traceparent }: RunCreation
 ) {

@@ -17,7 +17,7 @@ import { transition, type Action, type Input } from "@corral/domain/run/RunMachi
 import { initial, type RunState } from "@corral/domain/run/RunState"
 import { putApproval, replaceApproval } from "../approval/Approvals.ts"
 import type { KeptArtifact, NewArtifact } from "../artifact/Artifacts.ts"
-import type { NewEvents } from "../log/EventBatch.ts"
+import type { NewEvents } from "../log/LogBatch.ts"
 import { encoder } from "../log/EventEncoder.ts"
 import { cutText, fit, mayExceed, wholeOutput } from "./PayloadLimit.ts"
 import { insertRun, updateRun } from "../log/Runs.ts"
@@ -108,7 +108,7 @@ export class RunRecorder {
     return this.held?.flatMap(({ made }) => made ?? []) ?? none
   }
 
-  /** What of `toBeKept` is on disk. What is not is left out of the log: a cut output stays cut, an artifact is not told of. */
+  /** Releases the held events. `kept`: the part of `toBeKept` that is on disk. The rest is left out of the log: its output stays cut, its artifact has no event. */
   settle(kept: ReadonlyMap<NewArtifact, KeptArtifact>): void {
     const { held, now } = this
     if (held === undefined) return

@@ -35,7 +35,7 @@ import { repeatDecision } from "./LateDecision.ts"
 import { LiveRuns } from "./LiveRuns.ts"
 import { recover } from "./Recovery.ts"
 import type { AdmissionFailure } from "./RunAdmission.ts"
-import { createRun, type RunCreationContext, storeUnavailable } from "./RunCreation.ts"
+import { createSupervisedRun, type RunCreationContext, storeUnavailable } from "./RunCreation.ts"
 import type { DecideFailure, Decider } from "./RunMessage.ts"
 import { awaitEnd, drainRuns, runCounters, superviseRun } from "./RunSupervision.ts"
 import { makeStoppedRuns } from "./StoppedRuns.ts"
@@ -163,7 +163,7 @@ const creation = (context: SupervisorContext): Pick<RunSupervisor["Service"], "s
           if (failing !== undefined) return Effect.fail(storeUnavailable(failing))
           const damage = store.damage()
           if (damage !== undefined) return Effect.fail(new Overloaded(damageOptions(damage)))
-          return createRun(context, { request, keep, traceparent, id })
+          return createSupervisedRun(context, { request, keep, traceparent, id })
         })
       )
     })

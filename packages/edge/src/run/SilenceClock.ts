@@ -36,7 +36,7 @@ export class SilenceClock {
     this.lastHeard = this.now()
   }
 
-  /** Stands while a person is asked, and starts anew afterwards. */
+  /** Stops the clock while a person decides; the clock starts again afterwards. */
   stand(standing: boolean): void {
     if (this.standing && !standing) this.lastHeard = this.now()
     this.standing = standing

@@ -1,8 +1,8 @@
 /**
- * Runs that were stopped because the store did not take their events: each is ended in the log as soon as the store takes writes again.
+ * Runs that were stopped because the store rejected their events. Each is ended in the log as soon as the store accepts writes again.
  *
- * Their processes are gone by then. What a log lacks is found from what is on disk, as after a restart, whatever the actor believed. An
- * Edge that ends before leaves them to `Recovery`.
+ * Guarantees: their processes are gone by then. The missing events derive from what is on disk, as after a restart. If the Edge ends
+ * first, `Recovery` ends these runs.
  */
 import type { RunId } from "@corral/domain/identity/Ids"
 import { isTerminal } from "@corral/domain/run/Run"
@@ -20,7 +20,7 @@ const lost: Loss = {
 const RETRY = "1 second"
 
 export interface StoppedRuns {
-  /** The run has no actor any more, and its last append failed. A run that is not on disk at all is left at that. */
+  /** Adds a run whose actor is gone and whose last append failed. A run that is not on disk is ignored. */
   readonly add: (id: RunId) => void
 }
 

@@ -96,7 +96,7 @@ const loadOne = Effect.fnUntraced(function* (
 })
 
 /** The given adapters and the listed ones, by id. */
-export const load = Effect.fnUntraced(function* (
+export const loadAdapters = Effect.fnUntraced(function* (
   configFile: string | undefined,
   specifiers: ReadonlyArray<string>,
   adapters: ReadonlyMap<string, AnyRuntimeAdapter>

@@ -33,7 +33,7 @@ export const open = Effect.fnUntraced(function* (
   const atStart = yield* Effect.fromResult(contentOf(file, seen))
   const listed = atStart.adapters ?? []
   const loaded = yield* Effect.mapError(
-    AdapterPackages.load(file, listed, adapters),
+    AdapterPackages.loadAdapters(file, listed, adapters),
     ({ message }) => new ConfigFileInvalid({ message })
   )
   const read = (now: typeof seen) =>
@@ -62,7 +62,7 @@ export const open = Effect.fnUntraced(function* (
   return { look }
 })
 
-/** `undefined` where there is none; a reason where nobody can tell. */
+/** The status of the file, `undefined` without one, or the reason why it cannot be read. */
 const lookAt = (file: string): BigIntStats | string | undefined => {
   try {
     return statSync(file, { bigint: true, throwIfNoEntry: false })

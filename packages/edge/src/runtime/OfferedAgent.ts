@@ -23,7 +23,7 @@ export interface OfferedAgent {
 /** From the narrowest to the widest. */
 const byWidth: ReadonlyArray<RunMode> = RunMode.literals
 
-/** Who asks nobody can only be let do everything, or what its own read-only mode allows. */
+/** A runtime without approvals can only run with full access, or in its own read-only mode. */
 const enforceable = ({ approvals, readOnly }: Capabilities, mode: RunMode): boolean =>
   approvals || mode === "full_access" || (readOnly && (mode === "read_only" || mode === "plan"))
 
@@ -38,7 +38,7 @@ export const modeRefusal = (agent: OfferedAgent, mode: RunMode): string | undefi
   const only = modes.length === 0 ? "in no mode" : `only in ${modes.join(", ")}`
   return enforceable(agent.adapter.capabilities, mode)
     ? `${agent.label} runs ${only}.`
-    : `${agent.label} asks nobody before it acts, so it runs ${only}.`
+    : `${agent.label} does not ask for approval before it acts, so it runs ${only}.`
 }
 
 /** An adapter as it is. */

@@ -11,7 +11,7 @@ import { signalGroup } from "../process/MarkSweep.ts"
 
 const CALL_LIMIT = "10 seconds"
 const OUTPUT_CHARACTERS = 65_536
-/** From the end of the program to the end of its output, which somebody else may hold open. */
+/** Time from the end of the program to the end of its output, which another process may hold open. */
 const LINGER_MS = 200
 
 export interface ProgramCall {
@@ -57,7 +57,7 @@ const start = ({ program, args, env, cwd }: ProgramCall): ChildProcess | undefin
   }
 }
 
-/** Reads all of it, so that nobody waits for a full pipe, and gives the beginning. */
+/** Reads the whole output, so that the program never waits for a full pipe. Returns the beginning. */
 const gather = (output: ChildProcess["stdout"]): (() => string) => {
   let text = ""
   output?.setEncoding("utf8").on("data", (more: string) => {

@@ -1,8 +1,8 @@
 /**
- * The programs of this machine: where they are, and what they answer when they are asked about themselves.
+ * Programs of this machine: their paths, and their answers to questions about themselves.
  *
- * An answer is kept as long as the program's file is the same one and no longer than the question allows; no answer, a minute. Four programs are asked at a
- * time. Who waits may leave: the question goes on, and its answer is there for the next.
+ * Guarantees: an answer is cached while the program's file is unchanged, up to the time that the question allows; a missing answer for a
+ * minute. Up to four programs run at a time. A question continues when its caller is interrupted, and the next caller receives its answer.
  */
 import { capped } from "@corral/domain/text/CappedPattern"
 import type { ProbeResult } from "@corral/domain/run/RuntimeAdapter"

@@ -1,7 +1,7 @@
 /**
- * The runtimes of this machine as agents: what is offered, where the programs are, which versions answer, who is signed in.
+ * Runtimes of this machine as agents: what is offered, where the programs are, which versions answer, which are signed in.
  *
- * A probe asks the program about itself and no model anything: that a program is found and signed in does not promise that it will work.
+ * Does not: ask a model. A program that is found and signed in may still fail in a run.
  */
 import type { Agent, Runner } from "@corral/domain/run/Agent"
 import { InvalidAgentId, RuntimeUnavailable } from "@corral/domain/errors/Failures"
@@ -21,16 +21,16 @@ export class Runtimes extends Context.Service<
   {
     /** An adapter, a profile or a runner. */
     readonly get: (id: AgentId) => Effect.Effect<OfferedAgent, InvalidAgentId>
-    /** The absolute path of its program, where its adapter's command names `file`; fails where it is not on this machine. */
+    /** Absolute path of the agent's program, which its adapter's command names `file`. Fails if it is not installed. */
     readonly locate: (agent: OfferedAgent, file: string) => Effect.Effect<string, RuntimeUnavailable>
-    /** Adapters and profiles; waits for their programs' answers. */
+    /** Adapters and profiles, with the answers of their programs. */
     readonly list: Effect.Effect<ReadonlyArray<Agent>>
     readonly runners: Effect.Effect<ReadonlyArray<Runner>>
-    /** What is known of adapters and profiles; asks anew behind the caller's back, and waits a second at most for what nobody knows. */
+    /** Known readiness of adapters and profiles. Refreshes it in the background; waits up to a second for what is unknown. */
     readonly readiness: Effect.Effect<ReadonlyArray<RuntimeReadiness>>
-    /** The file of profiles and runners; `undefined` where the Edge has none. */
+    /** State of the file of profiles and runners; `undefined` without one. */
     readonly config: Effect.Effect<ConfigReadiness | undefined>
-    /** Counts something an adapter had no name for. `raw` is what was printed, without secrets. */
+    /** Counts an output that the adapter has no name for. `raw`: the printed text, without secrets. */
     readonly countUnknown: (adapter: AnyRuntimeAdapter, what: string, raw?: string) => void
   }
 >()("corral/edge/Runtimes") {
@@ -41,7 +41,7 @@ export class Runtimes extends Context.Service<
     )
 }
 
-/** What its program is asked. */
+/** Questions to the program of an agent. */
 interface Questions {
   readonly version: ProgramQuestion
   readonly signedIn?: ProgramQuestion | undefined

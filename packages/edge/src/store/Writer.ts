@@ -42,7 +42,7 @@ const open = (): Database.Database => {
   db.pragma("journal_mode = WAL")
   db.pragma("synchronous = FULL")
   db.pragma("wal_autocheckpoint = 2000")
-  // What one burst made of the log file is cut when it begins anew.
+  // A log file that one burst made large is truncated when it starts again.
   db.pragma("journal_size_limit = 33554432")
   db.pragma("busy_timeout = 5000")
   migrateEdgeStore(db)

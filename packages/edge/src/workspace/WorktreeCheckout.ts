@@ -46,7 +46,7 @@ export class WorktreeCheckout {
     this.branch = `refs/heads/${branchOf(runId)}`
   }
 
-  /** Checks out that commit on a branch of its own. What a failure leaves is for `remove`. */
+  /** Checks out that commit on a separate branch. `remove` cleans up after a failure. */
   make(base: string): Effect.Effect<void, GitFailed> {
     const { folder } = this.place
     const add = ["worktree", "add", "-q", "--no-checkout", "-b", branchOf(this.runId), folder, base]
@@ -102,14 +102,14 @@ export class WorktreeCheckout {
           env: identityAt(unixSeconds)
         })
       const known = tip === undefined || tip === head ? [head] : [head, tip]
-      // What was staged is a parent of its own, as a stash has it.
+      // Staged content is a separate parent, as in a stash.
       const parents = staged === tree ? known : [...known, yield* commit(staged, [head], "What was staged")]
       const kept = yield* commit(tree, parents, `The worktree of ${this.runId} before it was removed`)
       yield* this.git.ask(["update-ref", keptRefOf(this.runId), kept])
     })
   }
 
-  /** Takes it down, and its branch where that is at one of these commits and nobody else has it checked out. Tells whether the branch stays. */
+  /** Removes the worktree, and its branch if that is at one of these commits and checked out nowhere else. Returns whether the branch stays. */
   remove(saved: ReadonlyArray<string>): Effect.Effect<boolean, GitFailed> {
     const { folder, repository } = this.place
     return Effect.gen({ self: this }, function* () {

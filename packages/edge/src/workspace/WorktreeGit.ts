@@ -23,7 +23,7 @@ export interface WorktreePlace {
   readonly mark?: Readonly<Record<string, string>>
 }
 
-/** What fails in work of our own on git's files is told like git's failures. */
+/** Work on git's files. Its failures are reported like git's failures. */
 export const attemptFiles = <A>(work: () => A): Effect.Effect<A, GitFailed> =>
   Effect.try({ try: work, catch: (cause) => new GitFailed({ message: String(cause) }) })
 

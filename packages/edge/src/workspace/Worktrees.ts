@@ -128,7 +128,7 @@ const findWorktree = ({ store }: WorktreesContext, owner: RunId): Effect.Effect<
   Effect.suspend(() => {
     const row = findRow(store, owner)
     return row === undefined
-      ? Effect.fail(new NotFound({ message: "This run has no worktree of its own." }))
+      ? Effect.fail(new NotFound({ message: "This run has no worktree." }))
       : Effect.succeed(row)
   })
 

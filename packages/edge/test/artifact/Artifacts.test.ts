@@ -242,7 +242,7 @@ describe("Artifacts", () => {
       )
   )
 
-  it.live("are not found where somebody took the content away", () =>
+  it.live("are not found after their content was removed", () =>
     inHome((home) =>
       Effect.gen(function* () {
         const { id, sha256 } = yield* keep("gone")

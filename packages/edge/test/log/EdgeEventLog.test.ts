@@ -3,7 +3,7 @@ import { draft, type EventDraft } from "@corral/domain/run/RunEvent"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Arbitrary, Deferred, Effect, Fiber, Layer, Schema, Stream } from "effect"
 import { EdgeEventLog, type ReplayGap } from "../../src/log/EdgeEventLog.ts"
-import type { NewEvents, EventBatch } from "../../src/log/EventBatch.ts"
+import type { NewEvents, LogBatch } from "../../src/log/LogBatch.ts"
 import { encoder } from "../../src/log/EventEncoder.ts"
 import { insertRun } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
@@ -30,9 +30,9 @@ const batchesOf = (runId: RunId, sizes: ReadonlyArray<number>, ends = false): Re
 const appendAll = (log: EdgeEventLog["Service"], batches: ReadonlyArray<NewEvents>) =>
   Effect.forEach(batches, (batch) => log.append(batch, []), { discard: true })
 
-const linesOf = (batches: ReadonlyArray<EventBatch>) => batches.flatMap(({ lines }) => lines.split("\n"))
+const linesOf = (batches: ReadonlyArray<LogBatch>) => batches.flatMap(({ lines }) => lines.split("\n"))
 const seqOf = (line: string): number => JSON.parse(line).seq
-const seqsOf = (batches: ReadonlyArray<EventBatch>) => linesOf(batches).map(seqOf)
+const seqsOf = (batches: ReadonlyArray<LogBatch>) => linesOf(batches).map(seqOf)
 const upTo = (last: number, first = 1) =>
   Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => first + i)
 const total = (sizes: ReadonlyArray<number>) => sizes.reduce((sum, size) => sum + size, 0)
@@ -96,7 +96,7 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
       yield* Effect.forEach(runs, (runId) => appendAll(log, batchesOf(runId, [1, 2, 3])), {
         concurrency: "unbounded"
       })
-      const seen: Array<EventBatch> = []
+      const seen: Array<LogBatch> = []
       for (let position = start; ;) {
         const page = log.readAll(position, 500)
         const last = page.at(-1)
@@ -158,7 +158,7 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
       const mine: Array<number> = []
       const all: Array<RunId> = []
       const unfollowMine = log.follow(runId, (batch) => {
-        assert.strictEqual(log.lastSeq(runId), batch.lastSeq, "durable before it is told")
+        assert.strictEqual(log.lastSeq(runId), batch.lastSeq, "durable before it is published")
         mine.push(...seqsOf([batch]))
       })
       const unfollowAll = log.follow(undefined, (batch) => all.push(batch.runId))
@@ -176,7 +176,7 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
     })
   )
 
-  it.effect("refuses a second batch with the same end, and tells nobody of it", () =>
+  it.effect("refuses a second batch with the same end, and does not publish it", () =>
     Effect.gen(function* () {
       const log = yield* EdgeEventLog
       const runId = newRunId()
@@ -230,7 +230,7 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
       const runId = newRunId()
       yield* appendAll(log, batchesOf(runId, [2], true))
       const rest = yield* Effect.timeoutOption(Stream.runCollect(log.stream(runId, 2)), "1 second")
-      assert.deepStrictEqual(rest._tag === "Some" ? rest.value : "the stream goes on for ever", [])
+      assert.deepStrictEqual(rest._tag === "Some" ? rest.value : "the stream never ends", [])
     })
   )
 
@@ -281,7 +281,7 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
         const [runId, other] = [newRunId(), newRunId()]
         const batches = batchesOf(runId, sizes, true)
         const last = total(sizes)
-        // Each joins once so many events are durable, and asks for those after some place.
+        // Each joins once that number of events is durable, and requests those after some position.
         const readers = joins.map(([moment, place]) => ({
           moment: moment % (last + 1),
           after: Math.min(place % (last + 1), last - 1)

@@ -96,7 +96,7 @@ layer(Layer.provideMerge(EdgeIdempotency.layer, stored))("Idempotency", (it) => 
     })
   )
 
-  it.effect("says that the first is still at work, and answers once it is done", () =>
+  it.effect("reports that the first request is in progress, and returns its result once it is done", () =>
     Effect.gen(function* () {
       const { once } = yield* EdgeIdempotency
       const write = yield* counted

@@ -74,7 +74,7 @@ describe("Containment", () => {
   it.live.skipIf(groupsHere === undefined)("leaves nothing of a proof that is given up", () =>
     Effect.gen(function* () {
       const choice = Effect.scoped(Layer.build(Containment.layer({ containment: "auto" })))
-      // One of two would be left behind if nobody waited for the killed shell.
+      // One of two would be left behind without waiting for the killed shell.
       for (let round = 0; round < 20; round++) {
         const choosing = yield* Effect.forkChild(choice, { startImmediately: true })
         const [proof = ""] = proofs()
@@ -86,7 +86,7 @@ describe("Containment", () => {
     })
   )
 
-  it.live("is the mark where it is told so", () =>
+  it.live("is the mark if the setting says so", () =>
     Effect.gen(function* () {
       const { groupOf, kind } = yield* Containment
       assert.strictEqual(kind, "environment_mark")

@@ -36,7 +36,7 @@ type Opened = Effect.Success<ReturnType<typeof open>>
 
 const ago = (days: number): string => new Date(Date.now() - days * DAY_MS).toISOString()
 
-/** A run with `batches` of `size` characters each, ended so many days ago, or live. */
+/** A run with `batches` of `size` characters each, ended that number of days ago, or live. */
 const record = Effect.fnUntraced(function* (
   { log }: Opened,
   runId: RunId,
@@ -110,7 +110,7 @@ describe("Retention", () => {
     })
   )
 
-  it.live("keeps everything where it is told to", () =>
+  it.live("keeps everything without limits", () =>
     Effect.gen(function* () {
       const edge = yield* open(yield* database, { days: 0, maxMiB: 0 })
       yield* record(edge, runIdOf(1), ago(4_000))
@@ -173,7 +173,7 @@ describe("Retention", () => {
     })
   )
 
-  it.live("goes on with a log that was being dropped when the Edge ended, and tells of it again", () =>
+  it.live("continues to delete a log after a restart, and reports it again", () =>
     Effect.gen(function* () {
       const file = yield* database
       const id = runIdOf(1)

@@ -50,7 +50,7 @@ describe("ActiveClock", () => {
     })
   )
 
-  it.effect("goes on counting when it is told what it does already", () =>
+  it.effect("keeps counting when it is started twice", () =>
     Effect.gen(function* () {
       const { run, ran } = yield* clockOf
       yield* run(false)

@@ -210,7 +210,7 @@ describe("fit", () => {
     assert.deepInclude(fit(cut)[0]?.payload, { truncated: true, totalBytes: 900_000 })
   })
 
-  it("lets nobody edit an approval that is not shown whole", () => {
+  it("makes an approval that is not shown whole not editable", () => {
     const asked = request({ editable: true, command: "x".repeat(300_000), input: { command: "x" } })
     const [event] = fit(draft("run.approval.requested", { approvalId, request: asked, expiresAt: at }))
     assert(event?.type === "run.approval.requested")

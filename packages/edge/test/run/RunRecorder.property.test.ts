@@ -32,7 +32,7 @@ layer(logLayer, { excludeTestServices: true })("RunRecorder", (it) => {
           for (const input of inputs) recorder.apply(input)
           const shown = recorder.run
           const batch = recorder.take()
-          assert.strictEqual(recorder.run, shown, "nobody is shown what is not on disk")
+          assert.strictEqual(recorder.run, shown, "only what is on disk is shown")
           assert.isUndefined(recorder.take(), "taken once")
           if (batch === undefined) continue
           yield* log.append(batch.events, batch.projections)

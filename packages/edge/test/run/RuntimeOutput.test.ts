@@ -13,7 +13,7 @@ const echo: AnyProtocol = {
 }
 const streaming = (decode: OutputDecoder): AnyProtocol => ({ ...stdin, decode })
 
-/** A decoder at work: what it posted, and its process's pipe. */
+/** A running decoder: what it posted, and its process's pipe. */
 const decoding = Effect.fnUntraced(function* (protocol: AnyProtocol) {
   const posted: Array<RunMessage> = []
   const pipe = {

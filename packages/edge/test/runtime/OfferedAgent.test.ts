@@ -30,7 +30,7 @@ describe("modesOf", () => {
   it("says why", () => {
     assert.strictEqual(
       modeRefusal(offered({ readOnly: true }), "ask"),
-      "Tool asks nobody before it acts, so it runs only in read_only, plan, full_access."
+      "Tool does not ask for approval before it acts, so it runs only in read_only, plan, full_access."
     )
     assert.strictEqual(
       modeRefusal(offered({ approvals: true }, "plan"), "ask"),

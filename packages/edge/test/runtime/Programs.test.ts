@@ -58,7 +58,7 @@ describe("Programs", () => {
     }).pipe(Effect.provide(programs))
   )
 
-  it.effect("goes on asking for the others where one leaves", () =>
+  it.effect("continues a question for the other callers when one is interrupted", () =>
     Effect.gen(function* () {
       const { question, times } = yield* asked(Infinity)
       const { ask } = yield* Programs

@@ -244,7 +244,7 @@ describe("Snapshots", () => {
     })
   )
 
-  it.live("does without git: the run goes on, the diff is not found, changes are still told", () =>
+  it.live("works without git: the run continues, the diff is not found, changes are still reported", () =>
     Effect.gen(function* () {
       const run = yield* given((root) => put(root, "a", "1"), "/nowhere")
       put(run.root, "b", "2")

@@ -6,10 +6,10 @@
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { Store } from "../store/Store.ts"
 import { StoreDamaged } from "../store/StoreDamage.ts"
-import { cutBefore, type EventBatch } from "./EventBatch.ts"
+import { cutBefore, type LogBatch } from "./LogBatch.ts"
 import { eventColumns, type EventRow, soundBatch } from "./EventRows.ts"
 
-export class EventReader {
+export class StoredEvents {
   readonly #store: Store["Service"]
   readonly #checkedFrom: number
 
@@ -19,7 +19,7 @@ export class EventReader {
   }
 
   /** Batches with events after `after`, oldest first. Throws `StoreDamaged` if the next event is damaged. */
-  read(runId: RunId, after: number, budget: number): ReadonlyArray<EventBatch> {
+  read(runId: RunId, after: number, budget: number): ReadonlyArray<LogBatch> {
     let { batches, isBroken } = this.#page(runId, after, budget)
     if (batches.length === 0 && !isBroken) {
       if (after >= this.#storedSeq(runId)) return []
@@ -34,8 +34,8 @@ export class EventReader {
   }
 
   /** Batches of all runs after that position. Forgotten runs and damaged batches are left out. */
-  readAll(afterBatch: number, budget: number): ReadonlyArray<EventBatch> {
-    const batches: Array<EventBatch> = []
+  readAll(afterBatch: number, budget: number): ReadonlyArray<LogBatch> {
+    const batches: Array<LogBatch> = []
     let size = 0
     for (const row of this.#store.each<EventRow>(selectAll, afterBatch)) {
       const batch = soundBatch(row, this.#checkedFrom)
@@ -81,7 +81,7 @@ export class EventReader {
 
   /** Sound batches after `after`; `isBroken` if a damaged one ends them. */
   #page(runId: RunId, after: number, budget: number) {
-    const batches: Array<EventBatch> = []
+    const batches: Array<LogBatch> = []
     let next = after + 1
     let size = 0
     let isBroken = false

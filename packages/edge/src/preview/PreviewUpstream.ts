@@ -12,7 +12,7 @@ export interface PreviewRequest {
   readonly requestId: RequestId
 }
 
-export interface PreviewSource {
+export interface PreviewUpstream {
   readonly kind: PreviewKind
   /** Answers. Interrupted when the client goes or the preview is closed. `port` is the preview's own. */
   readonly serve: (
