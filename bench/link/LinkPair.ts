@@ -4,7 +4,7 @@ import type { DeviceId } from "@corral/domain/identity/Ids"
 import { layerCore } from "@corral/hub/Hub"
 import { defaults } from "@corral/hub/config/HubConfig"
 import { Projects } from "@corral/hub/project/Projects"
-import { SignIns } from "@corral/hub/signin/SignIns"
+import { SignInStore } from "@corral/hub/signin/SignInStore"
 import { Users } from "@corral/hub/signin/Users"
 import { mint } from "@corral/service/Identifiers"
 import { Effect, type Layer, ManagedRuntime } from "effect"
@@ -30,7 +30,7 @@ export interface LinkBenchOptions extends GroupOptions {
 }
 
 /** A program that serves. */
-export interface Served {
+export interface ServedHub {
   readonly url: string
   readonly pid: number
 }
@@ -41,9 +41,9 @@ export interface SimulatedDevice {
 }
 
 export interface LinkPair {
-  readonly hub: Served
+  readonly hub: ServedHub
   /** The bare Hub, following the bare Edge where one was given. */
-  readonly floor: (edge?: { readonly url: string; readonly token: string }) => Promise<Served>
+  readonly floor: (edge?: { readonly url: string; readonly token: string }) => Promise<ServedHub>
   readonly token: string
   readonly projectId: ProjectId
   readonly home: string
@@ -53,7 +53,7 @@ export interface LinkPair {
   /** A program that plays Edges; `ask` writes one line to it and gives the answer's. */
   readonly edges: () => Promise<(line: object) => Promise<Record<string, number>>>
   /** Runs a program to its end, or as long as the pair lives where it says a line. */
-  readonly start: (command: ReadonlyArray<string>, env: NodeJS.ProcessEnv) => Promise<Served>
+  readonly start: (command: ReadonlyArray<string>, env: NodeJS.ProcessEnv) => Promise<ServedHub>
   readonly signedInCall: <A>(method: string, path: string, body?: object) => Promise<A>
 }
 
@@ -61,7 +61,7 @@ const beside = (name: string): string => fileURLToPath(new URL(name, import.meta
 
 const seed = Effect.gen(function* () {
   const projects = yield* Projects
-  const signIns = yield* SignIns
+  const signIns = yield* SignInStore
   const users = yield* Users
   const { id } = yield* users.admit({ issuer: "https://issuer.example", subject: "bench", name: "bench" })
   const { token } = yield* signIns.issue(id, "desktop")
@@ -114,7 +114,7 @@ export const withLinkPair = async (
     if (stdout === null) throw new Error("stdout is a pipe")
     return createInterface({ input: stdout })
   }
-  const start = async (command: ReadonlyArray<string>, env: NodeJS.ProcessEnv): Promise<Served> => {
+  const start = async (command: ReadonlyArray<string>, env: NodeJS.ProcessEnv): Promise<ServedHub> => {
     const child = spawned(command, env)
     const { url } = JSON.parse(await nextLine(linesOf(child), child)) as { readonly url: string }
     return { url, pid: child.pid ?? 0 }

@@ -1,20 +1,20 @@
-/** `corral approve`: allows what a run asks for, from wherever one is. */
+/** `corral approve`: allows a requested action of a run. */
 import { DecisionScope } from "@corral/domain/approval/Approval"
 import { Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
-import { approvalArgument, decide } from "../DecideApproval.ts"
-import { jsonObject, placeFlags } from "../Flags.ts"
+import { approvalArgument, decideApproval } from "../run/DecideApproval.ts"
+import { jsonObject, runServerFlags } from "../Flags.ts"
 
-export const approve = Command.make(
+export const approveCommand = Command.make(
   "approve",
   {
-    ...placeFlags,
+    ...runServerFlags,
     scope: Flag.Literals("scope", DecisionScope.literals).pipe(
-      Flag.withDescription("once: this action; run: the like of it in this run; session, always: for longer"),
+      Flag.withDescription("once: this action; run: similar actions in this run; session, always: longer"),
       Flag.withDefault("once" as const)
     ),
     input: Flag.String("input").pipe(
-      Flag.withDescription("JSON object that replaces the tool's input, where the runtime takes one"),
+      Flag.withDescription("JSON object that replaces the tool input, if the runtime supports it"),
       Flag.withSchema(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Unknown))),
       Flag.optional
     ),
@@ -22,10 +22,10 @@ export const approve = Command.make(
     approval: approvalArgument
   },
   ({ scope, input, approval, json, ...choice }) =>
-    decide(
+    decideApproval(
       choice,
       approval,
       { decision: "allow", scope, ...(Option.isSome(input) ? { updatedInput: input.value } : {}) },
       json
     )
-).pipe(Command.withDescription("Allow what a run asks for"))
+).pipe(Command.withDescription("Allow a requested action of a run"))

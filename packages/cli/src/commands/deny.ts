@@ -1,22 +1,22 @@
-/** `corral deny`: refuses what a run asks for, from wherever one is. */
+/** `corral deny`: denies a requested action of a run. */
 import { Option } from "effect"
 import { Command, Flag } from "effect/cli"
-import { approvalArgument, decide } from "../DecideApproval.ts"
-import { jsonObject, placeFlags } from "../Flags.ts"
+import { approvalArgument, decideApproval } from "../run/DecideApproval.ts"
+import { jsonObject, runServerFlags } from "../Flags.ts"
 
-export const deny = Command.make(
+export const denyCommand = Command.make(
   "deny",
   {
-    ...placeFlags,
-    reason: Flag.String("reason").pipe(Flag.withDescription("What the agent is told"), Flag.optional),
+    ...runServerFlags,
+    reason: Flag.String("reason").pipe(Flag.withDescription("Reason for the agent"), Flag.optional),
     json: jsonObject,
     approval: approvalArgument
   },
   ({ reason, approval, json, ...choice }) =>
-    decide(
+    decideApproval(
       choice,
       approval,
       { decision: "deny", ...(Option.isSome(reason) ? { reason: reason.value } : {}) },
       json
     )
-).pipe(Command.withDescription("Refuse what a run asks for; the run goes on without it"))
+).pipe(Command.withDescription("Deny a requested action; the run continues without it"))

@@ -1,27 +1,27 @@
-/** `corral doctor`: what works here, what does not, and what to do about it. Says what it can where no Edge runs. */
+/** `corral doctor`: checks this machine and reports problems with hints. Works without a running Edge. */
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { exitCodes, exitWith } from "../CommandFailed.ts"
 import { edgeFlags, jsonObject } from "../Flags.ts"
-import { examine } from "../Examination.ts"
-import { examinationReport } from "../ExaminationReport.ts"
-import { Host } from "../Host.ts"
-import { painter } from "../Paint.ts"
+import { diagnose } from "../doctor/Diagnosis.ts"
+import { formatDiagnosis } from "../doctor/DiagnosisReport.ts"
+import { Host } from "../terminal/Host.ts"
+import { makePaint } from "../terminal/Paint.ts"
 
-export const doctor = Command.make(
+export const doctorCommand = Command.make(
   "doctor",
   { ...edgeFlags, json: jsonObject },
   Effect.fn(function* ({ url, tokenFile, json }) {
     const host = yield* Host
-    const found = yield* examine({ url, tokenFile })
-    host.write(json ? `${JSON.stringify(found)}\n` : examinationReport(found, painter(host.colours)))
-    const sound =
+    const found = yield* diagnose({ url, tokenFile })
+    host.write(json ? `${JSON.stringify(found)}\n` : formatDiagnosis(found, makePaint(host.colours)))
+    const isHealthy =
       found.node.ok &&
       found.home.files.every(({ ok }) => ok) &&
       found.config?.problem === undefined &&
       found.disk?.ok !== false &&
       (found.hub === undefined || found.hub.state === "ok") &&
       (found.edge.running ? found.edge.status === "ok" : found.edge.store === undefined)
-    if (!sound) return yield* exitWith(exitCodes.failed)
+    if (!isHealthy) return yield* exitWith(exitCodes.failed)
   })
-).pipe(Command.withDescription("Say what works here and what is missing"))
+).pipe(Command.withDescription("Check this machine and report problems"))

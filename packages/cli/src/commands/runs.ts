@@ -1,15 +1,15 @@
-/** `corral runs`: the latest runs of an Edge or a Hub, the newest first. */
+/** `corral runs`: lists the latest runs of an Edge or a Hub, newest first. */
 import { type HubRun, HubRunStatus } from "@corral/domain/hub-api/HubRun"
 import type { Run } from "@corral/domain/run/Run"
 import { MAX_LIMIT } from "@corral/domain/http/Page"
 import { Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
-import { jsonLines, placeFlags } from "../Flags.ts"
-import { fitting } from "../Fitting.ts"
-import { Host } from "../Host.ts"
-import { painter, type Paint } from "../Paint.ts"
-import { placeOf } from "../Place.ts"
-import { visibleLine } from "../Visible.ts"
+import { jsonLines, runServerFlags } from "../Flags.ts"
+import { fitColumns } from "../terminal/FitColumns.ts"
+import { Host } from "../terminal/Host.ts"
+import { makePaint, type Paint } from "../terminal/Paint.ts"
+import { selectRunServer } from "../run/SelectRunServer.ts"
+import { escapeLine } from "../terminal/VisibleText.ts"
 
 const tints = {
   queued: "dim",
@@ -24,7 +24,7 @@ const tints = {
 
 const PROMPT_SHOWN = 60
 
-/** On a terminal one row each: the prompt has what the rest leaves of it. */
+/** One line per run. On a terminal, the prompt is truncated to the remaining width. */
 const line = (
   { id, state, agentId, workspace, createdAt, input }: Run | HubRun,
   paint: Paint,
@@ -33,20 +33,20 @@ const line = (
   const when = `${createdAt.slice(0, 10)} ${createdAt.slice(11, 19)}`
   const [before, status, after] = [`${id}  `, state.padEnd(16), `  ${when}  ${agentId} in ${workspace}  `]
   const room = (width ?? Infinity) - before.length - status.length - after.length
-  const prompt = fitting(visibleLine(input.text), Math.min(PROMPT_SHOWN, room))
+  const prompt = fitColumns(escapeLine(input.text), Math.min(PROMPT_SHOWN, room))
   return `${before}${paint(tints[state], status)}${after}${paint("dim", prompt)}`.trimEnd() + "\n"
 }
 
-export const runs = Command.make(
+export const runsCommand = Command.make(
   "runs",
   {
-    ...placeFlags,
+    ...runServerFlags,
     state: Flag.Literals("state", HubRunStatus.literals).pipe(
       Flag.withDescription("Only runs in this state"),
       Flag.optional
     ),
     limit: Flag.Int("limit").pipe(
-      Flag.withDescription(`How many, 1 to ${MAX_LIMIT}`),
+      Flag.withDescription(`Number of runs, 1 to ${MAX_LIMIT}`),
       Flag.withSchema(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MAX_LIMIT }))),
       Flag.withDefault(20)
     ),
@@ -54,15 +54,15 @@ export const runs = Command.make(
   },
   Effect.fn(function* ({ state, limit, json, ...choice }) {
     const host = yield* Host
-    const place = yield* placeOf(choice)
-    const { items, nextCursor } = yield* place.runs({
+    const server = yield* selectRunServer(choice)
+    const { items, nextCursor } = yield* server.runs({
       limit,
       ...(Option.isSome(state) ? { state: state.value } : {})
     })
-    const paint = painter(host.colours)
+    const paint = makePaint(host.colours)
     for (const run of items) host.write(json ? `${JSON.stringify(run)}\n` : line(run, paint, host.width))
     if (json) return
-    if (items.length === 0) host.write("There are no such runs.\n")
-    if (nextCursor !== null) host.write(paint("dim", "There are more: raise --limit to see them.\n"))
+    if (items.length === 0) host.write("No runs found.\n")
+    if (nextCursor !== null) host.write(paint("dim", "More runs available. Raise --limit to see them.\n"))
   })
 ).pipe(Command.withDescription("List the latest runs"))

@@ -1,28 +1,29 @@
-/** The session in which a run shall be, if in any. */
+/** Optional session of a new run. */
 import type { ProjectId } from "@corral/domain/identity/Ids"
 import { useQuery } from "@tanstack/react-query"
-import { hub } from "../api/Hub.ts"
-import { useWords } from "../text/Language.tsx"
+import { hubApi } from "../api/Hub.ts"
+import { useMessages } from "../text/Language.tsx"
 import { Field } from "../ui/Field.tsx"
-import { startWords } from "./words.ts"
+import { startMessages } from "./messages.ts"
 
 export const SessionField = ({
-  asked,
+  initialId,
   projectId
 }: {
   readonly projectId: ProjectId
-  readonly asked: string | undefined
+  readonly initialId: string | undefined
 }) => {
-  const words = useWords(startWords)
+  const messages = useMessages(startMessages)
   const { data } = useQuery({
     queryKey: ["sessions", "active", projectId],
-    queryFn: ({ signal }) => hub.sessions.list({ query: { projectId, state: "active", limit: 200 }, signal })
+    queryFn: ({ signal }) =>
+      hubApi.sessions.list({ query: { projectId, state: "active", limit: 200 }, signal })
   })
   return (
-    // What was asked for is chosen once it is known.
-    <Field key={data === undefined ? "unknown" : "known"} label={words.session}>
-      <select name="sessionId" defaultValue={asked ?? ""}>
-        <option value="">{words.noSession}</option>
+    // Remount when the sessions are loaded, so that the initial one is selected.
+    <Field key={data === undefined ? "unknown" : "known"} label={messages.session}>
+      <select name="sessionId" defaultValue={initialId ?? ""}>
+        <option value="">{messages.noSession}</option>
         {data?.items.map(({ id, title }) => (
           <option key={id} value={id}>
             {title}

@@ -9,16 +9,13 @@
  */
 import type { RunId } from "@corral/domain/identity/Ids"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
-import { Context, Data, Effect, Layer, Queue, Stream } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { edgeMetrics } from "../EdgeMetrics.ts"
 import { Store, type StoreFailed, type Write } from "../store/Store.ts"
 import { type BatchFollower, BatchFollowers } from "./BatchFollowers.ts"
 import type { LogBatch, NewEvents } from "./LogBatch.ts"
 import { StoredEvents } from "./StoredEvents.ts"
 import { insertEvents } from "./EventRows.ts"
-
-/** Events after the requested position are no longer kept. */
-export class ReplayGap extends Data.TaggedError("ReplayGap")<{}> {}
 
 export class EdgeEventLog extends Context.Service<
   EdgeEventLog,
@@ -45,8 +42,6 @@ export class EdgeEventLog extends Context.Service<
     readonly endsAt: (runId: RunId, seq: number) => boolean
     /** Calls the follower for every new batch of the run (or of all runs), until the returned function is called. */
     readonly follow: (runId: RunId | undefined, follower: BatchFollower) => () => void
-    /** All events after `after` as JSON lines: stored ones, then live ones, up to the run's terminal event. */
-    readonly stream: (runId: RunId, after: number) => Stream.Stream<ReadonlyArray<string>, ReplayGap>
   }
 >()("corral/edge/EventLog") {
   static readonly layer = Layer.effect(
@@ -67,8 +62,7 @@ const make = Effect.fnUntraced(function* () {
     lastSeq: (runId) => reader.lastSeq(runId),
     isForgotten: (runId) => reader.isForgotten(runId),
     endsAt: (runId, seq) => reader.endsAt(runId, seq),
-    follow: (runId, follower) => followers.follow(runId, follower),
-    stream: (runId, after) => streamOf(reader, followers, runId, after)
+    follow: (runId, follower) => followers.follow(runId, follower)
   })
 })
 
@@ -97,36 +91,3 @@ const makeAppend = Effect.fnUntraced(function* (store: Store["Service"], followe
     )
   }
 })
-
-const STREAM_BUDGET = 262_144
-
-const streamOf = (
-  reader: StoredEvents,
-  followers: BatchFollowers,
-  runId: RunId,
-  after: number
-): Stream.Stream<ReadonlyArray<string>, ReplayGap> =>
-  Stream.unwrap(
-    Effect.gen(function* () {
-      const more = yield* Queue.sliding<void>(1)
-      const unfollow = followers.follow(runId, () => Queue.offerUnsafe(more, undefined))
-      yield* Effect.addFinalizer(() => Effect.sync(unfollow))
-      let position = after
-      let hasEnded = reader.endsAt(runId, after)
-      const next = Effect.gen(function* () {
-        for (;;) {
-          if (hasEnded) return []
-          const batches = reader.read(runId, position, STREAM_BUDGET)
-          const last = batches.at(-1)
-          if (last !== undefined) {
-            position = last.lastSeq
-            hasEnded = last.terminal
-            return batches.flatMap((batch) => batch.lines.split("\n"))
-          }
-          if (reader.isForgotten(runId)) return yield* new ReplayGap()
-          yield* Queue.take(more)
-        }
-      })
-      return Stream.fromEffectRepeat(next).pipe(Stream.takeWhile((lines) => lines.length > 0))
-    })
-  )

@@ -37,7 +37,7 @@ export const soundBatch = (row: EventRow, checkedFrom: number): LogBatch | undef
   return isSound ? { ...fromRow(row), bytes } : undefined
 }
 
-/** CRC-32 of a batch and of its length. On the path of every event: bytes cost a third of what a string costs. */
+/** CRC-32 of a batch and of its length. On the path of every event: bytes cost half of what a string costs. */
 const checksumOf = (firstSeq: number, lastSeq: number, bytes: Buffer): number =>
   crc32(bytes, lastSeq - firstSeq)
 

@@ -2,7 +2,7 @@
 import type { Effect } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
-import { refuseRequest, type Refusal } from "@corral/service/http/Refusal"
+import { refuseRequest, type HttpRefusal } from "@corral/service/http/Refusal"
 import type { RequestId } from "@corral/domain/identity/Ids"
 import type { PreviewKind } from "./ContentPolicy.ts"
 
@@ -29,7 +29,7 @@ export interface PreviewUpstream {
 }
 
 /** Refuses where nothing has been answered yet; else there is only the connection to end. */
-export const refusePreview = (response: ServerResponse, refusal: Refusal, requestId: RequestId): void => {
+export const refusePreview = (response: ServerResponse, refusal: HttpRefusal, requestId: RequestId): void => {
   if (response.headersSent) response.destroy()
   else refuseRequest(response, refusal, requestId)
 }

@@ -7,7 +7,7 @@ import { type Overloaded as OverloadedFailure, Overloaded } from "@corral/domain
 import type { RunId } from "@corral/domain/identity/Ids"
 import { secretsOf } from "@corral/domain/redaction/Redaction"
 import type { CreateRun, Run, RunFailure } from "@corral/domain/run/Run"
-import type { Span, Traces } from "@corral/service/telemetry/Traces"
+import type { TraceSpan, Traces } from "@corral/service/telemetry/Traces"
 import { type Clock, Effect, type Scope } from "effect"
 import type { Grants } from "../approval/Grants.ts"
 import type { ResultRows } from "../log/EdgeIdempotency.ts"
@@ -39,7 +39,7 @@ export interface RunCreationContext
   readonly stopped: StoppedRuns
   readonly live: LiveRuns
   /** Runs the actor in a fiber of the supervisor. */
-  readonly supervise: (actor: RunActor, span: Span | undefined) => void
+  readonly supervise: (actor: RunActor, span: TraceSpan | undefined) => void
 }
 
 export interface RunCreation {

@@ -105,8 +105,8 @@ const open = (session: RunSession, child: Subprocess, { stdin }: SubprocessSpec)
   )
 
 const watchSilence = Effect.fnUntraced(function* ({ post }: RunSession, silence: SilenceClock.SilenceClock) {
-  yield* Effect.forkScoped(Effect.map(silence.missed, (missed) => post({ _tag: "TimedOut", ...missed })))
-  yield* Effect.forkScoped(silence.notices((silentMs) => post({ _tag: "Quiet", silentMs })))
+  const missed = silence.watch((silentMs) => post({ _tag: "Quiet", silentMs }))
+  yield* Effect.forkScoped(Effect.map(missed, (limit) => post({ _tag: "TimedOut", ...limit })))
 })
 
 const watchWallTime = (session: RunSession, budget: Budget | undefined) =>

@@ -1,7 +1,7 @@
 /** One supervised fiber per live run, from its first event to its end. */
 import type { Run } from "@corral/domain/run/Run"
 import type { Counter, Metrics } from "@corral/service/telemetry/Metrics"
-import type { Span } from "@corral/service/telemetry/Traces"
+import type { TraceSpan } from "@corral/service/telemetry/Traces"
 import { Deferred, Effect } from "effect"
 import { edgeMetrics } from "../EdgeMetrics.ts"
 import type { StoreFailed } from "../store/Store.ts"
@@ -30,7 +30,7 @@ export const runCounters = (metrics: Metrics): RunSupervision["counters"] => ({
 export const superviseRun = (
   { counters, live, stopped, worktrees }: RunSupervision,
   actor: RunActor,
-  span: Span | undefined
+  span: TraceSpan | undefined
 ): Effect.Effect<void, StoreFailed> => {
   const { id } = actor.run()
   return Effect.scoped(actor.live).pipe(

@@ -6,6 +6,7 @@ import type { RunId } from "@corral/domain/identity/Ids"
 import { draft } from "@corral/domain/run/RunEvent"
 import { assert, describe, it } from "@effect/vitest"
 import Database from "better-sqlite3"
+import { eventPage } from "@corral/service/stream/Page"
 import { Cause, type Context, Effect, Exit, Layer } from "effect"
 import * as fc from "fast-check"
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
@@ -13,12 +14,18 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { encoder } from "../../src/log/EventEncoder.ts"
-import { eventPage } from "../../src/http/EventPage.ts"
+import { runSource } from "../../src/log/EdgeLogSource.ts"
 import { findRun, insertRun, pageOfRuns, updateRun } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
 import { StoreDamaged } from "../../src/store/StoreDamage.ts"
 import * as IntegrityCheck from "../../src/log/IntegrityCheck.ts"
 import { at, runIdOf, runOf } from "../Samples.ts"
+
+/** The first page of a run. */
+const itemsOf = (log: EdgeEventLog["Service"], runId: RunId) => {
+  const options = { after: 0, limit: 1_000, lastSeq: log.lastSeq(runId), requestId: "req" as never }
+  return Effect.runSync(eventPage(runSource(log, runId), options)).items
+}
 
 const RUNS = 6
 const BATCHES = 8
@@ -146,7 +153,7 @@ const readEverything = Effect.gen(function* () {
     }
     if (!broken.includes(runId) && attempt(() => findRun(store, runId)) !== undefined)
       assert.strictEqual(seq, lines.length, "a log that ends early does not pass for whole")
-    const items = attempt(() => eventPage(log, runId, 0, 1_000, "req" as never).items) ?? []
+    const items = attempt(() => itemsOf(log, runId)) ?? []
     assert.deepStrictEqual(
       items.map((item) => JSON.stringify(item)),
       lines.slice(0, items.length)

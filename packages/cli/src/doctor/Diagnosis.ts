@@ -1,0 +1,215 @@
+/** Diagnosis of `corral doctor`: this program, the Edge, its files, the Hub and the agents of this machine. */
+import { builtIn } from "@corral/adapters/Registry"
+import type {
+  ConfigReadiness,
+  EdgeReadiness,
+  GitFound,
+  HealthProblem,
+  LinkReadiness
+} from "@corral/domain/http/Health"
+import { edgeDefaults, type EdgeConfig } from "@corral/edge/config/EdgeConfig"
+import { VERSION } from "@corral/service/Version"
+import { readEdgeConfig } from "@corral/edge/EdgeSettings"
+import { Containment } from "@corral/edge/process/Containment"
+import { diskOf, findGit, LOW_DISK_BYTES } from "@corral/edge/runtime/Machine"
+import { Runtimes } from "@corral/edge/runtime/Runtimes"
+import { scriptedProgram } from "@corral/edge/scriptedProgram"
+import { examineStore } from "@corral/edge/store/StoreExamination"
+import { Effect, Layer, Result } from "effect"
+import { statSync } from "node:fs"
+import { join } from "node:path"
+import { agentStatus, type AgentStatus, runnerStatus, type RunnerStatus } from "./AgentStatus.ts"
+import { callApi, fetchEdgeHealth, connectToEdge } from "../edge/EdgeClient.ts"
+import { corralHome, locateEdge } from "../edge/EdgeLocation.ts"
+import type { EdgeChoice } from "../Flags.ts"
+import { Host } from "../terminal/Host.ts"
+import { LOCAL_DEVICE_FILE } from "../hub/LocalDevice.ts"
+import { inspectHub, type HubStatus } from "./HubHealth.ts"
+import { readSignIn, SIGN_IN_FILE } from "../hub/SignInFile.ts"
+
+export type EdgeStatus =
+  | {
+      readonly running: true
+      readonly url: string
+      readonly status: "ok" | "degraded"
+      readonly version: string
+      readonly runs: number
+      /** Runs that wait for another run to end. */
+      readonly queued: number
+      readonly workspaces: number
+      readonly store: string
+      readonly containment: string
+      /** Problems reported by the Edge, each with a hint. */
+      readonly problems: ReadonlyArray<HealthProblem>
+      /** Link to a Hub. */
+      readonly link?: LinkReadiness | undefined
+    }
+  | {
+      readonly running: false
+      readonly reason: string
+      /** Problem of the store that prevents a start, with a hint. */
+      readonly store?: string | undefined
+    }
+
+/** One of Corral's own files. `mode` is as in `chmod`. Not ok if other users can read it. */
+export interface FileStatus {
+  readonly name: string
+  readonly mode: string
+  readonly ok: boolean
+  readonly hint?: string
+}
+
+export interface Diagnosis {
+  readonly corral: string
+  readonly node: { readonly version: string; readonly ok: boolean }
+  readonly home: { readonly path: string; readonly files: ReadonlyArray<FileStatus> }
+  readonly edge: EdgeStatus
+  /** Hub that this machine is linked to or signed in to. */
+  readonly hub?: HubStatus | undefined
+  /** File of profiles and runners. */
+  readonly config?: ConfigReadiness | undefined
+  readonly git: GitFound
+  readonly disk?: { readonly freeBytes: number; readonly ok: boolean } | undefined
+  readonly containment: string
+  readonly agents: ReadonlyArray<AgentStatus>
+  readonly runners: ReadonlyArray<RunnerStatus>
+}
+
+/** Part of the diagnosis that comes from the Edge if it runs, otherwise from this machine. */
+type MachineStatus = Pick<
+  Diagnosis,
+  "edge" | "config" | "git" | "disk" | "containment" | "agents" | "runners"
+>
+
+const diskStatus = (disk: { readonly freeBytes: number } | undefined): Diagnosis["disk"] =>
+  disk === undefined ? undefined : { freeBytes: disk.freeBytes, ok: disk.freeBytes >= LOW_DISK_BYTES }
+
+const CORRAL_FILES = [
+  "",
+  "edge.json",
+  "edge.token",
+  "edge.db",
+  "device.json",
+  LOCAL_DEVICE_FILE,
+  SIGN_IN_FILE
+]
+
+const fileStatuses = (home: string): ReadonlyArray<FileStatus> =>
+  CORRAL_FILES.flatMap((name) => {
+    const path = join(home, name)
+    const stat = statSync(path, { throwIfNoEntry: false })
+    if (stat === undefined) return []
+    const mode = (stat.mode & 0o777).toString(8).padStart(3, "0")
+    const ok = (stat.mode & 0o077) === 0
+    const hint = `Other users can read it. Run chmod ${stat.isDirectory() ? "700" : "600"} ${path}`
+    return [{ name: name === "" ? "." : name, mode, ok, ...(ok ? {} : { hint }) }]
+  })
+
+const isNewEnough = (version: string): boolean => {
+  const [major = 0, minor = 0] = version.split(".").map(Number)
+  return major > 22 || (major === 22 && minor >= 19)
+}
+
+const formatStore = (store: EdgeReadiness["store"]): string => {
+  if (store === undefined) return "unknown"
+  const { status, engine, message } = store
+  return `${status} (${engine})${message === undefined ? "" : `: ${message}`}`
+}
+
+/** Reads the status from the running Edge. */
+const inspectRunningEdge = Effect.fnUntraced(function* (choice: EdgeChoice) {
+  const endpoint = yield* locateEdge(choice)
+  const calls = yield* connectToEdge(endpoint)
+  // Before health: the list waits for version checks of the agents, health does not.
+  const { items } = yield* callApi(calls.agents.list())
+  const { items: runners } = yield* callApi(calls.agents.listRunners())
+  const health = yield* fetchEdgeHealth(endpoint)
+  const { status, process: own, runs, store, workspaces, containment, runtimes = [] } = health
+  const edge: EdgeStatus = {
+    running: true,
+    url: endpoint.url,
+    status,
+    version: own?.version ?? "(unknown version)",
+    runs: runs?.live ?? 0,
+    queued: runs?.queued ?? 0,
+    workspaces: workspaces?.count ?? 0,
+    store: formatStore(store),
+    containment: containment?.kind ?? "unknown",
+    problems: health.problems ?? [],
+    link: health.link
+  }
+  return {
+    edge,
+    config: health.config,
+    git: health.git ?? { found: false },
+    disk: diskStatus(health.disk),
+    containment: edge.containment,
+    agents: items.map((agent) => agentStatus(agent, runtimes)),
+    runners: runners.map(runnerStatus)
+  } satisfies MachineStatus
+})
+
+/** Inspects what an Edge would find if it started here. */
+const inspectMachine = Effect.fnUntraced(function* (reason: string) {
+  const { environment } = yield* Host
+  const settings = yield* Effect.result(readEdgeConfig(environment))
+  const home = yield* corralHome
+  const edge = (problem?: string): EdgeStatus => ({
+    running: false,
+    reason: problem === undefined ? reason : `${reason} It can't start: ${problem}`,
+    store: examineStore(home)
+  })
+  const config: EdgeConfig = Result.getOrElse(settings, () => ({
+    ...edgeDefaults,
+    home,
+    tokenFile: "",
+    environment
+  }))
+  const inspect = Effect.gen(function* () {
+    const { kind } = yield* Containment
+    const runtimes = yield* Runtimes
+    const agents = yield* runtimes.list
+    const readiness = yield* runtimes.readiness
+    return {
+      edge: edge(Result.isFailure(settings) ? settings.failure.message : undefined),
+      config: yield* runtimes.config,
+      git: yield* findGit,
+      disk: diskStatus(yield* diskOf(home)),
+      containment: kind,
+      agents: agents.map((agent) => agentStatus(agent, readiness)),
+      runners: (yield* runtimes.runners).map(runnerStatus)
+    } satisfies MachineStatus
+  })
+  const adapters = builtIn({ node: process.execPath, scriptedProgram })
+  const inspectWith = (config: EdgeConfig) =>
+    Effect.provide(inspect, Layer.merge(Runtimes.layer(config, adapters), Containment.layer(config)))
+  return yield* inspectWith(config).pipe(
+    // Without the invalid file, the built-in agents can still be inspected.
+    Effect.catch(({ message: problem }) =>
+      Effect.map(inspectWith({ ...config, configFile: undefined }), (found): MachineStatus => ({
+        ...found,
+        edge: edge(problem),
+        config: { status: "degraded", path: config.configFile ?? "", problem }
+      }))
+    )
+  )
+})
+
+/** Runs the diagnosis. Never fails: parts that can't be inspected are reported as such. */
+export const diagnose = Effect.fn("Examination.examine")(function* (choice: EdgeChoice) {
+  const path = yield* corralHome
+  const found: MachineStatus = yield* inspectRunningEdge(choice).pipe(
+    Effect.catch(({ message }) => Effect.orDie(inspectMachine(message)))
+  )
+  const { environment } = yield* Host
+  const signIn = yield* Effect.orElseSucceed(readSignIn, () => undefined)
+  const hubUrl = (found.edge.running ? found.edge.link?.hub : undefined) ?? signIn?.hub
+  const hub = hubUrl === undefined ? undefined : yield* inspectHub(hubUrl, signIn, environment)
+  return {
+    corral: VERSION,
+    node: { version: process.versions.node, ok: isNewEnough(process.versions.node) },
+    home: { path, files: fileStatuses(path) },
+    hub,
+    ...found
+  } satisfies Diagnosis
+})

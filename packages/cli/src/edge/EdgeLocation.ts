@@ -1,0 +1,103 @@
+/**
+ * Location and token of the Edge.
+ *
+ * An Edge writes `edge.json` and `edge.token` into its home.
+ *
+ * *Guarantees:* the token is sent only after the server has returned the instance id of `edge.json`. Another program on the same port never
+ * receives it.
+ */
+import { EdgeReadiness } from "@corral/domain/http/Health"
+import { Config, Effect, Option, Redacted, Schema } from "effect"
+import { HttpClient, HttpClientResponse } from "effect/http"
+import { readFileSync } from "node:fs"
+import { homedir } from "node:os"
+import { join } from "node:path"
+import { CommandFailed, exitCodes, refused } from "../CommandFailed.ts"
+import type { EdgeChoice } from "../Flags.ts"
+
+export interface EdgeEndpoint {
+  /** Without a trailing slash. */
+  readonly url: string
+  readonly token: Redacted.Redacted
+}
+
+/** Folder of Corral's own files: `CORRAL_HOME`, or `.corral` in the user's home. */
+export const corralHome: Effect.Effect<string> = Config.String("CORRAL_HOME").pipe(
+  Config.withDefault(join(homedir(), ".corral")),
+  Effect.orDie
+)
+
+/** Content of `edge.json`. */
+export const EdgeFile = Schema.Struct({
+  url: Schema.String,
+  pid: Schema.Int,
+  instanceId: Schema.String,
+  version: Schema.String,
+  tokenFile: Schema.String
+})
+export type EdgeFile = typeof EdgeFile.Type
+
+const decodeEdgeFile = Schema.decodeUnknownOption(Schema.fromJsonString(EdgeFile))
+
+const readText = (file: string): string | undefined => {
+  try {
+    return readFileSync(file, "utf8")
+  } catch {
+    return undefined
+  }
+}
+
+/** Reads `edge.json` of this home. Returns undefined if it is missing or unreadable. */
+export const readEdgeFile = (home: string): EdgeFile | undefined =>
+  Option.getOrUndefined(decodeEdgeFile(readText(join(home, "edge.json"))))
+
+const NOT_RUNNING = "No Edge is running on this machine. Start one with `npm start` or `corral up`."
+
+const notRunning = new CommandFailed({ message: NOT_RUNNING, exitCode: exitCodes.refused, unreachable: true })
+
+const LOOPBACK = new Set(["127.0.0.1", "localhost", "[::1]"])
+
+const parseEdgeUrl = (text: string): Effect.Effect<string, CommandFailed> => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  return url !== undefined && url.protocol === "http:" && LOOPBACK.has(url.hostname)
+    ? Effect.succeed(url.origin)
+    : Effect.fail(
+        refused("--url must be the address of an Edge on this machine, such as http://127.0.0.1:4870.")
+      )
+}
+
+/** Reads the instance id of the server at `url`. Does not send the token. */
+export const fetchInstanceId = (url: string): Effect.Effect<string, CommandFailed, HttpClient.HttpClient> =>
+  HttpClient.get(`${url}/health`).pipe(
+    Effect.flatMap(HttpClientResponse.schemaBodyJson(EdgeReadiness)),
+    Effect.timeout("5 seconds"),
+    Effect.map((readiness) => readiness.instanceId),
+    Effect.catchTags({
+      HttpClientError: () => Effect.fail(notRunning),
+      TimeoutError: () => Effect.fail(notRunning),
+      SchemaError: () => Effect.fail(refused(`The server at ${url} is not an Edge.`))
+    })
+  )
+
+/** Locates the Edge and verifies its instance id. */
+export const locateEdge = Effect.fn("EdgeLocation.locate")(function* (choice: EdgeChoice) {
+  const home = yield* corralHome
+  const file = readEdgeFile(home)
+  const url = Option.isSome(choice.url) ? yield* parseEdgeUrl(choice.url.value) : file?.url
+  if (url === undefined) return yield* notRunning
+  const instanceId = yield* fetchInstanceId(url)
+  // An Edge selected by URL has no `edge.json` to compare with.
+  if (file !== undefined && file.url === url && file.instanceId !== instanceId) {
+    return yield* refused(
+      `The server at ${url} is not the Edge described in ${join(home, "edge.json")}. The token was not sent.`
+    )
+  }
+  const tokenFile = Option.getOrElse(choice.tokenFile, () =>
+    file?.url === url ? file.tokenFile : join(home, "edge.token")
+  )
+  const token = readText(tokenFile)?.trim()
+  if (token === undefined || token === "") {
+    return yield* refused(`Can't read a token from ${tokenFile}. Set the file with --token-file.`)
+  }
+  return { url, token: Redacted.make(token) } satisfies EdgeEndpoint
+})

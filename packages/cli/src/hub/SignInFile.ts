@@ -1,0 +1,63 @@
+/**
+ * Sign-in of the command line, in `hub.json` of a Corral home: the Hub and the token.
+ *
+ * *Guarantees:* mode 0600 and atomic writes. There is at most one sign-in, so a command without `--hub` is never ambiguous.
+ */
+import { UserId } from "@corral/domain/identity/Ids"
+import { Effect, Option, Redacted, Schema } from "effect"
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { type CommandFailed, refused } from "../CommandFailed.ts"
+import { corralHome } from "../edge/EdgeLocation.ts"
+
+export const SIGN_IN_FILE = "hub.json"
+
+const SignInRecord = Schema.Struct({
+  /** URL of the Hub, without a trailing slash. */
+  hub: Schema.String,
+  userId: UserId,
+  name: Schema.String,
+  token: Schema.RedactedFromValue(Schema.String)
+})
+/** User and Hub of a sign-in. */
+export type StoredSignIn = typeof SignInRecord.Type
+
+const text = Schema.fromJsonString(SignInRecord)
+const decode = Schema.decodeUnknownOption(text)
+
+const file = Effect.map(corralHome, (home) => join(home, SIGN_IN_FILE))
+
+/** Reads the sign-in. Returns undefined if there is none. */
+export const readSignIn: Effect.Effect<StoredSignIn | undefined, CommandFailed> = Effect.flatMap(
+  file,
+  (path) => {
+    const stat = statSync(path, { throwIfNoEntry: false })
+    if (stat === undefined) return Effect.undefined
+    if ((stat.mode & 0o077) !== 0)
+      return Effect.fail(refused(`Other users can read ${path}. Fix it with \`chmod 600 ${path}\`.`))
+    const signIn = Option.getOrUndefined(decode(readFileSync(path, "utf8")))
+    return signIn === undefined
+      ? Effect.fail(refused(`${path} is damaged. Delete it and sign in again with \`corral login\`.`))
+      : Effect.succeed(signIn)
+  }
+)
+
+export const writeSignIn = ({ hub, name, token, userId }: StoredSignIn): Effect.Effect<void, CommandFailed> =>
+  Effect.flatMap(file, (path) =>
+    Effect.try({
+      try: () => {
+        mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+        const temporary = `${path}.${process.pid}`
+        rmSync(temporary, { force: true })
+        writeFileSync(temporary, `${JSON.stringify({ hub, userId, name, token: Redacted.value(token) })}\n`, {
+          mode: 0o600,
+          flag: "wx"
+        })
+        chmodSync(temporary, 0o600)
+        renameSync(temporary, path)
+      },
+      catch: () => refused(`Can't write ${path}.`)
+    })
+  )
+
+export const deleteSignIn: Effect.Effect<void> = Effect.map(file, (path) => rmSync(path, { force: true }))

@@ -1,0 +1,174 @@
+/**
+ * Run server of a Hub. A run starts as a task of a project, on a device with the workspace. A project or device that is not named is
+ * selected if there is only one.
+ */
+import type { Device } from "@corral/domain/device/Device"
+import type { Project } from "@corral/domain/project/Project"
+import type { Task } from "@corral/domain/task/Task"
+import { Effect, Option, Schedule, Stream } from "effect"
+import { randomUUID } from "node:crypto"
+import { CommandFailed, exitCodes, refused } from "../CommandFailed.ts"
+import { callApi } from "../edge/EdgeClient.ts"
+import type { RunServerChoice } from "../Flags.ts"
+import type { HubApiClient } from "../hub/HubClient.ts"
+import { Host } from "../terminal/Host.ts"
+import { readAllPages } from "../AllPages.ts"
+import type { RunServer, StartRun } from "./RunServer.ts"
+import { withProgress } from "../terminal/Progress.ts"
+import { connectToSignedInHub } from "../hub/SignedInHub.ts"
+import { escapeLine } from "../terminal/VisibleText.ts"
+
+interface Named {
+  readonly id: string
+  readonly name: string
+}
+
+const formatNames = (all: ReadonlyArray<Named>): string =>
+  all.map(({ id, name }) => `${escapeLine(name)} (${id})`).join(", ") || "none"
+
+/** Selects by id or name, or the only item if no name is given. */
+const selectByName = <A extends Named>(
+  what: string,
+  flag: string,
+  all: ReadonlyArray<A>,
+  wanted?: string
+) => {
+  const matching = wanted === undefined ? all : all.filter(({ id, name }) => id === wanted || name === wanted)
+  const [one] = matching
+  if (one !== undefined && matching.length === 1) return Effect.succeed(one)
+  const problem =
+    wanted === undefined
+      ? `Choose a ${what} with ${flag}.`
+      : `${matching.length === 0 ? "No" : "More than one"} ${what} is named ${escapeLine(wanted)}.`
+  return Effect.fail(refused(`${problem} Available: ${formatNames(all)}.`))
+}
+
+/** Finds the named project, or the only one. */
+export const findProject = (
+  calls: HubApiClient,
+  wanted: Option.Option<string>
+): Effect.Effect<Project, CommandFailed> =>
+  readAllPages((query) => callApi(calls.projects.list({ query }))).pipe(
+    Effect.flatMap(({ items }) => selectByName("project", "--project", items, Option.getOrUndefined(wanted)))
+  )
+
+/** Finds the device whose workspace is linked to the project. */
+const findTarget = Effect.fnUntraced(function* (calls: HubApiClient, id: Project["id"], run: StartRun) {
+  const links = yield* readAllPages((query) => callApi(calls.projects.workspaces({ params: { id }, query })))
+  const linked = links.items.filter(({ workspace }) => workspace === run.workspace)
+  if (linked.length === 0) {
+    const linkedIds = [...new Set(links.items.map(({ workspace }) => workspace))].join(", ") || "none"
+    return yield* refused(
+      `Workspace ${escapeLine(run.workspace)} is not linked to the project. Linked workspaces: ${linkedIds}.`
+    )
+  }
+  const targets = yield* readAllPages((query) =>
+    callApi(calls.devices.targets({ query: { ...query, projectId: id } }))
+  )
+  const candidates = targets.items.filter((target) => linked.some(({ targetId }) => targetId === target.id))
+  return yield* selectByName("device", "--target", candidates, run.target)
+})
+
+const taskFailure = ({ error, state }: Task): CommandFailed =>
+  state === "failed"
+    ? new CommandFailed({
+        message: `The device rejected the run. Nothing was started. ${escapeLine(error?.message ?? "No reason was reported.")}`,
+        exitCode: exitCodes.refused,
+        code: error?.code
+      })
+    : new CommandFailed({
+        message: `The task is ${state}. Nothing was started.`,
+        exitCode: state === "cancelled" ? exitCodes.cancelled : exitCodes.failed,
+        code: error?.code
+      })
+
+/** Waits until the target has started a run for the task. */
+const awaitRun = (calls: HubApiClient, task: Task, target: Pick<Device, "name" | "state">) => {
+  const look = Effect.flatMap(callApi(calls.tasks.get({ params: { id: task.id } })), (current) => {
+    // The run of a pending task is only offered: the device can still reject it.
+    if (current.runId !== undefined && current.state !== "pending") return Effect.succeed(current.runId)
+    const isOver = current.state === "failed" || current.state === "cancelled" || current.state === "expired"
+    return isOver ? Effect.fail(taskFailure(current)) : Effect.undefined
+  })
+  return look.pipe(
+    Effect.repeat({ until: (id) => id !== undefined, schedule: Schedule.spaced("100 millis") }),
+    Effect.flatMap((id) =>
+      id === undefined ? Effect.fail(refused("The task ended without a run.")) : Effect.succeed(id)
+    ),
+    withProgress(
+      `waiting for ${target.state === "online" ? "" : "offline device "}${escapeLine(target.name)}`
+    ),
+    Effect.onInterrupt(() => cancelTask(calls, task))
+  )
+}
+
+/** Cancels the task when the user stops waiting for it. */
+const cancelTask = Effect.fnUntraced(function* (calls: HubApiClient, { id }: Task) {
+  const host = yield* Host
+  host.warn("Cancelling the task. Press Ctrl-C again to exit without waiting.\n")
+  yield* callApi(calls.tasks.cancel({ params: { id } })).pipe(
+    Effect.match({
+      onSuccess: () => host.warn("Task cancelled.\n"),
+      onFailure: ({ message }) => host.warn(`Can't cancel task ${id}. It may still start. ${message}\n`)
+    })
+  )
+})
+
+export const hubRunServer = Effect.fn("HubPlace.hubPlace")(function* (choice: RunServerChoice) {
+  const { calls, hub, token } = yield* connectToSignedInHub(choice.hub)
+  const host = yield* Host
+  const project = findProject(calls, choice.project)
+  const projectFilter = Option.isNone(choice.project)
+    ? Effect.succeed({})
+    : Effect.map(project, ({ id }) => ({ projectId: id }))
+  const start = Effect.fnUntraced(function* (run: StartRun) {
+    const { id: projectId } = yield* project
+    const target = yield* findTarget(calls, projectId, run)
+    const { queue, target: _, ...rest } = run
+    const payload = {
+      ...rest,
+      projectId,
+      targetId: target.id,
+      ...(queue ? { onOffline: "queue" as const } : {})
+    }
+    const headers = { "idempotency-key": randomUUID() }
+    const create = callApi(calls.tasks.create({ headers, payload })).pipe(
+      Effect.mapError((refusal) =>
+        refusal.code === "target_offline"
+          ? new CommandFailed({
+              ...refusal,
+              message: `${escapeLine(target.name)} is offline. Use --queue to wait for it.`
+            })
+          : refusal
+      )
+    )
+    // Uninterruptible until the task id is known, so that Ctrl-C can cancel the task.
+    return yield* Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(create, ({ body }) => restore(awaitRun(calls, body, target)))
+    ).pipe(Effect.provideService(Host, host))
+  })
+  return {
+    stream: Effect.succeed({ url: hub, token, service: "Hub" as const }),
+    named: Option.isSome(choice.hub) || Option.isSome(choice.project) ? ` --hub ${hub}` : "",
+    start,
+    run: (id) => callApi(calls.runs.get({ params: { id } })),
+    runs: ({ limit, state }) =>
+      Effect.flatMap(projectFilter, (filter) =>
+        callApi(calls.runs.list({ query: { limit, ...filter, ...(state === undefined ? {} : { state }) } }))
+      ),
+    cancel: (id) => callApi(calls.runs.cancel({ params: { id } })),
+    decide: (id, payload) =>
+      callApi(
+        calls.approvals.decide({ params: { id }, headers: { "idempotency-key": randomUUID() }, payload })
+      ),
+    diff: (id) => readAllPages((query) => callApi(calls.runs.diff({ params: { id }, query }))),
+    artifacts: (id) =>
+      readAllPages((query) => callApi(calls.runs.artifacts({ params: { id }, query }))).pipe(
+        Effect.map(({ items }) => items)
+      ),
+    content: (id, artifactId) =>
+      callApi(calls.runs.artifactContent({ params: { id, artifactId } })).pipe(
+        Effect.map(Stream.mapError(() => refused("The download of the artifact was interrupted. Try again.")))
+      )
+  } satisfies RunServer
+})

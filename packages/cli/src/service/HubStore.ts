@@ -1,0 +1,23 @@
+/** Migration of a Hub database without starting the Hub. Loaded only by `corral hub`. */
+import { fromEnvironment } from "@corral/hub/HubSettings"
+import * as Database from "@corral/hub/store/Database"
+import { Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { CommandFailed, exitCodes } from "../CommandFailed.ts"
+
+const migrationFailed = ({ message }: { readonly message: string }) =>
+  new CommandFailed({ message, exitCode: exitCodes.failed })
+
+/** Runs pending migrations. Returns the names of all migrations, in order. */
+export const migrateHubStore = (environment: Readonly<Record<string, string>>) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const config = yield* fromEnvironment(environment)
+      const services = yield* Layer.build(Database.layer(config))
+      const sql = Context.get(services, SqlClient.SqlClient)
+      const steps = yield* sql<{
+        readonly name: string
+      }>`SELECT name FROM corral_migrations ORDER BY migration_id`
+      return steps.map(({ name }) => name)
+    })
+  ).pipe(Effect.mapError(migrationFailed))

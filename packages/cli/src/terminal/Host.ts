@@ -1,0 +1,51 @@
+/**
+ * Process of a command: output, keyboard input and signals. `main.ts` provides the real implementation.
+ */
+import { Context, Effect, type Scope } from "effect"
+
+/** `SIGPIPE`: the reader of the output has closed it, as `head` does. */
+export type StopSignal = "SIGINT" | "SIGTERM" | "SIGPIPE"
+
+export class Host extends Context.Service<
+  Host,
+  {
+    /** Whether stdout is a terminal. */
+    readonly terminal: boolean
+    /** Whether the terminal supports streamed text and rewritten lines. */
+    readonly live: boolean
+    /** Whether to use colours: a live terminal without `NO_COLOR`. */
+    readonly colours: boolean
+    /** Width of a rewritten line on stderr. Undefined if stderr does not support it. */
+    readonly columns: number | undefined
+    /** Width of stdout. Undefined if it is not a terminal. */
+    readonly width: number | undefined
+    /** Whether a user can answer prompts. */
+    readonly interactive: boolean
+    /** Command that starts this program: `corral`, `npm run corral --`. */
+    readonly invocation: string
+    /** The environment of the process. */
+    readonly environment: Readonly<Record<string, string>>
+    /** Writes to stdout unchanged. */
+    readonly write: (text: string) => void
+    /** Completes when the reader of stdout has read everything. A closed reader raises `SIGPIPE`. */
+    readonly written: Effect.Effect<void>
+    /** Writes to stderr unchanged. */
+    readonly warn: (text: string) => void
+    /** Subscribes to typed lines. Returns the function that unsubscribes. */
+    readonly onLine: (listener: (line: string) => void) => () => void
+    /** Replaces the current handler of a signal. Returns the function that restores it. By default a signal ends the command. */
+    readonly onSignal: (signal: StopSignal, handler: () => void) => () => void
+  }
+>()("corral/cli/Host") {}
+
+/** Handles a signal until the scope closes. */
+export const receiveSignal = (
+  signal: StopSignal,
+  handler: () => void
+): Effect.Effect<void, never, Host | Scope.Scope> =>
+  Effect.flatMap(Host, (host) =>
+    Effect.acquireRelease(
+      Effect.sync(() => host.onSignal(signal, handler)),
+      (restore) => Effect.sync(restore)
+    ).pipe(Effect.asVoid)
+  )
