@@ -1,7 +1,8 @@
 /**
- * What a run must pass before it is created: the agent exists, the workspace is allowed, its policy and the agent allow the mode,
- * the environment names are allowed, the program is there, a worktree can be made. Gives everything that starting it needs; has created
- * nothing when it refuses.
+ * Admission of a run: the agent exists, the workspace is allowed, its policy and the agent allow the mode, the environment names are
+ * allowed, the program is installed, a worktree can be created.
+ *
+ * Returns everything that the start needs. Creates nothing when it refuses.
  */
 import type { AgentId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import {
@@ -14,7 +15,8 @@ import {
 } from "@corral/domain/errors/Failures"
 import type { CreateRun, Run } from "@corral/domain/run/Run"
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
-import type { RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import type { WorktreeStart } from "@corral/domain/run/Worktree"
+import type { RunStart, AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { Effect, type Scope } from "effect"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
@@ -22,7 +24,7 @@ import { childEnvironment } from "../process/ChildEnvironment.ts"
 import { temporaryFolderOf } from "../process/TemporaryFolder.ts"
 import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import { mint } from "@corral/service/Identifiers"
-import { modeRefusal, modesOf, type OfferedAgent } from "../runtime/OfferedAgent.ts"
+import { modeRefusal, offeredModes, type OfferedAgent } from "../runtime/OfferedAgent.ts"
 import type { Runtimes } from "../runtime/Runtimes.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 import type { Write } from "../store/Store.ts"
@@ -38,20 +40,20 @@ export type AdmissionFailure =
   | RuntimeUnavailable
   | SchemaValidationFailed
 
-export interface Admitted {
+export interface AdmittedRun {
   readonly run: Run
   readonly created: PayloadOf<"run.created">
   readonly agent: OfferedAgent
-  readonly adapter: RuntimeAdapter
+  readonly adapter: AnyRuntimeAdapter
   readonly start: RunStart
   readonly command: SubprocessSpec
-  /** Files of the project that execute something; `undefined` where the adapter names none. */
+  /** Files of the project that execute something; `undefined` if the adapter names none. */
   readonly project: ProjectFiles | undefined
-  /** What is to be on disk together with the run. */
+  /** Rows to commit together with the run. */
   readonly rows: ReadonlyArray<Write>
 }
 
-export interface Admission {
+export interface RunAdmission {
   readonly config: EdgeConfig
   readonly runtimes: Runtimes["Service"]
   readonly workspaces: Workspaces["Service"]
@@ -59,46 +61,67 @@ export interface Admission {
   readonly find: (id: RunId) => Effect.Effect<Run, NotFound>
   /** Unix milliseconds. */
   readonly now: number
-  /** A good one, of the request that asks for the run: the runtime finds it in its environment. */
+  /** The valid traceparent of the request. The runtime finds it in its environment. */
   readonly traceparent: string | undefined
-  /** The id that it is to have; else it gets a new one. */
+  /** The id that the caller chose, or `undefined` for a new one. */
   readonly id: RunId | undefined
 }
 
-export const admit = Effect.fnUntraced(function* (
+export const admitRun = Effect.fnUntraced(function* (
   request: CreateRun,
-  { config, runtimes, workspaces, worktrees, find, now, traceparent, id: given }: Admission
-): Effect.fn.Return<Admitted, AdmissionFailure, Scope.Scope> {
+  admission: RunAdmission
+): Effect.fn.Return<AdmittedRun, AdmissionFailure, Scope.Scope> {
+  const { config, runtimes, workspaces, worktrees, find, now } = admission
   const agent = yield* runtimes.get(request.agentId)
   const { adapter } = agent
   const workspace = yield* workspaces.open(request.workspace)
   yield* permitted(request, workspace, agent, config)
   const earlier = yield* resumedRun(request, adapter, find)
-  const id = given ?? mint<RunId>("run", now)
-  const { path, rows, worktree } = yield* folderOf(id, request, workspace.path, earlier, worktrees)
-  const {
-    budget,
-    input,
-    isolation = earlier?.isolation,
-    mode,
-    model = agent.model,
-    resume,
-    sessionId,
-    timeoutMs = config.runTimeoutMs
-  } = request
-  const project = projectIn(path, workspace, adapter)
+  const id = admission.id ?? mint<RunId>("run", now)
+  const folder = yield* folderOf(id, request, workspace.path, earlier, worktrees)
+  const project = projectIn(folder.path, workspace, adapter)
+  const model = request.model ?? agent.model
   const start: RunStart = {
-    // A conversation that is resumed has been told the instructions.
-    prompt: earlier === undefined ? (project?.withInstructions(input.text) ?? input.text) : input.text,
+    prompt: promptOf(request, earlier, project),
     mode: request.mode,
-    workspacePath: path,
+    workspacePath: folder.path,
     model,
     resumeSessionId: earlier?.runtimeSessionId,
     projectSettings: workspace.projectSettings,
     denyRules: project?.denyRules ?? []
   }
-  const { file, args, env, settingsFiles = [], stdin } = adapter.command(start)
+  const command = yield* commandOf(request, admission, agent, start, id)
+  const refusal = project?.refusal(agent.label, command.env)
+  if (refusal !== undefined) return yield* refusal
+  return {
+    agent,
+    adapter,
+    start,
+    rows: folder.rows,
+    command,
+    project,
+    run: newRun(request, admission, { id, model, isolation: earlier?.isolation, worktree: folder.worktree }),
+    created: createdPayload(request, folder.worktree)
+  }
+})
+
+/** A conversation that is resumed has received the project's instructions before. */
+const promptOf = (
+  { input }: CreateRun,
+  earlier: Run | undefined,
+  project: ProjectFiles | undefined
+): string => (earlier === undefined ? (project?.withInstructions(input.text) ?? input.text) : input.text)
+
+const commandOf = Effect.fnUntraced(function* (
+  request: CreateRun,
+  { config, runtimes, traceparent }: RunAdmission,
+  agent: OfferedAgent,
+  start: RunStart,
+  id: RunId
+): Effect.fn.Return<SubprocessSpec, RuntimeUnavailable> {
+  const { file, args, env, settingsFiles = [], stdin } = agent.adapter.command(start)
   const program = yield* runtimes.locate(agent, file)
+  const cwd = start.workspacePath
   const temporary = temporaryFolderOf(config.home, id)
   const environment = childEnvironment({
     own: config.environment,
@@ -109,62 +132,63 @@ export const admit = Effect.fnUntraced(function* (
       ...env,
       ...Object.fromEntries(settingsFiles.map((settings) => [settings.env, join(temporary, settings.name)]))
     },
-    cwd: path,
+    cwd,
     temporary
   })
-  const refusal = project?.refusal(agent.label, environment)
-  if (refusal !== undefined) return yield* refusal
-  const createdAt = new Date(now).toISOString()
-  const resumed = resume === undefined ? {} : { resume }
-  return {
-    agent,
-    adapter,
-    start,
-    rows,
-    command: {
-      file: program,
-      args,
-      cwd: path,
-      stdin,
-      temporary,
-      settingsFiles,
-      env: environment
-    },
-    project,
-    run: {
-      id,
-      workspace: request.workspace,
-      agentId: request.agentId,
-      mode,
-      state: "created",
-      input,
-      timeoutMs: Math.min(timeoutMs, config.times.cap),
-      lastSeq: 0,
-      pendingApprovals: [],
-      createdAt,
-      updatedAt: createdAt,
-      ...resumed,
-      ...(sessionId === undefined ? {} : { sessionId }),
-      ...(model === undefined ? {} : { model }),
-      ...(isolation === undefined ? {} : { isolation }),
-      ...(worktree === undefined ? {} : { worktree: worktree.runId }),
-      ...(budget === undefined ? {} : { budget })
-    },
-    created: {
-      workspace: request.workspace satisfies WorkspaceId,
-      mode,
-      input,
-      ...resumed,
-      ...(worktree === undefined ? {} : { worktree })
-    }
-  }
+  return { file: program, args, cwd, stdin, temporary, settingsFiles, env: environment }
 })
 
-/** A worktree that is yet to be made holds what is committed in the workspace: the supervisor looks again once it is there. */
+interface NewRunFacts extends Pick<Run, "id"> {
+  readonly model: string | undefined
+  /** Of the run that is resumed. */
+  readonly isolation: Run["isolation"]
+  readonly worktree: WorktreeStart | undefined
+}
+
+const newRun = (
+  request: CreateRun,
+  { config, now }: RunAdmission,
+  { id, isolation: earlierIsolation, model, worktree }: NewRunFacts
+): Run => {
+  const { agentId, budget, input, isolation = earlierIsolation, mode, resume, sessionId, workspace } = request
+  const createdAt = new Date(now).toISOString()
+  return {
+    id,
+    workspace,
+    agentId,
+    mode,
+    state: "created",
+    input,
+    timeoutMs: Math.min(request.timeoutMs ?? config.runTimeoutMs, config.times.cap),
+    lastSeq: 0,
+    pendingApprovals: [],
+    createdAt,
+    updatedAt: createdAt,
+    ...(resume === undefined ? {} : { resume }),
+    ...(sessionId === undefined ? {} : { sessionId }),
+    ...(model === undefined ? {} : { model }),
+    ...(isolation === undefined ? {} : { isolation }),
+    ...(worktree === undefined ? {} : { worktree: worktree.runId }),
+    ...(budget === undefined ? {} : { budget })
+  }
+}
+
+const createdPayload = (
+  { input, mode, resume, workspace }: CreateRun,
+  worktree: WorktreeStart | undefined
+): PayloadOf<"run.created"> => ({
+  workspace: workspace satisfies WorkspaceId,
+  mode,
+  input,
+  ...(resume === undefined ? {} : { resume }),
+  ...(worktree === undefined ? {} : { worktree })
+})
+
+/** A new worktree will hold what is committed in the workspace: the run checks again once the folder exists. */
 const projectIn = (
   path: string,
   workspace: OpenWorkspace,
-  { projectSettings }: RuntimeAdapter
+  { projectSettings }: AnyRuntimeAdapter
 ): ProjectFiles | undefined =>
   projectSettings === undefined
     ? undefined
@@ -186,7 +210,7 @@ const permitted = (
   }
   const refusal = modeRefusal(agent, request.mode)
   if (refusal !== undefined) {
-    const details = { mode: request.mode, modes: modesOf(agent) }
+    const details = { mode: request.mode, modes: offeredModes(agent) }
     return Effect.fail(new PermissionDenied({ message: refusal, details }))
   }
   const refused = Object.keys(request.env ?? {}).filter((name) => !config.allowedEnv.includes(name))
@@ -201,11 +225,11 @@ const permitted = (
   return Effect.void
 }
 
-/** The run that is to go on; its runtime has told an id of its conversation. */
+/** The run to resume. Its runtime has reported the id of its conversation. */
 const resumedRun = Effect.fnUntraced(function* (
   request: CreateRun,
-  adapter: RuntimeAdapter,
-  find: Admission["find"]
+  adapter: AnyRuntimeAdapter,
+  find: RunAdmission["find"]
 ): Effect.fn.Return<Run | undefined, SchemaValidationFailed> {
   if (request.resume === undefined) return undefined
   if (!adapter.capabilities.resume) return yield* refuse("resume", "This agent cannot resume an earlier run.")

@@ -1,23 +1,22 @@
 /**
- * What every request to a preview must pass, upgrades too: the right Host, no foreign Origin, no other site, and a ticket or the cookie.
+ * Admission of every request and upgrade to a preview: the right Host, no foreign Origin, no other site, and a ticket or the cookie.
  *
- * `same-site` is told from `same-origin`: for a browser every port of this machine is the same site, another preview's too. Only a
- * person's own navigation may come from there. From any other site, a console's say, one may come that brings a ticket: nobody names
- * one who was not given it.
+ * `same-site` differs from `same-origin`: for a browser every port of this machine is the same site, another preview's too. From the same
+ * site only a user's own navigation is admitted. From any other site, such as a console, a navigation needs a ticket.
  */
 import type { ErrorCode } from "@corral/domain/errors/ErrorTable"
 import type { IncomingMessage } from "node:http"
 import type { PreviewGate } from "./PreviewGate.ts"
 
-export type Admission =
+export type PreviewAdmission =
   | { readonly _tag: "Pass" }
   /** A good ticket: here is the cookie for it. */
   | { readonly _tag: "Enter"; readonly setCookie: string }
   | { readonly _tag: "Refuse"; readonly code: ErrorCode; readonly message: string }
 
-const refuse = (code: ErrorCode, message: string): Admission => ({ _tag: "Refuse", code, message })
+const refuse = (code: ErrorCode, message: string): PreviewAdmission => ({ _tag: "Refuse", code, message })
 
-/** `/?ticket=…` and nothing else: a page behind the preview may have a `ticket` of its own. */
+/** `/?ticket=…` and nothing else: a page behind the preview may use the parameter `ticket` itself. */
 const ticketOf = ({ method, url = "" }: IncomingMessage): string | undefined =>
   method === "GET" ? /^\/\?ticket=([A-Za-z0-9_-]{43})$/.exec(url)?.[1] : undefined
 
@@ -27,7 +26,12 @@ const hostsOf = ({ rawHeaders }: IncomingMessage): number =>
 const isOwnNavigation = ({ headers, method }: IncomingMessage): boolean =>
   method === "GET" && headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document"
 
-export const admit = (request: IncomingMessage, port: number, gate: PreviewGate, now: number): Admission => {
+export const admitVisitor = (
+  request: IncomingMessage,
+  port: number,
+  gate: PreviewGate,
+  now: number
+): PreviewAdmission => {
   const { headers, url = "" } = request
   if (hostsOf(request) !== 1 || headers.host !== `127.0.0.1:${port}`)
     return refuse("permission_denied", "The Host header names another server.")

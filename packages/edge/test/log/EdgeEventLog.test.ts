@@ -3,7 +3,9 @@ import { draft, type EventDraft } from "@corral/domain/run/RunEvent"
 import type { ReplayGap } from "@corral/service/stream/Gap"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Arbitrary, Deferred, Effect, Fiber, Layer, Schema, Stream } from "effect"
-import { type Appended, type Batch, encoder, EventLog } from "../../src/log/EventLog.ts"
+import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
+import { encoder } from "../../src/log/EventEncoder.ts"
+import type { LogBatch, NewEvents } from "../../src/log/LogBatch.ts"
 import { insertRun } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
 import type { StoreDamaged } from "../../src/store/StoreDamage.ts"
@@ -15,7 +17,7 @@ const delta = (text: string): EventDraft =>
   draft("run.message.delta", { messageId: "m", channel: "text", text })
 
 /** Consecutive batches of a run, of those sizes; the last one ends it where `ends`. */
-const batchesOf = (runId: RunId, sizes: ReadonlyArray<number>, ends = false): ReadonlyArray<Appended> => {
+const batchesOf = (runId: RunId, sizes: ReadonlyArray<number>, ends = false): ReadonlyArray<NewEvents> => {
   const encode = encoder({ runId })
   let seq = 0
   return sizes.map((size, i) => {
@@ -28,12 +30,12 @@ const batchesOf = (runId: RunId, sizes: ReadonlyArray<number>, ends = false): Re
   })
 }
 
-const appendAll = (log: EventLog["Service"], batches: ReadonlyArray<Appended>) =>
+const appendAll = (log: EdgeEventLog["Service"], batches: ReadonlyArray<NewEvents>) =>
   Effect.forEach(batches, (batch) => log.append(batch, []), { discard: true })
 
-const linesOf = (batches: ReadonlyArray<Batch>) => batches.flatMap(({ lines }) => lines.split("\n"))
+const linesOf = (batches: ReadonlyArray<LogBatch>) => batches.flatMap(({ lines }) => lines.split("\n"))
 const seqOf = (line: string): number => JSON.parse(line).seq
-const seqsOf = (batches: ReadonlyArray<Batch>) => linesOf(batches).map(seqOf)
+const seqsOf = (batches: ReadonlyArray<LogBatch>) => linesOf(batches).map(seqOf)
 const upTo = (last: number, first = 1) =>
   Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => first + i)
 const total = (sizes: ReadonlyArray<number>) => sizes.reduce((sum, size) => sum + size, 0)
@@ -45,7 +47,7 @@ const Place = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000 }))
 layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
   it.effect("reads back the very text, after any seq, also in the middle of a batch", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const runId = newRunId()
       const batches = batchesOf(runId, [3, 1, 4])
       yield* appendAll(log, batches)
@@ -67,7 +69,7 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
 
   it.effect("knows nothing of a run that was never written", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       assert.deepStrictEqual(log.read(newRunId(), 0, 1_000), [])
       assert.strictEqual(log.lastSeq(newRunId()), 0)
     })
@@ -75,7 +77,7 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
 
   it.effect("stops at the budget, after one batch at least", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const runId = newRunId()
       const batches = batchesOf(runId, [2, 2, 2, 2])
       yield* appendAll(log, batches)
@@ -91,13 +93,13 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
 
   it.effect("reads all runs by batch position, each run in its own order", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const start = log.readAll(0, 100_000_000).at(-1)?.batch ?? 0
       const runs = [newRunId(), newRunId(), newRunId()]
       yield* Effect.forEach(runs, (runId) => appendAll(log, batchesOf(runId, [1, 2, 3])), {
         concurrency: "unbounded"
       })
-      const seen: Array<Batch> = []
+      const seen: Array<LogBatch> = []
       for (let position = start; ;) {
         const page = log.readAll(position, 500)
         const last = page.at(-1)
@@ -118,7 +120,7 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
 
   it.effect("marks the batch that ends its run, told or read, and no runtime can fake it", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const runId = newRunId()
       const told: Array<boolean> = []
       const unfollow = log.follow(runId, ({ terminal }) => told.push(terminal))
@@ -154,12 +156,12 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
 
   it.effect("tells followers of a run, and of all runs, what is durable by then, until they let go", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const [runId, other] = [newRunId(), newRunId()]
       const mine: Array<number> = []
       const all: Array<RunId> = []
       const unfollowMine = log.follow(runId, (batch) => {
-        assert.strictEqual(log.lastSeq(runId), batch.lastSeq, "durable before it is told")
+        assert.strictEqual(log.lastSeq(runId), batch.lastSeq, "durable before it is published")
         mine.push(...seqsOf([batch]))
       })
       const unfollowAll = log.follow(undefined, (batch) => all.push(batch.runId))
@@ -177,9 +179,9 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
     })
   )
 
-  it.effect("refuses a second batch with the same end, and tells nobody of it", () =>
+  it.effect("refuses a second batch with the same end, and does not publish it", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const runId = newRunId()
       const [batch] = batchesOf(runId, [2])
       assert(batch !== undefined)
@@ -196,7 +198,7 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
 
   it.effect("keeps events and the rows that go with them together", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const runId = newRunId()
       const [batch] = batchesOf(runId, [1])
       assert(batch !== undefined)
@@ -207,7 +209,7 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
 
   it.effect("streams what is stored, then what comes, and ends with the run", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const runId = newRunId()
       const [one, ...rest] = batchesOf(runId, [3, 2, 1], true)
       assert(one !== undefined)
@@ -227,17 +229,17 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
 
   it.effect("ends at once for a reader that has the terminal event already", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const runId = newRunId()
       yield* appendAll(log, batchesOf(runId, [2], true))
       const rest = yield* Effect.timeoutOption(Stream.runCollect(runLines(log, runId, 2)), "1 second")
-      assert.deepStrictEqual(rest._tag === "Some" ? rest.value : "the stream goes on for ever", [])
+      assert.deepStrictEqual(rest._tag === "Some" ? rest.value : "the stream never ends", [])
     })
   )
 
   it.effect("lets go of the log when a reader leaves", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const runId = newRunId()
       yield* appendAll(log, batchesOf(runId, [1]))
       const [line] = yield* Stream.runCollect(Stream.take(runLines(log, runId, 0), 1))
@@ -251,7 +253,7 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
     [Sizes, Place, Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 5_000 }))],
     ([sizes, place, budget]) =>
       Effect.gen(function* () {
-        const log = yield* EventLog
+        const log = yield* EdgeEventLog
         const runId = newRunId()
         yield* appendAll(log, batchesOf(runId, sizes))
         const last = total(sizes)
@@ -278,11 +280,11 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
     ],
     ([sizes, joins]) =>
       Effect.gen(function* () {
-        const log = yield* EventLog
+        const log = yield* EdgeEventLog
         const [runId, other] = [newRunId(), newRunId()]
         const batches = batchesOf(runId, sizes, true)
         const last = total(sizes)
-        // Each joins once so many events are durable, and asks for those after some place.
+        // Each joins once that number of events is durable, and requests those after some position.
         const readers = joins.map(([moment, place]) => ({
           moment: moment % (last + 1),
           after: Math.min(place % (last + 1), last - 1)
@@ -319,7 +321,7 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
   )
 })
 
-describe("EventLog.read", () => {
+describe("EdgeEventLog.read", () => {
   it.live("finds no damage where a batch is committed between its two queries", () =>
     Effect.gen(function* () {
       const store = yield* Store
@@ -333,8 +335,10 @@ describe("EventLog.read", () => {
         between = undefined
         commit?.()
       }
-      const log = yield* EventLog.pipe(
-        Effect.provide(EventLog.layer.pipe(Layer.provide(Layer.succeed(Store, Store.of({ ...store, each })))))
+      const log = yield* EdgeEventLog.pipe(
+        Effect.provide(
+          EdgeEventLog.layer.pipe(Layer.provide(Layer.succeed(Store, Store.of({ ...store, each }))))
+        )
       )
       const run = runOf(newRunId())
       const [one] = batchesOf(run.id, [2])

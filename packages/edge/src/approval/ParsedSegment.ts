@@ -1,5 +1,5 @@
 /**
- * One simple command of a line: its words as its program gets them, or why nobody can tell what it does.
+ * One simple command of a line: its words as its program gets them, or why its effect is unknown.
  *
  * Where it stands in the line, and what else of the line runs, is `ShellCommand`'s.
  */
@@ -11,7 +11,7 @@ import { isLiteral } from "./ShellWord.ts"
 import { unwrapped } from "./Wrappers.ts"
 
 /** One simple command. */
-export interface Segment {
+export interface ParsedSegment {
   /** As it stands in the line. */
   readonly text: string
   /** `NAME=value` before the program. */
@@ -27,12 +27,12 @@ export interface Segment {
   /** The text of what it is fed: the pipe before it, a here-document, a file. */
   readonly input: string | undefined
   readonly writes: ReadonlyArray<Redirected>
-  /** Why nobody can tell what it does. */
+  /** Why its effect is unknown. */
   readonly opaque: string | undefined
 }
 
-/** A part of a line of which nobody can tell what it does. */
-export const opaqueSegment = (text: string, opaque: string): Segment => ({
+/** A part of a line whose effect is unknown. */
+export const opaqueSegment = (text: string, opaque: string): ParsedSegment => ({
   text,
   assignments: [],
   words: [],
@@ -45,7 +45,7 @@ export const opaqueSegment = (text: string, opaque: string): Segment => ({
 })
 
 /** A simple command that runs in `cwd`. */
-export const segmentOf = (node: Command, around: Around, cwd: string | undefined): Segment => {
+export const segmentOf = (node: Command, around: Around, cwd: string | undefined): ParsedSegment => {
   const { args, name, prefix, redirects } = node
   const found = redirections(redirects, around)
   const assignments = prefix.filter((each) => each.type === "Assignment")

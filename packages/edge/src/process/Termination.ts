@@ -4,14 +4,14 @@
  * The whole grace is shared out over the steps that exist; each is left early when the process is gone.
  */
 import { Deferred, Effect } from "effect"
-import { type Quarry, sweep } from "./Containment.ts"
+import { type ProcessTarget, sweep } from "./Containment.ts"
 import { signalGroup } from "./MarkSweep.ts"
 import type { Subprocess } from "./Subprocess.ts"
 
-export interface LadderOptions {
+export interface TerminationOptions {
   readonly child: Subprocess
   /** Everything of the run. */
-  readonly quarry: Quarry
+  readonly quarry: ProcessTarget
   /** Succeeds when the process is gone. */
   readonly exited: Deferred.Deferred<void>
   /** Milliseconds from the first step to SIGKILL. */
@@ -22,7 +22,10 @@ const goneWithin = (exited: Deferred.Deferred<void>, millis: number) =>
   Effect.timeoutOption(Deferred.await(exited), millis).pipe(Effect.map((gone) => gone._tag === "Some"))
 
 /** Protocol cancel (where there is one) → SIGINT → SIGTERM → SIGKILL and the sweep. */
-export const stop = Effect.fnUntraced(function* (options: LadderOptions, cancel: string | undefined) {
+export const terminate = Effect.fnUntraced(function* (
+  options: TerminationOptions,
+  cancel: string | undefined
+) {
   const { child, exited, grace, quarry } = options
   const signal = (name: NodeJS.Signals) => () => {
     if (child.pid !== undefined) signalGroup(child.pid, name)
@@ -37,7 +40,7 @@ export const stop = Effect.fnUntraced(function* (options: LadderOptions, cancel:
 })
 
 /** The turn is over: end of input, some time to leave by itself, then the ladder. */
-export const leave = Effect.fnUntraced(function* (options: LadderOptions, millis: number) {
+export const terminateAfterInput = Effect.fnUntraced(function* (options: TerminationOptions, millis: number) {
   options.child.closeInput()
-  if (!(yield* goneWithin(options.exited, millis))) yield* stop(options, undefined)
+  if (!(yield* goneWithin(options.exited, millis))) yield* terminate(options, undefined)
 })

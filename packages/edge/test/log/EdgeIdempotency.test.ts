@@ -2,7 +2,7 @@ import { IdempotencyConflict, IdempotencyInFlight } from "@corral/domain/errors/
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { Idempotency, type Keep } from "../../src/log/Idempotency.ts"
+import { EdgeIdempotency, type ResultRows } from "../../src/log/EdgeIdempotency.ts"
 import { Store } from "../../src/store/Store.ts"
 import { stored } from "../Stored.ts"
 
@@ -15,7 +15,7 @@ const scope = "local POST /v1/runs"
 const counted = Effect.gen(function* () {
   const store = yield* Store
   let made = 0
-  return (keep: Keep<Body>) =>
+  return (keep: ResultRows<Body>) =>
     Effect.suspend(() => {
       const body = { n: ++made }
       return Effect.as(store.commit(keep(body)), body)
@@ -25,10 +25,10 @@ const counted = Effect.gen(function* () {
 let keys = 0
 const newKey = () => `key-${++keys}`
 
-layer(Layer.provideMerge(Idempotency.layer, stored))("Idempotency", (it) => {
+layer(Layer.provideMerge(EdgeIdempotency.layer, stored))("Idempotency", (it) => {
   it.effect("answers the same request again without writing again", () =>
     Effect.gen(function* () {
-      const { once } = yield* Idempotency
+      const { once } = yield* EdgeIdempotency
       const write = yield* counted
       const key = newKey()
       const asked = {
@@ -48,7 +48,7 @@ layer(Layer.provideMerge(Idempotency.layer, stored))("Idempotency", (it) => {
 
   it.effect("refuses another request under the same key", () =>
     Effect.gen(function* () {
-      const { once } = yield* Idempotency
+      const { once } = yield* EdgeIdempotency
       const write = yield* counted
       const key = newKey()
       yield* once({ scope, key, request: { text: "a", list: [1, 2] } }, write)
@@ -69,7 +69,7 @@ layer(Layer.provideMerge(Idempotency.layer, stored))("Idempotency", (it) => {
 
   it.effect("keeps keys of another principal, method or path apart", () =>
     Effect.gen(function* () {
-      const { once } = yield* Idempotency
+      const { once } = yield* EdgeIdempotency
       const write = yield* counted
       const key = newKey()
       const scopes = [scope, "other POST /v1/runs", "local POST /v1/permissions/decide", `${scope}\n${key}`]
@@ -88,7 +88,7 @@ layer(Layer.provideMerge(Idempotency.layer, stored))("Idempotency", (it) => {
 
   it.effect("writes every time where there is no key", () =>
     Effect.gen(function* () {
-      const { once } = yield* Idempotency
+      const { once } = yield* EdgeIdempotency
       const write = yield* counted
       const asked = { scope, key: undefined, request: {} }
       yield* once(asked, write)
@@ -96,13 +96,13 @@ layer(Layer.provideMerge(Idempotency.layer, stored))("Idempotency", (it) => {
     })
   )
 
-  it.effect("says that the first is still at work, and answers once it is done", () =>
+  it.effect("reports that the first request is in progress, and returns its result once it is done", () =>
     Effect.gen(function* () {
-      const { once } = yield* Idempotency
+      const { once } = yield* EdgeIdempotency
       const write = yield* counted
       const asked = { scope, key: newKey(), request: {} }
       const [begun, go] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
-      const slow = (keep: Keep<Body>) =>
+      const slow = (keep: ResultRows<Body>) =>
         Deferred.succeed(begun, undefined).pipe(
           Effect.andThen(Deferred.await(go)),
           Effect.andThen(write(keep))
@@ -118,7 +118,7 @@ layer(Layer.provideMerge(Idempotency.layer, stored))("Idempotency", (it) => {
 
   it.effect("lets a request that failed, died or was interrupted be tried again", () =>
     Effect.gen(function* () {
-      const { once } = yield* Idempotency
+      const { once } = yield* EdgeIdempotency
       const write = yield* counted
       const asked = { scope, key: newKey(), request: {} }
       assert.strictEqual(yield* Effect.flip(once(asked, () => Effect.fail("no"))), "no")
@@ -135,11 +135,11 @@ layer(Layer.provideMerge(Idempotency.layer, stored))("Idempotency", (it) => {
 
   it.effect("keeps an answer with the write or not at all", () =>
     Effect.gen(function* () {
-      const { once } = yield* Idempotency
+      const { once } = yield* EdgeIdempotency
       const store = yield* Store
       const write = yield* counted
       const asked = { scope, key: newKey(), request: {} }
-      const torn = (keep: Keep<Body>) =>
+      const torn = (keep: ResultRows<Body>) =>
         Effect.as(store.commit([...keep({ n: 0 }), ["INSERT INTO no_such_table VALUES (1)"]]), { n: 0 })
       assert.strictEqual((yield* Effect.flip(once(asked, torn)))._tag, "StoreFailed")
       assert.deepStrictEqual(yield* once(asked, write), { body: { n: 1 }, replayed: false })
@@ -148,20 +148,20 @@ layer(Layer.provideMerge(Idempotency.layer, stored))("Idempotency", (it) => {
 
   it.effect("still knows the answer after a restart", () =>
     Effect.gen(function* () {
-      const { once } = yield* Idempotency
+      const { once } = yield* EdgeIdempotency
       const write = yield* counted
       const asked = { scope, key: newKey(), request: { text: "a" } }
       yield* once(asked, write)
-      const again = Effect.flatMap(Idempotency, (fresh) => fresh.once(asked, write))
+      const again = Effect.flatMap(EdgeIdempotency, (fresh) => fresh.once(asked, write))
       const store = yield* Store
-      const restarted = Layer.provide(Layer.fresh(Idempotency.layer), Layer.succeed(Store, store))
+      const restarted = Layer.provide(Layer.fresh(EdgeIdempotency.layer), Layer.succeed(Store, store))
       assert.deepStrictEqual(yield* Effect.provide(again, restarted), { body: { n: 1 }, replayed: true })
     })
   )
 
   it.effect("forgets after 24 hours, and sweeps what is older at the next start", () =>
     Effect.gen(function* () {
-      const { once } = yield* Idempotency
+      const { once } = yield* EdgeIdempotency
       const store = yield* Store
       const write = yield* counted
       const asked = { scope, key: newKey(), request: {} }
@@ -172,7 +172,7 @@ layer(Layer.provideMerge(Idempotency.layer, stored))("Idempotency", (it) => {
       assert.deepStrictEqual(yield* once(asked, write), { body: { n: 2 }, replayed: false })
       yield* TestClock.adjust(86_400_000)
       yield* Effect.scoped(
-        Layer.build(Layer.provide(Layer.fresh(Idempotency.layer), Layer.succeed(Store, store)))
+        Layer.build(Layer.provide(Layer.fresh(EdgeIdempotency.layer), Layer.succeed(Store, store)))
       )
       assert.deepStrictEqual(store.get("SELECT count(*) AS rows FROM idempotency"), { rows: 0 })
     })

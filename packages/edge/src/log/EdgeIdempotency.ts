@@ -1,7 +1,7 @@
 /**
- * Idempotency keys: the answer to a write is kept for 24 hours under its key and given again to the same request.
+ * Idempotency keys of the Edge: the result of a write is stored for 24 hours under its key and returned again to the same request.
  *
- * Where a write is a commit of its own, the kept answer is part of that commit: a crash leaves both or neither.
+ * Guarantees: the stored result is part of the write's commit. A crash leaves both or neither.
  */
 import { IdempotencyConflict, IdempotencyInFlight } from "@corral/domain/errors/Failures"
 import { fingerprintOf } from "@corral/service/Fingerprint"
@@ -9,15 +9,15 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { Store, type StoreFailed, type Write } from "../store/Store.ts"
 import { parseStored } from "../store/StoreDamage.ts"
 
-export interface Answer<A> {
+export interface IdempotentResult<A> {
   readonly body: A
   readonly replayed: boolean
 }
 
 /** Makes the row that keeps the answer; `undefined` where the request had no key. */
-export type Keep<A> = (body: A) => ReadonlyArray<Write>
+export type ResultRows<A> = (body: A) => ReadonlyArray<Write>
 
-export interface KeyedRequest {
+export interface EdgeKeyedRequest {
   /** Principal, method and path. */
   readonly scope: string
   readonly key: string | undefined
@@ -25,26 +25,26 @@ export interface KeyedRequest {
   readonly request: unknown
 }
 
-export class Idempotency extends Context.Service<
-  Idempotency,
+export class EdgeIdempotency extends Context.Service<
+  EdgeIdempotency,
   {
     /** Runs `write` unless its answer is known. `write` commits the rows of `keep` together with its own. */
     readonly once: <A, E, R>(
-      request: KeyedRequest,
-      write: (keep: Keep<A>) => Effect.Effect<A, E, R>
-    ) => Effect.Effect<Answer<A>, E | IdempotencyConflict | IdempotencyInFlight, R>
+      request: EdgeKeyedRequest,
+      write: (keep: ResultRows<A>) => Effect.Effect<A, E, R>
+    ) => Effect.Effect<IdempotentResult<A>, E | IdempotencyConflict | IdempotencyInFlight, R>
   }
 >()("corral/edge/Idempotency") {
   static readonly layer = Layer.effect(
-    Idempotency,
+    EdgeIdempotency,
     Effect.gen(function* () {
       const store = yield* Store
       const clock = yield* Clock.Clock
       const inFlight = new Set<string>()
-      yield* forgetOld(store, clock.currentTimeMillisUnsafe())
+      yield* deleteExpiredResults(store, clock.currentTimeMillisUnsafe())
 
       const known = <A>(scope: string, key: string, fingerprint: string) =>
-        Effect.suspend((): Effect.Effect<Answer<A> | undefined, IdempotencyConflict> => {
+        Effect.suspend((): Effect.Effect<IdempotentResult<A> | undefined, IdempotencyConflict> => {
           const row = store.get<Row>(
             "SELECT fingerprint, body FROM idempotency WHERE scope = ? AND key = ? AND created_at > ?",
             scope,
@@ -57,10 +57,10 @@ export class Idempotency extends Context.Service<
           return Effect.succeed({ body: parseStored<A>(row.body, "answer"), replayed: true })
         })
 
-      return Idempotency.of({
+      return EdgeIdempotency.of({
         once: <A, E, R>(
-          { scope, key, request }: KeyedRequest,
-          write: (keep: Keep<A>) => Effect.Effect<A, E, R>
+          { scope, key, request }: EdgeKeyedRequest,
+          write: (keep: ResultRows<A>) => Effect.Effect<A, E, R>
         ) => {
           if (key === undefined)
             return Effect.map(
@@ -82,7 +82,7 @@ export class Idempotency extends Context.Service<
             )
           )
           return Effect.suspend(
-            (): Effect.Effect<Answer<A>, E | IdempotencyConflict | IdempotencyInFlight, R> => {
+            (): Effect.Effect<IdempotentResult<A>, E | IdempotencyConflict | IdempotencyInFlight, R> => {
               if (inFlight.has(flight)) return Effect.fail(new IdempotencyInFlight())
               inFlight.add(flight)
               return Effect.ensuring(
@@ -114,7 +114,7 @@ const keepRow = (scope: string, key: string, fingerprint: string, body: unknown,
 ]
 
 /** Forgets what is older than 24 hours, a few at a time: other commits come in between. */
-export const forgetOld = Effect.fnUntraced(function* (
+export const deleteExpiredResults = Effect.fnUntraced(function* (
   store: Store["Service"],
   now: number
 ): Effect.fn.Return<void, StoreFailed> {

@@ -1,10 +1,10 @@
 /** Between a turn and its append: what the turn's events name is kept first. */
 import { Effect } from "effect"
-import type { Artifacts, Kept, Made } from "../artifact/Artifacts.ts"
+import type { Artifacts, KeptArtifact, NewArtifact } from "../artifact/Artifacts.ts"
 import type { RunRecorder } from "./RunRecorder.ts"
 
 /** To be called before `recorder.take`. Never fails: what cannot be kept is left out of the log, with a warning. */
-export const keepOutputs = (artifacts: Artifacts["Service"], recorder: RunRecorder): Effect.Effect<void> => {
+export const storeOutputs = (artifacts: Artifacts["Service"], recorder: RunRecorder): Effect.Effect<void> => {
   const waiting = recorder.toBeKept
   return waiting.length === 0 ? Effect.void : keepAll(artifacts, recorder, waiting)
 }
@@ -12,9 +12,9 @@ export const keepOutputs = (artifacts: Artifacts["Service"], recorder: RunRecord
 const keepAll = Effect.fnUntraced(function* (
   artifacts: Artifacts["Service"],
   recorder: RunRecorder,
-  waiting: ReadonlyArray<Made>
+  waiting: ReadonlyArray<NewArtifact>
 ) {
-  const kept = new Map<Made, Kept>()
+  const kept = new Map<NewArtifact, KeptArtifact>()
   for (const made of waiting) {
     yield* artifacts.keep(made).pipe(
       Effect.match({

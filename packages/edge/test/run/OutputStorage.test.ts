@@ -4,8 +4,8 @@ import { draft, type Envelope } from "@corral/domain/run/RunEvent"
 import type { Input } from "@corral/domain/run/RunMachine"
 import { Effect, Layer, Stream } from "effect"
 import { Artifacts } from "../../src/artifact/Artifacts.ts"
-import { EventLog } from "../../src/log/EventLog.ts"
-import { keepOutputs } from "../../src/run/KeptOutputs.ts"
+import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
+import { storeOutputs } from "../../src/run/OutputStorage.ts"
 import { RunRecorder } from "../../src/run/RunRecorder.ts"
 import { temporaryFolder } from "../Folder.ts"
 import { approvalIdOf, at, created, later, newRunId, request, runOf, say } from "../Samples.ts"
@@ -28,8 +28,8 @@ const layers = (minFreeBytes: number) =>
 
 /** What the actor does with a turn; gives what the log then holds of the run. */
 const commit = Effect.fnUntraced(function* (recorder: RunRecorder) {
-  const log = yield* EventLog
-  yield* keepOutputs(yield* Artifacts, recorder)
+  const log = yield* EdgeEventLog
+  yield* storeOutputs(yield* Artifacts, recorder)
   const batch = recorder.take()
   assert(batch !== undefined)
   yield* log.append(batch.events, batch.projections)

@@ -7,18 +7,21 @@ import type { RequestId } from "@corral/domain/identity/Ids"
 import type { PreviewKind } from "./ContentPolicy.ts"
 
 /** One request and the id it is refused with. */
-export interface Asked {
+export interface PreviewRequest {
   readonly request: IncomingMessage
   readonly requestId: RequestId
 }
 
-export interface Source {
+export interface PreviewUpstream {
   readonly kind: PreviewKind
   /** Answers. Interrupted when the client goes or the preview is closed. `port` is the preview's own. */
-  readonly serve: (asked: Asked & { readonly response: ServerResponse }, port: number) => Effect.Effect<void>
+  readonly serve: (
+    asked: PreviewRequest & { readonly response: ServerResponse },
+    port: number
+  ) => Effect.Effect<void>
   /** Answers an upgrade, and carries it until either side ends. */
   readonly upgrade: (
-    asked: Asked & { readonly socket: Duplex; readonly head: Buffer },
+    asked: PreviewRequest & { readonly socket: Duplex; readonly head: Buffer },
     port: number
   ) => Effect.Effect<void>
   /** Whether it can be asked now. */
@@ -26,7 +29,7 @@ export interface Source {
 }
 
 /** Refuses where nothing has been answered yet; else there is only the connection to end. */
-export const refuse = (response: ServerResponse, refusal: HttpRefusal, requestId: RequestId): void => {
+export const refusePreview = (response: ServerResponse, refusal: HttpRefusal, requestId: RequestId): void => {
   if (response.headersSent) response.destroy()
   else refuseRequest(response, refusal, requestId)
 }
