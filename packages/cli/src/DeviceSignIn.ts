@@ -4,7 +4,7 @@ import { CommandFailed, exitCodes, refused } from "./CommandFailed.ts"
 import { asked } from "./EdgeClient.ts"
 import { Host } from "./Host.ts"
 import { connectHub } from "./HubClient.ts"
-import { waiting } from "./Progress.ts"
+import { withProgress } from "./Progress.ts"
 import { visibleLine } from "./Visible.ts"
 
 /** What a Hub that is asked too often wants more, in seconds. */
@@ -43,7 +43,7 @@ export const issueSignIn = Effect.fnUntraced(function* (hub: string, clientName:
       exitCode: exitCodes.refused
     })
   })
-  return yield* waiting("waiting for an answer there")(answer)
+  return yield* withProgress("waiting for an answer there")(answer)
 })
 
 /** Does `use` with the sign-in of whoever answers, which ends with it. */

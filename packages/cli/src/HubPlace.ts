@@ -14,7 +14,7 @@ import type { HubCalls } from "./HubClient.ts"
 import { Host } from "./Host.ts"
 import { wholeList } from "./Pages.ts"
 import type { Place, StartRun } from "./Place.ts"
-import { waiting } from "./Progress.ts"
+import { withProgress } from "./Progress.ts"
 import { signedInHub } from "./SignedInHub.ts"
 import { visibleLine } from "./Visible.ts"
 
@@ -90,7 +90,7 @@ const runOf = (calls: HubCalls, made: Task, target: Pick<Device, "name" | "state
     Effect.flatMap((id) =>
       id === undefined ? Effect.fail(refused("The task has made no run.")) : Effect.succeed(id)
     ),
-    waiting(
+    withProgress(
       `waiting for ${target.state === "online" ? "" : "an offline device, "}${visibleLine(target.name)}`
     ),
     Effect.onInterrupt(() => takeBack(calls, made))

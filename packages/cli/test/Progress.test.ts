@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { Host } from "../src/Host.ts"
-import { waiting } from "../src/Progress.ts"
+import { withProgress } from "../src/Progress.ts"
 
 /** What stands on a stderr of that width after a while of waiting, and how it ends. */
 const said = Effect.fnUntraced(function* (columns: number | undefined, what: string) {
@@ -23,7 +23,7 @@ const said = Effect.fnUntraced(function* (columns: number | undefined, what: str
     onSignal: () => () => {}
   }
   const fiber = yield* Effect.forkChild(
-    waiting(what)(Effect.sleep("3 seconds")).pipe(Effect.provideService(Host, host))
+    withProgress(what)(Effect.sleep("3 seconds")).pipe(Effect.provideService(Host, host))
   )
   yield* TestClock.adjust("3 seconds")
   yield* Fiber.join(fiber)

@@ -10,7 +10,7 @@ import { type CommandFailed, refused } from "../CommandFailed.ts"
 import { jsonLines, jsonObject, placeFlags } from "../Flags.ts"
 import { Host } from "../Host.ts"
 import { type Place, placeOf } from "../Place.ts"
-import { waiting } from "../Progress.ts"
+import { withProgress } from "../Progress.ts"
 import { visibleLine } from "../Visible.ts"
 
 const runArgument = Argument.String("run").pipe(
@@ -104,7 +104,7 @@ const saveOne = Command.make(
     const artifact = yield* found(place, run, id)
     const path = resolve(Option.getOrElse(output, () => fileNameOf(artifact)))
     const content = yield* place.content(run, id)
-    yield* save(content, artifact, path).pipe(waiting(`saving ${visibleLine(artifact.name)}`))
+    yield* save(content, artifact, path).pipe(withProgress(`saving ${visibleLine(artifact.name)}`))
     host.write(json ? `${JSON.stringify({ ...artifact, path })}\n` : `${path} (${artifact.size} bytes)\n`)
   })
 ).pipe(Command.withDescription("Save one as a file"))

@@ -5,7 +5,7 @@ import { Effect, Queue } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { exitCodes, exitWith } from "../CommandFailed.ts"
 import { placeFlags, toggle } from "../Flags.ts"
-import { follow, goesOn } from "../Follow.ts"
+import { followRun, stillRunning } from "../Follow.ts"
 import { Host, receiveSignal } from "../Host.ts"
 import { type Place, placeOf } from "../Place.ts"
 
@@ -27,7 +27,7 @@ export const attach = Command.make(
     const place = yield* placeOf(choice)
     yield* place.run(runId)
     const approving = noInput || json || !host.interactive ? "wait" : "ask"
-    yield* Effect.raceFirst(follow({ place, runId, after, json, approving }), leaveOnCtrlC(place, runId))
+    yield* Effect.raceFirst(followRun({ place, runId, after, json, approving }), leaveOnCtrlC(place, runId))
   })
 ).pipe(Command.withDescription("Follow a run to its end"))
 
@@ -36,6 +36,6 @@ const leaveOnCtrlC = Effect.fnUntraced(function* (place: Place, runId: RunId) {
   const pressed = yield* Queue.unbounded<void>()
   yield* receiveSignal("SIGINT", () => Queue.offerUnsafe(pressed, undefined))
   yield* Queue.take(pressed)
-  host.warn(`\n${goesOn(host, place, runId)}\n`)
+  host.warn(`\n${stillRunning(host, place, runId)}\n`)
   return yield* exitWith(exitCodes.cancelled)
 }, Effect.scoped)

@@ -5,7 +5,7 @@ import { Effect, Option, Queue, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { exitCodes, exitWith, refused } from "../CommandFailed.ts"
 import { placeFlags, toggle } from "../Flags.ts"
-import { follow } from "../Follow.ts"
+import { followRun } from "../Follow.ts"
 import { Host, receiveSignal } from "../Host.ts"
 import { type Place, placeOf } from "../Place.ts"
 
@@ -98,7 +98,10 @@ export const run = Command.make(
       ...Option.match(timeout, { onNone: () => ({}), onSome: (seconds) => ({ timeoutMs: seconds * 1_000 }) })
     })
     const approving = yes ? "allow" : noInput || json || !host.interactive ? "wait" : "ask"
-    yield* Effect.raceFirst(follow({ place, runId, after: 0, json, approving }), cancelOnCtrlC(place, runId))
+    yield* Effect.raceFirst(
+      followRun({ place, runId, after: 0, json, approving }),
+      cancelOnCtrlC(place, runId)
+    )
   })
 ).pipe(
   Command.withDescription("Start a run and follow it to its end"),

@@ -10,7 +10,7 @@ import { RequestView } from "../approval/RequestView.tsx"
 import { useDecide } from "../approval/useDecide.ts"
 import { oneLine } from "../markdown/visible.ts"
 import { useWords } from "../text/Language.tsx"
-import type { ApprovalBlock } from "./Block.ts"
+import type { ApprovalBlock } from "@corral/domain/run/RunBlock"
 import { runWords } from "./words.ts"
 
 interface Props {

@@ -22,7 +22,8 @@ import {
   newAccount
 } from "../../../hub/test/harness/Chats.ts"
 import { HubClient } from "../../../hub/test/harness/HubClient.ts"
-import { RunFold } from "../../src/run/RunFold.ts"
+import { eventSequence } from "../../src/run/EventFields.ts"
+import { RunView } from "@corral/domain/run/RunView"
 
 type Origin = "console" | "terminal" | "chat" | "editor"
 type Decide = (id: string, body: object) => Promise<{ readonly status: number; readonly text: string }>
@@ -107,12 +108,7 @@ describe("a decision reads the same in all its readers", { timeout: 120_000 }, (
 
   const rendered = (events: ReadonlyArray<Envelope>): string => {
     const renderer = new Renderer({ live: false, colours: false, invocation: "corral", named: "" })
-    return events
-      .map((event) => {
-        const text = JSON.stringify(event)
-        return renderer.render({ text, read: Result.getOrThrow(decodeEvent(event)) })
-      })
-      .join("")
+    return events.map((event) => renderer.render({ decoded: Result.getOrThrow(decodeEvent(event)) })).join("")
   }
 
   /** What every reader says of the approval of one run. */
@@ -121,14 +117,18 @@ describe("a decision reads the same in all its readers", { timeout: 120_000 }, (
     const events = (await joined.owner.ask<Page<Envelope>>("GET", `/client/runs/${runId}/events?limit=200`))
       .body.items
     const hub = (await joined.owner.ask<HubApproval>("GET", `/client/approvals/${id}`)).body
-    const fold = new RunFold()
-    fold.take(events)
+    const view = new RunView()
+    const sequence = eventSequence()
+    for (const event of events) {
+      const next = sequence.nextOf(event)
+      if (next !== undefined) view.apply(next)
+    }
     return {
       events,
       edgeEvents: await edge.log(runId),
       edgeApproval: await edge.approval(id),
       hub,
-      blocks: fold.blocks,
+      blocks: view.blocks,
       project: await recordsOf(id, `&projectId=${joined.projectId}`),
       own: await recordsOf(id, ""),
       text: rendered(events)

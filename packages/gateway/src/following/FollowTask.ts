@@ -7,7 +7,7 @@
 import { isTerminal } from "@corral/domain/run/Run"
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
-import type { KnownEvent, UnknownEvent } from "@corral/domain/run/RunEvent"
+import type { SequencedEvent } from "@corral/domain/run/EventSequence"
 import { Clock, Effect, Fiber, Queue, Schedule, Stream } from "effect"
 import { Actions } from "../action/Actions.ts"
 import { Hub } from "../hub/Hub.ts"
@@ -17,7 +17,8 @@ import { ApprovalCards } from "./ApprovalCards.ts"
 import { answerText } from "./AnswerText.ts"
 import { type Follow, Follows } from "./Follows.ts"
 import { newCard } from "./NewCard.ts"
-import { advanced, isOver, type Progress, runCard, withoutRun } from "./RunCard.ts"
+import { runCard } from "./RunCard.ts"
+import { hasTaskEnded, progressAfter, progressWithoutRun, type TaskProgress } from "./TaskProgress.ts"
 
 /** Between two drawings of a card: platforms allow five in a second, for everybody together. */
 const RHYTHM = "1200 millis"
@@ -45,7 +46,7 @@ export const followTask = Effect.fn("followTask")(function* (begin: Follow) {
     state = { ...state, ...more }
   }
   const save = Effect.suspend(() => follows.advance(taskId, state))
-  const advance = (progress: Progress) => {
+  const advance = (progress: TaskProgress) => {
     if (progress === state.progress) return
     keep({ progress })
     Queue.offerUnsafe(changed, undefined)
@@ -97,21 +98,22 @@ export const followTask = Effect.fn("followTask")(function* (begin: Follow) {
   const awaitRun = Effect.gen(function* () {
     for (
       let wait = 200;
-      state.runId === undefined && !isOver(state.progress);
+      state.runId === undefined && !hasTaskEnded(state.progress);
       wait = Math.min(wait * 1.5, 10_000)
     ) {
       const task = yield* withPatience(hub.as(account, ({ tasks }) => tasks.get({ params: { id: taskId } })))
       if (task.runId !== undefined) keep({ runId: task.runId })
       else {
-        advance(withoutRun(state.progress, task))
+        advance(progressWithoutRun(state.progress, task))
         yield* Effect.sleep(wait)
       }
     }
   })
 
-  const attend = Effect.fnUntraced(function* (read: KnownEvent | UnknownEvent) {
-    if (read._tag === "UnknownEvent") return keep({ seq: read.envelope.seq })
-    const { event } = read
+  const attend = Effect.fnUntraced(function* ({ decoded, missing }: SequencedEvent) {
+    if (missing !== undefined) yield* Effect.logWarning("missed events of a run", { taskId, ...missing })
+    if (decoded._tag === "UnknownEvent") return keep({ seq: decoded.envelope.seq })
+    const { event } = decoded
     if (event.type === "run.approval.requested") {
       const { approvalId, expiresAt, request } = event.payload
       yield* withPatience(approvals.show(state, approvalId, request, expiresAt)).pipe(
@@ -126,9 +128,9 @@ export const followTask = Effect.fn("followTask")(function* (begin: Follow) {
     }
     keep({ seq: event.seq })
     const { phase } = state.progress
-    advance(advanced(state.progress, event))
+    advance(progressAfter(state.progress, event))
     // Whoever asks how it goes is told so, and who goes on begins there.
-    if (state.progress.phase !== phase && !isOver(state.progress)) yield* withPatience(save)
+    if (state.progress.phase !== phase && !hasTaskEnded(state.progress)) yield* withPatience(save)
   })
 
   /** What a run has come to whose events are not there any more. */
@@ -138,7 +140,7 @@ export const followTask = Effect.fn("followTask")(function* (begin: Follow) {
       advance({ ...state.progress, phase: status, waiting: 0, endedAt, code: error?.code })
   }
   const follow = Effect.fnUntraced(function* (runId: RunId) {
-    while (!isOver(state.progress)) {
+    while (!hasTaskEnded(state.progress)) {
       yield* Stream.runForEach(hub.events(account, runId, state.seq), attend).pipe(
         Effect.catchIf(
           (error) => error instanceof HubRefused && error.code === "conflict",
@@ -151,7 +153,7 @@ export const followTask = Effect.fn("followTask")(function* (begin: Follow) {
         withPatience
       )
       // Cut off: by a Hub that ends, or for being slow.
-      if (!isOver(state.progress)) yield* Effect.sleep("500 millis")
+      if (!hasTaskEnded(state.progress)) yield* Effect.sleep("500 millis")
     }
   })
 

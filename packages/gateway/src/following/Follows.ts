@@ -8,7 +8,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import type { Words } from "../platform/Words.ts"
 import type { Asked, Settled } from "./ApprovalCard.ts"
-import { begun, type Progress } from "./RunCard.ts"
+import { queuedProgress, type TaskProgress } from "./TaskProgress.ts"
 
 export const LEASE_MS = 6_000
 const DAY_MS = 86_400_000
@@ -32,7 +32,7 @@ export interface Follow {
   readonly runId: RunId | undefined
   /** The last event that `progress` knows of. */
   readonly seq: number
-  readonly progress: Progress
+  readonly progress: TaskProgress
   readonly ended: boolean
 }
 
@@ -80,7 +80,7 @@ const followOf = (row: Row): Follow => ({
   runId: row.run_id ?? undefined,
   seq: row.seq,
   // Written by `advance`.
-  progress: JSON.parse(row.progress) as Progress,
+  progress: JSON.parse(row.progress) as TaskProgress,
   ended: row.ended
 })
 
@@ -163,7 +163,7 @@ export class Follows extends Context.Service<
             language,
             place,
             seq: 0,
-            progress: JSON.stringify(begun),
+            progress: JSON.stringify(queuedProgress),
             created_at: at()
           }
           return Effect.asVoid(sql`INSERT INTO follows ${sql.insert(row)} ON CONFLICT DO NOTHING`)
