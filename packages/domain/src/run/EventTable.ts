@@ -1,7 +1,7 @@
 /**
  * Tables with one entry for each event type. A type without an entry is a type error, so that no reader forgets one.
  *
- * Each client has one such table. `scripts/newEventType.test.ts` checks that the compiler names all of them, and nothing else.
+ * Each client has one such table. `scripts/newEventType.soak.test.ts` checks that the compiler names all of them, and nothing else.
  */
 import type { EventOf, EventType, RunEvent } from "./RunEvent.ts"
 
