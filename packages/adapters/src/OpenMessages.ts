@@ -9,7 +9,8 @@ import { draft, type DraftOf, type PayloadOf } from "@corral/domain/run/RunEvent
 
 type Delta = PayloadOf<"run.message.delta">
 
-const MAX_CHARACTERS = 1_000_000
+/** More than one event holds: the rest of a completed text would be cut. */
+const MAX_CHARACTERS = 200_000
 /** Distinct messages that are open together; a runtime with more of them names them badly. */
 const MAX_OPEN = 1_000
 

@@ -5,7 +5,7 @@ import { Buffer } from "node:buffer"
 import { replay } from "../src/conformance/Replay.ts"
 import { always, deltasJoin } from "../src/conformance/Invariants.ts"
 import { makeJsonLines, type JsonMap } from "../src/JsonMapping.ts"
-import { tries } from "../../domain/test/Effort.ts"
+import { tries } from "@corral/testing/time/Effort"
 
 const program = { label: "A program", command: ["program"], stdin: "none", install: "" } as const
 const start = { prompt: "Do it.", mode: "full_access", workspacePath: "/workspace" } as const

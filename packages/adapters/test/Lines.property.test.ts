@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer"
 import { Schema } from "effect"
 import { cut, randomNumbers, randomSizes } from "../src/conformance/Replay.ts"
 import { Lines, type Line } from "../src/Lines.ts"
-import { tries } from "../../domain/test/Effort.ts"
+import { tries } from "@corral/testing/time/Effort"
 
 const read = (reads: ReadonlyArray<Uint8Array>, limit?: number): ReadonlyArray<Line> => {
   const lines = new Lines(limit)

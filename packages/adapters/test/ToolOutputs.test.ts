@@ -4,7 +4,7 @@ import { Buffer } from "node:buffer"
 import { arrayOf, isObject, parseObject, type JsonObject } from "../src/Json.ts"
 import { linesOf } from "../src/conformance/Hostile.ts"
 import { replay } from "../src/conformance/Replay.ts"
-import { recordings, registry } from "./Fixtures.ts"
+import { recordings, registry } from "@corral/testing/recordings/Fixtures"
 
 /** Fields in which programs print what a tool gave back. */
 const TEXTS = new Set(["output", "content", "text", "data", "aggregated_output", "aggregatedOutput"])

@@ -2,7 +2,7 @@
 import { draft } from "@corral/domain/run/RunEvent"
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { tries } from "../../domain/test/Effort.ts"
+import { tries } from "@corral/testing/time/Effort"
 import { deltasJoin } from "../src/conformance/Invariants.ts"
 import { Turn } from "../src/Turn.ts"
 

@@ -13,15 +13,9 @@ import { Renderer } from "@corral/cli/Render"
 import { askedOf, settledCard } from "@corral/gateway/following/ApprovalCard"
 import { csrfOf } from "@corral/hub/signin/SessionToken"
 import { Result } from "effect"
-import { Joined } from "../../../cli/test/joined/Joined.ts"
-import {
-  actingAs,
-  confirmedLink,
-  gatewayEnv,
-  gatewayOf,
-  newAccount
-} from "../../../hub/test/harness/Chats.ts"
-import { HubClient } from "../../../hub/test/harness/HubClient.ts"
+import { Joined } from "@corral/testing/stack/Joined"
+import { actingAs, confirmedLink, gatewayEnv, gatewayOf, newAccount } from "@corral/testing/hub/Chats"
+import { HubClient } from "@corral/testing/hub/HubClient"
 import { eventSequence } from "../../src/run/EventFields.ts"
 import { RunView } from "@corral/domain/run/RunView"
 

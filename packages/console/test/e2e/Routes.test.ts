@@ -2,8 +2,8 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { join } from "node:path"
 import type { Page } from "playwright-core"
-import { Joined } from "../../../cli/test/joined/Joined.ts"
-import { makeSession } from "../../../hub/test/harness/Teams.ts"
+import { Joined } from "@corral/testing/stack/Joined"
+import { makeSession } from "@corral/testing/hub/Teams"
 import { ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
 
 const long = `echo ${"a-long-word-".repeat(150)} && printf '%s' "${"x".repeat(400)}"`

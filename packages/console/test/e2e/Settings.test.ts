@@ -5,12 +5,12 @@ import type { ApprovalId, DeviceId, ProjectId } from "@corral/domain/identity/Id
 import { draft } from "@corral/domain/run/RunEvent"
 import { readFileSync } from "node:fs"
 import type { Locator, Page } from "playwright-core"
-import { confirmedLink, GATEWAY_TOKEN, gatewayEnv, newAccount } from "../../../hub/test/harness/Chats.ts"
-import { HubClient } from "../../../hub/test/harness/HubClient.ts"
-import { HubProcess } from "../../../hub/test/harness/HubProcess.ts"
-import { created, Mirror, newId, resolved, started } from "../../../hub/test/harness/Mirror.ts"
-import { registerDevice, report } from "../../../hub/test/harness/Offers.ts"
-import { makeProject, makeSession } from "../../../hub/test/harness/Teams.ts"
+import { confirmedLink, GATEWAY_TOKEN, gatewayEnv, newAccount } from "@corral/testing/hub/Chats"
+import { HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { created, Mirror, newId, resolved, started } from "@corral/testing/hub/Mirror"
+import { registerDevice, report } from "@corral/testing/hub/Offers"
+import { makeProject, makeSession } from "@corral/testing/hub/Teams"
 import { ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
 
 describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, () => {

@@ -7,7 +7,7 @@
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Page } from "playwright-core"
-import { Joined } from "../../../cli/test/joined/Joined.ts"
+import { Joined } from "@corral/testing/stack/Joined"
 import { ConsoleBrowser, hasChromium } from "../harness/ConsoleBrowser.ts"
 
 /** Counts from frame to frame, in the page. */

@@ -13,7 +13,7 @@ import { relativeTo } from "@corral/adapters/Relative"
 import { Turn } from "@corral/adapters/Turn"
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import { assert, describe, it } from "@effect/vitest"
-import { effort } from "../../../domain/test/Effort.ts"
+import { effort } from "@corral/testing/time/Effort"
 import { Seeded } from "../harness/Seeded.ts"
 import { policyOf, session, verdictOn } from "./RunPolicies.ts"
 

@@ -6,7 +6,7 @@ import { inspect } from "node:util"
 import { Bot, callerOf } from "../../src/feishu/FeishuApi.ts"
 import { feishu } from "../../src/feishu/Feishu.ts"
 import type { Content } from "../../src/platform/ChatPlatform.ts"
-import { SECRET, type FakePlatform } from "../harness/FakePlatform.ts"
+import { SECRET, type FakePlatform } from "@corral/testing/gateway/FakePlatform"
 import { configOf, openBot, watchOutput } from "./Bot.ts"
 
 const WORDS = "what nobody else may read"

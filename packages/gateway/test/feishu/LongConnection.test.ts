@@ -6,9 +6,9 @@ import { fileURLToPath } from "node:url"
 import { connectionOf } from "../../src/feishu/LongConnection.ts"
 import { feishu } from "../../src/feishu/Feishu.ts"
 import { type Inbound, type Ingest, PlatformUnavailable } from "../../src/platform/ChatPlatform.ts"
-import { within } from "../../../service/test/harness/Within.ts"
-import { APP, BOT, envelope, message, pushedMessage, TENANT } from "../harness/FakeFeishu.ts"
-import { SECRET } from "../harness/FakePlatform.ts"
+import { within } from "@corral/testing/time/Within"
+import { APP, BOT, envelope, message, pushedMessage, TENANT } from "@corral/testing/gateway/FakeFeishu"
+import { SECRET } from "@corral/testing/gateway/FakePlatform"
 import { configOf, openFake, watchOutput } from "./Bot.ts"
 
 const down = new PlatformUnavailable({ message: "The store is not there." })

@@ -3,7 +3,7 @@ import { Effect, Exit } from "effect"
 import * as fc from "fast-check"
 import { normalize } from "../../src/feishu/Normalization.ts"
 import { type InboundKind, PlatformUnavailable } from "../../src/platform/ChatPlatform.ts"
-import { BOT, click, message } from "../harness/FakeFeishu.ts"
+import { BOT, click, message } from "@corral/testing/gateway/FakeFeishu"
 
 const inbound = (event: unknown, kind: InboundKind = "message") => ({
   platform: "feishu",

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { feishu } from "../../src/feishu/Feishu.ts"
-import { APP, BOT, envelope, message, TENANT } from "../harness/FakeFeishu.ts"
+import { APP, BOT, envelope, message, TENANT } from "@corral/testing/gateway/FakeFeishu"
 import { configOf, openBot, openFake } from "./Bot.ts"
 
 const mention = {

@@ -16,7 +16,7 @@ import {
   signed,
   TENANT,
   TOKEN
-} from "../harness/FakeFeishu.ts"
+} from "@corral/testing/gateway/FakeFeishu"
 
 const NOW = 1_790_000_000_000
 const config = {

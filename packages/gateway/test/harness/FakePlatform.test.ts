@@ -2,12 +2,12 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { createServer, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
-import { feishu } from "../../src/feishu/Feishu.ts"
-import { headerMillis } from "../../src/feishu/Timestamp.ts"
-import { plainly } from "../../src/platform/Words.ts"
-import type { Verdict } from "../../src/platform/ChatPlatform.ts"
+import { feishu } from "@corral/gateway/feishu/Feishu"
+import { headerMillis } from "@corral/gateway/feishu/Timestamp"
+import { plainly } from "@corral/gateway/platform/Words"
+import type { Verdict } from "@corral/gateway/platform/ChatPlatform"
 import { configOf, openBot } from "../feishu/Bot.ts"
-import { KEY } from "./FakeFeishu.ts"
+import { KEY } from "../../../testing/src/gateway/FakeFeishu.ts"
 
 const card = (title: string) => ({
   title: plainly(title),

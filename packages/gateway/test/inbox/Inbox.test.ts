@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { dropDatabase, makeDatabase, sharedServer } from "../../../hub/test/harness/SharedPostgres.ts"
+import { dropDatabase, makeDatabase, sharedServer } from "@corral/testing/postgres/SharedPostgres"
 import { defaults } from "../../src/GatewayConfig.ts"
 import { Inbox } from "../../src/inbox/Inbox.ts"
 import type { Inbound } from "../../src/platform/ChatPlatform.ts"

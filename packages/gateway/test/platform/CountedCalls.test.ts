@@ -3,7 +3,7 @@ import { Metrics } from "@corral/service/telemetry/Metrics"
 import { Effect } from "effect"
 import { counted } from "../../src/platform/CountedCalls.ts"
 import { type ChatPlatform, NotSent, PlatformUnavailable } from "../../src/platform/ChatPlatform.ts"
-import { PrometheusText } from "../../../service/test/harness/PrometheusText.ts"
+import { PrometheusText } from "@corral/testing/http/PrometheusText"
 
 describe("counted", () => {
   it.effect("counts what a platform took, refused, or was not there for, and gives it as it was", () =>

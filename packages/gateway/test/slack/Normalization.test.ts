@@ -4,7 +4,7 @@ import * as fc from "fast-check"
 import { type InboundKind, PlatformUnavailable } from "../../src/platform/ChatPlatform.ts"
 import { escaped, plainOf } from "../../src/slack/Markup.ts"
 import { normalize } from "../../src/slack/Normalization.ts"
-import { ADA, BOT, CHANNEL, click, direct, mention, TEAM } from "../harness/SlackRequests.ts"
+import { ADA, BOT, CHANNEL, click, direct, mention, TEAM } from "@corral/testing/gateway/SlackRequests"
 
 const inbound = (event: unknown, kind: InboundKind = "message") => ({
   platform: "slack",

@@ -5,8 +5,17 @@ import type { Card } from "../../src/platform/Card.ts"
 import type { ChatPlatform, Inbound, Place } from "../../src/platform/ChatPlatform.ts"
 import { plainly } from "../../src/platform/Words.ts"
 import { slack } from "../../src/slack/Slack.ts"
-import { FakeSlack, type Fault } from "../harness/FakeSlack.ts"
-import { ADA, APP, BOT_TOKEN, CHANNEL, click, mention, SECRET, TEAM } from "../harness/SlackRequests.ts"
+import { FakeSlack, type Fault } from "@corral/testing/gateway/FakeSlack"
+import {
+  ADA,
+  APP,
+  BOT_TOKEN,
+  CHANNEL,
+  click,
+  mention,
+  SECRET,
+  TEAM
+} from "@corral/testing/gateway/SlackRequests"
 
 const inChannel: Place = { _tag: "Chat", chatId: CHANNEL }
 const words = "the words of a text"

@@ -4,7 +4,7 @@ import * as fc from "fast-check"
 import type { Door, Verdict } from "../../src/platform/ChatPlatform.ts"
 import { signatureOf } from "../../src/slack/Signature.ts"
 import { verifierOf } from "../../src/slack/Verification.ts"
-import type { Sent } from "../harness/FakeFeishu.ts"
+import type { Sent } from "@corral/testing/gateway/FakeFeishu"
 import {
   APP,
   BOT,
@@ -20,7 +20,7 @@ import {
   seconds,
   signed,
   TEAM
-} from "../harness/SlackRequests.ts"
+} from "@corral/testing/gateway/SlackRequests"
 
 const NOW = 1_790_000_000_000
 const doors: ReadonlyArray<Door> = ["events", "card-actions"]

@@ -6,10 +6,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setImmediate } from "node:timers/promises"
 import { Client } from "pg"
-import { within } from "../../../service/test/harness/Within.ts"
+import { within } from "@corral/testing/time/Within"
 import { defaults } from "../../src/config/HubConfig.ts"
 import * as Database from "../../src/store/Database.ts"
-import { HubProcess, openHub } from "../harness/HubProcess.ts"
+import { HubProcess, openHub } from "@corral/testing/hub/HubProcess"
 
 const serverOf = (hub: HubProcess): number =>
   Number.parseInt(readFileSync(join(hub.home, "postgres", "18", "postmaster.pid"), "utf8"), 10)

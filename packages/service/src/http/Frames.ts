@@ -4,6 +4,8 @@
 /** Envelopes of some events as JSON, a line each. */
 export interface Batch {
   readonly lines: string
+  /** The lines in UTF-8, where they are encoded already. */
+  readonly bytes?: Buffer
 }
 
 const TEXT = 0x81
@@ -30,8 +32,7 @@ const writeHeader = (frames: Buffer, at: number, length: number): number => {
   return at + 10
 }
 
-const encode = (lines: string): Buffer => {
-  const text = Buffer.from(lines, "utf8")
+const encode = (text: Buffer): Buffer => {
   const ends: Array<number> = []
   let size = 0
   for (let start = 0; start <= text.length;) {
@@ -56,6 +57,6 @@ const encode = (lines: string): Buffer => {
 /** The frames of a batch; the same Buffer for every reader of the same batch. */
 export const framesOf = (batch: Batch): Buffer => {
   let frames = made.get(batch)
-  if (frames === undefined) made.set(batch, (frames = encode(batch.lines)))
+  if (frames === undefined) made.set(batch, (frames = encode(batch.bytes ?? Buffer.from(batch.lines))))
   return frames
 }

@@ -4,7 +4,7 @@ import { type Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
 import { type Doors, listen } from "../../src/http/Listener.ts"
 import * as Telemetry from "../../src/telemetry/Telemetry.ts"
 import type { TelemetryConfig } from "../../src/telemetry/TelemetrySettings.ts"
-import { PrometheusText } from "../harness/PrometheusText.ts"
+import { PrometheusText } from "@corral/testing/http/PrometheusText"
 
 const TOKEN = "a-token-of-more-than-32-characters"
 

@@ -5,7 +5,7 @@ import { connect } from "node:net"
 import { once } from "node:events"
 import type { Duplex } from "node:stream"
 import { listen } from "../../src/http/Listener.ts"
-import { within } from "../harness/Within.ts"
+import { within } from "@corral/testing/time/Within"
 import { hear } from "./Idle.ts"
 
 describe("A stalled connection", { timeout: 120_000 }, () => {

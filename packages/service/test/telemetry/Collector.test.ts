@@ -1,8 +1,8 @@
 /** A service's layer with a collector that is well, slow, broken or not there: real requests to a server of this process. */
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Logger, Redacted, Scope } from "effect"
-import { FakeCollector, type Mood } from "../harness/FakeCollector.ts"
-import { until } from "../harness/Until.ts"
+import { FakeCollector, type Mood } from "@corral/testing/http/FakeCollector"
+import { until } from "@corral/testing/time/Until"
 import { CurrentMetrics } from "../../src/telemetry/Metrics.ts"
 import * as Telemetry from "../../src/telemetry/Telemetry.ts"
 import type { TelemetryConfig } from "../../src/telemetry/TelemetrySettings.ts"

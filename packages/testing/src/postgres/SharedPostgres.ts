@@ -13,7 +13,7 @@ import { dirname, join } from "node:path"
 import { text } from "node:stream/consumers"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
-import { within } from "../../../service/test/harness/Within.ts"
+import { within } from "../time/Within.ts"
 import { type PostgresServer, query, startPostgres } from "./PostgresServer.ts"
 
 const DOOR = "CORRAL_TEST_POSTGRES"

@@ -12,22 +12,17 @@ import { existsSync, renameSync } from "node:fs"
 import { Agent, type IncomingMessage, request } from "node:http"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { query } from "../../../hub/test/harness/PostgresServer.ts"
-import {
-  dropDatabase,
-  folderOfRun,
-  makeDatabase,
-  sharedServer
-} from "../../../hub/test/harness/SharedPostgres.ts"
-import type { Answer } from "../../../service/test/harness/Answer.ts"
-import { contractOf } from "../../../service/test/harness/Contract.ts"
-import { until } from "../../../service/test/harness/Until.ts"
-import { within } from "../../../service/test/harness/Within.ts"
+import { query } from "../postgres/PostgresServer.ts"
+import { dropDatabase, folderOfRun, makeDatabase, sharedServer } from "../postgres/SharedPostgres.ts"
+import type { Answer } from "../http/Answer.ts"
+import { contractOf } from "../http/Contract.ts"
+import { until } from "../time/Until.ts"
+import { within } from "../time/Within.ts"
 import { APP, BOT, KEY, type Sent, TENANT, TOKEN } from "./FakeFeishu.ts"
 
 const built = process.env["CORRAL_TEST_ENTRY"] === "dist"
 const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url))
-const main = pathOf(built ? "../../../../dist/gateway/index.js" : "../../src/main.ts")
+const main = pathOf(built ? "../../../../dist/gateway/index.js" : "../../../gateway/src/main.ts")
 
 /** Bundled as the services are, once for all tests: read file by file it takes two seconds of a processor to start. */
 const handling = (): string => {

@@ -1,7 +1,7 @@
 /** Prometheus' text format, read strictly: a line that is none of it fails the test. */
 import { assert } from "@effect/vitest"
-import type { MetricRow } from "../../src/telemetry/MetricRow.ts"
-import { serviceMetrics } from "../../src/telemetry/MetricRow.ts"
+import type { MetricRow } from "@corral/service/telemetry/MetricRow"
+import { serviceMetrics } from "@corral/service/telemetry/MetricRow"
 
 export interface Sample {
   readonly name: string

@@ -9,8 +9,8 @@ import { createServer, type AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Client } from "pg"
-import { within } from "../../../service/test/harness/Within.ts"
-import { findPostgres } from "../../src/store/PostgresProgram.ts"
+import { within } from "../time/Within.ts"
+import { findPostgres } from "@corral/hub/store/PostgresProgram"
 
 export interface PostgresServer {
   /** Of a database that exists, as its superuser. */

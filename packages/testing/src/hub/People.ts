@@ -5,10 +5,10 @@
 import type { UserId } from "@corral/domain/identity/Ids"
 import type { SignInKind } from "@corral/domain/identity/User"
 import { Effect, type Layer, ManagedRuntime, Redacted } from "effect"
-import { layerCore } from "../../src/Hub.ts"
-import { defaults } from "../../src/config/HubConfig.ts"
-import { SignIns } from "../../src/signin/SignIns.ts"
-import { Users } from "../../src/signin/Users.ts"
+import { layerCore } from "@corral/hub/Hub"
+import { defaults } from "@corral/hub/config/HubConfig"
+import { SignIns } from "@corral/hub/signin/SignIns"
+import { Users } from "@corral/hub/signin/Users"
 
 type Core = Layer.Success<ReturnType<typeof layerCore>>
 

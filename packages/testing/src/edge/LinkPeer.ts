@@ -32,8 +32,8 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { type WebSocket, WebSocketServer } from "ws"
-import { newPrivateKey, publicKeyOf, writeDevice } from "../../src/link/DeviceKey.ts"
-import { within } from "../../../service/test/harness/Within.ts"
+import { newPrivateKey, publicKeyOf, writeDevice } from "@corral/edge/link/DeviceKey"
+import { within } from "../time/Within.ts"
 
 interface Link {
   readonly socket: WebSocket

@@ -9,11 +9,11 @@ import {
   DecisionOrigin,
   DecisionScope,
   type ApprovalRequest
-} from "../../src/approval/Approval.ts"
-import { encodeUlid, type ApprovalId, type WorkspaceId } from "../../src/identity/Ids.ts"
-import { draft, type PayloadOf } from "../../src/run/RunEvent.ts"
-import type { Input } from "../../src/run/RunMachine.ts"
-import type { AdapterEvent, Outcome } from "../../src/run/RuntimeAdapter.ts"
+} from "@corral/domain/approval/Approval"
+import { encodeUlid, type ApprovalId, type WorkspaceId } from "@corral/domain/identity/Ids"
+import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
+import type { Input } from "@corral/domain/run/RunMachine"
+import type { AdapterEvent, Outcome } from "@corral/domain/run/RuntimeAdapter"
 
 export const approvalIds: ReadonlyArray<ApprovalId> = [1, 2, 3].map(
   (n) => `apr_${encodeUlid(n, new Uint8Array(10))}` as ApprovalId

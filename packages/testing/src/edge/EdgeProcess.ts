@@ -14,10 +14,10 @@ import { fileURLToPath } from "node:url"
 import { EdgeClient } from "./EdgeClient.ts"
 import { endGroups } from "./ControlGroups.ts"
 import { endAll, survivors, type Survivor } from "./Survivors.ts"
-import { within } from "../../../service/test/harness/Within.ts"
+import { within } from "../time/Within.ts"
 
 const built = process.env["CORRAL_TEST_ENTRY"] === "dist"
-const entry = built ? "../../../../dist/edge/index.js" : "../../src/main.ts"
+const entry = built ? "../../../../dist/edge/index.js" : "../../../edge/src/main.ts"
 const main = fileURLToPath(new URL(entry, import.meta.url))
 const compiled = fileURLToPath(new URL("../../../../node_modules/.cache/node-compile", import.meta.url))
 

@@ -2,12 +2,12 @@
 import type { RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
-import type { Recording } from "../src/conformance/Replay.ts"
-import { makeJsonLines, type JsonMap } from "../src/JsonMapping.ts"
-import { builtIn } from "../src/Registry.ts"
-import { makeText } from "../src/Text.ts"
+import type { Recording } from "@corral/adapters/conformance/Replay"
+import { makeJsonLines, type JsonMap } from "@corral/adapters/JsonMapping"
+import { builtIn } from "@corral/adapters/Registry"
+import { makeText } from "@corral/adapters/Text"
 
-export const fixtures = fileURLToPath(new URL("fixtures/", import.meta.url))
+export const fixtures = fileURLToPath(new URL("../../../adapters/test/fixtures/", import.meta.url))
 
 const json = <A>(file: string): A => JSON.parse(readFileSync(file, "utf8"))
 
@@ -98,7 +98,7 @@ const generic = { label: "A program", command: ["program", "{prompt}"], stdin: "
 export const registry: ReadonlyMap<string, RuntimeAdapter> = new Map([
   ...builtIn({
     node: process.execPath,
-    scriptedProgram: fileURLToPath(new URL("../runtime/scripted.mjs", import.meta.url))
+    scriptedProgram: fileURLToPath(new URL("../../../adapters/runtime/scripted.mjs", import.meta.url))
   }),
   ["text", makeText(generic)],
   ["json-lines", makeJsonLines({ ...generic, map })],

@@ -1,8 +1,8 @@
 /** Client that sends a browser's session cookie, with the `Origin` and CSRF header of the Hub's own pages. */
 import { CSRF_HEADER, SESSION_COOKIE } from "@corral/domain/hub-api/SessionAuthority"
 import type { UserId } from "@corral/domain/identity/Ids"
-import type { Answer } from "../../../service/test/harness/Answer.ts"
-import { csrfOf } from "../../src/signin/SessionToken.ts"
+import type { Answer } from "../http/Answer.ts"
+import { csrfOf } from "@corral/hub/signin/SessionToken"
 import { type Ask, HubClient } from "./HubClient.ts"
 
 export class BrowserClient extends HubClient {

@@ -4,10 +4,10 @@
  */
 import { assert } from "@effect/vitest"
 import type { UserId } from "@corral/domain/identity/Ids"
-import type { Answer } from "../../../service/test/harness/Answer.ts"
-import { contractOf } from "../../../service/test/harness/Contract.ts"
+import type { Answer } from "../http/Answer.ts"
+import { contractOf } from "../http/Contract.ts"
 
-export { type Answer, codeOf } from "../../../service/test/harness/Answer.ts"
+export { type Answer, codeOf } from "../http/Answer.ts"
 
 export interface Ask {
   readonly body?: unknown

@@ -3,7 +3,7 @@
  */
 import type { Envelope } from "@corral/domain/run/RunEvent"
 import { WebSocket } from "ws"
-import { within } from "../../../service/test/harness/Within.ts"
+import { within } from "../time/Within.ts"
 
 export interface EventQuery {
   readonly runId?: string

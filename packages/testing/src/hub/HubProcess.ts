@@ -11,14 +11,14 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { within } from "../../../service/test/harness/Within.ts"
+import { within } from "../time/Within.ts"
 import { BrowserClient } from "./BrowserClient.ts"
 import { HubClient } from "./HubClient.ts"
 import { People } from "./People.ts"
-import { dropDatabase, makeDatabase, sharedServer } from "./SharedPostgres.ts"
+import { dropDatabase, makeDatabase, sharedServer } from "../postgres/SharedPostgres.ts"
 
 const built = process.env["CORRAL_TEST_ENTRY"] === "dist"
-const entry = built ? "../../../../dist/hub/index.js" : "../../src/main.ts"
+const entry = built ? "../../../../dist/hub/index.js" : "../../../hub/src/main.ts"
 const main = fileURLToPath(new URL(entry, import.meta.url))
 const compiled = fileURLToPath(new URL("../../../../node_modules/.cache/node-compile", import.meta.url))
 const outside = process.env["CORRAL_TEST_DATABASE_URL"]

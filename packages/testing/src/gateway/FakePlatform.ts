@@ -18,7 +18,7 @@
  */
 import { createServer, type Server } from "node:http"
 import type { AddressInfo, Socket } from "node:net"
-import { within } from "../../../service/test/harness/Within.ts"
+import { within } from "../time/Within.ts"
 import { type Api, type ApiCall, FakeApi } from "./FakeApi.ts"
 import { type Shown, type ShownLanguage, shownOf } from "./FakeCards.ts"
 import { FakeDelivery } from "./FakeDelivery.ts"

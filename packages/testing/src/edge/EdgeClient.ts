@@ -7,11 +7,11 @@ import { Approval } from "@corral/domain/approval/Approval"
 import { Grant } from "@corral/domain/approval/Grant"
 import { Run, type RunMode } from "@corral/domain/run/Run"
 import { Schema } from "effect"
-import type { Answer } from "../../../service/test/harness/Answer.ts"
-import { contractOf } from "../../../service/test/harness/Contract.ts"
+import type { Answer } from "../http/Answer.ts"
+import { contractOf } from "../http/Contract.ts"
 import { type EventQuery, EventReader } from "./EventReader.ts"
 
-export { type Answer, codeOf } from "../../../service/test/harness/Answer.ts"
+export { type Answer, codeOf } from "../http/Answer.ts"
 
 const breaches = contractOf("edge")
 

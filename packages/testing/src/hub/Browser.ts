@@ -2,7 +2,7 @@
  * What a browser does in a sign-in: it keeps cookies by origin, follows nothing unless told, and sends what browsers send along.
  */
 import { assert } from "@effect/vitest"
-import type { Answer } from "../../../service/test/harness/Answer.ts"
+import type { Answer } from "../http/Answer.ts"
 import { assertAnswer } from "./HubClient.ts"
 
 export interface Sent {

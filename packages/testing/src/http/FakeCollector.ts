@@ -2,7 +2,7 @@
 import { once } from "node:events"
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
-import { until } from "./Until.ts"
+import { until } from "../time/Until.ts"
 
 type Value = { readonly stringValue?: string; readonly intValue?: number; readonly doubleValue?: number }
 
