@@ -24,7 +24,7 @@ const readers = ["domain", "hub", "gateway", "cli", "console"]
 
 /** The vocabulary's own folds, then one table in each client. */
 const expected = [
-  "packages/cli/src/Render.ts",
+  "packages/cli/src/run/Render.ts",
   "packages/console/src/run/BlockView.tsx",
   "packages/console/src/run/EventFields.ts",
   "packages/domain/src/run/RunState.ts",

@@ -12,7 +12,7 @@ import { differences } from "../src/conformance.ts"
 import { noise } from "../src/conformance/Hostile.ts"
 import { always } from "../src/conformance/Invariants.ts"
 import { randomNumbers, replay, type Recording } from "../src/conformance/Replay.ts"
-import { MAX_LINE_BYTES } from "../src/Lines.ts"
+import { MAX_LINE_BYTES } from "../src/text/Lines.ts"
 import { recordings, registry } from "@corral/testing/recordings/Fixtures"
 import { tries } from "@corral/testing/time/Effort"
 

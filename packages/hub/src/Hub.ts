@@ -146,5 +146,5 @@ export const layer = (config: HubConfig) =>
     Layer.provide(ClientAddress.layer(config.trustedProxies)),
     Layer.provideMerge(layerSignIn(config)),
     Layer.provideMerge(layerCore(config)),
-    Layer.provide(Telemetry.layer("hub", config.telemetry))
+    Layer.provide(Telemetry.telemetryLayer("hub", config.telemetry))
   )

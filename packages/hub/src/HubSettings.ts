@@ -3,13 +3,13 @@
  */
 import {
   type Environment,
-  givenOr,
-  invalid,
-  listed,
-  readerOf,
+  valueOr,
+  invalidSetting,
+  splitList,
+  settingReader,
   type Setting,
   type SettingInvalid,
-  whole
+  wholeNumber
 } from "@corral/service/Settings"
 import { DatabaseUrl, isLoopback, ListenHost, Origin } from "@corral/service/Addresses"
 import { proxiesIn, TrustedProxies } from "@corral/service/http/ClientAddress"
@@ -94,10 +94,10 @@ const isGatewayToken = (text: string): boolean => /^[\x21-\x7e]{32,1024}$/.test(
 const gatewayTokensFrom = Effect.fnUntraced(function* (env: Environment) {
   const secret = yield* secretOf(env, GATEWAY_TOKEN)
   if (secret === undefined) return []
-  const tokens = listed(Redacted.value(secret).replaceAll(/\s+/g, ","))
+  const tokens = splitList(Redacted.value(secret).replaceAll(/\s+/g, ","))
   return tokens.length > 0 && tokens.every(isGatewayToken)
     ? tokens.map((token) => Redacted.make(token))
-    : yield* invalid(GATEWAY_TOKEN, "32 characters or more, without spaces in them")
+    : yield* invalidSetting(GATEWAY_TOKEN, "32 characters or more, without spaces in them")
 })
 
 /** Reads the settings from an environment. */
@@ -105,7 +105,7 @@ export const fromEnvironment = Effect.fnUntraced(function* (
   env: Environment
 ): Effect.fn.Return<HubConfig, SettingInvalid> {
   yield* checkVariables(env)
-  const read = readerOf<Name>(env)
+  const read = settingReader<Name>(env)
   const host = yield* read("CORRAL_HUB_HOST", ListenHost, defaults.host, "an IP address or localhost")
   const publicUrl = yield* read(
     "CORRAL_HUB_PUBLIC_URL",
@@ -114,19 +114,22 @@ export const fromEnvironment = Effect.fnUntraced(function* (
     "an origin such as https://corral.example.com, without a path"
   )
   if (!isLoopback(host) && publicUrl?.startsWith("https://") !== true) {
-    return yield* invalid("CORRAL_HUB_PUBLIC_URL", `an https origin, because CORRAL_HUB_HOST is not loopback`)
+    return yield* invalidSetting(
+      "CORRAL_HUB_PUBLIC_URL",
+      `an https origin, because CORRAL_HUB_HOST is not loopback`
+    )
   }
   const oidc = yield* oidcFrom(env)
   const devSignIn = yield* read("CORRAL_HUB_DEV_SIGN_IN", Schema.Literals(["0", "1"]), "0", "1 or nothing")
   if (devSignIn === "1") {
     const name = publicUrl === undefined ? host : new URL(publicUrl).hostname.replaceAll(/[[\]]/g, "")
     if (!isLoopback(host) || !isLoopback(name))
-      return yield* invalid(
+      return yield* invalidSetting(
         "CORRAL_HUB_DEV_SIGN_IN",
         "nothing, because the Hub is reached from beyond loopback"
       )
     if (oidc !== undefined)
-      return yield* invalid("CORRAL_HUB_DEV_SIGN_IN", "nothing, because CORRAL_OIDC_ISSUER is set")
+      return yield* invalidSetting("CORRAL_HUB_DEV_SIGN_IN", "nothing, because CORRAL_OIDC_ISSUER is set")
   }
   const databaseUrl = yield* read(
     "CORRAL_DATABASE_URL",
@@ -135,26 +138,26 @@ export const fromEnvironment = Effect.fnUntraced(function* (
     "postgres://user:password@host/database"
   )
   return {
-    home: resolve(givenOr(env["CORRAL_HOME"], join(homedir(), ".corral"))),
+    home: resolve(valueOr(env["CORRAL_HOME"], join(homedir(), ".corral"))),
     host,
-    port: yield* read("CORRAL_HUB_PORT", whole(0, 65_535), defaults.port, "a port from 0 to 65535"),
+    port: yield* read("CORRAL_HUB_PORT", wholeNumber(0, 65_535), defaults.port, "a port from 0 to 65535"),
     publicUrl,
     databaseUrl: databaseUrl === undefined ? undefined : Redacted.make(databaseUrl),
     maxConnections: yield* read(
       "CORRAL_HUB_DATABASE_CONNECTIONS",
-      whole(2, 1_000),
+      wholeNumber(2, 1_000),
       defaults.maxConnections,
       "2 to 1000"
     ),
     requestsPerSecond: yield* read(
       "CORRAL_HUB_REQUESTS_PER_SECOND",
-      whole(1, 1_000_000),
+      wholeNumber(1, 1_000_000),
       defaults.requestsPerSecond,
       "1 to 1000000"
     ),
     signInsPerMinute: yield* read(
       "CORRAL_HUB_SIGN_INS_PER_MINUTE",
-      whole(1, 1_000_000),
+      wholeNumber(1, 1_000_000),
       defaults.signInsPerMinute,
       "1 to 1000000"
     ),
@@ -168,7 +171,7 @@ export const fromEnvironment = Effect.fnUntraced(function* (
     ),
     retentionDays: yield* read(
       "CORRAL_HUB_RETENTION_DAYS",
-      whole(0, 36_500),
+      wholeNumber(0, 36_500),
       defaults.retentionDays,
       "0 to 36500"
     ),

@@ -5,8 +5,8 @@ import type { EndBlock, PatchBlock, RunBlock, StartBlock } from "@corral/domain/
 import { memo, type ReactNode } from "react"
 import { PersonName } from "../approval/PersonName.tsx"
 import { Patch } from "../diff/Patch.tsx"
-import { oneLine, visible } from "../markdown/visible.ts"
-import { useWords } from "../text/Language.tsx"
+import { visibleLine, visibleText } from "../markdown/visible.ts"
+import { useMessages } from "../text/Language.tsx"
 import { ApprovalView } from "./ApprovalView.tsx"
 import { ArtifactLink } from "./ArtifactLink.tsx"
 import { MessageView } from "./MessageView.tsx"
@@ -14,7 +14,7 @@ import { PreviewView } from "./PreviewView.tsx"
 import { ToolView } from "./ToolView.tsx"
 import { UsageText } from "./UsageText.tsx"
 import { WholeText } from "./WholeText.tsx"
-import { runWords } from "./words.ts"
+import { runMessages } from "./messages.ts"
 import "./run.css"
 
 interface Props {
@@ -28,13 +28,13 @@ interface Props {
 
 type ViewProps<B extends RunBlock> = Omit<Props, "block"> & {
   readonly block: B
-  readonly words: (typeof runWords)["en"]
+  readonly words: (typeof runMessages)["en"]
 }
 
 const PatchDetails = ({ block: { patch, path, seq }, runId, words }: ViewProps<PatchBlock>) => (
   <details className="patch">
     <summary>
-      {words.proposes} <code>{oneLine(path, 400)}</code>
+      {words.proposes} <code>{visibleLine(path, 400)}</code>
     </summary>
     <Patch patch={patch.text} path={path} />
     {isClipped(patch) && (
@@ -46,10 +46,10 @@ const PatchDetails = ({ block: { patch, path, seq }, runId, words }: ViewProps<P
 const StartLine = ({ block: { model, projectSettings, version }, words }: ViewProps<StartBlock>) => (
   <p className="line quiet">
     {words.started}
-    {model !== undefined && ` · ${oneLine(model, 100)}`}
-    {version !== undefined && ` · ${oneLine(version, 100)}`}
+    {model !== undefined && ` · ${visibleLine(model, 100)}`}
+    {version !== undefined && ` · ${visibleLine(version, 100)}`}
     {projectSettings !== undefined &&
-      ` · ${words.projectSettings[projectSettings.use]} ${oneLine(projectSettings.files.join(", "), 500)}`}
+      ` · ${words.projectSettings[projectSettings.use]} ${visibleLine(projectSettings.files.join(", "), 500)}`}
   </p>
 )
 
@@ -60,10 +60,11 @@ const RunEnd = ({ block, projectId, words }: ViewProps<EndBlock>) => (
       {block.error !== undefined && (
         <>
           {" "}
-          {visible(block.error.message)} <code className="quiet">{oneLine(block.error.code, 80)}</code>
+          {visibleText(block.error.message)}{" "}
+          <code className="quiet">{visibleLine(block.error.code, 80)}</code>
         </>
       )}
-      {block.reason !== undefined && ` ${oneLine(block.reason, 1_000)}`}
+      {block.reason !== undefined && ` ${visibleLine(block.reason, 1_000)}`}
       {block.by !== undefined && (
         <>
           {" "}
@@ -91,8 +92,8 @@ const views: {
     <p className="line">
       <span className="quiet">{words.fileChanges[block.change]}</span>{" "}
       <code>
-        {block.fromPath !== undefined && `${oneLine(block.fromPath, 400)} → `}
-        {oneLine(block.path, 400)}
+        {block.fromPath !== undefined && `${visibleLine(block.fromPath, 400)} → `}
+        {visibleLine(block.path, 400)}
       </code>
     </p>
   ),
@@ -110,10 +111,10 @@ const views: {
     <p className="line">
       <span className="quiet">{words.artifact}</span>{" "}
       <ArtifactLink runId={runId} artifactId={block.artifactId}>
-        {oneLine(block.name)}
+        {visibleLine(block.name)}
       </ArtifactLink>{" "}
       <span className="quiet">
-        {oneLine(block.mediaType, 60)}, {words.bytes(block.size)}
+        {visibleLine(block.mediaType, 60)}, {words.bytes(block.size)}
       </span>
     </p>
   ),
@@ -123,14 +124,14 @@ const views: {
   warning: ({ block, words }) =>
     block.isRepeated ? null : (
       <p className="line warning">
-        <strong>{words.warning}</strong> {oneLine(block.message, 2_000)}{" "}
+        <strong>{words.warning}</strong> {visibleLine(block.message, 2_000)}{" "}
         <code className="quiet">{block.code}</code>
       </p>
     ),
   retry: ({ block, words }) => (
     <p className="line quiet">
       {words.retrying(block.retry)}
-      {block.retry.message !== undefined && ` · ${oneLine(block.retry.message, 500)}`}
+      {block.retry.message !== undefined && ` · ${visibleLine(block.retry.message, 500)}`}
     </p>
   ),
   start: (props) => <StartLine {...props} />,
@@ -139,7 +140,7 @@ const views: {
 }
 
 export const BlockView = memo((props: Props) => {
-  const words = useWords(runWords)
+  const words = useMessages(runMessages)
   // The view and the block have the same kind; TypeScript does not follow the indexed union.
   const view = views[props.block.kind] as (props: ViewProps<RunBlock>) => ReactNode
   return view({ ...props, words })

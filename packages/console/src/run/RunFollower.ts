@@ -9,8 +9,8 @@ import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { ServerSentEventParser } from "@corral/domain/http/ServerSentEvents"
 import type { SequencedEvent } from "@corral/domain/run/EventSequence"
 import { RunView } from "@corral/domain/run/RunView"
-import { addressOf, hub, HubRefusal } from "../api/Hub.ts"
-import { routes } from "../api/routes.ts"
+import { addressOf, hubApi, HubRefusal } from "../api/Hub.ts"
+import { hubRoutes } from "../api/routes.ts"
 import { eventSequence } from "./EventFields.ts"
 
 export type Connection = "connecting" | "live" | "waiting" | "ended" | "refused"
@@ -116,7 +116,7 @@ export class RunFollower {
   }
 
   private async read(signal: AbortSignal): Promise<void> {
-    const [, path] = routes.runs.events
+    const [, path] = hubRoutes.runs.events
     const after = this.sequence.lastSeq
     const address = addressOf(path, { params: { id: this.runId }, query: { after } })
     const response = await fetch(address, { signal, headers: { accept: "text/event-stream" } })
@@ -178,14 +178,14 @@ export class RunFollower {
   /** Whether the run has ended and all of its events have been read. */
   private async isEnded(): Promise<boolean> {
     if (isTerminalState(this.run.state)) return true
-    const run = await hub.runs.get({ params: { id: this.runId } })
+    const run = await hubApi.runs.get({ params: { id: this.runId } })
     return isTerminalState(run.state) && this.run.lastSeq >= run.lastSeq
   }
 
   /** Takes the run's state from the Hub where events are no longer available. */
   private async skipGap({ details }: HubRefusal): Promise<void> {
     if (details["reason"] !== "replay_gap") return
-    const run = await hub.runs.get({ params: { id: this.runId } }).catch(() => undefined)
+    const run = await hubApi.runs.get({ params: { id: this.runId } }).catch(() => undefined)
     if (run === undefined) return
     await this.untilFolded()
     const missing = this.sequence.skipTo(run.lastSeq, run.updatedAt)

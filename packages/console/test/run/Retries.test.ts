@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Envelope } from "@corral/domain/run/RunEvent"
 import { Schema } from "effect"
-import { runWords } from "../../src/run/words.ts"
+import { runMessages } from "../../src/run/messages.ts"
 import { RunView } from "@corral/domain/run/RunView"
 import { eventSequence } from "../../src/run/EventFields.ts"
 
@@ -35,8 +35,8 @@ describe("Retries of a run", () => {
     assert.strictEqual(view.unknown, 0)
   })
 
-  it("are shown in both languages", () => {
-    const { en, zh } = runWords
+  it("says them in both languages", () => {
+    const { en, zh } = runMessages
     const retry = { reason: "rate_limited", attempt: 2, maxAttempts: 5, delayMs: 4_000 }
     assert.strictEqual(
       en.retrying(retry),

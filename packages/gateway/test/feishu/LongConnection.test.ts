@@ -5,7 +5,7 @@ import { once } from "node:events"
 import { fileURLToPath } from "node:url"
 import { connectionOf } from "../../src/feishu/LongConnection.ts"
 import { feishu } from "../../src/feishu/Feishu.ts"
-import { type Inbound, type Ingest, PlatformUnavailable } from "../../src/platform/ChatPlatform.ts"
+import { type Inbound, type StoreInbound, PlatformUnavailable } from "../../src/platform/ChatPlatform.ts"
 import { within } from "@corral/testing/time/Within"
 import { APP, BOT, envelope, message, pushedMessage, TENANT } from "@corral/testing/gateway/FakeFeishu"
 import { SECRET } from "@corral/testing/gateway/FakePlatform"
@@ -18,7 +18,7 @@ const openConnected = Effect.gen(function* () {
   const fake = yield* openFake
   const bot = feishu(configOf(fake, { connection: "long", verificationToken: undefined }))
   const store = { kept: [] as Array<Inbound>, refuses: 0 }
-  const ingest: Ingest = (inbound) =>
+  const ingest: StoreInbound = (inbound) =>
     Effect.suspend(() => {
       if (store.refuses-- > 0) return Effect.fail(down)
       store.kept.push(inbound)
@@ -212,7 +212,7 @@ describe("a long connection", () => {
       const failure = yield* Effect.flip(bot.connect?.(() => Effect.void) ?? Effect.void)
       assert.include(failure.message, "app secret")
       const { body, headers } = pushedMessage("ev_1")
-      const verdict = bot.verify({ door: "events", body, headers, receivedAt: Date.now() })
+      const verdict = bot.verify({ kind: "events", body, headers, receivedAt: Date.now() })
       assert.deepInclude(verdict, { _tag: "Refused", code: "unauthorized" })
     }).pipe(Effect.scoped)
   )

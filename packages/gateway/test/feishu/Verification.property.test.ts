@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Redacted } from "effect"
 import * as fc from "fast-check"
 import { decrypt } from "../../src/feishu/Encryption.ts"
-import { verifierOf } from "../../src/feishu/Verification.ts"
+import { makeFeishuVerifier } from "../../src/feishu/Verification.ts"
 import {
   APP,
   bare,
@@ -25,10 +25,10 @@ const config = {
   domain: "https://open.feishu.cn",
   tenants: [TENANT]
 }
-const withKey = verifierOf("feishu", { ...config, encryptKey: Redacted.make(KEY) })
-const plain = verifierOf("feishu", config)
+const withKey = makeFeishuVerifier("feishu", { ...config, encryptKey: Redacted.make(KEY) })
+const plain = makeFeishuVerifier("feishu", config)
 const verdicts = ({ body, headers }: Sent) =>
-  [withKey, plain].map((verify) => verify({ door: "events", body, headers, receivedAt: NOW }))
+  [withKey, plain].map((verify) => verify({ kind: "events", body, headers, receivedAt: NOW }))
 
 const bytes = fc.uint8Array({ maxLength: 400 }).map((array) => Buffer.from(array))
 const good = pushed(envelope({ event_id: "ev_1" }, message("hello")), NOW)

@@ -2,10 +2,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { createServer, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
-import { feishu } from "@corral/gateway/feishu/Feishu"
-import { headerMillis } from "@corral/gateway/feishu/Timestamp"
-import { plainly } from "@corral/gateway/platform/Words"
-import type { Verdict } from "@corral/gateway/platform/ChatPlatform"
+import { feishu } from "../../src/feishu/Feishu.ts"
+import { headerMillis } from "../../src/feishu/Timestamp.ts"
+import { plainly } from "../../src/platform/Words.ts"
+import type { Verification } from "../../src/platform/ChatPlatform.ts"
 import { configOf, openBot } from "../feishu/Bot.ts"
 import { KEY } from "../../../testing/src/gateway/FakeFeishu.ts"
 
@@ -25,7 +25,7 @@ const card = (title: string) => ({
 })
 
 interface Came {
-  readonly verdict: Verdict
+  readonly verdict: Verification
   readonly path: string
   readonly timestamp: string
 }
@@ -41,8 +41,8 @@ const openWebhook = Effect.gen(function* () {
     request.on("data", (chunk: Buffer) => chunks.push(chunk))
     request.on("end", () => {
       const { headers, url: path = "" } = request
-      const door = path.endsWith("card-actions") ? "card-actions" : "events"
-      const verdict = verify({ door, headers, body: Buffer.concat(chunks), receivedAt: Date.now() })
+      const kind = path.endsWith("card-actions") ? "card-actions" : "events"
+      const verdict = verify({ kind, headers, body: Buffer.concat(chunks), receivedAt: Date.now() })
       came.push({ verdict, path, timestamp: String(headers["x-lark-request-timestamp"]) })
       const answer = answers.shift() ?? ((told) => told.end("{}"))
       answer(response)

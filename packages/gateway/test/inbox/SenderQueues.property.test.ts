@@ -8,10 +8,11 @@ import { SqlClient } from "effect/sql"
 import * as fc from "fast-check"
 import { dropDatabase, makeDatabase, sharedServer } from "@corral/testing/postgres/SharedPostgres"
 import { effort } from "@corral/testing/time/Effort"
-import { defaults } from "../../src/GatewayConfig.ts"
+import { gatewayDefaults } from "../../src/GatewayConfig.ts"
 import { deadlineOf, nextAttempt, PATIENCE_MS } from "../../src/handling/RetryPolicy.ts"
 import { Inbox } from "../../src/inbox/Inbox.ts"
-import { CARD_WAIT_MS, type ClaimedEvent, LEASE_MS, SenderQueues } from "../../src/inbox/SenderQueues.ts"
+import { CARD_WAIT_MS, type ClaimedEvent, QUEUE_LEASE_MS } from "../../src/inbox/ClaimedEvents.ts"
+import { SenderQueues } from "../../src/inbox/SenderQueues.ts"
 import * as Database from "../../src/store/Database.ts"
 
 /** What handling an event comes to. `outage`: fails while the person is affected. `crash`: its Gateway dies, once. */
@@ -76,11 +77,11 @@ const world = Effect.fnUntraced(function* (
       const next = nextAttempt(event.failures, virtual.now, deadline, fate === "limited" ? 10_000 : 0)
       if (next !== undefined) return yield* queues.retry(owner, event, next)
       ended.push({ event: index, at: virtual.now, outcome: "gave up" })
-      return yield* queues.giveUp(owner, event, { reason: "planned", passing: true })
+      return yield* queues.giveUp(owner, event, { reason: "planned", isPassing: true })
     }
     ended.push({ event: index, at: virtual.now, outcome: fate === "refused" ? "gave up" : "done" })
     return yield* fate === "refused"
-      ? queues.giveUp(owner, event, { reason: "planned", passing: false })
+      ? queues.giveUp(owner, event, { reason: "planned", isPassing: false })
       : queues.complete(owner, event)
   })
 
@@ -151,7 +152,7 @@ const check = (
     for (const [later, other] of plan.entries())
       if (at < later && each.person === other.person) assert.isBelow(place(at), place(later))
   // No event of an unaffected person is given up, or waits for what fails elsewhere: only for leases of Gateways that died.
-  const longest = (crashed.size + 1) * (LEASE_MS + 1_000) + plan.length * (4 * STEP_MS + CARD_WAIT_MS)
+  const longest = (crashed.size + 1) * (QUEUE_LEASE_MS + 1_000) + plan.length * (4 * STEP_MS + CARD_WAIT_MS)
   for (const { at, event, outcome } of ended)
     if (unaffected.has(plan[event]?.person ?? -1)) {
       assert.strictEqual(outcome, "done")
@@ -172,7 +173,7 @@ const check = (
   for (const { at, event, outcome } of ended) {
     if (outcome !== "gave up") continue
     const begin = started.find((each) => each.event === event)?.at ?? 0
-    assert.isAtMost(at - begin, PATIENCE_MS + (crashed.size + 1) * (LEASE_MS + 1_000))
+    assert.isAtMost(at - begin, PATIENCE_MS + (crashed.size + 1) * (QUEUE_LEASE_MS + 1_000))
   }
 }
 
@@ -185,9 +186,9 @@ describe("SenderQueues", { timeout: 120_000 }, () => {
       currentTimeMillisUnsafe: () => virtual.now,
       currentTimeMillis: Effect.sync(() => virtual.now)
     })
-    const config = { ...defaults, databaseUrl: Redacted.make(url) }
+    const config = { ...gatewayDefaults, databaseUrl: Redacted.make(url) }
     const layer = Layer.provideMerge(Inbox.layer, SenderQueues.layer).pipe(
-      Layer.provideMerge(Database.layer(config))
+      Layer.provideMerge(Database.gatewayDatabaseLayer(config))
     )
     const once = (plan: ReadonlyArray<Planned>, unaffected: ReadonlySet<number>) =>
       Effect.gen(function* () {

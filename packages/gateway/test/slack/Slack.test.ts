@@ -2,7 +2,7 @@
 import { afterEach, assert, beforeEach, describe, it, vi } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import type { Card } from "../../src/platform/Card.ts"
-import type { ChatPlatform, Inbound, Place } from "../../src/platform/ChatPlatform.ts"
+import type { ChatPlatform, Inbound, Destination } from "../../src/platform/ChatPlatform.ts"
 import { plainly } from "../../src/platform/Words.ts"
 import { slack } from "../../src/slack/Slack.ts"
 import { FakeSlack, type Fault } from "@corral/testing/gateway/FakeSlack"
@@ -17,7 +17,7 @@ import {
   TEAM
 } from "@corral/testing/gateway/SlackRequests"
 
-const inChannel: Place = { _tag: "Chat", chatId: CHANNEL }
+const inChannel: Destination = { _tag: "Chat", chatId: CHANNEL }
 const words = "the words of a text"
 const card: Card = {
   title: plainly("A run"),
@@ -48,7 +48,8 @@ const on = (over: object): ChatPlatform =>
     ...over
   })
 
-const say = (text: string, place: Place = inChannel) => platform.send(place, { _tag: "Text", text }, "key-1")
+const say = (text: string, place: Destination = inChannel) =>
+  platform.send(place, { _tag: "Text", text }, "key-1")
 
 const inbound = (event: unknown, kind: Inbound["kind"]): Inbound => ({
   platform: "slack",
@@ -82,7 +83,7 @@ describe("what is said on Slack", () => {
 
   it.effect("answers in the thread of what it answers", () =>
     Effect.gen(function* () {
-      const threadOf = (place: Place) =>
+      const threadOf = (place: Destination) =>
         Effect.map(say("x", place), ({ messageId }) => fake.message(messageId).thread)
       assert.isUndefined(yield* threadOf(inChannel))
       assert.strictEqual(yield* threadOf({ ...inChannel, replyTo: "1.1" }), "1.1")
@@ -114,7 +115,7 @@ describe("what is said on Slack", () => {
       const { messageId } = yield* platform.send(inChannel, { _tag: "Card", card }, "key-1")
       const drafts = [0, 1].map((at) => {
         const sent = fake.clickOn(messageId, at)
-        const verdict = platform.verify({ door: "card-actions", ...sent, receivedAt: Date.now() })
+        const verdict = platform.verify({ kind: "card-actions", ...sent, receivedAt: Date.now() })
         assert(verdict._tag === "Accepted")
         return platform.normalize(verdict.inbound)
       })

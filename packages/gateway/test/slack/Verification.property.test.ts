@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Redacted } from "effect"
 import * as fc from "fast-check"
-import type { Door, Verdict } from "../../src/platform/ChatPlatform.ts"
-import { signatureOf } from "../../src/slack/Signature.ts"
-import { verifierOf } from "../../src/slack/Verification.ts"
+import type { WebhookKind, Verification } from "../../src/platform/ChatPlatform.ts"
+import { slackSignature } from "../../src/slack/Signature.ts"
+import { makeSlackVerifier } from "../../src/slack/Verification.ts"
 import type { Sent } from "@corral/testing/gateway/FakeFeishu"
 import {
   APP,
@@ -23,20 +23,20 @@ import {
 } from "@corral/testing/gateway/SlackRequests"
 
 const NOW = 1_790_000_000_000
-const doors: ReadonlyArray<Door> = ["events", "card-actions"]
-const verify = verifierOf("slack", {
+const kinds: ReadonlyArray<WebhookKind> = ["events", "card-actions"]
+const verify = makeSlackVerifier("slack", {
   appId: APP,
   signingSecret: Redacted.make(SECRET),
   domain: "https://slack.com",
   teams: [TEAM],
   language: "en"
 })
-const at = (door: Door, { body, headers }: Sent) => verify({ door, body, headers, receivedAt: NOW })
+const at = (kind: WebhookKind, { body, headers }: Sent) => verify({ kind, body, headers, receivedAt: NOW })
 const event = (payload: unknown) => at("events", pushedEvent(payload, NOW))
 const clicked = (payload: unknown) => at("card-actions", pushedClick(payload, NOW))
 
 const bytes = fc.uint8Array({ maxLength: 400 }).map((array) => Buffer.from(array))
-const goods: ReadonlyArray<readonly [Door, Sent]> = [
+const goods: ReadonlyArray<readonly [WebhookKind, Sent]> = [
   ["events", pushedEvent(callback(direct("hello")), NOW)],
   ["card-actions", pushedClick(click("act_1"), NOW)]
 ]
@@ -46,30 +46,30 @@ describe("a verifier of Slack's requests", () => {
     const body =
       "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c"
     assert.strictEqual(
-      signatureOf("1531420618", "8f742231b10e8888abcd99yyyzzz85a5", Buffer.from(body)),
+      slackSignature("1531420618", "8f742231b10e8888abcd99yyyzzz85a5", Buffer.from(body)),
       "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503"
     )
   })
 
   it("gives a verdict on whatever bytes, signed or not, and accepts none of them", () => {
     fc.assert(
-      fc.property(bytes, fc.string({ maxLength: 40 }), fc.constantFrom(...doors), (body, timestamp, door) => {
+      fc.property(bytes, fc.string({ maxLength: 40 }), fc.constantFrom(...kinds), (body, timestamp, kind) => {
         const now = seconds(NOW)
         for (const sent of [
           { body, headers: {} },
           signed(body, JSON_TYPE, timestamp),
           signed(body, FORM_TYPE, now)
         ])
-          assert.strictEqual(at(door, sent)._tag, "Refused")
+          assert.strictEqual(at(kind, sent)._tag, "Refused")
       })
     )
   })
 
-  it("gives a verdict on whatever JSON, signed, at either door", () => {
+  it("gives a verdict on whatever JSON, signed, at either address", () => {
     fc.assert(
-      fc.property(fc.jsonValue(), fc.constantFrom(...doors), (value, door) => {
+      fc.property(fc.jsonValue(), fc.constantFrom(...kinds), (value, kind) => {
         for (const sent of [pushedEvent(value, NOW), pushedClick(value, NOW)])
-          assert.strictEqual(at(door, sent)._tag, "Refused")
+          assert.strictEqual(at(kind, sent)._tag, "Refused")
       })
     )
   })
@@ -87,13 +87,13 @@ describe("a verifier of Slack's requests", () => {
   })
 
   it("refuses a signed body of which any bit was changed", () => {
-    for (const [door, good] of goods) {
-      assert.strictEqual(at(door, good)._tag, "Accepted")
+    for (const [kind, good] of goods) {
+      assert.strictEqual(at(kind, good)._tag, "Accepted")
       fc.assert(
         fc.property(fc.nat(good.body.length * 8 - 1), (bit) => {
           const body = Buffer.from(good.body)
           body.writeUInt8(body.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3)
-          assert.deepInclude(at(door, { body, headers: good.headers }), {
+          assert.deepInclude(at(kind, { body, headers: good.headers }), {
             _tag: "Refused",
             code: "unauthorized"
           })
@@ -103,7 +103,7 @@ describe("a verifier of Slack's requests", () => {
   })
 
   it("refuses headers that were changed, left out or sent twice", () => {
-    for (const [door, good] of goods) {
+    for (const [kind, good] of goods) {
       for (const name of ["x-slack-request-timestamp", "x-slack-signature"]) {
         const { [name]: value = "", ...rest } = good.headers
         for (const headers of [
@@ -111,7 +111,7 @@ describe("a verifier of Slack's requests", () => {
           { ...rest, [name]: `${value}0` },
           { ...rest, [name]: `${value}, ${value}` }
         ])
-          assert.deepInclude(at(door, { body: good.body, headers }), {
+          assert.deepInclude(at(kind, { body: good.body, headers }), {
             _tag: "Refused",
             code: "unauthorized"
           })
@@ -139,7 +139,7 @@ describe("a verifier of Slack's requests", () => {
   })
 
   it("refuses another app and another team", () => {
-    const assertForeign = (verdict: Verdict) =>
+    const assertForeign = (verdict: Verification) =>
       assert.deepInclude(verdict, { _tag: "Refused", code: "permission_denied" })
     assertForeign(event(callback(direct("x"), { api_app_id: "A2" })))
     assertForeign(event(callback(direct("x"), { team_id: "T2" })))

@@ -13,7 +13,7 @@ import {
   PROVE_WITHIN_SECONDS
 } from "@corral/domain/link/EdgeLink"
 import type { DeviceId, RequestId } from "@corral/domain/identity/Ids"
-import { standingHeaders } from "@corral/service/http/Refusal"
+import { standardHeaders } from "@corral/service/http/Refusal"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Clock, Context, Effect, Fiber, Layer, Schedule } from "effect"
 import type { IncomingMessage } from "node:http"
@@ -148,7 +148,7 @@ export class LinkServer extends Context.Service<
         handshakes.on("headers", (headers, request) => {
           // The server has put the id in its place.
           const id = request.headers["x-request-id"] as RequestId
-          for (const [name, value] of Object.entries(standingHeaders(id))) headers.push(`${name}: ${value}`)
+          for (const [name, value] of Object.entries(standardHeaders(id))) headers.push(`${name}: ${value}`)
         })
 
         const serve = (webSocket: WebSocket, stream: Duplex, id: string, hub: string) => {

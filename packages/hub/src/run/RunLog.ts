@@ -19,7 +19,7 @@ import {
 } from "@corral/domain/identity/Ids"
 import type { CreateRun } from "@corral/domain/run/Run"
 import type { RunSummary } from "@corral/domain/run/RunState"
-import type { Batch as Lines } from "@corral/service/http/Frames"
+import type { LogBatch } from "@corral/service/stream/LogSource"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -27,15 +27,6 @@ import { eventIn } from "./EventText.ts"
 import { RunFold } from "./RunFold.ts"
 import { hubMetrics } from "../HubMetrics.ts"
 import { channels, noticeOf } from "../store/Notice.ts"
-
-/** Events of one run as they are stored, as JSON lines without a final newline. */
-export interface LogBatch extends Lines {
-  readonly runId: RunId
-  readonly firstSeq: number
-  readonly lastSeq: number
-  /** The last event of its run is in here. */
-  readonly terminal: boolean
-}
 
 /** What a run is before an Edge says anything of it. */
 export interface OpenedRun {

@@ -14,7 +14,7 @@ describe("A stalled connection", { timeout: 120_000 }, () => {
       const open = new Set<Duplex>()
       const port = yield* listen({ host: "127.0.0.1", port: 0 }, () => ({
         paths: [],
-        passage: () => ({ _tag: "Pass" }),
+        authorizeRequest: () => ({ _tag: "Pass" }),
         onRequest: (request, response) => {
           open.add(request.socket)
           request.socket.once("close", () => open.delete(request.socket))

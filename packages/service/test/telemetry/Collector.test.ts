@@ -19,7 +19,9 @@ const started = async (config: TelemetryConfig) => {
   const logged: Array<string> = []
   const logger = Logger.make(({ message }) => void logged.push(JSON.stringify(message)))
   const services = await Effect.runPromise(
-    Layer.buildWithScope(Telemetry.layer("edge", config), scope).pipe(Effect.provide(Logger.layer([logger])))
+    Layer.buildWithScope(Telemetry.telemetryLayer("edge", config), scope).pipe(
+      Effect.provide(Logger.layer([logger]))
+    )
   )
   return {
     logged,

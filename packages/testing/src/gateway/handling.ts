@@ -6,7 +6,7 @@ import type { IntegrationEvent } from "@corral/domain/chat/Integration"
 import { HandlerFailed } from "@corral/gateway/handling/Handler"
 import * as Gateway from "@corral/gateway/Gateway"
 import { GatewayServer } from "@corral/gateway/http/Server"
-import { fromEnvironment } from "@corral/gateway/GatewaySettings"
+import { gatewayConfigFrom } from "@corral/gateway/GatewaySettings"
 import { runService } from "@corral/service/runService"
 import { Effect, Layer } from "effect"
 import { Pool } from "pg"
@@ -39,7 +39,7 @@ const handler = Effect.fnUntraced(function* (event: IntegrationEvent) {
 }, Effect.asVoid)
 
 const gateway = Layer.unwrap(
-  Effect.map(fromEnvironment(process.env), (config) => Gateway.layer(config, { handler, ...work }))
+  Effect.map(gatewayConfigFrom(process.env), (config) => Gateway.gatewayLayer(config, { handler, ...work }))
 )
 
 runService(

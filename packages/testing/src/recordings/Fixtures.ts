@@ -3,7 +3,8 @@ import type { RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import type { Recording } from "@corral/adapters/conformance/Replay"
-import { makeJsonLines, type JsonMap } from "@corral/adapters/JsonMapping"
+import { makeJsonLines } from "@corral/adapters/JsonMapping"
+import type { JsonMap } from "@corral/adapters/one-shot/JsonMap"
 import { builtIn } from "@corral/adapters/Registry"
 import { makeText } from "@corral/adapters/Text"
 

@@ -1,0 +1,23 @@
+/**
+ * Line of text about a retried model call, or about a silent runtime.
+ */
+import type { PayloadOf } from "@corral/domain/run/RunEvent"
+import { escapeLine } from "../terminal/VisibleText.ts"
+
+const seconds = (millis: number): string => `${Math.ceil(millis / 1_000)} s`
+
+export const retryLine = ({
+  attempt,
+  delayMs,
+  maxAttempts,
+  message,
+  reason,
+  silentMs
+}: PayloadOf<"runtime.retrying">): string => {
+  if (silentMs !== undefined) return `no output for ${seconds(silentMs)}`
+  const of = maxAttempts === undefined ? "" : ` of ${maxAttempts}`
+  const which = attempt === undefined ? "" : ` (attempt ${attempt}${of})`
+  const when = delayMs === undefined ? "" : ` in ${seconds(delayMs)}`
+  const why = message === undefined ? "" : `: ${escapeLine(message)}`
+  return `model call failed (${escapeLine(reason)}), retrying${when}${which}${why}`
+}

@@ -1,0 +1,62 @@
+/**
+ * Batches as WebSocket text frames (RFC 6455 §5.2: unmasked, as a server sends them), one frame an event, made once per batch.
+ */
+/** Envelopes of some events as JSON, a line each. */
+export interface FrameBatch {
+  readonly lines: string
+  /** The lines in UTF-8, where they are encoded already. */
+  readonly bytes?: Buffer
+}
+
+const TEXT = 0x81
+
+const made = new WeakMap<FrameBatch, Buffer>()
+
+const headerSize = (length: number): number => (length < 126 ? 2 : length < 65_536 ? 4 : 10)
+
+/** Writes one text frame's header; gives where the payload starts. */
+const writeHeader = (frames: Buffer, at: number, length: number): number => {
+  frames[at] = TEXT
+  if (length < 126) {
+    frames[at + 1] = length
+    return at + 2
+  }
+  if (length < 65_536) {
+    frames[at + 1] = 126
+    frames.writeUInt16BE(length, at + 2)
+    return at + 4
+  }
+  frames[at + 1] = 127
+  frames.writeUInt32BE(0, at + 2)
+  frames.writeUInt32BE(length, at + 6)
+  return at + 10
+}
+
+const encode = (text: Buffer): Buffer => {
+  const ends: Array<number> = []
+  let size = 0
+  for (let start = 0; start <= text.length;) {
+    const newline = text.indexOf(10, start)
+    const end = newline === -1 ? text.length : newline
+    ends.push(end)
+    size += headerSize(end - start) + (end - start)
+    start = end + 1
+  }
+  const frames = Buffer.allocUnsafe(size)
+  let at = 0
+  let start = 0
+  for (const end of ends) {
+    at = writeHeader(frames, at, end - start)
+    text.copy(frames, at, start, end)
+    at += end - start
+    start = end + 1
+  }
+  return frames
+}
+
+/** The frames of a batch; the same Buffer for every reader of the same batch. */
+export const framesOf = (batch: FrameBatch): Buffer => {
+  let frames = made.get(batch)
+  if (frames === undefined) made.set(batch, (frames = encode(batch.bytes ?? Buffer.from(batch.lines))))
+  return frames
+}
