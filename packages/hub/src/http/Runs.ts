@@ -1,5 +1,4 @@
 /** `/client/runs`: the mirrored runs and their logs; cancel, input, diff, artifacts and previews go to the Edge. */
-import { startAfter } from "@corral/domain/http/EventPosition"
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { Conflict, PermissionDenied, RunNotCancellable } from "@corral/domain/errors/Failures"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
@@ -8,12 +7,11 @@ import type { RoleAction } from "@corral/domain/access/Authorization"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
-import { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import { attachmentHeaders } from "@corral/service/http/Attachment"
 import { byId, pageOf } from "@corral/service/http/Paged"
 import { replayed } from "@corral/service/http/Replayed"
 import { Effect, Fiber } from "effect"
-import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Approvals } from "../approval/Approvals.ts"
 import { Audit } from "../audit/Audit.ts"
@@ -30,12 +28,10 @@ import { Targets } from "../edges/Targets.ts"
 import { HubCredentials } from "../signin/HubCredentials.ts"
 import { answered } from "./Answered.ts"
 import { requireChatMode } from "./ChatMode.ts"
-import { eventPage } from "./EventPage.ts"
 import type { HubRequest } from "./HubRequest.ts"
+import { hubRunEvents } from "./RunEvents.ts"
 import { pageAfter } from "./PageAfter.ts"
-import { requireKept } from "./ReplayGap.ts"
 import { routed } from "./Routed.ts"
-import { asksForEvents, serverSentEvents } from "./ServerSentEvents.ts"
 
 /** Place of a run, and the proof that the caller may take the action there. */
 const runAdmission = Effect.gen(function* () {
@@ -83,22 +79,7 @@ const mirrorHandlers = Effect.gen(function* () {
 
     events: Effect.fnUntraced(function* ({ params, query: { after, limit } }: HubRequest<"runs", "events">) {
       const run = yield* admitted("project.read", params.id)
-      const requestId = yield* CurrentRequestId
-      const request = yield* HttpServerRequest.HttpServerRequest
-      const isStream = asksForEvents(request)
-      const resumed = isStream ? request.headers["last-event-id"] : undefined
-      const start = startAfter(after, resumed, run.lastSeq)
-      if (typeof start !== "number") return yield* start
-      if (!isStream) return yield* eventPage(log, run, start, limit, requestId)
-      yield* requireKept(yield* log.read(run.id, start, 1), start, run.lastSeq)
-      const principal = yield* CurrentPrincipal
-      const over = start === run.lastSeq && isOver(run.state)
-      const { id: runId, projectId } = run
-      const subject = { runId, after: start, over }
-      return serverSentEvents(
-        { authority: streams, feeds, log },
-        { principal, projectId, requestId, subject }
-      )
+      return yield* hubRunEvents({ feeds, log }, streams, { run, after, limit })
     }, answered),
 
     approvals: Effect.fnUntraced(function* ({

@@ -17,7 +17,8 @@ import { HttpIncomingMessage, HttpRouter } from "effect/http"
 import type { HubConfig } from "../config/HubConfig.ts"
 import { LinkServer } from "../link/LinkServer.ts"
 import { EventSockets } from "../live/EventSockets.ts"
-import { STREAM_PATH, StreamAuthority } from "../live/StreamAuthority.ts"
+import { HUB_STREAM_PATH } from "../live/StreamAdmission.ts"
+import { StreamAuthority } from "../live/StreamAuthority.ts"
 import { Callers } from "./Callers.ts"
 import { hubRequestPolicy, namesOfOrigins } from "./HubRequestPolicy.ts"
 import { LINK_PAGE } from "./LinkPage.ts"
@@ -38,7 +39,7 @@ export class HubServer extends Context.Service<
 }
 
 /** Paths that the Hub serves, for metrics, spans and the log. */
-const paths = [...endpointPaths(HubApi), "/", "/device", `${LINK_PAGE}/:code`, LINK_PATH, STREAM_PATH]
+const paths = [...endpointPaths(HubApi), "/", "/device", `${LINK_PAGE}/:code`, LINK_PATH, HUB_STREAM_PATH]
 
 const loopbackOrigins = (port: number): ReadonlyArray<string> =>
   ["127.0.0.1", "localhost", "[::1]"].map((host) => `http://${host}:${port}`)
@@ -77,7 +78,7 @@ const upgradesWith = Effect.fnUntraced(function* (logRefusal: LogRefusal, scope:
           logRefusal(request, errorTable[refusal.code].status)
           refuseUpgrade(socket, refusal, id)
         },
-        onSuccess: (subscription) => sockets.accept(request, socket, head, subscription)
+        onSuccess: (subscription) => sockets.accept({ request, stream: socket, head }, subscription)
       }),
       Effect.catchCause((cause) =>
         Effect.andThen(

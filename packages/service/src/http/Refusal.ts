@@ -45,16 +45,12 @@ export const refusalBody = (
   return { status, body: JSON.stringify(toErrorObject(coded, requestId)) }
 }
 
-/** Headers that a refusal needs by its code. */
-export const refusalHeaders = ({ code }: HttpRefusal): Record<string, string> => ({
-  ...(code === "unauthorized" ? { "WWW-Authenticate": "Bearer" } : {}),
-  ...(retryAfterSeconds[code] === undefined ? {} : { "Retry-After": String(retryAfterSeconds[code]) })
-})
-
-const ownHeaders = (refusal: HttpRefusal, body: string): Record<string, string> => ({
+/** Headers of a refusal next to the standard ones. */
+export const refusalHeaders = ({ code }: HttpRefusal, body: string): Record<string, string> => ({
   "Content-Type": "application/json",
   "Content-Length": String(Buffer.byteLength(body)),
-  ...refusalHeaders(refusal)
+  ...(code === "unauthorized" ? { "WWW-Authenticate": "Bearer" } : {}),
+  ...(retryAfterSeconds[code] === undefined ? {} : { "Retry-After": String(retryAfterSeconds[code]) })
 })
 
 /** What is left of a body is taken and thrown away for so long: a connection that is dropped under it may take the answer with it. */
@@ -64,7 +60,7 @@ const LINGER_BYTES = 8 * 1_048_576
 /** Answers, and drops the connection: what is left of an unread body is waited for a little, and not looked at. */
 export const refuseRequest = (response: ServerResponse, refusal: HttpRefusal, requestId: RequestId): void => {
   const { status, body } = refusalBody(refusal, requestId)
-  response.writeHead(status, { ...ownHeaders(refusal, body), Connection: "close" })
+  response.writeHead(status, { ...refusalHeaders(refusal, body), Connection: "close" })
   response.write(body)
   const request = response.req
   let left = LINGER_BYTES
@@ -82,7 +78,7 @@ export const refuseRequest = (response: ServerResponse, refusal: HttpRefusal, re
 
 export const refuseUpgrade = (socket: Duplex, refusal: HttpRefusal, requestId: RequestId): void => {
   const { status, body } = refusalBody(refusal, requestId)
-  const headers = { ...standardHeaders(requestId), ...ownHeaders(refusal, body), Connection: "close" }
+  const headers = { ...standardHeaders(requestId), ...refusalHeaders(refusal, body), Connection: "close" }
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   socket.end([`HTTP/1.1 ${status} Refused`, ...head, "", body].join("\r\n"))
 }

@@ -166,7 +166,7 @@ export const guardedRoutes = HttpRouter.middleware(
         return HttpServerResponse.text(body, {
           status,
           contentType: "application/json",
-          headers: { ...standardHeaders(id), ...refusalHeaders(refusal) }
+          headers: { ...standardHeaders(id), ...refusalHeaders(refusal, body) }
         })
       })
   })

@@ -1,15 +1,21 @@
 /** When a reader of the event stream counts as stalled: over a real socket, with a clock of the test's own. */
+import type { RunId } from "@corral/domain/identity/Ids"
 import { draft } from "@corral/domain/run/RunEvent"
+import { EventSocket } from "@corral/service/stream/EventSocket"
+import type { Start } from "@corral/service/stream/LogSource"
+import { defaultStreamTimes } from "@corral/service/stream/StreamTimes"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { once } from "node:events"
 import { createServer, type IncomingMessage } from "node:http"
 import type { AddressInfo } from "node:net"
+import type { Duplex } from "node:stream"
 import { WebSocket, WebSocketServer } from "ws"
 import { encoder, EventLog } from "../../src/log/EventLog.ts"
-import { EventSocket } from "../../src/http/EventSocket.ts"
+import { runSource } from "../../src/log/EdgeLogSource.ts"
 import { insertRun } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
+import type { StoreDamaged } from "../../src/store/StoreDamage.ts"
 import { at, newRunId, runOf } from "../Samples.ts"
 import { logLayer } from "../Stored.ts"
 
@@ -37,14 +43,34 @@ const connected = Effect.acquireRelease(
     })
 )
 
-layer(logLayer)("EventSocket", (it) => {
+/** A socket that follows the log of a run. */
+const follow = (
+  { socket, stream }: { readonly socket: WebSocket; readonly stream: Duplex },
+  log: EventLog["Service"],
+  now: () => number,
+  { runId, ...start }: Start & { readonly runId: RunId }
+) => {
+  const reader = new EventSocket<StoreDamaged>({
+    socket,
+    stream,
+    now,
+    times: defaultStreamTimes,
+    fork: Effect.runFork,
+    onDefect: (cause) => assert.fail(String(cause)),
+    endsWithRun: true
+  })
+  reader.follow(runSource(log, runId), start)
+  return reader
+}
+
+layer(logLayer)("An EventSocket on the Edge's log", (it) => {
   it.effect("counts a stall from when the socket is full, not from when it was last heard of", () =>
     Effect.gen(function* () {
       const log = yield* EventLog
       const { client, socket, stream } = yield* connected
       const runId = newRunId()
       let now = 0
-      const reader = new EventSocket(socket, stream, log, () => now, { runId, after: 0, over: false })
+      const reader = follow({ socket, stream }, log, () => now, { runId, after: 0, isOver: false })
 
       // A reader that had nothing to read for ten minutes.
       now = 600_000
@@ -78,7 +104,7 @@ layer(logLayer)("EventSocket", (it) => {
       const { client, socket, stream } = yield* connected
       const runId = newRunId()
       let now = 0
-      const reader = new EventSocket(socket, stream, log, () => now, { runId, after: 0, over: false })
+      const reader = follow({ socket, stream }, log, () => now, { runId, after: 0, isOver: false })
       client.pause()
       const encode = encoder({ runId })
       const text = "x".repeat(200_000)
@@ -100,7 +126,7 @@ layer(logLayer)("EventSocket", (it) => {
       const { client, socket, stream } = yield* connected
       const runId = newRunId()
       let now = 0
-      const reader = new EventSocket(socket, stream, log, () => now, { runId, after: 0, over: false })
+      const reader = follow({ socket, stream }, log, () => now, { runId, after: 0, isOver: false })
       client.pause()
       const encode = encoder({ runId })
       const text = "x".repeat(200_000)
@@ -157,7 +183,7 @@ layer(logLayer)("EventSocket", (it) => {
         )
       }
       client.pause()
-      const reader = new EventSocket(socket, stream, log, () => 0, { runId, after: 0, over: false })
+      const reader = follow({ socket, stream }, log, () => 0, { runId, after: 0, isOver: false })
       reader.tick()
       assert.isAbove(stream.writableLength, 0, "the reader is behind")
       yield* store.commit([
@@ -165,10 +191,10 @@ layer(logLayer)("EventSocket", (it) => {
         ["DELETE FROM events WHERE run_id = ? AND last_seq <= 90", runId]
       ])
       const late = yield* connected
-      const begins = new EventSocket(late.socket, late.stream, log, () => 0, {
+      const begins = follow(late, log, () => 0, {
         runId,
         after: 95,
-        over: false
+        isOver: false
       })
       let begun = 0
       late.client.on("message", () => begun++)

@@ -1,15 +1,22 @@
+import { CurrentRequestId } from "@corral/domain/http/RequestContext"
+import type { RequestId, RunId } from "@corral/domain/identity/Ids"
 import { draft } from "@corral/domain/run/RunEvent"
+import { acceptsEventStream } from "@corral/service/stream/ServerSentEvents"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { EventLog } from "../../src/log/EventLog.ts"
-import { asksForEvents, serverSentEvents } from "../../src/http/ServerSentEvents.ts"
+import { runEvents } from "../../src/http/RunEvents.ts"
 import { RunRecorder } from "../../src/run/RunRecorder.ts"
 import { created, newRunId, runOf, say } from "../Samples.ts"
 import { logLayer } from "../Stored.ts"
 
 const requestOf = (headers: Record<string, string>) =>
-  HttpServerRequest.fromWeb(new Request("http://127.0.0.1:1/v1/runs/x/events", { headers }))
+  HttpServerRequest.fromWeb(
+    new Request("http://127.0.0.1:1/v1/runs/x/events", {
+      headers: { accept: "text/event-stream", ...headers }
+    })
+  )
 
 /** A run of five events that has ended. */
 const endedRun = Effect.gen(function* () {
@@ -25,14 +32,29 @@ const endedRun = Effect.gen(function* () {
   return runId
 })
 
-/** The whole stream as a reader gets it. */
+/** The response to a request for an event stream. */
+const eventStream = (
+  log: EventLog["Service"],
+  runId: RunId,
+  after: number | undefined,
+  headers: Record<string, string>
+) =>
+  runEvents(log, { runId, after, limit: 100, request: requestOf(headers) }).pipe(
+    Effect.provideService(CurrentRequestId, "req-1" as RequestId),
+    Effect.map((response) => {
+      assert(HttpServerResponse.isHttpServerResponse(response))
+      return response
+    })
+  )
+
+/** The whole stream as a reader receives it. */
 const streamed = Effect.fnUntraced(function* (
   after: number | undefined,
   headers: Record<string, string> = {}
 ) {
   const log = yield* EventLog
   const runId = yield* endedRun
-  const response = HttpServerResponse.toWeb(yield* serverSentEvents(log, runId, after, requestOf(headers)))
+  const response = HttpServerResponse.toWeb(yield* eventStream(log, runId, after, headers))
   assert.include(response.headers.get("content-type") ?? "", "text/event-stream")
   const text = yield* Effect.promise(() => response.text())
   const lines = log.read(runId, 0, 1_000_000).flatMap((batch) => batch.lines.split("\n"))
@@ -46,7 +68,7 @@ const streamed = Effect.fnUntraced(function* (
   }
 })
 
-layer(logLayer)("serverSentEvents", (it) => {
+layer(logLayer)("runEvents as text/event-stream", (it) => {
   it.effect("sends every event under its seq, and ends with the run", () =>
     Effect.gen(function* () {
       const { text, framesAfter } = yield* streamed(undefined)
@@ -70,8 +92,7 @@ layer(logLayer)("serverSentEvents", (it) => {
     Effect.gen(function* () {
       const log = yield* EventLog
       for (const id of ["x", "-1", "1.5", "1e3", "9999999999999999", "0x1"]) {
-        const request = requestOf({ "last-event-id": id })
-        const failure = yield* Effect.flip(serverSentEvents(log, newRunId(), undefined, request))
+        const failure = yield* Effect.flip(eventStream(log, newRunId(), undefined, { "last-event-id": id }))
         assert.deepInclude(failure, {
           code: "schema_validation_failed",
           details: { issues: [{ path: "last-event-id", message: "Expected a seq" }] }
@@ -82,7 +103,7 @@ layer(logLayer)("serverSentEvents", (it) => {
 
   it.effect("is what a reader asks for by its Accept header, and nothing else is", () =>
     Effect.sync(() => {
-      const asks = (accept: string) => asksForEvents(requestOf({ accept }))
+      const asks = (accept: string) => acceptsEventStream(requestOf({ accept }))
       const yes = [
         "text/event-stream",
         "Text/Event-Stream",

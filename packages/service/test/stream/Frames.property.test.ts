@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Effect, Schema } from "effect"
 import * as ws from "ws"
 import type { Writable } from "node:stream"
-import type { FrameBatch } from "../../src/http/Frames.ts"
-import { framesOf } from "../../src/http/Frames.ts"
+import type { FrameBatch } from "../../src/stream/Frames.ts"
+import { framesOf } from "../../src/stream/Frames.ts"
 
 // `ws` exports its Receiver; its type package does not say so.
 const { Receiver } = ws as unknown as { readonly Receiver: new (options: { isServer: boolean }) => Writable }
@@ -27,7 +27,7 @@ const batchOf = (lines: ReadonlyArray<string>): FrameBatch => ({ lines: lines.jo
 
 /** Around the lengths at which a frame's header grows. */
 const Lengths = Schema.Literals([0, 1, 2, 124, 125, 126, 127, 1_000, 65_534, 65_535, 65_536, 65_537, 200_000])
-const Lines = Arbitrary.map(
+const LineArrays = Arbitrary.map(
   Arbitrary.array(
     Arbitrary.all([Arbitrary.schema(Lengths), Arbitrary.schema(Schema.Literals(["a", "é", "字", "🐎"]))]),
     {
@@ -57,7 +57,7 @@ describe("framesOf", () => {
     assert.strictEqual(framesOf(batch), framesOf(batch))
   })
 
-  const generated = Arbitrary.all([Lines, Reads])
+  const generated = Arbitrary.all([LineArrays, Reads])
   it.effect.prop(
     "gives a client the same lines at any reads",
     [generated],

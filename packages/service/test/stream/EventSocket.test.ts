@@ -1,16 +1,17 @@
-/** One subscriber over a real socket, with a log and a clock of the test's own. */
-import { Arbitrary, Effect, Schema } from "effect"
+/** One subscriber over a real socket, with logs in memory and a clock of the test's own. */
 import { closeCodes } from "@corral/domain/http/EventStream"
 import type { RunId } from "@corral/domain/identity/Ids"
 import { assert, describe, it } from "@effect/vitest"
+import { Arbitrary, Data, Effect, Schema } from "effect"
 import { once } from "node:events"
 import { createServer, type IncomingMessage, type Server } from "node:http"
 import type { AddressInfo, Socket } from "node:net"
 import { WebSocket, WebSocketServer } from "ws"
+import { EventSocket } from "../../src/stream/EventSocket.ts"
+import { withoutGap } from "../../src/stream/Gap.ts"
+import type { LogBatch, LogSource } from "../../src/stream/LogSource.ts"
+import { defaultStreamTimes } from "../../src/stream/StreamTimes.ts"
 import { within } from "@corral/testing/time/Within"
-import { EventSocket, type LogSource } from "../../src/live/EventSocket.ts"
-import type { LogBatch } from "../../src/run/RunLog.ts"
-import { newId } from "@corral/testing/hub/Mirror"
 
 interface Connected {
   readonly client: WebSocket
@@ -54,11 +55,9 @@ const batchOf = (
   terminal
 })
 
-/** Logs in memory: a batch a read. */
-class Logs implements LogSource {
+/** Logs in memory. A read gives one batch. */
+class Logs {
   readonly batches: Array<LogBatch> = []
-  runs = (): Promise<ReadonlyArray<RunId>> =>
-    Promise.resolve([...new Set(this.batches.map(({ runId }) => runId))])
   read = (runId: RunId, after: number): Promise<ReadonlyArray<LogBatch>> =>
     Promise.resolve(
       this.batches.filter((batch) => batch.runId === runId && batch.firstSeq > after).slice(0, 1)
@@ -68,30 +67,53 @@ class Logs implements LogSource {
   }
 }
 
-const start = { endsWithRun: true, positions: new Map() }
+class LogUnreadable extends Data.TaggedError("LogUnreadable")<{}> {}
+
+const sourceOf = (logs: Pick<Logs, "read">, runId: RunId): LogSource<LogUnreadable> => ({
+  read: (after) =>
+    Effect.flatMap(
+      Effect.tryPromise({ try: () => logs.read(runId, after), catch: () => new LogUnreadable() }),
+      (batches) => withoutGap(batches, after)
+    ),
+  follow: () => () => undefined,
+  hasDropped: () => false,
+  closeFor: () => ({ code: closeCodes.stalled, reason: "the log cannot be read" })
+})
+
+const socketOf = ({ socket, stream }: Connected, now: () => number, endsWithRun = true) =>
+  new EventSocket<LogUnreadable>({
+    socket,
+    stream,
+    now,
+    times: defaultStreamTimes,
+    fork: Effect.runFork,
+    onDefect: (cause) => assert.fail(String(cause)),
+    endsWithRun
+  })
+
+const start = { after: 0, isOver: false }
+const [first, second] = ["run_1" as RunId, "run_2" as RunId] as const
 const large = "x".repeat(200_000)
 
 describe("EventSocket", () => {
   it("closes a reader with 1013 when its full socket took nothing for 30 s, not before", () =>
-    withSocket(async ({ client, socket, stream }) => {
+    withSocket(async (connected) => {
+      const { client, socket, stream } = connected
       const logs = new Logs()
-      const runId = newId<RunId>("run")
-      for (let seq = 1; seq <= 200; seq++) logs.batches.push(batchOf(runId, seq, [large]))
+      for (let seq = 1; seq <= 200; seq++) logs.batches.push(batchOf(first, seq, [large]))
       let now = 0
-      const reader = new EventSocket(socket, stream, logs, () => now, start)
+      const reader = socketOf(connected, () => now)
       client.pause()
-      reader.wokenAll()
+      reader.follow(sourceOf(logs, first), start)
       // The kernel takes some megabytes by itself; then everything waits for the reader.
       const full = async (before = -1): Promise<void> => {
         await new Promise((resolve) => setImmediate(resolve))
-        return reader.waitsAfter(runId) === undefined &&
-          stream.writableLength > 0 &&
-          stream.writableLength === before
+        return !reader.canSend && stream.writableLength > 0 && stream.writableLength === before
           ? undefined
           : full(stream.writableLength)
       }
       await within(full(), 10_000, "a full socket")
-      // What the kernel took meanwhile is seen here.
+      // Shows the socket what the kernel took meanwhile.
       reader.tick()
       now += 30_000
       reader.tick()
@@ -104,11 +126,12 @@ describe("EventSocket", () => {
       assert.strictEqual((await closed)[0], closeCodes.stalled)
     }))
 
-  it("pings every 20 s a reader that keeps up", () =>
-    withSocket(async ({ client, socket, stream }) => {
+  it("pings an up-to-date reader every 20 s", () =>
+    withSocket(async (connected) => {
+      const { client } = connected
       let now = 0
-      const reader = new EventSocket(socket, stream, new Logs(), () => now, start)
-      reader.wokenAll()
+      const reader = socketOf(connected, () => now)
+      reader.follow(sourceOf(new Logs(), first), start)
       let pings = 0
       client.on("ping", () => pings++)
       for (let i = 0; i < 8; i++) {
@@ -122,31 +145,62 @@ describe("EventSocket", () => {
     }))
 
   it("closes with 4410 where events are missing, after those before", () =>
-    withSocket(async ({ client, socket, stream }) => {
+    withSocket(async (connected) => {
+      const { client } = connected
       const logs = new Logs()
-      const runId = newId<RunId>("run")
-      logs.batches.push(batchOf(runId, 1, ["1"]), batchOf(runId, 4, ["4"]))
+      logs.batches.push(batchOf(first, 1, ["1"]), batchOf(first, 4, ["4"]))
       const frames: Array<string> = []
       client.on("message", (data: Buffer) => frames.push(data.toString("utf8")))
       const closed = once(client, "close")
-      new EventSocket(socket, stream, logs, () => 0, start).wokenAll()
+      socketOf(connected, () => 0).follow(sourceOf(logs, first), start)
       assert.strictEqual((await closed)[0], closeCodes.replayGap)
       assert.deepStrictEqual(frames, ["1"])
     }))
 
-  it("closes with 1013 where the log cannot be read", () =>
-    withSocket(async ({ client, socket, stream }) => {
+  it("closes with 1013 when the log cannot be read", () =>
+    withSocket(async (connected) => {
       const logs = new Logs()
-      logs.batches.push(batchOf(newId<RunId>("run"), 1, ["1"]))
-      logs.read = () => Promise.reject(new Error("the database has gone"))
-      const closed = once(client, "close")
-      new EventSocket(socket, stream, logs, () => 0, start).wokenAll()
+      logs.batches.push(batchOf(first, 1, ["1"]))
+      logs.read = () => Promise.reject(new Error("the database is gone"))
+      const closed = once(connected.client, "close")
+      socketOf(connected, () => 0).follow(sourceOf(logs, first), start)
       assert.strictEqual((await closed)[0], closeCodes.stalled)
     }))
 
-  /** What happens next: a batch is appended, one that was is told, there is a wake-up, or whatever is being read is answered. */
+  it("closes with 1000 after the run's terminal event, and at the start of a run that is over", () =>
+    withSocket(async (connected) => {
+      const { client } = connected
+      const logs = new Logs()
+      logs.batches.push(batchOf(first, 1, ["1"], true))
+      const frames: Array<string> = []
+      client.on("message", (data: Buffer) => frames.push(data.toString("utf8")))
+      const closed = once(client, "close")
+      socketOf(connected, () => 0).follow(sourceOf(logs, first), start)
+      assert.strictEqual((await closed)[0], closeCodes.ended)
+      assert.deepStrictEqual(frames, ["1"])
+      await withSocket(async (other) => {
+        const over = once(other.client, "close")
+        socketOf(other, () => 0).follow(sourceOf(logs, first), { after: 1, isOver: true })
+        assert.strictEqual((await over)[0], closeCodes.ended)
+      })
+    }))
+
+  it("releases the log when the stream ends, or immediately after its end", () =>
+    withSocket(async (connected) => {
+      const reader = socketOf(connected, () => 0)
+      let released = 0
+      reader.follow({ ...sourceOf(new Logs(), first), follow: () => () => released++ }, start)
+      assert.strictEqual(released, 0)
+      reader.end(1001, "over")
+      reader.release()
+      assert.strictEqual(released, 1)
+      reader.releaseWith(() => released++)
+      assert.strictEqual(released, 2)
+    }))
+
+  /** Next step: an append, with or without notice, an old batch again, a wake-up, or the completion of a pending read. */
   const Step = Schema.Struct({
-    what: Schema.Literals(["append", "append and tell", "tell old", "wake", "wake all", "answer", "answer"]),
+    what: Schema.Literals(["append", "append and notify", "repeat", "wake", "wake all", "answer", "answer"]),
     run: Schema.Literals([0, 1]),
     length: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 3 }))
   })
@@ -155,25 +209,25 @@ describe("EventSocket", () => {
     [Arbitrary.array(Arbitrary.schema(Step), { maxLength: 40 })],
     ([steps]) =>
       Effect.promise(() =>
-        withSocket(async ({ client, socket, stream }) => {
+        withSocket(async (connected) => {
+          const { client } = connected
           const logs = new Logs()
-          const runs = [newId<RunId>("run"), newId<RunId>("run")] as const
-          const answers: Array<() => void> = []
-          let free = false
+          const runs = [first, second] as const
+          const pending: Array<() => void> = []
+          let isFree = false
           const settle = () => new Promise((resolve) => setImmediate(resolve))
-          const source: LogSource = {
-            runs: () => logs.runs(),
-            // Read now, answered later.
-            read: async (runId, after) => {
-              const found = await logs.read(runId, after)
-              if (!free) await new Promise<void>((resolve) => answers.push(resolve))
-              return found
-            }
+          // Reads now, completes later.
+          const read = async (runId: RunId, after: number) => {
+            const found = await logs.read(runId, after)
+            if (!isFree) await new Promise<void>((resolve) => pending.push(resolve))
+            return found
           }
           const frames: Array<string> = []
           client.on("message", (data: Buffer) => frames.push(data.toString("utf8")))
-          const reader = new EventSocket(socket, stream, source, () => 0, { ...start, endsWithRun: false })
-          reader.wokenAll()
+          const reader = socketOf(connected, () => 0, false)
+          const cursors = runs.map((runId) => reader.cursorOf(sourceOf({ read }, runId), 0))
+          const wakeAll = () => cursors.forEach((cursor) => cursor.wake())
+          wakeAll()
           for (const { length, run, what } of steps) {
             const runId = runs[run]
             if (what.startsWith("append")) {
@@ -181,21 +235,21 @@ describe("EventSocket", () => {
               const lines = Array.from({ length }, (_, i) => `${run} ${from + i}`)
               const batch = batchOf(runId, from, lines)
               logs.batches.push(batch)
-              if (what === "append and tell") reader.told(batch)
+              if (what === "append and notify") cursors[run]?.receive(batch)
             }
-            if (what === "tell old") {
+            if (what === "repeat") {
               const old = logs.batches.find((batch) => batch.runId === runId)
-              if (old !== undefined) reader.told(old)
+              if (old !== undefined) cursors[run]?.receive(old)
             }
-            if (what === "wake") reader.woken(runId)
-            if (what === "wake all") reader.wokenAll()
-            if (what === "answer") answers.shift()?.()
+            if (what === "wake") cursors[run]?.wake()
+            if (what === "wake all") wakeAll()
+            if (what === "answer") pending.shift()?.()
             await settle()
           }
-          free = true
-          for (const runId of runs) reader.woken(runId)
-          while (answers.length > 0) {
-            answers.shift()?.()
+          isFree = true
+          wakeAll()
+          while (pending.length > 0) {
+            pending.shift()?.()
             await settle()
           }
           const wanted = runs.map((runId, run) =>
