@@ -111,7 +111,12 @@ const complete = (store: TimedStore, owner: string, event: ClaimedEvent): Update
     if (yield* lockQueue(store, owner, event)) yield* markDone(store, event, false)
   }).pipe(store.sql.withTransaction)
 
-const retryAt = ({ sql }: TimedStore, owner: string, { arrival, queue }: ClaimedEvent, time: number): Update =>
+const retryAt = (
+  { sql }: TimedStore,
+  owner: string,
+  { arrival, queue }: ClaimedEvent,
+  time: number
+): Update =>
   Effect.asVoid(sql`
     UPDATE sender_queues SET due_at = ${new Date(time)}, failures = failures + 1, lease_owner = NULL,
       lease_until = NULL, failing_since = coalesce(failing_since, began_at)

@@ -11,7 +11,7 @@ import { Clock, Context, Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { IncomingMessage } from "node:http"
 import { mint } from "../Identifiers.ts"
-import { type HttpRefusal, refusalBody, refusalHeaders, standardHeaders } from "./Refusal.ts"
+import { type HttpRefusal, refusalBody, headersOfCode, standardHeaders } from "./Refusal.ts"
 import { sentRequestId } from "./RequestId.ts"
 
 /** Largest request body that a service reads. */
@@ -166,7 +166,7 @@ export const guardedRoutes = HttpRouter.middleware(
         return HttpServerResponse.text(body, {
           status,
           contentType: "application/json",
-          headers: { ...standardHeaders(id), ...refusalHeaders(refusal, body) }
+          headers: { ...standardHeaders(id), ...headersOfCode(refusal) }
         })
       })
   })
