@@ -1,4 +1,4 @@
-/** The whole console: what every page stands on, and the pages. */
+/** Root component: providers, sign-in gate and routes. */
 import { QueryClientProvider } from "@tanstack/react-query"
 import { RouterProvider } from "@tanstack/react-router"
 import { LanguageProvider } from "../text/Language.tsx"

@@ -1,14 +1,14 @@
-/** A deed in a dialog: open until it is done, busy meanwhile, and what it throws is there to be shown. */
+/** State of a dialog action: open until it completes, busy while it runs, and its error. */
 import { useState } from "react"
 
 export interface UserAction {
   readonly open: boolean
-  /** Opens or closes, and forgets what went wrong before. */
+  /** Opens or closes the dialog, and clears the error. */
   readonly setOpen: (open: boolean) => void
   readonly busy: boolean
   readonly error: Error | null
-  /** Closes the dialog when it is done. */
-  readonly run: (deed: () => Promise<unknown>) => Promise<void>
+  /** Runs the action and closes the dialog on success. */
+  readonly run: (action: () => Promise<unknown>) => Promise<void>
 }
 
 export const useAction = (): UserAction => {
@@ -23,11 +23,11 @@ export const useAction = (): UserAction => {
       setError(null)
       show(next)
     },
-    run: async (deed) => {
+    run: async (action) => {
       setBusy(true)
       setError(null)
       try {
-        await deed()
+        await action()
         show(false)
       } catch (problem) {
         setError(problem instanceof Error ? problem : new Error(String(problem)))

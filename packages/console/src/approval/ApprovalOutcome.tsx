@@ -16,7 +16,7 @@ interface Props {
 export const ApprovalOutcome = ({ projectId, resolution }: Props) => {
   const messages = useMessages(approvalMessages)
   const { decidedBy: by, edited, origin, reason, resolvedAt, scope, state } = resolution
-  // Without a decision the reason is the program's: what became of it is said in the reader's language.
+  // Without a decision, the reason comes from the program. Show a translated explanation instead.
   const unanswered =
     by === undefined && (state === "expired" || state === "cancelled")
       ? messages.unanswered[state]

@@ -1,17 +1,17 @@
-/** A page: its heading, which also names the browser's tab, and what can be done here. */
+/** Frame of a page: heading, browser tab title and actions. */
 import { type ReactNode, useEffect, useRef } from "react"
 import { useWaiting } from "../api/Waiting.ts"
 
-/** `(2) Runs · Corral`: what waits is seen in another tab too. */
+/** `(2) Runs · Corral`: shows pending approvals in the tab title. */
 export const tabTitle = (title: string, waiting: number): string =>
   `${waiting > 0 ? `(${waiting}) ` : ""}${title === "" ? "" : `${title} · `}Corral`
 
-/** Whether the console has shown a page before: the first heading takes no focus, later ones do, so that it is read out where one is. */
+/** Whether a page was shown before. Later headings take the focus, so that screen readers announce the new page. */
 let shown = false
 
 interface Props {
   readonly title: string
-  /** Above the title: where the page belongs. */
+  /** Link to the parent page, above the title. */
   readonly above?: ReactNode
   readonly actions?: ReactNode
   readonly children: ReactNode

@@ -1,4 +1,4 @@
-/** The language of a file by its name, as the highlighter calls it. */
+/** Highlighter language of a file name. */
 const byExtension: Readonly<Record<string, string>> = {
   bash: "bash",
   c: "c",
