@@ -9,7 +9,7 @@ const stdoutEnded: ProcessEnd = { code: 0, signal: null, stderr: "" }
 
 /**
  * One run's stdout through an adapter. `exit` is asked once the bytes are over; without it the process counts as ended with code 0.
- * Each run of the stream is a conversation of its own; what must go back to stdin comes as `Reply` outputs.
+ * Each run of the stream is its own conversation; what must go back to stdin comes as `Reply` outputs.
  */
 export const normalize =
   <E2 = never, R2 = never>(
