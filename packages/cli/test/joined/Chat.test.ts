@@ -228,7 +228,7 @@ describe("a bot", { timeout: 120_000 }, () => {
     await chats.says(owner, "approve")
     await chats.told(owner.chat, /^Nothing waits for a decision here\.$/, before)
     await chats.says(owner, "agent nobody")
-    await chats.told(owner.chat, /^Agents there: .*scripted.*Now: scripted\.$/, before)
+    await chats.told(owner.chat, /^Agents at this location: .*scripted.*Current: scripted\.$/, before)
     await chats.says(owner, "use 9")
     await chats.told(owner.chat, /^There is no place with that number\.$/, before)
     await chats.says(owner, "bind")

@@ -55,7 +55,7 @@ describe("a bot", { timeout: 120_000 }, () => {
     assert.strictEqual(shared.status, 200, shared.text)
     const team = chats.fake.group("oc_team")
     const said = await chats.says(owner, "/run /write long.txt a", { chat: team, mentions: [BOT] })
-    const choice = await chats.card(team, "Where is it to be done?")
+    const choice = await chats.card(team, "Where should the task run?")
     const { lines } = chats.fake.shown(choice.id)
     const place = lines.findIndex((line) => line.includes("Borealis"))
     // Another member's click chooses nothing.

@@ -97,7 +97,7 @@ export class AccountLinks extends Context.Service<
             .send(
               { _tag: "Person", userId: account.account },
               { _tag: "Card", card: linkCard(receipt.link.url, speaker.language) },
-              // Each has an address of its own.
+              // Each link has its own address.
               sendKey(key, receipt.link.url)
             )
             .pipe(
