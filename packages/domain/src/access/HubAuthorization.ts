@@ -106,9 +106,9 @@ export const endpointAuthority = {
 
 export type EndpointName = keyof typeof endpointAuthority
 
-/** Who may call: without a sign-in that is worth something, as a Gateway, with a sign-in and no role in the project, and with each role. */
+/** Kinds of callers: without a valid sign-in, a Gateway, a user without a role in the project, and a user with each role. */
 export const callers = [
-  "nobody",
+  "no sign-in",
   "an expired sign-in",
   "a revoked sign-in",
   "a token of another kind",

@@ -15,7 +15,7 @@ export interface RunState {
   readonly status: RunStatus | undefined
   /** Pending approvals, in the order of the requests. Not empty exactly while `waiting_approval`. */
   readonly pending: ReadonlyArray<ApprovalId>
-  readonly resolved: ReadonlyMap<ApprovalId, Resolution>
+  readonly resolved: ReadonlyMap<ApprovalId, ResolutionState>
   /** Approvals that were allowed with an edited input. */
   readonly edited?: ReadonlySet<ApprovalId> | undefined
   /** Tool calls without a result: call id → tool. */
@@ -67,7 +67,7 @@ export const summaryOf = ({
   ...(worktree === undefined ? {} : { worktree })
 })
 
-export type Resolution = PayloadOf<"run.approval.resolved">["state"]
+export type ResolutionState = PayloadOf<"run.approval.resolved">["state"]
 
 export const initial: RunState = {
   status: undefined,

@@ -55,7 +55,7 @@ const roles = ["owner", "admin", "member", "viewer"] as const
 
 /** Everyone who calls, by what they are. */
 export const everyone = async (hub: HubProcess): Promise<ReadonlyMap<Caller, HubClient>> => {
-  const found = new Map<Caller, HubClient>([["nobody", hub.client]])
+  const found = new Map<Caller, HubClient>([["no sign-in", hub.client]])
   for (const name of [...roles, "no member"] as const) found.set(name, await hub.signedIn(name))
   const over = await hub.people.signIn("over")
   await hub.people.act(
