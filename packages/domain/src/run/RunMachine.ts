@@ -163,27 +163,7 @@ export const transition = (state: RunState, input: Input): Transition => {
       if (step.append(input.event) && isContinuation(input.event)) step.proceed()
       return step.done()
     case "Asked":
-      // A run that is already ending requests no approvals.
-      if (state.verdict !== undefined) {
-        step.act({
-          _tag: "Answer",
-          approvalId: input.approvalId,
-          answer: { decision: "cancel", scope: "once", reason: "the run is ending" }
-        })
-        return step.done()
-      }
-      step.ensureStarted()
-      if (
-        step.append(
-          draft("run.approval.requested", {
-            approvalId: input.approvalId,
-            request: input.request,
-            expiresAt: input.expiresAt
-          })
-        )
-      )
-        step.proceed()
-      return step.done()
+      return requestApproval(step, input)
     case "Withdrawn":
       step.append(
         draft("run.approval.resolved", {
@@ -195,22 +175,8 @@ export const transition = (state: RunState, input: Input): Transition => {
       return step.done()
     case "Decided":
       return decide(step, input)
-    case "Expired": {
-      const reason = "the approval expired"
-      if (
-        step.append(
-          draft("run.approval.resolved", { approvalId: input.approvalId, state: "expired", reason })
-        )
-      ) {
-        step.reject(input.approvalId, "expired")
-        step.act({
-          _tag: "Answer",
-          approvalId: input.approvalId,
-          answer: { decision: "deny", scope: "once", reason }
-        })
-      }
-      return step.done()
-    }
+    case "Expired":
+      return expire(step, input.approvalId)
     case "Concluded":
       // The run is being stopped and the runtime has finished: give the process time to exit.
       if (state.verdict !== undefined) return [state, leave]
@@ -229,18 +195,45 @@ export const transition = (state: RunState, input: Input): Transition => {
       }
       step.act({ _tag: "Stop" })
       return step.done()
-    case "TimedOut": {
-      if (state.verdict === undefined) {
-        step.append(draft("runtime.timeout", { kind: input.kind, afterMs: input.afterMs }))
-        step.conclude({ _tag: "Failed", error: timeoutFailure(input.kind, input.afterMs) })
-        step.resolveAll("the run timed out")
-      }
-      step.act({ _tag: "Stop" })
-      return step.done()
-    }
+    case "TimedOut":
+      return timeOut(step, input)
     case "Ended":
       return end(step)
   }
+}
+
+const requestApproval = (
+  step: Step,
+  { approvalId, expiresAt, request }: Extract<Input, { _tag: "Asked" }>
+): Transition => {
+  // A run that is already ending requests no approvals.
+  if (step.state.verdict !== undefined) {
+    const answer = { decision: "cancel", scope: "once", reason: "the run is ending" } as const
+    step.act({ _tag: "Answer", approvalId, answer })
+    return step.done()
+  }
+  step.ensureStarted()
+  if (step.append(draft("run.approval.requested", { approvalId, request, expiresAt }))) step.proceed()
+  return step.done()
+}
+
+const expire = (step: Step, approvalId: ApprovalId): Transition => {
+  const reason = "the approval expired"
+  if (step.append(draft("run.approval.resolved", { approvalId, state: "expired", reason }))) {
+    step.reject(approvalId, "expired")
+    step.act({ _tag: "Answer", approvalId, answer: { decision: "deny", scope: "once", reason } })
+  }
+  return step.done()
+}
+
+const timeOut = (step: Step, { afterMs, kind }: Extract<Input, { _tag: "TimedOut" }>): Transition => {
+  if (step.state.verdict === undefined) {
+    step.append(draft("runtime.timeout", { kind, afterMs }))
+    step.conclude({ _tag: "Failed", error: timeoutFailure(kind, afterMs) })
+    step.resolveAll("the run timed out")
+  }
+  step.act({ _tag: "Stop" })
+  return step.done()
 }
 
 const decide = (step: Step, input: Extract<Input, { _tag: "Decided" }>): Transition => {
