@@ -35,7 +35,7 @@ export type HubEndpoints = {
   readonly [G in keyof Contract]: { readonly [E in keyof Contract[G]]: Call<Contract[G][E]> }
 }
 
-/** The Hub's refusal, as its error object says; `unreachable` where there was no answer of its own. */
+/** A refusal of the Hub, from its error object; `unreachable` if the Hub did not respond. */
 export class HubRefusal extends Error {
   readonly code: ErrorCode | "unreachable"
   readonly requestId: string | undefined
@@ -120,5 +120,5 @@ const calls = Object.fromEntries(
   ])
 )
 
-// The table has the groups and endpoints of the contract, and each call the types of its own.
+// The table has the groups and endpoints of the contract, each with its types.
 export const hubApi = calls as unknown as HubEndpoints

@@ -8,5 +8,5 @@ export const personQuery = queryOptions({
   staleTime: 60_000
 })
 
-/** Behind the gate there always is somebody. */
+/** Inside the sign-in gate there is always a user. */
 export const usePerson = () => useSuspenseQuery(personQuery).data

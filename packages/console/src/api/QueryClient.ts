@@ -1,6 +1,6 @@
 /**
- * What was read of the Hub and is kept while somebody looks. Keys begin with the group of the contract (`["runs", …]`, `["approvals", …]`):
- * news of a kind makes everything below that key stale.
+ * Cache of responses of the Hub. Keys begin with the group of the contract (`["runs", …]`, `["approvals", …]`): a hint of the change feed
+ * invalidates all keys of its groups.
  */
 import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query"
 import { HubRefusal } from "./Hub.ts"
