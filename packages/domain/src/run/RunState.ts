@@ -51,7 +51,7 @@ export interface RunSummary {
   readonly endedAt?: string
 }
 
-export const summaryOf = ({
+export const runSummaryOf = ({
   error,
   model,
   resultText,
