@@ -7,11 +7,11 @@ import type {
   HealthProblem,
   LinkReadiness
 } from "@corral/domain/http/Health"
-import { defaults, type EdgeConfig } from "@corral/edge/config/EdgeConfig"
+import { edgeDefaults, type EdgeConfig } from "@corral/edge/config/EdgeConfig"
 import { VERSION } from "@corral/service/Version"
-import { fromEnvironment } from "@corral/edge/EdgeSettings"
+import { readEdgeConfig } from "@corral/edge/EdgeSettings"
 import { Containment } from "@corral/edge/process/Containment"
-import { diskOf, git, LOW_DISK_BYTES } from "@corral/edge/runtime/Machine"
+import { diskOf, findGit, LOW_DISK_BYTES } from "@corral/edge/runtime/Machine"
 import { Runtimes } from "@corral/edge/runtime/Runtimes"
 import { scriptedProgram } from "@corral/edge/scriptedProgram"
 import { examineStore } from "@corral/edge/store/StoreExamination"
@@ -152,7 +152,7 @@ const inspectRunningEdge = Effect.fnUntraced(function* (choice: EdgeChoice) {
 /** Inspects what an Edge would find if it started here. */
 const inspectMachine = Effect.fnUntraced(function* (reason: string) {
   const { environment } = yield* Host
-  const settings = yield* Effect.result(fromEnvironment(environment))
+  const settings = yield* Effect.result(readEdgeConfig(environment))
   const home = yield* corralHome
   const edge = (problem?: string): EdgeStatus => ({
     running: false,
@@ -160,7 +160,7 @@ const inspectMachine = Effect.fnUntraced(function* (reason: string) {
     store: examineStore(home)
   })
   const config: EdgeConfig = Result.getOrElse(settings, () => ({
-    ...defaults,
+    ...edgeDefaults,
     home,
     tokenFile: "",
     environment
@@ -173,7 +173,7 @@ const inspectMachine = Effect.fnUntraced(function* (reason: string) {
     return {
       edge: edge(Result.isFailure(settings) ? settings.failure.message : undefined),
       config: yield* runtimes.config,
-      git: yield* git,
+      git: yield* findGit,
       disk: diskStatus(yield* diskOf(home)),
       containment: kind,
       agents: agents.map((agent) => agentStatus(agent, readiness)),

@@ -6,17 +6,23 @@
  */
 import type { ApprovalId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { encodeUlid } from "@corral/domain/identity/Ids"
-import type { AdapterOutput, ProcessEnd, RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import type {
+  AdapterOutput,
+  AnyRuntimeAdapter,
+  DecodeFailure,
+  ProcessEnd,
+  RunStart
+} from "@corral/domain/run/RuntimeAdapter"
 import { PAYLOAD_VERSION, type EventDraft } from "@corral/domain/run/RunEvent"
 import { transition, type Input } from "@corral/domain/run/RunMachine"
 import { initial, type RunState } from "@corral/domain/run/RunState"
-import { normalize } from "@corral/adapters/Transformer"
+import { decodeRun } from "@corral/adapters/OutputDecoder"
 import { OutputRedaction } from "@corral/edge/run/OutputRedaction"
 import { fit, mayExceed } from "@corral/edge/run/PayloadLimit"
-import { Effect, Stream } from "effect"
+import { Stream } from "effect"
 
 export interface RecordedRun {
-  readonly adapter: RuntimeAdapter
+  readonly adapter: AnyRuntimeAdapter
   readonly start: RunStart
   readonly workspace: WorkspaceId
   readonly exit: ProcessEnd
@@ -74,7 +80,7 @@ class RecordedLog {
 /** Transforms raw stdout to JSON lines without newlines. The last line is the terminal event. */
 export const normalizeRecording =
   ({ adapter, start, workspace, exit }: RecordedRun) =>
-  <E, R>(bytes: Stream.Stream<Uint8Array, E, R>): Stream.Stream<string, E, R> =>
+  <E, R>(bytes: Stream.Stream<Uint8Array, E, R>): Stream.Stream<string, E | DecodeFailure, R> =>
     Stream.suspend(() => {
       const log = new RecordedLog()
       const redaction = new OutputRedaction([])
@@ -83,7 +89,7 @@ export const normalizeRecording =
       return Stream.fromIterable(first).pipe(
         Stream.concat(
           bytes.pipe(
-            normalize(adapter, start, Effect.succeed(exit)),
+            decodeRun(adapter, start, exit),
             Stream.flatMap((output) => Stream.fromIterable(redaction.seams([output]))),
             Stream.concat(Stream.suspend(() => Stream.fromIterable(redaction.rest()))),
             Stream.flatMap((output) =>

@@ -2,7 +2,7 @@
 import { builtIn } from "@corral/adapters/Registry"
 import * as Edge from "@corral/edge/Edge"
 import type { EdgeConfig } from "@corral/edge/config/EdgeConfig"
-import { fromEnvironment } from "@corral/edge/EdgeSettings"
+import { readEdgeConfig } from "@corral/edge/EdgeSettings"
 import { EdgeServer } from "@corral/edge/http/Server"
 import { scriptedProgram } from "@corral/edge/scriptedProgram"
 import { Context, Effect, Layer } from "effect"
@@ -13,14 +13,14 @@ const startFailed = ({ message }: { readonly message: string }) =>
 
 /** Reads the settings from the environment. `port` overrides the configured port. */
 export const configureEdge = (environment: Readonly<Record<string, string>>, port: number | undefined) =>
-  fromEnvironment({
+  readEdgeConfig({
     ...environment,
     ...(port === undefined ? {} : { CORRAL_EDGE_PORT: String(port) })
   }).pipe(Effect.mapError(startFailed))
 
 /** Serves until the scope closes. Returns the server. */
 export const startEdge = (config: EdgeConfig) =>
-  Layer.build(Edge.layer(config, builtIn({ node: process.execPath, scriptedProgram }))).pipe(
+  Layer.build(Edge.edgeLayer(config, builtIn({ node: process.execPath, scriptedProgram }))).pipe(
     Effect.map((services) => Context.get(services, EdgeServer)),
     Effect.mapError(startFailed)
   )

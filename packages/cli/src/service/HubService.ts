@@ -8,7 +8,7 @@ import type { HubConfig } from "@corral/hub/config/HubConfig"
 import { fromEnvironment } from "@corral/hub/HubSettings"
 import { HubServer } from "@corral/hub/http/Server"
 import { DEVELOPMENT_ISSUER } from "@corral/hub/signin/DevelopmentProvider"
-import { SignIns } from "@corral/hub/signin/SignIns"
+import { SignInStore } from "@corral/hub/signin/SignInStore"
 import { Users } from "@corral/hub/signin/Users"
 import { storeAddress } from "@corral/hub/store/StoreAddress"
 import { Context, Effect, Layer, Redacted } from "effect"
@@ -53,7 +53,7 @@ export const startHub = Effect.fnUntraced(function* (config: HubConfig) {
   /** Sign-in of the user who runs this process. Needs no confirmation, because it is the user's machine. */
   const ownerToken = Effect.gen(function* () {
     const users = yield* Users
-    const signIns = yield* SignIns
+    const signIns = yield* SignInStore
     const { id } = yield* users.admit({ issuer: DEVELOPMENT_ISSUER, subject: owner, name: owner })
     return Redacted.make((yield* signIns.issue(id, "cli")).token)
   })

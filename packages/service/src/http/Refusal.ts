@@ -45,12 +45,17 @@ export const refusalBody = (
   return { status, body: JSON.stringify(toErrorObject(coded, requestId)) }
 }
 
-/** Headers of a refusal next to the standard ones. */
-export const refusalHeaders = ({ code }: HttpRefusal, body: string): Record<string, string> => ({
-  "Content-Type": "application/json",
-  "Content-Length": String(Buffer.byteLength(body)),
+/** Headers that a refusal needs by its code. */
+export const headersOfCode = ({ code }: HttpRefusal): Record<string, string> => ({
   ...(code === "unauthorized" ? { "WWW-Authenticate": "Bearer" } : {}),
   ...(retryAfterSeconds[code] === undefined ? {} : { "Retry-After": String(retryAfterSeconds[code]) })
+})
+
+/** Headers of a refusal and its body, next to the standard ones. */
+export const refusalHeaders = (refusal: HttpRefusal, body: string): Record<string, string> => ({
+  "Content-Type": "application/json",
+  "Content-Length": String(Buffer.byteLength(body)),
+  ...headersOfCode(refusal)
 })
 
 /** What is left of a body is taken and thrown away for so long: a connection that is dropped under it may take the answer with it. */
