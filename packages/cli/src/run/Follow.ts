@@ -32,7 +32,7 @@ export const exitCodeForEnd = (ended: TerminalType): ExitCode =>
   })[ended]
 
 /** Succeeds when the run completed; else stops with the exit code of its end. Nobody who reads it is no end of the run. */
-export const followRun = (options: FollowOptions) =>
+export const followInTerminal = (options: FollowOptions) =>
   Effect.raceFirst(followToEnd(options), leaveUnread(options.place, options.runId))
 
 const leaveUnread = Effect.fnUntraced(function* (place: RunServer, runId: RunId) {

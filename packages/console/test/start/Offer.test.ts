@@ -4,7 +4,7 @@ import type { Target } from "@corral/domain/device/Device"
 import type { WorkspaceLink } from "@corral/domain/project/Project"
 import type { RunMode } from "@corral/domain/run/Run"
 import type { Workspace } from "@corral/domain/device/Workspace"
-import { agentsOn, offeredModes, targetsFor, usualMode, workspacesOn } from "../../src/start/Offer.ts"
+import { agentsOn, startModes, targetsFor, usualMode, workspacesOn } from "../../src/start/Offer.ts"
 
 const workspace = (id: string, modes: ReadonlyArray<RunMode> = ["read_only", "ask"]) =>
   ({ id, name: id, modes, git: false, available: true }) as Workspace
@@ -49,14 +49,14 @@ describe("Offer", () => {
   })
 
   it("offers modes that workspace and agent allow, with ask as the default", () => {
-    const modes = offeredModes(
+    const modes = startModes(
       workspace("b", ["read_only", "plan", "ask"]),
       agent("x", true, ["ask", "plan"])
     )
     assert.deepStrictEqual(modes, ["plan", "ask"])
     assert.strictEqual(usualMode(modes), "ask")
     assert.strictEqual(usualMode(["read_only", "plan"]), "read_only")
-    assert.isUndefined(usualMode(offeredModes(undefined, agent("x", true))))
-    assert.deepStrictEqual(offeredModes(workspace("b"), agent("x", true)), ["read_only", "ask"])
+    assert.isUndefined(usualMode(startModes(undefined, agent("x", true))))
+    assert.deepStrictEqual(startModes(workspace("b"), agent("x", true)), ["read_only", "ask"])
   })
 })
