@@ -49,10 +49,7 @@ describe("Offer", () => {
   })
 
   it("offers modes that workspace and agent allow, with ask as the default", () => {
-    const modes = startModes(
-      workspace("b", ["read_only", "plan", "ask"]),
-      agent("x", true, ["ask", "plan"])
-    )
+    const modes = startModes(workspace("b", ["read_only", "plan", "ask"]), agent("x", true, ["ask", "plan"]))
     assert.deepStrictEqual(modes, ["plan", "ask"])
     assert.strictEqual(usualMode(modes), "ask")
     assert.strictEqual(usualMode(["read_only", "plan"]), "read_only")
