@@ -12,7 +12,7 @@ import type { AddressInfo } from "node:net"
 import type { Duplex } from "node:stream"
 import { WebSocket, WebSocketServer } from "ws"
 import { encoder, EventLog } from "../../src/log/EventLog.ts"
-import { runSource } from "../../src/log/EdgeLogSource.ts"
+import { edgeRunSource } from "../../src/log/EdgeLogSource.ts"
 import { insertRun } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
 import type { StoreDamaged } from "../../src/store/StoreDamage.ts"
@@ -59,7 +59,7 @@ const follow = (
     onDefect: (cause) => assert.fail(String(cause)),
     endsWithRun: true
   })
-  reader.follow(runSource(log, runId), start)
+  reader.follow(edgeRunSource(log, runId), start)
   return reader
 }
 
