@@ -5,9 +5,9 @@
 import { CreateRun } from "@corral/domain/run/Run"
 import { decodeEvent } from "@corral/domain/run/RunEvent"
 import * as Edge from "@corral/edge/Edge"
-import { defaults } from "@corral/edge/config/EdgeConfig"
+import { edgeDefaults } from "@corral/edge/config/EdgeConfig"
 import { runLines } from "@corral/edge/log/EdgeLogSource"
-import { EventLog } from "@corral/edge/log/EventLog"
+import { EdgeEventLog } from "@corral/edge/log/EdgeEventLog"
 import { RunSupervisor } from "@corral/edge/run/RunSupervisor"
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Result, Schema, Stream } from "effect"
@@ -20,14 +20,14 @@ const home = mkdtempSync(join(tmpdir(), "corral-"))
 const deployer = makeDeployer(process.execPath, join(import.meta.dirname, "deployer.mjs"))
 const workspaces = [{ id: "here", path: import.meta.dirname }]
 const tokenFile = join(home, "edge.token")
-const edge = Edge.layerCore(
-  { ...defaults, home, tokenFile, workspaces, environment: {} },
+const edge = Edge.edgeCoreLayer(
+  { ...edgeDefaults, home, tokenFile, workspaces, environment: {} },
   new Map([[deployer.id, deployer]])
 )
 
 const program = Effect.gen(function* () {
   const runs = yield* RunSupervisor
-  const log = yield* EventLog
+  const log = yield* EdgeEventLog
   const request = { workspace: "here", agentId: "deployer", mode: "ask", input: { text: "the website" } }
   const run = yield* runs.start(yield* Schema.decodeUnknownEffect(CreateRun)(request))
 

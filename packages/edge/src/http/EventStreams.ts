@@ -10,7 +10,7 @@ import { makeSockets, type Upgrade } from "@corral/service/stream/Sockets"
 import { Context, Effect, Layer, Result } from "effect"
 import { edgeMetrics } from "../EdgeMetrics.ts"
 import { allRunsSource, edgeRunSource } from "../log/EdgeLogSource.ts"
-import { EventLog } from "../log/EventLog.ts"
+import { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import type { StoreDamaged } from "../store/StoreDamage.ts"
 import { EDGE_STREAM_PATH } from "./Guard.ts"
@@ -34,7 +34,7 @@ export class EventStreams extends Context.Service<
   static readonly layer = Layer.effect(
     EventStreams,
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const runs = yield* RunSupervisor
       const sockets = yield* makeSockets<StoreDamaged>({
         metric: edgeMetrics.followers,

@@ -13,7 +13,7 @@ import {
 import { Effect, Stream } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { edgeRunSource } from "../log/EdgeLogSource.ts"
-import type { EventLog } from "../log/EventLog.ts"
+import type { EdgeEventLog } from "../log/EdgeEventLog.ts"
 
 export interface EventsRequest {
   readonly runId: RunId
@@ -24,7 +24,7 @@ export interface EventsRequest {
 
 /** Fails when the position is beyond the log, or when retention has dropped what follows it. */
 export const runEvents = Effect.fn("runEvents")(
-  function* (log: EventLog["Service"], { after, limit, request, runId }: EventsRequest) {
+  function* (log: EdgeEventLog["Service"], { after, limit, request, runId }: EventsRequest) {
     const isStream = acceptsEventStream(request)
     const lastSeq = log.lastSeq(runId)
     const start = startAfter(after, isStream ? request.headers["last-event-id"] : undefined, lastSeq)

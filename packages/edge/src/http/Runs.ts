@@ -14,8 +14,8 @@ import { traceparentOf } from "@corral/domain/http/TraceContext"
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
-import { EventLog } from "../log/EventLog.ts"
-import { Idempotency, type Keep } from "../log/Idempotency.ts"
+import { EdgeEventLog } from "../log/EdgeEventLog.ts"
+import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
 import { runEvents } from "./RunEvents.ts"
@@ -27,10 +27,10 @@ export const edgeRuns = HttpApiBuilder.group(
   EdgeApi,
   "runs",
   Effect.fnUntraced(function* (handlers) {
-    const log = yield* EventLog
+    const log = yield* EdgeEventLog
     const store = yield* Store
     const supervisor = yield* RunSupervisor
-    const idempotency = yield* Idempotency
+    const idempotency = yield* EdgeIdempotency
 
     return handlers.handleAll({
       list: ({ query: { cursor, limit, state } }) =>
@@ -41,7 +41,7 @@ export const edgeRuns = HttpApiBuilder.group(
       create: Effect.fnUntraced(function* ({ headers, payload }) {
         const request = { scope: `${LOCAL} POST /v1/runs`, key: headers["idempotency-key"], request: payload }
         const { traceparent } = (yield* HttpServerRequest.HttpServerRequest).headers
-        const start = (keep: Keep<Run>) => supervisor.start(payload, keep, traceparentOf(traceparent))
+        const start = (keep: ResultRows<Run>) => supervisor.start(payload, keep, traceparentOf(traceparent))
         const { body: run, replayed: again } = yield* idempotency.once(request, start)
         return yield* replayed(
           HttpApiSchema.withHeaders({ body: run, headers: { location: `/v1/runs/${run.id}` } }),
@@ -59,7 +59,7 @@ export const edgeRuns = HttpApiBuilder.group(
           key: headers["idempotency-key"],
           request: payload
         }
-        const say = (keep: Keep<Run>) =>
+        const say = (keep: ResultRows<Run>) =>
           supervisor
             .input(params.id, payload.text)
             .pipe(Effect.tap((run) => Effect.orDie(store.commit(keep(run)))))

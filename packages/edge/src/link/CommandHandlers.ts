@@ -21,7 +21,7 @@ import type { DeviceId, RequestId, RunId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
 import { Effect } from "effect"
 import { Artifacts } from "../artifact/Artifacts.ts"
-import { Idempotency, type Keep } from "../log/Idempotency.ts"
+import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
 import { Previews } from "../preview/Previews.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
@@ -47,7 +47,7 @@ export interface CommandCall {
 /** Services that commands use. */
 const services = Effect.all({
   artifacts: Artifacts,
-  idempotency: Idempotency,
+  idempotency: EdgeIdempotency,
   previews: Previews,
   runs: RunSupervisor,
   snapshots: Snapshots,
@@ -147,7 +147,7 @@ const sendInput = (
   { commandId, payload }: Extract<EdgeCommand, { readonly name: "SendInput" }>
 ) => {
   const request = { scope: "hub", key: commandId, request: payload }
-  const send = (keep: Keep<Run>) =>
+  const send = (keep: ResultRows<Run>) =>
     runs
       .input(payload.runId, payload.input.text)
       .pipe(Effect.tap((run) => Effect.orDie(store.commit(keep(run)))))

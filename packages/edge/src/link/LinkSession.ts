@@ -6,7 +6,7 @@ import { type CommandId, type CommandOutcome, edgeCommands } from "@corral/domai
 import type { Offer } from "@corral/domain/link/EdgeLink"
 import { Cause, Deferred, Effect, Latch, Option, Stream } from "effect"
 import { EdgeInstance } from "../EdgeInstance.ts"
-import type { EventLog } from "../log/EventLog.ts"
+import type { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import { Runtimes } from "../runtime/Runtimes.ts"
 import type { Store } from "../store/Store.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
@@ -39,7 +39,7 @@ export const makeLinkSession = Effect.fnUntraced(function* (times: LinkTimes) {
   const { instanceId, version } = yield* EdgeInstance
   const runtimes = yield* Runtimes
   const workspaces = yield* Workspaces
-  const services = yield* Effect.context<EventLog | Store>()
+  const services = yield* Effect.context<EdgeEventLog | Store>()
 
   const offered: Effect.Effect<Offer> = Effect.all({
     version: Effect.succeed(version),

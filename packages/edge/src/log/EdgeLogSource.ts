@@ -7,12 +7,12 @@ import { logStream } from "@corral/service/stream/LogStream"
 import { defaultStreamTimes } from "@corral/service/stream/StreamTimes"
 import { Effect, Stream } from "effect"
 import { StoreDamaged } from "../store/StoreDamage.ts"
-import type { EventLog } from "./EventLog.ts"
+import type { EdgeEventLog } from "./EdgeEventLog.ts"
 
 export type EdgeLogSource = LogSource<StoreDamaged>
 
 /** The log of one run. */
-export const edgeRunSource = (log: EventLog["Service"], runId: RunId): EdgeLogSource => {
+export const edgeRunSource = (log: EdgeEventLog["Service"], runId: RunId): EdgeLogSource => {
   const hasDropped = (after: number): boolean => log.isForgotten(runId) && after < log.lastSeq(runId)
   return {
     read: (after, budget) =>
@@ -31,7 +31,7 @@ export const edgeRunSource = (log: EventLog["Service"], runId: RunId): EdgeLogSo
 /**
  * The logs of all runs as one, in the order of storage: a position is that of a batch. Dropped runs and damaged batches are left out.
  */
-export const allRunsSource = (log: EventLog["Service"]): EdgeLogSource => ({
+export const allRunsSource = (log: EdgeEventLog["Service"]): EdgeLogSource => ({
   read: (after, budget) =>
     reading(() =>
       Effect.succeed(
@@ -60,7 +60,7 @@ const closeFor = () => ({ code: closeCodes.damaged, reason: "the stored events a
 
 /** A run's events as JSON lines: stored ones, then new ones, to the run's end. */
 export const runLines = (
-  log: EventLog["Service"],
+  log: EdgeEventLog["Service"],
   runId: RunId,
   after: number
 ): Stream.Stream<ReadonlyArray<string>, ReplayGap | StoreDamaged> =>

@@ -5,7 +5,7 @@ import { defaultStreamTimes } from "@corral/service/stream/StreamTimes"
 import { Effect } from "effect"
 import { once } from "node:events"
 import { WebSocket } from "ws"
-import { fromEnvironment } from "../../src/EdgeSettings.ts"
+import { readEdgeConfig } from "../../src/EdgeSettings.ts"
 import { openEdge } from "@corral/testing/edge/EdgeProcess"
 import { assertDense } from "../harness/LogInvariants.ts"
 import { within } from "@corral/testing/time/Within"
@@ -18,7 +18,7 @@ describe("The event stream", () => {
     Effect.gen(function* () {
       assert.deepStrictEqual([PING_EVERY_SECONDS, STALLED_AFTER_SECONDS, closeCodes.stalled], [20, 30, 1013])
       assert.deepStrictEqual(defaultStreamTimes, { pingEveryMs: 20_000, stalledAfterMs: 30_000 })
-      assert.deepStrictEqual((yield* fromEnvironment({})).streamTimes, defaultStreamTimes)
+      assert.deepStrictEqual((yield* readEdgeConfig({})).streamTimes, defaultStreamTimes)
     })
   )
 

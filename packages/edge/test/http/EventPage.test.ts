@@ -2,7 +2,7 @@ import type { RequestId, RunId } from "@corral/domain/identity/Ids"
 import { eventPage } from "@corral/service/stream/Page"
 import { assert, layer } from "@effect/vitest"
 import { Arbitrary, Effect, Schema } from "effect"
-import { EventLog } from "../../src/log/EventLog.ts"
+import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { edgeRunSource } from "../../src/log/EdgeLogSource.ts"
 import { RunRecorder } from "../../src/run/RunRecorder.ts"
 import { created, newRunId, runOf, say } from "../Samples.ts"
@@ -11,12 +11,12 @@ import { logLayer } from "../Stored.ts"
 const requestId = "req-1" as RequestId
 const positive = (maximum: number) => Schema.Int.check(Schema.isBetween({ minimum: 1, maximum }))
 
-const pageOf = (log: EventLog["Service"], runId: RunId, after: number, limit: number) =>
+const pageOf = (log: EdgeEventLog["Service"], runId: RunId, after: number, limit: number) =>
   eventPage(edgeRunSource(log, runId), { after, limit, lastSeq: log.lastSeq(runId), requestId })
 
 /** A run with batches of these sizes. */
 const writeRun = Effect.fnUntraced(function* (sizes: ReadonlyArray<number>, text = "a") {
-  const log = yield* EventLog
+  const log = yield* EdgeEventLog
   const runId = newRunId()
   const recorder = new RunRecorder(runOf(runId))
   recorder.apply(created)
@@ -38,7 +38,7 @@ layer(logLayer)("eventPage", (it) => {
     ],
     ([sizes, limit, start]) =>
       Effect.gen(function* () {
-        const log = yield* EventLog
+        const log = yield* EdgeEventLog
         const runId = yield* writeRun(sizes)
         const last = log.lastSeq(runId)
         const seen: Array<number> = []
@@ -64,7 +64,7 @@ layer(logLayer)("eventPage", (it) => {
 
   it.effect("fills a page from large batches too", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const runId = yield* writeRun([3, 3, 3], "x".repeat(50_000))
       const { items, nextCursor } = yield* pageOf(log, runId, 1, 8)
       assert.deepStrictEqual(
@@ -77,7 +77,7 @@ layer(logLayer)("eventPage", (it) => {
 
   it.effect("is empty beyond the end, and for a run without events", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const runId = yield* writeRun([2])
       for (const page of [yield* pageOf(log, runId, 99, 10), yield* pageOf(log, newRunId(), 0, 10)]) {
         assert.deepStrictEqual(page, { items: [], nextCursor: null, requestId })

@@ -5,7 +5,7 @@ import { acceptsEventStream } from "@corral/service/stream/ServerSentEvents"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
-import { EventLog } from "../../src/log/EventLog.ts"
+import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { runEvents } from "../../src/http/RunEvents.ts"
 import { RunRecorder } from "../../src/run/RunRecorder.ts"
 import { created, newRunId, runOf, say } from "../Samples.ts"
@@ -20,7 +20,7 @@ const requestOf = (headers: Record<string, string>) =>
 
 /** A run of five events that has ended. */
 const endedRun = Effect.gen(function* () {
-  const log = yield* EventLog
+  const log = yield* EdgeEventLog
   const runId = newRunId()
   const recorder = new RunRecorder(runOf(runId))
   recorder.apply(created)
@@ -34,7 +34,7 @@ const endedRun = Effect.gen(function* () {
 
 /** The response to a request for an event stream. */
 const eventStream = (
-  log: EventLog["Service"],
+  log: EdgeEventLog["Service"],
   runId: RunId,
   after: number | undefined,
   headers: Record<string, string>
@@ -52,7 +52,7 @@ const streamed = Effect.fnUntraced(function* (
   after: number | undefined,
   headers: Record<string, string> = {}
 ) {
-  const log = yield* EventLog
+  const log = yield* EdgeEventLog
   const runId = yield* endedRun
   const response = HttpServerResponse.toWeb(yield* eventStream(log, runId, after, headers))
   assert.include(response.headers.get("content-type") ?? "", "text/event-stream")
@@ -90,7 +90,7 @@ layer(logLayer)("runEvents as text/event-stream", (it) => {
 
   it.effect("refuses a Last-Event-ID that is no seq, and does not repeat it", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       for (const id of ["x", "-1", "1.5", "1e3", "9999999999999999", "0x1"]) {
         const failure = yield* Effect.flip(eventStream(log, newRunId(), undefined, { "last-event-id": id }))
         assert.deepInclude(failure, {

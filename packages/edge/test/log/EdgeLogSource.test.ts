@@ -11,7 +11,7 @@ import { createServer, type IncomingMessage } from "node:http"
 import type { AddressInfo } from "node:net"
 import type { Duplex } from "node:stream"
 import { WebSocket, WebSocketServer } from "ws"
-import { encoder, EventLog } from "../../src/log/EventLog.ts"
+import { encoder, EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { edgeRunSource } from "../../src/log/EdgeLogSource.ts"
 import { insertRun } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
@@ -46,7 +46,7 @@ const connected = Effect.acquireRelease(
 /** A socket that follows the log of a run. */
 const follow = (
   { socket, stream }: { readonly socket: WebSocket; readonly stream: Duplex },
-  log: EventLog["Service"],
+  log: EdgeEventLog["Service"],
   now: () => number,
   { runId, ...start }: Start & { readonly runId: RunId }
 ) => {
@@ -66,7 +66,7 @@ const follow = (
 layer(logLayer)("An EventSocket on the Edge's log", (it) => {
   it.effect("counts a stall from when the socket is full, not from when it was last heard of", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const { client, socket, stream } = yield* connected
       const runId = newRunId()
       let now = 0
@@ -100,7 +100,7 @@ layer(logLayer)("An EventSocket on the Edge's log", (it) => {
 
   it.effect("destroys a stalled reader that does not read why it is closed", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const { client, socket, stream } = yield* connected
       const runId = newRunId()
       let now = 0
@@ -122,7 +122,7 @@ layer(logLayer)("An EventSocket on the Edge's log", (it) => {
 
   it.effect("does not count a reader as stalled that takes a little, however long one write takes it", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const { client, socket, stream } = yield* connected
       const runId = newRunId()
       let now = 0
@@ -167,7 +167,7 @@ layer(logLayer)("An EventSocket on the Edge's log", (it) => {
 
   it.effect("closes a reader that retention overtakes with 4410, after whole frames in order", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const store = yield* Store
       const { client, socket, stream } = yield* connected
       const runId = newRunId()

@@ -12,7 +12,7 @@ import * as fc from "fast-check"
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { encoder, EventLog } from "../../src/log/EventLog.ts"
+import { encoder, EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { edgeRunSource } from "../../src/log/EdgeLogSource.ts"
 import { findRun, insertRun, pageOfRuns, updateRun } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
@@ -21,7 +21,7 @@ import * as IntegrityCheck from "../../src/log/IntegrityCheck.ts"
 import { at, runIdOf, runOf } from "../Samples.ts"
 
 /** The first page of a run. */
-const itemsOf = (log: EventLog["Service"], runId: RunId) => {
+const itemsOf = (log: EdgeEventLog["Service"], runId: RunId) => {
   const options = { after: 0, limit: 1_000, lastSeq: log.lastSeq(runId), requestId: "req" as never }
   return Effect.runSync(eventPage(edgeRunSource(log, runId), options)).items
 }
@@ -34,14 +34,14 @@ const folder = mkdtempSync(join(realpathSync(tmpdir()), "corral-damage-"))
 const written = new Map<RunId, ReadonlyArray<string>>()
 
 const opened = (file: string) =>
-  IntegrityCheck.layer.pipe(
-    Layer.provideMerge(EventLog.layer),
+  IntegrityCheck.integrityCheckLayer.pipe(
+    Layer.provideMerge(EdgeEventLog.layer),
     Layer.provideMerge(Layer.fresh(Store.layer(file)))
   )
 
 /** Runs that differ in every line, of sizes that fill a page, a part of one, and several. */
 const write = Effect.gen(function* () {
-  const log = yield* EventLog
+  const log = yield* EdgeEventLog
   const store = yield* Store
   for (const [n, runId] of ids.entries()) {
     const encode = encoder({ runId })
@@ -125,7 +125,7 @@ const damages = fc.array(one, { minLength: 1, maxLength: 3 })
 
 /** Reads by every way there is; gives which runs could not be read to their end. */
 const readEverything = Effect.gen(function* () {
-  const log = yield* EventLog
+  const log = yield* EdgeEventLog
   const store = yield* Store
   const attempt = <A>(read: () => A): A | undefined => {
     try {
@@ -177,7 +177,7 @@ const examine = async (bytes: Buffer): Promise<ReadonlyArray<RunId> | string> =>
   const exit = await Effect.runPromiseExit(
     Effect.scoped(
       Effect.flatMap(Layer.build(opened(join(home, "edge.db"))), (context) =>
-        Effect.provide(readEverything, context as Context.Context<EventLog | Store>)
+        Effect.provide(readEverything, context as Context.Context<EdgeEventLog | Store>)
       )
     )
   )

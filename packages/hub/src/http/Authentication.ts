@@ -1,6 +1,5 @@
 /**
- * Who is signed in, for every endpoint that asks: the bearer token or the cookie, looked up each time, before the endpoint's handler runs.
- * And that it is a Gateway which asks, for the endpoints that are a Gateway's alone.
+ * Authentication of endpoints, before their handlers run: the bearer token or the cookie, looked up for each request, or a Gateway's token.
  */
 import { Unauthorized } from "@corral/domain/errors/Failures"
 import { GatewayAuthority } from "@corral/domain/hub-api/GatewayAuthority"
@@ -9,34 +8,34 @@ import { withErrorObject } from "@corral/domain/http/RequestContext"
 import { Effect, Layer } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { GatewayTokens } from "../signin/GatewayTokens.ts"
-import { Credentials, type Endpoint } from "../signin/Credentials.ts"
+import { HubCredentials, type Endpoint } from "../signin/HubCredentials.ts"
 import { answered } from "./Answered.ts"
 import { Callers } from "./Callers.ts"
-import { credentialOf } from "./Guard.ts"
+import { credentialOf } from "./RequestCredential.ts"
 
 export const authentication = Layer.effect(
   SessionAuthority,
   Effect.gen(function* () {
     const callers = yield* Callers
-    const credentials = yield* Credentials
+    const credentials = yield* HubCredentials
 
     const principal = (endpoint: Endpoint) =>
       HttpServerRequest.HttpServerRequest.pipe(
         Effect.flatMap(({ headers }) => {
           const credential = credentialOf(headers)
-          return Effect.tap(credentials.judge(credential, endpoint), () =>
-            Effect.sync(() => callers.vouch(credential))
+          return Effect.tap(credentials.verify(credential, endpoint), () =>
+            Effect.sync(() => callers.reportValid(credential))
           )
         }),
         answered
       )
 
     return SessionAuthority.of({
-      // Of several schemes the last one's refusal is answered: that one reads both.
+      // The refusal of the last scheme is the response, so that scheme reads both credentials.
       bearer: () => withErrorObject(Effect.fail(new Unauthorized())),
       cookie: (handler, { endpoint }) =>
-        Effect.flatMap(principal(endpoint), (found) =>
-          Effect.provideService(handler, CurrentPrincipal, found)
+        Effect.flatMap(principal(endpoint), (current) =>
+          Effect.provideService(handler, CurrentPrincipal, current)
         )
     })
   })
@@ -51,8 +50,8 @@ export const gatewayAuthentication = Layer.effect(
     const admitted = HttpServerRequest.HttpServerRequest.pipe(
       Effect.flatMap(({ headers }) => {
         const credential = credentialOf(headers)
-        return credential.bearer !== undefined && tokens.holds(credential.bearer)
-          ? Effect.sync(() => callers.vouch(credential))
+        return credential.bearer !== undefined && tokens.isGatewayToken(credential.bearer)
+          ? Effect.sync(() => callers.reportValid(credential))
           : Effect.fail(new Unauthorized())
       }),
       withErrorObject

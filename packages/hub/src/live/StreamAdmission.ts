@@ -11,7 +11,7 @@ import { Effect, Result } from "effect"
 import { Authority } from "../authority/Authority.ts"
 import { isOver, Runs } from "../run/Runs.ts"
 import { SessionProject } from "../run/SessionProject.ts"
-import { type Credential, Credentials } from "../signin/Credentials.ts"
+import { type Credential, HubCredentials } from "../signin/HubCredentials.ts"
 
 export const HUB_STREAM_PATH = "/client/events"
 
@@ -26,7 +26,7 @@ export const makeStreamAdmission = Effect.gen(function* () {
   const authority = yield* Authority
   const runs = yield* Runs
   const sessions = yield* SessionProject
-  const credentials = yield* Credentials
+  const credentials = yield* HubCredentials
 
   const requireRead = ({ principal, requestId }: Caller, projectId: ProjectId, resource: string) =>
     authority
@@ -59,7 +59,7 @@ export const makeStreamAdmission = Effect.gen(function* () {
   ) {
     const url = URL.parse(`http://hub${target}`)
     if (url?.pathname !== HUB_STREAM_PATH) return yield* refuse({ code: "not_found" })
-    const principal = yield* credentials.judge(credential, { method: "GET", path: HUB_STREAM_PATH })
+    const principal = yield* credentials.verify(credential, { method: "GET", path: HUB_STREAM_PATH })
     const query = decodeHubStreamQuery(Object.fromEntries(url.searchParams))
     if (Result.isFailure(query)) return yield* refuseWith(...issuesOf(query.failure.issue))
     const { after, runId, sessionId } = query.success

@@ -8,7 +8,7 @@ import type { RequestId } from "@corral/domain/identity/Ids"
 import type { HttpRefusal } from "@corral/service/http/Refusal"
 import { Clock, Context, Effect, Fiber, Layer } from "effect"
 import type { SqlError } from "effect/sql"
-import { type Credential, Credentials } from "../signin/Credentials.ts"
+import { type Credential, HubCredentials } from "../signin/HubCredentials.ts"
 import { Notices } from "../store/Notices.ts"
 import { makeStreamAdmission } from "./StreamAdmission.ts"
 import type { HubSubscription, LostAccess, SignedInStream } from "./StreamSubscription.ts"
@@ -30,7 +30,7 @@ export class StreamAuthority extends Context.Service<
     StreamAuthority,
     Effect.gen(function* () {
       const { admit, requireRead } = yield* makeStreamAdmission
-      const credentials = yield* Credentials
+      const credentials = yield* HubCredentials
       const clock = yield* Clock.Clock
       const notices = yield* Notices
       const scope = yield* Effect.scope
@@ -40,7 +40,7 @@ export class StreamAuthority extends Context.Service<
 
       /** Reason why the stream must end, if it must. */
       const lossOf = Effect.fnUntraced(function* (stream: Stream) {
-        if (!(yield* credentials.lives(stream.principal))) return "signInEnded"
+        if (!(yield* credentials.isValid(stream.principal))) return "signInEnded"
         if (!("subject" in stream)) return undefined
         const { projectId, subject } = stream
         const resource = "runId" in subject ? subject.runId : subject.sessionId

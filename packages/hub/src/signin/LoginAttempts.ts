@@ -1,21 +1,19 @@
-/**
- * Attempts to sign in at the identity provider: each tied to the browser that began it, good for ten minutes and for one use.
- */
+/** Sign-ins in progress at the identity provider. Each is bound to its browser, valid for ten minutes and one use. */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { createHash } from "node:crypto"
 
-/** What is needed again when the browser comes back. */
+/** Data needed when the browser returns. */
 export interface LoginAttempt {
   readonly nonce: string
   readonly verifier: string
   /** A path of this Hub. */
   readonly returnTo: string
-  /** How old the sign-in at the provider may be, in seconds. Absent: as old as the provider has it. */
+  /** Greatest age of the authentication at the provider, in seconds; absent: any. */
   readonly maxAge?: number | undefined
 }
 
-/** What the browser brings back: the state in the address, and the cookie that it was given. */
+/** Proof of the returning browser: the state in the address, and its cookie. */
 export interface AttemptKey {
   readonly state: string
   readonly browser: string
@@ -28,7 +26,7 @@ export class LoginAttempts extends Context.Service<
   LoginAttempts,
   {
     readonly begin: (key: AttemptKey, attempt: LoginAttempt) => Effect.Effect<void, SqlError.SqlError>
-    /** The attempt, which is then used up; undefined where there is none of that state and browser. */
+    /** Takes an attempt, which can be used once; `undefined` if the state and the browser have none. */
     readonly take: (key: AttemptKey) => Effect.Effect<LoginAttempt | undefined, SqlError.SqlError>
   }
 >()("corral/hub/LoginAttempts") {
@@ -39,7 +37,10 @@ export class LoginAttempts extends Context.Service<
       const clock = yield* Clock.Clock
       const oldest = () => new Date(clock.currentTimeMillisUnsafe() - ATTEMPT_TTL)
       return LoginAttempts.of({
-        begin: Effect.fnUntraced(function* ({ browser, state }, { maxAge, nonce, returnTo, verifier }) {
+        begin: Effect.fn("LoginAttempts.begin")(function* (
+          { browser, state },
+          { maxAge, nonce, returnTo, verifier }
+        ) {
           yield* sql`DELETE FROM login_attempts WHERE created_at <= ${oldest()}`
           yield* sql`INSERT INTO login_attempts ${sql.insert({
             state_hash: sha256(state),
@@ -51,7 +52,7 @@ export class LoginAttempts extends Context.Service<
             created_at: new Date(clock.currentTimeMillisUnsafe())
           })}`
         }),
-        take: Effect.fnUntraced(function* ({ browser, state }) {
+        take: Effect.fn("LoginAttempts.take")(function* ({ browser, state }) {
           const [row] = yield* sql<Row>`
             DELETE FROM login_attempts
             WHERE state_hash = ${sha256(state)} AND browser_hash = ${sha256(browser)} AND created_at > ${oldest()}

@@ -1,0 +1,131 @@
+/**
+ * Table of the event types that the console renders, with the payload fields that it reads. `RunView` renders them.
+ *
+ * Guarantees: an event with a field of another type is an unknown event, as are unknown types and payload versions. A newer Hub cannot
+ * break the page. Checks only fields, because Effect's schemas would double the size of the page.
+ */
+import { type DecodedEvent, EventSequence } from "@corral/domain/run/EventSequence"
+import type { Envelope, EventType, RunEvent } from "@corral/domain/run/RunEvent"
+
+type Check = (value: unknown) => boolean
+
+const text: Check = (value) => typeof value === "string"
+const number: Check = (value) => typeof value === "number"
+const object: Check = (value) => typeof value === "object" && value !== null
+const oneOf =
+  (...values: ReadonlyArray<string>): Check =>
+  (value) =>
+    typeof value === "string" && values.includes(value)
+const optional =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined || check(value)
+
+const channel = oneOf("text", "reasoning")
+const optionalText = optional(text)
+const optionalNumber = optional(number)
+const usage = optional(object)
+
+const failure: Check = (value) => object(value) && text(field(value, "code")) && text(field(value, "message"))
+
+const field = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined
+
+const texts: Check = (value) => Array.isArray(value) && value.every(text)
+const request: Check = (value) =>
+  object(value) &&
+  ["action", "risk", "title"].every((name) => text(field(value, name))) &&
+  ["tool", "command", "cwd", "patch", "url", "reason"].every((name) => optionalText(field(value, name))) &&
+  optional(texts)(field(value, "files")) &&
+  texts(field(value, "scopes")) &&
+  optional((of) => Array.isArray(of) && of.every((segment) => text(field(segment, "text"))))(
+    field(value, "segments")
+  )
+
+const eventFields = {
+  "run.created": { workspace: text, mode: text, input: (of) => text(field(of, "text")) },
+  "run.started": {
+    model: optionalText,
+    runtimeVersion: optionalText,
+    projectSettings: optional(
+      (of) => oneOf("ignored", "enabled")(field(of, "use")) && texts(field(of, "files"))
+    )
+  },
+  "run.completed": { text: optionalText, usage },
+  "run.failed": { error: failure, usage },
+  "run.cancelled": { reason: optionalText, by: optionalText, usage },
+  "run.message.delta": { messageId: text, channel, text },
+  "run.message.completed": {
+    messageId: text,
+    role: oneOf("assistant", "user", "system"),
+    channel,
+    text,
+    totalBytes: optionalNumber
+  },
+  "run.tool.call": { callId: text, tool: text, label: text },
+  "run.tool.result": {
+    callId: text,
+    tool: text,
+    status: oneOf("completed", "failed", "denied", "cancelled"),
+    output: optionalText,
+    artifactId: optionalText,
+    exitCode: optionalNumber
+  },
+  "run.file.read": { path: text },
+  "run.file.changed": {
+    path: text,
+    change: oneOf("created", "modified", "deleted", "renamed"),
+    fromPath: optionalText
+  },
+  "run.diff.ready": { files: number, additions: number, deletions: number },
+  "run.patch.proposed": { path: text, patch: text },
+  "run.artifact.ready": { artifactId: text, name: text, mediaType: text, size: number },
+  "run.preview.ready": { previewId: text, title: text, expiresAt: optionalText },
+  "run.approval.requested": { approvalId: text, request, expiresAt: text },
+  "run.approval.resolved": {
+    approvalId: text,
+    state: oneOf("approved", "denied", "expired", "cancelled"),
+    scope: optionalText,
+    reason: optionalText,
+    by: optionalText
+  },
+  "runtime.unavailable": { reason: text, message: text },
+  "runtime.retrying": {
+    reason: text,
+    message: optionalText,
+    attempt: optionalNumber,
+    maxAttempts: optionalNumber,
+    delayMs: optionalNumber,
+    silentMs: optionalNumber
+  },
+  "runtime.timeout": { kind: text, afterMs: number },
+  "schema.validation_failed": { message: text },
+  "integration.message.received": {},
+  "integration.card.action": {},
+  "identity.binding.required": {}
+} as const satisfies Record<EventType, Readonly<Record<string, Check>>>
+
+const isEnvelope = (value: unknown): value is Envelope =>
+  text(field(value, "id")) &&
+  Number.isSafeInteger(field(value, "seq")) &&
+  text(field(value, "type")) &&
+  text(field(value, "createdAt")) &&
+  object(field(value, "payload"))
+
+const isKnown = ({ payload, type }: Envelope): boolean => {
+  if (payload["v"] !== 1 || !Object.hasOwn(eventFields, type)) return false
+  const fields: Readonly<Record<string, Check>> = eventFields[type as EventType]
+  for (const name in fields) if (fields[name]?.(payload[name]) !== true) return false
+  return true
+}
+
+const decodeFields = (input: unknown): DecodedEvent | undefined => {
+  if (!isEnvelope(input)) return undefined
+  return isKnown(input)
+    ? // All fields that the console reads have been checked.
+      { _tag: "KnownEvent", event: input as unknown as RunEvent }
+    : { _tag: "UnknownEvent", envelope: input }
+}
+
+/** The reader of one run's stream. */
+export const eventSequence = (): EventSequence => new EventSequence(decodeFields)
