@@ -1,5 +1,5 @@
 /** `docs/configuration.md`: the settings, from the tables that the services read them by. */
-import { settings as edgeSettings } from "@corral/edge/EdgeSettings"
+import { edgeSettings } from "@corral/edge/EdgeSettings"
 import { gatewaySettings } from "@corral/gateway/GatewaySettings"
 import { settings as hubSettings } from "@corral/hub/HubSettings"
 import type { Setting } from "@corral/service/Settings"

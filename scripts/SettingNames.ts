@@ -1,5 +1,5 @@
 /** Names of all settings, for the check that finds misspelled ones: a service knows its own table alone. */
-import { settings as edge } from "@corral/edge/EdgeSettings"
+import { edgeSettings as edge } from "@corral/edge/EdgeSettings"
 import { gatewaySettings as gateway } from "@corral/gateway/GatewaySettings"
 import { settings as hub } from "@corral/hub/HubSettings"
 

@@ -1,6 +1,6 @@
 /** The files under `deploy/`, as far as they can be judged without containers: what they name exists. */
 import { assert, describe, it } from "@effect/vitest"
-import { settings as edgeSettings } from "@corral/edge/EdgeSettings"
+import { edgeSettings } from "@corral/edge/EdgeSettings"
 import { gatewaySettings } from "@corral/gateway/GatewaySettings"
 import { settings as hubSettings } from "@corral/hub/HubSettings"
 import { execFileSync, spawnSync } from "node:child_process"

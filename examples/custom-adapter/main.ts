@@ -5,8 +5,9 @@
 import { CreateRun } from "@corral/domain/run/Run"
 import { decodeEvent } from "@corral/domain/run/RunEvent"
 import * as Edge from "@corral/edge/Edge"
-import { defaults } from "@corral/edge/config/EdgeConfig"
-import { EventLog } from "@corral/edge/log/EventLog"
+import { edgeDefaults } from "@corral/edge/config/EdgeConfig"
+import { runLines } from "@corral/edge/log/EdgeLogSource"
+import { EdgeEventLog } from "@corral/edge/log/EdgeEventLog"
 import { RunSupervisor } from "@corral/edge/run/RunSupervisor"
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Result, Schema, Stream } from "effect"
@@ -19,14 +20,14 @@ const home = mkdtempSync(join(tmpdir(), "corral-"))
 const deployer = makeDeployer(process.execPath, join(import.meta.dirname, "deployer.mjs"))
 const workspaces = [{ id: "here", path: import.meta.dirname }]
 const tokenFile = join(home, "edge.token")
-const edge = Edge.layerCore(
-  { ...defaults, home, tokenFile, workspaces, environment: {} },
+const edge = Edge.edgeCoreLayer(
+  { ...edgeDefaults, home, tokenFile, workspaces, environment: {} },
   new Map([[deployer.id, deployer]])
 )
 
 const program = Effect.gen(function* () {
   const runs = yield* RunSupervisor
-  const log = yield* EventLog
+  const log = yield* EdgeEventLog
   const request = { workspace: "here", agentId: "deployer", mode: "ask", input: { text: "the website" } }
   const run = yield* runs.start(yield* Schema.decodeUnknownEffect(CreateRun)(request))
 
@@ -37,10 +38,10 @@ const program = Effect.gen(function* () {
     const answer = { decision: "allow", scope: "once" } as const
     return runs.decide(run.id, event.event.payload.approvalId, answer, { by: "local", origin: "terminal" })
   }
-  const told = (text: string) => Effect.andThen(Console.log(text), allow(text))
-  yield* log
-    .stream(run.id, 0)
-    .pipe(Stream.runForEach((lines) => Effect.forEach(lines, told, { discard: true })))
+  const handle = (text: string) => Effect.andThen(Console.log(text), allow(text))
+  yield* runLines(log, run.id, 0).pipe(
+    Stream.runForEach((lines) => Effect.forEach(lines, handle, { discard: true }))
+  )
 })
 
 program.pipe(

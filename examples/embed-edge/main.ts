@@ -5,8 +5,9 @@
 import { builtIn } from "@corral/adapters/Registry"
 import { CreateRun } from "@corral/domain/run/Run"
 import * as Edge from "@corral/edge/Edge"
-import { defaults } from "@corral/edge/config/EdgeConfig"
-import { EventLog } from "@corral/edge/log/EventLog"
+import { edgeDefaults } from "@corral/edge/config/EdgeConfig"
+import { runLines } from "@corral/edge/log/EdgeLogSource"
+import { EdgeEventLog } from "@corral/edge/log/EdgeEventLog"
 import { RunSupervisor } from "@corral/edge/run/RunSupervisor"
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Schema, Stream } from "effect"
@@ -21,15 +22,15 @@ const adapters = builtIn({
 })
 const workspaces = [{ id: "here", path: import.meta.dirname }]
 const tokenFile = join(home, "edge.token")
-const edge = Edge.layerCore({ ...defaults, home, tokenFile, workspaces, environment: {} }, adapters)
+const edge = Edge.edgeCoreLayer({ ...edgeDefaults, home, tokenFile, workspaces, environment: {} }, adapters)
 
 const program = Effect.gen(function* () {
   const runs = yield* RunSupervisor
-  const log = yield* EventLog
+  const log = yield* EdgeEventLog
   const input = { text: "/say Hello\n/list" }
   const request = { workspace: "here", agentId: "scripted", mode: "read_only", input }
   const run = yield* runs.start(yield* Schema.decodeUnknownEffect(CreateRun)(request))
-  yield* log.stream(run.id, 0).pipe(Stream.runForEach((lines) => Console.log(lines.join("\n"))))
+  yield* runLines(log, run.id, 0).pipe(Stream.runForEach((lines) => Console.log(lines.join("\n"))))
 })
 
 program.pipe(

@@ -1,4 +1,4 @@
-/** Where the console begins. */
+/** Entry point of the console. */
 import { StrictMode } from "react"
 import { createRoot } from "react-dom/client"
 import { App } from "./app/App.tsx"

@@ -17,7 +17,7 @@ export interface DiscoveryFile {
 
 export const discoveryPath = (home: string): string => join(home, "edge.json")
 
-export const layer = (config: EdgeConfig) =>
+export const discoveryLayer = (config: EdgeConfig) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const { instanceId, version } = yield* EdgeInstance

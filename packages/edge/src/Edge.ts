@@ -2,7 +2,8 @@
  * An Edge as a layer: give it a config and the adapters it shall offer, and it serves until its scope closes. `node dist/edge` is this
  * and nothing else; another Effect program embeds it the same way.
  */
-import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import { defaultStreamTimes, StreamTimes } from "@corral/service/stream/StreamTimes"
 import * as Telemetry from "@corral/service/telemetry/Telemetry"
 import { Effect, Layer } from "effect"
 import { join } from "node:path"
@@ -11,10 +12,10 @@ import { Grants } from "./approval/Grants.ts"
 import * as Discovery from "./Discovery.ts"
 import type { EdgeConfig } from "./config/EdgeConfig.ts"
 import { EdgeInstance } from "./EdgeInstance.ts"
-import { EventLog } from "./log/EventLog.ts"
+import { EdgeEventLog } from "./log/EdgeEventLog.ts"
 import { EventStreams } from "./http/EventStreams.ts"
 import { EdgeServer } from "./http/Server.ts"
-import { Idempotency } from "./log/Idempotency.ts"
+import { EdgeIdempotency } from "./log/EdgeIdempotency.ts"
 import { HubLink } from "./link/HubLink.ts"
 import { LocalToken } from "./LocalToken.ts"
 import * as NodeVersion from "./NodeVersion.ts"
@@ -30,13 +31,18 @@ import { Workspaces } from "./workspace/Workspaces.ts"
 import { Worktrees } from "./workspace/Worktrees.ts"
 
 /** What runs live on, without a server: for programs that drive runs themselves. */
-export const layerCore = (config: EdgeConfig, adapters: ReadonlyMap<string, RuntimeAdapter>) =>
-  Layer.mergeAll(RunSupervisor.layer(config), Previews.layer, forgetting, IntegrityCheck.layer).pipe(
+export const edgeCoreLayer = (config: EdgeConfig, adapters: ReadonlyMap<string, AnyRuntimeAdapter>) =>
+  Layer.mergeAll(
+    RunSupervisor.layer(config),
+    Previews.layer,
+    forgetting,
+    IntegrityCheck.integrityCheckLayer
+  ).pipe(
     Layer.provideMerge([
       Artifacts.layer(config),
-      EventLog.layer,
+      EdgeEventLog.layer,
       Grants.layer(config),
-      Idempotency.layer,
+      EdgeIdempotency.layer,
       Retention.layer(config),
       Runtimes.layer(config, adapters),
       Snapshots.layer(config),
@@ -48,7 +54,7 @@ export const layerCore = (config: EdgeConfig, adapters: ReadonlyMap<string, Runt
       Store.layer(join(config.home, "edge.db"), join(config.home, "edge.token")),
       Containment.layer(config)
     ]),
-    Layer.provide(NodeVersion.layer)
+    Layer.provide(NodeVersion.nodeVersionLayer)
   )
 
 /** What else is kept of a run goes with its log. */
@@ -67,10 +73,11 @@ const forgetting = Layer.effectDiscard(
 )
 
 /** The whole Edge: core, loopback server, discovery file. Provides `EdgeServer` with its address, and the core's services. */
-export const layer = (config: EdgeConfig, adapters: ReadonlyMap<string, RuntimeAdapter>) =>
-  Layer.merge(Discovery.layer(config), Retention.hourly).pipe(
+export const edgeLayer = (config: EdgeConfig, adapters: ReadonlyMap<string, AnyRuntimeAdapter>) =>
+  Layer.merge(Discovery.discoveryLayer(config), Retention.hourly).pipe(
     Layer.provideMerge(EdgeServer.layer(config)),
     Layer.provide([EventStreams.layer, LocalToken.layer(config.tokenFile), HubLink.layer(config)]),
-    Layer.provideMerge([layerCore(config, adapters), EdgeInstance.layer]),
+    Layer.provideMerge([edgeCoreLayer(config, adapters), EdgeInstance.layer]),
+    Layer.provide(Layer.succeed(StreamTimes, config.streamTimes ?? defaultStreamTimes)),
     Layer.provide(Telemetry.telemetryLayer("edge", config.telemetry))
   )

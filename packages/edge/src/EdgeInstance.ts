@@ -1,4 +1,4 @@
-/** Which start of which build this is: made anew at every start, told to anyone who asks for `/health`. */
+/** Identity of this start and this build: new at every start, public in `/health`. */
 import { VERSION } from "@corral/service/Version"
 import { Context, Effect, Layer } from "effect"
 import { randomUUID } from "node:crypto"

@@ -16,7 +16,7 @@ export const edgeMetrics = {
     kind: "histogram",
     what: "Until events that were appended together were on disk."
   },
-  approvals: { name: "approvals_open", kind: "gauge", what: "Approvals that somebody is waited for." },
+  approvals: { name: "approvals_open", kind: "gauge", what: "Approvals that wait for a decision." },
   linked: { name: "link_connected", kind: "gauge", what: "1 while there is a link to the Hub." },
   followers: { name: "event_sockets_open", kind: "gauge", what: "WebSockets that follow events." }
 } as const satisfies Readonly<Record<string, MetricRow>>

@@ -14,15 +14,16 @@ import {
   SettingInvalid,
   wholeNumber
 } from "@corral/service/Settings"
+import { defaultStreamTimes } from "@corral/service/stream/StreamTimes"
 import { checkVariables } from "@corral/service/UnknownVariables"
 import { telemetryFrom, telemetrySettings } from "@corral/service/telemetry/TelemetrySettings"
 import { homedir } from "node:os"
 import { isAbsolute, join, resolve } from "node:path"
 import { unusable } from "./approval/GrantRules.ts"
-import { defaults, type EdgeConfig } from "./config/EdgeConfig.ts"
+import { edgeDefaults, type EdgeConfig } from "./config/EdgeConfig.ts"
 import { hubUrlOf } from "./config/HubAddress.ts"
 
-export const settings = [
+export const edgeSettings = [
   { name: "CORRAL_HOME", what: "Folder of Corral's own files.", fallback: "~/.corral" },
   {
     name: "CORRAL_EDGE_HOST",
@@ -87,7 +88,7 @@ export const settings = [
   },
   {
     name: "CORRAL_EDGE_SILENCE_MS",
-    what: "How long a runtime may say nothing more while nobody is asked, in milliseconds.",
+    what: "How long a runtime may print nothing while no approval is pending, in milliseconds.",
     fallback: "1800000"
   },
   {
@@ -125,10 +126,20 @@ export const settings = [
     what: "Size of the store, in MiB, beyond which the oldest ended runs lose their events earlier; 0 sets no limit.",
     fallback: "2048"
   },
+  {
+    name: "CORRAL_EDGE_STREAM_PING_MS",
+    what: "Time between pings of an event stream, in milliseconds, at most 20000. Set it below the idle timeout of a proxy in front of the Edge.",
+    fallback: "20000"
+  },
+  {
+    name: "CORRAL_EDGE_STREAM_STALL_MS",
+    what: "Time after which an event stream is closed when its reader takes nothing, in milliseconds.",
+    fallback: "30000"
+  },
   ...telemetrySettings
 ] as const satisfies ReadonlyArray<Setting>
 
-type Name = (typeof settings)[number]["name"]
+type Name = (typeof edgeSettings)[number]["name"]
 
 const Workspaces = Schema.Array(
   Schema.Struct({
@@ -158,16 +169,57 @@ const Hubs = Schema.String.check(
 const containments = ["auto", "environment_mark"] as const
 const hosts = ["127.0.0.1", "::1", "localhost"] as const
 
+type Reader = ReturnType<typeof settingReader<Name>>
+
 /** Reads the settings from an environment. */
-export const fromEnvironment = Effect.fnUntraced(function* (
+export const readEdgeConfig = Effect.fnUntraced(function* (
   env: Environment
 ): Effect.fn.Return<EdgeConfig, SettingInvalid> {
   yield* checkVariables(env)
   const read = settingReader<Name>(env)
+  const home = resolve(valueOr(env.CORRAL_HOME, join(homedir(), ".corral")))
+  return {
+    home,
+    ...(yield* addressFrom(read)),
+    tokenFile: resolve(valueOr(env.CORRAL_EDGE_TOKEN_FILE, join(home, "edge.token"))),
+    configFile: resolve(valueOr(env.CORRAL_EDGE_CONFIG_FILE, join(home, "edge.config.json"))),
+    deviceFile: join(home, "device.json"),
+    hubAddresses: yield* hubAddressesFrom(read),
+    workspaces: yield* workspacesFrom(read),
+    ...(yield* allowlistsFrom(read)),
+    ...(yield* timesFrom(read)),
+    containment: yield* read(
+      "CORRAL_EDGE_CONTAINMENT",
+      Schema.Literals(containments),
+      edgeDefaults.containment,
+      containments.join(" or ")
+    ),
+    ...(yield* limitsFrom(read)),
+    streamTimes: yield* streamTimesFrom(read),
+    telemetry: yield* telemetryFrom(env),
+    environment: Object.fromEntries(
+      Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined)
+    )
+  }
+})
+
+const addressFrom = Effect.fnUntraced(function* (read: Reader) {
+  return {
+    host: yield* read(
+      "CORRAL_EDGE_HOST",
+      Schema.Literals(hosts),
+      edgeDefaults.host,
+      `a loopback address (${hosts.join(", ")})`
+    ),
+    port: yield* read("CORRAL_EDGE_PORT", wholeNumber(0, 65_535), edgeDefaults.port, "a port from 0 to 65535")
+  }
+})
+
+const workspacesFrom = Effect.fnUntraced(function* (read: Reader) {
   const workspaces = yield* read(
     "CORRAL_EDGE_WORKSPACES",
     Schema.fromJsonString(Workspaces),
-    defaults.workspaces,
+    edgeDefaults.workspaces,
     'a JSON array of {id, path, grants?} with absolute paths and different ids, each grant "full_access", "project_settings" or a rule'
   )
   for (const grant of workspaces.flatMap(({ grants = [] }) => grants)) {
@@ -177,83 +229,72 @@ export const fromEnvironment = Effect.fnUntraced(function* (
       return yield* new SettingInvalid({ message })
     }
   }
+  return workspaces
+})
+
+const hubAddressesFrom = Effect.fnUntraced(function* (read: Reader) {
   const hubs = yield* read(
     "CORRAL_EDGE_HUB_URL",
     Hubs,
     undefined,
     "an address such as https://corral.example, or several with commas between them; http on this machine alone, and no sign-in or query in it"
   )
-  const home = resolve(valueOr(env.CORRAL_HOME, join(homedir(), ".corral")))
-  const { retention, times } = defaults
+  return hubs === undefined ? undefined : hubsIn(hubs).flatMap((each) => ("url" in each ? [each.url] : []))
+})
+
+const allowlistsFrom = Effect.fnUntraced(function* (read: Reader) {
   return {
-    home,
-    host: yield* read(
-      "CORRAL_EDGE_HOST",
-      Schema.Literals(hosts),
-      defaults.host,
-      `a loopback address (${hosts.join(", ")})`
-    ),
-    port: yield* read("CORRAL_EDGE_PORT", wholeNumber(0, 65_535), defaults.port, "a port from 0 to 65535"),
-    tokenFile: resolve(valueOr(env.CORRAL_EDGE_TOKEN_FILE, join(home, "edge.token"))),
-    configFile: resolve(valueOr(env.CORRAL_EDGE_CONFIG_FILE, join(home, "edge.config.json"))),
-    deviceFile: join(home, "device.json"),
-    hubAddresses:
-      hubs === undefined ? undefined : hubsIn(hubs).flatMap((each) => ("url" in each ? [each.url] : [])),
-    workspaces,
     allowedOrigins: yield* read(
       "CORRAL_EDGE_ALLOWED_ORIGINS",
       Schema.fromJsonString(Origins),
-      defaults.allowedOrigins,
+      edgeDefaults.allowedOrigins,
       "a JSON array of origins such as app://corral"
     ),
     allowedEnv: yield* read(
       "CORRAL_EDGE_ALLOWED_ENV",
       Schema.fromJsonString(Names),
-      defaults.allowedEnv,
+      edgeDefaults.allowedEnv,
       "a JSON array of variable names, none of them Corral's own or the loader's"
-    ),
-    runTimeoutMs: yield* read(
-      "CORRAL_EDGE_RUN_TIMEOUT_MS",
-      upToADay,
-      defaults.runTimeoutMs,
-      "1000 to 86400000"
-    ),
+    )
+  }
+})
+
+const timesFrom = Effect.fnUntraced(function* (read: Reader) {
+  const { runTimeoutMs, times } = edgeDefaults
+  const day = "1000 to 86400000"
+  return {
+    runTimeoutMs: yield* read("CORRAL_EDGE_RUN_TIMEOUT_MS", upToADay, runTimeoutMs, day),
     times: {
       ...times,
-      cap: yield* read("CORRAL_EDGE_RUN_CAP_MS", upToADay, times.cap, "1000 to 86400000"),
+      cap: yield* read("CORRAL_EDGE_RUN_CAP_MS", upToADay, times.cap, day),
       cancel: yield* read(
         "CORRAL_EDGE_CANCEL_GRACE_MS",
         wholeNumber(50, 60_000),
         times.cancel,
         "50 to 60000"
       ),
-      approval: yield* read("CORRAL_EDGE_APPROVAL_TTL_MS", upToADay, times.approval, "1000 to 86400000"),
-      firstEvent: yield* read("CORRAL_EDGE_FIRST_EVENT_MS", upToADay, times.firstEvent, "1000 to 86400000"),
-      silence: yield* read("CORRAL_EDGE_SILENCE_MS", upToADay, times.silence, "1000 to 86400000"),
+      approval: yield* read("CORRAL_EDGE_APPROVAL_TTL_MS", upToADay, times.approval, day),
+      firstEvent: yield* read("CORRAL_EDGE_FIRST_EVENT_MS", upToADay, times.firstEvent, day),
+      silence: yield* read("CORRAL_EDGE_SILENCE_MS", upToADay, times.silence, day),
       silenceNotice: yield* read(
         "CORRAL_EDGE_SILENCE_NOTICE_MS",
         wholeNumber(100, 86_400_000),
         times.silenceNotice,
         "100 to 86400000"
       )
-    },
-    containment: yield* read(
-      "CORRAL_EDGE_CONTAINMENT",
-      Schema.Literals(containments),
-      defaults.containment,
-      containments.join(" or ")
-    ),
-    maxRuns: yield* read("CORRAL_EDGE_MAX_RUNS", wholeNumber(1, 100_000), defaults.maxRuns, "1 to 100000"),
-    maxQueued: yield* read(
-      "CORRAL_EDGE_MAX_QUEUED",
-      wholeNumber(0, 100_000),
-      defaults.maxQueued,
-      "0 to 100000"
-    ),
+    }
+  }
+})
+
+const limitsFrom = Effect.fnUntraced(function* (read: Reader) {
+  const { maxQueued, maxRuns, requestsPerSecond, retention } = edgeDefaults
+  return {
+    maxRuns: yield* read("CORRAL_EDGE_MAX_RUNS", wholeNumber(1, 100_000), maxRuns, "1 to 100000"),
+    maxQueued: yield* read("CORRAL_EDGE_MAX_QUEUED", wholeNumber(0, 100_000), maxQueued, "0 to 100000"),
     requestsPerSecond: yield* read(
       "CORRAL_EDGE_REQUESTS_PER_SECOND",
       wholeNumber(1, 1_000_000),
-      defaults.requestsPerSecond,
+      requestsPerSecond,
       "1 to 1000000"
     ),
     retention: {
@@ -264,10 +305,25 @@ export const fromEnvironment = Effect.fnUntraced(function* (
         retention.maxMiB,
         "0 to 16777216"
       )
-    },
-    telemetry: yield* telemetryFrom(env),
-    environment: Object.fromEntries(
-      Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined)
+    }
+  }
+})
+
+const streamTimesFrom = Effect.fnUntraced(function* (read: Reader) {
+  const { pingEveryMs, stalledAfterMs } = defaultStreamTimes
+  return {
+    // Clients reconnect after a longer silence.
+    pingEveryMs: yield* read(
+      "CORRAL_EDGE_STREAM_PING_MS",
+      wholeNumber(1_000, pingEveryMs),
+      pingEveryMs,
+      "1000 to 20000"
+    ),
+    stalledAfterMs: yield* read(
+      "CORRAL_EDGE_STREAM_STALL_MS",
+      wholeNumber(1_000, 3_600_000),
+      stalledAfterMs,
+      "1000 to 3600000"
     )
   }
 })

@@ -22,4 +22,4 @@ export const requireNode = (version: string): Effect.Effect<void, NodeTooOld> =>
 }
 
 /** To be built before anything that loads native code. */
-export const layer = Layer.effectDiscard(Effect.suspend(() => requireNode(process.versions.node)))
+export const nodeVersionLayer = Layer.effectDiscard(Effect.suspend(() => requireNode(process.versions.node)))

@@ -5,19 +5,19 @@ import { join, resolve } from "node:path"
 import type { EdgeConfig } from "../src/config/EdgeConfig.ts"
 import type { Environment } from "@corral/service/Settings"
 import { telemetrySettings } from "@corral/service/telemetry/TelemetrySettings"
-import { fromEnvironment, settings } from "../src/EdgeSettings.ts"
+import { readEdgeConfig, edgeSettings } from "../src/EdgeSettings.ts"
 
 /** Tried where they are read for all services. */
 type Shared = (typeof telemetrySettings)[number]["name"]
-type Own = Exclude<(typeof settings)[number], { readonly name: Shared }>
+type Own = Exclude<(typeof edgeSettings)[number], { readonly name: Shared }>
 type Name = Own["name"]
 
-const isOwn = (setting: (typeof settings)[number]): setting is Own =>
+const isOwn = (setting: (typeof edgeSettings)[number]): setting is Own =>
   !telemetrySettings.some(({ name }) => name === setting.name)
 
-const read = (env: Environment): EdgeConfig => Effect.runSync(fromEnvironment(env))
+const read = (env: Environment): EdgeConfig => Effect.runSync(readEdgeConfig(env))
 const refusal = (env: Environment): string => {
-  const result = Effect.runSync(Effect.result(fromEnvironment(env)))
+  const result = Effect.runSync(Effect.result(readEdgeConfig(env)))
   return Result.isFailure(result) ? result.failure.message : "(taken)"
 }
 
@@ -291,11 +291,29 @@ const expected: Record<Name, Expected> = {
       ["16777216", 16_777_216]
     ],
     bad: [...notWhole, "16777217"]
+  },
+  CORRAL_EDGE_STREAM_PING_MS: {
+    of: (config) => config.streamTimes?.pingEveryMs,
+    fallback: 20_000,
+    good: [
+      ["1000", 1_000],
+      ["20000", 20_000]
+    ],
+    bad: [...notWhole, "999", "20001"]
+  },
+  CORRAL_EDGE_STREAM_STALL_MS: {
+    of: (config) => config.streamTimes?.stalledAfterMs,
+    fallback: 30_000,
+    good: [
+      ["1000", 1_000],
+      ["3600000", 3_600_000]
+    ],
+    bad: [...notWhole, "999", "3600001"]
   }
 }
 
 describe("fromEnvironment", () => {
-  for (const { name, fallback } of settings.filter(isOwn)) {
+  for (const { name, fallback } of edgeSettings.filter(isOwn)) {
     const { of, good, bad, ...what } = expected[name]
 
     it(`${name} is ${fallback} where it is not set, or empty`, () => {
@@ -321,7 +339,7 @@ describe("fromEnvironment", () => {
     }
   }
 
-  it("reads where it tells of itself, as every service does", () => {
+  it("reads the telemetry settings, as every service does", () => {
     const config = read({ CORRAL_OTLP_URL: "http://127.0.0.1:4318/" })
     assert.strictEqual(config.telemetry?.collector, "http://127.0.0.1:4318")
     assert.match(refusal({ CORRAL_METRICS_TOKEN: "short" }), /^CORRAL_METRICS_TOKEN is not usable/)

@@ -1,4 +1,4 @@
-/** A temporary folder of its own for each test that asks for one; gone with the test. */
+/** A separate temporary folder for each test that requests one. Removed with the test. */
 import { Effect } from "effect"
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -11,7 +11,7 @@ import type { Run } from "@corral/domain/run/Run"
 import { draft } from "@corral/domain/run/RunEvent"
 import type { Input } from "@corral/domain/run/RunMachine"
 import { join } from "node:path"
-import { defaults, type EdgeConfig } from "../src/config/EdgeConfig.ts"
+import { edgeDefaults, type EdgeConfig } from "../src/config/EdgeConfig.ts"
 import { mint } from "@corral/service/Identifiers"
 
 export const at = "2026-01-01T00:00:00.000Z"
@@ -60,7 +60,7 @@ export const say = (text: string): Input => ({
 })
 
 export const configOf = (home: string, more: Partial<EdgeConfig> = {}): EdgeConfig => ({
-  ...defaults,
+  ...edgeDefaults,
   home,
   tokenFile: join(home, "edge.token"),
   environment: { PATH: process.env.PATH ?? "" },

@@ -20,6 +20,7 @@ import { UnlinkedAnswers } from "./conversation/UnlinkedAnswers.ts"
 import { ChatTasks } from "./conversation/ChatTasks.ts"
 import { ApprovalCards } from "./following/ApprovalCards.ts"
 import { TaskFollower } from "./following/TaskFollower.ts"
+import { ApprovalCardStore } from "./following/ApprovalCardStore.ts"
 import { Follows } from "./following/Follows.ts"
 import * as Notices from "./handling/Notices.ts"
 import { eventKeyOf, stampEvent } from "./handling/Stamp.ts"
@@ -86,6 +87,7 @@ export const chatHandlingLayer = (address: HubAddress) =>
     Layer.provide(
       Layer.mergeAll(
         ButtonActions.layer(address.token),
+        ApprovalCardStore.layer,
         Follows.layer,
         UserNames.layer,
         Conversations.layer,

@@ -32,11 +32,11 @@ import { RunFeeds } from "./live/RunFeeds.ts"
 import { StreamAuthority } from "./live/StreamAuthority.ts"
 import { Projects } from "./project/Projects.ts"
 import { WorkspaceLinks } from "./project/WorkspaceLinks.ts"
-import { Messages } from "./session/Messages.ts"
-import { SessionAgents } from "./session/SessionAgents.ts"
+import { MessageStore } from "./session/MessageStore.ts"
+import { SessionAgentStore } from "./session/SessionAgentStore.ts"
 import { Sessions } from "./session/Sessions.ts"
-import { ApiKeys } from "./signin/ApiKeys.ts"
-import { Credentials } from "./signin/Credentials.ts"
+import { ApiKeyStore } from "./signin/ApiKeyStore.ts"
+import { HubCredentials } from "./signin/HubCredentials.ts"
 import { DeviceCodes } from "./signin/DeviceCodes.ts"
 import { layerProvider } from "./signin/DevelopmentProvider.ts"
 import { GatewayTokens } from "./signin/GatewayTokens.ts"
@@ -50,7 +50,7 @@ import { RunRequesters } from "./run/RunRequesters.ts"
 import { Runs } from "./run/Runs.ts"
 import { SessionProject } from "./run/SessionProject.ts"
 import { Targets } from "./edges/Targets.ts"
-import { SignIns } from "./signin/SignIns.ts"
+import { SignInStore } from "./signin/SignInStore.ts"
 import { Users } from "./signin/Users.ts"
 import * as Database from "./store/Database.ts"
 import * as StoreMetrics from "./store/StoreMetrics.ts"
@@ -82,12 +82,12 @@ export const layerCore = (config: HubConfig) =>
     DeviceRegistration.layer,
     Devices.layer,
     Idempotency.layer,
-    Messages.layer,
+    MessageStore.layer,
     Projects.layer,
-    SessionAgents.layer,
+    SessionAgentStore.layer,
     Sessions.layer,
     ChatLinks.layer,
-    Credentials.layer.pipe(Layer.provideMerge([ApiKeys.layer, SignIns.layer])),
+    HubCredentials.layer.pipe(Layer.provideMerge([ApiKeyStore.layer, SignInStore.layer])),
     Tasks.layer,
     Users.layer,
     WorkspaceLinks.layer
@@ -134,17 +134,20 @@ const linked = (config: HubConfig) =>
     Layer.provideMerge(Dispatcher.layer)
   )
 
-/** The whole Hub. Provides `HubServer` with its address, and the core's services. */
+/** Every service that the routes need: for a program that mounts them in its own server. */
+export const layerServices = (config: HubConfig) =>
+  Layer.mergeAll(Callers.layer, Readiness.layer, linked(config), live).pipe(
+    Layer.provideMerge(ClientAddress.layer(config.trustedProxies)),
+    Layer.provideMerge(layerSignIn(config)),
+    Layer.provideMerge(layerCore(config)),
+    Layer.provideMerge(Telemetry.telemetryLayer("hub", config.telemetry))
+  )
+
+/** The whole Hub. Provides `HubServer` with its address, and the services. */
 export const layer = (config: HubConfig) =>
   Layer.mergeAll(
     HubServer.layer(config),
     forgetting,
     Retention.layer(config.retentionDays),
     StoreMetrics.layer(config.maxConnections)
-  ).pipe(
-    Layer.provide([Callers.layer, Readiness.layer, linked(config), live]),
-    Layer.provide(ClientAddress.layer(config.trustedProxies)),
-    Layer.provideMerge(layerSignIn(config)),
-    Layer.provideMerge(layerCore(config)),
-    Layer.provide(Telemetry.telemetryLayer("hub", config.telemetry))
-  )
+  ).pipe(Layer.provideMerge(layerServices(config)))

@@ -1,8 +1,8 @@
-/** Who one is here, and what may act in one's place. */
+/** Account page: profile, API keys, chat accounts and sign-ins of the user. */
 import { usePerson } from "../api/Person.ts"
 import { useMessages } from "../text/Language.tsx"
 import { CopyLine } from "../ui/CopyLine.tsx"
-import { PageFrame } from "../ui/Page.tsx"
+import { PageFrame } from "../ui/PageFrame.tsx"
 import { ApiKeyList } from "./ApiKeys.tsx"
 import { ChatAccountList } from "./ChatAccounts.tsx"
 import { SignInList } from "./SignIns.tsx"

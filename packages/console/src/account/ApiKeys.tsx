@@ -1,4 +1,4 @@
-/** One's API keys. A new key is shown once, on this page, until it is put away. */
+/** API keys of the user. A new key is shown once, until the user dismisses it. */
 import type { ApiKey, IssuedApiKey } from "@corral/domain/identity/ApiKey"
 import { useQueryClient } from "@tanstack/react-query"
 import { useState } from "react"

@@ -1,4 +1,4 @@
-/** The chat accounts that act as oneself. */
+/** Chat accounts linked to the user. */
 import type { ChatBinding } from "@corral/domain/chat/ChatAccount"
 import { useQueryClient } from "@tanstack/react-query"
 import { hubApi } from "../api/Hub.ts"

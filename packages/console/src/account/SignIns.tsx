@@ -1,4 +1,4 @@
-/** Where one is signed in, and the end of it elsewhere. */
+/** Active sign-ins of the user, with buttons to end them. */
 import type { OpenSignIn } from "@corral/domain/identity/User"
 import { useQueryClient } from "@tanstack/react-query"
 import { hubApi } from "../api/Hub.ts"

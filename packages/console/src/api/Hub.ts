@@ -1,8 +1,7 @@
 /**
- * The Hub's HTTP contract as typed calls: groups and endpoints of `HubApi`, with its types and without its code. What is sent and answered is
- * plain JSON; the Hub checks it.
+ * Typed client of the Hub: groups and endpoints of `HubApi`, with its types and without its code.
  *
- * Calls are made with the browser's cookie alone, and a write repeats the token that came with it.
+ * Authenticates by the browser's cookie. Writes repeat the CSRF token. *Does not:* validate JSON; the Hub does.
  */
 import type { ErrorCode } from "@corral/domain/errors/ErrorTable"
 import type { HubApi } from "@corral/domain/hub-api/HubApi"
@@ -12,7 +11,7 @@ import type { HttpApiClient } from "effect/http-api"
 import { hubRoutes } from "./routes.ts"
 
 type Body<A> = A extends { readonly body: infer B; readonly headers: unknown } ? B : A
-/** Of the ways in which a call of Effect's client may answer: what the endpoint declares. */
+/** Declared response of an endpoint, out of the response modes of Effect's client. */
 type Declared<A> = Exclude<
   A,
   HttpClientResponse.HttpClientResponse | readonly [unknown, HttpClientResponse.HttpClientResponse]
@@ -20,22 +19,24 @@ type Declared<A> = Exclude<
 type Answer<F> = F extends (...of: never) => Effect.Effect<infer A, infer _E, infer _R>
   ? Body<Declared<A>>
   : never
-type Asked<F> = F extends (request: infer R) => unknown ? Omit<Extract<R, object>, "responseMode"> : unknown
+type RequestOf<F> = F extends (request: infer R) => unknown
+  ? Omit<Extract<R, object>, "responseMode">
+  : unknown
 
-/** A call without parameters takes nothing. */
+/** Call of an endpoint. An endpoint without parameters takes no request. */
 type Call<F> =
-  unknown extends Asked<F>
+  unknown extends RequestOf<F>
     ? () => Promise<Answer<F>>
-    : {} extends Asked<F>
-      ? (request?: Asked<F> & { readonly signal?: AbortSignal }) => Promise<Answer<F>>
-      : (request: Asked<F> & { readonly signal?: AbortSignal }) => Promise<Answer<F>>
+    : {} extends RequestOf<F>
+      ? (request?: RequestOf<F> & { readonly signal?: AbortSignal }) => Promise<Answer<F>>
+      : (request: RequestOf<F> & { readonly signal?: AbortSignal }) => Promise<Answer<F>>
 
 type Contract = HttpApiClient.ForApi<typeof HubApi>
 export type HubEndpoints = {
   readonly [G in keyof Contract]: { readonly [E in keyof Contract[G]]: Call<Contract[G][E]> }
 }
 
-/** The Hub's refusal, as its error object says; `unreachable` where there was no answer of its own. */
+/** Error response of the Hub. `unreachable`: the Hub did not respond. */
 export class HubRefusal extends Error {
   readonly code: ErrorCode | "unreachable"
   readonly requestId: string | undefined
@@ -49,7 +50,7 @@ export class HubRefusal extends Error {
   }
 }
 
-/** What came with the sign-in, for pages of this origin. */
+/** CSRF token of the sign-in, from its cookie. */
 const csrfToken = (): string => {
   const found = document.cookie.split("; ").find((pair) => pair.startsWith("__Host-corral-csrf="))
   return decodeURIComponent(found?.slice(found.indexOf("=") + 1) ?? "")
@@ -63,37 +64,37 @@ interface AnyRequest {
   readonly signal?: AbortSignal
 }
 
-const given = (values: Readonly<Record<string, unknown>> = {}): ReadonlyArray<[string, string]> =>
+const definedEntries = (values: Readonly<Record<string, unknown>> = {}): ReadonlyArray<[string, string]> =>
   Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))
 
-/** The address of an endpoint. */
+/** URL of an endpoint. */
 export const addressOf = (
   path: string,
   { params = {}, query }: Pick<AnyRequest, "params" | "query"> = {}
 ) => {
   const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ""))
-  const search = new URLSearchParams(given(query).map(([name, value]) => [name, value])).toString()
+  const search = new URLSearchParams(definedEntries(query).map(([name, value]) => [name, value])).toString()
   return search === "" ? filled : `${filled}?${search}`
 }
 
-const refusalOf = (text: string, status: number): HubRefusal => {
+const refusalFromResponse = (text: string, status: number): HubRefusal => {
   try {
     const { code, details, message, requestId } = JSON.parse(text)
     if (typeof code === "string" && typeof message === "string")
       return new HubRefusal(code as ErrorCode, message, requestId, details)
   } catch {
-    // No error object: something stands between.
+    // Not an error object: a proxy may have responded.
   }
-  return new HubRefusal("unreachable", `The Hub answered ${status} without a reason.`)
+  return new HubRefusal("unreachable", `The Hub responded with status ${status} and no error message.`)
 }
 
-const ask = async (method: string, path: string, request: AnyRequest = {}): Promise<unknown> => {
+const send = async (method: string, path: string, request: AnyRequest = {}): Promise<unknown> => {
   const { headers, payload, signal } = request
   const writes = method !== "GET"
   const response = await fetch(addressOf(path, request), {
     method,
     headers: [
-      ...given(headers),
+      ...definedEntries(headers),
       ...(payload === undefined ? [] : [["content-type", "application/json"] as [string, string]]),
       ...(writes ? [["x-csrf-token", csrfToken()] as [string, string]] : [])
     ],
@@ -101,10 +102,10 @@ const ask = async (method: string, path: string, request: AnyRequest = {}): Prom
     ...(signal === undefined ? {} : { signal })
   }).catch((error: unknown) => {
     if (error instanceof DOMException && error.name === "AbortError") throw error
-    throw new HubRefusal("unreachable", "The Hub does not answer.")
+    throw new HubRefusal("unreachable", "Can't reach the Hub.")
   })
   const text = await response.text()
-  if (!response.ok) throw refusalOf(text, response.status)
+  if (!response.ok) throw refusalFromResponse(text, response.status)
   return text === "" ? undefined : JSON.parse(text)
 }
 
@@ -114,11 +115,11 @@ const calls = Object.fromEntries(
     Object.fromEntries(
       Object.entries(endpoints).map(([name, [method, path]]) => [
         name,
-        (request?: AnyRequest) => ask(method, path, request)
+        (request?: AnyRequest) => send(method, path, request)
       ])
     )
   ])
 )
 
-// The table has the groups and endpoints of the contract, and each call the types of its own.
+// `hubRoutes` is generated from the contract, so groups and endpoints match `HubEndpoints`.
 export const hubApi = calls as unknown as HubEndpoints

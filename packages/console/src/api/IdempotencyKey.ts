@@ -1,4 +1,4 @@
-/** The key under which a form is sent: the same for every try of the same text, another once the text is. A try that was lost is not done twice. */
+/** Idempotency key of a form: the same for every attempt with the same payload, so that a retry has no second effect. */
 import { useRef } from "react"
 
 export const useIdempotencyKey = (): ((payload: unknown) => { readonly "idempotency-key": string }) => {

@@ -1,6 +1,7 @@
 /**
- * What many pages need to know: the person's projects, their targets, and what things are called. The first two hundred of each: enough to
- * choose from; the pages of lists go on by cursor.
+ * Projects and targets of the user, shared by many pages, with their names.
+ *
+ * Contains the first 200 of each, for selection. Pages with full lists read by cursor.
  */
 import type { DeviceId, ProjectId } from "@corral/domain/identity/Ids"
 import type { ProjectRole } from "@corral/domain/project/Project"
@@ -14,7 +15,7 @@ export const projectsQuery = queryOptions({
   queryFn: ({ signal }) => hubApi.projects.list({ query: { limit: MOST }, signal })
 })
 
-/** Devices to which runs may go; of a project those that are shared with it. */
+/** Devices that can run tasks. With a project, only devices shared with it. */
 export const targetsQuery = (projectId?: ProjectId) =>
   queryOptions({
     queryKey: ["devices", "targets", projectId ?? ""],
@@ -35,7 +36,7 @@ export const useProjects = () => useQuery(projectsQuery).data?.items ?? []
 
 const useProject = (id: ProjectId | undefined) => useProjects().find((project) => project.id === id)
 
-/** Its name; undefined while it is not known. */
+/** Name of a project. Undefined while it is unknown. */
 export const useProjectName = (id: ProjectId | undefined): string | undefined => useProject(id)?.name
 
 export const useTargets = (projectId?: ProjectId) => useQuery(targetsQuery(projectId)).data?.items ?? []
@@ -43,13 +44,13 @@ export const useTargets = (projectId?: ProjectId) => useQuery(targetsQuery(proje
 export const useTargetName = (id: DeviceId | undefined): string | undefined =>
   useTargets().find((target) => target.id === id)?.name
 
-/** Whether the person may do work in the project. What is not known is left to the Hub, which decides. */
+/** Whether the user can start work in the project. True for an unknown project: the Hub decides. */
 export const useMayWork = (id: ProjectId | undefined): boolean => {
   const role = useProject(id)?.role
   return role === undefined || isAtLeast(role, "member")
 }
 
-/** Whether the person's role decides the project's approvals, as far as is known. */
+/** Whether the user's role can decide approvals of the project. True for an unknown project: the Hub decides. */
 export const useMayDecide = (id: ProjectId | undefined): boolean => {
   const project = useProject(id)
   return project === undefined || isAtLeast(project.role, project.approvals.approvers)
@@ -58,6 +59,6 @@ export const useMayDecide = (id: ProjectId | undefined): boolean => {
 /** Weakest first. */
 export const roles: ReadonlyArray<ProjectRole> = ["viewer", "member", "admin", "owner"]
 
-/** Whether a role is that one or stronger. The Hub decides; this only spares people refusals. */
+/** Whether a role has at least the rights of another. Only hides unavailable actions: the Hub decides. */
 export const isAtLeast = (role: ProjectRole, wanted: ProjectRole): boolean =>
   roles.indexOf(role) >= roles.indexOf(wanted)

@@ -1,4 +1,4 @@
-/** Lists of the Hub, page after page by their cursor. */
+/** Paged lists of the Hub. */
 import { type QueryKey, useInfiniteQuery } from "@tanstack/react-query"
 
 export interface HubPage<A> {
@@ -6,8 +6,8 @@ export interface HubPage<A> {
   readonly nextCursor: string | null
 }
 
-export interface PageAsk {
-  /** Goes into the query; without a cursor it is the first page. */
+export interface PageRequest {
+  /** Query of the page. Without a cursor it is the first page. */
   readonly page: { readonly limit: number; readonly cursor?: string }
   readonly signal: AbortSignal
 }
@@ -17,17 +17,17 @@ const PAGE_SIZE = 50
 export interface List<A> {
   readonly items: ReadonlyArray<A>
   readonly error: Error | null
-  /** Nothing has come yet. */
+  /** Whether the first page is still loading. */
   readonly isLoading: boolean
   readonly isLoadingMore: boolean
-  /** Reads the next page; absent where there is none. */
+  /** Loads the next page. Undefined on the last page. */
   readonly more: (() => void) | undefined
 }
 
-/** `read` asks for one page; the key names the list and its filter. */
+/** `read` loads one page. The key identifies the list and its filter. */
 export const useList = <A>(
   queryKey: QueryKey,
-  read: (ask: PageAsk) => Promise<HubPage<A>>,
+  read: (ask: PageRequest) => Promise<HubPage<A>>,
   options: { readonly enabled?: boolean } = {}
 ): List<A> => {
   const query = useInfiniteQuery({

@@ -1,4 +1,4 @@
-/** Who is signed in. */
+/** Signed-in user. */
 import { useSuspenseQuery, queryOptions } from "@tanstack/react-query"
 import { hubApi } from "./Hub.ts"
 
@@ -8,5 +8,5 @@ export const personQuery = queryOptions({
   staleTime: 60_000
 })
 
-/** Behind the gate there always is somebody. */
+/** The sign-in gate guarantees a user. */
 export const usePerson = () => useSuspenseQuery(personQuery).data

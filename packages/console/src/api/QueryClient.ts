@@ -1,15 +1,15 @@
 /**
- * What was read of the Hub and is kept while somebody looks. Keys begin with the group of the contract (`["runs", …]`, `["approvals", …]`):
- * news of a kind makes everything below that key stale.
+ * Cache of Hub data. Keys start with the group of the contract (`["runs", …]`, `["approvals", …]`), so that a change notice can invalidate
+ * the whole group.
  */
 import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query"
 import { HubRefusal } from "./Hub.ts"
 
-/** Worth asking again: the Hub may be back, or have time. */
-const isPassing = (error: Error): boolean =>
+/** Whether a retry may succeed. */
+const isTransient = (error: Error): boolean =>
   error instanceof HubRefusal && ["unreachable", "overloaded", "rate_limited"].includes(error.code)
 
-/** The sign-in has ended: who is signed in is asked again, and the gate closes. */
+/** After an expired sign-in, reloads the user, so that the sign-in page opens. */
 const onError = (error: Error): void => {
   if (error instanceof HubRefusal && error.code === "unauthorized")
     void queryClient.resetQueries({ queryKey: ["auth"], exact: false })
@@ -22,7 +22,7 @@ export const queryClient: QueryClient = new QueryClient({
     queries: {
       staleTime: 15_000,
       refetchOnWindowFocus: true,
-      retry: (failures, error) => failures < 2 && isPassing(error)
+      retry: (failures, error) => failures < 2 && isTransient(error)
     },
     mutations: { retry: false }
   }

@@ -1,8 +1,8 @@
-/** The approvals that wait for a decision: what the bell counts. */
+/** Pending approvals, as counted by the bell. */
 import { queryOptions, useQuery } from "@tanstack/react-query"
 import { hubApi } from "./Hub.ts"
 
-/** Counted up to here; beyond it a number says nothing more. */
+/** Maximum count. */
 const COUNTED = 100
 
 export const waitingQuery = queryOptions({
@@ -10,5 +10,5 @@ export const waitingQuery = queryOptions({
   queryFn: ({ signal }) => hubApi.approvals.list({ query: { state: "pending", limit: COUNTED }, signal })
 })
 
-/** How many wait, as far as is known. */
+/** Number of pending approvals. Zero while it is unknown. */
 export const useWaiting = (): number => useQuery(waitingQuery).data?.items.length ?? 0

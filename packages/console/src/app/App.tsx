@@ -1,11 +1,11 @@
-/** The whole console: what every page stands on, and the pages. */
+/** Root component: providers, sign-in gate and routes. */
 import { QueryClientProvider } from "@tanstack/react-query"
 import { RouterProvider } from "@tanstack/react-router"
 import { LanguageProvider } from "../text/Language.tsx"
 import { queryClient } from "../api/QueryClient.ts"
 import { SignInGate } from "./SignInGate.tsx"
 import { showStoredTheme } from "./Theme.ts"
-import { router } from "./router.tsx"
+import { router } from "./Router.tsx"
 
 showStoredTheme()
 

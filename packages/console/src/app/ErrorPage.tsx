@@ -1,8 +1,8 @@
-/** A page that failed while it was drawn: what is known, and another try. The rest of the console stays. */
+/** Error page for a page that failed to render. The app shell remains. */
 import type { ErrorComponentProps } from "@tanstack/react-router"
 import { HubRefusal } from "../api/Hub.ts"
 import { useMessages } from "../text/Language.tsx"
-import { PageFrame } from "../ui/Page.tsx"
+import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { appMessages } from "./messages.ts"
 

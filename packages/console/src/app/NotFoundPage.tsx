@@ -1,7 +1,7 @@
-/** An address of the console that is none. */
+/** Page for unknown URLs. */
 import { Link } from "@tanstack/react-router"
 import { useMessages } from "../text/Language.tsx"
-import { PageFrame } from "../ui/Page.tsx"
+import { PageFrame } from "../ui/PageFrame.tsx"
 import { appMessages } from "./messages.ts"
 
 export const NotFoundPage = () => {

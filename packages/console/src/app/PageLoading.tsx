@@ -1,4 +1,4 @@
-/** Shown while a page's code is on its way, if that takes a while. */
+/** Placeholder while the code of a page loads. */
 import { useMessages } from "../text/Language.tsx"
 import { appMessages } from "./messages.ts"
 

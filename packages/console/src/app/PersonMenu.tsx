@@ -1,4 +1,4 @@
-/** Who is signed in, how the console looks and which language it speaks, and the way out. */
+/** User menu: account, theme, language and sign-out. */
 import { Menu } from "@base-ui/react/menu"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
@@ -16,14 +16,14 @@ const languages: ReadonlyArray<readonly [Language, string]> = [
 
 export const PersonMenu = () => {
   const messages = useMessages(appMessages)
-  const { language, speak } = useLanguage()
+  const { language, selectLanguage } = useLanguage()
   const [theme, choose] = useTheme()
   const { user } = usePerson()
   const navigate = useNavigate()
   const client = useQueryClient()
   const signOut = useMutation({
     mutationFn: () => hubApi.auth.logout(),
-    // Nothing of this person is left for the next one.
+    // Remove all data of this user for the next one.
     onSettled: async () => {
       await client.resetQueries({ queryKey: ["auth"] })
       client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "auth" })
@@ -59,7 +59,7 @@ export const PersonMenu = () => {
             <Menu.Separator className="menu-line" />
             <Menu.Group>
               <Menu.GroupLabel className="menu-label">{messages.language}</Menu.GroupLabel>
-              <Menu.RadioGroup value={language} onValueChange={(chosen: Language) => speak(chosen)}>
+              <Menu.RadioGroup value={language} onValueChange={(chosen: Language) => selectLanguage(chosen)}>
                 {languages.map(([each, name]) => (
                   <Menu.RadioItem key={each} className="menu-item" value={each} closeOnClick={false}>
                     <span className="menu-mark">{language === each ? "✓" : ""}</span>

@@ -1,4 +1,4 @@
-/** What stands around every page: where one can go, what waits, and who one is. On a phone the ways are at the bottom. */
+/** App shell: navigation, pending approvals, user menu. On a phone the navigation is at the bottom. */
 import { Link, Outlet } from "@tanstack/react-router"
 import { useNews } from "../api/News.ts"
 import { useWaiting } from "../api/Waiting.ts"
@@ -8,7 +8,7 @@ import { Mark } from "../ui/Mark.tsx"
 import { PersonMenu } from "./PersonMenu.tsx"
 import { appMessages } from "./messages.ts"
 
-const ways = [
+const navItems = [
   { to: "/", name: "home" },
   { to: "/projects", name: "projects" },
   { to: "/runs", name: "runs" },
@@ -62,7 +62,7 @@ export const Shell = () => {
         <PersonMenu />
       </header>
       <nav className="ways" aria-label={messages.navigation}>
-        {ways.map(({ name, to }) => (
+        {navItems.map(({ name, to }) => (
           <Link key={to} to={to} activeOptions={{ exact: to === "/" }}>
             <Icon name={name} />
             <span>{messages[name]}</span>

@@ -1,4 +1,4 @@
-/** Lets the pages be seen by who is signed in. Everybody else sees where to sign in, and comes back to where they wanted to go. */
+/** Sign-in gate: shows the pages to signed-in users and the sign-in page to others. */
 import { useQuery } from "@tanstack/react-query"
 import type { ReactNode } from "react"
 import { HubRefusal } from "../api/Hub.ts"

@@ -1,4 +1,4 @@
-/** Where a person begins who is not signed in. */
+/** Sign-in page. Returns to the current URL after the sign-in. */
 import { addressOf } from "../api/Hub.ts"
 import { hubRoutes } from "../api/routes.ts"
 import { useMessages } from "../text/Language.tsx"

@@ -1,4 +1,4 @@
-/** Light or dark: the system's, until a person chooses, and then in this browser only. The style sheets follow `data-theme`. */
+/** Theme: the system theme, or the user's choice, stored in this browser. Style sheets use `data-theme`. */
 import { useState } from "react"
 
 export type Theme = "system" | "light" | "dark"
@@ -13,7 +13,7 @@ const show = (theme: Theme): void => {
   else document.documentElement.dataset["theme"] = theme
 }
 
-/** Before anything is drawn. */
+/** Applies the stored theme before the first render. */
 export const showStoredTheme = (): void => show(stored())
 
 export const useTheme = () => {

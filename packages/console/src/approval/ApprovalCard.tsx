@@ -1,4 +1,4 @@
-/** One approval: what it is about, what it would do, and how it is or was decided. */
+/** One approval: the request, and its decision form or outcome. */
 import type { HubApproval } from "@corral/domain/hub-api/HubRun"
 import { Link } from "@tanstack/react-router"
 import { visibleLine } from "../markdown/visible.ts"
@@ -9,7 +9,7 @@ import { Countdown } from "./Countdown.tsx"
 import { DecidedRequest } from "./DecidedRequest.tsx"
 import { DecisionForm } from "./DecisionForm.tsx"
 import { DecisionNote } from "./DecisionNote.tsx"
-import { ApprovalOutcome } from "./Outcome.tsx"
+import { ApprovalOutcome } from "./ApprovalOutcome.tsx"
 import { RequestView } from "./RequestView.tsx"
 import { TargetNote } from "./TargetNote.tsx"
 import { useDecide } from "./useDecide.ts"

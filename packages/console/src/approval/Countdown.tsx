@@ -1,4 +1,4 @@
-/** The time that is left to decide, by the second in the last minutes. */
+/** Countdown to the expiry of an approval. */
 import { useEffect, useState } from "react"
 import { useMessages } from "../text/Language.tsx"
 import { approvalMessages } from "./messages.ts"
@@ -13,7 +13,7 @@ export const leftText = (ms: number): string => {
     : `${Math.floor(seconds / 3_600)} h ${pad(Math.floor((seconds % 3_600) / 60))} min`
 }
 
-/** Milliseconds until then, counting down while it is shown. */
+/** Milliseconds until `until`, updated every second. */
 export const useLeft = (until: string): number => {
   const end = Date.parse(until)
   const [now, setNow] = useState(Date.now)

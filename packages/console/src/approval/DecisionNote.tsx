@@ -1,4 +1,4 @@
-/** Why a decision did not count, in a sentence; other refusals as they are shown everywhere. */
+/** Message for a rejected decision. Other errors are shown as everywhere. */
 import { HubRefusal } from "../api/Hub.ts"
 import { useMessages } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"

@@ -1,4 +1,4 @@
-/** What is done instead: the runtime's own input of the tool, its texts as texts, anything else as JSON. */
+/** Form for the edited tool input: text fields as text, other values as JSON. */
 import { type FormEvent, useState } from "react"
 import { visibleText } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
@@ -47,7 +47,7 @@ export const EditForm = ({ busy, input, onBack, onSend }: Props) => {
           <label key={name}>
             {typeof value === "string" ? visibleText(name) : messages.editJson(visibleText(name))}
             <textarea
-              // The form was just asked for.
+              // The user has just opened this form.
               autoFocus={at === 0}
               spellCheck={false}
               rows={Math.min(16, text.split("\n").length + 1)}

@@ -1,4 +1,4 @@
-/** Who did something, by name where the reader shares a project with them. */
+/** Name of the user who acted, if the reader shares a project with them. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useQuery } from "@tanstack/react-query"
 import { hubApi } from "../api/Hub.ts"
@@ -8,7 +8,7 @@ import { useMessages } from "../text/Language.tsx"
 import { approvalMessages } from "./messages.ts"
 
 interface Props {
-  /** A user's id, or what the Edge says instead. */
+  /** User id, or the actor as named by the Edge. */
   readonly by: string
   readonly projectId: HubRun["projectId"] | undefined
 }

@@ -1,4 +1,4 @@
-/** What exactly would happen: the action and its risk in words, then the command, the files, the address, whatever of it there is. */
+/** Requested action: risk, command, files, URL and other available fields. */
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import { Patch } from "../diff/Patch.tsx"
 import { Clipped } from "../markdown/Clipped.tsx"
@@ -10,7 +10,7 @@ import "./approval.css"
 
 interface Props {
   readonly request: ApprovalRequest
-  /** Then it says what was requested, not what would happen. */
+  /** Whether the request is decided. The text is then in the past tense. */
   readonly isDecided?: boolean
 }
 
@@ -46,7 +46,7 @@ export const RequestView = ({ isDecided = false, request }: Props) => {
           <div>
             <dt>{messages.url}</dt>
             <dd>
-              {/* Not a link: to look there may be what was to be decided. */}
+              {/* Not a link: opening the URL may be the action to decide. */}
               <code>{visibleLine(url, 2_000)}</code>
             </dd>
           </div>

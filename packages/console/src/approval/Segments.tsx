@@ -1,4 +1,4 @@
-/** A command taken apart as the Edge reads it: each program that would run, and each part of which nobody can tell. */
+/** Segments of a command as parsed by the Edge: each program, and each part that can't be determined in advance. */
 import type { CommandSegment } from "@corral/domain/approval/Approval"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"

@@ -1,4 +1,4 @@
-/** Why a decision would not reach the run now: its device is not connected, was revoked, or is not the project's any more. */
+/** Warning that a decision can't reach the run: its device is disconnected, revoked, or no longer shared with the project. */
 import type { HubApproval } from "@corral/domain/hub-api/HubRun"
 import { useQuery } from "@tanstack/react-query"
 import { hubApi, HubRefusal } from "../api/Hub.ts"

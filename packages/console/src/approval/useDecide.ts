@@ -1,4 +1,4 @@
-/** Sends a decision. The same decision sent again carries the same key, so that it is one. */
+/** Mutation that sends a decision. A retry has the same idempotency key. */
 import type { DecideHubApproval, HubApproval } from "@corral/domain/hub-api/HubRun"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { hubApi } from "../api/Hub.ts"
@@ -12,7 +12,7 @@ export const useDecide = (id: HubApproval["id"]) => {
   return useMutation({
     mutationFn: (payload: DecideHubApproval) =>
       hubApi.approvals.decide({ params: { id }, headers: headersOf(payload), payload }),
-    // Also after a refusal: somebody else may have decided.
+    // Also after an error: another user may have decided.
     onSettled: () => client.invalidateQueries({ queryKey: ["approvals"] })
   })
 }

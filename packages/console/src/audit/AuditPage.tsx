@@ -1,4 +1,4 @@
-/** Who did what: of a project for its admins, of oneself for everybody. The filter is in the address. */
+/** Audit page: records of a project for its admins, or the user's own records. The filter is in the URL. */
 import { auditActionNames } from "@corral/domain/access/AuditAction"
 import type { ProjectId } from "@corral/domain/identity/Ids"
 import { useNavigate } from "@tanstack/react-router"
@@ -10,7 +10,7 @@ import { pickSearchParams } from "../ui/searchParams.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
-import { PageFrame } from "../ui/Page.tsx"
+import { PageFrame } from "../ui/PageFrame.tsx"
 import { AuditTable } from "./AuditTable.tsx"
 import { VerifyChain } from "./VerifyChain.tsx"
 import { auditMessages } from "./messages.ts"
@@ -19,16 +19,16 @@ interface Filter {
   readonly projectId?: string
   readonly actor?: string
   readonly action?: string
-  /** As an input of a local time has them. */
+  /** Value of a local date-time input. */
   readonly from?: string
   readonly to?: string
 }
 
 const names = ["projectId", "actor", "action", "from", "to"] as const
 
-/** As the Hub is asked: times with their zone. */
+/** Query of the Hub. Times include the time zone. */
 const queryOf = ({ action, from, projectId, to, ...rest }: Filter) => {
-  // The address may hold anything.
+  // The URL may contain anything.
   const known = auditActionNames.find((name) => name === action)
   const time = (name: "from" | "to", local: string | undefined) =>
     local === undefined || Number.isNaN(Date.parse(local)) ? {} : { [name]: new Date(local).toISOString() }
@@ -74,7 +74,7 @@ export const AuditPage = ({ filter }: { readonly filter: Filter }) => {
     >
       <form
         className="filters"
-        // What was chosen is shown once it can be.
+        // Remount when the filter or the projects change, so that the inputs show the current filter.
         key={JSON.stringify([filter, projects.length > 0])}
         onSubmit={(event) => {
           event.preventDefault()

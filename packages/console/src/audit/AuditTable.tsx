@@ -1,4 +1,4 @@
-/** Records of the trail as a table. On a narrow screen it scrolls sideways, by keyboard too. */
+/** Table of audit records. On a narrow screen it scrolls sideways, also by keyboard. */
 import type { AuditRecord } from "@corral/domain/access/Audit"
 import { useMessages } from "../text/Language.tsx"
 import { ShortId } from "../ui/ShortId.tsx"

@@ -1,4 +1,4 @@
-/** The decision of an audit record in a few words: what, for how long, with changes or without, where. */
+/** Summary of an audited decision: decision, scope, edit and origin. */
 import type { DecisionDetails } from "@corral/domain/access/Audit"
 import { Link } from "@tanstack/react-router"
 import { approvalMessages } from "../approval/messages.ts"

@@ -1,4 +1,4 @@
-/** Has the Hub follow the chain of a project's trail, and says what it found. */
+/** Button that verifies the hash chain of a project's audit log and shows the result. */
 import type { ProjectId } from "@corral/domain/identity/Ids"
 import { useMutation } from "@tanstack/react-query"
 import { hubApi } from "../api/Hub.ts"

@@ -1,6 +1,7 @@
 /**
- * How to add a device: the command for that machine, and a join token for its input, so that it stands in no process list. The token is
- * kept while the dialog is open, and nowhere else.
+ * Dialog that adds a device: the command for that machine, and a join token for its stdin.
+ *
+ * *Guarantees:* the token appears in no process list and is kept only while the dialog is open.
  */
 import { Dialog } from "@base-ui/react/dialog"
 import type { Device } from "@corral/domain/device/Device"
@@ -15,17 +16,17 @@ import { deviceMessages } from "./messages.ts"
 
 const joinCommand = (): string => `corral device join --hub ${globalThis.location.origin} --token-file -`
 
-/** A device that has joined and was not started yet is no news: who waits for one looks now and then. */
-const LOOK_EVERY_MS = 3_000
+/** Polling interval. A device that has joined but not started sends no change notice. */
+const POLL_INTERVAL_MS = 3_000
 
 const Steps = ({ devices }: { readonly devices: ReadonlyArray<Device> }) => {
   const messages = useMessages(deviceMessages)
   const [known] = useState(() => new Set(devices.map(({ id }) => id)))
-  const make = useMutation({ mutationFn: () => hubApi.devices.createJoinToken({ payload: {} }) })
+  const createToken = useMutation({ mutationFn: () => hubApi.devices.createJoinToken({ payload: {} }) })
   const client = useQueryClient()
   useEffect(() => {
-    const look = () => void client.invalidateQueries({ queryKey: ["devices", "list"] })
-    const timer = setInterval(look, LOOK_EVERY_MS)
+    const poll = () => void client.invalidateQueries({ queryKey: ["devices", "list"] })
+    const timer = setInterval(poll, POLL_INTERVAL_MS)
     return () => clearInterval(timer)
   }, [client])
   const joined = devices.find(({ id }) => !known.has(id))
@@ -33,27 +34,27 @@ const Steps = ({ devices }: { readonly devices: ReadonlyArray<Device> }) => {
     <>
       <p>{messages.addText}</p>
       <CopyLine text={joinCommand()} what={messages.command} />
-      {make.data === undefined ? (
+      {createToken.data === undefined ? (
         <button
           type="button"
           className="button primary"
-          disabled={make.isPending}
-          onClick={() => make.mutate()}
+          disabled={createToken.isPending}
+          onClick={() => createToken.mutate()}
         >
           {messages.makeToken}
         </button>
       ) : (
         <>
           <p>{messages.tokenText}</p>
-          <CopyLine text={make.data.token} what={messages.token} />
+          <CopyLine text={createToken.data.token} what={messages.token} />
           <p className="quiet">
-            {messages.untilText} <Time at={make.data.expiresAt} />
+            {messages.untilText} <Time at={createToken.data.expiresAt} />
           </p>
           <p>{messages.upText}</p>
           <CopyLine text="corral up" what={messages.command} />
         </>
       )}
-      <RefusalNote error={make.error} />
+      <RefusalNote error={createToken.error} />
       <p role="status">
         {joined === undefined ? messages.waits : <strong>{messages.joined(joined.name)}</strong>}
       </p>

@@ -1,4 +1,4 @@
-/** One device: whether it is there, and what its owner may do with it. */
+/** Row of a device: state, and actions for its owner. */
 import type { Device, UpdateDevice } from "@corral/domain/device/Device"
 import { useQueryClient } from "@tanstack/react-query"
 import { hubApi } from "../api/Hub.ts"

@@ -1,9 +1,9 @@
-/** The devices of a person and those that are shared with them, as they come and go. */
+/** Page of the user's devices and devices shared with them. */
 import { hubApi } from "../api/Hub.ts"
 import { useList } from "../api/Lists.ts"
 import { useMessages } from "../text/Language.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
-import { PageFrame } from "../ui/Page.tsx"
+import { PageFrame } from "../ui/PageFrame.tsx"
 import { AddDevice } from "./AddDevice.tsx"
 import { DeviceRow } from "./DeviceRow.tsx"
 import { deviceMessages } from "./messages.ts"

@@ -1,4 +1,4 @@
-/** Chooses the projects whose members may use a device. */
+/** Dialog that selects the projects whose members can use a device. */
 import type { ProjectId } from "@corral/domain/identity/Ids"
 import { useProjects } from "../api/Known.ts"
 import { useMessages } from "../text/Language.tsx"

@@ -1,4 +1,4 @@
-/** One row of a diff. Signs say what colours say. */
+/** One row of a diff. Signs repeat the meaning of colours. */
 import { memo } from "react"
 import { Tokens } from "../markdown/Code.tsx"
 import { useHighlighter } from "../markdown/useHighlighter.ts"
@@ -6,7 +6,7 @@ import { visibleText } from "../markdown/visible.ts"
 import type { DiffEntry, DiffSide } from "./rows.ts"
 import "./diff.css"
 
-/** Characters of a line that are shown. */
+/** Maximum number of characters shown per line. */
 const LONGEST = 2_000
 const COLOURED = 500
 

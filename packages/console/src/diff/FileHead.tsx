@@ -1,4 +1,4 @@
-/** The head of a file in a diff: what happened to it, and the way to open it. */
+/** Heading of a file in a diff: its status and a button that expands it. */
 import type { FileDiff } from "@corral/domain/edge-api/Diff"
 import { visibleText } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"

@@ -1,10 +1,10 @@
-/** A patch that came as text, such as what an approval would write: the first lines at once, the rest when asked for. */
+/** Patch given as text, such as the proposed changes of an approval. Shows the first lines; the user expands the rest. */
 import { useMemo, useState } from "react"
 import { Clipped } from "../markdown/Clipped.tsx"
 import { visibleText } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { DiffRow } from "./DiffRow.tsx"
-import { languageOfFile } from "./languageOf.ts"
+import { languageOfFile } from "./languageOfFile.ts"
 import { parsePatch } from "./parsePatch.ts"
 import { rowsOf } from "./rows.ts"
 import { diffMessages } from "./messages.ts"

@@ -1,11 +1,11 @@
 /**
- * A unified patch as hunks: for patches that come as text, before the Edge's own diff is there. Lines that belong to no hunk are left out.
+ * Parser of unified patches that are given as text. Lines outside of hunks are ignored.
  */
 import type { DiffHunk } from "@corral/domain/edge-api/Diff"
 
 const head = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/
 
-/** `undefined` where the text has no hunk: then it is to be shown as it is. */
+/** Returns `undefined` if the text has no hunk and should be shown unchanged. */
 export const parsePatch = (patch: string): ReadonlyArray<DiffHunk> | undefined => {
   const hunks: Array<DiffHunk & { readonly lines: Array<string> }> = []
   let [oldLeft, newLeft] = [0, 0]

@@ -1,4 +1,4 @@
-/** Hunks as rows: one column, or the old beside the new. Pure, and linear in the lines. */
+/** Rows of diff hunks, unified or side by side. Pure, and linear in the number of lines. */
 import type { DiffHunk } from "@corral/domain/edge-api/Diff"
 
 export type Layout = "unified" | "split"
@@ -18,7 +18,7 @@ export type DiffEntry =
       readonly side: DiffSide
     }
   | { readonly kind: "pair"; readonly old: DiffSide | undefined; readonly new: DiffSide | undefined }
-  /** No newline at the end of the file. */
+  /** For example, a missing newline at the end of the file. */
   | { readonly kind: "note"; readonly text: string }
 
 const headOf = ({ newLines, newStart, oldLines, oldStart }: DiffHunk): DiffEntry => ({
@@ -66,7 +66,7 @@ const split = (hunk: DiffHunk): Array<DiffEntry> => {
   }
   walk(hunk, (mark, text, old, now) => {
     if (mark === "-") {
-      // What is removed after something was added belongs to the next change.
+      // A removal after an addition starts the next change.
       if (added.length > 0) flush()
       removed.push({ number: old, text, mark })
     } else if (mark === "+") added.push({ number: now, text, mark })

@@ -1,4 +1,4 @@
-/** What a person does first, in order, where nothing has run yet. */
+/** First steps for a user without runs. */
 import type { Project } from "@corral/domain/project/Project"
 import { useQueries } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
@@ -8,12 +8,12 @@ import { useMessages } from "../text/Language.tsx"
 import { homeMessages } from "./messages.ts"
 
 /** Maximum number of projects to query. Users with more projects are not new. */
-const ASKED = 10
+const MAX_PROJECTS = 10
 
 /** Whether any of the projects has a linked workspace. */
 const useHasWorkspace = (projects: ReadonlyArray<Project>): boolean =>
   useQueries({
-    queries: projects.slice(0, ASKED).map(({ id }) => ({
+    queries: projects.slice(0, MAX_PROJECTS).map(({ id }) => ({
       queryKey: ["projects", "workspaces", id, "any"],
       queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
         hubApi.projects.workspaces({ params: { id }, query: { limit: 1 }, signal })
@@ -44,7 +44,7 @@ export const FirstSteps = () => {
           </Link>
         )
     },
-    // The page shows no steps once there is a run.
+    // The page hides the steps after the first run.
     { name: "run", done: false, way: <Link to="/start">{messages.steps.run[0]}</Link> }
   ] as const
   return (

@@ -1,19 +1,18 @@
 /**
- * A long text of which the beginning is shown: the page stays quick whatever a program printed. More of it comes in steps, in pieces that the
- * browser draws when they come into view.
+ * Long text, clipped at first so that the page stays fast. The user expands it in steps, and the browser renders only visible pieces.
  */
 import { type ReactNode, useState } from "react"
 import { useMessages } from "../text/Language.tsx"
 import { markdownMessages } from "./messages.ts"
 import "./markdown.css"
 
-/** Characters and lines that are shown at first. */
+/** Initial limit in characters and lines. */
 const FIRST = 6_000
 const FIRST_LINES = 80
 const STEP = 200_000
 const PIECE = 8_192
 
-/** The first `most` characters and `lines` lines, cut at a line's end where there is one. */
+/** Returns the first `most` characters and `lines` lines, cut at a line end if possible. */
 export const beginning = (text: string, most = FIRST, lines = FIRST_LINES): string => {
   let end = -1
   for (let line = 0; line < lines; line++) {
@@ -33,7 +32,7 @@ const pieces = (text: string): ReadonlyArray<string> => {
 export interface ClippedProps {
   readonly text: string
   readonly className?: string
-  /** How what is shown at first is drawn. The rest is plain. */
+  /** Renders the initial part. The rest is plain text. */
   readonly children?: (part: string) => ReactNode
 }
 

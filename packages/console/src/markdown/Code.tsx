@@ -1,4 +1,4 @@
-/** Code with colours once they are there; long code is clipped until somebody asks for the rest. */
+/** Code block, highlighted when the highlighter has loaded. Long code is clipped until the user expands it. */
 import { memo } from "react"
 import type { Token } from "./Highlighter.ts"
 import { Clipped } from "./Clipped.tsx"
@@ -19,7 +19,7 @@ export const Tokens = ({ tokens }: { readonly tokens: ReadonlyArray<Token> }) =>
   </>
 )
 
-/** More than this is not coloured. */
+/** Longer code is not highlighted. */
 const COLOURED = 20_000
 
 export const Code = memo(

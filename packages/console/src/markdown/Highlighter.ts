@@ -1,7 +1,7 @@
 /**
- * Syntax colours by highlight.js, as a tree of words and classes instead of its HTML.
+ * Syntax highlighting by highlight.js, as a tree of text and classes instead of HTML.
  *
- * A file of its own, fetched when it is needed; knows a few languages and says so of others.
+ * A separate bundle that loads on demand. Supports a few languages.
  */
 import type { Emitter } from "highlight.js"
 import hljs from "highlight.js/lib/core"
@@ -34,7 +34,7 @@ const classOf = (scope: string): string =>
     .map((part, at) => (at === 0 ? `hljs-${part}` : `${part}${"_".repeat(at)}`))
     .join(" ")
 
-/** Collects what highlight.js finds; it calls these by name. */
+/** Token emitter that highlight.js calls. */
 class Collector implements Emitter {
   readonly root: Open = { className: "", children: [] }
   private readonly open: Array<Open> = [this.root]
@@ -104,7 +104,7 @@ hljs.registerAliases(["cpp", "cc", "h", "hpp"], { languageName: "c" })
 hljs.registerAliases(["jsonc", "jsonl"], { languageName: "json" })
 hljs.configure({ __emitter: Collector })
 
-/** `undefined` where the language is not known, or the code is not to be read. */
+/** Returns `undefined` for an unknown language or unreadable code. */
 export const tokens = (code: string, language: string): ReadonlyArray<Token> | undefined => {
   if (hljs.getLanguage(language) === undefined) return undefined
   const { _emitter } = hljs.highlight(code, { language, ignoreIllegals: true })

@@ -1,7 +1,7 @@
 /**
- * Markdown of an agent, drawn as React elements: no HTML of its own, links only where they are safe to follow, no image loaded, code coloured.
+ * Markdown from an agent as React elements. HTML is shown as text, only safe links are links, and images are not loaded.
  *
- * What the parser cannot be trusted with, or breaks at, is shown as the text that it is.
+ * Text that the parser can't process safely is shown as plain text.
  */
 import { Component, memo, type ReactNode } from "react"
 import ReactMarkdown, { type Components } from "react-markdown"
@@ -11,7 +11,7 @@ import { isTame } from "./segments.ts"
 import { visibleText } from "./visible.ts"
 import "./markdown.css"
 
-/** Only what opens a page or a letter. */
+/** Allowed link protocols: web pages and email. */
 export const safeHref = (href: string | undefined): string | undefined =>
   href !== undefined && /^(https?:\/\/|mailto:)/i.test(href) ? href : undefined
 
@@ -50,7 +50,7 @@ const components: Components = {
       <Code text={text.replace(/\n$/, "")} language={language} />
     )
   },
-  // A page of ours has its own headings.
+  // The page has its own heading levels.
   h1: ({ children }) => <p className="md-heading">{children}</p>,
   h2: ({ children }) => <p className="md-heading">{children}</p>,
   h3: ({ children }) => <p className="md-heading md-heading-small">{children}</p>,

@@ -1,7 +1,7 @@
 /**
- * Terminal output as coloured pieces: of the escape sequences only colours and weight are taken, everything else is dropped.
+ * Coloured pieces of terminal output. Keeps only colours and weight of escape sequences.
  *
- * Gives names of classes, never styles: a program chooses among our colours.
+ * *Guarantees:* class names only, never styles, so that a program can only use the console's colours.
  */
 import { escapeSequence, shown } from "./visible.ts"
 
@@ -30,7 +30,7 @@ const after = (look: Look, codes: ReadonlyArray<number>): Look => {
     else if (code === 39) next = { ...next, colour: undefined }
     else if (code >= 30 && code <= 37) next = { ...next, colour: colours[code - 30] }
     else if (code >= 90 && code <= 97) next = { ...next, colour: colours[code - 90] }
-    // A colour of a larger palette: its parameters are no codes of their own.
+    // Parameters of an extended colour are not separate codes.
     else if (code === 38 || code === 48) at += codes[at + 1] === 2 ? 4 : 2
   }
   return next

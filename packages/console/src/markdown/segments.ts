@@ -1,17 +1,16 @@
 /**
- * A growing Markdown text in pieces that will not change any more, and its open end: what has been drawn once is not drawn again with each
- * word that comes.
+ * Segments of a growing Markdown text: stable segments and an open end, so that a streamed word does not render the whole text again.
  */
 
 export interface MarkdownSegment {
-  /** Where it begins: its name among the segments of a text that only grows. */
+  /** Start offset. Identifies the segment, because the text only grows. */
   readonly start: number
   readonly text: string
 }
 
 const fence = /^ {0,3}(`{3,}|~{3,})/
 
-/** Cut at blank lines outside of fenced code, where a piece has at least `least` characters. The last one is the open end. */
+/** Splits at blank lines outside of fenced code, into segments of at least `least` characters. The last one is the open end. */
 export const segments = (text: string, least = 600): ReadonlyArray<MarkdownSegment> => {
   const cut: Array<MarkdownSegment> = []
   let start = 0
@@ -36,17 +35,17 @@ const LONGEST = 16_384
 const LONGEST_LINE = 4_096
 const MOST_LINES = 2_000
 const DEEPEST = 20
-/** The parser compares the brackets and emphasis marks of a block with each other: its time grows with the square of their number. */
+/** Parse time grows with the square of the number of brackets and emphasis marks in a block. */
 const MOST_MARKS = 400
-/** Everything else that it looks at takes time in proportion. */
+/** Parse time of other text is linear. */
 const MOST_OTHERS = 8_000
 const opening = /^[\s>*+\-\d.)]*/
-/** Begins a block also right after a line of text. */
+/** Starts a block even directly after a line of text. */
 const beginsBlock = /^ {0,3}(?:[-*+] +\S|1[.)] +\S|#{1,6} )/
 
 const count = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0
 
-/** Whether a text may be given to the Markdown parser: not so large or so deeply nested that reading it would take the page down. */
+/** Whether the Markdown parser can process a text in bounded time. */
 export const isTame = (text: string): boolean => {
   if (text.length > LONGEST || count(text, /[`<&|!]/g) > MOST_OTHERS) return false
   const lines = text.split("\n")

@@ -1,10 +1,10 @@
-/** What colours code, in a file of its own that is fetched when the first code is shown. */
+/** Highlighter, loaded with the first code block. */
 import { useEffect, useState } from "react"
 import type * as Highlighter from "./Highlighter.ts"
 
 let loaded: typeof Highlighter | undefined
 
-/** `undefined` until it is there, or where it is not wanted: code without colours is code all the same. */
+/** Returns `undefined` until it has loaded, or if it is not wanted. */
 export const useHighlighter = (wanted: boolean): typeof Highlighter | undefined => {
   const [highlighter, setHighlighter] = useState(loaded)
   useEffect(() => {

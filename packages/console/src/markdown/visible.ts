@@ -1,8 +1,7 @@
 /**
- * Text of programs made honest: what would steer a terminal or turn the reading direction is taken out or named, so that what is read is what
- * is there.
+ * Safe text of programs. Terminal sequences are removed and invisible or directional characters are named, so that text can't be disguised.
  *
- * Says nothing about HTML: React writes text as text.
+ * *Does not:* escape HTML; React does.
  */
 
 const ESC = "\u001b"
@@ -17,30 +16,30 @@ export const escapeSequence = new RegExp(
   "g"
 )
 
-/** Controls but tab and newline, marks and overrides of direction, invisible tags and line separators. */
-const unseen =
+/** Control characters except tab and newline, directional and invisible characters, and line separators. */
+const invisible =
   /(?![\t\n])[\p{Cc}\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu
 
-const named = (found: string): string => {
+const symbolOf = (found: string): string => {
   const code = found.codePointAt(0) ?? 0
-  // Unicode has pictures of the old control characters.
+  // Unicode has symbols for ASCII control characters.
   if (code < 0x20) return String.fromCharCode(0x2400 + code)
   if (code === 0x7f) return "\u2421"
   return `‹U+${code.toString(16).toUpperCase().padStart(4, "0")}›`
 }
 
-/** Without escape sequences, with all other controls visible and every lone surrogate replaced. */
+/** Removes escape sequences, shows other control characters and replaces lone surrogates. */
 export const visibleText = (text: string): string =>
   shown(text.includes(ESC) ? text.replaceAll(escapeSequence, "") : text)
 
-/** As `visible`, for text whose escape sequences were read before. */
+/** As `visibleText`, for text without escape sequences. */
 export const shown = (text: string): string =>
   text
     .toWellFormed()
     .replaceAll(/\r+\n|\r/g, "\n")
-    .replaceAll(unseen, named)
+    .replaceAll(invisible, symbolOf)
 
-/** On one line, of at most `most` characters. */
+/** As `visibleText`, on one line of at most `most` characters. */
 export const visibleLine = (text: string, most = 200): string => {
   const line = visibleText(text.slice(0, most * 2))
     .replaceAll(/\s+/g, " ")

@@ -1,4 +1,4 @@
-/** Links a workspace of a shared device with a project: the device, then one of the folders that it offers. */
+/** Dialog that links a workspace of a shared device to a project. */
 import type { Target } from "@corral/domain/device/Device"
 import type { ProjectId } from "@corral/domain/identity/Ids"
 import { useState } from "react"
@@ -17,8 +17,8 @@ interface Props {
 export const LinkWorkspaceDialog = ({ onLinked, projectId, targets }: Props) => {
   const messages = useMessages(projectMessages)
   const [chosen, setChosen] = useState("")
-  const offering = targets.find(({ workspaces }) => workspaces.length > 0)
-  const target = targets.find(({ id }) => id === chosen) ?? offering ?? targets[0]
+  const firstWithWorkspaces = targets.find(({ workspaces }) => workspaces.length > 0)
+  const target = targets.find(({ id }) => id === chosen) ?? firstWithWorkspaces ?? targets[0]
   const link = async (form: FormData): Promise<void> => {
     const workspace = target?.workspaces.find(({ id }) => id === textIn(form, "workspace"))
     if (target === undefined || workspace === undefined) return

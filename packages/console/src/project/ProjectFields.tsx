@@ -1,4 +1,4 @@
-/** What a project says of itself, in a form: to make one and to change one. */
+/** Form fields of a new or existing project. */
 import type { Project } from "@corral/domain/project/Project"
 import { useMessages } from "../text/Language.tsx"
 import { Field } from "../ui/Field.tsx"

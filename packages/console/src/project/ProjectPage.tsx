@@ -1,4 +1,4 @@
-/** One project, part by part. Which part is shown is in the address. */
+/** Page of a project, with one tab per section. The tab is in the URL. */
 import { Tabs } from "@base-ui/react/tabs"
 import type { ProjectId } from "@corral/domain/identity/Ids"
 import { useQuery } from "@tanstack/react-query"
@@ -7,7 +7,7 @@ import { HubRefusal } from "../api/Hub.ts"
 import { isAtLeast, projectQuery } from "../api/Known.ts"
 import { RunList } from "../runs/RunList.tsx"
 import { useMessages } from "../text/Language.tsx"
-import { PageFrame } from "../ui/Page.tsx"
+import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { ProjectMembersTab } from "./ProjectMembers.tsx"
 import { ProjectSessionsTab } from "./ProjectSessions.tsx"
@@ -27,9 +27,9 @@ export const ProjectPage = ({ projectId, tab }: Props) => {
   const navigate = useNavigate()
   const { data: project, error } = useQuery(projectQuery(projectId as ProjectId))
   const above = <Link to="/projects">{messages.title}</Link>
-  // What was read before is not the reader's any more.
-  const isClosed = error instanceof HubRefusal && error.code === "permission_denied"
-  if (project === undefined || isClosed)
+  // The user has lost access: hide cached data.
+  const isForbidden = error instanceof HubRefusal && error.code === "permission_denied"
+  if (project === undefined || isForbidden)
     return (
       <PageFrame title={messages.title} above={above}>
         <RefusalNote error={error} />

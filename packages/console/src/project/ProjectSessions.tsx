@@ -1,4 +1,4 @@
-/** The sessions of a project, and the way to a new one. */
+/** Sessions of a project, with a dialog that creates one. */
 import type { Project } from "@corral/domain/project/Project"
 import { useQueryClient } from "@tanstack/react-query"
 import { Link, useNavigate } from "@tanstack/react-router"

@@ -1,4 +1,4 @@
-/** What a project is called, who may see it, who decides its approvals, and its end. */
+/** Settings of a project: name, visibility, approval policy and deletion. */
 import type { Approvers, Project } from "@corral/domain/project/Project"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
@@ -44,7 +44,7 @@ export const ProjectSettingsTab = ({ project }: { readonly project: Project }) =
     <>
       <form
         className="form"
-        // What somebody else has saved meanwhile is what one goes on from.
+        // Remount after a change by another user, so that the form shows current values.
         key={project.updatedAt}
         onSubmit={(event) => {
           event.preventDefault()

@@ -1,4 +1,4 @@
-/** The folders on devices where a project's runs may work. */
+/** Workspaces linked to a project. */
 import type { Project, WorkspaceLink } from "@corral/domain/project/Project"
 import { useQueryClient } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
@@ -25,15 +25,15 @@ export const ProjectWorkspacesTab = ({ project: { id, role } }: { readonly proje
     await hubApi.projects.unlinkWorkspace({ params: { id, targetId, workspace } })
     await changed()
   }
-  const manages = isAtLeast(role, "admin")
+  const isAdmin = isAtLeast(role, "admin")
   return (
     <>
-      {manages && targets.length > 0 && (
+      {isAdmin && targets.length > 0 && (
         <div className="part-actions">
           <LinkWorkspaceDialog projectId={id} targets={targets} onLinked={changed} />
         </div>
       )}
-      {manages && targets.length === 0 && (
+      {isAdmin && targets.length === 0 && (
         <p>
           {messages.noTargets} <Link to="/devices">{messages.toDevices}</Link>
         </p>
@@ -52,7 +52,7 @@ export const ProjectWorkspacesTab = ({ project: { id, role } }: { readonly proje
                 <div className="row-side">
                   {target !== undefined && <StateBadge state={target.state} />}
                   <Time at={link.addedAt} />
-                  {manages && (
+                  {isAdmin && (
                     <ConfirmDialog
                       trigger={messages.unlink}
                       title={messages.unlinkTitle(link.workspace)}

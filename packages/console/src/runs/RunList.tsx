@@ -1,4 +1,4 @@
-/** The runs that a filter lets through, newest first. */
+/** Filtered list of runs, newest first. */
 import type { DeviceId, ProjectId, SessionId } from "@corral/domain/identity/Ids"
 import type { HubRunStatus } from "@corral/domain/hub-api/HubRun"
 import { hubApi } from "../api/Hub.ts"

@@ -1,4 +1,4 @@
-/** Runs as rows: what was asked, how it stands, who does it where. */
+/** Rows of runs: prompt, state, agent and device. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { Link } from "@tanstack/react-router"
 import { useProjectName, useTargetName } from "../api/Known.ts"
@@ -8,8 +8,8 @@ import { StateBadge } from "../ui/StateBadge.tsx"
 import { Time } from "../ui/Time.tsx"
 import { runsMessages } from "./messages.ts"
 
-/** The first line of a prompt that says something, short enough for a row. */
-export const firstLine = (text: string): string =>
+/** First non-empty line of a prompt, truncated for a row. */
+export const promptTitle = (text: string): string =>
   (text.split("\n").find((line) => line.trim() !== "") ?? "").trim().slice(0, 200)
 
 const RunRow = ({ run }: { readonly run: HubRun }) => {
@@ -19,7 +19,7 @@ const RunRow = ({ run }: { readonly run: HubRun }) => {
     <li className="row">
       <div className="row-main">
         <Link to="/runs/$runId" params={{ runId: run.id }} className="row-title">
-          <bdi>{firstLine(run.input.text)}</bdi>
+          <bdi>{promptTitle(run.input.text)}</bdi>
         </Link>
         <span className="quiet">
           {[project, run.agentId, target, run.workspace].filter((part) => part !== undefined).join(" · ")}
@@ -36,7 +36,7 @@ const RunRow = ({ run }: { readonly run: HubRun }) => {
 
 interface Props {
   readonly runs: ReadonlyArray<HubRun>
-  /** Names the list for those who do not see it. */
+  /** Accessible name of the list. */
   readonly label?: string
 }
 

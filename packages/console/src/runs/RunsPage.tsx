@@ -1,4 +1,4 @@
-/** All runs that the person may see. The filter is in the address: it can be kept and sent. */
+/** Page of all runs of the user. The filter is in the URL, so that it can be bookmarked and shared. */
 import type { DeviceId, ProjectId } from "@corral/domain/identity/Ids"
 import type { HubRunStatus } from "@corral/domain/hub-api/HubRun"
 import { useNavigate } from "@tanstack/react-router"
@@ -6,7 +6,7 @@ import { pickSearchParams } from "../ui/searchParams.ts"
 import { useProjects, useTargets } from "../api/Known.ts"
 import { useMessages } from "../text/Language.tsx"
 import { Field } from "../ui/Field.tsx"
-import { PageFrame } from "../ui/Page.tsx"
+import { PageFrame } from "../ui/PageFrame.tsx"
 import { uiMessages } from "../ui/messages.ts"
 import { RunList } from "./RunList.tsx"
 import { runsMessages } from "./messages.ts"
@@ -37,7 +37,7 @@ export const RunsPage = ({ filter }: { readonly filter: Filter }) => {
     value: filter[name] ?? "",
     onChange: ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) =>
       void navigate({
-        // What is empty is left out of the address.
+        // Empty values are removed from the URL.
         search: (now) =>
           pickSearchParams("projectId", "targetId", "state")({ ...now, [name]: currentTarget.value }),
         replace: true
@@ -80,7 +80,7 @@ export const RunsPage = ({ filter }: { readonly filter: Filter }) => {
       </div>
       <RunList
         filter={{
-          // What an address says is as good as what a person typed: the Hub checks it.
+          // Text from the URL is user input: the Hub validates it.
           ...(filter.projectId === undefined ? {} : { projectId: filter.projectId as ProjectId }),
           ...(filter.targetId === undefined ? {} : { targetId: filter.targetId as DeviceId }),
           ...(state === undefined ? {} : { state })

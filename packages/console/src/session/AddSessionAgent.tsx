@@ -1,4 +1,4 @@
-/** Takes an agent into a session: where it works is one of the project's linked workspaces, and the agent one that its device offers. */
+/** Dialog that adds an agent to a session: a linked workspace, and an agent of its device. */
 import type { Session } from "@corral/domain/session/Session"
 import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"

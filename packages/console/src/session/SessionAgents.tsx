@@ -1,4 +1,4 @@
-/** The agents of a session: each an agent's profile bound to the device and the workspace where it works. */
+/** Agents of a session, each with its device and workspace. */
 import type { AgentInstance } from "@corral/domain/run/AgentProfile"
 import type { Session } from "@corral/domain/session/Session"
 import { useQueryClient } from "@tanstack/react-query"
@@ -57,7 +57,7 @@ const AgentRow = ({ agent, mayWrite, onRemove, session: { id, projectId } }: Row
 
 interface Props {
   readonly session: Session
-  /** Whether the reader may change the session as it is now. */
+  /** Whether the user can change the session. */
   readonly mayWrite: boolean
 }
 

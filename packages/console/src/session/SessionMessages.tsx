@@ -1,4 +1,4 @@
-/** The messages of a session, the latest at the end, and a field for the next one. What others wrote is text, nothing else. */
+/** Messages of a session, newest last, with a form for a new one. Messages are shown as plain text. */
 import type { Message } from "@corral/domain/session/Message"
 import type { Session } from "@corral/domain/session/Session"
 import { useQuery, useQueryClient } from "@tanstack/react-query"
@@ -15,7 +15,7 @@ import { Time } from "../ui/Time.tsx"
 import { sessionMessages } from "./messages.ts"
 import "./session.css"
 
-/** What the author of a message is called, as far as the project's members and the session's agents tell. */
+/** Returns a function that names the author of a message. */
 const useNames = ({ agents, projectId }: Session) => {
   const messages = useMessages(sessionMessages)
   const { user } = usePerson()
@@ -34,7 +34,7 @@ const useNames = ({ agents, projectId }: Session) => {
 
 interface Props {
   readonly session: Session
-  /** Whether the reader may say something here now. */
+  /** Whether the user can write a message. */
   readonly mayWrite: boolean
 }
 

@@ -1,4 +1,4 @@
-/** A task until it is a run: then this address leads there. */
+/** Page of a task. Redirects to the run when it has started. */
 import type { TaskId } from "@corral/domain/identity/Ids"
 import { useQuery, useQueryClient } from "@tanstack/react-query"
 import { Navigate } from "@tanstack/react-router"
@@ -6,14 +6,14 @@ import { hubApi } from "../api/Hub.ts"
 import { useTargetName } from "../api/Known.ts"
 import { useMessages } from "../text/Language.tsx"
 import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
-import { PageFrame } from "../ui/Page.tsx"
+import { PageFrame } from "../ui/PageFrame.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { StateBadge } from "../ui/StateBadge.tsx"
 import { Time } from "../ui/Time.tsx"
 import { uiMessages } from "../ui/messages.ts"
 import { taskMessages } from "./messages.ts"
 
-const over: ReadonlyArray<string> = ["completed", "failed", "cancelled", "expired"]
+const terminalStates: ReadonlyArray<string> = ["completed", "failed", "cancelled", "expired"]
 
 export const TaskPage = ({ taskId }: { readonly taskId: string }) => {
   const messages = useMessages(taskMessages)
@@ -32,7 +32,7 @@ export const TaskPage = ({ taskId }: { readonly taskId: string }) => {
         <RefusalNote error={error} />
       </PageFrame>
     )
-  const isOver = over.includes(task.state)
+  const isOver = terminalStates.includes(task.state)
   const cancel = async (): Promise<void> => {
     await hubApi.tasks.cancel({ params: { id } })
     await client.invalidateQueries({ queryKey: ["tasks"] })

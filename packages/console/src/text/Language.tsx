@@ -1,12 +1,13 @@
 /**
- * The two languages. Each folder keeps its own words in a `messages.ts`, so that they load with the pages that say them; what the language is
- * lives here: the browser's, until a person chooses, and then in this browser only.
+ * Language of the UI: the browser's language, or the user's choice, stored in this browser.
+ *
+ * Each folder has its texts in `messages.ts`, so that they load with its pages.
  */
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from "react"
 
 export type Language = "en" | "zh"
 
-/** The same words in both languages: one that is missing in Chinese is a type error. */
+/** Texts in both languages. A missing Chinese text is a type error. */
 export interface Bilingual<W> {
   readonly en: W
   readonly zh: W
@@ -16,7 +17,7 @@ export const bilingual = <W,>(en: W, zh: NoInfer<W>): Bilingual<W> => ({ en, zh 
 
 const STORED = "corral.language"
 
-/** Chinese for a browser that prefers any kind of it, else English. */
+/** Chinese for any Chinese locale, otherwise English. */
 export const uiLanguageOf = (preferred: string): Language =>
   preferred.toLowerCase().startsWith("zh") ? "zh" : "en"
 
@@ -27,24 +28,28 @@ const initial = (): Language => {
 
 interface LanguageState {
   readonly language: Language
-  readonly speak: (language: Language) => void
+  readonly selectLanguage: (language: Language) => void
 }
 
-const Context = createContext<LanguageState>({ language: "en", speak: () => undefined })
+const Context = createContext<LanguageState>({ language: "en", selectLanguage: () => undefined })
 
 export const LanguageProvider = ({ children }: { readonly children: ReactNode }) => {
   const [language, setLanguage] = useState(initial)
   useEffect(() => {
     document.documentElement.lang = language === "zh" ? "zh-CN" : "en"
   }, [language])
-  const speak = useCallback((chosen: Language) => {
+  const selectLanguage = useCallback((chosen: Language) => {
     localStorage.setItem(STORED, chosen)
     setLanguage(chosen)
   }, [])
-  return <Context value={useMemo(() => ({ language, speak }), [language, speak])}>{children}</Context>
+  return (
+    <Context value={useMemo(() => ({ language, selectLanguage }), [language, selectLanguage])}>
+      {children}
+    </Context>
+  )
 }
 
 export const useLanguage = (): LanguageState => useContext(Context)
 
-/** The words of a folder in the language that is spoken. */
-export const useMessages = <W,>(words: Bilingual<W>): W => words[useLanguage().language]
+/** Returns texts in the current language. */
+export const useMessages = <W,>(texts: Bilingual<W>): W => texts[useLanguage().language]

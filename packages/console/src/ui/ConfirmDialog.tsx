@@ -1,38 +1,38 @@
-/** Asks before something that cannot be undone. The safe answer has the focus; a refusal of the deed is shown where it was asked. */
+/** Confirmation dialog. The cancel button has the focus. An error is shown in the dialog. */
 import { AlertDialog } from "@base-ui/react/alert-dialog"
 import { type ReactNode, useRef } from "react"
 import { useMessages } from "../text/Language.tsx"
 import { RefusalNote } from "./RefusalNote.tsx"
-import { useAction } from "./useDeed.ts"
+import { useAction } from "./useAction.ts"
 import { uiMessages } from "./messages.ts"
 
 interface Props {
-  /** On the button that asks. */
+  /** Label of the button that opens the dialog. */
   readonly trigger: ReactNode
   readonly triggerClass?: string
   readonly title: string
   readonly children: ReactNode
-  /** Names the deed. */
+  /** Label of the button that confirms. */
   readonly confirm: string
-  /** The dialog closes when it is done; what it throws is shown. */
+  /** The dialog closes when this completes, or shows its error. */
   readonly onConfirm: () => Promise<unknown>
 }
 
 export const ConfirmDialog = ({ children, confirm, onConfirm, title, trigger, triggerClass }: Props) => {
   const messages = useMessages(uiMessages)
-  const safe = useRef<HTMLButtonElement>(null)
+  const cancelButton = useRef<HTMLButtonElement>(null)
   const { busy, error, open, run, setOpen } = useAction()
   return (
     <AlertDialog.Root open={open} onOpenChange={setOpen}>
       <AlertDialog.Trigger className={triggerClass ?? "button small"}>{trigger}</AlertDialog.Trigger>
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className="backdrop" />
-        <AlertDialog.Popup className="dialog" initialFocus={safe}>
+        <AlertDialog.Popup className="dialog" initialFocus={cancelButton}>
           <AlertDialog.Title className="dialog-title">{title}</AlertDialog.Title>
           <AlertDialog.Description>{children}</AlertDialog.Description>
           <RefusalNote error={error} />
           <div className="dialog-actions">
-            <AlertDialog.Close ref={safe} className="button">
+            <AlertDialog.Close ref={cancelButton} className="button">
               {messages.cancel}
             </AlertDialog.Close>
             <button

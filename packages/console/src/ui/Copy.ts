@@ -1,4 +1,4 @@
-/** Copying a text, and saying for a moment that it was. */
+/** Copy to the clipboard, with a short confirmation. */
 import { useEffect, useState } from "react"
 
 export const useCopy = (text: string): readonly [copied: boolean, copy: () => void] => {

@@ -1,4 +1,4 @@
-/** A line to take elsewhere, such as a command or a token, with a button that copies it. */
+/** Line of text, such as a command or a token, with a copy button. */
 import { useMessages } from "../text/Language.tsx"
 import { useCopy } from "./Copy.ts"
 import { uiMessages } from "./messages.ts"

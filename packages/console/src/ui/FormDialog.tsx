@@ -1,9 +1,9 @@
-/** A form in a dialog: opened by its button, closed when it was taken. A refusal stays with the form. */
+/** Form dialog. An error is shown in the dialog. */
 import { Dialog } from "@base-ui/react/dialog"
 import type { ReactNode } from "react"
 import { useMessages } from "../text/Language.tsx"
 import { RefusalNote } from "./RefusalNote.tsx"
-import { useAction } from "./useDeed.ts"
+import { useAction } from "./useAction.ts"
 import { uiMessages } from "./messages.ts"
 
 interface Props {
@@ -12,7 +12,7 @@ interface Props {
   readonly title: string
   readonly submit: string
   readonly children: ReactNode
-  /** The dialog closes when it is done; what it throws is shown. */
+  /** The dialog closes when this completes, or shows its error. */
   readonly onSubmit: (form: FormData) => Promise<unknown>
 }
 

@@ -1,4 +1,4 @@
-/** A few line drawings; they decorate, the words beside them name. */
+/** Decorative icons. The text next to them names the action. */
 const drawings = {
   home: "M3 11 12 4l9 7M6 9.5V20h12V9.5",
   projects: "M3 6h6l2 2h10v11H3z",

@@ -1,4 +1,4 @@
-/** What stands below a list: that it loads, why it cannot be read, that nothing is there, or the way to more. */
+/** Footer of a list: loading, error, empty text or a button for the next page. */
 import type { ReactNode } from "react"
 import type { List } from "../api/Lists.ts"
 import { useMessages } from "../text/Language.tsx"
@@ -7,7 +7,7 @@ import { uiMessages } from "./messages.ts"
 
 interface Props {
   readonly list: Omit<List<unknown>, "items"> & { readonly items: ReadonlyArray<unknown> }
-  /** Said where the list is empty. */
+  /** Shown if the list is empty. */
   readonly empty: ReactNode
 }
 

@@ -1,4 +1,4 @@
-/** A refusal as a person reads it: the Hub's sentence, what to do next, and the id under which the Hub knows it. */
+/** Error of the Hub: its message, advice and the request id. */
 import { HubRefusal } from "../api/Hub.ts"
 import { useMessages } from "../text/Language.tsx"
 import { uiMessages } from "./messages.ts"

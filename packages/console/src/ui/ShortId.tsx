@@ -1,9 +1,9 @@
-/** An id, short, with the whole of it a click away. */
+/** Shortened id. A click copies the full id. */
 import { useCopy } from "./Copy.ts"
 import { useMessages } from "../text/Language.tsx"
 import { uiMessages } from "./messages.ts"
 
-/** `run_…7K2M9Q`: the kind, and the end, which differs. */
+/** `run_…7K2M9Q`: the prefix and the last six characters. */
 export const shortened = (id: string): string => (id.length <= 14 ? id : `${id.slice(0, 4)}…${id.slice(-6)}`)
 
 export const ShortId = ({ id }: { readonly id: string }) => {

@@ -1,4 +1,4 @@
-/** The state of a run, a task, a device or an approval: a word, and a colour that says no more than the word. */
+/** State of a run, task, device or approval. The colour repeats the text. */
 import { useMessages } from "../text/Language.tsx"
 import { uiMessages } from "./messages.ts"
 

@@ -1,4 +1,4 @@
-/** A time as people say it, with the exact one in its title. Counts on while it is shown. */
+/** Relative time, with the exact time in its title. Updates while it is shown. */
 import { useSyncExternalStore } from "react"
 import { type Language, useLanguage } from "../text/Language.tsx"
 
@@ -16,7 +16,7 @@ const formats = {
   zh: new Intl.RelativeTimeFormat("zh-CN", { numeric: "auto", style: "short" })
 }
 
-/** `at` as seen from `now`, both in milliseconds since 1970. */
+/** Formats `at` relative to `now`, both in milliseconds since 1970. */
 export const relative = (at: number, now: number, language: Language): string => {
   let amount = Math.round((at - now) / 1_000)
   for (const [unit, size] of steps) {
@@ -26,7 +26,7 @@ export const relative = (at: number, now: number, language: Language): string =>
   return ""
 }
 
-/** One clock for the whole page, which ticks while anything shows a time. */
+/** One clock for all times on the page. Runs while any time is shown. */
 const listeners = new Set<() => void>()
 let now = Date.now()
 let timer: ReturnType<typeof setInterval> | undefined
@@ -55,7 +55,7 @@ export const Time = ({ at }: { readonly at: string }) => {
   const { language } = useLanguage()
   const current = useNow()
   const time = Date.parse(at)
-  // A clock that differs by a little is not the future.
+  // A small clock difference is not shown as the future.
   const seen = time > current && time - current < 10_000 ? current : time
   const exact = new Date(time).toLocaleString(language === "zh" ? "zh-CN" : "en", {
     dateStyle: "medium",

@@ -1,6 +1,6 @@
-/** What the address of a page says behind its `?`: texts under the names that the page knows, and nothing else. Pure. */
+/** Search parameters of a page URL. Ignores unknown names and empty values. Pure. */
 
-/** Reads an address; values that are no text are read as one. */
+/** Reads the named parameters as text. */
 export const pickSearchParams =
   <K extends string>(...names: ReadonlyArray<K>) =>
   (search: Readonly<Record<string, unknown>>): { readonly [N in K]?: string } => {

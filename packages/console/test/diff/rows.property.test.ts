@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { DiffHunk } from "@corral/domain/edge-api/Diff"
 import * as fc from "fast-check"
-import { languageOfFile } from "../../src/diff/languageOf.ts"
+import { languageOfFile } from "../../src/diff/languageOfFile.ts"
 import { parsePatch } from "../../src/diff/parsePatch.ts"
 import { type DiffEntry, rowsOf } from "../../src/diff/rows.ts"
 

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { pickSearchParams } from "../../src/ui/searchParams.ts"
-import { firstLine } from "../../src/runs/RunRows.tsx"
+import { promptTitle } from "../../src/runs/RunRows.tsx"
 import { uiLanguageOf } from "../../src/text/Language.tsx"
-import { tabTitle } from "../../src/ui/Page.tsx"
+import { tabTitle } from "../../src/ui/PageFrame.tsx"
 import { shortened } from "../../src/ui/ShortId.tsx"
 
 describe("what an address says", () => {
@@ -23,8 +23,8 @@ describe("what is shown short", () => {
   })
 
   it("takes the first line of a prompt that says something", () => {
-    assert.strictEqual(firstLine("\n  \n fix it \nsoon"), "fix it")
-    assert.strictEqual(firstLine(" \n"), "")
+    assert.strictEqual(promptTitle("\n  \n fix it \nsoon"), "fix it")
+    assert.strictEqual(promptTitle(" \n"), "")
   })
 
   it("tells in the tab what waits", () => {

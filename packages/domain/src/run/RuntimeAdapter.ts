@@ -4,6 +4,7 @@
  * An adapter is a value. It says how its program is started, turns raw output into outputs, and turns decisions, inputs and cancels
  * into bytes for stdin. It has no lifecycle, no clock, no ids and does no I/O: the run's actor owns all of those.
  */
+import type { Effect, Stream } from "effect"
 import type { ApprovalRequest, Decision, DecisionScope } from "../approval/Approval.ts"
 import type { EventDraft } from "./RunEvent.ts"
 import type { ProjectSettings, ProjectSettingsUse } from "./ProjectSettings.ts"
@@ -121,24 +122,65 @@ export interface ApprovalAnswer {
   readonly updatedInput?: Readonly<Record<string, unknown>> | undefined
 }
 
-/**
- * One run's conversation with its runtime: a synchronous machine over read chunks. It never throws on any input.
- * The same bytes give the same outputs whatever the chunking.
- */
-export interface Protocol {
+/** What Corral writes to the runtime's stdin during one run. No function throws on any input. */
+export interface ProtocolInput {
   /** Written to stdin as soon as the process runs. */
   readonly open: string
-  /** One read chunk of stdout. Copy what is kept of it: its memory is given back when this returns. */
-  readonly step: (chunk: Uint8Array) => ReadonlyArray<AdapterOutput>
-  /** The process is gone or stdout has ended: flush the tail. Gives an Outcome unless `step` gave one before. */
-  readonly end: (end: ProcessEnd) => ReadonlyArray<AdapterOutput>
-  /** The answer to an approval, or `undefined` where the runtime cannot take one. */
+  /** The answer to an approval, or `undefined` if the runtime does not accept one. */
   readonly answer: (key: string, answer: ApprovalAnswer) => string | undefined
-  /** A further user message, or `undefined` where the runtime takes none. */
+  /** A further user message, or `undefined` if the runtime does not accept one. */
   readonly input: (text: string) => string | undefined
-  /** The protocol's own cancel, or `undefined` where it has none: then only signals help. */
+  /** The protocol's own cancel, or `undefined` if it has none: then only signals end the run. */
   readonly cancel: () => string | undefined
 }
+
+/**
+ * Synchronous decoder of one run's stdout. It never throws on any input.
+ *
+ * The same bytes give the same outputs, however they are cut into chunks. `outputDecoder` of `@corral/adapters` makes it a `Stream`.
+ */
+export interface StepDecoder {
+  /** Decodes one read of stdout. Copy the bytes you keep: their memory is released when this returns. */
+  readonly step: (chunk: Uint8Array) => ReadonlyArray<AdapterOutput>
+  /** Decodes the rest after stdout and the process have ended. Returns an Outcome unless `step` returned one before. */
+  readonly end: (end: ProcessEnd) => ReadonlyArray<AdapterOutput>
+}
+
+/** Why a decoder cannot continue. The run fails with `message`. */
+export interface DecodeFailure {
+  readonly _tag: "DecodeFailure"
+  readonly message: string
+}
+
+/**
+ * Stream transformer from one run's stdout to its outputs.
+ *
+ * `stdout` completes when the process has ended and its output is read; only then does `exit` succeed. The outputs include an Outcome.
+ * The Edge stops reading the runtime's output while earlier outputs wait, so pull `stdout` only when outputs are pulled.
+ */
+export type OutputDecoder = <E, R>(
+  stdout: Stream.Stream<Uint8Array, E, R>,
+  exit: Effect.Effect<ProcessEnd, E, R>
+) => Stream.Stream<AdapterOutput, E | DecodeFailure, R>
+
+/** Decoder that is a Stream transformer itself. */
+export interface StreamDecoder {
+  readonly decode: OutputDecoder
+}
+
+/** One run's conversation with its runtime, decoded by synchronous steps. The adapters of this repository are of this kind. */
+export interface Protocol extends ProtocolInput, StepDecoder {
+  readonly decode?: undefined
+}
+
+/** One run's conversation with its runtime, decoded by a Stream transformer. */
+export interface StreamProtocol extends ProtocolInput, StreamDecoder {
+  readonly step?: undefined
+  readonly end?: undefined
+}
+
+/** A protocol has exactly one decoder: either `step` with `end`, or `decode`. */
+export type AnyProtocol = Protocol | StreamProtocol
 
 /** What a probe's call printed, each at most 64 KiB. `code` is `null` where a signal ended it. */
 export interface ProbeResult {
@@ -166,7 +208,8 @@ export interface Probe {
   readonly signIn?: string | undefined
 }
 
-export interface RuntimeAdapter {
+/** An adapter. Its protocols have a synchronous decoder unless the type says otherwise. */
+export interface RuntimeAdapter<P extends AnyProtocol = Protocol> {
   readonly specificationVersion: 1
   readonly id: string
   readonly label: string
@@ -177,5 +220,8 @@ export interface RuntimeAdapter {
   /** Files of a project that execute something. `command` starts the runtime without them unless `start.projectSettings` is `enabled`. */
   readonly projectSettings?: ProjectSettings | undefined
   readonly command: (start: RunStart) => RuntimeCommand
-  readonly protocol: (start: RunStart) => Protocol
+  readonly protocol: (start: RunStart) => P
 }
+
+/** An adapter with either kind of decoder, as the Edge runs it. */
+export type AnyRuntimeAdapter = RuntimeAdapter<AnyProtocol>

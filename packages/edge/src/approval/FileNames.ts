@@ -24,7 +24,7 @@ export const data = named(
   "csv tsv jsonl ndjson geojson svg png jpg jpeg gif webp avif ico bmp woff woff2 ttf otf po pot ftl vtt srt xliff xlf"
 )
 /** Formats of settings and of data alike. */
-export const settings = named("json json5 jsonc yaml yml toml xml ini properties")
+export const settingsFiles = named("json json5 jsonc yaml yml toml xml ini properties")
 
 /** Folders in which files of those formats are data. */
 export const dataFolders = named(

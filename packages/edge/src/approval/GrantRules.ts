@@ -4,13 +4,13 @@
 import type { GrantRule, ShellRule, WriteRule } from "@corral/domain/approval/Grant"
 import type { Need } from "./Needs.ts"
 import { matchesPath } from "./PathPattern.ts"
-import type { Place } from "./PathTarget.ts"
+import type { WorkspacePaths } from "./PathTarget.ts"
 import { coversByPrefix, prefixFault } from "./PrefixRule.ts"
 import { holdOf } from "./Interpreters.ts"
 import { isAssignment, unwrapped } from "./Wrappers.ts"
 
 /** The text of an exact rule: the same for the same one. */
-export const keyOf = (rule: GrantRule): string => {
+export const ruleKey = (rule: GrantRule): string => {
   switch (rule.action) {
     case "shell": {
       const { command, cwd = ".", input, prefix = false, writes = [] } = rule
@@ -35,12 +35,12 @@ export const withoutWrites = ({ action, command, cwd, input }: ShellRule): Shell
 })
 
 /** Whether a rule of the configuration covers a need. What a command writes is not its matter: each file needs its own rule. */
-export const covers = (rule: GrantRule, need: Need, place: Place): boolean => {
+export const covers = (rule: GrantRule, need: Need, place: WorkspacePaths): boolean => {
   switch (need.action) {
     case "shell":
       return (
         rule.action === "shell" &&
-        (rule.prefix === true ? coversByPrefix(rule, need, place) : keyOf(rule) === keyOf(need))
+        (rule.prefix === true ? coversByPrefix(rule, need, place) : ruleKey(rule) === ruleKey(need))
       )
     case "write":
       return (
@@ -49,7 +49,7 @@ export const covers = (rule: GrantRule, need: Need, place: Place): boolean => {
     case "network":
       return rule.action === "network" && usesTool(rule, need) && rule.host === need.host
     case "tool":
-      return keyOf(rule) === keyOf(need)
+      return ruleKey(rule) === ruleKey(need)
   }
 }
 
@@ -76,8 +76,7 @@ export const unusable = (rule: GrantRule): string | undefined => {
       const inner = unwrapped(words) ?? []
       const hold = holdOf(inner)
       const said = JSON.stringify(words[0] ?? "")
-      if (hold === "never")
-        return `a grant to name a program, and ${said} runs another one or what it is told`
+      if (hold === "never") return `a grant to name a program, and ${said} runs another program or a script`
       const widens = hold === "exact" || program > 0 || inner.length < words.length
       return rule.prefix === true && widens
         ? `a grant for ${said} without prefix, because more arguments make it another program`

@@ -13,7 +13,7 @@ import { createHash } from "node:crypto"
 import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import { findRun } from "../log/Runs.ts"
 import { Store, type StoreFailed, type Write } from "../store/Store.ts"
-import { keyOf } from "./GrantRules.ts"
+import { ruleKey } from "./GrantRules.ts"
 import { placeAt } from "./PathTarget.ts"
 import { RunPolicy } from "./RunPolicy.ts"
 import { parseStored } from "../store/StoreDamage.ts"
@@ -81,7 +81,7 @@ export class Grants extends Context.Service<
                 store.get<{ readonly id: GrantId }>(
                   "SELECT id FROM grants WHERE workspace = ? AND rule_key = ? AND (session_id IS NULL OR session_id = ?)",
                   run.workspace,
-                  ruleKey(run.agentId, rule),
+                  grantKey(run.agentId, rule),
                   sessionId ?? ""
                 )?.id,
               put: putGrant
@@ -105,9 +105,9 @@ const rulesOf = (grants: ReadonlyArray<ConfiguredGrant>): ReadonlyArray<GrantRul
   grants.filter((grant) => typeof grant !== "string")
 
 /** Short whatever the rule holds. Another agent's tools mean other things by the same names. */
-const ruleKey = (agentId: AgentId, rule: GrantRule): string =>
+const grantKey = (agentId: AgentId, rule: GrantRule): string =>
   createHash("sha256")
-    .update(JSON.stringify([agentId, keyOf(rule)]))
+    .update(JSON.stringify([agentId, ruleKey(rule)]))
     .digest("hex")
 
 const insert = "INSERT INTO grants (id, workspace, session_id, rule_key, body) VALUES (?, ?, ?, ?, ?)"
@@ -118,6 +118,6 @@ export const putGrant = (grant: Grant): Write => [
   grant.id,
   grant.workspace,
   grant.sessionId ?? null,
-  ruleKey(grant.agentId, grant.rule),
+  grantKey(grant.agentId, grant.rule),
   JSON.stringify(grant)
 ]

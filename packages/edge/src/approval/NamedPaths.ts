@@ -4,7 +4,7 @@
  * Errs towards more: what is not a path leads to a file that does not exist. Addresses of the network are not paths.
  */
 import { basename } from "node:path"
-import { isGrantable, type Place } from "./PathTarget.ts"
+import { isGrantableTarget, type WorkspacePaths } from "./PathTarget.ts"
 import { scriptless } from "./SedScript.ts"
 import { programOf } from "./ProgramName.ts"
 import { isAssignment, unwrapped } from "./Wrappers.ts"
@@ -32,20 +32,20 @@ export const namedPaths = (word: string): ReadonlyArray<string> => {
 const isDevice = (path: string): boolean => path === "/dev/null"
 
 /** Whether every path that these texts may name, in a folder of the workspace, is a file in it that a grant may cover. */
-export const stayInside = (texts: ReadonlyArray<string>, folder: string, place: Place): boolean => {
+export const stayInside = (texts: ReadonlyArray<string>, folder: string, place: WorkspacePaths): boolean => {
   const paths = new Set(texts.flatMap(namedPaths))
   const folders: Array<string> = []
   if (paths.size > MAX_PATHS) return false
   for (const path of paths) {
     if (isDevice(path)) continue
     const target = place.targetOf(path, folder)
-    if (!isGrantable(target)) return false
+    if (!isGrantableTarget(target)) return false
     if (target.kind === "folder") folders.push(target.path)
   }
   // `cp a dir` writes dir/a, wherever that leads.
   if (paths.size * folders.length > MAX_PATHS) return false
   const names = new Set([...paths].map((path) => basename(path)).filter((name) => !/^\.{0,2}$/.test(name)))
-  return folders.every((each) => [...names].every((name) => isGrantable(place.targetOf(name, each))))
+  return folders.every((each) => [...names].every((name) => isGrantableTarget(place.targetOf(name, each))))
 }
 
 /** Where programs of the system are. */
@@ -56,7 +56,7 @@ export const touchesInsideOnly = (
   command: ReadonlyArray<string>,
   input: string | undefined,
   folder: string,
-  place: Place
+  place: WorkspacePaths
 ): boolean => {
   const start = command.findIndex((word) => !isAssignment(word))
   const words = command.slice(Math.max(0, start))

@@ -10,8 +10,8 @@ import { Schema } from "effect"
 import { holdOf } from "./Interpreters.ts"
 import { touchesInsideOnly } from "./NamedPaths.ts"
 import { isRepositoryName } from "./FoldedName.ts"
-import { isGrantable, type Place } from "./PathTarget.ts"
-import type { Segment } from "./Segment.ts"
+import { isGrantableTarget, type WorkspacePaths } from "./PathTarget.ts"
+import type { ParsedSegment } from "./ParsedSegment.ts"
 import { inFolder } from "./ShellCommand.ts"
 
 /** A rule that covers one thing. */
@@ -23,8 +23,8 @@ const areRules = Schema.is(Schema.Array(GrantRule).check(Schema.isMaxLength(MAX_
 /** Everything that must be covered before the request is; `undefined` where a grant cannot. */
 export const needsOf = (
   request: ApprovalRequest,
-  segments: ReadonlyArray<Segment>,
-  place: Place
+  segments: ReadonlyArray<ParsedSegment>,
+  place: WorkspacePaths
 ): ReadonlyArray<Need> | undefined => {
   const { action, command, files = [], input, tool, url } = request
   if (action === "publish" || action === "deploy") return undefined
@@ -34,7 +34,7 @@ export const needsOf = (
   if (command !== undefined) needs.push(...shellNeeds(segments, request.cwd ?? ".", place))
   for (const file of files) {
     const target = place.targetOf(file)
-    needs.push(isGrantable(target) ? { action: "write", files: [target.path], ...named } : undefined)
+    needs.push(isGrantableTarget(target) ? { action: "write", files: [target.path], ...named } : undefined)
   }
   if (url !== undefined) {
     const host = hostOf(url)
@@ -44,7 +44,7 @@ export const needsOf = (
     const named = tool !== undefined && input !== undefined
     needs.push(named ? { action: "tool", tool, input: JSON.stringify(input) } : undefined)
   }
-  // A line that only moves its shell needs nothing: nobody allowed it. What does not fit a rule is too long for one.
+  // A line that only moves its shell needs nothing, so no grant can allow it. What does not fit a rule is too long for one.
   return needs.length > 0 && areRules(needs) ? needs : undefined
 }
 
@@ -65,9 +65,9 @@ const hostOf = (url: string): string | undefined => {
 }
 
 /** The real folder of a command, or `undefined` where it is not in the workspace or is Git's own. */
-const folderOf = (path: string, place: Place): string | undefined => {
+const folderOf = (path: string, place: WorkspacePaths): string | undefined => {
   const target = place.targetOf(path)
-  return isGrantable(target) && target.kind !== "file" ? target.path : undefined
+  return isGrantableTarget(target) && target.kind !== "file" ? target.path : undefined
 }
 
 /** A word that names git's own folder, as an option's value too: `-t.git/hooks`, `--output=.git/config`, `@.git/x`. */
@@ -78,9 +78,9 @@ const namesRepository = (word: string): boolean =>
     .some(isRepositoryName)
 
 const shellNeeds = (
-  segments: ReadonlyArray<Segment>,
+  segments: ReadonlyArray<ParsedSegment>,
   cwd: string,
-  place: Place
+  place: WorkspacePaths
 ): ReadonlyArray<Need | undefined> =>
   segments.flatMap((segment): ReadonlyArray<Need | undefined> => {
     const { assignments, exact, input, opaque, words } = segment
@@ -90,7 +90,7 @@ const shellNeeds = (
     if (words.some(namesRepository)) return [undefined]
     const writes = segment.writes.map(({ append, file }) => {
       const target = place.targetOf(file, folder)
-      return isGrantable(target)
+      return isGrantableTarget(target)
         ? { file: target.path, ...(append ? { append: true as const } : {}) }
         : undefined
     })
@@ -113,5 +113,5 @@ const shellNeeds = (
  * Whether a person's decision may be remembered. A command that names a file outside of the workspace asks each time, because the file may
  * be another one by then.
  */
-export const isRememberable = (need: Need, place: Place): boolean =>
+export const isRememberable = (need: Need, place: WorkspacePaths): boolean =>
   need.action !== "shell" || touchesInsideOnly(need.command, need.input, need.cwd ?? ".", place)

@@ -25,7 +25,7 @@ import {
   runFoldersOfTests,
   runFoldersOfTypes,
   scripts,
-  settings,
+  settingsFiles,
   sourceFolders,
   sources,
   testFolders
@@ -107,7 +107,7 @@ const answerForType = (type: string, folders: Folders): EditAnswer => {
   if (sources.has(type)) return allowed("Source code. It runs when you run the program or its tests.")
   if (documentation.has(type)) return allowed("Documentation.")
   if (data.has(type)) return allowed("Data.")
-  if (!settings.has(type)) return unusual("Its type is not on the list of ordinary types.")
+  if (!settingsFiles.has(type)) return unusual("Its type is not on the list of ordinary types.")
   return isData(folders)
     ? allowed("Data.")
     : unusual("Tools read settings in this format. It is data only in a folder for data.", true)

@@ -36,17 +36,17 @@ export interface OutsideTarget {
 export type PathTarget = InsideTarget | OutsideTarget
 
 /** The workspace of a run. */
-export interface Place {
+export interface WorkspacePaths {
   /** Its real path. */
   readonly root: string
   /** The target of `path`, named in `folder`, which is relative to the root. */
   readonly targetOf: (path: string, folder?: string) => PathTarget
   /** The same for one request. */
-  readonly look: () => Look
+  readonly look: () => RequestPaths
 }
 
-/** A workspace of which each path is looked up once, and only so many of them. */
-export interface Look extends Place {
+/** A workspace for one request: each path is looked up once, up to a limit. */
+export interface RequestPaths extends WorkspacePaths {
   /** Calls of the file system so far. */
   readonly calls: number
   /** There were too many: what was not looked up is not certain. */
@@ -74,7 +74,7 @@ const unreadable = (path: string): OutsideTarget | undefined => {
 }
 
 /** The workspace as it is looked at for one request: no folder is followed twice, and no path judged twice. */
-class LookAt implements Look {
+class LookAt implements RequestPaths {
   readonly root: string
   readonly #lookups: Lookups
   readonly #targets = new Map<string, Map<string, PathTarget>>()
@@ -95,7 +95,7 @@ class LookAt implements Look {
     return this.#lookups.isExhausted
   }
 
-  look(): Look {
+  look(): RequestPaths {
     return this
   }
 
@@ -193,12 +193,12 @@ class LookAt implements Look {
 }
 
 /** The workspace whose real root is `root`. */
-export const placeAt = (root: string, files: FileSystem = fileSystem): Place => ({
+export const placeAt = (root: string, files: FileSystem = fileSystem): WorkspacePaths => ({
   root,
   targetOf: (path, folder) => new LookAt(root, files).targetOf(path, folder),
   look: () => new LookAt(root, files)
 })
 
 /** Whether a grant may cover a file that is written or read there. */
-export const isGrantable = (target: PathTarget): target is InsideTarget =>
+export const isGrantableTarget = (target: PathTarget): target is InsideTarget =>
   target._tag === "Inside" && !target.isRepository && !target.hasOtherNames && target.kind !== "special"

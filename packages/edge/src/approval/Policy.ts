@@ -13,7 +13,7 @@ import type { Need } from "./Needs.ts"
 /** What allowed it. What was remembered is named: grants by their ids, the run's own memory by the approvals that it is of. */
 type AllowedBy = "policy:mode" | "policy:workspace" | `policy:remembered:${string}`
 
-export type Verdict =
+export type PolicyVerdict =
   | { readonly _tag: "Allow"; readonly by: AllowedBy }
   | { readonly _tag: "Deny"; readonly by: "policy:mode" | "policy:size"; readonly reason: string }
   | { readonly _tag: "Ask" }
@@ -36,7 +36,7 @@ export const judge = (
   needs: ReadonlyArray<Need> | undefined,
   { configured, remembered }: Granted,
   isOrdinary: (path: string) => boolean
-): Verdict => {
+): PolicyVerdict => {
   const { action, command, files = [], risk, url } = request
   switch (mode) {
     case "read_only":

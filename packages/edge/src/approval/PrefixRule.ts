@@ -11,7 +11,7 @@ import { posix } from "node:path"
 import { holdOf } from "./Interpreters.ts"
 import { namedPaths, stayInside } from "./NamedPaths.ts"
 import { operandAnswer } from "./OrdinaryFiles.ts"
-import type { PathTarget, Place } from "./PathTarget.ts"
+import type { PathTarget, WorkspacePaths } from "./PathTarget.ts"
 import { widenedBy } from "./PrefixPrograms.ts"
 import { isAssignment, unwrapped } from "./Wrappers.ts"
 
@@ -46,7 +46,7 @@ const valuesOf = (
 const holdsDoctests = (word: string): boolean => /\.(txt|rst)(::|$)/i.test(word)
 
 /** A file that is there, or a word that can be one. */
-const namesFile = (word: string, folder: string, place: Place): boolean => {
+const namesFile = (word: string, folder: string, place: WorkspacePaths): boolean => {
   if (/[./]/.test(word)) return true
   const target = place.targetOf(word, folder)
   return target._tag === "Outside" || (target.kind !== "missing" && target.kind !== "folder")
@@ -59,7 +59,7 @@ const staysBelow = (text: string): boolean =>
     .every((word) => !/(^|[^\w.^{}[\]-])[/\\~]/.test(word) && !word.split(/[^\w.-]/).includes(".."))
 
 /** A file of no ordinary type that is there, or would be made in a folder. A new name alone is a word: `npm run build`. */
-const isUnknownFile = (target: PathTarget, place: Place): boolean => {
+const isUnknownFile = (target: PathTarget, place: WorkspacePaths): boolean => {
   if (target._tag === "Outside" || target.kind === "folder") return false
   if (target.kind !== "missing") return true
   const folder = posix.dirname(target.path)
@@ -67,7 +67,7 @@ const isUnknownFile = (target: PathTarget, place: Place): boolean => {
   return folder !== "." && parent._tag === "Inside" && parent.kind === "folder"
 }
 
-const isDelicate = (word: string, folder: string, place: Place): boolean =>
+const isDelicate = (word: string, folder: string, place: WorkspacePaths): boolean =>
   namedPaths(word).some((path) => {
     const target = place.targetOf(path, folder)
     const { answer, isDelicate } = operandAnswer(target)
@@ -75,7 +75,7 @@ const isDelicate = (word: string, folder: string, place: Place): boolean =>
   })
 
 /** Whether a program that writes these operands writes a delicate file: one of them, or one of that name in a folder among them. */
-const areDelicate = (words: ReadonlyArray<string>, folder: string, place: Place): boolean => {
+const areDelicate = (words: ReadonlyArray<string>, folder: string, place: WorkspacePaths): boolean => {
   if (words.some((word) => isDelicate(word, folder, place))) return true
   const folders: Array<string> = []
   const names: Array<string> = []
@@ -89,7 +89,7 @@ const areDelicate = (words: ReadonlyArray<string>, folder: string, place: Place)
 }
 
 /** Whether operands write or run no file that other programs run or obey, as far as the program is known. */
-const areHarmless = (rule: ShellRule, further: ReadonlyArray<string>, place: Place): boolean => {
+const areHarmless = (rule: ShellRule, further: ReadonlyArray<string>, place: WorkspacePaths): boolean => {
   const widened = widenedBy(rule.command)
   const folder = rule.cwd ?? "."
   const operands = further.filter((word) => rule.options?.includes(word) !== true)
@@ -102,7 +102,7 @@ const areHarmless = (rule: ShellRule, further: ReadonlyArray<string>, place: Pla
 }
 
 /** Whether a rule with `prefix` covers a need. */
-export const coversByPrefix = (rule: ShellRule, need: ShellRule, place: Place): boolean => {
+export const coversByPrefix = (rule: ShellRule, need: ShellRule, place: WorkspacePaths): boolean => {
   const inner = unwrapped(need.command) ?? []
   const upToProgram = need.command.slice(0, need.command.length - inner.length + 1)
   const further = inner.slice(rule.command.length)

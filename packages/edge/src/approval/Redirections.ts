@@ -23,7 +23,7 @@ export interface Around {
 }
 
 /** Texts under each other; `undefined` where there is none. */
-export const joined = (...texts: ReadonlyArray<string | undefined>): string | undefined => {
+export const joinTexts = (...texts: ReadonlyArray<string | undefined>): string | undefined => {
   const present = texts.filter((text) => text !== undefined)
   return present.length === 0 ? undefined : present.join("\n")
 }
@@ -51,7 +51,7 @@ export const redirections = (
       exact &&=
         redirect.closing !== undefined &&
         (redirect.delimiter?.quoted === true || (parts.every(isPlain) && isPlainText(redirect.body.text)))
-      input = joined(input, `${redirect.operator} ${redirect.body.text}`)
+      input = joinTexts(input, `${redirect.operator} ${redirect.body.text}`)
       continue
     }
     const { target } = redirect
@@ -61,9 +61,9 @@ export const redirections = (
         writes.push({ file: target.text, append: false })
       continue
     }
-    if (redirect.type === "HereString") input = joined(input, `<<< ${target.value}`)
+    if (redirect.type === "HereString") input = joinTexts(input, `<<< ${target.value}`)
     else if (isDevice(target.value) || !isPlainTarget(redirect, target.value)) special = true
-    else if (redirect.operator === "<") input = joined(input, `< ${target.value}`)
+    else if (redirect.operator === "<") input = joinTexts(input, `< ${target.value}`)
     else if (writesFile(redirect, target.value))
       writes.push({ file: target.value, append: redirect.operator.endsWith(">>") })
   }

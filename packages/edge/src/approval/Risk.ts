@@ -19,9 +19,9 @@ import {
   type Table
 } from "./RiskyWords.ts"
 import { editAnswer, operandAnswer } from "./OrdinaryFiles.ts"
-import type { Place } from "./PathTarget.ts"
+import type { WorkspacePaths } from "./PathTarget.ts"
 import { releaseOf } from "./ReleaseWords.ts"
-import type { Segment } from "./Segment.ts"
+import type { ParsedSegment } from "./ParsedSegment.ts"
 import { inFolder } from "./ShellCommand.ts"
 
 const classes: ReadonlyArray<ActionClass> = ["write", "shell", "network", "publish", "deploy"]
@@ -34,7 +34,7 @@ const highest = <A>(order: ReadonlyArray<A>, found: ReadonlyArray<A>, least: A):
 const MAX_FILES = 64
 
 /** Whether writing there is more than editing the project. What stands for a path until it runs may be any. */
-const isDelicate = (path: string, place: Place, folder: string): boolean =>
+const isDelicate = (path: string, place: WorkspacePaths, folder: string): boolean =>
   /[$`]/.test(path) || operandAnswer(place.targetOf(path, folder)).risk === "high"
 
 /** They write the files that they name. */
@@ -130,7 +130,11 @@ const judgeWords = (
 const first = (words: ReadonlyArray<string>): ReadonlyArray<string> =>
   words.join("\0").slice(0, MAX_WORDS).split("\0")
 
-const judgeSegment = (segment: Segment, cwd: string, place: Place): readonly [ActionClass, Risk] => {
+const judgeSegment = (
+  segment: ParsedSegment,
+  cwd: string,
+  place: WorkspacePaths
+): readonly [ActionClass, Risk] => {
   const { inner, input, opaque, words, writes } = segment
   const folder = inFolder(cwd, segment.cwd ?? ".")
   const writesDelicate = (path: string) => isDelicate(path, place, folder)
@@ -143,8 +147,8 @@ const judgeSegment = (segment: Segment, cwd: string, place: Place): readonly [Ac
 /** Class and risk, none lower than the adapter's. */
 export const assessed = (
   { action, command, cwd = ".", files = [], risk }: ApprovalRequest,
-  segments: ReadonlyArray<Segment>,
-  place: Place
+  segments: ReadonlyArray<ParsedSegment>,
+  place: WorkspacePaths
 ): { readonly action: ActionClass; readonly risk: Risk } => {
   const found = segments.map((segment) => judgeSegment(segment, cwd, place))
   const edits: ReadonlyArray<Risk> =

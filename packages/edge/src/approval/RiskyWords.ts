@@ -1,4 +1,4 @@
-/** By program and words: what reaches the network, publishes, deploys or destroys. Data; whoever is not in it is not harmless. */
+/** By program and words: what reaches the network, publishes, deploys or destroys. Data. A command that is missing here is not harmless. */
 
 import { capped } from "@corral/domain/text/CappedPattern"
 

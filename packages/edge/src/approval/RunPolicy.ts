@@ -11,11 +11,11 @@ import type { Run } from "@corral/domain/run/Run"
 import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import { mint } from "@corral/service/Identifiers"
 import type { Write } from "../store/Store.ts"
-import { covers, coversFile, keyOf, withoutWrites } from "./GrantRules.ts"
+import { covers, coversFile, ruleKey, withoutWrites } from "./GrantRules.ts"
 import { isRememberable, type Need, needsOf } from "./Needs.ts"
 import { editAnswer } from "./OrdinaryFiles.ts"
-import type { Look, Place } from "./PathTarget.ts"
-import { judge, type Granted, type Verdict } from "./Policy.ts"
+import type { RequestPaths, WorkspacePaths } from "./PathTarget.ts"
+import { judge, type Granted, type PolicyVerdict } from "./Policy.ts"
 import { assessed } from "./Risk.ts"
 import { segmentsOf } from "./ShellCommand.ts"
 import { shownSegments } from "./ShownSegments.ts"
@@ -32,7 +32,7 @@ export interface Assessed {
 
 export interface RunPolicyOptions {
   readonly run: Pick<Run, "workspace" | "agentId" | "sessionId" | "mode">
-  readonly place: Place
+  readonly place: WorkspacePaths
   /** Rules of the Edge's configuration for this workspace. */
   readonly configured: ReadonlyArray<GrantRule>
   /** The grant that is kept now and covers exactly that: one for always, or one for that session. */
@@ -41,7 +41,7 @@ export interface RunPolicyOptions {
 }
 
 /** Who decided what, when. */
-export interface Decided {
+export interface GrantDecision {
   readonly approvalId: ApprovalId
   readonly by: string
   /** Unix milliseconds. */
@@ -52,7 +52,7 @@ const order: ReadonlyArray<DecisionScope> = ["once", "run", "session", "always"]
 
 /** What one request is judged by. */
 interface Judging extends Granted {
-  readonly look: Look
+  readonly look: RequestPaths
   readonly isRememberable: (need: Need) => boolean
 }
 
@@ -108,7 +108,7 @@ export class RunPolicy {
     return result
   }
 
-  judge(assessed: Assessed): Verdict {
+  judge(assessed: Assessed): PolicyVerdict {
     const { needs, request } = assessed
     const judging = this.last?.assessed === assessed ? this.last.judging : this.judging()
     this.last = undefined
@@ -125,13 +125,13 @@ export class RunPolicy {
   }
 
   /** Remembers what a narrowed answer allows; the rows of what outlives the run. */
-  remember({ needs = [] }: Assessed, answer: ApprovalAnswer, decided: Decided): ReadonlyArray<Write> {
+  remember({ needs = [] }: Assessed, answer: ApprovalAnswer, decided: GrantDecision): ReadonlyArray<Write> {
     const { decision, scope } = answer
     if (decision !== "allow" || scope === "once") return []
     const { configured } = this.judging()
     const missing = needs.filter((need) => !configured(need))
     if (scope === "run") {
-      for (const need of missing) this.ofRun.set(keyOf(need), decided.approvalId)
+      for (const need of missing) this.ofRun.set(ruleKey(need), decided.approvalId)
       return []
     }
     // What is kept for the session alone is not kept for always.
@@ -140,7 +140,7 @@ export class RunPolicy {
     return unkept.map((rule) => this.grant(rule, scope, decided))
   }
 
-  private grant(rule: GrantRule, scope: Grant["scope"], { approvalId, by, nowMs }: Decided): Write {
+  private grant(rule: GrantRule, scope: Grant["scope"], { approvalId, by, nowMs }: GrantDecision): Write {
     const { put, run } = this.options
     return put({
       id: mint<GrantId>("gra", nowMs),
@@ -175,7 +175,7 @@ export class RunPolicy {
     }
   }
 
-  #isConfigured(need: Need, look: Look): boolean {
+  #isConfigured(need: Need, look: RequestPaths): boolean {
     const bare = this.#bare(need)
     return [need, ...(bare === undefined ? [] : [bare])].some((one) =>
       this.options.configured.some((rule) => covers(rule, one, look))
@@ -188,7 +188,7 @@ export class RunPolicy {
   }
 
   #memoryOf(need: Need): string | undefined {
-    return this.ofRun.get(keyOf(need)) ?? this.options.kept(need, this.options.run.sessionId)
+    return this.ofRun.get(ruleKey(need)) ?? this.options.kept(need, this.options.run.sessionId)
   }
 
   /** A command whose words are granted may write where the configuration says so: the need without those files. */

@@ -8,8 +8,8 @@
 import { forEachChild, parse, type AndOr, type Command, type Statement, type SyntaxNode } from "unbash"
 import { posix } from "node:path"
 import { CountedText, OutOfSteps } from "./CountedText.ts"
-import { type Around, joined, redirections } from "./Redirections.ts"
-import { opaqueSegment, type Segment, segmentOf } from "./Segment.ts"
+import { type Around, joinTexts, redirections } from "./Redirections.ts"
+import { opaqueSegment, type ParsedSegment, segmentOf } from "./ParsedSegment.ts"
 import { isLiteral, isPattern } from "./ShellWord.ts"
 import { steersPrograms } from "./ShellState.ts"
 
@@ -30,7 +30,7 @@ export const stepsFor = (length: number): number => STEPS_AT_LEAST + length * ST
 const unshown = /[^\P{C}\n\t]|[^\P{Z} ]/u
 
 /** The segments of a line in the order they stand; none where it runs nothing. */
-export const segmentsOf = (line: string): ReadonlyArray<Segment> => {
+export const segmentsOf = (line: string): ReadonlyArray<ParsedSegment> => {
   if (line.length > MAX_LENGTH) return [opaqueSegment(line, "it is too long to be judged")]
   if ((line.match(/\$[({]|`|\(\(|<<|[<>]\(/g)?.length ?? 0) > MAX_OPENED)
     return [opaqueSegment(line, "it has too many substitutions or here-documents to be judged")]
@@ -54,7 +54,7 @@ export const segmentsOf = (line: string): ReadonlyArray<Segment> => {
 type Branching = Extract<SyntaxNode, { type: "If" | "While" | "For" | "Case" }>
 
 class Reader {
-  readonly segments: Array<Segment> = []
+  readonly segments: Array<ParsedSegment> = []
   private readonly text: CountedText
   private readonly line: string
   /** The folder of what comes next, and whether the statement that is read has moved. */
@@ -123,7 +123,7 @@ class Reader {
     forEachChild(node, (child) => this.read(child, around))
   }
 
-  /** Each part is fed by those before it. Some shells run the last part themselves: where it moves, nobody knows the folder. */
+  /** Each part is fed by those before it. Some shells run the last part themselves: if it changes the folder, the folder is unknown. */
   private pipeline({ commands, pos }: Extract<SyntaxNode, { type: "Pipeline" }>, around: Around): void {
     let moves = false
     commands.forEach((command, i) => {
@@ -132,7 +132,7 @@ class Reader {
       const fed = last === undefined ? undefined : `${around.source.slice(pos, last.end)} |`
       this.apart(() => {
         this.moved = false
-        this.read(command, { ...around, input: joined(around.input, fed) })
+        this.read(command, { ...around, input: joinTexts(around.input, fed) })
         moves = this.moved
       })
     })
@@ -158,7 +158,7 @@ class Reader {
     this.moved ||= moved
   }
 
-  /** `cd a && b` is certain; after an `||` nobody knows whether the `cd` ran. */
+  /** `cd a && b` is certain; after an `||` it is unknown whether the `cd` ran. */
   private andOr({ commands, operators }: AndOr, around: Around): void {
     let mayBeSkipped = false
     commands.forEach((command, i) => {
@@ -168,7 +168,7 @@ class Reader {
     })
   }
 
-  /** What runs in a process of its own, or perhaps not at all, leaves the folder of what follows alone or uncertain. */
+  /** A part that runs in a separate process, or perhaps not at all, leaves the folder of the next parts unchanged or uncertain. */
   private apart(run: () => void): void {
     const { cwd, moved } = this
     run()
@@ -201,7 +201,7 @@ class Reader {
     if (inner[0] === "cd") this.move(segment)
   }
 
-  private move({ exact, words: [program, to = "", ...more] }: Segment): void {
+  private move({ exact, words: [program, to = "", ...more] }: ParsedSegment): void {
     const known = exact && program === "cd" && more.length === 0 && !/^([-+]|$)/.test(to)
     this.cwd = known && this.cwd !== undefined ? inFolder(this.cwd, to) : undefined
     this.moved = true

@@ -5,7 +5,7 @@
  */
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import { programOf } from "./ProgramName.ts"
-import type { Segment } from "./Segment.ts"
+import type { ParsedSegment } from "./ParsedSegment.ts"
 import { segmentsOf } from "./ShellCommand.ts"
 
 const SHOWN = 500
@@ -14,13 +14,13 @@ const SHOWN = 500
 export const shownSegments = (
   { command }: ApprovalRequest,
   redacted: ApprovalRequest,
-  segments: ReadonlyArray<Segment>
+  segments: ReadonlyArray<ParsedSegment>
 ): Pick<ApprovalRequest, "segments"> =>
   redacted.command === undefined
     ? {}
     : { segments: (redacted.command === command ? segments : segmentsOf(redacted.command)).map(segmentShown) }
 
-const segmentShown = ({ inner, opaque, text }: Segment) => ({
+const segmentShown = ({ inner, opaque, text }: ParsedSegment) => ({
   text: text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text,
   ...(opaque === undefined ? { program: programOf(inner) } : { opaque })
 })

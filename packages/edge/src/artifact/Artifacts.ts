@@ -1,8 +1,10 @@
 /**
- * Artifacts: what runs made to be kept. Content is a file named by its hash, what is known of it a row.
+ * Artifacts of runs. The content is a file named by its hash; its description is a row.
  *
- * A content is on disk before its row is, so a row always has its content; a content without a row is what a crash leaves, and is swept
- * after the next start. It promises nothing about what a content is: it is never opened here, only kept and given back.
+ * Guarantees: a content is on disk before its row, so a row always has its content. A crash may leave a content without a row; it is
+ * removed after the next start.
+ *
+ * Does not: interpret the content.
  */
 import { capped } from "@corral/domain/text/CappedPattern"
 import { NodeStream } from "@effect/platform-node"
@@ -24,8 +26,8 @@ import {
 } from "./ArtifactRows.ts"
 import { ContentFiles } from "./ContentFiles.ts"
 
-/** Something to be kept. */
-export interface Made {
+/** An artifact to store. */
+export interface NewArtifact {
   readonly runId: RunId
   readonly name: string
   /** As in `Content-Type`; anything else becomes `application/octet-stream`. */
@@ -35,13 +37,13 @@ export interface Made {
   readonly createdAt: string
 }
 
-/** A content that is on disk. Nobody knows of the artifact until `row` is committed. */
-export interface Kept {
+/** An artifact whose content is on disk. It is visible once `row` is committed. */
+export interface KeptArtifact {
   readonly artifact: Artifact
   readonly row: Write
 }
 
-/** The run goes on without it. */
+/** The artifact could not be stored. The run continues without it. */
 export class ArtifactNotKept extends Data.TaggedError("ArtifactNotKept")<{
   readonly reason: "too_large" | "disk_full" | "failed"
   readonly message: string
@@ -53,13 +55,13 @@ export interface Part {
   readonly end: number
 }
 
-export interface OpenedArtifact {
+export interface ReadableArtifact {
   readonly artifact: Artifact
   /** Read at the reader's pace: 64 KiB are held for one that is slow. */
   readonly bytes: (range?: Part) => Stream.Stream<Uint8Array>
 }
 
-export const MAX_ARTIFACT_BYTES = 52_428_800
+export const MAX_KEPT_ARTIFACT_BYTES = 52_428_800
 /** Left on the disk for the log and for everybody else. */
 const MIN_FREE_BYTES = 268_435_456
 
@@ -76,11 +78,11 @@ export class Artifacts extends Context.Service<
   Artifacts,
   {
     /** Succeeds when the content is on disk. The caller commits `row` together with the events that name the artifact. */
-    readonly keep: (made: Made) => Effect.Effect<Kept, ArtifactNotKept>
+    readonly keep: (made: NewArtifact) => Effect.Effect<KeptArtifact, ArtifactNotKept>
     readonly get: (id: ArtifactId) => Effect.Effect<Artifact, NotFound>
     /** Oldest first, those after `after`, at most `limit`. */
     readonly page: (runId: RunId, after: string | undefined, limit: number) => ReadonlyArray<Artifact>
-    readonly open: (id: ArtifactId) => Effect.Effect<OpenedArtifact, NotFound>
+    readonly open: (id: ArtifactId) => Effect.Effect<ReadableArtifact, NotFound>
     /** Forgets a run's artifacts, then removes the contents that no other run has. */
     readonly forgetRun: (runId: RunId) => Effect.Effect<void, StoreFailed>
   }
@@ -108,12 +110,19 @@ const make = Effect.fnUntraced(function* ({ home, minFreeBytes = MIN_FREE_BYTES 
     { discard: true }
   )
   yield* Effect.forkScoped(
-    Effect.catchCause(sweep, (cause) => Effect.logWarning("unused artifacts were not swept", cause))
+    Effect.catchCause(sweep, (cause) => Effect.logWarning("failed to remove unused artifacts", cause))
   )
 
-  const keep = Effect.fn("Artifacts.keep")(function* ({ runId, name, mediaType, content, createdAt }: Made) {
+  const keep = Effect.fn("Artifacts.keep")(function* ({
+    runId,
+    name,
+    mediaType,
+    content,
+    createdAt
+  }: NewArtifact) {
     const bytes = typeof content === "string" ? Buffer.from(content, "utf8") : content
-    if (bytes.length > MAX_ARTIFACT_BYTES) return yield* notKept("too_large", "It is larger than 50 MiB.")
+    if (bytes.length > MAX_KEPT_ARTIFACT_BYTES)
+      return yield* notKept("too_large", "It is larger than 50 MiB.")
     const free = yield* attempt(() => files.free())
     if (free - bytes.length < minFreeBytes) return yield* notKept("disk_full", "The disk is nearly full.")
     const { sha256, size } = yield* attempt(() => files.write(bytes))
@@ -142,7 +151,7 @@ const make = Effect.fnUntraced(function* ({ home, minFreeBytes = MIN_FREE_BYTES 
     open: Effect.fnUntraced(function* (id) {
       const artifact = yield* get(id)
       const path = files.path(artifact.sha256)
-      // Somebody took the file away: better said now than in the middle of an answer.
+      // A missing file is reported before the response starts.
       if (statSync(path, { throwIfNoEntry: false })?.size !== artifact.size) return yield* new NotFound()
       return { artifact, bytes: (range) => read(path, artifact.size, range) }
     }),

@@ -1,15 +1,16 @@
 /**
  * Contents as files, named by their hash: `ab/<sha256>` below one folder, 0600, each content once.
  *
- * A content is written under a temporary name, made durable, then renamed: a name holds its whole content or is not there. It knows no
- * rows: whoever removes contents says which are still named, and from when on a content may have a row that is on its way.
+ * Guarantees: a content is written under a temporary name, made durable, then renamed. A name has its whole content or does not exist.
+ *
+ * Does not: know rows. The caller of `removeUnnamed` says which contents are named, and since when a content may have a row in preparation.
  */
 import { createHash, randomUUID } from "node:crypto"
 import { mkdirSync, readdirSync, rmSync, statSync, unlinkSync, utimesSync } from "node:fs"
 import { mkdir, open, rename, rm, statfs } from "node:fs/promises"
 import { dirname, join } from "node:path"
 
-export interface Content {
+export interface StoredContent {
   readonly sha256: string
   readonly size: number
 }
@@ -46,7 +47,7 @@ export class ContentFiles {
   }
 
   /** Succeeds when the content is on disk under its hash. */
-  async write(bytes: Uint8Array): Promise<Content> {
+  async write(bytes: Uint8Array): Promise<StoredContent> {
     const incoming = join(this.#incoming, randomUUID())
     try {
       const content = { sha256: await this.#writeTo(incoming, bytes), size: bytes.length }
@@ -61,7 +62,7 @@ export class ContentFiles {
   removeUnnamed(sha256: string, since: number, isNamed: (sha256: string) => boolean): void {
     const path = this.path(sha256)
     const stats = statSync(path, { throwIfNoEntry: false })
-    // One turn of the event loop from look to removal: nobody is told in between that the content is kept.
+    // Check and removal are synchronous: no write can reuse the content in between.
     if (stats !== undefined && stats.mtimeMs < since && !isNamed(sha256)) unlinkSync(path)
   }
 
@@ -91,7 +92,7 @@ export class ContentFiles {
   }
 
   /** Marks a content that is there as asked for; false where it is not there whole. */
-  #touch({ sha256, size }: Content): boolean {
+  #touch({ sha256, size }: StoredContent): boolean {
     const path = this.path(sha256)
     if (statSync(path, { throwIfNoEntry: false })?.size !== size) return false
     const now = new Date(this.#now())

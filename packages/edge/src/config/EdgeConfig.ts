@@ -1,8 +1,9 @@
 /**
- * Everything an Edge is told from outside. A plain value: `fromEnvironment` reads it from variables, an embedding program writes it.
+ * Configuration of an Edge: a plain value. `readEdgeConfig` reads it from variables; an embedding program writes it.
  */
 import type { GrantRule } from "@corral/domain/approval/Grant"
 import type { TelemetryConfig } from "@corral/service/telemetry/TelemetrySettings"
+import type { StreamTimesOptions } from "@corral/service/stream/StreamTimes"
 import type { RunTimes } from "./RunTimes.ts"
 import type { RetentionLimits } from "./RetentionLimits.ts"
 
@@ -40,17 +41,19 @@ export interface EdgeConfig {
   /** Requests in a second: of the token's holder, and of all others together. */
   readonly requestsPerSecond: number
   readonly retention: RetentionLimits
+  /** Ping and stall times of event streams; the contract's by default. */
+  readonly streamTimes?: StreamTimesOptions | undefined
   /** Which device this Edge is at a Hub; `device.json` in `home` where it is not said. It may be missing, and may come and go. */
   readonly deviceFile?: string | undefined
   /** Where that Hub is dialled, one after the other; else where the device file says. As `hubUrlOf` gives them. */
   readonly hubAddresses?: ReadonlyArray<string> | undefined
-  /** Who is told of traces and metrics; nobody where it is not said. */
+  /** Receiver of traces and metrics. They are not sent without one. */
   readonly telemetry?: TelemetryConfig | undefined
   /** The Edge's own environment, of which a child sees an allowlisted part. */
   readonly environment: Readonly<Record<string, string>>
 }
 
-export const defaults = {
+export const edgeDefaults = {
   host: "127.0.0.1",
   port: 0,
   workspaces: [],

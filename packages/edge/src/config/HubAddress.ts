@@ -1,5 +1,5 @@
 /**
- * Where a Hub is dialled. What goes over the wire is told to whoever ends TLS there, so anything but this machine needs it.
+ * Address of a Hub. Every connection to another machine needs TLS.
  */
 import { withoutTrailing } from "@corral/domain/text/Trailing"
 import { LINK_PATH } from "@corral/domain/link/EdgeLink"

@@ -5,7 +5,7 @@ import { attachmentHeaders } from "@corral/service/http/Attachment"
 import { Effect } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import { Artifacts, type OpenedArtifact } from "../artifact/Artifacts.ts"
+import { Artifacts, type ReadableArtifact } from "../artifact/Artifacts.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { byteRange } from "../preview/ByteRange.ts"
 import { LOCAL } from "./Principal.ts"
@@ -39,7 +39,7 @@ export const artifacts = HttpApiBuilder.group(
 )
 
 const contentAnswer = (
-  { artifact, bytes }: OpenedArtifact,
+  { artifact, bytes }: ReadableArtifact,
   headers: HttpServerRequest.HttpServerRequest["headers"]
 ): HttpServerResponse.HttpServerResponse => {
   const { mediaType, sha256, size } = artifact

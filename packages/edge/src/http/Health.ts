@@ -9,7 +9,7 @@ import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import { EdgeInstance } from "../EdgeInstance.ts"
 import { HubLink } from "../link/HubLink.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
-import { diskOf, git, LOW_DISK_BYTES } from "../runtime/Machine.ts"
+import { diskOf, findGit, LOW_DISK_BYTES } from "../runtime/Machine.ts"
 import { Programs } from "../runtime/Programs.ts"
 import { Runtimes } from "../runtime/Runtimes.ts"
 import { Store } from "../store/Store.ts"
@@ -67,7 +67,7 @@ export const health = (config: EdgeConfig) =>
           workspaces: { count: config.workspaces.length },
           containment: { kind: containment.kind },
           link: hub.readiness(),
-          git: yield* Effect.provideService(git, Programs, programs),
+          git: yield* Effect.provideService(findGit, Programs, programs),
           ...(disk === undefined ? {} : { disk }),
           ...(file === undefined ? {} : { config: file })
         })

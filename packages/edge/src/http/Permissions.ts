@@ -6,7 +6,7 @@ import { withErrorObject } from "@corral/domain/http/RequestContext"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { findApproval, pageOfApprovals } from "../approval/Approvals.ts"
-import { Idempotency, type Keep } from "../log/Idempotency.ts"
+import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
 import { byId, pageOf } from "@corral/service/http/Paged"
@@ -19,7 +19,7 @@ export const permissions = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const store = yield* Store
     const runs = yield* RunSupervisor
-    const idempotency = yield* Idempotency
+    const idempotency = yield* EdgeIdempotency
 
     return handlers.handleAll({
       list: ({ query: { cursor, limit, runId, state } }) =>
@@ -42,7 +42,7 @@ export const permissions = HttpApiBuilder.group(
           key: headers["idempotency-key"],
           request: payload
         }
-        const decide = (keep: Keep<Approval>) =>
+        const decide = (keep: ResultRows<Approval>) =>
           runs
             .decide(runId, approvalId, answer, { by: LOCAL, origin })
             .pipe(Effect.tap((approval) => Effect.orDie(store.commit(keep(approval)))))

@@ -12,7 +12,7 @@ import { draft, type DraftOf } from "@corral/domain/run/RunEvent"
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
-import { Idempotency, type Keep } from "../log/Idempotency.ts"
+import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
 import { Previews } from "../preview/Previews.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
@@ -27,11 +27,11 @@ export const previews = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const previews = yield* Previews
     const runs = yield* RunSupervisor
-    const idempotency = yield* Idempotency
+    const idempotency = yield* EdgeIdempotency
     const store = yield* Store
     const worktrees = yield* Worktrees
 
-    const create = Effect.fnUntraced(function* (payload: CreatePreview, keep: Keep<Preview>) {
+    const create = Effect.fnUntraced(function* (payload: CreatePreview, keep: ResultRows<Preview>) {
       const { runId, workspace } = payload
       const run = runId === undefined ? undefined : yield* runs.get(runId)
       if (run !== undefined && run.workspace !== workspace)
@@ -61,8 +61,9 @@ export const previews = HttpApiBuilder.group(
           key: headers["idempotency-key"],
           request: payload
         }
-        const { body: preview, replayed: again } = yield* idempotency.once(request, (keep: Keep<Preview>) =>
-          create(payload, keep)
+        const { body: preview, replayed: again } = yield* idempotency.once(
+          request,
+          (keep: ResultRows<Preview>) => create(payload, keep)
         )
         const body = yield* previews.open(preview.id)
         const location = `/v1/previews/${preview.id}`

@@ -1,6 +1,5 @@
 /** `/v1/runs`: create, list, read, cancel, further input, the awaited result, the log. */
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
-import { startAfter } from "@corral/domain/http/EventPosition"
 import {
   ApprovalRejected,
   Internal,
@@ -9,31 +8,29 @@ import {
   RunTimeout,
   RuntimeUnavailable
 } from "@corral/domain/errors/Failures"
-import { CurrentRequestId, withErrorObject } from "@corral/domain/http/RequestContext"
+import { withErrorObject } from "@corral/domain/http/RequestContext"
 import type { Run } from "@corral/domain/run/Run"
 import { traceparentOf } from "@corral/domain/http/TraceContext"
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
-import { EventLog } from "../log/EventLog.ts"
-import { Idempotency, type Keep } from "../log/Idempotency.ts"
+import { EdgeEventLog } from "../log/EdgeEventLog.ts"
+import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
-import { eventPage } from "./EventPage.ts"
+import { runEvents } from "./RunEvents.ts"
 import { byId, pageOf } from "@corral/service/http/Paged"
 import { LOCAL } from "./Principal.ts"
 import { replayed } from "@corral/service/http/Replayed"
-import { requireKept } from "./ReplayGap.ts"
-import { asksForEvents, serverSentEvents } from "./ServerSentEvents.ts"
 
 export const runs = HttpApiBuilder.group(
   EdgeApi,
   "runs",
   Effect.fnUntraced(function* (handlers) {
-    const log = yield* EventLog
+    const log = yield* EdgeEventLog
     const store = yield* Store
     const supervisor = yield* RunSupervisor
-    const idempotency = yield* Idempotency
+    const idempotency = yield* EdgeIdempotency
 
     return handlers.handleAll({
       list: ({ query: { cursor, limit, state } }) =>
@@ -44,7 +41,7 @@ export const runs = HttpApiBuilder.group(
       create: Effect.fnUntraced(function* ({ headers, payload }) {
         const request = { scope: `${LOCAL} POST /v1/runs`, key: headers["idempotency-key"], request: payload }
         const { traceparent } = (yield* HttpServerRequest.HttpServerRequest).headers
-        const start = (keep: Keep<Run>) => supervisor.start(payload, keep, traceparentOf(traceparent))
+        const start = (keep: ResultRows<Run>) => supervisor.start(payload, keep, traceparentOf(traceparent))
         const { body: run, replayed: again } = yield* idempotency.once(request, start)
         return yield* replayed(
           HttpApiSchema.withHeaders({ body: run, headers: { location: `/v1/runs/${run.id}` } }),
@@ -62,7 +59,7 @@ export const runs = HttpApiBuilder.group(
           key: headers["idempotency-key"],
           request: payload
         }
-        const say = (keep: Keep<Run>) =>
+        const say = (keep: ResultRows<Run>) =>
           supervisor
             .input(params.id, payload.text)
             .pipe(Effect.tap((run) => Effect.orDie(store.commit(keep(run)))))
@@ -78,11 +75,7 @@ export const runs = HttpApiBuilder.group(
       events: Effect.fnUntraced(function* ({ params, query }) {
         yield* supervisor.get(params.id)
         const request = yield* HttpServerRequest.HttpServerRequest
-        if (asksForEvents(request)) return yield* serverSentEvents(log, params.id, query.after, request)
-        const start = startAfter(query.after, undefined, log.lastSeq(params.id))
-        if (typeof start !== "number") return yield* start
-        yield* requireKept(log, params.id, start)
-        return eventPage(log, params.id, start, query.limit, yield* CurrentRequestId)
+        return yield* runEvents(log, { ...query, runId: params.id, request })
       }, withErrorObject)
     })
   })

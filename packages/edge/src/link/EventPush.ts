@@ -9,7 +9,7 @@ import type { DeviceId } from "@corral/domain/identity/Ids"
 import { Effect, Latch } from "effect"
 import type { RpcClient, RpcGroup } from "effect/rpc"
 import type { RpcClientError } from "effect/rpc/RpcClientError"
-import { EventLog } from "../log/EventLog.ts"
+import { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import { Store } from "../store/Store.ts"
 import { finish, isOpen, openRuns } from "./HubRuns.ts"
 import { type PushEnd, PushWindow } from "./PushWindow.ts"
@@ -32,7 +32,7 @@ const RUNS_ASKED_AT_ONCE = 500
 /** Never ends by itself; fails when the link does. */
 export const pushEvents = ({ calls, deviceId, generation, idle, onUse }: ProvenLink) =>
   Effect.gen(function* () {
-    const log = yield* EventLog
+    const log = yield* EdgeEventLog
     const store = yield* Store
     const more = Latch.makeUnsafe(false)
     const ends: Array<PushEnd> = []

@@ -29,7 +29,7 @@ import { traceparentOf } from "@corral/domain/http/TraceContext"
 import { CurrentTraces } from "@corral/service/telemetry/Traces"
 import { Cause, Context, Deferred, Effect, Layer, Schema } from "effect"
 import { Artifacts } from "../artifact/Artifacts.ts"
-import { Idempotency, type Keep } from "../log/Idempotency.ts"
+import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
 import { Previews } from "../preview/Previews.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
@@ -60,7 +60,7 @@ const MAX_ITEMS = 10_000
 
 const make = Effect.fnUntraced(function* () {
   const artifacts = yield* Artifacts
-  const idempotency = yield* Idempotency
+  const idempotency = yield* EdgeIdempotency
   const previews = yield* Previews
   const runs = yield* RunSupervisor
   const snapshots = yield* Snapshots
@@ -90,7 +90,7 @@ const make = Effect.fnUntraced(function* () {
 
   const input = ({ commandId, payload }: Extract<EdgeCommand, { readonly name: "SendInput" }>) => {
     const request = { scope: "hub", key: commandId, request: payload }
-    const say = (keep: Keep<Run>) =>
+    const say = (keep: ResultRows<Run>) =>
       runs
         .input(payload.runId, payload.input.text)
         .pipe(Effect.tap((run) => Effect.orDie(store.commit(keep(run)))))

@@ -7,7 +7,7 @@ import { challengeText, LINK_VERSION, type LinkFailure, type Offer } from "@corr
 import { Cause, Deferred, Effect, Latch, Option, Stream } from "effect"
 import type { RpcClientError } from "effect/rpc/RpcClientError"
 import { EdgeInstance } from "../EdgeInstance.ts"
-import { EventLog } from "../log/EventLog.ts"
+import { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import { Runtimes } from "../runtime/Runtimes.ts"
 import { Store } from "../store/Store.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
@@ -44,7 +44,7 @@ const ANSWER = "20 seconds"
 export const makeSession = Effect.fnUntraced(function* (times: LinkTimes) {
   const commands = yield* HubCommands
   const { instanceId, version } = yield* EdgeInstance
-  const log = yield* EventLog
+  const log = yield* EdgeEventLog
   const runtimes = yield* Runtimes
   const store = yield* Store
   const workspaces = yield* Workspaces
@@ -147,7 +147,7 @@ export const makeSession = Effect.fnUntraced(function* (times: LinkTimes) {
     )
 
     const push = pushEvents({ calls, deviceId, generation, idle, onUse }).pipe(
-      Effect.provideService(EventLog, log),
+      Effect.provideService(EdgeEventLog, log),
       Effect.provideService(Store, store)
     )
     return yield* Effect.raceAllFirst([

@@ -12,7 +12,7 @@ import {
   type PushAck
 } from "@corral/domain/link/EdgeLink"
 import type { RunId } from "@corral/domain/identity/Ids"
-import type { EventLog } from "../log/EventLog.ts"
+import type { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import { StoreDamaged } from "../store/StoreDamage.ts"
 
 /** Why nothing more of a run is pushed. `damaged` and `stuck`: on this link; everything else is for good. */
@@ -47,7 +47,7 @@ interface Cursor {
 const MAX_FUTILE = 3
 
 export class PushWindow {
-  private readonly log: Pick<EventLog["Service"], "read" | "isForgotten" | "endsAt">
+  private readonly log: Pick<EdgeEventLog["Service"], "read" | "isForgotten" | "endsAt">
   private readonly onEnd: (end: PushEnd) => void
   private readonly cursors = new Map<RunId, Cursor>()
   /** Runs of which there may be more, in the order of their turns. */

@@ -5,7 +5,7 @@
  * reported to the store. Does not repair anything.
  */
 import { Effect, Layer } from "effect"
-import { EventLog } from "./EventLog.ts"
+import { EdgeEventLog } from "./EdgeEventLog.ts"
 import { Store } from "../store/Store.ts"
 import { StoreDamaged } from "../store/StoreDamage.ts"
 
@@ -32,7 +32,7 @@ interface DocumentRow {
 }
 
 const make = Effect.gen(function* () {
-  const log = yield* EventLog
+  const log = yield* EdgeEventLog
   const store = yield* Store
 
   /** One slice after the other; damage ends the rest of its part, because what follows cannot be reached. */
@@ -77,4 +77,4 @@ const make = Effect.gen(function* () {
 const selectEnds = `SELECT id AS key, last_seq <= coalesce((SELECT max(last_seq) FROM events WHERE run_id = runs.id), 0) AS valid
   FROM runs WHERE log = 'kept' AND id > ? ORDER BY id LIMIT ${ROWS}`
 
-export const layer = Layer.effectDiscard(make)
+export const integrityCheckLayer = Layer.effectDiscard(make)

@@ -1,6 +1,6 @@
 /**
- * The headers of every answer of a preview, whatever stands behind it: it may load from and talk to its own origin only, be framed by
- * nobody, and share no browsing context with the page that opened it.
+ * Headers of every response of a preview. A page may load from and connect to its own origin only, may not be framed, and shares no
+ * browsing context with the page that opened it.
  *
  * Inline script and style are allowed: dev servers and reports are made of them, and a page is not kept from itself. The policy keeps it
  * from everything else. `eval` is allowed to dev servers alone, whose source maps need it. What no policy stops is a page that

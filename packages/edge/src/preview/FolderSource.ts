@@ -1,8 +1,9 @@
 /**
  * A static folder behind a preview: its files, `index.html` for folders, nothing else of the workspace and nothing hidden.
  *
- * Every request opens anew, by real path and checked descriptor; there is no listing and no cache. It promises no consistency between
- * two files of a page that is being rebuilt.
+ * Every request opens the file again, by real path and checked descriptor. There is no listing and no cache.
+ *
+ * Does not: keep two files of a page consistent while it is rebuilt.
  */
 import { NotFound } from "@corral/domain/errors/Failures"
 import { Effect } from "effect"
@@ -14,10 +15,10 @@ import { pipeline } from "node:stream/promises"
 import { byteRange } from "./ByteRange.ts"
 import { refuseUpgrade } from "@corral/service/http/Refusal"
 import { type FileFailure, type Opened, openInside } from "../workspace/WorkspaceFiles.ts"
-import { refuse, type Source } from "./Source.ts"
+import { refusePreview, type PreviewUpstream } from "./PreviewUpstream.ts"
 
-/** `folder` gives the folder's real path, or why it is not there any more. */
-export const folderSource = (folder: Effect.Effect<string, FileFailure>): Source => ({
+/** `folder` succeeds with the folder's real path, or fails with the reason why it is gone. */
+export const folderSource = (folder: Effect.Effect<string, FileFailure>): PreviewUpstream => ({
   kind: "folder",
   reachable: Effect.match(folder, { onFailure: () => false, onSuccess: () => true }),
   upgrade: ({ socket, requestId }) =>
@@ -27,7 +28,7 @@ export const folderSource = (folder: Effect.Effect<string, FileFailure>): Source
       const { headers, method, url = "/" } = request
       if (method !== "GET" && method !== "HEAD") {
         response.setHeader("allow", "GET, HEAD")
-        return refuse(response, { code: "method_not_allowed" }, requestId)
+        return refusePreview(response, { code: "method_not_allowed" }, requestId)
       }
       const segments = segmentsOf(url)
       if (segments === undefined) return yield* new NotFound()
@@ -41,7 +42,7 @@ export const folderSource = (folder: Effect.Effect<string, FileFailure>): Source
     }).pipe(
       Effect.scoped,
       // Not there, hidden or outside: it is all the same to a page.
-      Effect.catch(() => Effect.sync(() => refuse(response, { code: "not_found" }, requestId)))
+      Effect.catch(() => Effect.sync(() => refusePreview(response, { code: "not_found" }, requestId)))
     )
 })
 

@@ -14,7 +14,7 @@ const connectTo = (host: string, port: number): Effect.Effect<Socket, Unreachabl
     socket.once("error", refused)
     socket.once("connect", () => {
       socket.off("error", refused)
-      // A port that nobody listens on may be given to the connecting end, which then talks to itself.
+      // The system may assign a port without a listener to the connecting end, which then talks to itself.
       if (socket.localPort === socket.remotePort) {
         socket.destroy()
         return refused()

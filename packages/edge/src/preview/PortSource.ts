@@ -1,8 +1,8 @@
 /**
  * A dev server behind a preview: a reverse proxy to one port of this machine. Only the path of a request is the client's.
  *
- * Both ways are streamed at the pace of the slower side. Each request has a connection of its own, which goes with it. It promises
- * nothing of what the server says but that it stays within the preview's origin.
+ * Guarantees: both directions are streamed at the pace of the slower side. Each request has a separate connection, which closes with it.
+ * Responses stay within the preview's origin.
  */
 import { Data, Effect, type Scope } from "effect"
 import { type IncomingMessage, request as httpRequest, type ServerResponse } from "node:http"
@@ -12,7 +12,7 @@ import { refuseUpgrade } from "@corral/service/http/Refusal"
 import { protection } from "./ContentPolicy.ts"
 import { connectLoopback, Unreachable } from "./Loopback.ts"
 import { redirectTarget, toBrowser, toUpstream } from "./ProxyHeaders.ts"
-import { type Asked, refuse, type Source } from "./Source.ts"
+import { type PreviewRequest, refusePreview, type PreviewUpstream } from "./PreviewUpstream.ts"
 import { UpstreamCookies } from "./UpstreamCookies.ts"
 import { carryUpgrade } from "./Upgrade.ts"
 
@@ -29,7 +29,7 @@ class BadAnswer extends Data.TaggedError("BadAnswer")<{
 class BodyTooLarge extends Data.TaggedError("BodyTooLarge")<{}> {}
 
 /** `isOurs` tells ports that are never proxied to: the Edge's own and those of previews. */
-export const portSource = (upstreamPort: number, isOurs: (port: number) => boolean): Source => {
+export const portSource = (upstreamPort: number, isOurs: (port: number) => boolean): PreviewUpstream => {
   const cookies = new UpstreamCookies()
   const connection: Effect.Effect<Socket, Unreachable, Scope.Scope> = Effect.suspend(() =>
     isOurs(upstreamPort) ? Effect.fail(new Unreachable()) : connectLoopback(upstreamPort)
@@ -41,7 +41,7 @@ export const portSource = (upstreamPort: number, isOurs: (port: number) => boole
   const headersOf = (request: IncomingMessage) => toUpstream(request.headers, upstreamPort, cookies)
 
   const serve = Effect.fnUntraced(
-    function* ({ request, response }: Asked & { readonly response: ServerResponse }, port: number) {
+    function* ({ request, response }: PreviewRequest & { readonly response: ServerResponse }, port: number) {
       if (Number(request.headers["content-length"] ?? 0) > MAX_BODY_BYTES) return yield* new BodyTooLarge()
       const socket = yield* connection
       const answer = yield* exchange(socket, request, headersOf(request)).pipe(
@@ -62,7 +62,8 @@ export const portSource = (upstreamPort: number, isOurs: (port: number) => boole
         Effect.catchTags({
           Unreachable: () => Effect.sync(() => page(response, 502, nobodyThere(upstreamPort))),
           BadAnswer: ({ status, message }) => Effect.sync(() => page(response, status, message)),
-          BodyTooLarge: () => Effect.sync(() => refuse(response, { code: "payload_too_large" }, requestId))
+          BodyTooLarge: () =>
+            Effect.sync(() => refusePreview(response, { code: "payload_too_large" }, requestId))
         })
       )
   )

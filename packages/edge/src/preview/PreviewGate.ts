@@ -1,8 +1,8 @@
 /**
- * Who may see a preview: whoever brings a ticket, once, and then has its cookie.
+ * Access to one preview: a ticket, once, and then its cookie.
  *
- * Tickets and the cookie are 256 random bits; only their hashes are kept, so that looking one up tells nothing about the others. Cookies
- * are not kept apart by port: the cookie's name is the preview's own, and what is no business of an upstream is told by `isGateCookie`.
+ * Tickets and the cookie are 256 random bits. Only their hashes are stored, so that a lookup reveals nothing about the others. Browsers do
+ * not separate cookies by port: the cookie's name is unique per preview, and `isGateCookie` finds the cookies that an upstream must not see.
  */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
 import type { IncomingHttpHeaders } from "node:http"

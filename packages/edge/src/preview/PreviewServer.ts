@@ -1,8 +1,8 @@
 /**
- * The listener of one preview: an origin of its own on loopback, never the Edge's. It lets through what `admit` admits, and puts the
- * protecting headers on every answer.
+ * Listener of one preview: a separate origin on loopback, never the Edge's. Passes on what `admitVisitor` admits, and sets the protecting
+ * headers on every response.
  *
- * It closes with its scope, and every socket with it, at once.
+ * Guarantees: the listener and all its sockets close immediately with the scope.
  */
 import type { RequestId } from "@corral/domain/identity/Ids"
 import { Clock, Effect, Exit, Fiber, Scope } from "effect"
@@ -14,10 +14,10 @@ import { requestIdOf } from "@corral/service/http/Listener"
 import { refuseUpgrade, standardHeaders } from "@corral/service/http/Refusal"
 import { dropStalledResponses } from "@corral/service/http/StalledResponses"
 import { mint } from "@corral/service/Identifiers"
-import { admit } from "./Admission.ts"
+import { admitVisitor } from "./PreviewAdmission.ts"
 import { protection } from "./ContentPolicy.ts"
 import type { PreviewGate } from "./PreviewGate.ts"
-import { refuse, type Source } from "./Source.ts"
+import { refusePreview, type PreviewUpstream } from "./PreviewUpstream.ts"
 
 const MAX_CONNECTIONS = 256
 
@@ -39,7 +39,7 @@ const enter = (response: ServerResponse, setCookie: string): void => {
 }
 
 /** Gives the port, once it is listened on. */
-export const servePreview = Effect.fnUntraced(function* (gate: PreviewGate, source: Source) {
+export const servePreview = Effect.fnUntraced(function* (gate: PreviewGate, source: PreviewUpstream) {
   const clock = yield* Clock.Clock
   const services = yield* Effect.context<never>()
   const server = createServer({
@@ -93,10 +93,10 @@ export const servePreview = Effect.fnUntraced(function* (gate: PreviewGate, sour
     })) {
       response.setHeader(name, value)
     }
-    const admission = admit(request, port, gate, clock.currentTimeMillisUnsafe())
+    const admission = admitVisitor(request, port, gate, clock.currentTimeMillisUnsafe())
     switch (admission._tag) {
       case "Refuse":
-        return refuse(response, admission, id)
+        return refusePreview(response, admission, id)
       case "Enter":
         return enter(response, admission.setCookie)
       case "Pass":
@@ -107,7 +107,7 @@ export const servePreview = Effect.fnUntraced(function* (gate: PreviewGate, sour
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on("error", () => undefined)
     const id = requestId(request)
-    const admission = admit(request, port, gate, clock.currentTimeMillisUnsafe())
+    const admission = admitVisitor(request, port, gate, clock.currentTimeMillisUnsafe())
     if (admission._tag === "Refuse") return refuseUpgrade(socket, admission, id)
     // A ticket opens a page, not a socket.
     if (admission._tag === "Enter") return refuseUpgrade(socket, { code: "unauthorized" }, id)

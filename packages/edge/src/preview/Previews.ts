@@ -1,8 +1,9 @@
 /**
- * Previews: what a run or a person wants to look at, each on a listener of its own, open for an hour.
+ * Previews of a run's folder or port, each on a separate listener, open for an hour.
  *
- * A preview is a supervised fiber: ending it closes the listener and every socket. It lives in memory alone, so none survives the Edge.
- * It promises nothing about what is shown, but that it is shown from an origin of its own and to nobody without a ticket.
+ * Guarantees: a preview has a separate origin and requires a ticket. Closing it closes the listener and every socket.
+ *
+ * Does not: survive the Edge, or check the content. Previews are supervised fibers in memory.
  */
 import {
   type NotFound as NotFoundFailure,
@@ -21,148 +22,180 @@ import { folderSource } from "./FolderSource.ts"
 import { portSource } from "./PortSource.ts"
 import { PreviewGate } from "./PreviewGate.ts"
 import { servePreview } from "./PreviewServer.ts"
-import type { Source } from "./Source.ts"
+import type { PreviewUpstream } from "./PreviewUpstream.ts"
 
 export const LIFETIME_MS = 3_600_000
 export const MAX_PREVIEWS = 50
 
-interface Open {
+interface OpenPreview {
   readonly preview: Omit<Preview, "state">
   readonly gate: PreviewGate
-  readonly source: Source
+  readonly source: PreviewUpstream
   readonly port: number
 }
 
 export class Previews extends Context.Service<
   Previews,
   {
-    /**
-     * Succeeds when it listens. `edgePort` is the Edge's own, which is never proxied to. `worktree` is where the run's folders are, where
-     * that is not the workspace.
-     */
+    /** Succeeds when the preview listens. `edgePort` is never proxied to. `worktree` is the run's folder if it is not the workspace. */
     readonly create: (
       request: CreatePreview,
       edgePort: number,
       worktree?: string
     ) => Effect.Effect<Preview, WorkspaceOutsideAllowlist | PermissionDenied | NotFoundFailure | Overloaded>
-    /** The preview as it is now, with an address that opens it once within a minute; of that run alone, where one is named. */
+    /** The current preview with a URL that opens it once within a minute. With `runId`, only a preview of that run. */
     readonly open: (id: PreviewId, runId?: RunId) => Effect.Effect<OpenedPreview, NotFoundFailure>
-    /** A run's own, oldest first, those after `after`, at most `limit`. */
+    /** Up to `limit` previews of a run after `after`, oldest first. */
     readonly list: (
       runId: RunId,
       after: string | undefined,
       limit: number
     ) => Effect.Effect<ReadonlyArray<Preview>>
-    /** Succeeds when the listener and every socket of it are closed. */
+    /** Succeeds when the listener and all its sockets are closed. */
     readonly close: (id: PreviewId) => Effect.Effect<void, NotFoundFailure>
   }
 >()("corral/edge/preview/Previews") {
   static readonly layer = Layer.effect(
     Previews,
-    Effect.gen(function* () {
-      const workspaces = yield* Workspaces
-      const clock = yield* Clock.Clock
-      const fibers = yield* FiberMap.make<PreviewId>()
-      // With the Edge's own context: a preview outlives the request that asked for it.
-      const supervise = yield* FiberMap.runtime(fibers)<never>()
-      const opened = new Map<PreviewId, Open>()
-
-      const find = (id: PreviewId): Effect.Effect<Open, NotFound> =>
-        Effect.suspend(() => {
-          const open = opened.get(id)
-          return open === undefined ? Effect.fail(new NotFound()) : Effect.succeed(open)
-        })
-
-      const folderOf = (workspace: WorkspaceId, path: string, worktree: string | undefined) =>
-        Effect.gen(function* () {
-          const opened = yield* workspaces.open(workspace)
-          const root = worktree ?? opened.path
-          const folder = yield* openInside(root, path)
-          return folder.stats.isDirectory() ? folder.path : yield* new NotFound()
-        }).pipe(
-          Effect.scoped,
-          // A folder that may not be shown is not there.
-          Effect.catchTag("PermissionDenied", () => Effect.fail(new NotFound()))
-        )
-
-      const sourceOf = Effect.fnUntraced(function* (
-        { workspace, source }: CreatePreview,
-        edgePort: number,
-        worktree: string | undefined
-      ) {
-        yield* workspaces.open(workspace)
-        if (source.kind === "folder") {
-          const folder = folderOf(workspace, source.path, worktree)
-          yield* folder
-          return folderSource(folder)
-        }
-        const isOurs = (port: number): boolean =>
-          port === edgePort || [...opened.values()].some((open) => open.port === port)
-        return isOurs(source.port)
-          ? yield* new PermissionDenied({ message: "That port is the Edge's own." })
-          : portSource(source.port, isOurs)
-      })
-
-      const now = ({ preview, source }: Open): Effect.Effect<Preview> =>
-        Effect.map(source.reachable, (reachable) => ({
-          ...preview,
-          state: reachable ? "ready" : "unreachable"
-        }))
-
-      /** One preview's life, to be interrupted. */
-      const live = (preview: Open["preview"], source: Source, ready: Deferred.Deferred<Open>) =>
-        Effect.gen(function* () {
-          const gate = new PreviewGate()
-          const open: Open = { preview, source, gate, port: yield* servePreview(gate, source) }
-          yield* Effect.acquireRelease(
-            Effect.sync(() => opened.set(preview.id, open)),
-            () => Effect.sync(() => opened.delete(preview.id))
-          )
-          yield* Deferred.succeed(ready, open)
-          yield* Effect.sleep(LIFETIME_MS)
-        }).pipe(
-          Effect.scoped,
-          Effect.tapCause((cause) => Deferred.failCause(ready, cause))
-        )
-
-      return Previews.of({
-        create: Effect.fn("Previews.create")(function* (request, edgePort, worktree) {
-          const source = yield* sourceOf(request, edgePort, worktree)
-          const at = clock.currentTimeMillisUnsafe()
-          const id = mint<PreviewId>("prv", at)
-          const preview = {
-            ...request,
-            id,
-            createdAt: new Date(at).toISOString(),
-            expiresAt: new Date(at + LIFETIME_MS).toISOString()
-          }
-          if ((yield* FiberMap.size(fibers)) >= MAX_PREVIEWS)
-            return yield* new Overloaded({ message: "Too many previews are open. Close one first." })
-          const ready = yield* Deferred.make<Open>()
-          supervise(id, live(preview, source, ready))
-          return yield* now(yield* Deferred.await(ready))
-        }),
-        open: Effect.fnUntraced(function* (id, runId) {
-          const open = yield* find(id)
-          if (runId !== undefined && open.preview.runId !== runId) return yield* new NotFound()
-          const preview = yield* now(open)
-          const ticket = open.gate.issue(clock.currentTimeMillisUnsafe())
-          return { ...preview, url: `http://127.0.0.1:${open.port}/?ticket=${ticket}` }
-        }),
-        list: (runId, after = "", limit) =>
-          Effect.suspend(() => {
-            const own = [...opened.values()].filter(
-              ({ preview }) => preview.runId === runId && preview.id > after
-            )
-            own.sort((a, b) => (a.preview.id < b.preview.id ? -1 : 1))
-            return Effect.forEach(own.slice(0, limit), now, { concurrency: 8 })
-          }),
-        close: Effect.fnUntraced(function* (id) {
-          yield* find(id)
-          const fiber = Option.getOrUndefined(yield* FiberMap.get(fibers, id))
-          if (fiber !== undefined) yield* Fiber.interrupt(fiber)
-        })
-      })
-    })
+    Effect.suspend(() => makePreviews())
   )
 }
+
+/** What the previews of an Edge share. */
+interface PreviewsContext {
+  readonly workspaces: Workspaces["Service"]
+  readonly clock: Clock.Clock
+  readonly fibers: FiberMap.FiberMap<PreviewId>
+  readonly supervise: (id: PreviewId, life: Effect.Effect<void>) => void
+  readonly opened: Map<PreviewId, OpenPreview>
+}
+
+const makePreviews = Effect.fnUntraced(function* () {
+  const fibers = yield* FiberMap.make<PreviewId>()
+  // With the Edge's own context: a preview outlives the request that created it.
+  const fork = yield* FiberMap.runtime(fibers)<never>()
+  const context: PreviewsContext = {
+    workspaces: yield* Workspaces,
+    clock: yield* Clock.Clock,
+    fibers,
+    supervise: (id, life) => void fork(id, life),
+    opened: new Map()
+  }
+  const { clock, opened } = context
+  return Previews.of({
+    create: Effect.fn("Previews.create")((request, edgePort, worktree) =>
+      createPreview(context, request, edgePort, worktree)
+    ),
+    open: Effect.fn("Previews.open")(function* (id, runId) {
+      const open = yield* findPreview(context, id)
+      if (runId !== undefined && open.preview.runId !== runId) return yield* new NotFound()
+      const preview = yield* currentPreview(open)
+      const ticket = open.gate.issue(clock.currentTimeMillisUnsafe())
+      return { ...preview, url: `http://127.0.0.1:${open.port}/?ticket=${ticket}` }
+    }),
+    list: (runId, after = "", limit) =>
+      Effect.suspend(() => {
+        const own = [...opened.values()].filter(
+          ({ preview }) => preview.runId === runId && preview.id > after
+        )
+        own.sort((a, b) => (a.preview.id < b.preview.id ? -1 : 1))
+        return Effect.forEach(own.slice(0, limit), currentPreview, { concurrency: 8 })
+      }),
+    close: Effect.fn("Previews.close")(function* (id) {
+      yield* findPreview(context, id)
+      const fiber = Option.getOrUndefined(yield* FiberMap.get(fibers, id))
+      if (fiber !== undefined) yield* Fiber.interrupt(fiber)
+    })
+  })
+})
+
+const createPreview = Effect.fnUntraced(function* (
+  context: PreviewsContext,
+  request: CreatePreview,
+  edgePort: number,
+  worktree: string | undefined
+) {
+  const { clock, fibers, supervise } = context
+  const source = yield* sourceOf(context, request, edgePort, worktree)
+  const at = clock.currentTimeMillisUnsafe()
+  const id = mint<PreviewId>("prv", at)
+  const preview = {
+    ...request,
+    id,
+    createdAt: new Date(at).toISOString(),
+    expiresAt: new Date(at + LIFETIME_MS).toISOString()
+  }
+  if ((yield* FiberMap.size(fibers)) >= MAX_PREVIEWS)
+    return yield* new Overloaded({ message: "Too many previews are open. Close one first." })
+  const ready = yield* Deferred.make<OpenPreview>()
+  supervise(id, servePreviewFor(context, preview, source, ready))
+  return yield* currentPreview(yield* Deferred.await(ready))
+})
+
+const findPreview = ({ opened }: PreviewsContext, id: PreviewId): Effect.Effect<OpenPreview, NotFound> =>
+  Effect.suspend(() => {
+    const open = opened.get(id)
+    return open === undefined ? Effect.fail(new NotFound()) : Effect.succeed(open)
+  })
+
+const sourceOf = Effect.fnUntraced(function* (
+  { opened, workspaces }: PreviewsContext,
+  { workspace, source }: CreatePreview,
+  edgePort: number,
+  worktree: string | undefined
+) {
+  yield* workspaces.open(workspace)
+  if (source.kind === "folder") {
+    const folder = folderOf(workspaces, workspace, source.path, worktree)
+    yield* folder
+    return folderSource(folder)
+  }
+  const isOwnPort = (port: number): boolean =>
+    port === edgePort || [...opened.values()].some((open) => open.port === port)
+  return isOwnPort(source.port)
+    ? yield* new PermissionDenied({ message: "That port is the Edge's own." })
+    : portSource(source.port, isOwnPort)
+})
+
+const folderOf = (
+  workspaces: Workspaces["Service"],
+  workspace: WorkspaceId,
+  path: string,
+  worktree: string | undefined
+) =>
+  Effect.gen(function* () {
+    const { path: workspacePath } = yield* workspaces.open(workspace)
+    const folder = yield* openInside(worktree ?? workspacePath, path)
+    return folder.stats.isDirectory() ? folder.path : yield* new NotFound()
+  }).pipe(
+    Effect.scoped,
+    // Forbidden and missing folders are indistinguishable.
+    Effect.catchTag("PermissionDenied", () => Effect.fail(new NotFound()))
+  )
+
+const currentPreview = ({ preview, source }: OpenPreview): Effect.Effect<Preview> =>
+  Effect.map(source.reachable, (reachable) => ({
+    ...preview,
+    state: reachable ? "ready" : "unreachable"
+  }))
+
+/** Serves one preview until it expires or its fiber is interrupted. */
+const servePreviewFor = (
+  { opened }: PreviewsContext,
+  preview: OpenPreview["preview"],
+  source: PreviewUpstream,
+  ready: Deferred.Deferred<OpenPreview>
+): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    const gate = new PreviewGate()
+    const open: OpenPreview = { preview, source, gate, port: yield* servePreview(gate, source) }
+    yield* Effect.acquireRelease(
+      Effect.sync(() => opened.set(preview.id, open)),
+      () => Effect.sync(() => opened.delete(preview.id))
+    )
+    yield* Deferred.succeed(ready, open)
+    yield* Effect.sleep(LIFETIME_MS)
+  }).pipe(
+    Effect.scoped,
+    Effect.tapCause((cause) => Deferred.failCause(ready, cause))
+  )

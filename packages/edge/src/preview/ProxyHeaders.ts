@@ -79,7 +79,7 @@ const without = (
 ): OutgoingHttpHeaders => {
   const dropped = new Set(names.flat())
   for (const name of (headers.connection ?? "").split(",")) dropped.add(name.trim().toLowerCase())
-  // A body without its length would be read as a request of its own.
+  // A body without its length would be read as another request.
   dropped.delete("content-length")
   return Object.fromEntries(
     Object.entries(headers).filter(([name, value]) => value !== undefined && !dropped.has(name))

@@ -7,7 +7,7 @@ import { handshakeFlaw } from "@corral/service/http/Handshake"
 import { refuseUpgrade } from "@corral/service/http/Refusal"
 import type { Unreachable } from "./Loopback.ts"
 import type { toUpstream } from "./ProxyHeaders.ts"
-import type { Asked } from "./Source.ts"
+import type { PreviewRequest } from "./PreviewUpstream.ts"
 
 /** Until the upstream has agreed. */
 const HANDSHAKE_WITHIN = "10 seconds"
@@ -19,7 +19,7 @@ interface Upgraded {
 }
 
 export const carryUpgrade = Effect.fnUntraced(function* (
-  { request, socket, head, requestId }: Asked & { readonly socket: Duplex; readonly head: Buffer },
+  { request, socket, head, requestId }: PreviewRequest & { readonly socket: Duplex; readonly head: Buffer },
   connection: Effect.Effect<Socket, Unreachable, Scope.Scope>,
   headers: ReturnType<typeof toUpstream>
 ) {

@@ -1,12 +1,12 @@
 /**
- * Nothing of a run survives it.
+ * Containment of a run's processes: no process survives its run.
  *
- * The strongest means that this machine has is chosen once, at the start: a control group for each run; else the marks in the
- * environment; else the process group. A means is chosen after it was seen to work, not because it should. The marks are looked for
- * whatever was chosen, because a process can leave its group.
+ * Guarantees: the strongest means that works on this machine is chosen once, at the start: a control group per run, or the marks in the
+ * environment, or the process group. A means is proven before it is chosen. The marks are searched in any case, because a process can
+ * leave its group.
  *
- * What leaves its group and wipes its marks and loses its session and parent is not found: no containment by the same user holds a
- * program that sets out to escape.
+ * Does not: find a process that leaves its group, wipes its marks and loses its session and parent. Containment by the same user cannot
+ * hold a program that tries to escape.
  */
 import type { ContainmentKind } from "@corral/domain/http/Health"
 import type { RunId } from "@corral/domain/identity/Ids"
@@ -24,7 +24,7 @@ import {
   ownGroup,
   removeGroup
 } from "./ControlGroup.ts"
-import { hasProc, type Marked, sweepMarked } from "./MarkSweep.ts"
+import { hasProc, type MarkedProcesses, sweepMarked } from "./MarkSweep.ts"
 
 export class Containment extends Context.Service<
   Containment,
@@ -84,26 +84,26 @@ const choose = Effect.fnUntraced(function* (setting: EdgeConfig["containment"]) 
   return Containment.of({ kind: hasProc ? "environment_mark" : "process_group", groupOf: () => undefined })
 })
 
-/** Everything of a run, or of an Edge. */
-export interface Quarry extends Marked {
+/** All processes of a run, or of an Edge. */
+export interface ProcessTarget extends MarkedProcesses {
   readonly groups?: ReadonlyArray<string> | undefined
 }
 
 const ROUNDS = 5
 
 /**
- * Kills all of it, until nothing is found and its groups are gone. Gives the number of looks that found something, the first of
- * which is taken at once; what cannot be killed is told in the log.
+ * Kills all processes of the target until none is found and its groups are gone. Returns the number of looks that found something. The
+ * first look is immediate. Processes that cannot be killed are logged.
  */
-export const sweep = Effect.fnUntraced(function* (quarry: Quarry) {
-  const groups = quarry.groups ?? []
+export const sweep = Effect.fnUntraced(function* (target: ProcessTarget) {
+  const groups = target.groups ?? []
   let looks = 0
   for (let round = 0; round < ROUNDS; round++) {
     for (const group of groups) looks += yield* emptyGroup(group)
-    looks += yield* sweepMarked(quarry)
+    looks += yield* sweepMarked(target)
     // Last, because what is found by its marks may have come back into the group.
     if (groups.filter((group) => !removeGroup(group)).length === 0) return looks
   }
-  yield* Effect.logError(`control groups of ${quarry.mark} could not be removed`)
+  yield* Effect.logError(`control groups of ${target.mark} could not be removed`)
   return looks
 })

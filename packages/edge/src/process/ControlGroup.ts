@@ -3,7 +3,7 @@
  * environment, it stays in the group with all that it starts, and one write kills them all.
  *
  * A group is its folder. No controller is enabled, so nothing is limited or counted. A process can move itself into another group that
- * its user may write: whoever relies on a group looks for the marks, too.
+ * its user may write: a caller that relies on a group searches for the marks, too.
  */
 import { Effect } from "effect"
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs"
@@ -98,7 +98,7 @@ const isPopulated = (group: string): boolean => lines(join(group, "cgroup.events
 const PAUSE = "1 millis"
 const LIMIT = 2_000
 
-/** Kills until nothing is in it; gives how often something was. What the kernel cannot end by then (it waits for a device) is told in the log. */
+/** Kills until the group is empty. Returns how often it was not. Processes that the kernel cannot end (they wait for a device) are logged. */
 export const emptyGroup = Effect.fnUntraced(function* (group: string) {
   for (let look = 0; look < LIMIT; look++) {
     if (!isPopulated(group)) return look

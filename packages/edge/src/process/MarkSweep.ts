@@ -92,13 +92,13 @@ interface Survivors {
 }
 
 /** When that process began, for `survivors`: 0, which excludes nothing, where it cannot be known. */
-export const startOf = (pid: number | undefined): number => {
+export const processStartTime = (pid: number | undefined): number => {
   const stat = pid === undefined || !hasProc ? undefined : readProc(`/proc/${pid}/stat`)
   return stat === undefined || pid === undefined ? 0 : parseStat(pid, stat).startedAt
 }
 
 /** Whose processes to look for. `since`: nothing that began earlier belongs to it, and is not looked into. */
-export interface Marked {
+export interface MarkedProcesses {
   /** `NAME=value` in the environment. */
   readonly mark: string
   /** Who leads the session. */
@@ -107,7 +107,7 @@ export interface Marked {
 }
 
 /** What is alive and bears `mark`, sits in the leader's session, or descends from something that does. */
-export const survivors = ({ mark, leader, since = 0 }: Marked): Survivors => {
+export const findSurvivors = ({ mark, leader, since = 0 }: MarkedProcesses): Survivors => {
   if (!hasProc) return { pids: [], certain: true }
   const { rows, moved } = livingProcesses()
   const found = new Set<number>()
@@ -155,13 +155,13 @@ const EMPTY_LIMIT = { beforeKilling: 4, afterKilling: 12 }
  * empty look counts only when nothing moved during it, and after a kill it takes two. Gives the number of looks that found something;
  * stops after `SWEEP_LIMIT` looks and says so in the log.
  */
-export const sweepMarked = Effect.fnUntraced(function* (quarry: Marked) {
+export const sweepMarked = Effect.fnUntraced(function* (quarry: MarkedProcesses) {
   const { leader, mark } = quarry
   let clean = 0
   let empty = 0
   let killing = 0
   for (let look = 0; look < SWEEP_LIMIT; look++) {
-    const { pids, certain } = survivors(quarry)
+    const { pids, certain } = findSurvivors(quarry)
     if (pids.length === 0) {
       // What only the group still holds together is ended, too; harmless where it is empty.
       if (leader !== undefined && look === 0) signalGroup(leader, "SIGKILL")

@@ -1,9 +1,10 @@
 /**
  * One child process, as its run's actor sees it: chunks of stdout, the tail of stderr, a stdin that may break, and an end.
  *
- * The child leads its own session and process group. The end is told once, when the process is gone and what it had printed has been
- * read: a grandchild that still holds stdout is waited for `LINGER_MS` after the last chunk and no longer. Killing is `Containment`'s.
- * The control group and the temporary folder that are named are made here, and removed by whoever named them.
+ * Guarantees: the child leads its own session and process group. `onEnd` runs once, when the process is gone and its output is read. If a
+ * grandchild still holds stdout, the end comes `LINGER_MS` after the last chunk.
+ *
+ * Does not: kill; `Containment` does. Creates the control group and the temporary folder of the specification, and does not remove them.
  */
 import type { ProcessEnd, RuntimeCommand, SettingsFile } from "@corral/domain/run/RuntimeAdapter"
 import { type ChildProcess, spawn } from "node:child_process"
@@ -39,7 +40,7 @@ const STDERR_TAIL = 16_384
 /** The end of a longer word may stand where the tail begins. */
 const LONGEST_WORD = 4_096
 const LINGER_MS = 100
-/** However much a survivor goes on printing. */
+/** Upper limit of the wait, even if a survivor keeps printing. */
 const LINGER_LIMIT_MS = 500
 
 /** The shell that enters the group would report a missing program as its own end. */
@@ -69,7 +70,7 @@ const start = (spec: SubprocessSpec): ChildProcess | NodeJS.ErrnoException => {
   }
 }
 
-/** A full tail from its first whole word on: half a word may be half a secret, which nobody would find. */
+/** A full tail from its first whole word on: half a word may be half a secret, which redaction would not find. */
 const fromWord = (tail: string): string => {
   const begin = tail.length < STDERR_TAIL ? 0 : tail.search(/\s/)
   return begin > LONGEST_WORD ? tail : tail.slice(Math.max(0, begin))
@@ -113,7 +114,7 @@ export class Subprocess {
       this.stderr = (this.stderr + text).slice(-STDERR_TAIL)
     })
     child.stderr?.on("error", () => undefined)
-    // A child that is gone breaks the pipe; its end is told by `exit`, not by this.
+    // A child that is gone breaks the pipe. `exit` reports its end.
     child.stdin?.on("error", () => undefined)
     child.once("exit", (code, signal) => {
       this.exit = { code, signal }

@@ -30,11 +30,11 @@ const isOurs = (folder: string): boolean => {
   return stat?.isDirectory() === true && (process.getuid === undefined || stat.uid === process.getuid())
 }
 
-/** Throws where it is there already, or where the folder around it is somebody else's. */
+/** Throws if the folder exists, or if its parent belongs to another user. */
 export const makeTemporary = (folder: string): void => {
   const around = dirname(folder)
   mkdirSync(around, { recursive: true, mode: 0o700 })
-  if (!isOurs(around)) throw new Error("the folder of temporary files belongs to somebody else")
+  if (!isOurs(around)) throw new Error("the folder of temporary files belongs to another user")
   chmodSync(around, 0o700)
   mkdirSync(folder, { mode: 0o700 })
 }
@@ -62,7 +62,7 @@ const removeWhole = async (folder: string): Promise<void> => {
 export const removeFolder = (folder: string): Effect.Effect<void, string> =>
   Effect.tryPromise({ try: () => removeWhole(folder), catch: String })
 
-/** What cannot be removed is told in the log. */
+/** Logs what cannot be removed. */
 export const removeTemporary = (folder: string): Effect.Effect<void> =>
   removeFolder(folder).pipe(
     Effect.catch((cause) => Effect.logWarning("a temporary folder could not be removed", cause))

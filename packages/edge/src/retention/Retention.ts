@@ -1,27 +1,26 @@
 /**
- * Retention: the events of runs that ended long ago are dropped, and those of the oldest where the store has grown too large.
+ * Retention: deletes the events of runs that ended long ago, and of the oldest runs if the store is too large.
  *
- * A log goes whole: it is marked first, which hides it from every reader, and then deleted in small commits with pauses between them, so
- * that no other commit waits long. The run's row stays, with how it ended, and so do its approvals. A live run is never touched, and one
- * that a Hub has not all of only where nothing else is left to make the store small enough. Where the Edge dies in between, the next
- * pass goes on.
+ * Guarantees: a log is deleted whole. It is marked first, which hides it from every reader, and then deleted in small commits with pauses
+ * between them. The run's row and its approvals stay. A live run is never touched. A run that a Hub has not received completely is deleted
+ * only if nothing else can make the store small enough. If the Edge dies in between, the next pass continues.
  */
 import type { RunId } from "@corral/domain/identity/Ids"
 import { Clock, Context, Effect, Layer } from "effect"
 import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import type { RetentionLimits } from "../config/RetentionLimits.ts"
-import { forgetOld } from "../log/Idempotency.ts"
+import { deleteExpiredResults } from "../log/EdgeIdempotency.ts"
 import { Store, type StoreFailed } from "../store/Store.ts"
 
-/** Drops what a service keeps of a run. May be called again for the same run: after a crash, or where it failed. */
+/** Deletes what a service stores for a run. May be called again for the same run, after a crash or a failure. */
 export type Forget = (runId: RunId) => Effect.Effect<void, StoreFailed>
 
 export class Retention extends Context.Service<
   Retention,
   {
-    /** Asks to be told of each run whose events have been dropped. */
+    /** Registers a function that runs for each run whose events were deleted. */
     readonly onForget: (forget: Forget) => void
-    /** One pass; succeeds with the runs whose events it dropped, oldest first. */
+    /** One pass. Succeeds with the runs whose events it deleted, oldest first. */
     readonly sweep: Effect.Effect<ReadonlyArray<RunId>, StoreFailed>
   }
 >()("corral/edge/Retention") {
@@ -108,7 +107,7 @@ const make = Effect.fnUntraced(function* ({ days, maxMiB }: RetentionLimits) {
     }
     const surplus = () => (maxMiB > 0 && usedMiB() > maxMiB ? (oldest(NEVER) ?? oldestOfAll()) : undefined)
     for (let id = surplus(); id !== undefined; id = surplus()) dropped.push(yield* forget(id))
-    yield* forgetOld(store, now)
+    yield* deleteExpiredResults(store, now)
     yield* release
     return dropped
   })

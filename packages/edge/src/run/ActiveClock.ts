@@ -5,7 +5,7 @@ import { Clock, Effect, Fiber } from "effect"
  * Gives the function that lets the clock run (`true`) or stand (`false`); `onTimeout` is called once, when `budgetMs` of running time
  * are used up. Ends with the scope.
  */
-export const make = Effect.fnUntraced(function* (budgetMs: number, onTimeout: () => void) {
+export const makeActiveClock = Effect.fnUntraced(function* (budgetMs: number, onTimeout: () => void) {
   const clock = yield* Clock.Clock
   let left = budgetMs
   let since = 0

@@ -1,22 +1,22 @@
 /**
- * What a run may use up, and how much of it is used. Says when 80 % of a limit are reached, once, and when all of it is.
+ * Budget meter of one run. Reports once when 80 % of a limit are used, and once when all of it is used.
  *
- * Synchronous and without a clock: whoever has one asks when. What a runtime does not count is never used up.
+ * Synchronous and without a clock: the caller measures time. A limit that the runtime does not count is never used up.
  */
 import type { Budget, RunFailure, Usage } from "@corral/domain/run/Run"
 
 /** The share of a limit at which a person is warned. */
 export const WARN_AT = 0.8
 
-export type BudgetNews =
-  | { readonly _tag: "Warn"; readonly limit: keyof Budget; readonly sentence: string }
+export type BudgetNotice =
+  | { readonly _tag: "Warn"; readonly limit: keyof Budget; readonly text: string }
   | { readonly _tag: "UsedUp"; readonly limit: keyof Budget; readonly error: RunFailure }
 
 const names = { tokens: "token budget", turns: "turn budget", wallMs: "time budget" } as const
 
 const digits = new Intl.NumberFormat("en")
 
-const sentence = (limit: keyof Budget, used: number, of: number): string => {
+const warningText = (limit: keyof Budget, used: number, of: number): string => {
   const [some, all] = limit === "wallMs" ? [used / 1000, of / 1000] : [used, of]
   const unit = limit === "wallMs" ? " s" : ""
   return `${Math.floor((used / of) * 100)} % of the run's ${names[limit]} are used: ${digits.format(some)} of ${digits.format(all)}${unit}.`
@@ -31,13 +31,13 @@ export class BudgetMeter {
     this.budget = budget
   }
 
-  /** What the run has used so far, as its runtime counts. */
-  spend({ inputTokens = 0, outputTokens = 0, turns = 0 }: Usage): ReadonlyArray<BudgetNews> {
+  /** Notices for what the run has used so far, as its runtime counts. */
+  charge({ inputTokens = 0, outputTokens = 0, turns = 0 }: Usage): ReadonlyArray<BudgetNotice> {
     return [...this.reach("tokens", inputTokens + outputTokens), ...this.reach("turns", turns)]
   }
 
-  /** What is said once `used` of `limit` is used. */
-  reach(limit: keyof Budget, used: number): ReadonlyArray<BudgetNews> {
+  /** Notices for `used` of `limit`. */
+  reach(limit: keyof Budget, used: number): ReadonlyArray<BudgetNotice> {
     const of = this.budget[limit]
     if (of === undefined || this.over || used < of * WARN_AT) return []
     if (used >= of) {
@@ -46,7 +46,7 @@ export class BudgetMeter {
     }
     if (this.warned.has(limit)) return []
     this.warned.add(limit)
-    return [{ _tag: "Warn", limit, sentence: sentence(limit, used, of) }]
+    return [{ _tag: "Warn", limit, text: warningText(limit, used, of) }]
   }
 }
 

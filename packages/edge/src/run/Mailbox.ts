@@ -35,9 +35,16 @@ export class Mailbox<A> {
         })
   )
 
+  /** All messages that wait now, if any. */
+  takeWaiting(): ReadonlyArray<A> {
+    return this.messages.length > 0 ? this.drain() : none
+  }
+
   private drain(): ReadonlyArray<A> {
     const messages = this.messages
     this.messages = []
     return messages
   }
 }
+
+const none: ReadonlyArray<never> = []

@@ -1,9 +1,10 @@
 /**
- * What a runtime says, without secrets: the last thing that happens to it before the run machine and the log.
+ * Redaction of a runtime's outputs, directly before the run machine and the log.
  *
- * Streamed text is told apart at its seams: the end of a piece that may be the beginning of a secret waits for the next piece of its message, or
- * for whatever else is said. So a secret that is cut over pieces of one message is found, unless something else comes in between.
- * The content of artifacts stays as it is; `Redaction` says what it does not find.
+ * Guarantees: a secret that is split over pieces of one streamed message is found, unless another output comes in between. The end of a
+ * piece that may begin a secret waits for the next piece of its message, or for any other output.
+ *
+ * Does not: change the content of artifacts. `Redaction` says what it does not find.
  */
 import { Redaction } from "@corral/domain/redaction/Redaction"
 import type { DraftOf } from "@corral/domain/run/RunEvent"
@@ -11,7 +12,7 @@ import type { AdapterOutput } from "@corral/domain/run/RuntimeAdapter"
 
 type Delta = DraftOf<"run.message.delta">
 
-/** So many messages may wait for their next piece; then all of them are told. */
+/** Maximum number of messages whose last piece waits. Beyond it, all of them are emitted. */
 const MOST_WAITING = 8
 
 export class OutputRedaction {

@@ -13,7 +13,8 @@ import { pageOfApprovals } from "../approval/Approvals.ts"
 import { sweep } from "../process/Containment.ts"
 import { groupsOfEdge } from "../process/ControlGroup.ts"
 import { EDGE_MARK } from "../process/MarkSweep.ts"
-import type { Batch, EventLog } from "../log/EventLog.ts"
+import type { EdgeEventLog } from "../log/EdgeEventLog.ts"
+import type { LogBatch } from "../log/LogBatch.ts"
 import { mint } from "@corral/service/Identifiers"
 import { RunRecorder } from "./RunRecorder.ts"
 import { unfinishedRuns } from "../log/Runs.ts"
@@ -27,10 +28,10 @@ const knownId = (store: Store["Service"]): string | undefined =>
   store.get<{ readonly id: string }>("SELECT id FROM edge")?.id
 
 const readSound = (
-  log: EventLog["Service"],
+  log: EdgeEventLog["Service"],
   runId: RunId,
   after: number
-): ReadonlyArray<Batch> | undefined => {
+): ReadonlyArray<LogBatch> | undefined => {
   try {
     return log.read(runId, after, PAGE)
   } catch (error) {
@@ -40,7 +41,7 @@ const readSound = (
 }
 
 const foldLog = (
-  log: EventLog["Service"],
+  log: EdgeEventLog["Service"],
   run: Run
 ): { readonly state: RunState; readonly lastSeq: number } => {
   let state = initial
@@ -59,7 +60,7 @@ const foldLog = (
   }
 }
 
-/** Why nobody is left to end a run: what its terminal event says. */
+/** Why a run has no actor to end it, for its terminal event. */
 export interface Loss {
   readonly reason: "edge_restarted" | "store_failed"
   readonly message: string
@@ -70,10 +71,10 @@ const restarted: Loss = {
   message: "The Edge ended while the run was under way."
 }
 
-/** Gives a run that no actor ends any more the events that its log lacks. */
+/** Appends the events that the log of a run without an actor lacks. */
 export const endRun = Effect.fnUntraced(function* (
   store: Store["Service"],
-  log: EventLog["Service"],
+  log: EdgeEventLog["Service"],
   run: Run,
   { message, reason }: Loss,
   now: number
@@ -112,7 +113,7 @@ const readable = <A>(read: () => A): Effect.Effect<A, StoreFailed> =>
 /** Gives the Edge's id. Nothing of an earlier Edge of this store is alive or unfinished when it succeeds. */
 export const recover = Effect.fnUntraced(function* (
   store: Store["Service"],
-  log: EventLog["Service"]
+  log: EdgeEventLog["Service"]
 ): Effect.fn.Return<string, StoreFailed> {
   const now = (yield* Clock.Clock).currentTimeMillisUnsafe()
   const known = yield* readable(() => knownId(store))

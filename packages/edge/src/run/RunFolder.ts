@@ -18,7 +18,7 @@ export interface RunFolder {
   readonly rows: ReadonlyArray<Write>
 }
 
-/** `workspace` is the workspace's real path. Until the scope closes nobody else may enter a worktree that is resumed. */
+/** `workspace` is the workspace's real path. Until the scope closes, no other run may enter a worktree that is resumed. */
 export const folderOf = Effect.fnUntraced(function* (
   id: RunId,
   request: CreateRun,

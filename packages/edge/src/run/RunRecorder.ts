@@ -16,8 +16,9 @@ import { draft, type EventDraft } from "@corral/domain/run/RunEvent"
 import { transition, type Action, type Input } from "@corral/domain/run/RunMachine"
 import { initial, type RunState } from "@corral/domain/run/RunState"
 import { putApproval, replaceApproval } from "../approval/Approvals.ts"
-import type { Kept, Made } from "../artifact/Artifacts.ts"
-import { type Appended, encoder } from "../log/EventLog.ts"
+import type { KeptArtifact, NewArtifact } from "../artifact/Artifacts.ts"
+import type { NewEvents } from "../log/LogBatch.ts"
+import { encoder } from "../log/EventEncoder.ts"
 import { cutText, fit, mayExceed, wholeOutput } from "./PayloadLimit.ts"
 import { insertRun, updateRun } from "../log/Runs.ts"
 import type { Write } from "../store/Store.ts"
@@ -29,7 +30,7 @@ export type RunAction = Exclude<Action, { readonly _tag: "Append" }>
 interface Held {
   readonly at: string
   readonly event: EventDraft
-  readonly made: Made | undefined
+  readonly made: NewArtifact | undefined
 }
 
 /** What the machine sees of an artifact: the event's place. What it says is known when the content is kept. */
@@ -59,7 +60,7 @@ export class RunRecorder {
   private now: string
   /** `undefined` as long as no event of this batch names something that must be kept first. */
   private held: Array<Held> | undefined
-  private making: Made | undefined
+  private making: NewArtifact | undefined
 
   constructor(run: Run) {
     this.run = run
@@ -103,12 +104,12 @@ export class RunRecorder {
   }
 
   /** What is to be kept before `take`. Empty as a rule. */
-  get toBeKept(): ReadonlyArray<Made> {
+  get toBeKept(): ReadonlyArray<NewArtifact> {
     return this.held?.flatMap(({ made }) => made ?? []) ?? none
   }
 
-  /** What of `toBeKept` is on disk. What is not is left out of the log: a cut output stays cut, an artifact is not told of. */
-  settle(kept: ReadonlyMap<Made, Kept>): void {
+  /** Releases the held events. `kept`: the part of `toBeKept` that is on disk. The rest is left out of the log: its output stays cut, its artifact has no event. */
+  settle(kept: ReadonlyMap<NewArtifact, KeptArtifact>): void {
     const { held, now } = this
     if (held === undefined) return
     this.held = undefined
@@ -128,12 +129,12 @@ export class RunRecorder {
    * event tells it, as from `created` to `starting`.
    */
   take():
-    | { readonly events: Appended; readonly projections: ReadonlyArray<Write>; readonly run: Run }
+    | { readonly events: NewEvents; readonly projections: ReadonlyArray<Write>; readonly run: Run }
     | undefined {
     this.settle(nothingKept)
     const moved = this.state.status !== this.shownState.status
     if (this.lines.length === 0 && !moved) return undefined
-    const events: Appended = {
+    const events: NewEvents = {
       runId: this.run.id,
       firstSeq: this.seq - this.lines.length + 1,
       lines: this.lines,
@@ -191,18 +192,18 @@ export class RunRecorder {
     this.held.push({ at: this.now, event, made: event === unkept ? this.making : this.wholeOf(event) })
   }
 
-  private wholeOf(event: EventDraft): Made | undefined {
+  private wholeOf(event: EventDraft): NewArtifact | undefined {
     const output = wholeOutput(event)
     return event.type === "run.tool.result" && output !== undefined
       ? this.toKeep(`${event.payload.tool} output.txt`, "text/plain; charset=utf-8", output)
       : undefined
   }
 
-  private toKeep(name: string, mediaType: string, content: string | Uint8Array): Made {
+  private toKeep(name: string, mediaType: string, content: string | Uint8Array): NewArtifact {
     return { runId: this.run.id, name, mediaType, content, createdAt: this.now }
   }
 
-  private release(event: EventDraft, kept: Kept | undefined): void {
+  private release(event: EventDraft, kept: KeptArtifact | undefined): void {
     if (kept === undefined) return event === unkept ? undefined : this.pushFitting(event)
     const { id: artifactId, name, mediaType, size, sha256 } = kept.artifact
     const ready = draft("run.artifact.ready", { artifactId, name, mediaType, size, sha256 })
@@ -262,4 +263,4 @@ export class RunRecorder {
 }
 
 const none: ReadonlyArray<never> = []
-const nothingKept: ReadonlyMap<Made, Kept> = new Map()
+const nothingKept: ReadonlyMap<NewArtifact, KeptArtifact> = new Map()

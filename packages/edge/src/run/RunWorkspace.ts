@@ -1,8 +1,9 @@
 /**
- * A run and its folder: the snapshot before it starts, and what is found when nothing of it is alive any more.
+ * The folder of a run: its snapshot before the start, and its review when no process of the run is alive.
  *
- * A run that may change nothing is held to it whatever its runtime says: files that changed meanwhile make it `failed`. Who changed
- * them cannot be known; the sentence does not pretend to.
+ * Guarantees: a run in a mode without changes fails if files changed meanwhile, whatever its runtime reports.
+ *
+ * Does not: tell who changed the files.
  */
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { RunFailure, RunMode } from "@corral/domain/run/Run"
@@ -20,11 +21,11 @@ export interface RunWorkspace {
 
 const mayChange = (mode: RunMode): boolean => mode !== "read_only" && mode !== "plan"
 
-/** What has to be known before the run's process is there. */
+/** Records the start, before the run's process exists. */
 export const begin = (snapshots: Snapshots["Service"], { mode, runId }: RunWorkspace): Effect.Effect<void> =>
   mayChange(mode) ? Effect.void : snapshots.mark(runId)
 
-/** What the machine is told of the folder before the run ends. */
+/** Inputs of the run machine about the folder, before the run ends. */
 export const review = Effect.fnUntraced(function* (
   snapshots: Snapshots["Service"],
   { mode, root, runId }: RunWorkspace

@@ -42,7 +42,7 @@ export class SilenceClock {
     this.lastHeard = this.now()
   }
 
-  /** Stands while a person is asked, and starts anew afterwards. */
+  /** Stops the clock while a person decides; the clock starts again afterwards. */
   stand(standing: boolean): void {
     if (this.standing && !standing) this.lastHeard = this.now()
     this.standing = standing
@@ -96,5 +96,5 @@ export class SilenceClock {
   }
 }
 
-export const make = (limits: SilenceLimits): Effect.Effect<SilenceClock> =>
+export const makeSilenceClock = (limits: SilenceLimits): Effect.Effect<SilenceClock> =>
   Effect.map(Clock.Clock, (clock) => new SilenceClock(limits, () => clock.currentTimeMillisUnsafe()))

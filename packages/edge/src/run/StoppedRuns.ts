@@ -1,13 +1,13 @@
 /**
- * Runs that were stopped because the store did not take their events: each is ended in the log as soon as the store takes writes again.
+ * Runs that were stopped because the store rejected their events. Each is ended in the log as soon as the store accepts writes again.
  *
- * Their processes are gone by then. What a log lacks is found from what is on disk, as after a restart, whatever the actor believed. An
- * Edge that ends before leaves them to `Recovery`.
+ * Guarantees: their processes are gone by then. The missing events derive from what is on disk, as after a restart. If the Edge ends
+ * first, `Recovery` ends these runs.
  */
 import type { RunId } from "@corral/domain/identity/Ids"
 import { isTerminal } from "@corral/domain/run/Run"
 import { Clock, Effect, Exit, Queue } from "effect"
-import type { EventLog } from "../log/EventLog.ts"
+import type { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import type { Store } from "../store/Store.ts"
 import { endRun, type Loss } from "./Recovery.ts"
 import { findRun } from "../log/Runs.ts"
@@ -20,11 +20,14 @@ const lost: Loss = {
 const RETRY = "1 second"
 
 export interface StoppedRuns {
-  /** The run has no actor any more, and its last append failed. A run that is not on disk at all is left at that. */
+  /** Adds a run whose actor is gone and whose last append failed. A run that is not on disk is ignored. */
   readonly add: (id: RunId) => void
 }
 
-export const make = Effect.fnUntraced(function* (store: Store["Service"], log: EventLog["Service"]) {
+export const makeStoppedRuns = Effect.fnUntraced(function* (
+  store: Store["Service"],
+  log: EdgeEventLog["Service"]
+) {
   const stopped = new Set<RunId>()
   const more = yield* Queue.sliding<void>(1)
 

@@ -4,13 +4,13 @@
  * They are ES modules with the rights of the Edge. A listed adapter that cannot be trusted, found, imported, or that does not fit stops the
  * start with one sentence.
  */
-import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { Data, Effect, Result } from "effect"
 import { existsSync, readFileSync } from "node:fs"
 import { dirname, isAbsolute, join, resolve } from "node:path"
 import { pathToFileURL } from "node:url"
 import { adapterOf } from "./AdapterShape.ts"
-import { distrust } from "./TrustedFiles.ts"
+import { distrustReason } from "./TrustedFiles.ts"
 
 export class AdapterRefused extends Data.TaggedError("AdapterRefused")<{ readonly message: string }> {}
 
@@ -66,13 +66,15 @@ const saidBy = (cause: unknown): string =>
 const loadOne = Effect.fnUntraced(function* (
   specifier: string,
   configFile: string
-): Effect.fn.Return<RuntimeAdapter, AdapterRefused> {
+): Effect.fn.Return<AnyRuntimeAdapter, AdapterRefused> {
   const refused = (why: string) =>
     new AdapterRefused({ message: `The adapter ${specifier} in ${configFile} is not loaded: ${why}.` })
   const located = yield* Effect.try({
     try: () => {
       const found = locate(specifier, dirname(configFile))
-      return found === undefined ? undefined : { ...found, distrusted: distrust(found.file, found.root) }
+      return found === undefined
+        ? undefined
+        : { ...found, distrusted: distrustReason(found.file, found.root) }
     },
     catch: (cause) => refused(`it cannot be read (${saidBy(cause)})`)
   })
@@ -94,11 +96,11 @@ const loadOne = Effect.fnUntraced(function* (
 })
 
 /** The given adapters and the listed ones, by id. */
-export const load = Effect.fnUntraced(function* (
+export const loadAdapters = Effect.fnUntraced(function* (
   configFile: string | undefined,
   specifiers: ReadonlyArray<string>,
-  adapters: ReadonlyMap<string, RuntimeAdapter>
-): Effect.fn.Return<ReadonlyMap<string, RuntimeAdapter>, AdapterRefused> {
+  adapters: ReadonlyMap<string, AnyRuntimeAdapter>
+): Effect.fn.Return<ReadonlyMap<string, AnyRuntimeAdapter>, AdapterRefused> {
   if (configFile === undefined || specifiers.length === 0) return adapters
   const all = new Map(adapters)
   for (const specifier of specifiers) {

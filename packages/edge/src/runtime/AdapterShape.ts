@@ -3,7 +3,7 @@
  *
  * Does not: run it. That its events mean what its program meant is for the conformance suite.
  */
-import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { Result, Schema, SchemaIssue } from "effect"
 
 const Callable = Schema.declare((value): value is (input: never) => unknown => typeof value === "function", {
@@ -47,7 +47,7 @@ const PREFIX = "custom:"
 /** The adapter of a module, under the id `custom:<its own>`; or why there is none. */
 export const adapterOf = (
   module: Readonly<Record<string, unknown>>
-): Result.Result<RuntimeAdapter, string> => {
+): Result.Result<AnyRuntimeAdapter, string> => {
   const value = module["default"] ?? module["adapter"]
   if (typeof value !== "object" || value === null)
     return Result.fail("it exports no adapter, neither as default nor as `adapter`")
@@ -66,7 +66,7 @@ export const adapterOf = (
       `it is not an adapter: ${path === "" ? "" : `${path}: `}${issue?.message ?? "unknown"}`
     )
   }
-  const adapter = value as RuntimeAdapter // of its shape, as far as shapes tell
+  const adapter = value as AnyRuntimeAdapter // of its shape, as far as shapes tell
   const { id } = adapter
   return Result.succeed({
     ...adapter,

@@ -5,7 +5,7 @@
  * and says why. It is looked at by its status and not by a watcher on its folder: the store writes there too, and each write would wake
  * the Edge (ADR 13).
  */
-import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { Data, Effect, Result, Schedule, Schema, SchemaIssue, type Scope } from "effect"
 import { type BigIntStats, readFileSync, statSync } from "node:fs"
 import * as AdapterPackages from "./AdapterPackages.ts"
@@ -14,31 +14,31 @@ import { type Misfit, offer, type Offers } from "./Offers.ts"
 
 export class ConfigFileInvalid extends Data.TaggedError("ConfigFileInvalid")<{ readonly message: string }> {}
 
-export interface Configured {
+export interface ConfigState {
   readonly offers: Offers
   /** Why what the file says now is not in use, in a sentence. */
   readonly problem?: string | undefined
 }
 
 export interface ConfigFile {
-  readonly look: Effect.Effect<Configured>
+  readonly look: Effect.Effect<ConfigState>
 }
 
 /** Reads that file now, and keeps an eye on it as long as the scope is open. Without a file there are the adapters and the presets. */
 export const open = Effect.fnUntraced(function* (
   file: string | undefined,
-  adapters: ReadonlyMap<string, RuntimeAdapter>
+  adapters: ReadonlyMap<string, AnyRuntimeAdapter>
 ): Effect.fn.Return<ConfigFile, ConfigFileInvalid, Scope.Scope> {
   let seen = file === undefined ? undefined : lookAt(file)
   const atStart = yield* Effect.fromResult(contentOf(file, seen))
   const listed = atStart.adapters ?? []
   const loaded = yield* Effect.mapError(
-    AdapterPackages.load(file, listed, adapters),
+    AdapterPackages.loadAdapters(file, listed, adapters),
     ({ message }) => new ConfigFileInvalid({ message })
   )
   const read = (now: typeof seen) =>
     Result.flatMap(contentOf(file, now), (content) => offersOf(file, content, listed, loaded))
-  let configured: Configured = { offers: yield* Effect.fromResult(offersOf(file, atStart, listed, loaded)) }
+  let configured: ConfigState = { offers: yield* Effect.fromResult(offersOf(file, atStart, listed, loaded)) }
   if (file === undefined) return { look: Effect.succeed(configured) }
 
   const look = Effect.suspend(() => {
@@ -47,8 +47,8 @@ export const open = Effect.fnUntraced(function* (
     seen = now
     const problem = configured.problem
     configured = Result.match(read(now), {
-      onSuccess: (offers): Configured => ({ offers }),
-      onFailure: ({ message }): Configured => ({ offers: configured.offers, problem: message })
+      onSuccess: (offers): ConfigState => ({ offers }),
+      onFailure: ({ message }): ConfigState => ({ offers: configured.offers, problem: message })
     })
     const said =
       configured.problem === undefined
@@ -62,7 +62,7 @@ export const open = Effect.fnUntraced(function* (
   return { look }
 })
 
-/** `undefined` where there is none; a reason where nobody can tell. */
+/** The status of the file, `undefined` without one, or the reason why it cannot be read. */
 const lookAt = (file: string): BigIntStats | string | undefined => {
   try {
     return statSync(file, { bigint: true, throwIfNoEntry: false })
@@ -122,7 +122,7 @@ const offersOf = (
   file: string | undefined,
   content: EdgeConfigFile,
   listed: ReadonlyArray<string>,
-  adapters: ReadonlyMap<string, RuntimeAdapter>
+  adapters: ReadonlyMap<string, AnyRuntimeAdapter>
 ): Result.Result<Offers, ConfigFileInvalid> => {
   if (JSON.stringify(content.adapters ?? []) !== JSON.stringify(listed))
     return refusal(file, "adapters: they are loaded at start, so restart the Edge to change them")

@@ -36,7 +36,7 @@ const UsableRule = GrantRule.check(
 export const ProfileGrant = Schema.Union([Schema.Literal("full_access"), UsableRule])
 export type ProfileGrant = typeof ProfileGrant.Type
 
-/** An agent of its own over an adapter. */
+/** A separate agent over an adapter. */
 export const Profile = Schema.Struct({
   id: Id,
   label: Label,

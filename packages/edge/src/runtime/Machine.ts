@@ -7,7 +7,7 @@ import { Programs, versionIn } from "./Programs.ts"
 /** With less than this an Edge is degraded: 100 MB. */
 export const LOW_DISK_BYTES = 100_000_000
 
-/** The room where that folder lies; `undefined` where nobody can tell. */
+/** Free space of the disk with that folder; `undefined` if it cannot be read. */
 export const diskOf = (folder: string): Effect.Effect<EdgeReadiness["disk"]> =>
   Effect.tryPromise(() => statfs(folder)).pipe(
     Effect.map(({ bavail, bsize }) => ({ freeBytes: bavail * bsize })),
@@ -18,7 +18,7 @@ export const diskOf = (folder: string): Effect.Effect<EdgeReadiness["disk"]> =>
 const PATIENCE = "1 second"
 
 /** Waits a second at most for its version. */
-export const git: Effect.Effect<GitFound, never, Programs> = Effect.gen(function* () {
+export const findGit: Effect.Effect<GitFound, never, Programs> = Effect.gen(function* () {
   const programs = yield* Programs
   const program = programs.find("git")
   if (program === undefined) return { found: false }

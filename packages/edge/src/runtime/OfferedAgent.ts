@@ -3,13 +3,13 @@
  */
 import type { AgentId } from "@corral/domain/identity/Ids"
 import { RunMode } from "@corral/domain/run/Run"
-import type { Capabilities, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import type { Capabilities, AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import type { ProfileGrant } from "./ConfigSchema.ts"
 
 export interface OfferedAgent {
   readonly id: AgentId
   readonly label: string
-  readonly adapter: RuntimeAdapter
+  readonly adapter: AnyRuntimeAdapter
   /** Name or absolute path of a program that runs instead of the adapter's own. */
   readonly program?: string | undefined
   readonly widestMode?: RunMode | undefined
@@ -23,26 +23,26 @@ export interface OfferedAgent {
 /** From the narrowest to the widest. */
 const byWidth: ReadonlyArray<RunMode> = RunMode.literals
 
-/** Who asks nobody can only be let do everything, or what its own read-only mode allows. */
+/** A runtime without approvals can only run with full access, or in its own read-only mode. */
 const enforceable = ({ approvals, readOnly }: Capabilities, mode: RunMode): boolean =>
   approvals || mode === "full_access" || (readOnly && (mode === "read_only" || mode === "plan"))
 
 /** The modes that it may run in, whatever a workspace allows besides: none wider than its widest, none that it cannot be held to. */
-export const modesOf = ({ adapter, widestMode = "full_access" }: OfferedAgent): ReadonlyArray<RunMode> =>
+export const offeredModes = ({ adapter, widestMode = "full_access" }: OfferedAgent): ReadonlyArray<RunMode> =>
   byWidth.slice(0, byWidth.indexOf(widestMode) + 1).filter((mode) => enforceable(adapter.capabilities, mode))
 
 /** Why it does not run in that mode, in a sentence; `undefined` where it does. */
 export const modeRefusal = (agent: OfferedAgent, mode: RunMode): string | undefined => {
-  const modes = modesOf(agent)
+  const modes = offeredModes(agent)
   if (modes.includes(mode)) return undefined
   const only = modes.length === 0 ? "in no mode" : `only in ${modes.join(", ")}`
   return enforceable(agent.adapter.capabilities, mode)
     ? `${agent.label} runs ${only}.`
-    : `${agent.label} asks nobody before it acts, so it runs ${only}.`
+    : `${agent.label} does not ask for approval before it acts, so it runs ${only}.`
 }
 
 /** An adapter as it is. */
-export const fromAdapter = (adapter: RuntimeAdapter): OfferedAgent => ({
+export const fromAdapter = (adapter: AnyRuntimeAdapter): OfferedAgent => ({
   id: adapter.id as AgentId, // the ids of adapters are agent ids
   label: adapter.label,
   adapter,

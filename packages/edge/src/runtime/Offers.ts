@@ -7,10 +7,10 @@ import { makeJsonLines } from "@corral/adapters/JsonMapping"
 import { makeText } from "@corral/adapters/Text"
 import type { Runner } from "@corral/domain/run/Agent"
 import type { AgentId } from "@corral/domain/identity/Ids"
-import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { acpAgentOf } from "./AcpEntry.ts"
 import type { EdgeConfigFile, Profile, RunnerEntry } from "./ConfigSchema.ts"
-import { fromAdapter, modesOf, type OfferedAgent } from "./OfferedAgent.ts"
+import { fromAdapter, offeredModes, type OfferedAgent } from "./OfferedAgent.ts"
 import { presets, type Preset } from "./presets.ts"
 
 export interface OfferedRunner extends OfferedAgent {
@@ -30,9 +30,9 @@ export interface Misfit {
   readonly message: string
 }
 
-type Adapters = ReadonlyMap<string, RuntimeAdapter>
+type Adapters = ReadonlyMap<string, AnyRuntimeAdapter>
 
-const fromProfile = (profile: Profile, adapter: RuntimeAdapter): OfferedAgent => {
+const fromProfile = (profile: Profile, adapter: AnyRuntimeAdapter): OfferedAgent => {
   const { id, label, program, model, grants = [], env = [] } = profile
   return {
     id,
@@ -49,7 +49,7 @@ const fromProfile = (profile: Profile, adapter: RuntimeAdapter): OfferedAgent =>
 const fromCommandLine = (
   id: string,
   { command }: Pick<Runner, "command">,
-  adapter: RuntimeAdapter
+  adapter: AnyRuntimeAdapter
 ): OfferedRunner => ({
   ...fromAdapter(adapter),
   id: id as AgentId, // checked as one by the schema, or ours and of the form of agent ids
@@ -102,7 +102,7 @@ const misfitsOf = ({ profiles = [], runners = [] }: EdgeConfigFile, adapters: Ad
     if (adapter === undefined) {
       const message = `there is no such adapter; there are ${[...adapters.keys()].join(", ")}`
       misfits.push({ path: `profiles.${at}.adapter`, message })
-    } else if (modesOf(fromProfile(profile, adapter)).length === 0) {
+    } else if (offeredModes(fromProfile(profile, adapter)).length === 0) {
       misfits.push({ path: `profiles.${at}.mode`, message: "this adapter cannot be held to such a mode" })
     }
   })
@@ -110,7 +110,7 @@ const misfitsOf = ({ profiles = [], runners = [] }: EdgeConfigFile, adapters: Ad
 }
 
 /** The adapters of the agents that the file describes as behind the Agent Client Protocol. */
-const acpOf = ({ acp = [] }: EdgeConfigFile): ReadonlyArray<RuntimeAdapter> =>
+const acpOf = ({ acp = [] }: EdgeConfigFile): ReadonlyArray<AnyRuntimeAdapter> =>
   (isList(acp) ? acp : [acp]).map((entry) => makeAcp(acpAgentOf(entry)))
 
 const isList = <A>(value: A | ReadonlyArray<A>): value is ReadonlyArray<A> => Array.isArray(value)

@@ -11,10 +11,10 @@ import { signalGroup } from "../process/MarkSweep.ts"
 
 const CALL_LIMIT = "10 seconds"
 const OUTPUT_CHARACTERS = 65_536
-/** From the end of the program to the end of its output, which somebody else may hold open. */
+/** Time from the end of the program to the end of its output, which another process may hold open. */
 const LINGER_MS = 200
 
-export interface Call {
+export interface ProgramCall {
   /** Absolute path. */
   readonly program: string
   readonly args: ReadonlyArray<string>
@@ -23,7 +23,7 @@ export interface Call {
 }
 
 /** What it printed; `undefined` where it could not be started or took too long. */
-export const call = (request: Call): Effect.Effect<ProbeResult | undefined> =>
+export const callProgram = (request: ProgramCall): Effect.Effect<ProbeResult | undefined> =>
   Effect.callback<ProbeResult | undefined>((resume) => {
     const child = start(request)
     if (child === undefined) return resume(Effect.undefined)
@@ -49,7 +49,7 @@ export const call = (request: Call): Effect.Effect<ProbeResult | undefined> =>
   }).pipe(Effect.timeoutOption(CALL_LIMIT), Effect.map(Option.getOrUndefined))
 
 /** Some failures come as an event, others are thrown. */
-const start = ({ program, args, env, cwd }: Call): ChildProcess | undefined => {
+const start = ({ program, args, env, cwd }: ProgramCall): ChildProcess | undefined => {
   try {
     return spawn(program, args, { cwd, env, detached: true, stdio: ["ignore", "pipe", "pipe"] })
   } catch {
@@ -57,7 +57,7 @@ const start = ({ program, args, env, cwd }: Call): ChildProcess | undefined => {
   }
 }
 
-/** Reads all of it, so that nobody waits for a full pipe, and gives the beginning. */
+/** Reads the whole output, so that the program never waits for a full pipe. Returns the beginning. */
 const gather = (output: ChildProcess["stdout"]): (() => string) => {
   let text = ""
   output?.setEncoding("utf8").on("data", (more: string) => {

@@ -1,8 +1,8 @@
 /**
- * The programs of this machine: where they are, and what they answer when they are asked about themselves.
+ * Programs of this machine: their paths, and their answers to questions about themselves.
  *
- * An answer is kept as long as the program's file is the same one and no longer than the question allows; no answer, a minute. Four programs are asked at a
- * time. Who waits may leave: the question goes on, and its answer is there for the next.
+ * Guarantees: an answer is cached while the program's file is unchanged, up to the time that the question allows; a missing answer for a
+ * minute. Up to four programs run at a time. A question continues when its caller is interrupted, and the next caller receives its answer.
  */
 import { capped } from "@corral/domain/text/CappedPattern"
 import type { ProbeResult } from "@corral/domain/run/RuntimeAdapter"
@@ -10,9 +10,9 @@ import { Clock, Context, Effect, Fiber, Layer, Semaphore } from "effect"
 import { statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { childEnvironment, findProgram } from "../process/ChildEnvironment.ts"
-import { call } from "./ProgramCall.ts"
+import { callProgram } from "./ProgramCall.ts"
 
-export interface Question {
+export interface ProgramQuestion {
   /** Absolute path. */
   readonly program: string
   readonly args: ReadonlyArray<string>
@@ -23,15 +23,15 @@ export interface Question {
 }
 
 /** What a program answered; `undefined` where it gave no answer. */
-export type Answer = ProbeResult | undefined
+export type ProgramAnswer = ProbeResult | undefined
 
-interface Held {
+interface CachedAnswer {
   readonly modifiedAt: number
   /** Unix milliseconds. */
   readonly askedAt: number
-  readonly asking: Fiber.Fiber<Answer>
+  readonly asking: Fiber.Fiber<ProgramAnswer>
   /** The answer before this one, while this one is awaited. */
-  readonly before: { readonly answer: Answer } | undefined
+  readonly before: { readonly answer: ProgramAnswer } | undefined
 }
 
 export class Programs extends Context.Service<
@@ -39,9 +39,9 @@ export class Programs extends Context.Service<
   {
     /** The absolute path of a program, looked up on PATH where it is a name. */
     readonly find: (file: string) => string | undefined
-    readonly ask: (question: Question) => Effect.Effect<Answer>
+    readonly ask: (question: ProgramQuestion) => Effect.Effect<ProgramAnswer>
     /** The last answer, where there has been one to this question from this very file. */
-    readonly known: (question: Question) => { readonly answer: Answer } | undefined
+    readonly known: (question: ProgramQuestion) => { readonly answer: ProgramAnswer } | undefined
   }
 >()("corral/edge/Programs") {
   /** `environment` is the Edge's own. */
@@ -51,16 +51,16 @@ export class Programs extends Context.Service<
       Effect.gen(function* () {
         const scope = yield* Effect.scope
         const fourAtATime = yield* Semaphore.make(4)
-        const held = new Map<string, Held>()
+        const held = new Map<string, CachedAnswer>()
 
-        const known = (question: Question) => {
+        const known = (question: ProgramQuestion) => {
           const entry = held.get(keyOf(question))
           if (entry === undefined || entry.modifiedAt !== modifiedAt(question.program)) return undefined
           const exit = entry.asking.pollUnsafe()
           return exit?._tag === "Success" ? { answer: exit.value } : entry.before
         }
 
-        const ask = Effect.fnUntraced(function* (question: Question) {
+        const ask = Effect.fnUntraced(function* (question: ProgramQuestion) {
           const key = keyOf(question)
           const now = yield* Clock.currentTimeMillis
           const entry = held.get(key)
@@ -80,7 +80,7 @@ export class Programs extends Context.Service<
             cwd: tmpdir(),
             temporary: tmpdir()
           })
-          const asking = yield* call({ program, args, env, cwd: tmpdir() }).pipe(
+          const asking = yield* callProgram({ program, args, env, cwd: tmpdir() }).pipe(
             fourAtATime.withPermit,
             Effect.forkIn(scope)
           )
@@ -96,13 +96,13 @@ export class Programs extends Context.Service<
 const SILENCE_HOLDS_MS = 60_000
 
 /** For how long this answer, or the wait for it, is shared. */
-const holding = ({ asking }: Held, { holds }: Question): number => {
+const holding = ({ asking }: CachedAnswer, { holds }: ProgramQuestion): number => {
   const exit = asking.pollUnsafe()
   if (exit === undefined) return Infinity
   return exit._tag === "Success" && exit.value !== undefined ? holds : Math.min(holds, SILENCE_HOLDS_MS)
 }
 
-const keyOf = ({ program, args, pass }: Question): string => JSON.stringify([program, args, pass])
+const keyOf = ({ program, args, pass }: ProgramQuestion): string => JSON.stringify([program, args, pass])
 
 /** 0 where it is gone. */
 const modifiedAt = (program: string): number => statSync(program, { throwIfNoEntry: false })?.mtimeMs ?? 0
@@ -112,7 +112,7 @@ const VERSION_WITHIN = 1_024
 const VERSION = capped(VERSION_WITHIN, /\d+\.\d+\.\d+[-\w.]*/)
 
 /** The first thing in what it printed that looks like a version, without a sentence's final dot. */
-export const versionIn = (answer: Answer): string | undefined =>
+export const versionIn = (answer: ProgramAnswer): string | undefined =>
   answer === undefined
     ? undefined
     : VERSION.exec(answer.stdout.slice(0, VERSION_WITHIN))?.[0].replace(/\.$/, "")

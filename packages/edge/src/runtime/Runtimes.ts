@@ -1,154 +1,84 @@
 /**
- * The runtimes of this machine as agents: what is offered, where the programs are, which versions answer, who is signed in.
+ * Runtimes of this machine as agents: what is offered, where the programs are, which versions answer, which are signed in.
  *
- * A probe asks the program about itself and no model anything: that a program is found and signed in does not promise that it will work.
+ * Does not: ask a model. A program that is found and signed in may still fail in a run.
  */
 import type { Agent, Runner } from "@corral/domain/run/Agent"
 import { InvalidAgentId, RuntimeUnavailable } from "@corral/domain/errors/Failures"
 import type { ConfigReadiness, RuntimeReadiness } from "@corral/domain/http/Health"
 import type { AgentId } from "@corral/domain/identity/Ids"
-import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import type { AnyRuntimeAdapter, Probe } from "@corral/domain/run/RuntimeAdapter"
 import { Context, Effect, Layer } from "effect"
 import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import * as ConfigFile from "./ConfigFile.ts"
 import { Drift } from "./Drift.ts"
-import { modesOf, type OfferedAgent } from "./OfferedAgent.ts"
-import { Programs, type Question, versionIn } from "./Programs.ts"
+import { offeredModes, type OfferedAgent } from "./OfferedAgent.ts"
+import type { OfferedRunner } from "./Offers.ts"
+import { type ProgramAnswer, Programs, type ProgramQuestion, versionIn } from "./Programs.ts"
 
 export class Runtimes extends Context.Service<
   Runtimes,
   {
     /** An adapter, a profile or a runner. */
     readonly get: (id: AgentId) => Effect.Effect<OfferedAgent, InvalidAgentId>
-    /** The absolute path of its program, where its adapter's command names `file`; fails where it is not on this machine. */
+    /** Absolute path of the agent's program, which its adapter's command names `file`. Fails if it is not installed. */
     readonly locate: (agent: OfferedAgent, file: string) => Effect.Effect<string, RuntimeUnavailable>
-    /** Adapters and profiles; waits for their programs' answers. */
+    /** Adapters and profiles, with the answers of their programs. */
     readonly list: Effect.Effect<ReadonlyArray<Agent>>
     readonly runners: Effect.Effect<ReadonlyArray<Runner>>
-    /** What is known of adapters and profiles; asks anew behind the caller's back, and waits a second at most for what nobody knows. */
+    /** Known readiness of adapters and profiles. Refreshes it in the background; waits up to a second for what is unknown. */
     readonly readiness: Effect.Effect<ReadonlyArray<RuntimeReadiness>>
-    /** The file of profiles and runners; `undefined` where the Edge has none. */
+    /** State of the file of profiles and runners; `undefined` without one. */
     readonly config: Effect.Effect<ConfigReadiness | undefined>
-    /** Counts something an adapter had no name for. `raw` is what was printed, without secrets. */
-    readonly countUnknown: (adapter: RuntimeAdapter, what: string, raw?: string) => void
+    /** Counts an output that the adapter has no name for. `raw`: the printed text, without secrets. */
+    readonly countUnknown: (adapter: AnyRuntimeAdapter, what: string, raw?: string) => void
   }
 >()("corral/edge/Runtimes") {
   /** Provides `Programs`, too. */
-  static readonly layer = (config: EdgeConfig, adapters: ReadonlyMap<string, RuntimeAdapter>) =>
+  static readonly layer = (config: EdgeConfig, adapters: ReadonlyMap<string, AnyRuntimeAdapter>) =>
     Layer.effect(Runtimes, make(config, adapters)).pipe(
       Layer.provideMerge(Programs.layer(config.environment))
     )
 }
 
-/** What its program is asked. */
+/** Questions to the program of an agent. */
 interface Questions {
-  readonly version: Question
-  readonly signedIn?: Question | undefined
+  readonly version: ProgramQuestion
+  readonly signedIn?: ProgramQuestion | undefined
 }
 
 const SIGN_IN_HOLDS_MS = 60_000
 const PATIENCE = "1 second"
 
-const make = Effect.fnUntraced(function* (config: EdgeConfig, adapters: ReadonlyMap<string, RuntimeAdapter>) {
-  const programs = yield* Programs
+const make = Effect.fnUntraced(function* (
+  config: EdgeConfig,
+  adapters: ReadonlyMap<string, AnyRuntimeAdapter>
+) {
   const scope = yield* Effect.scope
   const file = yield* ConfigFile.open(config.configFile, adapters)
-  const drift = new Drift()
-  const offers = Effect.map(file.look, (configured) => configured.offers)
-
-  const pathOf = ({ adapter, program }: OfferedAgent) => programs.find(program ?? adapter.probe.command)
-
-  const ask = ({ version, signedIn }: Questions) =>
-    Effect.all([programs.ask(version), signedIn === undefined ? Effect.undefined : programs.ask(signedIn)])
-
-  /** What is known of it now. */
-  const readinessOf = (agent: OfferedAgent): RuntimeReadiness & { readonly known: boolean } => {
-    const { id, label, adapter } = agent
-    const base = { id, label, runtime: adapter.id }
-    const { signIn, signedIn: reader } = adapter.probe
-    const path = pathOf(agent)
-    const drifted = adapter.id === id ? drift.of(id) : undefined
-    const more = drifted === undefined ? {} : { drift: drifted }
-    if (path === undefined) {
-      return {
-        ...base,
-        installed: false,
-        reason: "command_missing",
-        hint: installHint(agent),
-        ...more,
-        known: true
-      }
-    }
-    const questions = questionsOf(agent, path)
-    const told = programs.known(questions.version)
-    const version = versionIn(told?.answer)
-    if (version !== undefined) drift.saw(adapter.id, version)
-    const who = questions.signedIn === undefined ? undefined : programs.known(questions.signedIn)
-    const signedIn = who?.answer === undefined ? undefined : reader?.read(who.answer)
-    const missing = { reason: "not_signed_in", ...(signIn === undefined ? {} : { hint: signIn }) }
-    const silent = [told, who].some((asked) => asked !== undefined && asked.answer === undefined)
-    return {
-      ...base,
-      installed: true,
-      path,
-      ...(version === undefined ? {} : { version }),
-      ...(signedIn === undefined ? {} : { signedIn }),
-      ...(signedIn === false ? missing : silent ? noAnswer : {}),
-      ...more,
-      known: told !== undefined && (questions.signedIn === undefined || who !== undefined)
-    }
-  }
-
-  const refresh = (agents: ReadonlyArray<OfferedAgent>) =>
-    Effect.forEach(
-      agents,
-      (agent) => {
-        const path = pathOf(agent)
-        return path === undefined ? Effect.void : ask(questionsOf(agent, path))
-      },
-      { concurrency: "unbounded", discard: true }
-    )
-
+  const context: RuntimesContext = { programs: yield* Programs, drift: new Drift() }
+  const { drift } = context
+  const offers = Effect.map(file.look, (state) => state.offers)
   return Runtimes.of({
     get: (id) =>
       Effect.flatMap(offers, ({ byId }) => {
         const agent = byId.get(id)
         return agent === undefined ? Effect.fail(new InvalidAgentId()) : Effect.succeed(agent)
       }),
-    locate: (agent, command) =>
-      Effect.suspend(() => {
-        const { id, label, program } = agent
-        const path = programs.find(program ?? command)
-        return path === undefined
-          ? Effect.fail(
-              new RuntimeUnavailable({
-                message: `${label} is not installed. ${installHint(agent)}`,
-                details: { reason: "command_missing", agentId: id }
-              })
-            )
-          : Effect.succeed(path)
-      }),
+    locate: (agent, command) => locate(context, agent, command),
     list: Effect.gen(function* () {
       const { agents } = yield* offers
-      yield* refresh(agents)
-      return agents.map((agent) => agentOf(agent, readinessOf(agent)))
+      yield* refresh(context, agents)
+      return agents.map((agent) => agentOf(agent, readinessOf(context, agent)))
     }),
-    runners: Effect.map(offers, ({ runners }) =>
-      runners.map((runner) => {
-        const { id, label, adapter, command } = runner
-        const base = { id, label, runtime: adapter.id, command: [...command], modes: modesOf(runner) }
-        return pathOf(runner) === undefined
-          ? { ...base, available: false, reason: "command_missing", hint: installHint(runner) }
-          : { ...base, available: true }
-      })
-    ),
+    runners: Effect.map(offers, ({ runners }) => runners.map((runner) => runnerOf(context, runner))),
     readiness: Effect.gen(function* () {
       const { agents } = yield* offers
-      const asking = refresh(agents)
-      const known = agents.every((agent) => readinessOf(agent).known)
-      yield* known ? Effect.forkIn(asking, scope) : Effect.timeoutOption(asking, PATIENCE)
+      const refreshing = refresh(context, agents)
+      const isKnown = agents.every((agent) => readinessOf(context, agent).known)
+      yield* isKnown ? Effect.forkIn(refreshing, scope) : Effect.timeoutOption(refreshing, PATIENCE)
       return agents.map((agent) => {
-        const { known: _, ...readiness } = readinessOf(agent)
+        const { known: _, ...readiness } = readinessOf(context, agent)
         return readiness
       })
     }),
@@ -160,6 +90,101 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig, adapters: Readonly
     countUnknown: (adapter, what, raw) => drift.count(adapter.id, what, raw)
   })
 })
+
+interface RuntimesContext {
+  readonly programs: Programs["Service"]
+  readonly drift: Drift
+}
+
+const pathOf = ({ programs }: RuntimesContext, { adapter, program }: OfferedAgent): string | undefined =>
+  programs.find(program ?? adapter.probe.command)
+
+const locate = (
+  { programs }: RuntimesContext,
+  agent: OfferedAgent,
+  command: string
+): Effect.Effect<string, RuntimeUnavailable> =>
+  Effect.suspend(() => {
+    const { id, label, program } = agent
+    const path = programs.find(program ?? command)
+    return path === undefined
+      ? Effect.fail(
+          new RuntimeUnavailable({
+            message: `${label} is not installed. ${installHint(agent)}`,
+            details: { reason: "command_missing", agentId: id }
+          })
+        )
+      : Effect.succeed(path)
+  })
+
+/** The current readiness. `known`: whether every question has an answer. */
+const readinessOf = (
+  context: RuntimesContext,
+  agent: OfferedAgent
+): RuntimeReadiness & { readonly known: boolean } => {
+  const { drift, programs } = context
+  const { id, label, adapter } = agent
+  const base = { id, label, runtime: adapter.id }
+  const path = pathOf(context, agent)
+  const drifted = adapter.id === id ? drift.of(id) : undefined
+  const more = drifted === undefined ? {} : { drift: drifted }
+  if (path === undefined) {
+    const hint = installHint(agent)
+    return { ...base, installed: false, reason: "command_missing", hint, ...more, known: true }
+  }
+  const questions = questionsOf(agent, path)
+  const versionAnswer = programs.known(questions.version)
+  const version = versionIn(versionAnswer?.answer)
+  if (version !== undefined) drift.saw(adapter.id, version)
+  const signInAnswer = questions.signedIn === undefined ? undefined : programs.known(questions.signedIn)
+  const isSilent = [versionAnswer, signInAnswer].some(
+    (known) => known !== undefined && known.answer === undefined
+  )
+  return {
+    ...base,
+    installed: true,
+    path,
+    ...(version === undefined ? {} : { version }),
+    ...signInOf(adapter.probe, signInAnswer?.answer, isSilent),
+    ...more,
+    known: versionAnswer !== undefined && (questions.signedIn === undefined || signInAnswer !== undefined)
+  }
+}
+
+const signInOf = (
+  { signIn, signedIn: reader }: Probe,
+  answer: ProgramAnswer,
+  isSilent: boolean
+): Pick<RuntimeReadiness, "signedIn" | "reason" | "hint"> => {
+  const signedIn = answer === undefined ? undefined : reader?.read(answer)
+  const missing = { reason: "not_signed_in", ...(signIn === undefined ? {} : { hint: signIn }) }
+  return {
+    ...(signedIn === undefined ? {} : { signedIn }),
+    ...(signedIn === false ? missing : isSilent ? noAnswer : {})
+  }
+}
+
+/** Asks every installed program again whose answer has expired. */
+const refresh = (context: RuntimesContext, agents: ReadonlyArray<OfferedAgent>) =>
+  Effect.forEach(
+    agents,
+    (agent) => {
+      const path = pathOf(context, agent)
+      return path === undefined ? Effect.void : ask(context, questionsOf(agent, path))
+    },
+    { concurrency: "unbounded", discard: true }
+  )
+
+const ask = ({ programs }: RuntimesContext, { version, signedIn }: Questions) =>
+  Effect.all([programs.ask(version), signedIn === undefined ? Effect.undefined : programs.ask(signedIn)])
+
+const runnerOf = (context: RuntimesContext, runner: OfferedRunner): Runner => {
+  const { id, label, adapter, command } = runner
+  const base = { id, label, runtime: adapter.id, command: [...command], modes: offeredModes(runner) }
+  return pathOf(context, runner) === undefined
+    ? { ...base, available: false, reason: "command_missing", hint: installHint(runner) }
+    : { ...base, available: true }
+}
 
 const installHint = ({ program, adapter }: OfferedAgent): string =>
   program === undefined ? adapter.probe.install : "The program that its profile names is not on this machine."
@@ -186,7 +211,7 @@ const agentOf = (agent: OfferedAgent, readiness: RuntimeReadiness): Agent => {
     label,
     runtime: adapter.id,
     capabilities: adapter.capabilities,
-    modes: modesOf(agent),
+    modes: offeredModes(agent),
     available: readiness.installed,
     ...(model === undefined ? {} : { model }),
     ...(version === undefined ? {} : { version }),

@@ -56,7 +56,7 @@ const reasonInside = (root: string, deep: boolean): string | undefined => {
 }
 
 /** Why a file is not to be run, in words after "because"; `undefined` where it may be. `root` is the folder of its package. */
-export const distrust = (file: string, root?: string): string | undefined => {
+export const distrustReason = (file: string, root?: string): string | undefined => {
   const real = realpathSync(file)
   if (!statSync(real).isFile()) return `${basename(file)} is not a file`
   return (

@@ -1,11 +1,13 @@
 /**
  * The Edge's SQLite store: one writer thread, one reading connection on the event loop.
  *
- * A commit is durable (WAL, synchronous=FULL) when its effect succeeds. Commits made while one is under way travel together in the
- * next. Reads are synchronous and see everything committed. It knows no tables: services own their SQL.
+ * Guarantees: a commit is durable (WAL, synchronous=FULL) when its effect succeeds. Commits made during another one are written together
+ * next. Reads are synchronous and see everything committed.
  *
- * A disk that is full or broken fails commits, and the store counts as failing from then on. It tries a write of its own every second,
- * in a new writer thread where the old one is gone, until one is on disk again.
+ * Does not: know tables. Services own their SQL.
+ *
+ * A full or broken disk fails commits, and the store is failing from then on. The store tries a test write every second, in a new writer
+ * thread if the old one is gone, until one succeeds.
  *
  * Damage is different: data that cannot be read as it was written. A read of it throws `StoreDamaged`, and the store counts as damaged
  * until the Edge is restarted.
@@ -134,7 +136,7 @@ export const lostStore = (file: string, usedSince: string): string =>
 
 const unreadable = (message: string): string => `The store cannot be read: ${message}.`
 
-/** Not a flaw of the one job: what is SQLite's complaint about a statement or a constraint harms nobody else. */
+/** Whether an error concerns the whole store. SQLite's errors about a statement or a constraint concern one job. */
 const isOfTheStore = ({ code }: WriteError): boolean =>
   code !== undefined && !/^SQLITE_(ERROR|CONSTRAINT|MISMATCH|TOOBIG|RANGE|MISUSE)/.test(code)
 

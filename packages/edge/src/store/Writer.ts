@@ -6,7 +6,7 @@
  */
 import Database from "better-sqlite3"
 import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_threads"
-import { migrate } from "./migrations.ts"
+import { migrateEdgeStore } from "./migrations.ts"
 
 /** One statement and its parameters. */
 export type Write = readonly [
@@ -42,10 +42,10 @@ const open = (): Database.Database => {
   db.pragma("journal_mode = WAL")
   db.pragma("synchronous = FULL")
   db.pragma("wal_autocheckpoint = 2000")
-  // What one burst made of the log file is cut when it begins anew.
+  // A log file that one burst made large is truncated when it starts again.
   db.pragma("journal_size_limit = 33554432")
   db.pragma("busy_timeout = 5000")
-  migrate(db)
+  migrateEdgeStore(db)
   return db
 }
 

@@ -44,7 +44,7 @@ export class WriterLink {
     settled.forEach((tell, i) => tell(reply[i] ?? null))
   }
 
-  /** Whether its thread has ended: it takes nothing any more. */
+  /** Whether the thread has ended: the link then accepts no further commits. */
   get ended(): boolean {
     return this.broken !== undefined
   }

@@ -107,7 +107,7 @@ const steps: ReadonlyArray<string> = [
 ]
 
 /** Brings the database to the newest step. Refuses one written by a newer version. */
-export const migrate = (db: Database.Database): void => {
+export const migrateEdgeStore = (db: Database.Database): void => {
   const found = Number(db.pragma("user_version", { simple: true }))
   if (found > steps.length) {
     throw new Error(`the database is of a newer version (${found}) than this program knows (${steps.length})`)

@@ -7,7 +7,7 @@ import type { LeftOut } from "@corral/domain/run/Worktree"
 import { Effect } from "effect"
 import { copyFileSync, statSync, utimesSync } from "node:fs"
 import { join } from "node:path"
-import { files, type WorktreeGit } from "./WorktreeGit.ts"
+import { attemptFiles, type WorktreeGit } from "./WorktreeGit.ts"
 import { texts } from "./ShadowRepository.ts"
 
 const TIME_LIMIT = "10 seconds"
@@ -22,7 +22,7 @@ export const leftOutOf = (
   git
     .withScratch((index) =>
       Effect.gen(function* () {
-        yield* files(() => {
+        yield* attemptFiles(() => {
           const own = join(repository, "index")
           copyFileSync(own, index)
           // Not newer than its entries: git looks again at those that could have changed since.

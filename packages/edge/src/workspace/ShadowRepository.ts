@@ -35,7 +35,7 @@ export interface ShadowOptions {
 /** 160000 in octal, as an index holds it. */
 const GITLINK_MODE = Buffer.from([0, 0, 0xe0, 0])
 
-/** What nobody reviews, where no repository says what to ignore. */
+/** Paths that are not reviewed, in a workspace without a repository that says what to ignore. */
 const IGNORED = ["node_modules/", ".venv/", "__pycache__/", ".gradle/", ".DS_Store"]
 
 export class ShadowRepository {
@@ -117,7 +117,7 @@ export class ShadowRepository {
 
   /**
    * Takes the repositories inside the workspace out of an index: where `git add` finds one in there, it looks into it with a git that
-   * runs the filters of that repository. It finds them anew, and only writes down which commit is checked out.
+   * runs the filters of that repository. This finds them again, and records only which commit is checked out.
    */
   private readonly leaveRepositories = Effect.fnUntraced(
     { self: this },

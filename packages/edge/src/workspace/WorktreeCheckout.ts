@@ -10,13 +10,13 @@ import { chmodSync, existsSync, lstatSync, mkdirSync, rmdirSync, rmSync } from "
 import { dirname, join } from "node:path"
 import { removeFolder } from "../process/TemporaryFolder.ts"
 import { GitFailed } from "./Git.ts"
-import { files, WorktreeGit, type WorktreePlace } from "./WorktreeGit.ts"
+import { attemptFiles, WorktreeGit, type WorktreePlace } from "./WorktreeGit.ts"
 
 export const branchOf = (runId: RunId): string => `corral/${runId}`
 export const keptRefOf = (runId: RunId): string => `refs/corral/${runId}`
 
 /** What taking it down would lose. */
-export interface Held {
+export interface WorktreeWork {
   readonly head: string
   /** The newest commit of its branch, where there is one. */
   readonly tip?: string
@@ -46,20 +46,20 @@ export class WorktreeCheckout {
     this.branch = `refs/heads/${branchOf(runId)}`
   }
 
-  /** Checks out that commit on a branch of its own. What a failure leaves is for `remove`. */
+  /** Checks out that commit on a separate branch. `remove` cleans up after a failure. */
   make(base: string): Effect.Effect<void, GitFailed> {
     const { folder } = this.place
     const add = ["worktree", "add", "-q", "--no-checkout", "-b", branchOf(this.runId), folder, base]
-    return files(() => mkdirSync(dirname(folder), { recursive: true, mode: 0o700 })).pipe(
+    return attemptFiles(() => mkdirSync(dirname(folder), { recursive: true, mode: 0o700 })).pipe(
       Effect.andThen(registry.withPermit(this.git.ask(add))),
-      Effect.andThen(files(() => chmodSync(folder, 0o700))),
+      Effect.andThen(attemptFiles(() => chmodSync(folder, 0o700))),
       Effect.andThen(this.git.onFiles(join(this.own, "index"), ["read-tree", "--reset", "-u", base])),
       Effect.asVoid
     )
   }
 
   /** Compares with the commit that is checked out, by content: in an index, a file can be marked as not to be looked at. */
-  get held(): Effect.Effect<Held, GitFailed> {
+  get held(): Effect.Effect<WorktreeWork, GitFailed> {
     return Effect.gen({ self: this }, function* () {
       const head = yield* this.head
       const tip = yield* this.git.ask(["rev-parse", "--verify", "-q", `${this.branch}^{commit}`], {
@@ -86,7 +86,7 @@ export class WorktreeCheckout {
   }
 
   /** All that git does not ignore as a commit of the repository, under the ref that is named for the run. Refuses what a commit cannot hold. */
-  keep({ head, tip }: Held, unixSeconds: number): Effect.Effect<void, GitFailed> {
+  keep({ head, tip }: WorktreeWork, unixSeconds: number): Effect.Effect<void, GitFailed> {
     return Effect.gen({ self: this }, function* () {
       const tree = yield* this.git.withIndexOf(head, (index) =>
         Effect.gen({ self: this }, function* () {
@@ -102,14 +102,14 @@ export class WorktreeCheckout {
           env: identityAt(unixSeconds)
         })
       const known = tip === undefined || tip === head ? [head] : [head, tip]
-      // What was staged is a parent of its own, as a stash has it.
+      // Staged content is a separate parent, as in a stash.
       const parents = staged === tree ? known : [...known, yield* commit(staged, [head], "What was staged")]
       const kept = yield* commit(tree, parents, `The worktree of ${this.runId} before it was removed`)
       yield* this.git.ask(["update-ref", keptRefOf(this.runId), kept])
     })
   }
 
-  /** Takes it down, and its branch where that is at one of these commits and nobody else has it checked out. Tells whether the branch stays. */
+  /** Removes the worktree, and its branch if that is at one of these commits and checked out nowhere else. Returns whether the branch stays. */
   remove(saved: ReadonlyArray<string>): Effect.Effect<boolean, GitFailed> {
     const { folder, repository } = this.place
     return Effect.gen({ self: this }, function* () {
@@ -117,7 +117,7 @@ export class WorktreeCheckout {
       // Gone with its repository: there is nothing to tell.
       if (!existsSync(repository)) return false
       const format = "--format=%(objectname) %(worktreepath)"
-      const gone = files(() => this.removeOwn())
+      const gone = attemptFiles(() => this.removeOwn())
       const line = yield* registry.withPermit(
         Effect.andThen(gone, this.git.ask(["for-each-ref", format, this.branch]))
       )

@@ -23,8 +23,8 @@ export interface WorktreePlace {
   readonly mark?: Readonly<Record<string, string>>
 }
 
-/** What fails in work of our own on git's files is told like git's failures. */
-export const files = <A>(work: () => A): Effect.Effect<A, GitFailed> =>
+/** Work on git's files. Its failures are reported like git's failures. */
+export const attemptFiles = <A>(work: () => A): Effect.Effect<A, GitFailed> =>
   Effect.try({ try: work, catch: (cause) => new GitFailed({ message: String(cause) }) })
 
 const QUESTION_MS = 60_000
@@ -113,7 +113,7 @@ export class WorktreeGit {
 
   /** A repository without objects, with the configuration that it needs to be one. */
   private get prepared(): Effect.Effect<void, GitFailed> {
-    return files(() => {
+    return attemptFiles(() => {
       const { neutral } = this.place
       const head = join(neutral, "HEAD")
       if (existsSync(head)) return

@@ -1,9 +1,11 @@
 /**
- * Worktrees: a checkout of its own for each run that asks for one, on the branch `corral/<runId>` of the workspace's repository, in the
- * Edge's own folder and never in the workspace.
+ * Worktrees: a separate checkout for each run that requests one, on the branch `corral/<runId>` of the workspace's repository. They are in
+ * the Edge's folder, never in the workspace.
  *
- * It is kept until somebody removes it. Nobody removes it under a run, and what is nowhere else goes only by force, after everything that
- * git does not ignore was written to `refs/corral/<runId>`. Where it cannot tell, it keeps. Ignored files are no work: they go with it.
+ * Guarantees: a worktree stays until a user removes it, and is never removed under a live run. Work that exists only in the worktree is
+ * removed only by force, after everything that git does not ignore was written to `refs/corral/<runId>`. In doubt, the worktree stays.
+ *
+ * Does not: keep ignored files. They are removed with the worktree.
  */
 import { Conflict, NotFound, SchemaValidationFailed } from "@corral/domain/errors/Failures"
 import type { RunId, WorkspaceId } from "@corral/domain/identity/Ids"
@@ -16,7 +18,7 @@ import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import { findProgram } from "../process/ChildEnvironment.ts"
 import { Store, type StoreFailed } from "../store/Store.ts"
 import type { GitFailed } from "./Git.ts"
-import { branchOf, type Held, keptRefOf, WorktreeCheckout } from "./WorktreeCheckout.ts"
+import { branchOf, keptRefOf, WorktreeCheckout, type WorktreeWork } from "./WorktreeCheckout.ts"
 import { type PlannedWorktree, planWorktree } from "./WorktreePlan.ts"
 import {
   dropRow,
@@ -32,28 +34,28 @@ import {
 export class Worktrees extends Context.Service<
   Worktrees,
   {
-    /** Where that run's worktree is or will be: a real path. */
+    /** Real path of the run's worktree, whether it exists yet or not. */
     readonly pathOf: (owner: RunId) => string
-    /** Looks at what the workspace is at; makes nothing. `root` is the workspace's real path. */
+    /** Plans a worktree from the workspace's current commit; creates nothing. `root` is the workspace's real path. */
     readonly plan: (
       owner: RunId,
       workspace: WorkspaceId,
       root: string
     ) => Effect.Effect<PlannedWorktree, SchemaValidationFailed>
-    /** For a run that goes on in a worktree: until the scope closes, nobody removes it and nobody else enters it. */
+    /** Reserves a worktree for a run that resumes in it. Until the scope closes, no one removes it and no other run enters it. */
     readonly enter: (owner: RunId) => Effect.Effect<WorktreeStart, SchemaValidationFailed, Scope.Scope>
-    /** Makes what is planned; what was made before is left as it is. `mark` is for the environment of its processes. */
+    /** Creates a planned worktree; an existing one stays as it is. `mark`: environment of the git processes. */
     readonly make: (owner: RunId, mark: Readonly<Record<string, string>>) => Effect.Effect<void, RunFailure>
-    /** When a run has ended: takes down what was not made to its end. */
+    /** Removes an incomplete worktree of a run that has ended. */
     readonly settle: (owner: RunId) => Effect.Effect<void>
-    /** At a start, when nothing of an earlier Edge is alive: takes down what it was making or removing. */
+    /** Removes the worktrees that an earlier Edge was creating or removing. Call at start, when no process of it is alive. */
     readonly recover: Effect.Effect<void>
-    /** Not the removed ones; newest first, those before `before`, at most `limit`. */
+    /** Up to `limit` worktrees before `before`, newest first. Removed ones are left out. */
     readonly list: (before: string | undefined, limit: number) => ReadonlyArray<Worktree>
     readonly get: (owner: RunId) => Effect.Effect<ExaminedWorktree, NotFound>
-    /** `conflict` where a run lives in it, where work would be lost, or where it could not be kept. */
+    /** Fails with a conflict if a run is using the worktree, if work would be lost, or if the work cannot be saved. */
     readonly remove: (owner: RunId, force: boolean) => Effect.Effect<void, NotFound | Conflict>
-    /** Forgets one that was removed. */
+    /** Deletes the row of a removed worktree. */
     readonly forget: (owner: RunId) => Effect.Effect<void, StoreFailed>
   }
 >()("corral/edge/Worktrees") {
@@ -63,182 +65,219 @@ export class Worktrees extends Context.Service<
 const refused = (message: string) =>
   new SchemaValidationFailed({ details: { issues: [{ path: "resume", message }] } })
 
-const isBusy = new Conflict({ message: "A run is at work in the worktree." })
+const inUse = new Conflict({ message: "A run is using the worktree." })
 
 const make = Effect.fnUntraced(function* (config: EdgeConfig) {
-  const store = yield* Store
-  const clock = yield* Clock.Clock
-  const program = findProgram("git", config.environment["PATH"])
   mkdirSync(config.home, { recursive: true, mode: 0o700 })
-  // The real path: git compares it with where it finds itself.
+  // The real path, because git compares it with its own.
   const home = realpathSync(config.home)
-  /** Those that somebody is about to enter or to take down. */
-  const claimed = new Set<RunId>()
-
-  const pathOf = (owner: RunId): string => join(home, "worktrees", owner)
-  const neutral = join(home, "worktrees.git")
-  const checkoutOf = ({ repository, runId }: WorktreeRow, mark: Readonly<Record<string, string>> = {}) =>
-    new WorktreeCheckout(runId, {
-      // Without it nothing was planned, or it is gone: what needs it fails then.
-      program: program ?? "git",
-      repository,
-      folder: pathOf(runId),
-      neutral,
-      mark
-    })
-
-  const put = (row: WorktreeRow) => store.commit([putRow(row)])
-
-  const find = (owner: RunId): Effect.Effect<WorktreeRow, NotFound> =>
-    Effect.suspend(() => {
-      const row = findRow(store, owner)
-      return row === undefined
-        ? Effect.fail(new NotFound({ message: "This run has no worktree of its own." }))
-        : Effect.succeed(row)
-    })
-
-  const claim = <E>(owner: RunId, refusal: E): Effect.Effect<void, E, Scope.Scope> =>
-    Effect.asVoid(
-      Effect.acquireRelease(
-        Effect.suspend(() =>
-          claimed.has(owner) ? Effect.fail(refusal) : Effect.sync(() => claimed.add(owner))
-        ),
-        () => Effect.sync(() => claimed.delete(owner))
-      )
-    )
-
-  /** Somebody may have removed it by hand. */
-  const isThere = ({ runId, state }: WorktreeRow): boolean => state !== "removed" && existsSync(pathOf(runId))
-
-  const shown = (row: WorktreeRow, lived: ReadonlySet<string>): Worktree => {
-    const { base, branch, createdAt, leftOut, ref, runId, workspace } = row
-    const state = lived.has(runId) ? "active" : isThere(row) ? "kept" : "removed"
-    return {
-      runId,
-      workspace,
-      state,
-      base,
-      ...(branch ? { branch: branchOf(runId) } : {}),
-      ...(leftOut === undefined ? {} : { leftOut }),
-      ...(ref === undefined ? {} : { ref }),
-      createdAt
-    }
+  const context: WorktreesContext = {
+    store: yield* Store,
+    clock: yield* Clock.Clock,
+    program: findProgram("git", config.environment["PATH"]),
+    home,
+    neutral: join(home, "worktrees.git"),
+    claimed: new Set()
   }
+  const { neutral, program, store } = context
+  return Worktrees.of({
+    pathOf: (owner) => pathOf(context, owner),
+    plan: (owner, workspace, root) => planWorktree({ owner, workspace, root, home, neutral, program }),
+    enter: (owner) => enter(context, owner),
+    make: (owner, mark) => createWorktree(context, owner, mark),
+    settle: (owner) => settle(context, owner),
+    recover: recover(context),
+    list: (before, limit) => {
+      const live = occupied(store)
+      return pageOfRows(store, before, limit).map((row) => shown(context, row, live))
+    },
+    get: (owner) => examine(context, owner),
+    remove: (owner, force) => remove(context, owner, force),
+    forget: (owner) => store.commit([forgetRow(owner)])
+  })
+})
 
-  const takeDown = (row: WorktreeRow): Effect.Effect<void, GitFailed | StoreFailed> =>
-    Effect.flatMap(checkoutOf(row).remove(row.saved), (branch) =>
-      row.state === "making" ? store.commit([dropRow(row.runId)]) : put({ ...row, branch, state: "removed" })
+interface WorktreesContext {
+  readonly store: Store["Service"]
+  readonly clock: Clock.Clock
+  readonly program: string | undefined
+  readonly home: string
+  /** Repository without a work tree, for git commands that need one. */
+  readonly neutral: string
+  /** Owners whose worktree is being entered or removed. */
+  readonly claimed: Set<RunId>
+}
+
+const pathOf = ({ home }: WorktreesContext, owner: RunId): string => join(home, "worktrees", owner)
+
+const checkoutOf = (
+  context: WorktreesContext,
+  { repository, runId }: WorktreeRow,
+  mark: Readonly<Record<string, string>> = {}
+): WorktreeCheckout =>
+  new WorktreeCheckout(runId, {
+    // Without git nothing was planned, or git was uninstalled: its commands fail then.
+    program: context.program ?? "git",
+    repository,
+    folder: pathOf(context, runId),
+    neutral: context.neutral,
+    mark
+  })
+
+const findWorktree = ({ store }: WorktreesContext, owner: RunId): Effect.Effect<WorktreeRow, NotFound> =>
+  Effect.suspend(() => {
+    const row = findRow(store, owner)
+    return row === undefined
+      ? Effect.fail(new NotFound({ message: "This run has no worktree." }))
+      : Effect.succeed(row)
+  })
+
+/** Claims a worktree until the scope closes; fails with `refusal` while another caller has it. */
+const claim = <E>(
+  { claimed }: WorktreesContext,
+  owner: RunId,
+  refusal: E
+): Effect.Effect<void, E, Scope.Scope> =>
+  Effect.asVoid(
+    Effect.acquireRelease(
+      Effect.suspend(() =>
+        claimed.has(owner) ? Effect.fail(refusal) : Effect.sync(() => claimed.add(owner))
+      ),
+      () => Effect.sync(() => claimed.delete(owner))
     )
+  )
 
-  const said = (what: string) => (cause: GitFailed | StoreFailed) =>
-    Effect.logWarning(`${what}: ${cause.message}`)
+/** Whether the folder exists: a user may have removed it by hand. */
+const isPresent = (context: WorktreesContext, { runId, state }: WorktreeRow): boolean =>
+  state !== "removed" && existsSync(pathOf(context, runId))
 
-  const enter = Effect.fnUntraced(function* (owner: RunId) {
-    const busy = refused("Another run is at work in the worktree of that run.")
-    yield* claim(owner, busy)
-    const row = findRow(store, owner)
-    if (row === undefined || row.state !== "kept" || !isThere(row))
-      return yield* refused("The worktree of that run was removed.")
-    if (occupied(store).has(owner)) return yield* busy
-    return { runId: owner, branch: branchOf(owner), base: row.base }
-  })
+const shown = (context: WorktreesContext, row: WorktreeRow, live: ReadonlySet<string>): Worktree => {
+  const { base, branch, createdAt, leftOut, ref, runId, workspace } = row
+  const state = live.has(runId) ? "active" : isPresent(context, row) ? "kept" : "removed"
+  return {
+    runId,
+    workspace,
+    state,
+    base,
+    ...(branch ? { branch: branchOf(runId) } : {}),
+    ...(leftOut === undefined ? {} : { leftOut }),
+    ...(ref === undefined ? {} : { ref }),
+    createdAt
+  }
+}
 
-  const makeOne = Effect.fnUntraced(function* (owner: RunId, mark: Readonly<Record<string, string>>) {
-    const row = findRow(store, owner)
-    if (row?.state !== "making") return
-    yield* checkoutOf(row, mark)
-      .make(row.base)
-      .pipe(
-        Effect.andThen(put({ ...row, state: "kept" })),
-        Effect.tapError(said(`the worktree of ${owner} could not be made`)),
-        Effect.mapError((): RunFailure => ({
-          code: "internal",
-          message: "The run's worktree could not be made.",
-          details: { reason: "worktree_failed" }
-        }))
-      )
-  })
+/** Removes a checkout from disk, then its row or the row's state. */
+const removeCheckout = (
+  context: WorktreesContext,
+  row: WorktreeRow
+): Effect.Effect<void, GitFailed | StoreFailed> =>
+  Effect.flatMap(checkoutOf(context, row).remove(row.saved), (branch) =>
+    context.store.commit([
+      row.state === "making" ? dropRow(row.runId) : putRow({ ...row, branch, state: "removed" })
+    ])
+  )
 
-  const settle = (owner: RunId): Effect.Effect<void> =>
-    Effect.suspend(() => {
-      const row = findRow(store, owner)
-      return row?.state === "making" ? takeDown(row) : Effect.void
-    }).pipe(Effect.catch(said(`the worktree of ${owner} was not made, and what is there of it not removed`)))
+const logFailure = (what: string, owner: RunId) => (cause: GitFailed | StoreFailed) =>
+  Effect.logWarning(what).pipe(Effect.annotateLogs({ runId: owner, cause: cause.message }))
 
-  const recover = Effect.suspend(() =>
+const enter = Effect.fnUntraced(function* (context: WorktreesContext, owner: RunId) {
+  const { store } = context
+  const busy = refused("Another run is using the worktree of that run.")
+  yield* claim(context, owner, busy)
+  const row = findRow(store, owner)
+  if (row === undefined || row.state !== "kept" || !isPresent(context, row))
+    return yield* refused("The worktree of that run was removed.")
+  if (occupied(store).has(owner)) return yield* busy
+  return { runId: owner, branch: branchOf(owner), base: row.base }
+})
+
+const createWorktree = Effect.fnUntraced(function* (
+  context: WorktreesContext,
+  owner: RunId,
+  mark: Readonly<Record<string, string>>
+) {
+  const { store } = context
+  const row = findRow(store, owner)
+  if (row?.state !== "making") return
+  yield* checkoutOf(context, row, mark)
+    .make(row.base)
+    .pipe(
+      Effect.andThen(store.commit([putRow({ ...row, state: "kept" })])),
+      Effect.tapError(logFailure("failed to create worktree", owner)),
+      Effect.mapError((): RunFailure => ({
+        code: "internal",
+        message: "The run's worktree could not be created.",
+        details: { reason: "worktree_failed" }
+      }))
+    )
+})
+
+const settle = (context: WorktreesContext, owner: RunId): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const row = findRow(context.store, owner)
+    return row?.state === "making" ? removeCheckout(context, row) : Effect.void
+  }).pipe(Effect.catch(logFailure("failed to remove incomplete worktree", owner)))
+
+const recover = (context: WorktreesContext): Effect.Effect<void> =>
+  Effect.suspend(() =>
     Effect.forEach(
-      unsettledRows(store),
-      (row) => takeDown(row).pipe(Effect.catch(said(`the worktree of ${row.runId} could not be removed`))),
+      unsettledRows(context.store),
+      (row) =>
+        removeCheckout(context, row).pipe(Effect.catch(logFailure("failed to remove worktree", row.runId))),
       { discard: true }
     )
   )
 
-  const get = Effect.fnUntraced(function* (owner: RunId) {
-    const row = yield* find(owner)
-    const known: Held = { head: row.head ?? row.base, uncommitted: false, unmerged: false }
-    const looked = checkoutOf(row).held.pipe(
-      Effect.tapError(said(`the worktree of ${owner} could not be looked through`)),
-      // What cannot be told is taken to be something.
-      Effect.orElseSucceed((): Held => ({ ...known, uncommitted: true, unmerged: true }))
-    )
-    const { head, uncommitted, unmerged } = row.state === "kept" && isThere(row) ? yield* looked : known
-    return { ...shown(row, occupied(store)), head, uncommitted, unmerged }
-  })
-
-  /** Keeps what is nowhere else, where that is wanted; gives the row of what may go. */
-  const saved = Effect.fnUntraced(function* (row: WorktreeRow, force: boolean) {
-    const checkout = checkoutOf(row)
-    const held = yield* checkout.held
-    const { head, tip = head, uncommitted, unmerged } = held
-    const going: WorktreeRow = { ...row, state: "removing", head, saved: [head, tip] }
-    if (!uncommitted && !unmerged) return going
-    if (!force) {
-      return yield* new Conflict({
-        message: "The worktree holds work that is nowhere else. Nothing was removed.",
-        details: { uncommitted, unmerged }
-      })
-    }
-    yield* checkout.keep(held, Math.floor(clock.currentTimeMillisUnsafe() / 1_000))
-    return { ...going, ref: keptRefOf(row.runId) }
-  })
-
-  const remove = Effect.fnUntraced(function* (owner: RunId, force: boolean) {
-    yield* claim(owner, isBusy)
-    const row = yield* find(owner)
-    if (row.state === "removed") return
-    if (occupied(store).has(owner)) return yield* isBusy
-    const going = row.state === "kept" && isThere(row) ? saved(row, force) : Effect.succeed(row)
-    yield* going.pipe(
-      Effect.flatMap((row) =>
-        // Told on disk before anything goes.
-        Effect.uninterruptible(Effect.andThen(put(row), takeDown(row)))
-      ),
-      Effect.catchIf(
-        (failure) => failure._tag !== "Conflict",
-        (cause) =>
-          Effect.andThen(
-            said(`the worktree of ${owner} stays`)(cause),
-            Effect.fail(
-              new Conflict({ message: "The worktree could not be removed. Nothing in it is lost." })
-            )
-          )
-      )
-    )
-  }, Effect.scoped)
-
-  return Worktrees.of({
-    pathOf,
-    plan: (owner, workspace, root) => planWorktree({ owner, workspace, root, home, neutral, program }),
-    enter,
-    make: makeOne,
-    settle,
-    recover,
-    list: (before, limit) => {
-      const lived = occupied(store)
-      return pageOfRows(store, before, limit).map((row) => shown(row, lived))
-    },
-    get,
-    remove,
-    forget: (owner) => store.commit([forgetRow(owner)])
-  })
+const examine = Effect.fnUntraced(function* (context: WorktreesContext, owner: RunId) {
+  const row = yield* findWorktree(context, owner)
+  const known: WorktreeWork = { head: row.head ?? row.base, uncommitted: false, unmerged: false }
+  const found = checkoutOf(context, row).held.pipe(
+    Effect.tapError(logFailure("failed to examine worktree", owner)),
+    // In doubt there is work in it.
+    Effect.orElseSucceed((): WorktreeWork => ({ ...known, uncommitted: true, unmerged: true }))
+  )
+  const { head, uncommitted, unmerged } =
+    row.state === "kept" && isPresent(context, row) ? yield* found : known
+  return { ...shown(context, row, occupied(context.store)), head, uncommitted, unmerged }
 })
+
+/** Saves work that exists only in the worktree, if `force` says so. Returns the row of the worktree that may be removed. */
+const saveWork = Effect.fnUntraced(function* (context: WorktreesContext, row: WorktreeRow, force: boolean) {
+  const checkout = checkoutOf(context, row)
+  const work = yield* checkout.held
+  const { head, tip = head, uncommitted, unmerged } = work
+  const removing: WorktreeRow = { ...row, state: "removing", head, saved: [head, tip] }
+  if (!uncommitted && !unmerged) return removing
+  if (!force) {
+    return yield* new Conflict({
+      message: "The worktree holds work that is nowhere else. Nothing was removed.",
+      details: { uncommitted, unmerged }
+    })
+  }
+  yield* checkout.keep(work, Math.floor(context.clock.currentTimeMillisUnsafe() / 1_000))
+  return { ...removing, ref: keptRefOf(row.runId) }
+})
+
+const remove = Effect.fnUntraced(function* (context: WorktreesContext, owner: RunId, force: boolean) {
+  const { store } = context
+  yield* claim(context, owner, inUse)
+  const row = yield* findWorktree(context, owner)
+  if (row.state === "removed") return
+  if (occupied(store).has(owner)) return yield* inUse
+  const removing =
+    row.state === "kept" && isPresent(context, row) ? saveWork(context, row, force) : Effect.succeed(row)
+  yield* removing.pipe(
+    Effect.flatMap((row) =>
+      // The row is durable before anything is removed.
+      Effect.uninterruptible(Effect.andThen(store.commit([putRow(row)]), removeCheckout(context, row)))
+    ),
+    Effect.catchIf(
+      (failure) => failure._tag !== "Conflict",
+      (cause) =>
+        Effect.andThen(
+          logFailure("failed to remove worktree", owner)(cause),
+          Effect.fail(new Conflict({ message: "The worktree could not be removed. Nothing in it is lost." }))
+        )
+    )
+  )
+}, Effect.scoped)

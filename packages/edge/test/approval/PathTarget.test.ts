@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { chmodSync, linkSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { isGrantable, placeAt } from "../../src/approval/PathTarget.ts"
+import { isGrantableTarget, placeAt } from "../../src/approval/PathTarget.ts"
 import { temporaryFolder } from "../Folder.ts"
 
 const workspace = Effect.gen(function* () {
@@ -91,7 +91,7 @@ describe("placeAt", () => {
     Effect.gen(function* () {
       const { place } = yield* workspace
       for (const path of ["a", "src/a.ts", "same/a", "new/a", ".gitignore", "tool"])
-        assert.isTrue(isGrantable(place.targetOf(path)), path)
+        assert.isTrue(isGrantableTarget(place.targetOf(path)), path)
       for (const path of [
         "internal/hooks/x",
         ".git/x",
@@ -104,7 +104,7 @@ describe("placeAt", () => {
         "twin",
         "out/x"
       ])
-        assert.isFalse(isGrantable(place.targetOf(path)), path)
+        assert.isFalse(isGrantableTarget(place.targetOf(path)), path)
     })
   )
 })

@@ -3,8 +3,8 @@ import type { Grant, GrantRule } from "@corral/domain/approval/Grant"
 import type { AgentId, SessionId, WorkspaceId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
 import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
-import { keyOf } from "../../src/approval/GrantRules.ts"
-import { type Place, placeAt } from "../../src/approval/PathTarget.ts"
+import { ruleKey } from "../../src/approval/GrantRules.ts"
+import { type WorkspacePaths, placeAt } from "../../src/approval/PathTarget.ts"
 import { RunPolicy } from "../../src/approval/RunPolicy.ts"
 import { approvalIdOf, request } from "../Samples.ts"
 
@@ -15,7 +15,7 @@ export interface PolicyOptions {
   readonly sessionId?: SessionId
   readonly configured?: ReadonlyArray<GrantRule>
   readonly grants?: Array<Grant>
-  readonly place?: Place
+  readonly place?: WorkspacePaths
 }
 
 /** A workspace in which nothing exists yet. */
@@ -40,7 +40,7 @@ export const policyOf = ({
     kept: (rule, sessionId) =>
       grants.find(
         (grant) =>
-          keyOf(grant.rule) === keyOf(rule) &&
+          ruleKey(grant.rule) === ruleKey(rule) &&
           (grant.sessionId === undefined || grant.sessionId === sessionId)
       )?.id,
     put: (grant) => {

@@ -198,7 +198,7 @@ describe("A person's answer", () => {
     assert.include(JSON.stringify(shown.segments), "npm test")
   })
 
-  it("shows each part of a chain, and what nobody can tell", () => {
+  it("shows each part of a chain, and parts whose effect is unknown", () => {
     const { segments } = policyOf().assess(shell('timeout 5 npm test && eval "$X"')).shown
     assert.deepStrictEqual(segments, [
       { text: "timeout 5 npm test", program: "npm" },

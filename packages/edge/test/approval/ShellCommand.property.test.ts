@@ -95,7 +95,7 @@ describe("Any command line", () => {
     [Lines, Lines, Granted],
     ([line, more, granted]) => {
       if (verdictOn(policy, shell(line))._tag === "Allow") return
-      // Where the added text opens a quote or a comment, the line is another one: each part stands on lines of its own.
+      // Where the added text opens a quote or a comment, the line is another one: each part is on separate lines.
       if (segmentsOf(line).length === 0 || segmentsOf(`${line}\n${more}`).length <= segmentsOf(line).length)
         return
       assert.strictEqual(verdictOn(policy, shell(`${line}\n${more}`))._tag, "Ask")

@@ -63,7 +63,7 @@ const bent = (random: Seeded): string => {
   return line
 }
 
-/** Programs that ran, each as its words, and files that were made. What runs on in the background keeps to folders of its own. */
+/** Programs that ran, each as its words, and files that were made. Background programs use separate folders. */
 const played = (program: string, bin: string, folder: string, line: string) => {
   const [seen, work] = [join(folder, "seen"), join(folder, "work")]
   mkdirSync(seen, { recursive: true })

@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
-import type { Segment } from "../../src/approval/Segment.ts"
+import type { ParsedSegment } from "../../src/approval/ParsedSegment.ts"
 import { segmentsOf } from "../../src/approval/ShellCommand.ts"
 
 /** Each segment as one line: words, `~` where they are not exact, then folder, input and files. */
-const short = ({ assignments, cwd, exact, inner, input, opaque, words, writes }: Segment): string =>
+const short = ({ assignments, cwd, exact, inner, input, opaque, words, writes }: ParsedSegment): string =>
   opaque !== undefined
     ? `opaque: ${opaque}`
     : [

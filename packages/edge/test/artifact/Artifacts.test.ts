@@ -17,14 +17,14 @@ import { join } from "node:path"
 import {
   Artifacts,
   type ArtifactOptions,
-  type Made,
-  MAX_ARTIFACT_BYTES
+  type NewArtifact,
+  MAX_KEPT_ARTIFACT_BYTES
 } from "../../src/artifact/Artifacts.ts"
 import { Store } from "../../src/store/Store.ts"
 import { temporaryFolder } from "../Folder.ts"
 import { at, runIdOf } from "../Samples.ts"
 
-const made = (content: string | Uint8Array, more: Partial<Made> = {}): Made => ({
+const made = (content: string | Uint8Array, more: Partial<NewArtifact> = {}): NewArtifact => ({
   runId: runIdOf(1),
   name: "report.txt",
   mediaType: "text/plain",
@@ -41,7 +41,7 @@ const started = (home: string, more: Partial<ArtifactOptions> = {}) =>
     Layer.provideMerge(Store.layer(join(home, "edge.db")))
   )
 
-const keep = Effect.fnUntraced(function* (content: string | Uint8Array, more: Partial<Made> = {}) {
+const keep = Effect.fnUntraced(function* (content: string | Uint8Array, more: Partial<NewArtifact> = {}) {
   const { artifact, row } = yield* (yield* Artifacts).keep(made(content, more))
   yield* (yield* Store).commit([row])
   return artifact
@@ -156,7 +156,7 @@ describe("Artifacts", () => {
             onSuccess: () => "kept",
             onFailure: (error) => ("reason" in error ? error.reason : "store")
           })
-        const large = new Uint8Array(MAX_ARTIFACT_BYTES + 1)
+        const large = new Uint8Array(MAX_KEPT_ARTIFACT_BYTES + 1)
         assert.strictEqual(yield* reasonOf(large).pipe(Effect.provide(started(home))), "too_large")
         const full = started(home, { minFreeBytes: 2 ** 60 })
         assert.strictEqual(yield* reasonOf(new Uint8Array(1)).pipe(Effect.provide(full)), "disk_full")
@@ -242,7 +242,7 @@ describe("Artifacts", () => {
       )
   )
 
-  it.live("are not found where somebody took the content away", () =>
+  it.live("are not found after their content was removed", () =>
     inHome((home) =>
       Effect.gen(function* () {
         const { id, sha256 } = yield* keep("gone")

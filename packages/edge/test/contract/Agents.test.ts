@@ -174,7 +174,10 @@ describe("Runners", () => {
     for (const mode of ["read_only", "plan", "ask", "auto_edit"] as const) {
       const refusal = await client.tryCreate("x", mode, { agentId: "stdin" })
       assert.strictEqual(codeOf(refusal), "permission_denied", mode)
-      assert.include(refusal.text, "Stdin asks nobody before it acts, so it runs only in full_access.")
+      assert.include(
+        refusal.text,
+        "Stdin does not ask for approval before it acts, so it runs only in full_access."
+      )
     }
     const missing = await client.tryCreate("x", "full_access", { agentId: "aider" })
     assert.strictEqual(codeOf(missing), "runtime_unavailable")

@@ -5,7 +5,7 @@ import { Effect, Layer } from "effect"
 import { randomBytes } from "node:crypto"
 import { connect } from "node:net"
 import { join } from "node:path"
-import { Artifacts, type Made } from "../../src/artifact/Artifacts.ts"
+import { Artifacts, type NewArtifact } from "../../src/artifact/Artifacts.ts"
 import { Store } from "../../src/store/Store.ts"
 import { codeOf } from "@corral/testing/edge/EdgeClient"
 import { type EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
@@ -15,7 +15,7 @@ import { at } from "../Samples.ts"
 /** Keeps artifacts in the home of an Edge that is not running. */
 const keepIn = (
   { home }: EdgeProcess,
-  all: ReadonlyArray<Pick<Made, "runId" | "name" | "mediaType" | "content">>
+  all: ReadonlyArray<Pick<NewArtifact, "runId" | "name" | "mediaType" | "content">>
 ): Promise<ReadonlyArray<string>> =>
   Effect.gen(function* () {
     const artifacts = yield* Artifacts
@@ -37,7 +37,9 @@ const keepIn = (
 const evil = 'x"; filename=evil.exe; é 字.html'
 
 /** An Edge that was restarted with a run's artifacts. */
-const withArtifacts = async (contents: ReadonlyArray<Pick<Made, "name" | "mediaType" | "content">>) => {
+const withArtifacts = async (
+  contents: ReadonlyArray<Pick<NewArtifact, "name" | "mediaType" | "content">>
+) => {
   const edge = await openEdge()
   const run = await edge.client.create("/say hello")
   await edge.client.log(run.id)

@@ -25,7 +25,7 @@ it("takes the grace and 50 ms at most", async () => {
   console.log(`cancel to run.cancelled in ms, one at a time, grace ${GRACE_MS}\n${distribution(all)}`)
   for (const kind of kinds) {
     const took = all.filter((each) => each.kind === kind).map((each) => each.took)
-    // The median: the slowest of a hundred tells of the machine.
+    // The median: the slowest of a hundred measures the machine.
     assert.isAtMost(took.toSorted((a, b) => a - b)[5] ?? Number.NaN, GRACE_MS + 50, kind)
   }
 })

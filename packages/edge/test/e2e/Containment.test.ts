@@ -40,7 +40,7 @@ describe("Containment", () => {
     assert.deepStrictEqual(edge.survivors(), [])
   })
 
-  it("does with the marks what they can do, where it is told to", async () => {
+  it("contains by marks if the setting says so", async () => {
     const edge = await openEdge({ env: { ...env, CORRAL_EDGE_CONTAINMENT: "environment_mark" } })
     assert.strictEqual(await kindOf(edge.client), "environment_mark")
     const run = await edge.client.create("/daemon\n/children 2\n/say ready\n/hang")
@@ -51,7 +51,7 @@ describe("Containment", () => {
     assert.deepStrictEqual(edge.survivors(), [])
   })
 
-  it("gives a run a temporary folder of its own and takes it away again, also after a kill", async () => {
+  it("gives each run its own temporary folder and removes it, also after a kill", async () => {
     const edge = await openEdge({ env })
     const script = 'echo "$TMPDIR" > where; stat -c %a "$TMPDIR" >> where; cat where'
     const run = await edge.client

@@ -1,5 +1,5 @@
 /**
- * A disk that is full under live runs: nothing acknowledged is lost, nobody is told what is not on disk, and when there is room again
+ * A disk that is full under live runs: nothing acknowledged is lost, nothing is shown that is not on disk, and when there is room again
  * every log is ended, without a restart.
  *
  * The disk is real: a file-size limit that the kernel holds (no privileges needed), and a small file system where this user may mount one.
@@ -69,7 +69,7 @@ const fillAndFree = async (edge: EdgeProcess, { fill, free }: Disk): Promise<voi
     )
     await client.run(writing.id)
   }
-  // What is not on disk is not said: the run has not ended yet, and its readers have been told of no end.
+  // Nothing is shown that is not on disk: the run has not ended yet, and its readers have seen no end.
   assert.strictEqual((await client.run(writing.id)).state, "running")
   const before = writer.events.length
   assert.strictEqual(writer.events.at(-1)?.type, "run.message.delta")
@@ -89,7 +89,7 @@ const fillAndFree = async (edge: EdgeProcess, { fill, free }: Disk): Promise<voi
   assert.strictEqual((await client.run(writing.id)).lastSeq, last?.seq)
   assert.strictEqual((await client.result(writing.id)).status, 503)
 
-  // The run that had nothing to write has lost nothing: it goes on.
+  // The run that had nothing to write has lost nothing and continues.
   const decided = await client.decide(asking.id, String(asked.payload["approvalId"]), "allow")
   assert.strictEqual(decided.status, 200, decided.text)
   await asker.ended

@@ -82,7 +82,7 @@ describe("A runtime's bytes", () => {
   }
 
   it("may stop being read: a closed stdin breaks nothing", async () => {
-    // The Edge writes into a pipe that nobody holds: the message is lost, the run is not.
+    // The Edge writes into a pipe without a reader: the message is lost, the run is not.
     const edge = await openWith(line("deaf"), "exec <&-; sleep 1; exec </dev/null")
     const run = await edge.client.create("Say it.", "ask", { agentId: "claude-code" })
     const reader = await edge.client.follow({ runId: run.id })

@@ -1,4 +1,4 @@
-/** What a runtime prints may be anything: the run goes on, other runs do not notice, the Edge does not grow. */
+/** A runtime may print anything: the run continues, other runs are unaffected, the Edge does not grow. */
 import { assert, describe, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 import { openEdge } from "@corral/testing/edge/EdgeProcess"

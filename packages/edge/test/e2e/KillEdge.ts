@@ -56,7 +56,7 @@ const inTheAir = async (
   }
 }
 
-/** Some work, then SIGKILL once the streaming run has said so many events. */
+/** Some work, then SIGKILL once the streaming run has that number of events. */
 const workAndKill = async (edge: EdgeProcess, seeded: Seeded): Promise<Acknowledged> => {
   const { client } = edge
   const rate = seeded.pick([0, 300, 2_000, 5_000])

@@ -63,7 +63,7 @@ it("holds 1,000 live runs and ends each of them cleanly", async () => {
     assert.strictEqual(refused.status, 503, refused.text)
 
     const opened = performance.now()
-    // Held open until the last has gone through: whoever comes late still finds it open.
+    // Held open until the last one has passed: late readers still find it open.
     const gate = spawn("sh", ["-c", `exec > gate; yes go | head -n ${RUNS * 2}; read -r over`], {
       cwd: edge.workspace,
       stdio: ["pipe", "ignore", "inherit"]

@@ -1,7 +1,7 @@
 /**
  * What one bad runtime and one bad reader cost: the resident memory of a real Edge, beside what ordinary traffic had made of it.
  *
- * The baseline is taken after some ordinary traffic, and little goes on beside: a busy Edge collects often, and has free memory that would
+ * The baseline is taken after some ordinary traffic, and little else runs: a busy Edge collects often, and has free memory that would
  * hide what is left lying.
  */
 import type { RunId } from "@corral/domain/identity/Ids"
@@ -15,7 +15,7 @@ import { assertDense, assertWhole } from "../harness/LogInvariants.ts"
 const READERS = 100
 const MB = 1_000_000
 
-/** The most memory that the Edge holds while the work goes on. */
+/** Peak memory of the Edge during the work. */
 const peakOf = async (edge: EdgeProcess, work: () => Promise<void>): Promise<number> => {
   let most = edge.memory
   const timer = setInterval(() => (most = Math.max(most, edge.memory)), 5)

@@ -1,4 +1,4 @@
-/** What clients see of a run whose events are no longer kept: a gap that is told, and a run that still says how it ended. */
+/** What clients see of a run whose events are deleted: a reported gap, and a run that still has its outcome. */
 import { assert, describe, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import { join } from "node:path"

@@ -1,6 +1,6 @@
 /**
  * No secret of a runtime reaches anybody: programs of a real Edge say the recordings of the real ones, with secrets wherever a program
- * says something of its own, and everything that the Edge tells, logs and stores is searched for them and for pieces of them.
+ * prints its own text, and everything that the Edge sends, logs and stores is searched for them and for pieces of them.
  */
 import type { RunMode } from "@corral/domain/run/Run"
 import { assert, beforeAll, describe, it } from "@effect/vitest"
@@ -119,7 +119,7 @@ const leaks = (text: string): ReadonlyArray<string> =>
     return []
   })
 
-/** Everything that an Edge tells of a run. The prompt is its person's own, and stays. */
+/** Everything that an Edge sends about a run, except the user's prompt. */
 const toldOf = async ({ client }: EdgeProcess, runId: string) => {
   const events = (await client.log(runId)).filter(({ type }) => type !== "run.created")
   const streamed = events.filter(({ type }) => type === "run.message.delta")

@@ -118,7 +118,7 @@ describe("edge.json", () => {
 })
 
 describe("A second Edge on the same home", () => {
-  it("is refused in one sentence, and the first goes on", async () => {
+  it("is refused in one sentence, and the first keeps running", async () => {
     const edge = await openEdge()
     const run = await edge.client.create("/say ready\n/sleep 60000")
     const reader = await edge.client.follow({ runId: run.id })

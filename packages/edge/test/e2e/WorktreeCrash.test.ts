@@ -12,7 +12,7 @@ import { commitAll, git, known, sampleRepository } from "../workspace/Repository
 
 const isolation = "worktree"
 
-/** Succeeds when the folder has so many entries. */
+/** Succeeds when the folder has that number of entries. */
 const entries = async (folder: string, count: number): Promise<void> => {
   const abort = new AbortController()
   const changes = watch(folder, { signal: abort.signal })[Symbol.asyncIterator]()
@@ -35,38 +35,34 @@ const assertNothingDangles = async (edge: EdgeProcess): Promise<ReadonlyArray<st
 }
 
 describe("A killed Edge", () => {
-  it(
-    "leaves nothing of a worktree that it was making, and no git that goes on with it",
-    { timeout: 60_000 },
-    async () => {
-      const signs = mkdtempSync(join(tmpdir(), "corral-signs-"))
-      onTestFinished(() => rmSync(signs, { recursive: true, force: true }))
-      const [hang, hangs] = [join(signs, "hang"), join(signs, "hangs")]
-      const sleep = `if test -e '${hang}'; then mkdir '${hangs}'; exec sleep 600; fi`
-      const real = findProgram("git", process.env.PATH)
-      writeProgram(
-        join(signs, "bin/git"),
-        `case "$*" in *"read-tree --reset"*) ${sleep};; esac\nexec '${real}' "$@"`
-      )
-      const edge = await openEdge({ env: { PATH: `${join(signs, "bin")}:/usr/local/bin:/usr/bin:/bin` } })
-      sampleRepository(edge.workspace)
-      writeFileSync(hang, "")
-      const run = await edge.client.create("/say hi", "ask", { isolation })
-      await entries(signs, 3)
-      assert.lengthOf(known(edge.workspace).folders, 1)
-      await edge.kill()
-      assert.lengthOf(edge.survivorsOf(run.id), 1, "git outlives the Edge")
-      rmSync(hang)
-      await edge.start()
-      assert.deepStrictEqual(edge.survivorsOf(run.id), [])
-      assert.deepStrictEqual(await assertNothingDangles(edge), [])
-      assert.strictEqual((await edge.client.run(run.id)).state, "failed")
-      assert.strictEqual((await edge.client.ask("GET", `/v1/runs/${run.id}/worktree`)).status, 404)
-      const next = await edge.client.create("/say hi", "ask", { isolation })
-      assert.strictEqual((await edge.client.log(next.id)).at(-1)?.type, "run.completed")
-      assert.deepStrictEqual(await assertNothingDangles(edge), [next.id])
-    }
-  )
+  it("leaves nothing of an incomplete worktree, and no git process", { timeout: 60_000 }, async () => {
+    const signs = mkdtempSync(join(tmpdir(), "corral-signs-"))
+    onTestFinished(() => rmSync(signs, { recursive: true, force: true }))
+    const [hang, hangs] = [join(signs, "hang"), join(signs, "hangs")]
+    const sleep = `if test -e '${hang}'; then mkdir '${hangs}'; exec sleep 600; fi`
+    const real = findProgram("git", process.env.PATH)
+    writeProgram(
+      join(signs, "bin/git"),
+      `case "$*" in *"read-tree --reset"*) ${sleep};; esac\nexec '${real}' "$@"`
+    )
+    const edge = await openEdge({ env: { PATH: `${join(signs, "bin")}:/usr/local/bin:/usr/bin:/bin` } })
+    sampleRepository(edge.workspace)
+    writeFileSync(hang, "")
+    const run = await edge.client.create("/say hi", "ask", { isolation })
+    await entries(signs, 3)
+    assert.lengthOf(known(edge.workspace).folders, 1)
+    await edge.kill()
+    assert.lengthOf(edge.survivorsOf(run.id), 1, "git outlives the Edge")
+    rmSync(hang)
+    await edge.start()
+    assert.deepStrictEqual(edge.survivorsOf(run.id), [])
+    assert.deepStrictEqual(await assertNothingDangles(edge), [])
+    assert.strictEqual((await edge.client.run(run.id)).state, "failed")
+    assert.strictEqual((await edge.client.ask("GET", `/v1/runs/${run.id}/worktree`)).status, 404)
+    const next = await edge.client.create("/say hi", "ask", { isolation })
+    assert.strictEqual((await edge.client.log(next.id)).at(-1)?.type, "run.completed")
+    assert.deepStrictEqual(await assertNothingDangles(edge), [next.id])
+  })
 
   it("keeps the work of runs that were under way, whenever it dies", { timeout: 120_000 }, async () => {
     const edge = await openEdge()

@@ -6,7 +6,7 @@ import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApi } from "effect/http-api"
 import { readFileSync } from "node:fs"
-import { layerCore } from "../../src/Edge.ts"
+import { edgeCoreLayer } from "../../src/Edge.ts"
 import { EdgeInstance } from "../../src/EdgeInstance.ts"
 import { routes } from "../../src/http/routes.ts"
 import { HubLink } from "../../src/link/HubLink.ts"
@@ -30,7 +30,7 @@ const mounted = Effect.gen(function* () {
   const config = configOf(yield* temporaryFolder)
   const services = Layer.mergeAll(LocalToken.layer(config.tokenFile), HubLink.layer(config)).pipe(
     Layer.provideMerge([
-      layerCore(config, builtIn({ node: process.execPath, scriptedProgram })),
+      edgeCoreLayer(config, builtIn({ node: process.execPath, scriptedProgram })),
       EdgeInstance.layer
     ])
   )

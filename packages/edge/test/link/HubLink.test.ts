@@ -3,7 +3,7 @@ import { Context, Effect, Layer } from "effect"
 import { createServer } from "node:net"
 import { once } from "node:events"
 import type { AddressInfo } from "node:net"
-import { layerCore } from "../../src/Edge.ts"
+import { edgeCoreLayer } from "../../src/Edge.ts"
 import type { EdgeConfig } from "../../src/config/EdgeConfig.ts"
 import { EdgeInstance } from "../../src/EdgeInstance.ts"
 import { HubLink } from "../../src/link/HubLink.ts"
@@ -21,7 +21,7 @@ const linkTo = Effect.fnUntraced(function* (
   const home = yield* temporaryFolder
   const config = configOf(home, more)
   yield* Effect.promise(() => peer.join(home))
-  const core = Layer.merge(layerCore(config, new Map()), EdgeInstance.layer)
+  const core = Layer.merge(edgeCoreLayer(config, new Map()), EdgeInstance.layer)
   const context = yield* Layer.build(
     HubLink.layer(config, { ...defaultTimes, look: 50, ...times }).pipe(Layer.provide(core))
   )

@@ -9,7 +9,8 @@ import type { RunId } from "@corral/domain/identity/Ids"
 import { draft } from "@corral/domain/run/RunEvent"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { encoder, EventLog } from "../../src/log/EventLog.ts"
+import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
+import { encoder } from "../../src/log/EventEncoder.ts"
 import { type Push, type PushEnd, PushWindow } from "../../src/link/PushWindow.ts"
 import { runIdOf } from "../Samples.ts"
 import { logLayer } from "../Stored.ts"
@@ -43,7 +44,7 @@ class Mirror {
 }
 
 /** Appends to the log of a run; the last append ends it. */
-const writer = (log: EventLog["Service"], runId: RunId, size: number) => {
+const writer = (log: EdgeEventLog["Service"], runId: RunId, size: number) => {
   const encode = encoder({ runId })
   const lines: Array<string> = []
   return {
@@ -79,7 +80,7 @@ describe("the window of pushes", () => {
     },
     ({ sizes, steps }) =>
       Effect.gen(function* () {
-        const log = yield* EventLog
+        const log = yield* EdgeEventLog
         const mirror = new Mirror()
         const writers = [0, 1, 2, 3].map((n) => {
           const runId = runIdOf(n + 1)
@@ -146,7 +147,7 @@ describe("the window of pushes", () => {
 
   it.effect("lets runs take turns", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const [many, few] = [writer(log, runIdOf(1), 10), writer(log, runIdOf(2), 10)]
       yield* many.append(5_000, false)
       yield* few.append(3, true)
@@ -161,7 +162,7 @@ describe("the window of pushes", () => {
 
   it.effect("ends a run that the Hub refuses, and puts one aside that it never takes", () =>
     Effect.gen(function* () {
-      const log = yield* EventLog
+      const log = yield* EdgeEventLog
       const ids = [runIdOf(1), runIdOf(2), runIdOf(3)] as const
       for (const id of ids) yield* writer(log, id, 10).append(4, false)
       const ends: Array<PushEnd> = []

@@ -15,7 +15,7 @@ describe("PreviewGate", () => {
     assert.isUndefined(gate.redeem("", 1_001))
   })
 
-  it("gives tickets that nobody guesses, and keeps the newest of many", () => {
+  it("issues unguessable tickets, and keeps the newest of many", () => {
     const gate = new PreviewGate()
     const tickets = Array.from({ length: 40 }, () => gate.issue(0))
     assert.strictEqual(new Set(tickets).size, 40)

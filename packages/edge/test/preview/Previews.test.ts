@@ -53,7 +53,7 @@ describe("Previews", () => {
     }).pipe(Effect.provide(layers))
   )
 
-  it.effect("close with whoever opened them", () =>
+  it.effect("close with the scope that opened them", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const services = yield* Layer.buildWithScope(layers, scope)

@@ -5,7 +5,7 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { existsSync, readFileSync, rmdirSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { Containment, type Quarry, sweep } from "../../src/process/Containment.ts"
+import { Containment, type ProcessTarget, sweep } from "../../src/process/Containment.ts"
 import { entering, groupsOfEdge, makeGroup } from "../../src/process/ControlGroup.ts"
 import { EDGE_MARK, RUN_MARK, signalGroup } from "../../src/process/MarkSweep.ts"
 import { edgeGroups, groupsHere } from "@corral/testing/edge/ControlGroups"
@@ -42,7 +42,7 @@ const contained = Effect.fnUntraced(function* (script: string) {
         for (const pid of pids.filter(isAlive)) process.kill(pid, "SIGKILL")
       })
   )
-  const quarry: Quarry = {
+  const quarry: ProcessTarget = {
     mark: `${RUN_MARK}=${runId}`,
     leader: child.pid,
     groups: group === undefined ? undefined : [group]
@@ -74,7 +74,7 @@ describe("Containment", () => {
   it.live.skipIf(groupsHere === undefined)("leaves nothing of a proof that is given up", () =>
     Effect.gen(function* () {
       const choice = Effect.scoped(Layer.build(Containment.layer({ containment: "auto" })))
-      // One of two would be left behind if nobody waited for the killed shell.
+      // One of two would be left behind without waiting for the killed shell.
       for (let round = 0; round < 20; round++) {
         const choosing = yield* Effect.forkChild(choice, { startImmediately: true })
         const [proof = ""] = proofs()
@@ -86,7 +86,7 @@ describe("Containment", () => {
     })
   )
 
-  it.live("is the mark where it is told so", () =>
+  it.live("is the mark if the setting says so", () =>
     Effect.gen(function* () {
       const { groupOf, kind } = yield* Containment
       assert.strictEqual(kind, "environment_mark")

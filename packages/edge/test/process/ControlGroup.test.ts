@@ -40,7 +40,7 @@ describe.skipIf(groupsHere === undefined)("where groups can be made", () => {
     assert.include(readFileSync(join(own, "cgroup.procs"), "utf8").split("\n"), String(process.pid))
   })
 
-  /** A run's group of an Edge of its own, gone with the test. */
+  /** A run's group of a separate Edge. Removed with the test. */
   const newGroup = Effect.acquireRelease(
     Effect.sync(() => {
       const group = join(edgeGroup(own, newEdge()), "run_1")

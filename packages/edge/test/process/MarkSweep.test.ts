@@ -21,7 +21,7 @@ const envOf = (...marked: ReadonlyArray<string>): Record<string, string> =>
     ...marked.map((mark) => mark.split("=", 2) as [string, string])
   ])
 
-/** Runs a shell script in a session of its own; it says a word when it is ready, each number of which is a process it left. */
+/** Runs a shell script in a separate session. When ready, it prints a word; each number in it is a process it left. */
 const start = async (
   script: string,
   env: Record<string, string>,
@@ -41,7 +41,7 @@ const start = async (
 
 const isAlive = (pid: number): boolean => {
   try {
-    // A zombie has ended; nobody has asked after it yet.
+    // A zombie has ended; its parent has not waited for it yet.
     return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "latin1"))
   } catch {
     return false
@@ -74,7 +74,7 @@ const inNewSession = `"${process.execPath}" -e '
 const escaping = inNewSession.replace("WHICH", "process.env")
 const escapingUnmarked = inNewSession.replace("WHICH", "{ PATH: process.env.PATH }")
 
-const survivors = (mark: string, leader: number | undefined) => MarkSweep.survivors({ mark, leader }).pids
+const survivors = (mark: string, leader: number | undefined) => MarkSweep.findSurvivors({ mark, leader }).pids
 const sweep = (mark: string, leader: number | undefined) => MarkSweep.sweepMarked({ mark, leader })
 
 describe("survivors", () => {

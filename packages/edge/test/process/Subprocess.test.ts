@@ -103,7 +103,7 @@ describe("Subprocess", () => {
     assert.strictEqual((await ended(run({ args: ["-c", "pwd"], cwd: "/" }))).text, "/\n")
   })
 
-  it("leads a session and a group of its own", async () => {
+  it("leads its own session and group", async () => {
     const watched = shell("cut -d' ' -f5,6 /proc/self/stat")
     const { text } = await ended(watched)
     assert.strictEqual(text.trim(), `${watched.child.pid} ${watched.child.pid}`)
@@ -152,7 +152,7 @@ describe("Subprocess", () => {
     assert.strictEqual(text, "late\n")
   })
 
-  it("tells the end though a grandchild goes on printing", async () => {
+  it("reports the end although a grandchild keeps printing", async () => {
     // It prints for two seconds: an end that comes only when it stops comes too late.
     const watched = shell(
       "(n=0; while [ $n -lt 100 ]; do echo tick; sleep 0.02; n=$((n+1)); done; echo last) & exit 0"
@@ -170,7 +170,7 @@ describe("Subprocess", () => {
     })
     const child = await paused.promise
     while (!child.gone) await new Promise((resolve) => setImmediate(resolve))
-    assert.strictEqual(watched.times(), 0, "no end is told to a reader that has not read")
+    assert.strictEqual(watched.times(), 0, "no end before the reader has read")
     return watched
   }
 
@@ -238,7 +238,7 @@ describe("Subprocess", () => {
 
   it("gives end of input at once where stdin is ignored", async () => {
     const watched = shell("cat; echo over", undefined, { stdin: "ignore" })
-    watched.child.write("nobody hears this")
+    watched.child.write("this is lost")
     assert.strictEqual((await ended(watched)).text, "over\n")
   })
 

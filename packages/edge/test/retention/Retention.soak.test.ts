@@ -3,7 +3,8 @@ import { draft } from "@corral/domain/run/RunEvent"
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { join } from "node:path"
-import { encoder, EventLog } from "../../src/log/EventLog.ts"
+import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
+import { encoder } from "../../src/log/EventEncoder.ts"
 import { insertRun } from "../../src/log/Runs.ts"
 import { Retention } from "../../src/retention/Retention.ts"
 import { Store } from "../../src/store/Store.ts"
@@ -13,7 +14,7 @@ import { at, configOf, newRunId, runOf } from "../Samples.ts"
 const edge = Layer.unwrap(
   Effect.map(temporaryFolder, (folder) =>
     Layer.mergeAll(
-      EventLog.layer,
+      EdgeEventLog.layer,
       Retention.layer(configOf(folder, { retention: { days: 30, maxMiB: 0 } }))
     ).pipe(Layer.provideMerge(Store.layer(join(folder, "edge.db"))))
   )
@@ -31,7 +32,7 @@ const percentile = (values: ReadonlyArray<number>, share: number): number =>
 
 it.live("drops 400 MB between the commits of others", () =>
   Effect.gen(function* () {
-    const log = yield* EventLog
+    const log = yield* EdgeEventLog
     const store = yield* Store
     const retention = yield* Retention
     const old = newRunId()

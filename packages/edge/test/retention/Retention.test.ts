@@ -3,13 +3,15 @@ import { draft } from "@corral/domain/run/RunEvent"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Stream } from "effect"
 import { join } from "node:path"
-import { encoder, EventLog } from "../../src/log/EventLog.ts"
+import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
+import { encoder } from "../../src/log/EventEncoder.ts"
 import { finish, ownedBy } from "../../src/link/HubRuns.ts"
 import { insertRun } from "../../src/log/Runs.ts"
 import type { RetentionLimits } from "../../src/config/RetentionLimits.ts"
 import { Retention } from "../../src/retention/Retention.ts"
 import { Store, StoreFailed, type Write } from "../../src/store/Store.ts"
 import { temporaryFolder } from "../Folder.ts"
+import { runLines } from "../../src/log/EdgeLogSource.ts"
 import { configOf, runIdOf, runOf } from "../Samples.ts"
 
 const DAY_MS = 86_400_000
@@ -19,13 +21,13 @@ const open = (file: string, retention: RetentionLimits) =>
   Effect.map(
     Layer.build(
       Layer.fresh(
-        Layer.merge(EventLog.layer, Retention.layer(configOf("/nowhere", { retention }))).pipe(
+        Layer.merge(EdgeEventLog.layer, Retention.layer(configOf("/nowhere", { retention }))).pipe(
           Layer.provideMerge(Store.layer(file))
         )
       )
     ),
     (context) => ({
-      log: Context.get(context, EventLog),
+      log: Context.get(context, EdgeEventLog),
       retention: Context.get(context, Retention),
       store: Context.get(context, Store)
     })
@@ -35,7 +37,7 @@ type Opened = Effect.Success<ReturnType<typeof open>>
 
 const ago = (days: number): string => new Date(Date.now() - days * DAY_MS).toISOString()
 
-/** A run with `batches` of `size` characters each, ended so many days ago, or live. */
+/** A run with `batches` of `size` characters each, ended that number of days ago, or live. */
 const record = Effect.fnUntraced(function* (
   { log }: Opened,
   runId: RunId,
@@ -109,7 +111,7 @@ describe("Retention", () => {
     })
   )
 
-  it.live("keeps everything where it is told to", () =>
+  it.live("keeps everything without limits", () =>
     Effect.gen(function* () {
       const edge = yield* open(yield* database, { days: 0, maxMiB: 0 })
       yield* record(edge, runIdOf(1), ago(4_000))
@@ -172,7 +174,7 @@ describe("Retention", () => {
     })
   )
 
-  it.live("goes on with a log that was being dropped when the Edge ended, and tells of it again", () =>
+  it.live("continues to delete a log after a restart, and reports it again", () =>
     Effect.gen(function* () {
       const file = yield* database
       const id = runIdOf(1)
@@ -211,9 +213,9 @@ describe("Retention", () => {
         edge.log.readAll(0, 1_000_000).map(({ runId }) => runId),
         [kept, kept, kept]
       )
-      const gap = yield* Effect.flip(Stream.runCollect(edge.log.stream(old, 0)))
+      const gap = yield* Effect.flip(Stream.runCollect(runLines(edge.log, old, 0)))
       assert.strictEqual(gap._tag, "ReplayGap")
-      assert.deepStrictEqual(yield* Stream.runCollect(edge.log.stream(old, 6)), [])
+      assert.deepStrictEqual(yield* Stream.runCollect(runLines(edge.log, old, 6)), [])
     })
   )
 

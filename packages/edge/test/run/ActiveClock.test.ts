@@ -6,7 +6,7 @@ import * as ActiveClock from "../../src/run/ActiveClock.ts"
 /** A clock of 1,000 ms and the number of times it ran out. */
 const clockOf = Effect.gen(function* () {
   const ran = { out: 0 }
-  const run = yield* ActiveClock.make(1_000, () => ran.out++)
+  const run = yield* ActiveClock.makeActiveClock(1_000, () => ran.out++)
   return { run, ran }
 })
 
@@ -50,7 +50,7 @@ describe("ActiveClock", () => {
     })
   )
 
-  it.effect("goes on counting when it is told what it does already", () =>
+  it.effect("keeps counting when it is started twice", () =>
     Effect.gen(function* () {
       const { run, ran } = yield* clockOf
       yield* run(false)

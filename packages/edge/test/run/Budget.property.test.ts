@@ -1,29 +1,29 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { BudgetMeter, type BudgetNews } from "../../src/run/Budget.ts"
+import { BudgetMeter, type BudgetNotice } from "../../src/run/Budget.ts"
 
 const count = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 400 }))
 const limit = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000 }))
-const tags = (news: ReadonlyArray<BudgetNews>) => news.map(({ _tag, limit }) => `${_tag} ${limit}`)
+const tags = (news: ReadonlyArray<BudgetNotice>) => news.map(({ _tag, limit }) => `${_tag} ${limit}`)
 
 describe("BudgetMeter", () => {
   it("says nothing where there is no limit", () => {
     const meter = new BudgetMeter()
-    assert.deepStrictEqual(meter.spend({ inputTokens: 1e9, turns: 1e9 }), [])
+    assert.deepStrictEqual(meter.charge({ inputTokens: 1e9, turns: 1e9 }), [])
     assert.deepStrictEqual(meter.reach("wallMs", 1e9), [])
   })
 
   it("warns in words a person understands, and says what is used up", () => {
     const meter = new BudgetMeter({ tokens: 10_000, wallMs: 60_000 })
-    const [warning] = meter.spend({ inputTokens: 8_000, outputTokens: 250 })
+    const [warning] = meter.charge({ inputTokens: 8_000, outputTokens: 250 })
     assert.deepStrictEqual(warning, {
       _tag: "Warn",
       limit: "tokens",
-      sentence: "82 % of the run's token budget are used: 8,250 of 10,000."
+      text: "82 % of the run's token budget are used: 8,250 of 10,000."
     })
     const [late] = meter.reach("wallMs", 48_000)
-    assert.deepInclude(late, { sentence: "80 % of the run's time budget are used: 48 of 60 s." })
-    const [over] = meter.spend({ inputTokens: 9_000, outputTokens: 1_000 })
+    assert.deepInclude(late, { text: "80 % of the run's time budget are used: 48 of 60 s." })
+    const [over] = meter.charge({ inputTokens: 9_000, outputTokens: 1_000 })
     assert.deepStrictEqual(over, {
       _tag: "UsedUp",
       limit: "tokens",
@@ -50,7 +50,7 @@ describe("BudgetMeter", () => {
       let used = 0
       for (const step of steps) {
         used += step
-        const news = tags(meter.spend({ outputTokens: used }))
+        const news = tags(meter.charge({ outputTokens: used }))
         const over = said.includes("UsedUp tokens")
         const warned = said.includes("Warn tokens")
         const due =

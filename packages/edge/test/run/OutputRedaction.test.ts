@@ -12,7 +12,7 @@ const piece = (text: string, messageId = "m"): AdapterOutput => ({
 const read: AdapterOutput = { _tag: "Event", event: draft("run.file.read", { path: "a" }) }
 const usage: AdapterOutput = { _tag: "Usage", usage: { turns: 1 } }
 
-/** What is told, pieces as their texts. */
+/** The emitted outputs, pieces as their texts. */
 const shape = (outputs: ReadonlyArray<AdapterOutput>): ReadonlyArray<string> =>
   outputs.map((output) => {
     if (output._tag !== "Event") return output._tag

@@ -7,7 +7,7 @@ import {
 } from "@corral/domain/run/RunEvent"
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { encoder } from "../../src/log/EventLog.ts"
+import { encoder } from "../../src/log/EventEncoder.ts"
 import { cutText, fit, mayExceed } from "../../src/run/PayloadLimit.ts"
 import { approvalIdOf, at, request, runIdOf } from "../Samples.ts"
 import { tries } from "@corral/testing/time/Effort"
@@ -210,7 +210,7 @@ describe("fit", () => {
     assert.deepInclude(fit(cut)[0]?.payload, { truncated: true, totalBytes: 900_000 })
   })
 
-  it("lets nobody edit an approval that is not shown whole", () => {
+  it("makes an approval that is not shown whole not editable", () => {
     const asked = request({ editable: true, command: "x".repeat(300_000), input: { command: "x" } })
     const [event] = fit(draft("run.approval.requested", { approvalId, request: asked, expiresAt: at }))
     assert(event?.type === "run.approval.requested")

@@ -8,7 +8,7 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { pageOfApprovals } from "../../src/approval/Approvals.ts"
 import { EDGE_MARK } from "../../src/process/MarkSweep.ts"
-import { EventLog } from "../../src/log/EventLog.ts"
+import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { recover } from "../../src/run/Recovery.ts"
 import { RunRecorder } from "../../src/run/RunRecorder.ts"
 import { findRun, unfinishedRuns } from "../../src/log/Runs.ts"
@@ -20,7 +20,7 @@ import { tries } from "@corral/testing/time/Effort"
 
 /** Writes a run as an Edge would that died after `turns` commits. */
 const writeRun = Effect.fnUntraced(function* (turns: ReadonlyArray<ReadonlyArray<Input>>) {
-  const log = yield* EventLog
+  const log = yield* EdgeEventLog
   const runId = newRunId()
   const recorder = new RunRecorder(runOf(runId))
   for (const inputs of [[created], ...turns]) {
@@ -34,11 +34,11 @@ const writeRun = Effect.fnUntraced(function* (turns: ReadonlyArray<ReadonlyArray
 })
 
 const restart = Effect.gen(function* () {
-  return yield* recover(yield* Store, yield* EventLog)
+  return yield* recover(yield* Store, yield* EdgeEventLog)
 })
 
 const logOf = Effect.fnUntraced(function* ({ id }: Run) {
-  const log = yield* EventLog
+  const log = yield* EdgeEventLog
   const lines = log.read(id, 0, 100_000_000).flatMap((batch) => batch.lines.split("\n"))
   return lines.map((line) => JSON.parse(line) as EventDraft & { readonly seq: number })
 })
@@ -134,7 +134,7 @@ layer(logLayer, { excludeTestServices: true })("recover", (it) => {
     ([turns, over]) =>
       Effect.gen(function* () {
         const store = yield* Store
-        const log = yield* EventLog
+        const log = yield* EdgeEventLog
         const run = yield* writeRun(over ? [...turns, [{ _tag: "Ended" }]] : turns)
         const before = yield* logOf(run)
         yield* restart

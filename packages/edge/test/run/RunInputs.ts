@@ -63,7 +63,7 @@ const inputOf = (step: typeof Step.Type, ids: ReadonlyArray<ApprovalId>): Readon
   }
 }
 
-/** Turns of inputs; every run has approval ids of its own. */
+/** Batches of inputs; every run has its own approval ids. */
 export const anyTurns: Arbitrary.Arbitrary<ReadonlyArray<ReadonlyArray<Input>>> = Arbitrary.map(
   Arbitrary.array(Arbitrary.array(Arbitrary.schema(Step), { maxLength: 5 }), { maxLength: 12 }),
   (turns) => {

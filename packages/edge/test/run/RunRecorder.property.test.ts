@@ -5,7 +5,7 @@ import { isTerminal } from "@corral/domain/run/Run"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { pageOfApprovals } from "../../src/approval/Approvals.ts"
-import { EventLog } from "../../src/log/EventLog.ts"
+import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { RunRecorder } from "../../src/run/RunRecorder.ts"
 import { findRun } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
@@ -23,7 +23,7 @@ layer(logLayer, { excludeTestServices: true })("RunRecorder", (it) => {
     ([turns]) =>
       Effect.gen(function* () {
         const store = yield* Store
-        const log = yield* EventLog
+        const log = yield* EdgeEventLog
         const runId = newRunId()
         const recorder = new RunRecorder(runOf(runId))
         let turn = 0
@@ -32,7 +32,7 @@ layer(logLayer, { excludeTestServices: true })("RunRecorder", (it) => {
           for (const input of inputs) recorder.apply(input)
           const shown = recorder.run
           const batch = recorder.take()
-          assert.strictEqual(recorder.run, shown, "nobody is shown what is not on disk")
+          assert.strictEqual(recorder.run, shown, "only what is on disk is shown")
           assert.isUndefined(recorder.take(), "taken once")
           if (batch === undefined) continue
           yield* log.append(batch.events, batch.projections)

@@ -120,7 +120,7 @@ describe("RunRecorder", () => {
     assert.deepStrictEqual(recorder.apply(say("late")), [])
   })
 
-  it("goes on after the last seq of a log that is there", () => {
+  it("continues after the last seq of an existing log", () => {
     const before = recorderAfter(ask)
     const recorder = RunRecorder.recovered(before.run, before.state, [])
     recorder.at(later)

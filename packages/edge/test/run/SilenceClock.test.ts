@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { make, type SilenceLimits } from "../../src/run/SilenceClock.ts"
+import { makeSilenceClock, type SilenceLimits } from "../../src/run/SilenceClock.ts"
 
 const listeningFor = Effect.fnUntraced(function* (limits: SilenceLimits) {
-  const clock = yield* make(limits)
+  const clock = yield* makeSilenceClock(limits)
   const fiber = yield* Effect.forkChild(
     clock.watch(() => undefined),
     { startImmediately: true }
@@ -81,7 +81,7 @@ describe("SilenceClock", () => {
 
   it.effect("emits notices at growing intervals, and none during an approval or a tool call", () =>
     Effect.gen(function* () {
-      const clock = yield* make({ firstEvent: 100_000, silence: 10_000_000, silenceNotice: 100 })
+      const clock = yield* makeSilenceClock({ firstEvent: 100_000, silence: 10_000_000, silenceNotice: 100 })
       const given: Array<number> = []
       yield* Effect.forkChild(
         clock.watch((silentMs) => given.push(silentMs)),

@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { load } from "../../src/runtime/AdapterPackages.ts"
-import { distrust } from "../../src/runtime/TrustedFiles.ts"
+import { loadAdapters } from "../../src/runtime/AdapterPackages.ts"
+import { distrustReason } from "../../src/runtime/TrustedFiles.ts"
 import { tries } from "@corral/testing/time/Effort"
 import { temporaryFolder } from "../Folder.ts"
 
@@ -39,7 +39,7 @@ const loaded = (files: Readonly<Record<string, string>>, ...listed: ReadonlyArra
   Effect.gen(function* () {
     const folder = yield* temporaryFolder
     for (const [name, content] of Object.entries(files)) write(join(folder, name), content)
-    return yield* load(join(folder, "edge.config.json"), listed, new Map())
+    return yield* loadAdapters(join(folder, "edge.config.json"), listed, new Map())
   })
 const idsOf = (files: Readonly<Record<string, string>>, ...listed: ReadonlyArray<string>) =>
   Effect.map(loaded(files, ...listed), (adapters) => [...adapters.keys()])
@@ -142,7 +142,7 @@ describe("distrust", () => {
         // A folder that its owner cannot enter holds nothing to be read.
         chmodSync(paths[place], isFolder ? mode | 0o700 : mode)
         const entry = place === "link target" ? join(root, "linked.mjs") : paths.file
-        const reason = distrust(entry, place === "inner" ? inside : undefined)
+        const reason = distrustReason(entry, place === "inner" ? inside : undefined)
         if ((mode & 0o022) === 0) assert.isUndefined(reason)
         else assert.include(reason, `other users can write ${paths[place]}`)
       }),

@@ -4,7 +4,7 @@ import { TestClock } from "effect/testing"
 import { existsSync, readFileSync, watch } from "node:fs"
 import { setImmediate } from "node:timers/promises"
 import { join } from "node:path"
-import { call } from "../../src/runtime/ProgramCall.ts"
+import { callProgram } from "../../src/runtime/ProgramCall.ts"
 import { temporaryFolder, writeProgram } from "../Folder.ts"
 
 const env = { PATH: "/usr/bin:/bin" }
@@ -40,13 +40,13 @@ describe("call", () => {
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       const program = writeProgram(join(cwd, "tool"), 'echo "said $1"; echo also >&2; exit 3')
-      assert.deepStrictEqual(yield* call({ program, args: ["x"], env, cwd }), {
+      assert.deepStrictEqual(yield* callProgram({ program, args: ["x"], env, cwd }), {
         code: 3,
         stdout: "said x\n",
         stderr: "also\n"
       })
-      assert.isUndefined(yield* call({ program: join(cwd, "nowhere"), args: [], env, cwd }))
-      assert.isUndefined(yield* call({ program, args: ["\0"], env, cwd }))
+      assert.isUndefined(yield* callProgram({ program: join(cwd, "nowhere"), args: [], env, cwd }))
+      assert.isUndefined(yield* callProgram({ program, args: ["\0"], env, cwd }))
     })
   )
 
@@ -54,7 +54,7 @@ describe("call", () => {
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       const program = writeProgram(join(cwd, "tool"), "echo first; head -c 3000000 /dev/zero; exit 0")
-      const answer = yield* call({ program, args: [], env, cwd })
+      const answer = yield* callProgram({ program, args: [], env, cwd })
       assert.strictEqual(answer?.code, 0)
       assert.strictEqual(answer?.stdout.length, 65_536)
       assert.isTrue(answer?.stdout.startsWith("first\n"))
@@ -65,7 +65,7 @@ describe("call", () => {
     Effect.gen(function* () {
       const cwd = yield* temporaryFolder
       const program = writeProgram(join(cwd, "tool"), "sleep 600 &\necho $!")
-      const answer = yield* call({ program, args: [], env, cwd })
+      const answer = yield* callProgram({ program, args: [], env, cwd })
       yield* isGone(Number(answer?.stdout))
     })
   )
@@ -77,7 +77,7 @@ describe("call", () => {
         join(cwd, "tool"),
         "trap '' TERM; sleep 600 &\necho $$ $! > pids.new; mv pids.new pids; wait"
       )
-      const calling = yield* Effect.forkChild(call({ program, args: [], env, cwd }))
+      const calling = yield* Effect.forkChild(callProgram({ program, args: [], env, cwd }))
       // Started before its clock runs out.
       yield* Effect.yieldNow
       const pids = (yield* written(cwd, "pids")).split(" ").map(Number)

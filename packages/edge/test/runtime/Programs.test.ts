@@ -3,7 +3,7 @@ import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { chmodSync, existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { Programs, type Question } from "../../src/runtime/Programs.ts"
+import { Programs, type ProgramQuestion } from "../../src/runtime/Programs.ts"
 import { temporaryFolder, writeProgram } from "../Folder.ts"
 
 const timesRun = (log: string): number =>
@@ -15,7 +15,7 @@ const asked = (holds: number) =>
     const folder = yield* temporaryFolder
     const log = join(folder, "log")
     const program = writeProgram(join(folder, "tool"), `echo ran >> ${log}; echo "$KEPT$OTHER"`)
-    const question: Question = { program, args: [], pass: ["KEPT"], holds }
+    const question: ProgramQuestion = { program, args: [], pass: ["KEPT"], holds }
     return { question, times: () => timesRun(log) }
   })
 
@@ -49,7 +49,7 @@ describe("Programs", () => {
 
       // Not executable yet; to become so changes nothing by which a file is known.
       chmodSync(question.program, 0o644)
-      const silent: Question = { ...question, args: ["again"] }
+      const silent: ProgramQuestion = { ...question, args: ["again"] }
       assert.isUndefined(yield* ask(silent))
       chmodSync(question.program, 0o755)
       assert.isUndefined(yield* ask(silent))
@@ -58,7 +58,7 @@ describe("Programs", () => {
     }).pipe(Effect.provide(programs))
   )
 
-  it.effect("goes on asking for the others where one leaves", () =>
+  it.effect("continues a question for the other callers when one is interrupted", () =>
     Effect.gen(function* () {
       const { question, times } = yield* asked(Infinity)
       const { ask } = yield* Programs

@@ -234,7 +234,7 @@ describe("Runtimes", () => {
     }
   })
   const whoami =
-    'if [ "$1" = whoami ]; then [ -n "$TOOL_KEY" ] && echo me || { echo nobody; exit 1; }; else echo 1.2.3; fi'
+    'if [ "$1" = whoami ]; then [ -n "$TOOL_KEY" ] && echo me || { echo anonymous; exit 1; }; else echo 1.2.3; fi'
 
   it.live("asks who is signed in, in the environment of a run, and says what to do", () =>
     Effect.gen(function* () {

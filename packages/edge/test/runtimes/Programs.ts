@@ -1,5 +1,5 @@
 /**
- * The real programs: which versions, and how each is told where its model is.
+ * The real programs: their versions, and how each is configured to use its model.
  */
 import { mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -16,17 +16,17 @@ export interface DrivenAgent {
   readonly id: string
   /** Asks before it reads a file, too. */
   readonly asksToRead?: true
-  /** Tells nobody but its model what a command printed. */
+  /** Shows the output of a command only to its model. */
   readonly keepsOutput?: true
 }
 
 export interface Program {
   readonly name: string
   readonly package: string
-  /** Exact: a registry's newest is for whoever raises this line. */
+  /** Exact. A newer version is used once this line is raised. */
   readonly version: string
   readonly command: string
-  /** Its package puts the program in place with a script of its own. */
+  /** The package installs the program with its own script. */
   readonly needsScripts?: boolean
   /** Those whose every ability is driven. */
   readonly agents: ReadonlyArray<DrivenAgent>

@@ -139,7 +139,7 @@ describe.each(installed)("$program.name $program.version", (place) => {
       note("edit allowed", "asked with the file, changed and told with its patch")
     })
 
-    it("is cancelled in the middle of a tool, and leaves nobody behind", async () => {
+    it("is cancelled in the middle of a tool, and leaves no process behind", async () => {
       const script = promptFor("run", "echo begun > begun.txt && sleep 300")
       const { reader, runId } = await stage.playUntil(script, "begun.txt")
       const began = stage.edge.survivorsOf(runId)

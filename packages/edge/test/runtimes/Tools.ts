@@ -8,7 +8,7 @@ import type { Step } from "./Script.ts"
 export interface OfferedTool {
   readonly name: string
   readonly parameters: ReadonlyArray<string>
-  /** Takes one free text in place of JSON. */
+  /** Takes one free text instead of JSON. */
   readonly freeform?: boolean
 }
 

@@ -6,18 +6,26 @@ import type { RunId } from "@corral/domain/identity/Ids"
 import { draft } from "@corral/domain/run/RunEvent"
 import { assert, describe, it } from "@effect/vitest"
 import Database from "better-sqlite3"
+import { eventPage } from "@corral/service/stream/Page"
 import { Cause, type Context, Effect, Exit, Layer } from "effect"
 import * as fc from "fast-check"
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { encoder, EventLog } from "../../src/log/EventLog.ts"
-import { eventPage } from "../../src/http/EventPage.ts"
+import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
+import { encoder } from "../../src/log/EventEncoder.ts"
+import { runSource } from "../../src/log/EdgeLogSource.ts"
 import { findRun, insertRun, pageOfRuns, updateRun } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
 import { StoreDamaged } from "../../src/store/StoreDamage.ts"
 import * as IntegrityCheck from "../../src/log/IntegrityCheck.ts"
 import { at, runIdOf, runOf } from "../Samples.ts"
+
+/** The first page of a run. */
+const itemsOf = (log: EdgeEventLog["Service"], runId: RunId) => {
+  const options = { after: 0, limit: 1_000, lastSeq: log.lastSeq(runId), requestId: "req" as never }
+  return Effect.runSync(eventPage(runSource(log, runId), options)).items
+}
 
 const RUNS = 6
 const BATCHES = 8
@@ -27,14 +35,14 @@ const folder = mkdtempSync(join(realpathSync(tmpdir()), "corral-damage-"))
 const written = new Map<RunId, ReadonlyArray<string>>()
 
 const opened = (file: string) =>
-  IntegrityCheck.layer.pipe(
-    Layer.provideMerge(EventLog.layer),
+  IntegrityCheck.integrityCheckLayer.pipe(
+    Layer.provideMerge(EdgeEventLog.layer),
     Layer.provideMerge(Layer.fresh(Store.layer(file)))
   )
 
 /** Runs that differ in every line, of sizes that fill a page, a part of one, and several. */
 const write = Effect.gen(function* () {
-  const log = yield* EventLog
+  const log = yield* EdgeEventLog
   const store = yield* Store
   for (const [n, runId] of ids.entries()) {
     const encode = encoder({ runId })
@@ -118,7 +126,7 @@ const damages = fc.array(one, { minLength: 1, maxLength: 3 })
 
 /** Reads by every way there is; gives which runs could not be read to their end. */
 const readEverything = Effect.gen(function* () {
-  const log = yield* EventLog
+  const log = yield* EdgeEventLog
   const store = yield* Store
   const attempt = <A>(read: () => A): A | undefined => {
     try {
@@ -145,7 +153,7 @@ const readEverything = Effect.gen(function* () {
     }
     if (!broken.includes(runId) && attempt(() => findRun(store, runId)) !== undefined)
       assert.strictEqual(seq, lines.length, "a log that ends early does not pass for whole")
-    const items = attempt(() => eventPage(log, runId, 0, 1_000, "req" as never).items) ?? []
+    const items = attempt(() => itemsOf(log, runId)) ?? []
     assert.deepStrictEqual(
       items.map((item) => JSON.stringify(item)),
       lines.slice(0, items.length)
@@ -170,7 +178,7 @@ const examine = async (bytes: Buffer): Promise<ReadonlyArray<RunId> | string> =>
   const exit = await Effect.runPromiseExit(
     Effect.scoped(
       Effect.flatMap(Layer.build(opened(join(home, "edge.db"))), (context) =>
-        Effect.provide(readEverything, context as Context.Context<EventLog | Store>)
+        Effect.provide(readEverything, context as Context.Context<EdgeEventLog | Store>)
       )
     )
   )

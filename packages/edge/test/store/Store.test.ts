@@ -155,7 +155,7 @@ describe("Store", () => {
     })
   )
 
-  /** A store in a scope of its own, and its writer thread. */
+  /** A store in a separate scope, and its writer thread. */
   const openWithWriter = Effect.gen(function* () {
     const started: Array<Worker> = []
     const watch = (worker: Worker) => started.push(worker)

@@ -15,14 +15,14 @@ import {
   writeFileSync
 } from "node:fs"
 import { dirname, join } from "node:path"
-import { defaults, type EdgeConfig } from "../../src/config/EdgeConfig.ts"
+import { edgeDefaults, type EdgeConfig } from "../../src/config/EdgeConfig.ts"
 import { Snapshots } from "../../src/workspace/Snapshots.ts"
 import { temporaryFolder } from "../Folder.ts"
 import { newRunId } from "../Samples.ts"
 import { tries } from "@corral/testing/time/Effort"
 
 const configOf = (home: string, path = process.env.PATH ?? ""): EdgeConfig => ({
-  ...defaults,
+  ...edgeDefaults,
   home,
   tokenFile: join(home, "edge.token"),
   environment: { PATH: path }
@@ -244,7 +244,7 @@ describe("Snapshots", () => {
     })
   )
 
-  it.live("does without git: the run goes on, the diff is not found, changes are still told", () =>
+  it.live("works without git: the run continues, the diff is not found, changes are still reported", () =>
     Effect.gen(function* () {
       const run = yield* given((root) => put(root, "a", "1"), "/nowhere")
       put(run.root, "b", "2")

@@ -211,7 +211,7 @@ describe("Worktrees", () => {
     )
   )
 
-  it.effect("leave their branch to whoever has it checked out", () =>
+  it.effect("keep a branch that is checked out elsewhere", () =>
     inRepository(({ root }) =>
       Effect.gen(function* () {
         const worktrees = yield* Worktrees
@@ -278,7 +278,7 @@ describe("Worktrees", () => {
         yield* opened(runId, root)
         const entered = yield* Effect.scoped(worktrees.enter(runId))
         assert.deepInclude(entered, { runId, branch: `corral/${runId}` })
-        // Somebody is about to enter.
+        // Another run is about to enter.
         yield* Effect.scoped(
           Effect.gen(function* () {
             yield* worktrees.enter(runId)

@@ -1,28 +1,69 @@
-/** The commands that ask what is going on, and change it: status, list, cancel, decide, where and by whom work is done. */
+/** Chat commands for tasks: status, list, cancel, decide, and the location and agent of new tasks. */
 import type { TaskId } from "@corral/domain/identity/Ids"
 import type { Task } from "@corral/domain/task/Task"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { answerText } from "../following/AnswerText.ts"
-import { phaseWords } from "../following/RunCard.ts"
+import { ApprovalCardStore } from "../following/ApprovalCardStore.ts"
 import { Follows } from "../following/Follows.ts"
+import { phaseWords } from "../following/RunCard.ts"
 import { Hub } from "../hub/Hub.ts"
 import type { HubFailed } from "../hub/HubFailures.ts"
 import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import type { Words } from "../platform/Words.ts"
-import type { Command } from "./Command.ts"
-import { Decisions } from "./Decisions.ts"
-import * as phrases from "./Phrases.ts"
-import { LocationPicker } from "./LocationPicker.ts"
-import { locationName, WorkLocations } from "./WorkLocations.ts"
-import type { Responder } from "./Responder.ts"
-import { type ConversationKey, Conversations } from "./Conversations.ts"
 import { ChatTasks } from "./ChatTasks.ts"
+import type { Command } from "./Command.ts"
+import { type ConversationKey, Conversations } from "./Conversations.ts"
+import { Decisions } from "./Decisions.ts"
+import { LocationPicker } from "./LocationPicker.ts"
+import * as phrases from "./Phrases.ts"
+import type { Responder } from "./Responder.ts"
+import { locationName, WorkLocations } from "./WorkLocations.ts"
 
 type Failed = HubFailed | PlatformUnavailable | NotSent | SqlError.SqlError
+type Handled = Effect.Effect<void, Failed>
+type DecideCommand = Extract<Command, { readonly _tag: "Decide" }>
 
-/** The only one, or the one of that number, from 1; else what the person is to be told. */
-const chosen = <A>(
+type Services =
+  | ApprovalCardStore
+  | ChatTasks
+  | Conversations
+  | Decisions
+  | Follows
+  | Hub
+  | LocationPicker
+  | WorkLocations
+
+export class ChatCommands extends Context.Service<
+  ChatCommands,
+  {
+    readonly status: (key: ConversationKey, responder: Responder) => Handled
+    /** `direct`: no other person reads the answer, so each task is shown with its first words. */
+    readonly list: (responder: Responder, direct: boolean) => Handled
+    readonly cancel: (key: ConversationKey, responder: Responder, which: number | undefined) => Handled
+    readonly decide: (key: ConversationKey, responder: Responder, command: DecideCommand) => Handled
+    readonly use: (key: ConversationKey, responder: Responder, which: number | undefined) => Handled
+    readonly agent: (key: ConversationKey, responder: Responder, name: string | undefined) => Handled
+  }
+>()("corral/gateway/ChatCommands") {
+  static readonly layer = Layer.effect(
+    ChatCommands,
+    Effect.map(Effect.context<Services>(), (services) => {
+      const provide = Effect.provide(services)
+      return ChatCommands.of({
+        status: (key, responder) => provide(showStatus(key, responder)),
+        list: (responder, direct) => provide(listTasks(responder, direct)),
+        cancel: (key, responder, which) => provide(cancelTask(key, responder, which)),
+        decide: (key, responder, command) => provide(decide(key, responder, command)),
+        use: (key, responder, which) => provide(chooseLocation(key, responder, which)),
+        agent: (key, responder, name) => provide(chooseAgent(key, responder, name))
+      })
+    })
+  )
+}
+
+/** The item with that number, from 1, or the only item. Otherwise the answer to the person. */
+const choose = <A>(
   items: ReadonlyArray<A>,
   which: number | undefined,
   { example, none }: { readonly none: Words; readonly example: string }
@@ -47,144 +88,127 @@ const numbered = (at: number, of: string, { en, zh }: Words): Words => ({
 
 const TITLE_MAX = 60
 
-/** To the second, with the end of the id: no two tasks are listed alike. */
+/** To the second, with the end of the id, so that no two tasks look the same. */
 const timeOf = ({ createdAt, id }: Task): string =>
   `${createdAt.slice(0, 19).replace("T", " ")} UTC · …${id.slice(-6)}`
 
-/** How a task begins, without secrets, paths and code. */
+/** The first words of a task, without secrets, paths and code. */
 const titleOf = ({ input }: Task): string => {
   const line = answerText(input.text.split("\n", 1)[0] ?? "") ?? ""
   const characters = Array.from(line)
   return characters.length > TITLE_MAX ? `${characters.slice(0, TITLE_MAX).join("")}…` : line
 }
 
-export class ChatCommands extends Context.Service<
-  ChatCommands,
-  {
-    readonly status: (spot: ConversationKey, speaker: Responder) => Effect.Effect<void, Failed>
-    /** `direct`: no other person reads the answer, so tasks are named by how they begin. */
-    readonly list: (speaker: Responder, direct: boolean) => Effect.Effect<void, Failed>
-    readonly cancel: (
-      spot: ConversationKey,
-      speaker: Responder,
-      which: number | undefined
-    ) => Effect.Effect<void, Failed>
-    readonly decide: (
-      spot: ConversationKey,
-      speaker: Responder,
-      command: Extract<Command, { readonly _tag: "Decide" }>
-    ) => Effect.Effect<void, Failed>
-    readonly use: (
-      spot: ConversationKey,
-      speaker: Responder,
-      which: number | undefined
-    ) => Effect.Effect<void, Failed>
-    readonly agent: (
-      spot: ConversationKey,
-      speaker: Responder,
-      name: string | undefined
-    ) => Effect.Effect<void, Failed>
-  }
->()("corral/gateway/Requests") {
-  static readonly layer = Layer.effect(
-    ChatCommands,
-    Effect.gen(function* () {
-      const choice = yield* LocationPicker
-      const deciding = yield* Decisions
-      const follows = yield* Follows
-      const hub = yield* Hub
-      const places = yield* WorkLocations
-      const talks = yield* Conversations
-      const work = yield* ChatTasks
-      const inChat = ({ chatId }: ConversationKey, { account }: Responder) => ({ ...account, chatId })
+/** The items whose tasks the Hub shows to this person. The chat may have readers who are not in the project. */
+const visibleTo = Effect.fn("ChatCommands.visibleTo")(function* <A extends { readonly taskId: TaskId }>(
+  { account }: Responder,
+  items: ReadonlyArray<A>
+) {
+  const hub = yield* Hub
+  return yield* Effect.filter(
+    items,
+    ({ taskId }) =>
+      hub
+        .as(account, ({ tasks }) => tasks.get({ params: { id: taskId } }))
+        .pipe(
+          Effect.as(true),
+          Effect.catchTag("HubRefused", () => Effect.succeed(false))
+        ),
+    { concurrency: 4 }
+  )
+})
 
-      /** Those of its tasks that the Hub shows to this person now: a chat is read by people who are not in the project. */
-      const visible = <A extends { readonly taskId: TaskId }>(
-        { account }: Responder,
-        items: ReadonlyArray<A>
-      ): Effect.Effect<ReadonlyArray<A>, HubFailed> =>
-        Effect.filter(
-          items,
-          ({ taskId }) =>
-            hub
-              .as(account, ({ tasks }) => tasks.get({ params: { id: taskId } }))
-              .pipe(
-                Effect.as(true),
-                Effect.catchTag("HubRefused", () => Effect.succeed(false))
-              ),
-          { concurrency: 4 }
-        )
-      const openHere = (spot: ConversationKey, speaker: Responder) =>
-        Effect.flatMap(follows.openIn(inChat(spot, speaker)), (open) => visible(speaker, open))
+const chatOf = ({ chatId }: ConversationKey, { account }: Responder) => ({ ...account, chatId })
 
-      return ChatCommands.of({
-        status: Effect.fnUntraced(function* (spot, speaker) {
-          const open = yield* openHere(spot, speaker)
-          const said = open.map(({ place, progress }, at) => numbered(at, place, phaseWords(progress)))
-          yield* speaker.reply(said.length === 0 ? phrases.nothingHere : lines(said))
-        }),
+const openTasks = Effect.fn("ChatCommands.openTasks")(function* (key: ConversationKey, responder: Responder) {
+  const open = yield* (yield* Follows).openIn(chatOf(key, responder))
+  return yield* visibleTo(responder, open)
+})
 
-        list: Effect.fnUntraced(function* ({ account, reply }, direct) {
-          const { names, tasks } = yield* hub.as(account, (calls) =>
-            Effect.all({
-              tasks: calls.tasks.list({ query: { limit: 10 } }),
-              names: Effect.map(
-                calls.projects.list({ query: { limit: 200 } }),
-                ({ items }) => new Map(items.map(({ id, name }) => [id, name]))
-              )
-            })
-          )
-          const said = tasks.items.map((task, at) => {
-            const title = direct ? titleOf(task) : ""
-            const of = `${names.get(task.projectId) ?? "–"} · ${task.agentId} · ${timeOf(task)}`
-            return numbered(at, title === "" ? of : `${of} · ${title}`, phrases.taskState(task.state))
-          })
-          yield* reply(said.length === 0 ? phrases.noTasks : lines(said))
-        }),
+const showStatus = Effect.fn("ChatCommands.status")(function* (key: ConversationKey, responder: Responder) {
+  const open = yield* openTasks(key, responder)
+  const listed = open.map(({ place, progress }, at) => numbered(at, place, phaseWords(progress)))
+  yield* responder.reply(listed.length === 0 ? phrases.nothingHere : lines(listed))
+})
 
-        cancel: Effect.fnUntraced(function* (spot, speaker, which) {
-          const open = yield* openHere(spot, speaker)
-          const choice = chosen(open, which, { none: phrases.nothingHere, example: "cancel 1" })
-          if ("words" in choice) return yield* speaker.reply(choice.words)
-          const { taskId } = choice.item
-          yield* hub.as(speaker.account, ({ tasks }) => tasks.cancel({ params: { id: taskId } }))
-          yield* speaker.reply(phrases.cancelled)
-        }),
-
-        decide: Effect.fnUntraced(function* (spot, speaker, { decision, which }) {
-          const waiting = yield* visible(speaker, yield* follows.pendingCards(inChat(spot, speaker)))
-          const example = decision === "allow" ? "approve 1" : "deny 1"
-          const choice = chosen(waiting, which, { none: phrases.nothingToDecide, example })
-          if ("words" in choice) return yield* speaker.reply(choice.words)
-          const told = yield* deciding.decide(speaker, choice.item, decision, Effect.void)
-          yield* speaker.reply(told ?? phrases.decided(decision))
-        }),
-
-        use: Effect.fnUntraced(function* (spot, speaker, which) {
-          const options = yield* places.of(speaker.account)
-          if (options.length === 0) return yield* speaker.reply(phrases.noLocations)
-          if (which === undefined) return yield* choice.show(spot, speaker, options, phrases.locationsTitle)
-          const place = options[which - 1]
-          if (place === undefined) return yield* speaker.reply(phrases.noSuchLocation)
-          yield* work.useLocation(spot, speaker, place)
-        }),
-
-        agent: Effect.fnUntraced(function* (spot, { account, reply }, name) {
-          const talk = yield* talks.get(spot.chatKey)
-          const place = talk.place ?? (yield* places.of(account))[0]
-          if (place === undefined) return yield* reply(phrases.noLocations)
-          const agents = yield* places.agents(account, place)
-          if (agents.length === 0) return yield* reply(phrases.noAgent)
-          const wanted = agents.find(({ id }) => id === name?.toLowerCase() || id === name)
-          if (wanted === undefined)
-            return yield* reply(phrases.agentsAre(agents.map(({ id }) => id).join(", "), place.agentId))
-          const moved = { ...place, agentId: wanted.id, names: { ...place.names, agent: wanted.label } }
-          yield* talks.set(spot.chatKey, { ...talk, place: moved })
-          if (spot.key !== spot.chatKey)
-            yield* talks.set(spot.key, { ...(yield* talks.get(spot.key)), place: moved })
-          yield* reply(phrases.agentIs(locationName(moved)))
-        })
-      })
+const listTasks = Effect.fn("ChatCommands.list")(function* ({ account, reply }: Responder, direct: boolean) {
+  const hub = yield* Hub
+  const { names, tasks } = yield* hub.as(account, (calls) =>
+    Effect.all({
+      tasks: calls.tasks.list({ query: { limit: 10 } }),
+      names: Effect.map(
+        calls.projects.list({ query: { limit: 200 } }),
+        ({ items }) => new Map(items.map(({ id, name }) => [id, name]))
+      )
     })
   )
-}
+  const listed = tasks.items.map((task, at) => {
+    const title = direct ? titleOf(task) : ""
+    const label = `${names.get(task.projectId) ?? "–"} · ${task.agentId} · ${timeOf(task)}`
+    return numbered(at, title === "" ? label : `${label} · ${title}`, phrases.taskState(task.state))
+  })
+  yield* reply(listed.length === 0 ? phrases.noTasks : lines(listed))
+})
+
+const cancelTask = Effect.fn("ChatCommands.cancel")(function* (
+  key: ConversationKey,
+  responder: Responder,
+  which: number | undefined
+) {
+  const hub = yield* Hub
+  const open = yield* openTasks(key, responder)
+  const choice = choose(open, which, { none: phrases.nothingHere, example: "cancel 1" })
+  if ("words" in choice) return yield* responder.reply(choice.words)
+  const { taskId } = choice.item
+  yield* hub.as(responder.account, ({ tasks }) => tasks.cancel({ params: { id: taskId } }))
+  yield* responder.reply(phrases.cancelled)
+})
+
+const decide = Effect.fn("ChatCommands.decide")(function* (
+  key: ConversationKey,
+  responder: Responder,
+  { decision, which }: DecideCommand
+) {
+  const pending = yield* (yield* ApprovalCardStore).pendingIn(chatOf(key, responder))
+  const visible = yield* visibleTo(responder, pending)
+  const example = decision === "allow" ? "approve 1" : "deny 1"
+  const choice = choose(visible, which, { none: phrases.nothingToDecide, example })
+  if ("words" in choice) return yield* responder.reply(choice.words)
+  const answer = yield* (yield* Decisions).decide(responder, choice.item, decision, Effect.void)
+  yield* responder.reply(answer ?? phrases.decided(decision))
+})
+
+const chooseLocation = Effect.fn("ChatCommands.use")(function* (
+  key: ConversationKey,
+  responder: Responder,
+  which: number | undefined
+) {
+  const locations = yield* (yield* WorkLocations).of(responder.account)
+  if (locations.length === 0) return yield* responder.reply(phrases.noLocations)
+  if (which === undefined)
+    return yield* (yield* LocationPicker).show(key, responder, locations, phrases.locationsTitle)
+  const location = locations[which - 1]
+  if (location === undefined) return yield* responder.reply(phrases.noSuchLocation)
+  yield* (yield* ChatTasks).useLocation(key, responder, location)
+})
+
+const chooseAgent = Effect.fn("ChatCommands.agent")(function* (
+  { chatKey, key }: ConversationKey,
+  { account, reply }: Responder,
+  name: string | undefined
+) {
+  const conversations = yield* Conversations
+  const locations = yield* WorkLocations
+  const chat = yield* conversations.get(chatKey)
+  const place = chat.place ?? (yield* locations.of(account))[0]
+  if (place === undefined) return yield* reply(phrases.noLocations)
+  const agents = yield* locations.agents(account, place)
+  if (agents.length === 0) return yield* reply(phrases.noAgent)
+  const wanted = agents.find(({ id }) => id === name?.toLowerCase() || id === name)
+  if (wanted === undefined)
+    return yield* reply(phrases.agentsAre(agents.map(({ id }) => id).join(", "), place.agentId))
+  const moved = { ...place, agentId: wanted.id, names: { ...place.names, agent: wanted.label } }
+  yield* conversations.set(chatKey, { ...chat, place: moved })
+  if (key !== chatKey) yield* conversations.set(key, { ...(yield* conversations.get(key)), place: moved })
+  yield* reply(phrases.agentIs(locationName(moved)))
+})

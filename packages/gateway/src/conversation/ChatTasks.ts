@@ -1,236 +1,129 @@
 /**
- * Has work done: finds where, opens or goes on with a session of the Hub, makes the task and has it followed. Nothing here is done twice for
- * one event: each step's key follows from it.
+ * Tasks from a chat: finds the location, creates the task at the Hub and follows it.
+ *
+ * Guarantees: an event that is handled again repeats no step.
  */
-import type { RunId, SessionId } from "@corral/domain/identity/Ids"
 import type { Task } from "@corral/domain/task/Task"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import type { WorkLocation } from "../action/ButtonActions.ts"
-import { TaskFollower } from "../following/TaskFollower.ts"
 import { Follows } from "../following/Follows.ts"
-import { Hub } from "../hub/Hub.ts"
-import { type HubFailed, HubRefused } from "../hub/HubFailures.ts"
+import { TaskFollower } from "../following/TaskFollower.ts"
+import type { Hub } from "../hub/Hub.ts"
+import type { HubFailed } from "../hub/HubFailures.ts"
 import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
-import * as phrases from "./Phrases.ts"
+import { type Conversation, type ConversationKey, Conversations, type PendingTask } from "./Conversations.ts"
+import { createTask, latestTask, resumableRun, sendToRun, sessionFor } from "./HubTasks.ts"
 import { LocationPicker } from "./LocationPicker.ts"
-import { locationName, WorkLocations } from "./WorkLocations.ts"
+import * as phrases from "./Phrases.ts"
 import type { Responder } from "./Responder.ts"
-import { type PendingTask, type ConversationKey, type Conversation, Conversations } from "./Conversations.ts"
+import { locationName, WorkLocations } from "./WorkLocations.ts"
 
 type Failed = HubFailed | PlatformUnavailable | NotSent | SqlError.SqlError
 
-const isActive = ({ state }: Task): boolean =>
-  state === "pending" || state === "queued" || state === "dispatched" || state === "running"
-
-const titleOf = (text: string): string => {
-  const line = text.split("\n", 1)[0]?.trim() ?? ""
-  const title = Array.from(line).slice(0, 80).join("").toWellFormed()
-  return title === "" ? "Chat" : title
-}
+type Services = Conversations | Follows | Hub | LocationPicker | TaskFollower | WorkLocations
 
 export class ChatTasks extends Context.Service<
   ChatTasks,
   {
+    /** Starts a task, or sends the text to the run in progress. Asks for a location if several are possible. */
     readonly start: (
-      spot: ConversationKey,
-      speaker: Responder,
+      key: ConversationKey,
+      responder: Responder,
       pending: PendingTask
     ) => Effect.Effect<void, Failed>
-    /** Work goes there from now on; what has waited for that is begun. */
+    /** Sets the location of the conversation, and starts the task that waits for one. */
     readonly useLocation: (
-      spot: ConversationKey,
-      speaker: Responder,
-      place: WorkLocation
+      key: ConversationKey,
+      responder: Responder,
+      location: WorkLocation
     ) => Effect.Effect<void, Failed>
   }
->()("corral/gateway/Work") {
+>()("corral/gateway/ChatTasks") {
   static readonly layer = Layer.effect(
     ChatTasks,
     Effect.gen(function* () {
-      const choice = yield* LocationPicker
-      const follower = yield* TaskFollower
-      const follows = yield* Follows
-      const hub = yield* Hub
-      const places = yield* WorkLocations
-      const talks = yield* Conversations
-
-      /** The latest task of a talk, where the Hub still shows it. */
-      const latest = ({ account }: Responder, { task }: Conversation) =>
-        task === undefined
-          ? Effect.undefined
-          : Effect.catchTag(
-              hub.as(account, ({ tasks }) => tasks.get({ params: { id: task.id } })),
-              "HubRefused",
-              () => Effect.undefined
-            )
-
-      /** A further message to a run that is at work. */
-      const tellRun = Effect.fnUntraced(function* (
-        { account, reply }: Responder,
-        runId: RunId | undefined,
-        { key, text }: PendingTask
-      ) {
-        if (runId === undefined) return yield* reply(phrases.agentIsBusy)
-        const told = yield* hub
-          .as(account, ({ runs }) =>
-            runs.input({
-              params: { id: runId },
-              headers: { "idempotency-key": key },
-              payload: { text }
-            })
-          )
-          .pipe(
-            Effect.as(phrases.sentToAgent),
-            Effect.catchTag("HubRefused", (refused) =>
-              refused.code === "conflict" ? Effect.succeed(phrases.agentIsBusy) : Effect.fail(refused)
-            )
-          )
-        yield* reply(told)
-      })
-
-      const sessionOf = Effect.fnUntraced(function* (
-        { account }: Responder,
-        { session }: Conversation,
-        { projectId }: WorkLocation,
-        { fresh, key, text }: PendingTask
-      ) {
-        if (!fresh && session?.projectId === projectId) return session.id
-        const made = yield* hub.as(account, ({ sessions }) =>
-          sessions.create({
-            headers: { "idempotency-key": key },
-            payload: { projectId, title: titleOf(text) }
-          })
-        )
-        return made.id
-      })
-
-      /** Goes on from the run before, where that is to be had; else begins anew. */
-      const make = Effect.fnUntraced(function* (
-        { account }: Responder,
-        { agentId, projectId, targetId, workspace }: WorkLocation,
-        { key, text }: PendingTask,
-        sessionId: SessionId,
-        resume: RunId | undefined
-      ) {
-        const create = (idempotencyKey: string, resumed: RunId | undefined) =>
-          hub.as(account, ({ tasks }) =>
-            Effect.map(
-              tasks.create({
-                headers: { "idempotency-key": idempotencyKey },
-                payload: {
-                  projectId,
-                  targetId,
-                  workspace,
-                  agentId,
-                  input: { text },
-                  // Chat never loosens what is asked for.
-                  mode: "ask",
-                  sessionId,
-                  ...(resumed === undefined ? {} : { resume: resumed })
-                }
-              }),
-              ({ body }) => body
-            )
-          )
-        if (resume === undefined) return yield* create(key, undefined)
-        return yield* create(key, resume).pipe(
-          Effect.catchIf(
-            (error) => error instanceof HubRefused && error.code === "schema_validation_failed",
-            () => create(`${key}:anew`.slice(0, 255), undefined)
-          )
-        )
-      })
-
-      /** The run to go on from: the latest one, at the same place, if its agent can. */
-      const earlier = Effect.fnUntraced(function* (
-        { account }: Responder,
-        before: Task | undefined,
-        place: WorkLocation
-      ) {
-        if (before?.runId === undefined || before.state === "failed") return undefined
-        const { agentId, targetId, workspace } = before
-        if (agentId !== place.agentId || targetId !== place.targetId || workspace !== place.workspace)
-          return undefined
-        const agents = yield* places.agents(account, place)
-        return agents.find(({ id }) => id === agentId)?.capabilities.resume === true
-          ? before.runId
-          : undefined
-      })
-
-      const settle = Effect.fnUntraced(function* (
-        { chatKey, key }: ConversationKey,
-        now: Conversation,
-        place: WorkLocation
-      ) {
-        if (chatKey !== key) yield* talks.set(chatKey, { ...(yield* talks.get(chatKey)), place })
-        yield* talks.set(key, { ...now, place })
-      })
-
-      const begin = Effect.fnUntraced(function* (
-        spot: ConversationKey,
-        speaker: Responder,
-        talk: Conversation,
-        place: WorkLocation,
-        before: Task | undefined,
-        pending: PendingTask
-      ) {
-        const sessionId = yield* sessionOf(speaker, talk, place, pending)
-        const resume = pending.fresh ? undefined : yield* earlier(speaker, before, place)
-        const task = yield* make(speaker, place, pending, sessionId, resume)
-        yield* follows.begin({
-          taskId: task.id,
-          account: speaker.account,
-          chatId: spot.chatId,
-          replyTo: pending.replyTo,
-          threadId: pending.threadId,
-          direct: pending.direct,
-          language: speaker.language,
-          place: locationName(place)
-        })
-        yield* settle(
-          spot,
-          {
-            session: { id: sessionId, projectId: place.projectId },
-            task: { id: task.id, key: pending.key }
-          },
-          place
-        )
-        yield* follower.wake
-      })
-
-      const start = Effect.fnUntraced(function* (
-        spot: ConversationKey,
-        speaker: Responder,
-        pending: PendingTask
-      ) {
-        const talk = yield* talks.get(spot.key)
-        // Done before, by somebody who died of what came after.
-        if (talk.task?.key === pending.key) return yield* follower.wake
-        const before = yield* latest(speaker, talk)
-        if (before !== undefined && !pending.fresh && isActive(before))
-          return yield* tellRun(speaker, before.runId, pending)
-        const known = talk.place ?? (yield* talks.get(spot.chatKey)).place
-        if (known !== undefined) return yield* begin(spot, speaker, talk, known, before, pending)
-        const options = yield* places.of(speaker.account)
-        const [only, ...others] = options
-        if (only === undefined) return yield* speaker.reply(phrases.noLocations)
-        if (others.length === 0) return yield* begin(spot, speaker, talk, only, before, pending)
-        yield* talks.set(spot.key, { ...talk, pending })
-        yield* choice.show(spot, speaker, options, phrases.whereTitle)
-      })
-
+      const services = yield* Effect.context<Services>()
       return ChatTasks.of({
-        start,
-        useLocation: Effect.fnUntraced(function* (spot, speaker, place) {
-          const talk = yield* talks.get(spot.key)
-          yield* speaker.reply(phrases.locationSet(locationName(place)), "here")
-          const { pending } = talk
-          if (pending === undefined) return yield* settle(spot, talk, place)
-          const before = yield* latest(speaker, talk)
-          yield* begin(spot, speaker, { ...talk, place }, place, before, pending)
-        })
+        start: (key, responder, pending) => Effect.provide(start(key, responder, pending), services),
+        useLocation: (key, responder, location) =>
+          Effect.provide(useLocation(key, responder, location), services)
       })
     })
   )
 }
+
+const isActive = ({ state }: Task): boolean =>
+  state === "pending" || state === "queued" || state === "dispatched" || state === "running"
+
+/** Saves a conversation at its location. Conversations that begin later in this chat use the same location. */
+const saveAt = Effect.fn("ChatTasks.saveAt")(function* (
+  { chatKey, key }: ConversationKey,
+  conversation: Conversation,
+  place: WorkLocation
+) {
+  const conversations = yield* Conversations
+  if (chatKey !== key) yield* conversations.set(chatKey, { ...(yield* conversations.get(chatKey)), place })
+  yield* conversations.set(key, { ...conversation, place })
+})
+
+const startAt = Effect.fn("ChatTasks.startAt")(function* (
+  key: ConversationKey,
+  responder: Responder,
+  conversation: Conversation,
+  location: WorkLocation,
+  latest: Task | undefined,
+  pending: PendingTask
+) {
+  const sessionId = yield* sessionFor(responder, conversation, location, pending)
+  const resume = pending.fresh ? undefined : yield* resumableRun(responder, latest, location)
+  const task = yield* createTask(responder, location, pending, sessionId, resume)
+  yield* (yield* Follows).begin({
+    taskId: task.id,
+    account: responder.account,
+    chatId: key.chatId,
+    replyTo: pending.replyTo,
+    threadId: pending.threadId,
+    direct: pending.direct,
+    language: responder.language,
+    place: locationName(location)
+  })
+  const session = { id: sessionId, projectId: location.projectId }
+  yield* saveAt(key, { session, task: { id: task.id, key: pending.key } }, location)
+  yield* (yield* TaskFollower).wake
+})
+
+const start = Effect.fn("ChatTasks.start")(function* (
+  key: ConversationKey,
+  responder: Responder,
+  pending: PendingTask
+) {
+  const conversations = yield* Conversations
+  const conversation = yield* conversations.get(key.key)
+  // The task was created, and its Gateway stopped afterwards.
+  if (conversation.task?.key === pending.key) return yield* (yield* TaskFollower).wake
+  const latest = yield* latestTask(responder, conversation)
+  if (latest !== undefined && !pending.fresh && isActive(latest))
+    return yield* responder.reply(yield* sendToRun(responder, latest.runId, pending))
+  const known = conversation.place ?? (yield* conversations.get(key.chatKey)).place
+  if (known !== undefined) return yield* startAt(key, responder, conversation, known, latest, pending)
+  const locations = yield* (yield* WorkLocations).of(responder.account)
+  const [only, ...others] = locations
+  if (only === undefined) return yield* responder.reply(phrases.noLocations)
+  if (others.length === 0) return yield* startAt(key, responder, conversation, only, latest, pending)
+  yield* conversations.set(key.key, { ...conversation, pending })
+  yield* (yield* LocationPicker).show(key, responder, locations, phrases.whereTitle)
+})
+
+const useLocation = Effect.fn("ChatTasks.useLocation")(function* (
+  key: ConversationKey,
+  responder: Responder,
+  location: WorkLocation
+) {
+  const conversation = yield* (yield* Conversations).get(key.key)
+  yield* responder.reply(phrases.locationSet(locationName(location)), "here")
+  const { pending } = conversation
+  if (pending === undefined) return yield* saveAt(key, conversation, location)
+  const latest = yield* latestTask(responder, conversation)
+  yield* startAt(key, responder, { ...conversation, place: location }, location, latest, pending)
+})

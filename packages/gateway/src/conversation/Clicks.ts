@@ -8,7 +8,7 @@ import type { SqlError } from "effect/sql"
 import { type ButtonAction, ButtonActions } from "../action/ButtonActions.ts"
 import { PendingAnswers } from "../handling/PendingAnswers.ts"
 import { HandlerFailed } from "../handling/Handler.ts"
-import { Follows } from "../following/Follows.ts"
+import { ApprovalCardStore } from "../following/ApprovalCardStore.ts"
 import { Hub } from "../hub/Hub.ts"
 import type { HubFailed } from "../hub/HubFailures.ts"
 import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
@@ -38,7 +38,7 @@ export class Clicks extends Context.Service<
       const actions = yield* ButtonActions
       const answering = yield* PendingAnswers
       const deciding = yield* Decisions
-      const follows = yield* Follows
+      const cards = yield* ApprovalCardStore
       const hub = yield* Hub
       const places = yield* WorkLocations
       const work = yield* ChatTasks
@@ -56,7 +56,7 @@ export class Clicks extends Context.Service<
           const answered = answering.awaitSent(event.key, Date.parse(event.createdAt))
           switch (meaning._tag) {
             case "Decide": {
-              const card = yield* follows.card(meaning.approvalId)
+              const card = yield* cards.get(meaning.approvalId)
               if (card === undefined) return yield* replyPrivately(phrases.cardExpired)
               if (isExpired || card.state !== "pending") {
                 yield* answered

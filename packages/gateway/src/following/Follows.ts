@@ -1,52 +1,47 @@
 /**
- * Which tasks are followed in which chats, and how far. Whoever holds a follow's lease does the following; a Gateway that dies holds it no
- * longer than `LEASE_MS`.
+ * Followed tasks: their chats, and how far each is followed. The holder of a follow's lease does the following. If a Gateway stops, its
+ * leases expire after `FOLLOW_LEASE_MS`.
  */
 import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
-import type { ApprovalId, RunId, TaskId } from "@corral/domain/identity/Ids"
-import { Clock, Context, Effect, Layer } from "effect"
-import { SqlClient, type SqlError } from "effect/sql"
+import type { RunId, TaskId } from "@corral/domain/identity/Ids"
+import { Context, Effect, Layer } from "effect"
+import type { SqlClient, SqlError } from "effect/sql"
 import type { Words } from "../platform/Words.ts"
-import type { ApprovalSummary, ResolvedState } from "./ApprovalCard.ts"
+import { timedStore, type TimedStore } from "../store/TimedStore.ts"
+import { type ChatKey, isInChat } from "./ChatKey.ts"
 import { begun, type Progress } from "./RunCard.ts"
 
 export const FOLLOW_LEASE_MS = 6_000
-const DAY_MS = 86_400_000
+const MONTH_MS = 30 * 86_400_000
+const MAX_OPEN = 100
 
 export interface Follow {
   readonly taskId: TaskId
-  /** Who asked for the work, and reads of it. */
+  /** The account that asked for the task. Calls to the Hub act as this account. */
   readonly account: ChatAccount
   readonly chatId: string
   readonly replyTo: string | undefined
   readonly threadId: string | undefined
-  /** Whether nobody but that account reads the chat. */
+  /** Whether this account is the only reader of the chat. */
   readonly direct: boolean
   readonly language: keyof Words
-  /** Names for a person. */
+  /** Names of the location, for people. */
   readonly place: string
-  /** Of its card, once there is one. */
+  /** The message of its card, once it is sent. */
   readonly messageId: string | undefined
-  /** Whether its card may have been sent, though its message is not known. */
+  /** Whether the card may have been sent although its message is unknown. */
   readonly cardTried: boolean
   readonly runId: RunId | undefined
-  /** The last event that `progress` knows of. */
+  /** The last event in `progress`. */
   readonly seq: number
   readonly progress: Progress
   readonly ended: boolean
 }
 
-export interface StoredApprovalCard {
-  readonly approvalId: ApprovalId
-  readonly taskId: TaskId
-  readonly summary: ApprovalSummary
-  readonly messageId: string | undefined
-  readonly state: "pending" | ResolvedState
-}
-
 type Advance = Pick<Follow, "messageId" | "cardTried" | "runId" | "seq" | "progress" | "ended">
+type NewFollow = Omit<Follow, keyof Advance>
 
-interface Row {
+interface FollowRow {
   readonly task_id: TaskId
   readonly platform: string
   readonly app: string
@@ -66,7 +61,7 @@ interface Row {
   readonly ended: boolean
 }
 
-const followOf = (row: Row): Follow => ({
+const followOf = (row: FollowRow): Follow => ({
   taskId: row.task_id,
   account: { platform: row.platform, app: row.app, tenant: row.tenant, account: row.account },
   chatId: row.chat_id,
@@ -84,116 +79,33 @@ const followOf = (row: Row): Follow => ({
   ended: row.ended
 })
 
-interface CardRow {
-  readonly approval_id: ApprovalId
-  readonly task_id: TaskId
-  readonly asked: string
-  readonly message_id: string | null
-  readonly state: StoredApprovalCard["state"]
-}
-
-const cardOf = (row: CardRow): StoredApprovalCard => ({
-  approvalId: row.approval_id,
-  taskId: row.task_id,
-  // Written by `ask`.
-  summary: JSON.parse(row.asked) as ApprovalSummary,
-  messageId: row.message_id ?? undefined,
-  state: row.state
-})
-
-/** Where a chat is. */
-export type ChatKey = Omit<ChatAccount, "account"> & { readonly chatId: string }
-
 export class Follows extends Context.Service<
   Follows,
   {
-    /** Followed from the beginning; a task that is followed stays as it is. */
-    readonly begin: (follow: Omit<Follow, keyof Advance>) => Effect.Effect<void, SqlError.SqlError>
+    /** Follows a task from its beginning. A task that is followed already stays as it is. */
+    readonly begin: (follow: NewFollow) => Effect.Effect<void, SqlError.SqlError>
     readonly get: (taskId: TaskId) => Effect.Effect<Follow | undefined, SqlError.SqlError>
-    /** Takes what nobody holds, and keeps what `owner` holds; gives all that it holds then. */
+    /** Renews the leases of `owner` and takes free ones, up to `most`; returns all that it holds. */
     readonly lease: (owner: string, most: number) => Effect.Effect<ReadonlyArray<Follow>, SqlError.SqlError>
-    /** Gives back what `owner` holds. */
     readonly release: (owner: string) => Effect.Effect<void, SqlError.SqlError>
     readonly advance: (taskId: TaskId, state: Advance) => Effect.Effect<void, SqlError.SqlError>
-    /** What goes on in a chat, oldest first. */
+    /** Tasks in progress in a chat, oldest first. */
     readonly openIn: (chat: ChatKey) => Effect.Effect<ReadonlyArray<Follow>, SqlError.SqlError>
-    /** An approval that is to be shown; the one that there is already, where it is known. `isNew`: its card was never sent. */
-    readonly openCard: (
-      card: Omit<StoredApprovalCard, "messageId" | "state">
-    ) => Effect.Effect<StoredApprovalCard & { readonly isNew: boolean }, SqlError.SqlError>
-    readonly card: (
-      approvalId: ApprovalId
-    ) => Effect.Effect<StoredApprovalCard | undefined, SqlError.SqlError>
-    readonly setCardMessage: (
-      approvalId: ApprovalId,
-      messageId: string
-    ) => Effect.Effect<void, SqlError.SqlError>
-    readonly resolveCard: (
-      approvalId: ApprovalId,
-      state: ResolvedState
-    ) => Effect.Effect<void, SqlError.SqlError>
-    /** Approvals of a task whose cards still ask. */
-    readonly pendingApprovals: (taskId: TaskId) => Effect.Effect<ReadonlyArray<ApprovalId>, SqlError.SqlError>
-    /** What waits for a decision in a chat, oldest first. */
-    readonly pendingCards: (
-      chat: ChatKey
-    ) => Effect.Effect<ReadonlyArray<StoredApprovalCard>, SqlError.SqlError>
-    /** Forgets what ended a month ago. */
+    /** Deletes follows that ended a month ago, with their approval cards. */
     readonly deleteOld: Effect.Effect<void, SqlError.SqlError>
   }
 >()("corral/gateway/Follows") {
   static readonly layer = Layer.effect(
     Follows,
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const clock = yield* Clock.Clock
-      const at = (millis = 0) => new Date(clock.currentTimeMillisUnsafe() + millis)
-      const columns = sql.literal(
-        `task_id, platform, app, tenant, account, chat_id, reply_to, thread_id, direct, language, place, message_id,
-         card_tried, run_id, seq::float8 AS seq, progress, ended_at IS NOT NULL AS ended`
-      )
-      const inChat = ({ app, chatId, platform, tenant }: ChatKey) =>
-        sql`platform = ${platform} AND app = ${app} AND tenant = ${tenant} AND chat_id = ${chatId}`
-      const oneCard = (approvalId: ApprovalId) =>
-        Effect.map(
-          sql<CardRow>`SELECT approval_id, task_id, asked, message_id, state FROM approval_cards
-            WHERE approval_id = ${approvalId}`,
-          ([row]) => (row === undefined ? undefined : cardOf(row))
-        )
-
+    Effect.map(timedStore, (store) => {
+      const { at, sql } = store
       return Follows.of({
-        begin: ({ account, chatId, direct, language, place, replyTo, taskId, threadId }) => {
-          const row = {
-            ...account,
-            task_id: taskId,
-            chat_id: chatId,
-            reply_to: replyTo ?? null,
-            thread_id: threadId ?? null,
-            direct,
-            language,
-            place,
-            seq: 0,
-            progress: JSON.stringify(begun),
-            created_at: at()
-          }
-          return Effect.asVoid(sql`INSERT INTO follows ${sql.insert(row)} ON CONFLICT DO NOTHING`)
-        },
+        begin: (follow) => insertFollow(store, follow),
         get: (taskId) =>
-          Effect.map(sql<Row>`SELECT ${columns} FROM follows WHERE task_id = ${taskId}`, ([row]) =>
+          Effect.map(sql<FollowRow>`SELECT ${columns(sql)} FROM follows WHERE task_id = ${taskId}`, ([row]) =>
             row === undefined ? undefined : followOf(row)
           ),
-        lease: (owner, most) =>
-          Effect.map(
-            sql<Row>`
-              UPDATE follows SET lease_owner = ${owner}, lease_until = ${at(FOLLOW_LEASE_MS)}
-              WHERE task_id IN (
-                SELECT task_id FROM follows
-                WHERE ended_at IS NULL AND (lease_owner = ${owner} OR lease_until IS NULL OR lease_until < ${at()})
-                ORDER BY lease_owner = ${owner} DESC NULLS LAST, created_at LIMIT ${most}
-                FOR UPDATE SKIP LOCKED
-              ) RETURNING ${columns}`,
-            (rows) => rows.map(followOf)
-          ),
+        lease: (owner, most) => leaseFollows(store, owner, most),
         release: (owner) =>
           Effect.asVoid(
             sql`UPDATE follows SET lease_owner = NULL, lease_until = NULL WHERE lease_owner = ${owner}`
@@ -205,52 +117,53 @@ export class Follows extends Context.Service<
             WHERE task_id = ${taskId}`),
         openIn: (chat) =>
           Effect.map(
-            sql<Row>`SELECT ${columns} FROM follows
-              WHERE ${inChat(chat)} AND ended_at IS NULL ORDER BY created_at LIMIT 100`,
+            sql<FollowRow>`SELECT ${columns(sql)} FROM follows
+              WHERE ${isInChat(sql, chat)} AND ended_at IS NULL ORDER BY created_at LIMIT ${MAX_OPEN}`,
             (rows) => rows.map(followOf)
           ),
-        openCard: Effect.fnUntraced(function* ({ approvalId, summary, taskId }) {
-          const row = {
-            approval_id: approvalId,
-            task_id: taskId,
-            asked: JSON.stringify(summary),
-            state: "pending",
-            asked_at: at()
-          }
-          const made = yield* sql`
-            INSERT INTO approval_cards ${sql.insert(row)} ON CONFLICT DO NOTHING RETURNING approval_id`
-          const card = yield* oneCard(approvalId)
-          const isNew = made.length > 0
-          return {
-            ...(card ?? { approvalId, summary, taskId, messageId: undefined, state: "pending" }),
-            isNew
-          }
-        }),
-        card: oneCard,
-        setCardMessage: (approvalId, messageId) =>
-          Effect.asVoid(
-            sql`UPDATE approval_cards SET message_id = ${messageId} WHERE approval_id = ${approvalId}`
-          ),
-        resolveCard: (approvalId, state) =>
-          Effect.asVoid(sql`UPDATE approval_cards SET state = ${state} WHERE approval_id = ${approvalId}`),
-        pendingApprovals: (taskId) =>
-          Effect.map(
-            sql<Pick<CardRow, "approval_id">>`
-              SELECT approval_id FROM approval_cards WHERE task_id = ${taskId} AND state = 'pending'`,
-            (rows) => rows.map(({ approval_id }) => approval_id)
-          ),
-        pendingCards: (chat) =>
-          Effect.map(
-            sql<CardRow>`
-              SELECT approval_id, c.task_id, asked, c.message_id, state
-              FROM approval_cards c JOIN follows USING (task_id)
-              WHERE ${inChat(chat)} AND ended_at IS NULL AND state = 'pending' ORDER BY asked_at LIMIT 100`,
-            (rows) => rows.map(cardOf)
-          ),
         deleteOld: Effect.suspend(() =>
-          Effect.asVoid(sql`DELETE FROM follows WHERE ended_at < ${at(-30 * DAY_MS)}`)
+          Effect.asVoid(sql`DELETE FROM follows WHERE ended_at < ${at(-MONTH_MS)}`)
         )
       })
     })
   )
 }
+
+const columns = (sql: SqlClient.SqlClient) =>
+  sql.literal(
+    `task_id, platform, app, tenant, account, chat_id, reply_to, thread_id, direct, language, place, message_id,
+     card_tried, run_id, seq::float8 AS seq, progress, ended_at IS NOT NULL AS ended`
+  )
+
+const insertFollow = (
+  { at, sql }: TimedStore,
+  { account, chatId, direct, language, place, replyTo, taskId, threadId }: NewFollow
+) => {
+  const row = {
+    ...account,
+    task_id: taskId,
+    chat_id: chatId,
+    reply_to: replyTo ?? null,
+    thread_id: threadId ?? null,
+    direct,
+    language,
+    place,
+    seq: 0,
+    progress: JSON.stringify(begun),
+    created_at: at()
+  }
+  return Effect.asVoid(sql`INSERT INTO follows ${sql.insert(row)} ON CONFLICT DO NOTHING`)
+}
+
+const leaseFollows = ({ at, sql }: TimedStore, owner: string, most: number) =>
+  Effect.map(
+    sql<FollowRow>`
+      UPDATE follows SET lease_owner = ${owner}, lease_until = ${at(FOLLOW_LEASE_MS)}
+      WHERE task_id IN (
+        SELECT task_id FROM follows
+        WHERE ended_at IS NULL AND (lease_owner = ${owner} OR lease_until IS NULL OR lease_until < ${at()})
+        ORDER BY lease_owner = ${owner} DESC NULLS LAST, created_at LIMIT ${most}
+        FOR UPDATE SKIP LOCKED
+      ) RETURNING ${columns(sql)}`,
+    (rows) => rows.map(followOf)
+  )

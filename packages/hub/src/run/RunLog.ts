@@ -18,7 +18,7 @@ import {
   type TaskId
 } from "@corral/domain/identity/Ids"
 import type { CreateRun } from "@corral/domain/run/Run"
-import type { FrameBatch as Lines } from "@corral/service/http/Frames"
+import type { LogBatch } from "@corral/service/stream/LogSource"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -26,15 +26,6 @@ import { eventIn } from "./EventText.ts"
 import { RunFold, type Told } from "./RunFold.ts"
 import { hubMetrics } from "../HubMetrics.ts"
 import { channels, noticeOf } from "../store/Notice.ts"
-
-/** Events of one run as they are stored, as JSON lines without a final newline. */
-export interface LogBatch extends Lines {
-  readonly runId: RunId
-  readonly firstSeq: number
-  readonly lastSeq: number
-  /** The last event of its run is in here. */
-  readonly terminal: boolean
-}
 
 /** What a run is before an Edge says anything of it. */
 export interface OpenedRun {

@@ -1,0 +1,48 @@
+/** Outcome of an approval: decision, decider, origin, time and remembered rule, with both inputs if a person edited it. */
+import type { ApprovalResolution } from "@corral/domain/run/Resolution"
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import { visibleLine } from "../markdown/visible.ts"
+import { useMessages } from "../text/Language.tsx"
+import { Time } from "../ui/Time.tsx"
+import { PersonName } from "./PersonName.tsx"
+import { approvalMessages } from "./messages.ts"
+import "./approval.css"
+
+interface Props {
+  readonly resolution: ApprovalResolution
+  readonly projectId: HubRun["projectId"] | undefined
+}
+
+export const ApprovalOutcome = ({ projectId, resolution }: Props) => {
+  const messages = useMessages(approvalMessages)
+  const { decidedBy: by, edited, origin, reason, resolvedAt, scope, state } = resolution
+  // Without a decision, the reason comes from the program. Show a translated explanation instead.
+  const unanswered =
+    by === undefined && (state === "expired" || state === "cancelled")
+      ? messages.unanswered[state]
+      : undefined
+  return (
+    <span className={`outcome outcome-${state}`}>
+      <strong>{state === "pending" ? state : messages.decided[state]}</strong>
+      {edited === true && <> {messages.edited}</>}
+      {scope !== undefined && state === "approved" && <>, {messages.remembered[scope]}</>}
+      {by !== undefined && (
+        <>
+          {state === "approved" && scope !== undefined ? ", " : " "}
+          {messages.by} <PersonName by={by} projectId={projectId} />
+        </>
+      )}
+      {origin !== undefined && origin !== "policy" && <> {messages.origins[origin]}</>}
+      {resolvedAt !== undefined && (
+        <>
+          {", "}
+          <Time at={resolvedAt} />
+        </>
+      )}
+      {reason !== undefined && reason !== "" && unanswered === undefined && (
+        <>: {visibleLine(reason, 1_000)}</>
+      )}
+      {unanswered !== undefined && <>. {unanswered}</>}
+    </span>
+  )
+}

@@ -1,0 +1,44 @@
+/** Frame of a page: heading, browser tab title and actions. */
+import { type ReactNode, useEffect, useRef } from "react"
+import { useWaiting } from "../api/Waiting.ts"
+
+/** `(2) Runs · Corral`: shows pending approvals in the tab title. */
+export const tabTitle = (title: string, waiting: number): string =>
+  `${waiting > 0 ? `(${waiting}) ` : ""}${title === "" ? "" : `${title} · `}Corral`
+
+/** Whether a page was shown before. Later headings take the focus, so that screen readers announce the new page. */
+let shown = false
+
+interface Props {
+  readonly title: string
+  /** Link to the parent page, above the title. */
+  readonly above?: ReactNode
+  readonly actions?: ReactNode
+  readonly children: ReactNode
+}
+
+export const PageFrame = ({ above, actions, children, title }: Props) => {
+  const waiting = useWaiting()
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    document.title = tabTitle(title, waiting)
+  }, [title, waiting])
+  useEffect(() => {
+    if (shown) heading.current?.focus({ preventScroll: true })
+    shown = true
+  }, [])
+  return (
+    <>
+      <header className="page-head">
+        <div>
+          {above !== undefined && <p className="page-above">{above}</p>}
+          <h1 ref={heading} tabIndex={-1}>
+            {title}
+          </h1>
+        </div>
+        {actions !== undefined && <div className="page-actions">{actions}</div>}
+      </header>
+      {children}
+    </>
+  )
+}

@@ -1,0 +1,30 @@
+/** Followers of new batches, of one run or of all runs. */
+import type { RunId } from "@corral/domain/identity/Ids"
+import type { LogBatch } from "./LogBatch.ts"
+
+/** Receives each batch once it is durable. Must not block and must not throw. */
+export type BatchFollower = (batch: LogBatch) => void
+
+export class BatchFollowers {
+  readonly #byRun = new Map<RunId, Set<BatchFollower>>()
+  readonly #ofAll = new Set<BatchFollower>()
+
+  publish(batch: LogBatch): void {
+    this.#byRun.get(batch.runId)?.forEach((follower) => follower(batch))
+    this.#ofAll.forEach((follower) => follower(batch))
+  }
+
+  /** Adds a follower; the returned function removes it. */
+  follow(runId: RunId | undefined, follower: BatchFollower): () => void {
+    if (runId === undefined) {
+      this.#ofAll.add(follower)
+      return () => this.#ofAll.delete(follower)
+    }
+    const followers = this.#byRun.get(runId) ?? new Set<BatchFollower>()
+    this.#byRun.set(runId, followers.add(follower))
+    return () => {
+      followers.delete(follower)
+      if (followers.size === 0 && this.#byRun.get(runId) === followers) this.#byRun.delete(runId)
+    }
+  }
+}

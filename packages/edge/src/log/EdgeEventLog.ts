@@ -1,0 +1,93 @@
+/**
+ * Durable event log of the runs of an Edge: per run, events with `seq` dense from 1.
+ *
+ * Guarantees: an event is durable before it is visible. Its JSON is encoded once; that text is stored, replayed and sent. A log is kept
+ * whole or not at all: `Retention` deletes from the first row on. Every read verifies a checksum per batch, so damaged events are never
+ * served; a read that reaches them throws `StoreDamaged`.
+ *
+ * Does not: authorize readers. A reader is a cursor that reads at its own pace.
+ */
+import type { RunId } from "@corral/domain/identity/Ids"
+import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
+import { Context, Effect, Layer } from "effect"
+import { edgeMetrics } from "../EdgeMetrics.ts"
+import { Store, type StoreFailed, type Write } from "../store/Store.ts"
+import { type BatchFollower, BatchFollowers } from "./BatchFollowers.ts"
+import type { LogBatch, NewEvents } from "./LogBatch.ts"
+import { StoredEvents } from "./StoredEvents.ts"
+import { insertEvents } from "./EventRows.ts"
+
+export class EdgeEventLog extends Context.Service<
+  EdgeEventLog,
+  {
+    /** Succeeds when the events, if any, and their rows are on disk. Followers have received the batch by then. */
+    readonly append: (
+      events: NewEvents,
+      projections: ReadonlyArray<Write>
+    ) => Effect.Effect<void, StoreFailed>
+    /**
+     * Batches with events after `after`, oldest first, about `budget` characters (at least one batch if there is one). Empty if the next
+     * event is no longer kept. Throws `StoreDamaged` if the next event is damaged.
+     */
+    readonly read: (runId: RunId, after: number, budget: number) => ReadonlyArray<LogBatch>
+    /** Batches of all runs, by batch position. Forgotten runs and damaged batches are left out. */
+    readonly readAll: (afterBatch: number, budget: number) => ReadonlyArray<LogBatch>
+    /** Verifies about `budget` characters of batches after that position. Returns the last position, `undefined` at the end. */
+    readonly verify: (afterBatch: number, budget: number) => number | undefined
+    /** The last durable seq of a run, 0 without one. */
+    readonly lastSeq: (runId: RunId) => number
+    /** Whether retention has deleted the events of the run, or is deleting them. Only the run's row is left. */
+    readonly isForgotten: (runId: RunId) => boolean
+    /** Whether the run's last event is the one with that seq. */
+    readonly endsAt: (runId: RunId, seq: number) => boolean
+    /** Calls the follower for every new batch of the run (or of all runs), until the returned function is called. */
+    readonly follow: (runId: RunId | undefined, follower: BatchFollower) => () => void
+  }
+>()("corral/edge/EventLog") {
+  static readonly layer = Layer.effect(
+    EdgeEventLog,
+    Effect.suspend(() => make())
+  )
+}
+
+const make = Effect.fnUntraced(function* () {
+  const store = yield* Store
+  const reader = new StoredEvents(store)
+  const followers = new BatchFollowers()
+  return EdgeEventLog.of({
+    append: yield* makeAppend(store, followers),
+    read: (runId, after, budget) => reader.read(runId, after, budget),
+    readAll: (afterBatch, budget) => reader.readAll(afterBatch, budget),
+    verify: (afterBatch, budget) => reader.verify(afterBatch, budget),
+    lastSeq: (runId) => reader.lastSeq(runId),
+    isForgotten: (runId) => reader.isForgotten(runId),
+    endsAt: (runId, seq) => reader.endsAt(runId, seq),
+    follow: (runId, follower) => followers.follow(runId, follower)
+  })
+})
+
+const makeAppend = Effect.fnUntraced(function* (store: Store["Service"], followers: BatchFollowers) {
+  const metrics = yield* CurrentMetrics
+  const appended = metrics.counter(edgeMetrics.events)
+  const committing = metrics.histogram(edgeMetrics.commit)
+  return (events: NewEvents, projections: ReadonlyArray<Write>): Effect.Effect<void, StoreFailed> => {
+    const { runId, firstSeq, terminal } = events
+    if (events.lines.length === 0) return store.commit(projections)
+    const lines = events.lines.join("\n")
+    const lastSeq = firstSeq + events.lines.length - 1
+    const began = performance.now()
+    const bytes = Buffer.from(lines)
+    const batch: LogBatch = { batch: 0, runId, firstSeq, lastSeq, lines, bytes, terminal }
+    return store.commit([insertEvents(batch, bytes), ...projections]).pipe(
+      Effect.tap(() =>
+        Effect.sync(() => {
+          committing.record((performance.now() - began) / 1_000)
+          appended.add(events.lines.length)
+          followers.publish(batch)
+        })
+      ),
+      // A durable batch is published even if its appender was interrupted.
+      Effect.uninterruptible
+    )
+  }
+})

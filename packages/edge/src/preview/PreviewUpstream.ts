@@ -1,0 +1,35 @@
+/** What stands behind a preview. It is asked only what the gate has let through. */
+import type { Effect } from "effect"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Duplex } from "node:stream"
+import { refuseRequest, type HttpRefusal } from "@corral/service/http/Refusal"
+import type { RequestId } from "@corral/domain/identity/Ids"
+import type { PreviewKind } from "./ContentPolicy.ts"
+
+/** One request and the id it is refused with. */
+export interface PreviewRequest {
+  readonly request: IncomingMessage
+  readonly requestId: RequestId
+}
+
+export interface PreviewUpstream {
+  readonly kind: PreviewKind
+  /** Answers. Interrupted when the client goes or the preview is closed. `port` is the preview's own. */
+  readonly serve: (
+    asked: PreviewRequest & { readonly response: ServerResponse },
+    port: number
+  ) => Effect.Effect<void>
+  /** Answers an upgrade, and carries it until either side ends. */
+  readonly upgrade: (
+    asked: PreviewRequest & { readonly socket: Duplex; readonly head: Buffer },
+    port: number
+  ) => Effect.Effect<void>
+  /** Whether it can be asked now. */
+  readonly reachable: Effect.Effect<boolean>
+}
+
+/** Refuses where nothing has been answered yet; else there is only the connection to end. */
+export const refusePreview = (response: ServerResponse, refusal: HttpRefusal, requestId: RequestId): void => {
+  if (response.headersSent) response.destroy()
+  else refuseRequest(response, refusal, requestId)
+}

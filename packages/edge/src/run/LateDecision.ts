@@ -1,0 +1,23 @@
+/** A decision that arrives after its approval was resolved. */
+import type { Approval } from "@corral/domain/approval/Approval"
+import { ApprovalAlreadyResolved, ApprovalExpired, Overloaded } from "@corral/domain/errors/Failures"
+import type { ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
+import { Effect } from "effect"
+import type { DecideFailure } from "./RunMessage.ts"
+
+/** Accepts the same decision again; refuses another one with the state of the approval. */
+export const repeatDecision = (
+  approval: Approval,
+  answer: ApprovalAnswer
+): Effect.Effect<Approval, DecideFailure | Overloaded> => {
+  const wanted = { allow: "approved", deny: "denied", cancel: "cancelled" }[answer.decision]
+  const isEdited = answer.updatedInput !== undefined || approval.edited === true
+  if (approval.state === wanted && !isEdited) return Effect.succeed(approval)
+  // The run has stopped, and the store has not accepted its end yet.
+  if (approval.state === "pending")
+    return Effect.fail(new Overloaded({ details: { reason: "store_failed" } }))
+  const details = { approvalId: approval.id, state: approval.state }
+  return Effect.fail(
+    approval.state === "expired" ? new ApprovalExpired({ details }) : new ApprovalAlreadyResolved({ details })
+  )
+}

@@ -1,0 +1,64 @@
+/** Live runs of an Edge: their actors, their slots, and the room for more. In memory; the log has what is durable. */
+import type { RunId } from "@corral/domain/identity/Ids"
+import { Overloaded } from "@corral/domain/errors/Failures"
+import type { Metrics } from "@corral/service/telemetry/Metrics"
+import { Effect } from "effect"
+import type { EdgeConfig } from "../config/EdgeConfig.ts"
+import { edgeMetrics } from "../EdgeMetrics.ts"
+import type { RunActor } from "./RunActor.ts"
+import { RunQueue } from "./RunQueue.ts"
+
+export class LiveRuns {
+  readonly actors = new Map<RunId, RunActor>()
+  readonly queue: RunQueue
+  /** A stopping Edge admits no more runs. */
+  isDraining = false
+  readonly #capacity: number
+  #admitting = 0
+  /** Ids that callers chose and that are being admitted. */
+  readonly #admittedIds = new Set<RunId>()
+
+  constructor({ maxQueued, maxRuns }: Pick<EdgeConfig, "maxQueued" | "maxRuns">) {
+    this.queue = new RunQueue(maxRuns)
+    this.#capacity = maxRuns + maxQueued
+  }
+
+  /** Runs that have a slot. */
+  get running(): number {
+    return this.actors.size - this.queue.waiting
+  }
+
+  /** Admits a run while there is room. `id`: chosen by the caller; a second run with the same id would look like a failing store. */
+  admitting<A, E, R>(
+    id: RunId | undefined,
+    admission: Effect.Effect<A, E, R>
+  ): Effect.Effect<A, E | Overloaded, R> {
+    if (id !== undefined && this.#admittedIds.has(id)) return Effect.fail(new Overloaded())
+    const isFull = this.actors.size + this.#admitting >= this.#capacity
+    if (this.isDraining || isFull) return Effect.fail(new Overloaded())
+    this.#admitting++
+    if (id !== undefined) this.#admittedIds.add(id)
+    return Effect.ensuring(
+      admission,
+      Effect.sync(() => {
+        this.#admitting--
+        if (id !== undefined) this.#admittedIds.delete(id)
+      })
+    )
+  }
+
+  /** Reports the numbers of live runs, queued runs and pending approvals. */
+  sampleInto(metrics: Metrics): void {
+    metrics.sample(
+      Effect.sync(() => {
+        let pending = 0
+        for (const actor of this.actors.values()) pending += actor.run().pendingApprovals.length
+        return [
+          [edgeMetrics.live, this.running],
+          [edgeMetrics.queued, this.queue.waiting],
+          [edgeMetrics.approvals, pending]
+        ]
+      })
+    )
+  }
+}

@@ -1,0 +1,163 @@
+/**
+ * One batch of a run's mailbox: all messages that waited, applied to the run in order.
+ *
+ * Synchronous. Collects what to do after the batch's events are durable; nothing leaves the run before that.
+ */
+import { Conflict } from "@corral/domain/errors/Failures"
+import { draft } from "@corral/domain/run/RunEvent"
+import type { Input } from "@corral/domain/run/RunMachine"
+import type { AdapterOutput, ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
+import { mint } from "@corral/service/Identifiers"
+import { Deferred, Effect } from "effect"
+import { applyDecision } from "./ApprovalDecisions.ts"
+import { BatchState } from "./BatchState.ts"
+import { chargeBudget, dispatch } from "./OutputDispatch.ts"
+import { isOutput, type RunMessage, type RunMessageOf } from "./RunMessage.ts"
+
+export class MailboxBatch extends BatchState {
+  /** Processes a message. Output waits behind the output in the backlog. */
+  handle(message: RunMessage): void {
+    const { backlog } = this.context
+    if (isOutput(message) && backlog.isWaiting) backlog.defer(message)
+    else this.#process(message)
+  }
+
+  /** Continues the backlog, as far as this batch may. */
+  resume(): void {
+    const { backlog } = this.context
+    while (backlog.isWaiting && this.canRequestApproval) {
+      if (backlog.hasOutputs) {
+        const { at, outputs } = backlog.takeOutputs()
+        dispatch(this, outputs, at)
+        continue
+      }
+      const message = backlog.takeMessage()
+      if (message !== undefined) this.#process(message)
+    }
+  }
+
+  /** Whether the backlog can continue in the next batch. */
+  get isUnfinished(): boolean {
+    return this.context.backlog.isWaiting && this.hasRoom
+  }
+
+  #process(message: RunMessage): void {
+    const { budget, redaction } = this.context
+    switch (message._tag) {
+      case "Ready":
+        return this.#start(message)
+      case "Unready":
+        return this.apply({ _tag: "Overruled", error: message.error })
+      case "Decoded":
+        return this.#applyOutputs(message)
+      case "Exited":
+        return this.#replyWithEnd(message)
+      case "DecodeFailed":
+        return this.#failDecoding(message)
+      case "DecodingEnded":
+        this.isProcessGone = true
+        return dispatch(this, redaction.rest())
+      case "Resumed":
+        return
+      case "SpawnFailed":
+        this.isProcessGone = true
+        return this.#failStart(message)
+      case "Swept":
+        for (const input of this.#withReportedDiff(message.review)) this.apply(input)
+        return this.apply({ _tag: "Ended" })
+      case "Announced":
+        return this.apply({ _tag: "Said", event: message.event })
+      case "Spent":
+        return chargeBudget(this, budget.reach(message.limit, message.used))
+      case "Quiet":
+        return this.#reportSilence(message)
+      case "Cancel":
+        return this.apply({ _tag: "CancelRequested", reason: message.reason, by: message.by })
+      case "Expired":
+      case "TimedOut":
+        return this.apply(message)
+      case "Decide":
+        return applyDecision(this, message)
+      case "Input":
+        return this.#sendInput(message)
+    }
+  }
+
+  /** A run that ended while it waited starts nothing. */
+  #start({ command }: RunMessageOf<"Ready">): void {
+    if (this.context.recorder.state.verdict !== undefined) return
+    this.command = command
+    this.apply({ _tag: "Spawned" })
+  }
+
+  /** Outputs of the process's end complete what was still open. After the run's outcome, the rest of them means nothing. */
+  #applyOutputs({ outputs, weight }: RunMessageOf<"Decoded">): void {
+    const { redaction, reported } = this.context
+    this.weight += weight
+    dispatch(this, redaction.seams(reported.isOver ? outputs.filter(isClosing) : outputs))
+  }
+
+  /**
+   * An adapter may repeat parts of stderr, and redaction does not find half a secret. So the adapter receives a redacted stderr, and none
+   * after the run's outcome.
+   */
+  #replyWithEnd({ end, reply }: RunMessageOf<"Exited">): void {
+    const { recorder, redaction, reported } = this.context
+    reported.isOver = recorder.state.verdict !== undefined
+    const shown: ProcessEnd = reported.isOver ? { ...end, stderr: "" } : redaction.value(end)
+    Deferred.doneUnsafe(reply, Effect.succeed(shown))
+  }
+
+  /** Output after the run's outcome does not change the outcome. */
+  #failDecoding({ message }: RunMessageOf<"DecodeFailed">): void {
+    if (this.context.recorder.state.verdict !== undefined) return
+    const error = { code: "runtime_unavailable", message, details: { reason: "decode_failed" } }
+    this.apply({ _tag: "Overruled", error })
+  }
+
+  #failStart({ error: { code } }: RunMessageOf<"SpawnFailed">): void {
+    const reason = code === "ENOENT" ? "command_missing" : "not_startable"
+    const message = `The runtime's program could not be started (${code ?? "unknown error"}).`
+    this.apply({ _tag: "Said", event: draft("runtime.unavailable", { reason, message }) })
+    const error = { code: "runtime_unavailable", message, details: { reason } }
+    this.apply({ _tag: "Concluded", outcome: { _tag: "Failed", error } })
+  }
+
+  /** An earlier message of the batch may have asked a person or called a tool: then the runtime is not silent. */
+  #reportSilence({ silentMs }: RunMessageOf<"Quiet">): void {
+    const { openCalls, pending, verdict } = this.context.recorder.state
+    if (verdict !== undefined || pending.length > 0 || openCalls.size > 0) return
+    this.apply({ _tag: "Said", event: draft("runtime.retrying", { reason: "silence", silentMs }) })
+  }
+
+  /** The diff that the runtime reported, unless the Edge measured one. */
+  #withReportedDiff(review: ReadonlyArray<Input>): ReadonlyArray<Input> {
+    const { diff } = this.context.reported
+    const isMeasured = review.some((input) => input._tag === "Said" && input.event.type === "run.diff.ready")
+    return diff === undefined || isMeasured ? review : [{ _tag: "Said", event: diff }, ...review]
+  }
+
+  #sendInput({ text, reply }: RunMessageOf<"Input">): void {
+    const { protocol, recorder, write } = this.context
+    const line = recorder.state.verdict === undefined ? protocol.input(text) : undefined
+    if (line === undefined) {
+      this.replies.push(Deferred.fail(reply, new Conflict({ message: "The run takes no further input." })))
+      return
+    }
+    const message = {
+      messageId: mint<string>("msg", this.nowMs),
+      role: "user",
+      channel: "text",
+      text
+    } as const
+    this.apply({ _tag: "Said", event: draft("run.message.completed", message) })
+    this.replies.push(
+      Effect.sync(() => write(line)),
+      Deferred.succeed(reply, undefined)
+    )
+  }
+}
+
+/** Whether an output completes something that the run has begun. */
+const isClosing = (output: AdapterOutput): boolean =>
+  output._tag === "Event" && /^run\.(message\.completed|tool\.result)$/.test(output.event.type)

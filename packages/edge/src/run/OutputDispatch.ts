@@ -1,0 +1,74 @@
+/** Outputs of an adapter, applied to their run one by one. */
+import type { AdapterEvent, AdapterOutput } from "@corral/domain/run/RuntimeAdapter"
+import { draft } from "@corral/domain/run/RunEvent"
+import { requestApproval } from "./ApprovalRequests.ts"
+import type { BatchState } from "./BatchState.ts"
+import type { BudgetNotice } from "./Budget.ts"
+import { withPathsIn } from "./FilePaths.ts"
+
+/** Applies outputs from `from` on. From the first approval request that exceeds the batch, the outputs wait in the backlog. */
+export const dispatch = (batch: BatchState, outputs: ReadonlyArray<AdapterOutput>, from = 0): void => {
+  for (let at = from; at < outputs.length; at++) {
+    const output = outputs[at]
+    if (output === undefined) return
+    if (output._tag === "Approval") {
+      if (!batch.canRequestApproval) return batch.context.backlog.hold(outputs, at)
+      requestApproval(batch, output.key, output.request)
+    } else {
+      dispatchOne(batch, output)
+    }
+  }
+}
+
+const dispatchOne = (
+  batch: BatchState,
+  output: Exclude<AdapterOutput, { readonly _tag: "Approval" }>
+): void => {
+  const { budget, onUnknown, recorder, redaction, root, write } = batch.context
+  switch (output._tag) {
+    case "Event":
+      return applyEvent(batch, withPathsIn(root, output.event))
+    case "ApprovalWithdrawn":
+      return withdrawApproval(batch, output.key, output.reason)
+    case "Artifact":
+      return recorder.make(redaction.value(output.name), redaction.value(output.mediaType), output.content)
+    case "Reply":
+      return write(output.text)
+    case "Usage":
+      batch.apply({ _tag: "Used", usage: output.usage })
+      return chargeBudget(batch, budget.charge(output.usage))
+    case "Outcome":
+      return batch.apply({ _tag: "Concluded", outcome: output.outcome })
+    case "Unknown":
+      return onUnknown(redaction.value(output.what), redaction.value(output.raw))
+  }
+}
+
+/** The changes of a run are reported once, at its end: the Edge's own measurement replaces what the runtime reported. */
+const applyEvent = (batch: BatchState, event: AdapterEvent): void => {
+  if (event.type === "run.diff.ready") batch.context.reported.diff = event
+  else batch.apply({ _tag: "Said", event })
+}
+
+const withdrawApproval = (batch: BatchState, key: string, reason: string): void => {
+  const { approvals } = batch.context
+  const approvalId = approvals.idOf(key)
+  if (approvalId === undefined) return
+  batch.apply({ _tag: "Withdrawn", approvalId, reason })
+  approvals.remove(approvalId)
+}
+
+/** Warns about a budget that is nearly used up, and ends the run where it is. */
+export const chargeBudget = (batch: BatchState, notices: ReadonlyArray<BudgetNotice>): void => {
+  for (const notice of notices) {
+    // A run that has an outcome uses nothing more.
+    if (batch.context.recorder.state.verdict !== undefined) return
+    if (notice._tag === "Warn") {
+      const { limit, text } = notice
+      const message = { messageId: `budget:${limit}`, role: "system", channel: "text", text } as const
+      batch.apply({ _tag: "Said", event: draft("run.message.completed", message) })
+    } else {
+      batch.apply({ _tag: "Overruled", error: notice.error })
+    }
+  }
+}

@@ -1,0 +1,48 @@
+/** What a run's actor does after the events before it are durable: answers approvals, ends the process. */
+import { Effect, Fiber, type Scope } from "effect"
+import * as Ladder from "../process/Termination.ts"
+import type { RunAction } from "./RunRecorder.ts"
+import type { RunSession } from "./RunSession.ts"
+
+export const perform = (
+  session: RunSession,
+  action: RunAction
+): Effect.Effect<unknown, never, Scope.Scope> => {
+  switch (action._tag) {
+    case "Answer":
+      return session.approvals.answer(action.approvalId, action.answer)
+    case "Leave":
+      return leave(session)
+    case "Stop":
+      return stop(session)
+    case "Refuse":
+      return Effect.void
+  }
+}
+
+/** The turn is over: the process is asked to leave by itself. */
+const leave = (session: RunSession): Effect.Effect<unknown, never, Scope.Scope> => {
+  const { isLeaving, isStopping, options, process } = session
+  if (process === undefined) return Effect.void
+  if (isStopping || isLeaving) return Effect.sync(() => process.child.closeInput())
+  session.isLeaving = true
+  return Effect.forkScoped(Ladder.terminateAfterInput(process.ladder, options.times.leave))
+}
+
+/** Ends the process, or the wait for its start. */
+const stop = (session: RunSession): Effect.Effect<unknown, never, Scope.Scope> => {
+  if (session.isStopping) return Effect.void
+  session.isStopping = true
+  const { options, post, preparing, process } = session
+  return process === undefined
+    ? Effect.andThen(
+        preparing === undefined ? Effect.void : Fiber.interrupt(preparing),
+        Effect.sync(() => post({ _tag: "Swept", review: [] }))
+      )
+    : Effect.forkScoped(
+        Effect.andThen(
+          Fiber.interrupt(process.opening),
+          Ladder.terminate(process.ladder, options.protocol.cancel())
+        )
+      )
+}

@@ -1,0 +1,248 @@
+/**
+ * Admission of a run: the agent exists, the workspace is allowed, its policy and the agent allow the mode, the environment names are
+ * allowed, the program is installed, a worktree can be created.
+ *
+ * Returns everything that the start needs. Creates nothing when it refuses.
+ */
+import type { AgentId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
+import {
+  type InvalidAgentId,
+  type NotFound,
+  PermissionDenied,
+  type RuntimeUnavailable,
+  SchemaValidationFailed,
+  type WorkspaceOutsideAllowlist
+} from "@corral/domain/errors/Failures"
+import type { CreateRun, Run } from "@corral/domain/run/Run"
+import type { PayloadOf } from "@corral/domain/run/RunEvent"
+import type { WorktreeStart } from "@corral/domain/run/Worktree"
+import type { RunStart, AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import { Effect, type Scope } from "effect"
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { childEnvironment } from "../process/ChildEnvironment.ts"
+import { temporaryFolderOf } from "../process/TemporaryFolder.ts"
+import type { EdgeConfig } from "../config/EdgeConfig.ts"
+import { mint } from "@corral/service/Identifiers"
+import { modeRefusal, offeredModes, type OfferedAgent } from "../runtime/OfferedAgent.ts"
+import type { Runtimes } from "../runtime/Runtimes.ts"
+import type { SubprocessSpec } from "../process/Subprocess.ts"
+import type { Write } from "../store/Store.ts"
+import type { OpenWorkspace, Workspaces } from "../workspace/Workspaces.ts"
+import type { Worktrees } from "../workspace/Worktrees.ts"
+import { ProjectFiles } from "./ProjectFiles.ts"
+import { folderOf } from "./RunFolder.ts"
+
+export type AdmissionFailure =
+  | InvalidAgentId
+  | WorkspaceOutsideAllowlist
+  | PermissionDenied
+  | RuntimeUnavailable
+  | SchemaValidationFailed
+
+export interface AdmittedRun {
+  readonly run: Run
+  readonly created: PayloadOf<"run.created">
+  readonly agent: OfferedAgent
+  readonly adapter: AnyRuntimeAdapter
+  readonly start: RunStart
+  readonly command: SubprocessSpec
+  /** Files of the project that execute something; `undefined` if the adapter names none. */
+  readonly project: ProjectFiles | undefined
+  /** Rows to commit together with the run. */
+  readonly rows: ReadonlyArray<Write>
+}
+
+export interface RunAdmission {
+  readonly config: EdgeConfig
+  readonly runtimes: Runtimes["Service"]
+  readonly workspaces: Workspaces["Service"]
+  readonly worktrees: Worktrees["Service"]
+  readonly find: (id: RunId) => Effect.Effect<Run, NotFound>
+  /** Unix milliseconds. */
+  readonly now: number
+  /** The valid traceparent of the request. The runtime finds it in its environment. */
+  readonly traceparent: string | undefined
+  /** The id that the caller chose, or `undefined` for a new one. */
+  readonly id: RunId | undefined
+}
+
+export const admitRun = Effect.fnUntraced(function* (
+  request: CreateRun,
+  admission: RunAdmission
+): Effect.fn.Return<AdmittedRun, AdmissionFailure, Scope.Scope> {
+  const { config, runtimes, workspaces, worktrees, find, now } = admission
+  const agent = yield* runtimes.get(request.agentId)
+  const { adapter } = agent
+  const workspace = yield* workspaces.open(request.workspace)
+  yield* permitted(request, workspace, agent, config)
+  const earlier = yield* resumedRun(request, adapter, find)
+  const id = admission.id ?? mint<RunId>("run", now)
+  const folder = yield* folderOf(id, request, workspace.path, earlier, worktrees)
+  const project = projectIn(folder.path, workspace, adapter)
+  const model = request.model ?? agent.model
+  const start: RunStart = {
+    prompt: promptOf(request, earlier, project),
+    mode: request.mode,
+    workspacePath: folder.path,
+    model,
+    resumeSessionId: earlier?.runtimeSessionId,
+    projectSettings: workspace.projectSettings,
+    denyRules: project?.denyRules ?? []
+  }
+  const command = yield* commandOf(request, admission, agent, start, id)
+  const refusal = project?.refusal(agent.label, command.env)
+  if (refusal !== undefined) return yield* refusal
+  return {
+    agent,
+    adapter,
+    start,
+    rows: folder.rows,
+    command,
+    project,
+    run: newRun(request, admission, { id, model, isolation: earlier?.isolation, worktree: folder.worktree }),
+    created: createdPayload(request, folder.worktree)
+  }
+})
+
+/** A conversation that is resumed has received the project's instructions before. */
+const promptOf = (
+  { input }: CreateRun,
+  earlier: Run | undefined,
+  project: ProjectFiles | undefined
+): string => (earlier === undefined ? (project?.withInstructions(input.text) ?? input.text) : input.text)
+
+const commandOf = Effect.fnUntraced(function* (
+  request: CreateRun,
+  { config, runtimes, traceparent }: RunAdmission,
+  agent: OfferedAgent,
+  start: RunStart,
+  id: RunId
+): Effect.fn.Return<SubprocessSpec, RuntimeUnavailable> {
+  const { file, args, env, settingsFiles = [], stdin } = agent.adapter.command(start)
+  const program = yield* runtimes.locate(agent, file)
+  const cwd = start.workspacePath
+  const temporary = temporaryFolderOf(config.home, id)
+  const environment = childEnvironment({
+    own: config.environment,
+    pass: agent.passEnv,
+    set: {
+      ...(traceparent === undefined ? {} : { TRACEPARENT: traceparent }),
+      ...request.env,
+      ...env,
+      ...Object.fromEntries(settingsFiles.map((settings) => [settings.env, join(temporary, settings.name)]))
+    },
+    cwd,
+    temporary
+  })
+  return { file: program, args, cwd, stdin, temporary, settingsFiles, env: environment }
+})
+
+interface NewRunFacts extends Pick<Run, "id"> {
+  readonly model: string | undefined
+  /** Of the run that is resumed. */
+  readonly isolation: Run["isolation"]
+  readonly worktree: WorktreeStart | undefined
+}
+
+const newRun = (
+  request: CreateRun,
+  { config, now }: RunAdmission,
+  { id, isolation: earlierIsolation, model, worktree }: NewRunFacts
+): Run => {
+  const { agentId, budget, input, isolation = earlierIsolation, mode, resume, sessionId, workspace } = request
+  const createdAt = new Date(now).toISOString()
+  return {
+    id,
+    workspace,
+    agentId,
+    mode,
+    state: "created",
+    input,
+    timeoutMs: Math.min(request.timeoutMs ?? config.runTimeoutMs, config.times.cap),
+    lastSeq: 0,
+    pendingApprovals: [],
+    createdAt,
+    updatedAt: createdAt,
+    ...(resume === undefined ? {} : { resume }),
+    ...(sessionId === undefined ? {} : { sessionId }),
+    ...(model === undefined ? {} : { model }),
+    ...(isolation === undefined ? {} : { isolation }),
+    ...(worktree === undefined ? {} : { worktree: worktree.runId }),
+    ...(budget === undefined ? {} : { budget })
+  }
+}
+
+const createdPayload = (
+  { input, mode, resume, workspace }: CreateRun,
+  worktree: WorktreeStart | undefined
+): PayloadOf<"run.created"> => ({
+  workspace: workspace satisfies WorkspaceId,
+  mode,
+  input,
+  ...(resume === undefined ? {} : { resume }),
+  ...(worktree === undefined ? {} : { worktree })
+})
+
+/** A new worktree will hold what is committed in the workspace: the run checks again once the folder exists. */
+const projectIn = (
+  path: string,
+  workspace: OpenWorkspace,
+  { projectSettings }: AnyRuntimeAdapter
+): ProjectFiles | undefined =>
+  projectSettings === undefined
+    ? undefined
+    : new ProjectFiles(projectSettings, existsSync(path) ? path : workspace.path, workspace.projectSettings)
+
+const permitted = (
+  request: CreateRun,
+  workspace: OpenWorkspace,
+  agent: OfferedAgent,
+  config: EdgeConfig
+): Effect.Effect<void, PermissionDenied> => {
+  if (!workspace.modes.includes(request.mode)) {
+    return Effect.fail(
+      new PermissionDenied({
+        message: `The workspace's policy does not grant the mode ${request.mode}.`,
+        details: { mode: request.mode, modes: workspace.modes }
+      })
+    )
+  }
+  const refusal = modeRefusal(agent, request.mode)
+  if (refusal !== undefined) {
+    const details = { mode: request.mode, modes: offeredModes(agent) }
+    return Effect.fail(new PermissionDenied({ message: refusal, details }))
+  }
+  const refused = Object.keys(request.env ?? {}).filter((name) => !config.allowedEnv.includes(name))
+  if (refused.length > 0) {
+    return Effect.fail(
+      new PermissionDenied({
+        message: "The Edge's policy does not let a run set these environment variables.",
+        details: { names: refused.slice(0, 20) }
+      })
+    )
+  }
+  return Effect.void
+}
+
+/** The run to resume. Its runtime has reported the id of its conversation. */
+const resumedRun = Effect.fnUntraced(function* (
+  request: CreateRun,
+  adapter: AnyRuntimeAdapter,
+  find: RunAdmission["find"]
+): Effect.fn.Return<Run | undefined, SchemaValidationFailed> {
+  if (request.resume === undefined) return undefined
+  if (!adapter.capabilities.resume) return yield* refuse("resume", "This agent cannot resume an earlier run.")
+  const earlier = yield* Effect.option(find(request.resume))
+  if (earlier._tag === "None") return yield* refuse("resume", "There is no such run.")
+  const { agentId, runtimeSessionId, workspace } = earlier.value
+  if (agentId !== (request.agentId satisfies AgentId))
+    return yield* refuse("resume", "That run was of another agent.")
+  if (workspace !== request.workspace) return yield* refuse("resume", "That run was in another workspace.")
+  if (runtimeSessionId === undefined)
+    return yield* refuse("resume", "That run has no conversation to go on with.")
+  return earlier.value
+})
+
+const refuse = (path: string, message: string) =>
+  Effect.fail(new SchemaValidationFailed({ details: { issues: [{ path, message }] } }))

@@ -1,0 +1,177 @@
+/**
+ * Creation of a run: admission, its actor, and its first event.
+ *
+ * Guarantees: `run.created` is on disk before the run is supervised, and a run that is on disk is supervised.
+ */
+import { type Overloaded as OverloadedFailure, Overloaded } from "@corral/domain/errors/Failures"
+import type { RunId } from "@corral/domain/identity/Ids"
+import { secretsOf } from "@corral/domain/redaction/Redaction"
+import type { CreateRun, Run, RunFailure } from "@corral/domain/run/Run"
+import type { TraceSpan, Traces } from "@corral/service/telemetry/Traces"
+import { type Clock, Effect, type Scope } from "effect"
+import type { Grants } from "../approval/Grants.ts"
+import type { ResultRows } from "../log/EdgeIdempotency.ts"
+import type { Containment } from "../process/Containment.ts"
+import { EDGE_MARK, RUN_MARK } from "../process/MarkSweep.ts"
+import type { SubprocessSpec } from "../process/Subprocess.ts"
+import type { StoreFailed } from "../store/Store.ts"
+import type { Snapshots } from "../workspace/Snapshots.ts"
+import type { LiveRuns } from "./LiveRuns.ts"
+import { OutputRedaction } from "./OutputRedaction.ts"
+import { ProjectFiles } from "./ProjectFiles.ts"
+import { type AdmittedRun, admitRun, type RunAdmission } from "./RunAdmission.ts"
+import { makeRunActor, type RunActor } from "./RunActor.ts"
+import { RunRecorder } from "./RunRecorder.ts"
+import type { RunActorOptions } from "./RunSession.ts"
+import { begin, review, type RunWorkspace } from "./RunWorkspace.ts"
+import type { StoppedRuns } from "./StoppedRuns.ts"
+
+/** What creating a run needs; the same for all runs of an Edge. */
+export interface RunCreationContext
+  extends
+    Pick<RunAdmission, "config" | "runtimes" | "workspaces" | "worktrees" | "find">,
+    Pick<RunActorOptions, "log" | "artifacts" | "edgeId"> {
+  readonly grants: Grants["Service"]
+  readonly snapshots: Snapshots["Service"]
+  readonly containment: Containment["Service"]
+  readonly traces: Traces
+  readonly clock: Clock.Clock
+  readonly stopped: StoppedRuns
+  readonly live: LiveRuns
+  /** Runs the actor in a fiber of the supervisor. */
+  readonly supervise: (actor: RunActor, span: TraceSpan | undefined) => void
+}
+
+export interface RunCreation {
+  readonly request: CreateRun
+  /** Rows to commit together with the run. */
+  readonly keep: ResultRows<Run>
+  readonly traceparent: string | undefined
+  readonly id: RunId | undefined
+}
+
+export const createSupervisedRun = Effect.fnUntraced(function* (
+  context: RunCreationContext,
+  { id, keep, request, traceparent }: RunCreation
+) {
+  const { clock, config, find, live, log, runtimes, stopped, supervise, traces, workspaces, worktrees } =
+    context
+  // The span of a run that is not admitted is never sent.
+  const span = traces.start("run", "internal", traceparent, {
+    "corral.run.agent": request.agentId,
+    "corral.run.mode": request.mode
+  })
+  const admitted = yield* admitRun(request, {
+    config,
+    runtimes,
+    workspaces,
+    worktrees,
+    find,
+    now: clock.currentTimeMillisUnsafe(),
+    traceparent: span?.traceparent ?? traceparent,
+    id
+  })
+  span?.put({ "corral.run.id": admitted.run.id })
+  const recorder = new RunRecorder(admitted.run)
+  recorder.apply({ _tag: "Created", payload: admitted.created })
+  const batch = recorder.take()
+  if (batch === undefined) return yield* Effect.die("a new run has nothing to write")
+  const actor = makeRunActor(actorOptions(context, request, admitted, recorder))
+  // An interruption between the commit and the supervision would leave a run without an actor.
+  yield* Effect.uninterruptible(
+    Effect.gen(function* () {
+      yield* log.append(batch.events, [...batch.projections, ...admitted.rows, ...keep(batch.run)]).pipe(
+        // Whether the run is on disk is unknown: if it is, it ends like a run that the store failed.
+        Effect.tapError(() => Effect.sync(() => stopped.add(batch.run.id))),
+        Effect.mapError(storeUnavailable)
+      )
+      recorder.committed(batch.run)
+      live.actors.set(batch.run.id, actor)
+      supervise(actor, span)
+    })
+  )
+  return batch.run
+}, Effect.scoped)
+
+const actorOptions = (
+  {
+    artifacts,
+    config,
+    containment,
+    edgeId,
+    grants,
+    live,
+    log,
+    runtimes,
+    snapshots,
+    worktrees
+  }: RunCreationContext,
+  request: CreateRun,
+  admitted: AdmittedRun,
+  recorder: RunRecorder
+): RunActorOptions => {
+  const { adapter, agent, run, start } = admitted
+  const folder: RunWorkspace = { runId: run.id, mode: request.mode, root: start.workspacePath }
+  const command = { ...admitted.command, group: containment.groupOf(edgeId, run.id) }
+  const mark = { [RUN_MARK]: run.id, [EDGE_MARK]: edgeId }
+  return {
+    recorder,
+    protocol: adapter.protocol(start),
+    prepare: Effect.tap(commandWhenFree(live, request.sessionId ?? request.workspace, command), () =>
+      worktrees
+        .make(run.id, mark)
+        .pipe(Effect.andThen(checkProjectFiles(admitted, recorder)), Effect.andThen(begin(snapshots, folder)))
+    ),
+    snapshot: snapshots.before(run.id, folder.root),
+    review: review(snapshots, folder),
+    policy: grants.forRun(run, folder.root, agent.grants),
+    root: folder.root,
+    redaction: new OutputRedaction(secretsOf(command.env)),
+    edgeId,
+    times: config.times,
+    log,
+    artifacts,
+    onUnknown: (what, raw) => runtimes.countUnknown(adapter, what, raw)
+  }
+}
+
+/** Waits for a slot, then returns the command once and releases it: its environment and prompt dominate an idle run's memory. */
+const commandWhenFree = (
+  { queue }: LiveRuns,
+  flow: string,
+  command: SubprocessSpec
+): Effect.Effect<SubprocessSpec, never, Scope.Scope> => {
+  let unused: SubprocessSpec | undefined = command
+  return Effect.flatMap(queue.slot(flow), () => {
+    const taken = unused
+    unused = undefined
+    return taken === undefined ? Effect.die("a run is started once") : Effect.succeed(taken)
+  })
+}
+
+/** Checks the folder again once it exists: a worktree holds what is committed, and files change while a run waits for its slot. */
+const checkProjectFiles = (
+  { adapter, agent, command, project, start }: AdmittedRun,
+  recorder: RunRecorder
+): Effect.Effect<void, RunFailure> =>
+  Effect.suspend(() => {
+    if (project === undefined || adapter.projectSettings === undefined) return Effect.void
+    const now = new ProjectFiles(
+      adapter.projectSettings,
+      start.workspacePath,
+      start.projectSettings ?? "ignored"
+    )
+    const refusal = now.refusal(agent.label, command.env)
+    if (refusal !== undefined) {
+      const { code, details, message } = refusal
+      return Effect.fail({ code, message, ...(details === undefined ? {} : { details }) })
+    }
+    recorder.projectSettings = now.report
+    return Effect.void
+  })
+
+export const storeUnavailable = ({ message }: StoreFailed): OverloadedFailure =>
+  new Overloaded({
+    message: `The Edge's store takes no writes: ${message}.`,
+    details: { reason: "store_failed" }
+  })

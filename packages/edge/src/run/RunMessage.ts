@@ -1,0 +1,75 @@
+/** Messages of a live run: everything that can happen to it. */
+import type { DecisionOrigin } from "@corral/domain/approval/Approval"
+import type {
+  ApprovalAlreadyResolved,
+  ApprovalExpired,
+  Conflict,
+  NotFound,
+  SchemaValidationFailed
+} from "@corral/domain/errors/Failures"
+import type { ApprovalId } from "@corral/domain/identity/Ids"
+import type { Budget, RunFailure } from "@corral/domain/run/Run"
+import type { PayloadOf } from "@corral/domain/run/RunEvent"
+import type { Input } from "@corral/domain/run/RunMachine"
+import type {
+  AdapterEvent,
+  AdapterOutput,
+  ApprovalAnswer,
+  ProcessEnd
+} from "@corral/domain/run/RuntimeAdapter"
+import type { Deferred } from "effect"
+import type { SubprocessSpec } from "../process/Subprocess.ts"
+
+export type DecideFailure = ApprovalAlreadyResolved | ApprovalExpired | NotFound | SchemaValidationFailed
+
+/** The person or policy that decides, and the place of the decision. An older Hub does not send the place. */
+export interface Decider {
+  readonly by: string
+  readonly origin?: DecisionOrigin | undefined
+}
+
+export type RunMessage =
+  /** The run has a slot and its workspace is ready. */
+  | { readonly _tag: "Ready"; readonly command: SubprocessSpec }
+  | { readonly _tag: "Unready"; readonly error: RunFailure }
+  /** What the adapter decoded. `weight` goes back to the `StdoutReader`. */
+  | { readonly _tag: "Decoded"; readonly outputs: ReadonlyArray<AdapterOutput>; readonly weight: number }
+  /** The process has ended and its output is decoded. `reply`: the end as the adapter may see it. */
+  | { readonly _tag: "Exited"; readonly end: ProcessEnd; readonly reply: Deferred.Deferred<ProcessEnd> }
+  | { readonly _tag: "DecodeFailed"; readonly message: string }
+  /** The decoder has completed, after the process ended. */
+  | { readonly _tag: "DecodingEnded" }
+  /** The backlog may continue. */
+  | { readonly _tag: "Resumed" }
+  | { readonly _tag: "SpawnFailed"; readonly error: NodeJS.ErrnoException }
+  /** No process of the run is alive. `review`: what the Edge found in the workspace afterwards. */
+  | { readonly _tag: "Swept"; readonly review: ReadonlyArray<Input> }
+  | { readonly _tag: "Announced"; readonly event: AdapterEvent }
+  | { readonly _tag: "Spent"; readonly limit: keyof Budget; readonly used: number }
+  | { readonly _tag: "Expired"; readonly approvalId: ApprovalId }
+  | {
+      readonly _tag: "TimedOut"
+      readonly kind: PayloadOf<"runtime.timeout">["kind"]
+      readonly afterMs: number
+    }
+  /** The runtime has printed nothing for that long. */
+  | { readonly _tag: "Quiet"; readonly silentMs: number }
+  | { readonly _tag: "Cancel"; readonly reason: string; readonly by: string }
+  | ({
+      readonly _tag: "Decide"
+      readonly approvalId: ApprovalId
+      readonly answer: ApprovalAnswer
+      readonly reply: Deferred.Deferred<void, DecideFailure>
+    } & Decider)
+  | { readonly _tag: "Input"; readonly text: string; readonly reply: Deferred.Deferred<void, Conflict> }
+
+/** The message with that tag. */
+export type RunMessageOf<Tag extends RunMessage["_tag"]> = Extract<RunMessage, { readonly _tag: Tag }>
+
+/** Whether a message keeps its place in the order in which the runtime printed. */
+export const isOutput = ({ _tag }: RunMessage): boolean =>
+  _tag === "Decoded" ||
+  _tag === "Exited" ||
+  _tag === "DecodeFailed" ||
+  _tag === "DecodingEnded" ||
+  _tag === "Swept"

@@ -1,0 +1,132 @@
+/** The process of one run and what watches it: its decoder, its clocks, its time budget. All of it ends with the run's scope. */
+import type { Budget } from "@corral/domain/run/Run"
+import type { ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
+import { Deferred, Effect, type Fiber, type Scope } from "effect"
+import { type ProcessTarget, sweep } from "../process/Containment.ts"
+import type * as Ladder from "../process/Termination.ts"
+import { EDGE_MARK, RUN_MARK, processStartTime } from "../process/MarkSweep.ts"
+import { Subprocess, type SubprocessSpec } from "../process/Subprocess.ts"
+import { removeTemporary } from "../process/TemporaryFolder.ts"
+import * as ActiveClock from "./ActiveClock.ts"
+import { WARN_AT } from "./Budget.ts"
+import type { RunSession } from "./RunSession.ts"
+import { decodeOutput } from "./RuntimeOutput.ts"
+import type { RunMessage } from "./RunMessage.ts"
+import * as SilenceClock from "./SilenceClock.ts"
+
+export interface RunProcess {
+  readonly child: Subprocess
+  /** Kills what is left of the run and removes its temporary folder. Gives the number of looks that found something. */
+  readonly clear: Effect.Effect<number>
+  readonly ladder: Ladder.TerminationOptions
+  readonly silence: SilenceClock.SilenceClock
+  /** Lets the run's timeout pass, or stops its clock. */
+  readonly activeClock: Effect.Success<ReturnType<typeof ActiveClock.makeActiveClock>>
+  /** Writes the protocol's opening once the workspace's snapshot is taken. */
+  readonly opening: Fiber.Fiber<void>
+}
+
+export const startProcess = Effect.fnUntraced(function* (
+  session: RunSession,
+  command: SubprocessSpec
+): Effect.fn.Return<RunProcess, never, Scope.Scope> {
+  const { exited, options, post } = session
+  const { protocol, recorder, times } = options
+  const { budget, id, timeoutMs } = recorder.run
+  const { group, temporary } = command
+  const silence = yield* SilenceClock.makeSilenceClock(times)
+  const all: ProcessTarget = { mark: `${RUN_MARK}=${id}`, groups: group === undefined ? undefined : [group] }
+  const remove = temporary === undefined ? Effect.void : removeTemporary(temporary)
+  const end = Deferred.makeUnsafe<ProcessEnd>()
+  // Alive at the end of the scope only where the run was interrupted or the store failed.
+  const child = yield* Effect.acquireRelease(
+    Effect.sync(() => spawn(session, command, silence, end)),
+    ({ pid }) => (recorder.terminal ? Effect.void : Effect.andThen(sweep({ ...all, leader: pid }), remove))
+  )
+  yield* Effect.forkScoped(
+    decodeOutput({ protocol, stdout: session.stdout, exit: exitOf(session, end), post })
+  )
+  const opening = yield* Effect.forkScoped(open(session, child, command))
+  const quarry: ProcessTarget = { ...all, leader: child.pid, since: processStartTime(child.pid) }
+  const activeClock = yield* ActiveClock.makeActiveClock(timeoutMs, () =>
+    post({ _tag: "TimedOut", kind: "run", afterMs: timeoutMs })
+  )
+  yield* watchSilence(session, silence)
+  yield* watchWallTime(session, budget)
+  return {
+    child,
+    clear: Effect.tap(sweep(quarry), () => remove),
+    ladder: { child, quarry, exited, grace: times.cancel },
+    silence,
+    activeClock,
+    opening
+  }
+})
+
+const spawn = (
+  { options: { edgeId, recorder }, post, stdout }: RunSession,
+  spec: SubprocessSpec,
+  silence: SilenceClock.SilenceClock,
+  end: Deferred.Deferred<ProcessEnd>
+): Subprocess => {
+  const env = { ...spec.env, [RUN_MARK]: recorder.run.id, [EDGE_MARK]: edgeId }
+  const child = new Subprocess(
+    { ...spec, env },
+    {
+      onChunk: (chunk) => {
+        silence.heard()
+        stdout.push(chunk)
+      },
+      onGone: () => post({ _tag: "Resumed" }),
+      onEnd: (processEnd) => {
+        Deferred.doneUnsafe(end, Effect.succeed(processEnd))
+        stdout.end()
+      },
+      onSpawnError: (error) => post({ _tag: "SpawnFailed", error })
+    }
+  )
+  stdout.child = child
+  return child
+}
+
+/** The process's end as the adapter may see it, once the run has processed all output before. */
+const exitOf = ({ post }: RunSession, processEnd: Deferred.Deferred<ProcessEnd>): Effect.Effect<ProcessEnd> =>
+  Effect.flatMap(Deferred.await(processEnd), (end) => {
+    const reply = Deferred.makeUnsafe<ProcessEnd>()
+    post({ _tag: "Exited", end, reply })
+    return Deferred.await(reply)
+  })
+
+/** A program takes longer to start than a snapshot takes: both run concurrently, and the prompt waits for both. */
+const open = (session: RunSession, child: Subprocess, { stdin }: SubprocessSpec): Effect.Effect<void> =>
+  Effect.andThen(
+    session.hasPromptOnStart ? Effect.void : session.options.snapshot,
+    Effect.sync(() => session.stdin.open(child, stdin))
+  )
+
+const watchSilence = Effect.fnUntraced(function* ({ post }: RunSession, silence: SilenceClock.SilenceClock) {
+  const missed = silence.watch((silentMs) => post({ _tag: "Quiet", silentMs }))
+  yield* Effect.forkScoped(Effect.map(missed, (limit) => post({ _tag: "TimedOut", ...limit })))
+})
+
+const watchWallTime = (session: RunSession, budget: Budget | undefined) =>
+  Effect.forEach(
+    budget?.wallMs === undefined ? [] : [budget.wallMs * WARN_AT, budget.wallMs],
+    (used) => postLater(session, used, { _tag: "Spent", limit: "wallMs", used }),
+    { discard: true }
+  )
+
+/** Posts a message after `millis`, unless the run's scope closes before. */
+export const postLater = (
+  { post }: RunSession,
+  millis: number,
+  message: RunMessage
+): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.asVoid(
+    Effect.forkScoped(
+      Effect.andThen(
+        Effect.sleep(millis),
+        Effect.sync(() => post(message))
+      )
+    )
+  )

@@ -1,0 +1,106 @@
+/**
+ * Stdout of one run's process, as the Stream that the adapter's decoder pulls.
+ *
+ * Guarantees: a waiting decoder is resumed by the read itself, not a turn of the event loop later. Beyond `UNREAD_LIMIT`, and while the run
+ * holds output back, the child's pipe is left to fill: a verbose child waits instead of the Edge growing.
+ *
+ * Does not: decode. A read counts as unread until its outputs are processed, or until the decoder pulls on without an output.
+ */
+import type { Subprocess } from "../process/Subprocess.ts"
+import { type Array as Arr, Cause, Effect, Latch, Stream } from "effect"
+
+/** Maximum number of bytes that are read and not processed. */
+const UNREAD_LIMIT = 1_048_576
+/** Weight of an emission in bytes, at least: a decoder may emit without reading, and a child may write single bytes. */
+const EMISSION_WEIGHT = 1_024
+
+type Reads = Arr.NonEmptyReadonlyArray<Uint8Array>
+type Pull = Effect.Effect<Reads, Cause.Done>
+
+export class StdoutReader {
+  /** The process whose pipe is paused and resumed. */
+  child: Pick<Subprocess, "pause" | "resume"> | undefined
+  readonly #gate = Latch.makeUnsafe(true)
+  #reads: Array<Uint8Array> = []
+  /** Bytes of `#reads`. */
+  #waiting = 0
+  /** Bytes that the decoder has pulled since its last emission. */
+  #pulled = 0
+  /** Weight of what was emitted and is not processed. */
+  #emitted = 0
+  #isEnded = false
+  #isHeld = false
+  #wake: (() => void) | undefined
+
+  /** Adds a read. */
+  push(read: Uint8Array): void {
+    this.#reads.push(read)
+    this.#waiting += read.length
+    this.#adjust()
+    this.#resumeDecoder()
+  }
+
+  /** Completes the Stream after the reads that wait. */
+  end(): void {
+    this.#isEnded = true
+    this.#resumeDecoder()
+  }
+
+  /** Counts what the decoder emits now, and returns its weight for `processed`. */
+  emitted(): number {
+    const weight = Math.max(this.#pulled, EMISSION_WEIGHT)
+    this.#pulled = 0
+    this.#emitted += weight
+    this.#adjust()
+    return weight
+  }
+
+  /** Counts what the run has processed. `isHeld`: the run accepts no further output for now. */
+  processed(weight: number, isHeld: boolean): void {
+    this.#emitted -= weight
+    this.#isHeld = isHeld
+    this.#adjust()
+  }
+
+  /** Waits until the run accepts further output. */
+  get accepting(): Effect.Effect<void> {
+    return this.#gate.await
+  }
+
+  readonly #pull: Pull = Effect.suspend((): Pull => {
+    this.#pulled = 0
+    if (this.#reads.length > 0 || this.#isEnded) return this.#take()
+    this.#adjust()
+    return Effect.callback<Reads, Cause.Done>((resume) => {
+      this.#wake = () => resume(Effect.suspend(() => this.#take()))
+      return Effect.sync(() => (this.#wake = undefined))
+    })
+  })
+
+  /** The reads, in order. */
+  readonly stream: Stream.Stream<Uint8Array> = Stream.fromPull(Effect.succeed(this.#pull))
+
+  #take(): Pull {
+    const [first, ...rest] = this.#reads
+    if (first === undefined) return Cause.done()
+    this.#reads = []
+    this.#pulled = this.#waiting
+    this.#waiting = 0
+    return Effect.succeed([first, ...rest])
+  }
+
+  #resumeDecoder(): void {
+    const wake = this.#wake
+    this.#wake = undefined
+    wake?.()
+  }
+
+  #adjust(): void {
+    const unread = this.#waiting + this.#pulled + this.#emitted
+    if (this.#isHeld || unread > UNREAD_LIMIT) this.child?.pause()
+    else if (unread < UNREAD_LIMIT / 2) this.child?.resume()
+    // Reads that wait do not close the gate: only the decoder takes them away.
+    if (this.#isHeld || this.#emitted > UNREAD_LIMIT / 2) this.#gate.closeUnsafe()
+    else this.#gate.openUnsafe()
+  }
+}

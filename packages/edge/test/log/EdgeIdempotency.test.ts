@@ -1,0 +1,180 @@
+import { IdempotencyConflict, IdempotencyInFlight } from "@corral/domain/errors/Failures"
+import { assert, layer } from "@effect/vitest"
+import { Deferred, Effect, Exit, Fiber, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { EdgeIdempotency, type ResultRows } from "../../src/log/EdgeIdempotency.ts"
+import { Store } from "../../src/store/Store.ts"
+import { stored } from "../Stored.ts"
+
+interface Body {
+  readonly n: number
+}
+const scope = "local POST /v1/runs"
+
+/** A write that counts how often it was made, and commits what is kept of it. */
+const counted = Effect.gen(function* () {
+  const store = yield* Store
+  let made = 0
+  return (keep: ResultRows<Body>) =>
+    Effect.suspend(() => {
+      const body = { n: ++made }
+      return Effect.as(store.commit(keep(body)), body)
+    })
+})
+
+let keys = 0
+const newKey = () => `key-${++keys}`
+
+layer(Layer.provideMerge(EdgeIdempotency.layer, stored))("Idempotency", (it) => {
+  it.effect("answers the same request again without writing again", () =>
+    Effect.gen(function* () {
+      const { once } = yield* EdgeIdempotency
+      const write = yield* counted
+      const key = newKey()
+      const asked = {
+        scope,
+        key,
+        request: { workspace: "api", input: { text: "a", more: [1, { x: 1, y: 2 }] } }
+      }
+      assert.deepStrictEqual(yield* once(asked, write), { body: { n: 1 }, replayed: false })
+      assert.deepStrictEqual(yield* once(asked, write), { body: { n: 1 }, replayed: true })
+      const reordered = { input: { more: [1, { y: 2, x: 1 }], text: "a" }, workspace: "api" }
+      assert.deepStrictEqual(yield* once({ ...asked, request: reordered }, write), {
+        body: { n: 1 },
+        replayed: true
+      })
+    })
+  )
+
+  it.effect("refuses another request under the same key", () =>
+    Effect.gen(function* () {
+      const { once } = yield* EdgeIdempotency
+      const write = yield* counted
+      const key = newKey()
+      yield* once({ scope, key, request: { text: "a", list: [1, 2] } }, write)
+      for (const request of [
+        { text: "b", list: [1, 2] },
+        { text: "a", list: [2, 1] },
+        { text: "a" },
+        {},
+        null,
+        undefined
+      ]) {
+        const failure = yield* Effect.flip(once({ scope, key, request }, write))
+        assert.instanceOf(failure, IdempotencyConflict)
+      }
+      assert.deepStrictEqual((yield* once({ scope, key: newKey(), request: null }, write)).body, { n: 2 })
+    })
+  )
+
+  it.effect("keeps keys of another principal, method or path apart", () =>
+    Effect.gen(function* () {
+      const { once } = yield* EdgeIdempotency
+      const write = yield* counted
+      const key = newKey()
+      const scopes = [scope, "other POST /v1/runs", "local POST /v1/permissions/decide", `${scope}\n${key}`]
+      const answers = yield* Effect.forEach(scopes, (each) => once({ scope: each, key, request: {} }, write))
+      assert.deepStrictEqual(
+        answers.map(({ body, replayed }) => [body.n, replayed]),
+        [
+          [1, false],
+          [2, false],
+          [3, false],
+          [4, false]
+        ]
+      )
+    })
+  )
+
+  it.effect("writes every time where there is no key", () =>
+    Effect.gen(function* () {
+      const { once } = yield* EdgeIdempotency
+      const write = yield* counted
+      const asked = { scope, key: undefined, request: {} }
+      yield* once(asked, write)
+      assert.deepStrictEqual(yield* once(asked, write), { body: { n: 2 }, replayed: false })
+    })
+  )
+
+  it.effect("reports that the first request is in progress, and returns its result once it is done", () =>
+    Effect.gen(function* () {
+      const { once } = yield* EdgeIdempotency
+      const write = yield* counted
+      const asked = { scope, key: newKey(), request: {} }
+      const [begun, go] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const slow = (keep: ResultRows<Body>) =>
+        Deferred.succeed(begun, undefined).pipe(
+          Effect.andThen(Deferred.await(go)),
+          Effect.andThen(write(keep))
+        )
+      const first = yield* Effect.forkChild(once(asked, slow))
+      yield* Deferred.await(begun)
+      assert.instanceOf(yield* Effect.flip(once(asked, write)), IdempotencyInFlight)
+      yield* Deferred.succeed(go, undefined)
+      assert.deepStrictEqual(yield* Fiber.join(first), { body: { n: 1 }, replayed: false })
+      assert.deepStrictEqual(yield* once(asked, write), { body: { n: 1 }, replayed: true })
+    })
+  )
+
+  it.effect("lets a request that failed, died or was interrupted be tried again", () =>
+    Effect.gen(function* () {
+      const { once } = yield* EdgeIdempotency
+      const write = yield* counted
+      const asked = { scope, key: newKey(), request: {} }
+      assert.strictEqual(yield* Effect.flip(once(asked, () => Effect.fail("no"))), "no")
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(once(asked, () => Effect.die("bug")))))
+      const begun = yield* Deferred.make<void>()
+      const stuck = yield* Effect.forkChild(
+        once(asked, () => Effect.andThen(Deferred.succeed(begun, undefined), Effect.never))
+      )
+      yield* Deferred.await(begun)
+      yield* Fiber.interrupt(stuck)
+      assert.deepStrictEqual(yield* once(asked, write), { body: { n: 1 }, replayed: false })
+    })
+  )
+
+  it.effect("keeps an answer with the write or not at all", () =>
+    Effect.gen(function* () {
+      const { once } = yield* EdgeIdempotency
+      const store = yield* Store
+      const write = yield* counted
+      const asked = { scope, key: newKey(), request: {} }
+      const torn = (keep: ResultRows<Body>) =>
+        Effect.as(store.commit([...keep({ n: 0 }), ["INSERT INTO no_such_table VALUES (1)"]]), { n: 0 })
+      assert.strictEqual((yield* Effect.flip(once(asked, torn)))._tag, "StoreFailed")
+      assert.deepStrictEqual(yield* once(asked, write), { body: { n: 1 }, replayed: false })
+    })
+  )
+
+  it.effect("still knows the answer after a restart", () =>
+    Effect.gen(function* () {
+      const { once } = yield* EdgeIdempotency
+      const write = yield* counted
+      const asked = { scope, key: newKey(), request: { text: "a" } }
+      yield* once(asked, write)
+      const again = Effect.flatMap(EdgeIdempotency, (fresh) => fresh.once(asked, write))
+      const store = yield* Store
+      const restarted = Layer.provide(Layer.fresh(EdgeIdempotency.layer), Layer.succeed(Store, store))
+      assert.deepStrictEqual(yield* Effect.provide(again, restarted), { body: { n: 1 }, replayed: true })
+    })
+  )
+
+  it.effect("forgets after 24 hours, and sweeps what is older at the next start", () =>
+    Effect.gen(function* () {
+      const { once } = yield* EdgeIdempotency
+      const store = yield* Store
+      const write = yield* counted
+      const asked = { scope, key: newKey(), request: {} }
+      yield* once(asked, write)
+      yield* TestClock.adjust(86_399_999)
+      assert.isTrue((yield* once(asked, write)).replayed)
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(yield* once(asked, write), { body: { n: 2 }, replayed: false })
+      yield* TestClock.adjust(86_400_000)
+      yield* Effect.scoped(
+        Layer.build(Layer.provide(Layer.fresh(EdgeIdempotency.layer), Layer.succeed(Store, store)))
+      )
+      assert.deepStrictEqual(store.get("SELECT count(*) AS rows FROM idempotency"), { rows: 0 })
+    })
+  )
+})

@@ -1,0 +1,161 @@
+/** From what a runtime prints to the log: long outputs and artifacts are on disk before the events that name them. */
+import { assert, describe, it } from "@effect/vitest"
+import { draft, type Envelope } from "@corral/domain/run/RunEvent"
+import type { Input } from "@corral/domain/run/RunMachine"
+import { Effect, Layer, Stream } from "effect"
+import { Artifacts } from "../../src/artifact/Artifacts.ts"
+import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
+import { storeOutputs } from "../../src/run/OutputStorage.ts"
+import { RunRecorder } from "../../src/run/RunRecorder.ts"
+import { temporaryFolder } from "../Folder.ts"
+import { approvalIdOf, at, created, later, newRunId, request, runOf, say } from "../Samples.ts"
+import { logLayer } from "../Stored.ts"
+
+const called: Input = {
+  _tag: "Said",
+  event: draft("run.tool.call", { callId: "c1", tool: "Bash", label: "Run", status: "started" })
+}
+const returned = (output: string): Input => ({
+  _tag: "Said",
+  event: draft("run.tool.result", { callId: "c1", tool: "Bash", status: "completed", output, exitCode: 0 })
+})
+const long = "字".repeat(200_000)
+
+const layers = (minFreeBytes: number) =>
+  Layer.unwrap(Effect.map(temporaryFolder, (home) => Artifacts.layer({ home, minFreeBytes }))).pipe(
+    Layer.provideMerge(logLayer)
+  )
+
+/** What the actor does with a turn; gives what the log then holds of the run. */
+const commit = Effect.fnUntraced(function* (recorder: RunRecorder) {
+  const log = yield* EdgeEventLog
+  yield* storeOutputs(yield* Artifacts, recorder)
+  const batch = recorder.take()
+  assert(batch !== undefined)
+  yield* log.append(batch.events, batch.projections)
+  recorder.committed(batch.run)
+  const lines = log.read(recorder.run.id, 0, 100_000_000).flatMap(({ lines }) => lines.split("\n"))
+  return lines.map((line) => JSON.parse(line) as Envelope)
+})
+
+const recorderAfter = (...inputs: ReadonlyArray<Input>): RunRecorder => {
+  const recorder = new RunRecorder(runOf(newRunId()))
+  for (const input of [created, ...inputs]) recorder.apply(input)
+  return recorder
+}
+
+/** Dense from 1, and the snapshot agrees. */
+const assertDense = (recorder: RunRecorder, events: ReadonlyArray<Envelope>): void => {
+  assert.deepStrictEqual(
+    events.map(({ seq }) => seq),
+    events.map((_, i) => i + 1)
+  )
+  assert.strictEqual(recorder.run.lastSeq, events.length)
+}
+
+describe("keepOutputs", () => {
+  it.live("keeps the whole of an output that is cut, and says where", () =>
+    Effect.gen(function* () {
+      const artifacts = yield* Artifacts
+      const recorder = recorderAfter(called, returned(long), say("after"))
+      assert.strictEqual(recorder.toBeKept.length, 1)
+      const events = yield* commit(recorder)
+      assertDense(recorder, events)
+      assert.deepStrictEqual(
+        events.map(({ type }) => type),
+        [
+          "run.created",
+          "run.started",
+          "run.tool.call",
+          "run.artifact.ready",
+          "run.tool.result",
+          "run.message.delta"
+        ]
+      )
+      const [artifact] = artifacts.page(recorder.run.id, undefined, 10)
+      assert(artifact !== undefined)
+      const { id, size, sha256, name, mediaType } = artifact
+      assert.deepStrictEqual([name, size], ["Bash output.txt", 600_000])
+      assert.deepStrictEqual(events[3]?.payload, { v: 1, artifactId: id, name, mediaType, size, sha256 })
+      assert.deepInclude(events[4]?.payload, {
+        artifactId: id,
+        truncated: true,
+        totalBytes: 600_000,
+        exitCode: 0
+      })
+      const { bytes } = yield* artifacts.open(id)
+      assert.isTrue(Buffer.concat(yield* Stream.runCollect(bytes())).equals(Buffer.from(long)))
+    }).pipe(Effect.provide(layers(0)))
+  )
+
+  it.live("puts an artifact where the runtime made it, also in the turn that ends the run", () =>
+    Effect.gen(function* () {
+      const recorder = recorderAfter(say("before"))
+      recorder.make("a.md", "text/markdown", "# A")
+      recorder.apply(say("between"))
+      recorder.make("b.bin", "application/octet-stream", new Uint8Array([1, 2]))
+      recorder.apply({ _tag: "Concluded", outcome: { _tag: "Completed", text: "Done." } })
+      recorder.at(later)
+      recorder.apply({ _tag: "Ended" })
+      recorder.make("late.txt", "text/plain", "after the end")
+      const events = yield* commit(recorder)
+      assertDense(recorder, events)
+      assert.deepStrictEqual(
+        events.slice(2).map(({ createdAt, payload, type }) => [type, createdAt, payload["name"]]),
+        [
+          ["run.message.delta", at, undefined],
+          ["run.artifact.ready", at, "a.md"],
+          ["run.message.delta", at, undefined],
+          ["run.artifact.ready", at, "b.bin"],
+          ["run.completed", later, undefined]
+        ]
+      )
+      assert.deepInclude(recorder.run, { state: "completed", endedAt: later })
+      assert.strictEqual((yield* Artifacts).page(recorder.run.id, undefined, 10).length, 2)
+    }).pipe(Effect.provide(layers(0)))
+  )
+
+  it.live(
+    "lets the run go on where nothing can be kept: cut outputs without a name, no word of artifacts",
+    () =>
+      Effect.gen(function* () {
+        const recorder = recorderAfter(called, returned(long))
+        recorder.make("a.md", "text/markdown", "# A")
+        recorder.apply(say("after"))
+        const events = yield* commit(recorder)
+        assertDense(recorder, events)
+        assert.deepStrictEqual(
+          events.slice(2).map(({ type }) => type),
+          ["run.tool.call", "run.tool.result", "run.message.delta"]
+        )
+        assert.deepInclude(events[3]?.payload, { truncated: true, totalBytes: 600_000 })
+        assert.notProperty(events[3]?.payload, "artifactId")
+      }).pipe(Effect.provide(layers(2 ** 60)))
+  )
+
+  it.live("starts a run that speaks first through an artifact, and moves approvals as ever", () =>
+    Effect.gen(function* () {
+      const recorder = recorderAfter()
+      const approvalId = approvalIdOf(71)
+      recorder.make("a.md", "text/markdown", "# A")
+      recorder.apply({ _tag: "Asked", approvalId, request: request(), expiresAt: later })
+      const events = yield* commit(recorder)
+      assert.deepStrictEqual(
+        events.map(({ type }) => type),
+        ["run.created", "run.started", "run.artifact.ready", "run.approval.requested"]
+      )
+      assert.deepInclude(recorder.run, { state: "waiting_approval", pendingApprovals: [approvalId] })
+    }).pipe(Effect.provide(layers(0)))
+  )
+
+  it("has nothing to do for a turn that names nothing, and take alone drops nothing but artifacts", () => {
+    const recorder = recorderAfter(called, returned("short"))
+    assert.deepStrictEqual(recorder.toBeKept, [])
+    recorder.make("a.md", "text/markdown", "# A")
+    recorder.apply(say("after"))
+    assert.deepStrictEqual(
+      recorder.take()?.events.lines.map((line) => String(JSON.parse(line).type)),
+      ["run.created", "run.started", "run.tool.call", "run.tool.result", "run.message.delta"]
+    )
+  })
+})

@@ -1,0 +1,94 @@
+/** Following of a task's run: from the task to its run, then over the run's events to the end. */
+import type { HubRun } from "@corral/domain/hub-api/HubRun"
+import type { RunId } from "@corral/domain/identity/Ids"
+import { isTerminal } from "@corral/domain/run/Run"
+import type { KnownEvent, UnknownEvent } from "@corral/domain/run/RunEvent"
+import { Effect, Stream } from "effect"
+import { Hub } from "../hub/Hub.ts"
+import { HubRefused } from "../hub/HubFailures.ts"
+import { ApprovalCards } from "./ApprovalCards.ts"
+import { type FollowState, retryPassing, saveFollow } from "./FollowState.ts"
+import { advanced, isOver, withoutRun } from "./RunCard.ts"
+
+const FIRST_WAIT_MS = 200
+const LONGEST_WAIT_MS = 10_000
+
+/** Waits until the Hub names the run of the task, or the task ends without one. */
+export const awaitRun = Effect.fn("FollowRun.awaitRun")(function* (state: FollowState) {
+  const hub = yield* Hub
+  const { account, taskId } = state.current
+  let wait = FIRST_WAIT_MS
+  while (state.current.runId === undefined && !isOver(state.current.progress)) {
+    const task = yield* retryPassing(hub.as(account, ({ tasks }) => tasks.get({ params: { id: taskId } })))
+    if (task.runId !== undefined) state.update({ runId: task.runId })
+    else {
+      state.setProgress(withoutRun(state.current.progress, task))
+      yield* Effect.sleep(wait)
+      wait = Math.min(wait * 1.5, LONGEST_WAIT_MS)
+    }
+  }
+})
+
+const applyApproval = Effect.fnUntraced(function* (state: FollowState, { event }: KnownEvent) {
+  const approvals = yield* ApprovalCards
+  if (event.type === "run.approval.requested") {
+    const { approvalId, expiresAt, request } = event.payload
+    yield* retryPassing(approvals.show(state.current, approvalId, request, expiresAt)).pipe(
+      Effect.catchTag("NotSent", ({ message }) =>
+        Effect.logWarning("failed to show an approval", { approvalId, reason: message })
+      )
+    )
+  } else if (event.type === "run.approval.resolved") {
+    yield* retryPassing(approvals.settle(event.payload.approvalId, event.payload)).pipe(
+      Effect.catchTag("NotSent", () => Effect.void)
+    )
+  }
+})
+
+const applyEvent = Effect.fnUntraced(function* (state: FollowState, read: KnownEvent | UnknownEvent) {
+  if (read._tag === "UnknownEvent") return state.update({ seq: read.envelope.seq })
+  const { event } = read
+  yield* applyApproval(state, read)
+  state.update({ seq: event.seq })
+  const { phase } = state.current.progress
+  state.setProgress(advanced(state.current.progress, event))
+  // The status command reads the saved phase, and another Gateway continues from it.
+  if (state.current.progress.phase !== phase && !isOver(state.current.progress))
+    yield* retryPassing(saveFollow(state))
+})
+
+/** The state of a run whose events are deleted. */
+const applyRun = (state: FollowState, { endedAt, error, lastSeq, state: runState }: HubRun): void => {
+  state.update({ seq: lastSeq })
+  if (runState === "queued" || !isTerminal(runState)) return
+  state.setProgress({
+    ...state.current.progress,
+    phase: runState,
+    waiting: 0,
+    endedAt,
+    code: error?.code
+  })
+}
+
+/** Applies the events of the run until it ends. */
+export const followRun = Effect.fn("FollowRun.followRun")(function* (state: FollowState, runId: RunId) {
+  const hub = yield* Hub
+  const { account } = state.current
+  const readRun = Effect.map(
+    hub.as(account, ({ runs }) => runs.get({ params: { id: runId } })),
+    (run) => applyRun(state, run)
+  )
+  while (!isOver(state.current.progress)) {
+    yield* Effect.suspend(() =>
+      Stream.runForEach(hub.events(account, runId, state.current.seq), (event) => applyEvent(state, event))
+    ).pipe(
+      Effect.catchIf(
+        (error) => error instanceof HubRefused && error.code === "conflict",
+        () => readRun
+      ),
+      retryPassing
+    )
+    // The Hub closed the stream: it stops, or this reader was slow.
+    if (!isOver(state.current.progress)) yield* Effect.sleep("500 millis")
+  }
+})

@@ -1,0 +1,47 @@
+/** State of one followed task while this Gateway follows it. Every change of the progress asks for a new drawing of the card. */
+import { Effect, Queue, Schedule } from "effect"
+import { type Follow, Follows } from "./Follows.ts"
+import type { Progress } from "./RunCard.ts"
+
+/** Up to 30 seconds between attempts, for failures of a platform, the Hub or the store. */
+const retries = Schedule.min([Schedule.exponential("500 millis"), Schedule.spaced("30 seconds")])
+
+const isPassing = ({ _tag }: { readonly _tag: string }): boolean =>
+  _tag === "PlatformUnavailable" || _tag === "HubUnavailable" || _tag === "SqlError"
+
+/** Retries while a failure may pass. */
+export const retryPassing = <A, E extends { readonly _tag: string }, R>(self: Effect.Effect<A, E, R>) =>
+  Effect.retry(self, { schedule: retries, while: isPassing })
+
+export class FollowState {
+  current: Follow
+  /** False once the platform refuses to draw the card: it is too old, or was deleted. */
+  isDrawable = true
+  readonly changed: Queue.Queue<void>
+
+  private constructor(begin: Follow, changed: Queue.Queue<void>) {
+    this.current = begin
+    this.changed = changed
+  }
+
+  static readonly make = (begin: Follow) =>
+    Effect.map(Queue.sliding<void>(1), (changed) => new FollowState(begin, changed))
+
+  update(more: Partial<Follow>): void {
+    this.current = { ...this.current, ...more }
+  }
+
+  setProgress(progress: Progress): void {
+    if (progress === this.current.progress) return
+    this.update({ progress })
+    this.requestDrawing()
+  }
+
+  requestDrawing(): void {
+    Queue.offerUnsafe(this.changed, undefined)
+  }
+}
+
+export const saveFollow = Effect.fnUntraced(function* ({ current }: FollowState) {
+  yield* (yield* Follows).advance(current.taskId, current)
+})
