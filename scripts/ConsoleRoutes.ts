@@ -12,5 +12,5 @@ export const consoleRoutes = (): string => {
         ?.push(`    ${endpoint.identifier}: ["${endpoint.method}", "${endpoint.path}"]`)
   })
   const texts = [...groups].map(([name, endpoints]) => `  ${name}: {\n${endpoints.join(",\n")}\n  }`)
-  return `/** Made from the contract by \`npm run generate\`. */\nexport const routes = {\n${texts.join(",\n")}\n} as const\n`
+  return `/** Made from the contract by \`npm run generate\`. */\nexport const hubRoutes = {\n${texts.join(",\n")}\n} as const\n`
 }

@@ -1,18 +1,19 @@
 /**
- * Follows a run to its end: shows its events and sees to its approvals. `run` and `attach` are this.
+ * Followed run, for `corral run` and `corral attach`: prints its events and answers its approvals until it ends.
  */
 import type { ApprovalId, RunId } from "@corral/domain/identity/Ids"
+import { envelopeOf } from "@corral/domain/run/EventSequence"
 import { isTerminalType, type TerminalType } from "@corral/domain/run/RunEvent"
 import { Deferred, Effect, Exit, Stream } from "effect"
 import { openApprovalPrompt, type TerminalAnswer } from "./ApprovalPrompt.ts"
 import { CommandFailed, exitCodes, exitWith, type ExitCode } from "../CommandFailed.ts"
-import { envelopeOf, tail, type TailedEvent } from "./EventTail.ts"
+import { tail, type TailedEvent } from "./EventTail.ts"
 import { Host, receiveSignal } from "../terminal/Host.ts"
 import type { RunServer } from "./RunServer.ts"
 import { Renderer } from "./Render.ts"
 import { hasEnded } from "./RunStates.ts"
 
-/** What to do about approvals: ask the person here, allow all, or wait for somebody elsewhere. */
+/** How approvals are answered: by the user at this terminal, by allowing all of them, or somewhere else. */
 export type Approving = "ask" | "allow" | "wait"
 
 export interface FollowOptions {
@@ -23,7 +24,7 @@ export interface FollowOptions {
   readonly approving: Approving
 }
 
-/** How a run that ended so ends the command. */
+/** Exit code of the command by the event that ended the run. */
 export const exitCodeForEnd = (ended: TerminalType): ExitCode =>
   ({
     "run.completed": exitCodes.completed,
@@ -31,33 +32,33 @@ export const exitCodeForEnd = (ended: TerminalType): ExitCode =>
     "run.cancelled": exitCodes.cancelled
   })[ended]
 
-/** Succeeds when the run completed; else stops with the exit code of its end. Nobody who reads it is no end of the run. */
+/** Succeeds if the run completes. Otherwise fails with the exit code of its end. A closed output ends the command, not the run. */
 export const followRun = (options: FollowOptions) =>
-  Effect.raceFirst(followToEnd(options), leaveUnread(options.place, options.runId))
+  Effect.raceFirst(followToEnd(options), failOnClosedOutput(options.place, options.runId))
 
-const leaveUnread = Effect.fnUntraced(function* (place: RunServer, runId: RunId) {
+const failOnClosedOutput = Effect.fnUntraced(function* (place: RunServer, runId: RunId) {
   const host = yield* Host
-  const unread = yield* Deferred.make<void>()
-  yield* receiveSignal("SIGPIPE", () => Deferred.doneUnsafe(unread, Exit.void))
-  yield* Deferred.await(unread)
-  // Where that cannot be learned it is left open.
+  const closed = yield* Deferred.make<void>()
+  yield* receiveSignal("SIGPIPE", () => Deferred.doneUnsafe(closed, Exit.void))
+  yield* Deferred.await(closed)
+  // If the state is not available, the run is assumed to be in progress.
   const state = yield* place.run(runId).pipe(
     Effect.map((run) => run.state),
     Effect.orElseSucceed(() => undefined)
   )
   const isOver = state !== undefined && hasEnded(state)
   return yield* new CommandFailed({
-    message: isOver ? "" : `The output is no longer read. ${stillRunningMessage(host, place, runId)}`,
+    message: isOver ? "" : `The output was closed. ${stillRunningMessage(host, place, runId)}`,
     exitCode: exitCodes.failed
   })
 }, Effect.scoped)
 
-/** What whoever leaves a run is told. */
+/** Message to a user who stops following a run. */
 export const stillRunningMessage = (
   { invocation }: Host["Service"],
   { named }: RunServer,
   runId: RunId
-): string => `The run goes on. \`${invocation} cancel ${runId}${named}\` ends it.`
+): string => `The run is still in progress. Cancel it: \`${invocation} cancel ${runId}${named}\``
 
 const followToEnd = Effect.fn("Follow.followToEnd")(function* (options: FollowOptions) {
   const { place, runId, after, json, approving } = options
@@ -65,26 +66,26 @@ const followToEnd = Effect.fn("Follow.followToEnd")(function* (options: FollowOp
   const renderer = new Renderer({ ...host, named: place.named })
   const decide = (approvalId: ApprovalId, answer: TerminalAnswer) =>
     sendDecision(host, place, approvalId, answer)
-  const asking = approving === "ask" ? yield* openApprovalPrompt(decide) : undefined
-  let ended: TerminalType | undefined
+  const prompt = approving === "ask" ? yield* openApprovalPrompt(decide) : undefined
+  let end: TerminalType | undefined
 
   const show = (event: TailedEvent): void => {
-    const { type } = envelopeOf(event)
-    if (isTerminalType(type)) ended = type
+    const { type } = envelopeOf(event.decoded)
+    if (isTerminalType(type)) end = type
     const text = json ? `${event.text}\n` : renderer.render(event)
     if (text !== "") host.write(text)
   }
 
-  const attend = Effect.fnUntraced(function* (event: TailedEvent) {
-    const known = event.read._tag === "KnownEvent" ? event.read.event : undefined
-    // A question goes away before its answer is shown, and comes after what it is about.
+  const handle = Effect.fnUntraced(function* (event: TailedEvent) {
+    const known = event.decoded._tag === "KnownEvent" ? event.decoded.event : undefined
+    // A prompt disappears before its answer is shown, and appears after the action that it is about.
     if (known?.type === "run.approval.resolved")
-      yield* asking?.settled(known.payload.approvalId) ?? Effect.void
+      yield* prompt?.settled(known.payload.approvalId) ?? Effect.void
     show(event)
     if (known?.type !== "run.approval.requested") return
     const { approvalId, request } = known.payload
     if (approving === "allow") yield* decide(approvalId, { decision: "allow", scope: "once" })
-    else if (asking !== undefined) yield* asking.ask(approvalId, request)
+    else if (prompt !== undefined) yield* prompt.ask(approvalId, request)
   })
 
   yield* tail({
@@ -93,16 +94,17 @@ const followToEnd = Effect.fn("Follow.followToEnd")(function* (options: FollowOp
     attach: `${host.invocation} attach ${runId}${place.named}`,
     after,
     onConnection: (state) =>
-      host.warn(state === "lost" ? "The connection was lost; trying again.\n" : "Connected again.\n")
-  }).pipe(Stream.runForEach(attend))
+      host.warn(state === "lost" ? "Connection lost. Reconnecting.\n" : "Reconnected.\n"),
+    onMissing: ({ from, to }) => host.warn(`Events ${from} to ${to} are missing from the stream.\n`)
+  }).pipe(Stream.runForEach(handle))
 
   yield* host.written
-  // Nothing came after `after`: the run had ended before.
-  const exitCode = ended === undefined ? yield* settledBefore(place, runId) : exitCodeForEnd(ended)
+  // Without an event after `after` the run had already ended.
+  const exitCode = end === undefined ? yield* exitCodeOfEndedRun(place, runId) : exitCodeForEnd(end)
   if (exitCode !== exitCodes.completed) return yield* exitWith(exitCode)
 }, Effect.scoped)
 
-const settledBefore = Effect.fnUntraced(function* (place: RunServer, runId: RunId) {
+const exitCodeOfEndedRun = Effect.fnUntraced(function* (place: RunServer, runId: RunId) {
   const { state } = yield* place.run(runId)
   switch (state) {
     case "completed":
@@ -111,13 +113,13 @@ const settledBefore = Effect.fnUntraced(function* (place: RunServer, runId: RunI
       return exitCodeForEnd(`run.${state}`)
     default:
       return yield* new CommandFailed({
-        message: "The stream ended before the run.",
+        message: "The stream ended, but the run is still in progress. Attach to the run again.",
         exitCode: exitCodes.failed
       })
   }
 })
 
-/** Sends a decision. That somebody was faster is no failure: the event stream tells what they decided. */
+/** Sends a decision. An earlier decision of another user is not a failure: the event stream shows it. */
 const sendDecision = (
   host: Host["Service"],
   place: RunServer,

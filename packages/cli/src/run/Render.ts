@@ -1,13 +1,14 @@
 /**
- * A run's events as text for a person: a state machine that is fed events and gives what is to be printed.
+ * Text of a run's events for a terminal or a file.
  *
- * Live, for a terminal: text as it streams, reasoning dimmed, a tool's line rewritten when it ends; the same without colours. Plain, for
- * files and pipes: whole lines, no escape codes. What it prints is for reading; `--json` is for programs. All that an agent says passes `visible`.
+ * Live, for a terminal: text as it streams, dimmed reasoning, the line of a tool call rewritten when the call ends; also without colours.
+ * Plain, for files and pipes: whole lines without escape codes. Programs read `--json`. All text of an agent passes `escapeControls`.
  */
-import { withoutTrailing } from "@corral/domain/text/Trailing"
 import type { ApprovalRequest, DecisionOrigin } from "@corral/domain/approval/Approval"
 import { inputChanges, inputText } from "@corral/domain/approval/InputEdit"
-import type { PayloadOf, RunEvent } from "@corral/domain/run/RunEvent"
+import { type EventHandlers, handleEvent } from "@corral/domain/run/EventTable"
+import type { PayloadOf } from "@corral/domain/run/RunEvent"
+import { withoutTrailing } from "@corral/domain/text/Trailing"
 import { approvalBlock } from "./ApprovalBlock.ts"
 import type { TailedEvent } from "./EventTail.ts"
 import { makePaint, type Paint } from "../terminal/Paint.ts"
@@ -17,9 +18,9 @@ import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
 export interface RenderOptions {
   readonly live: boolean
   readonly colours: boolean
-  /** How this program is called, for the commands it suggests. */
+  /** Command name, for suggested commands. */
   readonly invocation: string
-  /** Flags that name where the run is, each after a space. */
+  /** Flags that select the server, each after a space. */
   readonly named: string
 }
 
@@ -34,13 +35,13 @@ export class Renderer {
   readonly #invocation: string
   readonly #named: string
   readonly #paint: Paint
-  /** Calls that wait for an approval, by its id. */
-  readonly #awaited = new Map<string, string>()
-  /** Labels of tool calls that have no result yet. */
-  readonly #calls = new Map<string, string>()
-  /** Text so far of messages that are not complete, by message id. */
+  /** Tool calls by the approval that they need. */
+  readonly #callOfApproval = new Map<string, string>()
+  /** Labels of tool calls without a result. */
+  readonly #labels = new Map<string, string>()
+  /** Text of incomplete messages, by message id. */
   readonly #messages = new Map<string, { readonly channel: "text" | "reasoning"; text: string }>()
-  /** What the cursor stands behind: the start of a line, streamed text, or the line of a tool call. */
+  /** Where the cursor is: at the start of a line, after streamed text, or on the line of a tool call. */
   #cursor:
     | { readonly at: "start" }
     | { readonly at: "text" }
@@ -54,85 +55,56 @@ export class Renderer {
     this.#paint = makePaint(colours)
   }
 
-  /** What to print for this event; empty for one that is not shown. */
-  render({ read }: TailedEvent): string {
-    return read._tag === "KnownEvent" ? this.#known(read.event) : ""
+  /** The text to print for this event; empty if the event is not shown. */
+  render({ decoded }: Pick<TailedEvent, "decoded">): string {
+    return decoded._tag === "KnownEvent" ? handleEvent(Renderer.rendering, this, decoded.event) : ""
   }
 
-  #known(event: RunEvent): string {
-    const paint = this.#paint
-    switch (event.type) {
-      case "run.created": {
-        const { workspace, mode } = event.payload
-        return this.#line(`${paint("bold", event.runId)} · ${event.agentId ?? ""} in ${workspace} · ${mode}`)
-      }
-      case "run.started": {
-        const { model, runtimeVersion } = event.payload
-        const version = runtimeVersion === undefined ? undefined : `version ${runtimeVersion}`
-        const about = [model, version].filter((part) => part !== undefined).join(", ")
-        const started = paint("dim", escapeLine(about === "" ? "started" : `started (${about})`))
-        const { projectSettings: project } = event.payload
-        const settings =
-          project === undefined ? "" : `project settings ${project.use}: ${project.files.join(", ")}`
-        return this.#line(started) + (settings === "" ? "" : this.#line(paint("dim", escapeLine(settings))))
-      }
-      case "run.message.delta":
-        return this.#delta(event.payload)
-      case "run.message.completed":
-        return this.#message(event.payload)
-      case "run.tool.call":
-        return this.#call(event.payload)
-      case "run.tool.result":
-        return this.#result(event.payload)
-      case "run.file.changed": {
-        const { change, fromPath, path } = event.payload
-        return this.#line(
-          `  ${change} ${fromPath === undefined ? "" : `${escapeLine(fromPath)} → `}${escapeLine(path)}`
-        )
-      }
-      case "run.diff.ready": {
-        const { files, additions, deletions } = event.payload
-        return this.#line(`  ${files} ${files === 1 ? "file" : "files"} changed, +${additions} −${deletions}`)
-      }
-      case "run.artifact.ready":
-        return this.#line(`  artifact ${escapeLine(event.payload.name)} (${event.payload.size} bytes)`)
-      case "run.preview.ready":
-        return this.#line(`  preview ${escapeLine(event.payload.title)}`)
-      case "run.approval.requested":
-        return this.#asked(event.payload.approvalId, event.payload.request, event.payload.expiresAt)
-      case "run.approval.resolved":
-        return this.#resolved(event.payload)
-      case "runtime.unavailable":
-        return this.#line(paint("yellow", escapeLine(event.payload.message)))
-      case "runtime.retrying":
-        return this.#line(paint("yellow", retryLine(event.payload)))
-      case "runtime.timeout":
-        return this.#line(
-          paint("yellow", `timeout (${event.payload.kind}) after ${event.payload.afterMs / 1_000} s`)
-        )
-      case "schema.validation_failed":
-        return this.#line(paint("dim", `unreadable output: ${escapeLine(event.payload.message)}`))
-      case "run.completed":
-        return this.#end(`${paint("green", "completed")}${this.#usage(event.payload.usage)}`)
-      case "run.failed": {
-        const { code, message } = event.payload.error
-        return this.#end(
-          `${paint("red", "failed")}: ${escapeControls(message)} ${paint("dim", `(${escapeLine(code)})`)}`
-        )
-      }
-      case "run.cancelled": {
-        const { reason } = event.payload
-        return this.#end(
-          `${paint("yellow", "cancelled")}${reason === undefined ? "" : `: ${escapeLine(reason)}`}`
-        )
-      }
-      // Reads and proposed patches are told by their tool calls and approvals; the others are no events of a run.
-      default:
-        return ""
-    }
+  private static readonly rendering: EventHandlers<Renderer, string> = {
+    "run.created": (to, { agentId = "", payload: { mode, workspace }, runId }) =>
+      to.#line(`${to.#paint("bold", runId)} · ${agentId} in ${workspace} · ${mode}`),
+    "run.started": (to, { payload }) => to.#started(payload),
+    "run.message.delta": (to, { payload }) => to.#delta(payload),
+    "run.message.completed": (to, { payload }) => to.#message(payload),
+    "run.tool.call": (to, { payload }) => to.#call(payload),
+    "run.tool.result": (to, { payload }) => to.#result(payload),
+    // Shown by the tool call.
+    "run.file.read": () => "",
+    "run.file.changed": (to, { payload: { change, fromPath, path } }) =>
+      to.#line(
+        `  ${change} ${fromPath === undefined ? "" : `${escapeLine(fromPath)} → `}${escapeLine(path)}`
+      ),
+    "run.diff.ready": (to, { payload: { additions, deletions, files } }) =>
+      to.#line(`  ${files} ${files === 1 ? "file" : "files"} changed, +${additions} −${deletions}`),
+    // Shown by the approval.
+    "run.patch.proposed": () => "",
+    "run.artifact.ready": (to, { payload: { name, size } }) =>
+      to.#line(`  artifact ${escapeLine(name)} (${size} bytes)`),
+    "run.preview.ready": (to, { payload }) => to.#line(`  preview ${escapeLine(payload.title)}`),
+    "run.approval.requested": (to, { payload: { approvalId, expiresAt, request } }) =>
+      to.#approvalRequest(approvalId, request, expiresAt),
+    "run.approval.resolved": (to, { payload }) => to.#resolution(payload),
+    "runtime.unavailable": (to, { payload }) => to.#warning(escapeLine(payload.message)),
+    "runtime.retrying": (to, { payload }) => to.#warning(retryLine(payload)),
+    "runtime.timeout": (to, { payload: { afterMs, kind } }) =>
+      to.#warning(`timeout (${kind}) after ${afterMs / 1_000} s`),
+    "schema.validation_failed": (to, { payload }) =>
+      to.#line(to.#paint("dim", `unreadable output: ${escapeLine(payload.message)}`)),
+    "run.completed": (to, { payload }) =>
+      to.#end(`${to.#paint("green", "completed")}${to.#usage(payload.usage)}`),
+    "run.failed": (to, { payload: { error } }) => {
+      const code = to.#paint("dim", `(${escapeLine(error.code)})`)
+      return to.#end(`${to.#paint("red", "failed")}: ${escapeControls(error.message)} ${code}`)
+    },
+    "run.cancelled": (to, { payload: { reason } }) =>
+      to.#end(`${to.#paint("yellow", "cancelled")}${reason === undefined ? "" : `: ${escapeLine(reason)}`}`),
+    // Events of chats have no run to show.
+    "integration.message.received": () => "",
+    "integration.card.action": () => "",
+    "identity.binding.required": () => ""
   }
 
-  /** Starts a new line where the cursor is not at one. */
+  /** Starts a new line unless the cursor is at the start of one. */
   #fresh(): string {
     const { at } = this.#cursor
     this.#cursor = start
@@ -143,6 +115,20 @@ export class Renderer {
     return `${this.#fresh()}${text}\n`
   }
 
+  #warning(text: string): string {
+    return this.#line(this.#paint("yellow", text))
+  }
+
+  #started({ model, projectSettings, runtimeVersion }: PayloadOf<"run.started">): string {
+    const version = runtimeVersion === undefined ? undefined : `version ${runtimeVersion}`
+    const details = [model, version].filter((part) => part !== undefined).join(", ")
+    const started = escapeLine(details === "" ? "started" : `started (${details})`)
+    const first = this.#line(this.#paint("dim", started))
+    if (projectSettings === undefined) return first
+    const settings = `project settings ${projectSettings.use}: ${projectSettings.files.join(", ")}`
+    return first + this.#line(this.#paint("dim", escapeLine(settings)))
+  }
+
   #delta({ messageId, channel, text }: PayloadOf<"run.message.delta">): string {
     const known = this.#messages.get(messageId)
     if (known === undefined) this.#messages.set(messageId, { channel, text })
@@ -151,7 +137,7 @@ export class Renderer {
     const begins = known === undefined || this.#cursor.at !== "text"
     const before = begins ? this.#fresh() : ""
     this.#cursor = { at: "text" }
-    return before + this.#said(channel, text, begins)
+    return before + this.#styled(channel, text, begins)
   }
 
   #message({ messageId, channel, role, text, truncated }: PayloadOf<"run.message.completed">): string {
@@ -160,11 +146,11 @@ export class Renderer {
     if (streamed) return this.#fresh()
     const more = truncated === true ? " […]" : ""
     const who = role === "assistant" ? "" : `${role}: `
-    return this.#line(this.#said(channel, who + withoutTrailing(text, "\n") + more))
+    return this.#line(this.#styled(channel, who + withoutTrailing(text, "\n") + more))
   }
 
-  /** Reasoning is dimmed, or named where it begins. */
-  #said(channel: "text" | "reasoning", text: string, begins = true): string {
+  /** Reasoning is dimmed. Without colours it is labelled where it begins. */
+  #styled(channel: "text" | "reasoning", text: string, begins = true): string {
     if (channel === "text") return escapeControls(text)
     return this.#colours
       ? this.#paint("dim", escapeControls(text))
@@ -173,7 +159,7 @@ export class Renderer {
 
   #call({ callId, tool, label }: PayloadOf<"run.tool.call">): string {
     const shown = escapeLine(label === "" ? tool : label)
-    this.#calls.set(callId, shown)
+    this.#labels.set(callId, shown)
     if (!this.#live) return this.#line(`tool: ${shown}`)
     const text = `${this.#fresh()}${this.#paint("cyan", "›")} ${shown}`
     this.#cursor = { at: "call", callId }
@@ -181,8 +167,8 @@ export class Renderer {
   }
 
   #result({ callId, tool, status, exitCode, output }: PayloadOf<"run.tool.result">): string {
-    const shown = this.#calls.get(callId) ?? escapeLine(tool)
-    this.#calls.delete(callId)
+    const shown = this.#labels.get(callId) ?? escapeLine(tool)
+    this.#labels.delete(callId)
     const code = exitCode === undefined || exitCode === 0 ? "" : `, exit code ${exitCode}`
     const why = status === "failed" && output?.trim() ? `\n${indent(firstLines(output))}` : ""
     if (!this.#live) return this.#line(`tool: ${shown}: ${status}${code}${why}`)
@@ -192,8 +178,8 @@ export class Renderer {
     return own ? `${ERASE_LINE}${text}\n` : this.#line(text)
   }
 
-  #asked(approvalId: string, request: ApprovalRequest, expiresAt: string): string {
-    if (request.callId !== undefined) this.#awaited.set(approvalId, request.callId)
+  #approvalRequest(approvalId: string, request: ApprovalRequest, expiresAt: string): string {
+    if (request.callId !== undefined) this.#callOfApproval.set(approvalId, request.callId)
     const block = approvalBlock({
       approvalId,
       request,
@@ -205,7 +191,7 @@ export class Renderer {
     return `${this.#fresh()}${block}`
   }
 
-  #resolved(payload: PayloadOf<"run.approval.resolved">): string {
+  #resolution(payload: PayloadOf<"run.approval.resolved">): string {
     const { approvalId, state, edited, scope, origin, reason, by } = payload
     const tint = state === "approved" ? "green" : "yellow"
     const changes = edited === true ? " with changes" : ""
@@ -214,34 +200,34 @@ export class Renderer {
         ? ""
         : ` for this ${scope === "always" ? "and all later runs" : scope}`
     const who = by === undefined ? "" : ` by ${escapeLine(by)}`
-    const where = origin === undefined ? "" : places[origin]
+    const where = origin === undefined ? "" : originTexts[origin]
     const why = reason === undefined ? "" : `: ${escapeLine(reason)}`
     const head = `${this.#paint(tint, state)}${changes}${how}${who}${where}${why} ${this.#paint("dim", `(${approvalId})`)}`
     return this.#line([head, ...this.#edit(payload)].join("\n"))
   }
 
-  /** What was allowed instead of what was requested, and from now on the name of the call says so. */
+  /** The requested and the allowed input. From now on the label of the call says that the input was edited. */
   #edit({
     allowedInput,
     approvalId,
     requestedInput
   }: PayloadOf<"run.approval.resolved">): ReadonlyArray<string> {
-    const callId = this.#awaited.get(approvalId)
-    this.#awaited.delete(approvalId)
+    const callId = this.#callOfApproval.get(approvalId)
+    this.#callOfApproval.delete(approvalId)
     if (allowedInput === undefined) return []
-    const label = callId === undefined ? undefined : this.#calls.get(callId)
-    if (callId !== undefined && label !== undefined) this.#calls.set(callId, `${label} (input edited)`)
+    const label = callId === undefined ? undefined : this.#labels.get(callId)
+    if (callId !== undefined && label !== undefined) this.#labels.set(callId, `${label} (input edited)`)
     return inputChanges(requestedInput, allowedInput).flatMap(({ allowed, name, requested }) => [
       side(`requested ${name}`, requested),
       side(`allowed ${name}`, allowed)
     ])
   }
 
-  /** The last line, after whatever was never completed. */
+  /** The last line, after messages that were never completed. */
   #end(text: string): string {
     const rest = this.#live
       ? ""
-      : [...this.#messages.values()].map(({ channel, text }) => this.#line(this.#said(channel, text)))
+      : [...this.#messages.values()].map(({ channel, text }) => this.#line(this.#styled(channel, text)))
     this.#messages.clear()
     return `${[...rest].join("")}${this.#line(text)}`
   }
@@ -259,7 +245,7 @@ export class Renderer {
 
 const start = { at: "start" } as const
 
-const places: Readonly<Record<DecisionOrigin, string>> = {
+const originTexts: Readonly<Record<DecisionOrigin, string>> = {
   console: " in the console",
   terminal: " in a terminal",
   chat: " in a chat",
@@ -267,7 +253,7 @@ const places: Readonly<Record<DecisionOrigin, string>> = {
   policy: ""
 }
 
-/** One side of an edited field; text of several lines stands below its name. */
+/** One side of an edited field. Text of several lines is below the name. */
 const side = (name: string, value: unknown): string => {
   const text = value === undefined ? "(nothing)" : escapeControls(inputText(value)).trimEnd()
   const label = escapeLine(name.trim())

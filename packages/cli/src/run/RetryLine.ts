@@ -1,5 +1,5 @@
 /**
- * One line for a person about a model call that is tried again, or about silence.
+ * Line of text about a retried model call, or about a silent runtime.
  */
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
 import { escapeLine } from "../terminal/VisibleText.ts"

@@ -203,7 +203,7 @@ describe("corral at a Hub", { timeout: 90_000 }, () => {
     // The run was started, and is not refused by that.
     assert.strictEqual(await run.ended, 1)
     const expired = `has expired. Sign in again with \`corral login --hub ${joined.front.url}\`.`
-    assert.include(run.stderr, `${expired} The run goes on without being seen: `)
+    assert.include(run.stderr, `${expired} The run is still in progress. Follow it again: `)
     assert.include(run.stderr, `attach ${await runIdOf(run)} --hub ${joined.front.url} --after `)
 
     writeFileSync(file, kept, { mode: 0o600 })

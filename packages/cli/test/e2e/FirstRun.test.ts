@@ -214,7 +214,7 @@ describe("the other commands", () => {
     await attached.line(/^here$/)
     attached.child.kill("SIGINT")
     assert.strictEqual(await attached.ended, 130)
-    assert.include(attached.stderr, "The run goes on.")
+    assert.include(attached.stderr, "The run is still in progress.")
 
     const cancelled = await corral.run("cancel", id)
     assert.strictEqual(cancelled.exit, 0)
@@ -349,8 +349,8 @@ describe("the other commands", () => {
     assert.strictEqual(await few.ended, 0)
     assert.strictEqual(await unread.ended, 1)
     const id = await runIdOf(unread)
-    assert.include(unread.stderr, "The output is no longer read. The run goes on. ")
-    assert.include(unread.stderr, `cancel ${id}\` ends it`)
+    assert.include(unread.stderr, "The output was closed. The run is still in progress. ")
+    assert.include(unread.stderr, `cancel ${id}\``)
     assert.strictEqual((await corral.run("cancel", id)).exit, 0)
   })
 
@@ -434,7 +434,7 @@ describe("an Edge that dies", () => {
       assert.strictEqual(await run.ended, 1)
       await run.line(/^failed/)
       assert.strictEqual(run.out.filter((line) => line === "here").length, 1)
-      assert.strictEqual(run.stderr, "The connection was lost; trying again.\nConnected again.\n")
+      assert.strictEqual(run.stderr, "Connection lost. Reconnecting.\nReconnected.\n")
     } finally {
       await other.close()
     }

@@ -4,7 +4,8 @@ import { createServer, type IncomingMessage } from "node:http"
 import type { AddressInfo } from "node:net"
 import { type WebSocket, WebSocketServer } from "ws"
 import { CommandFailed } from "../../src/CommandFailed.ts"
-import { envelopeOf, tail } from "../../src/run/EventTail.ts"
+import { envelopeOf } from "@corral/domain/run/EventSequence"
+import { tail } from "../../src/run/EventTail.ts"
 import { frame, runId } from "./Tailed.ts"
 
 type Visit = (socket: WebSocket, request: IncomingMessage) => void
@@ -13,7 +14,7 @@ const delta = (seq: number) =>
   frame(seq, "run.message.delta", { messageId: "m", channel: "text", text: `${seq}` })
 const completed = (seq: number) => frame(seq, "run.completed", {})
 
-/** A stream that treats its first visitor as the first function says, and so on; gives its address and what was asked of it. */
+/** Server whose first connection is handled by the first function, and so on. Records the `after` of each connection. */
 const streamServer = (...visits: ReadonlyArray<Visit>) =>
   Effect.acquireRelease(
     Effect.callback<{ url: string; asked: Array<string | undefined>; close: () => void }>((resume) => {
@@ -47,11 +48,11 @@ const follow = (url: string, after = 0, connections: Array<string> = []) =>
 
 const seqs = (url: string, after = 0, connections: Array<string> = []) =>
   Effect.map(Stream.runCollect(follow(url, after, connections)), (events) =>
-    events.map((event) => envelopeOf(event).seq)
+    events.map((event) => envelopeOf(event.decoded).seq)
   )
 
 describe("EventTail", () => {
-  it.live("sends the token in the header, gives each event once and ends at the last one", () =>
+  it.live("sends the token in the header, emits each event once and ends with the last one", () =>
     Effect.gen(function* () {
       let authorization: string | undefined
       const { url, asked } = yield* streamServer((socket, { headers }) => {
@@ -74,7 +75,7 @@ describe("EventTail", () => {
     })
   )
 
-  it.live("connects again after what it has, however the connection was lost", () =>
+  it.live("reconnects after the last event when the connection is lost", () =>
     Effect.gen(function* () {
       const connections: Array<string> = []
       const { url, asked } = yield* streamServer(
@@ -92,14 +93,14 @@ describe("EventTail", () => {
     })
   )
 
-  it.live("ends where the run had ended before", () =>
+  it.live("ends when the run has already ended", () =>
     Effect.gen(function* () {
       const { url } = yield* streamServer((socket) => socket.close(1000, "the run has ended"))
       assert.deepStrictEqual(yield* seqs(url, 9), [])
     })
   )
 
-  it.live("says plainly that a gap cannot be filled", () =>
+  it.live("fails with replay_gap when events are no longer kept", () =>
     Effect.gen(function* () {
       const { url, asked } = yield* streamServer((socket) => socket.close(4410, "replay_gap"))
       const failure = yield* Effect.flip(seqs(url, 5))
@@ -109,7 +110,7 @@ describe("EventTail", () => {
     })
   )
 
-  it.live("passes a refusal on in the Edge's words, and does not try again", () =>
+  it.live("fails with the message of the Edge when the stream is refused, without a retry", () =>
     Effect.gen(function* () {
       let visits = 0
       const server = createServer()
@@ -142,7 +143,7 @@ describe("EventTail", () => {
     })
   )
 
-  it.live("holds a fast Edge back while its reader is slow, and loses nothing", () =>
+  it.live("slows a fast Edge down to the pace of its reader without losing events", () =>
     Effect.gen(function* () {
       const count = 20_000
       const { url } = yield* streamServer((socket) => {
@@ -150,14 +151,14 @@ describe("EventTail", () => {
         socket.send(completed(count))
       })
       const slow = follow(url).pipe(
-        Stream.tap((event) => (envelopeOf(event).seq % 5_000 === 0 ? Effect.yieldNow : Effect.void)),
+        Stream.tap((event) => (envelopeOf(event.decoded).seq % 5_000 === 0 ? Effect.yieldNow : Effect.void)),
         Stream.runCount
       )
       assert.strictEqual(yield* slow, count)
     })
   )
 
-  it.live("lets go of the socket when it is interrupted", () =>
+  it.live("closes the socket when it is interrupted", () =>
     Effect.gen(function* () {
       const closed = Promise.withResolvers<void>()
       const opened = Promise.withResolvers<void>()

@@ -1,4 +1,4 @@
-/** Events of one run as a tail would give them, from typed drafts. */
+/** Events of one run as `tail` emits them, from typed drafts. */
 import { eventIdOf, type RunId } from "@corral/domain/identity/Ids"
 import { decodeEvent, draft, type EventType, type PayloadOf } from "@corral/domain/run/RunEvent"
 import { Result } from "effect"
@@ -7,7 +7,7 @@ import type { TailedEvent } from "../../src/run/EventTail.ts"
 export const runId = "run_01K00000000000000000000000" as RunId
 export const approvalId = "apr_01K00000000000000000000000"
 
-/** The frame that an Edge would send. */
+/** A frame as the Edge sends it. */
 export const frame = <T extends EventType>(seq: number, type: T, payload: PayloadOf<T>): string => {
   const event = draft(type, payload)
   return JSON.stringify({
@@ -23,5 +23,5 @@ export const frame = <T extends EventType>(seq: number, type: T, payload: Payloa
 
 export const tailed = (text: string): TailedEvent => ({
   text,
-  read: Result.getOrThrow(decodeEvent(JSON.parse(text)))
+  decoded: Result.getOrThrow(decodeEvent(JSON.parse(text)))
 })

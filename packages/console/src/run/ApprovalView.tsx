@@ -10,7 +10,7 @@ import { RequestView } from "../approval/RequestView.tsx"
 import { useDecide } from "../approval/useDecide.ts"
 import { visibleLine } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
-import type { ApprovalBlock } from "./Block.ts"
+import type { ApprovalBlock } from "@corral/domain/run/RunBlock"
 import { runMessages } from "./messages.ts"
 
 interface Props {

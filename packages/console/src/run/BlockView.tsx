@@ -1,14 +1,14 @@
-/** One block of the timeline. */
+/** One block of the timeline. The table has a view for each kind of block. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
-import { memo } from "react"
+import { isClipped } from "@corral/domain/run/BoundedText"
+import type { EndBlock, PatchBlock, RunBlock, StartBlock } from "@corral/domain/run/RunBlock"
+import { memo, type ReactNode } from "react"
 import { PersonName } from "../approval/PersonName.tsx"
 import { Patch } from "../diff/Patch.tsx"
 import { visibleLine, visibleText } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { ApprovalView } from "./ApprovalView.tsx"
 import { ArtifactLink } from "./ArtifactLink.tsx"
-import type { Block } from "./Block.ts"
-import { isClipped } from "./kept.ts"
 import { MessageView } from "./MessageView.tsx"
 import { PreviewView } from "./PreviewView.tsx"
 import { ToolView } from "./ToolView.tsx"
@@ -18,7 +18,7 @@ import { runMessages } from "./messages.ts"
 import "./run.css"
 
 interface Props {
-  readonly block: Block
+  readonly block: RunBlock
   readonly runId: HubRun["id"]
   readonly projectId: HubRun["projectId"] | undefined
   readonly targetId: HubRun["targetId"]
@@ -26,119 +26,122 @@ interface Props {
   readonly onDiff: () => void
 }
 
-export const BlockView = memo(({ block, isOver, onDiff, projectId, runId, targetId }: Props) => {
+type ViewProps<B extends RunBlock> = Omit<Props, "block"> & {
+  readonly block: B
+  readonly words: (typeof runMessages)["en"]
+}
+
+const PatchDetails = ({ block: { patch, path, seq }, runId, words }: ViewProps<PatchBlock>) => (
+  <details className="patch">
+    <summary>
+      {words.proposes} <code>{visibleLine(path, 400)}</code>
+    </summary>
+    <Patch patch={patch.text} path={path} />
+    {isClipped(patch) && (
+      <WholeText runId={runId} bounded={patch} name={`patch ${seq}`} of={({ payload }) => payload["patch"]} />
+    )}
+  </details>
+)
+
+const StartLine = ({ block: { model, projectSettings, version }, words }: ViewProps<StartBlock>) => (
+  <p className="line quiet">
+    {words.started}
+    {model !== undefined && ` · ${visibleLine(model, 100)}`}
+    {version !== undefined && ` · ${visibleLine(version, 100)}`}
+    {projectSettings !== undefined &&
+      ` · ${words.projectSettings[projectSettings.use]} ${visibleLine(projectSettings.files.join(", "), 500)}`}
+  </p>
+)
+
+const RunEnd = ({ block, projectId, words }: ViewProps<EndBlock>) => (
+  <div className={`end end-${block.state}`}>
+    <p>
+      <strong>{words.endings[block.state]}</strong>
+      {block.error !== undefined && (
+        <>
+          {" "}
+          {visibleText(block.error.message)}{" "}
+          <code className="quiet">{visibleLine(block.error.code, 80)}</code>
+        </>
+      )}
+      {block.reason !== undefined && ` ${visibleLine(block.reason, 1_000)}`}
+      {block.by !== undefined && (
+        <>
+          {" "}
+          (<PersonName by={block.by} projectId={projectId} />)
+        </>
+      )}
+    </p>
+    {block.usage !== undefined && (
+      <p className="quiet">
+        <UsageText usage={block.usage} />
+      </p>
+    )}
+  </div>
+)
+
+const views: {
+  readonly [K in RunBlock["kind"]]: (props: ViewProps<Extract<RunBlock, { kind: K }>>) => ReactNode
+} = {
+  message: ({ block, isOver, runId }) => <MessageView block={block} runId={runId} isOver={isOver} />,
+  tool: ({ block, runId }) => <ToolView block={block} runId={runId} />,
+  approval: ({ block, isOver, projectId }) => (
+    <ApprovalView block={block} projectId={projectId} isOver={isOver} />
+  ),
+  file: ({ block, words }) => (
+    <p className="line">
+      <span className="quiet">{words.fileChanges[block.change]}</span>{" "}
+      <code>
+        {block.fromPath !== undefined && `${visibleLine(block.fromPath, 400)} → `}
+        {visibleLine(block.path, 400)}
+      </code>
+    </p>
+  ),
+  patch: (props) => <PatchDetails {...props} />,
+  diff: ({ block, onDiff, words }) => (
+    <p className="line">
+      {words.diffReady(block.files)} <ins className="diff-plus">+{block.additions}</ins>{" "}
+      <del className="diff-minus">−{block.deletions}</del>{" "}
+      <button type="button" className="clipped-more" onClick={onDiff}>
+        {words.seeDiff}
+      </button>
+    </p>
+  ),
+  artifact: ({ block, runId, words }) => (
+    <p className="line">
+      <span className="quiet">{words.artifact}</span>{" "}
+      <ArtifactLink runId={runId} artifactId={block.artifactId}>
+        {visibleLine(block.name)}
+      </ArtifactLink>{" "}
+      <span className="quiet">
+        {visibleLine(block.mediaType, 60)}, {words.bytes(block.size)}
+      </span>
+    </p>
+  ),
+  preview: ({ block, projectId, runId, targetId }) => (
+    <PreviewView {...{ block, projectId, runId, targetId }} />
+  ),
+  warning: ({ block, words }) =>
+    block.isRepeated ? null : (
+      <p className="line warning">
+        <strong>{words.warning}</strong> {visibleLine(block.message, 2_000)}{" "}
+        <code className="quiet">{block.code}</code>
+      </p>
+    ),
+  retry: ({ block, words }) => (
+    <p className="line quiet">
+      {words.retrying(block.retry)}
+      {block.retry.message !== undefined && ` · ${visibleLine(block.retry.message, 500)}`}
+    </p>
+  ),
+  start: (props) => <StartLine {...props} />,
+  gap: ({ block, words }) => <p className="line warning">{words.gap(block.from, block.to)}</p>,
+  end: (props) => <RunEnd {...props} />
+}
+
+export const BlockView = memo((props: Props) => {
   const words = useMessages(runMessages)
-  switch (block.kind) {
-    case "message":
-      return <MessageView block={block} runId={runId} isOver={isOver} />
-    case "tool":
-      return <ToolView block={block} runId={runId} />
-    case "approval":
-      return <ApprovalView block={block} projectId={projectId} isOver={isOver} />
-    case "file":
-      return (
-        <p className="line">
-          <span className="quiet">{words.fileChanges[block.change]}</span>{" "}
-          <code>
-            {block.fromPath !== undefined && `${visibleLine(block.fromPath, 400)} → `}
-            {visibleLine(block.path, 400)}
-          </code>
-        </p>
-      )
-    case "patch":
-      return (
-        <details className="patch">
-          <summary>
-            {words.proposes} <code>{visibleLine(block.path, 400)}</code>
-          </summary>
-          <Patch patch={block.patch.text} path={block.path} />
-          {isClipped(block.patch) && (
-            <WholeText
-              runId={runId}
-              kept={block.patch}
-              name={`patch ${block.seq}`}
-              of={({ payload }) => payload["patch"]}
-            />
-          )}
-        </details>
-      )
-    case "diff":
-      return (
-        <p className="line">
-          {words.diffReady(block.files)} <ins className="diff-plus">+{block.additions}</ins>{" "}
-          <del className="diff-minus">−{block.deletions}</del>{" "}
-          <button type="button" className="clipped-more" onClick={onDiff}>
-            {words.seeDiff}
-          </button>
-        </p>
-      )
-    case "artifact":
-      return (
-        <p className="line">
-          <span className="quiet">{words.artifact}</span>{" "}
-          <ArtifactLink runId={runId} artifactId={block.artifactId}>
-            {visibleLine(block.name)}
-          </ArtifactLink>{" "}
-          <span className="quiet">
-            {visibleLine(block.mediaType, 60)}, {words.bytes(block.size)}
-          </span>
-        </p>
-      )
-    case "preview":
-      return <PreviewView {...{ block, projectId, runId, targetId }} />
-    case "warning":
-      if (block.isRepeated) return null
-      return (
-        <p className="line warning">
-          <strong>{words.warning}</strong> {visibleLine(block.message, 2_000)}{" "}
-          <code className="quiet">{block.code}</code>
-        </p>
-      )
-    case "retry":
-      return (
-        <p className="line quiet">
-          {words.retrying(block.retry)}
-          {block.retry.message !== undefined && ` · ${visibleLine(block.retry.message, 500)}`}
-        </p>
-      )
-    case "start":
-      return (
-        <p className="line quiet">
-          {words.started}
-          {block.model !== undefined && ` · ${visibleLine(block.model, 100)}`}
-          {block.version !== undefined && ` · ${visibleLine(block.version, 100)}`}
-          {block.projectSettings !== undefined &&
-            ` · ${words.projectSettings[block.projectSettings.use]} ${visibleLine(block.projectSettings.files.join(", "), 500)}`}
-        </p>
-      )
-    case "gap":
-      return <p className="line warning">{words.gap(block.from, block.to)}</p>
-    case "end":
-      return (
-        <div className={`end end-${block.state}`}>
-          <p>
-            <strong>{words.endings[block.state]}</strong>
-            {block.error !== undefined && (
-              <>
-                {" "}
-                {visibleText(block.error.message)}{" "}
-                <code className="quiet">{visibleLine(block.error.code, 80)}</code>
-              </>
-            )}
-            {block.reason !== undefined && ` ${visibleLine(block.reason, 1_000)}`}
-            {block.by !== undefined && (
-              <>
-                {" "}
-                (<PersonName by={block.by} projectId={projectId} />)
-              </>
-            )}
-          </p>
-          {block.usage !== undefined && (
-            <p className="quiet">
-              <UsageText usage={block.usage} />
-            </p>
-          )}
-        </div>
-      )
-  }
+  // The view and the block have the same kind; TypeScript does not follow the indexed union.
+  const view = views[props.block.kind] as (props: ViewProps<RunBlock>) => ReactNode
+  return view({ ...props, words })
 })

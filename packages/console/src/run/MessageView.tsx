@@ -7,8 +7,8 @@ import { Markdown } from "../markdown/Markdown.tsx"
 import { segments } from "../markdown/segments.ts"
 import { visibleText } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
-import type { MessageBlock } from "./Block.ts"
-import { isClipped } from "./kept.ts"
+import type { MessageBlock } from "@corral/domain/run/RunBlock"
+import { isClipped } from "@corral/domain/run/BoundedText"
 import { WholeText } from "./WholeText.tsx"
 import { runMessages } from "./messages.ts"
 import "./run.css"
@@ -75,7 +75,7 @@ export const MessageView = memo(({ block, isOver, runId }: Props) => {
       )}
       {!partial && isClipped(body) && <p className="quiet">{words.rest}</p>}
       {isClipped(body) && (!partial || isOver) && (
-        <WholeText runId={runId} kept={body} name={`message ${block.seq}`} of={textOf(block)} />
+        <WholeText runId={runId} bounded={body} name={`message ${block.seq}`} of={textOf(block)} />
       )}
       {partial && <p className="partial">{isOver ? words.unfinished : `● ${words.writing}`}</p>}
     </>

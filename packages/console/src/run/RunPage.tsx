@@ -17,7 +17,7 @@ import { RunArtifacts } from "./RunArtifacts.tsx"
 import { RunHead } from "./RunHead.tsx"
 import { SayForm } from "./SayForm.tsx"
 import { Timeline } from "./Timeline.tsx"
-import { useRunLog } from "./useRunLog.ts"
+import { useFollowedRun } from "./useRunView.ts"
 import { runMessages } from "./messages.ts"
 import "./run.css"
 import "../markdown/markdown.css"
@@ -28,7 +28,7 @@ export const RunPage = ({ runId }: { readonly runId: string }) => {
   const words = useMessages(runMessages)
   const client = useQueryClient()
   const [tab, setTab] = useState("timeline")
-  const [{ connection, refusal, state, unknown, waiting }, log] = useRunLog(id)
+  const [{ connection, refusal, state, unknown, pending }, follower] = useFollowedRun(id)
   const run = useQuery({
     queryKey: ["runs", id],
     queryFn: ({ signal }) => hubApi.runs.get({ params: { id }, signal })
@@ -40,7 +40,7 @@ export const RunPage = ({ runId }: { readonly runId: string }) => {
     if (state === undefined) return
     void client.invalidateQueries({ queryKey: ["runs", id] })
     void client.invalidateQueries({ queryKey: ["approvals"] })
-  }, [client, id, state, waiting])
+  }, [client, id, state, pending])
   const mayWork = useMayWork(run.data?.projectId)
   const onDiff = useCallback(() => setTab("diff"), [])
 
@@ -69,7 +69,7 @@ export const RunPage = ({ runId }: { readonly runId: string }) => {
       <p className={`connection connection-${connection}`} role="status">
         {words.connection[connection]}
         {connection === "waiting" && (
-          <button type="button" className="clipped-more" onClick={log.retryNow}>
+          <button type="button" className="clipped-more" onClick={follower.retryNow}>
             {words.retry}
           </button>
         )}
@@ -85,7 +85,7 @@ export const RunPage = ({ runId }: { readonly runId: string }) => {
         </Tabs.List>
         <Tabs.Panel value="timeline">
           <Timeline
-            log={log}
+            follower={follower}
             runId={id}
             projectId={run.data.projectId}
             targetId={run.data.targetId}

@@ -7,8 +7,8 @@ import { useVirtualizer } from "@tanstack/react-virtual"
 import { useCallback, useEffect, useRef, useState } from "react"
 import { useMessages } from "../text/Language.tsx"
 import { BlockView } from "./BlockView.tsx"
-import type { EventLog } from "./EventLog.ts"
-import { useLogView } from "./useRunLog.ts"
+import type { RunFollower } from "./RunFollower.ts"
+import { useRunView } from "./useRunView.ts"
 import { runMessages } from "./messages.ts"
 import "./run.css"
 
@@ -20,20 +20,20 @@ const heightOf = (blocks: number): string =>
   `max(6rem, min(${blocks + 2}px, max(22rem, calc(100dvh - 23rem))))`
 
 interface Props {
-  readonly log: EventLog
+  readonly follower: RunFollower
   readonly runId: HubRun["id"]
   readonly projectId: HubRun["projectId"] | undefined
   readonly targetId: HubRun["targetId"]
   readonly onDiff: () => void
 }
 
-export const Timeline = ({ log, onDiff, projectId, runId, targetId }: Props) => {
+export const Timeline = ({ follower, onDiff, projectId, runId, targetId }: Props) => {
   const words = useMessages(runMessages)
   const scroller = useRef<HTMLDivElement>(null)
   const content = useRef<HTMLDivElement>(null)
   const [following, setFollowing] = useState(true)
   const follows = useRef(true)
-  const { blocks, dropped, state } = useLogView(log).fold
+  const { blocks, dropped, state } = useRunView(follower).view
   const isOver = state === "completed" || state === "failed" || state === "cancelled"
   const virtual = useVirtualizer({
     count: blocks.length,

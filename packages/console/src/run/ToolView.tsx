@@ -7,8 +7,8 @@ import { Clipped } from "../markdown/Clipped.tsx"
 import { visibleLine, visibleText } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { ArtifactLink } from "./ArtifactLink.tsx"
-import type { ToolBlock } from "./Block.ts"
-import { isClipped } from "./kept.ts"
+import type { ToolBlock } from "@corral/domain/run/RunBlock"
+import { isClipped } from "@corral/domain/run/BoundedText"
 import { WholeText } from "./WholeText.tsx"
 import { runMessages } from "./messages.ts"
 import "./run.css"
@@ -55,7 +55,7 @@ export const ToolView = memo(
             {isClipped(allowedInput) && (
               <WholeText
                 runId={runId}
-                kept={allowedInput}
+                bounded={allowedInput}
                 name={`allowed ${block.seq}`}
                 of={allowedInputOf}
               />
@@ -67,7 +67,7 @@ export const ToolView = memo(
             <h3>{allowedInput === undefined ? words.input : words.requestedInput}</h3>
             <Clipped text={visibleText(input.text)} className="code" />
             {isClipped(input) && (
-              <WholeText runId={runId} kept={input} name={`in ${block.seq}`} of={inputOf} />
+              <WholeText runId={runId} bounded={input} name={`in ${block.seq}`} of={inputOf} />
             )}
           </>
         )}
@@ -78,7 +78,7 @@ export const ToolView = memo(
             <Output text={output.text.includes("\u001b") ? output.text : visibleText(output.text)} />
             {isClipped(output) && <p className="quiet">{words.rest}</p>}
             {isClipped(output) && artifactId === undefined && (
-              <WholeText runId={runId} kept={output} name={`out ${block.seq}`} of={outputOf} />
+              <WholeText runId={runId} bounded={output} name={`out ${block.seq}`} of={outputOf} />
             )}
             {artifactId !== undefined && (
               <ArtifactLink runId={runId} artifactId={artifactId}>

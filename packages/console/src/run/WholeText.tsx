@@ -7,25 +7,25 @@ import { Clipped } from "../markdown/Clipped.tsx"
 import { visibleText } from "../markdown/visible.ts"
 import { useMessages } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
-import type { Kept } from "./Block.ts"
+import type { BoundedText } from "@corral/domain/run/BoundedText"
 import { readWhole } from "./readWhole.ts"
 import { runMessages } from "./messages.ts"
 import "../markdown/markdown.css"
 
 interface Props {
   readonly runId: HubRun["id"]
-  readonly kept: Kept
+  readonly bounded: BoundedText
   /** Names the text among those of its events. */
   readonly name: string
   readonly of: (event: Envelope) => unknown
 }
 
-export const WholeText = ({ kept, name, of, runId }: Props) => {
+export const WholeText = ({ bounded, name, of, runId }: Props) => {
   const words = useMessages(runMessages)
   const [open, setOpen] = useState(false)
   const query = useQuery({
-    queryKey: ["run-texts", runId, name, kept.from],
-    queryFn: ({ signal }) => readWhole(runId, kept, of, signal),
+    queryKey: ["run-texts", runId, name, bounded.from],
+    queryFn: ({ signal }) => readWhole(runId, bounded, of, signal),
     enabled: open,
     gcTime: 0,
     staleTime: Number.POSITIVE_INFINITY
@@ -33,7 +33,7 @@ export const WholeText = ({ kept, name, of, runId }: Props) => {
   return (
     <div className="whole">
       <button type="button" className="clipped-more" aria-expanded={open} onClick={() => setOpen(!open)}>
-        {open ? words.hide : words.showWhole(kept.size)}
+        {open ? words.hide : words.showWhole(bounded.size)}
       </button>
       {open && query.isLoading && <p role="status">{words.loading}</p>}
       {open && <RefusalNote error={query.error} again={() => void query.refetch()} />}

@@ -2,7 +2,7 @@
 import type { Envelope } from "@corral/domain/run/RunEvent"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { hubApi } from "../api/Hub.ts"
-import type { Kept } from "./Block.ts"
+import type { BoundedText } from "@corral/domain/run/BoundedText"
 
 /** Characters that are read at most. */
 const MOST = 2_097_152
@@ -16,7 +16,7 @@ export interface Whole {
 /** `of` gives what an event adds to the text, nothing where it is of something else. */
 export const readWhole = async (
   runId: HubRun["id"],
-  { from, to }: Kept,
+  { from, to }: BoundedText,
   of: (event: Envelope) => unknown,
   signal: AbortSignal
 ): Promise<Whole> => {

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { EventReader, eventsOf } from "../../src/api/ServerSentEvents.ts"
+import { ServerSentEventParser } from "@corral/domain/http/ServerSentEvents"
+import { eventsOf } from "../../src/api/ServerSentEvents.ts"
 
 const line = fc.string({ unit: "binary" }).map((text) => text.replaceAll(/[\r\n]/g, "").toWellFormed())
 const event = fc.record({ id: fc.option(fc.nat().map(String), { nil: undefined }), data: line })
@@ -9,7 +10,7 @@ const written = ({ data, id }: { readonly id: string | undefined; readonly data:
   `${id === undefined ? "" : `id: ${id}\n`}data: ${data}\n\n`
 
 describe("text/event-stream", () => {
-  it("gives the same events however its bytes are cut", async () => {
+  it("does not depend on how the bytes are cut", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(event), fc.integer({ min: 1, max: 7 }), async (events, size) => {
         const bytes = new TextEncoder().encode(`: hello\n\n${events.map(written).join("")}`)
@@ -26,8 +27,8 @@ describe("text/event-stream", () => {
     )
   })
 
-  it("passes over comments, joins lines of data, and keeps what is not whole", () => {
-    const reader = new EventReader()
+  it("ignores comments, joins data lines and keeps an incomplete event", () => {
+    const reader = new ServerSentEventParser()
     assert.deepStrictEqual(reader.push(": \n\ndata: a\ndata: b\nid: 7\nretry: 3\n\ndata: c"), [
       { id: "7", data: "a\nb" }
     ])

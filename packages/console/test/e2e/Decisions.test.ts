@@ -16,7 +16,8 @@ import { Result } from "effect"
 import { Joined } from "@corral/testing/stack/Joined"
 import { actingAs, confirmedLink, gatewayEnv, gatewayOf, newAccount } from "@corral/testing/hub/Chats"
 import { HubClient } from "@corral/testing/hub/HubClient"
-import { RunFold } from "../../src/run/RunFold.ts"
+import { eventSequence } from "../../src/run/EventFields.ts"
+import { RunView } from "@corral/domain/run/RunView"
 
 type Origin = "console" | "terminal" | "chat" | "editor"
 type Decide = (id: string, body: object) => Promise<{ readonly status: number; readonly text: string }>
@@ -101,12 +102,7 @@ describe("a decision reads the same in all its readers", { timeout: 120_000 }, (
 
   const rendered = (events: ReadonlyArray<Envelope>): string => {
     const renderer = new Renderer({ live: false, colours: false, invocation: "corral", named: "" })
-    return events
-      .map((event) => {
-        const text = JSON.stringify(event)
-        return renderer.render({ text, read: Result.getOrThrow(decodeEvent(event)) })
-      })
-      .join("")
+    return events.map((event) => renderer.render({ decoded: Result.getOrThrow(decodeEvent(event)) })).join("")
   }
 
   /** What every reader says of the approval of one run. */
@@ -115,14 +111,18 @@ describe("a decision reads the same in all its readers", { timeout: 120_000 }, (
     const events = (await joined.owner.ask<Page<Envelope>>("GET", `/client/runs/${runId}/events?limit=200`))
       .body.items
     const hub = (await joined.owner.ask<HubApproval>("GET", `/client/approvals/${id}`)).body
-    const fold = new RunFold()
-    fold.take(events)
+    const view = new RunView()
+    const sequence = eventSequence()
+    for (const event of events) {
+      const next = sequence.nextOf(event)
+      if (next !== undefined) view.apply(next)
+    }
     return {
       events,
       edgeEvents: await edge.log(runId),
       edgeApproval: await edge.approval(id),
       hub,
-      blocks: fold.blocks,
+      blocks: view.blocks,
       project: await recordsOf(id, `&projectId=${joined.projectId}`),
       own: await recordsOf(id, ""),
       text: rendered(events)

@@ -2,7 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Envelope } from "@corral/domain/run/RunEvent"
 import { Schema } from "effect"
 import { runMessages } from "../../src/run/messages.ts"
-import { RunFold } from "../../src/run/RunFold.ts"
+import { RunView } from "@corral/domain/run/RunView"
+import { eventSequence } from "../../src/run/EventFields.ts"
 
 const event = (seq: number, type: string, payload: Record<string, unknown>): Envelope =>
   Schema.decodeUnknownSync(Envelope)({
@@ -15,18 +16,23 @@ const event = (seq: number, type: string, payload: Record<string, unknown>): Env
   })
 
 describe("Retries of a run", () => {
-  it("shows the last of several in a row", () => {
-    const fold = new RunFold()
-    fold.take([
+  it("are shown as one block when several follow each other", () => {
+    const view = new RunView()
+    const sequence = eventSequence()
+    const events = [
       event(1, "run.created", { workspace: "w", mode: "ask", input: { text: "hi" } }),
       event(2, "runtime.retrying", { reason: "server_error", attempt: 1 }),
       event(3, "runtime.retrying", { reason: "server_error", attempt: 2 }),
       event(4, "run.message.completed", { messageId: "m", role: "assistant", channel: "text", text: "Yes" }),
       event(5, "runtime.retrying", { reason: "silence", silentMs: 60_000 })
-    ])
-    const kinds = fold.blocks.map((block) => (block.kind === "retry" ? block.retry.attempt : block.kind))
+    ]
+    for (const each of events) {
+      const next = sequence.nextOf(each)
+      if (next !== undefined) view.apply(next)
+    }
+    const kinds = view.blocks.map((block) => (block.kind === "retry" ? block.retry.attempt : block.kind))
     assert.deepStrictEqual(kinds, ["message", 2, "message", undefined])
-    assert.strictEqual(fold.unknown, 0)
+    assert.strictEqual(view.unknown, 0)
   })
 
   it("says them in both languages", () => {

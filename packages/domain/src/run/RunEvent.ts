@@ -232,6 +232,7 @@ type EnvelopeOf<T extends EventType> = Omit<Envelope, "type" | "payload"> & {
   readonly payload: PayloadOf<T> & { readonly v: 1 }
 }
 export type RunEvent = { readonly [T in EventType]: EnvelopeOf<T> }[EventType]
+export type EventOf<T extends EventType> = { readonly [K in T]: EnvelopeOf<K> }[T]
 
 /** An event this build does not know, or knows in another payload version: kept whole, shown by nobody. */
 export interface UnknownEvent {
@@ -259,6 +260,10 @@ export const decodeEvent = (input: unknown): Result.Result<KnownEvent | UnknownE
       ? { _tag: "KnownEvent", event: known.value as RunEvent } // decoded by the schema of its own type
       : { _tag: "UnknownEvent", envelope }
   })
+
+/** `decodeEvent` for `EventSequence`: `undefined` where the input is not an envelope. */
+export const decodeFrame = (input: unknown): KnownEvent | UnknownEvent | undefined =>
+  Result.getOrUndefined(decodeEvent(input))
 
 /** Everything of an envelope that is the same for all events of one run. */
 export interface EventStamp {

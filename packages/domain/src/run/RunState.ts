@@ -1,41 +1,71 @@
 /**
- * What a run has come to, and the transition table: the one place that knows which event may follow which.
+ * State of a run, folded from its events, and the transition table: the one place that says which event may follow which.
  *
- * The Edge, the Hub and the console fold the same log with it. Terminal states absorb everything. What a run does about what happens to
- * it is `RunMachine`'s.
+ * The Edge writes its log through the table, the Hub checks each mirrored log with it. Terminal states absorb everything. `RunMachine` says
+ * what a run does about an input. `RunView` adds what people see.
  */
-import type { ApprovalId } from "../identity/Ids.ts"
+import type { ApprovalId, RunId } from "../identity/Ids.ts"
+import type { Rejection } from "./Rejection.ts"
 import { isTerminal, type RunFailure, type RunStatus, type Usage } from "./Run.ts"
 import type { EventDraft, PayloadOf } from "./RunEvent.ts"
-import type { Rejection } from "./Rejection.ts"
 import type { Outcome } from "./RuntimeAdapter.ts"
 
 export interface RunState {
   /** `undefined` until `run.created`. */
   readonly status: RunStatus | undefined
-  /** Approvals that wait, in the order they were asked. Non-empty exactly while `waiting_approval`. */
+  /** Pending approvals, in the order of the requests. Not empty exactly while `waiting_approval`. */
   readonly pending: ReadonlyArray<ApprovalId>
   readonly resolved: ReadonlyMap<ApprovalId, Resolution>
-  /** Approvals that were allowed with another input than the requested one. */
+  /** Approvals that were allowed with an edited input. */
   readonly edited?: ReadonlySet<ApprovalId> | undefined
-  /** Tool calls without a result yet: call id → tool. */
+  /** Tool calls without a result: call id → tool. */
   readonly openCalls: ReadonlyMap<string, string>
   readonly started: boolean
-  /** How the run will end, once known; the terminal event waits for the process. */
+  /** How the run will end, once known. The terminal event waits for the end of the process. */
   readonly verdict: Outcome | undefined
-  /** The last denial or expiry, until the runtime continues. Known to the actor alone. */
+  /** The last denial or expiry, until the runtime continues. Not in the log: only the run's actor knows it. */
   readonly rejection?: Rejection | undefined
-  /** Who cancelled, where somebody did. */
+  /** The user who cancelled the run, if a user did. */
   readonly cancelledBy?: string | undefined
   readonly runtimeSessionId?: string | undefined
   readonly model?: string | undefined
-  /** As the terminal event told it. */
+  /** The run whose worktree the run works in. */
+  readonly worktree?: RunId | undefined
+  /** From the terminal event. */
   readonly usage?: Usage | undefined
-  /** So far, as the runtime tells while it works. */
+  /** So far, as the runtime reports while it runs. */
   readonly used?: Usage | undefined
   readonly resultText?: string | undefined
   readonly error?: RunFailure | undefined
 }
+
+/** Facts about a run that a store keeps next to its state. */
+export interface RunSummary {
+  readonly runtimeSessionId?: string
+  readonly model?: string
+  readonly usage?: Usage
+  readonly resultText?: string
+  readonly error?: RunFailure
+  readonly worktree?: RunId
+  /** ISO 8601. Set by the store: the state has no times. */
+  readonly endedAt?: string
+}
+
+export const summaryOf = ({
+  error,
+  model,
+  resultText,
+  runtimeSessionId,
+  usage,
+  worktree
+}: RunState): RunSummary => ({
+  ...(runtimeSessionId === undefined ? {} : { runtimeSessionId }),
+  ...(model === undefined ? {} : { model }),
+  ...(usage === undefined ? {} : { usage }),
+  ...(resultText === undefined ? {} : { resultText }),
+  ...(error === undefined ? {} : { error }),
+  ...(worktree === undefined ? {} : { worktree })
+})
 
 export type Resolution = PayloadOf<"run.approval.resolved">["state"]
 
@@ -48,7 +78,7 @@ export const initial: RunState = {
   verdict: undefined
 }
 
-/** Why an event may not come now. */
+/** Why an event cannot follow. */
 export type Refusal =
   | "not_created"
   | "already_created"
@@ -73,10 +103,16 @@ const without = <K, V>(map: ReadonlyMap<K, V>, key: K): ReadonlyMap<K, V> => {
   return next
 }
 
-/** The transition table: the state after `event`, or why it may not come. */
+/** The transition table: the state after `event`, or why the event cannot follow. Has a case for every event type. */
 export const accept = (state: RunState, event: EventDraft): Accepted | Refused => {
   if (state.status === undefined) {
-    return event.type === "run.created" ? ok({ ...state, status: "created" }) : no("not_created")
+    if (event.type !== "run.created") return no("not_created")
+    const { worktree } = event.payload
+    return ok({
+      ...state,
+      status: "created",
+      ...(worktree === undefined ? {} : { worktree: worktree.runId })
+    })
   }
   if (isTerminal(state.status)) return no("already_terminal")
   switch (event.type) {
@@ -134,13 +170,27 @@ export const accept = (state: RunState, event: EventDraft): Accepted | Refused =
           return ok({ ...state, status: "cancelled", usage })
       }
     }
-    // A message, a file, a diff: anything that does not move the run. The state is shared, not copied: this is the hot path.
-    default:
+    // Events that do not move the run. The state is shared, not copied: this is the hot path.
+    case "run.message.delta":
+    case "run.message.completed":
+    case "run.file.read":
+    case "run.file.changed":
+    case "run.diff.ready":
+    case "run.patch.proposed":
+    case "run.artifact.ready":
+    case "run.preview.ready":
+    case "runtime.unavailable":
+    case "runtime.retrying":
+    case "runtime.timeout":
+    case "schema.validation_failed":
+    case "integration.message.received":
+    case "integration.card.action":
+    case "identity.binding.required":
       return ok(state)
   }
 }
 
-/** The fold of readers: events that cannot follow leave the state as it is. */
+/** The fold of readers: an event that cannot follow does not change the state. */
 export const fold = (state: RunState, event: EventDraft): RunState => {
   const next = accept(state, event)
   return next.ok ? next.state : state

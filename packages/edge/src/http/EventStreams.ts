@@ -9,7 +9,7 @@ import type { Start } from "@corral/service/stream/LogSource"
 import { makeSockets, type Upgrade } from "@corral/service/stream/Sockets"
 import { Context, Effect, Layer, Result } from "effect"
 import { edgeMetrics } from "../EdgeMetrics.ts"
-import { allRunsSource, runSource } from "../log/EdgeLogSource.ts"
+import { allRunsSource, edgeRunSource } from "../log/EdgeLogSource.ts"
 import { EdgeEventLog } from "../log/EdgeEventLog.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import type { StoreDamaged } from "../store/StoreDamage.ts"
@@ -64,7 +64,7 @@ export class EventStreams extends Context.Service<
         admit,
         accept: (upgrade, subscription) => {
           const { runId } = subscription
-          const source = runId === undefined ? allRunsSource(log) : runSource(log, runId)
+          const source = runId === undefined ? allRunsSource(log) : edgeRunSource(log, runId)
           sockets.accept(upgrade, runId !== undefined, (socket) => socket.follow(source, subscription))
         },
         closeAll: sockets.closeAll

@@ -12,7 +12,7 @@ import {
 } from "@corral/service/stream/ServerSentEvents"
 import { Effect, Stream } from "effect"
 import type { HttpServerRequest } from "effect/http"
-import { runSource } from "../log/EdgeLogSource.ts"
+import { edgeRunSource } from "../log/EdgeLogSource.ts"
 import type { EdgeEventLog } from "../log/EdgeEventLog.ts"
 
 export interface EventsRequest {
@@ -29,7 +29,7 @@ export const runEvents = Effect.fn("runEvents")(
     const lastSeq = log.lastSeq(runId)
     const start = startAfter(after, isStream ? request.headers["last-event-id"] : undefined, lastSeq)
     if (typeof start !== "number") return yield* start
-    const source = runSource(log, runId)
+    const source = edgeRunSource(log, runId)
     if (!isStream) {
       const requestId = yield* CurrentRequestId
       const page = eventPage(source, { after: start, limit, lastSeq, requestId })

@@ -1,15 +1,15 @@
 /** Followers of new batches, of one run or of all runs. */
 import type { RunId } from "@corral/domain/identity/Ids"
-import type { LogBatch } from "./LogBatch.ts"
+import type { StoredBatch } from "./StoredBatch.ts"
 
 /** Receives each batch once it is durable. Must not block and must not throw. */
-export type BatchFollower = (batch: LogBatch) => void
+export type BatchFollower = (batch: StoredBatch) => void
 
 export class BatchFollowers {
   readonly #byRun = new Map<RunId, Set<BatchFollower>>()
   readonly #ofAll = new Set<BatchFollower>()
 
-  publish(batch: LogBatch): void {
+  publish(batch: StoredBatch): void {
     this.#byRun.get(batch.runId)?.forEach((follower) => follower(batch))
     this.#ofAll.forEach((follower) => follower(batch))
   }

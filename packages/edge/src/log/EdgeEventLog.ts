@@ -13,9 +13,9 @@ import { Context, Effect, Layer } from "effect"
 import { edgeMetrics } from "../EdgeMetrics.ts"
 import { Store, type StoreFailed, type Write } from "../store/Store.ts"
 import { type BatchFollower, BatchFollowers } from "./BatchFollowers.ts"
-import type { LogBatch, NewEvents } from "./LogBatch.ts"
+import type { StoredBatch, NewEvents } from "./StoredBatch.ts"
 import { StoredEvents } from "./StoredEvents.ts"
-import { insertEvents } from "./EventRows.ts"
+import { insertBatchRow } from "./EventRows.ts"
 
 export class EdgeEventLog extends Context.Service<
   EdgeEventLog,
@@ -29,9 +29,9 @@ export class EdgeEventLog extends Context.Service<
      * Batches with events after `after`, oldest first, about `budget` characters (at least one batch if there is one). Empty if the next
      * event is no longer kept. Throws `StoreDamaged` if the next event is damaged.
      */
-    readonly read: (runId: RunId, after: number, budget: number) => ReadonlyArray<LogBatch>
+    readonly read: (runId: RunId, after: number, budget: number) => ReadonlyArray<StoredBatch>
     /** Batches of all runs, by batch position. Forgotten runs and damaged batches are left out. */
-    readonly readAll: (afterBatch: number, budget: number) => ReadonlyArray<LogBatch>
+    readonly readAll: (afterBatch: number, budget: number) => ReadonlyArray<StoredBatch>
     /** Verifies about `budget` characters of batches after that position. Returns the last position, `undefined` at the end. */
     readonly verify: (afterBatch: number, budget: number) => number | undefined
     /** The last durable seq of a run, 0 without one. */
@@ -77,8 +77,8 @@ const makeAppend = Effect.fnUntraced(function* (store: Store["Service"], followe
     const lastSeq = firstSeq + events.lines.length - 1
     const began = performance.now()
     const bytes = Buffer.from(lines)
-    const batch: LogBatch = { batch: 0, runId, firstSeq, lastSeq, lines, bytes, terminal }
-    return store.commit([insertEvents(batch, bytes), ...projections]).pipe(
+    const batch: StoredBatch = { batch: 0, runId, firstSeq, lastSeq, lines, bytes, terminal }
+    return store.commit([insertBatchRow(batch, bytes), ...projections]).pipe(
       Effect.tap(() =>
         Effect.sync(() => {
           committing.record((performance.now() - began) / 1_000)

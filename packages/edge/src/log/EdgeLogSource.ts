@@ -12,7 +12,7 @@ import type { EdgeEventLog } from "./EdgeEventLog.ts"
 export type EdgeLogSource = LogSource<StoreDamaged>
 
 /** The log of one run. */
-export const runSource = (log: EdgeEventLog["Service"], runId: RunId): EdgeLogSource => {
+export const edgeRunSource = (log: EdgeEventLog["Service"], runId: RunId): EdgeLogSource => {
   const hasDropped = (after: number): boolean => log.isForgotten(runId) && after < log.lastSeq(runId)
   return {
     read: (after, budget) =>
@@ -66,7 +66,7 @@ export const runLines = (
 ): Stream.Stream<ReadonlyArray<string>, ReplayGap | StoreDamaged> =>
   Stream.suspend(() =>
     logStream(
-      runSource(log, runId),
+      edgeRunSource(log, runId),
       { after, isOver: log.endsAt(runId, after) },
       defaultStreamTimes.pingEveryMs
     )

@@ -2,7 +2,7 @@
 import { eventIds, type RunId } from "@corral/domain/identity/Ids"
 import { crc32 } from "node:zlib"
 import type { Write } from "../store/Store.ts"
-import type { LogBatch } from "./LogBatch.ts"
+import type { StoredBatch } from "./StoredBatch.ts"
 
 export interface EventRow {
   readonly batch: number
@@ -18,7 +18,7 @@ export const eventColumns = "batch, run_id, first_seq, last_seq, lines, checksum
 const insertBatch = "INSERT INTO events (run_id, first_seq, last_seq, lines, checksum) VALUES (?, ?, ?, ?, ?)"
 
 /** Inserts a batch with its checksum. */
-export const insertEvents = ({ firstSeq, lastSeq, lines, runId }: LogBatch, bytes: Buffer): Write => [
+export const insertBatchRow = ({ firstSeq, lastSeq, lines, runId }: StoredBatch, bytes: Buffer): Write => [
   insertBatch,
   runId,
   firstSeq,
@@ -28,7 +28,7 @@ export const insertEvents = ({ firstSeq, lastSeq, lines, runId }: LogBatch, byte
 ]
 
 /** The batch of a row; `undefined` if the row is damaged. Batches before `checkedFrom` were stored without a checksum. */
-export const soundBatch = (row: EventRow, checkedFrom: number): LogBatch | undefined => {
+export const soundBatch = (row: EventRow, checkedFrom: number): StoredBatch | undefined => {
   if (!hasShape(row)) return undefined
   const { batch, checksum, first_seq: firstSeq, last_seq: lastSeq, lines } = row
   if (checksum === null && batch < checkedFrom) return isLog(row) ? fromRow(row) : undefined
@@ -74,7 +74,7 @@ const seqIn = (line: string): number | undefined => {
 const isTerminalLine = (line: string): boolean =>
   /^\{"id":"[^"]*","seq":\d+,"type":"run\.(completed|failed|cancelled)"/.test(line)
 
-const fromRow = (row: EventRow): LogBatch => ({
+const fromRow = (row: EventRow): StoredBatch => ({
   batch: row.batch,
   runId: row.run_id,
   firstSeq: row.first_seq,

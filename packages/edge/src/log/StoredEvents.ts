@@ -6,7 +6,7 @@
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { Store } from "../store/Store.ts"
 import { StoreDamaged } from "../store/StoreDamage.ts"
-import { cutBefore, type LogBatch } from "./LogBatch.ts"
+import { cutBefore, type StoredBatch } from "./StoredBatch.ts"
 import { eventColumns, type EventRow, soundBatch } from "./EventRows.ts"
 
 export class StoredEvents {
@@ -19,7 +19,7 @@ export class StoredEvents {
   }
 
   /** Batches with events after `after`, oldest first. Throws `StoreDamaged` if the next event is damaged. */
-  read(runId: RunId, after: number, budget: number): ReadonlyArray<LogBatch> {
+  read(runId: RunId, after: number, budget: number): ReadonlyArray<StoredBatch> {
     let { batches, isBroken } = this.#page(runId, after, budget)
     if (batches.length === 0 && !isBroken) {
       if (after >= this.#storedSeq(runId)) return []
@@ -34,8 +34,8 @@ export class StoredEvents {
   }
 
   /** Batches of all runs after that position. Forgotten runs and damaged batches are left out. */
-  readAll(afterBatch: number, budget: number): ReadonlyArray<LogBatch> {
-    const batches: Array<LogBatch> = []
+  readAll(afterBatch: number, budget: number): ReadonlyArray<StoredBatch> {
+    const batches: Array<StoredBatch> = []
     let size = 0
     for (const row of this.#store.each<EventRow>(selectAll, afterBatch)) {
       const batch = soundBatch(row, this.#checkedFrom)
@@ -81,7 +81,7 @@ export class StoredEvents {
 
   /** Sound batches after `after`; `isBroken` if a damaged one ends them. */
   #page(runId: RunId, after: number, budget: number) {
-    const batches: Array<LogBatch> = []
+    const batches: Array<StoredBatch> = []
     let next = after + 1
     let size = 0
     let isBroken = false

@@ -14,7 +14,7 @@ import { sweep } from "../process/Containment.ts"
 import { groupsOfEdge } from "../process/ControlGroup.ts"
 import { EDGE_MARK } from "../process/MarkSweep.ts"
 import type { EdgeEventLog } from "../log/EdgeEventLog.ts"
-import type { LogBatch } from "../log/LogBatch.ts"
+import type { StoredBatch } from "../log/StoredBatch.ts"
 import { mint } from "@corral/service/Identifiers"
 import { RunRecorder } from "./RunRecorder.ts"
 import { unfinishedRuns } from "../log/Runs.ts"
@@ -31,7 +31,7 @@ const readSound = (
   log: EdgeEventLog["Service"],
   runId: RunId,
   after: number
-): ReadonlyArray<LogBatch> | undefined => {
+): ReadonlyArray<StoredBatch> | undefined => {
   try {
     return log.read(runId, after, PAGE)
   } catch (error) {

@@ -24,7 +24,7 @@ import { childEnvironment } from "../process/ChildEnvironment.ts"
 import { temporaryFolderOf } from "../process/TemporaryFolder.ts"
 import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import { mint } from "@corral/service/Identifiers"
-import { modeRefusal, offeredModes, type OfferedAgent } from "../runtime/OfferedAgent.ts"
+import { modeRefusal, agentModes, type OfferedAgent } from "../runtime/OfferedAgent.ts"
 import type { Runtimes } from "../runtime/Runtimes.ts"
 import type { SubprocessSpec } from "../process/Subprocess.ts"
 import type { Write } from "../store/Store.ts"
@@ -210,7 +210,7 @@ const permitted = (
   }
   const refusal = modeRefusal(agent, request.mode)
   if (refusal !== undefined) {
-    const details = { mode: request.mode, modes: offeredModes(agent) }
+    const details = { mode: request.mode, modes: agentModes(agent) }
     return Effect.fail(new PermissionDenied({ message: refusal, details }))
   }
   const refused = Object.keys(request.env ?? {}).filter((name) => !config.allowedEnv.includes(name))

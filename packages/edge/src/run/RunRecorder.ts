@@ -17,7 +17,7 @@ import { transition, type Action, type Input } from "@corral/domain/run/RunMachi
 import { initial, type RunState } from "@corral/domain/run/RunState"
 import { putApproval, replaceApproval } from "../approval/Approvals.ts"
 import type { KeptArtifact, NewArtifact } from "../artifact/Artifacts.ts"
-import type { NewEvents } from "../log/LogBatch.ts"
+import type { NewEvents } from "../log/StoredBatch.ts"
 import { encoder } from "../log/EventEncoder.ts"
 import { cutText, fit, mayExceed, wholeOutput } from "./PayloadLimit.ts"
 import { insertRun, updateRun } from "../log/Runs.ts"

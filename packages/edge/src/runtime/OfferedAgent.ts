@@ -28,12 +28,12 @@ const enforceable = ({ approvals, readOnly }: Capabilities, mode: RunMode): bool
   approvals || mode === "full_access" || (readOnly && (mode === "read_only" || mode === "plan"))
 
 /** The modes that it may run in, whatever a workspace allows besides: none wider than its widest, none that it cannot be held to. */
-export const offeredModes = ({ adapter, widestMode = "full_access" }: OfferedAgent): ReadonlyArray<RunMode> =>
+export const agentModes = ({ adapter, widestMode = "full_access" }: OfferedAgent): ReadonlyArray<RunMode> =>
   byWidth.slice(0, byWidth.indexOf(widestMode) + 1).filter((mode) => enforceable(adapter.capabilities, mode))
 
 /** Why it does not run in that mode, in a sentence; `undefined` where it does. */
 export const modeRefusal = (agent: OfferedAgent, mode: RunMode): string | undefined => {
-  const modes = offeredModes(agent)
+  const modes = agentModes(agent)
   if (modes.includes(mode)) return undefined
   const only = modes.length === 0 ? "in no mode" : `only in ${modes.join(", ")}`
   return enforceable(agent.adapter.capabilities, mode)

@@ -10,7 +10,7 @@ import type { AgentId } from "@corral/domain/identity/Ids"
 import type { AnyRuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { acpAgentOf } from "./AcpEntry.ts"
 import type { EdgeConfigFile, Profile, RunnerEntry } from "./ConfigSchema.ts"
-import { fromAdapter, offeredModes, type OfferedAgent } from "./OfferedAgent.ts"
+import { fromAdapter, agentModes, type OfferedAgent } from "./OfferedAgent.ts"
 import { presets, type Preset } from "./presets.ts"
 
 export interface OfferedRunner extends OfferedAgent {
@@ -102,7 +102,7 @@ const misfitsOf = ({ profiles = [], runners = [] }: EdgeConfigFile, adapters: Ad
     if (adapter === undefined) {
       const message = `there is no such adapter; there are ${[...adapters.keys()].join(", ")}`
       misfits.push({ path: `profiles.${at}.adapter`, message })
-    } else if (offeredModes(fromProfile(profile, adapter)).length === 0) {
+    } else if (agentModes(fromProfile(profile, adapter)).length === 0) {
       misfits.push({ path: `profiles.${at}.mode`, message: "this adapter cannot be held to such a mode" })
     }
   })

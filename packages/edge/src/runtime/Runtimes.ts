@@ -12,7 +12,7 @@ import { Context, Effect, Layer } from "effect"
 import type { EdgeConfig } from "../config/EdgeConfig.ts"
 import * as ConfigFile from "./ConfigFile.ts"
 import { Drift } from "./Drift.ts"
-import { offeredModes, type OfferedAgent } from "./OfferedAgent.ts"
+import { agentModes, type OfferedAgent } from "./OfferedAgent.ts"
 import type { OfferedRunner } from "./Offers.ts"
 import { type ProgramAnswer, Programs, type ProgramQuestion, versionIn } from "./Programs.ts"
 
@@ -180,7 +180,7 @@ const ask = ({ programs }: RuntimesContext, { version, signedIn }: Questions) =>
 
 const runnerOf = (context: RuntimesContext, runner: OfferedRunner): Runner => {
   const { id, label, adapter, command } = runner
-  const base = { id, label, runtime: adapter.id, command: [...command], modes: offeredModes(runner) }
+  const base = { id, label, runtime: adapter.id, command: [...command], modes: agentModes(runner) }
   return pathOf(context, runner) === undefined
     ? { ...base, available: false, reason: "command_missing", hint: installHint(runner) }
     : { ...base, available: true }
@@ -211,7 +211,7 @@ const agentOf = (agent: OfferedAgent, readiness: RuntimeReadiness): Agent => {
     label,
     runtime: adapter.id,
     capabilities: adapter.capabilities,
-    modes: offeredModes(agent),
+    modes: agentModes(agent),
     available: readiness.installed,
     ...(model === undefined ? {} : { model }),
     ...(version === undefined ? {} : { version }),

@@ -3,7 +3,7 @@ import { eventPage } from "@corral/service/stream/Page"
 import { assert, layer } from "@effect/vitest"
 import { Arbitrary, Effect, Schema } from "effect"
 import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
-import { runSource } from "../../src/log/EdgeLogSource.ts"
+import { edgeRunSource } from "../../src/log/EdgeLogSource.ts"
 import { RunRecorder } from "../../src/run/RunRecorder.ts"
 import { created, newRunId, runOf, say } from "../Samples.ts"
 import { logLayer } from "../Stored.ts"
@@ -12,7 +12,7 @@ const requestId = "req-1" as RequestId
 const positive = (maximum: number) => Schema.Int.check(Schema.isBetween({ minimum: 1, maximum }))
 
 const pageOf = (log: EdgeEventLog["Service"], runId: RunId, after: number, limit: number) =>
-  eventPage(runSource(log, runId), { after, limit, lastSeq: log.lastSeq(runId), requestId })
+  eventPage(edgeRunSource(log, runId), { after, limit, lastSeq: log.lastSeq(runId), requestId })
 
 /** A run with batches of these sizes. */
 const writeRun = Effect.fnUntraced(function* (sizes: ReadonlyArray<number>, text = "a") {

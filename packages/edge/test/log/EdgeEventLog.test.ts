@@ -5,7 +5,7 @@ import { assert, describe, it, layer } from "@effect/vitest"
 import { Arbitrary, Deferred, Effect, Fiber, Layer, Schema, Stream } from "effect"
 import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { encoder } from "../../src/log/EventEncoder.ts"
-import type { LogBatch, NewEvents } from "../../src/log/LogBatch.ts"
+import type { StoredBatch, NewEvents } from "../../src/log/StoredBatch.ts"
 import { insertRun } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
 import type { StoreDamaged } from "../../src/store/StoreDamage.ts"
@@ -33,9 +33,9 @@ const batchesOf = (runId: RunId, sizes: ReadonlyArray<number>, ends = false): Re
 const appendAll = (log: EdgeEventLog["Service"], batches: ReadonlyArray<NewEvents>) =>
   Effect.forEach(batches, (batch) => log.append(batch, []), { discard: true })
 
-const linesOf = (batches: ReadonlyArray<LogBatch>) => batches.flatMap(({ lines }) => lines.split("\n"))
+const linesOf = (batches: ReadonlyArray<StoredBatch>) => batches.flatMap(({ lines }) => lines.split("\n"))
 const seqOf = (line: string): number => JSON.parse(line).seq
-const seqsOf = (batches: ReadonlyArray<LogBatch>) => linesOf(batches).map(seqOf)
+const seqsOf = (batches: ReadonlyArray<StoredBatch>) => linesOf(batches).map(seqOf)
 const upTo = (last: number, first = 1) =>
   Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => first + i)
 const total = (sizes: ReadonlyArray<number>) => sizes.reduce((sum, size) => sum + size, 0)
@@ -99,7 +99,7 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
       yield* Effect.forEach(runs, (runId) => appendAll(log, batchesOf(runId, [1, 2, 3])), {
         concurrency: "unbounded"
       })
-      const seen: Array<LogBatch> = []
+      const seen: Array<StoredBatch> = []
       for (let position = start; ;) {
         const page = log.readAll(position, 500)
         const last = page.at(-1)

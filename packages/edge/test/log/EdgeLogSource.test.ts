@@ -13,7 +13,7 @@ import type { Duplex } from "node:stream"
 import { WebSocket, WebSocketServer } from "ws"
 import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { encoder } from "../../src/log/EventEncoder.ts"
-import { runSource } from "../../src/log/EdgeLogSource.ts"
+import { edgeRunSource } from "../../src/log/EdgeLogSource.ts"
 import { insertRun } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
 import type { StoreDamaged } from "../../src/store/StoreDamage.ts"
@@ -60,7 +60,7 @@ const follow = (
     onDefect: (cause) => assert.fail(String(cause)),
     endsWithRun: true
   })
-  reader.follow(runSource(log, runId), start)
+  reader.follow(edgeRunSource(log, runId), start)
   return reader
 }
 

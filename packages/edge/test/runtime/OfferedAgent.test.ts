@@ -1,7 +1,7 @@
 import { makeText } from "@corral/adapters/Text"
 import type { RunMode } from "@corral/domain/run/Run"
 import { assert, describe, it } from "@effect/vitest"
-import { fromAdapter, modeRefusal, offeredModes, type OfferedAgent } from "../../src/runtime/OfferedAgent.ts"
+import { fromAdapter, modeRefusal, agentModes, type OfferedAgent } from "../../src/runtime/OfferedAgent.ts"
 
 const text = makeText({ label: "Tool", command: ["tool"], stdin: "prompt", install: "" })
 
@@ -21,7 +21,7 @@ describe("modesOf", () => {
     [offered({ readOnly: true }, "ask"), ["read_only", "plan"]]
   ]
   it.each(cases)("is what an agent can be held to and no wider than its widest", (agent, modes) => {
-    assert.deepStrictEqual(offeredModes(agent), modes)
+    assert.deepStrictEqual(agentModes(agent), modes)
     for (const mode of ["read_only", "plan", "ask", "auto_edit", "full_access"] as const) {
       assert.strictEqual(modeRefusal(agent, mode) === undefined, modes.includes(mode), mode)
     }

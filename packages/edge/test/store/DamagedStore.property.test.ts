@@ -14,7 +14,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { EdgeEventLog } from "../../src/log/EdgeEventLog.ts"
 import { encoder } from "../../src/log/EventEncoder.ts"
-import { runSource } from "../../src/log/EdgeLogSource.ts"
+import { edgeRunSource } from "../../src/log/EdgeLogSource.ts"
 import { findRun, insertRun, pageOfRuns, updateRun } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
 import { StoreDamaged } from "../../src/store/StoreDamage.ts"
@@ -24,7 +24,7 @@ import { at, runIdOf, runOf } from "../Samples.ts"
 /** The first page of a run. */
 const itemsOf = (log: EdgeEventLog["Service"], runId: RunId) => {
   const options = { after: 0, limit: 1_000, lastSeq: log.lastSeq(runId), requestId: "req" as never }
-  return Effect.runSync(eventPage(runSource(log, runId), options)).items
+  return Effect.runSync(eventPage(edgeRunSource(log, runId), options)).items
 }
 
 const RUNS = 6

@@ -2,13 +2,14 @@
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { RunId } from "@corral/domain/identity/Ids"
 import { isTerminal } from "@corral/domain/run/Run"
-import type { KnownEvent, UnknownEvent } from "@corral/domain/run/RunEvent"
+import type { SequencedEvent } from "@corral/domain/run/EventSequence"
+import type { KnownEvent } from "@corral/domain/run/RunEvent"
 import { Effect, Stream } from "effect"
 import { Hub } from "../hub/Hub.ts"
 import { HubRefused } from "../hub/HubFailures.ts"
 import { ApprovalCards } from "./ApprovalCards.ts"
 import { type FollowState, retryPassing, saveFollow } from "./FollowState.ts"
-import { advanced, isOver, withoutRun } from "./RunCard.ts"
+import { progressAfter, hasTaskEnded, progressWithoutRun } from "./TaskProgress.ts"
 
 const FIRST_WAIT_MS = 200
 const LONGEST_WAIT_MS = 10_000
@@ -18,11 +19,11 @@ export const awaitRun = Effect.fn("FollowRun.awaitRun")(function* (state: Follow
   const hub = yield* Hub
   const { account, taskId } = state.current
   let wait = FIRST_WAIT_MS
-  while (state.current.runId === undefined && !isOver(state.current.progress)) {
+  while (state.current.runId === undefined && !hasTaskEnded(state.current.progress)) {
     const task = yield* retryPassing(hub.as(account, ({ tasks }) => tasks.get({ params: { id: taskId } })))
     if (task.runId !== undefined) state.update({ runId: task.runId })
     else {
-      state.setProgress(withoutRun(state.current.progress, task))
+      state.setProgress(progressWithoutRun(state.current.progress, task))
       yield* Effect.sleep(wait)
       wait = Math.min(wait * 1.5, LONGEST_WAIT_MS)
     }
@@ -45,15 +46,17 @@ const applyApproval = Effect.fnUntraced(function* (state: FollowState, { event }
   }
 })
 
-const applyEvent = Effect.fnUntraced(function* (state: FollowState, read: KnownEvent | UnknownEvent) {
-  if (read._tag === "UnknownEvent") return state.update({ seq: read.envelope.seq })
-  const { event } = read
-  yield* applyApproval(state, read)
+const applyEvent = Effect.fnUntraced(function* (state: FollowState, { decoded, missing }: SequencedEvent) {
+  const { taskId } = state.current
+  if (missing !== undefined) yield* Effect.logWarning("missed events of a run", { taskId, ...missing })
+  if (decoded._tag === "UnknownEvent") return state.update({ seq: decoded.envelope.seq })
+  const { event } = decoded
+  yield* applyApproval(state, decoded)
   state.update({ seq: event.seq })
   const { phase } = state.current.progress
-  state.setProgress(advanced(state.current.progress, event))
+  state.setProgress(progressAfter(state.current.progress, event))
   // The status command reads the saved phase, and another Gateway continues from it.
-  if (state.current.progress.phase !== phase && !isOver(state.current.progress))
+  if (state.current.progress.phase !== phase && !hasTaskEnded(state.current.progress))
     yield* retryPassing(saveFollow(state))
 })
 
@@ -78,7 +81,7 @@ export const followRun = Effect.fn("FollowRun.followRun")(function* (state: Foll
     hub.as(account, ({ runs }) => runs.get({ params: { id: runId } })),
     (run) => applyRun(state, run)
   )
-  while (!isOver(state.current.progress)) {
+  while (!hasTaskEnded(state.current.progress)) {
     yield* Effect.suspend(() =>
       Stream.runForEach(hub.events(account, runId, state.current.seq), (event) => applyEvent(state, event))
     ).pipe(
@@ -89,6 +92,6 @@ export const followRun = Effect.fn("FollowRun.followRun")(function* (state: Foll
       retryPassing
     )
     // The Hub closed the stream: it stops, or this reader was slow.
-    if (!isOver(state.current.progress)) yield* Effect.sleep("500 millis")
+    if (!hasTaskEnded(state.current.progress)) yield* Effect.sleep("500 millis")
   }
 })

@@ -1,7 +1,7 @@
 /** State of one followed task while this Gateway follows it. Every change of the progress asks for a new drawing of the card. */
 import { Effect, Queue, Schedule } from "effect"
 import { type Follow, Follows } from "./Follows.ts"
-import type { Progress } from "./RunCard.ts"
+import type { TaskProgress } from "./TaskProgress.ts"
 
 /** Up to 30 seconds between attempts, for failures of a platform, the Hub or the store. */
 const retries = Schedule.min([Schedule.exponential("500 millis"), Schedule.spaced("30 seconds")])
@@ -31,7 +31,7 @@ export class FollowState {
     this.current = { ...this.current, ...more }
   }
 
-  setProgress(progress: Progress): void {
+  setProgress(progress: TaskProgress): void {
     if (progress === this.current.progress) return
     this.update({ progress })
     this.requestDrawing()

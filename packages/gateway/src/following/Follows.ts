@@ -9,7 +9,7 @@ import type { SqlClient, SqlError } from "effect/sql"
 import type { Words } from "../platform/Words.ts"
 import { timedStore, type TimedStore } from "../store/TimedStore.ts"
 import { type ChatKey, isInChat } from "./ChatKey.ts"
-import { begun, type Progress } from "./RunCard.ts"
+import { queuedProgress, type TaskProgress } from "./TaskProgress.ts"
 
 export const FOLLOW_LEASE_MS = 6_000
 const MONTH_MS = 30 * 86_400_000
@@ -34,7 +34,7 @@ export interface Follow {
   readonly runId: RunId | undefined
   /** The last event in `progress`. */
   readonly seq: number
-  readonly progress: Progress
+  readonly progress: TaskProgress
   readonly ended: boolean
 }
 
@@ -75,7 +75,7 @@ const followOf = (row: FollowRow): Follow => ({
   runId: row.run_id ?? undefined,
   seq: row.seq,
   // Written by `advance`.
-  progress: JSON.parse(row.progress) as Progress,
+  progress: JSON.parse(row.progress) as TaskProgress,
   ended: row.ended
 })
 
@@ -149,7 +149,7 @@ const insertFollow = (
     language,
     place,
     seq: 0,
-    progress: JSON.stringify(begun),
+    progress: JSON.stringify(queuedProgress),
     created_at: at()
   }
   return Effect.asVoid(sql`INSERT INTO follows ${sql.insert(row)} ON CONFLICT DO NOTHING`)

@@ -13,8 +13,10 @@ import { HubProjects } from "@corral/domain/hub-api/Projects"
 import { HubRuns } from "@corral/domain/hub-api/Runs"
 import { HubSessions } from "@corral/domain/hub-api/Sessions"
 import { HubTasks } from "@corral/domain/hub-api/Tasks"
+import { ServerSentEventParser } from "@corral/domain/http/ServerSentEvents"
 import type { RunId } from "@corral/domain/identity/Ids"
-import { decodeEvent, type KnownEvent, type UnknownEvent } from "@corral/domain/run/RunEvent"
+import { EventSequence, type SequencedEvent } from "@corral/domain/run/EventSequence"
+import { decodeFrame } from "@corral/domain/run/RunEvent"
 import { Context, Effect, Layer, Option, Redacted, Result, Schema, Stream } from "effect"
 import { HttpClient, HttpClientRequest, type HttpClientResponse } from "effect/http"
 import { HttpApi, HttpApiClient } from "effect/http-api"
@@ -81,35 +83,29 @@ const connect = Effect.fnUntraced(function* ({ token, url }: HubAddress) {
   )
   const calls = yield* HttpApiClient.makeWith(UsedApi, { httpClient: base, baseUrl: url })
 
-  /** One connection: the events after `after`, until the Hub ends it. */
+  /** Events of one connection after `after`, until the Hub ends it. */
   const events = (runId: RunId, after: number) =>
-    Stream.unwrap(
-      base
-        .get(`${url}/client/runs/${runId}/events`, {
-          urlParams: { after: String(after) },
-          headers: { accept: "text/event-stream" }
-        })
-        .pipe(Effect.map(({ stream }) => stream))
-    ).pipe(
-      Stream.decodeText,
-      Stream.splitLines,
-      Stream.filterMap(eventOf),
-      Stream.catchTag("HttpClientError", () => Stream.fail(away()))
-    )
+    Stream.suspend(() => {
+      const parser = new ServerSentEventParser()
+      const sequence = new EventSequence(decodeFrame, after)
+      return Stream.unwrap(
+        base
+          .get(`${url}/client/runs/${runId}/events`, {
+            urlParams: { after: String(after) },
+            headers: { accept: "text/event-stream" }
+          })
+          .pipe(Effect.map(({ stream }) => stream))
+      ).pipe(
+        Stream.decodeText,
+        Stream.flatMap((piece) => Stream.fromIterable(parser.push(piece))),
+        Stream.filterMap(({ data }) => Result.fromNullishOr(sequence.next(data), () => undefined)),
+        Stream.catchTag("HttpClientError", () => Stream.fail(away()))
+      )
+    })
   return { calls, events }
 })
 
 type Connected = Effect.Success<ReturnType<typeof connect>>
-
-/** A line of `text/event-stream` that holds an event. */
-const eventOf = (line: string): Result.Result<KnownEvent | UnknownEvent, void> => {
-  if (!line.startsWith("data:")) return Result.failVoid
-  try {
-    return Result.mapError(decodeEvent(JSON.parse(line.slice(5))), () => undefined)
-  } catch {
-    return Result.failVoid
-  }
-}
 
 const mapped = <A, E>(call: Effect.Effect<A, E>): Effect.Effect<A, HubFailed> =>
   Effect.mapError(call, (error) =>
@@ -126,12 +122,12 @@ export class Hub extends Context.Service<
       account: ChatAccount,
       call: (calls: Connected["calls"]) => Effect.Effect<A, E>
     ) => Effect.Effect<A, HubFailed>
-    /** The events of a run after `after`, each once and in order. Ends with the run's last event, and where the Hub ends it sooner. */
+    /** Events of a run after `after`, each once and in order. Ends with the last event of the run, or earlier if the Hub ends the stream. */
     readonly events: (
       account: ChatAccount,
       runId: RunId,
       after: number
-    ) => Stream.Stream<KnownEvent | UnknownEvent, HubFailed>
+    ) => Stream.Stream<SequencedEvent, HubFailed>
     /** Where a person finds more, at the Hub. */
     readonly page: (path: string) => string
   }

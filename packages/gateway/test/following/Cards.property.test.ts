@@ -12,7 +12,13 @@ import { errorCodes } from "@corral/domain/errors/ErrorTable"
 import type { EventType, RunEvent } from "@corral/domain/run/RunEvent"
 import { eventTypes } from "@corral/domain/run/RunEvent"
 import { summarizeApproval, pendingCard, resolvedCard } from "../../src/following/ApprovalCard.ts"
-import { advanced, begun, isOver, type Progress, runCard } from "../../src/following/RunCard.ts"
+import { runCard } from "../../src/following/RunCard.ts"
+import {
+  hasTaskEnded,
+  progressAfter,
+  queuedProgress,
+  type TaskProgress
+} from "../../src/following/TaskProgress.ts"
 import * as fc from "fast-check"
 
 const SECRETS = [
@@ -71,9 +77,9 @@ const event: fc.Arbitrary<RunEvent> = fc
   // Only what a card reads is there.
   .map((made) => made as unknown as RunEvent)
 
-const progress: fc.Arbitrary<Progress> = fc
+const progress: fc.Arbitrary<TaskProgress> = fc
   .array(event, { maxLength: 30 })
-  .map((events) => events.reduce(advanced, begun))
+  .map((events) => events.reduce(progressAfter, queuedProgress))
 
 const tellsNothing = (card: object) => {
   const text = JSON.stringify(card)
@@ -103,7 +109,7 @@ describe("a card", () => {
       fc.property(progress, (state) => {
         const card = runCard({ place, progress: state, cancel: "act", url: "https://hub/runs/1" })
         tellsNothing(card)
-        assert.strictEqual(JSON.stringify(card).includes('"act"'), !isOver(state))
+        assert.strictEqual(JSON.stringify(card).includes('"act"'), !hasTaskEnded(state))
       })
     )
   })

@@ -32,7 +32,7 @@ export class ChatBindings extends Context.Service<
     /** The user as whom the account acts now. */
     readonly find: (account: ChatAccount) => Effect.Effect<BoundPrincipal | undefined, SqlError.SqlError>
     /** Whether a binding is valid now. */
-    readonly lives: (id: string) => Effect.Effect<boolean, SqlError.SqlError>
+    readonly isValid: (id: string) => Effect.Effect<boolean, SqlError.SqlError>
     /** Bindings of a user after an id, at most `limit`. */
     readonly list: (
       userId: UserId,
@@ -77,7 +77,7 @@ export class ChatBindings extends Context.Service<
           )
         }),
 
-        lives: (id) =>
+        isValid: (id) =>
           Effect.suspend(
             () => sql`
               SELECT 1 FROM chat_bindings b JOIN users u ON u.id = user_id
@@ -121,7 +121,7 @@ const makeEndings = Effect.gen(function* () {
   })
 
   return {
-    remove: Effect.fnUntraced(function* (userId: UserId, id: ChatBindingId) {
+    remove: Effect.fn("ChatBindings.remove")(function* (userId: UserId, id: ChatBindingId) {
       const ended = yield* sql<EndedRow>`
       UPDATE chat_bindings SET ended_at = ${now()}
       WHERE id = ${id} AND user_id = ${userId} AND ended_at IS NULL RETURNING id, user_id`
@@ -129,7 +129,7 @@ const makeEndings = Effect.gen(function* () {
       yield* notifySockets(ended)
     }, sql.withTransaction),
 
-    unbind: Effect.fnUntraced(function* (account: ChatAccount) {
+    unbind: Effect.fn("ChatBindings.unbind")(function* (account: ChatAccount) {
       const ended = yield* sql<EndedRow>`
       UPDATE chat_bindings SET ended_at = ${now()}
       WHERE ${ofAccount(sql, account)} AND ended_at IS NULL RETURNING id, user_id`
@@ -138,7 +138,7 @@ const makeEndings = Effect.gen(function* () {
       return row === undefined ? yield* notBound() : { id: row.id, userId: row.user_id }
     }, sql.withTransaction),
 
-    endOf: Effect.fnUntraced(function* ({ issuer, subject }: Subject) {
+    endOf: Effect.fn("ChatBindings.endOf")(function* ({ issuer, subject }: Subject) {
       const ended = yield* sql<EndedRow>`
       UPDATE chat_bindings SET ended_at = ${now()} FROM users
       WHERE users.id = user_id AND ended_at IS NULL AND issuer = ${issuer} AND subject = ${subject}
@@ -148,7 +148,7 @@ const makeEndings = Effect.gen(function* () {
       return ended.length
     }, sql.withTransaction),
 
-    endStale: Effect.fnUntraced(function* (account: ChatAccount) {
+    endStale: Effect.fn("ChatBindings.endStale")(function* (account: ChatAccount) {
       const ended = yield* sql<EndedRow>`
       UPDATE chat_bindings SET ended_at = ${now()} FROM users
       WHERE users.id = user_id AND ${ofAccount(sql, account)} AND ended_at IS NULL

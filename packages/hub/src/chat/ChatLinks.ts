@@ -100,7 +100,7 @@ export class ChatLinks extends Context.Service<
       })
 
       return ChatLinks.of({
-        start: Effect.fnUntraced(function* (account, { name, tenantName }) {
+        start: Effect.fn("ChatLinks.start")(function* (account, { name, tenantName }) {
           yield* lockAccount(sql, account)
           const at = now()
           yield* requireUnbound(account)
@@ -128,7 +128,7 @@ export class ChatLinks extends Context.Service<
             ([row]) => row?.id
           ),
 
-        look: Effect.fnUntraced(function* (userId, code) {
+        look: Effect.fn("ChatLinks.look")(function* (userId, code) {
           const [row] = yield* sql<LinkRow>`
             SELECT platform, tenant, account, name, tenant_name, created_at, expires_at, user_id, ended_at, binding_id
             FROM chat_links WHERE code_hash = ${secretHash(code)} AND expires_at > ${now()}`
@@ -141,7 +141,7 @@ export class ChatLinks extends Context.Service<
             UPDATE chat_links SET browser_hash = ${secretHash(browser)}
             WHERE code_hash = ${secretHash(code)} AND browser_hash IS NULL AND ${isOpenAt(sql, now())}`),
 
-        confirm: Effect.fnUntraced(function* (userId, browser, code) {
+        confirm: Effect.fn("ChatLinks.confirm")(function* (userId, browser, code) {
           const number = String(randomInt(1_000_000)).padStart(6, "0")
           const [codeHash, browserHash] = [secretHash(code), secretHash(browser)]
           const [row] = yield* sql<{ readonly id: string; readonly expires_at: Date }>`
@@ -153,7 +153,7 @@ export class ChatLinks extends Context.Service<
           return row === undefined ? yield* unusable() : { id: row.id, number, expiresAt: row.expires_at }
         }),
 
-        refuse: Effect.fnUntraced(function* (userId, code) {
+        refuse: Effect.fn("ChatLinks.refuse")(function* (userId, code) {
           const at = now()
           const ended = yield* sql`
             UPDATE chat_links SET ended_at = ${at}

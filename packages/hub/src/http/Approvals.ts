@@ -18,7 +18,7 @@ import { Idempotency } from "../Idempotency.ts"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
 import { answered } from "./Answered.ts"
-import { routed } from "./Routed.ts"
+import { requireRoute } from "./RouteCheck.ts"
 
 export const approvalEndpoints = HttpApiBuilder.group(
   HubApi,
@@ -72,7 +72,7 @@ export const approvalEndpoints = HttpApiBuilder.group(
           approval.state === "pending"
             ? router.decide(targetId, { ...payload, ...identityOf(requested), by: userId }).pipe(
                 Effect.map((decided): HubApproval => ({ ...decided, projectId, targetId })),
-                routed(targets, approval)
+                requireRoute(targets, approval)
               )
             : resolveAgain(approval, payload)
         const outcome = yield* Effect.exit(decided)

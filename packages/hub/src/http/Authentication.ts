@@ -23,8 +23,8 @@ export const authentication = Layer.effect(
       HttpServerRequest.HttpServerRequest.pipe(
         Effect.flatMap(({ headers }) => {
           const credential = credentialOf(headers)
-          return Effect.tap(credentials.judge(credential, endpoint), () =>
-            Effect.sync(() => callers.vouch(credential))
+          return Effect.tap(credentials.verify(credential, endpoint), () =>
+            Effect.sync(() => callers.reportValid(credential))
           )
         }),
         answered
@@ -34,8 +34,8 @@ export const authentication = Layer.effect(
       // The refusal of the last scheme is the response, so that scheme reads both credentials.
       bearer: () => withErrorObject(Effect.fail(new Unauthorized())),
       cookie: (handler, { endpoint }) =>
-        Effect.flatMap(principal(endpoint), (found) =>
-          Effect.provideService(handler, CurrentPrincipal, found)
+        Effect.flatMap(principal(endpoint), (current) =>
+          Effect.provideService(handler, CurrentPrincipal, current)
         )
     })
   })
@@ -50,8 +50,8 @@ export const gatewayAuthentication = Layer.effect(
     const admitted = HttpServerRequest.HttpServerRequest.pipe(
       Effect.flatMap(({ headers }) => {
         const credential = credentialOf(headers)
-        return credential.bearer !== undefined && tokens.holds(credential.bearer)
-          ? Effect.sync(() => callers.vouch(credential))
+        return credential.bearer !== undefined && tokens.isGatewayToken(credential.bearer)
+          ? Effect.sync(() => callers.reportValid(credential))
           : Effect.fail(new Unauthorized())
       }),
       withErrorObject

@@ -18,9 +18,9 @@ const hashOf = (text: string): string => createHash("sha256").update(text).diges
 export class Callers extends Context.Service<
   Callers,
   {
-    readonly nameOf: (request: IncomingMessage) => string
+    readonly keyOf: (request: IncomingMessage) => string
     /** Reports a valid credential. */
-    readonly vouch: (credential: Credential) => void
+    readonly reportValid: (credential: Credential) => void
   }
 >()("corral/hub/Callers") {
   static readonly layer = Layer.effect(
@@ -33,7 +33,7 @@ export class Callers extends Context.Service<
         const token = bearer ?? cookie
         if (token === undefined) return undefined
         // From other callers, the account is an ignored header.
-        return hashOf(gateways.holds(token) ? `${token} ${chatAccount}` : token)
+        return hashOf(gateways.isGatewayToken(token) ? `${token} ${chatAccount}` : token)
       }
       const remember = (name: string): void => {
         // Moves the name to the end of the order of use.
@@ -44,14 +44,14 @@ export class Callers extends Context.Service<
         if (oldest !== undefined) valid.delete(oldest)
       }
       return Callers.of({
-        nameOf: ({ headers, socket }) => {
+        keyOf: ({ headers, socket }) => {
           const name = nameOf(credentialOf(headers))
           if (name === undefined || !valid.has(name))
             return addresses.networkOf(headers, socket.remoteAddress)
           remember(name)
           return name
         },
-        vouch: (credential) => {
+        reportValid: (credential) => {
           const name = nameOf(credential)
           if (name !== undefined) remember(name)
         }

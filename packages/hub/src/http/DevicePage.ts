@@ -26,9 +26,9 @@ const script = `
     at("answer").hidden = true
     if (code.value === "") return say("")
     shownCode = code.value
-    const found = await fetch("/client/auth/device?" + new URLSearchParams({ userCode: shownCode }))
-    if (!found.ok) return say("No program is waiting for this code. Check the code; it expires after ten minutes.")
-    const { clientName, kind } = await found.json()
+    const response = await fetch("/client/auth/device?" + new URLSearchParams({ userCode: shownCode }))
+    if (!response.ok) return say("No program is waiting for this code. Check the code; it expires after ten minutes.")
+    const { clientName, kind } = await response.json()
     say("Sign in " + (clientName ?? "a program") + " (" + kind + ") as you? Allow this only if you started the program and it shows this code.")
     at("answer").hidden = false
   }

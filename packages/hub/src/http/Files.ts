@@ -13,7 +13,7 @@ import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
 import { answered } from "./Answered.ts"
 import { pageAfter } from "./PageAfter.ts"
-import { routed } from "./Routed.ts"
+import { requireRoute } from "./RouteCheck.ts"
 
 export const fileEndpoints = HttpApiBuilder.group(
   HubApi,
@@ -27,7 +27,7 @@ export const fileEndpoints = HttpApiBuilder.group(
     /** For a member of the project, on a target that they may use for it, in a workspace that is linked to it. */
     const admitted = Effect.fnUntraced(function* (projectId: ProjectId, { id: targetId, workspace }: Place) {
       const proof = yield* authority.inProject("task.create", projectId, targetId)
-      yield* Effect.void.pipe(routed(targets, { targetId, projectId }))
+      yield* Effect.void.pipe(requireRoute(targets, { targetId, projectId }))
       if (!(yield* links.has(proof, targetId, workspace))) return yield* new WorkspaceOutsideAllowlist()
     })
 

@@ -73,8 +73,8 @@ const codeOf = (url: string): string => url.split("?", 1)[0]?.slice(LINK_PAGE.le
 const openLink = Effect.fnUntraced(function* (browser: string, session: string, code: string) {
   const links = yield* ChatLinks
   const signIns = yield* SignInStore
-  const found = yield* signIns.find(session)
-  if (found?.kind === "web") yield* links.open(browser, code)
+  const signIn = yield* signIns.find(session)
+  if (signIn?.kind === "web") yield* links.open(browser, code)
 })
 
 export const linkPage = HttpRouter.add(

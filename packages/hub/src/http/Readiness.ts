@@ -29,12 +29,12 @@ export class Readiness extends Context.Service<
       let canSignIn = true
       const probeProvider = Effect.gen(function* () {
         const { isReachable } = yield* provider.configured
-        const found = yield* isReachable
-        if (found !== canSignIn)
-          yield* found
+        const isNowReachable = yield* isReachable
+        if (isNowReachable !== canSignIn)
+          yield* isNowReachable
             ? Effect.logInfo("identity provider recovered")
             : Effect.logWarning("identity provider unreachable")
-        canSignIn = found
+        canSignIn = isNowReachable
         // Without a provider there is nothing to probe.
       }).pipe(Effect.catch(() => Effect.never))
       yield* Effect.forkScoped(Effect.repeat(probeProvider, Schedule.spaced("30 seconds")))

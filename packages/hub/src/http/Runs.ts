@@ -28,10 +28,10 @@ import { Targets } from "../edges/Targets.ts"
 import { HubCredentials } from "../signin/HubCredentials.ts"
 import { answered } from "./Answered.ts"
 import { requireChatMode } from "./ChatMode.ts"
-import { hubRunEvents } from "./RunEvents.ts"
 import type { HubRequest } from "./HubRequest.ts"
+import { hubRunEvents } from "./RunEvents.ts"
 import { pageAfter } from "./PageAfter.ts"
-import { routed } from "./Routed.ts"
+import { requireRoute } from "./RouteCheck.ts"
 
 /** Place of a run, and the proof that the caller may take the action there. */
 const runAdmission = Effect.gen(function* () {
@@ -117,7 +117,7 @@ const commandHandlers = Effect.gen(function* () {
       if (state === "cancelled") return mirrored
       const cancelled = isOver(state)
         ? Effect.fail(new RunNotCancellable())
-        : router.cancel(targetId, { runId: id, by: userId }).pipe(routed(targets, run))
+        : router.cancel(targetId, { runId: id, by: userId }).pipe(requireRoute(targets, run))
       const deed = { action: "run.cancel" as const, resource: id, projectId }
       return reportedRun(mirrored, yield* audit.done(deed, yield* Effect.exit(cancelled)))
     }, answered),
@@ -143,7 +143,7 @@ const commandHandlers = Effect.gen(function* () {
               isUnknown
             )
             .pipe(
-              routed(targets, mirrored),
+              requireRoute(targets, mirrored),
               // The run acts on the input in its own mode.
               (sending) => Effect.andThen(requireChatMode(principal, mirrored.mode), sending)
             )
@@ -176,7 +176,7 @@ const edgeHandlers = Effect.gen(function* () {
     }: HubRequest<"runs", "diff">) {
       const { userId } = yield* CurrentPrincipal
       const run = yield* admitted("project.read", runId)
-      const diff = yield* router.diff(run.targetId, { runId }).pipe(routed(targets, run))
+      const diff = yield* router.diff(run.targetId, { runId }).pipe(requireRoute(targets, run))
       const page = yield* pageOf(
         { filter: `diff of ${runId}`, principal: userId, cursor, limit },
         byPath,
@@ -191,7 +191,7 @@ const edgeHandlers = Effect.gen(function* () {
     }: HubRequest<"runs", "artifacts">) {
       const { userId } = yield* CurrentPrincipal
       const run = yield* admitted("project.read", runId)
-      const artifacts = yield* router.artifacts(run.targetId, { runId }).pipe(routed(targets, run))
+      const artifacts = yield* router.artifacts(run.targetId, { runId }).pipe(requireRoute(targets, run))
       return yield* pageOf(
         { filter: `artifacts of ${runId}`, principal: userId, cursor, limit },
         byId,
@@ -204,8 +204,8 @@ const edgeHandlers = Effect.gen(function* () {
     }: HubRequest<"runs", "artifactContent">) {
       const principal = yield* CurrentPrincipal
       const run = yield* admitted("project.read", id)
-      const opened = contents.open(run, artifactId, credentials.lives(principal))
-      return contentResponse(yield* opened.pipe(routed(targets, run)))
+      const opened = contents.open(run, artifactId, credentials.isValid(principal))
+      return contentResponse(yield* opened.pipe(requireRoute(targets, run)))
     }, answered),
 
     openPreview: Effect.fnUntraced(function* ({
@@ -213,7 +213,7 @@ const edgeHandlers = Effect.gen(function* () {
     }: HubRequest<"runs", "openPreview">) {
       // A preview reaches a program on the device: more than reading.
       const run = yield* admitted("task.create", runId)
-      return yield* router.openPreview(run.targetId, { runId, previewId }).pipe(routed(targets, run))
+      return yield* router.openPreview(run.targetId, { runId, previewId }).pipe(requireRoute(targets, run))
     }, answered)
   }
 })

@@ -146,7 +146,7 @@ const serve = Effect.fnUntraced(function* (config: HubConfig) {
     return {
       paths,
       authorizeRequest: (request, isUpgrade) => {
-        const refusal: HttpRefusal | undefined = rate.take(callers.nameOf(request))
+        const refusal: HttpRefusal | undefined = rate.take(callers.keyOf(request))
           ? guard.refusalOfMessage(request, isUpgrade)
           : { code: "rate_limited" }
         if (refusal === undefined) return { _tag: "Pass" }

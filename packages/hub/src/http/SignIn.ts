@@ -138,10 +138,10 @@ const deviceHandlers = Effect.gen(function* () {
     deviceToken: Effect.fnUntraced(function* ({
       payload: { deviceCode }
     }: HubRequest<"signIn", "deviceToken">) {
-      const found = yield* rate.countingRefusals(recordRefusals("device", deviceCodes.ask(deviceCode)))
-      return "token" in found
-        ? issuedToken(found)
-        : { state: "pending" as const, intervalSeconds: found.waitSeconds }
+      const result = yield* rate.countingRefusals(recordRefusals("device", deviceCodes.ask(deviceCode)))
+      return "token" in result
+        ? issuedToken(result)
+        : { state: "pending" as const, intervalSeconds: result.waitSeconds }
     }, answered)
   }
 })

@@ -19,7 +19,7 @@ import { Tasks } from "../task/Tasks.ts"
 import { answered } from "./Answered.ts"
 import { requireChatMode } from "./ChatMode.ts"
 import type { HubRequest } from "./HubRequest.ts"
-import { routed } from "./Routed.ts"
+import { requireRoute } from "./RouteCheck.ts"
 
 /** Finds a task. The caller's access is checked afterwards: a missing task and a forbidden one get the same answer. */
 const taskLookup = Effect.map(Tasks, (tasks) =>
@@ -122,7 +122,7 @@ const cancelHandler = Effect.gen(function* () {
       // No transaction is open while the Edge handles the command.
       const cancelled = isOver(state)
         ? Effect.fail(new RunNotCancellable())
-        : router.cancel(targetId, { runId, by: userId }).pipe(routed(targets, task))
+        : router.cancel(targetId, { runId, by: userId }).pipe(requireRoute(targets, task))
       yield* audit.done(deed, yield* Effect.exit(cancelled))
       return yield* findTask(id)
     }, answered)

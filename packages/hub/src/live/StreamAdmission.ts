@@ -59,7 +59,7 @@ export const makeStreamAdmission = Effect.gen(function* () {
   ) {
     const url = URL.parse(`http://hub${target}`)
     if (url?.pathname !== HUB_STREAM_PATH) return yield* refuse({ code: "not_found" })
-    const principal = yield* credentials.judge(credential, { method: "GET", path: HUB_STREAM_PATH })
+    const principal = yield* credentials.verify(credential, { method: "GET", path: HUB_STREAM_PATH })
     const query = decodeHubStreamQuery(Object.fromEntries(url.searchParams))
     if (Result.isFailure(query)) return yield* refuseWith(...issuesOf(query.failure.issue))
     const { after, runId, sessionId } = query.success

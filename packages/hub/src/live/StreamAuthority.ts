@@ -40,7 +40,7 @@ export class StreamAuthority extends Context.Service<
 
       /** Reason why the stream must end, if it must. */
       const lossOf = Effect.fnUntraced(function* (stream: Stream) {
-        if (!(yield* credentials.lives(stream.principal))) return "signInEnded"
+        if (!(yield* credentials.isValid(stream.principal))) return "signInEnded"
         if (!("subject" in stream)) return undefined
         const { projectId, subject } = stream
         const resource = "runId" in subject ? subject.runId : subject.sessionId

@@ -12,7 +12,7 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { limitTo } from "../store/Limit.ts"
 import { notify } from "../store/Notice.ts"
-import { holdProject } from "./HeldProject.ts"
+import { lockProject } from "./ProjectLock.ts"
 
 interface MemberRow {
   readonly user_id: UserId
@@ -81,9 +81,13 @@ export const projectMembers = (sql: SqlClient.SqlClient, now: () => Date) => ({
       WHERE m.project_id = ${subject} ${after === undefined ? sql`` : sql`AND m.user_id > ${after} AND u.id > ${after}`}
       ORDER BY m.user_id ${limitTo(sql, limit)}`.pipe(Effect.map((rows) => rows.map(memberOf))),
 
-  addMember: Effect.fnUntraced(function* (proof: Proof<"member.manage">, userId: UserId, role: ProjectRole) {
+  addMember: Effect.fn("Projects.addMember")(function* (
+    proof: Proof<"member.manage">,
+    userId: UserId,
+    role: ProjectRole
+  ) {
     yield* requireAuthorityOver(sql, proof, role)
-    yield* holdProject(sql, proof.subject)
+    yield* lockProject(sql, proof.subject)
     const [user] = yield* sql`SELECT 1 FROM users WHERE id = ${userId}`
     if (user === undefined) return yield* new Conflict({ message: "No user with this id." })
     const row = { project_id: proof.subject, user_id: userId, role, added_at: now() }
@@ -96,7 +100,11 @@ export const projectMembers = (sql: SqlClient.SqlClient, now: () => Date) => ({
     return memberOf(member)
   }),
 
-  setRole: Effect.fnUntraced(function* (proof: Proof<"member.manage">, userId: UserId, role: ProjectRole) {
+  setRole: Effect.fn("Projects.setRole")(function* (
+    proof: Proof<"member.manage">,
+    userId: UserId,
+    role: ProjectRole
+  ) {
     const member = yield* findMember(sql, proof.subject, userId)
     if (member === undefined) return yield* new Conflict({ message: "This user is not a project member." })
     yield* requireAuthorityOver(sql, proof, role, member.role)
@@ -107,7 +115,7 @@ export const projectMembers = (sql: SqlClient.SqlClient, now: () => Date) => ({
     return memberOf({ ...member, role })
   }),
 
-  removeMember: Effect.fnUntraced(function* (proof: Proof<"member.manage">, userId: UserId) {
+  removeMember: Effect.fn("Projects.removeMember")(function* (proof: Proof<"member.manage">, userId: UserId) {
     const member = yield* findMember(sql, proof.subject, userId)
     if (member === undefined) return
     yield* requireAuthorityOver(sql, proof, member.role)

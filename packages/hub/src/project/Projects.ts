@@ -91,7 +91,10 @@ export class Projects extends Context.Service<
       })
 
       return Projects.of({
-        create: Effect.fnUntraced(function* (owner, { description, name, visibility = "private" }) {
+        create: Effect.fn("Projects.create")(function* (
+          owner,
+          { description, name, visibility = "private" }
+        ) {
           const at = now()
           const id = mint<ProjectId>("prj", at.getTime())
           const row = {
@@ -114,7 +117,7 @@ export class Projects extends Context.Service<
 
         get,
 
-        update: Effect.fnUntraced(function* (proof, { approvals, description, name, visibility }) {
+        update: Effect.fn("Projects.update")(function* (proof, { approvals, description, name, visibility }) {
           yield* sql`
             UPDATE projects SET
               name = COALESCE(${name ?? null}, name),
@@ -128,7 +131,7 @@ export class Projects extends Context.Service<
           return yield* get(proof)
         }),
 
-        remove: Effect.fnUntraced(function* ({ subject }) {
+        remove: Effect.fn("Projects.remove")(function* ({ subject }) {
           // Waits for runs that are being created; later ones find no project.
           yield* sql`SELECT 1 FROM projects WHERE id = ${subject} FOR UPDATE`
           const runs = yield* liveRuns(sql, subject, new Date(clock.currentTimeMillisUnsafe()))

@@ -8,7 +8,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { Inventory } from "../device/Inventory.ts"
 import { limitTo } from "../store/Limit.ts"
 import { seqIn } from "../store/Position.ts"
-import { holdProject } from "./HeldProject.ts"
+import { lockProject } from "./ProjectLock.ts"
 
 /** A link with its position in the list. */
 export interface PlacedLink extends WorkspaceLink {
@@ -63,7 +63,7 @@ export class WorkspaceLinks extends Context.Service<
               const { workspaces } = yield* inventory.offerOf(target)
               if (!workspaces.some(({ id }) => id === workspace))
                 return yield* new Conflict({ message: "The target has not reported this workspace." })
-              yield* holdProject(sql, proof.subject)
+              yield* lockProject(sql, proof.subject)
               const row = {
                 project_id: proof.subject,
                 target_id: target.subject,

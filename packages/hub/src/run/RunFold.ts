@@ -1,33 +1,24 @@
 /**
- * The mirrored run as events move it: the run's row and its approvals, folded with the same table as on the Edge. Synchronous.
+ * The mirrored run while events are appended to its log: the run's row and its approvals, folded with `RunState` as on the Edge.
  *
- * An Edge's log has passed the run machine; one that does not fold is not taken. Tool calls are not followed: they move nothing here.
+ * Guarantees: synchronous. The result does not depend on how the events are grouped into batches.
+ * Does not: accept an event that cannot follow. The log of an Edge has passed the run machine, so such a log is broken.
  */
 import type { Approval } from "@corral/domain/approval/Approval"
 import type { HubRunStatus } from "@corral/domain/hub-api/HubRun"
 import type { AgentId, ApprovalId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { type ApprovalResolution, approvalResolution } from "@corral/domain/run/Resolution"
-import { isTerminal, type RunFailure, type Usage } from "@corral/domain/run/Run"
+import { isTerminal } from "@corral/domain/run/Run"
 import {
   decodeEvent,
   draft,
   type Envelope,
   type EventDraft,
+  type EventType,
   isTerminalType
 } from "@corral/domain/run/RunEvent"
-import { accept, initial, type RunState } from "@corral/domain/run/RunState"
+import { accept, initial, type RunState, type RunSummary, summaryOf } from "@corral/domain/run/RunState"
 import { Result } from "effect"
-
-/** What events told of a run beside its state. */
-export interface Told {
-  readonly runtimeSessionId?: string
-  readonly model?: string
-  readonly usage?: Usage
-  readonly resultText?: string
-  readonly error?: RunFailure
-  readonly worktree?: RunId
-  readonly endedAt?: string
-}
 
 /** A run's row as the fold needs it. */
 export interface FoldedRun {
@@ -37,36 +28,58 @@ export interface FoldedRun {
   readonly state: HubRunStatus
   readonly started: boolean
   readonly pending: ReadonlyArray<ApprovalId>
-  readonly told: Told
+  readonly summary: RunSummary
 }
 
-/** The events that move a run. Everything else only flows. */
-const moving = new Set([
-  "run.created",
-  "run.started",
-  "run.approval.requested",
-  "run.approval.resolved",
-  "run.completed",
-  "run.failed",
-  "run.cancelled"
-])
+/** What each event changes besides the log: the run's row, its approvals, or nothing. Tool calls are not tracked. */
+const changes = {
+  "run.created": "run",
+  "run.started": "run",
+  "run.completed": "run",
+  "run.failed": "run",
+  "run.cancelled": "run",
+  "run.message.delta": "nothing",
+  "run.message.completed": "nothing",
+  "run.tool.call": "nothing",
+  "run.tool.result": "nothing",
+  "run.file.read": "nothing",
+  "run.file.changed": "nothing",
+  "run.diff.ready": "nothing",
+  "run.patch.proposed": "nothing",
+  "run.artifact.ready": "nothing",
+  "run.preview.ready": "nothing",
+  "run.approval.requested": "approvals",
+  "run.approval.resolved": "approvals",
+  "runtime.unavailable": "nothing",
+  "runtime.retrying": "nothing",
+  "runtime.timeout": "nothing",
+  "schema.validation_failed": "nothing",
+  "integration.message.received": "nothing",
+  "integration.card.action": "nothing",
+  "identity.binding.required": "nothing"
+} as const satisfies Record<EventType, "run" | "approvals" | "nothing">
+
+/** Types that change a row. Types of later versions only extend the log. */
+const changing: ReadonlySet<string> = new Set(
+  Object.entries(changes).flatMap(([type, changed]) => (changed === "nothing" ? [] : [type]))
+)
 
 export class RunFold {
-  /** Asked in these events, each as it is after them. */
-  readonly asked = new Map<ApprovalId, Approval>()
-  /** Asked before these events and resolved by them. */
+  /** Approvals requested by these events, each in its state after them. */
+  readonly requested = new Map<ApprovalId, Approval>()
+  /** Approvals requested earlier and resolved by these events. */
   readonly resolved = new Map<ApprovalId, ApprovalResolution>()
-  told: Told
+  summary: RunSummary
   private readonly run: FoldedRun
   private folded: RunState
 
   constructor(run: FoldedRun) {
     this.run = run
-    this.told = run.told
+    this.summary = run.summary
     this.folded =
       run.state === "queued"
         ? initial
-        : { ...initial, status: run.state, started: run.started, pending: run.pending }
+        : { ...initial, ...run.summary, status: run.state, started: run.started, pending: run.pending }
   }
 
   get state(): HubRunStatus {
@@ -81,92 +94,61 @@ export class RunFold {
     return this.folded.pending
   }
 
-  get ended(): boolean {
+  get isEnded(): boolean {
     return this.folded.status !== undefined && isTerminal(this.folded.status)
   }
 
-  /** Whether anything but the log's length has changed. */
-  get moved(): boolean {
+  /** Whether a row must be written, not only the log. */
+  get hasChanged(): boolean {
     return (
       this.state !== this.run.state ||
-      this.told !== this.run.told ||
-      this.asked.size > 0 ||
+      this.summary !== this.run.summary ||
+      this.requested.size > 0 ||
       this.resolved.size > 0
     )
   }
 
-  /** `false`: the event cannot follow. */
-  take(envelope: Envelope): boolean {
-    if (!moving.has(envelope.type)) return this.folded.status !== undefined && !this.ended
-    const event = eventOf(envelope)
-    // An approval of a later version: readers who know it find it in the log.
-    if (event === undefined) return !this.ended
+  /** Returns `false` if the event cannot follow. */
+  apply(envelope: Envelope): boolean {
+    if (!changing.has(envelope.type)) return this.folded.status !== undefined && !this.isEnded
+    const event = draftOf(envelope)
+    // An approval of a later version. Readers of that version find it in the log.
+    if (event === undefined) return !this.isEnded
     const next = accept(this.folded, event)
     if (!next.ok) return false
     this.folded = next.state
-    this.note(event, envelope.createdAt)
+    if (changes[event.type] === "run") this.summarize(envelope.createdAt)
+    else this.recordApproval(event, envelope.createdAt)
     return true
   }
 
-  private note(event: EventDraft, at: string): void {
-    switch (event.type) {
-      case "run.created": {
-        const { worktree } = event.payload
-        if (worktree !== undefined) this.told = { ...this.told, worktree: worktree.runId }
-        return
-      }
-      case "run.started": {
-        const { model, runtimeSessionId } = event.payload
-        this.told = {
-          ...this.told,
-          ...(runtimeSessionId === undefined ? {} : { runtimeSessionId }),
-          ...(model === undefined ? {} : { model })
-        }
-        return
-      }
-      case "run.approval.requested": {
-        const { approvalId: id, expiresAt, request } = event.payload
-        const { agentId, id: runId, workspace } = this.run
-        this.asked.set(id, {
-          id,
-          runId,
-          agentId,
-          workspace,
-          state: "pending",
-          request,
-          requestedAt: at,
-          expiresAt
-        })
-        return
-      }
-      case "run.approval.resolved": {
-        const { approvalId } = event.payload
-        const resolved = approvalResolution(event.payload, at)
-        const asked = this.asked.get(approvalId)
-        if (asked === undefined) this.resolved.set(approvalId, resolved)
-        else this.asked.set(approvalId, { ...asked, ...resolved })
-        return
-      }
-      case "run.completed":
-      case "run.failed":
-      case "run.cancelled": {
-        const { usage } = event.payload
-        this.told = {
-          ...this.told,
-          endedAt: at,
-          ...(usage === undefined ? {} : { usage }),
-          ...(event.type === "run.failed" ? { error: event.payload.error } : {}),
-          ...(event.type === "run.completed" && event.payload.text !== undefined
-            ? { resultText: cutResult(event.payload.text) }
-            : {})
-        }
-      }
+  private summarize(at: string): void {
+    const { resultText, ...facts } = summaryOf(this.folded)
+    this.summary = {
+      ...facts,
+      ...(resultText === undefined ? {} : { resultText: cutResult(resultText) }),
+      ...(this.isEnded ? { endedAt: at } : {})
+    }
+  }
+
+  private recordApproval(event: EventDraft, at: string): void {
+    if (event.type === "run.approval.requested") {
+      const { approvalId: id, expiresAt, request } = event.payload
+      const { agentId, id: runId, workspace } = this.run
+      const place = { id, runId, agentId, workspace }
+      this.requested.set(id, { ...place, state: "pending", request, requestedAt: at, expiresAt })
+    } else if (event.type === "run.approval.resolved") {
+      const { approvalId } = event.payload
+      const resolution = approvalResolution(event.payload, at)
+      const requested = this.requested.get(approvalId)
+      if (requested === undefined) this.resolved.set(approvalId, resolution)
+      else this.requested.set(approvalId, { ...requested, ...resolution })
     }
   }
 }
 
-/** A known event as a draft. One that ends the run ends it also where its payload is of a later version. */
-const eventOf = (envelope: Envelope): EventDraft | undefined => {
+/** A known event as a draft. A terminal event ends the run even if its payload is of a later version. */
+const draftOf = (envelope: Envelope): EventDraft | undefined => {
   const decoded = decodeEvent(envelope)
   if (Result.isSuccess(decoded) && decoded.success._tag === "KnownEvent") {
     const { payload, type } = decoded.success.event
@@ -180,13 +162,13 @@ const eventOf = (envelope: Envelope): EventDraft | undefined => {
     : draft(envelope.type, {})
 }
 
-/** Bytes of a result in the run's row. The whole of it is in the log. */
+/** Bytes of a result in the run's row. The log contains the whole result. */
 const RESULT_BYTES = 65_536
 
 const cutResult = (text: string): string => {
   const bytes = Buffer.from(text, "utf8")
   if (bytes.length <= RESULT_BYTES) return text
-  // A character that was cut through is left out.
+  // A character that was cut in two is removed.
   return bytes
     .subarray(0, RESULT_BYTES)
     .toString("utf8")

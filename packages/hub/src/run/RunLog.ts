@@ -18,12 +18,13 @@ import {
   type TaskId
 } from "@corral/domain/identity/Ids"
 import type { CreateRun } from "@corral/domain/run/Run"
+import type { RunSummary } from "@corral/domain/run/RunState"
 import type { LogBatch } from "@corral/service/stream/LogSource"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { eventIn } from "./EventText.ts"
-import { RunFold, type Told } from "./RunFold.ts"
+import { RunFold } from "./RunFold.ts"
 import { hubMetrics } from "../HubMetrics.ts"
 import { channels, noticeOf } from "../store/Notice.ts"
 
@@ -111,9 +112,9 @@ export class RunLog extends Context.Service<
         const at = now()
         yield* sql`
           UPDATE runs SET state = ${fold.state}, started = ${fold.started}, pending = ${fold.pending}::text[],
-            told = ${JSON.stringify(fold.told)}, ended_at = ${fold.ended ? at : null}
+            told = ${JSON.stringify(fold.summary)}, ended_at = ${fold.isEnded ? at : null}
           WHERE id = ${row.id} ${fold.state === row.state ? sql`` : sql`RETURNING ${noticeOf(sql, "runState")}`}`
-        for (const approval of fold.asked.values()) {
+        for (const approval of fold.requested.values()) {
           const asked = {
             id: approval.id,
             run_id: row.id,
@@ -138,7 +139,7 @@ export class RunLog extends Context.Service<
         const task = taskStateOf(fold)
         if (row.task_id !== null && task !== undefined) {
           yield* sql`
-            UPDATE tasks SET state = ${task}, error = ${fold.told.error === undefined ? null : JSON.stringify(fold.told.error)},
+            UPDATE tasks SET state = ${task}, error = ${fold.summary.error === undefined ? null : JSON.stringify(fold.summary.error)},
               updated_at = ${at}
             WHERE id = ${row.task_id} AND state <> ${task} RETURNING ${noticeOf(sql, "task")}`
         }
@@ -184,7 +185,7 @@ export class RunLog extends Context.Service<
               const pushed = [...runs.values()].filter((run) => run.rows.length > 0)
               if (pushed.length > 0) yield* store(pushed)
               for (const run of pushed) {
-                if (run.fold.moved) yield* move(run)
+                if (run.fold.hasChanged) yield* move(run)
                 taken += run.lastSeq - run.row.last_seq
               }
               return runIds.map((runId): Appended => {
@@ -261,10 +262,10 @@ class PushedRun {
     this.idOf = eventIds(row.id)
     // Written by `open` and `move`.
     const offer = JSON.parse(row.offer) as Pick<CreateRun, "agentId" | "workspace">
-    const told = JSON.parse(row.told) as Told
+    const summary = JSON.parse(row.told) as RunSummary
     // Without an event the log decides nothing yet, also where the Hub has given up on the start.
-    const first = { state: "queued", told: {} } as const
-    this.fold = new RunFold({ ...row, ...offer, ...(row.last_seq === 0 ? first : { told }) })
+    const first = { state: "queued", summary: {} } as const
+    this.fold = new RunFold({ ...row, ...offer, ...(row.last_seq === 0 ? first : { summary }) })
   }
 
   /** Takes what follows on the log; what it has already is passed over. */
@@ -277,7 +278,7 @@ class PushedRun {
     for (const text of events.slice(this.lastSeq + 1 - firstSeq)) {
       const seq = this.lastSeq + 1
       const event = eventIn(text, this.row.id, seq, this.idOf(seq))
-      if (event === undefined || !this.fold.take(event)) {
+      if (event === undefined || !this.fold.apply(event)) {
         this.refusal = "broken"
         return
       }
@@ -288,7 +289,13 @@ class PushedRun {
 
   private add(seq: number, text: string): void {
     const last = this.rows.at(-1)
-    const fresh = { runId: this.row.id, firstSeq: seq, lastSeq: seq, lines: text, terminal: this.fold.ended }
+    const fresh = {
+      runId: this.row.id,
+      firstSeq: seq,
+      lastSeq: seq,
+      lines: text,
+      terminal: this.fold.isEnded
+    }
     if (last === undefined || last.lines.length + text.length > BATCH_TEXT) this.rows.push(fresh)
     else
       this.rows[this.rows.length - 1] = { ...fresh, firstSeq: last.firstSeq, lines: `${last.lines}\n${text}` }
@@ -296,8 +303,8 @@ class PushedRun {
 }
 
 /** What the events of its run make of a task. */
-const taskStateOf = ({ ended, started, state }: RunFold): string | undefined =>
-  ended ? state : started ? "running" : undefined
+const taskStateOf = ({ isEnded, started, state }: RunFold): string | undefined =>
+  isEnded ? state : started ? "running" : undefined
 
 const batchOf = (runId: RunId, { first_seq, last_seq, lines, terminal }: StoredBatch): LogBatch => ({
   runId,

@@ -16,10 +16,10 @@ import type {
   WorkspaceId
 } from "@corral/domain/identity/Ids"
 import { type CreateRun, isTerminal } from "@corral/domain/run/Run"
+import type { RunSummary } from "@corral/domain/run/RunState"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { readableRows } from "../store/ReadableList.ts"
-import type { Told } from "./RunFold.ts"
 
 /** Where a run belongs: what must be known before anyone's right to it is. Not for the caller's eyes. */
 export interface RunPlace {
@@ -148,7 +148,7 @@ const runOf = (row: RunRow): HubRun => {
   const { agentId, budget, input, isolation, mode, model, resume, timeoutMs, workspace } = JSON.parse(
     row.made
   ) as CreateRun
-  const told = JSON.parse(row.told) as Told
+  const summary = JSON.parse(row.told) as RunSummary
   return {
     id: row.id,
     projectId: row.project_id,
@@ -167,7 +167,7 @@ const runOf = (row: RunRow): HubRun => {
     ...(budget === undefined ? {} : { budget }),
     lastSeq: row.last_seq,
     pendingApprovals: row.pending,
-    ...told,
+    ...summary,
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString()
   }

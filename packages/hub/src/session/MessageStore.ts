@@ -6,7 +6,7 @@ import type { CreateMessage, Message } from "@corral/domain/session/Message"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { openSession } from "./OpenSession.ts"
+import { lockActiveSession } from "./SessionLock.ts"
 import { isRunOf } from "./SessionRuns.ts"
 import { limitTo } from "../store/Limit.ts"
 
@@ -45,7 +45,12 @@ export class MessageStore extends Context.Service<
         add: (proof, sessionId, { runId, text }) =>
           sql.withTransaction(
             Effect.gen(function* () {
-              const at = yield* openSession(sql, proof, sessionId, new Date(clock.currentTimeMillisUnsafe()))
+              const at = yield* lockActiveSession(
+                sql,
+                proof,
+                sessionId,
+                new Date(clock.currentTimeMillisUnsafe())
+              )
               if (runId !== undefined && !(yield* isRunOf(sql, sessionId, runId)))
                 return yield* new PermissionDenied()
               const row: MessageRow = {

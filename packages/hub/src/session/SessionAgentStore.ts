@@ -23,7 +23,7 @@ import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Inventory } from "../device/Inventory.ts"
-import { openSession } from "./OpenSession.ts"
+import { lockActiveSession } from "./SessionLock.ts"
 import { limitTo } from "../store/Limit.ts"
 
 export class SessionAgentStore extends Context.Service<
@@ -59,7 +59,7 @@ export class SessionAgentStore extends Context.Service<
       const clock = yield* Clock.Clock
       const inventory = yield* Inventory
       const open = (proof: Proof<"session.write">, id: SessionId) =>
-        Effect.suspend(() => openSession(sql, proof, id, new Date(clock.currentTimeMillisUnsafe())))
+        Effect.suspend(() => lockActiveSession(sql, proof, id, new Date(clock.currentTimeMillisUnsafe())))
 
       return SessionAgentStore.of({
         list: ({ subject }, sessionId, after, limit) =>

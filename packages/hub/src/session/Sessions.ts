@@ -17,10 +17,10 @@ import type {
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { holdProject } from "../project/HeldProject.ts"
+import { lockProject } from "../project/ProjectLock.ts"
 import { limitTo } from "../store/Limit.ts"
 import { type Position, positionOf } from "../store/Position.ts"
-import { readOnly } from "./OpenSession.ts"
+import { readOnlyConflict } from "./SessionLock.ts"
 import { agentsOf } from "./SessionAgentStore.ts"
 import { activeRunsOf } from "./SessionRuns.ts"
 
@@ -78,7 +78,7 @@ export class Sessions extends Context.Service<
         create: ({ principal, subject }, { title }) =>
           sql.withTransaction(
             Effect.gen(function* () {
-              yield* holdProject(sql, subject)
+              yield* lockProject(sql, subject)
               const at = now()
               const row: SessionRow = {
                 id: mint<SessionId>("ses", at.getTime()),
@@ -106,7 +106,7 @@ export class Sessions extends Context.Service<
                 return yield* new Conflict({ message: "A closed session can't be reopened." })
               // One update may reopen and rename a session, or rename and archive it.
               if (title !== undefined && current.state !== "active" && next !== "active")
-                return yield* readOnly(current.state)
+                return yield* readOnlyConflict(current.state)
               if (title !== undefined || next !== current.state)
                 yield* sql`
                   UPDATE sessions SET title = COALESCE(${title ?? null}, title), state = ${next},

@@ -41,7 +41,7 @@ export class ApiKeyStore extends Context.Service<
     /** The key of a valid token. */
     readonly find: (token: string) => Effect.Effect<ActiveApiKey | undefined, SqlError.SqlError>
     /** Whether a key is valid now. The check does not count as a use. */
-    readonly lives: (id: string) => Effect.Effect<boolean, SqlError.SqlError>
+    readonly isValid: (id: string) => Effect.Effect<boolean, SqlError.SqlError>
   }
 >()("corral/hub/ApiKeys") {
   static readonly layer = Layer.effect(
@@ -52,7 +52,7 @@ export class ApiKeyStore extends Context.Service<
       const now = () => new Date(clock.currentTimeMillisUnsafe())
 
       return ApiKeyStore.of({
-        create: Effect.fnUntraced(function* (userId, { expiresInDays, name, scopes }) {
+        create: Effect.fn("ApiKeyStore.create")(function* (userId, { expiresInDays, name, scopes }) {
           const at = now()
           const [keys] = yield* sql<{ readonly count: number }>`
             SELECT count(*)::int AS count FROM api_keys WHERE user_id = ${userId} AND revoked_at IS NULL`
@@ -79,7 +79,7 @@ export class ApiKeyStore extends Context.Service<
             WHERE user_id = ${userId} AND revoked_at IS NULL ${after === undefined ? sql`` : sql`AND id > ${after}`}
             ORDER BY id LIMIT ${limit}`.pipe(Effect.map((rows) => rows.map(keyOf))),
 
-        remove: Effect.fnUntraced(function* (userId, id) {
+        remove: Effect.fn("ApiKeyStore.remove")(function* (userId, id) {
           const ended = yield* sql`
             UPDATE api_keys SET revoked_at = ${now()}
             WHERE id = ${id} AND user_id = ${userId} AND revoked_at IS NULL RETURNING id`
@@ -87,7 +87,7 @@ export class ApiKeyStore extends Context.Service<
           yield* notify(sql, "signInEnded", id)
         }, sql.withTransaction),
 
-        lives: (id) =>
+        isValid: (id) =>
           Effect.suspend(
             () =>
               sql`SELECT 1 FROM api_keys WHERE id = ${id} AND revoked_at IS NULL AND expires_at > ${now()}`

@@ -64,7 +64,7 @@ export class DeviceCodes extends Context.Service<
       const poll = pollOf(sql, signIns)
 
       return DeviceCodes.of({
-        start: Effect.fnUntraced(function* ({ clientName, kind }) {
+        start: Effect.fn("DeviceCodes.start")(function* ({ clientName, kind }) {
           const at = now()
           const deviceCode = randomBytes(32).toString("base64url")
           const userCode = Array.from({ length: 8 }, () => LETTERS[randomInt(LETTERS.length)]).join("")
@@ -85,16 +85,16 @@ export class DeviceCodes extends Context.Service<
           }
         }),
 
-        ask: Effect.fnUntraced(function* (deviceCode) {
+        ask: Effect.fn("DeviceCodes.ask")(function* (deviceCode) {
           // Fails after the transaction: a denied code is deleted, and the deletion must not be rolled back.
-          const found = yield* sql.withTransaction(poll(sha256(deviceCode), now()))
-          if (found === undefined)
+          const result = yield* sql.withTransaction(poll(sha256(deviceCode), now()))
+          if (result === undefined)
             return yield* new Unauthorized({ message: "The code has expired. Start again." })
-          if (found === "denied") return yield* new PermissionDenied({ message: "The sign-in was refused." })
-          return found
+          if (result === "denied") return yield* new PermissionDenied({ message: "The sign-in was refused." })
+          return result
         }),
 
-        waiting: Effect.fnUntraced(function* (userCode) {
+        waiting: Effect.fn("DeviceCodes.waiting")(function* (userCode) {
           const [row] = yield* sql<{
             readonly kind: DeviceRequest["kind"]
             readonly client_name: string | null
@@ -111,7 +111,7 @@ export class DeviceCodes extends Context.Service<
           }
         }),
 
-        answer: Effect.fnUntraced(function* (userId, userCode, decision) {
+        answer: Effect.fn("DeviceCodes.answer")(function* (userId, userCode, decision) {
           const answered = yield* sql`
             UPDATE device_codes SET decision = ${decision}, user_id = ${userId}
             WHERE user_code_hash = ${userHash(userCode)} AND decision IS NULL AND created_at > ${oldest(now())}

@@ -6,14 +6,14 @@ export class GatewayTokens extends Context.Service<
   GatewayTokens,
   {
     /** Whether a token is one of them. The comparison takes constant time. */
-    readonly holds: (token: string) => boolean
+    readonly isGatewayToken: (token: string) => boolean
   }
 >()("corral/hub/GatewayTokens") {
   static readonly layer = (tokens: ReadonlyArray<Redacted.Redacted> = []) =>
     Layer.sync(GatewayTokens, () => {
       const hashes = tokens.map((token) => sha256(Redacted.value(token)))
       return GatewayTokens.of({
-        holds: (token) => {
+        isGatewayToken: (token) => {
           const hash = sha256(token)
           return hashes.filter((known) => timingSafeEqual(known, hash)).length > 0
         }

@@ -35,12 +35,12 @@ export class HubCredentials extends Context.Service<
   HubCredentials,
   {
     /** Verifies a credential for an endpoint and returns its principal. */
-    readonly judge: (
+    readonly verify: (
       credential: Credential,
       endpoint: Endpoint
     ) => Effect.Effect<Principal, BindingRequired | PermissionDenied | Unauthorized | SqlError.SqlError>
     /** Whether the credential of a principal is still valid. The check does not count as a use. */
-    readonly lives: (principal: Principal) => Effect.Effect<boolean, SqlError.SqlError>
+    readonly isValid: (principal: Principal) => Effect.Effect<boolean, SqlError.SqlError>
   }
 >()("corral/hub/Credentials") {
   static readonly layer = Layer.effect(
@@ -59,8 +59,9 @@ export class HubCredentials extends Context.Service<
       })
 
       return HubCredentials.of({
-        judge: Effect.fnUntraced(function* ({ bearer, chatAccount, cookie }, endpoint) {
-          if (bearer !== undefined && gateways.holds(bearer)) return yield* boundTo(chatAccount, endpoint)
+        verify: Effect.fnUntraced(function* ({ bearer, chatAccount, cookie }, endpoint) {
+          if (bearer !== undefined && gateways.isGatewayToken(bearer))
+            return yield* boundTo(chatAccount, endpoint)
           const token = bearer ?? cookie
           const signIn = token === undefined ? undefined : yield* signIns.find(token)
           if (signIn !== undefined) return signIn
@@ -69,9 +70,9 @@ export class HubCredentials extends Context.Service<
           if (key === undefined) return yield* new Unauthorized()
           return keyMay(key.scopes, endpoint) ? key : yield* new PermissionDenied({ message: OUT_OF_SCOPE })
         }),
-        lives: ({ kind, signInId }) => {
-          if (kind === "chat") return bindings.lives(signInId)
-          return kind === "key" ? keys.lives(signInId) : signIns.lives(signInId)
+        isValid: ({ kind, signInId }) => {
+          if (kind === "chat") return bindings.isValid(signInId)
+          return kind === "key" ? keys.isValid(signInId) : signIns.isValid(signInId)
         }
       })
     })

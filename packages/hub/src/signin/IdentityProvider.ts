@@ -143,7 +143,7 @@ const configured = (config: OidcConfig): ConfiguredProvider => {
     keys,
     isReachable: Effect.isSuccess(Effect.tryPromise(discover)),
 
-    depart: Effect.fnUntraced(function* (redirectUri, maxAge) {
+    depart: Effect.fn("IdentityProvider.depart")(function* (redirectUri, maxAge) {
       const provider = yield* discovered
       const [state, nonce, verifier] = [
         client.randomState(),
@@ -167,7 +167,7 @@ const configured = (config: OidcConfig): ConfiguredProvider => {
       return { url: url.href, state, nonce, verifier }
     }),
 
-    prove: Effect.fnUntraced(function* (returned, { maxAge, nonce, state, verifier }) {
+    prove: Effect.fn("IdentityProvider.prove")(function* (returned, { maxAge, nonce, state, verifier }) {
       const provider = yield* discovered
       const tokens = yield* callProvider(() =>
         client.authorizationCodeGrant(provider, returned, {

@@ -37,7 +37,10 @@ export class LoginAttempts extends Context.Service<
       const clock = yield* Clock.Clock
       const oldest = () => new Date(clock.currentTimeMillisUnsafe() - ATTEMPT_TTL)
       return LoginAttempts.of({
-        begin: Effect.fnUntraced(function* ({ browser, state }, { maxAge, nonce, returnTo, verifier }) {
+        begin: Effect.fn("LoginAttempts.begin")(function* (
+          { browser, state },
+          { maxAge, nonce, returnTo, verifier }
+        ) {
           yield* sql`DELETE FROM login_attempts WHERE created_at <= ${oldest()}`
           yield* sql`INSERT INTO login_attempts ${sql.insert({
             state_hash: sha256(state),
@@ -49,7 +52,7 @@ export class LoginAttempts extends Context.Service<
             created_at: new Date(clock.currentTimeMillisUnsafe())
           })}`
         }),
-        take: Effect.fnUntraced(function* ({ browser, state }) {
+        take: Effect.fn("LoginAttempts.take")(function* ({ browser, state }) {
           const [row] = yield* sql<Row>`
             DELETE FROM login_attempts
             WHERE state_hash = ${sha256(state)} AND browser_hash = ${sha256(browser)} AND created_at > ${oldest()}

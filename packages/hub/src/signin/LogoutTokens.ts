@@ -62,7 +62,7 @@ export class LogoutTokens extends Context.Service<
       })
 
       return LogoutTokens.of({
-        take: Effect.fnUntraced(function* (token) {
+        take: Effect.fn("LogoutTokens.take")(function* (token) {
           const { issuer, payload } = yield* verified(token)
           const subject = subjectOf(issuer, payload)
           if (subject === undefined || payload.jti === undefined) return yield* refused()

@@ -66,7 +66,7 @@ export class SignInStore extends Context.Service<
     /** Exchanges a valid token for a new one; `undefined` for any other token. */
     readonly refresh: (token: string) => Effect.Effect<IssuedSignIn | undefined, SqlError.SqlError>
     /** Whether a sign-in is valid now. The check does not extend it. */
-    readonly lives: (signInId: string) => Effect.Effect<boolean, SqlError.SqlError>
+    readonly isValid: (signInId: string) => Effect.Effect<boolean, SqlError.SqlError>
     /** Time when the user authenticated; `undefined` if the sign-in does not exist. A refresh does not change it. */
     readonly authenticatedAt: (signInId: string) => Effect.Effect<Date | undefined, SqlError.SqlError>
     /** Valid sign-ins of a user, newest first. `current` is the one of this request. */
@@ -137,7 +137,7 @@ const readsOf = ({ now, sql }: SignInContext, lookUp: Lookup) => ({
     return { ...active, expiresAt }
   }),
 
-  lives: (signInId: string) =>
+  isValid: (signInId: string) =>
     Effect.suspend(
       () => sql`SELECT 1 FROM sign_ins WHERE id = ${signInId} AND ${isValidAt(sql, now())}`
     ).pipe(Effect.map((rows) => rows.length > 0)),
@@ -158,7 +158,7 @@ const readsOf = ({ now, sql }: SignInContext, lookUp: Lookup) => ({
 })
 
 const tokensOf = ({ now, record, sql }: SignInContext, lookUp: Lookup) => ({
-  issue: Effect.fnUntraced(function* (
+  issue: Effect.fn("SignInStore.issue")(function* (
     userId: UserId,
     kind: SignInKind,
     { authenticatedAt, clientName, providerSession }: SignInDetails = {}
@@ -190,7 +190,7 @@ const tokensOf = ({ now, record, sql }: SignInContext, lookUp: Lookup) => ({
     return { userId, signInId, kind, expiresAt, token }
   }),
 
-  refresh: Effect.fnUntraced(function* (token: string) {
+  refresh: Effect.fn("SignInStore.refresh")(function* (token: string) {
     const at = now()
     const row = yield* lookUp(token, at)
     if (row === undefined) return undefined

@@ -29,7 +29,7 @@ export class Users extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
       return Users.of({
-        admit: Effect.fnUntraced(function* ({ issuer, subject, name, email }: ProviderIdentity) {
+        admit: Effect.fn("Users.admit")(function* ({ issuer, subject, name, email }: ProviderIdentity) {
           const now = clock.currentTimeMillisUnsafe()
           const user = {
             id: mint<UserId>("usr", now),

@@ -26,19 +26,19 @@ const Piece = Schema.Union([
 ])
 
 describe("chatNameOf", () => {
-  it.prop("makes of any text a name that may be shown, or none", [Schema.Array(Piece)], ([pieces]) => {
+  it.prop("returns a safe name or none for any text", [Schema.Array(Piece)], ([pieces]) => {
     const name = chatNameOf(pieces.join(""))
     assert.isTrue(name === undefined || isName(name))
     assert.notMatch(name ?? "", /\p{Bidi_Control}|^\s|\s$|\s\s/u)
     assert.strictEqual(chatNameOf(name), name)
   })
 
-  it("is cut between characters", () => {
+  it("cuts between characters", () => {
     assert.strictEqual(chatNameOf(`${"x".repeat(199)} y`), "x".repeat(199))
     assert.strictEqual(chatNameOf(`${"x".repeat(199)}😀`), "x".repeat(199))
   })
 
-  it.each(["Li Wei", "李伟", "Zoë O'Neill", "👩‍💻 Ada", "علي"])("leaves %s as it is", (name) => {
+  it.each(["Li Wei", "李伟", "Zoë O'Neill", "👩‍💻 Ada", "علي"])("keeps %s unchanged", (name) => {
     assert.strictEqual(chatNameOf(name), name)
   })
 })

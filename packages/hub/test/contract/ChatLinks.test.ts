@@ -15,7 +15,7 @@ interface Started {
 
 const detailsOf = ({ body }: Answer): unknown => (body as { readonly details?: unknown }).details
 
-describe("linking a chat account", { timeout: 60_000 }, () => {
+describe("Links of chat accounts", { timeout: 60_000 }, () => {
   const hub = new HubProcess({ env: gatewayEnv })
   beforeAll(() => hub.start(), 60_000)
   afterAll(() => hub.remove())
@@ -63,7 +63,7 @@ describe("linking a chat account", { timeout: 60_000 }, () => {
     for (const answer of answers) assert.strictEqual(codeOf(answer), "permission_denied", answer.text)
   }
 
-  it("is done with a link, a page and a number that is typed in the chat", async () => {
+  it("binds the account after the link, the page and the number in the chat", async () => {
     const account = newAccount()
     const ada = await Person.signedIn(hub, "ada")
     const code = await start(account, { senderName: "Li Wei", tenantName: "Acme" })
@@ -87,7 +87,7 @@ describe("linking a chat account", { timeout: 60_000 }, () => {
     assert.deepStrictEqual((body as { readonly items: unknown }).items, [bound.body])
   })
 
-  it("has a page that says nothing of the link, and runs and loads nothing but its own script", async () => {
+  it("serves a page without data of the link, which runs and loads only its own script", async () => {
     const ada = await Person.signedIn(hub, "ada")
     const code = await start(newAccount(), { senderName: "Li Wei" })
     const response = await ada.open(code)
@@ -130,7 +130,7 @@ describe("linking a chat account", { timeout: 60_000 }, () => {
     }
   })
 
-  it("counts wrong numbers on when another number was asked for", async () => {
+  it("keeps the count of wrong numbers when a new number is requested", async () => {
     const account = newAccount()
     const ada = await Person.signedIn(hub, "ada")
     const code = await start(account)
@@ -142,7 +142,7 @@ describe("linking a chat account", { timeout: 60_000 }, () => {
     assert.strictEqual((await bind(account, second)).status, 201)
   })
 
-  it("counts every one of many wrong numbers that come at once", async () => {
+  it("counts each of many concurrent wrong numbers", async () => {
     const account = newAccount()
     const number = await confirmed(await Person.signedIn(hub, "ada"), await start(account))
     const answers = await Promise.all(Array.from({ length: 8 }, () => bind(account, otherThan(number))))
@@ -151,7 +151,7 @@ describe("linking a chat account", { timeout: 60_000 }, () => {
     assert.strictEqual((await bind(account, number)).status, 403)
   })
 
-  it("is refused in a browser that has not opened the page", async () => {
+  it("refuses a browser that has not opened the page", async () => {
     const account = newAccount()
     const ada = await Person.signedIn(hub, "ada")
     const code = await start(account)
@@ -164,7 +164,7 @@ describe("linking a chat account", { timeout: 60_000 }, () => {
     assert.deepInclude((await ada.look(code)).body as object, { state: "open" })
   })
 
-  it("is refused with anything else than a browser's sign-in", async () => {
+  it("refuses credentials other than a browser's sign-in", async () => {
     const code = await start(newAccount())
     const { token } = await hub.people.signIn("ada", "web")
     const cookie = { cookie: `__Host-corral-link=${"a".repeat(22)}` }
@@ -208,7 +208,7 @@ describe("linking a chat account", { timeout: 60_000 }, () => {
         await person.look(code)
       }
     ]
-  ])("is for the browser that opens the page first: it %s", async (_, open) => {
+  ])("is bound to the first browser that opens the page: it %s", async (_, open) => {
     const account = newAccount()
     const code = await start(account)
     // A program that shows a preview takes nothing.
@@ -227,7 +227,7 @@ describe("linking a chat account", { timeout: 60_000 }, () => {
     assert.strictEqual((await bind(account, number)).status, 201)
   })
 
-  it("is refused in a browser that has opened the page of another link only", async () => {
+  it("refuses a browser that has opened the page of another link only", async () => {
     const code = await start(newAccount())
     const ada = await Person.signedIn(hub, "ada")
     await ada.open(await start(newAccount()))
@@ -236,7 +236,7 @@ describe("linking a chat account", { timeout: 60_000 }, () => {
     numberOf(await ada.confirm(code))
   })
 
-  it("takes one of two browsers that confirm at once", async () => {
+  it("accepts one of two concurrent confirmations", async () => {
     const code = await start(newAccount())
     const people = [await Person.signedIn(hub, "ada"), await Person.signedIn(hub, "eve")]
     for (const person of people) await person.open(code)
@@ -244,7 +244,7 @@ describe("linking a chat account", { timeout: 60_000 }, () => {
     assert.deepStrictEqual(answers.map(({ status }) => status).toSorted(), [200, 403])
   })
 
-  it("is good for one use", async () => {
+  it("is valid for one use", async () => {
     const account = newAccount()
     const code = await start(account)
     const ada = await Person.signedIn(hub, "ada")
@@ -256,7 +256,7 @@ describe("linking a chat account", { timeout: 60_000 }, () => {
     assert.deepStrictEqual(detailsOf(await bind(account, number)), { reason: "no_link" })
   })
 
-  it("binds once where two numbers come at once", async () => {
+  it("binds once for two concurrent numbers", async () => {
     const account = newAccount()
     const number = await confirmed(await Person.signedIn(hub, "ada"), await start(account))
     const answers = await Promise.all([bind(account, number), bind(account, number)])
@@ -280,7 +280,7 @@ describe("linking a chat account", { timeout: 60_000 }, () => {
     )
   })
 
-  it("is worth nothing after ten minutes", async () => {
+  it("expires after ten minutes", async () => {
     const [early, late] = [newAccount(), newAccount()]
     const ada = await Person.signedIn(hub, "ada")
     const [opened, taken] = [await start(early), await start(late)]
@@ -295,7 +295,7 @@ describe("linking a chat account", { timeout: 60_000 }, () => {
     assert.deepStrictEqual(detailsOf(await bind(late, number)), { reason: "no_link" })
   })
 
-  it("ends with a newer link of the account, and may be begun five times an hour", async () => {
+  it("ends with a newer link of the account, and is limited to five an hour", async () => {
     const account = newAccount()
     const ada = await Person.signedIn(hub, "ada")
     const first = await start(account)
@@ -315,7 +315,7 @@ describe("linking a chat account", { timeout: 60_000 }, () => {
     await start(account)
   })
 
-  it("is begun by many at once, and forgotten after an hour", async () => {
+  it("starts concurrently, and is deleted after an hour", async () => {
     const old = newAccount()
     for (let i = 0; i < 5; i++) await start(old)
     await onStore(
@@ -331,7 +331,7 @@ describe("linking a chat account", { timeout: 60_000 }, () => {
     assert.deepStrictEqual([live.length, live.filter(({ ended_at }) => ended_at === null).length], [5, 1])
   })
 
-  it("is refused by the person, once", async () => {
+  it("can be refused by the user once", async () => {
     const account = newAccount()
     const code = await start(account)
     const ada = await Person.signedIn(hub, "ada")
@@ -340,7 +340,7 @@ describe("linking a chat account", { timeout: 60_000 }, () => {
     refusedByAll([await ada.refuse(code), await ada.look(code), await ada.confirm(code)])
   })
 
-  it("asks for a sign-in of the last 15 minutes", async () => {
+  it("requires a sign-in of the last 15 minutes", async () => {
     const code = await start(newAccount())
     const ada = await Person.signedIn(hub, "ada")
     await ada.open(code)
@@ -356,7 +356,7 @@ describe("linking a chat account", { timeout: 60_000 }, () => {
     numberOf(await ada.confirm(code))
   })
 
-  it("shows names in one line, without what hides or reorders text", async () => {
+  it("shows names in one line, without characters that hide or reorder text", async () => {
     const ada = await Person.signedIn(hub, "ada")
     const shown = async (senderName: string) => {
       const { body } = await ada.look(await start(newAccount(), { senderName, tenantName: senderName }))
@@ -384,7 +384,7 @@ describe("linking a chat account", { timeout: 60_000 }, () => {
     }
   )
 
-  it("tells an unknown code from one of others by nothing", async () => {
+  it("gives the same answer for unknown codes and codes of others", async () => {
     const ada = await Person.signedIn(hub, "ada")
     const eve = await Person.signedIn(hub, "eve")
     const code = await start(newAccount())

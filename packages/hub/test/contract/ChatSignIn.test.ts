@@ -18,7 +18,7 @@ import { HubProcess, openHub } from "@corral/testing/hub/HubProcess"
 import { CLIENT_ID, Issuer } from "../harness/Issuer.ts"
 import type { UserId } from "@corral/domain/identity/Ids"
 
-describe("chat accounts and the identity provider", { timeout: 60_000 }, () => {
+describe("Chat accounts and the identity provider", { timeout: 60_000 }, () => {
   let issuer: Issuer
   let hub: HubProcess
   beforeAll(async () => {
@@ -69,7 +69,7 @@ describe("chat accounts and the identity provider", { timeout: 60_000 }, () => {
     assert.strictEqual(answer.status, 200, answer.text)
   }
 
-  it("end with the person, and not with one session of theirs", async () => {
+  it("end with a logout of the user, not of one session", async () => {
     const [ada, grace] = [await signIn(new Browser(), "ada"), await signIn(new Browser(), "grace")]
     const [hers, others] = [await bound(ada), await bound(grace)]
     const me = (account: typeof hers) => gatewayOf(hub).ask("GET", "/client/auth/me", actingAs(account))
@@ -93,7 +93,7 @@ describe("chat accounts and the identity provider", { timeout: 60_000 }, () => {
     assert.strictEqual(codeOf(await me(hers)), "binding_required")
   })
 
-  it("are linked with a fresh sign-in, which the provider asks for although it knows who it is", async () => {
+  it("require a fresh sign-in, although the provider has a session", async () => {
     const browser = new Browser()
     const userId = await signIn(browser, "barbara")
     // Without it the provider would send the browser back at once.
@@ -107,7 +107,7 @@ describe("chat accounts and the identity provider", { timeout: 60_000 }, () => {
     assert.strictEqual(await signIn(browser, "barbara", "?fresh=1"), userId)
   })
 
-  it("are not linked with an old sign-in that is passed off as a fresh one", async () => {
+  it("reject an old sign-in that claims to be fresh", async () => {
     const browser = new Browser()
     await signIn(browser, "edsger")
     const fresh = new URL(locationOf(await browser.hub(`${hub.url}/client/auth/login?fresh=1`)))
@@ -118,7 +118,7 @@ describe("chat accounts and the identity provider", { timeout: 60_000 }, () => {
     assert.strictEqual(codeOf(returned), "unauthorized")
   })
 
-  it.each(["fresh=", "fresh=2", "fresh=1&fresh=1"])("takes no other word for fresh (%s)", async (query) => {
+  it.each(["fresh=", "fresh=2", "fresh=1&fresh=1"])("reject another value of fresh (%s)", async (query) => {
     const answer = await hub.client.ask("GET", `/client/auth/login?${query}`)
     assert.strictEqual(codeOf(answer), "schema_validation_failed")
   })
@@ -155,7 +155,7 @@ describe("chat accounts and the identity provider", { timeout: 60_000 }, () => {
     assert.strictEqual(me.body.user.id, userId)
   })
 
-  it("are linked with a fresh sign-in at the provider for development too", async () => {
+  it("require a fresh sign-in also at the provider for development", async () => {
     const development = await openHub({ env: { CORRAL_HUB_DEV_SIGN_IN: "1" } })
     const browser = new Browser()
     /** Goes to the provider and back; gives how often it asked for a name. */
@@ -179,8 +179,8 @@ describe("chat accounts and the identity provider", { timeout: 60_000 }, () => {
   })
 })
 
-describe("a Hub without a Gateway", { timeout: 60_000 }, () => {
-  it("accept no token of another kind", async () => {
+describe("A Hub without a Gateway", { timeout: 60_000 }, () => {
+  it("accepts no token", async () => {
     const hub = await openHub()
     const account = newAccount()
     const answers = [

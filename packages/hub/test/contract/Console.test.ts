@@ -6,7 +6,7 @@ import { HubProcess } from "@corral/testing/hub/HubProcess"
 
 const page = { accept: "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8" }
 
-describe("the console at a Hub", { timeout: 60_000 }, () => {
+describe("The console of a Hub", { timeout: 60_000 }, () => {
   const hub = new HubProcess()
   beforeAll(() => hub.start(), 60_000)
   afterAll(() => hub.remove())
@@ -22,7 +22,7 @@ describe("the console at a Hub", { timeout: 60_000 }, () => {
     return text(socket)
   }
 
-  it("is one page wherever a browser goes, under a strict policy", async () => {
+  it("serves one page for every navigation, with a strict policy", async () => {
     const pages = await Promise.all(["/", "/runs/run_1?x=1", "/projects/a.b"].map((path) => get(path, page)))
     const texts = await Promise.all(pages.map((response) => response.text()))
     for (const [i, { headers, status }] of pages.entries()) {
@@ -39,13 +39,13 @@ describe("the console at a Hub", { timeout: 60_000 }, () => {
     assert.include(texts[0], "Corral")
   })
 
-  it("answers HEAD as GET without the body", async () => {
+  it("answers HEAD like GET without the body", async () => {
     const response = await get("/", page, "HEAD")
     assert.deepStrictEqual([response.status, await response.text()], [200, ""])
     assert.match(response.headers.get("content-type") ?? "", /^text\/html/)
   })
 
-  it("takes no path from the API: what is not there stays an error object", async () => {
+  it("keeps error objects for missing paths of the API", async () => {
     const refusals = [
       ["GET", "/client/nothing", 404],
       ["GET", "/api/nothing", 404],
@@ -64,7 +64,7 @@ describe("the console at a Hub", { timeout: 60_000 }, () => {
     assert.match((await get("/device", page)).headers.get("content-security-policy") ?? "", /sha256/)
   })
 
-  it("gives no file but its own, however the path is spelt", async () => {
+  it("serves only its own files, in any spelling of the path", async () => {
     const ways = [
       "/../main.cjs",
       "/assets/../../main.cjs",

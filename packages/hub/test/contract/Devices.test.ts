@@ -53,7 +53,7 @@ describe("/client/devices", { timeout: 60_000 }, () => {
     assert.deepStrictEqual([again.status, codeOf(again)], [409, "conflict"])
   })
 
-  it("registers one device for a join token, as its maker's", async () => {
+  it("registers one device for a join token, owned by its creator", async () => {
     const { expiresAt, token } = await joinToken(ada)
     const left = new Date(expiresAt).getTime() - Date.now()
     assert.isTrue(left > 3_500_000 && left <= 3_600_000)
@@ -72,7 +72,7 @@ describe("/client/devices", { timeout: 60_000 }, () => {
     assert.notInclude(hub.stderr, token)
   })
 
-  it("leaves a join token as it was where the device is refused, and gives it to one of two", async () => {
+  it("keeps a join token after a refused registration, and admits one of two devices", async () => {
     const { token } = await joinToken(ada)
     const { publicKey } = await registerDevice(ada)
     const ask = (key: string) =>
@@ -84,7 +84,7 @@ describe("/client/devices", { timeout: 60_000 }, () => {
     assert.deepStrictEqual(answers.map(({ status }) => status).sort(), [201, 401, 401, 401, 401, 401])
   })
 
-  it("takes no token that is over, made up, or for something else", async () => {
+  it("rejects expired, invented and other tokens", async () => {
     const { token } = await joinToken(ada, { expiresInSeconds: 1 })
     await hub.people.act(
       Effect.flatMap(
@@ -134,14 +134,14 @@ describe("/client/devices", { timeout: 60_000 }, () => {
     assert.deepStrictEqual([answer.status, codeOf(answer)], [422, "schema_validation_failed"])
   })
 
-  it("gives no join token for more than an hour", async () => {
+  it("limits join tokens to an hour", async () => {
     for (const expiresInSeconds of [0, 3_601, "60", 1.5]) {
       const answer = await ada.ask("POST", "/client/devices/join-tokens", { body: { expiresInSeconds } })
       assert.deepStrictEqual([answer.status, codeOf(answer)], [422, "schema_validation_failed"])
     }
   })
 
-  it("answers for what is not there as for what is another's", async () => {
+  it("gives the same answer for missing devices and devices of others", async () => {
     const { id } = await registerDevice(ada)
     for (const [method, body] of [
       ["GET", undefined],
@@ -162,7 +162,7 @@ describe("/client/devices", { timeout: 60_000 }, () => {
     assert.strictEqual((await ada.ask("GET", `/client/devices/${id}`)).status, 200)
   })
 
-  it("is shared by its owner with projects where the owner manages devices", async () => {
+  it("can be shared with projects where its owner manages devices", async () => {
     const own = await makeProject(ada, "private", [
       [bob, "member"],
       [eve, "viewer"]
@@ -195,7 +195,7 @@ describe("/client/devices", { timeout: 60_000 }, () => {
     )
   })
 
-  it("is renamed, and comes and goes with its lease", async () => {
+  it("can be renamed, and is online while its lease lasts", async () => {
     const { id } = await registerDevice(ada)
     const renamed = await ada.ask<Device>("PATCH", `/client/devices/${id}`, { body: { name: "desk" } })
     assert.deepStrictEqual([renamed.status, renamed.body.name, renamed.body.state], [200, "desk", "offline"])
@@ -256,7 +256,7 @@ describe("/client/devices", { timeout: 60_000 }, () => {
     assert.strictEqual(codeOf(await ada.ask("DELETE", `/client/devices/${id}`)), "permission_denied")
   })
 
-  it("lists what one owns and what is shared with one, by state", async () => {
+  it("lists own and shared devices, by state", async () => {
     const zoe = await hub.signedIn("zoe")
     const project = await makeProject(zoe, "private", [[bob, "viewer"]])
     const [first, second, third] = [
@@ -278,7 +278,7 @@ describe("/client/devices", { timeout: 60_000 }, () => {
       assert.strictEqual(codeOf(await zoe.ask("GET", `/client/devices${query}`)), "schema_validation_failed")
   })
 
-  it("shows as targets what one may route to", async () => {
+  it("lists the devices that the caller may route to as targets", async () => {
     const [owner, member, viewer] = [
       await hub.signedIn("owner"),
       await hub.signedIn("member"),

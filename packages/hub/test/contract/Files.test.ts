@@ -41,7 +41,7 @@ describe("/client/targets/{id}/workspaces/{workspace}", { timeout: 60_000 }, () 
     for (const path of asked) assert.strictEqual(codeOf(await client.ask("GET", path)), code, path)
   }
 
-  it("asks the Edge for members, in what is linked to the project", async () => {
+  it("reads linked workspaces from the Edge for members", async () => {
     for (const client of [ada, mia])
       await assertCode(client, paths(target, "site", project), "target_offline")
   })
@@ -53,13 +53,13 @@ describe("/client/targets/{id}/workspaces/{workspace}", { timeout: 60_000 }, () 
     await assertCode(ada, paths(target, "site", newId("prj")), "permission_denied")
   })
 
-  it("refuses targets that are not shared with that project, whether they are there or not", async () => {
+  it("refuses targets that are not shared with the project, also missing ones", async () => {
     const other = await makeProject(mia)
     await assertCode(mia, paths(target, "site", other.id), "unauthorized_target")
     await assertCode(mia, paths(newId("dev"), "site", project), "unauthorized_target")
   })
 
-  it("refuses workspaces that are not linked to that project, also on one's own target", async () => {
+  it("refuses workspaces that are not linked to the project, also on own targets", async () => {
     for (const client of [ada, mia])
       for (const workspace of ["docs", "nowhere", "..%2Fsite", "a'%20OR%201=1"])
         await assertCode(client, paths(target, workspace, project), "workspace_outside_allowlist")
@@ -67,7 +67,7 @@ describe("/client/targets/{id}/workspaces/{workspace}", { timeout: 60_000 }, () 
     await assertCode(ada, paths(target, "site", own.id), "workspace_outside_allowlist")
   })
 
-  it("refuses what does not fit", async () => {
+  it("rejects invalid requests", async () => {
     const at = `/client/targets/${target}/workspaces/site`
     for (const path of [
       `${at}/files`,

@@ -3,8 +3,8 @@ import type { Project } from "@corral/domain/project/Project"
 import { codeOf, HubClient } from "@corral/testing/hub/HubClient"
 import { openHub } from "@corral/testing/hub/HubProcess"
 
-describe("One key", { timeout: 60_000 }, () => {
-  it("has one effect and one answer for 100 requests at once, also when the Hub is killed among them", async () => {
+describe("An idempotency key", { timeout: 60_000 }, () => {
+  it("has one effect and one response for 100 concurrent requests, also when the Hub is killed meanwhile", async () => {
     const hub = await openHub()
     const { token, userId } = await hub.people.signIn("ada")
     const request = { body: { name: "Once" }, headers: { "idempotency-key": "the-one" } }

@@ -133,7 +133,7 @@ describe("Issued credentials", { timeout: 120_000 }, () => {
     what: fc.constantFrom(...issuing)
   })
 
-  it("need a browser's cookie and a sign-in of the last 15 minutes", () =>
+  it("require a browser's cookie and a sign-in of the last 15 minutes", () =>
     fc.assert(
       fc.asyncProperty(cases, async ({ age, asCookie, kind, what }) => {
         const { body, made, path } = request[what]

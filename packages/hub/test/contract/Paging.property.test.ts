@@ -33,7 +33,7 @@ const Sizes = Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 40, maxi
 )
 const Late = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 30 }))
 
-describe("a list", { timeout: 120_000 }, () => {
+describe("A list", { timeout: 120_000 }, () => {
   const hub = new HubProcess()
   let ada: HubClient
   let eve: HubClient
@@ -102,13 +102,13 @@ describe("a list", { timeout: 120_000 }, () => {
     assert.deepStrictEqual([answer.status, codeOf(answer)], [422, "schema_validation_failed"])
   }
 
-  it("takes no cursor of another list", async () => {
+  it("rejects a cursor of another list", async () => {
     for (const name of names)
       for (const other of names)
         if (name !== other) await assertRefused(ada, listOf(name).path, await firstCursor(other))
   })
 
-  it("takes no cursor of another person", async () => {
+  it("rejects a cursor of another user", async () => {
     for (const name of ["projects", "all sessions", "devices"])
       await assertRefused(eve, listOf(name).path, await firstCursor(name))
     await ada.ask("POST", listOf("members").path, { body: { userId: eve.userId, role: "viewer" } })

@@ -46,7 +46,7 @@ describe("/client/projects", { timeout: 60_000 }, () => {
     ])
   })
 
-  it("takes a member by the address that the identity provider vouches for, and says of no other whose it is", async () => {
+  it("adds a member by a verified address, and reveals no owner of another address", async () => {
     const { id } = await makeProject(ada, "private", [[bob, "member"]])
     const iris = await hub.people.signIn("iris", "web", "Iris.Lund@example.com")
     await hub.people.signIn("twin 1", "web", "twin@example.com")
@@ -85,7 +85,7 @@ describe("/client/projects", { timeout: 60_000 }, () => {
     assert.notInclude(JSON.stringify(trail), "@")
   })
 
-  it("asks for a sign-in", async () => {
+  it("requires a sign-in", async () => {
     for (const [method, path, body] of [
       ["GET", "/client/projects", undefined],
       ["POST", "/client/projects", { name: "x" }],
@@ -113,7 +113,7 @@ describe("/client/projects", { timeout: 60_000 }, () => {
     assert.deepStrictEqual([answer.status, codeOf(answer)], [422, "schema_validation_failed"])
   })
 
-  it("refuses a body beyond 1 MiB, and ignores fields that it does not know", async () => {
+  it("rejects a body over 1 MiB, and ignores unknown fields", async () => {
     const large = await ada.ask("POST", "/client/projects", { body: { name: "x".repeat(1_048_577) } })
     assert.deepStrictEqual([large.status, codeOf(large)], [413, "payload_too_large"])
     const made = await ada.ask<Project>("POST", "/client/projects", {
@@ -124,7 +124,7 @@ describe("/client/projects", { timeout: 60_000 }, () => {
     assert.notStrictEqual(made.body.id as string, nowhere)
   })
 
-  it("gives the same answer to the same key, and makes one project of many requests at once", async () => {
+  it("returns the same response for the same key, and creates one project for concurrent requests", async () => {
     const ask = (body: unknown, key = "first") =>
       ada.ask<Project>("POST", "/client/projects", { body, headers: { "idempotency-key": key } })
     const made = await ask({ name: "Keyed" })
@@ -146,7 +146,7 @@ describe("/client/projects", { timeout: 60_000 }, () => {
       assert.deepStrictEqual([answer.status, codeOf(answer)], [409, "idempotency_in_flight"])
   })
 
-  it("answers for what is not there as for what is another's", async () => {
+  it("gives the same answer for missing projects and projects of others", async () => {
     const { id } = await makeProject(ada)
     for (const [method, path, body] of [
       ["GET", "", undefined],
@@ -174,7 +174,7 @@ describe("/client/projects", { timeout: 60_000 }, () => {
     )
   })
 
-  it("lets everyone read what is internal, and members alone write", async () => {
+  it("lets everyone read internal projects, and only members write", async () => {
     const project = await makeProject(ada, "internal")
     const path = `/client/projects/${project.id}`
     const read = await eve.ask<Project>("GET", path)
@@ -191,7 +191,7 @@ describe("/client/projects", { timeout: 60_000 }, () => {
     assert.strictEqual(codeOf(await eve.ask("GET", path)), "permission_denied")
   })
 
-  it("lets each role do what is its own", async () => {
+  it("allows each role its actions", async () => {
     const project = await makeProject(ada, "private", [
       [bob, "admin"],
       [max, "member"],
@@ -247,7 +247,7 @@ describe("/client/projects", { timeout: 60_000 }, () => {
     assert.strictEqual(codeOf(await bob.ask("GET", `/client/projects/${project.id}`)), "permission_denied")
   })
 
-  it("keeps one of two owners who remove each other at once", async () => {
+  it("keeps one of two owners who remove each other concurrently", async () => {
     const project = await makeProject(ada, "private", [[bob, "owner"]])
     const path = `/client/projects/${project.id}/members`
     await Promise.all([
@@ -258,7 +258,7 @@ describe("/client/projects", { timeout: 60_000 }, () => {
     assert.strictEqual(reads.filter(({ status }) => status === 200).length, 1)
   })
 
-  it("tells every Hub when it changes who may do what", async () => {
+  it("notifies every Hub of changed permissions", async () => {
     const { id } = await makeProject(ada)
     const path = `/client/projects/${id}`
     const member = `${path}/members/${bob.userId}`
@@ -276,7 +276,7 @@ describe("/client/projects", { timeout: 60_000 }, () => {
     }
   })
 
-  it("pages by the cursor that it gave, to whom it gave it", async () => {
+  it("binds a cursor to its caller", async () => {
     const zoe = await hub.signedIn("zoe")
     const made: Array<string> = []
     for (let i = 0; i < 5; i++) made.unshift((await makeProject(zoe)).id)
@@ -337,7 +337,7 @@ describe("/client/projects", { timeout: 60_000 }, () => {
     assert.deepStrictEqual(await walk(bob, path), [])
   })
 
-  it("takes with it what belongs to it, and leaves its trail", async () => {
+  it("deletes its resources and keeps its trail", async () => {
     const project = await makeProject(ada)
     const session = await makeSession(ada, project)
     await ada.ask("POST", `/client/sessions/${session.id}/messages`, { body: { text: "hello" } })
@@ -383,7 +383,7 @@ describe("/client/projects", { timeout: 60_000 }, () => {
     }
   })
 
-  it("writes down what was done and what was refused", async () => {
+  it("records allowed and refused actions", async () => {
     const project = await makeProject(ada, "private", [[max, "member"]])
     await max.ask("PATCH", `/client/projects/${project.id}`, { body: { name: "x" } })
     await ada.ask("PATCH", `/client/projects/${project.id}/members/${ada.userId}`, {

@@ -40,7 +40,7 @@ describe("/client/runs", { timeout: 60_000 }, () => {
   })
   afterAll(() => hub.remove())
 
-  it("gives a run as its log says", async () => {
+  it("returns a run as in its log", async () => {
     const runId = await mirror.run(project, created, started, said("Hello"), completed)
     const { body, status } = await ada.ask<HubRun>("GET", `/client/runs/${runId}`)
     assert.strictEqual(status, 200)
@@ -83,7 +83,7 @@ describe("/client/runs", { timeout: 60_000 }, () => {
     )
   })
 
-  it("gives the log in pages, as it was pushed", async () => {
+  it("returns the log in pages, unchanged", async () => {
     const odd = draft("run.message.delta", {
       messageId: "m1",
       channel: "text",
@@ -122,7 +122,7 @@ describe("/client/runs", { timeout: 60_000 }, () => {
     }
   })
 
-  it("lists newest first, page by page and filtered, each only to those who may read", async () => {
+  it("lists readable runs, newest first, in pages and with filters", async () => {
     const own = await mirror.project(bob.userId)
     const runs: Array<RunId> = []
     for (let i = 0; i < 5; i++)
@@ -155,7 +155,7 @@ describe("/client/runs", { timeout: 60_000 }, () => {
     assert.deepStrictEqual([foreign.status, codeOf(foreign)], [403, "permission_denied"])
   })
 
-  it("binds a cursor to the filter and the person", async () => {
+  it("binds a cursor to the filter and the user", async () => {
     const first = await ada.ask<Page<HubRun>>("GET", "/client/runs?limit=1")
     const cursor = first.body.nextCursor
     assert.isNotNull(cursor)
@@ -168,7 +168,7 @@ describe("/client/runs", { timeout: 60_000 }, () => {
     }
   })
 
-  it("says the same of a run that one may not see and of one that is not there", async () => {
+  it("gives the same answer for missing and forbidden runs", async () => {
     const runId = await mirror.run(project, created)
     for (const [method, path] of [
       ["GET", ""],
@@ -193,7 +193,7 @@ describe("/client/runs", { timeout: 60_000 }, () => {
     assert.deepStrictEqual([unsigned.status, codeOf(unsigned)], [401, "unauthorized"])
   })
 
-  it("routes cancel, diff, artifacts and previews: members to a shared target, which is offline", async () => {
+  it("routes cancel, diff, artifacts and previews of members to a shared target that is offline", async () => {
     const shared = new Mirror(hub)
     const runId = await shared.run(project, created, started)
     await shared.device(ada.userId)
@@ -255,7 +255,7 @@ describe("/client/runs", { timeout: 60_000 }, () => {
     assert.notInclude(trail.text, "private wish")
   })
 
-  it("cancels what is cancelled again, and not what has ended; a viewer cancels nothing", async () => {
+  it("cancels a cancelled run again, but no ended run, and not for viewers", async () => {
     const cancelled = await mirror.run(project, created, draft("run.cancelled", { by: "x" }))
     const again = await ada.ask<HubRun>("POST", `/client/runs/${cancelled}/cancel`)
     assert.deepStrictEqual([again.status, again.body.state], [200, "cancelled"])

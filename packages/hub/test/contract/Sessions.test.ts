@@ -33,7 +33,7 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
   const change = (client: HubClient, { id }: { readonly id: string }, body: object) =>
     client.ask<Session>("PATCH", `/client/sessions/${id}`, { body })
 
-  it("are made in a project, and listed as the contract's items", async () => {
+  it("are created in a project, and listed as in the contract", async () => {
     const made = await ada.ask<Session>("POST", "/client/sessions", {
       body: { projectId: project.id, title: "Ünï ' OR 1=1 --" }
     })
@@ -49,7 +49,7 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
     assert.isNull(list.body.nextCursor)
   })
 
-  it("ask for a sign-in", async () => {
+  it("require a sign-in", async () => {
     for (const [method, path, body] of [
       ["GET", "", undefined],
       ["POST", "", { projectId: project.id, title: "x" }],
@@ -65,7 +65,7 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
     assert.strictEqual(codeOf(await hub.client.ask("GET", "/client/agents")), "unauthorized")
   })
 
-  it("are hidden from who may not read them, as what is not there", async () => {
+  it("are hidden from callers who may not read them, like missing ones", async () => {
     const session = await makeSession(ada, project)
     const { id: targetId } = await registerDevice(eve)
     await report(hub, targetId)
@@ -122,7 +122,7 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
     assert.deepStrictEqual([answer.status, codeOf(answer)], [422, "schema_validation_failed"])
   })
 
-  it("are archived and opened again, and closed for good", async () => {
+  it("can be archived and reopened, but not after closing", async () => {
     const session = await makeSession(ada, project)
     const states: Array<unknown> = []
     for (const [body, status] of [
@@ -155,7 +155,7 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
     ])
   })
 
-  it("are read-only while they are archived and when they are closed", async () => {
+  it("are read-only while archived or closed", async () => {
     const { id: targetId } = await registerDevice(ada)
     await report(hub, targetId)
     const session = await makeSession(ada, project)
@@ -177,7 +177,7 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
     }
   })
 
-  it("go by last change, which messages and agents are", async () => {
+  it("are ordered by last change, including messages and agents", async () => {
     const own = await makeProject(ada)
     const [first, second, third] = [
       await makeSession(ada, own),
@@ -209,7 +209,7 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
       assert.strictEqual(codeOf(await ada.ask("GET", `/client/sessions${query}`)), "schema_validation_failed")
   })
 
-  it("keep messages in the order in which they were said, newest first", async () => {
+  it("list messages newest first", async () => {
     const session = await makeSession(ada, project)
     const said = Array.from({ length: 25 }, (_, i) => `message ${i}`)
     for (const text of said) assert.strictEqual((await say(ada, session, text)).status, 201)
@@ -224,7 +224,7 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
     assert.strictEqual(read.body.updatedAt, messages[0]?.createdAt)
   })
 
-  it("take text as it is, and no other", async () => {
+  it("store text unchanged, and reject invalid text", async () => {
     const session = await makeSession(ada, project)
     const text = "'; DROP TABLE messages; --\n\u{1f680} \u202e <script>" + "x".repeat(200_000)
     const made = await say(ada, session, text)
@@ -238,7 +238,7 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
     assert.strictEqual((await walk(ada, `/client/sessions/${session.id}/messages`)).length, 1)
   })
 
-  it("answer the same key with the same session, message and agent", async () => {
+  it("return the same session, message and agent for the same key", async () => {
     const headers = { "idempotency-key": "k '1' \"2\"" }
     const make = (title: string) =>
       ada.ask<Session>("POST", "/client/sessions", { body: { projectId: project.id, title }, headers })
@@ -273,7 +273,7 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
     assert.strictEqual(codeOf(long), "schema_validation_failed")
   })
 
-  it("take agents of targets that one may route to, in workspaces that they offer", async () => {
+  it("accept agents and workspaces that an allowed target offers", async () => {
     const max = await hub.signedIn("max")
     const team = await makeProject(ada, "private", [
       [max, "member"],
@@ -325,7 +325,7 @@ describe("/client/sessions", { timeout: 60_000 }, () => {
     assert.strictEqual(codeOf(await add(shared.id)), "unauthorized_target")
   })
 
-  it("show as agents what one's targets offer, each once", async () => {
+  it("list the agents of allowed targets once", async () => {
     const [owner, member] = [await hub.signedIn("owner"), await hub.signedIn("member")]
     const team = await makeProject(owner, "private", [[member, "member"]])
     const own = await registerDevice(owner)

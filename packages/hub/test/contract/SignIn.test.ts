@@ -4,7 +4,7 @@ import { Browser, locationOf } from "@corral/testing/hub/Browser"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { CLIENT_SECRET, Issuer } from "../harness/Issuer.ts"
 
-describe("signing in with a browser", { timeout: 60_000 }, () => {
+describe("Sign-in with a browser", { timeout: 60_000 }, () => {
   let issuer: Issuer
   let hub: HubProcess
 
@@ -38,7 +38,7 @@ describe("signing in with a browser", { timeout: 60_000 }, () => {
     assert.isFalse(browser.cookies(hub.url).has("__Host-corral"))
   }
 
-  it("ends in a session of the person whom the provider proves", async () => {
+  it("creates a session of the user that the provider proves", async () => {
     const browser = new Browser()
     issuer.people.set("ada", { name: "Ada", email: "ada@example.com", email_verified: true })
     const returned = await proven(browser, "ada", "?returnTo=%2Fruns%3Fstate%3Dfailed%23last")
@@ -56,7 +56,7 @@ describe("signing in with a browser", { timeout: 60_000 }, () => {
     assert.notInclude(browser.told.get("__Host-corral-csrf") ?? "HttpOnly", "HttpOnly")
   })
 
-  it("knows a person again by issuer and subject, under another name and address too", async () => {
+  it("identifies a user by issuer and subject, also with another name and address", async () => {
     const idOf = async (claims: Record<string, unknown>) => {
       issuer.people.set("grace", claims)
       const browser = new Browser()
@@ -70,7 +70,7 @@ describe("signing in with a browser", { timeout: 60_000 }, () => {
     assert.isUndefined(second.email)
   })
 
-  it("asks the provider for what the ID token leaves out", async () => {
+  it("requests missing claims from the provider", async () => {
     issuer.inIdToken = false
     await issuer.serve(hub.url)
     issuer.people.set("edsger", { name: "Edsger", email: "e@example.com", email_verified: true })
@@ -82,7 +82,7 @@ describe("signing in with a browser", { timeout: 60_000 }, () => {
     await issuer.serve(hub.url)
   })
 
-  it("gives a new session at each sign-in, and ends the one before", async () => {
+  it("creates a new session at each sign-in, and ends the previous one", async () => {
     const browser = new Browser()
     await browser.hub(await proven(browser, "ada"))
     const first = browser.cookies(hub.url).get("__Host-corral") ?? ""
@@ -94,7 +94,7 @@ describe("signing in with a browser", { timeout: 60_000 }, () => {
     )
   })
 
-  it("ends at logout, which needs the header that pages of the Hub know", async () => {
+  it("ends at logout, which requires the CSRF header", async () => {
     const browser = new Browser()
     await browser.hub(await proven(browser, "ada"))
     const csrf = browser.cookies(hub.url).get("__Host-corral-csrf") ?? ""
@@ -114,7 +114,7 @@ describe("signing in with a browser", { timeout: 60_000 }, () => {
     assert.strictEqual(codeOf(await hub.client.ask("GET", "/client/auth/me", { token })), "unauthorized")
   })
 
-  it("takes the cookie or a bearer token, never both", async () => {
+  it("accepts the cookie or a bearer token, not both", async () => {
     const browser = new Browser()
     await browser.hub(await proven(browser, "ada"))
     const token = browser.cookies(hub.url).get("__Host-corral") ?? ""
@@ -156,7 +156,7 @@ describe("signing in with a browser", { timeout: 60_000 }, () => {
       assertRefused(browser, await browser.hub(change(first, "state", state)))
     })
 
-    it("a browser that did not begin the sign-in", async () => {
+    it("a browser that did not start the sign-in", async () => {
       const victim = new Browser()
       const returned = await proven(new Browser(), "mallory")
       assertRefused(victim, await victim.hub(returned))
@@ -173,13 +173,13 @@ describe("signing in with a browser", { timeout: 60_000 }, () => {
       )
     })
 
-    it("a code that was asked for with another verifier", async () => {
+    it("a code of another verifier", async () => {
       const browser = new Browser()
       const url = change((await login(browser)).href, "code_challenge", "A".repeat(43))
       assertRefused(browser, await browser.hub(await issuer.signIn(browser, url, "ada")))
     })
 
-    it("a code that was used, and an address that was", async () => {
+    it("a used code and a used address", async () => {
       const browser = new Browser()
       const returned = await proven(browser, "ada")
       assert.strictEqual((await browser.hub(returned)).status, 302)
@@ -190,7 +190,7 @@ describe("signing in with a browser", { timeout: 60_000 }, () => {
       assertRefused(again, await again.hub(change(returned, "state", state)))
     })
 
-    it("all but one of those that come back at once", async () => {
+    it("all but one of concurrent returns", async () => {
       const browser = new Browser()
       const returned = await proven(browser, "ada")
       const answers = await Promise.all(Array.from({ length: 5 }, () => browser.hub(returned)))
@@ -207,7 +207,7 @@ describe("signing in with a browser", { timeout: 60_000 }, () => {
       assertRefused(browser, await browser.hub(change(await proven(browser, "ada"), "iss", undefined)))
     })
 
-    it("who turned back at the provider", async () => {
+    it("a sign-in cancelled at the provider", async () => {
       const browser = new Browser()
       const url = await login(browser)
       const state = url.searchParams.get("state") ?? ""
@@ -215,7 +215,7 @@ describe("signing in with a browser", { timeout: 60_000 }, () => {
       assertRefused(browser, await browser.hub(`${hub.url}/client/auth/callback?${query}`))
     })
 
-    it("parameters that come twice or are no text of ours", async () => {
+    it("repeated and malformed parameters", async () => {
       const browser = new Browser()
       for (const query of ["state=a&state=b", `state=${"x".repeat(5_000)}`])
         assert.strictEqual(
@@ -243,13 +243,13 @@ describe("signing in with a browser", { timeout: 60_000 }, () => {
     "@evil.example",
     "/\u0000",
     ""
-  ])("leads home, not to %j", async (returnTo) => {
+  ])("returns to the start page, not to %j", async (returnTo) => {
     const browser = new Browser()
     const returned = await proven(browser, "ada", `?returnTo=${encodeURIComponent(returnTo)}`)
     assert.strictEqual(locationOf(await browser.hub(returned)), `${hub.url}/`)
   })
 
-  it("takes the address of its callback from its settings, whatever Host says", async () => {
+  it("takes the callback address from the settings, not from Host", async () => {
     const url = await login(new Browser())
     assert.strictEqual(url.searchParams.get("redirect_uri"), `${hub.url}/client/auth/callback`)
     const localhost = hub.url.replace("127.0.0.1", "localhost")
@@ -259,7 +259,7 @@ describe("signing in with a browser", { timeout: 60_000 }, () => {
     assert.strictEqual(url.searchParams.get("scope"), "openid profile email")
   })
 
-  it("records who signed in, and who was refused", async () => {
+  it("records sign-ins and refusals", async () => {
     const browser = new Browser()
     issuer.people.set("barbara", { name: "Barbara" })
     await browser.hub(await proven(browser, "barbara"))
@@ -271,7 +271,7 @@ describe("signing in with a browser", { timeout: 60_000 }, () => {
     )
   })
 
-  it("says nothing secret in its log", () => {
+  it("logs no secrets", () => {
     assert.include(hub.stderr, "invalid_grant")
     assert.notInclude(hub.stderr, CLIENT_SECRET)
     assert.notMatch(hub.stderr, /corral_s_|code=|state=|eyJ/)

@@ -37,22 +37,22 @@ const signedIn = async (file: string, known: KeyObject, alg: string, kid?: strin
   return { answer, me, log: hub.stderr }
 }
 
-describe("a client that shows itself by a key", { timeout: 60_000 }, () => {
-  it("signs in with a key as PEM", async () => {
+describe("A client that authenticates with a key", { timeout: 60_000 }, () => {
+  it("signs in with a PEM key", async () => {
     const { privateKey, publicKey } = p256()
     const { answer, me } = await signedIn(pem(privateKey), publicKey, "ES256")
     assert.strictEqual(answer.status, 302)
     assert.deepInclude((me.body as { readonly user: object }).user, { name: "ada" })
   })
 
-  it("signs in with a key as a JWK of one id among others", async () => {
+  it("signs in with a JWK selected by its id", async () => {
     const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2_048 })
     const file = JSON.stringify({ ...privateKey.export({ format: "jwk" }), kid: "k1", alg: "PS256" })
     const { answer, me } = await signedIn(file, publicKey, "PS256", "k1")
     assert.deepStrictEqual([answer.status, me.status], [302, 200])
   })
 
-  it("is refused with another key, and says nothing of it", async () => {
+  it("is refused with another key, without details", async () => {
     const { privateKey } = p256()
     const { answer, log, me } = await signedIn(pem(privateKey), p256().publicKey, "ES256")
     assert.strictEqual(codeOf(answer), "unauthorized")

@@ -22,7 +22,7 @@ interface Told {
   readonly intervalSeconds: number
 }
 
-describe("signing in a program", { timeout: 60_000 }, () => {
+describe("Sign-in of a program", { timeout: 60_000 }, () => {
   const hub = new HubProcess()
   let ada: BrowserClient
   beforeAll(async () => {
@@ -43,7 +43,7 @@ describe("signing in a program", { timeout: 60_000 }, () => {
   const onStore = (statement: string) =>
     hub.people.act(Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe(statement)))
 
-  it("waits for a person, then signs it in as them, once", async () => {
+  it("waits for a user, then signs in as that user once", async () => {
     const started = await start({ kind: "cli", clientName: "laptop" })
     assert.match(started.userCode, /^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/)
     assert.deepStrictEqual([started.expiresInSeconds, started.intervalSeconds], [600, 5])
@@ -72,7 +72,7 @@ describe("signing in a program", { timeout: 60_000 }, () => {
     )
   })
 
-  it("gives one token to many that ask at once", async () => {
+  it("issues one token to concurrent polls", async () => {
     const started = await start()
     await answer(started.userCode, "allow")
     const statuses = (await Promise.all(Array.from({ length: 6 }, () => ask(started)))).map(
@@ -81,7 +81,7 @@ describe("signing in a program", { timeout: 60_000 }, () => {
     assert.deepStrictEqual(statuses.toSorted(), [200, 401, 401, 401, 401, 401])
   })
 
-  it("is slowed down when it asks too often", async () => {
+  it("is slowed down when it polls too often", async () => {
     const started = await start()
     const intervals = [await ask(started), await ask(started), await ask(started)].map(
       ({ body }) => body.intervalSeconds
@@ -102,14 +102,14 @@ describe("signing in a program", { timeout: 60_000 }, () => {
     assert.strictEqual(codeOf(await ask(started)), "unauthorized")
   })
 
-  it("has ten minutes", async () => {
+  it("expires after ten minutes", async () => {
     const started = await start()
     await onStore(`UPDATE device_codes SET created_at = created_at - interval '601 seconds'`)
     assert.strictEqual(codeOf(await answer(started.userCode, "allow")), "permission_denied")
     assert.strictEqual(codeOf(await ask(started)), "unauthorized")
   })
 
-  it("is not answered without a sign-in, nor by a key", async () => {
+  it("can't be decided without a sign-in, or with a key", async () => {
     const { userCode } = await start()
     const body = { userCode, decision: "allow" }
     assert.strictEqual(
@@ -133,7 +133,7 @@ describe("signing in a program", { timeout: 60_000 }, () => {
     [{ kind: "cli", clientName: "\ud800" }],
     [{ kind: "cli", clientName: "x".repeat(10_000) }],
     [{ kind: 1 }]
-  ])("is not begun with a wrong body (%#)", async (body) => {
+  ])("rejects an invalid body (%#)", async (body) => {
     const refused = await hub.client.ask("POST", "/client/auth/device/start", { body })
     assert.strictEqual(codeOf(refused), "schema_validation_failed")
   })
@@ -147,7 +147,7 @@ describe("signing in a program", { timeout: 60_000 }, () => {
     }
   )
 
-  it("has a page where a person answers, which runs and loads nothing but its own script", async () => {
+  it("has a page for the decision, which runs and loads only its own script", async () => {
     const response = await fetch(`${hub.url}/device?code=BCDF-GHJK`)
     assert.strictEqual(response.status, 200)
     assert.strictEqual(response.headers.get("content-type"), "text/html; charset=utf-8")

@@ -36,7 +36,7 @@ describe("API keys", { timeout: 60_000 }, () => {
   }
   const holding = (key: Key): HubClient => new HubClient(hub.url, key.token)
 
-  it("act as the person who made them, until they are removed", async () => {
+  it("act as their user until they are removed", async () => {
     const ada = await hub.atBrowser("ada")
     const key = await create(ada, { name: "nightly", scopes: ["read", "read"], expiresInDays: 1 })
     assert.match(key.token, /^corral_k_[\w-]{43}$/)
@@ -57,7 +57,7 @@ describe("API keys", { timeout: 60_000 }, () => {
     assert.strictEqual(codeOf(await ada.ask("DELETE", `${KEYS}/${key.id}`)), "permission_denied")
   })
 
-  it("are worth nothing after their end", async () => {
+  it("are invalid after their expiry", async () => {
     const key = await create(await hub.atBrowser("ended"))
     await hub.people.act(
       Effect.flatMap(
@@ -68,7 +68,7 @@ describe("API keys", { timeout: 60_000 }, () => {
     assert.strictEqual(codeOf(await holding(key).ask("GET", "/client/auth/me")), "unauthorized")
   })
 
-  it("do nothing beyond their scopes, and manage neither keys nor sign-ins", async () => {
+  it("are limited to their scopes, and manage neither keys nor sign-ins", async () => {
     const ada = await hub.atBrowser("scoped")
     const all = holding(await create(ada, { name: "all", scopes: ["read", "write"] }))
     for (const [method, path] of [
@@ -101,7 +101,7 @@ describe("API keys", { timeout: 60_000 }, () => {
     assert.strictEqual((await reader.ask("GET", "/client/audit")).status, 200)
   })
 
-  it("are no session: a browser's cookie never holds one", async () => {
+  it("are rejected in a cookie", async () => {
     const key = await create(await hub.atBrowser("cookie"))
     const answer = await hub.client.ask("GET", "/client/auth/me", {
       headers: { cookie: `__Host-corral=${key.token}` }
@@ -109,7 +109,7 @@ describe("API keys", { timeout: 60_000 }, () => {
     assert.strictEqual(codeOf(answer), "unauthorized")
   })
 
-  it("are shown to their owner alone, page by page", async () => {
+  it("are listed for their owner only, in pages", async () => {
     const [ada, eve] = [await hub.atBrowser("owner"), await hub.atBrowser("eve")]
     const made = [await create(ada), await create(ada), await create(ada)].map(({ id }) => id)
     const first = (await ada.ask<Page>("GET", `${KEYS}?limit=2`)).body
@@ -128,7 +128,7 @@ describe("API keys", { timeout: 60_000 }, () => {
     assert.deepStrictEqual({ ...theirs.body, requestId: "" }, { ...missing.body, requestId: "" })
   })
 
-  it("are a hundred at most", async () => {
+  it("are limited to 100 per user", async () => {
     const ada = await hub.atBrowser("collector")
     await hub.people.act(
       Effect.flatMap(
@@ -154,12 +154,12 @@ describe("API keys", { timeout: 60_000 }, () => {
     { name: "x", scopes: ["read"], expiresInDays: 0 },
     { name: "x", scopes: ["read"], expiresInDays: 367 },
     { name: "x", scopes: ["read"], expiresInDays: 1.5 }
-  ])("are not made from a wrong body (%#)", async (body) => {
+  ])("reject an invalid body (%#)", async (body) => {
     const ada = await hub.atBrowser("wrong")
     assert.strictEqual(codeOf(await ada.ask("POST", KEYS, { body })), "schema_validation_failed")
   })
 
-  it("keep names as they were written", async () => {
+  it("keep names unchanged", async () => {
     const name = `Robert'); DROP TABLE api_keys;-- "💾" <b>`
     assert.strictEqual((await create(await hub.atBrowser("bobby"), { name, scopes: ["read"] })).name, name)
   })

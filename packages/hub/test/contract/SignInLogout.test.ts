@@ -11,7 +11,7 @@ import { CLIENT_ID, CLIENT_SECRET, Issuer } from "../harness/Issuer.ts"
 const EVENT = "http://schemas.openid.net/event/backchannel-logout"
 const PATH = "/client/auth/backchannel-logout"
 
-describe("a provider's word that a session is over", { timeout: 60_000 }, () => {
+describe("A logout token of the provider", { timeout: 60_000 }, () => {
   let issuer: Issuer
   let hub: HubProcess
 
@@ -67,7 +67,7 @@ describe("a provider's word that a session is over", { timeout: 60_000 }, () => 
       headers: { "content-type": "application/x-www-form-urlencoded" }
     })
 
-  it("ends what rests on it when a person signs out there", async () => {
+  it("ends the sign-ins of a user who signs out at the provider", async () => {
     const browser = await signedIn("ada")
     const other = await signedIn("ada")
     await issuer.signOut(browser)
@@ -75,7 +75,7 @@ describe("a provider's word that a session is over", { timeout: 60_000 }, () => 
     assert.isTrue(await isSignedIn(other))
   })
 
-  it("ends one session by its name, once", async () => {
+  it("ends one session by its id, once", async () => {
     const [first, second] = [await signedIn("grace"), await signedIn("grace")]
     const token = await issuer.sign(claims({ sub: "grace", sid: await sessionOf("grace") }), { typ })
     const answer = await send(token)
@@ -86,7 +86,7 @@ describe("a provider's word that a session is over", { timeout: 60_000 }, () => 
     assert.strictEqual(replay.headers.get("cache-control"), "no-store")
   })
 
-  it("ends all of a person where it names no session", async () => {
+  it("ends all sign-ins of a user if it names no session", async () => {
     const browsers = [await signedIn("barbara"), await signedIn("barbara"), await signedIn("edsger")]
     assert.strictEqual((await send(await issuer.sign(claims({ sub: "barbara" }), { typ }))).status, 200)
     assert.deepStrictEqual(await Promise.all(browsers.map(isSignedIn)), [false, false, true])
@@ -99,7 +99,7 @@ describe("a provider's word that a session is over", { timeout: 60_000 }, () => 
     assert.isTrue(await isSignedIn(browser))
   })
 
-  it("is refused where anything of it is not as it must be, and ends nothing", async () => {
+  it("is refused if any part is invalid, and ends nothing", async () => {
     const browser = await signedIn("ken")
     const sid = await sessionOf("ken")
     const named = { sub: "ken", sid }
@@ -134,7 +134,7 @@ describe("a provider's word that a session is over", { timeout: 60_000 }, () => 
     assert.isFalse(await isSignedIn(browser))
   })
 
-  it("is a form of one field", async () => {
+  it("is a form with one field", async () => {
     const token = await issuer.sign(claims({ sub: "ada" }), { typ })
     const json = await hub.client.ask("POST", PATH, { body: { logout_token: token } })
     assert.strictEqual(codeOf(json), "unsupported_media_type")
@@ -145,7 +145,7 @@ describe("a provider's word that a session is over", { timeout: 60_000 }, () => 
     assert.strictEqual(codeOf(long), "schema_validation_failed")
   })
 
-  it("is never in the log", () => {
+  it("never appears in the log", () => {
     assert.notMatch(hub.stderr, /eyJ/)
   })
 })

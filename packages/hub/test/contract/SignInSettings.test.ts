@@ -5,14 +5,14 @@ import { codeOf } from "@corral/testing/hub/HubClient"
 import { HubProcess, openHub } from "@corral/testing/hub/HubProcess"
 import { Issuer } from "../harness/Issuer.ts"
 
-describe("a Hub and its identity provider", { timeout: 60_000 }, () => {
+describe("A Hub and its identity provider", { timeout: 60_000 }, () => {
   const openIssuer = async (): Promise<Issuer> => {
     const issuer = await Issuer.open()
     onTestFinished(() => issuer.close())
     return issuer
   }
 
-  it("says what to configure where there is none", async () => {
+  it("names the missing settings without a provider", async () => {
     const hub = await openHub()
     const answers = [
       await hub.client.ask<{ readonly message: string }>("GET", "/client/auth/login"),
@@ -37,7 +37,7 @@ describe("a Hub and its identity provider", { timeout: 60_000 }, () => {
     assert.strictEqual(codeOf(await hub.client.ask("GET", "/client/auth/login")), "overloaded")
   })
 
-  it("lets in whom its settings allow", async () => {
+  it("admits the users that the settings allow", async () => {
     const issuer = await openIssuer()
     const hub = await openHub({
       env: {
@@ -75,7 +75,7 @@ describe("a Hub and its identity provider", { timeout: 60_000 }, () => {
     )
   })
 
-  it("counts sign-ins that are begun or refused, by address", async () => {
+  it("limits started and refused sign-ins by address", async () => {
     const issuer = await openIssuer()
     const hub = await openHub({ env: { ...issuer.env, CORRAL_HUB_SIGN_INS_PER_MINUTE: "5" } })
     await issuer.serve(hub.url)
@@ -100,7 +100,7 @@ describe("a Hub and its identity provider", { timeout: 60_000 }, () => {
     assert.strictEqual((await ada.ask("POST", "/client/auth/refresh")).status, 200)
   })
 
-  it("brings a provider for development where it is asked to", async () => {
+  it("starts a provider for development if configured", async () => {
     const hub = await openHub({ env: { CORRAL_HUB_DEV_SIGN_IN: "1" } })
     assert.include(hub.stderr, "signs in anyone under any name")
 
@@ -137,7 +137,7 @@ describe("a Hub and its identity provider", { timeout: 60_000 }, () => {
     assert.strictEqual((await signIn("Ada L.")).id, id)
   })
 
-  it("does not start with settings that contradict each other, and says which", async () => {
+  it("does not start with contradictory settings, and names them", async () => {
     const env = {
       CORRAL_HUB_DEV_SIGN_IN: "1",
       CORRAL_OIDC_ISSUER: "https://idp.example",

@@ -12,7 +12,7 @@ interface Issued {
   readonly kind: string
 }
 
-describe("sign-ins and their tokens", { timeout: 60_000 }, () => {
+describe("Sign-ins and their tokens", { timeout: 60_000 }, () => {
   const hub = new HubProcess()
   beforeAll(() => hub.start(), 60_000)
   afterAll(() => hub.remove())
@@ -51,7 +51,7 @@ describe("sign-ins and their tokens", { timeout: 60_000 }, () => {
       return { id: signInId as SignInId, client: new HubClient(hub.url, token, userId) }
     }
 
-    it("are listed, those that are good, the latest first, and which of them asks", async () => {
+    it("are listed while valid, newest first, with the current one marked", async () => {
       const [first, second, over] = [
         await another("lists", "web"),
         await another("lists", "cli"),
@@ -95,7 +95,7 @@ describe("sign-ins and their tokens", { timeout: 60_000 }, () => {
       assert.isFalse(await isGood(first.client.token ?? ""))
     })
 
-    it("are ended all but the one that asks", async () => {
+    it("can be ended all at once except the current one", async () => {
       const [kept, cli, web, foreign] = [
         await another("clears", "web"),
         await another("clears", "cli"),
@@ -111,7 +111,7 @@ describe("sign-ins and their tokens", { timeout: 60_000 }, () => {
   })
 
   describe("refresh", () => {
-    it("exchanges the token; the one before is good for 30 s more", async () => {
+    it("exchanges the token; the old one stays valid for 30 s", async () => {
       const ada = await hub.signedIn("ada")
       const first = ada.token ?? ""
       const answer = await ada.ask<Issued>("POST", "/client/auth/refresh")
@@ -124,7 +124,7 @@ describe("sign-ins and their tokens", { timeout: 60_000 }, () => {
       assert.strictEqual(new Set([first, second, third]).size, 3)
     })
 
-    it("ends the whole family when an exchanged token is used later", async () => {
+    it("ends the sign-in when an exchanged token is used later", async () => {
       const ada = await hub.signedIn("reused")
       const first = ada.token ?? ""
       const second = await refresh(ada, first)
@@ -139,7 +139,7 @@ describe("sign-ins and their tokens", { timeout: 60_000 }, () => {
       assert.include(hub.stderr, "an exchanged token was used again")
     })
 
-    it("gives one living token to many that exchange at once", async () => {
+    it("leaves one valid token after concurrent exchanges", async () => {
       const ada = await hub.signedIn("many")
       const tokens = await Promise.all(Array.from({ length: 8 }, () => refresh(ada, ada.token ?? "")))
       assert.strictEqual(new Set(tokens).size, 8)
@@ -150,7 +150,7 @@ describe("sign-ins and their tokens", { timeout: 60_000 }, () => {
       assert.strictEqual(present[0]?.["n"], 8)
     })
 
-    it("lengthens the time without use, and never the whole", async () => {
+    it("extends the idle time, never the cap", async () => {
       const ada = await hub.signedIn("capped")
       await onStore(`UPDATE sign_ins SET cap_at = now() + interval '1 hour' WHERE user_id = '${ada.userId}'`)
       const { body } = await ada.ask<{ readonly expiresAt: string }>("POST", "/client/auth/refresh")
@@ -170,7 +170,7 @@ describe("sign-ins and their tokens", { timeout: 60_000 }, () => {
     assert.isFalse(await isGood(ada.token ?? ""))
   })
 
-  it("lives as long as it is used", async () => {
+  it("stays valid while it is used", async () => {
     const ada = await hub.signedIn("sliding")
     await onStore(`UPDATE sign_ins SET last_seen_at = now() - interval '2 minutes', idle_until = now() + interval '1 minute'
       WHERE user_id = '${ada.userId}'`)
@@ -178,7 +178,7 @@ describe("sign-ins and their tokens", { timeout: 60_000 }, () => {
     assert.isAbove(new Date(body.expiresAt).getTime(), Date.now() + 29 * 86_400_000)
   })
 
-  it("tells every Hub which sign-in or key has ended", async () => {
+  it("notifies every Hub of ended sign-ins and keys", async () => {
     const { database, host, user } = await hub.people.act(
       Effect.flatMap(SqlClient.SqlClient, (sql) =>
         Effect.map(
@@ -230,7 +230,7 @@ describe("sign-ins and their tokens", { timeout: 60_000 }, () => {
     }
   )
 
-  it("keeps no token in its store", async () => {
+  it("stores no token", async () => {
     const ada = await hub.signedIn("kept")
     const second = await refresh(ada, ada.token ?? "")
     const browser = await hub.atBrowser("kept")

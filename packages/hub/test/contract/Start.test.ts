@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { HubProcess, openHub } from "@corral/testing/hub/HubProcess"
 
 describe("node dist/hub", { timeout: 60_000 }, () => {
-  it("serves until SIGTERM, and ends with 0", async () => {
+  it("serves until SIGTERM, then exits with 0", async () => {
     const hub = await openHub({ embedded: true })
     const health = await hub.client.ask("GET", "/health")
     assert.deepStrictEqual([health.status, health.body], [200, { status: "ok" }])
@@ -16,7 +16,7 @@ describe("node dist/hub", { timeout: 60_000 }, () => {
     ["CORRAL_HUB_PUBLIC_URL", "https://hub.example/path"],
     ["CORRAL_HUB_RETENTION_DAYS", "-1"],
     ["CORRAL_DATABASE_URL", "mysql://root:s3cret-word@localhost/x"]
-  ])("does not start with a wrong %s, and says so in one sentence", async (name, value) => {
+  ])("does not start with an invalid %s, and says so in one sentence", async (name, value) => {
     const hub = new HubProcess({ env: { [name]: value } })
     try {
       assert.strictEqual((await hub.startRefused()).code, 1)
@@ -27,7 +27,7 @@ describe("node dist/hub", { timeout: 60_000 }, () => {
     }
   })
 
-  it("listens beyond loopback only with an https origin", async () => {
+  it("listens outside loopback only with an https origin", async () => {
     const hub = new HubProcess({ env: { CORRAL_HUB_HOST: "0.0.0.0" } })
     try {
       assert.strictEqual((await hub.startRefused()).code, 1)
@@ -37,7 +37,7 @@ describe("node dist/hub", { timeout: 60_000 }, () => {
     }
   })
 
-  it("says which database it cannot reach without its password", async () => {
+  it("names the unreachable database without its password", async () => {
     const hub = new HubProcess({
       env: { CORRAL_DATABASE_URL: "postgres://corral:s3cret-word@127.0.0.1:1/x" }
     })

@@ -63,7 +63,7 @@ describe("Tasks", { timeout: 60_000 }, () => {
     assert.deepStrictEqual((await ada.ask("GET", `/client/tasks/${id}`)).body, body)
   })
 
-  it("is refused, and nothing kept, where it may not wait", async () => {
+  it("is refused without a trace if it may not wait", async () => {
     const before = await tasks()
     for (const body of [task({ onOffline: "fail" }), { ...task(), onOffline: undefined }]) {
       const refused = await make(ada, body)
@@ -75,7 +75,7 @@ describe("Tasks", { timeout: 60_000 }, () => {
     assert.deepStrictEqual(await tasks(), before)
   })
 
-  it("goes to the target that it names, which must be the caller's or shared with the project", async () => {
+  it("goes to its target, which must belong to the caller or be shared with the project", async () => {
     const other = await mirror.project(ada.userId)
     await mirror.member(ada.userId, other, bob.userId, "member")
     await mirror.member(ada.userId, project, bob.userId, "member")
@@ -88,7 +88,7 @@ describe("Tasks", { timeout: 60_000 }, () => {
     assert.strictEqual((await make(ada, task({ projectId: other }))).status, 201)
   })
 
-  it("names on a shared target a workspace that is linked to the project, and on one's own any", async () => {
+  it("requires a linked workspace on a shared target, and accepts any on an own target", async () => {
     const own = await mirror.project(ada.userId)
     const mia = await hub.signedIn("mia")
     await mirror.member(ada.userId, own, mia.userId, "member")
@@ -116,7 +116,7 @@ describe("Tasks", { timeout: 60_000 }, () => {
     )
   })
 
-  it("is made by members alone, and the same is said of a project that is not there", async () => {
+  it("is created by members only, with the same answer for missing projects", async () => {
     const vera = await hub.signedIn("vera")
     await mirror.member(ada.userId, project, vera.userId, "viewer")
     const eve = await hub.signedIn("eve")
@@ -163,7 +163,7 @@ describe("Tasks", { timeout: 60_000 }, () => {
     assert.strictEqual(codeOf(refused), "schema_validation_failed")
   })
 
-  it("gives one answer to one key", async () => {
+  it("returns the same response for the same key", async () => {
     const before = (await tasks()).length
     const first = await make(ada, task(), "key-1")
     const again = await make(ada, task(), "key-1")
@@ -176,7 +176,7 @@ describe("Tasks", { timeout: 60_000 }, () => {
     assert.strictEqual((await tasks()).length, before + 2)
   })
 
-  it("is cancelled once while it waits", async () => {
+  it("can be cancelled once while it waits", async () => {
     const { body } = await make(ada, task())
     const cancel = () => ada.ask<Task>("POST", `/client/tasks/${body.id}/cancel`)
     const cancelled = await cancel()
@@ -184,7 +184,7 @@ describe("Tasks", { timeout: 60_000 }, () => {
     assert.deepStrictEqual((await cancel()).body, cancelled.body)
   })
 
-  it("expires by itself", async () => {
+  it("expires without a request", async () => {
     const { body } = await make(ada, task({ expiresAt: new Date(Date.now() + 300).toISOString() }))
     const expired = async (): Promise<Task> => {
       const { body: now } = await ada.ask<Task>("GET", `/client/tasks/${body.id}`)
@@ -195,7 +195,7 @@ describe("Tasks", { timeout: 60_000 }, () => {
     assert.deepStrictEqual([refused.status, codeOf(refused)], [409, "run_not_cancellable"])
   })
 
-  it("lists by state, page by page", async () => {
+  it("is listed by state, in pages", async () => {
     const own = await mirror.project(ada.userId)
     const made: Array<TaskId> = []
     for (let i = 0; i < 3; i++) made.unshift((await make(ada, task({ projectId: own }))).body.id)
@@ -213,7 +213,7 @@ describe("Tasks", { timeout: 60_000 }, () => {
     assert.deepStrictEqual(none.body.items, [])
   })
 
-  it("takes any text, and refuses what does not fit", async () => {
+  it("accepts any text, and rejects invalid fields", async () => {
     const odd = "\u0001 '; DROP TABLE tasks; -- 😀"
     const taken = await make(ada, task({ input: { text: odd }, workspace: odd as CreateTask["workspace"] }))
     assert.deepStrictEqual([taken.status, taken.body.input.text, taken.body.workspace], [201, odd, odd])
@@ -238,7 +238,7 @@ describe("Tasks", { timeout: 60_000 }, () => {
     assert.deepStrictEqual([large.status, codeOf(large)], [413, "payload_too_large"])
   })
 
-  it("is audited, refusals too, without what was asked", async () => {
+  it("is audited, including refusals, without its text", async () => {
     const own = await mirror.project(ada.userId)
     const { body } = await make(ada, task({ projectId: own, input: { text: "a secret wish" } }))
     await make(ada, task({ projectId: own, onOffline: "fail" }))

@@ -72,8 +72,8 @@ const confirm = "/client/chat-links/confirm"
 const refuse = "/client/chat-links/refuse"
 const signedIn = { "/client/auth/me": [[200, me]] } as const
 
-describe("the page of a chat link", () => {
-  it("shows both, what was asked for when, a warning, and Cancel first", async () => {
+describe("The page of a chat link", () => {
+  it("shows the account, the user, the time and a warning, with Cancel focused", async () => {
     const { asked, at, sent } = await opened({ ...signedIn, [look]: [[200, open]] })
     assert.strictEqual(at("account").textContent, `${open.name} (ou_1), Acme (t1), on feishu`)
     assert.strictEqual(at("person").textContent, "Ada (ada@example.com)")
@@ -88,7 +88,7 @@ describe("the page of a chat link", () => {
     assert.deepStrictEqual(sent[0]?.headers, { "content-type": "application/json", "x-csrf": "c/d" })
   })
 
-  it("shows the number when it is confirmed, and waits until it was typed", async () => {
+  it("shows the number after confirmation, and waits for it", async () => {
     const states = [open, { ...open, state: "confirmed" }, { ...open, state: "linked" }]
     const { at, text } = await opened({
       ...signedIn,
@@ -102,7 +102,7 @@ describe("the page of a chat link", () => {
     assert.isTrue(at("type").hidden)
   })
 
-  it("cancels", async () => {
+  it("cancels the link", async () => {
     const { asked, at } = await opened({ ...signedIn, [look]: [[200, open]], [refuse]: [[204]] })
     await at("cancel").click()
     assert.strictEqual(asked.at(-1), refuse)
@@ -126,19 +126,19 @@ describe("the page of a chat link", () => {
     [403, "was used, has expired"],
     [422, "was used, has expired"],
     [500, "Can't reach the Hub"]
-  ])("says what %i means", async (status, said) => {
+  ])("explains status %i", async (status, said) => {
     const { at } = await opened({ ...signedIn, [look]: [[status, {}]] })
     assert.include(at("said").textContent, said)
     assert.isTrue(at("ask").hidden)
   })
 
-  it("speaks Chinese where the browser does", async () => {
+  it("uses Chinese in a Chinese browser", async () => {
     const { at } = await opened({ ...signedIn, [look]: [[200, open]] }, "zh-CN")
     assert.strictEqual(at("title").textContent, "关联聊天账号")
     assert.strictEqual(at("cancel").textContent, "取消")
   })
 
-  it("cannot end its own element", () => {
+  it("never ends its element", () => {
     assert.notMatch(script, /<\/|<!--/)
   })
 })

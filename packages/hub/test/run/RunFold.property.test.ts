@@ -11,7 +11,7 @@ import { type FoldedRun, RunFold } from "../../src/run/RunFold.ts"
 import { createRun, newId } from "@corral/testing/hub/Mirror"
 import { tries } from "@corral/testing/time/Effort"
 
-/** The events that a run machine answers the inputs with. */
+/** The events that the run machine appends for these inputs. */
 const eventsOf = (inputs: ReadonlyArray<Input>): ReadonlyArray<EventDraft> => {
   let state = initial
   const events: Array<EventDraft> = []
@@ -40,7 +40,7 @@ const Ends = Arbitrary.schema(Schema.Boolean)
 
 describe("RunFold", () => {
   it.effect.prop(
-    "comes to what the whole log comes to, whatever the batches",
+    "folds batches to the same state as the whole log",
     [underWay, Sizes, Ends],
     ([inputs, sizes, ends]) =>
       Effect.sync(() => {
@@ -55,20 +55,20 @@ describe("RunFold", () => {
           state: "queued",
           started: false,
           pending: [],
-          told: {}
+          summary: {}
         }
         const approvals = new Map<ApprovalId, Approval>()
         for (let at = 0, i = 0; at < events.length; i++) {
           const batch = events.slice(at, at + (sizes[i % sizes.length] ?? 1))
           const step = new RunFold(row)
           for (const [j, event] of batch.entries())
-            assert.isTrue(step.take(envelopeOf(runId, at + j + 1, event)), event.type)
-          const { ended: _, pending, started, state, told } = step
-          const same = JSON.stringify([row.state, row.pending, row.started, row.told])
-          // What is not said to have moved is not written.
-          if (!step.moved) assert.strictEqual(JSON.stringify([state, pending, started, told]), same)
-          row = { ...row, state, started, pending, told }
-          for (const approval of step.asked.values()) approvals.set(approval.id, approval)
+            assert.isTrue(step.apply(envelopeOf(runId, at + j + 1, event)), event.type)
+          const { pending, started, state, summary } = step
+          const same = JSON.stringify([row.state, row.pending, row.started, row.summary])
+          // The Hub writes only what has changed.
+          if (!step.hasChanged) assert.strictEqual(JSON.stringify([state, pending, started, summary]), same)
+          row = { ...row, state, started, pending, summary }
+          for (const approval of step.requested.values()) approvals.set(approval.id, approval)
           for (const [id, resolved] of step.resolved) {
             const asked = approvals.get(id)
             assert.strictEqual(asked?.state, "pending")
@@ -81,10 +81,10 @@ describe("RunFold", () => {
             row.state,
             row.started,
             row.pending,
-            row.told.usage,
-            row.told.resultText,
-            row.told.error,
-            row.told.model
+            row.summary.usage,
+            row.summary.resultText,
+            row.summary.error,
+            row.summary.model
           ],
           [
             whole.status,

@@ -11,7 +11,7 @@ const config = (rest: Partial<OidcConfig> = {}): OidcConfig => ({
   ...rest
 })
 
-describe("claims", () => {
+describe("Claims", () => {
   const claims: Claims = {
     "https://idp.example/roles": ["by its own name"],
     "urn:zitadel:iam:org:project:roles": { admin: { "1": "org.example" }, user: {} },
@@ -30,11 +30,11 @@ describe("claims", () => {
     ["list.length", []],
     ["constructor", []],
     ["realm_access.constructor.name", []]
-  ])("has groups at %s", (path, groups) => {
+  ])("contain groups at %s", (path, groups) => {
     assert.deepStrictEqual(groupsAt(claims, path), groups)
   })
 
-  it("finds nothing that the provider did not say", () => {
+  it("contain only what the provider sent", () => {
     assert.isUndefined(claimAt({}, "__proto__"))
     assert.isUndefined(claimAt({}, "toString"))
   })
@@ -58,7 +58,7 @@ describe("claims", () => {
     })
   })
 
-  it("takes a claim that was chosen for the address as it is", () => {
+  it("use a configured address claim unchanged", () => {
     const places = { ...oidcDefaults.claims, email: "preferred_username" }
     assert.strictEqual(
       identityOf({ preferred_username: "a@x.example" }, config({ claims: places }), "s").email,
@@ -91,7 +91,7 @@ describe("claims", () => {
       { allowedGroups: ["b"], allowedDomains: ["x.example"] },
       false
     ]
-  ])("let in or not: %s", (_, claims, rest, admitted) => {
+  ])("decide the admission: %s", (_, claims, rest, admitted) => {
     assert.strictEqual(isAdmitted(claims, config(rest)), admitted)
   })
 
@@ -127,7 +127,7 @@ describe("claims", () => {
       { toString: "x@example.test" }
     ])("refuse %j", (email) => assert.isFalse(admits(email)))
 
-    it("refuse an address that continues after the 200 characters that are shown", () => {
+    it("refuse an address that is longer than the 200 shown characters", () => {
       const local = "x".repeat(200 - "@example.test".length)
       assert.isFalse(admits(`${local}@example.test.evil.test`))
     })

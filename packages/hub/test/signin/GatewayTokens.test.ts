@@ -31,7 +31,7 @@ describe("CORRAL_HUB_GATEWAY_TOKEN", () => {
       })
   )
 
-  it.effect("reads a file in its place, and not both", () =>
+  it.effect("reads a file instead, and refuses both", () =>
     Effect.gen(function* () {
       const folder = mkdtempSync(join(tmpdir(), "corral-token-"))
       yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(folder, { recursive: true })))

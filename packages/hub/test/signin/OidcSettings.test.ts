@@ -31,8 +31,8 @@ const inFile = <A>(text: string, use: (path: string) => A): A => {
   }
 }
 
-describe("settings of the identity provider", () => {
-  it("need none, or an issuer, a client and its secret", () => {
+describe("Settings of the identity provider", () => {
+  it("accept none, or an issuer, a client and its secret", () => {
     assert.isUndefined(read({}))
     const config = read(least)
     assert.deepInclude(config, {
@@ -48,7 +48,7 @@ describe("settings of the identity provider", () => {
     assert.isUndefined(read({ ...open, CORRAL_OIDC_TOKEN_AUTH: "none" })?.clientSecret)
   })
 
-  it("take the secret from a file, without its line's end", () => {
+  it("read the secret from a file, without the line break", () => {
     const { CORRAL_OIDC_CLIENT_SECRET: _, ...open } = least
     inFile("from-a-file\n", (CORRAL_OIDC_CLIENT_SECRET_FILE) => {
       const secret = read({ ...open, CORRAL_OIDC_CLIENT_SECRET_FILE })?.clientSecret
@@ -145,7 +145,7 @@ describe("settings of the identity provider", () => {
 describe("CORRAL_HUB_DEV_SIGN_IN", () => {
   const given = (env: Env) => refusal(fromEnvironment({ CORRAL_HUB_DEV_SIGN_IN: "1", ...env }))
 
-  it("counts on loopback, where no other provider is named", () => {
+  it("is accepted on loopback without another provider", () => {
     assert.strictEqual(given({}), "(taken)")
     assert.strictEqual(given({ CORRAL_HUB_PUBLIC_URL: "http://localhost:4000" }), "(taken)")
     assert.strictEqual(

@@ -40,7 +40,7 @@ describe("providerFetch", () => {
     server.close()
   })
 
-  it("sends and answers as fetch does", async () => {
+  it("sends and responds like fetch", async () => {
     const response = await call(`${url}/`, {
       method: "POST",
       headers: { "content-type": "application/x-www-form-urlencoded", "x-own": "1" },
@@ -57,7 +57,7 @@ describe("providerFetch", () => {
     assert.strictEqual((await call(`${url}/none`)).status, 204)
   })
 
-  it("goes nowhere else, and reads no more than there can be", async () => {
+  it("follows no redirect, and limits the response", async () => {
     assert.strictEqual((await call(`${url}/away`)).status, 302)
     const error = await call(`${url}/long`).catch((reason: unknown) => reason)
     assert.instanceOf(error, TypeError)
@@ -92,7 +92,7 @@ describe.skipIf(spawnSync("openssl", ["version"]).status !== 0)("a certificate o
     rmSync(folder, { recursive: true })
   })
 
-  it("is trusted where it was given, and there alone", async () => {
+  it("trusts the certificates for the provider only", async () => {
     const url = `https://${await listening(server)}/`
     assert.strictEqual((await providerFetch(readFileSync(certificate, "utf8"))(url)).status, 418)
     const refused = await providerFetch("")(url).catch((reason: unknown) => reason)

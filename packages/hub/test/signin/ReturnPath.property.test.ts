@@ -28,7 +28,7 @@ const Piece = Schema.Literals([
 ])
 
 describe("returnPathOf", () => {
-  it.prop("leads to the Hub, whatever was asked", [Schema.Array(Piece), Schema.String], ([pieces, text]) => {
+  it.prop("stays on the Hub for any input", [Schema.Array(Piece), Schema.String], ([pieces, text]) => {
     for (const asked of [pieces.join(""), text, `/${pieces.join("")}`, pieces.join("") + text]) {
       const path = returnPathOf(asked)
       assert.isTrue(path.startsWith("/") && !/^\/[/\\]/.test(path), path)
@@ -49,7 +49,7 @@ describe("returnPathOf", () => {
     ["/projekte/größe", "/projekte/gr%C3%B6%C3%9Fe"],
     ["/a?next=https://evil.example", "/a?next=https://evil.example"],
     [undefined, "/"]
-  ])("gives %s as %s", (asked, path) => {
+  ])("maps %s to %s", (asked, path) => {
     assert.strictEqual(returnPathOf(asked), path)
   })
 })

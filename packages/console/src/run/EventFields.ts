@@ -1,9 +1,11 @@
 /**
- * Which events this console understands: type, payload version 1, and the fields that it reads. All others are kept as they are.
+ * Table of the event types that the console renders, with the payload fields that it reads. `RunView` renders them.
  *
- * The Hub has checked what it could; this guards against what a later version writes.
+ * Guarantees: an event with a field of another type is an unknown event, as are unknown types and payload versions. A newer Hub cannot
+ * break the page. Checks only fields, because Effect's schemas would double the size of the page.
  */
-import type { Envelope, RunEvent } from "@corral/domain/run/RunEvent"
+import { type DecodedEvent, EventSequence } from "@corral/domain/run/EventSequence"
+import type { Envelope, EventType, RunEvent } from "@corral/domain/run/RunEvent"
 
 type Check = (value: unknown) => boolean
 
@@ -14,15 +16,15 @@ const oneOf =
   (...values: ReadonlyArray<string>): Check =>
   (value) =>
     typeof value === "string" && values.includes(value)
-const maybe =
+const optional =
   (check: Check): Check =>
   (value) =>
     value === undefined || check(value)
 
 const channel = oneOf("text", "reasoning")
-const maybeText = maybe(text)
-const maybeNumber = maybe(number)
-const usage = maybe(object)
+const optionalText = optional(text)
+const optionalNumber = optional(number)
+const usage = optional(object)
 
 const failure: Check = (value) => object(value) && text(field(value, "code")) && text(field(value, "message"))
 
@@ -33,88 +35,97 @@ const texts: Check = (value) => Array.isArray(value) && value.every(text)
 const request: Check = (value) =>
   object(value) &&
   ["action", "risk", "title"].every((name) => text(field(value, name))) &&
-  ["tool", "command", "cwd", "patch", "url", "reason"].every((name) => maybeText(field(value, name))) &&
-  maybe(texts)(field(value, "files")) &&
+  ["tool", "command", "cwd", "patch", "url", "reason"].every((name) => optionalText(field(value, name))) &&
+  optional(texts)(field(value, "files")) &&
   texts(field(value, "scopes")) &&
-  maybe((of) => Array.isArray(of) && of.every((segment) => text(field(segment, "text"))))(
+  optional((of) => Array.isArray(of) && of.every((segment) => text(field(segment, "text"))))(
     field(value, "segments")
   )
 
-const shapes: Readonly<Record<RunEvent["type"], Readonly<Record<string, Check>>>> = {
+const eventFields = {
   "run.created": { workspace: text, mode: text, input: (of) => text(field(of, "text")) },
   "run.started": {
-    model: maybeText,
-    runtimeVersion: maybeText,
-    projectSettings: maybe((of) => oneOf("ignored", "enabled")(field(of, "use")) && texts(field(of, "files")))
+    model: optionalText,
+    runtimeVersion: optionalText,
+    projectSettings: optional(
+      (of) => oneOf("ignored", "enabled")(field(of, "use")) && texts(field(of, "files"))
+    )
   },
-  "run.completed": { text: maybeText, usage },
+  "run.completed": { text: optionalText, usage },
   "run.failed": { error: failure, usage },
-  "run.cancelled": { reason: maybeText, by: maybeText, usage },
+  "run.cancelled": { reason: optionalText, by: optionalText, usage },
   "run.message.delta": { messageId: text, channel, text },
   "run.message.completed": {
     messageId: text,
     role: oneOf("assistant", "user", "system"),
     channel,
     text,
-    totalBytes: maybeNumber
+    totalBytes: optionalNumber
   },
   "run.tool.call": { callId: text, tool: text, label: text },
   "run.tool.result": {
     callId: text,
     tool: text,
     status: oneOf("completed", "failed", "denied", "cancelled"),
-    output: maybeText,
-    artifactId: maybeText,
-    exitCode: maybeNumber
+    output: optionalText,
+    artifactId: optionalText,
+    exitCode: optionalNumber
   },
   "run.file.read": { path: text },
   "run.file.changed": {
     path: text,
     change: oneOf("created", "modified", "deleted", "renamed"),
-    fromPath: maybeText
+    fromPath: optionalText
   },
   "run.diff.ready": { files: number, additions: number, deletions: number },
   "run.patch.proposed": { path: text, patch: text },
   "run.artifact.ready": { artifactId: text, name: text, mediaType: text, size: number },
-  "run.preview.ready": { previewId: text, title: text, expiresAt: maybeText },
+  "run.preview.ready": { previewId: text, title: text, expiresAt: optionalText },
   "run.approval.requested": { approvalId: text, request, expiresAt: text },
   "run.approval.resolved": {
     approvalId: text,
     state: oneOf("approved", "denied", "expired", "cancelled"),
-    scope: maybeText,
-    reason: maybeText,
-    by: maybeText
+    scope: optionalText,
+    reason: optionalText,
+    by: optionalText
   },
   "runtime.unavailable": { reason: text, message: text },
   "runtime.retrying": {
     reason: text,
-    message: maybeText,
-    attempt: maybeNumber,
-    maxAttempts: maybeNumber,
-    delayMs: maybeNumber,
-    silentMs: maybeNumber
+    message: optionalText,
+    attempt: optionalNumber,
+    maxAttempts: optionalNumber,
+    delayMs: optionalNumber,
+    silentMs: optionalNumber
   },
   "runtime.timeout": { kind: text, afterMs: number },
   "schema.validation_failed": { message: text },
   "integration.message.received": {},
   "integration.card.action": {},
   "identity.binding.required": {}
-}
+} as const satisfies Record<EventType, Readonly<Record<string, Check>>>
 
-/** What stands in every envelope. */
-export const isEnvelope = (value: unknown): value is Envelope =>
+const isEnvelope = (value: unknown): value is Envelope =>
   text(field(value, "id")) &&
   Number.isSafeInteger(field(value, "seq")) &&
   text(field(value, "type")) &&
   text(field(value, "createdAt")) &&
   object(field(value, "payload"))
 
-/** The event as its type says, `undefined` where this build does not know it so. */
-export const knownEvent = (envelope: Envelope): RunEvent | undefined => {
-  const { payload, type } = envelope
-  if (payload["v"] !== 1 || !Object.hasOwn(shapes, type)) return undefined
-  const shape = shapes[type as RunEvent["type"]]
-  for (const name in shape) if (shape[name]?.(payload[name]) !== true) return undefined
-  // Every field that is read of it has just been looked at.
-  return envelope as unknown as RunEvent
+const isKnown = ({ payload, type }: Envelope): boolean => {
+  if (payload["v"] !== 1 || !Object.hasOwn(eventFields, type)) return false
+  const fields: Readonly<Record<string, Check>> = eventFields[type as EventType]
+  for (const name in fields) if (fields[name]?.(payload[name]) !== true) return false
+  return true
 }
+
+const decodeFields = (input: unknown): DecodedEvent | undefined => {
+  if (!isEnvelope(input)) return undefined
+  return isKnown(input)
+    ? // All fields that the console reads have been checked.
+      { _tag: "KnownEvent", event: input as unknown as RunEvent }
+    : { _tag: "UnknownEvent", envelope: input }
+}
+
+/** The reader of one run's stream. */
+export const eventSequence = (): EventSequence => new EventSequence(decodeFields)

@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import type { Targets } from "../edges/Targets.ts"
 
 /** Runs `self` if the caller may use the target for the project. */
-export const routed =
+export const requireRoute =
   (targets: Targets["Service"], place: { readonly targetId: DeviceId; readonly projectId: ProjectId }) =>
   <A, E, R>(self: Effect.Effect<A, E, R>) =>
     Effect.gen(function* () {

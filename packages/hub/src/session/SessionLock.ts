@@ -6,14 +6,14 @@ import type { SessionState } from "@corral/domain/session/Session"
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 
-export const readOnly = (state: SessionState) =>
+export const readOnlyConflict = (state: SessionState) =>
   new Conflict({ message: `The session is ${state} and can't be changed.` })
 
 /**
  * Locks the session until the transaction ends, and makes it the latest of its list. Returns the time of the addition, later than every
  * earlier one, so ids from it are in the order of the additions.
  */
-export const openSession = Effect.fnUntraced(function* (
+export const lockActiveSession = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   proof: Proof<"session.write">,
   id: SessionId,
@@ -24,5 +24,5 @@ export const openSession = Effect.fnUntraced(function* (
     WHERE id = ${id} AND project_id = ${proof.subject} RETURNING state, updated_at`
   // The project was deleted since the proof was made.
   if (row === undefined) return yield* new PermissionDenied()
-  return row.state === "active" ? row.updated_at : yield* readOnly(row.state)
+  return row.state === "active" ? row.updated_at : yield* readOnlyConflict(row.state)
 })

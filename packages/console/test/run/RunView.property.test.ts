@@ -1,10 +1,13 @@
-/** The fold of a run's events: the same whatever pieces they come in, whatever comes twice, and bounded. */
+/** Reader and view of a run: independent of how the stream is cut and of repeated events, and bounded. */
 import { assert, describe, it } from "@effect/vitest"
 import type { Envelope } from "@corral/domain/run/RunEvent"
 import * as fc from "fast-check"
-import { EventStreamText } from "../../src/run/EventStreamText.ts"
-import { TEXT_KEPT } from "../../src/run/kept.ts"
-import { RunFold, TEXTS_KEPT } from "../../src/run/RunFold.ts"
+import { ServerSentEventParser } from "@corral/domain/http/ServerSentEvents"
+import { MAX_TEXT } from "@corral/domain/run/BlockList"
+import { MAX_KEPT_TEXT } from "@corral/domain/run/BoundedText"
+import { envelopeOf } from "@corral/domain/run/EventSequence"
+import { RunView } from "@corral/domain/run/RunView"
+import { eventSequence } from "../../src/run/EventFields.ts"
 
 const texts = fc.string({ unit: "binary", maxLength: 40 })
 const names = fc.constantFrom("a", "b", "c")
@@ -66,41 +69,54 @@ const logOf = (events: ReadonlyArray<{ readonly type: string; readonly payload: 
       }) as Envelope // of the shape that the Hub sends
   )
 
-const seen = ({ blocks, dropped, lastSeq, pending, state, unknown }: RunFold) =>
+const seen = ({ blocks, dropped, lastSeq, pending, state, unknown }: RunView) =>
   structuredClone({ blocks, dropped, lastSeq, pending, state, unknown })
 
-const folded = (...parts: ReadonlyArray<ReadonlyArray<Envelope>>): RunFold => {
-  const fold = new RunFold()
-  for (const part of parts) fold.take(part)
-  return fold
+/** A view and the function that applies received events to it. */
+const emptyView = () => {
+  const view = new RunView()
+  const sequence = eventSequence()
+  const receive = (events: ReadonlyArray<Envelope>) => {
+    for (const event of events) {
+      const next = sequence.nextOf(event)
+      if (next !== undefined) view.apply(next)
+    }
+  }
+  return { view, receive }
 }
 
-describe("RunFold", () => {
-  it("gives the same in whatever pieces the events come, and whatever comes again", () => {
+const viewOf = (...parts: ReadonlyArray<ReadonlyArray<Envelope>>): RunView => {
+  const { receive, view } = emptyView()
+  for (const part of parts) receive(part)
+  return view
+}
+
+describe("RunView", () => {
+  it("does not depend on batches or on repeated events", () => {
     fc.assert(
       fc.property(
         fc.array(said, { maxLength: 60 }),
         fc.infiniteStream(fc.nat({ max: 9 })),
         (events, sizes) => {
           const log = logOf(events)
-          const fold = new RunFold()
+          const { receive, view } = emptyView()
           for (let at = 0; at < log.length;) {
             const size = sizes.next().value
             const again = sizes.next().value
-            fold.take(log.slice(Math.max(0, at - again), at + size))
+            receive(log.slice(Math.max(0, at - again), at + size))
             at += size
-            fold.take(log.slice(0, at))
+            receive(log.slice(0, at))
           }
-          assert.deepStrictEqual(seen(fold), seen(folded(log)))
+          assert.deepStrictEqual(seen(view), seen(viewOf(log)))
         }
       )
     )
   })
 
-  it("has a block for each thing, in the order in which they began, each under a name of its own", () => {
+  it("orders blocks by the event that began them, each with its own seq", () => {
     fc.assert(
       fc.property(fc.array(said, { maxLength: 60 }), (events) => {
-        const { blocks, lastSeq } = folded(logOf(events))
+        const { blocks, lastSeq } = viewOf(logOf(events))
         const seqs = blocks.map(({ seq }) => seq)
         assert.deepStrictEqual(
           seqs,
@@ -111,26 +127,33 @@ describe("RunFold", () => {
     )
   })
 
-  it("reads the stream's text in whatever pieces it comes", () => {
+  it("reads the stream independently of how its text is cut", () => {
     fc.assert(
       fc.property(fc.array(said, { maxLength: 20 }), fc.array(fc.nat({ max: 400 })), (events, cuts) => {
         const log = logOf(events)
         const text = log.map((event) => `id: ${event.seq}\ndata: ${JSON.stringify(event)}\n\n: \n\n`).join("")
-        const reader = new EventStreamText()
-        const read: Array<Envelope> = []
+        const parser = new ServerSentEventParser()
+        const sequence = eventSequence()
+        const read: Array<unknown> = []
+        const receive = (piece: string) => {
+          for (const { data } of parser.push(piece)) {
+            const next = sequence.next(data)
+            if (next !== undefined) read.push(envelopeOf(next.decoded))
+          }
+        }
         let from = 0
         for (const cut of [...cuts, text.length]) {
-          read.push(...reader.push(text.slice(from, from + cut)))
+          receive(text.slice(from, from + cut))
           from += cut
         }
-        read.push(...reader.push(text.slice(from)))
+        receive(text.slice(from))
         assert.deepStrictEqual(read, JSON.parse(JSON.stringify(log)))
       })
     )
   })
 
-  it("keeps what it does not know and shows none of it", () => {
-    const fold = folded(
+  it("keeps unknown events and shows none of them", () => {
+    const view = viewOf(
       logOf([
         { type: "run.later", payload: { v: 1, text: "new" } },
         { type: "run.message.completed", payload: { v: 2, text: "other" } },
@@ -138,29 +161,29 @@ describe("RunFold", () => {
         { type: "constructor", payload: { v: 1 } }
       ])
     )
-    assert.deepStrictEqual([fold.blocks.length, fold.unknown, fold.lastSeq], [0, 4, 4])
+    assert.deepStrictEqual([view.blocks.length, view.unknown, view.lastSeq], [0, 4, 4])
     assert.deepStrictEqual(
-      fold.unknownEvents.map(({ type }) => type),
+      view.unknownEvents.map(({ type }) => type),
       ["run.later", "run.message.completed", "run.tool.call", "constructor"]
     )
   })
 
-  it("marks what is missing, and never shows a partial message as a whole one", () => {
+  it("marks missing events and keeps a message partial until it is completed", () => {
     const delta = {
       type: "run.message.delta",
       payload: { v: 1, messageId: "m", channel: "text", text: "he" }
     }
     const log = logOf([delta, delta, delta, delta])
-    const fold = folded(log.slice(0, 1), log.slice(3))
+    const view = viewOf(log.slice(0, 1), log.slice(3))
     assert.deepStrictEqual(
-      fold.blocks.map((block) => (block.kind === "message" ? [block.body.text, block.partial] : block.kind)),
+      view.blocks.map((block) => (block.kind === "message" ? [block.body.text, block.partial] : block.kind)),
       [["hehe", true], "gap"]
     )
     const done = {
       type: "run.message.completed",
       payload: { v: 1, messageId: "m", role: "assistant", channel: "text", text: "hello" }
     }
-    const whole = folded(logOf([delta, done, delta]))
+    const whole = viewOf(logOf([delta, done, delta]))
     assert.deepStrictEqual(
       whole.blocks.map((block) => block.kind === "message" && [block.body.text, block.partial]),
       [
@@ -170,27 +193,27 @@ describe("RunFold", () => {
     )
   })
 
-  it("bounds a message that never ends, and all texts together", () => {
+  it("bounds a message that never ends, and all texts in total", () => {
     const delta = (messageId: string, text: string) => ({
       type: "run.message.delta",
       payload: { v: 1, messageId, channel: "text", text }
     })
-    const long = folded(
+    const long = viewOf(
       logOf(Array.from({ length: 5_000 }, (_, at) => delta("m", `${at} ${"x".repeat(60)}\n`)))
     )
     const [block] = long.blocks
     assert(block?.kind === "message")
-    assert.isAtMost(block.body.text.length, TEXT_KEPT * 1.5)
+    assert.isAtMost(block.body.text.length, MAX_KEPT_TEXT * 1.5)
     assert.isTrue(block.body.text.endsWith(`4999 ${"x".repeat(60)}\n`))
     assert.deepStrictEqual([block.body.from, block.body.to], [1, 5_000])
     assert.strictEqual(block.body.skipped + block.body.text.length, block.body.size)
 
-    const many = folded(logOf(Array.from({ length: 1_500 }, (_, at) => delta(`m${at}`, "y".repeat(20_000)))))
+    const many = viewOf(logOf(Array.from({ length: 1_500 }, (_, at) => delta(`m${at}`, "y".repeat(20_000)))))
     const kept = many.blocks.reduce(
       (sum, one) => sum + (one.kind === "message" ? one.body.text.length : 0),
       0
     )
-    assert.isAtMost(kept, TEXTS_KEPT)
+    assert.isAtMost(kept, MAX_TEXT)
     const last = many.blocks.at(-1)
     assert.strictEqual(last?.kind === "message" && last.body.text.length, 20_000)
   })

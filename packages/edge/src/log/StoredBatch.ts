@@ -10,7 +10,7 @@ export interface NewEvents {
 }
 
 /** Events of one append, as JSON lines without a final newline. All readers that are up to date share the object. */
-export interface LogBatch {
+export interface StoredBatch {
   /** Position among the batches of all runs. 0 on a batch that was just appended. */
   readonly batch: number
   readonly runId: RunId
@@ -25,9 +25,9 @@ export interface LogBatch {
 
 /** The part of a batch after the event `after`. */
 export const cutBefore = (
-  { batch, firstSeq, lastSeq, lines, runId, terminal }: LogBatch,
+  { batch, firstSeq, lastSeq, lines, runId, terminal }: StoredBatch,
   after: number
-): LogBatch => ({
+): StoredBatch => ({
   batch,
   runId,
   firstSeq: after + 1,

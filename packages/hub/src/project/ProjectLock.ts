@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 
 /** Holds until the transaction ends. A deleted project is refused like one that never existed. */
-export const holdProject = (
+export const lockProject = (
   sql: SqlClient.SqlClient,
   projectId: string
 ): Effect.Effect<void, PermissionDenied | SqlError.SqlError> =>

@@ -1,0 +1,46 @@
+/**
+ * Text of a display block, bounded: the part that is kept, and where the rest is in the log.
+ */
+
+export interface BoundedText {
+  /** The kept part. */
+  readonly text: string
+  /** Characters of the whole text. */
+  readonly size: number
+  /** `seq` of the first and the last event that contain the whole text. */
+  readonly from: number
+  readonly to: number
+  /** Characters missing before `text`. All other missing characters are after it. */
+  readonly skipped: number
+}
+
+/** Characters kept of one text. A growing text may be half as long again. */
+export const MAX_KEPT_TEXT = 32_768
+
+export const boundText = (text: string, seq: number, size = text.length): BoundedText => ({
+  text: text.length > MAX_KEPT_TEXT ? text.slice(0, MAX_KEPT_TEXT) : text,
+  size,
+  from: seq,
+  to: seq,
+  skipped: 0
+})
+
+/** Appends to a growing text. Readers follow its end, so a text that grows too long loses its start, up to the end of a line. */
+export const appendText = (bounded: BoundedText, more: string, seq: number): BoundedText => {
+  const text = bounded.text + more
+  const size = bounded.size + more.length
+  if (text.length <= MAX_KEPT_TEXT * 1.5) return { ...bounded, text, size, to: seq }
+  const least = text.length - MAX_KEPT_TEXT
+  const line = text.indexOf("\n", least)
+  const cut = line === -1 || line - least > 2_048 ? least : line + 1
+  return { ...bounded, text: text.slice(cut), size, to: seq, skipped: bounded.skipped + cut }
+}
+
+/** The first few lines, for blocks far from the end of a long run. */
+export const excerptOf = (bounded: BoundedText): BoundedText =>
+  bounded.text.length <= EXCERPT ? bounded : { ...bounded, text: bounded.text.slice(0, EXCERPT) }
+
+const EXCERPT = 400
+
+/** Whether a part of the text is missing here. */
+export const isClipped = ({ size, text }: BoundedText): boolean => text.length < size

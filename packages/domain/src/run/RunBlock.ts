@@ -1,0 +1,145 @@
+/**
+ * Display blocks of a run: one for each message, tool call, file, decision and so on, in the order in which they began.
+ *
+ * `RunView` makes them from events. Texts are bounded: `BoundedText` says how much is missing and which events contain the whole.
+ */
+import type { ApprovalRequest, ApprovalState } from "../approval/Approval.ts"
+import type { BoundedText } from "./BoundedText.ts"
+import type { ProjectSettingsReport } from "./ProjectSettings.ts"
+import type { ApprovalResolution } from "./Resolution.ts"
+import type { RunFailure, Usage } from "./Run.ts"
+import type { PayloadOf } from "./RunEvent.ts"
+
+interface BlockStart {
+  /** `seq` of the event that began the block: its key among the blocks of the run. */
+  readonly seq: number
+  /** ISO 8601. */
+  readonly at: string
+}
+
+export interface MessageBlock extends BlockStart {
+  readonly kind: "message"
+  readonly messageId: string
+  readonly role: "assistant" | "user" | "system"
+  readonly channel: "text" | "reasoning"
+  readonly body: BoundedText
+  /** The message is still being written, or its end never came. */
+  readonly partial: boolean
+}
+
+export interface ToolBlock extends BlockStart {
+  readonly kind: "tool"
+  readonly callId: string
+  readonly tool: string
+  readonly label: string
+  /** JSON text. */
+  readonly input: BoundedText | undefined
+  readonly status: "started" | "completed" | "failed" | "denied" | "cancelled"
+  /** The call has not run: its approval is pending. */
+  readonly isWaiting: boolean
+  /** JSON text of the input that ran instead of `input`, if a user edited it. */
+  readonly allowedInput: BoundedText | undefined
+  readonly output: BoundedText | undefined
+  readonly exitCode: number | undefined
+  /** Artifact with the whole output, if the output was too long for an event. */
+  readonly artifactId: string | undefined
+  readonly endedAt: string | undefined
+}
+
+export interface FileBlock extends BlockStart {
+  readonly kind: "file"
+  readonly path: string
+  readonly fromPath: string | undefined
+  readonly change: "read" | "created" | "modified" | "deleted" | "renamed"
+}
+
+export interface PatchBlock extends BlockStart {
+  readonly kind: "patch"
+  readonly path: string
+  readonly patch: BoundedText
+}
+
+export interface DiffBlock extends BlockStart {
+  readonly kind: "diff"
+  readonly files: number
+  readonly additions: number
+  readonly deletions: number
+}
+
+export interface ArtifactBlock extends BlockStart {
+  readonly kind: "artifact"
+  readonly artifactId: string
+  readonly name: string
+  readonly mediaType: string
+  readonly size: number
+}
+
+export interface PreviewBlock extends BlockStart {
+  readonly kind: "preview"
+  readonly previewId: string
+  readonly title: string
+  /** ISO 8601. */
+  readonly expiresAt: string | undefined
+}
+
+export interface ApprovalBlock extends BlockStart {
+  readonly kind: "approval"
+  readonly approvalId: string
+  readonly request: ApprovalRequest
+  readonly expiresAt: string
+  readonly state: ApprovalState
+  /** `undefined` while the approval is pending. */
+  readonly resolution: ApprovalResolution | undefined
+}
+
+export interface WarningBlock extends BlockStart {
+  readonly kind: "warning"
+  readonly code: string
+  readonly message: string
+  /** The end of the run has the same message. */
+  readonly isRepeated: boolean
+}
+
+/** A retried model call, or silence of the runtime. Further retries in a row replace the block. */
+export interface RetryBlock extends BlockStart {
+  readonly kind: "retry"
+  readonly retry: PayloadOf<"runtime.retrying">
+}
+
+export interface StartBlock extends BlockStart {
+  readonly kind: "start"
+  readonly model: string | undefined
+  readonly version: string | undefined
+  readonly projectSettings: ProjectSettingsReport | undefined
+}
+
+export interface EndBlock extends BlockStart {
+  readonly kind: "end"
+  readonly state: "completed" | "failed" | "cancelled"
+  readonly error: RunFailure | undefined
+  readonly reason: string | undefined
+  readonly by: string | undefined
+  readonly usage: Usage | undefined
+}
+
+/** Events `from` to `to` are no longer available. */
+export interface GapBlock extends BlockStart {
+  readonly kind: "gap"
+  readonly from: number
+  readonly to: number
+}
+
+export type RunBlock =
+  | MessageBlock
+  | ToolBlock
+  | FileBlock
+  | PatchBlock
+  | DiffBlock
+  | ArtifactBlock
+  | PreviewBlock
+  | ApprovalBlock
+  | WarningBlock
+  | RetryBlock
+  | StartBlock
+  | EndBlock
+  | GapBlock

@@ -1,0 +1,285 @@
+/**
+ * The view of a run that people follow: its state, its pending approvals and its display blocks, folded from events.
+ *
+ * Guarantees: incremental, each event in constant time; the result does not depend on how the events are grouped. Memory is bounded by
+ * `BlockList` and `BoundedText`.
+ * Does not: refuse events. The log has passed `RunState`, the transition table; a view shows what the log contains. Order and gaps are those
+ * of `EventSequence`. Imports no runtime code of Effect, so that it fits a browser.
+ */
+import { BlockList } from "./BlockList.ts"
+import { appendText, boundText, type BoundedText } from "./BoundedText.ts"
+import { envelopeOf, type MissingEvents, type SequencedEvent } from "./EventSequence.ts"
+import { type EventHandlers, handleEvent } from "./EventTable.ts"
+import { approvalResolution } from "./Resolution.ts"
+import type { EndBlock, MessageBlock, RunBlock } from "./RunBlock.ts"
+import type { RunStatus } from "./Run.ts"
+import type { Envelope, EventOf, PayloadOf, RunEvent, TerminalType } from "./RunEvent.ts"
+
+/** Unknown events that are kept for inspection. */
+const MAX_UNKNOWN_EVENTS = 200
+const MAX_LABEL = 4_096
+
+export class RunView {
+  /** Of the run; `queued` only where a Hub says so. */
+  state: RunStatus | "queued" | undefined
+  /** The last `seq` in the view. */
+  lastSeq = 0
+  /** Number of events that this build does not know. */
+  unknown = 0
+  readonly unknownEvents: Array<Envelope> = []
+  /** Approvals that need a decision. */
+  readonly pending = new Set<string>()
+  private readonly list = new BlockList()
+  /** Pending approvals by the tool call that needs them. */
+  private readonly approvalOfCall = new Map<string, string>()
+  private lastWarning: string | undefined
+
+  /** In the order of the events that began them. */
+  get blocks(): ReadonlyArray<RunBlock> {
+    return this.list.blocks
+  }
+
+  /** Number of first blocks that were dropped. */
+  get dropped(): number {
+    return this.list.dropped
+  }
+
+  apply({ decoded, missing }: SequencedEvent): void {
+    if (missing !== undefined) this.markMissing(missing)
+    this.lastSeq = envelopeOf(decoded).seq
+    if (decoded._tag === "KnownEvent") {
+      handleEvent(RunView.handlers, this, decoded.event)
+      this.list.trim()
+      return
+    }
+    this.unknown++
+    if (this.unknownEvents.length < MAX_UNKNOWN_EVENTS) this.unknownEvents.push(decoded.envelope)
+  }
+
+  /** Shows that events are no longer available. */
+  markMissing({ from, noticedAt: at, to }: MissingEvents): void {
+    this.list.push({ kind: "gap", seq: from, at, from, to })
+    this.lastSeq = to
+  }
+
+  private static readonly handlers: EventHandlers<RunView, void> = {
+    "run.created": (view, event) => {
+      view.state = "created"
+      const { text } = event.payload.input
+      const body = boundText(text, event.seq)
+      view.list.push({
+        ...startOf(event),
+        kind: "message",
+        messageId: "",
+        role: "user",
+        channel: "text",
+        body,
+        partial: false
+      })
+    },
+    "run.started": (view, event) => {
+      view.state = "running"
+      const { model, projectSettings, runtimeVersion: version } = event.payload
+      view.list.push({ kind: "start", ...startOf(event), model, version, projectSettings })
+    },
+    "run.completed": (view, event) => view.end(event, { state: "completed" }),
+    "run.failed": (view, event) => view.end(event, { state: "failed", error: event.payload.error }),
+    "run.cancelled": (view, event) => {
+      const { by, reason } = event.payload
+      view.end(event, { state: "cancelled", by, reason })
+    },
+    "run.message.delta": (view, event) => view.addDelta(event),
+    "run.message.completed": (view, event) => view.completeMessage(event),
+    "run.tool.call": (view, event) => view.startCall(event),
+    "run.tool.result": (view, event) => view.endCall(event),
+    "run.file.read": (view, event) => {
+      const { path } = event.payload
+      view.list.push({ kind: "file", ...startOf(event), path, fromPath: undefined, change: "read" })
+    },
+    "run.file.changed": (view, event) => {
+      const { change, fromPath, path } = event.payload
+      view.list.push({ kind: "file", ...startOf(event), path, fromPath, change })
+    },
+    "run.diff.ready": (view, event) => {
+      const { additions, deletions, files } = event.payload
+      view.list.push({ kind: "diff", ...startOf(event), files, additions, deletions })
+    },
+    "run.patch.proposed": (view, event) => {
+      const { patch, path, totalBytes } = event.payload
+      view.list.push({
+        kind: "patch",
+        ...startOf(event),
+        path,
+        patch: payloadText(patch, event.seq, totalBytes)
+      })
+    },
+    "run.artifact.ready": (view, event) => {
+      const { artifactId, mediaType, name, size } = event.payload
+      view.list.push({ kind: "artifact", ...startOf(event), artifactId, name, mediaType, size })
+    },
+    "run.preview.ready": (view, event) => {
+      const { expiresAt, previewId, title } = event.payload
+      view.list.push({ kind: "preview", ...startOf(event), previewId, title, expiresAt })
+    },
+    "run.approval.requested": (view, event) => view.requestApproval(event),
+    "run.approval.resolved": (view, event) => view.resolveApproval(event),
+    "runtime.unavailable": (view, event) => view.warn(event, event.payload.message),
+    "runtime.retrying": (view, event) => {
+      view.list.removeLast("retry")
+      view.list.push({ kind: "retry", ...startOf(event), retry: event.payload })
+    },
+    "runtime.timeout": (view, event) => {
+      const { afterMs, kind } = event.payload
+      view.warn(event, `${kind} ${Math.round(afterMs / 1000)} s`)
+    },
+    "schema.validation_failed": (view, event) => view.warn(event, event.payload.message),
+    // Events of chats have no run to show.
+    "integration.message.received": () => {},
+    "integration.card.action": () => {},
+    "identity.binding.required": () => {}
+  }
+
+  private addDelta(event: EventOf<"run.message.delta">): void {
+    const { channel, messageId, text } = event.payload
+    const key = messageKey(event.payload)
+    const found = this.list.find(key, "message")
+    if (found?.partial === true) {
+      this.list.replace(key, { ...found, body: appendText(found.body, text, event.seq) })
+      return
+    }
+    const body = boundText(text, event.seq)
+    const block = { kind: "message", messageId, role: "assistant", channel, body, partial: true } as const
+    this.list.push({ ...startOf(event), ...block }, key)
+  }
+
+  private completeMessage(event: EventOf<"run.message.completed">): void {
+    const { channel, messageId, role, text, totalBytes } = event.payload
+    const key = messageKey(event.payload)
+    const found = this.list.find(key, "message")
+    const body = payloadText(text, event.seq, totalBytes)
+    if (found?.partial === true) this.list.replace(key, { ...found, role, body, partial: false })
+    else {
+      const block: MessageBlock = {
+        kind: "message",
+        ...startOf(event),
+        messageId,
+        role,
+        channel,
+        body,
+        partial: false
+      }
+      this.list.push(block, key)
+    }
+  }
+
+  private startCall(event: EventOf<"run.tool.call">): void {
+    const { callId, input, label, tool } = event.payload
+    this.list.push(
+      {
+        kind: "tool",
+        ...startOf(event),
+        callId,
+        tool,
+        label: label.slice(0, MAX_LABEL),
+        input: jsonText(input, event.seq),
+        isWaiting: this.approvalOfCall.has(callId),
+        status: "started",
+        output: undefined,
+        exitCode: undefined,
+        artifactId: undefined,
+        endedAt: undefined,
+        allowedInput: undefined
+      },
+      callKey(callId)
+    )
+  }
+
+  private endCall(event: EventOf<"run.tool.result">): void {
+    const { artifactId, callId, exitCode, output: text, status, tool, totalBytes } = event.payload
+    const output = text === undefined ? undefined : payloadText(text, event.seq, totalBytes)
+    const result = { status, output, exitCode, artifactId, endedAt: event.createdAt, isWaiting: false }
+    const key = callKey(callId)
+    const found = this.list.find(key, "tool")
+    if (found !== undefined) {
+      this.list.replace(key, { ...found, ...result })
+      return
+    }
+    const withoutCall = { label: tool, input: undefined, allowedInput: undefined }
+    this.list.push({ kind: "tool", ...startOf(event), callId, tool, ...withoutCall, ...result }, key)
+  }
+
+  private requestApproval(event: EventOf<"run.approval.requested">): void {
+    const { approvalId, expiresAt, request } = event.payload
+    this.pending.add(approvalId)
+    this.state = "waiting_approval"
+    const { callId } = request
+    if (callId !== undefined) {
+      this.approvalOfCall.set(callId, approvalId)
+      const call = this.list.find(callKey(callId), "tool")
+      if (call?.status === "started") this.list.replace(callKey(callId), { ...call, isWaiting: true })
+    }
+    const open = { state: "pending", resolution: undefined } as const
+    this.list.push(
+      { kind: "approval", ...startOf(event), approvalId, request, expiresAt, ...open },
+      approvalKey(approvalId)
+    )
+  }
+
+  private resolveApproval(event: EventOf<"run.approval.resolved">): void {
+    const { approvalId, state } = event.payload
+    this.pending.delete(approvalId)
+    if (this.pending.size === 0) this.state = "running"
+    const found = this.list.find(approvalKey(approvalId), "approval")
+    if (found === undefined) return
+    const resolution = approvalResolution(event.payload, event.createdAt)
+    this.list.replace(approvalKey(approvalId), { ...found, state, resolution })
+    const { callId } = found.request
+    if (callId !== undefined && this.approvalOfCall.get(callId) === approvalId)
+      this.releaseCall(callId, resolution.allowedInput, event.seq)
+  }
+
+  /** The call no longer waits. With an edited input it runs that input. */
+  private releaseCall(callId: string, editedInput: unknown, seq: number): void {
+    this.approvalOfCall.delete(callId)
+    const call = this.list.find(callKey(callId), "tool")
+    if (call === undefined) return
+    const allowedInput = jsonText(editedInput, seq) ?? call.allowedInput
+    this.list.replace(callKey(callId), { ...call, isWaiting: false, allowedInput })
+  }
+
+  /** The end of the run marks the last warning as repeated if both have the same message. */
+  private warn(event: RunEvent, message: string): void {
+    this.lastWarning = message
+    const block = { kind: "warning", code: event.type, message, isRepeated: false } as const
+    this.list.push({ ...startOf(event), ...block }, LAST_WARNING)
+  }
+
+  private end(
+    event: EventOf<TerminalType>,
+    { by, error, reason, state }: Pick<EndBlock, "state"> & Partial<EndBlock>
+  ): void {
+    this.pending.clear()
+    this.state = state
+    const warning = this.list.find(LAST_WARNING, "warning")
+    if (warning !== undefined && error !== undefined && error.message === this.lastWarning)
+      this.list.replace(LAST_WARNING, { ...warning, isRepeated: true })
+    const { usage } = event.payload
+    this.list.push({ kind: "end", ...startOf(event), state, error, reason, by, usage })
+  }
+}
+
+const LAST_WARNING = "warning"
+
+const startOf = ({ createdAt: at, seq }: RunEvent) => ({ seq, at })
+
+const messageKey = ({ channel, messageId }: PayloadOf<"run.message.delta">): string =>
+  `message ${channel} ${messageId}`
+const callKey = (callId: string): string => `call ${callId}`
+const approvalKey = (approvalId: string): string => `approval ${approvalId}`
+
+/** A text that the event itself may have cut. */
+const payloadText = (text: string, seq: number, totalBytes = 0): BoundedText =>
+  boundText(text, seq, Math.max(text.length, totalBytes))
+
+const jsonText = (value: unknown, seq: number): BoundedText | undefined =>
+  value === undefined ? undefined : boundText(JSON.stringify(value, null, 2) ?? "", seq)

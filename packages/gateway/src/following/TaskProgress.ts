@@ -1,0 +1,103 @@
+/**
+ * Progress of a task as a chat sees it, folded from the events of its run. Plain JSON, so that another Gateway can continue.
+ *
+ * Does not: contain the prompt, the output, a path or a diff.
+ */
+import { type EventHandlers, handleEvent } from "@corral/domain/run/EventTable"
+import type { EventOf, RunEvent, TerminalType } from "@corral/domain/run/RunEvent"
+import type { Task } from "@corral/domain/task/Task"
+
+export type Phase = "queued" | "working" | "waiting" | "completed" | "failed" | "cancelled" | "lost"
+
+export interface TaskProgress {
+  readonly phase: Phase
+  readonly tools: number
+  /** Number of changes. Distinct files are not counted: their paths stay at the Hub. */
+  readonly changes: number
+  /** Number of pending approvals. */
+  readonly waiting: number
+  readonly diff?:
+    | { readonly files: number; readonly additions: number; readonly deletions: number }
+    | undefined
+  /** A code of the error table. */
+  readonly code?: string | undefined
+  readonly startedAt?: string | undefined
+  readonly endedAt?: string | undefined
+}
+
+export const queuedProgress: TaskProgress = { phase: "queued", tools: 0, changes: 0, waiting: 0 }
+
+export const hasTaskEnded = ({ phase }: TaskProgress): boolean =>
+  phase === "completed" || phase === "failed" || phase === "cancelled" || phase === "lost"
+
+const ignore = (progress: TaskProgress): TaskProgress => progress
+
+const end =
+  (phase: Phase) =>
+  (progress: TaskProgress, { createdAt }: EventOf<TerminalType>): TaskProgress => ({
+    ...progress,
+    phase,
+    waiting: 0,
+    endedAt: createdAt
+  })
+
+/** What a card shows of each event type. */
+const cardChanges: EventHandlers<TaskProgress, TaskProgress> = {
+  "run.created": ignore,
+  "run.started": (progress, { createdAt }) => ({ ...progress, phase: "working", startedAt: createdAt }),
+  "run.message.delta": ignore,
+  "run.message.completed": ignore,
+  "run.tool.call": (progress) => ({ ...progress, tools: progress.tools + 1 }),
+  "run.tool.result": ignore,
+  "run.file.read": ignore,
+  "run.file.changed": (progress) => ({ ...progress, changes: progress.changes + 1 }),
+  "run.diff.ready": (progress, { payload: { additions, deletions, files } }) => ({
+    ...progress,
+    diff: { files, additions, deletions }
+  }),
+  "run.patch.proposed": ignore,
+  "run.artifact.ready": ignore,
+  "run.preview.ready": ignore,
+  "run.approval.requested": (progress) => ({
+    ...progress,
+    phase: "waiting",
+    waiting: progress.waiting + 1
+  }),
+  "run.approval.resolved": (progress) => {
+    const waiting = Math.max(0, progress.waiting - 1)
+    return { ...progress, waiting, phase: waiting > 0 ? "waiting" : "working" }
+  },
+  "run.completed": end("completed"),
+  "run.failed": (progress, event) => ({ ...end("failed")(progress, event), code: event.payload.error.code }),
+  "run.cancelled": end("cancelled"),
+  "runtime.unavailable": ignore,
+  "runtime.retrying": ignore,
+  "runtime.timeout": ignore,
+  "schema.validation_failed": ignore,
+  "integration.message.received": ignore,
+  "integration.card.action": ignore,
+  "identity.binding.required": ignore
+}
+
+/** Progress after an event; the same object if a card shows nothing of the event. */
+export const progressAfter = (progress: TaskProgress, event: RunEvent): TaskProgress =>
+  handleEvent(cardChanges, progress, event)
+
+/** Progress of a task that has no run to follow. */
+export const progressWithoutRun = (
+  progress: TaskProgress,
+  task: Pick<Task, "state" | "error">
+): TaskProgress => {
+  switch (task.state) {
+    case "failed":
+      return { ...progress, phase: "failed", code: task.error?.code }
+    case "expired":
+      return { ...progress, phase: "failed", code: "target_offline" }
+    case "cancelled":
+      return { ...progress, phase: "cancelled" }
+    case "completed":
+      return { ...progress, phase: "completed" }
+    default:
+      return progress
+  }
+}
