@@ -5,7 +5,7 @@
  */
 import * as Hub from "@corral/hub/Hub"
 import type { HubConfig } from "@corral/hub/config/HubConfig"
-import { fromEnvironment } from "@corral/hub/HubSettings"
+import { hubConfigFromEnvironment } from "@corral/hub/HubSettings"
 import { HubServer } from "@corral/hub/http/Server"
 import { DEVELOPMENT_ISSUER } from "@corral/hub/signin/DevelopmentProvider"
 import { SignIns } from "@corral/hub/signin/SignIns"
@@ -36,7 +36,7 @@ export const configureHub = Effect.fnUntraced(function* (
   port: number | undefined
 ) {
   const given = port === undefined ? environment["CORRAL_HUB_PORT"] : String(port)
-  const configured = yield* fromEnvironment({
+  const configured = yield* hubConfigFromEnvironment({
     ...(environment["CORRAL_OIDC_ISSUER"] === undefined ? { CORRAL_HUB_DEV_SIGN_IN: "1" } : {}),
     ...environment,
     ...(given === undefined ? {} : { CORRAL_HUB_PORT: given })
@@ -47,7 +47,7 @@ export const configureHub = Effect.fnUntraced(function* (
 
 /** Serves until the scope closes; gives where it is, where its database is, and how its owner signs in. */
 export const hubService = Effect.fnUntraced(function* (config: HubConfig) {
-  const services = yield* Effect.mapError(Layer.build(Hub.layer(config)), stopped)
+  const services = yield* Effect.mapError(Layer.build(Hub.hubLayer(config)), stopped)
   const { publicUrl, url } = Context.get(services, HubServer)
   const owner = config.devSignInAs ?? ""
   /** A sign-in of whoever runs this, as the provider for development would come to. Nobody is asked: it is their machine. */

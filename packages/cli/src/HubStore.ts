@@ -1,5 +1,5 @@
 /** The store of a Hub, without the Hub: brought up to date and left. Loaded by `corral hub` alone. */
-import { fromEnvironment } from "@corral/hub/HubSettings"
+import { hubConfigFromEnvironment } from "@corral/hub/HubSettings"
 import * as Database from "@corral/hub/store/Database"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -12,8 +12,8 @@ const stopped = ({ message }: { readonly message: string }) =>
 export const migrateStore = (environment: Readonly<Record<string, string>>) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const config = yield* fromEnvironment(environment)
-      const services = yield* Layer.build(Database.layer(config))
+      const config = yield* hubConfigFromEnvironment(environment)
+      const services = yield* Layer.build(Database.hubDatabaseLayer(config))
       const sql = Context.get(services, SqlClient.SqlClient)
       const steps = yield* sql<{
         readonly name: string

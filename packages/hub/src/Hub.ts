@@ -7,7 +7,7 @@ import { Effect, Layer, Schedule } from "effect"
 import { Approvals } from "./approval/Approvals.ts"
 import { Audit } from "./audit/Audit.ts"
 import { AuditTrail } from "./audit/AuditTrail.ts"
-import { Authority } from "./authority/Authority.ts"
+import { HubAuthority } from "./authority/HubAuthority.ts"
 import { ChatBindings } from "./chat/ChatBindings.ts"
 import { ChatLinks } from "./chat/ChatLinks.ts"
 import { DeviceRegistration } from "./device/DeviceRegistration.ts"
@@ -18,7 +18,7 @@ import { Callers } from "./http/Callers.ts"
 import { ClientAddress } from "./http/ClientAddress.ts"
 import { Readiness } from "./http/Readiness.ts"
 import { HubServer } from "./http/Server.ts"
-import { Idempotency } from "./Idempotency.ts"
+import { HubIdempotency } from "./HubIdempotency.ts"
 import { Commands } from "./edges/Commands.ts"
 import { ForeignPushes } from "./link/ForeignPushes.ts"
 import { KeyRotation } from "./link/KeyRotation.ts"
@@ -74,14 +74,14 @@ const running = ArtifactContents.layer.pipe(
 )
 
 /** What people and projects live on, without a server: for programs and tests that act on a Hub's store themselves. */
-export const layerCore = (config: HubConfig) =>
+export const hubCoreLayer = (config: HubConfig) =>
   Layer.mergeAll(
     Approvals.layer,
-    Authority.layer,
+    HubAuthority.layer,
     AuditTrail.layer,
     DeviceRegistration.layer,
     Devices.layer,
-    Idempotency.layer,
+    HubIdempotency.layer,
     Messages.layer,
     Projects.layer,
     SessionAgents.layer,
@@ -99,14 +99,14 @@ export const layerCore = (config: HubConfig) =>
       running
     ]),
     Layer.provideMerge(Audit.layer),
-    Layer.provideMerge(Database.layer(config))
+    Layer.provideMerge(Database.hubDatabaseLayer(config))
   )
 
 /** What is kept for a time goes when that is over. */
 const forgetting = Layer.effectDiscard(
   Effect.gen(function* () {
-    const { forgetOld } = yield* Idempotency
-    const forget = Effect.catchCause(forgetOld, (cause) =>
+    const { deleteExpired } = yield* HubIdempotency
+    const forget = Effect.catchCause(deleteExpired, (cause) =>
       Effect.logWarning("old keys are still there", cause)
     )
     yield* Effect.forkScoped(Effect.repeat(forget, Schedule.spaced("1 hour")))
@@ -135,16 +135,16 @@ const linked = (config: HubConfig) =>
   )
 
 /** The whole Hub. Provides `HubServer` with its address, and the core's services. */
-export const layer = (config: HubConfig) =>
+export const hubLayer = (config: HubConfig) =>
   Layer.mergeAll(
     HubServer.layer(config),
     forgetting,
-    Retention.layer(config.retentionDays),
-    StoreMetrics.layer(config.maxConnections)
+    Retention.runRetentionLayer(config.retentionDays),
+    StoreMetrics.hubStoreMetricsLayer(config.maxConnections)
   ).pipe(
     Layer.provide([Callers.layer, Readiness.layer, linked(config), live]),
     Layer.provide(ClientAddress.layer(config.trustedProxies)),
     Layer.provideMerge(layerSignIn(config)),
-    Layer.provideMerge(layerCore(config)),
+    Layer.provideMerge(hubCoreLayer(config)),
     Layer.provide(Telemetry.layer("hub", config.telemetry))
   )

@@ -19,10 +19,10 @@ import { telemetryFrom, telemetrySettings } from "@corral/service/telemetry/Tele
 import { Effect, Redacted, Schema } from "effect"
 import { homedir } from "node:os"
 import { join, resolve } from "node:path"
-import { defaults, type HubConfig } from "./config/HubConfig.ts"
+import { hubDefaults, type HubConfig } from "./config/HubConfig.ts"
 import { oidcFrom, oidcSettings } from "./signin/OidcSettings.ts"
 
-export const settings = [
+export const hubSettings = [
   { name: "CORRAL_HOME", what: "Folder of Corral's own files.", fallback: "~/.corral" },
   {
     name: "CORRAL_HUB_HOST",
@@ -43,17 +43,17 @@ export const settings = [
   {
     name: "CORRAL_HUB_DATABASE_CONNECTIONS",
     what: "Connections to the database at once.",
-    fallback: String(defaults.maxConnections)
+    fallback: String(hubDefaults.maxConnections)
   },
   {
     name: "CORRAL_HUB_REQUESTS_PER_SECOND",
     what: "Requests that one sign-in, or one address (IPv6: one /64 network) without any, may send in a second; one more is refused as `rate_limited`.",
-    fallback: String(defaults.requestsPerSecond)
+    fallback: String(hubDefaults.requestsPerSecond)
   },
   {
     name: "CORRAL_HUB_SIGN_INS_PER_MINUTE",
     what: "How often one address (IPv6: one /64 network) may begin a sign-in, or be refused one, in a minute. Behind a proxy this needs `CORRAL_HUB_TRUSTED_PROXIES`.",
-    fallback: String(defaults.signInsPerMinute)
+    fallback: String(hubDefaults.signInsPerMinute)
   },
   {
     name: "CORRAL_HUB_TRUSTED_PROXIES",
@@ -63,7 +63,7 @@ export const settings = [
   {
     name: "CORRAL_HUB_RETENTION_DAYS",
     what: "How long the events of an ended run are kept; 0 keeps them for ever.",
-    fallback: String(defaults.retentionDays)
+    fallback: String(hubDefaults.retentionDays)
   },
   {
     name: "CORRAL_HUB_DEV_SIGN_IN",
@@ -86,7 +86,7 @@ export const settings = [
 
 const GATEWAY_TOKEN = "CORRAL_HUB_GATEWAY_TOKEN"
 
-type Name = (typeof settings)[number]["name"]
+type Name = (typeof hubSettings)[number]["name"]
 
 /** As a bearer token can be sent. */
 const isGatewayToken = (text: string): boolean => /^[\x21-\x7e]{32,1024}$/.test(text)
@@ -101,12 +101,12 @@ const gatewayTokensFrom = Effect.fnUntraced(function* (env: Environment) {
 })
 
 /** Reads the settings from an environment. */
-export const fromEnvironment = Effect.fnUntraced(function* (
+export const hubConfigFromEnvironment = Effect.fnUntraced(function* (
   env: Environment
 ): Effect.fn.Return<HubConfig, SettingInvalid> {
   yield* checkVariables(env)
   const read = readerOf<Name>(env)
-  const host = yield* read("CORRAL_HUB_HOST", ListenHost, defaults.host, "an IP address or localhost")
+  const host = yield* read("CORRAL_HUB_HOST", ListenHost, hubDefaults.host, "an IP address or localhost")
   const publicUrl = yield* read(
     "CORRAL_HUB_PUBLIC_URL",
     Origin,
@@ -137,25 +137,25 @@ export const fromEnvironment = Effect.fnUntraced(function* (
   return {
     home: resolve(givenOr(env["CORRAL_HOME"], join(homedir(), ".corral"))),
     host,
-    port: yield* read("CORRAL_HUB_PORT", whole(0, 65_535), defaults.port, "a port from 0 to 65535"),
+    port: yield* read("CORRAL_HUB_PORT", whole(0, 65_535), hubDefaults.port, "a port from 0 to 65535"),
     publicUrl,
     databaseUrl: databaseUrl === undefined ? undefined : Redacted.make(databaseUrl),
     maxConnections: yield* read(
       "CORRAL_HUB_DATABASE_CONNECTIONS",
       whole(2, 1_000),
-      defaults.maxConnections,
+      hubDefaults.maxConnections,
       "2 to 1000"
     ),
     requestsPerSecond: yield* read(
       "CORRAL_HUB_REQUESTS_PER_SECOND",
       whole(1, 1_000_000),
-      defaults.requestsPerSecond,
+      hubDefaults.requestsPerSecond,
       "1 to 1000000"
     ),
     signInsPerMinute: yield* read(
       "CORRAL_HUB_SIGN_INS_PER_MINUTE",
       whole(1, 1_000_000),
-      defaults.signInsPerMinute,
+      hubDefaults.signInsPerMinute,
       "1 to 1000000"
     ),
     trustedProxies: proxiesIn(
@@ -169,7 +169,7 @@ export const fromEnvironment = Effect.fnUntraced(function* (
     retentionDays: yield* read(
       "CORRAL_HUB_RETENTION_DAYS",
       whole(0, 36_500),
-      defaults.retentionDays,
+      hubDefaults.retentionDays,
       "0 to 36500"
     ),
     gatewayTokens: yield* gatewayTokensFrom(env),

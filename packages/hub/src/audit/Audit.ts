@@ -21,7 +21,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { createHash } from "node:crypto"
 
 /** What was done or tried, to what. */
-export interface Deed {
+export interface AuditedAction {
   readonly action: AuditAction
   /** The id of what was acted on. */
   readonly resource: string
@@ -29,14 +29,16 @@ export interface Deed {
   readonly details?: DecisionDetails | undefined
 }
 
-export interface AuditEntry extends Deed {
+export interface AuditEntry extends AuditedAction {
   readonly actor: string
   readonly outcome: AuditOutcome
   readonly code: string | null
   readonly requestId: RequestId
 }
 
-export type Made<A> = (result: A) => Partial<Pick<AuditEntry, "actor" | "resource" | "projectId" | "details">>
+export type AuditedFields<A> = (
+  result: A
+) => Partial<Pick<AuditEntry, "actor" | "resource" | "projectId" | "details">>
 
 export class Audit extends Context.Service<
   Audit,
@@ -46,17 +48,17 @@ export class Audit extends Context.Service<
      * Runs `self` as one transaction with its record. A failure of it is recorded too, when everything of it has been taken back. `made`
      * names what came of it where that had no id before.
      */
-    readonly done: <A, E, R>(
-      deed: Deed,
+    readonly perform: <A, E, R>(
+      deed: AuditedAction,
       self: Effect.Effect<A, E, R>,
-      made?: Made<A>
+      made?: AuditedFields<A>
     ) => Effect.Effect<A, E | SqlError.SqlError, R | CurrentPrincipal | CurrentRequestId>
     /** As `done`, of somebody who is known by something else than a sign-in. */
-    readonly doneBy: <A, E, R>(
+    readonly performAs: <A, E, R>(
       actor: string,
-      deed: Deed,
+      deed: AuditedAction,
       self: Effect.Effect<A, E, R>,
-      made?: Made<A>
+      made?: AuditedFields<A>
     ) => Effect.Effect<A, E | SqlError.SqlError, R | CurrentRequestId>
   }
 >()("corral/hub/Audit") {
@@ -81,7 +83,7 @@ export class Audit extends Context.Service<
           Effect.gen(function* () {
             const chain = entry.projectId ?? ""
             const about = chain === "" ? yield* ownerOf(entry.resource) : null
-            yield* sql`INSERT INTO audit_heads (chain, seq, hash) VALUES (${chain}, 0, ${FIRST}) ON CONFLICT DO NOTHING`
+            yield* sql`INSERT INTO audit_heads (chain, seq, hash) VALUES (${chain}, 0, ${GENESIS_HASH}) ON CONFLICT DO NOTHING`
             const [head] =
               yield* sql<Head>`SELECT seq::int AS seq, hash FROM audit_heads WHERE chain = ${chain} FOR UPDATE`
             const now = clock.currentTimeMillisUnsafe()
@@ -97,9 +99,9 @@ export class Audit extends Context.Service<
               requestId: entry.requestId,
               projectId: entry.projectId,
               ...(entry.details === undefined ? {} : { details: entry.details }),
-              prevHash: head?.hash ?? FIRST
+              prevHash: head?.hash ?? GENESIS_HASH
             }
-            const hash = hashOf(made)
+            const hash = auditRecordHash(made)
             yield* sql`INSERT INTO audit ${sql.insert({
               chain,
               seq: made.seq,
@@ -122,9 +124,9 @@ export class Audit extends Context.Service<
 
       const doneBy = Effect.fnUntraced(function* <A, E, R>(
         actor: string,
-        deed: Deed,
+        deed: AuditedAction,
         self: Effect.Effect<A, E, R>,
-        made?: Made<A>
+        made?: AuditedFields<A>
       ) {
         const requestId = yield* CurrentRequestId
         const told = { ...deed, actor, requestId }
@@ -143,8 +145,8 @@ export class Audit extends Context.Service<
 
       return Audit.of({
         record,
-        doneBy,
-        done: (deed, self, made) =>
+        performAs: doneBy,
+        perform: (deed, self, made) =>
           Effect.flatMap(CurrentPrincipal, ({ userId }) => doneBy(userId, deed, self, made))
       })
     })
@@ -152,7 +154,7 @@ export class Audit extends Context.Service<
 }
 
 /** What the first record of a chain follows on. */
-export const FIRST = "0".repeat(64)
+export const GENESIS_HASH = "0".repeat(64)
 
 interface Head {
   readonly seq: number
@@ -160,7 +162,7 @@ interface Head {
 }
 
 /** The hash that a record must have. */
-export const hashOf = (record: Omit<AuditRecord, "hash">): string =>
+export const auditRecordHash = (record: Omit<AuditRecord, "hash">): string =>
   createHash("sha256").update(auditText(record)).digest("hex")
 
 const isCoded = (error: unknown): error is Coded<ErrorCode> =>

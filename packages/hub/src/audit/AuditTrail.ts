@@ -12,7 +12,7 @@ import type { Proof } from "@corral/domain/access/Authorization"
 import type { AuditId, ProjectId, RequestId, UserId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer, Option, Semaphore, Stream } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"
-import { FIRST, hashOf } from "./Audit.ts"
+import { GENESIS_HASH, auditRecordHash } from "./Audit.ts"
 import { limitTo } from "../store/Limit.ts"
 
 /** Chain of a project, or a user's records without a project: own actions, and actions on own resources. */
@@ -43,7 +43,7 @@ export class AuditTrail extends Context.Service<
      * What one user did, in every project and outside of them, and records of no project that are about what is theirs: at most `limit` records
      * before that id, newest first. A refusal in a project that the user may not read is left out: it would tell that the project exists.
      */
-    readonly ofUser: (
+    readonly listOfUser: (
       reader: UserId,
       filter: AuditFilter,
       before: string | undefined,
@@ -97,7 +97,7 @@ export class AuditTrail extends Context.Service<
           return page(sql`${sql.and(conditions)} ORDER BY seq DESC`, limit)
         },
 
-        ofUser: (reader, filter, before, limit) => {
+        listOfUser: (reader, filter, before, limit) => {
           const conditions = [
             sql`(actor = ${reader} OR (chain = '' AND about = ${reader}))`,
             sql`(chain = '' OR outcome <> 'denied' OR chain IN (
@@ -111,12 +111,16 @@ export class AuditTrail extends Context.Service<
 
         verify: Effect.fnUntraced(function* (of) {
           const chain = of === "no project" ? "" : of.subject
-          let [checked, prevHash] = [0, FIRST]
+          let [checked, prevHash] = [0, GENESIS_HASH]
           for (;;) {
             const records = yield* after(sql`chain = ${chain}`, checked)
             for (const record of records) {
               const { hash, ...rest } = record
-              if (record.seq !== checked + 1 || record.prevHash !== prevHash || hashOf(rest) !== hash)
+              if (
+                record.seq !== checked + 1 ||
+                record.prevHash !== prevHash ||
+                auditRecordHash(rest) !== hash
+              )
                 return { ok: false, checked, brokenAtSeq: checked + 1 }
               checked++
               prevHash = hash
@@ -127,7 +131,7 @@ export class AuditTrail extends Context.Service<
           const [head] = yield* sql<{
             readonly hash: string
           }>`SELECT hash FROM audit_heads WHERE chain = ${chain}`
-          return (head?.hash ?? FIRST) === prevHash
+          return (head?.hash ?? GENESIS_HASH) === prevHash
             ? { ok: true, checked }
             : { ok: false, checked, brokenAtSeq: checked + 1 }
         }, oneAtATime.withPermit)

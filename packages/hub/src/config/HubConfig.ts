@@ -41,7 +41,7 @@ export interface HubConfig {
   readonly link?: LinkOptions | undefined
 }
 
-export const defaults = {
+export const hubDefaults = {
   host: "127.0.0.1",
   port: 0,
   maxConnections: 20,

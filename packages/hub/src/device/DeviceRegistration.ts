@@ -19,12 +19,12 @@ import { hashOf, newToken, purposeOf } from "../signin/SessionToken.ts"
 export class DeviceRegistration extends Context.Service<
   DeviceRegistration,
   {
-    readonly makeToken: (
+    readonly createJoinToken: (
       owner: UserId,
       seconds: number | undefined
     ) => Effect.Effect<JoinToken, SqlError.SqlError>
     /** Who made that token, be it used or over: of somebody who asks again for what they asked before. */
-    readonly makerOf: (token: string) => Effect.Effect<UserId | undefined, SqlError.SqlError>
+    readonly findJoinTokenOwner: (token: string) => Effect.Effect<UserId | undefined, SqlError.SqlError>
     /** With a token, uses it up; a device that is refused leaves it as it was where this is in a transaction. */
     readonly register: (
       owner: UserId,
@@ -47,7 +47,7 @@ export class DeviceRegistration extends Context.Service<
       })
 
       return DeviceRegistration.of({
-        makeToken: Effect.fnUntraced(function* (owner, seconds = MAX_JOIN_SECONDS) {
+        createJoinToken: Effect.fnUntraced(function* (owner, seconds = MAX_JOIN_SECONDS) {
           const now = clock.currentTimeMillisUnsafe()
           const token = newToken("join")
           const expiresAt = new Date(now + seconds * 1_000)
@@ -57,7 +57,7 @@ export class DeviceRegistration extends Context.Service<
           return { token, expiresAt: expiresAt.toISOString() }
         }),
 
-        makerOf: Effect.fnUntraced(function* (token) {
+        findJoinTokenOwner: Effect.fnUntraced(function* (token) {
           if (purposeOf(token) !== "join") return undefined
           const [row] = yield* sql<{ readonly owner_id: UserId }>`
             SELECT owner_id FROM join_tokens WHERE token_hash = ${hashOf(token)}`

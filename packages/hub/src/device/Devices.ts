@@ -12,7 +12,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { limitTo } from "../store/Limit.ts"
 import { notify } from "../store/Notice.ts"
-import { stateOf } from "./Presence.ts"
+import { deviceStateOf } from "./Presence.ts"
 
 /** With which projects a device is shared from now on, each with the proof that its owner manages devices there, and no longer. */
 export interface Sharing {
@@ -161,7 +161,7 @@ const deviceOf = (row: Row, now: number): Device => ({
   id: row.id,
   name: row.name,
   kind: row.kind,
-  state: stateOf(row, now),
+  state: deviceStateOf(row, now),
   ownerId: row.owner_id,
   sharedWith: row.shared_with,
   publicKey: row.public_key,

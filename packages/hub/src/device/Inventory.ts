@@ -12,7 +12,7 @@ import type { Workspace } from "@corral/domain/device/Workspace"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { routableBy } from "../authority/Routable.ts"
-import { stateOf } from "./Presence.ts"
+import { deviceStateOf } from "./Presence.ts"
 import { limitTo } from "../store/Limit.ts"
 
 export class Inventory extends Context.Service<
@@ -59,7 +59,7 @@ export class Inventory extends Context.Service<
               UNION ALL
               (SELECT ${columns} FROM devices WHERE ${shared} ${page})
             ) routable ORDER BY id DESC ${limitTo(sql, limit)}`.pipe(
-            Effect.map((rows) => rows.map((row) => targetOf(row, stateOf(row, now()))))
+            Effect.map((rows) => rows.map((row) => targetOf(row, deviceStateOf(row, now()))))
           )
         },
 
@@ -68,7 +68,7 @@ export class Inventory extends Context.Service<
           const rows = yield* sql<Row>`
             SELECT ${columns} FROM devices WHERE revoked_at IS NULL AND (${own} OR (${shared}))
             ORDER BY last_seen_at DESC NULLS LAST, id DESC`
-          const targets = rows.map((row) => targetOf(row, stateOf(row, now())))
+          const targets = rows.map((row) => targetOf(row, deviceStateOf(row, now())))
           return profilesOf(targets)
             .filter(({ id }) => after === undefined || id > after)
             .slice(0, limit)

@@ -7,5 +7,5 @@ export interface Lease {
 }
 
 /** `now` in Unix milliseconds. */
-export const stateOf = ({ lease_until, revoked_at }: Lease, now: number): DeviceState =>
+export const deviceStateOf = ({ lease_until, revoked_at }: Lease, now: number): DeviceState =>
   revoked_at !== null ? "revoked" : lease_until !== null && lease_until.getTime() > now ? "online" : "offline"

@@ -22,22 +22,22 @@ export class ArtifactCache {
   /** What is too large for it is not kept. */
   put(targetId: DeviceId, artifact: Artifact, content: Buffer): void {
     const key = keyOf(targetId, artifact)
-    if (!fits(artifact) || this.kept.has(key)) return
+    if (!isCacheable(artifact) || this.kept.has(key)) return
     this.kept.set(key, content)
     this.bytes += content.length
     for (const [oldest, { length }] of this.kept) {
-      if (this.bytes <= MAX_BYTES) break
+      if (this.bytes <= MAX_CACHE_BYTES) break
       this.kept.delete(oldest)
       this.bytes -= length
     }
   }
 }
 
-export const MAX_BYTES = 64 * 1_048_576
+export const MAX_CACHE_BYTES = 64 * 1_048_576
 const MAX_ENTRY = 4 * 1_048_576
 
 /** Whether it is worth holding together while it is read. */
-export const fits = ({ size }: Artifact): boolean => size <= MAX_ENTRY
+export const isCacheable = ({ size }: Artifact): boolean => size <= MAX_ENTRY
 
 const keyOf = (targetId: DeviceId, { id, runId, sha256 }: Artifact): string =>
   `${targetId} ${runId} ${id} ${sha256}`

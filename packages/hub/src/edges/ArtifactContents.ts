@@ -15,12 +15,12 @@ import type { ArtifactId, DeviceId, RunId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer, Option, Stream } from "effect"
 import type { SqlError } from "effect/sql"
 import { createHash, type Hash } from "node:crypto"
-import { ArtifactCache, fits } from "./ArtifactCache.ts"
+import { ArtifactCache, isCacheable } from "./ArtifactCache.ts"
 import { EdgeRouter } from "./EdgeRouter.ts"
 
 type Refused = Overloaded | PermissionDenied | SqlError.SqlError | TargetOffline
 
-export interface OpenedArtifact {
+export interface RelayedArtifact {
   readonly artifact: Artifact
   readonly bytes: Stream.Stream<Uint8Array, Refused>
 }
@@ -33,7 +33,7 @@ export class ArtifactContents extends Context.Service<
       run: { readonly id: RunId; readonly targetId: DeviceId },
       artifactId: ArtifactId,
       mayGoOn: Effect.Effect<boolean, SqlError.SqlError>
-    ) => Effect.Effect<OpenedArtifact, PayloadTooLarge | Refused>
+    ) => Effect.Effect<RelayedArtifact, PayloadTooLarge | Refused>
   }
 >()("corral/hub/ArtifactContents") {
   static readonly layer = Layer.effect(
@@ -44,10 +44,10 @@ export class ArtifactContents extends Context.Service<
 
       return ArtifactContents.of({
         open: Effect.fnUntraced(function* ({ id: runId, targetId }, artifactId, mayGoOn) {
-          const artifacts = yield* router.artifacts(targetId, { runId })
+          const artifacts = yield* router.listArtifacts(targetId, { runId })
           const artifact = artifacts.find(({ id }) => id === artifactId)
           if (artifact === undefined) return yield* new PermissionDenied()
-          if (artifact.size > MAX_ARTIFACT_BYTES) return yield* new PayloadTooLarge()
+          if (artifact.size > MAX_RELAYED_ARTIFACT_BYTES) return yield* new PayloadTooLarge()
           const known = cache.get(targetId, artifact)
           if (known !== undefined) return { artifact, bytes: Stream.make(known) }
           if (artifact.size === 0) return { artifact, bytes: Stream.empty }
@@ -60,7 +60,7 @@ export class ArtifactContents extends Context.Service<
             const end = offset + part.length
             if (part.length === 0 || size !== artifact.size || end > size) return yield* broken(artifact)
             hash.update(part)
-            if (fits(artifact)) parts.push(part)
+            if (isCacheable(artifact)) parts.push(part)
             if (end === size) {
               if (!isOf(artifact, hash)) return yield* broken(artifact)
               cache.put(targetId, artifact, Buffer.concat(parts))
@@ -85,7 +85,7 @@ export class ArtifactContents extends Context.Service<
 }
 
 /** A larger one is left where it is. */
-export const MAX_ARTIFACT_BYTES = 50 * 1_048_576
+export const MAX_RELAYED_ARTIFACT_BYTES = 50 * 1_048_576
 
 const isOf = ({ sha256 }: Artifact, hash: Hash): boolean => hash.digest("hex") === sha256
 

@@ -21,42 +21,44 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { hubMetrics } from "../HubMetrics.ts"
 import { Notices } from "../store/Notices.ts"
 import { channels } from "../store/Notice.ts"
-import type { HeldLink } from "./HeldLink.ts"
+import type { DeviceLink } from "./DeviceLink.ts"
 
-export interface Asking<N extends CommandName> {
+export interface CommandRequest<N extends CommandName> {
   /** A run that must be known still: one that was withdrawn meanwhile is not asked for. */
-  readonly of?: RunId
+  readonly requiredRun?: RunId
   /** Asked under the same id again, it is the same command, and its answer is kept. Absent: a new one. */
   readonly id?: CommandId
   /** It is to be sent whenever the device comes, whoever waits; it has an id. */
-  readonly lasting?: boolean
+  readonly isDurable?: boolean
   /** Runs once the command is written: those that are asked for later come later. */
   readonly onWritten?: Effect.Effect<void>
   readonly targetId: DeviceId
   readonly name: N
   readonly payload: CommandPayload<N>
   /** Milliseconds for which an answer is waited for once it was sent; 10 s until then at most. */
-  readonly waitMs: number
+  readonly answerTimeoutMs: number
 }
 
 /** `NotSent`: nobody has it, and nobody will. `Waits`: the same of one with an id, which is still to be sent. `Unknown`: it may have been done. */
-export type Asked =
+export type CommandResult =
   | { readonly _tag: "Answered"; readonly outcome: CommandOutcome }
   | { readonly _tag: "NotSent" }
   | { readonly _tag: "Waits" }
   | { readonly _tag: "Unknown" }
 
 /** The id under which a run is started: asked for again, it is the same start. */
-export const startOf = (runId: RunId): CommandId => `start.${runId}` as CommandId
+export const startCommandId = (runId: RunId): CommandId => `start.${runId}` as CommandId
 
 export class Commands extends Context.Service<
   Commands,
   {
-    readonly ask: <N extends CommandName>(asking: Asking<N>) => Effect.Effect<Asked, SqlError.SqlError>
+    readonly send: <N extends CommandName>(
+      asking: CommandRequest<N>
+    ) => Effect.Effect<CommandResult, SqlError.SqlError>
     /** The next ones for that link, in the order in which they were asked: from now on sent. */
-    readonly claim: (link: HeldLink) => Effect.Effect<ReadonlyArray<EdgeCommand>, SqlError.SqlError>
+    readonly claim: (link: DeviceLink) => Effect.Effect<ReadonlyArray<EdgeCommand>, SqlError.SqlError>
     /** What was sent over that link may have been lost on the way: it is claimed again. */
-    readonly resend: (link: HeldLink) => Effect.Effect<void, SqlError.SqlError>
+    readonly resend: (link: DeviceLink) => Effect.Effect<void, SqlError.SqlError>
     /** The first answer holds. */
     readonly answer: (
       targetId: DeviceId,
@@ -115,7 +117,7 @@ export class Commands extends Context.Service<
 
       const sentence = Effect.fnUntraced(function* <N extends CommandName>(
         id: CommandId,
-        { name, payload }: Asking<N>,
+        { name, payload }: CommandRequest<N>,
         traceparent: string | undefined
       ) {
         const requestId = yield* Effect.serviceOption(CurrentRequestId)
@@ -151,14 +153,14 @@ export class Commands extends Context.Service<
 
       const made = (
         id: CommandId,
-        { of, targetId }: Asking<CommandName>,
+        { requiredRun, targetId }: CommandRequest<CommandName>,
         text: string,
         expires: Date | null
       ) => sql`
         WITH made AS (
           INSERT INTO edge_commands (id, target_id, command, created_at, expires_at)
           SELECT ${id}, devices.id, ${text}, ${new Date(now())}, ${expires}::timestamptz FROM devices
-          ${of === undefined ? sql`` : sql`, (SELECT 1 FROM runs WHERE id = ${of} FOR KEY SHARE) known`}
+          ${requiredRun === undefined ? sql`` : sql`, (SELECT 1 FROM runs WHERE id = ${requiredRun} FOR KEY SHARE) known`}
           WHERE devices.id = ${targetId} AND revoked_at IS NULL AND lease_until > ${new Date(now())}
           ON CONFLICT (id) DO NOTHING RETURNING target_id
         ) SELECT pg_notify(${channels.command}, target_id) FROM made`
@@ -168,11 +170,15 @@ export class Commands extends Context.Service<
 
       /** Waits for the answer, and takes the command back where nobody has it in time. */
       const settle = Effect.fnUntraced(function* (
-        { lasting = false, targetId, waitMs }: Pick<Asking<CommandName>, "lasting" | "targetId" | "waitMs">,
+        {
+          isDurable = false,
+          targetId,
+          answerTimeoutMs
+        }: Pick<CommandRequest<CommandName>, "isDurable" | "targetId" | "answerTimeoutMs">,
         id: CommandId,
         changed: Latch.Latch
       ) {
-        const [unsentUntil, until] = [now() + Math.min(UNSENT_MS, waitMs), now() + waitMs]
+        const [unsentUntil, until] = [now() + Math.min(UNSENT_MS, answerTimeoutMs), now() + answerTimeoutMs]
         let wasSent = false
         for (;;) {
           changed.closeUnsafe()
@@ -183,42 +189,42 @@ export class Commands extends Context.Service<
           if (row.outcome !== null) return answered(JSON.parse(row.outcome) as CommandOutcome)
           const left = (row.sent ? until : unsentUntil) - now()
           // What lasts needs nobody who waits for a device that is away.
-          if (left > 0 && (!lasting || row.online === true)) {
+          if (left > 0 && (!isDurable || row.online === true)) {
             yield* Effect.timeoutOption(changed.await, left)
             continue
           }
           if (row.sent) return unknown
-          if (lasting) return waits
+          if (isDurable) return waits
           yield* withdrawn(id)
         }
       })
 
       const brought = Effect.fnUntraced(function* <N extends CommandName>(
         id: CommandId,
-        asking: Asking<N>,
+        asking: CommandRequest<N>,
         traceparent: string | undefined
       ) {
-        const { id: given, lasting = false, name, waitMs } = asking
+        const { id: given, isDurable = false, name, answerTimeoutMs } = asking
         const text = yield* sentence(id, asking, traceparent)
-        const expires = lasting ? null : new Date(now() + Math.min(UNSENT_MS, waitMs))
+        const expires = isDurable ? null : new Date(now() + Math.min(UNSENT_MS, answerTimeoutMs))
         const asked = watched(id, (changed) =>
           made(id, asking, text, expires).pipe(
             Effect.andThen(asking.onWritten ?? Effect.void),
             Effect.andThen(settle(asking, id, changed))
           )
         )
-        if (lasting) return yield* asked
+        if (isDurable) return yield* asked
         // Whoever goes away takes it back where that is possible.
         const came = yield* Effect.onInterrupt(asked, () => Effect.ignore(withdrawn(id)))
         if (given !== undefined) return came
         // Nobody can ask for it again.
-        const over = came._tag === "Answered" || (came._tag === "Unknown" && isRead(name))
+        const over = came._tag === "Answered" || (came._tag === "Unknown" && isReadCommand(name))
         if (over) yield* sql`DELETE FROM edge_commands WHERE id = ${id}`
         return came
       })
 
       /** Counted, and a span from here to the answer, of which the Edge's own is a part. */
-      const ask = Effect.fnUntraced(function* <N extends CommandName>(asking: Asking<N>) {
+      const ask = Effect.fnUntraced(function* <N extends CommandName>(asking: CommandRequest<N>) {
         const { id: given, name } = asking
         const id = given ?? mint<CommandId>("cmd", now())
         const parent = yield* CurrentTraceparent
@@ -245,7 +251,7 @@ export class Commands extends Context.Service<
         )
 
       return Commands.of({
-        ask,
+        send: ask,
         answer,
 
         claim: Effect.fnUntraced(function* ({ deviceId, generation }) {
@@ -280,7 +286,7 @@ export class Commands extends Context.Service<
             WITH done AS (
               UPDATE edge_commands SET answered_at = ${new Date(now())},
                 outcome = CASE WHEN generation IS NULL THEN ${JSON.stringify(refusal("target_offline", "The device was revoked."))}
-                  ELSE ${JSON.stringify(refusal("target_offline", UNKNOWN, { outcome: "unknown" }))} END
+                  ELSE ${JSON.stringify(refusal("target_offline", OUTCOME_UNKNOWN_MESSAGE, { outcome: "unknown" }))} END
               WHERE target_id = ${targetId} AND outcome IS NULL RETURNING id
             ) SELECT pg_notify(${channels.commandDone}, id) FROM done`)
       })
@@ -296,10 +302,11 @@ const KEPT_MS = 7 * 86_400_000
 const CLAIMED = 16
 
 /** What is said where nobody knows what was done. */
-export const UNKNOWN = "The target has not answered. It may have done it: the run's events will tell."
+export const OUTCOME_UNKNOWN_MESSAGE =
+  "The target has not answered. It may have done it: the run's events will tell."
 
 /** What came of it, in a word of few. */
-const wordOf = (asked: Asked): string => {
+const wordOf = (asked: CommandResult): string => {
   switch (asked._tag) {
     case "Answered":
       return asked.outcome._tag === "Done" ? "done" : "refused"
@@ -312,13 +319,13 @@ const wordOf = (asked: Asked): string => {
   }
 }
 
-const answered = (outcome: CommandOutcome): Asked => ({ _tag: "Answered", outcome })
-const notSent: Asked = { _tag: "NotSent" }
-const unknown: Asked = { _tag: "Unknown" }
-const waits: Asked = { _tag: "Waits" }
+const answered = (outcome: CommandOutcome): CommandResult => ({ _tag: "Answered", outcome })
+const notSent: CommandResult = { _tag: "NotSent" }
+const unknown: CommandResult = { _tag: "Unknown" }
+const waits: CommandResult = { _tag: "Waits" }
 
 /** Asked for again, it does no harm: nobody needs the answer that comes too late. */
-export const isRead = (name: CommandName): boolean =>
+export const isReadCommand = (name: CommandName): boolean =>
   name.startsWith("Read") || name.startsWith("List") || name === "OpenPreview"
 
 interface Row {

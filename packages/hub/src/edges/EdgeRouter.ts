@@ -35,8 +35,14 @@ import type { FileEntry, FilePreview } from "@corral/domain/device/Workspace"
 import { fingerprintOf } from "@corral/service/Fingerprint"
 import { Context, Data, Effect, Layer, Option, Schema } from "effect"
 import type { SqlError } from "effect/sql"
-import { type Asking, Commands, isRead, startOf, UNKNOWN } from "./Commands.ts"
-import { type NotOffered, notOffered } from "../run/OfferedTask.ts"
+import {
+  type CommandRequest,
+  Commands,
+  isReadCommand,
+  startCommandId,
+  OUTCOME_UNKNOWN_MESSAGE
+} from "./Commands.ts"
+import { type OfferRefusal, findOfferRefusal } from "../run/OfferRefusal.ts"
 import { Targets } from "./Targets.ts"
 
 /** Why an Edge does not take a run: any code of the error table. */
@@ -53,10 +59,10 @@ export class EdgeRouter extends Context.Service<
   EdgeRouter,
   {
     /** Whether the target offers that, as far as it has told, and is there. */
-    readonly ready: (
+    readonly checkOffer: (
       targetId: DeviceId,
       create: CreateRun
-    ) => Effect.Effect<void, NotOffered | TargetOffline | SqlError.SqlError>
+    ) => Effect.Effect<void, OfferRefusal | TargetOffline | SqlError.SqlError>
     /** Asked for the same run again, it is the same start. `onWritten` runs once it is in line: what is asked later comes later. */
     readonly start: (
       targetId: DeviceId,
@@ -68,7 +74,7 @@ export class EdgeRouter extends Context.Service<
       command: CommandPayload<"CancelRun">
     ) => Routed<Run, RunNotCancellable>
     /** Sent under the same key again, it is the same input. */
-    readonly input: (
+    readonly sendInput: (
       targetId: DeviceId,
       command: CommandPayload<"SendInput">,
       key?: string
@@ -77,8 +83,11 @@ export class EdgeRouter extends Context.Service<
       targetId: DeviceId,
       command: CommandPayload<"DecideApproval">
     ) => Routed<Approval, DecisionRefusal>
-    readonly diff: (targetId: DeviceId, command: CommandPayload<"ReadDiff">) => Routed<Diff, PermissionDenied>
-    readonly artifacts: (
+    readonly readDiff: (
+      targetId: DeviceId,
+      command: CommandPayload<"ReadDiff">
+    ) => Routed<Diff, PermissionDenied>
+    readonly listArtifacts: (
       targetId: DeviceId,
       command: CommandPayload<"ListArtifacts">
     ) => Routed<ReadonlyArray<Artifact>, PermissionDenied>
@@ -111,7 +120,7 @@ export class EdgeRouter extends Context.Service<
       const offline = Effect.fnUntraced(function* (targetId: DeviceId, unknown: boolean) {
         const lastSeenAt = (yield* targets.find(targetId))?.lastSeenAt
         return yield* new TargetOffline({
-          ...(unknown ? { message: UNKNOWN } : {}),
+          ...(unknown ? { message: OUTCOME_UNKNOWN_MESSAGE } : {}),
           details: {
             targetId,
             ...(lastSeenAt === undefined ? {} : { lastSeenAt }),
@@ -125,14 +134,14 @@ export class EdgeRouter extends Context.Service<
 
       /** Asks, and judges the answer: `fits` says whether it is of what was asked, `refusal` what a code of the Edge's means here. */
       const route = Effect.fnUntraced(function* <N extends CommandName, E>(
-        asking: Asking<N>,
+        asking: CommandRequest<N>,
         refusal: (error: RunFailure) => E | undefined,
         fits: (value: CommandSuccess<N>) => boolean = () => true
       ) {
         const { name, targetId } = asking
-        const asked = yield* commands.ask(asking)
+        const asked = yield* commands.send(asking)
         if (asked._tag !== "Answered")
-          return yield* offline(targetId, asked._tag === "Unknown" && !isRead(name))
+          return yield* offline(targetId, asked._tag === "Unknown" && !isReadCommand(name))
         const { outcome } = asked
         if (outcome._tag === "Refused") {
           const { code, details } = outcome.error
@@ -152,26 +161,26 @@ export class EdgeRouter extends Context.Service<
         targetId: DeviceId,
         name: N,
         payload: CommandPayload<N>
-      ): Asking<N> => ({
+      ): CommandRequest<N> => ({
         targetId,
         name,
         payload,
-        waitMs: WRITE_MS
+        answerTimeoutMs: WRITE_MS
       })
       const read = <N extends CommandName>(
         targetId: DeviceId,
         name: N,
         payload: CommandPayload<N>
-      ): Asking<N> => ({
+      ): CommandRequest<N> => ({
         ...write(targetId, name, payload),
-        waitMs: READ_MS
+        answerTimeoutMs: READ_MS
       })
 
       return EdgeRouter.of({
-        ready: Effect.fnUntraced(function* (targetId, create) {
+        checkOffer: Effect.fnUntraced(function* (targetId, create) {
           const offer = yield* targets.lastOffer(targetId)
           if (offer === undefined) return yield* offline(targetId, false)
-          const refusal = notOffered(offer, create, offer.isPresent)
+          const refusal = findOfferRefusal(offer, create, offer.isPresent)
           if (refusal !== undefined) return yield* refusal
           if (!offer.isPresent) return yield* offline(targetId, false)
         }),
@@ -181,9 +190,9 @@ export class EdgeRouter extends Context.Service<
             {
               ...write(targetId, "StartRun", command),
               ...(onWritten === undefined ? {} : { onWritten }),
-              id: startOf(command.runId),
-              lasting: true,
-              of: command.runId
+              id: startCommandId(command.runId),
+              isDurable: true,
+              requiredRun: command.runId
             },
             ({ code, message }) =>
               code === "target_offline"
@@ -206,7 +215,7 @@ export class EdgeRouter extends Context.Service<
             ({ id }) => id === command.runId
           ),
 
-        input: (targetId, command, key) =>
+        sendInput: (targetId, command, key) =>
           route(
             {
               ...write(targetId, "SendInput", command),
@@ -228,8 +237,8 @@ export class EdgeRouter extends Context.Service<
             ({ id, runId }) => id === command.approvalId && runId === command.runId
           ),
 
-        diff: (targetId, command) => route(read(targetId, "ReadDiff", command), notThere),
-        artifacts: (targetId, command) => route(read(targetId, "ListArtifacts", command), notThere),
+        readDiff: (targetId, command) => route(read(targetId, "ReadDiff", command), notThere),
+        listArtifacts: (targetId, command) => route(read(targetId, "ListArtifacts", command), notThere),
         readArtifact: (targetId, command) =>
           route(
             read(targetId, "ReadArtifact", command),
@@ -237,7 +246,7 @@ export class EdgeRouter extends Context.Service<
             ({ artifact }) => artifact.id === command.artifactId
           ),
         openPreview: Effect.fnUntraced(function* (targetId, command) {
-          const offer = yield* targets.offer(targetId)
+          const offer = yield* targets.currentOffer(targetId)
           if (offer === undefined) return yield* offline(targetId, false)
           // An Edge that does not know a command takes it for nonsense, and ends the link.
           if (!offer.commands.includes("OpenPreview")) return yield* new Conflict({ message: TOO_OLD })
@@ -266,7 +275,7 @@ export class EdgeRouter extends Context.Service<
 const inputOf = (key: string): CommandId => `input.${fingerprintOf(key)}` as CommandId
 
 /** Whether a failure says that nobody knows what was done. */
-export const isUnknown = (error: { readonly _tag: string; readonly details?: unknown }): boolean =>
+export const isOutcomeUnknown = (error: { readonly _tag: string; readonly details?: unknown }): boolean =>
   error instanceof TargetOffline && error.details?.outcome === "unknown"
 
 /** Milliseconds for which an answer is waited for. */

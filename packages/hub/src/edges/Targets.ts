@@ -25,19 +25,19 @@ export class Targets extends Context.Service<
     /** A target that is not revoked. */
     readonly find: (id: DeviceId) => Effect.Effect<KnownTarget | undefined, SqlError.SqlError>
     /** What a target that is there has told that it offers; `undefined` where it is not there. */
-    readonly offer: (id: DeviceId) => Effect.Effect<TargetOffer | undefined, SqlError.SqlError>
+    readonly currentOffer: (id: DeviceId) => Effect.Effect<TargetOffer | undefined, SqlError.SqlError>
     /** What a target reported last, there or not; `undefined` where it never did, or was revoked. */
     readonly lastOffer: (
       id: DeviceId
     ) => Effect.Effect<(TargetOffer & { readonly isPresent: boolean }) | undefined, SqlError.SqlError>
     /** Whether the person may have work of that project done there: it is theirs, or shared with the project. */
-    readonly mayRoute: (
+    readonly canRoute: (
       userId: UserId,
       id: DeviceId,
       projectId: ProjectId
     ) => Effect.Effect<boolean, SqlError.SqlError>
     /** Whether it may be done in that workspace: any of a target of theirs, and of another one what is linked to the project. */
-    readonly mayWorkIn: (
+    readonly canUseWorkspace: (
       userId: UserId,
       id: DeviceId,
       projectId: ProjectId,
@@ -74,8 +74,9 @@ export class Targets extends Context.Service<
           return row && { id, lastSeenAt: row.last_seen_at?.toISOString() }
         }),
         lastOffer,
-        offer: (id) => Effect.map(lastOffer(id), (last) => (last?.isPresent === true ? last : undefined)),
-        mayRoute: Effect.fnUntraced(function* (userId, id, projectId) {
+        currentOffer: (id) =>
+          Effect.map(lastOffer(id), (last) => (last?.isPresent === true ? last : undefined)),
+        canRoute: Effect.fnUntraced(function* (userId, id, projectId) {
           const found = yield* sql`
             SELECT 1 FROM devices d WHERE d.id = ${id} AND d.revoked_at IS NULL AND (
               d.owner_id = ${userId}
@@ -83,7 +84,7 @@ export class Targets extends Context.Service<
             )`
           return found.length > 0
         }),
-        mayWorkIn: Effect.fnUntraced(function* (userId, id, projectId, workspace) {
+        canUseWorkspace: Effect.fnUntraced(function* (userId, id, projectId, workspace) {
           const found = yield* sql`
             SELECT 1 FROM devices d WHERE d.id = ${id} AND (
               d.owner_id = ${userId}

@@ -82,7 +82,7 @@ export const auth = HttpApiBuilder.group(
         const action = decision === "allow" ? ("sign_in.approve" as const) : ("sign_in.deny" as const)
         const answer = deviceCodes.answer(userId, userCode, decision)
         yield* rate.countingRefusals(
-          audit.done(
+          audit.perform(
             { action, resource: signInId, projectId: null },
             // A refusal issues nothing.
             decision === "allow" ? Effect.andThen(recent.required, answer) : answer

@@ -8,7 +8,7 @@ import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
 import { DeviceRegistration } from "../device/DeviceRegistration.ts"
-import { Idempotency } from "../Idempotency.ts"
+import { HubIdempotency } from "../HubIdempotency.ts"
 import { SignIns } from "../signin/SignIns.ts"
 import { answered } from "./Answered.ts"
 import { bearerToken, cookieToken } from "./Guard.ts"
@@ -18,14 +18,14 @@ export const deviceRegistration = HttpApiBuilder.group(
   "deviceRegistration",
   Effect.fnUntraced(function* (handlers) {
     const audit = yield* Audit
-    const idempotency = yield* Idempotency
+    const idempotency = yield* HubIdempotency
     const registration = yield* DeviceRegistration
     const signIns = yield* SignIns
 
     /** Whose device it will be. A join token goes first: it says more exactly what is meant. */
     const ownerOf = Effect.fnUntraced(function* ({ joinToken }: RegisterDevice) {
       if (joinToken !== undefined) {
-        const maker = yield* registration.makerOf(joinToken)
+        const maker = yield* registration.findJoinTokenOwner(joinToken)
         return maker ?? (yield* new Unauthorized({ message: "This join token is unknown." }))
       }
       const { headers } = yield* HttpServerRequest.HttpServerRequest
@@ -43,9 +43,9 @@ export const deviceRegistration = HttpApiBuilder.group(
           request: payload
         }
         const deed = { action: "device.register", resource: owner, projectId: null } as const
-        const { body, replayed: again } = yield* idempotency.once(
+        const { body, replayed: again } = yield* idempotency.runOnce(
           request,
-          audit.doneBy(owner, deed, registration.register(owner, payload), ({ id }: Device) => ({
+          audit.performAs(owner, deed, registration.register(owner, payload), ({ id }: Device) => ({
             resource: id
           }))
         )

@@ -38,7 +38,7 @@ export const integrations = HttpApiBuilder.group(
       tenantName: string | undefined
     ) {
       const names = { name: chatNameOf(senderName), tenantName: chatNameOf(tenantName) }
-      const { code, expiresAt } = yield* audit.doneBy(
+      const { code, expiresAt } = yield* audit.performAs(
         GATEWAY,
         { action: "chat.start", resource: encodeChatAccount(account), projectId: null },
         links.start(account, names),
@@ -60,7 +60,7 @@ export const integrations = HttpApiBuilder.group(
       bind: ({ payload: { number, ...account } }) => answered(links.bind(account, number)),
 
       unbind: Effect.fnUntraced(function* ({ payload }) {
-        yield* audit.doneBy(
+        yield* audit.performAs(
           GATEWAY,
           { action: "chat.unbind", resource: encodeChatAccount(payload), projectId: null },
           bindings.unbind(payload),

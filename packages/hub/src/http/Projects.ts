@@ -8,12 +8,12 @@ import { replayed } from "@corral/service/http/Replayed"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
-import { Authority } from "../authority/Authority.ts"
-import { Idempotency } from "../Idempotency.ts"
+import { HubAuthority } from "../authority/HubAuthority.ts"
+import { HubIdempotency } from "../HubIdempotency.ts"
 import { projectPosition, Projects } from "../project/Projects.ts"
 import { linkOf, type PlacedLink, WorkspaceLinks } from "../project/WorkspaceLinks.ts"
 import { Users } from "../signin/Users.ts"
-import { positionIn } from "../store/Position.ts"
+import { decodePosition } from "../store/Position.ts"
 import { answered } from "./Answered.ts"
 
 export const projects = HttpApiBuilder.group(
@@ -21,8 +21,8 @@ export const projects = HttpApiBuilder.group(
   "projects",
   Effect.fnUntraced(function* (handlers) {
     const audit = yield* Audit
-    const authority = yield* Authority
-    const idempotency = yield* Idempotency
+    const authority = yield* HubAuthority
+    const idempotency = yield* HubIdempotency
     const links = yield* WorkspaceLinks
     const service = yield* Projects
     const users = yield* Users
@@ -32,7 +32,7 @@ export const projects = HttpApiBuilder.group(
         const { userId } = yield* CurrentPrincipal
         const list = { filter: "projects", principal: userId, cursor, limit }
         return yield* pageOf(list, projectPosition, (after, limit) =>
-          service.list(userId, after === undefined ? undefined : positionIn(after), limit)
+          service.list(userId, after === undefined ? undefined : decodePosition(after), limit)
         )
       }, answered),
 
@@ -44,9 +44,9 @@ export const projects = HttpApiBuilder.group(
           request: payload
         }
         const deed = { action: "project.create", resource: userId, projectId: null } as const
-        const { body, replayed: again } = yield* idempotency.once(
+        const { body, replayed: again } = yield* idempotency.runOnce(
           request,
-          audit.done(deed, service.create(userId, payload), ({ id }: Project) => ({
+          audit.perform(deed, service.create(userId, payload), ({ id }: Project) => ({
             resource: id,
             projectId: id
           }))
@@ -63,13 +63,13 @@ export const projects = HttpApiBuilder.group(
         const decides = payload.approvals !== undefined
         if (decides) yield* authority.inProject("policy.manage", id)
         const action = decides ? ("policy.manage" as const) : ("project.update" as const)
-        return yield* audit.done({ action, resource: id, projectId: id }, service.update(proof, payload))
+        return yield* audit.perform({ action, resource: id, projectId: id }, service.update(proof, payload))
       }, answered),
 
       remove: Effect.fnUntraced(function* ({ params: { id } }) {
         const proof = yield* authority.inProject("project.delete", id)
         const deed = { action: "project.delete", resource: id, projectId: id } as const
-        yield* audit.done(deed, service.remove(proof))
+        yield* audit.perform(deed, service.remove(proof))
       }, answered),
 
       members: Effect.fnUntraced(function* ({ params: { id }, query: { cursor, limit } }) {
@@ -91,19 +91,19 @@ export const projects = HttpApiBuilder.group(
             userId ?? (yield* users.withEmail(email)) ?? (yield* new Conflict({ message: UNKNOWN }))
           return yield* service.addMember(proof, found, role)
         })
-        return yield* audit.done(deed, added, (member) => ({ resource: member.userId }))
+        return yield* audit.perform(deed, added, (member) => ({ resource: member.userId }))
       }, answered),
 
       updateMember: Effect.fnUntraced(function* ({ params: { id, userId }, payload: { role } }) {
         const proof = yield* authority.inProject("member.manage", id, userId)
         const deed = { action: "member.manage", resource: userId, projectId: id } as const
-        return yield* audit.done(deed, service.setRole(proof, userId, role))
+        return yield* audit.perform(deed, service.setRole(proof, userId, role))
       }, answered),
 
       removeMember: Effect.fnUntraced(function* ({ params: { id, userId } }) {
         const proof = yield* authority.inProject("member.manage", id, userId)
         const deed = { action: "member.manage", resource: userId, projectId: id } as const
-        yield* audit.done(deed, service.removeMember(proof, userId))
+        yield* audit.perform(deed, service.removeMember(proof, userId))
       }, answered),
 
       workspaces: Effect.fnUntraced(function* ({ params: { id }, query: { cursor, limit } }) {
@@ -121,13 +121,13 @@ export const projects = HttpApiBuilder.group(
         const proof = yield* authority.inProject("project.update", id, targetId)
         const target = yield* authority.toTarget(targetId)
         const deed = { action: "project.update", resource: targetId, projectId: id } as const
-        return yield* audit.done(deed, links.add(proof, target, workspace))
+        return yield* audit.perform(deed, links.add(proof, target, workspace))
       }, answered),
 
       unlinkWorkspace: Effect.fnUntraced(function* ({ params: { id, targetId, workspace } }) {
         const proof = yield* authority.inProject("project.update", id, targetId)
         const deed = { action: "project.update", resource: targetId, projectId: id } as const
-        yield* audit.done(deed, links.remove(proof, targetId, workspace))
+        yield* audit.perform(deed, links.remove(proof, targetId, workspace))
       }, answered)
     })
   })

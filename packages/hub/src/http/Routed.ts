@@ -11,6 +11,6 @@ export const routed =
   <A, E, R>(self: Effect.Effect<A, E, R>) =>
     Effect.gen(function* () {
       const { userId } = yield* CurrentPrincipal
-      const may = yield* targets.mayRoute(userId, place.targetId, place.projectId)
+      const may = yield* targets.canRoute(userId, place.targetId, place.projectId)
       return yield* may ? self : Effect.fail(new UnauthorizedTarget())
     })

@@ -17,15 +17,15 @@ import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Approvals } from "../approval/Approvals.ts"
 import { Audit } from "../audit/Audit.ts"
-import { Authority } from "../authority/Authority.ts"
-import { Idempotency } from "../Idempotency.ts"
+import { HubAuthority } from "../authority/HubAuthority.ts"
+import { HubIdempotency } from "../HubIdempotency.ts"
 import { RunFeeds } from "../live/RunFeeds.ts"
 import { StreamAuthority } from "../live/StreamAuthority.ts"
-import { ArtifactContents, type OpenedArtifact } from "../edges/ArtifactContents.ts"
-import { EdgeRouter, isUnknown } from "../edges/EdgeRouter.ts"
+import { ArtifactContents, type RelayedArtifact } from "../edges/ArtifactContents.ts"
+import { EdgeRouter, isOutcomeUnknown } from "../edges/EdgeRouter.ts"
 import { RunLog } from "../run/RunLog.ts"
 import { RunRequesters } from "../run/RunRequesters.ts"
-import { isOver, Runs } from "../run/Runs.ts"
+import { isFinalState, Runs } from "../run/Runs.ts"
 import { Targets } from "../edges/Targets.ts"
 import { Credentials } from "../signin/Credentials.ts"
 import { answered } from "./Answered.ts"
@@ -42,11 +42,11 @@ export const runs = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const approvals = yield* Approvals
     const audit = yield* Audit
-    const authority = yield* Authority
+    const authority = yield* HubAuthority
     const contents = yield* ArtifactContents
     const credentials = yield* Credentials
     const feeds = yield* RunFeeds
-    const idempotency = yield* Idempotency
+    const idempotency = yield* HubIdempotency
     const log = yield* RunLog
     const requesters = yield* RunRequesters
     const router = yield* EdgeRouter
@@ -57,7 +57,7 @@ export const runs = HttpApiBuilder.group(
 
     /** Where a run is, and the proof that the caller may do that with it. */
     const admitted = Effect.fnUntraced(function* <A extends RoleAction>(action: A, id: RunId) {
-      const place = (yield* runs.place(id)) ?? (yield* new PermissionDenied())
+      const place = (yield* runs.locate(id)) ?? (yield* new PermissionDenied())
       return { id, ...place, proof: yield* authority.inProject(action, place.projectId, id) }
     })
 
@@ -96,7 +96,7 @@ export const runs = HttpApiBuilder.group(
         if (!isStream) return yield* eventPage(log, run, start, limit, requestId)
         yield* requireKept(yield* log.read(run.id, start, 1), start, run.lastSeq)
         const principal = yield* CurrentPrincipal
-        const over = start === run.lastSeq && isOver(run.state)
+        const over = start === run.lastSeq && isFinalState(run.state)
         const { id: runId, projectId } = run
         const subject = { runId, after: start, over }
         return serverSentEvents(
@@ -111,11 +111,11 @@ export const runs = HttpApiBuilder.group(
         const mirrored = yield* runs.get(run.proof, id)
         const { projectId, state, targetId } = mirrored
         if (state === "cancelled") return mirrored
-        const cancelled = isOver(state)
+        const cancelled = isFinalState(state)
           ? Effect.fail(new RunNotCancellable())
           : router.cancel(targetId, { runId: id, by: userId }).pipe(routed(targets, run))
         const deed = { action: "run.cancel" as const, resource: id, projectId }
-        const told = yield* audit.done(deed, yield* Effect.exit(cancelled))
+        const told = yield* audit.perform(deed, yield* Effect.exit(cancelled))
         return toldOf(mirrored, told)
       }, answered),
 
@@ -126,18 +126,18 @@ export const runs = HttpApiBuilder.group(
         const mirrored = yield* runs.get(proof, id)
         const scope = `${userId} POST /client/runs/${id}/input`
         const key = headers["idempotency-key"]
-        const sent = isOver(mirrored.state)
+        const sent = isFinalState(mirrored.state)
           ? Effect.fail(new Conflict({ message: "The run has ended." }))
           : requesters
-              .sending(
+              .sendAs(
                 id,
                 userId,
-                router.input(
+                router.sendInput(
                   targetId,
                   { runId: id, input: payload, by: userId },
                   key && JSON.stringify([scope, key, payload])
                 ),
-                isUnknown
+                isOutcomeUnknown
               )
               .pipe(
                 routed(targets, mirrored),
@@ -145,11 +145,11 @@ export const runs = HttpApiBuilder.group(
                 (sending) => Effect.andThen(requireChatMode(principal, mirrored.mode), sending)
               )
         const deed = { action: "run.input" as const, resource: id, projectId }
-        const write = Effect.flatMap(Effect.exit(sent), (outcome) => audit.done(deed, outcome))
-        const once = idempotency.onceElsewhere(
+        const write = Effect.flatMap(Effect.exit(sent), (outcome) => audit.perform(deed, outcome))
+        const once = idempotency.runOnceRemotely(
           { scope, key, request: payload },
           Effect.map(write, (told) => toldOf(mirrored, told)),
-          isUnknown
+          isOutcomeUnknown
         )
         // It goes on where whoever asked has left: what was sent is to be known, and written down.
         const { body, replayed: again } = yield* Fiber.join(yield* Effect.forkIn(once, lasting))
@@ -169,7 +169,7 @@ export const runs = HttpApiBuilder.group(
       diff: Effect.fnUntraced(function* ({ params: { id: runId }, query: { cursor, limit } }) {
         const { userId } = yield* CurrentPrincipal
         const run = yield* admitted("project.read", runId)
-        const diff = yield* router.diff(run.targetId, { runId }).pipe(routed(targets, run))
+        const diff = yield* router.readDiff(run.targetId, { runId }).pipe(routed(targets, run))
         const page = yield* pageOf(
           { filter: `diff of ${runId}`, principal: userId, cursor, limit },
           byPath,
@@ -181,7 +181,7 @@ export const runs = HttpApiBuilder.group(
       artifacts: Effect.fnUntraced(function* ({ params: { id: runId }, query: { cursor, limit } }) {
         const { userId } = yield* CurrentPrincipal
         const run = yield* admitted("project.read", runId)
-        const artifacts = yield* router.artifacts(run.targetId, { runId }).pipe(routed(targets, run))
+        const artifacts = yield* router.listArtifacts(run.targetId, { runId }).pipe(routed(targets, run))
         return yield* pageOf(
           { filter: `artifacts of ${runId}`, principal: userId, cursor, limit },
           byId,
@@ -217,7 +217,7 @@ const toldOf = ({ id, lastSeq, projectId, targetId, taskId }: HubRun, told: Run)
   ...(taskId === undefined ? {} : { taskId })
 })
 
-const contentAnswer = ({ artifact, bytes }: OpenedArtifact): HttpServerResponse.HttpServerResponse =>
+const contentAnswer = ({ artifact, bytes }: RelayedArtifact): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.stream(bytes, {
     // A device's word, which must not say anything else than a media type.
     contentType: mediaType.test(artifact.mediaType) ? artifact.mediaType : "application/octet-stream",

@@ -7,13 +7,13 @@ import { replayed } from "@corral/service/http/Replayed"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
-import { Authority } from "../authority/Authority.ts"
+import { HubAuthority } from "../authority/HubAuthority.ts"
 import { Inventory } from "../device/Inventory.ts"
-import { Idempotency } from "../Idempotency.ts"
+import { HubIdempotency } from "../HubIdempotency.ts"
 import { Messages } from "../session/Messages.ts"
 import { SessionAgents } from "../session/SessionAgents.ts"
 import { sessionPosition, Sessions } from "../session/Sessions.ts"
-import { positionIn } from "../store/Position.ts"
+import { decodePosition } from "../store/Position.ts"
 import { answered } from "./Answered.ts"
 
 export const sessions = HttpApiBuilder.group(
@@ -22,8 +22,8 @@ export const sessions = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const agents = yield* SessionAgents
     const audit = yield* Audit
-    const authority = yield* Authority
-    const idempotency = yield* Idempotency
+    const authority = yield* HubAuthority
+    const idempotency = yield* HubIdempotency
     const inventory = yield* Inventory
     const messages = yield* Messages
     const service = yield* Sessions
@@ -35,7 +35,7 @@ export const sessions = HttpApiBuilder.group(
           projectId === undefined ? { reader: userId } : yield* authority.inProject("project.read", projectId)
         const filter = `sessions ${JSON.stringify([projectId, state])}`
         return yield* pageOf({ filter, principal: userId, cursor, limit }, sessionPosition, (after, limit) =>
-          service.list(scope, state, after === undefined ? undefined : positionIn(after), limit)
+          service.list(scope, state, after === undefined ? undefined : decodePosition(after), limit)
         )
       }, answered),
 
@@ -48,9 +48,9 @@ export const sessions = HttpApiBuilder.group(
           request: payload
         }
         const deed = { action: "session.write", resource: projectId, projectId } as const
-        const { body, replayed: again } = yield* idempotency.once(
+        const { body, replayed: again } = yield* idempotency.runOnce(
           request,
-          audit.done(deed, service.create(proof, payload), ({ id }: Session) => ({ resource: id }))
+          audit.perform(deed, service.create(proof, payload), ({ id }: Session) => ({ resource: id }))
         )
         return yield* replayed(body, again)
       }, answered),
@@ -62,7 +62,7 @@ export const sessions = HttpApiBuilder.group(
       update: Effect.fnUntraced(function* ({ params: { id }, payload }) {
         const proof = yield* authority.inSession("session.write", id)
         const deed = { action: "session.write", resource: id, projectId: proof.projectId } as const
-        return yield* audit.done(deed, service.update(proof, id, payload))
+        return yield* audit.perform(deed, service.update(proof, id, payload))
       }, answered),
 
       messages: Effect.fnUntraced(function* ({ params: { id }, query: { cursor, limit } }) {
@@ -79,8 +79,8 @@ export const sessions = HttpApiBuilder.group(
           request: payload
         }
         const deed = { action: "session.write", resource: id, projectId: proof.projectId } as const
-        const write = audit.done(deed, messages.add(proof, id, payload))
-        const { body, replayed: again } = yield* idempotency.once(request, write)
+        const write = audit.perform(deed, messages.add(proof, id, payload))
+        const { body, replayed: again } = yield* idempotency.runOnce(request, write)
         return yield* replayed(body, again)
       }, answered),
 
@@ -99,8 +99,8 @@ export const sessions = HttpApiBuilder.group(
           request: payload
         }
         const deed = { action: "session.write", resource: id, projectId: proof.projectId } as const
-        const write = audit.done(deed, agents.add(proof, id, target, payload))
-        const { body, replayed: again } = yield* idempotency.once(request, write)
+        const write = audit.perform(deed, agents.add(proof, id, target, payload))
+        const { body, replayed: again } = yield* idempotency.runOnce(request, write)
         return yield* replayed(body, again)
       }, answered),
 
@@ -111,7 +111,7 @@ export const sessions = HttpApiBuilder.group(
           resource: agentInstanceId,
           projectId: proof.projectId
         } as const
-        yield* audit.done(deed, agents.remove(proof, id, agentInstanceId))
+        yield* audit.perform(deed, agents.remove(proof, id, agentInstanceId))
       }, answered),
 
       inventory: Effect.fnUntraced(function* ({ query: { cursor, limit } }) {

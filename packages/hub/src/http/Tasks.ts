@@ -10,8 +10,8 @@ import { replayed } from "@corral/service/http/Replayed"
 import { Effect } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
-import { Authority } from "../authority/Authority.ts"
-import { Idempotency } from "../Idempotency.ts"
+import { HubAuthority } from "../authority/HubAuthority.ts"
+import { HubIdempotency } from "../HubIdempotency.ts"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
 import { Dispatcher } from "../task/Dispatcher.ts"
@@ -25,9 +25,9 @@ export const tasks = HttpApiBuilder.group(
   "tasks",
   Effect.fnUntraced(function* (handlers) {
     const audit = yield* Audit
-    const authority = yield* Authority
+    const authority = yield* HubAuthority
     const dispatcher = yield* Dispatcher
-    const idempotency = yield* Idempotency
+    const idempotency = yield* HubIdempotency
     const router = yield* EdgeRouter
     const targets = yield* Targets
     const tasks = yield* Tasks
@@ -56,9 +56,9 @@ export const tasks = HttpApiBuilder.group(
           request: payload
         }
         const deed = { action: "task.create" as const, resource: id, projectId: payload.projectId }
-        const { body, replayed: again } = yield* idempotency.once(
+        const { body, replayed: again } = yield* idempotency.runOnce(
           request,
-          audit.done(
+          audit.perform(
             deed,
             Effect.andThen(requireChatMode(principal, payload.mode), tasks.create(proof, id, payload))
           )
@@ -99,12 +99,12 @@ export const tasks = HttpApiBuilder.group(
         const proof = yield* authority.inProject("run.cancel", projectId, id)
         const deed = { action: "run.cancel" as const, resource: id, projectId }
         if (state === "cancelled") return task
-        if (runId === undefined) return yield* audit.done(deed, waitingCancelled(proof, id))
+        if (runId === undefined) return yield* audit.perform(deed, waitingCancelled(proof, id))
         // Nothing of the Hub's is held while the Edge is asked.
         const cancelled = isOver(state)
           ? Effect.fail(new RunNotCancellable())
           : router.cancel(targetId, { runId, by: userId }).pipe(routed(targets, task))
-        yield* audit.done(deed, yield* Effect.exit(cancelled))
+        yield* audit.perform(deed, yield* Effect.exit(cancelled))
         return yield* known(id)
       }, answered)
     })

@@ -10,7 +10,7 @@ export class ForeignPushes extends Context.Service<
   ForeignPushes,
   {
     /** Of runs that there are not, nothing is written. */
-    readonly refused: (
+    readonly record: (
       deviceId: DeviceId,
       runIds: ReadonlyArray<RunId>
     ) => Effect.Effect<void, SqlError.SqlError>
@@ -25,7 +25,7 @@ export class ForeignPushes extends Context.Service<
       const now = () => clock.currentTimeMillisUnsafe()
       const audited = new RateLimit(1, now, 60_000)
       return ForeignPushes.of({
-        refused: Effect.fnUntraced(function* (deviceId, runIds) {
+        record: Effect.fnUntraced(function* (deviceId, runIds) {
           if (!audited.has(deviceId)) return
           const [run] = yield* sql<{ readonly id: RunId; readonly project_id: ProjectId }>`
             SELECT id, project_id FROM runs WHERE id = ANY(${runIds}::text[]) AND target_id <> ${deviceId} LIMIT 1`

@@ -1,5 +1,5 @@
 /** The next key of a device: from then on the device is known by it alone, and by its link that goes on. */
-import type { HeldLink } from "../edges/HeldLink.ts"
+import type { DeviceLink } from "../edges/DeviceLink.ts"
 import { type Conflict, SchemaValidationFailed, type Unauthorized } from "@corral/domain/errors/Failures"
 import type { RequestId } from "@corral/domain/identity/Ids"
 import { CurrentRequestId } from "@corral/domain/http/RequestContext"
@@ -14,7 +14,7 @@ export class KeyRotation extends Context.Service<
   {
     /** That the new key has signed was found before. The same key again changes nothing. */
     readonly rotate: (
-      link: HeldLink,
+      link: DeviceLink,
       publicKey: string
     ) => Effect.Effect<void, Conflict | SchemaValidationFailed | Unauthorized | SqlError.SqlError>
   }
@@ -27,7 +27,7 @@ export class KeyRotation extends Context.Service<
       const clock = yield* Clock.Clock
       const leases = yield* Leases
 
-      const change = Effect.fnUntraced(function* (link: HeldLink, publicKey: string) {
+      const change = Effect.fnUntraced(function* (link: DeviceLink, publicKey: string) {
         const { deviceId, generation } = link
         const [holder] = yield* sql<{
           readonly id: string
@@ -36,14 +36,14 @@ export class KeyRotation extends Context.Service<
         const changed = yield* sql`
           UPDATE devices SET public_key = ${publicKey}
           WHERE id = ${deviceId} AND generation = ${generation} AND revoked_at IS NULL RETURNING id`
-        if (changed.length === 0) yield* leases.stands(link)
+        if (changed.length === 0) yield* leases.requireNewest(link)
       })
 
       return KeyRotation.of({
         rotate: (link, publicKey) => {
           const { deviceId } = link
           const deed = { action: "device.rotate" as const, resource: deviceId, projectId: null }
-          return audit.doneBy(deviceId, deed, change(link, publicKey)).pipe(
+          return audit.performAs(deviceId, deed, change(link, publicKey)).pipe(
             // Two devices at once.
             Effect.catchIf(
               (error) => error instanceof SqlError.SqlError && error.reason._tag === "UniqueViolation",

@@ -4,7 +4,7 @@
  * A link that is taken has a higher generation than all before it, and fences them: what they do fails, on whichever Hub they are. Presence is a
  * lease that heartbeats renew. It does not know sockets; it tells Hubs of every change by the notice `presence`.
  */
-import type { HeldLink } from "../edges/HeldLink.ts"
+import type { DeviceLink } from "../edges/DeviceLink.ts"
 import { OFFLINE_AFTER_SECONDS } from "@corral/domain/device/Device"
 import { Conflict, type Unauthorized } from "@corral/domain/errors/Failures"
 import type { DeviceId, RequestId } from "@corral/domain/identity/Ids"
@@ -13,11 +13,11 @@ import { Clock, Context, Effect, Layer, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Audit } from "../audit/Audit.ts"
 import { channels, notify } from "../store/Notice.ts"
-import type { OfferText } from "./OfferText.ts"
-import { notADevice } from "./Proofs.ts"
+import type { EncodedOffer } from "./EncodedOffer.ts"
+import { invalidDeviceProof } from "./Proofs.ts"
 
 /** What a proof brings along. */
-export interface Taking {
+export interface LeaseRequest {
   readonly deviceId: DeviceId
   /** The key of the proof: a device that has rotated it since is not this one. */
   readonly publicKey: string
@@ -25,7 +25,7 @@ export interface Taking {
   readonly instanceId: string
   /** Names the connection in the device's row. */
   readonly connectionId: string
-  readonly offer: OfferText
+  readonly offer: EncodedOffer
 }
 
 type Lost = Conflict | Unauthorized
@@ -34,23 +34,23 @@ export class Leases extends Context.Service<
   Leases,
   {
     /** Takes the device's link from whoever has it. `conflict`: two Edges take it from each other with one key, again within a minute. */
-    readonly take: (taking: Taking) => Effect.Effect<HeldLink, Lost | SqlError.SqlError>
+    readonly acquire: (taking: LeaseRequest) => Effect.Effect<DeviceLink, Lost | SqlError.SqlError>
     /** That the link is the device's newest, and stays it for the transaction that this is part of. */
-    readonly stands: (link: HeldLink) => Effect.Effect<void, Lost | SqlError.SqlError>
+    readonly requireNewest: (link: DeviceLink) => Effect.Effect<void, Lost | SqlError.SqlError>
     /** Runs `self` in a transaction during which the link stays the device's newest. */
-    readonly within: <A, E, R>(
-      link: HeldLink,
+    readonly withNewest: <A, E, R>(
+      link: DeviceLink,
       self: Effect.Effect<A, E, R>
     ) => Effect.Effect<A, E | Lost | SqlError.SqlError, R>
     /** The device is there. */
-    readonly renew: (link: HeldLink) => Effect.Effect<void, Lost | SqlError.SqlError>
+    readonly renew: (link: DeviceLink) => Effect.Effect<void, Lost | SqlError.SqlError>
     /** What it offers now. */
-    readonly offer: (link: HeldLink, offer: OfferText) => Effect.Effect<void, Lost | SqlError.SqlError>
+    readonly offer: (link: DeviceLink, offer: EncodedOffer) => Effect.Effect<void, Lost | SqlError.SqlError>
     /** It has gone, and said so. Nothing where another link has been taken since. */
-    readonly release: (link: HeldLink) => Effect.Effect<void, SqlError.SqlError>
+    readonly release: (link: DeviceLink) => Effect.Effect<void, SqlError.SqlError>
     /** Of those links, the ones that are not their devices' any more, and why. */
-    readonly lost: (
-      links: ReadonlyArray<HeldLink>
+    readonly findLost: (
+      links: ReadonlyArray<DeviceLink>
     ) => Effect.Effect<ReadonlyMap<DeviceId, "fenced" | "ended">, SqlError.SqlError>
   }
 >()("corral/hub/Leases") {
@@ -63,15 +63,15 @@ export class Leases extends Context.Service<
       const now = () => clock.currentTimeMillisUnsafe()
       const leaseEnd = () => new Date(now() + OFFLINE_AFTER_SECONDS * 1_000)
 
-      const stands = Effect.fnUntraced(function* ({ deviceId, generation }: HeldLink) {
+      const stands = Effect.fnUntraced(function* ({ deviceId, generation }: DeviceLink) {
         const [row] = yield* sql<{ readonly generation: number; readonly revoked: boolean }>`
           SELECT generation::int AS generation, revoked_at IS NOT NULL AS revoked
           FROM devices WHERE id = ${deviceId} FOR SHARE`
-        if (row === undefined || row.revoked) return yield* notADevice()
-        if (row.generation !== generation) return yield* fenced()
+        if (row === undefined || row.revoked) return yield* invalidDeviceProof()
+        if (row.generation !== generation) return yield* linkFenced()
       })
 
-      const within = <A, E, R>(link: HeldLink, self: Effect.Effect<A, E, R>) =>
+      const within = <A, E, R>(link: DeviceLink, self: Effect.Effect<A, E, R>) =>
         sql.withTransaction(Effect.andThen(stands(link), self))
 
       const flapping = Effect.fnUntraced(function* (deviceId: DeviceId) {
@@ -95,11 +95,11 @@ export class Leases extends Context.Service<
         instanceId,
         offer,
         publicKey
-      }: Taking) {
+      }: LeaseRequest) {
         const [row] = yield* sql<Row>`
           SELECT instance_id, fenced_instances, lease_until, flapped_at FROM devices
           WHERE id = ${deviceId} AND public_key = ${publicKey} AND revoked_at IS NULL FOR NO KEY UPDATE`
-        if (row === undefined) return yield* notADevice()
+        if (row === undefined) return yield* invalidDeviceProof()
         const at = now()
         const living = (row.lease_until?.getTime() ?? 0) > at && row.instance_id !== instanceId
         const robbed = living ? row.instance_id : null
@@ -115,7 +115,7 @@ export class Leases extends Context.Service<
             lease_until = ${leaseEnd()}, last_seen_at = ${new Date(at)},
             version = ${offer.version}, workspaces = ${offer.workspaces}, agents = ${offer.agents}, commands = ${offer.commands}
           WHERE id = ${deviceId} RETURNING generation::int AS generation`
-        if (taken === undefined) return yield* notADevice()
+        if (taken === undefined) return yield* invalidDeviceProof()
         if (flaps) yield* flapping(deviceId)
         yield* notify(sql, "presence", deviceId)
         return { deviceId, generation: taken.generation }
@@ -135,9 +135,9 @@ export class Leases extends Context.Service<
       )
 
       return Leases.of({
-        take: (taking) => sql.withTransaction(take(taking)),
-        stands,
-        within,
+        acquire: (taking) => sql.withTransaction(take(taking)),
+        requireNewest: stands,
+        withNewest: within,
 
         renew: Effect.fnUntraced(function* (link) {
           const [renewed] = yield* sql<{ readonly before: Date | null }>`
@@ -162,7 +162,7 @@ export class Leases extends Context.Service<
               WHERE id = ${deviceId} AND generation = ${generation} AND lease_until IS NOT NULL RETURNING id
             ) SELECT pg_notify(${channels.presence}, id) FROM gone`),
 
-        lost: (links) =>
+        findLost: (links) =>
           sql<{ readonly id: DeviceId; readonly generation: number; readonly revoked: boolean }>`
             SELECT id, generation::int AS generation, revoked_at IS NOT NULL AS revoked FROM devices
             WHERE id = ANY(${links.map(({ deviceId }) => deviceId)}::text[])`.pipe(
@@ -195,4 +195,4 @@ interface Row {
 }
 
 /** What a link is told that is not its device's any more. */
-export const fenced = () => new Conflict({ message: "A newer link of this device has taken over." })
+export const linkFenced = () => new Conflict({ message: "A newer link of this device has taken over." })

@@ -3,7 +3,7 @@
  *
  * What does not come from the device's newest link changes nothing and ends the connection. It does not know the socket: `LinkServer` does.
  */
-import type { HeldLink } from "../edges/HeldLink.ts"
+import type { DeviceLink } from "../edges/DeviceLink.ts"
 import type { CommandId, CommandOutcome } from "@corral/domain/link/EdgeCommand"
 import { HEARTBEAT_EVERY_SECONDS } from "@corral/domain/device/Device"
 import {
@@ -24,11 +24,11 @@ import { Cause, Effect, Latch, Stream } from "effect"
 import { SqlError } from "effect/sql"
 import type { RunLog } from "../run/RunLog.ts"
 import type { Commands } from "../edges/Commands.ts"
-import { Ingest } from "./Ingest.ts"
+import { PushQueue } from "./PushQueue.ts"
 import type { KeyRotation } from "./KeyRotation.ts"
-import { fenced, type Leases } from "./Leases.ts"
-import { offerText } from "./OfferText.ts"
-import { type Challenge, hasSigned, newChallenge, notADevice, type Proofs } from "./Proofs.ts"
+import { linkFenced, type Leases } from "./Leases.ts"
+import { encodeOffer } from "./EncodedOffer.ts"
+import { type Challenge, hasSigned, newChallenge, invalidDeviceProof, type Proofs } from "./Proofs.ts"
 
 /** What every connection of a Hub shares. */
 export interface LinkServices {
@@ -41,7 +41,7 @@ export interface LinkServices {
   readonly now: () => number
   readonly accessSeconds: number
   /** A device's first proof on this connection. */
-  readonly onProved: (connection: LinkConnection, link: HeldLink) => Effect.Effect<void>
+  readonly onProved: (connection: LinkConnection, link: DeviceLink) => Effect.Effect<void>
   readonly onAnswered: (deviceId: DeviceId, id: CommandId) => Effect.Effect<void>
   /** The device has pushed events of runs that are not its own. */
   readonly onForeign: (
@@ -64,12 +64,12 @@ export interface LinkPeer {
 type Refused = { readonly code: LinkFailure["code"]; readonly message: string } | SqlError.SqlError
 
 export class LinkConnection {
-  link: HeldLink | undefined
+  link: DeviceLink | undefined
   /** Unix milliseconds; 0 before the first proof. */
   provedUntil = 0
   private readonly services: LinkServices
   private readonly peer: LinkPeer
-  private readonly ingest: Ingest<Refused>
+  private readonly ingest: PushQueue<Refused>
   private readonly woken = Latch.makeUnsafe(true)
   private challenge: Challenge | undefined
   private who: { readonly deviceId: DeviceId; readonly instanceId: string } | undefined
@@ -80,7 +80,7 @@ export class LinkConnection {
   constructor(services: LinkServices, peer: LinkPeer) {
     this.services = services
     this.peer = peer
-    this.ingest = new Ingest<Refused>((batches) => this.append(batches), peer.run)
+    this.ingest = new PushQueue<Refused>((batches) => this.append(batches), peer.run)
   }
 
   /** There may be a command for the device. */
@@ -104,7 +104,7 @@ export class LinkConnection {
     Acks: ({ generation, runIds }) =>
       this.answering(
         Effect.flatMap(this.held(generation), (link) =>
-          this.services.leases.within(link, this.services.log.acks(link.deviceId, runIds))
+          this.services.leases.withNewest(link, this.services.log.acks(link.deviceId, runIds))
         )
       ),
     Heartbeat: ({ generation, offer }) => this.answering(this.heartbeat(generation, offer)),
@@ -125,7 +125,7 @@ export class LinkConnection {
       this.link !== undefined &&
       (known.deviceId !== deviceId || known.instanceId !== instanceId)
     )
-      return Effect.fail(notADevice())
+      return Effect.fail(invalidDeviceProof())
     if (this.link === undefined && ++this.hellos > MAX_HELLOS) {
       this.peer.end(linkCloseCodes.tooMuch, "too many challenges")
       return Effect.fail(overloaded)
@@ -138,15 +138,15 @@ export class LinkConnection {
   private readonly prove = Effect.fnUntraced(
     function* (this: LinkConnection, { challenge, deviceId, offer, signature }: Prove) {
       const { hub, id: connectionId } = this.peer
-      const [held, who] = [this.challenge, this.who]
+      const [expected, who] = [this.challenge, this.who]
       this.challenge = undefined
-      const publicKey = yield* this.services.proofs.check({ challenge, deviceId, held, hub, signature })
-      if (who === undefined) return yield* notADevice()
-      const offered = yield* offerText(offer)
+      const publicKey = yield* this.services.proofs.check({ challenge, deviceId, expected, hub, signature })
+      if (who === undefined) return yield* invalidDeviceProof()
+      const offered = yield* encodeOffer(offer)
       let { link } = this
       if (link === undefined) {
         const { instanceId } = who
-        link = yield* this.services.leases.take({
+        link = yield* this.services.leases.acquire({
           connectionId,
           deviceId,
           instanceId,
@@ -176,7 +176,7 @@ export class LinkConnection {
   private readonly heartbeat = Effect.fnUntraced(
     function* (this: LinkConnection, generation: number, offer: Offer | undefined) {
       const link = yield* this.held(generation)
-      if (offer !== undefined) yield* this.services.leases.offer(link, yield* offerText(offer))
+      if (offer !== undefined) yield* this.services.leases.offer(link, yield* encodeOffer(offer))
       yield* this.services.leases.renew(link)
     }.bind(this)
   )
@@ -184,7 +184,7 @@ export class LinkConnection {
   private readonly commandDone = Effect.fnUntraced(
     function* (this: LinkConnection, generation: number, id: CommandId, outcome: CommandOutcome) {
       const link = yield* this.held(generation)
-      yield* this.services.leases.within(link, this.services.commands.answer(link.deviceId, id, outcome))
+      yield* this.services.leases.withNewest(link, this.services.commands.answer(link.deviceId, id, outcome))
       yield* this.services.onAnswered(link.deviceId, id)
     }.bind(this)
   )
@@ -202,7 +202,7 @@ export class LinkConnection {
   }
 
   private readonly next = Effect.fnUntraced(
-    function* (this: LinkConnection, link: HeldLink, stream: number) {
+    function* (this: LinkConnection, link: DeviceLink, stream: number) {
       for (;;) {
         yield* this.woken.await
         if (stream !== this.streams) return yield* Cause.done()
@@ -238,9 +238,9 @@ export class LinkConnection {
 
   private append(batches: ReadonlyArray<EventBatch>) {
     const { link } = this
-    if (link === undefined) return Effect.fail(notADevice())
+    if (link === undefined) return Effect.fail(invalidDeviceProof())
     const { leases, log, onForeign } = this.services
-    return Effect.tap(log.append(link.deviceId, batches, leases.stands(link)), (taken) => {
+    return Effect.tap(log.append(link.deviceId, batches, leases.requireNewest(link)), (taken) => {
       const foreign = taken.flatMap(({ refusal, runId }) => (refusal === "unknown" ? [runId] : []))
       return foreign.length === 0 ? Effect.void : onForeign(link.deviceId, foreign)
     })
@@ -249,15 +249,17 @@ export class LinkConnection {
   /** Why that generation may not act now. */
   private lossOf(generation: number): Effect.Effect<never, Refused> | undefined {
     const { link } = this
-    if (link === undefined || this.provedUntil <= this.services.now()) return Effect.fail(notADevice())
-    return link.generation === generation ? undefined : Effect.fail(fenced())
+    if (link === undefined || this.provedUntil <= this.services.now())
+      return Effect.fail(invalidDeviceProof())
+    return link.generation === generation ? undefined : Effect.fail(linkFenced())
   }
 
-  private held(generation: number): Effect.Effect<HeldLink, Refused> {
+  private held(generation: number): Effect.Effect<DeviceLink, Refused> {
     return Effect.suspend(() => {
       const { link } = this
       return (
-        this.lossOf(generation) ?? (link === undefined ? Effect.fail(notADevice()) : Effect.succeed(link))
+        this.lossOf(generation) ??
+        (link === undefined ? Effect.fail(invalidDeviceProof()) : Effect.succeed(link))
       )
     })
   }

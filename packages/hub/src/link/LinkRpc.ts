@@ -8,7 +8,7 @@ import type { WebSocket } from "ws"
 import type { LinkConnection } from "./LinkConnection.ts"
 
 /** Answers what comes over the socket, until that ends. */
-export const answers = (webSocket: WebSocket, connection: LinkConnection): Effect.Effect<void> =>
+export const serveLinkRpc = (webSocket: WebSocket, connection: LinkConnection): Effect.Effect<void> =>
   Effect.gen(function* () {
     // What the library's reader and writer use of a WebSocket, `ws` has under the same names.
     const socket = yield* Socket.fromWebSocket(Effect.succeed(webSocket as unknown as Socket.WebSocketLike))

@@ -4,7 +4,7 @@
  * Owns the sockets, their pings and their ends, on one clock for all of them, and passes on what other Hubs tell. What a call means is
  * `LinkConnection`'s.
  */
-import type { HeldLink } from "../edges/HeldLink.ts"
+import type { DeviceLink } from "../edges/DeviceLink.ts"
 import type { LinkOptions } from "../config/LinkOptions.ts"
 import {
   type LinkCloseCode,
@@ -28,7 +28,7 @@ import { ForeignPushes } from "./ForeignPushes.ts"
 import { KeyRotation } from "./KeyRotation.ts"
 import { Leases } from "./Leases.ts"
 import { LinkConnection, linkDefaults, type LinkServices } from "./LinkConnection.ts"
-import { answers } from "./LinkRpc.ts"
+import { serveLinkRpc } from "./LinkRpc.ts"
 import { LinkSocket } from "./LinkSocket.ts"
 import { Proofs } from "./Proofs.ts"
 
@@ -85,23 +85,23 @@ export class LinkServer extends Context.Service<
               const socket = byConnection.get(connection)
               if (socket === undefined) return Effect.void
               unproved.delete(socket)
-              socket.proved()
+              socket.markProved()
               const before = held.get(deviceId)
               held.set(deviceId, connection)
               end(before, linkCloseCodes.fenced, "a newer link has taken over")
               return dispatcher.wake(deviceId)
             }),
           onAnswered: (deviceId, id) => (id.startsWith("start.") ? dispatcher.wake(deviceId) : Effect.void),
-          onForeign: foreign.refused
+          onForeign: foreign.record
         }
 
         /** Ends those that are not their devices' links any more. */
         const verify = Effect.fnUntraced(function* (connections: ReadonlyArray<LinkConnection>) {
-          const links = connections.flatMap(({ link }): ReadonlyArray<HeldLink> =>
+          const links = connections.flatMap(({ link }): ReadonlyArray<DeviceLink> =>
             link === undefined ? [] : [link]
           )
           if (links.length === 0) return
-          const lost = yield* leases.lost(links)
+          const lost = yield* leases.findLost(links)
           // By connection: the device may have another one by now.
           for (const connection of connections) {
             const why = connection.link === undefined ? undefined : lost.get(connection.link.deviceId)
@@ -168,7 +168,7 @@ export class LinkServer extends Context.Service<
             unproved.delete(oldest)
             oldest.terminate()
           }
-          const fiber = runFork(answers(webSocket, connection))
+          const fiber = runFork(serveLinkRpc(webSocket, connection))
           Fiber.runIn(fiber, scope)
           webSocket.once("close", (code: number) => {
             fiber.interruptUnsafe()

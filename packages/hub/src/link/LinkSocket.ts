@@ -26,7 +26,7 @@ export class LinkSocket {
   }
 
   /** From now on it may send as much as any link. */
-  proved(): void {
+  markProved(): void {
     this.stream.off("data", this.count)
   }
 

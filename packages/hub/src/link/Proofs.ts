@@ -44,12 +44,12 @@ export const hasSigned = (publicKey: string, text: string, signature: string): b
   }
 }
 
-export interface Proving {
+export interface ProofAttempt {
   readonly deviceId: DeviceId
   /** The Hub's public URL, as it was told to the device. */
   readonly hub: string
   /** The one that the socket holds, which it does not from now on. */
-  readonly held: Challenge | undefined
+  readonly expected: Challenge | undefined
   readonly challenge: string
   readonly signature: string
 }
@@ -58,7 +58,7 @@ export class Proofs extends Context.Service<
   Proofs,
   {
     /** The key that the proof was made with. A refusal of a device that there is goes to the audit, at most once a minute. */
-    readonly check: (proving: Proving) => Effect.Effect<string, Unauthorized | SqlError.SqlError>
+    readonly check: (proving: ProofAttempt) => Effect.Effect<string, Unauthorized | SqlError.SqlError>
   }
 >()("corral/hub/Proofs") {
   static readonly layer = Layer.effect(
@@ -84,15 +84,15 @@ export class Proofs extends Context.Service<
       })
 
       return Proofs.of({
-        check: Effect.fnUntraced(function* ({ challenge, deviceId, held, hub, signature }) {
+        check: Effect.fnUntraced(function* ({ challenge, deviceId, expected, hub, signature }) {
           const fits =
-            held !== undefined &&
-            held.text === challenge &&
-            held.deviceId === deviceId &&
-            held.expiresAt >= now()
+            expected !== undefined &&
+            expected.text === challenge &&
+            expected.deviceId === deviceId &&
+            expected.expiresAt >= now()
           const [row] = yield* sql<{ readonly public_key: string; readonly usable: boolean }>`
             SELECT public_key, revoked_at IS NULL AND kind = 'edge' AS usable FROM devices WHERE id = ${deviceId}`
-          if (row === undefined) return yield* notADevice()
+          if (row === undefined) return yield* invalidDeviceProof()
           if (
             fits &&
             row.usable &&
@@ -100,7 +100,7 @@ export class Proofs extends Context.Service<
           )
             return row.public_key
           yield* refused(deviceId)
-          return yield* notADevice()
+          return yield* invalidDeviceProof()
         })
       })
     })
@@ -108,4 +108,5 @@ export class Proofs extends Context.Service<
 }
 
 /** The sentence for all that is wrong with a device. */
-export const notADevice = () => new Unauthorized({ message: "This is no proof of a device of this Hub." })
+export const invalidDeviceProof = () =>
+  new Unauthorized({ message: "This is no proof of a device of this Hub." })

@@ -59,7 +59,7 @@ export class EventSockets extends Context.Service<
         runs: () =>
           "runId" in subject
             ? Promise.resolve([subject.runId])
-            : promise(runs.ofSession(projectId, subject.sessionId))
+            : promise(runs.listIdsOfSession(projectId, subject.sessionId))
       })
 
       const close = (socket: EventSocket, code: number, reason: string) => {

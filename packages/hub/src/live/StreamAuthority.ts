@@ -11,8 +11,8 @@ import { issuesOf } from "@corral/domain/errors/ValidationIssues"
 import type { Refusal } from "@corral/service/http/Refusal"
 import { Clock, Context, Effect, Fiber, Layer, Result } from "effect"
 import type { SqlError } from "effect/sql"
-import { Authority } from "../authority/Authority.ts"
-import { isOver, Runs } from "../run/Runs.ts"
+import { HubAuthority } from "../authority/HubAuthority.ts"
+import { isFinalState, Runs } from "../run/Runs.ts"
 import { SessionProject } from "../run/SessionProject.ts"
 import { type Credential, Credentials } from "../signin/Credentials.ts"
 import { Notices } from "../store/Notices.ts"
@@ -65,7 +65,7 @@ export class StreamAuthority extends Context.Service<
   static readonly layer = Layer.effect(
     StreamAuthority,
     Effect.gen(function* () {
-      const authority = yield* Authority
+      const authority = yield* HubAuthority
       const runs = yield* Runs
       const sessions = yield* SessionProject
       const credentials = yield* Credentials
@@ -91,12 +91,12 @@ export class StreamAuthority extends Context.Service<
         runId: RunId,
         after: number
       ) {
-        const place = yield* runs.place(runId)
+        const place = yield* runs.locate(runId)
         if (place === undefined) return yield* refused({ code: "permission_denied" })
         const { lastSeq, projectId, state } = place
         yield* mayRead(principal, requestId, projectId, runId)
         if (after > lastSeq) return yield* unfit("after", "is beyond the last event of the run")
-        const over = after === lastSeq && isOver(state)
+        const over = after === lastSeq && isFinalState(state)
         return { principal, requestId, projectId, subject: { runId, after, over } }
       })
 
@@ -105,7 +105,7 @@ export class StreamAuthority extends Context.Service<
         requestId: RequestId,
         sessionId: SessionId
       ) {
-        const projectId = yield* sessions.of(sessionId)
+        const projectId = yield* sessions.find(sessionId)
         if (projectId === undefined) return yield* refused({ code: "permission_denied" })
         yield* mayRead(principal, requestId, projectId, sessionId)
         return { principal, requestId, projectId, subject: { sessionId } }

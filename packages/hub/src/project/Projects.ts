@@ -22,7 +22,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { limitTo } from "../store/Limit.ts"
 import { notify } from "../store/Notice.ts"
-import { type Position, positionOf } from "../store/Position.ts"
+import { type Position, encodePosition } from "../store/Position.ts"
 import { holdProject } from "./HeldProject.ts"
 import { liveRuns } from "./LiveRuns.ts"
 
@@ -292,4 +292,4 @@ const memberOf = ({ added_at, name, role, user_id }: MemberRow): ProjectMember =
 })
 
 /** Where a project stands in its list. */
-export const projectPosition = ({ id, updatedAt }: Project): string => positionOf(updatedAt, id)
+export const projectPosition = ({ id, updatedAt }: Project): string => encodePosition(updatedAt, id)

@@ -12,7 +12,7 @@ const RUNS = 100
 const ROWS = 500
 
 /** Drops the logs of runs that ended before that; gives how many. `rows` of a log go with one statement. */
-export const dropEndedBefore = Effect.fnUntraced(function* (
+export const dropLogsEndedBefore = Effect.fnUntraced(function* (
   before: Date,
   rows = ROWS
 ): Effect.fn.Return<number, SqlError.SqlError, SqlClient.SqlClient> {
@@ -46,14 +46,14 @@ export const dropEndedBefore = Effect.fnUntraced(function* (
 const DAY_MS = 86_400_000
 
 /** Looks at the start and every hour; 0 days: logs are kept for ever. */
-export const layer = (days: number): Layer.Layer<never, never, SqlClient.SqlClient> =>
+export const runRetentionLayer = (days: number): Layer.Layer<never, never, SqlClient.SqlClient> =>
   days === 0
     ? Layer.empty
     : Layer.effectDiscard(
         Effect.gen(function* () {
           const clock = yield* Clock.Clock
           yield* Effect.suspend(() =>
-            dropEndedBefore(new Date(clock.currentTimeMillisUnsafe() - days * DAY_MS))
+            dropLogsEndedBefore(new Date(clock.currentTimeMillisUnsafe() - days * DAY_MS))
           ).pipe(
             Effect.tap((dropped) =>
               dropped === 0 ? Effect.void : Effect.logInfo(`the logs of ${dropped} runs were dropped`)

@@ -22,8 +22,8 @@ import type { Batch as Lines } from "@corral/service/http/Frames"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { eventIn } from "./EventText.ts"
-import { RunFold, type Told } from "./RunFold.ts"
+import { decodePushedEvent } from "./PushedEvent.ts"
+import { MirroredRun, type RunSummary } from "./MirroredRun.ts"
 import { hubMetrics } from "../HubMetrics.ts"
 import { channels, noticeOf } from "../store/Notice.ts"
 
@@ -37,7 +37,7 @@ export interface LogBatch extends Lines {
 }
 
 /** What a run is before an Edge says anything of it. */
-export interface OpenedRun {
+export interface NewRun {
   readonly id: RunId
   readonly projectId: ProjectId
   readonly targetId: DeviceId
@@ -46,18 +46,18 @@ export interface OpenedRun {
 }
 
 /** `unknown`: no such run of that target. `gap`: events before these are missing. `broken`: they are no events, or cannot follow. */
-export type AppendRefusal = "unknown" | "gap" | "broken"
+export type PushRefusal = "unknown" | "gap" | "broken"
 
 /** What is durable of a run after a push, and why that is not all of it. */
-export interface Appended extends Ack {
-  readonly refusal?: AppendRefusal
+export interface PushResult extends Ack {
+  readonly refusal?: PushRefusal
 }
 
 export class RunLog extends Context.Service<
   RunLog,
   {
     /** Makes the run known, `queued`: from now on its target may push its events. */
-    readonly open: (run: OpenedRun) => Effect.Effect<void, SqlError.SqlError>
+    readonly open: (run: NewRun) => Effect.Effect<void, SqlError.SqlError>
     /**
      * Succeeds when everything that can be taken is durable; readers have been woken by then. One answer a run. `stands` comes first in the
      * same transaction: nothing is taken where it fails.
@@ -66,7 +66,7 @@ export class RunLog extends Context.Service<
       targetId: DeviceId,
       batches: ReadonlyArray<EventBatch>,
       stands?: Effect.Effect<void, E>
-    ) => Effect.Effect<ReadonlyArray<Appended>, E | SqlError.SqlError>
+    ) => Effect.Effect<ReadonlyArray<PushResult>, E | SqlError.SqlError>
     /** Where each of those runs' logs ends; 0 for what is not known. */
     readonly acks: (
       targetId: DeviceId,
@@ -90,7 +90,7 @@ export class RunLog extends Context.Service<
       const now = () => new Date(clock.currentTimeMillisUnsafe())
 
       /** In the order of ids, whatever the order of the push: two pushes never wait for each other. */
-      const locked = (targetId: DeviceId, runIds: ReadonlyArray<RunId>) => sql<Row>`
+      const locked = (targetId: DeviceId, runIds: ReadonlyArray<RunId>) => sql<RunRow>`
         SELECT id, session_id, project_id, task_id, offer, state, started, pending, told, last_seq FROM runs
         WHERE id = ANY(${runIds}::text[]) AND target_id = ${targetId} ORDER BY id FOR NO KEY UPDATE`
 
@@ -119,10 +119,10 @@ export class RunLog extends Context.Service<
       const move = Effect.fnUntraced(function* ({ fold, row }: PushedRun) {
         const at = now()
         yield* sql`
-          UPDATE runs SET state = ${fold.state}, started = ${fold.started}, pending = ${fold.pending}::text[],
-            told = ${JSON.stringify(fold.told)}, ended_at = ${fold.ended ? at : null}
+          UPDATE runs SET state = ${fold.state}, started = ${fold.isStarted}, pending = ${fold.pending}::text[],
+            told = ${JSON.stringify(fold.summary)}, ended_at = ${fold.isEnded ? at : null}
           WHERE id = ${row.id} ${fold.state === row.state ? sql`` : sql`RETURNING ${noticeOf(sql, "runState")}`}`
-        for (const approval of fold.asked.values()) {
+        for (const approval of fold.requestedApprovals.values()) {
           const asked = {
             id: approval.id,
             run_id: row.id,
@@ -134,7 +134,7 @@ export class RunLog extends Context.Service<
           yield* sql`
             INSERT INTO approvals ${sql.insert(asked)} ON CONFLICT DO NOTHING RETURNING ${noticeOf(sql, "approval")}`
         }
-        for (const [id, resolved] of fold.resolved) {
+        for (const [id, resolved] of fold.resolvedApprovals) {
           const [known] = yield* sql<{ readonly approval: string }>`
             SELECT approval FROM approvals WHERE id = ${id} AND run_id = ${row.id}`
           if (known === undefined) continue
@@ -147,7 +147,7 @@ export class RunLog extends Context.Service<
         const task = taskStateOf(fold)
         if (row.task_id !== null && task !== undefined) {
           yield* sql`
-            UPDATE tasks SET state = ${task}, error = ${fold.told.error === undefined ? null : JSON.stringify(fold.told.error)},
+            UPDATE tasks SET state = ${task}, error = ${fold.summary.error === undefined ? null : JSON.stringify(fold.summary.error)},
               updated_at = ${at}
             WHERE id = ${row.task_id} AND state <> ${task} RETURNING ${noticeOf(sql, "task")}`
         }
@@ -193,10 +193,10 @@ export class RunLog extends Context.Service<
               const pushed = [...runs.values()].filter((run) => run.rows.length > 0)
               if (pushed.length > 0) yield* store(pushed)
               for (const run of pushed) {
-                if (run.fold.moved) yield* move(run)
+                if (run.fold.hasChanged) yield* move(run)
                 taken += run.lastSeq - run.row.last_seq
               }
-              return runIds.map((runId): Appended => {
+              return runIds.map((runId): PushResult => {
                 const run = runs.get(runId)
                 if (run === undefined) return { runId, seq: 0, refusal: "unknown" }
                 const { lastSeq, refusal } = run
@@ -235,7 +235,7 @@ const PAGE_ROWS = 1_000
 /** Characters of one stored batch, where its events are not larger by themselves. */
 const BATCH_TEXT = 65_536
 
-interface Row {
+interface RunRow {
   readonly id: RunId
   readonly session_id: SessionId | null
   readonly project_id: ProjectId
@@ -257,23 +257,28 @@ interface StoredBatch {
 
 /** One run in the course of a push. */
 class PushedRun {
-  readonly row: Row & { readonly target_id: DeviceId }
-  readonly fold: RunFold
+  readonly row: RunRow & { readonly target_id: DeviceId }
+  readonly fold: MirroredRun
   readonly rows: Array<LogBatch> = []
   lastSeq: number
-  refusal: AppendRefusal | undefined
+  refusal: PushRefusal | undefined
   private readonly idOf: ReturnType<typeof eventIds>
 
-  constructor(row: Row & { readonly target_id: DeviceId }) {
+  constructor(row: RunRow & { readonly target_id: DeviceId }) {
     this.row = row
     this.lastSeq = row.last_seq
     this.idOf = eventIds(row.id)
     // Written by `open` and `move`.
     const offer = JSON.parse(row.offer) as Pick<CreateRun, "agentId" | "workspace">
-    const told = JSON.parse(row.told) as Told
+    const summary = JSON.parse(row.told) as RunSummary
     // Without an event the log decides nothing yet, also where the Hub has given up on the start.
-    const first = { state: "queued", told: {} } as const
-    this.fold = new RunFold({ ...row, ...offer, ...(row.last_seq === 0 ? first : { told }) })
+    const first = { state: "queued", summary: {} } as const
+    this.fold = new MirroredRun({
+      ...row,
+      isStarted: row.started,
+      ...offer,
+      ...(row.last_seq === 0 ? first : { summary })
+    })
   }
 
   /** Takes what follows on the log; what it has already is passed over. */
@@ -285,8 +290,8 @@ class PushedRun {
     }
     for (const text of events.slice(this.lastSeq + 1 - firstSeq)) {
       const seq = this.lastSeq + 1
-      const event = eventIn(text, this.row.id, seq, this.idOf(seq))
-      if (event === undefined || !this.fold.take(event)) {
+      const event = decodePushedEvent(text, this.row.id, seq, this.idOf(seq))
+      if (event === undefined || !this.fold.apply(event)) {
         this.refusal = "broken"
         return
       }
@@ -297,7 +302,13 @@ class PushedRun {
 
   private add(seq: number, text: string): void {
     const last = this.rows.at(-1)
-    const fresh = { runId: this.row.id, firstSeq: seq, lastSeq: seq, lines: text, terminal: this.fold.ended }
+    const fresh = {
+      runId: this.row.id,
+      firstSeq: seq,
+      lastSeq: seq,
+      lines: text,
+      terminal: this.fold.isEnded
+    }
     if (last === undefined || last.lines.length + text.length > BATCH_TEXT) this.rows.push(fresh)
     else
       this.rows[this.rows.length - 1] = { ...fresh, firstSeq: last.firstSeq, lines: `${last.lines}\n${text}` }
@@ -305,8 +316,8 @@ class PushedRun {
 }
 
 /** What the events of its run make of a task. */
-const taskStateOf = ({ ended, started, state }: RunFold): string | undefined =>
-  ended ? state : started ? "running" : undefined
+const taskStateOf = ({ isEnded, isStarted, state }: MirroredRun): string | undefined =>
+  isEnded ? state : isStarted ? "running" : undefined
 
 const batchOf = (runId: RunId, { first_seq, last_seq, lines, terminal }: StoredBatch): LogBatch => ({
   runId,

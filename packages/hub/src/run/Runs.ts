@@ -19,10 +19,10 @@ import { type CreateRun, isTerminal } from "@corral/domain/run/Run"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { readableRows } from "../store/ReadableList.ts"
-import type { Told } from "./RunFold.ts"
+import type { RunSummary } from "./MirroredRun.ts"
 
 /** Where a run belongs: what must be known before anyone's right to it is. Not for the caller's eyes. */
-export interface RunPlace {
+export interface RunLocation {
   readonly projectId: ProjectId
   readonly targetId: DeviceId
   readonly agentId: AgentId
@@ -31,7 +31,7 @@ export interface RunPlace {
   readonly lastSeq: number
 }
 
-export interface RunFilter {
+export interface HubRunFilter {
   readonly projectId?: ProjectId | undefined
   readonly sessionId?: SessionId | undefined
   readonly targetId?: DeviceId | undefined
@@ -41,7 +41,7 @@ export interface RunFilter {
 export class Runs extends Context.Service<
   Runs,
   {
-    readonly place: (id: RunId) => Effect.Effect<RunPlace | undefined, SqlError.SqlError>
+    readonly locate: (id: RunId) => Effect.Effect<RunLocation | undefined, SqlError.SqlError>
     /** A run of the proof's project. */
     readonly get: (
       proof: Proof<"project.read" | "run.cancel" | "task.create">,
@@ -50,12 +50,12 @@ export class Runs extends Context.Service<
     /** Newest first, those before `before`. That `filter.projectId` may be read has been found before. */
     readonly list: (
       reader: UserId,
-      filter: RunFilter,
+      filter: HubRunFilter,
       before: string | undefined,
       limit: number
     ) => Effect.Effect<ReadonlyArray<HubRun>, SqlError.SqlError>
     /** The runs that a project has of a session and whose logs are kept, oldest first; for readers who were found to be such. */
-    readonly ofSession: (
+    readonly listIdsOfSession: (
       projectId: ProjectId,
       sessionId: SessionId
     ) => Effect.Effect<ReadonlyArray<RunId>, SqlError.SqlError>
@@ -66,7 +66,7 @@ export class Runs extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       return Runs.of({
-        place: (id) =>
+        locate: (id) =>
           Effect.map(
             sql<PlaceRow & { readonly offer: string }>`
               SELECT project_id, target_id, offer, state, last_seq FROM runs WHERE id = ${id}`,
@@ -77,7 +77,7 @@ export class Runs extends Context.Service<
                     projectId: row.project_id,
                     targetId: row.target_id,
                     // Written by `RunLog`.
-                    ...(JSON.parse(row.offer) as Pick<RunPlace, "agentId" | "workspace">),
+                    ...(JSON.parse(row.offer) as Pick<RunLocation, "agentId" | "workspace">),
                     state: row.state,
                     lastSeq: row.last_seq
                   }
@@ -105,7 +105,7 @@ export class Runs extends Context.Service<
             limit
           }).pipe(Effect.map((rows) => rows.map(runOf))),
 
-        ofSession: (projectId, sessionId) =>
+        listIdsOfSession: (projectId, sessionId) =>
           Effect.map(
             sql<{ readonly id: RunId }>`
               SELECT id FROM runs WHERE session_id = ${sessionId} AND project_id = ${projectId} AND kept ORDER BY id`,
@@ -117,7 +117,7 @@ export class Runs extends Context.Service<
 }
 
 /** Whether nothing more comes of a run in that state. */
-export const isOver = (state: HubRunStatus): boolean => state !== "queued" && isTerminal(state)
+export const isFinalState = (state: HubRunStatus): boolean => state !== "queued" && isTerminal(state)
 
 const COLUMNS =
   "id, project_id, session_id, task_id, target_id, made, state, pending, told, last_seq, created_at, updated_at"
@@ -148,7 +148,7 @@ const runOf = (row: RunRow): HubRun => {
   const { agentId, budget, input, isolation, mode, model, resume, timeoutMs, workspace } = JSON.parse(
     row.made
   ) as CreateRun
-  const told = JSON.parse(row.told) as Told
+  const told = JSON.parse(row.told) as RunSummary
   return {
     id: row.id,
     projectId: row.project_id,

@@ -19,7 +19,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { holdProject } from "../project/HeldProject.ts"
 import { limitTo } from "../store/Limit.ts"
-import { type Position, positionOf } from "../store/Position.ts"
+import { type Position, encodePosition } from "../store/Position.ts"
 import { readOnly } from "./OpenSession.ts"
 import { agentsOf } from "./SessionAgents.ts"
 import { activeRunsOf } from "./SessionRuns.ts"
@@ -174,4 +174,4 @@ const sessionOf = (
 })
 
 /** Where a session stands in its list. */
-export const sessionPosition = ({ id, updatedAt }: SessionItem): string => positionOf(updatedAt, id)
+export const sessionPosition = ({ id, updatedAt }: SessionItem): string => encodePosition(updatedAt, id)

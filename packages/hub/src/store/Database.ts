@@ -11,8 +11,8 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { randomUUID } from "node:crypto"
 import { join } from "node:path"
 import type { HubConfig } from "../config/HubConfig.ts"
-import { type EmbeddedServer, startEmbedded, StoreUnavailable } from "./EmbeddedPostgres.ts"
-import { migrate } from "./migrations.ts"
+import { type EmbeddedPostgres, startEmbeddedPostgres, HubStoreUnavailable } from "./EmbeddedPostgres.ts"
+import { migrateHubStore } from "./migrations.ts"
 
 /** Every Hub's connections carry it, so that Hubs on one server see each other. */
 const APPLICATION = "corral-hub"
@@ -24,7 +24,7 @@ const DECIDE_WITHIN = "3 seconds"
  * The last to leave stops the server; whoever is still connected goes on using it. By a connection of its own: the pool's are perhaps
  * gone by then, and a pool that is being closed makes no more.
  */
-const stopIfLast = (config: PgConnection.Config, server: EmbeddedServer, own: string) =>
+const stopIfLast = (config: PgConnection.Config, server: EmbeddedPostgres, own: string) =>
   PgConnection.make(config).pipe(
     Effect.flatMap((connection) =>
       connection.queryValues(
@@ -40,15 +40,17 @@ const stopIfLast = (config: PgConnection.Config, server: EmbeddedServer, own: st
   )
 
 const unavailable = (error: SqlError.SqlError, { databaseUrl }: HubConfig) =>
-  new StoreUnavailable({ message: databaseProblem(error, databaseUrl) })
+  new HubStoreUnavailable({ message: databaseProblem(error, databaseUrl) })
 
 /** Provides `SqlClient` and `PgClient`. Fails where the database cannot be reached, or is of a newer Corral. */
-export const layer = (config: HubConfig) =>
+export const hubDatabaseLayer = (config: HubConfig) =>
   Layer.effectContext(
     Effect.gen(function* () {
       const own = `${APPLICATION} ${randomUUID().slice(0, 8)}`
       const server =
-        config.databaseUrl === undefined ? yield* startEmbedded(join(config.home, "postgres")) : undefined
+        config.databaseUrl === undefined
+          ? yield* startEmbeddedPostgres(join(config.home, "postgres"))
+          : undefined
       // Runs when the connections are gone; what it does is decided while they are there.
       let leave: Effect.Effect<void> = Effect.void
       yield* Effect.addFinalizer(() => Effect.suspend(() => leave))
@@ -68,7 +70,7 @@ export const layer = (config: HubConfig) =>
       }).pipe(
         Effect.timeoutOrElse({
           duration: "30 seconds",
-          orElse: () => Effect.fail(new StoreUnavailable({ message: "The database does not answer." }))
+          orElse: () => Effect.fail(new HubStoreUnavailable({ message: "The database does not answer." }))
         })
       )
       if (server !== undefined) {
@@ -79,7 +81,7 @@ export const layer = (config: HubConfig) =>
         // Ends before that is decided: a server that is stopped stays stopped.
         yield* Effect.forkScoped(server.supervise)
       }
-      yield* Effect.provideService(migrate, SqlClient.SqlClient, client)
+      yield* Effect.provideService(migrateHubStore, SqlClient.SqlClient, client)
       return Context.make(PgClient.PgClient, client).pipe(Context.add(SqlClient.SqlClient, client))
     }).pipe(Effect.catchTag("SqlError", (error) => Effect.fail(unavailable(error, config))))
   ).pipe(Layer.provide(Reactivity.layer))

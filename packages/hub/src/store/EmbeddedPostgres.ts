@@ -15,10 +15,10 @@ import { join } from "node:path"
 import { findPostgres, type PostgresCall, type PostgresProgram } from "./PostgresProgram.ts"
 
 /** The server cannot be had; `message` is a sentence for a person. */
-export class StoreUnavailable extends Data.TaggedError("StoreUnavailable")<{ readonly message: string }> {}
+export class HubStoreUnavailable extends Data.TaggedError("StoreUnavailable")<{ readonly message: string }> {}
 
 /** How to reach it. */
-export interface EmbeddedServer {
+export interface EmbeddedPostgres {
   /** Path of the socket. */
   readonly path: string
   readonly username: string
@@ -36,11 +36,11 @@ const SOCKET = ".s.PGSQL.5432"
 /** What the kernel takes for the path of a socket. */
 const MAX_SOCKET_PATH = 100
 
-const attempt = <A>(action: () => Promise<A>): Effect.Effect<A, StoreUnavailable> =>
+const attempt = <A>(action: () => Promise<A>): Effect.Effect<A, HubStoreUnavailable> =>
   Effect.tryPromise({
     try: action,
     catch: (error) =>
-      new StoreUnavailable({ message: error instanceof Error ? error.message : String(error) })
+      new HubStoreUnavailable({ message: error instanceof Error ? error.message : String(error) })
   })
 
 /** Runs to its end; rejects with the end of what it said on stderr. */
@@ -176,7 +176,7 @@ const ensureRunning = Effect.fnUntraced(function* (
   folder: string,
   data: string,
   sockets: string
-): Effect.fn.Return<void, StoreUnavailable> {
+): Effect.fn.Return<void, HubStoreUnavailable> {
   const path = join(sockets, SOCKET)
   if (yield* attempt(() => serves(data, path))) return
   const program = yield* attempt(() => findPostgres(folder))
@@ -199,7 +199,7 @@ const ensureRunning = Effect.fnUntraced(function* (
       orElse: () =>
         Effect.flatMap(
           attempt(() => lastWord(join(folder, "server.log"))),
-          (message) => Effect.fail(new StoreUnavailable({ message }))
+          (message) => Effect.fail(new HubStoreUnavailable({ message }))
         )
     })
   )
@@ -238,9 +238,9 @@ const isZombie = (pid: number): Promise<boolean> =>
   )
 
 /** A server on `folder`, running: found or started. It is left running until `stop`. */
-export const startEmbedded = Effect.fnUntraced(function* (
+export const startEmbeddedPostgres = Effect.fnUntraced(function* (
   folder: string
-): Effect.fn.Return<EmbeddedServer, StoreUnavailable> {
+): Effect.fn.Return<EmbeddedPostgres, HubStoreUnavailable> {
   yield* attempt(() => mkdir(folder, { recursive: true, mode: 0o700 }))
   const data = join(folder, VERSION)
   const sockets = yield* attempt(() => socketFolder(folder))

@@ -6,15 +6,15 @@ export interface Position {
 }
 
 /** As a cursor carries it. */
-export const positionOf = (at: string, id: string): string => `${at} ${id}`
+export const encodePosition = (at: string, id: string): string => `${at} ${id}`
 
 /**
  * What `positionOf` made. A cursor's seal finds mistakes, not malice: of anything else comes a position that nothing follows.
  */
-export const positionIn = (text: string): Position => {
+export const decodePosition = (text: string): Position => {
   const [, at = "", id = ""] = /^(\S+) (\w+)$/.exec(text) ?? []
   return Number.isNaN(Date.parse(at)) ? { at: new Date(0).toISOString(), id: "" } : { at, id }
 }
 
 /** A position that is a number from 1 up; `end`, which nothing follows, of anything else. */
-export const seqIn = (text: string, end: number): number => (/^\d{1,15}$/.test(text) ? Number(text) : end)
+export const decodeSeq = (text: string, end: number): number => (/^\d{1,15}$/.test(text) ? Number(text) : end)

@@ -13,7 +13,7 @@ interface Row {
 }
 
 /** `maxConnections` is the pool's limit. */
-export const layer = (maxConnections: number) =>
+export const hubStoreMetricsLayer = (maxConnections: number) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient

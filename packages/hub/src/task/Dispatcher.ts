@@ -38,13 +38,13 @@ export class Dispatcher extends Context.Service<
           // Of whoever made it, and not of whoever has woken us.
           Effect.provideService(CurrentTraceparent, task.traceparent),
           Effect.matchEffect({
-            onSuccess: () => tasks.dispatched(task),
+            onSuccess: () => tasks.markDispatched(task),
             onFailure: (error) => {
               if (!("code" in error)) return Effect.fail(error)
               const { code, message } = error
-              if (error._tag === "StartRefused") return tasks.refused(task, { code, message })
+              if (error._tag === "StartRefused") return tasks.markRefused(task, { code, message })
               if (error.details?.outcome === "unknown") return Effect.void
-              return tasks.notReached(task, { code, message })
+              return tasks.markUnreachable(task, { code, message })
             }
           })
         )
@@ -87,13 +87,13 @@ export class Dispatcher extends Context.Service<
         busy.delete(targetId)
       })
 
-      yield* tasks.giveUp.pipe(
+      yield* tasks.failUnanswered.pipe(
         Effect.catch((error) => Effect.logError("failed to end unanswered tasks", error)),
         Effect.repeat(Schedule.spaced("1 second")),
         Effect.forkScoped
       )
 
-      yield* tasks.expire.pipe(
+      yield* tasks.expireQueued.pipe(
         Effect.catch((error) => Effect.logError("tasks do not expire", error)),
         Effect.repeat(Schedule.spaced("1 second")),
         Effect.forkScoped
@@ -106,7 +106,7 @@ export class Dispatcher extends Context.Service<
           return Effect.asVoid(Effect.forkIn(serve(targetId), scope))
         })
 
-      yield* Effect.flatMap(tasks.leftBehind, (targets) =>
+      yield* Effect.flatMap(tasks.findStalledTargets, (targets) =>
         Effect.forEach(targets, wake, { discard: true })
       ).pipe(
         Effect.catch((error) => Effect.logError("tasks that were left behind wait", error)),

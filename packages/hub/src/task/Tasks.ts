@@ -22,12 +22,12 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { RunLog } from "../run/RunLog.ts"
-import type { NotOffered } from "../run/OfferedTask.ts"
+import type { OfferRefusal } from "../run/OfferRefusal.ts"
 import { Runs } from "../run/Runs.ts"
 import { SessionProject } from "../run/SessionProject.ts"
 import { Targets } from "../edges/Targets.ts"
-import { startOf } from "../edges/Commands.ts"
-import { giveUpStart, unansweredStarts } from "./UnansweredStarts.ts"
+import { startCommandId } from "../edges/Commands.ts"
+import { failUnansweredStart, findUnansweredStarts } from "./UnansweredStarts.ts"
 import { noticeOf } from "../store/Notice.ts"
 import { readableRows } from "../store/ReadableList.ts"
 
@@ -47,7 +47,7 @@ export interface ClaimedTask {
   readonly traceparent: string | undefined
 }
 
-type NotAccepted = NotOffered | TargetOffline | UnauthorizedTarget
+type NotAccepted = OfferRefusal | TargetOffline | UnauthorizedTarget
 
 export class Tasks extends Context.Service<
   Tasks,
@@ -82,20 +82,20 @@ export class Tasks extends Context.Service<
       after: TaskId | undefined
     ) => Effect.Effect<ClaimedTask | undefined, SqlError.SqlError>
     /** The Edge has the run. */
-    readonly dispatched: (task: ClaimedTask) => Effect.Effect<void, SqlError.SqlError>
+    readonly markDispatched: (task: ClaimedTask) => Effect.Effect<void, SqlError.SqlError>
     /**
      * The Edge has not been reached: it waits again, or fails where it may not wait. The run is not known any more. Nothing where the start has
      * been sent after all.
      */
-    readonly notReached: (task: ClaimedTask, error: RunFailure) => Effect.Effect<void, SqlError.SqlError>
+    readonly markUnreachable: (task: ClaimedTask, error: RunFailure) => Effect.Effect<void, SqlError.SqlError>
     /** The Edge does not take it. */
-    readonly refused: (task: ClaimedTask, error: RunFailure) => Effect.Effect<void, SqlError.SqlError>
+    readonly markRefused: (task: ClaimedTask, error: RunFailure) => Effect.Effect<void, SqlError.SqlError>
     /** Targets with tasks that nobody has brought there lately: theirs have come, or a Hub has ended on the way. */
-    readonly leftBehind: Effect.Effect<ReadonlyArray<DeviceId>, SqlError.SqlError>
+    readonly findStalledTargets: Effect.Effect<ReadonlyArray<DeviceId>, SqlError.SqlError>
     /** Ends what has waited too long. */
-    readonly expire: Effect.Effect<void, SqlError.SqlError>
+    readonly expireQueued: Effect.Effect<void, SqlError.SqlError>
     /** Ends what was sent to an Edge that does not answer. If it has the run after all, its log says so, and the task follows it. */
-    readonly giveUp: Effect.Effect<void, SqlError.SqlError>
+    readonly failUnanswered: Effect.Effect<void, SqlError.SqlError>
   }
 >()("corral/hub/Tasks") {
   static readonly layer = Layer.effect(
@@ -117,10 +117,10 @@ export class Tasks extends Context.Service<
       /** That what it refers to is the project's own. */
       const referred = Effect.fnUntraced(function* (task: CreateTask) {
         const { projectId, resume, sessionId, targetId } = task
-        if (sessionId !== undefined && (yield* sessions.of(sessionId)) !== projectId)
+        if (sessionId !== undefined && (yield* sessions.find(sessionId)) !== projectId)
           return yield* new PermissionDenied()
         if (resume === undefined) return
-        const earlier = yield* runs.place(resume)
+        const earlier = yield* runs.locate(resume)
         if (earlier?.projectId !== projectId) return yield* new PermissionDenied()
         if (earlier.targetId !== targetId) return yield* unfit("resume", "Expected a run of the same target")
         if (earlier.agentId !== task.agentId)
@@ -147,8 +147,8 @@ export class Tasks extends Context.Service<
           SELECT role FROM project_members WHERE project_id = ${projectId} AND user_id = ${maker}`
         const refusal = roleRefusal("task.create", member?.role)
         if (refusal !== undefined) return refusal
-        if (!(yield* targets.mayRoute(maker, targetId, projectId))) return new UnauthorizedTarget()
-        const may = yield* targets.mayWorkIn(maker, targetId, projectId, workspace)
+        if (!(yield* targets.canRoute(maker, targetId, projectId))) return new UnauthorizedTarget()
+        const may = yield* targets.canUseWorkspace(maker, targetId, projectId, workspace)
         return may ? undefined : new WorkspaceOutsideAllowlist()
       })
 
@@ -176,8 +176,8 @@ export class Tasks extends Context.Service<
       const started = ({ runId }: ClaimedTask) =>
         Effect.gen(function* () {
           yield* sql`
-            DELETE FROM edge_commands WHERE id = ${startOf(runId)} AND generation IS NULL AND outcome IS NULL`
-          const sent = yield* sql`SELECT 1 FROM edge_commands WHERE id = ${startOf(runId)}`
+            DELETE FROM edge_commands WHERE id = ${startCommandId(runId)} AND generation IS NULL AND outcome IS NULL`
+          const sent = yield* sql`SELECT 1 FROM edge_commands WHERE id = ${startCommandId(runId)}`
           return sent.length > 0
         })
 
@@ -191,11 +191,11 @@ export class Tasks extends Context.Service<
           if (projectId !== subject) return yield* new PermissionDenied()
           const expiresAt = yield* expiryOf(task)
           yield* referred(task)
-          if (!(yield* targets.mayRoute(createdBy, targetId, projectId)))
+          if (!(yield* targets.canRoute(createdBy, targetId, projectId)))
             return yield* new UnauthorizedTarget()
-          if (!(yield* targets.mayWorkIn(createdBy, targetId, projectId, task.workspace)))
+          if (!(yield* targets.canUseWorkspace(createdBy, targetId, projectId, task.workspace)))
             return yield* new WorkspaceOutsideAllowlist()
-          const ready = router.ready(targetId, create).pipe(Effect.as("pending" as const))
+          const ready = router.checkOffer(targetId, create).pipe(Effect.as("pending" as const))
           const state = yield* onOffline === "queue"
             ? Effect.catchTag(ready, "TargetOffline", () => Effect.succeed("queued" as const))
             : ready
@@ -279,20 +279,20 @@ export class Tasks extends Context.Service<
             })
           ),
 
-        dispatched: ({ id }) =>
+        markDispatched: ({ id }) =>
           // Its events may have come before the answer.
           Effect.asVoid(sql`
             UPDATE tasks SET state = 'dispatched', updated_at = ${now()} WHERE id = ${id} AND state = 'pending'
             RETURNING ${told}`),
 
-        notReached: (task, error) =>
+        markUnreachable: (task, error) =>
           task.onOffline === "queue"
             ? withdraw(task, "queued", undefined, started(task))
             : withdraw(task, "failed", error, started(task)),
 
-        refused: (task, error) => withdraw(task, "failed", error, Effect.succeed(false)),
+        markRefused: (task, error) => withdraw(task, "failed", error, Effect.succeed(false)),
 
-        leftBehind: Effect.suspend(() => {
+        findStalledTargets: Effect.suspend(() => {
           const old = new Date(millis() - LEFT_BEHIND_MS)
           return sql<{ readonly target_id: DeviceId }>`
             SELECT target_id FROM tasks WHERE state = 'pending' AND updated_at < ${old}
@@ -302,15 +302,15 @@ export class Tasks extends Context.Service<
             )`
         }).pipe(Effect.map((rows) => rows.map(({ target_id }) => target_id))),
 
-        expire: Effect.suspend(
+        expireQueued: Effect.suspend(
           () => sql`
             UPDATE tasks SET state = 'expired', updated_at = ${now()}
             WHERE state = 'queued' AND expires_at <= ${now()} RETURNING ${told}`
         ).pipe(Effect.asVoid),
 
-        giveUp: Effect.suspend(() => unansweredStarts(sql, now())).pipe(
+        failUnanswered: Effect.suspend(() => findUnansweredStarts(sql, now())).pipe(
           Effect.flatMap((starts) =>
-            Effect.forEach(starts, (start) => giveUpStart(sql, start, now()), { discard: true })
+            Effect.forEach(starts, (start) => failUnansweredStart(sql, start, now()), { discard: true })
           )
         )
       })

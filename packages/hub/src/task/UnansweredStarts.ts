@@ -7,7 +7,7 @@
 import type { DeviceId, RunId, TaskId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import { startOf } from "../edges/Commands.ts"
+import { startCommandId } from "../edges/Commands.ts"
 import { channels, noticeOf } from "../store/Notice.ts"
 
 /** How long an Edge may owe its answer over one link. */
@@ -20,7 +20,7 @@ export interface UnansweredStart {
 }
 
 /** A task that may wait does so while its device is away, until it expires. */
-export const unansweredStarts = (
+export const findUnansweredStarts = (
   sql: SqlClient.SqlClient,
   now: Date
 ): Effect.Effect<ReadonlyArray<UnansweredStart>, SqlError.SqlError> => sql<UnansweredStart>`
@@ -37,7 +37,11 @@ const error = {
 }
 
 /** In the order in which a push takes its locks. */
-export const giveUpStart = (sql: SqlClient.SqlClient, { id, runId, targetId }: UnansweredStart, now: Date) =>
+export const failUnansweredStart = (
+  sql: SqlClient.SqlClient,
+  { id, runId, targetId }: UnansweredStart,
+  now: Date
+) =>
   sql.withTransaction(
     Effect.gen(function* () {
       const [run] = yield* sql<{
@@ -48,7 +52,7 @@ export const giveUpStart = (sql: SqlClient.SqlClient, { id, runId, targetId }: U
       const outcome = JSON.stringify({ _tag: "Refused", error: { ...error, details } })
       const given = yield* sql`
         UPDATE edge_commands SET outcome = ${outcome}, answered_at = ${now}
-        WHERE id = ${startOf(runId)} AND outcome IS NULL RETURNING pg_notify(${channels.commandDone}, id)`
+        WHERE id = ${startCommandId(runId)} AND outcome IS NULL RETURNING pg_notify(${channels.commandDone}, id)`
       if (given.length === 0) return
       const told = JSON.stringify({ error, endedAt: now.toISOString() })
       yield* sql`

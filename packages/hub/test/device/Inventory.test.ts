@@ -4,7 +4,7 @@ import type { Agent } from "@corral/domain/run/Agent"
 import type { DeviceState, Target } from "@corral/domain/device/Device"
 import type { AgentId, DeviceId } from "@corral/domain/identity/Ids"
 import { profilesOf } from "../../src/device/Inventory.ts"
-import { stateOf } from "../../src/device/Presence.ts"
+import { deviceStateOf } from "../../src/device/Presence.ts"
 
 const capabilities = {
   deltas: true,
@@ -71,6 +71,6 @@ describe("stateOf", () => {
     ["revoked within its lease", now - 1, now + 45_000, "revoked"]
   ] as const)("%s", (_, revoked, lease, state) => {
     const at = (millis: number | null) => (millis === null ? null : new Date(millis))
-    assert.strictEqual(stateOf({ revoked_at: at(revoked), lease_until: at(lease) }, now), state)
+    assert.strictEqual(deviceStateOf({ revoked_at: at(revoked), lease_until: at(lease) }, now), state)
   })
 })

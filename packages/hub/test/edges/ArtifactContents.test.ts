@@ -4,7 +4,7 @@ import { PayloadTooLarge, PermissionDenied } from "@corral/domain/errors/Failure
 import type { ArtifactId, DeviceId, RunId } from "@corral/domain/identity/Ids"
 import { Effect, Exit, Layer, Stream } from "effect"
 import { createHash } from "node:crypto"
-import { ArtifactContents, MAX_ARTIFACT_BYTES } from "../../src/edges/ArtifactContents.ts"
+import { ArtifactContents, MAX_RELAYED_ARTIFACT_BYTES } from "../../src/edges/ArtifactContents.ts"
 import { EdgeRouter } from "../../src/edges/EdgeRouter.ts"
 
 const run = { id: "run_1" as RunId, targetId: "dev_1" as DeviceId }
@@ -26,16 +26,16 @@ const edgeWith = (artifact: Artifact, content: Buffer) => {
   const offsets: Array<number> = []
   const never = () => Effect.die("not asked here")
   const router = Layer.succeed(EdgeRouter, {
-    ready: never,
+    checkOffer: never,
     start: never,
     cancel: never,
-    input: never,
+    sendInput: never,
     decide: never,
-    diff: never,
+    readDiff: never,
     openPreview: never,
     listFiles: never,
     readFile: never,
-    artifacts: () => Effect.succeed([artifact]),
+    listArtifacts: () => Effect.succeed([artifact]),
     readArtifact: (_, { offset }) => {
       offsets.push(offset)
       const base64 = content.subarray(offset, offset + CHUNK).toString("base64")
@@ -74,7 +74,7 @@ describe("ArtifactContents", () => {
     Effect.gen(function* () {
       const { layer } = edgeWith(artifactOf(content), content)
       assert.instanceOf(yield* Effect.flip(open("art_2")).pipe(Effect.provide(layer)), PermissionDenied)
-      const large = edgeWith(artifactOf(content, { size: MAX_ARTIFACT_BYTES + 1 }), content)
+      const large = edgeWith(artifactOf(content, { size: MAX_RELAYED_ARTIFACT_BYTES + 1 }), content)
       assert.instanceOf(yield* Effect.flip(open()).pipe(Effect.provide(large.layer)), PayloadTooLarge)
     })
   )

@@ -10,7 +10,7 @@ import type {
   WorkspaceId
 } from "@corral/domain/identity/Ids"
 import { Cause, Effect, Exit, Layer } from "effect"
-import { type Asked, Commands } from "../../src/edges/Commands.ts"
+import { type CommandResult, Commands } from "../../src/edges/Commands.ts"
 import { EdgeRouter } from "../../src/edges/EdgeRouter.ts"
 import { Targets } from "../../src/edges/Targets.ts"
 import { createRun, newId } from "../harness/Mirror.ts"
@@ -40,7 +40,7 @@ const ways = {
     { run_not_cancellable: "run_not_cancellable", not_found: "run_not_cancellable", overloaded: "overloaded" }
   ],
   input: [
-    (router: Router) => router.input(targetId, { runId, by: "x", input: { text: "x" } }),
+    (router: Router) => router.sendInput(targetId, { runId, by: "x", input: { text: "x" } }),
     { conflict: "conflict", not_found: "permission_denied", overloaded: "overloaded" }
   ],
   decide: [
@@ -53,8 +53,11 @@ const ways = {
       overloaded: "overloaded"
     }
   ],
-  diff: [(router: Router) => router.diff(targetId, { runId }), { not_found: "permission_denied" }],
-  artifacts: [(router: Router) => router.artifacts(targetId, { runId }), { not_found: "permission_denied" }],
+  diff: [(router: Router) => router.readDiff(targetId, { runId }), { not_found: "permission_denied" }],
+  artifacts: [
+    (router: Router) => router.listArtifacts(targetId, { runId }),
+    { not_found: "permission_denied" }
+  ],
   readArtifact: [
     (router: Router) => router.readArtifact(targetId, { runId, artifactId, offset: 0 }),
     { not_found: "permission_denied" }
@@ -80,7 +83,11 @@ const ways = {
 >
 
 /** What comes of a command that ends so. */
-const asked = (way: keyof typeof ways, asked: Asked, commands: ReadonlyArray<string> = ["OpenPreview"]) =>
+const asked = (
+  way: keyof typeof ways,
+  asked: CommandResult,
+  commands: ReadonlyArray<string> = ["OpenPreview"]
+) =>
   Effect.flatMap(EdgeRouter, (router): Effect.Effect<unknown, { readonly _tag: string }> =>
     ways[way][0](router)
   ).pipe(
@@ -88,7 +95,7 @@ const asked = (way: keyof typeof ways, asked: Asked, commands: ReadonlyArray<str
       EdgeRouter.layer.pipe(
         Layer.provide(
           Layer.succeed(Commands, {
-            ask: () => Effect.succeed(asked),
+            send: () => Effect.succeed(asked),
             claim: () => Effect.succeed([]),
             resend: () => Effect.void,
             answer: () => Effect.void,
@@ -98,10 +105,10 @@ const asked = (way: keyof typeof ways, asked: Asked, commands: ReadonlyArray<str
         Layer.provide(
           Layer.succeed(Targets, {
             find: (id) => Effect.succeed({ id, lastSeenAt: undefined }),
-            offer: () => Effect.succeed({ workspaces: [], agents: [], commands }),
+            currentOffer: () => Effect.succeed({ workspaces: [], agents: [], commands }),
             lastOffer: () => Effect.succeed({ workspaces: [], agents: [], commands, isPresent: true }),
-            mayRoute: () => Effect.succeed(true),
-            mayWorkIn: () => Effect.succeed(true)
+            canRoute: () => Effect.succeed(true),
+            canUseWorkspace: () => Effect.succeed(true)
           })
         )
       )
@@ -109,9 +116,9 @@ const asked = (way: keyof typeof ways, asked: Asked, commands: ReadonlyArray<str
     Effect.exit
   )
 
-const answered = (outcome: CommandOutcome): Asked => ({ _tag: "Answered", outcome })
+const answered = (outcome: CommandOutcome): CommandResult => ({ _tag: "Answered", outcome })
 const details = { approvalId, state: "denied" }
-const refused = (code: string): Asked =>
+const refused = (code: string): CommandResult =>
   answered({ _tag: "Refused", error: { code, message: "Because.", details } })
 
 const openedPreview = openedPreviewOf(previewId, runId, workspace)

@@ -5,20 +5,20 @@
 import type { UserId } from "@corral/domain/identity/Ids"
 import type { SignInKind } from "@corral/domain/identity/User"
 import { Effect, type Layer, ManagedRuntime, Redacted } from "effect"
-import { layerCore } from "../../src/Hub.ts"
-import { defaults } from "../../src/config/HubConfig.ts"
+import { hubCoreLayer } from "../../src/Hub.ts"
+import { hubDefaults } from "../../src/config/HubConfig.ts"
 import { SignIns } from "../../src/signin/SignIns.ts"
 import { Users } from "../../src/signin/Users.ts"
 
-type Core = Layer.Success<ReturnType<typeof layerCore>>
+type Core = Layer.Success<ReturnType<typeof hubCoreLayer>>
 
 export class People {
   private readonly runtime: ManagedRuntime.ManagedRuntime<Core, unknown>
 
   constructor(home: string, databaseUrl: string | undefined) {
     this.runtime = ManagedRuntime.make(
-      layerCore({
-        ...defaults,
+      hubCoreLayer({
+        ...hubDefaults,
         home,
         maxConnections: 4,
         databaseUrl: databaseUrl === undefined ? undefined : Redacted.make(databaseUrl)

@@ -4,7 +4,7 @@ import type { OnOffline } from "@corral/domain/task/Task"
 import type { UserId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { Commands, startOf } from "../../src/edges/Commands.ts"
+import { Commands, startCommandId } from "../../src/edges/Commands.ts"
 import { Tasks } from "../../src/task/Tasks.ts"
 import { HubClient } from "../harness/HubClient.ts"
 import { type HubProcess, openHub } from "../harness/HubProcess.ts"
@@ -43,13 +43,13 @@ describe("a Hub that ends on the way of a task", { timeout: 60_000 }, () => {
           const claimed = yield* tasks.claim(deviceId, undefined)
           assert.isDefined(claimed)
           const { create, runId } = claimed
-          const ask = commands.ask({
-            id: startOf(runId),
+          const ask = commands.send({
+            id: startCommandId(runId),
             targetId: deviceId,
             name: "StartRun",
             payload: { runId, create },
-            lasting: true,
-            waitMs: 10
+            isDurable: true,
+            answerTimeoutMs: 10
           })
           if (point === "its command") assert.deepStrictEqual(yield* ask, { _tag: "Waits" })
         }

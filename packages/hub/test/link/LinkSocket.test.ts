@@ -54,7 +54,7 @@ describe("the socket of a link", { timeout: 20_000 }, () => {
     unproved.peer.send(frame)
     assert.strictEqual(await within(unproved.closed, 5_000, "the end"), 1006)
     const proved = await pair(true)
-    proved.socket.proved()
+    proved.socket.markProved()
     let came = 0
     const both = new Promise<void>((resolve) => proved.own.on("message", () => ++came === 2 && resolve()))
     proved.peer.send(frame)

@@ -6,7 +6,7 @@ import type { Run } from "@corral/domain/run/Run"
 import { Effect, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import { within } from "../../../service/test/harness/Within.ts"
-import { Commands, startOf } from "../../src/edges/Commands.ts"
+import { Commands, startCommandId } from "../../src/edges/Commands.ts"
 import { codeOf } from "../harness/HubClient.ts"
 import { HubProcess } from "../harness/HubProcess.ts"
 import { type Answers, LinkedEdge, offer, taken } from "../harness/LinkedEdge.ts"
@@ -191,15 +191,15 @@ describe("links", { timeout: 60_000 }, () => {
     it("that nobody has are taken back in time; of those that were sent nobody says that they were not done", async () => {
       const { edge, world } = await linked(() => undefined)
       const runId = newId<RunId>("run")
-      const ask = (waitMs: number, id?: CommandId) =>
+      const ask = (answerTimeoutMs: number, id?: CommandId) =>
         hub.people.act(
           Effect.flatMap(Commands, (commands) =>
-            commands.ask({
+            commands.send({
               ...(id === undefined ? {} : { id }),
               targetId: world.deviceId,
               name: "CancelRun",
               payload: { runId, by: "somebody" },
-              waitMs
+              answerTimeoutMs
             })
           )
         )
@@ -335,13 +335,13 @@ describe("links", { timeout: 60_000 }, () => {
       const payload = { runId, create: createRun }
       const asked = await hub.people.act(
         Effect.flatMap(Commands, (commands) =>
-          commands.ask({
-            id: startOf(runId),
-            of: runId,
+          commands.send({
+            id: startCommandId(runId),
+            requiredRun: runId,
             targetId: world.deviceId,
             name: "StartRun",
             payload,
-            waitMs: 5_000
+            answerTimeoutMs: 5_000
           })
         )
       )

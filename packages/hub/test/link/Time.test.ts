@@ -2,7 +2,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted, Result, Scope, Exit } from "effect"
 import { within } from "../../../service/test/harness/Within.ts"
 import * as Hub from "../../src/Hub.ts"
-import { defaults } from "../../src/config/HubConfig.ts"
+import { hubDefaults } from "../../src/config/HubConfig.ts"
 import { HubServer } from "../../src/http/Server.ts"
 import { HubProcess } from "../harness/HubProcess.ts"
 import { LinkedEdge } from "../harness/LinkedEdge.ts"
@@ -16,13 +16,13 @@ describe("time of a link", { timeout: 60_000 }, () => {
   beforeAll(async () => {
     await hub.start()
     const config = {
-      ...defaults,
+      ...hubDefaults,
       home: hub.home,
       maxConnections: 4,
       databaseUrl: hub.databaseUrl === undefined ? undefined : Redacted.make(hub.databaseUrl),
       link: { accessSeconds: 3, unprovedMs: 1_000 }
     }
-    const built = await Effect.runPromise(Layer.buildWithScope(Hub.layer(config), scope))
+    const built = await Effect.runPromise(Layer.buildWithScope(Hub.hubLayer(config), scope))
     url = Context.get(built, HubServer).url
   })
   afterAll(async () => {

@@ -6,8 +6,8 @@ import { Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { within } from "../../../service/test/harness/Within.ts"
-import { layerCore } from "../../src/Hub.ts"
-import { defaults } from "../../src/config/HubConfig.ts"
+import { hubCoreLayer } from "../../src/Hub.ts"
+import { hubDefaults } from "../../src/config/HubConfig.ts"
 import { Notices } from "../../src/store/Notices.ts"
 import { type Lost, StreamAuthority } from "../../src/live/StreamAuthority.ts"
 import type { HubClient } from "../harness/HubClient.ts"
@@ -37,8 +37,8 @@ describe("StreamAuthority", { timeout: 60_000 }, () => {
     StreamAuthority.layer.pipe(
       Layer.provide(silent),
       Layer.provide(
-        layerCore({
-          ...defaults,
+        hubCoreLayer({
+          ...hubDefaults,
           home: hub.home,
           maxConnections: 3,
           databaseUrl: hub.databaseUrl === undefined ? undefined : Redacted.make(hub.databaseUrl)

@@ -5,7 +5,7 @@ import type { EventPage } from "@corral/domain/edge-api/RunViews"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { within } from "../../../service/test/harness/Within.ts"
-import { dropEndedBefore } from "../../src/run/Retention.ts"
+import { dropLogsEndedBefore } from "../../src/run/Retention.ts"
 import { type Answer, codeOf, type HubClient } from "../harness/HubClient.ts"
 import { HubProcess } from "../harness/HubProcess.ts"
 import { completed, created, createRun, linesOf, Mirror, said, started } from "../harness/Mirror.ts"
@@ -42,7 +42,7 @@ describe("Retention", { timeout: 60_000 }, () => {
     )
     return id
   }
-  const drop = (days: number, rows?: number) => hub.people.act(dropEndedBefore(dayAgo(days), rows))
+  const drop = (days: number, rows?: number) => hub.people.act(dropLogsEndedBefore(dayAgo(days), rows))
   const page = (id: RunId, after = 0): Promise<Answer<EventPage>> =>
     ada.ask<EventPage>("GET", `/client/runs/${id}/events?after=${after}`)
   const assertGap = (answer: Answer) => {

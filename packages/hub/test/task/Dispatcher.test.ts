@@ -8,7 +8,7 @@ import type { OnOffline, Task, TaskState } from "@corral/domain/task/Task"
 import { Effect, Layer, ManagedRuntime, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { within } from "../../../service/test/harness/Within.ts"
-import { defaults } from "../../src/config/HubConfig.ts"
+import { hubDefaults } from "../../src/config/HubConfig.ts"
 import { RunLog } from "../../src/run/RunLog.ts"
 import { Runs } from "../../src/run/Runs.ts"
 import { SessionProject } from "../../src/run/SessionProject.ts"
@@ -38,7 +38,7 @@ class PlayedEdge {
   layer(): Layer.Layer<EdgeRouter> {
     const away = (targetId: DeviceId) => Effect.fail(new TargetOffline({ details: { targetId } }))
     return Layer.succeed(EdgeRouter, {
-      ready: (targetId) => (this.present ? Effect.void : away(targetId)),
+      checkOffer: (targetId) => (this.present ? Effect.void : away(targetId)),
       start: (targetId, { create, runId }, onWritten = Effect.void) =>
         Effect.flatMap(onWritten, (): Effect.Effect<Run, StartRefused | TargetOffline> => {
           this.asked.push(runId)
@@ -61,9 +61,9 @@ class PlayedEdge {
         }),
       cancel: away,
       decide: away,
-      diff: away,
-      artifacts: away,
-      input: away,
+      readDiff: away,
+      listArtifacts: away,
+      sendInput: away,
       readArtifact: away,
       openPreview: away,
       listFiles: away,
@@ -95,8 +95,8 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
         Layer.provide(edge.layer()),
         Layer.provideMerge(Layer.mergeAll(RunLog.layer, Runs.layer, SessionProject.layer, Targets.layer)),
         Layer.provide(
-          Database.layer({
-            ...defaults,
+          Database.hubDatabaseLayer({
+            ...hubDefaults,
             home: hub.home,
             maxConnections: 3,
             databaseUrl: hub.databaseUrl === undefined ? undefined : Redacted.make(hub.databaseUrl)

@@ -1,5 +1,5 @@
 /** People and their sign-ins. A person is who the identity provider says: issuer and subject, never an address. */
-export const people = [
+export const peopleMigration = [
   `CREATE TABLE users (
     id text PRIMARY KEY,
     issuer text NOT NULL,

@@ -1,5 +1,5 @@
 /** Projects, their members and the workspaces linked to them. */
-export const projects = [
+export const projectsMigration = [
   `CREATE TABLE projects (
     id text PRIMARY KEY,
     name text NOT NULL,

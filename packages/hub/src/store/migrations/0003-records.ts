@@ -1,5 +1,5 @@
 /** What is kept beside the resources: the audit trail and the answers to keyed requests. */
-export const records = [
+export const recordsMigration = [
   // One row a chain, locked while a record is added: seq is dense and hash follows on the one before. '' is what belongs to no project.
   `CREATE TABLE audit_heads (
     chain text PRIMARY KEY,

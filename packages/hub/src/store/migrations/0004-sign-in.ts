@@ -1,5 +1,5 @@
 /** What signing in keeps: attempts at the identity provider, tokens that were exchanged, device codes, logout tokens and API keys. */
-export const signIn = [
+export const signInMigration = [
   // The provider's session, by which it ends our sign-ins.
   `ALTER TABLE sign_ins ADD COLUMN provider_session text`,
   `CREATE INDEX sign_ins_by_provider_session ON sign_ins (provider_session) WHERE revoked_at IS NULL`,

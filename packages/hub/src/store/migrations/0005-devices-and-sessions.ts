@@ -1,5 +1,5 @@
 /** Devices with whom they are shared, workspaces linked to projects, and sessions with what was said in them. */
-export const devicesAndSessions = [
+export const devicesAndSessionsMigration = [
   `CREATE TABLE devices (
     id text PRIMARY KEY,
     owner_id text NOT NULL REFERENCES users (id) ON DELETE CASCADE,

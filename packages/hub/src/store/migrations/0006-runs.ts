@@ -2,7 +2,7 @@
  * Tasks, the runs that they become, and the mirror of those runs' logs. What an Edge or a person wrote is kept as JSON text: it may hold
  * characters, escaped there, that PostgreSQL's own text and jsonb refuse.
  */
-export const runs = [
+export const runsMigration = [
   // A walk over all that one may read begins with the projects that everyone may.
   `CREATE INDEX projects_internal ON projects (id) WHERE visibility = 'internal'`,
 

@@ -1,5 +1,5 @@
 /** What the links of devices leave behind: who holds each, and commands until they are answered. */
-export const link = [
+export const linkMigration = [
   // Which start of which Edge holds the link, and those that it took the link from: one that comes back has a copied key.
   `ALTER TABLE devices ADD COLUMN instance_id text, ADD COLUMN fenced_instances text[] NOT NULL DEFAULT '{}',
     ADD COLUMN flapped_at timestamptz(3)`,

@@ -1,5 +1,5 @@
 /** Who decides approvals of a project, and how long the logs of runs are kept. */
-export const policies = [
+export const policiesMigration = [
   `ALTER TABLE projects ADD COLUMN approvers text NOT NULL DEFAULT 'member', ADD COLUMN own_requests boolean NOT NULL DEFAULT true`,
 
   // Of its own, because each push moves updated_at: a column that has an index may not change so often.

@@ -1,5 +1,5 @@
 /** Chat accounts that act as people, and the links that are under way to make them so. */
-export const chat = [
+export const chatMigration = [
   // The last time that the identity provider vouched for a person: what a chat account is worth ends some time after it.
   `ALTER TABLE users ADD COLUMN signed_in_at timestamptz`,
   `UPDATE users SET signed_in_at = COALESCE(

@@ -1,2 +1,2 @@
 /** Which commands a device's Edge takes, as JSON text; NULL for one that has not said. */
-export const commands = [`ALTER TABLE devices ADD COLUMN commands text`]
+export const commandsMigration = [`ALTER TABLE devices ADD COLUMN commands text`]

@@ -7,7 +7,7 @@ import { type Input, transition } from "@corral/domain/run/RunMachine"
 import { fold, initial } from "@corral/domain/run/RunState"
 import { Arbitrary, Effect, Schema } from "effect"
 import { created, underWay } from "../../../domain/test/run/RunInputs.ts"
-import { type FoldedRun, RunFold } from "../../src/run/RunFold.ts"
+import { type MirroredRunRow, MirroredRun } from "../../src/run/MirroredRun.ts"
 import { createRun, newId } from "../harness/Mirror.ts"
 import { tries } from "../../../domain/test/Effort.ts"
 
@@ -48,28 +48,28 @@ describe("RunFold", () => {
         const start: Input = { _tag: "Created", payload: created }
         const events = eventsOf([start, ...inputs, ...(ends ? [{ _tag: "Ended" } as const] : [])])
         const whole = events.reduce(fold, initial)
-        let row: FoldedRun = {
+        let row: MirroredRunRow = {
           id: runId,
           agentId: createRun.agentId,
           workspace: createRun.workspace,
           state: "queued",
-          started: false,
+          isStarted: false,
           pending: [],
-          told: {}
+          summary: {}
         }
         const approvals = new Map<ApprovalId, Approval>()
         for (let at = 0, i = 0; at < events.length; i++) {
           const batch = events.slice(at, at + (sizes[i % sizes.length] ?? 1))
-          const step = new RunFold(row)
+          const step = new MirroredRun(row)
           for (const [j, event] of batch.entries())
-            assert.isTrue(step.take(envelopeOf(runId, at + j + 1, event)), event.type)
-          const { ended: _, pending, started, state, told } = step
-          const same = JSON.stringify([row.state, row.pending, row.started, row.told])
+            assert.isTrue(step.apply(envelopeOf(runId, at + j + 1, event)), event.type)
+          const { isEnded: _, pending, isStarted, state, summary } = step
+          const same = JSON.stringify([row.state, row.pending, row.isStarted, row.summary])
           // What is not said to have moved is not written.
-          if (!step.moved) assert.strictEqual(JSON.stringify([state, pending, started, told]), same)
-          row = { ...row, state, started, pending, told }
-          for (const approval of step.asked.values()) approvals.set(approval.id, approval)
-          for (const [id, resolved] of step.resolved) {
+          if (!step.hasChanged) assert.strictEqual(JSON.stringify([state, pending, isStarted, summary]), same)
+          row = { ...row, state, isStarted, pending, summary }
+          for (const approval of step.requestedApprovals.values()) approvals.set(approval.id, approval)
+          for (const [id, resolved] of step.resolvedApprovals) {
             const asked = approvals.get(id)
             assert.strictEqual(asked?.state, "pending")
             if (asked !== undefined) approvals.set(id, { ...asked, ...resolved })
@@ -79,12 +79,12 @@ describe("RunFold", () => {
         assert.deepStrictEqual(
           [
             row.state,
-            row.started,
+            row.isStarted,
             row.pending,
-            row.told.usage,
-            row.told.resultText,
-            row.told.error,
-            row.told.model
+            row.summary.usage,
+            row.summary.resultText,
+            row.summary.error,
+            row.summary.model
           ],
           [
             whole.status,

@@ -19,7 +19,7 @@ import { accept, initial, type RunState } from "@corral/domain/run/RunState"
 import { Result } from "effect"
 
 /** What events told of a run beside its state. */
-export interface Told {
+export interface RunSummary {
   readonly runtimeSessionId?: string
   readonly model?: string
   readonly usage?: Usage
@@ -30,14 +30,14 @@ export interface Told {
 }
 
 /** A run's row as the fold needs it. */
-export interface FoldedRun {
+export interface MirroredRunRow {
   readonly id: RunId
   readonly agentId: AgentId
   readonly workspace: WorkspaceId
   readonly state: HubRunStatus
-  readonly started: boolean
+  readonly isStarted: boolean
   readonly pending: ReadonlyArray<ApprovalId>
-  readonly told: Told
+  readonly summary: RunSummary
 }
 
 /** The events that move a run. Everything else only flows. */
@@ -51,29 +51,29 @@ const moving = new Set([
   "run.cancelled"
 ])
 
-export class RunFold {
+export class MirroredRun {
   /** Asked in these events, each as it is after them. */
-  readonly asked = new Map<ApprovalId, Approval>()
+  readonly requestedApprovals = new Map<ApprovalId, Approval>()
   /** Asked before these events and resolved by them. */
-  readonly resolved = new Map<ApprovalId, ApprovalResolution>()
-  told: Told
-  private readonly run: FoldedRun
+  readonly resolvedApprovals = new Map<ApprovalId, ApprovalResolution>()
+  summary: RunSummary
+  private readonly run: MirroredRunRow
   private folded: RunState
 
-  constructor(run: FoldedRun) {
+  constructor(run: MirroredRunRow) {
     this.run = run
-    this.told = run.told
+    this.summary = run.summary
     this.folded =
       run.state === "queued"
         ? initial
-        : { ...initial, status: run.state, started: run.started, pending: run.pending }
+        : { ...initial, status: run.state, started: run.isStarted, pending: run.pending }
   }
 
   get state(): HubRunStatus {
     return this.folded.status ?? "queued"
   }
 
-  get started(): boolean {
+  get isStarted(): boolean {
     return this.folded.started
   }
 
@@ -81,44 +81,44 @@ export class RunFold {
     return this.folded.pending
   }
 
-  get ended(): boolean {
+  get isEnded(): boolean {
     return this.folded.status !== undefined && isTerminal(this.folded.status)
   }
 
   /** Whether anything but the log's length has changed. */
-  get moved(): boolean {
+  get hasChanged(): boolean {
     return (
       this.state !== this.run.state ||
-      this.told !== this.run.told ||
-      this.asked.size > 0 ||
-      this.resolved.size > 0
+      this.summary !== this.run.summary ||
+      this.requestedApprovals.size > 0 ||
+      this.resolvedApprovals.size > 0
     )
   }
 
   /** `false`: the event cannot follow. */
-  take(envelope: Envelope): boolean {
-    if (!moving.has(envelope.type)) return this.folded.status !== undefined && !this.ended
+  apply(envelope: Envelope): boolean {
+    if (!moving.has(envelope.type)) return this.folded.status !== undefined && !this.isEnded
     const event = eventOf(envelope)
     // An approval of a later version: readers who know it find it in the log.
-    if (event === undefined) return !this.ended
+    if (event === undefined) return !this.isEnded
     const next = accept(this.folded, event)
     if (!next.ok) return false
     this.folded = next.state
-    this.note(event, envelope.createdAt)
+    this.summarize(event, envelope.createdAt)
     return true
   }
 
-  private note(event: EventDraft, at: string): void {
+  private summarize(event: EventDraft, at: string): void {
     switch (event.type) {
       case "run.created": {
         const { worktree } = event.payload
-        if (worktree !== undefined) this.told = { ...this.told, worktree: worktree.runId }
+        if (worktree !== undefined) this.summary = { ...this.summary, worktree: worktree.runId }
         return
       }
       case "run.started": {
         const { model, runtimeSessionId } = event.payload
-        this.told = {
-          ...this.told,
+        this.summary = {
+          ...this.summary,
           ...(runtimeSessionId === undefined ? {} : { runtimeSessionId }),
           ...(model === undefined ? {} : { model })
         }
@@ -127,7 +127,7 @@ export class RunFold {
       case "run.approval.requested": {
         const { approvalId: id, expiresAt, request } = event.payload
         const { agentId, id: runId, workspace } = this.run
-        this.asked.set(id, {
+        this.requestedApprovals.set(id, {
           id,
           runId,
           agentId,
@@ -142,17 +142,17 @@ export class RunFold {
       case "run.approval.resolved": {
         const { approvalId } = event.payload
         const resolved = approvalResolution(event.payload, at)
-        const asked = this.asked.get(approvalId)
-        if (asked === undefined) this.resolved.set(approvalId, resolved)
-        else this.asked.set(approvalId, { ...asked, ...resolved })
+        const asked = this.requestedApprovals.get(approvalId)
+        if (asked === undefined) this.resolvedApprovals.set(approvalId, resolved)
+        else this.requestedApprovals.set(approvalId, { ...asked, ...resolved })
         return
       }
       case "run.completed":
       case "run.failed":
       case "run.cancelled": {
         const { usage } = event.payload
-        this.told = {
-          ...this.told,
+        this.summary = {
+          ...this.summary,
           endedAt: at,
           ...(usage === undefined ? {} : { usage }),
           ...(event.type === "run.failed" ? { error: event.payload.error } : {}),

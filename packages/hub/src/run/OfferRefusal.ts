@@ -13,7 +13,7 @@ import {
 } from "@corral/domain/errors/Failures"
 import type { CreateRun } from "@corral/domain/run/Run"
 
-export type NotOffered =
+export type OfferRefusal =
   | InvalidAgentId
   | PermissionDenied
   | RuntimeUnavailable
@@ -27,11 +27,11 @@ const modeNotOffered = (message: string, mode: string, modes: ReadonlyArray<stri
   new PermissionDenied({ message, details: { mode, modes } })
 
 /** Why it is not offered; undefined where it is. An agent of a target that is away need not be available now. */
-export const notOffered = (
+export const findOfferRefusal = (
   { agents, workspaces }: Pick<Target, "agents" | "workspaces">,
   { agentId, isolation, mode, resume, workspace: id }: CreateRun,
   isPresent: boolean
-): NotOffered | undefined => {
+): OfferRefusal | undefined => {
   const agent = agents.find((offered) => offered.id === agentId)
   if (agent === undefined) return new InvalidAgentId()
   const workspace = workspaces.find((offered) => offered.id === id)

@@ -6,25 +6,27 @@
 import { type EventBatch, MAX_PUSHES_IN_FLIGHT, type PushAck } from "@corral/domain/link/EdgeLink"
 import type { RunId } from "@corral/domain/identity/Ids"
 import { Effect, Exit } from "effect"
-import type { AppendRefusal, Appended } from "../run/RunLog.ts"
+import type { PushRefusal, PushResult } from "../run/RunLog.ts"
 
 /** Makes those batches durable, in one go. */
-export type Append<E> = (batches: ReadonlyArray<EventBatch>) => Effect.Effect<ReadonlyArray<Appended>, E>
+export type AppendBatches<E> = (
+  batches: ReadonlyArray<EventBatch>
+) => Effect.Effect<ReadonlyArray<PushResult>, E>
 
 interface Push<E> {
   readonly batches: ReadonlyArray<EventBatch>
   readonly resume: (answer: Effect.Effect<ReadonlyArray<PushAck>, E>) => void
 }
 
-export class Ingest<E> {
-  private readonly append: Append<E>
+export class PushQueue<E> {
+  private readonly append: AppendBatches<E>
   private readonly run: (effect: Effect.Effect<void>) => void
   private waiting: Array<Push<E>> = []
   private pumping = false
   private inFlight = 0
 
   /** `run` starts an effect, which ends by itself when nothing waits. */
-  constructor(append: Append<E>, run: (effect: Effect.Effect<void>) => void) {
+  constructor(append: AppendBatches<E>, run: (effect: Effect.Effect<void>) => void) {
     this.append = append
     this.run = run
   }
@@ -74,12 +76,12 @@ const refusals = {
   unknown: "permission_denied",
   gap: "conflict",
   broken: "schema_validation_failed"
-} as const satisfies Record<AppendRefusal, PushAck["refused"]>
+} as const satisfies Record<PushRefusal, PushAck["refused"]>
 
 /** What a push is told of its runs. A push before the one that was refused was taken whole, and is told so. */
 const acksOf = (
   batches: ReadonlyArray<EventBatch>,
-  taken: ReadonlyArray<Appended>
+  taken: ReadonlyArray<PushResult>
 ): ReadonlyArray<PushAck> => {
   const last = new Map<RunId, number>()
   for (const { events, firstSeq, runId } of batches)

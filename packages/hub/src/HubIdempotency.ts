@@ -10,12 +10,12 @@ import { Clock, Context, Effect, Layer, Result } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
 import { createHash } from "node:crypto"
 
-export interface Answer<A> {
+export interface IdempotentAnswer<A> {
   readonly body: A
   readonly replayed: boolean
 }
 
-export interface KeyedRequest {
+export interface IdempotentRequest {
   /** Principal, method and path. */
   readonly scope: string
   readonly key: string | undefined
@@ -23,38 +23,46 @@ export interface KeyedRequest {
   readonly request: unknown
 }
 
-export class Idempotency extends Context.Service<
-  Idempotency,
+export class HubIdempotency extends Context.Service<
+  HubIdempotency,
   {
     /**
      * Runs `write` in a transaction unless its answer is known. Where it fails it must have taken back what it did, as `Audit.done` does:
      * what is left, the record of the failure, is kept.
      */
-    readonly once: <A, E, R>(
-      request: KeyedRequest,
+    readonly runOnce: <A, E, R>(
+      request: IdempotentRequest,
       write: Effect.Effect<A, E, R>
-    ) => Effect.Effect<Answer<A>, E | IdempotencyConflict | IdempotencyInFlight | SqlError.SqlError, R>
+    ) => Effect.Effect<
+      IdempotentAnswer<A>,
+      E | IdempotencyConflict | IdempotencyInFlight | SqlError.SqlError,
+      R
+    >
     /**
      * As `once`, for a write that happens somewhere else and is waited for outside of a transaction. Its key is taken before it begins: it
      * is not done twice, whatever becomes of this Hub. A failure says that it was not done, and gives the key back; where nobody knows
      * (`isUnknown`), the key stays in flight, and may be asked with again when nobody waits for the first any more: `write` must be the same
      * one then.
      */
-    readonly onceElsewhere: <A, E, R>(
-      request: KeyedRequest,
+    readonly runOnceRemotely: <A, E, R>(
+      request: IdempotentRequest,
       write: Effect.Effect<A, E, R>,
       isUnknown?: (error: E) => boolean
-    ) => Effect.Effect<Answer<A>, E | IdempotencyConflict | IdempotencyInFlight | SqlError.SqlError, R>
+    ) => Effect.Effect<
+      IdempotentAnswer<A>,
+      E | IdempotencyConflict | IdempotencyInFlight | SqlError.SqlError,
+      R
+    >
     /** The answer that is known, for a write that must not wait inside a transaction: it may be done twice, and must bear that. */
-    readonly kept: <A>(
-      request: KeyedRequest
+    readonly findAnswer: <A>(
+      request: IdempotentRequest
     ) => Effect.Effect<A | undefined, IdempotencyConflict | SqlError.SqlError>
     /** Forgets what is older than 24 hours. */
-    readonly forgetOld: Effect.Effect<void, SqlError.SqlError>
+    readonly deleteExpired: Effect.Effect<void, SqlError.SqlError>
   }
 >()("corral/hub/Idempotency") {
   static readonly layer = Layer.effect(
-    Idempotency,
+    HubIdempotency,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
@@ -69,8 +77,8 @@ export class Idempotency extends Context.Service<
         return row?.body
       })
 
-      return Idempotency.of({
-        once: <A, E, R>({ key, request, scope }: KeyedRequest, write: Effect.Effect<A, E, R>) => {
+      return HubIdempotency.of({
+        runOnce: <A, E, R>({ key, request, scope }: IdempotentRequest, write: Effect.Effect<A, E, R>) => {
           if (key === undefined) return Effect.map(write, (body) => ({ body, replayed: false }))
           const fingerprint = fingerprintOf(request)
           const attempt = sql.withTransaction(
@@ -101,8 +109,8 @@ export class Idempotency extends Context.Service<
           )
           return Effect.flatMap(attempt, (result) => Effect.fromResult(result))
         },
-        onceElsewhere: <A, E, R>(
-          { key, request, scope }: KeyedRequest,
+        runOnceRemotely: <A, E, R>(
+          { key, request, scope }: IdempotentRequest,
           write: Effect.Effect<A, E, R>,
           isUnknown: (error: E) => boolean = () => false
         ) => {
@@ -133,16 +141,16 @@ export class Idempotency extends Context.Service<
             return { body, replayed: false }
           })
         },
-        kept: <A>({ key, request, scope }: KeyedRequest) =>
+        findAnswer: <A>({ key, request, scope }: IdempotentRequest) =>
           key === undefined
             ? Effect.undefined
             : Effect.map(known(scope, key, fingerprintOf(request)), (body) =>
                 // Written by `once`, by a request of the same scope.
                 body === undefined ? undefined : (JSON.parse(body) as A)
               ),
-        forgetOld: Effect.suspend(() => sql`DELETE FROM idempotency WHERE created_at <= ${oldest()}`).pipe(
-          Effect.asVoid
-        )
+        deleteExpired: Effect.suspend(
+          () => sql`DELETE FROM idempotency WHERE created_at <= ${oldest()}`
+        ).pipe(Effect.asVoid)
       })
     })
   )

@@ -34,8 +34,8 @@ export type ProjectProof<A extends RoleAction> = Proof<A> & {
  *
  * @effect-expect-leaking CurrentPrincipal | CurrentRequestId
  */
-export class Authority extends Context.Service<
-  Authority,
+export class HubAuthority extends Context.Service<
+  HubAuthority,
   {
     /** That the caller may do `action` in the project. `resource` is what the audit names; the project itself where it is absent. */
     readonly inProject: <A extends RoleAction>(
@@ -85,7 +85,7 @@ export class Authority extends Context.Service<
   }
 >()("corral/hub/Authority") {
   static readonly layer = Layer.effect(
-    Authority,
+    HubAuthority,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const audit = yield* Audit
@@ -134,7 +134,7 @@ export class Authority extends Context.Service<
           SELECT role FROM project_members WHERE project_id = p.id AND user_id = ${userId}
         ) AS role`
 
-      return Authority.of({
+      return HubAuthority.of({
         inProject: Effect.fnUntraced(function* (action, projectId, resource) {
           const { userId } = yield* CurrentPrincipal
           const [row] = yield* sql<Row>`${standing(userId)} FROM projects p WHERE p.id = ${projectId}`

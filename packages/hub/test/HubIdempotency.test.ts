@@ -2,7 +2,7 @@ import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
 import { IdempotencyConflict, IdempotencyInFlight } from "@corral/domain/errors/Failures"
 import { Deferred, Effect, Fiber } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { Idempotency } from "../src/Idempotency.ts"
+import { HubIdempotency } from "../src/HubIdempotency.ts"
 import { HubProcess } from "./harness/HubProcess.ts"
 import { People } from "./harness/People.ts"
 
@@ -41,7 +41,7 @@ describe("Idempotency", { timeout: 60_000 }, () => {
     key: string | undefined,
     request: unknown,
     effect: Effect.Effect<A, E, SqlClient.SqlClient>
-  ) => Effect.flatMap(Idempotency, ({ once }) => once({ scope, key, request }, effect))
+  ) => Effect.flatMap(HubIdempotency, ({ runOnce }) => runOnce({ scope, key, request }, effect))
 
   const traces = (scope: string) =>
     hub.people.act(
@@ -66,15 +66,15 @@ describe("Idempotency", { timeout: 60_000 }, () => {
     const keyed = { scope: s, key: "k", request: { a: 1 } }
     const answers = await hub.people.act(
       Effect.gen(function* () {
-        const { onceElsewhere } = yield* Idempotency
+        const { runOnceRemotely } = yield* HubIdempotency
         const answer = yield* Deferred.make<{ readonly answer: string }>()
         const begun = yield* Deferred.make<void>()
         const first = yield* Effect.forkChild(
-          onceElsewhere(keyed, Effect.andThen(Deferred.succeed(begun, undefined), Deferred.await(answer)))
+          runOnceRemotely(keyed, Effect.andThen(Deferred.succeed(begun, undefined), Deferred.await(answer)))
         )
         yield* Deferred.await(begun)
-        const meanwhile = yield* Effect.flip(onceElsewhere(keyed, Effect.succeed({ answer: "second" })))
-        const other = yield* Effect.flip(onceElsewhere({ ...keyed, request: { a: 2 } }, Effect.succeed(0)))
+        const meanwhile = yield* Effect.flip(runOnceRemotely(keyed, Effect.succeed({ answer: "second" })))
+        const other = yield* Effect.flip(runOnceRemotely({ ...keyed, request: { a: 2 } }, Effect.succeed(0)))
         yield* Deferred.succeed(answer, { answer: "first" })
         return [meanwhile, other, yield* Fiber.join(first)] as const
       })
@@ -83,8 +83,8 @@ describe("Idempotency", { timeout: 60_000 }, () => {
     assert.instanceOf(answers[1], IdempotencyConflict)
     assert.deepStrictEqual(answers[2], { body: { answer: "first" }, replayed: false })
     const again = await others.act(
-      Effect.flatMap(Idempotency, ({ onceElsewhere }) =>
-        onceElsewhere(keyed, Effect.succeed({ answer: "x" }))
+      Effect.flatMap(HubIdempotency, ({ runOnceRemotely }) =>
+        runOnceRemotely(keyed, Effect.succeed({ answer: "x" }))
       )
     )
     assert.deepStrictEqual(again, { body: { answer: "first" }, replayed: true })
@@ -94,11 +94,11 @@ describe("Idempotency", { timeout: 60_000 }, () => {
     const s = scope()
     const found = await hub.people.act(
       Effect.gen(function* () {
-        const { onceElsewhere } = yield* Idempotency
+        const { runOnceRemotely } = yield* HubIdempotency
         const keyed = { scope: s, key: "k", request: {} }
-        const failed = yield* Effect.flip(onceElsewhere(keyed, Effect.fail("no")))
-        const lost = yield* Effect.exit(onceElsewhere(keyed, Effect.die("lost")))
-        const after = yield* Effect.flip(onceElsewhere(keyed, Effect.succeed("again")))
+        const failed = yield* Effect.flip(runOnceRemotely(keyed, Effect.fail("no")))
+        const lost = yield* Effect.exit(runOnceRemotely(keyed, Effect.die("lost")))
+        const after = yield* Effect.flip(runOnceRemotely(keyed, Effect.succeed("again")))
         return [failed, lost._tag, after] as const
       })
     )
@@ -111,8 +111,8 @@ describe("Idempotency", { timeout: 60_000 }, () => {
     const keyed = { scope: s, key: "k", request: {} }
     const ask = (answer: Effect.Effect<string, string>) =>
       hub.people.act(
-        Effect.flatMap(Idempotency, ({ onceElsewhere }) =>
-          Effect.result(onceElsewhere(keyed, answer, (error) => error === "unknown"))
+        Effect.flatMap(HubIdempotency, ({ runOnceRemotely }) =>
+          Effect.result(runOnceRemotely(keyed, answer, (error) => error === "unknown"))
         )
       )
     const sql = (statement: string) =>
@@ -195,7 +195,7 @@ describe("Idempotency", { timeout: 60_000 }, () => {
       const tried: Effect.Effect<
         unknown,
         IdempotencyConflict | SqlError.SqlError,
-        Idempotency | SqlClient.SqlClient
+        HubIdempotency | SqlClient.SqlClient
       > = Effect.catchTag(once(s, "k", {}, write(s, `by ${i}`)), "IdempotencyInFlight", () =>
         Effect.andThen(
           Effect.yieldNow,

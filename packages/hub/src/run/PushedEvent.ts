@@ -27,7 +27,12 @@ const parsed = (text: string): unknown => {
 }
 
 /** The event, or `undefined` where the text is something else. */
-export const eventIn = (text: string, runId: RunId, seq: number, id: EventId): Envelope | undefined => {
+export const decodePushedEvent = (
+  text: string,
+  runId: RunId,
+  seq: number,
+  id: EventId
+): Envelope | undefined => {
   // A line break is JSON between tokens; a log has a line an event.
   if (text.length > MAX_TEXT || text.includes("\n") || text.includes("\r")) return undefined
   const value = parsed(text)

@@ -6,7 +6,7 @@ import type { Workspace } from "@corral/domain/device/Workspace"
 import { Effect } from "effect"
 
 /** An offer as it is stored. */
-export interface OfferText {
+export interface EncodedOffer {
   readonly version: string
   readonly workspaces: string
   readonly agents: string
@@ -18,7 +18,7 @@ const MAX_OFFERED = 200
 const MAX_OFFER_CHARACTERS = 262_144
 
 /** The offer as it is stored, where it is one that can be. */
-export const offerText = (offer: Offer): Effect.Effect<OfferText, SchemaValidationFailed> => {
+export const encodeOffer = (offer: Offer): Effect.Effect<EncodedOffer, SchemaValidationFailed> => {
   let whole = offer.workspaces.length <= MAX_OFFERED && offer.agents.length <= MAX_OFFERED
   const text = (
     of: ReadonlyArray<Agent> | ReadonlyArray<Workspace> | ReadonlyArray<string> | string
