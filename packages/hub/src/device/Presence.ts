@@ -1,4 +1,4 @@
-/** Whether a device is there: its lease says so, and nothing brings a revoked one back. */
+/** Presence of a device, by its lease. A revoked device never comes back. */
 import type { DeviceState } from "@corral/domain/device/Device"
 
 export interface Lease {

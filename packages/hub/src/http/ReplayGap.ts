@@ -1,7 +1,7 @@
 /** Where events are asked for that retention has dropped. A socket is closed with 4410 (`EventSocket`); here is what HTTP answers. */
 import { Conflict } from "@corral/domain/errors/Failures"
 import { Effect } from "effect"
-import type { LogBatch } from "../run/RunLog.ts"
+import type { LogBatch } from "../run/LogBatch.ts"
 
 /** Logs are dense: what does not follow on `after` is all that is kept. */
 export const isGap = (batches: ReadonlyArray<LogBatch>, after: number): boolean => {

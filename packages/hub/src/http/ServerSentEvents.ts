@@ -6,7 +6,8 @@ import { Deferred, Effect, Exit, Option, Queue, Stream } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { RunFeeds } from "../live/RunFeeds.ts"
 import type { RunSubject, StreamAuthority, Subscription } from "../live/StreamAuthority.ts"
-import type { LogBatch, RunLog } from "../run/RunLog.ts"
+import type { LogBatch } from "../run/LogBatch.ts"
+import type { RunLog } from "../run/RunLog.ts"
 import { isGap } from "./ReplayGap.ts"
 
 type Request = HttpServerRequest.HttpServerRequest

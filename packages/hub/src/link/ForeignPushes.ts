@@ -1,4 +1,4 @@
-/** Devices that push events of runs that are another's: written down in the project of such a run, once a minute a device. */
+/** Audit of devices that push events of another device's runs: one record per device and minute, in the project of such a run. */
 import type { DeviceId, ProjectId, RequestId, RunId } from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
@@ -9,7 +9,7 @@ import { RateLimit } from "@corral/service/http/RateLimit"
 export class ForeignPushes extends Context.Service<
   ForeignPushes,
   {
-    /** Of runs that there are not, nothing is written. */
+    /** Writes no record about runs that do not exist. */
     readonly record: (
       deviceId: DeviceId,
       runIds: ReadonlyArray<RunId>

@@ -11,7 +11,7 @@ import { framesOf } from "@corral/service/http/Frames"
 import { queuedOf } from "@corral/service/http/WriteQueue"
 import type { Duplex } from "node:stream"
 import type { WebSocket } from "ws"
-import type { LogBatch } from "../run/RunLog.ts"
+import type { LogBatch } from "../run/LogBatch.ts"
 import type { RunFollower } from "./RunFeeds.ts"
 
 /** What a subscriber reads. A promise that is rejected closes it. */

@@ -6,7 +6,8 @@
  */
 import type { RunId, SessionId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Fiber, Layer } from "effect"
-import { type LogBatch, RunLog } from "../run/RunLog.ts"
+import type { LogBatch } from "../run/LogBatch.ts"
+import { RunLog } from "../run/RunLog.ts"
 import { Notices } from "../store/Notices.ts"
 
 /** Must not block and must not throw. */

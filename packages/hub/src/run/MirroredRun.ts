@@ -1,7 +1,8 @@
 /**
- * The mirrored run as events move it: the run's row and its approvals, folded with the same table as on the Edge. Synchronous.
+ * State of a mirrored run and its approvals, derived from pushed events by the same state machine as on the Edge. Synchronous.
  *
- * An Edge's log has passed the run machine; one that does not fold is not taken. Tool calls are not followed: they move nothing here.
+ * Guarantees: an event that the state machine does not accept is refused, since an Edge's log has passed the same machine.
+ * Does not follow tool calls: they change nothing here.
  */
 import type { Approval } from "@corral/domain/approval/Approval"
 import type { HubRunStatus } from "@corral/domain/hub-api/HubRun"
@@ -18,7 +19,7 @@ import {
 import { accept, initial, type RunState } from "@corral/domain/run/RunState"
 import { Result } from "effect"
 
-/** What events told of a run beside its state. */
+/** What the events of a run say besides its state. */
 export interface RunSummary {
   readonly runtimeSessionId?: string
   readonly model?: string
@@ -29,7 +30,7 @@ export interface RunSummary {
   readonly endedAt?: string
 }
 
-/** A run's row as the fold needs it. */
+/** The run before the pushed events. */
 export interface MirroredRunRow {
   readonly id: RunId
   readonly agentId: AgentId
@@ -40,8 +41,8 @@ export interface MirroredRunRow {
   readonly summary: RunSummary
 }
 
-/** The events that move a run. Everything else only flows. */
-const moving = new Set([
+/** Events that change a run. All others are only stored. */
+const stateEvents = new Set([
   "run.created",
   "run.started",
   "run.approval.requested",
@@ -52,40 +53,40 @@ const moving = new Set([
 ])
 
 export class MirroredRun {
-  /** Asked in these events, each as it is after them. */
+  /** Approvals requested by these events, in their state after them. */
   readonly requestedApprovals = new Map<ApprovalId, Approval>()
-  /** Asked before these events and resolved by them. */
+  /** Approvals requested earlier and resolved by these events. */
   readonly resolvedApprovals = new Map<ApprovalId, ApprovalResolution>()
   summary: RunSummary
   private readonly run: MirroredRunRow
-  private folded: RunState
+  private current: RunState
 
   constructor(run: MirroredRunRow) {
     this.run = run
     this.summary = run.summary
-    this.folded =
+    this.current =
       run.state === "queued"
         ? initial
         : { ...initial, status: run.state, started: run.isStarted, pending: run.pending }
   }
 
   get state(): HubRunStatus {
-    return this.folded.status ?? "queued"
+    return this.current.status ?? "queued"
   }
 
   get isStarted(): boolean {
-    return this.folded.started
+    return this.current.started
   }
 
   get pending(): ReadonlyArray<ApprovalId> {
-    return this.folded.pending
+    return this.current.pending
   }
 
   get isEnded(): boolean {
-    return this.folded.status !== undefined && isTerminal(this.folded.status)
+    return this.current.status !== undefined && isTerminal(this.current.status)
   }
 
-  /** Whether anything but the log's length has changed. */
+  /** Whether anything besides the length of the log has changed. */
   get hasChanged(): boolean {
     return (
       this.state !== this.run.state ||
@@ -95,15 +96,15 @@ export class MirroredRun {
     )
   }
 
-  /** `false`: the event cannot follow. */
+  /** Returns `false` if the event can't follow the log. */
   apply(envelope: Envelope): boolean {
-    if (!moving.has(envelope.type)) return this.folded.status !== undefined && !this.isEnded
+    if (!stateEvents.has(envelope.type)) return this.current.status !== undefined && !this.isEnded
     const event = eventOf(envelope)
-    // An approval of a later version: readers who know it find it in the log.
+    // An approval of a later version: clients that support it find it in the log.
     if (event === undefined) return !this.isEnded
-    const next = accept(this.folded, event)
+    const next = accept(this.current, event)
     if (!next.ok) return false
-    this.folded = next.state
+    this.current = next.state
     this.summarize(event, envelope.createdAt)
     return true
   }
@@ -141,10 +142,10 @@ export class MirroredRun {
       }
       case "run.approval.resolved": {
         const { approvalId } = event.payload
-        const resolved = approvalResolution(event.payload, at)
-        const asked = this.requestedApprovals.get(approvalId)
-        if (asked === undefined) this.resolvedApprovals.set(approvalId, resolved)
-        else this.requestedApprovals.set(approvalId, { ...asked, ...resolved })
+        const resolution = approvalResolution(event.payload, at)
+        const requested = this.requestedApprovals.get(approvalId)
+        if (requested === undefined) this.resolvedApprovals.set(approvalId, resolution)
+        else this.requestedApprovals.set(approvalId, { ...requested, ...resolution })
         return
       }
       case "run.completed":
@@ -157,7 +158,7 @@ export class MirroredRun {
           ...(usage === undefined ? {} : { usage }),
           ...(event.type === "run.failed" ? { error: event.payload.error } : {}),
           ...(event.type === "run.completed" && event.payload.text !== undefined
-            ? { resultText: cutResult(event.payload.text) }
+            ? { resultText: truncateResult(event.payload.text) }
             : {})
         }
       }
@@ -165,12 +166,12 @@ export class MirroredRun {
   }
 }
 
-/** A known event as a draft. One that ends the run ends it also where its payload is of a later version. */
+/** A supported event as a draft. A terminal event ends the run even if its payload is of a later version. */
 const eventOf = (envelope: Envelope): EventDraft | undefined => {
   const decoded = decodeEvent(envelope)
   if (Result.isSuccess(decoded) && decoded.success._tag === "KnownEvent") {
     const { payload, type } = decoded.success.event
-    // The pair comes from one event; TypeScript does not follow the union through the destructuring.
+    // Both come from one event; TypeScript loses the union in the destructuring.
     return { type, payload } as unknown as EventDraft
   }
   if (!isTerminalType(envelope.type))
@@ -180,13 +181,13 @@ const eventOf = (envelope: Envelope): EventDraft | undefined => {
     : draft(envelope.type, {})
 }
 
-/** Bytes of a result in the run's row. The whole of it is in the log. */
+/** Bytes of a result in the run's row. The log has the whole result. */
 const RESULT_BYTES = 65_536
 
-const cutResult = (text: string): string => {
+const truncateResult = (text: string): string => {
   const bytes = Buffer.from(text, "utf8")
   if (bytes.length <= RESULT_BYTES) return text
-  // A character that was cut through is left out.
+  // Drop a character that was cut in half.
   return bytes
     .subarray(0, RESULT_BYTES)
     .toString("utf8")

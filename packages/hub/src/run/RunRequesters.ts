@@ -13,8 +13,8 @@ export class RunRequesters extends Context.Service<
   RunRequesters,
   {
     /**
-     * Sends words of the user to the run. The user stays a requester unless `send` fails with something that `isUnknown` does not hold for:
-     * then the words surely did not arrive.
+     * Runs `send`, which sends a message of the user to the run. The user stays a requester unless `send` fails with an error that is not
+     * `isUnknown`: then the message did not arrive.
      */
     readonly sendAs: <A, E, R>(
       runId: RunId,

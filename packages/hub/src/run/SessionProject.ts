@@ -1,4 +1,4 @@
-/** Which project a session belongs to: all that running needs to know of sessions, which are another service's. */
+/** Project of a session, for services that run before `Sessions`. */
 import type { ProjectId, SessionId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

@@ -10,7 +10,8 @@ import type {
   WorkspaceId
 } from "@corral/domain/identity/Ids"
 import { Cause, Effect, Exit, Layer } from "effect"
-import { type CommandResult, Commands } from "../../src/edges/Commands.ts"
+import type { CommandResult } from "../../src/edges/CommandResult.ts"
+import { Commands } from "../../src/edges/Commands.ts"
 import { EdgeRouter } from "../../src/edges/EdgeRouter.ts"
 import { Targets } from "../../src/edges/Targets.ts"
 import { createRun, newId } from "../harness/Mirror.ts"

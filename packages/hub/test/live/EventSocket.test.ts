@@ -9,7 +9,7 @@ import type { AddressInfo, Socket } from "node:net"
 import { WebSocket, WebSocketServer } from "ws"
 import { within } from "../../../service/test/harness/Within.ts"
 import { EventSocket, type LogSource } from "../../src/live/EventSocket.ts"
-import type { LogBatch } from "../../src/run/RunLog.ts"
+import type { LogBatch } from "../../src/run/LogBatch.ts"
 import { newId } from "../harness/Mirror.ts"
 
 interface Connected {

@@ -1,6 +1,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { prove } from "@corral/domain/access/Authorization"
-import { EdgeRouter, StartRefused } from "../../src/edges/EdgeRouter.ts"
+import { StartRefused } from "../../src/edges/EdgeRefusal.ts"
+import { EdgeRouter } from "../../src/edges/EdgeRouter.ts"
 import { TargetOffline } from "@corral/domain/errors/Failures"
 import type { DeviceId, ProjectId, RunId, UserId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
