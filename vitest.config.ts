@@ -13,7 +13,7 @@ const apart = ["packages/edge/test/process/**/*.test.ts", "examples/**/*.test.ts
 export default defineConfig({
   test: {
     maxWorkers: 4,
-    globalSetup: ["packages/hub/test/harness/SharedPostgres.ts"],
+    globalSetup: ["packages/testing/src/postgres/SharedPostgres.ts"],
     projects: [
       {
         test: {

@@ -9,7 +9,7 @@ export default defineConfig({
       "packages/edge/test/{run/Recovery,workspace/Snapshots}.test.ts",
       "scripts/**/*.soak.test.ts"
     ],
-    globalSetup: ["packages/hub/test/harness/SharedPostgres.ts"],
+    globalSetup: ["packages/testing/src/postgres/SharedPostgres.ts"],
     pool: "forks",
     fileParallelism: false,
     testTimeout: 1_800_000,

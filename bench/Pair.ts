@@ -4,26 +4,26 @@
  */
 import type { Figure } from "./Report.ts"
 import { median, ratioInterval } from "./Statistics.ts"
-import { type Home, makeHome, removeHome, type Side, Target, type TargetOptions } from "./Target.ts"
+import { type Home, makeHome, removeHome, type BenchSide, BenchTarget, type TargetOptions } from "./Target.ts"
 
 export type Both<A> = Readonly<Record<"floor" | "edge", A>>
 export type Sides<A> = Both<A> & { readonly previous?: A }
-export type Pair = Sides<Target>
+export type Pair = Sides<BenchTarget>
 
-export const sidesOf = ({ against }: Pick<TargetOptions, "against">): ReadonlyArray<Side> =>
+export const sidesOf = ({ against }: Pick<TargetOptions, "against">): ReadonlyArray<BenchSide> =>
   against === undefined ? ["floor", "edge"] : ["floor", "edge", "previous"]
 
 /** The same for each side; `of` is called for one after the other. */
 export const eachSide = async <A>(
   options: Pick<TargetOptions, "against">,
-  of: (side: Side) => A | Promise<A>
+  of: (side: BenchSide) => A | Promise<A>
 ): Promise<Sides<A>> => {
   const [floor, edge] = [await of("floor"), await of("edge")]
   return options.against === undefined ? { floor, edge } : { floor, edge, previous: await of("previous") }
 }
 
 /** What belongs to a side. */
-export const on = <A>(sides: Sides<A>, side: Side): A => {
+export const on = <A>(sides: Sides<A>, side: BenchSide): A => {
   const found = sides[side]
   if (found === undefined) throw new Error(`the ${side} is not measured`)
   return found
@@ -35,11 +35,11 @@ export const withPair = async (
   body: (pair: Pair) => Promise<void>
 ): Promise<void> => {
   const homes: Array<Home> = []
-  const up: Array<Target> = []
-  const start = async (side: Side): Promise<Target> => {
+  const up: Array<BenchTarget> = []
+  const start = async (side: BenchSide): Promise<BenchTarget> => {
     const home = makeHome()
     homes.push(home)
-    const target = await Target.start(side, home, options)
+    const target = await BenchTarget.start(side, home, options)
     up.push(target)
     return target
   }
@@ -54,10 +54,10 @@ export const withPair = async (
 /** Measures each side `rounds` times, one after the other, each going first in its turn. */
 export const interleave = async <A>(
   rounds: number,
-  measure: (side: Side) => Promise<A>,
-  sides: ReadonlyArray<Side> = ["floor", "edge"]
+  measure: (side: BenchSide) => Promise<A>,
+  sides: ReadonlyArray<BenchSide> = ["floor", "edge"]
 ): Promise<Sides<ReadonlyArray<A>>> => {
-  const taken: Record<Side, Array<A>> = { floor: [], edge: [], previous: [] }
+  const taken: Record<BenchSide, Array<A>> = { floor: [], edge: [], previous: [] }
   for (let round = 0; round < rounds; round++) {
     const first = round % sides.length
     for (const side of [...sides.slice(first), ...sides.slice(0, first)])

@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url"
 import { cpuMicrosOf, memoryOf } from "./ProcessFigures.ts"
 
 /** `previous`: an earlier build of the Edge, where one is measured too. */
-export type Side = "floor" | "edge" | "previous"
+export type BenchSide = "floor" | "edge" | "previous"
 
 export interface TargetOptions {
   /** The built Edge's entry; the runtime's program lies beside it. */
@@ -55,8 +55,8 @@ export const removeHome = ({ path }: Home): void => {
   rmSync(tokenFileOf(path), { force: true })
 }
 
-export class Target {
-  readonly side: Side
+export class BenchTarget {
+  readonly side: BenchSide
   readonly url: string
   readonly token: string
   /** Milliseconds from spawn to the line that says it serves. */
@@ -65,7 +65,7 @@ export class Target {
   private readonly pid: number
 
   private constructor(
-    side: Side,
+    side: BenchSide,
     url: string,
     token: string,
     readyAfter: number,
@@ -81,10 +81,10 @@ export class Target {
   }
 
   static async start(
-    side: Side,
+    side: BenchSide,
     home: Home,
     { against, collectable, entry: current, profile }: TargetOptions
-  ): Promise<Target> {
+  ): Promise<BenchTarget> {
     const entry = side === "previous" ? (against ?? current) : current
     const program = join(dirname(entry), "scripted.mjs")
     if (!existsSync(program)) throw new Error(`there is no ${program}: npm run build makes it`)
@@ -112,7 +112,7 @@ export class Target {
     const readyAfter = performance.now() - begin
     const { url } = JSON.parse(String(line)) as { readonly url: string }
     if (child.pid === undefined) throw new Error(`the ${side} has no process`)
-    return new Target(side, url, home.token, readyAfter, child, child.pid)
+    return new BenchTarget(side, url, home.token, readyAfter, child, child.pid)
   }
 
   cpuMicros(): number {

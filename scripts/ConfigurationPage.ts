@@ -1,7 +1,7 @@
 /** `docs/configuration.md`: the settings, from the tables that the services read them by. */
 import { settings as edgeSettings } from "@corral/edge/EdgeSettings"
-import { settings as gatewaySettings } from "@corral/gateway/GatewaySettings"
-import { hubSettings as hubSettings } from "@corral/hub/HubSettings"
+import { gatewaySettings } from "@corral/gateway/GatewaySettings"
+import { hubSettings } from "@corral/hub/HubSettings"
 import type { Setting } from "@corral/service/Settings"
 
 const head = `# Configuration

@@ -12,7 +12,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { createServer } from "node:net"
 import { tmpdir, userInfo } from "node:os"
 import { dirname, join } from "node:path"
-import { Browser, locationOf } from "../packages/hub/test/harness/Browser.ts"
+import { Browser, locationOf } from "@corral/testing/hub/Browser"
 
 export interface Block {
   readonly how: "run" | "service" | "meanwhile"

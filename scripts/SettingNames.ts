@@ -1,6 +1,6 @@
 /** Names of all settings, for the check that finds misspelled ones: a service knows its own table alone. */
 import { settings as edge } from "@corral/edge/EdgeSettings"
-import { settings as gateway } from "@corral/gateway/GatewaySettings"
+import { gatewaySettings as gateway } from "@corral/gateway/GatewaySettings"
 import { hubSettings as hub } from "@corral/hub/HubSettings"
 
 export const settingNamesModule = (): string => {

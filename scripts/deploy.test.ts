@@ -1,8 +1,8 @@
 /** The files under `deploy/`, as far as they can be judged without containers: what they name exists. */
 import { assert, describe, it } from "@effect/vitest"
 import { settings as edgeSettings } from "@corral/edge/EdgeSettings"
-import { settings as gatewaySettings } from "@corral/gateway/GatewaySettings"
-import { hubSettings as hubSettings } from "@corral/hub/HubSettings"
+import { gatewaySettings } from "@corral/gateway/GatewaySettings"
+import { hubSettings } from "@corral/hub/HubSettings"
 import { execFileSync, spawnSync } from "node:child_process"
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

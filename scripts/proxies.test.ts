@@ -6,11 +6,11 @@ import { request } from "node:http"
 import { type AddressInfo, createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { HubClient } from "../packages/hub/test/harness/HubClient.ts"
-import { openHub } from "../packages/hub/test/harness/HubProcess.ts"
-import { created, Mirror, started } from "../packages/hub/test/harness/Mirror.ts"
-import { refusedUpgrade, StreamReader } from "../packages/hub/test/harness/StreamReader.ts"
-import { until } from "../packages/service/test/harness/Until.ts"
+import { HubClient } from "@corral/testing/hub/HubClient"
+import { openHub } from "@corral/testing/hub/HubProcess"
+import { created, Mirror, started } from "@corral/testing/hub/Mirror"
+import { refusedUpgrade, StreamReader } from "@corral/testing/hub/StreamReader"
+import { until } from "@corral/testing/time/Until"
 
 const page = readFileSync(new URL("../docs/self-host.md", import.meta.url), "utf8")
 

@@ -5,7 +5,7 @@
  * One thread, no process: the largest recordings of an adapter, read in the pieces of a pipe, again and again. The first pass of each is not counted.
  */
 import { cut, type Recording, replay } from "@corral/adapters/conformance/Replay"
-import { recordings, registry } from "../../packages/adapters/test/Fixtures.ts"
+import { recordings, registry } from "@corral/testing/recordings/Fixtures"
 import { atMostTimesFloor, type Report } from "../Report.ts"
 import { median } from "../Statistics.ts"
 

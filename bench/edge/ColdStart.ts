@@ -1,13 +1,13 @@
 /** How long until a server serves: from spawn to its ready line, on a store that is there already. */
 import { compared, eachSide, interleave, on, sidesOf } from "../Pair.ts"
 import { atMost, type Report } from "../Report.ts"
-import { makeHome, removeHome, type Side, Target } from "../Target.ts"
+import { makeHome, removeHome, type BenchSide, BenchTarget } from "../Target.ts"
 import type { EdgeBenchOptions } from "./EdgeBench.ts"
 
-export const coldStart = async (options: EdgeBenchOptions, report: Report): Promise<void> => {
+export const measureColdStart = async (options: EdgeBenchOptions, report: Report): Promise<void> => {
   const homes = await eachSide(options, makeHome)
-  const start = async (side: Side) => {
-    const target = await Target.start(side, on(homes, side), options)
+  const start = async (side: BenchSide) => {
+    const target = await BenchTarget.start(side, on(homes, side), options)
     await target.stop()
     return target.readyAfter
   }

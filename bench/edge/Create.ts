@@ -4,7 +4,7 @@
  */
 import { compared, eachSide, interleave, on, type Pair, sidesOf, withPair } from "../Pair.ts"
 import { atMostOverFloor, type Report } from "../Report.ts"
-import type { Side } from "../Target.ts"
+import type { BenchSide } from "../Target.ts"
 import type { EdgeBenchOptions } from "./EdgeBench.ts"
 import { createRun } from "./RunClient.ts"
 import { Subscriber } from "./Subscriber.ts"
@@ -22,7 +22,7 @@ class FirstEvents {
   }
 
   /** Milliseconds from the request to both events, of a run that says one word. */
-  async measure(pair: Pair, side: Side) {
+  async measure(pair: Pair, side: BenchSide) {
     this.seen = new Map()
     const end = new Promise<void>((resolve) => {
       this.ended = resolve
@@ -35,14 +35,14 @@ class FirstEvents {
   }
 }
 
-export const create = (options: EdgeBenchOptions, report: Report): Promise<void> =>
+export const measureCreate = (options: EdgeBenchOptions, report: Report): Promise<void> =>
   withPair(options, async (pair) => {
     const sides = sidesOf(options)
     const events = await eachSide(options, () => new FirstEvents())
     const readers = await Promise.all(
       sides.map((side) => Subscriber.open(on(pair, side), { onEvent: on(events, side).onEvent }))
     )
-    const measure = (side: Side) => on(events, side).measure(pair, side)
+    const measure = (side: BenchSide) => on(events, side).measure(pair, side)
     await interleave(4, measure, sides)
     const rounds = options.rounds * RUNS_A_ROUND
     const taken = await interleave(rounds, measure, sides)

@@ -2,19 +2,26 @@
 import { type GroupOptions, runGroups } from "../Groups.ts"
 import type { Report } from "../Report.ts"
 import type { TargetOptions } from "../Target.ts"
-import { coldStart } from "./ColdStart.ts"
-import { create } from "./Create.ts"
-import { latency } from "./Latency.ts"
-import { memory } from "./Memory.ts"
-import { replay } from "./Replay.ts"
-import { throughput } from "./Throughput.ts"
+import { measureColdStart } from "./ColdStart.ts"
+import { measureCreate } from "./Create.ts"
+import { measureLatency } from "./Latency.ts"
+import { measureMemory } from "./Memory.ts"
+import { measureReplay } from "./Replay.ts"
+import { measureThroughput } from "./Throughput.ts"
 
 export interface EdgeBenchOptions extends GroupOptions, TargetOptions {
   /** Measurements on each side where they are cheap enough to repeat. */
   readonly rounds: number
 }
 
-const groups = { coldStart, create, latency, throughput, replay, memory }
+const groups = {
+  measureColdStart,
+  measureCreate,
+  measureLatency,
+  measureThroughput,
+  measureReplay,
+  measureMemory
+}
 
 export const edgeBench = (options: EdgeBenchOptions, report: Report): Promise<void> =>
   runGroups(groups, options, report)

@@ -5,7 +5,7 @@
 import { compared, interleave, on, sidesOf, withPair } from "../Pair.ts"
 import { atMost, type Report } from "../Report.ts"
 import { quantile } from "../Statistics.ts"
-import type { Target } from "../Target.ts"
+import type { BenchTarget } from "../Target.ts"
 import type { EdgeBenchOptions } from "./EdgeBench.ts"
 import { holdStream, settle } from "./RunClient.ts"
 
@@ -15,7 +15,7 @@ const paces = [
   { rate: 1_000, seconds: 3, goals: { p50: {}, p99: {} } }
 ]
 
-const follow = async (target: Target, rate: number, count: number) => {
+const follow = async (target: BenchTarget, rate: number, count: number) => {
   const held = await holdStream(target, { count, rate, size: SIZE }, 1, { latencies: true })
   const cpu = target.cpuMicros()
   await held.begin()
@@ -26,7 +26,7 @@ const follow = async (target: Target, rate: number, count: number) => {
   return { p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99), cpu: spent / count, lost }
 }
 
-export const latency = (options: EdgeBenchOptions, report: Report): Promise<void> =>
+export const measureLatency = (options: EdgeBenchOptions, report: Report): Promise<void> =>
   withPair(options, async (pair) => {
     await interleave(1, (side) => follow(on(pair, side), 2_000, 2_000), sidesOf(options))
     for (const { rate, seconds, goals } of paces) {

@@ -8,7 +8,7 @@
 import { setTimeout as pause } from "node:timers/promises"
 import { compared, on, sidesOf, withPair } from "../Pair.ts"
 import { atMost, type Report } from "../Report.ts"
-import type { Side, Target } from "../Target.ts"
+import type { BenchSide, BenchTarget } from "../Target.ts"
 import type { EdgeBenchOptions } from "./EdgeBench.ts"
 import { createRun } from "./RunClient.ts"
 import { Subscriber } from "./Subscriber.ts"
@@ -19,7 +19,7 @@ const RUNS = 200
 const READERS = 1_000
 
 /** Anonymous kilobytes that are held, once they change by less than 1 % within a second; after ten seconds as they are. */
-const held = async (target: Target): Promise<number> => {
+const held = async (target: BenchTarget): Promise<number> => {
   let before = Number.POSITIVE_INFINITY
   for (let second = 0; second < 10; second++) {
     target.collectGarbage()
@@ -32,7 +32,7 @@ const held = async (target: Target): Promise<number> => {
 }
 
 /** Starts that many runs, four at a time, and waits until each has said that it runs. */
-const startRuns = async (target: Target, count: number): Promise<ReadonlyArray<string>> => {
+const startRuns = async (target: BenchTarget, count: number): Promise<ReadonlyArray<string>> => {
   const ids: Array<string> = []
   const running = new Set<string>()
   let told: () => void = () => undefined
@@ -62,10 +62,10 @@ const startRuns = async (target: Target, count: number): Promise<ReadonlyArray<s
   return ids
 }
 
-const openReaders = (target: Target, runId: string, count: number) =>
+const openReaders = (target: BenchTarget, runId: string, count: number) =>
   Promise.all(Array.from({ length: count }, () => Subscriber.open(target, { runId })))
 
-const measure = async (target: Target) => {
+const measure = async (target: BenchTarget) => {
   await pause(1_000)
   const idle = target.memory().resident / 1_024
   await startRuns(target, WARM)
@@ -82,9 +82,9 @@ const measure = async (target: Target) => {
 /** Each round wants fresh servers: what was counted is held until they end. */
 const ROUNDS_AGAINST = 3
 
-export const memory = async (options: EdgeBenchOptions, report: Report): Promise<void> => {
+export const measureMemory = async (options: EdgeBenchOptions, report: Report): Promise<void> => {
   const rounds = options.against === undefined ? 1 : ROUNDS_AGAINST
-  const taken: Record<Side, Array<Awaited<ReturnType<typeof measure>>>> = {
+  const taken: Record<BenchSide, Array<Awaited<ReturnType<typeof measure>>>> = {
     floor: [],
     edge: [],
     previous: []

@@ -1,7 +1,7 @@
 /** How long a late reader waits until it has everything: a connection to a run that has ended, until the server closes it. */
 import { compared, eachSide, interleave, on, sidesOf, withPair } from "../Pair.ts"
 import { atMost, type Report } from "../Report.ts"
-import type { Side } from "../Target.ts"
+import type { BenchSide } from "../Target.ts"
 import type { EdgeBenchOptions } from "./EdgeBench.ts"
 import { holdStream, settle } from "./RunClient.ts"
 import { Subscriber } from "./Subscriber.ts"
@@ -12,17 +12,17 @@ const logs = [
   { count: 100_000, goal: { goal: atMost(400) } }
 ]
 
-export const replay = (options: EdgeBenchOptions, report: Report): Promise<void> =>
+export const measureReplay = (options: EdgeBenchOptions, report: Report): Promise<void> =>
   withPair(options, async (pair) => {
     for (const { count, goal } of logs) {
-      const write = async (side: Side) => {
+      const write = async (side: BenchSide) => {
         const held = await holdStream(on(pair, side), { count, rate: 0, size: SIZE }, 1)
         await held.begin()
         await settle(held)
         return held
       }
       const written = await eachSide(options, write)
-      const read = async (side: Side) => {
+      const read = async (side: BenchSide) => {
         const { id, deltas } = on(written, side)
         const begin = performance.now()
         const reader = await Subscriber.open(on(pair, side), { runId: id })

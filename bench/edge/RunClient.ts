@@ -1,8 +1,8 @@
 /** The three calls that the benchmarks make, the same on both sides. */
-import type { Target } from "../Target.ts"
+import type { BenchTarget } from "../Target.ts"
 import { Subscriber, type SubscriberOptions } from "./Subscriber.ts"
 
-const post = async (target: Target, path: string, body: unknown): Promise<{ readonly id: string }> => {
+const post = async (target: BenchTarget, path: string, body: unknown): Promise<{ readonly id: string }> => {
   const response = await fetch(`${target.url}${path}`, {
     method: "POST",
     headers: { authorization: `Bearer ${target.token}`, "content-type": "application/json" },
@@ -14,7 +14,7 @@ const post = async (target: Target, path: string, body: unknown): Promise<{ read
 }
 
 /** Starts the scripted runtime with that script; gives the run's id. */
-export const createRun = async (target: Target, script: string): Promise<string> => {
+export const createRun = async (target: BenchTarget, script: string): Promise<string> => {
   const body = { workspace: "bench", agentId: "scripted", mode: "ask", input: { text: script } }
   return (await post(target, "/v1/runs", body)).id
 }
@@ -29,7 +29,7 @@ export interface HeldStream {
 
 /** A run that streams `count` deltas of `size` characters at `rate` a second (0: as fast as the pipe takes them), and its readers. */
 export const holdStream = async (
-  target: Target,
+  target: BenchTarget,
   { count, rate, size }: { readonly count: number; readonly rate: number; readonly size: number },
   readers: number,
   options: SubscriberOptions = {}

@@ -4,10 +4,10 @@
  */
 import { randomBytes } from "node:crypto"
 import { connect, type Socket } from "node:net"
-import type { Target } from "../Target.ts"
+import type { BenchTarget } from "../Target.ts"
 
 /** Where it subscribes. */
-export type Source = Pick<Target, "side" | "url" | "token">
+export type StreamSource = Pick<BenchTarget, "side" | "url" | "token">
 
 export interface SubscriberOptions {
   /** `/v1/events` where nothing is said. */
@@ -44,7 +44,7 @@ export class Subscriber {
   private close: (code: number) => void = () => undefined
   private awaited: { readonly deltas: number; readonly resolve: () => void } | undefined
 
-  private constructor(target: Source, options: SubscriberOptions) {
+  private constructor(target: StreamSource, options: SubscriberOptions) {
     this.options = options
     const { port, hostname, host } = new URL(target.url)
     this.socket = connect(Number(port), hostname)
@@ -64,7 +64,7 @@ export class Subscriber {
   }
 
   /** Resolves when the server has accepted the subscription. */
-  static async open(target: Source, options: SubscriberOptions): Promise<Subscriber> {
+  static async open(target: StreamSource, options: SubscriberOptions): Promise<Subscriber> {
     const subscriber = new Subscriber(target, options)
     const opened = new Promise<void>((resolve) => {
       subscriber.opened = resolve

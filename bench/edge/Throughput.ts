@@ -6,7 +6,7 @@
 import type { Report } from "../Report.ts"
 import { atMost } from "../Report.ts"
 import { compared, interleave, on, sidesOf, withPair } from "../Pair.ts"
-import type { Target } from "../Target.ts"
+import type { BenchTarget } from "../Target.ts"
 import type { EdgeBenchOptions } from "./EdgeBench.ts"
 import { holdStream, settle } from "./RunClient.ts"
 
@@ -18,7 +18,7 @@ const shapes = [
   { readers: 100, count: 5_000 }
 ]
 
-const stream = async (target: Target, readers: number, count: number) => {
+const stream = async (target: BenchTarget, readers: number, count: number) => {
   const held = await holdStream(target, { count, rate: 0, size: SIZE }, readers)
   const cpu = target.cpuMicros()
   const begin = performance.now()
@@ -29,7 +29,7 @@ const stream = async (target: Target, readers: number, count: number) => {
   return { cpu: spent / count, rate: (count * 1_000) / (end - begin), lost: await settle(held) }
 }
 
-export const throughput = (options: EdgeBenchOptions, report: Report): Promise<void> =>
+export const measureThroughput = (options: EdgeBenchOptions, report: Report): Promise<void> =>
   withPair(options, async (pair) => {
     await interleave(1, (side) => stream(on(pair, side), 1, 20_000), sidesOf(options))
     for (const { readers, count } of shapes) {

@@ -1,6 +1,6 @@
 /** How long a platform waits until its event is kept: at a steady pace, and where very many come at once. */
 import { interleave, on } from "../Pair.ts"
-import type { Side } from "../Target.ts"
+import type { BenchSide } from "../Target.ts"
 import { atMost, type Goal, type Report } from "../Report.ts"
 import { median, quantile } from "../Statistics.ts"
 import { type Answered, idOf, messages, sendAll } from "./Events.ts"
@@ -35,7 +35,7 @@ const measure = async (pair: GatewayPair, { rounds }: GatewayBenchOptions, load:
     }
     return answers
   })
-  const of = (side: Side, what: (answers: ReadonlyArray<Answered>) => number) =>
+  const of = (side: BenchSide, what: (answers: ReadonlyArray<Answered>) => number) =>
     median(on(taken, side).map(what))
   for (const share of [0.5, 0.99]) {
     const time = (answers: ReadonlyArray<Answered>) =>

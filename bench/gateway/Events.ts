@@ -1,6 +1,6 @@
 /** Events as a platform sends them, whether or not the last one was answered: an open loop. */
 import { Agent, request } from "node:http"
-import { pushedMessage, type Sent } from "../../packages/gateway/test/harness/FakeFeishu.ts"
+import { pushedMessage, type Sent } from "@corral/testing/gateway/FakeFeishu"
 
 export const CHATS = 200
 

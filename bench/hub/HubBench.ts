@@ -2,16 +2,16 @@
 import { type GroupOptions, runGroups } from "../Groups.ts"
 import type { Report } from "../Report.ts"
 import type { HubPairOptions } from "./HubPair.ts"
-import { ingest } from "./Ingest.ts"
-import { lists } from "./Lists.ts"
-import { signedIn } from "./SignedIn.ts"
-import { sockets } from "./Sockets.ts"
+import { measureHubIngest } from "./Ingest.ts"
+import { measureLists } from "./Lists.ts"
+import { measureSignedIn } from "./SignedIn.ts"
+import { measureSockets } from "./Sockets.ts"
 
 export interface HubBenchOptions extends GroupOptions, HubPairOptions {
   readonly rounds: number
 }
 
-const groups = { lists, signedIn, sockets, ingest }
+const groups = { measureLists, measureSignedIn, measureSockets, measureHubIngest }
 
 export const hubBench = (options: HubBenchOptions, report: Report): Promise<void> =>
   runGroups(groups, options, report)

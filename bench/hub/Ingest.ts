@@ -19,7 +19,7 @@ const PUSHES = 10
 /** Characters of text: an envelope of about 320 bytes. */
 const TEXT = "x".repeat(100)
 
-export const ingest = (options: HubBenchOptions, report: Report): Promise<void> =>
+export const measureHubIngest = (options: HubBenchOptions, report: Report): Promise<void> =>
   withHubPair(options, async ({ act, projectId, sockets }) => {
     const client = new Client({ host: sockets, user: "corral", database: "postgres" })
     await client.connect()

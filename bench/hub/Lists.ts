@@ -59,7 +59,7 @@ const servicePages = async ({ act, projectId }: HubPair) => {
   return (after: Position | undefined) => Effect.runPromise(sessions.list(proof, undefined, after, LIMIT))
 }
 
-export const lists = (options: HubBenchOptions, report: Report): Promise<void> =>
+export const measureLists = (options: HubBenchOptions, report: Report): Promise<void> =>
   withHubPair(options, async (pair) => {
     const client = new Client(pair.token, AT_ONCE)
     const pool = new Pool({ host: pair.sockets, user: "corral", database: "postgres", max: AT_ONCE })

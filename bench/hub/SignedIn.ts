@@ -10,7 +10,7 @@ import { Client, take } from "./Requests.ts"
 const COUNT = 3_000
 const AT_ONCE = 16
 
-export const signedIn = (options: HubBenchOptions, report: Report): Promise<void> =>
+export const measureSignedIn = (options: HubBenchOptions, report: Report): Promise<void> =>
   withHubPair(options, async (pair) => {
     const client = new Client(pair.token, AT_ONCE)
     const sides = { hub: pair.hub, floor: pair.floor }

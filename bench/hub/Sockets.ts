@@ -17,7 +17,7 @@ const open = async (url: string, token: string): Promise<WebSocket> => {
   return socket
 }
 
-export const sockets = (options: HubBenchOptions, report: Report): Promise<void> =>
+export const measureSockets = (options: HubBenchOptions, report: Report): Promise<void> =>
   withHubPair(options, async ({ act, floor, hub, projectId, token }) => {
     const { runId } = await act(createRunOf(projectId))
     const perSocket = async ({ pid, url }: HubSide): Promise<number> => {

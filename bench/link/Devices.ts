@@ -18,7 +18,7 @@ const openBare = async (url: string): Promise<WebSocket> => {
   return socket
 }
 
-export const devices = (options: LinkBenchOptions, report: Report): Promise<void> =>
+export const measureDevices = (options: LinkBenchOptions, report: Report): Promise<void> =>
   withLinkPair(options, async ({ devices, edges, floor, hub }) => {
     const bare = await floor()
     const ask = await edges()

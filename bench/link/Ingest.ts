@@ -58,7 +58,7 @@ const pushBare = async (url: string): Promise<number> => {
   return rate
 }
 
-export const ingest = (options: LinkBenchOptions, report: Report): Promise<void> =>
+export const measureLinkIngest = (options: LinkBenchOptions, report: Report): Promise<void> =>
   withLinkPair(options, async ({ act, devices, edges, floor, projectId }) => {
     const bare = await floor()
     const all = await devices(EDGES)

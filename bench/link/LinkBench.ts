@@ -1,12 +1,12 @@
 /** `npm run bench -- link`: what it costs to reach an Edge through a Hub, beside two bare programs that are linked the same way. */
 import { runGroups } from "../Groups.ts"
 import type { Report } from "../Report.ts"
-import { devices } from "./Devices.ts"
-import { ingest } from "./Ingest.ts"
+import { measureDevices } from "./Devices.ts"
+import { measureLinkIngest } from "./Ingest.ts"
 import type { LinkBenchOptions } from "./LinkPair.ts"
-import { trip } from "./Trip.ts"
+import { measureTrip } from "./Trip.ts"
 
-const groups = { ingest, trip, devices }
+const groups = { measureLinkIngest, measureTrip, measureDevices }
 
 export const linkBench = (options: LinkBenchOptions, report: Report): Promise<void> =>
   runGroups(groups, options, report)

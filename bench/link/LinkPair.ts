@@ -30,7 +30,7 @@ export interface LinkBenchOptions extends GroupOptions {
 }
 
 /** A program that serves. */
-export interface Served {
+export interface ServedHub {
   readonly url: string
   readonly pid: number
 }
@@ -41,9 +41,9 @@ export interface SimulatedDevice {
 }
 
 export interface LinkPair {
-  readonly hub: Served
+  readonly hub: ServedHub
   /** The bare Hub, following the bare Edge where one was given. */
-  readonly floor: (edge?: { readonly url: string; readonly token: string }) => Promise<Served>
+  readonly floor: (edge?: { readonly url: string; readonly token: string }) => Promise<ServedHub>
   readonly token: string
   readonly projectId: ProjectId
   readonly home: string
@@ -53,7 +53,7 @@ export interface LinkPair {
   /** A program that plays Edges; `ask` writes one line to it and gives the answer's. */
   readonly edges: () => Promise<(line: object) => Promise<Record<string, number>>>
   /** Runs a program to its end, or as long as the pair lives where it says a line. */
-  readonly start: (command: ReadonlyArray<string>, env: NodeJS.ProcessEnv) => Promise<Served>
+  readonly start: (command: ReadonlyArray<string>, env: NodeJS.ProcessEnv) => Promise<ServedHub>
   readonly signedInCall: <A>(method: string, path: string, body?: object) => Promise<A>
 }
 
@@ -114,7 +114,7 @@ export const withLinkPair = async (
     if (stdout === null) throw new Error("stdout is a pipe")
     return createInterface({ input: stdout })
   }
-  const start = async (command: ReadonlyArray<string>, env: NodeJS.ProcessEnv): Promise<Served> => {
+  const start = async (command: ReadonlyArray<string>, env: NodeJS.ProcessEnv): Promise<ServedHub> => {
     const child = spawned(command, env)
     const { url } = JSON.parse(await nextLine(linesOf(child), child)) as { readonly url: string }
     return { url, pid: child.pid ?? 0 }

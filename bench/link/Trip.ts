@@ -5,10 +5,10 @@
 import { mkdirSync } from "node:fs"
 import { execFileSync } from "node:child_process"
 import { dirname, join } from "node:path"
-import { makeHome, removeHome, Target } from "../Target.ts"
+import { makeHome, removeHome, BenchTarget } from "../Target.ts"
 import type { Report } from "../Report.ts"
 import { median, quantile } from "../Statistics.ts"
-import { type Source, Subscriber } from "../edge/Subscriber.ts"
+import { type StreamSource, Subscriber } from "../edge/Subscriber.ts"
 import { type LinkBenchOptions, type LinkPair, withLinkPair } from "./LinkPair.ts"
 
 const RATE = 100
@@ -17,7 +17,7 @@ const CLICKS = 40
 
 /** A side's way to start a script and to click; `clicks` are the ids of what is waited for, where there are any. */
 interface Way {
-  readonly source: Source
+  readonly source: StreamSource
   readonly path: string
   readonly start: (script: string) => Promise<string>
   readonly click: (runId: string) => Promise<void>
@@ -160,10 +160,10 @@ const clicksOf = async ({ ask, click, path, source, start }: Way): Promise<Reado
   return taken
 }
 
-export const trip = (options: LinkBenchOptions, report: Report): Promise<void> =>
+export const measureTrip = (options: LinkBenchOptions, report: Report): Promise<void> =>
   withLinkPair(options, async (pair) => {
     const home = makeHome()
-    const bareEdge = await Target.start("floor", home, options)
+    const bareEdge = await BenchTarget.start("floor", home, options)
     try {
       const ours = await ourWay(pair, options.entry)
       const bare = bareWay((await pair.floor({ url: bareEdge.url, token: bareEdge.token })).url)

@@ -3,8 +3,8 @@
  *
  * `JsonLines` reads lines whatever the reads, `Turn` keeps what every run must keep: one result for each call, one outcome.
  */
-import { JsonLines, type JsonLine } from "@corral/adapters/JsonLines"
-import { Turn, unavailable } from "@corral/adapters/Turn"
+import { JsonLines, type JsonLine } from "@corral/adapters/text/JsonLines"
+import { OutputCollector, runtimeFailure } from "@corral/adapters/output/OutputCollector"
 import { draft } from "@corral/domain/run/RunEvent"
 import type { AdapterOutput, Protocol, RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 
@@ -14,7 +14,7 @@ const line = (value: object): string => `${JSON.stringify(value)}\n`
 class DeployerProtocol implements Protocol {
   readonly open: string
   readonly #lines = new JsonLines()
-  readonly #turn = new Turn()
+  readonly #collector = new OutputCollector()
   #messages = 0
   #target = ""
 
@@ -27,8 +27,8 @@ class DeployerProtocol implements Protocol {
   readonly end: Protocol["end"] = (end) => {
     const outputs = this.#read(this.#lines.end())
     // Says nothing where the outcome is out.
-    this.#turn.lost(label, end)
-    return [...outputs, ...this.#turn.take()]
+    this.#collector.concludeAtExit(label, end)
+    return [...outputs, ...this.#collector.takeOutputs()]
   }
 
   readonly answer: Protocol["answer"] = (_key, { decision }) => line({ yes: decision === "allow" })
@@ -38,27 +38,27 @@ class DeployerProtocol implements Protocol {
   /** It knows no such message: signals end it. */
   /** The program takes no cancel, but what fails from now on was stopped by one. */
   readonly cancel: Protocol["cancel"] = () => {
-    this.#turn.cancel()
+    this.#collector.markCancelled()
     return undefined
   }
 
   #read(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
-    return this.#turn.read(lines, (said) => this.#understand(said))
+    return this.#collector.readLines(lines, (said) => this.#understand(said))
   }
 
   #understand({ hello, says, wants, target, done, failed }: Readonly<Record<string, unknown>>): void {
-    const turn = this.#turn
+    const turn = this.#collector
     if (typeof hello === "string") return turn.start({ runtimeVersion: hello })
     if (typeof says === "string") {
       const messageId = `m${++this.#messages}`
-      return turn.say(
+      return turn.emitEvent(
         draft("run.message.completed", { messageId, role: "assistant", channel: "text", text: says })
       )
     }
     if (wants === "deploy" && typeof target === "string") {
       this.#target = target
-      turn.call({ callId: target, tool: "deploy", label: `Deploy ${target}` })
-      turn.ask(target, {
+      turn.openCall({ callId: target, tool: "deploy", label: `Deploy ${target}` })
+      turn.requestApproval(target, {
         action: "deploy",
         risk: "high",
         title: `Deploy ${target}`,
@@ -70,11 +70,11 @@ class DeployerProtocol implements Protocol {
       return
     }
     if (typeof done === "string") {
-      turn.result({ callId: this.#target, status: "completed", output: done })
+      turn.closeCall({ callId: this.#target, status: "completed", output: done })
       return turn.conclude({ _tag: "Completed", text: done })
     }
-    if (typeof failed === "string") return turn.fail(unavailable("not_deployed", failed))
-    return turn.unknown("line")
+    if (typeof failed === "string") return turn.fail(runtimeFailure("not_deployed", failed))
+    return turn.countUnknown("line")
   }
 }
 

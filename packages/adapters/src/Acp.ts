@@ -9,7 +9,7 @@ import type { RunMode } from "@corral/domain/run/Run"
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import type { AcpAgent } from "./acp/AcpAgent.ts"
 import { AcpProtocol } from "./acp/AcpProtocol.ts"
-import { defined } from "./Json.ts"
+import { defined } from "./text/Json.ts"
 
 const isReadOnly = (mode: RunMode): boolean => mode === "read_only" || mode === "plan"
 

@@ -10,7 +10,7 @@
  */
 import type { RunMode } from "@corral/domain/run/Run"
 import type { RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
-import { parseObject } from "./Json.ts"
+import { parseObject } from "./text/Json.ts"
 import { claudeProject } from "./ProjectFiles.ts"
 import { ClaudeCodeProtocol } from "./claude-code/ClaudeCodeProtocol.ts"
 

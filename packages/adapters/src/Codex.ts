@@ -4,9 +4,9 @@
 import type { Probe, RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { codexProject } from "./ProjectFiles.ts"
 import { AppServerProtocol } from "./codex/AppServer.ts"
-import { passEnv } from "./codex/Environment.ts"
+import { codexEnvironment } from "./codex/Environment.ts"
 
-export const probe: Probe = {
+export const codexProbe: Probe = {
   command: "codex",
   versionArgs: ["--version"],
   signedIn: {
@@ -26,7 +26,7 @@ export const probe: Probe = {
  * A flag before the subcommand: Codex reads no configuration of a project that is not trusted, and else would trust a folder it may write
  * to by itself. A quoted key of TOML takes the escapes that `JSON.stringify` writes.
  */
-export const trustOf = ({ projectSettings, workspacePath }: RunStart): ReadonlyArray<string> => {
+export const trustFlags = ({ projectSettings, workspacePath }: RunStart): ReadonlyArray<string> => {
   const level = projectSettings === "enabled" ? "trusted" : "untrusted"
   return ["-c", `projects={${JSON.stringify(workspacePath)}={trust_level="${level}"}}`]
 }
@@ -45,9 +45,9 @@ export const codex: RuntimeAdapter = {
     cancel: true,
     input: true
   },
-  probe,
-  passEnv,
+  probe: codexProbe,
+  passEnv: codexEnvironment,
   projectSettings: codexProject,
-  command: (start) => ({ file: "codex", args: [...trustOf(start), "app-server"], stdin: "pipe" }),
+  command: (start) => ({ file: "codex", args: [...trustFlags(start), "app-server"], stdin: "pipe" }),
   protocol: (start) => new AppServerProtocol(start)
 }

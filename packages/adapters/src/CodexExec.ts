@@ -4,9 +4,9 @@
  * It asks nobody before it acts, so the Edge lets it run in the modes that its sandbox enforces, and in `full_access`.
  */
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
-import { probe, trustOf } from "./Codex.ts"
+import { codexProbe, trustFlags } from "./Codex.ts"
 import { codexProject } from "./ProjectFiles.ts"
-import { passEnv } from "./codex/Environment.ts"
+import { codexEnvironment } from "./codex/Environment.ts"
 import { ExecProtocol } from "./codex/Exec.ts"
 import { sandboxOf } from "./codex/Modes.ts"
 
@@ -24,13 +24,13 @@ export const codexExec: RuntimeAdapter = {
     cancel: false,
     input: false
   },
-  probe,
-  passEnv,
+  probe: codexProbe,
+  passEnv: codexEnvironment,
   projectSettings: codexProject,
   command: (start) => ({
     file: "codex",
     args: [
-      ...trustOf(start),
+      ...trustFlags(start),
       "exec",
       "--json",
       "--sandbox",

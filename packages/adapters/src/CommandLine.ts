@@ -4,9 +4,9 @@
 import type { RunFailure } from "@corral/domain/run/Run"
 import type { ProcessEnd, RunStart, RuntimeAdapter, RuntimeCommand } from "@corral/domain/run/RuntimeAdapter"
 import { stripVTControlCharacters } from "node:util"
-import { beginningOf } from "./Excerpt.ts"
-import { defined } from "./Json.ts"
-import { unavailable } from "./Turn.ts"
+import { beginningOf } from "./text/Excerpt.ts"
+import { defined } from "./text/Json.ts"
+import { runtimeFailure } from "./output/OutputCollector.ts"
 
 /** What stands for the prompt in an argument. */
 export const PROMPT = "{prompt}"
@@ -73,5 +73,5 @@ export const exitFailure = (label: string, end: ProcessEnd): RunFailure => {
     end.signal === null ? `ended with exit code ${end.code ?? "unknown"}` : `was ended by ${end.signal}`
   const message = `${label} ${how}${said === undefined ? "." : `: ${beginningOf(said, SAID_CHARACTERS)}`}`
   const exit = defined({ exitCode: end.code ?? undefined, signal: end.signal ?? undefined })
-  return unavailable(end.signal === null ? "exit_code" : "crashed", message, exit)
+  return runtimeFailure(end.signal === null ? "exit_code" : "crashed", message, exit)
 }

@@ -6,11 +6,11 @@ import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { copilotProject } from "./ProjectFiles.ts"
 import { CopilotLines } from "./one-shot/CopilotLines.ts"
 import { proxies } from "./one-shot/Environment.ts"
-import type { Words } from "./one-shot/Failure.ts"
-import { argumentOf, capabilities, OneShotProtocol } from "./one-shot/OneShot.ts"
+import type { ProgramInfo } from "./one-shot/Failure.ts"
+import { toArgument, oneShotCapabilities, OneShotProtocol } from "./one-shot/OneShot.ts"
 
 const signIn = "Run `copilot` on this machine and use /login, or set GH_TOKEN for the Edge."
-const words: Words = { label: "Copilot CLI", signIn }
+const words: ProgramInfo = { label: "Copilot CLI", signIn }
 
 const printed = "--output-format json --stream on --no-auto-update".split(" ")
 const locked = ["--deny-tool=write", "--deny-tool=shell"]
@@ -20,7 +20,7 @@ export const copilot: RuntimeAdapter = {
   specificationVersion: 1,
   id: "copilot",
   label: words.label,
-  capabilities: capabilities({ readOnly: true }),
+  capabilities: oneShotCapabilities({ readOnly: true }),
   probe: {
     command: "copilot",
     versionArgs: ["--version"],
@@ -33,7 +33,7 @@ export const copilot: RuntimeAdapter = {
     file: "copilot",
     args: [
       "-p",
-      argumentOf(prompt),
+      toArgument(prompt),
       ...printed,
       ...(mode === "full_access" ? ["--allow-all-tools", "--allow-all-paths"] : locked),
       ...(mode === "plan" ? ["--plan"] : []),
@@ -48,5 +48,5 @@ export const copilot: RuntimeAdapter = {
     },
     stdin: "ignore"
   }),
-  protocol: (start) => new OneShotProtocol(words, (turn) => new CopilotLines(words, turn, start))
+  protocol: (start) => new OneShotProtocol(words, (collector) => new CopilotLines(words, collector, start))
 }

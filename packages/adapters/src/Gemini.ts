@@ -8,20 +8,20 @@
  */
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { proxies } from "./one-shot/Environment.ts"
-import type { Words } from "./one-shot/Failure.ts"
+import type { ProgramInfo } from "./one-shot/Failure.ts"
 import { geminiProject } from "./ProjectFiles.ts"
 import { GeminiLines } from "./one-shot/GeminiLines.ts"
-import { argumentOf, capabilities, OneShotProtocol } from "./one-shot/OneShot.ts"
+import { toArgument, oneShotCapabilities, OneShotProtocol } from "./one-shot/OneShot.ts"
 
 const signIn = "Run `gemini` on this machine and sign in, or set GEMINI_API_KEY for the Edge."
-const words: Words = { label: "Gemini CLI", signIn }
+const words: ProgramInfo = { label: "Gemini CLI", signIn }
 
 /** Gemini CLI, found as `gemini` on PATH. */
 export const gemini: RuntimeAdapter = {
   specificationVersion: 1,
   id: "gemini",
   label: words.label,
-  capabilities: capabilities({ resume: true, readOnly: true }),
+  capabilities: oneShotCapabilities({ resume: true, readOnly: true }),
   probe: {
     command: "gemini",
     versionArgs: ["--version"],
@@ -34,7 +34,7 @@ export const gemini: RuntimeAdapter = {
     file: "gemini",
     args: [
       "-p",
-      argumentOf(prompt),
+      toArgument(prompt),
       "--output-format",
       "stream-json",
       ...(mode === "full_access" || projectSettings === "enabled" ? ["--skip-trust"] : []),
@@ -45,5 +45,5 @@ export const gemini: RuntimeAdapter = {
     ],
     stdin: "ignore"
   }),
-  protocol: (start) => new OneShotProtocol(words, (turn) => new GeminiLines(words, turn, start))
+  protocol: (start) => new OneShotProtocol(words, (collector) => new GeminiLines(words, collector, start))
 }

@@ -4,13 +4,13 @@
  */
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { modelServices, proxies } from "./one-shot/Environment.ts"
-import type { Words } from "./one-shot/Failure.ts"
-import { argumentOf, capabilities, OneShotProtocol } from "./one-shot/OneShot.ts"
+import type { ProgramInfo } from "./one-shot/Failure.ts"
+import { toArgument, oneShotCapabilities, OneShotProtocol } from "./one-shot/OneShot.ts"
 import { openCodeProject } from "./ProjectFiles.ts"
 import { OpenCodeLines } from "./one-shot/OpenCodeLines.ts"
 
 const signIn = "Run `opencode auth login` on this machine, or set the key of your model service for the Edge."
-const words: Words = { label: "OpenCode", signIn }
+const words: ProgramInfo = { label: "OpenCode", signIn }
 
 const run = "run --format json --thinking --auto".split(" ")
 
@@ -27,7 +27,7 @@ export const openCode: RuntimeAdapter = {
   specificationVersion: 1,
   id: "opencode",
   label: words.label,
-  capabilities: capabilities({ deltas: false, resume: true }),
+  capabilities: oneShotCapabilities({ deltas: false, resume: true }),
   probe: {
     command: "opencode",
     versionArgs: ["--version"],
@@ -42,10 +42,10 @@ export const openCode: RuntimeAdapter = {
       ...run,
       ...(model === undefined ? [] : ["--model", model]),
       ...(resumeSessionId === undefined ? [] : ["--session", resumeSessionId]),
-      argumentOf(prompt)
+      toArgument(prompt)
     ],
     env: { OPENCODE_DISABLE_AUTOUPDATE: "1", ...(projectSettings === "enabled" ? {} : withoutTools) },
     stdin: "ignore"
   }),
-  protocol: (start) => new OneShotProtocol(words, (turn) => new OpenCodeLines(words, turn, start))
+  protocol: (start) => new OneShotProtocol(words, (collector) => new OpenCodeLines(words, collector, start))
 }

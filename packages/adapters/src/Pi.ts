@@ -4,20 +4,20 @@
  */
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { modelServices, proxies } from "./one-shot/Environment.ts"
-import type { Words } from "./one-shot/Failure.ts"
-import { argumentOf, capabilities, OneShotProtocol } from "./one-shot/OneShot.ts"
+import type { ProgramInfo } from "./one-shot/Failure.ts"
+import { toArgument, oneShotCapabilities, OneShotProtocol } from "./one-shot/OneShot.ts"
 import { piProject } from "./ProjectFiles.ts"
 import { PiLines } from "./one-shot/PiLines.ts"
 
 const signIn = "Run `pi` on this machine and use /login, or set the key of your model service for the Edge."
-const words: Words = { label: "Pi", signIn }
+const words: ProgramInfo = { label: "Pi", signIn }
 
 /** Pi, found as `pi` on PATH. */
 export const pi: RuntimeAdapter = {
   specificationVersion: 1,
   id: "pi",
   label: words.label,
-  capabilities: capabilities({ readOnly: true }),
+  capabilities: oneShotCapabilities({ readOnly: true }),
   probe: {
     command: "pi",
     versionArgs: ["--version"],
@@ -37,9 +37,9 @@ export const pi: RuntimeAdapter = {
       ...(projectSettings === "enabled" ? [] : ["--no-skills", "--no-prompt-templates", "--no-themes"]),
       ...(model === undefined ? [] : ["--model", model]),
       "-p",
-      argumentOf(prompt)
+      toArgument(prompt)
     ],
     stdin: "ignore"
   }),
-  protocol: (start) => new OneShotProtocol(words, (turn) => new PiLines(words, turn, start))
+  protocol: (start) => new OneShotProtocol(words, (collector) => new PiLines(words, collector, start))
 }

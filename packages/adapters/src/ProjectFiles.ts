@@ -3,7 +3,7 @@
  * names, and held against the real programs by `npm run test:runtimes`.
  */
 import type { ProjectFile, ProjectSettings } from "@corral/domain/run/ProjectSettings"
-import { arrayOf, objectOf, parseObject } from "./Json.ts"
+import { arrayOf, objectOf, parseObject } from "./text/Json.ts"
 
 const files = (runs: string, ...paths: ReadonlyArray<string>): ReadonlyArray<ProjectFile> =>
   paths.map((path) => ({ path, runs }))

@@ -6,17 +6,17 @@
  */
 import type { RuntimeAdapter, SettingsFile } from "@corral/domain/run/RuntimeAdapter"
 import { modelServices, proxies } from "./one-shot/Environment.ts"
-import type { Words } from "./one-shot/Failure.ts"
+import type { ProgramInfo } from "./one-shot/Failure.ts"
 import { qwenProject } from "./ProjectFiles.ts"
 import { QwenProtocol } from "./qwen/QwenProtocol.ts"
 
 const signIn = "Run `qwen` on this machine and use /auth, or set OPENAI_API_KEY for the Edge."
-const words: Words = { label: "Qwen Code", signIn }
+const words: ProgramInfo = { label: "Qwen Code", signIn }
 
 const duplex = "--input-format stream-json --output-format stream-json --include-partial-messages".split(" ")
 
 /** Qwen Code reads no settings, environment, hooks or servers of a folder that is not trusted. Its modes that ask and plan remain. */
-export const distrust: ReadonlyArray<SettingsFile> = [
+export const untrustedFolderSettings: ReadonlyArray<SettingsFile> = [
   {
     env: "QWEN_CODE_SYSTEM_SETTINGS_PATH",
     name: "qwen-settings.json",
@@ -60,7 +60,7 @@ export const qwen: RuntimeAdapter = {
       ...(model === undefined ? [] : ["--model", model]),
       ...(resumeSessionId === undefined ? [] : ["--resume", resumeSessionId])
     ],
-    settingsFiles: projectSettings === "enabled" ? [] : distrust,
+    settingsFiles: projectSettings === "enabled" ? [] : untrustedFolderSettings,
     stdin: "pipe"
   }),
   protocol: (start) => new QwenProtocol(words, start)

@@ -10,9 +10,9 @@ import { ApprovalRequest } from "@corral/domain/approval/Approval"
 import { draft } from "@corral/domain/run/RunEvent"
 import { Usage } from "@corral/domain/run/Run"
 import type { AdapterOutput, Protocol, RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
-import { defined, textOf, type JsonObject } from "./Json.ts"
-import { JsonLines, type JsonLine } from "./JsonLines.ts"
-import { Turn, unavailable } from "./Turn.ts"
+import { defined, textOf, type JsonObject } from "./text/Json.ts"
+import { JsonLines, type JsonLine } from "./text/JsonLines.ts"
+import { OutputCollector, runtimeFailure } from "./output/OutputCollector.ts"
 
 const label = "Scripted runtime"
 
@@ -70,34 +70,36 @@ const line = (value: object): string => `${JSON.stringify(value)}\n`
 class ScriptedProtocol implements Protocol {
   readonly open: string
   readonly #lines = new JsonLines()
-  readonly #turn = new Turn()
+  readonly #collector = new OutputCollector()
 
   constructor(start: RunStart) {
     const { prompt, mode, resumeSessionId: session } = start
     this.open = line({ type: "start", prompt, mode, session })
   }
 
-  readonly step: Protocol["step"] = (chunk) => this.#read(this.#turn.over ? [] : this.#lines.push(chunk))
+  readonly step: Protocol["step"] = (chunk) =>
+    this.#read(this.#collector.isOver ? [] : this.#lines.push(chunk))
 
   readonly end: Protocol["end"] = (end) => {
-    if (this.#turn.over) return []
+    if (this.#collector.isOver) return []
     const outputs = this.#read(this.#lines.end())
-    this.#turn.lost(label, end)
-    return [...outputs, ...this.#turn.take()]
+    this.#collector.concludeAtExit(label, end)
+    return [...outputs, ...this.#collector.takeOutputs()]
   }
 
   readonly answer: Protocol["answer"] = (id, { decision, reason, updatedInput }) =>
     line({ type: "decision", id, allow: decision === "allow", reason, input: updatedInput })
 
-  readonly input: Protocol["input"] = (text) => (this.#turn.over ? undefined : line({ type: "input", text }))
+  readonly input: Protocol["input"] = (text) =>
+    this.#collector.isOver ? undefined : line({ type: "input", text })
 
   readonly cancel: Protocol["cancel"] = () => {
-    this.#turn.cancel()
+    this.#collector.markCancelled()
     return line({ type: "cancel" })
   }
 
   #read(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
-    return this.#turn.read(lines, (value) => {
+    return this.#collector.readLines(lines, (value) => {
       if (!this.#delta(value)) this.#said(value)
     })
   }
@@ -106,24 +108,24 @@ class ScriptedProtocol implements Protocol {
   #delta({ type, id, channel, text }: JsonObject): boolean {
     if (type !== "delta" || typeof id !== "string" || typeof text !== "string") return false
     if (channel !== "text" && channel !== "reasoning") return false
-    this.#turn.say(draft("run.message.delta", { messageId: id, channel, text }))
+    this.#collector.emitEvent(draft("run.message.delta", { messageId: id, channel, text }))
     return true
   }
 
   #said(value: JsonObject): void {
-    const turn = this.#turn
+    const collector = this.#collector
     const decoded = decodeSaid(value)
-    if (Option.isNone(decoded)) return turn.unknown(textOf(value["type"]) ?? "untyped")
+    if (Option.isNone(decoded)) return collector.countUnknown(textOf(value["type"]) ?? "untyped")
     const said = decoded.value
     switch (said.type) {
       case "hello":
-        return turn.start({
+        return collector.start({
           runtimeSessionId: said.session,
           runtimeVersion: said.version,
           mode: said.mode
         })
       case "message":
-        return turn.say(
+        return collector.emitEvent(
           draft("run.message.completed", {
             messageId: said.id,
             role: "assistant",
@@ -132,7 +134,7 @@ class ScriptedProtocol implements Protocol {
           })
         )
       case "tool":
-        return turn.call({
+        return collector.openCall({
           callId: said.id,
           tool: said.tool,
           label: said.label,
@@ -140,29 +142,33 @@ class ScriptedProtocol implements Protocol {
         })
       case "result": {
         const { id: callId, status, output, exitCode } = said
-        const known = turn.result({ callId, status, ...defined({ output, exitCode }) })
-        return known ? undefined : turn.unknown("result")
+        const known = collector.closeCall({ callId, status, ...defined({ output, exitCode }) })
+        return known ? undefined : collector.countUnknown("result")
       }
       case "approval":
-        return turn.ask(said.id, said.request) ? undefined : turn.unknown("approval")
+        return collector.requestApproval(said.id, said.request)
+          ? undefined
+          : collector.countUnknown("approval")
       case "withdrawn":
-        return turn.withdraw(said.id, said.reason) ? undefined : turn.unknown("withdrawn")
+        return collector.withdrawApproval(said.id, said.reason)
+          ? undefined
+          : collector.countUnknown("withdrawn")
       case "read":
-        return turn.say(draft("run.file.read", { path: said.path, callId: said.call }))
+        return collector.emitEvent(draft("run.file.read", { path: said.path, callId: said.call }))
       case "file":
-        return turn.say(
+        return collector.emitEvent(
           draft("run.file.changed", { path: said.path, change: said.change, callId: said.call })
         )
       case "patch":
-        return turn.say(
+        return collector.emitEvent(
           draft("run.patch.proposed", { path: said.path, patch: said.patch, callId: said.call })
         )
       case "usage":
-        return turn.emit({ _tag: "Usage", usage: said.usage })
+        return collector.emit({ _tag: "Usage", usage: said.usage })
       case "artifact": {
         const { name, mediaType, content, encoding } = said
         const bytes = encoding === "base64" ? Buffer.from(content, "base64") : content
-        return turn.emit({ _tag: "Artifact", name, mediaType, content: bytes })
+        return collector.emit({ _tag: "Artifact", name, mediaType, content: bytes })
       }
       case "done":
         return this.#done(said)
@@ -172,11 +178,11 @@ class ScriptedProtocol implements Protocol {
   #done(done: Extract<typeof Said.Type, { type: "done" }>): void {
     switch (done.status) {
       case "completed":
-        return this.#turn.conclude({ _tag: "Completed", ...defined({ text: done.text }) })
+        return this.#collector.conclude({ _tag: "Completed", ...defined({ text: done.text }) })
       case "cancelled":
-        return this.#turn.conclude({ _tag: "Cancelled" })
+        return this.#collector.conclude({ _tag: "Cancelled" })
       case "failed":
-        return this.#turn.fail(unavailable("script_failed", done.message ?? "The script failed."))
+        return this.#collector.fail(runtimeFailure("script_failed", done.message ?? "The script failed."))
     }
   }
 }

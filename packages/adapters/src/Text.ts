@@ -8,9 +8,9 @@
 import { draft } from "@corral/domain/run/RunEvent"
 import type { AdapterOutput, Protocol, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { commandLineAdapter, exitFailure, plain, type CommandLine } from "./CommandLine.ts"
-import { defined } from "./Json.ts"
-import { Lines, type Line } from "./Lines.ts"
-import { Turn } from "./Turn.ts"
+import { defined } from "./text/Json.ts"
+import { Lines, type Line } from "./text/Lines.ts"
+import { OutputCollector } from "./output/OutputCollector.ts"
 
 /** A message is closed at the first line end after this many characters, and the next line opens another. */
 const MESSAGE_CHARACTERS = 60_000
@@ -19,7 +19,7 @@ class TextProtocol implements Protocol {
   readonly open: string
   readonly #label: string
   readonly #lines = new Lines()
-  readonly #turn = new Turn()
+  readonly #collector = new OutputCollector()
   #number = 0
   #message = 0
   /** The text of the open message; `undefined` where none is open. */
@@ -35,32 +35,34 @@ class TextProtocol implements Protocol {
 
   readonly end: Protocol["end"] = (end) => {
     const outputs = this.#read(this.#lines.end())
-    this.#turn.start({})
+    this.#collector.start({})
     this.#close()
-    if (end.code === 0) this.#turn.conclude({ _tag: "Completed", ...defined({ text: this.#last }) })
-    else this.#turn.fail(exitFailure(this.#label, end))
-    return [...outputs, ...this.#turn.take()]
+    if (end.code === 0) this.#collector.conclude({ _tag: "Completed", ...defined({ text: this.#last }) })
+    else this.#collector.fail(exitFailure(this.#label, end))
+    return [...outputs, ...this.#collector.takeOutputs()]
   }
 
   readonly answer: Protocol["answer"] = () => undefined
   readonly input: Protocol["input"] = () => undefined
   readonly cancel: Protocol["cancel"] = () => {
-    this.#turn.cancel()
+    this.#collector.markCancelled()
     return undefined
   }
 
   #read(lines: ReadonlyArray<Line>): ReadonlyArray<AdapterOutput> {
     for (const line of lines) {
-      this.#turn.start({})
+      this.#collector.start({})
       this.#number++
       if (line._tag !== "TooLong") this.#say(plain(line.text))
       else {
         const message = "A line of output is longer than the limit."
         const { bytes } = line
-        this.#turn.say(draft("schema.validation_failed", { message, bytes, at: `line ${this.#number}` }))
+        this.#collector.emitEvent(
+          draft("schema.validation_failed", { message, bytes, at: `line ${this.#number}` })
+        )
       }
     }
-    return this.#turn.take()
+    return this.#collector.takeOutputs()
   }
 
   /** A line end belongs to the line after it, so that the last one is not said. */
@@ -68,7 +70,9 @@ class TextProtocol implements Protocol {
     if (this.#text === undefined) this.#message++
     const text = this.#text === undefined ? line : `\n${line}`
     this.#text = (this.#text ?? "") + text
-    this.#turn.say(draft("run.message.delta", { messageId: this.#messageId, channel: "text", text }))
+    this.#collector.emitEvent(
+      draft("run.message.delta", { messageId: this.#messageId, channel: "text", text })
+    )
     if (this.#text.length > MESSAGE_CHARACTERS) this.#close()
   }
 
@@ -86,7 +90,7 @@ class TextProtocol implements Protocol {
       role: "assistant",
       channel: "text"
     } as const
-    this.#turn.say(draft("run.message.completed", { messageId, role, channel, text }))
+    this.#collector.emitEvent(draft("run.message.completed", { messageId, role, channel, text }))
   }
 }
 

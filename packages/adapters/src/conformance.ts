@@ -13,7 +13,7 @@ import { isDeepStrictEqual } from "node:util"
 import * as Hostile from "./conformance/Hostile.ts"
 import { always, approvalsNameFiles, cancelStops, deltasJoin, diffsOnce } from "./conformance/Invariants.ts"
 import { cut, randomNumbers, randomSizes, replay, type Recording } from "./conformance/Replay.ts"
-import { MAX_LINE_BYTES } from "./Lines.ts"
+import { MAX_LINE_BYTES } from "./text/Lines.ts"
 
 export interface Check {
   readonly name: string
@@ -91,14 +91,14 @@ const unbreakable = (adapter: RuntimeAdapter, recording: Recording): ReadonlyArr
 
 /** What a recording must give when the run is cancelled at any of its lines. */
 const cancellable = (adapter: RuntimeAdapter, { exit, inputs = [], start, stdout }: Recording) => {
-  const lines = Hostile.linesOf(stdout)
+  const lines = Hostile.splitLines(stdout)
   const places = lines.length <= 40 ? lines.keys() : Array.from({ length: 40 }, (_, at) => at * 7)
   return [...places].flatMap((at) => {
     const protocol = adapter.protocol(start)
     for (const text of inputs) protocol.input(text)
-    const before = protocol.step(Hostile.joined(lines.slice(0, at)))
+    const before = protocol.step(Hostile.joinLines(lines.slice(0, at)))
     protocol.cancel()
-    const after = [...protocol.step(Hostile.joined(lines.slice(at))), ...protocol.end(exit)]
+    const after = [...protocol.step(Hostile.joinLines(lines.slice(at))), ...protocol.end(exit)]
     const problems = [...always([...before, ...after]), ...cancelStops(after)]
     return problems.map((problem) => `cancelled at line ${at}: ${problem}`)
   })

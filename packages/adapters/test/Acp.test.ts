@@ -8,7 +8,7 @@ import { makeAcp } from "../src/Acp.ts"
 import type { AcpAgent } from "../src/acp/AcpAgent.ts"
 import { acpAgents } from "../src/acp/AcpAgents.ts"
 import { always, deltasJoin } from "../src/conformance/Invariants.ts"
-import { fixtures, load, recordings } from "./Fixtures.ts"
+import { fixtures, load, recordings } from "@corral/testing/recordings/Fixtures"
 
 interface Message {
   readonly id?: number | string

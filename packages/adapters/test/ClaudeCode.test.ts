@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Buffer } from "node:buffer"
 import { readFileSync } from "node:fs"
 import { claudeCode } from "../src/ClaudeCode.ts"
-import { fixtures, load } from "./Fixtures.ts"
+import { fixtures, load } from "@corral/testing/recordings/Fixtures"
 
 const start: RunStart = { prompt: "Please do the task.", mode: "ask", workspacePath: "/workspace" }
 const say = (protocol: Protocol, value: object): ReadonlyArray<AdapterOutput> =>

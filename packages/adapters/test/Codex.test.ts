@@ -5,7 +5,7 @@ import { Buffer } from "node:buffer"
 import { readFileSync } from "node:fs"
 import { codex } from "../src/Codex.ts"
 import { codexExec } from "../src/CodexExec.ts"
-import { fixtures, load } from "./Fixtures.ts"
+import { fixtures, load } from "@corral/testing/recordings/Fixtures"
 
 const start: RunStart = { prompt: "Please do the task.", mode: "ask", workspacePath: "/workspace" }
 const allow: ApprovalAnswer = { decision: "allow", scope: "once" }

@@ -4,8 +4,8 @@ import { differences } from "../src/conformance.ts"
 import { mutated } from "../src/conformance/Hostile.ts"
 import { always } from "../src/conformance/Invariants.ts"
 import { cut, randomSizes, replay } from "../src/conformance/Replay.ts"
-import { recordings, registry } from "./Fixtures.ts"
-import { effort, tries } from "../../domain/test/Effort.ts"
+import { recordings, registry } from "@corral/testing/recordings/Fixtures"
+import { effort, tries } from "@corral/testing/time/Effort"
 
 /** Bytes from one cut to the next: neighbours are of one kind nearly everywhere. */
 const STEP = effort > 1 ? 1 : 3

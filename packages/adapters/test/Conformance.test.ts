@@ -5,7 +5,7 @@ import type { AdapterOutput, Protocol, RuntimeAdapter } from "@corral/domain/run
 import { claudeCode } from "../src/ClaudeCode.ts"
 import { conformance } from "../src/conformance.ts"
 import { replay } from "../src/conformance/Replay.ts"
-import { fixtures, load, recordings, registry } from "./Fixtures.ts"
+import { fixtures, load, recordings, registry } from "@corral/testing/recordings/Fixtures"
 
 for (const [id, adapter] of registry) {
   describe(id, () => {

@@ -4,8 +4,9 @@ import { Schema } from "effect"
 import { Buffer } from "node:buffer"
 import { replay } from "../src/conformance/Replay.ts"
 import { always, deltasJoin } from "../src/conformance/Invariants.ts"
-import { makeJsonLines, type JsonMap } from "../src/JsonMapping.ts"
-import { tries } from "../../domain/test/Effort.ts"
+import { makeJsonLines } from "../src/JsonMapping.ts"
+import type { JsonMap } from "../src/one-shot/JsonMap.ts"
+import { tries } from "@corral/testing/time/Effort"
 
 const program = { label: "A program", command: ["program"], stdin: "none", install: "" } as const
 const start = { prompt: "Do it.", mode: "full_access", workspacePath: "/workspace" } as const

@@ -4,9 +4,9 @@ import { Schema } from "effect"
 import { Buffer } from "node:buffer"
 import { always, deltasJoin } from "../src/conformance/Invariants.ts"
 import { replay } from "../src/conformance/Replay.ts"
-import { MAX_LINE_BYTES } from "../src/Lines.ts"
-import { tries } from "../../domain/test/Effort.ts"
-import { recordings, registry } from "./Fixtures.ts"
+import { MAX_LINE_BYTES } from "../src/text/Lines.ts"
+import { tries } from "@corral/testing/time/Effort"
+import { recordings, registry } from "@corral/testing/recordings/Fixtures"
 import { answerOf, saying } from "./Retold.ts"
 
 const Unit = Schema.Literals(["word ", "\u0000", "日本", "👩‍🚀 ", 'quote " \\ '])

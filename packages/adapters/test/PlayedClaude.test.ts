@@ -7,7 +7,7 @@ import path from "node:path"
 import { claudeCode } from "../src/ClaudeCode.ts"
 import { always, deltasJoin } from "../src/conformance/Invariants.ts"
 import { Conversation, workspace } from "./Conversation.ts"
-import { fixtures } from "./Fixtures.ts"
+import { fixtures } from "@corral/testing/recordings/Fixtures"
 
 let folder: ReturnType<typeof workspace>
 let running: Array<Conversation> = []

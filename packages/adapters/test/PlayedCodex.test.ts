@@ -8,7 +8,7 @@ import { codex } from "../src/Codex.ts"
 import { codexExec } from "../src/CodexExec.ts"
 import { always, deltasJoin } from "../src/conformance/Invariants.ts"
 import { Conversation, workspace } from "./Conversation.ts"
-import { fixtures } from "./Fixtures.ts"
+import { fixtures } from "@corral/testing/recordings/Fixtures"
 
 let folder: ReturnType<typeof workspace>
 let running: Array<Conversation> = []

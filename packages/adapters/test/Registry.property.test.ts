@@ -12,9 +12,9 @@ import { differences } from "../src/conformance.ts"
 import { noise } from "../src/conformance/Hostile.ts"
 import { always } from "../src/conformance/Invariants.ts"
 import { randomNumbers, replay, type Recording } from "../src/conformance/Replay.ts"
-import { MAX_LINE_BYTES } from "../src/Lines.ts"
-import { recordings, registry } from "./Fixtures.ts"
-import { tries } from "../../domain/test/Effort.ts"
+import { MAX_LINE_BYTES } from "../src/text/Lines.ts"
+import { recordings, registry } from "@corral/testing/recordings/Fixtures"
+import { tries } from "@corral/testing/time/Effort"
 
 /** Every line of a program that prints text is text: it knows no noise, and nothing in its output tells its end. */
 const printsText = (id: string): boolean => id === "text"

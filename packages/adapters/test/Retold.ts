@@ -1,9 +1,9 @@
 /** Recordings retold: the same run, in which the model or its service said something else. */
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { Buffer } from "node:buffer"
-import { joined, linesOf } from "../src/conformance/Hostile.ts"
+import { joinLines, splitLines } from "../src/conformance/Hostile.ts"
 import { replay, type Recording } from "../src/conformance/Replay.ts"
-import { isObject, parseObject } from "../src/Json.ts"
+import { isJsonObject, parseObject } from "../src/text/Json.ts"
 
 /** The texts of the messages of a run, and the pieces in which they streamed. */
 export interface Answer {
@@ -27,7 +27,7 @@ export const answerOf = (adapter: RuntimeAdapter, recording: Recording): Answer 
 
 /** Every line changed. */
 export const replaced = (bytes: Uint8Array, change: (line: string) => string): Uint8Array =>
-  joined(linesOf(bytes).map((line) => Buffer.from(change(Buffer.from(line).toString("utf8")))))
+  joinLines(splitLines(bytes).map((line) => Buffer.from(change(Buffer.from(line).toString("utf8")))))
 
 /** The same run with another answer, whole where it came whole, and in as many pieces as it came in. */
 export const saying = (bytes: Uint8Array, { pieces, wholes }: Answer, text: string): Uint8Array => {
@@ -37,7 +37,7 @@ export const saying = (bytes: Uint8Array, { pieces, wholes }: Answer, text: stri
   const change = (value: unknown): unknown => {
     if (typeof value === "string") return map.get(value) ?? value
     if (Array.isArray(value)) return value.map(change)
-    if (!isObject(value)) return value
+    if (!isJsonObject(value)) return value
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, change(inner)]))
   }
   return replaced(bytes, (line) => {

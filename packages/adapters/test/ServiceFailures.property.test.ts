@@ -7,9 +7,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Buffer } from "node:buffer"
 import { Schema } from "effect"
 import { replay, type Recording } from "../src/conformance/Replay.ts"
-import { recordings, registry } from "./Fixtures.ts"
+import { recordings, registry } from "@corral/testing/recordings/Fixtures"
 import { answerOf, replaced, saying } from "./Retold.ts"
-import { tries } from "../../domain/test/Effort.ts"
+import { tries } from "@corral/testing/time/Effort"
 
 /** What recorded model services answered with. */
 const WORDS =

@@ -1,10 +1,10 @@
 /** Everything that a tool gave back in a recording is in the events: its text, and the exit code of a command. */
 import { assert, describe, it } from "@effect/vitest"
 import { Buffer } from "node:buffer"
-import { arrayOf, isObject, parseObject, type JsonObject } from "../src/Json.ts"
-import { linesOf } from "../src/conformance/Hostile.ts"
+import { arrayOf, isJsonObject, parseObject, type JsonObject } from "../src/text/Json.ts"
+import { splitLines } from "../src/conformance/Hostile.ts"
 import { replay } from "../src/conformance/Replay.ts"
-import { recordings, registry } from "./Fixtures.ts"
+import { recordings, registry } from "@corral/testing/recordings/Fixtures"
 
 /** Fields in which programs print what a tool gave back. */
 const TEXTS = new Set(["output", "content", "text", "data", "aggregated_output", "aggregatedOutput"])
@@ -31,7 +31,7 @@ interface Found {
 
 const search = (value: unknown, found: Found): Found => {
   for (const one of arrayOf(value)) search(one, found)
-  if (!isObject(value)) return found
+  if (!isJsonObject(value)) return found
   for (const [key, inner] of Object.entries(value)) {
     if (REPEATED.test(key)) continue
     if (typeof inner === "string" && TEXTS.has(key) && inner.trim() !== "") found.texts.push(inner)
@@ -64,7 +64,7 @@ for (const [id, adapter] of registry) {
             outputs.push(event.payload.text)
         }
         const told = outputs.join("\n")
-        for (const bytes of linesOf(recording.stdout)) {
+        for (const bytes of splitLines(recording.stdout)) {
           const line = parseObject(Buffer.from(bytes).toString("utf8"))
           if (line === undefined || !isResult(line)) continue
           const found = search(line, { texts: [], codes: [] })

@@ -3,7 +3,7 @@ import { Effect, Stream } from "effect"
 import { claudeCode } from "../src/ClaudeCode.ts"
 import { cut, replay } from "../src/conformance/Replay.ts"
 import { normalize } from "../src/Transformer.ts"
-import { load } from "./Fixtures.ts"
+import { load } from "@corral/testing/recordings/Fixtures"
 
 describe("Transformer", () => {
   it.effect("a stream of bytes becomes what the protocol says, the end included", () =>

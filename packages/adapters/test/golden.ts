@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from "node:fs"
 import { replay } from "../src/conformance/Replay.ts"
-import { fixtures, recordings, registry } from "./Fixtures.ts"
+import { fixtures, recordings, registry } from "@corral/testing/recordings/Fixtures"
 
 for (const [id, adapter] of registry) {
   for (const recording of recordings(id)) {

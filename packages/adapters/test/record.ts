@@ -10,7 +10,7 @@ import { Schema } from "effect"
 import { Buffer } from "node:buffer"
 import { spawn } from "node:child_process"
 import { mkdirSync, writeFileSync } from "node:fs"
-import { fixtures, registry } from "./Fixtures.ts"
+import { fixtures, registry } from "@corral/testing/recordings/Fixtures"
 
 const [id = "", scenario = "", prompt, mode = "ask"] = process.argv.slice(2)
 const adapter = registry.get(id)

@@ -1,50 +1,52 @@
 /** The command tree. */
 import { Command, Completions } from "effect/cli"
-import { approve } from "./commands/approve.ts"
-import { artifacts } from "./commands/artifacts.ts"
-import { attach } from "./commands/attach.ts"
-import { audit } from "./commands/audit.ts"
-import { cancel } from "./commands/cancel.ts"
-import { completionsOf } from "./commands/completions.ts"
-import { deny } from "./commands/deny.ts"
-import { device } from "./commands/device.ts"
-import { devices } from "./commands/devices.ts"
-import { diff } from "./commands/diff.ts"
-import { doctor } from "./commands/doctor.ts"
-import { hub } from "./commands/hub.ts"
-import { login, logout, whoami } from "./commands/login.ts"
-import { normalize } from "./commands/normalize.ts"
-import { preview } from "./commands/preview.ts"
-import { projects } from "./commands/projects.ts"
-import { run } from "./commands/run.ts"
-import { runs } from "./commands/runs.ts"
-import { up } from "./commands/up.ts"
+import { approveCommand } from "./commands/approve.ts"
+import { artifactsCommand } from "./commands/artifacts.ts"
+import { attachCommand } from "./commands/attach.ts"
+import { auditCommand } from "./commands/audit.ts"
+import { cancelCommand } from "./commands/cancel.ts"
+import { makeCompletionsCommand } from "./commands/completions.ts"
+import { denyCommand } from "./commands/deny.ts"
+import { deviceCommand } from "./commands/device.ts"
+import { devicesCommand } from "./commands/devices.ts"
+import { diffCommand } from "./commands/diff.ts"
+import { doctorCommand } from "./commands/doctor.ts"
+import { hubCommand } from "./commands/hub.ts"
+import { loginCommand, logoutCommand, whoamiCommand } from "./commands/login.ts"
+import { normalizeCommand } from "./commands/normalize.ts"
+import { previewCommand } from "./commands/preview.ts"
+import { projectsCommand } from "./commands/projects.ts"
+import { runCommand } from "./commands/run.ts"
+import { runsCommand } from "./commands/runs.ts"
+import { upCommand } from "./commands/up.ts"
 
-const completions = completionsOf((): Completions.CommandDescriptor => Completions.fromCommand(corral))
+const completions = makeCompletionsCommand((): Completions.CommandDescriptor =>
+  Completions.fromCommand(corral)
+)
 
 export const corral = Command.make("corral").pipe(
   Command.withDescription("Runs coding agents beside your code, under supervision"),
   Command.withSubcommands([
-    up,
-    run,
-    runs,
-    attach,
-    approve,
-    deny,
-    cancel,
-    diff,
-    artifacts,
-    preview,
-    login,
-    logout,
-    whoami,
-    projects,
-    devices,
-    device,
-    audit,
-    doctor,
-    hub,
-    normalize,
+    upCommand,
+    runCommand,
+    runsCommand,
+    attachCommand,
+    approveCommand,
+    denyCommand,
+    cancelCommand,
+    diffCommand,
+    artifactsCommand,
+    previewCommand,
+    loginCommand,
+    logoutCommand,
+    whoamiCommand,
+    projectsCommand,
+    devicesCommand,
+    deviceCommand,
+    auditCommand,
+    doctorCommand,
+    hubCommand,
+    normalizeCommand,
     completions
   ])
 )

@@ -17,15 +17,15 @@ export const edgeFlags = {
 }
 
 /** The flags of every command about runs, which are at an Edge or at a Hub. */
-export const placeFlags = {
+export const runServerFlags = {
   ...edgeFlags,
   hub: Flag.String("hub").pipe(
-    Flag.withDescription("The Hub that you are signed in to, in place of the Edge here"),
+    Flag.withDescription("Use the Hub that you are signed in to instead of the local Edge"),
     Flag.optional
   ),
   project: Flag.String("project").pipe(
     Flag.withAlias("p"),
-    Flag.withDescription("A project at the Hub, by id or name, in place of the Edge here"),
+    Flag.withDescription("Use a project at the Hub, by id or name, instead of the local Edge"),
     Flag.optional
   )
 }
@@ -40,7 +40,7 @@ export interface EdgeChoice {
   readonly tokenFile: Option.Option<string>
 }
 
-export interface PlaceChoice extends EdgeChoice {
+export interface RunServerChoice extends EdgeChoice {
   readonly hub: Option.Option<string>
   readonly project: Option.Option<string>
 }

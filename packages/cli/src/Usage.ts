@@ -18,7 +18,7 @@ const presenter: CliOutput.Presenter = {
 }
 
 /** The global flags and the manner of all commands. */
-export const layer = Layer.merge(
+export const usageLayer = Layer.merge(
   CliOutput.layerPresenter(presenter),
   CliConfig.layer({
     // Scripts for shells are a command.

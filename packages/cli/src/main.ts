@@ -10,9 +10,9 @@ import { basename } from "node:path"
 import { createInterface, type Interface } from "node:readline"
 import { CommandFailed, exitCodes } from "./CommandFailed.ts"
 import { corral } from "./Corral.ts"
-import { Host, type StopSignal } from "./Host.ts"
-import { painter } from "./Paint.ts"
-import { visible } from "./Visible.ts"
+import { Host, type StopSignal } from "./terminal/Host.ts"
+import { makePaint } from "./terminal/Paint.ts"
+import { escapeControls } from "./terminal/VisibleText.ts"
 import * as Usage from "./Usage.ts"
 
 const { env, stdin, stdout, stderr } = process
@@ -87,8 +87,8 @@ const host: Host["Service"] = {
 const tell = ({ message, code, requestId }: CommandFailed): void => {
   if (message === "") return
   const about = [code, requestId].filter((part) => part !== undefined).join(" ")
-  const dim = painter(colours && stderr.isTTY === true)
-  stderr.write(`${visible(message)}${about === "" ? "" : dim("dim", ` (${about})`)}\n`)
+  const dim = makePaint(colours && stderr.isTTY === true)
+  stderr.write(`${escapeControls(message)}${about === "" ? "" : dim("dim", ` (${about})`)}\n`)
 }
 
 const exitCodeOf = (exit: Exit.Exit<void, CommandFailed | CliError.CliError>): number => {
@@ -113,7 +113,7 @@ const services = Layer.mergeAll(
   NodeServices.layer,
   FetchHttpClient.layer,
   Layer.succeed(Host, host),
-  Usage.layer,
+  Usage.usageLayer,
   Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)])
 )
 

@@ -72,5 +72,5 @@ export const layer = (config: EdgeConfig, adapters: ReadonlyMap<string, RuntimeA
     Layer.provideMerge(EdgeServer.layer(config)),
     Layer.provide([EventStreams.layer, LocalToken.layer(config.tokenFile), HubLink.layer(config)]),
     Layer.provideMerge([layerCore(config, adapters), EdgeInstance.layer]),
-    Layer.provide(Telemetry.layer("edge", config.telemetry))
+    Layer.provide(Telemetry.telemetryLayer("edge", config.telemetry))
   )

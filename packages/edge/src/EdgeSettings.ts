@@ -8,11 +8,11 @@ import { GrantRule } from "@corral/domain/approval/Grant"
 import { WorkspaceName } from "@corral/domain/identity/Ids"
 import {
   type Environment,
-  givenOr,
-  readerOf,
+  valueOr,
+  settingReader,
   type Setting,
   SettingInvalid,
-  whole
+  wholeNumber
 } from "@corral/service/Settings"
 import { checkVariables } from "@corral/service/UnknownVariables"
 import { telemetryFrom, telemetrySettings } from "@corral/service/telemetry/TelemetrySettings"
@@ -146,7 +146,7 @@ const Workspaces = Schema.Array(
 const Origins = Schema.Array(Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9+.-]*:\/\/[^/\s]+$/)))
 
 const Names = Schema.Array(EnvName)
-const upToADay = whole(1_000, 86_400_000)
+const upToADay = wholeNumber(1_000, 86_400_000)
 
 /** Addresses between commas. */
 const hubsIn = (text: string): ReadonlyArray<ReturnType<typeof hubUrlOf>> =>
@@ -163,7 +163,7 @@ export const fromEnvironment = Effect.fnUntraced(function* (
   env: Environment
 ): Effect.fn.Return<EdgeConfig, SettingInvalid> {
   yield* checkVariables(env)
-  const read = readerOf<Name>(env)
+  const read = settingReader<Name>(env)
   const workspaces = yield* read(
     "CORRAL_EDGE_WORKSPACES",
     Schema.fromJsonString(Workspaces),
@@ -183,7 +183,7 @@ export const fromEnvironment = Effect.fnUntraced(function* (
     undefined,
     "an address such as https://corral.example, or several with commas between them; http on this machine alone, and no sign-in or query in it"
   )
-  const home = resolve(givenOr(env.CORRAL_HOME, join(homedir(), ".corral")))
+  const home = resolve(valueOr(env.CORRAL_HOME, join(homedir(), ".corral")))
   const { retention, times } = defaults
   return {
     home,
@@ -193,9 +193,9 @@ export const fromEnvironment = Effect.fnUntraced(function* (
       defaults.host,
       `a loopback address (${hosts.join(", ")})`
     ),
-    port: yield* read("CORRAL_EDGE_PORT", whole(0, 65_535), defaults.port, "a port from 0 to 65535"),
-    tokenFile: resolve(givenOr(env.CORRAL_EDGE_TOKEN_FILE, join(home, "edge.token"))),
-    configFile: resolve(givenOr(env.CORRAL_EDGE_CONFIG_FILE, join(home, "edge.config.json"))),
+    port: yield* read("CORRAL_EDGE_PORT", wholeNumber(0, 65_535), defaults.port, "a port from 0 to 65535"),
+    tokenFile: resolve(valueOr(env.CORRAL_EDGE_TOKEN_FILE, join(home, "edge.token"))),
+    configFile: resolve(valueOr(env.CORRAL_EDGE_CONFIG_FILE, join(home, "edge.config.json"))),
     deviceFile: join(home, "device.json"),
     hubAddresses:
       hubs === undefined ? undefined : hubsIn(hubs).flatMap((each) => ("url" in each ? [each.url] : [])),
@@ -221,13 +221,18 @@ export const fromEnvironment = Effect.fnUntraced(function* (
     times: {
       ...times,
       cap: yield* read("CORRAL_EDGE_RUN_CAP_MS", upToADay, times.cap, "1000 to 86400000"),
-      cancel: yield* read("CORRAL_EDGE_CANCEL_GRACE_MS", whole(50, 60_000), times.cancel, "50 to 60000"),
+      cancel: yield* read(
+        "CORRAL_EDGE_CANCEL_GRACE_MS",
+        wholeNumber(50, 60_000),
+        times.cancel,
+        "50 to 60000"
+      ),
       approval: yield* read("CORRAL_EDGE_APPROVAL_TTL_MS", upToADay, times.approval, "1000 to 86400000"),
       firstEvent: yield* read("CORRAL_EDGE_FIRST_EVENT_MS", upToADay, times.firstEvent, "1000 to 86400000"),
       silence: yield* read("CORRAL_EDGE_SILENCE_MS", upToADay, times.silence, "1000 to 86400000"),
       silenceNotice: yield* read(
         "CORRAL_EDGE_SILENCE_NOTICE_MS",
-        whole(100, 86_400_000),
+        wholeNumber(100, 86_400_000),
         times.silenceNotice,
         "100 to 86400000"
       )
@@ -238,19 +243,24 @@ export const fromEnvironment = Effect.fnUntraced(function* (
       defaults.containment,
       containments.join(" or ")
     ),
-    maxRuns: yield* read("CORRAL_EDGE_MAX_RUNS", whole(1, 100_000), defaults.maxRuns, "1 to 100000"),
-    maxQueued: yield* read("CORRAL_EDGE_MAX_QUEUED", whole(0, 100_000), defaults.maxQueued, "0 to 100000"),
+    maxRuns: yield* read("CORRAL_EDGE_MAX_RUNS", wholeNumber(1, 100_000), defaults.maxRuns, "1 to 100000"),
+    maxQueued: yield* read(
+      "CORRAL_EDGE_MAX_QUEUED",
+      wholeNumber(0, 100_000),
+      defaults.maxQueued,
+      "0 to 100000"
+    ),
     requestsPerSecond: yield* read(
       "CORRAL_EDGE_REQUESTS_PER_SECOND",
-      whole(1, 1_000_000),
+      wholeNumber(1, 1_000_000),
       defaults.requestsPerSecond,
       "1 to 1000000"
     ),
     retention: {
-      days: yield* read("CORRAL_EDGE_RETENTION_DAYS", whole(0, 36_500), retention.days, "0 to 36500"),
+      days: yield* read("CORRAL_EDGE_RETENTION_DAYS", wholeNumber(0, 36_500), retention.days, "0 to 36500"),
       maxMiB: yield* read(
         "CORRAL_EDGE_RETENTION_MAX_MB",
-        whole(0, 16_777_216),
+        wholeNumber(0, 16_777_216),
         retention.maxMiB,
         "0 to 16777216"
       )

@@ -5,18 +5,18 @@
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import * as Telemetry from "@corral/service/telemetry/Telemetry"
 import { Effect, Layer, Schedule } from "effect"
-import * as Conversing from "./Conversing.ts"
+import * as Conversing from "./ChatHandling.ts"
 import { feishu } from "./feishu/Feishu.ts"
 import type { GatewayConfig } from "./GatewayConfig.ts"
-import { Answering } from "./handling/Answering.ts"
-import { keyOf } from "./handling/Stamp.ts"
+import { PendingAnswers } from "./handling/PendingAnswers.ts"
+import { eventKeyOf } from "./handling/Stamp.ts"
 import { GatewayServer } from "./http/Server.ts"
 import { Inbox } from "./inbox/Inbox.ts"
 import { SenderQueues } from "./inbox/SenderQueues.ts"
-import { type ChatPlatform, type Ingest, PlatformUnavailable } from "./platform/ChatPlatform.ts"
-import { counted } from "./platform/CountedCalls.ts"
+import { type ChatPlatform, type StoreInbound, PlatformUnavailable } from "./platform/ChatPlatform.ts"
+import { countCalls } from "./platform/CountedCalls.ts"
 import { Platforms } from "./platform/Platforms.ts"
-import { redacted } from "./platform/RedactedCalls.ts"
+import { redactCalls } from "./platform/RedactedCalls.ts"
 import { slack } from "./slack/Slack.ts"
 import * as Database from "./store/Database.ts"
 import * as StoreMetrics from "./store/StoreMetrics.ts"
@@ -31,13 +31,14 @@ export const platformsOf = (config: GatewayConfig): ReadonlyArray<ChatPlatform> 
 /** Events that come over connections of the bots' own making. */
 const connections = Layer.effectDiscard(
   Effect.gen(function* () {
-    const answering = yield* Answering
+    const answering = yield* PendingAnswers
     const inbox = yield* Inbox
     const { all } = yield* Platforms
-    const ingest: Ingest = (inbound) =>
+    const ingest: StoreInbound = (inbound) =>
       Effect.suspend(() => {
         // The answer goes as soon as it is kept.
-        const answered = inbound.kind === "card_action" ? answering.begin(keyOf(inbound)) : () => undefined
+        const answered =
+          inbound.kind === "card_action" ? answering.begin(eventKeyOf(inbound)) : () => undefined
         return inbox.keep(inbound).pipe(
           Effect.asVoid,
           Effect.mapError(() => new PlatformUnavailable({ message: "The event could not be kept." })),
@@ -64,8 +65,8 @@ const connections = Layer.effectDiscard(
 /** Deletes old events. */
 const forgetting = Layer.effectDiscard(
   Effect.gen(function* () {
-    const { forgetOld } = yield* Inbox
-    const forget = Effect.catchCause(forgetOld, (cause) =>
+    const { deleteOld } = yield* Inbox
+    const forget = Effect.catchCause(deleteOld, (cause) =>
       Effect.logWarning("failed to delete old events", cause)
     )
     yield* Effect.forkScoped(Effect.repeat(forget, Schedule.spaced("1 hour")))
@@ -78,8 +79,8 @@ const workingFor = (
   platforms: ReadonlyArray<ChatPlatform>,
   work: Workers.WorkOptions | undefined
 ) => {
-  if (work !== undefined) return Workers.layer(platforms, work)
-  return hub === undefined ? Layer.empty : Conversing.layer(hub)
+  if (work !== undefined) return Workers.workersLayer(platforms, work)
+  return hub === undefined ? Layer.empty : Conversing.chatHandlingLayer(hub)
 }
 
 const serving = (
@@ -87,24 +88,29 @@ const serving = (
   platforms: ReadonlyArray<ChatPlatform>,
   work: Workers.WorkOptions | undefined
 ) =>
-  Layer.mergeAll(GatewayServer.layer(config, platforms), connections, forgetting, StoreMetrics.layer).pipe(
+  Layer.mergeAll(
+    GatewayServer.layer(config, platforms),
+    connections,
+    forgetting,
+    StoreMetrics.gatewayStoreMetrics
+  ).pipe(
     // Ends after the server: what it keeps until then may still have its turn.
     Layer.provideMerge(workingFor(config, platforms, work)),
     Layer.provideMerge(
       Layer.mergeAll(
-        Answering.layer,
+        PendingAnswers.layer,
         Layer.provideMerge(Inbox.layer, SenderQueues.layer),
         Platforms.layer(platforms)
       )
     ),
-    Layer.provideMerge(Database.layer(config))
+    Layer.provideMerge(Database.gatewayDatabaseLayer(config))
   )
 
 /** The whole Gateway. Provides `GatewayServer` with its address. `work` takes the place of the Hub's conversations. */
-export const layer = (config: GatewayConfig, work?: Workers.WorkOptions) =>
+export const gatewayLayer = (config: GatewayConfig, work?: Workers.WorkOptions) =>
   Layer.unwrap(
     Effect.map(CurrentMetrics, (metrics) => {
-      const platforms = platformsOf(config).map((platform) => counted(redacted(platform), metrics))
+      const platforms = platformsOf(config).map((platform) => countCalls(redactCalls(platform), metrics))
       return serving(config, platforms, work)
     })
-  ).pipe(Layer.provide(Telemetry.layer("gateway", config.telemetry)))
+  ).pipe(Layer.provide(Telemetry.telemetryLayer("gateway", config.telemetry)))

@@ -30,7 +30,7 @@ export interface GatewayConfig {
   readonly telemetry?: TelemetryConfig | undefined
 }
 
-export const defaults = {
+export const gatewayDefaults = {
   host: "127.0.0.1",
   port: 0,
   maxConnections: 20,

@@ -3,11 +3,11 @@
  */
 import {
   type Environment,
-  invalid,
-  readerOf,
+  invalidSetting,
+  settingReader,
   type Setting,
   type SettingInvalid,
-  whole
+  wholeNumber
 } from "@corral/service/Settings"
 import { DatabaseUrl, isLoopback, ListenHost, Origin } from "@corral/service/Addresses"
 import { proxiesIn, TrustedProxies } from "@corral/service/http/ClientAddress"
@@ -17,14 +17,14 @@ import { telemetryFrom, telemetrySettings } from "@corral/service/telemetry/Tele
 import { Effect, Redacted } from "effect"
 import type { HubAddress } from "./hub/Hub.ts"
 import { feishuFrom, feishuSettings } from "./feishu/FeishuSettings.ts"
-import { defaults, type GatewayConfig } from "./GatewayConfig.ts"
+import { gatewayDefaults, type GatewayConfig } from "./GatewayConfig.ts"
 import { slackFrom, slackSettings } from "./slack/SlackSettings.ts"
 
-export const settings = [
+export const gatewaySettings = [
   {
     name: "CORRAL_GATEWAY_HOST",
     what: "Address to listen on. Anything but loopback needs `CORRAL_FEISHU_ENCRYPT_KEY` where there is a bot on Feishu.",
-    fallback: defaults.host
+    fallback: gatewayDefaults.host
   },
   { name: "CORRAL_GATEWAY_PORT", what: "Port to listen on; 0 takes any free one.", fallback: "0" },
   {
@@ -35,12 +35,12 @@ export const settings = [
   {
     name: "CORRAL_GATEWAY_DATABASE_CONNECTIONS",
     what: "Connections to the database at once.",
-    fallback: String(defaults.maxConnections)
+    fallback: String(gatewayDefaults.maxConnections)
   },
   {
     name: "CORRAL_GATEWAY_REQUESTS_PER_SECOND",
     what: "Requests that one address (IPv6: one /64 network) may send in a second; one more is refused as `rate_limited`. Behind a proxy this needs `CORRAL_GATEWAY_TRUSTED_PROXIES`.",
-    fallback: String(defaults.requestsPerSecond)
+    fallback: String(gatewayDefaults.requestsPerSecond)
   },
   {
     name: "CORRAL_GATEWAY_TRUSTED_PROXIES",
@@ -61,36 +61,47 @@ export const settings = [
   ...telemetrySettings
 ] as const satisfies ReadonlyArray<Setting>
 
-type Name = (typeof settings)[number]["name"]
+type Name = (typeof gatewaySettings)[number]["name"]
 
 const hubFrom = Effect.fnUntraced(function* (
   env: Environment
 ): Effect.fn.Return<HubAddress | undefined, SettingInvalid> {
-  const read = readerOf<Name>(env)
+  const read = settingReader<Name>(env)
   const url = yield* read("CORRAL_HUB_URL", Origin, undefined, "an origin such as https://corral.example.com")
   const token = yield* secretOf(env, "CORRAL_GATEWAY_HUB_TOKEN")
   if (url === undefined && token === undefined) return undefined
   if (url === undefined)
-    return yield* invalid("CORRAL_HUB_URL", "the Hub's origin, because CORRAL_GATEWAY_HUB_TOKEN is set")
+    return yield* invalidSetting(
+      "CORRAL_HUB_URL",
+      "the Hub's origin, because CORRAL_GATEWAY_HUB_TOKEN is set"
+    )
   if (token === undefined)
-    return yield* invalid("CORRAL_GATEWAY_HUB_TOKEN", "the Hub's token, because CORRAL_HUB_URL is set")
+    return yield* invalidSetting("CORRAL_GATEWAY_HUB_TOKEN", "the Hub's token, because CORRAL_HUB_URL is set")
   // It is sent with every call.
   if (url.startsWith("http:") && !isLoopback(new URL(url).hostname))
-    return yield* invalid("CORRAL_HUB_URL", "an https origin, or an http one on loopback")
+    return yield* invalidSetting("CORRAL_HUB_URL", "an https origin, or an http one on loopback")
   return { url, token }
 })
 
 /** Reads the settings from an environment. */
-export const fromEnvironment = Effect.fnUntraced(function* (
+export const gatewayConfigFrom = Effect.fnUntraced(function* (
   env: Environment
 ): Effect.fn.Return<GatewayConfig, SettingInvalid> {
   yield* checkVariables(env)
-  const read = readerOf<Name>(env)
-  const host = yield* read("CORRAL_GATEWAY_HOST", ListenHost, defaults.host, "an IP address or localhost")
+  const read = settingReader<Name>(env)
+  const host = yield* read(
+    "CORRAL_GATEWAY_HOST",
+    ListenHost,
+    gatewayDefaults.host,
+    "an IP address or localhost"
+  )
   const feishu = yield* feishuFrom(env)
   const slack = yield* slackFrom(env)
   if (!isLoopback(host) && feishu !== undefined && feishu.encryptKey === undefined) {
-    return yield* invalid("CORRAL_FEISHU_ENCRYPT_KEY", "a key, because CORRAL_GATEWAY_HOST is not loopback")
+    return yield* invalidSetting(
+      "CORRAL_FEISHU_ENCRYPT_KEY",
+      "a key, because CORRAL_GATEWAY_HOST is not loopback"
+    )
   }
   const databaseUrl = yield* read(
     "CORRAL_DATABASE_URL",
@@ -99,21 +110,26 @@ export const fromEnvironment = Effect.fnUntraced(function* (
     "postgres://user:password@host/database"
   )
   if (databaseUrl === undefined)
-    return yield* invalid("CORRAL_DATABASE_URL", "postgres://user:password@host/database")
+    return yield* invalidSetting("CORRAL_DATABASE_URL", "postgres://user:password@host/database")
   return {
     host,
-    port: yield* read("CORRAL_GATEWAY_PORT", whole(0, 65_535), defaults.port, "a port from 0 to 65535"),
+    port: yield* read(
+      "CORRAL_GATEWAY_PORT",
+      wholeNumber(0, 65_535),
+      gatewayDefaults.port,
+      "a port from 0 to 65535"
+    ),
     databaseUrl: Redacted.make(databaseUrl),
     maxConnections: yield* read(
       "CORRAL_GATEWAY_DATABASE_CONNECTIONS",
-      whole(4, 1_000),
-      defaults.maxConnections,
+      wholeNumber(4, 1_000),
+      gatewayDefaults.maxConnections,
       "4 to 1000"
     ),
     requestsPerSecond: yield* read(
       "CORRAL_GATEWAY_REQUESTS_PER_SECOND",
-      whole(1, 1_000_000),
-      defaults.requestsPerSecond,
+      wholeNumber(1, 1_000_000),
+      gatewayDefaults.requestsPerSecond,
       "1 to 1000000"
     ),
     trustedProxies: proxiesIn(

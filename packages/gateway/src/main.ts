@@ -4,9 +4,11 @@ import { keepYoungGenerationSmall } from "@corral/service/YoungGeneration"
 import { Effect, Layer } from "effect"
 import * as Gateway from "./Gateway.ts"
 import { GatewayServer } from "./http/Server.ts"
-import { fromEnvironment } from "./GatewaySettings.ts"
+import { gatewayConfigFrom } from "./GatewaySettings.ts"
 
-const gateway = Layer.unwrap(Effect.map(fromEnvironment(process.env), (config) => Gateway.layer(config)))
+const gateway = Layer.unwrap(
+  Effect.map(gatewayConfigFrom(process.env), (config) => Gateway.gatewayLayer(config))
+)
 
 const ready = Effect.map(GatewayServer, ({ url }) => ({ ready: true, service: "gateway", url }))
 

@@ -1,4 +1,4 @@
-/** `node dist/hub`: one Hub until SIGTERM. One JSON line on stdout when it serves; logs on stderr. */
+/** `node dist/hub`: runs one Hub until SIGTERM. Prints one JSON line on stdout when it is ready; logs go to stderr. */
 import { runService } from "@corral/service/runService"
 import { keepYoungGenerationSmall } from "@corral/service/YoungGeneration"
 import { Effect, Layer } from "effect"

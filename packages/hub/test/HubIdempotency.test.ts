@@ -3,8 +3,8 @@ import { IdempotencyConflict, IdempotencyInFlight } from "@corral/domain/errors/
 import { Deferred, Effect, Fiber } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { HubIdempotency } from "../src/HubIdempotency.ts"
-import { HubProcess } from "./harness/HubProcess.ts"
-import { People } from "./harness/People.ts"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { People } from "@corral/testing/hub/People"
 
 /** Two Hubs' worth of services on one database: what one does the other sees. */
 describe("Idempotency", { timeout: 60_000 }, () => {

@@ -1,16 +1,16 @@
 /** Settings that stand in files: secrets in a variable or, better, in a file that another one names. */
 import { Effect, Redacted } from "effect"
 import { readFileSync } from "node:fs"
-import { type Environment, givenOr, invalid, type SettingInvalid } from "./Settings.ts"
+import { type Environment, valueOr, invalidSetting, type SettingInvalid } from "./Settings.ts"
 
 /** The text of the file that a variable names. */
 export const fileAt = (env: Environment, name: string): Effect.Effect<string | undefined, SettingInvalid> => {
-  const path = givenOr(env[name], undefined)
+  const path = valueOr(env[name], undefined)
   return path === undefined
     ? Effect.undefined
     : Effect.try({
         try: () => readFileSync(path, "utf8"),
-        catch: () => invalid(name, "a file that can be read")
+        catch: () => invalidSetting(name, "a file that can be read")
       })
 }
 
@@ -20,11 +20,11 @@ export const secretOf = Effect.fnUntraced(function* (
   name: string
 ): Effect.fn.Return<Redacted.Redacted | undefined, SettingInvalid> {
   const inFile = `${name}_FILE`
-  const given = givenOr(env[name], undefined)
+  const given = valueOr(env[name], undefined)
   const file = yield* fileAt(env, inFile)
-  if (given !== undefined && file !== undefined) return yield* invalid(inFile, `no ${name} beside it`)
+  if (given !== undefined && file !== undefined) return yield* invalidSetting(inFile, `no ${name} beside it`)
   const secret = given ?? file?.trim()
-  if (secret === "") return yield* invalid(inFile, "a file with a secret in it")
+  if (secret === "") return yield* invalidSetting(inFile, "a file with a secret in it")
   return secret === undefined ? undefined : Redacted.make(secret)
 })
 

@@ -16,28 +16,28 @@ export interface Setting {
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** A variable that is set to nothing is not set. */
-export const givenOr = <A>(text: string | undefined, fallback: A): string | A =>
+export const valueOr = <A>(text: string | undefined, fallback: A): string | A =>
   text === undefined || text === "" ? fallback : text
 
 /** What stands between commas. */
-export const listed = (text: string | undefined): ReadonlyArray<string> =>
-  givenOr(text, "")
+export const splitList = (text: string | undefined): ReadonlyArray<string> =>
+  valueOr(text, "")
     .split(",")
     .map((part) => part.trim())
     .filter((part) => part !== "")
 
 /** Digits within bounds. */
-export const whole = (minimum: number, maximum: number) =>
+export const wholeNumber = (minimum: number, maximum: number) =>
   Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum, maximum }))
 
 /** A name with a slip of the pen would mean something else than was meant. */
 const strict = { onExcessProperty: "error" } as const
 
-export const invalid = (name: string, expected: string): SettingInvalid =>
+export const invalidSetting = (name: string, expected: string): SettingInvalid =>
   new SettingInvalid({ message: `${name} is not usable: expected ${expected}.` })
 
 /** Reads one variable after the other; `expected` completes the sentence "… is not usable: expected …". */
-export const readerOf =
+export const settingReader =
   <Name extends string>(env: Environment) =>
   <A, B = A>(
     name: Name,
@@ -45,9 +45,9 @@ export const readerOf =
     fallback: B,
     expected: string
   ): Effect.Effect<A | B, SettingInvalid> => {
-    const text = givenOr(env[name], undefined)
+    const text = valueOr(env[name], undefined)
     if (text === undefined) return Effect.succeed(fallback)
     // A space would be read as the number 0.
     const value = text.trim() === "" ? Option.none<A>() : Schema.decodeOption(schema, strict)(text)
-    return Effect.fromOption(value).pipe(Effect.mapError(() => invalid(name, expected)))
+    return Effect.fromOption(value).pipe(Effect.mapError(() => invalidSetting(name, expected)))
   }

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { existsSync } from "node:fs"
 import { fileURLToPath } from "node:url"
-import { within } from "./harness/Within.ts"
+import { within } from "@corral/testing/time/Within"
 
 const program = fileURLToPath(new URL("harness/served.ts", import.meta.url))
 const script = "/usr/bin/script"

@@ -7,7 +7,7 @@
 
 import type { ProjectSettings } from "@corral/domain/run/ProjectSettings"
 import type { RunStart, SettingsFile } from "@corral/domain/run/RuntimeAdapter"
-import type { JsonObject } from "../Json.ts"
+import type { JsonObject } from "../text/Json.ts"
 
 /** What starts an agent so that it executes nothing of the project. */
 export interface WithoutProject {

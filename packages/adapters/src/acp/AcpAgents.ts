@@ -15,7 +15,7 @@ import {
   openCodeProject,
   qwenProject
 } from "../ProjectFiles.ts"
-import { distrust } from "../Qwen.ts"
+import { untrustedFolderSettings } from "../Qwen.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 
 const PROXY = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"]
@@ -85,7 +85,7 @@ export const acpAgents = {
     signIn: "Run `qwen` and choose how to sign in, or set OPENAI_API_KEY for the Edge.",
     passEnv: ["QWEN_*", "DASHSCOPE_*", "OPENAI_*", ...PROXY],
     projectSettings: qwenProject,
-    withoutProject: { settingsFiles: distrust },
+    withoutProject: { settingsFiles: untrustedFolderSettings },
     // Its own default lets a classifier decide instead of a person.
     modes: { ask: "default", readOnly: "plan" },
     notes: ["is_background"],

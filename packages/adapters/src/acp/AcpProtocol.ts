@@ -9,24 +9,24 @@
  * An adapter does no I/O: it says that it has no file system and no terminals, so an agent uses its own tools, and such requests are refused.
  */
 import type { AdapterOutput, Outcome, Protocol, RunStart } from "@corral/domain/run/RuntimeAdapter"
-import { objectOf, textOf, type JsonObject } from "../Json.ts"
-import { JsonLines, type JsonLine } from "../JsonLines.ts"
-import { relativeTo, type Relative } from "../Relative.ts"
-import { Turn } from "../Turn.ts"
+import { objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import { JsonLines, type JsonLine } from "../text/JsonLines.ts"
+import { relativeTo, type Relative } from "../files/RelativePath.ts"
+import { OutputCollector } from "../output/OutputCollector.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 import {
-  failure,
-  failureOf,
-  failureWithoutAnswer,
+  acpFailure,
+  toAcpFailure,
+  acpFailureAtExit,
   isUnknownSession,
-  outcomeOf,
-  saidBy,
-  type Evidence
-} from "./Ending.ts"
+  toAcpOutcome,
+  errorText,
+  type AcpEvidence
+} from "./AcpOutcome.ts"
 import * as JsonRpc from "./JsonRpc.ts"
-import { initialize, Opening, type Asking } from "./Opening.ts"
-import { approvalOf, isGrantable, outcomeOf as decisionOutcome } from "./Permission.ts"
-import { Permissions } from "./Permissions.ts"
+import { initialize, Opening, type OpeningStep } from "./Opening.ts"
+import { toAcpApproval, offersAllowOnce, toPermissionAnswer as decisionOutcome } from "./Permission.ts"
+import { OpenPermissions } from "./OpenPermissions.ts"
 import { MAX_NAME, Reports } from "./Reports.ts"
 
 /** What the request under way is for. `history`: behind a loaded session's old messages. `drain`: behind a turn's last reports. */
@@ -37,7 +37,7 @@ const BARRIER = "_corral/barrier"
 
 const FIRST_ID = 0
 /** The first request, the same for every conversation. */
-const OPEN = JsonRpc.request(FIRST_ID, "initialize", initialize)
+const OPEN = JsonRpc.rpcRequest(FIRST_ID, "initialize", initialize)
 
 export class AcpProtocol implements Protocol {
   readonly open: string
@@ -45,14 +45,14 @@ export class AcpProtocol implements Protocol {
   readonly #start: RunStart
   readonly #relative: Relative
   readonly #lines = new JsonLines()
-  readonly #turn = new Turn()
+  readonly #collector = new OutputCollector()
   readonly #reports: Reports
   /** The request of ours that is not answered yet. */
   #awaited: { readonly id: JsonRpc.RpcId; readonly purpose: Purpose } | undefined
   #nextId = FIRST_ID + 1
   #barriers = 0
   readonly #opening: Opening
-  readonly #permissions = new Permissions()
+  readonly #permissions = new OpenPermissions()
   /** Messages that wait for the end of the turn. */
   readonly #queued: Array<string> = []
   /** What the last prompt's answer tells, judged when all that belongs to its turn has been read. */
@@ -66,25 +66,26 @@ export class AcpProtocol implements Protocol {
     this.#agent = agent
     this.#relative = relativeTo(start.workspacePath)
     this.#opening = new Opening(start, agent)
-    this.#reports = new Reports(this.#turn, agent, this.#relative, this.#opening.resumed)
+    this.#reports = new Reports(this.#collector, agent, this.#relative, this.#opening.resumed)
     this.#awaited = { id: FIRST_ID, purpose: "initialize" }
     this.open = OPEN
   }
 
-  readonly step: Protocol["step"] = (chunk) => this.#read(this.#turn.over ? [] : this.#lines.push(chunk))
+  readonly step: Protocol["step"] = (chunk) =>
+    this.#read(this.#collector.isOver ? [] : this.#lines.push(chunk))
 
   readonly end: Protocol["end"] = (end) => {
-    if (this.#turn.over) return []
+    if (this.#collector.isOver) return []
     const outputs = this.#read(this.#lines.end())
-    const failed = failureWithoutAnswer(end, this.#agent, this.#nextId > FIRST_ID + 1)
+    const failed = acpFailureAtExit(end, this.#agent, this.#nextId > FIRST_ID + 1)
     // A message that waits would have no answer.
     if (this.#judge !== undefined && this.#queued.length === 0) this.#drained()
-    else if (failed !== undefined) this.#turn.fail(failed)
+    else if (failed !== undefined) this.#collector.fail(failed)
     else {
       this.#reports.close()
-      this.#turn.lost(this.#agent.label, end)
+      this.#collector.concludeAtExit(this.#agent.label, end)
     }
-    return [...outputs, ...this.#turn.take()]
+    return [...outputs, ...this.#collector.takeOutputs()]
   }
 
   readonly answer: Protocol["answer"] = (key, { decision, updatedInput }) => {
@@ -94,29 +95,29 @@ export class AcpProtocol implements Protocol {
     const told = decision === "allow" && updatedInput !== undefined ? "deny" : decision
     if (told !== "allow") this.#reports.deny(asked.callId)
     if (told === "deny") this.#denied = true
-    return JsonRpc.answer(asked.id, decisionOutcome(asked.options, told))
+    return JsonRpc.rpcAnswer(asked.id, decisionOutcome(asked.options, told))
   }
 
   readonly input: Protocol["input"] = (text) => {
-    if (this.#turn.over || this.#cancelling) return undefined
+    if (this.#collector.isOver || this.#cancelling) return undefined
     this.#queued.push(text)
     return ""
   }
 
   readonly cancel: Protocol["cancel"] = () => {
     this.#cancelling = true
-    this.#turn.cancel()
+    this.#collector.markCancelled()
     this.#reports.cancel()
     this.#queued.length = 0
     const { sessionId } = this.#opening
-    return sessionId === undefined ? undefined : JsonRpc.notification("session/cancel", { sessionId })
+    return sessionId === undefined ? undefined : JsonRpc.rpcNotification("session/cancel", { sessionId })
   }
 
   #read(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
-    return this.#turn.read(lines, (said) => this.#received(JsonRpc.read(said)))
+    return this.#collector.readLines(lines, (said) => this.#received(JsonRpc.readRpc(said)))
   }
 
-  #received(received: JsonRpc.Received): void {
+  #received(received: JsonRpc.RpcMessage): void {
     switch (received._tag) {
       case "Notification":
         return this.#notified(received.method, received.params)
@@ -126,36 +127,36 @@ export class AcpProtocol implements Protocol {
       case "Error":
         return this.#answered(received)
       case "Strange":
-        return this.#turn.unknown("untyped")
+        return this.#collector.countUnknown("untyped")
     }
   }
 
   #request(purpose: Purpose, method: string, params: JsonObject): string {
     const id = this.#nextId++
     this.#awaited = { id, purpose }
-    return JsonRpc.request(id, method, params)
+    return JsonRpc.rpcRequest(id, method, params)
   }
 
   #barrier(purpose: "history" | "drain"): void {
     const id = `barrier-${++this.#barriers}`
     this.#awaited = { id, purpose }
-    this.#turn.emit({ _tag: "Reply", text: JsonRpc.request(id, BARRIER, {}) })
+    this.#collector.emit({ _tag: "Reply", text: JsonRpc.rpcRequest(id, BARRIER, {}) })
   }
 
   #send(purpose: Purpose, method: string, params: JsonObject): void {
-    this.#turn.emit({ _tag: "Reply", text: this.#request(purpose, method, params) })
+    this.#collector.emit({ _tag: "Reply", text: this.#request(purpose, method, params) })
   }
 
   /** Asks what is next before a prompt, or says why there will be none. */
-  #ask(asking: Asking): void {
+  #ask(asking: OpeningStep): void {
     if (this.#cancelling) return this.#conclude({ _tag: "Cancelled" })
     if (asking._tag === "Refuse") return this.#fail(asking.reason)
     this.#send(asking.purpose, asking.method, asking.params)
   }
 
-  #answered(received: Extract<JsonRpc.Received, { readonly _tag: "Result" | "Error" }>): void {
+  #answered(received: Extract<JsonRpc.RpcMessage, { readonly _tag: "Result" | "Error" }>): void {
     const awaited = this.#awaited
-    if (awaited === undefined || awaited.id !== received.id) return this.#turn.unknown("response")
+    if (awaited === undefined || awaited.id !== received.id) return this.#collector.countUnknown("response")
     this.#awaited = undefined
     if (received._tag === "Error") return this.#refused(awaited.purpose, received.error)
     const { result } = received
@@ -170,7 +171,7 @@ export class AcpProtocol implements Protocol {
         return this.#choose()
       case "prompt":
         this.#reports.answered(result)
-        return this.#turned(() => outcomeOf(result, this.#reports.turned, this.#agent))
+        return this.#turned(() => toAcpOutcome(result, this.#reports.turned, this.#agent))
       case "drain":
         return this.#drained()
     }
@@ -178,8 +179,12 @@ export class AcpProtocol implements Protocol {
 
   #refused(purpose: Purpose, error: JsonObject): void {
     const fail = (otherwise: string) => {
-      const evidence: Evidence = { agent: this.#agent, prompted: purpose === "prompt", signIn: this.#signIn }
-      return failureOf(error, evidence, otherwise)
+      const evidence: AcpEvidence = {
+        agent: this.#agent,
+        prompted: purpose === "prompt",
+        signIn: this.#signIn
+      }
+      return toAcpFailure(error, evidence, otherwise)
     }
     switch (purpose) {
       case "initialize":
@@ -188,13 +193,13 @@ export class AcpProtocol implements Protocol {
         const { resumed } = this.#opening
         const failed =
           resumed && isUnknownSession(error)
-            ? failure("unknown_session", this.#agent)
+            ? acpFailure("unknown_session", this.#agent)
             : fail(resumed ? "unknown_session" : "session_refused")
         return this.#conclude({ _tag: "Failed", error: failed })
       }
       case "mode":
         // It tells of a mode that it is in as of a failure.
-        if (/already in \S+ mode/i.test(saidBy(error))) return this.#choose()
+        if (/already in \S+ mode/i.test(errorText(error))) return this.#choose()
         return this.#conclude({ _tag: "Failed", error: fail("mode_refused") })
       case "model":
         return this.#conclude({ _tag: "Failed", error: fail("model_refused") })
@@ -223,7 +228,7 @@ export class AcpProtocol implements Protocol {
     const next = this.#opening.next()
     if (next !== undefined) return this.#ask(next)
     if (this.#cancelling) return this.#conclude({ _tag: "Cancelled" })
-    this.#turn.start(this.#opening.started)
+    this.#collector.start(this.#opening.started)
     this.#prompt(this.#start.prompt)
   }
 
@@ -266,11 +271,11 @@ export class AcpProtocol implements Protocol {
   #conclude(outcome: Outcome): void {
     this.#reports.close()
     const { usage } = this.#reports
-    this.#turn.conclude(usage === undefined ? outcome : { ...outcome, usage })
+    this.#collector.conclude(usage === undefined ? outcome : { ...outcome, usage })
   }
 
   #fail(reason: string): void {
-    this.#conclude({ _tag: "Failed", error: failure(reason, this.#agent) })
+    this.#conclude({ _tag: "Failed", error: acpFailure(reason, this.#agent) })
   }
 
   #notified(method: string, params: JsonObject): void {
@@ -296,26 +301,26 @@ export class AcpProtocol implements Protocol {
   #unknown(method: string): void {
     const begins = (beginning: string) => method.startsWith(beginning)
     if (!["fs/", "terminal/"].some(begins) && this.#agent.ownMethods?.some(begins) !== true)
-      this.#turn.unknown(method.slice(0, MAX_NAME))
+      this.#collector.countUnknown(method.slice(0, MAX_NAME))
   }
 
   #requested(id: JsonRpc.RpcId, method: string, params: JsonObject): void {
     if (method === "session/request_permission") return this.#asks(id, params)
     this.#unknown(method)
     const message = `${method.slice(0, MAX_NAME)} is not served: this client has no file system and no terminals.`
-    this.#turn.emit({ _tag: "Reply", text: JsonRpc.refusal(id, JsonRpc.METHOD_NOT_FOUND, message) })
+    this.#collector.emit({ _tag: "Reply", text: JsonRpc.rpcRefusal(id, JsonRpc.METHOD_NOT_FOUND, message) })
   }
 
   #asks(id: JsonRpc.RpcId, { options, toolCall }: JsonObject): void {
-    if (this.#permissions.has(id)) return this.#turn.unknown("session/request_permission")
+    if (this.#permissions.has(id)) return this.#collector.countUnknown("session/request_permission")
     const call = this.#reports.asked(objectOf(toolCall))
-    if (call === undefined || !isGrantable(options)) {
-      this.#turn.unknown("session/request_permission")
-      this.#turn.emit({ _tag: "Reply", text: JsonRpc.answer(id, decisionOutcome(options, "deny")) })
+    if (call === undefined || !offersAllowOnce(options)) {
+      this.#collector.countUnknown("session/request_permission")
+      this.#collector.emit({ _tag: "Reply", text: JsonRpc.rpcAnswer(id, decisionOutcome(options, "deny")) })
       return
     }
     const key = this.#permissions.add({ id, options, callId: call.callId })
-    this.#turn.ask(key, approvalOf(call, options, this.#agent, this.#relative))
+    this.#collector.requestApproval(key, toAcpApproval(call, options, this.#agent, this.#relative))
   }
 
   /** The agent no longer waits for an answer of ours, and gets one that decides nothing. */
@@ -323,7 +328,10 @@ export class AcpProtocol implements Protocol {
     const key = this.#permissions.keyOf(requestId)
     const asked = key === undefined ? undefined : this.#permissions.take(key)
     if (key === undefined || asked === undefined) return
-    this.#turn.withdraw(key, "the agent no longer waits for it")
-    this.#turn.emit({ _tag: "Reply", text: JsonRpc.answer(asked.id, decisionOutcome(undefined, "cancel")) })
+    this.#collector.withdrawApproval(key, "the agent no longer waits for it")
+    this.#collector.emit({
+      _tag: "Reply",
+      text: JsonRpc.rpcAnswer(asked.id, decisionOutcome(undefined, "cancel"))
+    })
   }
 }

@@ -5,11 +5,11 @@
  */
 import { draft } from "@corral/domain/run/RunEvent"
 import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
-import { pathsIn } from "../InputPaths.ts"
-import { isObject, objectOf, textOf } from "../Json.ts"
-import type { Relative } from "../Relative.ts"
-import { endsOf } from "../ToldInput.ts"
-import { linesOf, unifiedDiff, type Hunk } from "../UnifiedDiff.ts"
+import { pathsIn } from "../files/InputPaths.ts"
+import { isJsonObject, objectOf, textOf } from "../text/Json.ts"
+import type { Relative } from "../files/RelativePath.ts"
+import { endsOfMove } from "../files/KnownFields.ts"
+import { linesOf, unifiedDiff, type Hunk } from "../text/UnifiedDiff.ts"
 import { inputPathOf, type ToolCall } from "./ToolCall.ts"
 
 /** What a call says of a file: text before and after. */
@@ -61,7 +61,7 @@ const changeOfInput = (call: ToolCall): Change | undefined => {
 }
 
 /** Whether the call shows a change, or tells one in its input. */
-export const tellsChanges = (call: ToolCall): boolean => changesOf(call).length > 0
+export const hasChanges = (call: ToolCall): boolean => changesOf(call).length > 0
 
 const DIFF_FIELDS = new Set(["type", "path", "oldText", "newText", "_meta"])
 const DIFF_KINDS = ["add", "modify", "update", "delete"]
@@ -76,7 +76,7 @@ export const showsOnlyChanges = ({ content }: ToolCall): boolean =>
     const isPlain =
       _meta === undefined ||
       _meta === null ||
-      (isObject(_meta) &&
+      (isJsonObject(_meta) &&
         Object.entries(_meta).every(
           ([name, told]) => name === "kind" && DIFF_KINDS.includes(textOf(told) ?? "")
         ))
@@ -84,7 +84,7 @@ export const showsOnlyChanges = ({ content }: ToolCall): boolean =>
   })
 
 /** All files that the call names: in its changes, in its input, and for an editor to show. */
-export const filesOf = (call: ToolCall, relative: Relative): ReadonlyArray<string> => {
+export const filesInCall = (call: ToolCall, relative: Relative): ReadonlyArray<string> => {
   const files = new Set<string>()
   for (const { path } of changesOf(call)) files.add(relative(path))
   const named = inputPathOf(call)
@@ -96,8 +96,8 @@ export const filesOf = (call: ToolCall, relative: Relative): ReadonlyArray<strin
 /** The same with every other path of the input: what an approval has to show. */
 export const filesNamedBy = (call: ToolCall, relative: Relative): ReadonlyArray<string> => [
   ...new Set([
-    ...filesOf(call, relative),
-    ...[...pathsIn(call.input), ...(endsOf(call.input) ?? [])].map(relative)
+    ...filesInCall(call, relative),
+    ...[...pathsIn(call.input), ...(endsOfMove(call.input) ?? [])].map(relative)
   ])
 ]
 
@@ -150,7 +150,8 @@ export const patchOf = (call: ToolCall, relative: Relative): string | undefined 
 /** Files that a call which succeeded has read or changed. */
 export const filesTouchedBy = (call: ToolCall, relative: Relative): ReadonlyArray<AdapterEvent> => {
   const { callId, kind } = call
-  if (kind === "read") return filesOf(call, relative).map((path) => draft("run.file.read", { path, callId }))
+  if (kind === "read")
+    return filesInCall(call, relative).map((path) => draft("run.file.read", { path, callId }))
   const changes = changesOf(call)
   if (changes.length > 0) {
     const patches = patchesOf(changes, relative)
@@ -164,7 +165,7 @@ export const filesTouchedBy = (call: ToolCall, relative: Relative): ReadonlyArra
   }
   if (kind !== "edit" && kind !== "delete") return []
   const change = changeOf(kind === "delete", wasThere(call) === false)
-  return filesOf(call, relative).map((path) => draft("run.file.changed", { path, change, callId }))
+  return filesInCall(call, relative).map((path) => draft("run.file.changed", { path, change, callId }))
 }
 
 /** Whether the file was there before, where the result tells. */

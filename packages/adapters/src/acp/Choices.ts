@@ -1,7 +1,7 @@
 /**
  * What a session lets its client choose: the mode and the model, in either of the two forms in which agents offer them.
  */
-import { arrayOf, isObject, objectOf, textOf, textsIn, type JsonObject } from "../Json.ts"
+import { arrayOf, isJsonObject, objectOf, textOf, textsIn, type JsonObject } from "../text/Json.ts"
 
 export interface Choice {
   readonly current: string | undefined
@@ -20,7 +20,7 @@ const own = (
   },
   choose: Choice["choose"]
 ): Choice | undefined =>
-  isObject(state)
+  isJsonObject(state)
     ? {
         current: textOf(state[keys.current]),
         offered: () => textsIn(arrayOf(state[keys.offered]), keys.id),
@@ -31,7 +31,7 @@ const own = (
 /** One of `configOptions`, whose values may stand in groups. */
 const option = (session: JsonObject, category: "mode" | "model"): Choice | undefined => {
   const found = arrayOf(session["configOptions"]).find(
-    (one): one is JsonObject => isObject(one) && (one["category"] === category || one["id"] === category)
+    (one): one is JsonObject => isJsonObject(one) && (one["category"] === category || one["id"] === category)
   )
   const configId = textOf(found?.["id"])
   if (found === undefined || configId === undefined) return undefined

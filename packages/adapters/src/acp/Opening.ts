@@ -5,12 +5,12 @@
  */
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
 import type { RunStart } from "@corral/domain/run/RuntimeAdapter"
-import { defined, objectOf, textOf, type JsonObject } from "../Json.ts"
+import { defined, objectOf, textOf, type JsonObject } from "../text/Json.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 import { modelOf, modeOf, type Choice } from "./Choices.ts"
 
 /** A request that is to be sent, or why the run cannot be: a reason of `Ending`. */
-export type Asking =
+export type OpeningStep =
   | {
       readonly _tag: "Ask"
       readonly purpose: "session" | "mode" | "model"
@@ -26,7 +26,7 @@ export const initialize = {
   clientInfo: { name: "corral", title: "Corral", version: "1" }
 }
 
-const refuse = (reason: string): Asking => ({ _tag: "Refuse", reason })
+const refuse = (reason: string): OpeningStep => ({ _tag: "Refuse", reason })
 
 /** A conversation id that a later run may be resumed with. */
 const isSessionId = (value: string | undefined): value is string =>
@@ -42,7 +42,7 @@ export class Opening {
   #version: string | undefined
   #mode: string | undefined
   #model: string | undefined
-  #choices: Array<Asking> = []
+  #choices: Array<OpeningStep> = []
   /** The agent's id of the conversation, once there is one. */
   sessionId: string | undefined
 
@@ -62,11 +62,11 @@ export class Opening {
   }
 
   /** What the agent says of itself; gives the request for a session. */
-  initialized({ agentCapabilities, agentInfo, protocolVersion }: JsonObject): Asking {
+  initialized({ agentCapabilities, agentInfo, protocolVersion }: JsonObject): OpeningStep {
     this.#version = textOf(objectOf(agentInfo)["version"])
     if (protocolVersion !== 1) return refuse("protocol_version")
     const { resumeSessionId: sessionId, workspacePath: cwd } = this.#start
-    const session = (method: string, more: JsonObject = {}): Asking => ({
+    const session = (method: string, more: JsonObject = {}): OpeningStep => ({
       _tag: "Ask",
       purpose: "session",
       method,
@@ -95,7 +95,7 @@ export class Opening {
   }
 
   /** What is still to be chosen before the first prompt, one at a time. */
-  next(): Asking | undefined {
+  next(): OpeningStep | undefined {
     return this.#choices.shift()
   }
 

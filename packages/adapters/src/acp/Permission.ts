@@ -11,30 +11,30 @@ import type {
   DecisionScope,
   Risk
 } from "@corral/domain/approval/Approval"
-import { folderOfPattern } from "../InputPaths.ts"
-import { arrayOf, defined, isObject, textOf, type JsonObject } from "../Json.ts"
-import type { Relative } from "../Relative.ts"
-import { endsOf, isToldRead, isToldWrite } from "../ToldInput.ts"
+import { folderOfPattern } from "../files/InputPaths.ts"
+import { arrayOf, defined, isJsonObject, textOf, type JsonObject } from "../text/Json.ts"
+import type { Relative } from "../files/RelativePath.ts"
+import { endsOfMove, hasOnlyKnownReadFields, hasOnlyKnownWriteFields } from "../files/KnownFields.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
-import { filesNamedBy, patchOf, showsOnlyChanges, tellsChanges } from "./Changes.ts"
-import { labelOf } from "./Label.ts"
-import { commandOf, inputPathOf, reasonOf, shownOf, type ToolCall } from "./ToolCall.ts"
+import { filesNamedBy, patchOf, showsOnlyChanges, hasChanges } from "./Changes.ts"
+import { acpCallLabel } from "./Label.ts"
+import { readShellCommand, inputPathOf, reasonOf, shownOf, type ToolCall } from "./ToolCall.ts"
 
 type OptionKind = "allow_once" | "allow_always" | "reject_once"
 
 const optionOf = (options: unknown, kind: OptionKind): string | undefined => {
   for (const option of arrayOf(options)) {
-    const id = isObject(option) && option["kind"] === kind ? textOf(option["optionId"]) : undefined
+    const id = isJsonObject(option) && option["kind"] === kind ? textOf(option["optionId"]) : undefined
     if (id !== undefined) return id
   }
   return undefined
 }
 
 /** Whether an allow can be told. */
-export const isGrantable = (options: unknown): boolean => optionOf(options, "allow_once") !== undefined
+export const offersAllowOnce = (options: unknown): boolean => optionOf(options, "allow_once") !== undefined
 
 /** The answer to a request. Without an option that says no, the call is cancelled, which runs nothing either. */
-export const outcomeOf = (options: unknown, decision: Decision): JsonObject => {
+export const toPermissionAnswer = (options: unknown, decision: Decision): JsonObject => {
   const kind = decision === "allow" ? "allow_once" : decision === "deny" ? "reject_once" : undefined
   const optionId = kind === undefined ? undefined : optionOf(options, kind)
   return { outcome: optionId === undefined ? { outcome: "cancelled" } : { outcome: "selected", optionId } }
@@ -80,24 +80,24 @@ const classOf = (call: ToolCall, command: string | undefined): readonly [ActionC
 
 /** Whether the input of a call that reads holds more than what is read. */
 const readsMore = ({ input }: ToolCall): boolean =>
-  !isToldRead(input) || folderOfPattern(input["pattern"]) !== undefined
+  !hasOnlyKnownReadFields(input) || folderOfPattern(input["pattern"]) !== undefined
 
 /** Whether changes and the input say all files that it is about. Locations are hints for an editor: it may write elsewhere too. */
 const isTold = (call: ToolCall): boolean => {
   switch (call.kind) {
     case "move":
-      return endsOf(call.input) !== undefined && showsOnlyChanges(call)
+      return endsOfMove(call.input) !== undefined && showsOnlyChanges(call)
     case "switch_mode":
       // A mode is no file: what names one is something else.
       return namesNothing(call)
     case "read":
     case "search":
-      return !readsMore(call) && (tellsChanges(call) || inputPathOf(call) !== undefined)
+      return !readsMore(call) && (hasChanges(call) || inputPathOf(call) !== undefined)
     default:
       return (
-        isToldWrite(call.input) &&
+        hasOnlyKnownWriteFields(call.input) &&
         showsOnlyChanges(call) &&
-        (tellsChanges(call) || inputPathOf(call) !== undefined)
+        (hasChanges(call) || inputPathOf(call) !== undefined)
       )
   }
 }
@@ -122,13 +122,13 @@ const scopesOf = (options: unknown, whole: boolean): ReadonlyArray<DecisionScope
   whole && optionOf(options, "allow_always") !== undefined ? ["once", "run", "session", "always"] : ["once"]
 
 /** A `session/request_permission` as an approval. */
-export const approvalOf = (
+export const toAcpApproval = (
   call: ToolCall,
   options: unknown,
   agent: AcpAgent,
   relative: Relative
 ): ApprovalRequest => {
-  const command = commandOf(call, agent)
+  const command = readShellCommand(call, agent)
   const cwd = command === undefined ? undefined : folderOf(call, agent, relative)
   const [action, risk] = classOf(call, command)
   // What a command touches only its own words say; what an agent guesses of it is none of them.
@@ -137,7 +137,7 @@ export const approvalOf = (
   return defined({
     action,
     risk,
-    title: labelOf(call, agent, relative),
+    title: acpCallLabel(call, agent, relative),
     tool: call.tool,
     callId: call.callId,
     command,

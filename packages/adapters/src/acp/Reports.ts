@@ -4,14 +4,14 @@
  * Said through the run's `Turn`. It keeps what a turn has come to, for those who judge how it ended.
  */
 import type { Usage } from "@corral/domain/run/Run"
-import { retryOf } from "../codex/Retries.ts"
-import { objectOf, textOf, type JsonObject } from "../Json.ts"
-import type { Relative } from "../Relative.ts"
-import type { Turn } from "../Turn.ts"
+import { toCodexRetry } from "../codex/Retries.ts"
+import { objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import type { Relative } from "../files/RelativePath.ts"
+import type { OutputCollector } from "../output/OutputCollector.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
-import type { Turned } from "./Ending.ts"
-import { Messages } from "./Messages.ts"
-import { Spending } from "./Spending.ts"
+import type { PromptProgress } from "./AcpOutcome.ts"
+import { AcpMessages } from "./AcpMessages.ts"
+import { AcpUsage } from "./AcpUsage.ts"
 import type { ToolCall } from "./ToolCall.ts"
 import { ToolCalls } from "./ToolCalls.ts"
 
@@ -19,11 +19,11 @@ import { ToolCalls } from "./ToolCalls.ts"
 export const MAX_NAME = 100
 
 export class Reports {
-  readonly #turn: Turn
+  readonly #collector: OutputCollector
   readonly #agent: AcpAgent
-  readonly #messages: Messages
+  readonly #messages: AcpMessages
   readonly #calls: ToolCalls
-  readonly #spending: Spending
+  readonly #spending: AcpUsage
   /** The agent's own words about the turn that it reported as failed. */
   #failed: string | undefined
   /** A tool call came before the last message. */
@@ -32,16 +32,16 @@ export class Reports {
   #answered = false
   #stoppedAtDenial = false
 
-  constructor(turn: Turn, agent: AcpAgent, relative: Relative, resumed: boolean) {
-    this.#turn = turn
+  constructor(collector: OutputCollector, agent: AcpAgent, relative: Relative, resumed: boolean) {
+    this.#collector = collector
     this.#agent = agent
-    this.#messages = new Messages(turn, agent)
-    this.#calls = new ToolCalls(turn, agent, relative)
-    this.#spending = new Spending(resumed)
+    this.#messages = new AcpMessages(collector, agent)
+    this.#calls = new ToolCalls(collector, agent, relative)
+    this.#spending = new AcpUsage(resumed)
   }
 
   /** What this turn has come to, once it is closed. */
-  get turned(): Turned {
+  get turned(): PromptProgress {
     const { last: text, lone } = this.#messages
     const answered = this.#answered || this.#calls.isAnyOpen
     return { text, lone, failed: this.#failed, called: this.#called, answered }
@@ -115,7 +115,8 @@ export class Reports {
         return
       case "current_mode_update": {
         const now = textOf(report["currentModeId"]) ?? ""
-        if (talking && now !== mode) this.#turn.unknown(`current_mode_update/${now.slice(0, MAX_NAME)}`)
+        if (talking && now !== mode)
+          this.#collector.countUnknown(`current_mode_update/${now.slice(0, MAX_NAME)}`)
         return
       }
       case "session_info_update":
@@ -127,20 +128,20 @@ export class Reports {
       case "user_message_chunk":
         return
       default:
-        return this.#turn.unknown(`session/update/${kind.slice(0, MAX_NAME)}`)
+        return this.#collector.countUnknown(`session/update/${kind.slice(0, MAX_NAME)}`)
     }
   }
 
   #spent(): void {
     const { usage } = this.#spending
-    if (usage !== undefined) this.#turn.emit({ _tag: "Usage", usage })
+    if (usage !== undefined) this.#collector.emit({ _tag: "Usage", usage })
   }
 
   /** The hot path: most reports are text. */
   #chunk(kind: string, { _meta, content, messageId }: JsonObject): void {
     const { text, type } = objectOf(content)
     if (type !== "text" || typeof text !== "string")
-      return this.#turn.unknown(`${kind}/${(textOf(type) ?? "untyped").slice(0, MAX_NAME)}`)
+      return this.#collector.countUnknown(`${kind}/${(textOf(type) ?? "untyped").slice(0, MAX_NAME)}`)
     // Some agents count tokens beside a text of nothing.
     if (text === "") {
       if (this.#spending.counted(objectOf(objectOf(_meta)["usage"]))) this.#spent()
@@ -168,7 +169,7 @@ export class Reports {
     if (type === "systemError") this.#failed ??= ""
     else if (type === "active") this.#failed = undefined
     // Typed as Codex types it.
-    if (objectOf(error)["willRetry"] === true) this.#turn.say(retryOf(objectOf(error)))
+    if (objectOf(error)["willRetry"] === true) this.#collector.emitEvent(toCodexRetry(objectOf(error)))
   }
 
   /** The agent uses a tool: what it says next is another message. */
@@ -181,6 +182,6 @@ export class Reports {
   #call(report: JsonObject): void {
     if (report["sessionUpdate"] === "tool_call") this.#stoppedAtDenial = false
     this.#acted()
-    if (!this.#calls.report(report)) this.#turn.unknown("tool_call")
+    if (!this.#calls.report(report)) this.#collector.countUnknown("tool_call")
   }
 }

@@ -5,9 +5,17 @@
  * said; `ToolCalls` knows when.
  */
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
-import { beginningOf } from "../Excerpt.ts"
-import { arrayOf, isObject, objectOf, parseObject, textOf, textsIn, type JsonObject } from "../Json.ts"
-import { MAX_TITLE, oneLine } from "../OneLine.ts"
+import { beginningOf } from "../text/Excerpt.ts"
+import {
+  arrayOf,
+  isJsonObject,
+  objectOf,
+  parseObject,
+  textOf,
+  textsIn,
+  type JsonObject
+} from "../text/Json.ts"
+import { MAX_TITLE, firstLine } from "../text/FirstLine.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 
 export interface ToolCall {
@@ -43,13 +51,13 @@ const nameOf = (report: JsonObject, callId: string, { toolName }: AcpAgent): str
   if (toolName === "title" && /^[\w.-]{1,64}$/.test(title)) return title
   const end = toolName === "callId" ? callId.indexOf("__") : -1
   if (end > 0) return callId.slice(0, end)
-  return textOf(report["kind"]) ?? (title === "" ? "tool" : oneLine(title))
+  return textOf(report["kind"]) ?? (title === "" ? "tool" : firstLine(title))
 }
 
 const nothing: JsonObject = {}
 
 /** A call as its first report tells it. */
-export const firstOf = (callId: string, report: JsonObject, agent: AcpAgent): ToolCall => {
+export const firstReport = (callId: string, report: JsonObject, agent: AcpAgent): ToolCall => {
   const kind = textOf(report["kind"]) ?? "other"
   const tool = nameOf(report, callId, agent).slice(0, MAX_TITLE)
   const call: ToolCall = {
@@ -65,7 +73,7 @@ export const firstOf = (callId: string, report: JsonObject, agent: AcpAgent): To
     printed: "",
     meta: nothing
   }
-  return merged(call, report, agent)
+  return mergeReport(call, report, agent)
 }
 
 /** Text of an input that is whole; while it streams it is no JSON. */
@@ -80,24 +88,24 @@ const pieceIn = (report: JsonObject): string =>
   textOf(objectOf(objectOf(report["_meta"])["terminal_output_delta"])["data"]) ?? ""
 
 /** A call with what a further report adds. A field that is not told stays. */
-export const merged = (call: ToolCall, report: JsonObject, agent: AcpAgent): ToolCall => ({
+export const mergeReport = (call: ToolCall, report: JsonObject, agent: AcpAgent): ToolCall => ({
   callId: call.callId,
   tool: call.tool,
   kind: textOf(report["kind"]) ?? call.kind,
   title: textOf(report["title"]) ?? call.title,
   status: textOf(report["status"]) ?? call.status,
-  input: isObject(report["rawInput"])
+  input: isJsonObject(report["rawInput"])
     ? report["rawInput"]
     : ((agent.inputInContent === true ? inputIn(report) : undefined) ?? call.input),
-  content: Array.isArray(report["content"]) ? report["content"].filter(isObject) : call.content,
+  content: Array.isArray(report["content"]) ? report["content"].filter(isJsonObject) : call.content,
   locations: Array.isArray(report["locations"]) ? textsIn(report["locations"], "path") : call.locations,
   output: report["rawOutput"] ?? call.output,
   printed: call.printed + pieceIn(report),
-  meta: isObject(report["_meta"]) ? { ...call.meta, ...report["_meta"] } : call.meta
+  meta: isJsonObject(report["_meta"]) ? { ...call.meta, ...report["_meta"] } : call.meta
 })
 
 /** The command line of a shell tool, exactly as it would run; `undefined` where nobody tells. */
-export const commandOf = (
+export const readShellCommand = (
   { input, kind, title }: ToolCall,
   { titleIsCommand }: AcpAgent
 ): string | undefined =>
@@ -126,7 +134,7 @@ const textsOf = (content: ToolCall["content"]): ReadonlyArray<string> => {
 const OUTPUTS = ["output", "content", "error", "message"]
 
 /** The text of a result: what the tool gave, or what it is shown as. */
-export const outputOf = ({ content, output, printed }: ToolCall): string | undefined => {
+export const readCallOutput = ({ content, output, printed }: ToolCall): string | undefined => {
   if (typeof output === "string" && output !== "") return output
   const fields = objectOf(output)
   const shown = textsOf(content)
@@ -141,10 +149,10 @@ export const outputOf = ({ content, output, printed }: ToolCall): string | undef
 const isCode = (code: unknown): code is number => typeof code === "number" && Number.isSafeInteger(code)
 
 /** The exit code of a command, where the result tells. */
-export const exitCodeOf = ({ meta, output }: ToolCall): number | undefined => {
+export const readExitCode = ({ meta, output }: ToolCall): number | undefined => {
   const fields = objectOf(output)
   const [shell] = arrayOf(fields["contents"]).filter(
-    (part): part is JsonObject => isObject(part) && part["type"] === "shell_exit"
+    (part): part is JsonObject => isJsonObject(part) && part["type"] === "shell_exit"
   )
   return [
     objectOf(fields["metadata"])["exit"],
@@ -156,7 +164,7 @@ export const exitCodeOf = ({ meta, output }: ToolCall): number | undefined => {
 }
 
 /** What became of a call that failed: whether it was carried out at all. */
-export const failureOf = ({ meta, output }: ToolCall): PayloadOf<"run.tool.result">["status"] => {
+export const readFailedStatus = ({ meta, output }: ToolCall): PayloadOf<"run.tool.result">["status"] => {
   const kinds = Object.values(meta).map((value) => objectOf(value)["nonExecutionKind"])
   if (kinds.includes("user-rejected")) return "cancelled"
   if (kinds.includes("permission-rule")) return "denied"

@@ -4,13 +4,20 @@
  * A call is told once its input is: with its first report that says so, when it is asked for, when it runs, at the latest when the agent goes
  * on to something else. A call that an agent never closes is closed here where it was denied, and by `Turn` at the end.
  */
-import { defined, objectOf, textOf, type JsonObject } from "../Json.ts"
-import type { Relative } from "../Relative.ts"
-import type { Turn } from "../Turn.ts"
+import { defined, objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import type { Relative } from "../files/RelativePath.ts"
+import type { OutputCollector } from "../output/OutputCollector.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 import { filesTouchedBy } from "./Changes.ts"
-import { isClear, labelOf } from "./Label.ts"
-import { exitCodeOf, failureOf, firstOf, merged, outputOf, type ToolCall } from "./ToolCall.ts"
+import { isClear, acpCallLabel } from "./Label.ts"
+import {
+  readExitCode,
+  readFailedStatus,
+  firstReport,
+  mergeReport,
+  readCallOutput,
+  type ToolCall
+} from "./ToolCall.ts"
 
 /** Ids of calls that are over, to tell late reports from new calls; more of them are forgotten. */
 const MAX_CLOSED = 10_000
@@ -22,15 +29,15 @@ interface Open {
 }
 
 export class ToolCalls {
-  readonly #turn: Turn
+  readonly #collector: OutputCollector
   readonly #agent: AcpAgent
   readonly #relative: Relative
   readonly #open = new Map<string, Open>()
   readonly #closed = new Set<string>()
   #cancelling = false
 
-  constructor(turn: Turn, agent: AcpAgent, relative: Relative) {
-    this.#turn = turn
+  constructor(collector: OutputCollector, agent: AcpAgent, relative: Relative) {
+    this.#collector = collector
     this.#agent = agent
     this.#relative = relative
   }
@@ -100,10 +107,10 @@ export class ToolCalls {
   #follow(callId: string, report: JsonObject): Open {
     const known = this.#open.get(callId)
     if (known !== undefined) {
-      known.call = merged(known.call, report, this.#agent)
+      known.call = mergeReport(known.call, report, this.#agent)
       return known
     }
-    const open = { call: firstOf(callId, report, this.#agent), told: false, denied: false }
+    const open = { call: firstReport(callId, report, this.#agent), told: false, denied: false }
     this.#open.set(callId, open)
     return open
   }
@@ -112,8 +119,8 @@ export class ToolCalls {
     if (open.told) return
     open.told = true
     const { callId, input, tool } = open.call
-    const label = labelOf(open.call, this.#agent, this.#relative)
-    this.#turn.call({
+    const label = acpCallLabel(open.call, this.#agent, this.#relative)
+    this.#collector.openCall({
       callId,
       tool,
       label,
@@ -129,15 +136,21 @@ export class ToolCalls {
     this.#closed.add(call.callId)
     const stopped = this.#stopped(call)
     const completed = call.status === "completed" && !stopped
-    if (completed) for (const event of filesTouchedBy(call, this.#relative)) this.#turn.say(event)
-    const status = completed ? "completed" : stopped ? "cancelled" : denied ? "denied" : failureOf(call)
+    if (completed) for (const event of filesTouchedBy(call, this.#relative)) this.#collector.emitEvent(event)
+    const status = completed
+      ? "completed"
+      : stopped
+        ? "cancelled"
+        : denied
+          ? "denied"
+          : readFailedStatus(call)
     // What was denied and never closed has no output: its content is what was asked.
-    const output = call.status === "completed" || call.status === "failed" ? outputOf(call) : undefined
-    this.#turn.result(defined({ callId: call.callId, status, output, exitCode: exitCodeOf(call) }))
+    const output = call.status === "completed" || call.status === "failed" ? readCallOutput(call) : undefined
+    this.#collector.closeCall(defined({ callId: call.callId, status, output, exitCode: readExitCode(call) }))
   }
 
   #stopped(call: ToolCall): boolean {
     const words = this.#agent.cancelsInWords
-    return this.#cancelling && words !== undefined && words.test(outputOf(call) ?? "")
+    return this.#cancelling && words !== undefined && words.test(readCallOutput(call) ?? "")
   }
 }

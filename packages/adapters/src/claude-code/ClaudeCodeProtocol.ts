@@ -7,17 +7,17 @@
 import type { Usage } from "@corral/domain/run/Run"
 import { draft } from "@corral/domain/run/RunEvent"
 import type { AdapterOutput, Protocol, RunStart } from "@corral/domain/run/RuntimeAdapter"
-import { arrayOf, countOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
-import { JsonLines, type JsonLine } from "../JsonLines.ts"
-import { relativeTo, type Relative } from "../Relative.ts"
-import { retrying } from "../Retrying.ts"
-import { Turn } from "../Turn.ts"
-import { addUsage, failureOfCall, failureWithoutResult, outcomeOf, usageOf } from "./Ending.ts"
+import { arrayOf, countOf, defined, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import { JsonLines, type JsonLine } from "../text/JsonLines.ts"
+import { relativeTo, type Relative } from "../files/RelativePath.ts"
+import { toRetryEvent } from "../output/RetryEvent.ts"
+import { OutputCollector } from "../output/OutputCollector.ts"
+import { addUsage, failureOfCall, claudeFailureAtExit, toClaudeOutcome, usageOf } from "./ClaudeOutcome.ts"
 import { controlRefusal, controlRequest, controlResponse, userMessage } from "./Frames.ts"
-import { Messages } from "./Messages.ts"
-import { exitCodeOf, filesOf, outputOf, statusOf } from "./ToolResult.ts"
-import { Spending } from "./Spending.ts"
-import { approvalOf, labelOf } from "./ToolUse.ts"
+import { ClaudeMessages } from "./ClaudeMessages.ts"
+import { parseExitCode, fileEventsOfResult, readResultOutput, statusOf } from "./ToolResult.ts"
+import { ClaudeUsage } from "./ClaudeUsage.ts"
+import { toClaudeApproval, claudeCallLabel } from "./ToolUse.ts"
 
 /** A conversation id that may stand in a command line: never an option, never a path. */
 const sessionIdOf = (value: unknown): string | undefined =>
@@ -27,9 +27,9 @@ export class ClaudeCodeProtocol implements Protocol {
   readonly open: string
   readonly #resumed: boolean
   readonly #lines = new JsonLines()
-  readonly #turn = new Turn()
-  readonly #messages = new Messages()
-  readonly #spending = new Spending()
+  readonly #collector = new OutputCollector()
+  readonly #messages = new ClaudeMessages()
+  readonly #spending = new ClaudeUsage()
   readonly #workspacePath: string
   /** Left out of paths: the workspace, and what the runtime calls its folder. */
   #relative: Relative
@@ -49,15 +49,16 @@ export class ClaudeCodeProtocol implements Protocol {
     this.open = controlRequest("initialize", "initialize") + userMessage(start.prompt)
   }
 
-  readonly step: Protocol["step"] = (chunk) => this.#read(this.#turn.over ? [] : this.#lines.push(chunk))
+  readonly step: Protocol["step"] = (chunk) =>
+    this.#read(this.#collector.isOver ? [] : this.#lines.push(chunk))
 
   readonly end: Protocol["end"] = (end) => {
-    if (this.#turn.over) return []
+    if (this.#collector.isOver) return []
     const outputs = this.#read(this.#lines.end())
-    const failure = failureWithoutResult(end)
-    if (failure === undefined) this.#turn.lost("Claude Code", end)
-    else this.#turn.fail(failure)
-    return [...outputs, ...this.#turn.take()]
+    const failure = claudeFailureAtExit(end)
+    if (failure === undefined) this.#collector.concludeAtExit("Claude Code", end)
+    else this.#collector.fail(failure)
+    return [...outputs, ...this.#collector.takeOutputs()]
   }
 
   readonly answer: Protocol["answer"] = (key, { decision, reason, updatedInput }) => {
@@ -77,20 +78,20 @@ export class ClaudeCodeProtocol implements Protocol {
   }
 
   readonly input: Protocol["input"] = (text) => {
-    if (this.#turn.over) return undefined
+    if (this.#collector.isOver) return undefined
     this.#queued.push(text)
     return ""
   }
 
   readonly cancel: Protocol["cancel"] = () => {
     this.#cancelling = true
-    this.#turn.cancel()
+    this.#collector.markCancelled()
     this.#queued.length = 0
     return controlRequest("interrupt", "interrupt")
   }
 
   #read(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
-    return this.#turn.read(lines, (said) => this.#said(said))
+    return this.#collector.readLines(lines, (said) => this.#said(said))
   }
 
   #said(said: JsonObject): void {
@@ -117,7 +118,7 @@ export class ClaudeCodeProtocol implements Protocol {
   }
 
   #unknown(what: unknown): void {
-    this.#turn.unknown(textOf(what) ?? "untyped")
+    this.#collector.countUnknown(textOf(what) ?? "untyped")
   }
 
   /** The hot path: most lines of a run are deltas. */
@@ -134,7 +135,7 @@ export class ClaudeCodeProtocol implements Protocol {
           : (["text", undefined] as const)
     if (typeof text !== "string" || text === "") return
     const messageId = this.#messages.ofDelta(event, parent ?? "")
-    this.#turn.say(
+    this.#collector.emitEvent(
       draft(
         "run.message.delta",
         parent === undefined
@@ -147,7 +148,7 @@ export class ClaudeCodeProtocol implements Protocol {
   #framed(event: JsonObject, parent: string | undefined): void {
     this.#messages.follow(event, parent ?? "")
     const spent = this.#spending.follow(event, parent !== undefined)
-    if (spent !== undefined) this.#turn.emit({ _tag: "Usage", usage: addUsage(this.#usage, spent) })
+    if (spent !== undefined) this.#collector.emit({ _tag: "Usage", usage: addUsage(this.#usage, spent) })
   }
 
   #assistant(said: JsonObject): void {
@@ -160,7 +161,7 @@ export class ClaudeCodeProtocol implements Protocol {
     }
     this.#lastError = undefined
     const parent = textOf(said["parent_tool_use_id"])
-    for (const block of arrayOf(message["content"]).filter(isObject)) {
+    for (const block of arrayOf(message["content"]).filter(isJsonObject)) {
       const messageId = this.#messages.ofBlock(textOf(message["id"]) ?? "message", parent ?? "")
       this.#block(block, messageId, parent)
     }
@@ -169,7 +170,7 @@ export class ClaudeCodeProtocol implements Protocol {
   #block(block: JsonObject, messageId: string, parent: string | undefined): void {
     const parentCallId = parent === undefined ? {} : { parentCallId: parent }
     const whole = (channel: "text" | "reasoning", text: string) =>
-      this.#turn.say(
+      this.#collector.emitEvent(
         draft("run.message.completed", { messageId, role: "assistant", channel, text, ...parentCallId })
       )
     switch (block["type"]) {
@@ -183,10 +184,10 @@ export class ClaudeCodeProtocol implements Protocol {
         const [callId, tool] = [textOf(block["id"]), textOf(block["name"])]
         if (callId === undefined || tool === undefined) return this.#unknown("tool_use")
         const input = objectOf(block["input"])
-        return this.#turn.call({
+        return this.#collector.openCall({
           callId,
           tool,
-          label: labelOf(tool, input, this.#relative),
+          label: claudeCallLabel(tool, input, this.#relative),
           input,
           ...parentCallId
         })
@@ -197,25 +198,25 @@ export class ClaudeCodeProtocol implements Protocol {
   }
 
   #user(said: JsonObject): void {
-    const metas = arrayOf(said["tool_result_meta"]).filter(isObject)
-    for (const block of arrayOf(objectOf(said["message"])["content"]).filter(isObject)) {
+    const metas = arrayOf(said["tool_result_meta"]).filter(isJsonObject)
+    for (const block of arrayOf(objectOf(said["message"])["content"]).filter(isJsonObject)) {
       // Text here is ours or a notice like "interrupted": the result says it better.
       if (block["type"] !== "tool_result") continue
       const callId = textOf(block["tool_use_id"])
-      const tool = callId === undefined ? undefined : this.#turn.toolOf(callId)
+      const tool = callId === undefined ? undefined : this.#collector.toolOf(callId)
       if (callId === undefined || tool === undefined) {
         this.#unknown("tool_result")
         continue
       }
       const failed = block["is_error"] === true
-      const output = outputOf(block["content"])
+      const output = readResultOutput(block["content"])
       if (!failed) {
-        for (const event of filesOf(tool, said["tool_use_result"], callId, this.#relative))
-          this.#turn.say(event)
+        for (const event of fileEventsOfResult(tool, said["tool_use_result"], callId, this.#relative))
+          this.#collector.emitEvent(event)
       }
-      const exitCode = failed && tool === "Bash" ? exitCodeOf(output) : undefined
+      const exitCode = failed && tool === "Bash" ? parseExitCode(output) : undefined
       const status = statusOf(failed, metas.find((meta) => meta["id"] === callId) ?? {})
-      this.#turn.result({ callId, status, ...defined({ output, exitCode }) })
+      this.#collector.closeCall({ callId, status, ...defined({ output, exitCode }) })
     }
   }
 
@@ -225,8 +226,8 @@ export class ClaudeCodeProtocol implements Protocol {
         return this.#init(said)
       case "api_retry":
         this.#lastError = textOf(said["error"])
-        this.#turn.say(
-          retrying({
+        this.#collector.emitEvent(
+          toRetryEvent({
             attempt: said["attempt"],
             maxAttempts: said["max_retries"],
             delayMs: said["retry_delay_ms"],
@@ -250,7 +251,7 @@ export class ClaudeCodeProtocol implements Protocol {
     const cwd = textOf(said["cwd"])
     if (cwd !== undefined && cwd !== "" && cwd !== this.#workspacePath)
       this.#relative = relativeTo(this.#workspacePath, cwd)
-    this.#turn.start(
+    this.#collector.start(
       defined({
         runtimeSessionId: sessionIdOf(said["session_id"]),
         runtimeVersion: textOf(said["claude_code_version"]),
@@ -266,18 +267,19 @@ export class ClaudeCodeProtocol implements Protocol {
     const subtype = textOf(request["subtype"])
     if (key === undefined || subtype === undefined) return this.#unknown("control_request")
     if (subtype === "can_use_tool") {
-      if (this.#turn.ask(key, approvalOf(request, this.#relative)))
+      if (this.#collector.requestApproval(key, toClaudeApproval(request, this.#relative)))
         this.#asked.set(key, objectOf(request["input"]))
       return
     }
     // A question that nobody here can answer: said so, or it would wait for ever.
     this.#unknown(`control_request/${subtype}`)
-    this.#turn.emit({ _tag: "Reply", text: controlRefusal(key, `${subtype} is not supported`) })
+    this.#collector.emit({ _tag: "Reply", text: controlRefusal(key, `${subtype} is not supported`) })
   }
 
   #withdraws(said: JsonObject): void {
     const key = textOf(said["request_id"])
-    const withdrawn = key !== undefined && this.#turn.withdraw(key, "the runtime no longer waits for it")
+    const withdrawn =
+      key !== undefined && this.#collector.withdrawApproval(key, "the runtime no longer waits for it")
     if (withdrawn) this.#asked.delete(key)
     else this.#unknown("control_cancel_request")
   }
@@ -289,9 +291,9 @@ export class ClaudeCodeProtocol implements Protocol {
     this.#usage = usage
     this.#spending.reset()
     const next = said["is_error"] === true ? undefined : this.#queued.shift()
-    if (next !== undefined) return this.#turn.emit({ _tag: "Reply", text: userMessage(next) })
-    this.#turn.conclude(
-      outcomeOf(said, usage, {
+    if (next !== undefined) return this.#collector.emit({ _tag: "Reply", text: userMessage(next) })
+    this.#collector.conclude(
+      toClaudeOutcome(said, usage, {
         noCredentials: this.#noCredentials,
         lastError: this.#lastError,
         cancelling: this.#cancelling

@@ -3,12 +3,12 @@
  */
 import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
 import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
-import { arrayOf, countOf, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
-import { replacement, unifiedDiff, type Hunk } from "../UnifiedDiff.ts"
-import type { Relative } from "../Relative.ts"
+import { arrayOf, countOf, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import { replacement, unifiedDiff, type Hunk } from "../text/UnifiedDiff.ts"
+import type { Relative } from "../files/RelativePath.ts"
 
 /** The text of a result: a string, or the text blocks of a list. */
-export const outputOf = (content: unknown): string | undefined => {
+export const readResultOutput = (content: unknown): string | undefined => {
   if (typeof content === "string") return content
   if (!Array.isArray(content)) return undefined
   return content
@@ -28,24 +28,24 @@ export const statusOf = (failed: boolean, meta: JsonObject): PayloadOf<"run.tool
 }
 
 /** The exit code that a failed command's text begins with. */
-export const exitCodeOf = (output: string | undefined): number | undefined => {
+export const parseExitCode = (output: string | undefined): number | undefined => {
   const code = /^Exit code (\d{1,3})\b/.exec(output ?? "")?.[1]
   return code === undefined ? undefined : Number(code)
 }
 
 const isHunk = (value: unknown): value is Hunk =>
-  isObject(value) &&
+  isJsonObject(value) &&
   ["oldStart", "oldLines", "newStart", "newLines"].every((key) => countOf(value[key]) !== undefined) &&
   arrayOf(value["lines"]).every((line) => typeof line === "string")
 
 /** Files that a call read or changed, from the structured half of its result. A failed call has none. */
-export const filesOf = (
+export const fileEventsOfResult = (
   tool: string | undefined,
   structured: unknown,
   callId: string,
   relative: Relative
 ): ReadonlyArray<AdapterEvent> => {
-  if (!isObject(structured)) return []
+  if (!isJsonObject(structured)) return []
   const read = textOf(objectOf(structured["file"])["filePath"])
   if (tool === "Read" && read !== undefined) return [draft("run.file.read", { path: relative(read), callId })]
   const changed = textOf(structured["filePath"])

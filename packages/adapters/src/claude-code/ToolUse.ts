@@ -2,12 +2,12 @@
  * Claude Code's tools as a person meets them: one line for a list, and exactly what an approval would let happen.
  */
 import type { ActionClass, ApprovalRequest, DecisionScope, Risk } from "@corral/domain/approval/Approval"
-import { arrayOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
-import { folderOfPattern, pathsIn } from "../InputPaths.ts"
-import { oneLine } from "../OneLine.ts"
-import type { Relative } from "../Relative.ts"
-import { isToldRead, isToldWrite } from "../ToldInput.ts"
-import { replacement, unifiedDiff, type Hunk } from "../UnifiedDiff.ts"
+import { arrayOf, defined, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import { folderOfPattern, pathsIn } from "../files/InputPaths.ts"
+import { firstLine } from "../text/FirstLine.ts"
+import type { Relative } from "../files/RelativePath.ts"
+import { hasOnlyKnownReadFields, hasOnlyKnownWriteFields } from "../files/KnownFields.ts"
+import { replacement, unifiedDiff, type Hunk } from "../text/UnifiedDiff.ts"
 
 /** The field that names what a tool reads or writes, where it is not `file_path`. */
 const targets: Readonly<Record<string, string>> = {
@@ -35,12 +35,12 @@ const mcp = (tool: string): { readonly server: string; readonly name: string } |
 }
 
 /** One line for a list: `Run npm test`, `Edit src/main.ts`. */
-export const labelOf = (tool: string, input: JsonObject, relative: Relative): string => {
+export const claudeCallLabel = (tool: string, input: JsonObject, relative: Relative): string => {
   const [path] = pathsOf(tool, input)
   const file = path === undefined ? "a file" : relative(path)
   switch (tool) {
     case "Bash":
-      return oneLine(`Run ${textOf(input["command"]) ?? "a command"}`)
+      return firstLine(`Run ${textOf(input["command"]) ?? "a command"}`)
     case "Read":
       return `Read ${file}`
     case "Write":
@@ -51,21 +51,21 @@ export const labelOf = (tool: string, input: JsonObject, relative: Relative): st
       return `Edit ${file}`
     case "Glob":
     case "Grep":
-      return oneLine(`Search ${textOf(input["pattern"]) ?? "files"}`)
+      return firstLine(`Search ${textOf(input["pattern"]) ?? "files"}`)
     case "WebFetch":
-      return oneLine(`Fetch ${textOf(input["url"]) ?? "a page"}`)
+      return firstLine(`Fetch ${textOf(input["url"]) ?? "a page"}`)
     case "WebSearch":
-      return oneLine(`Search the web for ${textOf(input["query"]) ?? "something"}`)
+      return firstLine(`Search the web for ${textOf(input["query"]) ?? "something"}`)
     case "Task":
     case "Agent":
-      return oneLine(`Delegate: ${textOf(input["description"]) ?? "a task"}`)
+      return firstLine(`Delegate: ${textOf(input["description"]) ?? "a task"}`)
     case "AskUserQuestion":
-      return oneLine(textOf(objectOf(arrayOf(input["questions"])[0])["question"]) ?? "Ask a question")
+      return firstLine(textOf(objectOf(arrayOf(input["questions"])[0])["question"]) ?? "Ask a question")
     case "ExitPlanMode":
       return "Carry out the plan"
   }
   const remote = mcp(tool)
-  return remote === undefined ? oneLine(`Use ${tool}`) : oneLine(`Use ${remote.name} of ${remote.server}`)
+  return remote === undefined ? firstLine(`Use ${tool}`) : firstLine(`Use ${remote.name} of ${remote.server}`)
 }
 
 const classOf = (tool: string): readonly [ActionClass, Risk] => {
@@ -98,11 +98,11 @@ const isTold = (tool: string, input: JsonObject): boolean => {
     case "Edit":
     case "MultiEdit":
     case "NotebookEdit":
-      return isToldWrite(input)
+      return hasOnlyKnownWriteFields(input)
     case "Read":
     case "Glob":
     case "Grep":
-      return isToldRead(input)
+      return hasOnlyKnownReadFields(input)
     case "AskUserQuestion":
     case "ExitPlanMode":
       // They are about no file: what names one is something else.
@@ -114,7 +114,7 @@ const isTold = (tool: string, input: JsonObject): boolean => {
 
 const hunksOf = (tool: string, input: JsonObject): ReadonlyArray<Hunk> => {
   const edits =
-    tool === "Edit" ? [input] : tool === "MultiEdit" ? arrayOf(input["edits"]).filter(isObject) : []
+    tool === "Edit" ? [input] : tool === "MultiEdit" ? arrayOf(input["edits"]).filter(isJsonObject) : []
   return edits.map((edit) => replacement(textOf(edit["old_string"]) ?? "", textOf(edit["new_string"]) ?? ""))
 }
 
@@ -136,13 +136,13 @@ const scopesOf = (suggestions: ReadonlyArray<unknown>): ReadonlyArray<DecisionSc
   "once",
   "run",
   ...(suggestions.length > 0 ? (["session"] as const) : []),
-  ...(suggestions.some((one) => isObject(one) && one["destination"] !== "session")
+  ...(suggestions.some((one) => isJsonObject(one) && one["destination"] !== "session")
     ? (["always"] as const)
     : [])
 ]
 
 /** A `can_use_tool` request as an approval. */
-export const approvalOf = (request: JsonObject, relative: Relative): ApprovalRequest => {
+export const toClaudeApproval = (request: JsonObject, relative: Relative): ApprovalRequest => {
   const tool = textOf(request["tool_name"]) ?? "unknown"
   const input = objectOf(request["input"])
   const told = isTold(tool, input)
@@ -153,7 +153,7 @@ export const approvalOf = (request: JsonObject, relative: Relative): ApprovalReq
   return {
     action,
     risk: told ? risk : "high",
-    title: labelOf(tool, input, relative),
+    title: claudeCallLabel(tool, input, relative),
     tool,
     ...defined({
       callId: textOf(request["tool_use_id"]),

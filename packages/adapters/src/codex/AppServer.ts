@@ -7,27 +7,34 @@
 import { draft } from "@corral/domain/run/RunEvent"
 import type { Decision } from "@corral/domain/approval/Approval"
 import type { AdapterOutput, Protocol, RunStart } from "@corral/domain/run/RuntimeAdapter"
-import { countOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
-import { JsonLines, type JsonLine } from "../JsonLines.ts"
-import { relativeTo, type Relative } from "../Relative.ts"
-import { Turn } from "../Turn.ts"
-import { questionOf } from "./Approvals.ts"
-import { failureOf, failureOfRequest, failureWithoutResult } from "./Ending.ts"
-import { retryOf } from "./Retries.ts"
+import { countOf, defined, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import { JsonLines, type JsonLine } from "../text/JsonLines.ts"
+import { relativeTo, type Relative } from "../files/RelativePath.ts"
+import { OutputCollector } from "../output/OutputCollector.ts"
+import { toCodexQuestion } from "./Approvals.ts"
+import { toCodexFailure, toRequestFailure, codexFailureAtExit } from "./CodexFailure.ts"
+import { toCodexRetry } from "./Retries.ts"
 import { measured } from "./FileChanges.ts"
-import { notification, refusal, request, response, textInput, type RequestId } from "./Frames.ts"
+import {
+  codexNotification,
+  codexRefusal,
+  codexRequest,
+  codexResponse,
+  textInput,
+  type CodexRequestId
+} from "./Frames.ts"
 import { Items } from "./Items.ts"
 import { approvalPolicyOf, sandboxOf } from "./Modes.ts"
 import { isSilent } from "./Notifications.ts"
-import { sessionIdOf } from "./SessionId.ts"
-import { Spending } from "./Spending.ts"
+import { readCodexSessionId } from "./SessionId.ts"
+import { CodexUsage } from "./CodexUsage.ts"
 
 const clientInfo = { name: "corral", title: "Corral", version: "1" }
 
 type Sent = "initialize" | "thread" | "turn"
 
 interface Asked {
-  readonly id: RequestId
+  readonly id: CodexRequestId
   /** Of the agent itself, not of a sub-agent. */
   readonly own: boolean
   readonly result: (decision: Decision) => object
@@ -39,15 +46,15 @@ const partOf = (params: JsonObject, part: "summary" | "content"): string | undef
   return item === undefined || index === undefined ? undefined : `${item}:${part}:${index}`
 }
 
-const isRequestId = (id: unknown): id is RequestId => typeof id === "string" || typeof id === "number"
+const isRequestId = (id: unknown): id is CodexRequestId => typeof id === "string" || typeof id === "number"
 
 export class AppServerProtocol implements Protocol {
   readonly open: string
   readonly #start: RunStart
   readonly #lines = new JsonLines()
-  readonly #turn = new Turn()
+  readonly #collector = new OutputCollector()
   readonly #items: Items
-  readonly #spending = new Spending()
+  readonly #spending = new CodexUsage()
   /** Requests of ours that matter and are not answered yet. */
   readonly #sent = new Map<unknown, Sent>()
   /** Requests of theirs that wait, by key. */
@@ -65,39 +72,40 @@ export class AppServerProtocol implements Protocol {
   constructor(start: RunStart) {
     this.#start = start
     this.#relative = relativeTo(start.workspacePath)
-    this.#items = new Items(this.#turn, this.#relative)
+    this.#items = new Items(this.#collector, this.#relative)
     this.open = this.#request("initialize", { clientInfo }, "initialize")
   }
 
-  readonly step: Protocol["step"] = (chunk) => this.#read(this.#turn.over ? [] : this.#lines.push(chunk))
+  readonly step: Protocol["step"] = (chunk) =>
+    this.#read(this.#collector.isOver ? [] : this.#lines.push(chunk))
 
   readonly end: Protocol["end"] = (end) => {
-    if (this.#turn.over) return []
+    if (this.#collector.isOver) return []
     const outputs = this.#read(this.#lines.end())
     const failure =
-      failureWithoutResult(end) ?? (this.#lastError === undefined ? undefined : failureOf(this.#lastError))
-    if (failure === undefined) this.#turn.lost("Codex", end)
-    else this.#turn.fail(failure, this.#spending.usage)
-    return [...outputs, ...this.#turn.take()]
+      codexFailureAtExit(end) ?? (this.#lastError === undefined ? undefined : toCodexFailure(this.#lastError))
+    if (failure === undefined) this.#collector.concludeAtExit("Codex", end)
+    else this.#collector.fail(failure, this.#spending.usage)
+    return [...outputs, ...this.#collector.takeOutputs()]
   }
 
   readonly answer: Protocol["answer"] = (key, { decision, reason }) => {
     const asked = this.#asked.get(key)
     if (asked === undefined) return undefined
     this.#asked.delete(key)
-    const said = response(asked.id, asked.result(decision))
+    const said = codexResponse(asked.id, asked.result(decision))
     // A no takes no words with it: they follow as words to the turn that goes on.
     return decision === "deny" && reason !== undefined && asked.own ? said + this.#steer(reason) : said
   }
 
   readonly input: Protocol["input"] = (text) => {
-    if (this.#turn.over) return undefined
+    if (this.#collector.isOver) return undefined
     this.#queued.push(text)
     return ""
   }
 
   readonly cancel: Protocol["cancel"] = () => {
-    this.#turn.cancel()
+    this.#collector.markCancelled()
     this.#queued.length = 0
     const [threadId, turnId] = [this.#threadId, this.#turnId]
     if (threadId === undefined || turnId === undefined) return undefined
@@ -107,7 +115,7 @@ export class AppServerProtocol implements Protocol {
   #request(method: string, params: object, sent?: Sent): string {
     const id = this.#nextId++
     if (sent !== undefined) this.#sent.set(id, sent)
-    return request(id, method, params)
+    return codexRequest(id, method, params)
   }
 
   /** Words to the turn that is under way; none where there is no such turn. */
@@ -118,11 +126,11 @@ export class AppServerProtocol implements Protocol {
   }
 
   #reply(text: string): void {
-    this.#turn.emit({ _tag: "Reply", text })
+    this.#collector.emit({ _tag: "Reply", text })
   }
 
   #read(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
-    return this.#turn.read(lines, (said) => this.#said(said))
+    return this.#collector.readLines(lines, (said) => this.#said(said))
   }
 
   #said(said: JsonObject): void {
@@ -130,20 +138,21 @@ export class AppServerProtocol implements Protocol {
     const params = objectOf(said["params"])
     const { id } = said
     if (method === undefined)
-      return isRequestId(id) ? this.#answered(id, said) : this.#turn.unknown("untyped")
+      return isRequestId(id) ? this.#answered(id, said) : this.#collector.countUnknown("untyped")
     if (isRequestId(id)) return this.#asks(id, method, params)
     return this.#notified(method, params)
   }
 
-  #answered(id: RequestId, said: JsonObject): void {
+  #answered(id: CodexRequestId, said: JsonObject): void {
     const sent = this.#sent.get(id)
     if (sent === undefined) return
     this.#sent.delete(id)
-    if (isObject(said["error"])) return this.#turn.fail(failureOfRequest(said["error"]), this.#spending.usage)
+    if (isJsonObject(said["error"]))
+      return this.#collector.fail(toRequestFailure(said["error"]), this.#spending.usage)
     const result = objectOf(said["result"])
     switch (sent) {
       case "initialize":
-        return this.#reply(notification("initialized") + this.#openThread())
+        return this.#reply(codexNotification("initialized") + this.#openThread())
       case "thread":
         return this.#threadOpened(result)
       case "turn":
@@ -174,9 +183,9 @@ export class AppServerProtocol implements Protocol {
       this.#relative = relativeTo(this.#start.workspacePath, cwd)
       this.#items.root(this.#relative)
     }
-    this.#turn.start(
+    this.#collector.start(
       defined({
-        runtimeSessionId: sessionIdOf(this.#threadId),
+        runtimeSessionId: readCodexSessionId(this.#threadId),
         runtimeVersion: textOf(thread["cliVersion"]),
         model: textOf(result["model"]),
         mode: textOf(result["approvalPolicy"])
@@ -191,15 +200,15 @@ export class AppServerProtocol implements Protocol {
     this.#reply(this.#request("turn/start", params, "turn"))
   }
 
-  #asks(id: RequestId, method: string, params: JsonObject): void {
-    const question = questionOf(method, params, this.#relative, this.#items)
+  #asks(id: CodexRequestId, method: string, params: JsonObject): void {
+    const question = toCodexQuestion(method, params, this.#relative, this.#items)
     if (question === undefined) {
       // A question that nobody here can answer: said so, or it would wait for ever.
-      this.#turn.unknown(method)
-      return this.#reply(refusal(id, `${method} is not supported`))
+      this.#collector.countUnknown(method)
+      return this.#reply(codexRefusal(id, `${method} is not supported`))
     }
     const key = JSON.stringify(id)
-    if (this.#turn.ask(key, question.request))
+    if (this.#collector.requestApproval(key, question.request))
       this.#asked.set(key, { id, own: this.#isOwn(params), result: question.result })
   }
 
@@ -229,13 +238,13 @@ export class AppServerProtocol implements Protocol {
       case "error":
         // One that is tried again is no failure; one of a sub-agent is its parent's business.
         if (!this.#isOwn(params)) return
-        if (params["willRetry"] === true) this.#turn.say(retryOf(objectOf(params["error"])))
+        if (params["willRetry"] === true) this.#collector.emitEvent(toCodexRetry(objectOf(params["error"])))
         else this.#lastError = objectOf(params["error"])
         return
       case "serverRequest/resolved":
         return this.#resolved(params["requestId"])
       default:
-        if (!isSilent(method)) this.#turn.unknown(method)
+        if (!isSilent(method)) this.#collector.countUnknown(method)
     }
   }
 
@@ -245,7 +254,7 @@ export class AppServerProtocol implements Protocol {
     if (messageId === undefined || typeof text !== "string" || text === "") return
     const parentCallId = this.#parentOf(params)
     const delta = { messageId, channel, text }
-    this.#turn.say(
+    this.#collector.emitEvent(
       draft("run.message.delta", parentCallId === undefined ? delta : { ...delta, parentCallId })
     )
   }
@@ -270,7 +279,7 @@ export class AppServerProtocol implements Protocol {
       since,
       since || (this.#turnId !== undefined && params["turnId"] === this.#turnId)
     )
-    if (usage !== undefined) this.#turn.emit({ _tag: "Usage", usage })
+    if (usage !== undefined) this.#collector.emit({ _tag: "Usage", usage })
   }
 
   /** The changes of the whole turn so far, printed again with each change: the last of them is said, once. */
@@ -281,14 +290,14 @@ export class AppServerProtocol implements Protocol {
   #sayDiff(): void {
     const patch = this.#diff
     this.#diff = ""
-    if (patch !== "") this.#turn.say(draft("run.diff.ready", { ...measured(patch), patch }))
+    if (patch !== "") this.#collector.emitEvent(draft("run.diff.ready", { ...measured(patch), patch }))
   }
 
   #resolved(id: unknown): void {
     if (!isRequestId(id)) return
     const key = JSON.stringify(id)
     // It is told of those that we answered, too.
-    if (this.#asked.delete(key)) this.#turn.withdraw(key, "the runtime no longer waits for it")
+    if (this.#asked.delete(key)) this.#collector.withdrawApproval(key, "the runtime no longer waits for it")
   }
 
   #turnEnded(turn: JsonObject): void {
@@ -305,13 +314,13 @@ export class AppServerProtocol implements Protocol {
         const next = this.#queued.shift()
         if (next !== undefined) return this.#say(next)
         const { lastText: text } = this.#items
-        return this.#turn.conclude({ _tag: "Completed", ...used, ...defined({ text }) })
+        return this.#collector.conclude({ _tag: "Completed", ...used, ...defined({ text }) })
       }
       case "interrupted":
-        return this.#turn.conclude({ _tag: "Cancelled", reason: "interrupted", ...used })
+        return this.#collector.conclude({ _tag: "Cancelled", reason: "interrupted", ...used })
       default:
-        return this.#turn.fail(
-          failureOf(isObject(turn["error"]) ? turn["error"] : (this.#lastError ?? {})),
+        return this.#collector.fail(
+          toCodexFailure(isJsonObject(turn["error"]) ? turn["error"] : (this.#lastError ?? {})),
           usage
         )
     }

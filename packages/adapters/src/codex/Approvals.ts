@@ -6,16 +6,16 @@
  * once and nothing happens unrecorded.
  */
 import type { ApprovalRequest, Decision, DecisionScope } from "@corral/domain/approval/Approval"
-import { arrayOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
-import { oneLine } from "../OneLine.ts"
-import type { Relative } from "../Relative.ts"
-import { filesOf } from "./FileChanges.ts"
+import { arrayOf, defined, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import { firstLine } from "../text/FirstLine.ts"
+import type { Relative } from "../files/RelativePath.ts"
+import { filesInChanges } from "./FileChanges.ts"
 import type { Items } from "./Items.ts"
 import { scriptOf } from "./ShellScript.ts"
 import { labelOfChanges, PATCH, SHELL, toolOfServer } from "./Tools.ts"
 
 /** A question, and the result that a decision on it is answered with. */
-export interface Question {
+export interface CodexQuestion {
   readonly request: ApprovalRequest
   readonly result: (decision: Decision) => object
 }
@@ -31,31 +31,32 @@ const scopesOf = (forSession: boolean, forAlways: boolean): ReadonlyArray<Decisi
 }
 
 const says = (decisions: unknown, name: string): boolean =>
-  arrayOf(decisions).some((one) => one === name || (isObject(one) && Object.hasOwn(one, name)))
+  arrayOf(decisions).some((one) => one === name || (isJsonObject(one) && Object.hasOwn(one, name)))
 
 const callOf = (params: JsonObject): { readonly callId?: string } =>
   defined({ callId: textOf(params["itemId"]) })
 
-const commandOf = (params: JsonObject, relative: Relative): Question => {
+const commandOf = (params: JsonObject, relative: Relative): CodexQuestion => {
   const [told, folder] = [textOf(params["command"]), textOf(params["cwd"])]
   const rights = params["additionalPermissions"]
   const command = told === undefined ? undefined : scriptOf(told)
   const decisions = params["availableDecisions"]
   const environment = textOf(params["environmentId"]) ?? "local"
   // The same words with more rights, in another place or in a folder that nobody names are another action.
-  const plain = command !== undefined && folder !== undefined && !isObject(rights) && environment === "local"
+  const plain =
+    command !== undefined && folder !== undefined && !isJsonObject(rights) && environment === "local"
   return {
     request: {
       action: "shell",
-      risk: isObject(rights) ? "high" : "medium",
-      title: oneLine(`Run ${command ?? "a command"}`),
+      risk: isJsonObject(rights) ? "high" : "medium",
+      title: firstLine(`Run ${command ?? "a command"}`),
       tool: SHELL,
       ...callOf(params),
       ...defined({
         command,
         cwd: folder === undefined ? undefined : relative(folder),
         reason: textOf(params["reason"]),
-        input: isObject(rights) ? { command: told, additionalPermissions: rights } : undefined
+        input: isJsonObject(rights) ? { command: told, additionalPermissions: rights } : undefined
       }),
       editable: false,
       scopes: plain
@@ -67,11 +68,11 @@ const commandOf = (params: JsonObject, relative: Relative): Question => {
 }
 
 /** A command that runs already wants to reach a host: that is asked, and not whether it may run. */
-const reachOf = (params: JsonObject, host: string, protocol: string): Question => ({
+const reachOf = (params: JsonObject, host: string, protocol: string): CodexQuestion => ({
   request: {
     action: "network",
     risk: "medium",
-    title: oneLine(`Reach ${host}`),
+    title: firstLine(`Reach ${host}`),
     tool: SHELL,
     ...callOf(params),
     url: `${protocol}://${host}`,
@@ -86,7 +87,7 @@ const reachOf = (params: JsonObject, host: string, protocol: string): Question =
   result: decided
 })
 
-const patchOf = (params: JsonObject, relative: Relative, items: Items): Question => {
+const patchOf = (params: JsonObject, relative: Relative, items: Items): CodexQuestion => {
   const item = textOf(params["itemId"]) ?? ""
   const changes = items.changesOf(item)
   const root = textOf(params["grantRoot"])
@@ -97,11 +98,11 @@ const patchOf = (params: JsonObject, relative: Relative, items: Items): Question
     request: {
       action: "write",
       risk: plain ? "low" : "high",
-      title: root === undefined ? labelOfChanges(changes) : oneLine(`Write anything in ${relative(root)}`),
+      title: root === undefined ? labelOfChanges(changes) : firstLine(`Write anything in ${relative(root)}`),
       tool: PATCH,
       ...callOf(params),
       ...defined({
-        files: changes.length === 0 ? undefined : filesOf(changes),
+        files: changes.length === 0 ? undefined : filesInChanges(changes),
         patch: patches.length === 0 ? undefined : patches.join(""),
         reason: textOf(params["reason"]),
         input: root === undefined ? undefined : { grantRoot: root }
@@ -114,11 +115,11 @@ const patchOf = (params: JsonObject, relative: Relative, items: Items): Question
   }
 }
 
-const rightsOf = (params: JsonObject): Question => {
+const rightsOf = (params: JsonObject): CodexQuestion => {
   const permissions = objectOf(params["permissions"])
   return {
     request: {
-      action: isObject(permissions["network"]) ? "network" : "write",
+      action: isJsonObject(permissions["network"]) ? "network" : "write",
       risk: "high",
       title: "Give Codex more rights for this turn",
       tool: "request_permissions",
@@ -133,7 +134,7 @@ const rightsOf = (params: JsonObject): Question => {
 }
 
 /** A server's tool that wants a yes. A server that wants to know something gets no answer: nobody here has one. */
-const serverOf = (params: JsonObject): Question | undefined => {
+const serverOf = (params: JsonObject): CodexQuestion | undefined => {
   const meta = objectOf(params["_meta"])
   if (meta["codex_approval_kind"] !== "mcp_tool_call") return undefined
   const server = textOf(params["serverName"]) ?? "a server"
@@ -144,7 +145,7 @@ const serverOf = (params: JsonObject): Question | undefined => {
     request: {
       action: "network",
       risk: "medium",
-      title: oneLine(message ?? `Use ${name ?? "a tool"} of ${server}`),
+      title: firstLine(message ?? `Use ${name ?? "a tool"} of ${server}`),
       tool: toolOfServer(server, name ?? "tool"),
       ...defined({ reason: textOf(meta["tool_description"]) }),
       // The tool's name may stand in the sentence alone.
@@ -157,12 +158,12 @@ const serverOf = (params: JsonObject): Question | undefined => {
 }
 
 /** A request of the server as a question for a person; `undefined` where it is none that a yes or no answers. */
-export const questionOf = (
+export const toCodexQuestion = (
   method: string,
   params: JsonObject,
   relative: Relative,
   items: Items
-): Question | undefined => {
+): CodexQuestion | undefined => {
   switch (method) {
     case "item/commandExecution/requestApproval": {
       const { host, protocol } = objectOf(params["networkApprovalContext"])

@@ -3,7 +3,7 @@
  */
 
 /** Its own settings, keys of model services, and the way to them. */
-export const passEnv: ReadonlyArray<string> = [
+export const codexEnvironment: ReadonlyArray<string> = [
   "CODEX_*",
   "OPENAI_*",
   "AZURE_OPENAI_*",

@@ -4,15 +4,15 @@
  * It says less than happened: what its sandbox refused, an unknown tool and a command that was still running are not in it.
  */
 import type { AdapterOutput, Protocol, RunStart } from "@corral/domain/run/RuntimeAdapter"
-import { defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
-import { JsonLines, type JsonLine } from "../JsonLines.ts"
-import { relativeTo } from "../Relative.ts"
-import { Turn } from "../Turn.ts"
-import { failureInWords, failureWithoutResult } from "./Ending.ts"
+import { defined, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import { JsonLines, type JsonLine } from "../text/JsonLines.ts"
+import { relativeTo } from "../files/RelativePath.ts"
+import { OutputCollector } from "../output/OutputCollector.ts"
+import { parseFailure, codexFailureAtExit } from "./CodexFailure.ts"
 import { Items } from "./Items.ts"
-import { retryInWords } from "./Retries.ts"
-import { sessionIdOf } from "./SessionId.ts"
-import { usageOfTurn } from "./Spending.ts"
+import { parseRetry } from "./Retries.ts"
+import { readCodexSessionId } from "./SessionId.ts"
+import { usageOfTurn } from "./CodexUsage.ts"
 
 const camel = (name: string): string =>
   name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
@@ -57,42 +57,43 @@ export class ExecProtocol implements Protocol {
   readonly open: string
   readonly #resumed: boolean
   readonly #lines = new JsonLines()
-  readonly #turn = new Turn()
+  readonly #collector = new OutputCollector()
   readonly #items: Items
 
   constructor(start: RunStart) {
     this.#resumed = start.resumeSessionId !== undefined
-    this.#items = new Items(this.#turn, relativeTo(start.workspacePath))
+    this.#items = new Items(this.#collector, relativeTo(start.workspacePath))
     this.open = start.prompt
   }
 
-  readonly step: Protocol["step"] = (chunk) => this.#read(this.#turn.over ? [] : this.#lines.push(chunk))
+  readonly step: Protocol["step"] = (chunk) =>
+    this.#read(this.#collector.isOver ? [] : this.#lines.push(chunk))
 
   readonly end: Protocol["end"] = (end) => {
-    if (this.#turn.over) return []
+    if (this.#collector.isOver) return []
     const outputs = this.#read(this.#lines.end())
-    const failure = failureWithoutResult(end)
-    if (failure === undefined) this.#turn.lost("Codex", end)
-    else this.#turn.fail(failure)
-    return [...outputs, ...this.#turn.take()]
+    const failure = codexFailureAtExit(end)
+    if (failure === undefined) this.#collector.concludeAtExit("Codex", end)
+    else this.#collector.fail(failure)
+    return [...outputs, ...this.#collector.takeOutputs()]
   }
 
   readonly answer: Protocol["answer"] = () => undefined
   readonly input: Protocol["input"] = () => undefined
   readonly cancel: Protocol["cancel"] = () => {
-    this.#turn.cancel()
+    this.#collector.markCancelled()
     return undefined
   }
 
   #read(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
-    return this.#turn.read(lines, (said) => this.#said(said))
+    return this.#collector.readLines(lines, (said) => this.#said(said))
   }
 
   #said(said: JsonObject): void {
     const type = textOf(said["type"])
     switch (type) {
       case "thread.started":
-        return this.#turn.start(defined({ runtimeSessionId: sessionIdOf(said["thread_id"]) }))
+        return this.#collector.start(defined({ runtimeSessionId: readCodexSessionId(said["thread_id"]) }))
       case "item.started":
         return this.#items.started(itemOf(said["item"]), undefined)
       case "item.completed":
@@ -102,17 +103,19 @@ export class ExecProtocol implements Protocol {
         return
       case "error": {
         // Attempts to come through; the last word on it is the turn's.
-        const retry = retryInWords(textOf(said["message"]) ?? "")
-        return retry === undefined ? undefined : this.#turn.say(retry)
+        const retry = parseRetry(textOf(said["message"]) ?? "")
+        return retry === undefined ? undefined : this.#collector.emitEvent(retry)
       }
       case "turn.completed":
         return this.#completed(objectOf(said["usage"]))
       case "turn.failed": {
         const error = said["error"]
-        return this.#turn.fail(failureInWords(textOf(isObject(error) ? error["message"] : error) ?? ""))
+        return this.#collector.fail(
+          parseFailure(textOf(isJsonObject(error) ? error["message"] : error) ?? "")
+        )
       }
       default:
-        return this.#turn.unknown(type ?? "untyped")
+        return this.#collector.countUnknown(type ?? "untyped")
     }
   }
 
@@ -120,6 +123,6 @@ export class ExecProtocol implements Protocol {
     const { lastText: text } = this.#items
     // A resumed conversation's counts include the runs before this one, and nothing tells them apart.
     const usage = this.#resumed ? undefined : usageOfTurn(told)
-    this.#turn.conclude({ _tag: "Completed", ...defined({ text, usage }) })
+    this.#collector.conclude({ _tag: "Completed", ...defined({ text, usage }) })
   }
 }

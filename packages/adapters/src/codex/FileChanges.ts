@@ -3,9 +3,9 @@
  */
 import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
 import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
-import { arrayOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
-import type { Relative } from "../Relative.ts"
-import { linesOf, replacement, unifiedDiff } from "../UnifiedDiff.ts"
+import { arrayOf, defined, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import type { Relative } from "../files/RelativePath.ts"
+import { linesOf, replacement, unifiedDiff } from "../text/UnifiedDiff.ts"
 
 export interface FileChange {
   readonly path: string
@@ -49,7 +49,7 @@ const changeOf = (told: JsonObject, relative: Relative): FileChange | undefined 
 export const changesOf = (value: unknown, relative: Relative): ReadonlyArray<FileChange> => {
   const changes: Array<FileChange> = []
   for (const told of arrayOf(value)) {
-    const change = isObject(told) ? changeOf(told, relative) : undefined
+    const change = isJsonObject(told) ? changeOf(told, relative) : undefined
     if (change !== undefined) changes.push(change)
   }
   return changes
@@ -59,7 +59,7 @@ const KNOWN = new Set(["path", "kind", "diff"])
 const KINDS = ["add", "delete", "update"]
 
 const isTold = (told: JsonObject): boolean => {
-  const kind: JsonObject = isObject(told["kind"]) ? told["kind"] : { type: told["kind"] ?? "update" }
+  const kind: JsonObject = isJsonObject(told["kind"]) ? told["kind"] : { type: told["kind"] ?? "update" }
   const { move_path: move = null, type, ...more } = kind
   const diff = told["diff"] ?? ""
   if (typeof told["path"] !== "string" || typeof diff !== "string") return false
@@ -74,11 +74,11 @@ const isTold = (told: JsonObject): boolean => {
 }
 
 /** Whether a list of changes says all that they touch: nothing is left that nobody knows. */
-export const tellsAll = (value: unknown): boolean =>
-  Array.isArray(value) && value.every((told) => isObject(told) && isTold(told))
+export const areChangesComplete = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((told) => isJsonObject(told) && isTold(told))
 
 /** Both names of a file that moves. */
-export const filesOf = (changes: ReadonlyArray<FileChange>): ReadonlyArray<string> => [
+export const filesInChanges = (changes: ReadonlyArray<FileChange>): ReadonlyArray<string> => [
   ...new Set(changes.flatMap(({ fromPath, path }) => (fromPath === undefined ? [path] : [fromPath, path])))
 ]
 

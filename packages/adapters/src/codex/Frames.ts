@@ -5,20 +5,21 @@
  */
 
 /** The runtime's own id of a request; it goes back as it came. */
-export type RequestId = string | number
+export type CodexRequestId = string | number
 
 const line = (value: object): string => `${JSON.stringify(value)}\n`
 
-export const request = (id: number, method: string, params: object): string => line({ method, id, params })
+export const codexRequest = (id: number, method: string, params: object): string =>
+  line({ method, id, params })
 
-export const notification = (method: string): string => line({ method })
+export const codexNotification = (method: string): string => line({ method })
 
-export const response = (id: RequestId, result: object): string => line({ id, result })
+export const codexResponse = (id: CodexRequestId, result: object): string => line({ id, result })
 
 const METHOD_NOT_FOUND = -32_601
 
 /** The answer to a question that the host has no answer to. */
-export const refusal = (id: RequestId, message: string): string =>
+export const codexRefusal = (id: CodexRequestId, message: string): string =>
   line({ id, error: { code: METHOD_NOT_FOUND, message } })
 
 /** A person's words, as the input of a turn. */

@@ -5,11 +5,11 @@
  * never. `exec` tells the same items under other names (`command_execution`, `exit_code`), which `Exec` puts right before.
  */
 import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
-import { arrayOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
-import type { Relative } from "../Relative.ts"
-import type { Turn } from "../Turn.ts"
-import { appliedEvents, changesOf, tellsAll, type FileChange } from "./FileChanges.ts"
-import { callOf, isCall, type Call } from "./Tools.ts"
+import { arrayOf, defined, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import type { Relative } from "../files/RelativePath.ts"
+import type { OutputCollector } from "../output/OutputCollector.ts"
+import { appliedEvents, changesOf, areChangesComplete, type FileChange } from "./FileChanges.ts"
+import { readCodexCall, isCall, type CodexCall } from "./Tools.ts"
 
 /** They mean nothing to a run: what was sent, signs of life, what another event says better. */
 const silent = new Set([
@@ -48,7 +48,7 @@ const outputOf = (item: JsonObject): string | undefined => {
 }
 
 export class Items {
-  readonly #turn: Turn
+  readonly #collector: OutputCollector
   #relative: Relative
   /** Patches that are not done yet, by item. */
   readonly #changes = new Map<string, unknown>()
@@ -57,8 +57,8 @@ export class Items {
   readonly #spawned = new Map<string, string>()
   #lastText: string | undefined
 
-  constructor(turn: Turn, relative: Relative) {
-    this.#turn = turn
+  constructor(collector: OutputCollector, relative: Relative) {
+    this.#collector = collector
     this.#relative = relative
   }
 
@@ -84,7 +84,7 @@ export class Items {
 
   /** Whether that is all that it would change. */
   tellsAll(item: string): boolean {
-    return tellsAll(this.#changes.get(item))
+    return areChangesComplete(this.#changes.get(item))
   }
 
   /** A patch that is not done yet changes something else. */
@@ -98,13 +98,13 @@ export class Items {
     if (item["type"] === "fileChange") this.#changes.set(id, item["changes"])
     // What is searched for is often known only when it was found.
     if (item["type"] === "webSearch" && item["query"] === "") return
-    const call = callOf(item, this.#relative)
+    const call = readCodexCall(item, this.#relative)
     if (call !== undefined) this.#open(id, call, item, parent)
   }
 
   completed(item: JsonObject, parent: string | undefined): void {
     const [id, type] = [textOf(item["id"]), textOf(item["type"])]
-    if (id === undefined || type === undefined) return this.#turn.unknown("item")
+    if (id === undefined || type === undefined) return this.#collector.countUnknown("item")
     if (silent.has(type)) return
     switch (type) {
       case "agentMessage": {
@@ -117,19 +117,24 @@ export class Items {
       case "reasoning":
         return this.#reasoned(id, item, parent)
     }
-    if (!isCall(type)) return this.#turn.unknown(`item/${type}`)
+    if (!isCall(type)) return this.#collector.countUnknown(`item/${type}`)
     if (this.#done.has(id)) return
     this.#done.add(id)
     // A call that is open has its input and its label.
-    const call = this.#turn.toolOf(id) === undefined ? callOf(item, this.#relative) : undefined
+    const call = this.#collector.toolOf(id) === undefined ? readCodexCall(item, this.#relative) : undefined
     if (call === undefined) this.#spawns(id, item)
     else this.#open(id, call, item, parent)
     this.#result(id, type, item)
   }
 
-  #open(callId: string, { input, label, tool }: Call, item: JsonObject, parent: string | undefined): void {
+  #open(
+    callId: string,
+    { input, label, tool }: CodexCall,
+    item: JsonObject,
+    parent: string | undefined
+  ): void {
     this.#spawns(callId, item)
-    this.#turn.call(defined({ callId, tool, label, input, parentCallId: parent }))
+    this.#collector.openCall(defined({ callId, tool, label, input, parentCallId: parent }))
   }
 
   /** Only who started an agent is its parent: others wait for it, or talk to it. */
@@ -143,22 +148,22 @@ export class Items {
     if (status === "completed") this.#files(callId, type, item)
     this.#changes.delete(callId)
     const exitCode = integerOf(item["exitCode"])
-    this.#turn.result(defined({ callId, status, output: outputOf(item), exitCode }))
+    this.#collector.closeCall(defined({ callId, status, output: outputOf(item), exitCode }))
   }
 
   #files(callId: string, type: string, item: JsonObject): void {
     if (type === "fileChange")
       for (const event of appliedEvents(changesOf(item["changes"], this.#relative), callId))
-        this.#turn.say(event)
+        this.#collector.emitEvent(event)
     const read =
       type === "imageView"
         ? [item]
         : arrayOf(item["commandActions"])
-            .filter(isObject)
+            .filter(isJsonObject)
             .filter((action) => action["type"] === "read")
     for (const { path } of read)
       if (typeof path === "string")
-        this.#turn.say(draft("run.file.read", { path: this.#relative(path), callId }))
+        this.#collector.emitEvent(draft("run.file.read", { path: this.#relative(path), callId }))
   }
 
   /** Each part of it streams and ends as a message of its own. */
@@ -172,7 +177,7 @@ export class Items {
 
   #whole(messageId: string, channel: "text" | "reasoning", text: string, parent: string | undefined): void {
     if (text === "") return
-    this.#turn.say(
+    this.#collector.emitEvent(
       draft(
         "run.message.completed",
         defined({ messageId, role: "assistant" as const, channel, text, parentCallId: parent })

@@ -1,13 +1,13 @@
 /**
  * Codex's tools as a person meets them: their names, and one line for a list.
  */
-import { defined, objectOf, textOf, type JsonObject } from "../Json.ts"
-import { oneLine } from "../OneLine.ts"
-import type { Relative } from "../Relative.ts"
+import { defined, objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import { firstLine } from "../text/FirstLine.ts"
+import type { Relative } from "../files/RelativePath.ts"
 import { changesOf, type FileChange } from "./FileChanges.ts"
 import { scriptOf } from "./ShellScript.ts"
 
-export interface Call {
+export interface CodexCall {
   readonly tool: string
   readonly label: string
   readonly input: object
@@ -27,7 +27,7 @@ export const labelOfChanges = (changes: ReadonlyArray<FileChange>): string => {
   if (only === undefined) return "Change files"
   if (more.length > 0) return `Change ${changes.length} files`
   const { change, fromPath, path } = only
-  return oneLine(`${verbs[change]} ${fromPath === undefined ? path : `${fromPath} to ${path}`}`)
+  return firstLine(`${verbs[change]} ${fromPath === undefined ? path : `${fromPath} to ${path}`}`)
 }
 
 /** The types of items that `callOf` knows. */
@@ -48,14 +48,14 @@ const calls = new Set([
 export const isCall = (type: string): boolean => calls.has(type)
 
 /** An item that is a tool call; `undefined` for any other. */
-export const callOf = (item: JsonObject, relative: Relative): Call | undefined => {
+export const readCodexCall = (item: JsonObject, relative: Relative): CodexCall | undefined => {
   switch (item["type"]) {
     case "commandExecution": {
       const command = scriptOf(textOf(item["command"]) ?? "")
       const cwd = textOf(item["cwd"])
       return {
         tool: SHELL,
-        label: oneLine(`Run ${command}`),
+        label: firstLine(`Run ${command}`),
         input: { command, ...(cwd === undefined ? {} : { cwd: relative(cwd) }) }
       }
     }
@@ -71,28 +71,28 @@ export const callOf = (item: JsonObject, relative: Relative): Call | undefined =
       const [server, name] = [textOf(item["server"]) ?? "a server", textOf(item["tool"]) ?? "a tool"]
       return {
         tool: toolOfServer(server, name),
-        label: oneLine(`Use ${name} of ${server}`),
+        label: firstLine(`Use ${name} of ${server}`),
         input: objectOf(item["arguments"])
       }
     }
     case "dynamicToolCall": {
       const tool = textOf(item["tool"]) ?? "tool"
-      return { tool, label: oneLine(`Use ${tool}`), input: objectOf(item["arguments"]) }
+      return { tool, label: firstLine(`Use ${tool}`), input: objectOf(item["arguments"]) }
     }
     case "collabToolCall":
     case "collabAgentToolCall": {
       const tool = textOf(item["tool"]) ?? "agent"
       const prompt = textOf(item["prompt"])
-      return { tool, label: oneLine(`Delegate: ${prompt ?? tool}`), input: defined({ prompt }) }
+      return { tool, label: firstLine(`Delegate: ${prompt ?? tool}`), input: defined({ prompt }) }
     }
     case "webSearch": {
       const query = textOf(item["query"]) ?? ""
       const label = query === "" ? "Search the web" : `Search the web for ${query}`
-      return { tool: "web_search", label: oneLine(label), input: { query } }
+      return { tool: "web_search", label: firstLine(label), input: { query } }
     }
     case "imageView": {
       const path = relative(textOf(item["path"]) ?? "an image")
-      return { tool: "view_image", label: oneLine(`Look at ${path}`), input: { path } }
+      return { tool: "view_image", label: firstLine(`Look at ${path}`), input: { path } }
     }
     case "imageGeneration":
       return { tool: "image_generation", label: "Make an image", input: {} }

@@ -2,7 +2,7 @@
  * Ways to spoil a recording: what versions change, what pipes lose, what a broken or hostile program prints.
  */
 import { Buffer } from "node:buffer"
-import { isObject, parseObject } from "../Json.ts"
+import { isJsonObject, parseObject } from "../text/Json.ts"
 import { randomNumbers } from "./Replay.ts"
 
 /** Lines that mean nothing, or try to mean too much. None of them ends a run. */
@@ -29,7 +29,7 @@ export const noise: ReadonlyArray<Uint8Array> = [
 
 const NEWLINE = 10
 
-export const linesOf = (bytes: Uint8Array): Array<Uint8Array> => {
+export const splitLines = (bytes: Uint8Array): Array<Uint8Array> => {
   const lines: Array<Uint8Array> = []
   let from = 0
   for (let newline = bytes.indexOf(NEWLINE); newline !== -1; newline = bytes.indexOf(NEWLINE, from)) {
@@ -40,26 +40,26 @@ export const linesOf = (bytes: Uint8Array): Array<Uint8Array> => {
   return lines
 }
 
-export const joined = (lines: ReadonlyArray<Uint8Array>): Uint8Array =>
+export const joinLines = (lines: ReadonlyArray<Uint8Array>): Uint8Array =>
   Buffer.concat(lines.flatMap((line) => [line, Buffer.from("\n")]))
 
 /** Noise after every line. */
 export const withNoise = (bytes: Uint8Array): Uint8Array =>
-  joined(linesOf(bytes).flatMap((line, at) => [line, noise[at % noise.length] ?? line]))
+  joinLines(splitLines(bytes).flatMap((line, at) => [line, noise[at % noise.length] ?? line]))
 
 /** One line of that many bytes, of valid JSON, before the last. */
 export const withHugeLine = (bytes: Uint8Array, size: number): Uint8Array => {
-  const lines = linesOf(bytes)
+  const lines = splitLines(bytes)
   const huge = Buffer.alloc(size, "x")
   huge.write('{"type":"huge","x":"')
   huge.write('"}', size - 2)
   lines.splice(Math.max(0, lines.length - 1), 0, huge)
-  return joined(lines)
+  return joinLines(lines)
 }
 
 const reversed = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(reversed)
-  if (!isObject(value)) return value
+  if (!isJsonObject(value)) return value
   return Object.fromEntries(
     Object.entries(value)
       .toReversed()
@@ -69,8 +69,8 @@ const reversed = (value: unknown): unknown => {
 
 /** The same objects with every key where no reader of prefixes expects it, and one that nobody knows. What no reader takes stays as it is. */
 export const withReorderedKeys = (bytes: Uint8Array): Uint8Array => {
-  const reordered = joined(
-    linesOf(bytes).map((line) => {
+  const reordered = joinLines(
+    splitLines(bytes).map((line) => {
       const value = parseObject(Buffer.from(line).toString("utf8"))
       if (value === undefined) return line
       return Buffer.from(
@@ -84,10 +84,10 @@ export const withReorderedKeys = (bytes: Uint8Array): Uint8Array => {
 
 /** Every line twice: terminals, calls, results and requests too. */
 export const withEveryLineTwice = (bytes: Uint8Array): Uint8Array =>
-  joined(linesOf(bytes).flatMap((line) => [line, line]))
+  joinLines(splitLines(bytes).flatMap((line) => [line, line]))
 
 /** Without its last line, which is where a runtime says how it ended. */
-export const withoutLastLine = (bytes: Uint8Array): Uint8Array => joined(linesOf(bytes).slice(0, -1))
+export const withoutLastLine = (bytes: Uint8Array): Uint8Array => joinLines(splitLines(bytes).slice(0, -1))
 
 /** A few bytes changed, left out, repeated or put elsewhere, by seed. */
 export const mutated = (bytes: Uint8Array, seed: number): Uint8Array => {

@@ -15,8 +15,8 @@ import { transition, type Transition } from "@corral/domain/run/RunMachine"
 import { initial, type RunState } from "@corral/domain/run/RunState"
 import type { AdapterOutput } from "@corral/domain/run/RuntimeAdapter"
 import { Result } from "effect"
-import { pathsIn } from "../InputPaths.ts"
-import { objectOf } from "../Json.ts"
+import { pathsIn } from "../files/InputPaths.ts"
+import { objectOf } from "../text/Json.ts"
 
 type Problems = ReadonlyArray<string>
 

@@ -3,10 +3,10 @@
  */
 import type { PayloadOf } from "@corral/domain/run/RunEvent"
 import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
-import { defined, objectOf, type JsonObject } from "../Json.ts"
-import { relativeTo, type Relative } from "../Relative.ts"
-import type { Turn } from "../Turn.ts"
-import { filesOf, labelOf } from "./Tools.ts"
+import { defined, objectOf, type JsonObject } from "../text/Json.ts"
+import { relativeTo, type Relative } from "../files/RelativePath.ts"
+import type { OutputCollector } from "../output/OutputCollector.ts"
+import { fileEventsOfCall, toolLabel } from "./Tools.ts"
 
 interface Call {
   readonly tool: string
@@ -21,22 +21,22 @@ interface CallResult {
 
 export class Calls {
   readonly relative: Relative
-  readonly #turn: Turn
+  readonly #collector: OutputCollector
   readonly #open = new Map<string, Call>()
 
-  constructor(turn: Turn, workspacePath: string) {
-    this.#turn = turn
+  constructor(collector: OutputCollector, workspacePath: string) {
+    this.#collector = collector
     this.relative = relativeTo(workspacePath)
   }
 
   /** Opens a call. Without an id or a name it is none. */
   call(callId: string | undefined, tool: string | undefined, told: unknown, parentCallId?: string): void {
-    if (callId === undefined || tool === undefined) return this.#turn.unknown("tool call")
-    if (this.#turn.over || this.#open.has(callId)) return
+    if (callId === undefined || tool === undefined) return this.#collector.countUnknown("tool call")
+    if (this.#collector.isOver || this.#open.has(callId)) return
     const input = objectOf(told)
     this.#open.set(callId, { tool, input })
-    const label = labelOf(tool, input, this.relative)
-    this.#turn.call(defined({ callId, tool, label, input, parentCallId }))
+    const label = toolLabel(tool, input, this.relative)
+    this.#collector.openCall(defined({ callId, tool, label, input, parentCallId }))
   }
 
   get(callId: string): Call | undefined {
@@ -46,13 +46,13 @@ export class Calls {
   /** Closes a call, after the files that it touched where it succeeded: those given, or what its input names. */
   result(callId: string | undefined, result: CallResult, files?: ReadonlyArray<AdapterEvent>): void {
     const call = callId === undefined ? undefined : this.#open.get(callId)
-    if (callId === undefined || call === undefined) return this.#turn.unknown("tool result")
+    if (callId === undefined || call === undefined) return this.#collector.countUnknown("tool result")
     this.#open.delete(callId)
     if (result.status === "completed") {
-      for (const event of files ?? filesOf(call.tool, call.input, callId, this.relative))
-        this.#turn.say(event)
+      for (const event of files ?? fileEventsOfCall(call.tool, call.input, callId, this.relative))
+        this.#collector.emitEvent(event)
     }
     const { status, output, exitCode } = result
-    this.#turn.result(defined({ callId, status, output, exitCode }))
+    this.#collector.closeCall(defined({ callId, status, output, exitCode }))
   }
 }

@@ -7,13 +7,13 @@
 import type { RunFailure } from "@corral/domain/run/Run"
 import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
 import type { AdapterEvent, ProcessEnd, RunStart } from "@corral/domain/run/RuntimeAdapter"
-import { arrayOf, countOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
-import { retrying } from "../Retrying.ts"
-import type { Turn } from "../Turn.ts"
+import { arrayOf, countOf, defined, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import { toRetryEvent } from "../output/RetryEvent.ts"
+import type { OutputCollector } from "../output/OutputCollector.ts"
 import { Calls } from "./Calls.ts"
-import { failureOf, serviceFailure, type Words } from "./Failure.ts"
+import { toProgramFailure, serviceFailure, type ProgramInfo } from "./Failure.ts"
 import type { Reader } from "./OneShot.ts"
-import { kindOf } from "./Tools.ts"
+import { toolKindOf } from "./Tools.ts"
 
 /** Signs of life, what a person said, and what another line tells again. */
 const silent = new Set([
@@ -56,21 +56,21 @@ const patchOf = (told: string | undefined, absolute: string, path: string): stri
 }
 
 export class CopilotLines implements Reader {
-  readonly #words: Words
-  readonly #turn: Turn
+  readonly #words: ProgramInfo
+  readonly #collector: OutputCollector
   readonly #calls: Calls
   #last: string | undefined
   #turns = 0
   #error: RunFailure | undefined
   #failedCall: JsonObject = {}
 
-  constructor(words: Words, turn: Turn, { workspacePath }: RunStart) {
+  constructor(words: ProgramInfo, collector: OutputCollector, { workspacePath }: RunStart) {
     this.#words = words
-    this.#turn = turn
-    this.#calls = new Calls(turn, workspacePath)
+    this.#collector = collector
+    this.#calls = new Calls(collector, workspacePath)
   }
 
-  readonly said: Reader["said"] = (line) => {
+  readonly onLine: Reader["onLine"] = (line) => {
     const type = textOf(line["type"]) ?? "untyped"
     const data = objectOf(line["data"])
     switch (type) {
@@ -83,7 +83,7 @@ export class CopilotLines implements Reader {
       case "assistant.reasoning":
         return this.#whole("reasoning", data["reasoningId"], data["content"])
       case "session.tools_updated":
-        return this.#turn.start(defined({ model: textOf(data["model"]) }))
+        return this.#collector.start(defined({ model: textOf(data["model"]) }))
       case "tool.execution_start":
         return this.#calls.call(
           textOf(data["toolCallId"]),
@@ -104,29 +104,29 @@ export class CopilotLines implements Reader {
       case "result":
         return this.#result(line)
       default:
-        if (!silent.has(type)) this.#turn.unknown(type)
+        if (!silent.has(type)) this.#collector.countUnknown(type)
     }
   }
 
-  readonly ended: Reader["ended"] = ({ code, stderr }: ProcessEnd) => {
-    if (this.#error !== undefined) this.#turn.fail(this.#error)
+  readonly onEnd: Reader["onEnd"] = ({ code, stderr }: ProcessEnd) => {
+    if (this.#error !== undefined) this.#collector.fail(this.#error)
     else if (/No authentication information found/.test(stderr))
-      this.#turn.fail(failureOf(this.#words, "not_signed_in", stderr))
+      this.#collector.fail(toProgramFailure(this.#words, "not_signed_in", stderr))
     else if (code !== 0 && /error: (?:unknown option|option )/.test(stderr))
-      this.#turn.fail(failureOf(this.#words, "bad_option", stderr))
+      this.#collector.fail(toProgramFailure(this.#words, "bad_option", stderr))
   }
 
   #piece(channel: "text" | "reasoning", id: unknown, text: unknown): void {
     if (typeof text !== "string" || text === "") return
     const messageId = textOf(id) ?? channel
-    this.#turn.say(draft("run.message.delta", { messageId, channel, text }))
+    this.#collector.emitEvent(draft("run.message.delta", { messageId, channel, text }))
   }
 
   #whole(channel: "text" | "reasoning", id: unknown, content: unknown): void {
     const text = textOf(content) ?? ""
     if (text === "") return
     const messageId = textOf(id) ?? channel
-    this.#turn.say(draft("run.message.completed", { messageId, role: "assistant", channel, text }))
+    this.#collector.emitEvent(draft("run.message.completed", { messageId, role: "assistant", channel, text }))
   }
 
   #message(data: JsonObject): void {
@@ -134,7 +134,7 @@ export class CopilotLines implements Reader {
     this.#turns++
     this.#last = textOf(data["content"]) ?? this.#last
     this.#whole("text", data["messageId"], data["content"])
-    this.#turn.emit({ _tag: "Usage", usage: { turns: this.#turns } })
+    this.#collector.emit({ _tag: "Usage", usage: { turns: this.#turns } })
   }
 
   #toolResult(data: JsonObject): void {
@@ -146,13 +146,13 @@ export class CopilotLines implements Reader {
     const exitCode = countOf(objectOf(data["shellExecution"])["exitCode"])
     // A call that only reads names its file in its input.
     const tool = callId === undefined ? undefined : this.#calls.get(callId)?.tool
-    const reads = tool !== undefined && kindOf(tool) === "read"
+    const reads = tool !== undefined && toolKindOf(tool) === "read"
     const files = reads || callId === undefined ? undefined : this.#filesOf(data, callId)
     this.#calls.result(callId, { status, output, exitCode }, files)
   }
 
   #filesOf(data: JsonObject, callId: string): ReadonlyArray<AdapterEvent> {
-    const edits = arrayOf(data["fileEdits"]).filter(isObject)
+    const edits = arrayOf(data["fileEdits"]).filter(isJsonObject)
     const told = textOf(objectOf(data["result"])["detailedContent"])
     return edits.flatMap((edit) => {
       const absolute = textOf(edit["path"])
@@ -171,7 +171,7 @@ export class CopilotLines implements Reader {
     this.#failedCall = {}
     const failure = serviceFailure(this.#words, textOf(errorMessage) ?? reason, countOf(statusCode))
     const attempt = (countOf(retryAttempt) ?? 0) + 1
-    this.#turn.say(retrying({ attempt, failure }))
+    this.#collector.emitEvent(toRetryEvent({ attempt, failure }))
   }
 
   #failureOf(data: JsonObject): RunFailure {
@@ -182,8 +182,8 @@ export class CopilotLines implements Reader {
   #result(line: JsonObject): void {
     const usage = { turns: this.#turns }
     if (this.#error === undefined && line["exitCode"] === 0) {
-      return this.#turn.conclude({ _tag: "Completed", usage, ...defined({ text: this.#last }) })
+      return this.#collector.conclude({ _tag: "Completed", usage, ...defined({ text: this.#last }) })
     }
-    this.#turn.fail(this.#error ?? failureOf(this.#words, "runtime_error", ""), usage)
+    this.#collector.fail(this.#error ?? toProgramFailure(this.#words, "runtime_error", ""), usage)
   }
 }

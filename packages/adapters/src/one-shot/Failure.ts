@@ -7,53 +7,56 @@
 import type { RunFailure } from "@corral/domain/run/Run"
 import type { ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
 import { stripVTControlCharacters } from "node:util"
-import { endingOf } from "../Excerpt.ts"
-import { unavailable } from "../Turn.ts"
+import { endingOf } from "../text/Excerpt.ts"
+import { runtimeFailure } from "../output/OutputCollector.ts"
 
 /** What sentences about a program are made of. */
-export interface Words {
+export interface ProgramInfo {
   readonly label: string
   /** What to do to sign in, as a sentence. */
   readonly signIn: string
 }
 
 const sentences = {
-  not_signed_in: ({ label, signIn }: Words) => `${label} is not signed in. ${signIn}`,
-  bad_credentials: ({ label, signIn }: Words) => `${label}'s credentials were refused. ${signIn}`,
+  not_signed_in: ({ label, signIn }: ProgramInfo) => `${label} is not signed in. ${signIn}`,
+  bad_credentials: ({ label, signIn }: ProgramInfo) => `${label}'s credentials were refused. ${signIn}`,
   rate_limited: () =>
     "The model service refused the request because of its rate limit. Wait a little, then start again.",
   overloaded: () => "The model service is overloaded. Try again in a moment.",
   server_error: () => "The model service failed. Try again in a moment.",
   request_refused: () => "The model service refused the request.",
-  unreachable: ({ label }: Words) =>
+  unreachable: ({ label }: ProgramInfo) =>
     `${label} could not reach the model service. Check the network, proxy and base URL.`,
   connection_lost: () => "The connection to the model service broke in the middle. Start the run again.",
-  unknown_session: ({ label }: Words) =>
+  unknown_session: ({ label }: ProgramInfo) =>
     `${label} does not know the conversation to go on with. Start a new run instead.`,
-  untrusted_folder: ({ label }: Words) => `${label} does not trust this folder. Trust it there first.`,
-  needs_permission: ({ label }: Words) =>
+  untrusted_folder: ({ label }: ProgramInfo) => `${label} does not trust this folder. Trust it there first.`,
+  needs_permission: ({ label }: ProgramInfo) =>
     `${label} stopped because it needed a permission that nobody could give.`,
-  bad_option: ({ label }: Words) =>
+  bad_option: ({ label }: ProgramInfo) =>
     `${label} refused how it was started. Check its version and configuration.`,
-  turn_limit: ({ label }: Words) => `${label} reached its limit of turns.`,
-  command_missing: ({ label }: Words) =>
+  turn_limit: ({ label }: ProgramInfo) => `${label} reached its limit of turns.`,
+  command_missing: ({ label }: ProgramInfo) =>
     `${label} was not found on this machine. Install it, or correct its path.`,
-  runtime_error: ({ label }: Words) => `${label} failed.`
-} satisfies Record<string, (words: Words) => string>
+  runtime_error: ({ label }: ProgramInfo) => `${label} failed.`
+} satisfies Record<string, (words: ProgramInfo) => string>
 
 export type Reason = keyof typeof sentences
 
 const MAX_SAID = 1_000
 
 /** A failure for that reason. `said` is what the program itself told about it. */
-export const failureOf = (
-  words: Words,
+export const toProgramFailure = (
+  words: ProgramInfo,
   reason: Reason,
   said: string,
   details: Readonly<Record<string, unknown>> = {}
 ): RunFailure => {
   const text = endingOf(stripVTControlCharacters(said).trim(), MAX_SAID)
-  return unavailable(reason, sentences[reason](words), { ...details, ...(text === "" ? {} : { said: text }) })
+  return runtimeFailure(reason, sentences[reason](words), {
+    ...details,
+    ...(text === "" ? {} : { said: text })
+  })
 }
 
 export const reasonOfStatus = (status: number): Reason => {
@@ -71,14 +74,14 @@ const statusIn = (said: string): number | undefined => {
 }
 
 /** What a program's words about a failed request tell. */
-export const serviceFailure = (words: Words, said: string, told?: number): RunFailure => {
+export const serviceFailure = (words: ProgramInfo, said: string, told?: number): RunFailure => {
   const status = told ?? statusIn(said)
-  if (status !== undefined) return failureOf(words, reasonOfStatus(status), said, { status })
+  if (status !== undefined) return toProgramFailure(words, reasonOfStatus(status), said, { status })
   if (/ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|fetch failed|[Cc]onnection (?:error|refused)/.test(said))
-    return failureOf(words, "unreachable", said)
+    return toProgramFailure(words, "unreachable", said)
   if (/\bterminated\b|other side closed|unexpected EOF|ECONNRESET|socket hang up/.test(said))
-    return failureOf(words, "connection_lost", said)
-  return failureOf(words, "runtime_error", said)
+    return toProgramFailure(words, "connection_lost", said)
+  return toProgramFailure(words, "runtime_error", said)
 }
 
 /** Why the program did not even start, where the end tells. */

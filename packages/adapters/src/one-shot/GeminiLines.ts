@@ -6,11 +6,11 @@
  */
 import type { Usage } from "@corral/domain/run/Run"
 import type { ProcessEnd, RunStart } from "@corral/domain/run/RuntimeAdapter"
-import { countOf, defined, objectOf, textOf, type JsonObject } from "../Json.ts"
-import type { Turn } from "../Turn.ts"
+import { countOf, defined, objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import type { OutputCollector } from "../output/OutputCollector.ts"
 import { Calls } from "./Calls.ts"
-import { failureOf, serviceFailure, type Reason, type Words } from "./Failure.ts"
-import { sessionIdOf, type Reader } from "./OneShot.ts"
+import { toProgramFailure, serviceFailure, type Reason, type ProgramInfo } from "./Failure.ts"
+import { readSessionId, type Reader } from "./OneShot.ts"
 import { StreamedText } from "./StreamedText.ts"
 
 /** Its own exit codes, where it ends without a result. */
@@ -30,26 +30,26 @@ const usageOf = (stats: JsonObject): Usage =>
   })
 
 export class GeminiLines implements Reader {
-  readonly #words: Words
-  readonly #turn: Turn
+  readonly #words: ProgramInfo
+  readonly #collector: OutputCollector
   readonly #text: StreamedText
   readonly #calls: Calls
   /** The last error that a line told by itself. */
   #error = ""
 
-  constructor(words: Words, turn: Turn, { workspacePath }: RunStart) {
+  constructor(words: ProgramInfo, collector: OutputCollector, { workspacePath }: RunStart) {
     this.#words = words
-    this.#turn = turn
-    this.#text = new StreamedText(turn)
-    this.#calls = new Calls(turn, workspacePath)
+    this.#collector = collector
+    this.#text = new StreamedText(collector)
+    this.#calls = new Calls(collector, workspacePath)
   }
 
-  readonly said: Reader["said"] = (line) => {
+  readonly onLine: Reader["onLine"] = (line) => {
     if (line["type"] === "message") return this.#message(line)
     switch (line["type"]) {
       case "init":
-        return this.#turn.start(
-          defined({ runtimeSessionId: sessionIdOf(line["session_id"]), model: textOf(line["model"]) })
+        return this.#collector.start(
+          defined({ runtimeSessionId: readSessionId(line["session_id"]), model: textOf(line["model"]) })
         )
       case "tool_use":
         this.#text.close()
@@ -62,17 +62,17 @@ export class GeminiLines implements Reader {
       case "result":
         return this.#result(line)
       default:
-        this.#turn.unknown(textOf(line["type"]) ?? "untyped")
+        this.#collector.countUnknown(textOf(line["type"]) ?? "untyped")
     }
   }
 
-  readonly ended: Reader["ended"] = ({ code, stderr }: ProcessEnd) => {
+  readonly onEnd: Reader["onEnd"] = ({ code, stderr }: ProcessEnd) => {
     this.#text.close()
     if (/Invalid session identifier|No previous sessions found/.test(stderr))
-      return this.#turn.fail(failureOf(this.#words, "unknown_session", stderr))
+      return this.#collector.fail(toProgramFailure(this.#words, "unknown_session", stderr))
     const reason = code === null ? undefined : byExitCode.get(code)
-    if (reason !== undefined) this.#turn.fail(failureOf(this.#words, reason, stderr))
-    else if (this.#error !== "") this.#turn.fail(serviceFailure(this.#words, this.#error))
+    if (reason !== undefined) this.#collector.fail(toProgramFailure(this.#words, reason, stderr))
+    else if (this.#error !== "") this.#collector.fail(serviceFailure(this.#words, this.#error))
   }
 
   #message(line: JsonObject): void {
@@ -93,9 +93,9 @@ export class GeminiLines implements Reader {
     this.#text.close()
     const usage = usageOf(objectOf(line["stats"]))
     if (line["status"] === "success") {
-      return this.#turn.conclude({ _tag: "Completed", usage, ...defined({ text: this.#text.last }) })
+      return this.#collector.conclude({ _tag: "Completed", usage, ...defined({ text: this.#text.last }) })
     }
     const said = textOf(objectOf(line["error"])["message"]) ?? this.#error
-    this.#turn.fail(serviceFailure(this.#words, said), usage)
+    this.#collector.fail(serviceFailure(this.#words, said), usage)
   }
 }

@@ -1,7 +1,7 @@
 /**
  * A diff for people, with a line number before each line, as a unified diff: ` 1 same`, `-2 before`, `+2 after`, `   ...` between parts.
  */
-import { unifiedDiff, type Hunk } from "../UnifiedDiff.ts"
+import { unifiedDiff, type Hunk } from "../text/UnifiedDiff.ts"
 
 const LINE = /^([ +-]) *(\d+)/
 

@@ -3,58 +3,59 @@
  * signals. What its lines mean is its reader's; this keeps the order of reading and of ending.
  */
 import type { AdapterOutput, Capabilities, ProcessEnd, Protocol } from "@corral/domain/run/RuntimeAdapter"
-import { JsonLines, type JsonLine } from "../JsonLines.ts"
-import type { JsonObject } from "../Json.ts"
-import { Turn } from "../Turn.ts"
-import { failureOf, startFailure, type Words } from "./Failure.ts"
+import { JsonLines, type JsonLine } from "../text/JsonLines.ts"
+import type { JsonObject } from "../text/Json.ts"
+import { OutputCollector } from "../output/OutputCollector.ts"
+import { toProgramFailure, startFailure, type ProgramInfo } from "./Failure.ts"
 
 /** What one program's lines mean. It tells them to the turn that it was made with. */
 export interface Reader {
-  readonly said: (line: JsonObject) => void
+  readonly onLine: (line: JsonObject) => void
   /** The process is gone and no line told an outcome: concludes the turn where the rest tells one. */
-  readonly ended: (end: ProcessEnd) => void
+  readonly onEnd: (end: ProcessEnd) => void
 }
 
 export class OneShotProtocol implements Protocol {
   readonly open: string
-  readonly #words: Words
-  readonly #turn = new Turn()
+  readonly #words: ProgramInfo
+  readonly #collector = new OutputCollector()
   readonly #lines = new JsonLines()
   readonly #reader: Reader
 
-  constructor(words: Words, reader: (turn: Turn) => Reader, open = "") {
+  constructor(words: ProgramInfo, reader: (collector: OutputCollector) => Reader, open = "") {
     this.open = open
     this.#words = words
-    this.#reader = reader(this.#turn)
+    this.#reader = reader(this.#collector)
   }
 
-  readonly step: Protocol["step"] = (chunk) => this.#read(this.#turn.over ? [] : this.#lines.push(chunk))
+  readonly step: Protocol["step"] = (chunk) =>
+    this.#read(this.#collector.isOver ? [] : this.#lines.push(chunk))
 
   readonly end: Protocol["end"] = (end) => {
-    if (this.#turn.over) return []
+    if (this.#collector.isOver) return []
     const outputs = this.#read(this.#lines.end())
     const reason = startFailure(end)
-    if (reason !== undefined) this.#turn.fail(failureOf(this.#words, reason, end.stderr))
+    if (reason !== undefined) this.#collector.fail(toProgramFailure(this.#words, reason, end.stderr))
     // An output that was cut may have lost what it would be judged by.
-    else if (!this.#turn.over && !this.#turn.cut) this.#reader.ended(end)
-    this.#turn.lost(this.#words.label, end)
-    return [...outputs, ...this.#turn.take()]
+    else if (!this.#collector.isOver && !this.#collector.isCut) this.#reader.onEnd(end)
+    this.#collector.concludeAtExit(this.#words.label, end)
+    return [...outputs, ...this.#collector.takeOutputs()]
   }
 
   readonly answer: Protocol["answer"] = () => undefined
   readonly input: Protocol["input"] = () => undefined
   readonly cancel: Protocol["cancel"] = () => {
-    this.#turn.cancel()
+    this.#collector.markCancelled()
     return undefined
   }
 
   #read(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
-    return this.#turn.read(lines, (said) => this.#reader.said(said))
+    return this.#collector.readLines(lines, (said) => this.#reader.onLine(said))
   }
 }
 
 /** What such a program can do at most. It asks nobody, so it runs in `full_access`, and in the modes that it has a lock for. */
-export const capabilities = (own: Partial<Capabilities>): Capabilities => ({
+export const oneShotCapabilities = (own: Partial<Capabilities>): Capabilities => ({
   deltas: true,
   approvals: false,
   editInput: false,
@@ -66,8 +67,8 @@ export const capabilities = (own: Partial<Capabilities>): Capabilities => ({
 })
 
 /** A prompt as an argument that is no option and names no file to include, whatever it starts with. */
-export const argumentOf = (prompt: string): string => (/^[-@]/.test(prompt) ? ` ${prompt}` : prompt)
+export const toArgument = (prompt: string): string => (/^[-@]/.test(prompt) ? ` ${prompt}` : prompt)
 
 /** A conversation id that may stand in a command line: never an option, never a path. */
-export const sessionIdOf = (value: unknown): string | undefined =>
+export const readSessionId = (value: unknown): string | undefined =>
   typeof value === "string" && /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(value) ? value : undefined

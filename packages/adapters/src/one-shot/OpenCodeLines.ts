@@ -8,13 +8,13 @@
 import type { RunFailure, Usage } from "@corral/domain/run/Run"
 import { draft } from "@corral/domain/run/RunEvent"
 import type { AdapterEvent, ProcessEnd, RunStart } from "@corral/domain/run/RuntimeAdapter"
-import { countOf, defined, objectOf, textOf, type JsonObject } from "../Json.ts"
-import type { Turn } from "../Turn.ts"
+import { countOf, defined, objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import type { OutputCollector } from "../output/OutputCollector.ts"
 import { Calls } from "./Calls.ts"
-import { failureOf, serviceFailure, type Words } from "./Failure.ts"
-import { sessionIdOf, type Reader } from "./OneShot.ts"
+import { toProgramFailure, serviceFailure, type ProgramInfo } from "./Failure.ts"
+import { readSessionId, type Reader } from "./OneShot.ts"
 import { StreamedText } from "./StreamedText.ts"
-import { filesOf, pathOf } from "./Tools.ts"
+import { fileEventsOfCall, toolPathOf } from "./Tools.ts"
 
 const tokensOf = (part: JsonObject) => {
   const tokens = objectOf(part["tokens"])
@@ -38,8 +38,8 @@ const patchOf = (metadata: JsonObject, absolute: string, path: string): string |
     .replace(/^Index: .*\n=+\n/, "")
 
 export class OpenCodeLines implements Reader {
-  readonly #words: Words
-  readonly #turn: Turn
+  readonly #words: ProgramInfo
+  readonly #collector: OutputCollector
   readonly #text: StreamedText
   readonly #calls: Calls
   #usage: Usage = {}
@@ -47,14 +47,14 @@ export class OpenCodeLines implements Reader {
   #finished: string | undefined
   #error: RunFailure | undefined
 
-  constructor(words: Words, turn: Turn, { workspacePath }: RunStart) {
+  constructor(words: ProgramInfo, collector: OutputCollector, { workspacePath }: RunStart) {
     this.#words = words
-    this.#turn = turn
-    this.#text = new StreamedText(turn)
-    this.#calls = new Calls(turn, workspacePath)
+    this.#collector = collector
+    this.#text = new StreamedText(collector)
+    this.#calls = new Calls(collector, workspacePath)
   }
 
-  readonly said: Reader["said"] = (line) => {
+  readonly onLine: Reader["onLine"] = (line) => {
     const part = objectOf(line["part"])
     switch (line["type"]) {
       case "step_start":
@@ -80,29 +80,29 @@ export class OpenCodeLines implements Reader {
         this.#error = this.#failureOf(objectOf(line["error"]))
         return
       default:
-        this.#turn.unknown(textOf(line["type"]) ?? "untyped")
+        this.#collector.countUnknown(textOf(line["type"]) ?? "untyped")
     }
   }
 
-  readonly ended: Reader["ended"] = (end: ProcessEnd) => {
+  readonly onEnd: Reader["onEnd"] = (end: ProcessEnd) => {
     const { stderr } = end
-    if (this.#error !== undefined) return this.#turn.fail(this.#error, this.#usage)
+    if (this.#error !== undefined) return this.#collector.fail(this.#error, this.#usage)
     if (/Session not found/.test(stderr)) {
-      return this.#turn.fail(failureOf(this.#words, "unknown_session", stderr))
+      return this.#collector.fail(toProgramFailure(this.#words, "unknown_session", stderr))
     }
     if (end.code !== 0) return
     if (this.#finished === "stop") {
       const text = defined({ text: this.#text.last })
-      return this.#turn.conclude({ _tag: "Completed", usage: this.#usage, ...text })
+      return this.#collector.conclude({ _tag: "Completed", usage: this.#usage, ...text })
     }
     const asked = stderr.indexOf("permission requested: ")
     if (asked !== -1 && stderr.includes("; auto-rejecting", asked)) {
-      this.#turn.fail(failureOf(this.#words, "needs_permission", stderr), this.#usage)
+      this.#collector.fail(toProgramFailure(this.#words, "needs_permission", stderr), this.#usage)
     }
   }
 
   #started(line: JsonObject): void {
-    this.#turn.start(defined({ runtimeSessionId: sessionIdOf(line["sessionID"]) }))
+    this.#collector.start(defined({ runtimeSessionId: readSessionId(line["sessionID"]) }))
   }
 
   #tool(part: JsonObject): void {
@@ -134,9 +134,9 @@ export class OpenCodeLines implements Reader {
     metadata: JsonObject
   ): ReadonlyArray<AdapterEvent> {
     const relative = this.#calls.relative
-    const absolute = pathOf(tool, input)
+    const absolute = toolPathOf(tool, input)
     const change = metadata["exists"] === false ? "created" : "modified"
-    const files = filesOf(tool, input, callId, relative, change)
+    const files = fileEventsOfCall(tool, input, callId, relative, change)
     const path = absolute === undefined ? undefined : relative(absolute)
     const patch = absolute === undefined || path === undefined ? undefined : patchOf(metadata, absolute, path)
     return patch === undefined || path === undefined
@@ -155,7 +155,7 @@ export class OpenCodeLines implements Reader {
       turns: (so.turns ?? 0) + 1,
       costUsd: (so.costUsd ?? 0) + spent.cost
     }
-    this.#turn.emit({ _tag: "Usage", usage: this.#usage })
+    this.#collector.emit({ _tag: "Usage", usage: this.#usage })
   }
 
   #failureOf(error: JsonObject): RunFailure {
@@ -163,7 +163,7 @@ export class OpenCodeLines implements Reader {
     const name = textOf(error["name"]) ?? ""
     const said = textOf(data["message"]) ?? name
     return name === "ProviderAuthError"
-      ? failureOf(this.#words, "not_signed_in", said)
+      ? toProgramFailure(this.#words, "not_signed_in", said)
       : serviceFailure(this.#words, said, countOf(data["statusCode"]))
   }
 }

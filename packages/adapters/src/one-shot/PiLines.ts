@@ -8,14 +8,14 @@
 import type { Usage } from "@corral/domain/run/Run"
 import { draft } from "@corral/domain/run/RunEvent"
 import type { AdapterEvent, ProcessEnd, RunStart } from "@corral/domain/run/RuntimeAdapter"
-import { arrayOf, countOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
-import { retrying } from "../Retrying.ts"
-import type { Turn } from "../Turn.ts"
+import { arrayOf, countOf, defined, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import { toRetryEvent } from "../output/RetryEvent.ts"
+import type { OutputCollector } from "../output/OutputCollector.ts"
 import { Calls } from "./Calls.ts"
-import { failureOf, serviceFailure, type Words } from "./Failure.ts"
+import { toProgramFailure, serviceFailure, type ProgramInfo } from "./Failure.ts"
 import { patchOfNumbered } from "./NumberedDiff.ts"
-import { sessionIdOf, type Reader } from "./OneShot.ts"
-import { filesOf, pathOf } from "./Tools.ts"
+import { readSessionId, type Reader } from "./OneShot.ts"
+import { fileEventsOfCall, toolPathOf } from "./Tools.ts"
 
 /** Frames, and what another line tells again. */
 const silent = new Set([
@@ -57,31 +57,31 @@ const exitCodeOf = (output: string | undefined): number | undefined => {
 /** The text of a message that stopped well. */
 const textIn = (message: JsonObject): string =>
   arrayOf(message["content"])
-    .filter(isObject)
+    .filter(isJsonObject)
     .flatMap((block) => (block["type"] === "text" ? (textOf(block["text"]) ?? []) : []))
     .join("")
 
 export class PiLines implements Reader {
-  readonly #words: Words
-  readonly #turn: Turn
+  readonly #words: ProgramInfo
+  readonly #collector: OutputCollector
   readonly #calls: Calls
   #number = 0
   #usage: Usage = {}
   /** Why the last try failed, in the program's words. */
   #error: string | undefined
 
-  constructor(words: Words, turn: Turn, { workspacePath }: RunStart) {
+  constructor(words: ProgramInfo, collector: OutputCollector, { workspacePath }: RunStart) {
     this.#words = words
-    this.#turn = turn
-    this.#calls = new Calls(turn, workspacePath)
+    this.#collector = collector
+    this.#calls = new Calls(collector, workspacePath)
   }
 
-  readonly said: Reader["said"] = (line) => {
+  readonly onLine: Reader["onLine"] = (line) => {
     switch (line["type"]) {
       case "message_update":
         return this.#piece(objectOf(line["assistantMessageEvent"]))
       case "session":
-        return this.#turn.start(defined({ runtimeSessionId: sessionIdOf(line["id"]) }))
+        return this.#collector.start(defined({ runtimeSessionId: readSessionId(line["id"]) }))
       case "message_start":
         if (objectOf(line["message"])["role"] === "assistant") this.#number++
         return
@@ -96,25 +96,25 @@ export class PiLines implements Reader {
       case "auto_retry_start": {
         const { attempt, delayMs, maxAttempts } = line
         const failure = serviceFailure(this.#words, textOf(line["errorMessage"]) ?? "")
-        return this.#turn.say(retrying({ attempt, maxAttempts, delayMs, failure }))
+        return this.#collector.emitEvent(toRetryEvent({ attempt, maxAttempts, delayMs, failure }))
       }
       case "auto_retry_end":
         if (line["success"] === false) {
           const said = textOf(line["finalError"]) ?? this.#error ?? ""
-          this.#turn.fail(serviceFailure(this.#words, said), this.#usage)
+          this.#collector.fail(serviceFailure(this.#words, said), this.#usage)
         }
         return
       default: {
         const type = textOf(line["type"]) ?? "untyped"
-        if (!silent.has(type)) this.#turn.unknown(type)
+        if (!silent.has(type)) this.#collector.countUnknown(type)
       }
     }
   }
 
-  readonly ended: Reader["ended"] = ({ stderr }: ProcessEnd) => {
-    if (this.#error !== undefined) this.#turn.fail(serviceFailure(this.#words, this.#error), this.#usage)
+  readonly onEnd: Reader["onEnd"] = ({ stderr }: ProcessEnd) => {
+    if (this.#error !== undefined) this.#collector.fail(serviceFailure(this.#words, this.#error), this.#usage)
     else if (/No API key found|No models available/.test(stderr))
-      this.#turn.fail(failureOf(this.#words, "not_signed_in", stderr))
+      this.#collector.fail(toProgramFailure(this.#words, "not_signed_in", stderr))
   }
 
   #piece(event: JsonObject): void {
@@ -123,7 +123,7 @@ export class PiLines implements Reader {
     const text = textOf(event["delta"]) ?? ""
     if (text === "") return
     const channel = type === "text_delta" ? "text" : "reasoning"
-    this.#turn.say(
+    this.#collector.emitEvent(
       draft("run.message.delta", { messageId: this.#idOf(event["contentIndex"]), channel, text })
     )
   }
@@ -136,7 +136,7 @@ export class PiLines implements Reader {
     if (message["role"] !== "assistant") return
     const brokeOff = message["stopReason"] === "error" || message["stopReason"] === "aborted"
     this.#usage = addUsage(this.#usage, objectOf(message["usage"]), brokeOff ? 0 : 1)
-    this.#turn.emit({ _tag: "Usage", usage: this.#usage })
+    this.#collector.emit({ _tag: "Usage", usage: this.#usage })
     // It is no whole message: it may be tried again.
     if (brokeOff) return
     arrayOf(message["content"]).forEach((told, index) => {
@@ -145,7 +145,9 @@ export class PiLines implements Reader {
       const text = textOf(block[block["type"] === "thinking" ? "thinking" : "text"])
       if (text === undefined) return
       const messageId = this.#idOf(index)
-      this.#turn.say(draft("run.message.completed", { messageId, role: "assistant", channel, text }))
+      this.#collector.emitEvent(
+        draft("run.message.completed", { messageId, role: "assistant", channel, text })
+      )
     })
   }
 
@@ -162,25 +164,25 @@ export class PiLines implements Reader {
   #filesOf(line: JsonObject, callId: string): ReadonlyArray<AdapterEvent> | undefined {
     const call = this.#calls.get(callId)
     const diff = textOf(objectOf(objectOf(line["result"])["details"])["diff"])
-    const absolute = call === undefined ? undefined : pathOf(call.tool, call.input)
+    const absolute = call === undefined ? undefined : toolPathOf(call.tool, call.input)
     if (call === undefined || diff === undefined || absolute === undefined) return undefined
     const path = this.#calls.relative(absolute)
     const patch = patchOfNumbered(diff, path)
-    const files = filesOf(call.tool, call.input, callId, this.#calls.relative)
+    const files = fileEventsOfCall(call.tool, call.input, callId, this.#calls.relative)
     return patch === undefined ? files : [draft("run.patch.proposed", { path, patch, callId }), ...files]
   }
 
   #tryEnded(line: JsonObject): void {
     const last = arrayOf(line["messages"])
-      .filter(isObject)
+      .filter(isJsonObject)
       .findLast((message) => message["role"] === "assistant")
     this.#error = undefined
     switch (last?.["stopReason"]) {
       case "stop":
       case "length":
-        return this.#turn.conclude({ _tag: "Completed", usage: this.#usage, text: textIn(last) })
+        return this.#collector.conclude({ _tag: "Completed", usage: this.#usage, text: textIn(last) })
       case "aborted":
-        return this.#turn.conclude({ _tag: "Cancelled", reason: "interrupted", usage: this.#usage })
+        return this.#collector.conclude({ _tag: "Cancelled", reason: "interrupted", usage: this.#usage })
       case "error":
         this.#error = textOf(last["errorMessage"]) ?? ""
     }

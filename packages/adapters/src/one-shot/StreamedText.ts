@@ -3,7 +3,7 @@
  * whatever else comes.
  */
 import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
-import type { Turn } from "../Turn.ts"
+import type { OutputCollector } from "../output/OutputCollector.ts"
 
 type Channel = PayloadOf<"run.message.delta">["channel"]
 
@@ -11,13 +11,13 @@ type Channel = PayloadOf<"run.message.delta">["channel"]
 const MESSAGE_CHARACTERS = 1_000_000
 
 export class StreamedText {
-  readonly #turn: Turn
+  readonly #collector: OutputCollector
   #number = 0
   #open: { readonly messageId: string; readonly channel: Channel; text: string } | undefined
   #last: string | undefined
 
-  constructor(turn: Turn) {
-    this.#turn = turn
+  constructor(collector: OutputCollector) {
+    this.#collector = collector
   }
 
   /** The last whole message of text. */
@@ -30,7 +30,7 @@ export class StreamedText {
     if (this.#open !== undefined && this.#open.channel !== channel) this.close()
     this.#open ??= { messageId: this.#nextId(), channel, text: "" }
     this.#open.text += text
-    this.#turn.say(draft("run.message.delta", { messageId: this.#open.messageId, channel, text }))
+    this.#collector.emitEvent(draft("run.message.delta", { messageId: this.#open.messageId, channel, text }))
     if (this.#open.text.length > MESSAGE_CHARACTERS) this.close()
   }
 
@@ -56,6 +56,6 @@ export class StreamedText {
 
   #complete(messageId: string, channel: Channel, text: string): void {
     if (channel === "text") this.#last = text
-    this.#turn.say(draft("run.message.completed", { messageId, role: "assistant", channel, text }))
+    this.#collector.emitEvent(draft("run.message.completed", { messageId, role: "assistant", channel, text }))
   }
 }

@@ -4,10 +4,10 @@
  */
 import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
 import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
-import { textOf, type JsonObject } from "../Json.ts"
-import { folderOfPattern, pathsIn } from "../InputPaths.ts"
-import { oneLine } from "../OneLine.ts"
-import type { Relative } from "../Relative.ts"
+import { textOf, type JsonObject } from "../text/Json.ts"
+import { folderOfPattern, pathsIn } from "../files/InputPaths.ts"
+import { firstLine } from "../text/FirstLine.ts"
+import type { Relative } from "../files/RelativePath.ts"
 
 type ToolKind = "shell" | "read" | "write" | "edit" | "search" | "fetch" | "delegate"
 
@@ -21,10 +21,10 @@ const kinds: ReadonlyMap<string, ToolKind> = new Map([
   ...["task", "agent"].map((name) => [name, "delegate"] as const)
 ])
 
-export const kindOf = (tool: string): ToolKind | undefined => kinds.get(tool)
+export const toolKindOf = (tool: string): ToolKind | undefined => kinds.get(tool)
 
 /** The file that a tool reads or writes. */
-export const pathOf = (tool: string, input: JsonObject): string | undefined =>
+export const toolPathOf = (tool: string, input: JsonObject): string | undefined =>
   (tool === "notebook_edit" ? textOf(input["notebook_path"]) : undefined) ??
   textOf(input["file_path"]) ??
   textOf(input["filePath"]) ??
@@ -32,33 +32,33 @@ export const pathOf = (tool: string, input: JsonObject): string | undefined =>
   textOf(input["absolute_path"])
 
 /** Every path that a call names, the one that the tool acts on first. */
-export const pathsOf = (tool: string, input: JsonObject): ReadonlyArray<string> => {
-  const paths = pathsIn(input, pathOf(tool, input))
+export const toolPathsOf = (tool: string, input: JsonObject): ReadonlyArray<string> => {
+  const paths = pathsIn(input, toolPathOf(tool, input))
   const folder = tool === "glob" ? folderOfPattern(input["pattern"]) : undefined
   return folder === undefined ? paths : [...paths, folder]
 }
 
 /** One line for a list: `Run npm test`, `Edit src/main.ts`. */
-export const labelOf = (tool: string, input: JsonObject, relative: Relative): string => {
-  const path = pathOf(tool, input)
+export const toolLabel = (tool: string, input: JsonObject, relative: Relative): string => {
+  const path = toolPathOf(tool, input)
   const file = path === undefined ? "a file" : relative(path)
   switch (kinds.get(tool)) {
     case "shell":
-      return oneLine(`Run ${textOf(input["command"]) ?? "a command"}`)
+      return firstLine(`Run ${textOf(input["command"]) ?? "a command"}`)
     case "read":
-      return oneLine(`Read ${file}`)
+      return firstLine(`Read ${file}`)
     case "write":
-      return oneLine(`Write ${file}`)
+      return firstLine(`Write ${file}`)
     case "edit":
-      return oneLine(`Edit ${file}`)
+      return firstLine(`Edit ${file}`)
     case "search":
-      return oneLine(`Search ${textOf(input["pattern"]) ?? "files"}`)
+      return firstLine(`Search ${textOf(input["pattern"]) ?? "files"}`)
     case "fetch":
-      return oneLine(`Fetch ${textOf(input["url"]) ?? "a page"}`)
+      return firstLine(`Fetch ${textOf(input["url"]) ?? "a page"}`)
     case "delegate":
-      return oneLine(`Delegate: ${textOf(input["description"]) ?? "a task"}`)
+      return firstLine(`Delegate: ${textOf(input["description"]) ?? "a task"}`)
     case undefined:
-      return oneLine(`Use ${tool}`)
+      return firstLine(`Use ${tool}`)
   }
 }
 
@@ -66,14 +66,14 @@ export const labelOf = (tool: string, input: JsonObject, relative: Relative): st
  * The file that a call which succeeded read or changed, from its input. What stood there before only the disk knows: without a word of the
  * program a written file counts as modified.
  */
-export const filesOf = (
+export const fileEventsOfCall = (
   tool: string,
   input: JsonObject,
   callId: string,
   relative: Relative,
   change: PayloadOf<"run.file.changed">["change"] = "modified"
 ): ReadonlyArray<AdapterEvent> => {
-  const path = pathOf(tool, input)
+  const path = toolPathOf(tool, input)
   const kind = kinds.get(tool)
   if (path === undefined) return []
   if (kind === "read") return [draft("run.file.read", { path: relative(path), callId })]

@@ -2,13 +2,13 @@
  * What Qwen Code asks to do: the command, the file, the text that would go and come, as an approval shows it.
  */
 import type { ActionClass, ApprovalRequest, Risk } from "@corral/domain/approval/Approval"
-import { defined, objectOf, textOf, type JsonObject } from "../Json.ts"
-import { kindOf, labelOf, pathsOf } from "../one-shot/Tools.ts"
-import { isToldRead, isToldWrite } from "../ToldInput.ts"
-import { replacement, unifiedDiff } from "../UnifiedDiff.ts"
+import { defined, objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import { toolKindOf, toolLabel, toolPathsOf } from "../one-shot/Tools.ts"
+import { hasOnlyKnownReadFields, hasOnlyKnownWriteFields } from "../files/KnownFields.ts"
+import { replacement, unifiedDiff } from "../text/UnifiedDiff.ts"
 
 const classOf = (tool: string): readonly [ActionClass, Risk] => {
-  switch (kindOf(tool)) {
+  switch (toolKindOf(tool)) {
     case "read":
     case "search":
     case "write":
@@ -24,13 +24,13 @@ const classOf = (tool: string): readonly [ActionClass, Risk] => {
 
 /** Whether the input says all files that a call is about. Of other classes than writes nobody asks. */
 const isTold = (tool: string, input: JsonObject): boolean => {
-  switch (kindOf(tool)) {
+  switch (toolKindOf(tool)) {
     case "write":
     case "edit":
-      return isToldWrite(input)
+      return hasOnlyKnownWriteFields(input)
     case "read":
     case "search":
-      return isToldRead(input)
+      return hasOnlyKnownReadFields(input)
     default:
       return true
   }
@@ -39,27 +39,27 @@ const isTold = (tool: string, input: JsonObject): boolean => {
 /** The exact text that goes and comes. A whole file that is written reads as a new one: what stood there only the disk knows. */
 const patchOf = (tool: string, input: JsonObject, path: string): string | undefined => {
   const content = textOf(input["content"])
-  if (kindOf(tool) === "write" && content !== undefined)
+  if (toolKindOf(tool) === "write" && content !== undefined)
     return unifiedDiff(path, [replacement("", content)], true)
   const [before, after] = [textOf(input["old_string"]), textOf(input["new_string"])]
-  return kindOf(tool) === "edit" && (before !== undefined || after !== undefined)
+  return toolKindOf(tool) === "edit" && (before !== undefined || after !== undefined)
     ? unifiedDiff(path, [replacement(before ?? "", after ?? "")], false)
     : undefined
 }
 
 /** A `can_use_tool` request as an approval. The runtime knows nothing of remembering: a decision is for this run at most. */
-export const approvalOf = (request: JsonObject, relative: (path: string) => string): ApprovalRequest => {
+export const toQwenApproval = (request: JsonObject, relative: (path: string) => string): ApprovalRequest => {
   const tool = textOf(request["tool_name"]) ?? "unknown"
   const input = objectOf(request["input"])
   const told = isTold(tool, input)
   const [action, risk] = classOf(tool)
-  const command = kindOf(tool) === "shell" ? textOf(input["command"]) : undefined
-  const files = command === undefined ? [...new Set(pathsOf(tool, input).map(relative))] : []
+  const command = toolKindOf(tool) === "shell" ? textOf(input["command"]) : undefined
+  const files = command === undefined ? [...new Set(toolPathsOf(tool, input).map(relative))] : []
   const [file] = files
   return {
     action,
     risk: told ? risk : "high",
-    title: labelOf(tool, input, relative),
+    title: toolLabel(tool, input, relative),
     tool,
     ...defined({
       callId: textOf(request["tool_use_id"]),
@@ -67,7 +67,7 @@ export const approvalOf = (request: JsonObject, relative: (path: string) => stri
       cwd: command === undefined ? undefined : relative(textOf(input["directory"]) ?? "."),
       files: file === undefined ? undefined : files,
       patch: file === undefined ? undefined : patchOf(tool, input, file),
-      url: kindOf(tool) === "fetch" ? textOf(input["url"]) : undefined,
+      url: toolKindOf(tool) === "fetch" ? textOf(input["url"]) : undefined,
       reason: textOf(input["description"])
     }),
     input,

@@ -9,15 +9,15 @@ import type { Usage } from "@corral/domain/run/Run"
 import { draft } from "@corral/domain/run/RunEvent"
 import type { AdapterEvent, AdapterOutput, Protocol, RunStart } from "@corral/domain/run/RuntimeAdapter"
 import { controlRefusal, controlRequest, controlResponse, userMessage } from "../claude-code/Frames.ts"
-import { arrayOf, countOf, defined, isObject, objectOf, textOf, type JsonObject } from "../Json.ts"
-import { JsonLines, type JsonLine } from "../JsonLines.ts"
+import { arrayOf, countOf, defined, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import { JsonLines, type JsonLine } from "../text/JsonLines.ts"
 import { Calls } from "../one-shot/Calls.ts"
-import { failureOf, serviceFailure, startFailure, type Words } from "../one-shot/Failure.ts"
-import { sessionIdOf } from "../one-shot/OneShot.ts"
-import { filesOf } from "../one-shot/Tools.ts"
-import { retrying } from "../Retrying.ts"
-import { Turn } from "../Turn.ts"
-import { approvalOf } from "./Approval.ts"
+import { toProgramFailure, serviceFailure, startFailure, type ProgramInfo } from "../one-shot/Failure.ts"
+import { readSessionId } from "../one-shot/OneShot.ts"
+import { fileEventsOfCall } from "../one-shot/Tools.ts"
+import { toRetryEvent } from "../output/RetryEvent.ts"
+import { OutputCollector } from "../output/OutputCollector.ts"
+import { toQwenApproval } from "./Approval.ts"
 
 /** The message that streams now, and how many of its blocks have begun. */
 interface Streaming {
@@ -40,9 +40,9 @@ const outputOf = (content: unknown): string | undefined =>
 
 export class QwenProtocol implements Protocol {
   readonly open: string
-  readonly #words: Words
+  readonly #words: ProgramInfo
   readonly #lines = new JsonLines()
-  readonly #turn = new Turn()
+  readonly #collector = new OutputCollector()
   readonly #calls: Calls
   /** By the call of the sub-agent, `""` for the agent itself. */
   readonly #streaming = new Map<string, Streaming>()
@@ -51,21 +51,22 @@ export class QwenProtocol implements Protocol {
   #usage: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 }
   #cancelling = false
 
-  constructor(words: Words, { prompt, workspacePath }: RunStart) {
+  constructor(words: ProgramInfo, { prompt, workspacePath }: RunStart) {
     this.#words = words
-    this.#calls = new Calls(this.#turn, workspacePath)
+    this.#calls = new Calls(this.#collector, workspacePath)
     this.open = controlRequest("initialize", "initialize") + userMessage(prompt)
   }
 
-  readonly step: Protocol["step"] = (chunk) => this.#read(this.#turn.over ? [] : this.#lines.push(chunk))
+  readonly step: Protocol["step"] = (chunk) =>
+    this.#read(this.#collector.isOver ? [] : this.#lines.push(chunk))
 
   readonly end: Protocol["end"] = (end) => {
-    if (this.#turn.over) return []
+    if (this.#collector.isOver) return []
     const outputs = this.#read(this.#lines.end())
     const reason = startFailure(end) ?? (/Unknown argument/.test(end.stderr) ? "bad_option" : undefined)
-    if (reason !== undefined) this.#turn.fail(failureOf(this.#words, reason, end.stderr))
-    this.#turn.lost(this.#words.label, end)
-    return [...outputs, ...this.#turn.take()]
+    if (reason !== undefined) this.#collector.fail(toProgramFailure(this.#words, reason, end.stderr))
+    this.#collector.concludeAtExit(this.#words.label, end)
+    return [...outputs, ...this.#collector.takeOutputs()]
   }
 
   readonly answer: Protocol["answer"] = (key, { decision, reason, updatedInput }) => {
@@ -84,12 +85,12 @@ export class QwenProtocol implements Protocol {
 
   readonly cancel: Protocol["cancel"] = () => {
     this.#cancelling = true
-    this.#turn.cancel()
+    this.#collector.markCancelled()
     return controlRequest("interrupt", "interrupt")
   }
 
   #read(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
-    return this.#turn.read(lines, (said) => this.#said(said))
+    return this.#collector.readLines(lines, (said) => this.#said(said))
   }
 
   #said(said: JsonObject): void {
@@ -106,7 +107,7 @@ export class QwenProtocol implements Protocol {
         return this.#asks(said)
       case "control_cancel_request": {
         const key = textOf(said["request_id"])
-        if (key !== undefined && this.#turn.withdraw(key, "the runtime no longer waits for it"))
+        if (key !== undefined && this.#collector.withdrawApproval(key, "the runtime no longer waits for it"))
           this.#asked.delete(key)
         return
       }
@@ -115,7 +116,7 @@ export class QwenProtocol implements Protocol {
       case "result":
         return this.#result(said)
       default:
-        this.#turn.unknown(textOf(said["type"]) ?? "untyped")
+        this.#collector.countUnknown(textOf(said["type"]) ?? "untyped")
     }
   }
 
@@ -130,7 +131,7 @@ export class QwenProtocol implements Protocol {
         if (text === "") return
         const messageId = this.#blockId(key, "message")
         const channel = reasoning ? "reasoning" : "text"
-        return this.#turn.say(
+        return this.#collector.emitEvent(
           draft("run.message.delta", { messageId, channel, text, ...defined({ parentCallId }) })
         )
       }
@@ -157,14 +158,14 @@ export class QwenProtocol implements Protocol {
 
   #assistant(message: JsonObject, parentCallId: string | undefined): void {
     const messageId = this.#blockId(parentCallId ?? "", textOf(message["id"]) ?? "message")
-    for (const block of arrayOf(message["content"]).filter(isObject)) {
+    for (const block of arrayOf(message["content"]).filter(isJsonObject)) {
       switch (block["type"]) {
         case "text":
         case "thinking": {
           const channel = block["type"] === "text" ? "text" : "reasoning"
           const text = textOf(block[block["type"]]) ?? ""
           const role = "assistant"
-          this.#turn.say(
+          this.#collector.emitEvent(
             draft("run.message.completed", { messageId, role, channel, text, ...defined({ parentCallId }) })
           )
           break
@@ -173,7 +174,7 @@ export class QwenProtocol implements Protocol {
           this.#calls.call(textOf(block["id"]), textOf(block["name"]), block["input"], parentCallId)
           break
         default:
-          this.#turn.unknown(textOf(block["type"]) ?? "block")
+          this.#collector.countUnknown(textOf(block["type"]) ?? "block")
       }
     }
     this.#spend(objectOf(message["usage"]))
@@ -188,11 +189,11 @@ export class QwenProtocol implements Protocol {
       outputTokens: outputTokens + output,
       cachedInputTokens: cachedInputTokens + (countOf(told["cache_read_input_tokens"]) ?? 0)
     }
-    this.#turn.emit({ _tag: "Usage", usage: this.#usage })
+    this.#collector.emit({ _tag: "Usage", usage: this.#usage })
   }
 
   #user(said: JsonObject): void {
-    for (const block of arrayOf(objectOf(said["message"])["content"]).filter(isObject)) {
+    for (const block of arrayOf(objectOf(said["message"])["content"]).filter(isJsonObject)) {
       if (block["type"] !== "tool_result") continue
       const output = outputOf(block["content"])
       const failed = block["is_error"] === true
@@ -208,15 +209,15 @@ export class QwenProtocol implements Protocol {
   #created(callId: string | undefined, output: string | undefined): ReadonlyArray<AdapterEvent> | undefined {
     const call = callId === undefined ? undefined : this.#calls.get(callId)
     if (callId === undefined || call === undefined || output?.startsWith(CREATED) !== true) return undefined
-    return filesOf(call.tool, call.input, callId, this.#calls.relative, "created")
+    return fileEventsOfCall(call.tool, call.input, callId, this.#calls.relative, "created")
   }
 
   #system(said: JsonObject): void {
     switch (said["subtype"]) {
       case "init":
-        return this.#turn.start(
+        return this.#collector.start(
           defined({
-            runtimeSessionId: sessionIdOf(said["session_id"]),
+            runtimeSessionId: readSessionId(said["session_id"]),
             runtimeVersion: textOf(said["qwen_code_version"]),
             model: textOf(said["model"]),
             mode: textOf(said["permission_mode"])
@@ -225,43 +226,47 @@ export class QwenProtocol implements Protocol {
       case "retry":
         return this.#retry(objectOf(said["data"]))
       default:
-        this.#turn.unknown(`system/${textOf(said["subtype"]) ?? ""}`)
+        this.#collector.countUnknown(`system/${textOf(said["subtype"]) ?? ""}`)
     }
   }
 
   /** It does not say why: words about that are only in its own log. */
   #retry({ attempt, delayMs, maxRetries: maxAttempts, reason }: JsonObject): void {
     const failure = serviceFailure(this.#words, textOf(reason) === "retry" ? "" : (textOf(reason) ?? ""))
-    this.#turn.say(retrying({ attempt, maxAttempts, delayMs, failure }))
+    this.#collector.emitEvent(toRetryEvent({ attempt, maxAttempts, delayMs, failure }))
   }
 
   #asks(said: JsonObject): void {
     const key = textOf(said["request_id"])
     const request = objectOf(said["request"])
     const subtype = textOf(request["subtype"])
-    if (key === undefined || subtype === undefined) return this.#turn.unknown("control_request")
+    if (key === undefined || subtype === undefined) return this.#collector.countUnknown("control_request")
     if (subtype === "can_use_tool") {
-      if (this.#turn.ask(key, approvalOf(request, this.#calls.relative)))
+      if (this.#collector.requestApproval(key, toQwenApproval(request, this.#calls.relative)))
         this.#asked.set(key, objectOf(request["input"]))
       return
     }
     // A question that nobody here can answer: said so, or it would wait for ever.
-    this.#turn.unknown(`control_request/${subtype}`)
-    this.#turn.emit({ _tag: "Reply", text: controlRefusal(key, `${subtype} is not supported`) })
+    this.#collector.countUnknown(`control_request/${subtype}`)
+    this.#collector.emit({ _tag: "Reply", text: controlRefusal(key, `${subtype} is not supported`) })
   }
 
   #result(said: JsonObject): void {
     const usage: Usage = { ...this.#usage, ...defined({ turns: countOf(said["num_turns"]) }) }
     if (said["is_error"] !== true) {
-      return this.#turn.conclude({ _tag: "Completed", usage, ...defined({ text: textOf(said["result"]) }) })
+      return this.#collector.conclude({
+        _tag: "Completed",
+        usage,
+        ...defined({ text: textOf(said["result"]) })
+      })
     }
     const told = textOf(objectOf(said["error"])["message"]) ?? textOf(said["result"]) ?? ""
     if (this.#cancelling || told === "Operation cancelled.") {
-      return this.#turn.conclude({ _tag: "Cancelled", reason: "interrupted", usage })
+      return this.#collector.conclude({ _tag: "Cancelled", reason: "interrupted", usage })
     }
     const failure = /No auth type is selected/.test(told)
-      ? failureOf(this.#words, "not_signed_in", told)
+      ? toProgramFailure(this.#words, "not_signed_in", told)
       : serviceFailure(this.#words, told)
-    this.#turn.fail(failure, usage)
+    this.#collector.fail(failure, usage)
   }
 }

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { patchOfNumbered } from "../../src/one-shot/NumberedDiff.ts"
-import { tries } from "../../../domain/test/Effort.ts"
+import { tries } from "@corral/testing/time/Effort"
 
 const Line = Schema.Struct({
   sign: Schema.Literals([" ", "-", "+"]),

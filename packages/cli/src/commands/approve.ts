@@ -2,13 +2,13 @@
 import { DecisionScope } from "@corral/domain/approval/Approval"
 import { Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
-import { approvalArgument, decide } from "../DecideApproval.ts"
-import { jsonObject, placeFlags } from "../Flags.ts"
+import { approvalArgument, decideApproval } from "../run/DecideApproval.ts"
+import { jsonObject, runServerFlags } from "../Flags.ts"
 
-export const approve = Command.make(
+export const approveCommand = Command.make(
   "approve",
   {
-    ...placeFlags,
+    ...runServerFlags,
     scope: Flag.Literals("scope", DecisionScope.literals).pipe(
       Flag.withDescription("once: this action; run: the like of it in this run; session, always: for longer"),
       Flag.withDefault("once" as const)
@@ -22,7 +22,7 @@ export const approve = Command.make(
     approval: approvalArgument
   },
   ({ scope, input, approval, json, ...choice }) =>
-    decide(
+    decideApproval(
       choice,
       approval,
       { decision: "allow", scope, ...(Option.isSome(input) ? { updatedInput: input.value } : {}) },

@@ -7,11 +7,12 @@ import { createHash } from "node:crypto"
 import { closeSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs"
 import { basename, dirname, resolve } from "node:path"
 import { type CommandFailed, refused } from "../CommandFailed.ts"
-import { jsonLines, jsonObject, placeFlags } from "../Flags.ts"
-import { Host } from "../Host.ts"
-import { type Place, placeOf } from "../Place.ts"
-import { waiting } from "../Progress.ts"
-import { visibleLine } from "../Visible.ts"
+import { jsonLines, jsonObject, runServerFlags } from "../Flags.ts"
+import { Host } from "../terminal/Host.ts"
+import type { RunServer } from "../run/RunServer.ts"
+import { selectRunServer } from "../run/SelectRunServer.ts"
+import { withProgress } from "../terminal/Progress.ts"
+import { escapeLine } from "../terminal/VisibleText.ts"
 
 const runArgument = Argument.String("run").pipe(
   Argument.withDescription("Id of the run"),
@@ -20,17 +21,17 @@ const runArgument = Argument.String("run").pipe(
 
 const list = Command.make(
   "list",
-  { ...placeFlags, json: jsonLines, run: runArgument },
+  { ...runServerFlags, json: jsonLines, run: runArgument },
   Effect.fn(function* ({ json, run, ...choice }) {
     const host = yield* Host
-    const place = yield* placeOf(choice)
-    const items = yield* place.artifacts(run)
+    const server = yield* selectRunServer(choice)
+    const items = yield* server.artifacts(run)
     for (const artifact of items) {
       const { id, mediaType, name, size } = artifact
       host.write(
         json
           ? `${JSON.stringify(artifact)}\n`
-          : `${id}  ${String(size).padStart(10)}  ${visibleLine(mediaType)}  ${visibleLine(name)}\n`
+          : `${id}  ${String(size).padStart(10)}  ${escapeLine(mediaType)}  ${escapeLine(name)}\n`
       )
     }
     if (!json && items.length === 0) host.write("The run kept nothing.\n")
@@ -43,7 +44,7 @@ const fileNameOf = ({ id, name }: Artifact): string => {
   return plain === "" || plain === "." || plain === ".." ? id : plain
 }
 
-/** Whole in its place or not at all: written beside, compared with its hash, renamed. */
+/** Atomic write: the content goes to a temporary file, is checked against its hash, and is renamed. */
 const save = (content: Stream.Stream<Uint8Array, CommandFailed>, artifact: Artifact, path: string) => {
   const fresh = `${path}.${process.pid}.part`
   const unwritable = () => refused(`${path} cannot be written.`)
@@ -77,15 +78,15 @@ const save = (content: Stream.Stream<Uint8Array, CommandFailed>, artifact: Artif
   )
 }
 
-const found = Effect.fnUntraced(function* (place: Place, run: RunId, id: ArtifactId) {
-  const artifact = (yield* place.artifacts(run)).find((each) => each.id === id)
+const found = Effect.fnUntraced(function* (server: RunServer, run: RunId, id: ArtifactId) {
+  const artifact = (yield* server.artifacts(run)).find((each) => each.id === id)
   return artifact ?? (yield* refused(`${run} has no artifact ${id}: corral artifacts list ${run}.`))
 })
 
 const saveOne = Command.make(
   "save",
   {
-    ...placeFlags,
+    ...runServerFlags,
     output: Flag.String("output").pipe(
       Flag.withAlias("o"),
       Flag.withDescription("File to write; else its own name, in this folder. One that is there is replaced"),
@@ -100,16 +101,16 @@ const saveOne = Command.make(
   },
   Effect.fn(function* ({ artifact: id, json, output, run, ...choice }) {
     const host = yield* Host
-    const place = yield* placeOf(choice)
-    const artifact = yield* found(place, run, id)
+    const server = yield* selectRunServer(choice)
+    const artifact = yield* found(server, run, id)
     const path = resolve(Option.getOrElse(output, () => fileNameOf(artifact)))
-    const content = yield* place.content(run, id)
-    yield* save(content, artifact, path).pipe(waiting(`saving ${visibleLine(artifact.name)}`))
+    const content = yield* server.content(run, id)
+    yield* save(content, artifact, path).pipe(withProgress(`saving ${escapeLine(artifact.name)}`))
     host.write(json ? `${JSON.stringify({ ...artifact, path })}\n` : `${path} (${artifact.size} bytes)\n`)
   })
 ).pipe(Command.withDescription("Save one as a file"))
 
-export const artifacts = Command.make("artifacts").pipe(
+export const artifactsCommand = Command.make("artifacts").pipe(
   Command.withDescription("What runs made to be kept"),
   Command.withSubcommands([list, saveOne])
 )

@@ -4,15 +4,16 @@ import { After } from "@corral/domain/http/EventStream"
 import { Effect, Queue } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { exitCodes, exitWith } from "../CommandFailed.ts"
-import { placeFlags, toggle } from "../Flags.ts"
-import { follow, goesOn } from "../Follow.ts"
-import { Host, receiveSignal } from "../Host.ts"
-import { type Place, placeOf } from "../Place.ts"
+import { runServerFlags, toggle } from "../Flags.ts"
+import { followRun, stillRunningMessage } from "../run/Follow.ts"
+import { Host, receiveSignal } from "../terminal/Host.ts"
+import type { RunServer } from "../run/RunServer.ts"
+import { selectRunServer } from "../run/SelectRunServer.ts"
 
-export const attach = Command.make(
+export const attachCommand = Command.make(
   "attach",
   {
-    ...placeFlags,
+    ...runServerFlags,
     after: Flag.Int("after").pipe(
       Flag.withDescription("Only what came after this seq"),
       Flag.withSchema(After),
@@ -24,18 +25,21 @@ export const attach = Command.make(
   },
   Effect.fn(function* ({ after, json, noInput, run: runId, ...choice }) {
     const host = yield* Host
-    const place = yield* placeOf(choice)
-    yield* place.run(runId)
+    const server = yield* selectRunServer(choice)
+    yield* server.run(runId)
     const approving = noInput || json || !host.interactive ? "wait" : "ask"
-    yield* Effect.raceFirst(follow({ place, runId, after, json, approving }), leaveOnCtrlC(place, runId))
+    yield* Effect.raceFirst(
+      followRun({ place: server, runId, after, json, approving }),
+      leaveOnCtrlC(server, runId)
+    )
   })
 ).pipe(Command.withDescription("Follow a run to its end"))
 
-const leaveOnCtrlC = Effect.fnUntraced(function* (place: Place, runId: RunId) {
+const leaveOnCtrlC = Effect.fnUntraced(function* (server: RunServer, runId: RunId) {
   const host = yield* Host
   const pressed = yield* Queue.unbounded<void>()
   yield* receiveSignal("SIGINT", () => Queue.offerUnsafe(pressed, undefined))
   yield* Queue.take(pressed)
-  host.warn(`\n${goesOn(host, place, runId)}\n`)
+  host.warn(`\n${stillRunningMessage(host, server, runId)}\n`)
   return yield* exitWith(exitCodes.cancelled)
 }, Effect.scoped)

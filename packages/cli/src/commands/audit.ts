@@ -2,13 +2,13 @@
 import { Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 import { exitCodes, exitWith } from "../CommandFailed.ts"
-import { asked } from "../EdgeClient.ts"
+import { callApi } from "../edge/EdgeClient.ts"
 import { hubFlag, jsonObject } from "../Flags.ts"
-import { Host } from "../Host.ts"
-import { projectOf } from "../HubPlace.ts"
-import { painter } from "../Paint.ts"
-import { signedInHub } from "../SignedInHub.ts"
-import { visibleLine } from "../Visible.ts"
+import { Host } from "../terminal/Host.ts"
+import { findProject } from "../run/HubRunServer.ts"
+import { makePaint } from "../terminal/Paint.ts"
+import { connectToSignedInHub } from "../hub/SignedInHub.ts"
+import { escapeLine } from "../terminal/VisibleText.ts"
 
 const verify = Command.make(
   "verify",
@@ -23,23 +23,23 @@ const verify = Command.make(
   },
   Effect.fn(function* ({ hub, json, project }) {
     const host = yield* Host
-    const { calls } = yield* signedInHub(hub)
-    const { id, name } = yield* projectOf(calls, project)
-    const verified = yield* asked(calls.audit.verify({ query: { projectId: id } }))
+    const { calls } = yield* connectToSignedInHub(hub)
+    const { id, name } = yield* findProject(calls, project)
+    const verified = yield* callApi(calls.audit.verify({ query: { projectId: id } }))
     const { brokenAtSeq, checked, ok } = verified
-    const paint = painter(host.colours)
+    const paint = makePaint(host.colours)
     if (json) host.write(`${JSON.stringify({ projectId: id, ...verified })}\n`)
     else if (ok)
-      host.write(`${paint("green", "✓")} The audit of ${visibleLine(name)} is whole: ${checked} records.\n`)
+      host.write(`${paint("green", "✓")} The audit of ${escapeLine(name)} is whole: ${checked} records.\n`)
     else
       host.write(
-        `${paint("red", "✗")} The audit of ${visibleLine(name)} does not fit from record ${brokenAtSeq ?? "unknown"} on: somebody has changed the database.\n`
+        `${paint("red", "✗")} The audit of ${escapeLine(name)} does not fit from record ${brokenAtSeq ?? "unknown"} on: somebody has changed the database.\n`
       )
     if (!ok) return yield* exitWith(exitCodes.failed)
   })
 ).pipe(Command.withDescription("Check that nobody has changed the audit of a project"))
 
-export const audit = Command.make("audit").pipe(
+export const auditCommand = Command.make("audit").pipe(
   Command.withDescription("What was done at the Hub"),
   Command.withSubcommands([verify])
 )

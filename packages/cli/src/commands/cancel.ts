@@ -2,22 +2,22 @@
 import { RunId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"
-import { jsonObject, placeFlags } from "../Flags.ts"
-import { Host } from "../Host.ts"
-import { placeOf } from "../Place.ts"
-import { hasEnded } from "../RunStates.ts"
+import { jsonObject, runServerFlags } from "../Flags.ts"
+import { Host } from "../terminal/Host.ts"
+import { selectRunServer } from "../run/SelectRunServer.ts"
+import { hasEnded } from "../run/RunStates.ts"
 
-export const cancel = Command.make(
+export const cancelCommand = Command.make(
   "cancel",
   {
-    ...placeFlags,
+    ...runServerFlags,
     json: jsonObject,
     run: Argument.String("run").pipe(Argument.withDescription("Id of the run"), Argument.withSchema(RunId))
   },
   Effect.fn(function* ({ run: id, json, ...choice }) {
     const host = yield* Host
-    const place = yield* placeOf(choice)
-    const run = yield* place.cancel(id)
+    const server = yield* selectRunServer(choice)
+    const run = yield* server.cancel(id)
     host.write(
       json ? `${JSON.stringify(run)}\n` : `${id} ${hasEnded(run.state) ? run.state : "is being cancelled"}\n`
     )

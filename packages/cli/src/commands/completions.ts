@@ -4,7 +4,7 @@ import { builtIn } from "@corral/adapters/Registry"
 import { scriptedProgram } from "@corral/edge/scriptedProgram"
 import { Effect } from "effect"
 import { Argument, Command, Completions } from "effect/cli"
-import { Host } from "../Host.ts"
+import { Host } from "../terminal/Host.ts"
 
 /** Values that a shell can propose for flags which take others too. */
 const proposed = (): Readonly<Record<string, Completions.FlagType>> => {
@@ -41,7 +41,7 @@ const scriptOf = (shell: "bash" | "zsh" | "fish", described: Completions.Command
 const flags = capped(500_000, /^( +'\([^)]*\)--[\w-]+)(\[.*\]:.*')$/gm)
 
 /** `described` is the whole tree, this command among it. */
-export const completionsOf = (described: () => Completions.CommandDescriptor) =>
+export const makeCompletionsCommand = (described: () => Completions.CommandDescriptor) =>
   Command.make(
     "completions",
     {

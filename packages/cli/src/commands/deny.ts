@@ -1,19 +1,19 @@
 /** `corral deny`: refuses what a run asks for, from wherever one is. */
 import { Option } from "effect"
 import { Command, Flag } from "effect/cli"
-import { approvalArgument, decide } from "../DecideApproval.ts"
-import { jsonObject, placeFlags } from "../Flags.ts"
+import { approvalArgument, decideApproval } from "../run/DecideApproval.ts"
+import { jsonObject, runServerFlags } from "../Flags.ts"
 
-export const deny = Command.make(
+export const denyCommand = Command.make(
   "deny",
   {
-    ...placeFlags,
+    ...runServerFlags,
     reason: Flag.String("reason").pipe(Flag.withDescription("What the agent is told"), Flag.optional),
     json: jsonObject,
     approval: approvalArgument
   },
   ({ reason, approval, json, ...choice }) =>
-    decide(
+    decideApproval(
       choice,
       approval,
       { decision: "deny", ...(Option.isSome(reason) ? { reason: reason.value } : {}) },

@@ -9,14 +9,14 @@ import { readFileSync, rmSync } from "node:fs"
 import { hostname } from "node:os"
 import { join } from "node:path"
 import { refused } from "../CommandFailed.ts"
-import { signedIn } from "../DeviceSignIn.ts"
-import { asked, askHealth, connect } from "../EdgeClient.ts"
-import { corralHome, locate } from "../EdgeLocation.ts"
+import { withTemporarySignIn } from "../hub/DeviceSignIn.ts"
+import { callApi, fetchEdgeHealth, connectToChosenEdge } from "../edge/EdgeClient.ts"
+import { corralHome, locateEdge } from "../edge/EdgeLocation.ts"
 import { edgeFlags, jsonObject, toggle } from "../Flags.ts"
-import { Host } from "../Host.ts"
-import { connectHub } from "../HubClient.ts"
-import { OWN_DEVICE } from "../OwnDevice.ts"
-import { visibleLine } from "../Visible.ts"
+import { Host } from "../terminal/Host.ts"
+import { connectToHub } from "../hub/HubClient.ts"
+import { LOCAL_DEVICE_FILE } from "../hub/LocalDevice.ts"
+import { escapeLine } from "../terminal/VisibleText.ts"
 
 const deviceFile = Effect.map(corralHome, (home) => join(home, "device.json"))
 
@@ -36,13 +36,13 @@ const joinedDevice = Effect.flatMap(current, ({ device, file }) =>
 /** The device that the Edge of this home is: of a Hub that was joined, else of the one that `corral up` starts beside it. */
 const linkedDevice = Effect.gen(function* () {
   const { device } = yield* current
-  const own = join(yield* corralHome, OWN_DEVICE)
+  const own = join(yield* corralHome, LOCAL_DEVICE_FILE)
   const found = device ?? (yield* Effect.mapError(readDevice(own), ({ message }) => refused(`${message}.`)))
   return found ?? (yield* joinedDevice).device
 })
 
 const describe = ({ deviceId, hub, name }: DeviceFile): string =>
-  `${visibleLine(name)} (${deviceId}) at ${visibleLine(hub)}`
+  `${escapeLine(name)} (${deviceId}) at ${escapeLine(hub)}`
 
 /** The join token that was given, on the command line or in a file or on stdin. */
 const givenToken = Effect.fnUntraced(function* (
@@ -89,18 +89,20 @@ const joinHub = Command.make(
     const publicKey = publicKeyOf(privateKey)
 
     const register = Effect.fnUntraced(function* (signIn?: Redacted.Redacted) {
-      const calls = yield* connectHub(url, signIn)
+      const calls = yield* connectToHub(url, signIn)
       const payload = {
         name,
         kind: "edge" as const,
         publicKey,
         ...Option.match(given, { onNone: () => ({}), onSome: (joinToken) => ({ joinToken }) })
       }
-      return yield* asked(
+      return yield* callApi(
         calls.deviceRegistration.register({ headers: { "idempotency-key": randomUUID() }, payload })
       )
     })
-    const registered = Option.isSome(given) ? yield* register() : yield* signedIn(url, name, register)
+    const registered = Option.isSome(given)
+      ? yield* register()
+      : yield* withTemporarySignIn(url, name, register)
     const joined = { hub: url, deviceId: registered.id, name: registered.name, privateKey }
     yield* Effect.mapError(writeDevice(file, joined), ({ message }) => refused(`${message}.`))
     host.write(
@@ -118,11 +120,11 @@ const status = Command.make(
     const host = yield* Host
     const device = yield* linkedDevice
     const { deviceId, hub, name } = device
-    const health = Effect.flatMap(locate({ url, tokenFile }), askHealth)
+    const health = Effect.flatMap(locateEdge({ url, tokenFile }), fetchEdgeHealth)
     const found = yield* Effect.result(health)
     const link = found._tag === "Success" ? found.success.link : undefined
     const since = link?.since === undefined ? "" : ` since ${link.since}`
-    const problem = link?.problem === undefined ? "" : `: ${visibleLine(link.problem)}`
+    const problem = link?.problem === undefined ? "" : `: ${escapeLine(link.problem)}`
     const state =
       found._tag === "Failure" ? found.failure.message : `${link?.state ?? "unknown"}${since}${problem}`
     host.write(
@@ -139,8 +141,8 @@ const rotate = Command.make(
   Effect.fn(function* ({ json, ...edge }) {
     const host = yield* Host
     yield* linkedDevice
-    const calls = yield* connect(edge)
-    const link = yield* asked(calls.link.rotate())
+    const calls = yield* connectToChosenEdge(edge)
+    const link = yield* callApi(calls.link.rotate())
     host.write(
       json ? `${JSON.stringify(link)}\n` : "This device has a new key; the old one is worth nothing.\n"
     )
@@ -177,7 +179,7 @@ const leave = Command.make(
   })
 ).pipe(Command.withDescription("Forget this device's key; the Edge goes on without a Hub"))
 
-export const device = Command.make("device").pipe(
+export const deviceCommand = Command.make("device").pipe(
   Command.withDescription("This machine as a device of a Hub"),
   Command.withSubcommands([joinHub, status, rotate, leave])
 )

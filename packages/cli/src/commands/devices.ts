@@ -1,24 +1,24 @@
 /** `corral devices`: machines that one may see at a Hub, and whether they are there. */
 import { Effect } from "effect"
 import { Command } from "effect/cli"
-import { asked } from "../EdgeClient.ts"
+import { callApi } from "../edge/EdgeClient.ts"
 import { hubFlag, jsonLines } from "../Flags.ts"
-import { Host } from "../Host.ts"
-import { wholeList } from "../Pages.ts"
-import { painter } from "../Paint.ts"
-import { signedInHub } from "../SignedInHub.ts"
-import { visibleLine } from "../Visible.ts"
+import { Host } from "../terminal/Host.ts"
+import { readAllPages } from "../AllPages.ts"
+import { makePaint } from "../terminal/Paint.ts"
+import { connectToSignedInHub } from "../hub/SignedInHub.ts"
+import { escapeLine } from "../terminal/VisibleText.ts"
 
 const tints = { online: "green", offline: "dim", revoked: "red" } as const
 
-export const devices = Command.make(
+export const devicesCommand = Command.make(
   "devices",
   { ...hubFlag, json: jsonLines },
   Effect.fn(function* ({ hub, json }) {
     const host = yield* Host
-    const { calls } = yield* signedInHub(hub)
-    const { items } = yield* wholeList((query) => asked(calls.devices.list({ query })))
-    const paint = painter(host.colours)
+    const { calls } = yield* connectToSignedInHub(hub)
+    const { items } = yield* readAllPages((query) => callApi(calls.devices.list({ query })))
+    const paint = makePaint(host.colours)
     for (const device of items) {
       const { id, lastSeenAt, name, state } = device
       const seen = lastSeenAt === undefined ? "never seen" : `seen ${lastSeenAt}`
@@ -26,7 +26,7 @@ export const devices = Command.make(
       host.write(
         json
           ? `${JSON.stringify(device)}\n`
-          : `${id}  ${paint(tints[state], state.padEnd(7))}  ${visibleLine(name)}${about}\n`
+          : `${id}  ${paint(tints[state], state.padEnd(7))}  ${escapeLine(name)}${about}\n`
       )
     }
     if (!json && items.length === 0)

@@ -3,23 +3,23 @@ import type { FileDiff } from "@corral/domain/edge-api/Diff"
 import { RunId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"
-import { jsonObject, placeFlags, toggle } from "../Flags.ts"
-import { Host } from "../Host.ts"
-import { painter, type Paint } from "../Paint.ts"
-import { placeOf } from "../Place.ts"
-import { visible, visibleLine } from "../Visible.ts"
+import { jsonObject, runServerFlags, toggle } from "../Flags.ts"
+import { Host } from "../terminal/Host.ts"
+import { makePaint, type Paint } from "../terminal/Paint.ts"
+import { selectRunServer } from "../run/SelectRunServer.ts"
+import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
 
 const tintOf = (line: string) => (line.startsWith("+") ? "green" : line.startsWith("-") ? "red" : undefined)
 
 /** As `git diff` has it, so that other programs read it. What a terminal would act on is shown as a sign. */
 const patchOf = (file: FileDiff, paint: Paint): string => {
   const { binary, fromPath, hunks, path, status, truncated } = file
-  const before = visibleLine(fromPath ?? path)
-  const after = visibleLine(path)
+  const before = escapeLine(fromPath ?? path)
+  const after = escapeLine(path)
   const isNew = status === "added" || status === "untracked"
   const painted = (line: string) => {
     const tint = tintOf(line)
-    return tint === undefined ? visible(line) : paint(tint, visible(line))
+    return tint === undefined ? escapeControls(line) : paint(tint, escapeControls(line))
   }
   return [
     paint("bold", `diff --git a/${before} b/${after}`),
@@ -41,26 +41,26 @@ const patchOf = (file: FileDiff, paint: Paint): string => {
   ].join("\n")
 }
 
-export const diff = Command.make(
+export const diffCommand = Command.make(
   "diff",
   {
-    ...placeFlags,
+    ...runServerFlags,
     stat: toggle("stat", "Print only which files, and how much"),
     json: jsonObject,
     run: Argument.String("run").pipe(Argument.withDescription("Id of the run"), Argument.withSchema(RunId))
   },
   Effect.fn(function* ({ json, run, stat, ...choice }) {
     const host = yield* Host
-    const place = yield* placeOf(choice)
-    const found = yield* place.diff(run)
+    const server = yield* selectRunServer(choice)
+    const found = yield* server.diff(run)
     const { additions, deletions, items, runId } = found
     if (json) return host.write(`${JSON.stringify({ runId, additions, deletions, items })}\n`)
-    const paint = painter(host.colours)
+    const paint = makePaint(host.colours)
     if (!stat) for (const file of items) host.write(patchOf(file, paint))
     else {
       for (const file of items)
         host.write(
-          `${file.status.padEnd(9)}  ${paint("green", `+${file.additions}`)} ${paint("red", `-${file.deletions}`)}  ${visibleLine(file.path)}\n`
+          `${file.status.padEnd(9)}  ${paint("green", `+${file.additions}`)} ${paint("red", `-${file.deletions}`)}  ${escapeLine(file.path)}\n`
         )
     }
     if (items.length === 0 && host.terminal) host.write("The run changed no file.\n")

@@ -3,18 +3,18 @@ import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { exitCodes, exitWith } from "../CommandFailed.ts"
 import { edgeFlags, jsonObject } from "../Flags.ts"
-import { examine } from "../Examination.ts"
-import { examinationReport } from "../ExaminationReport.ts"
-import { Host } from "../Host.ts"
-import { painter } from "../Paint.ts"
+import { diagnose } from "../doctor/Diagnosis.ts"
+import { formatDiagnosis } from "../doctor/DiagnosisReport.ts"
+import { Host } from "../terminal/Host.ts"
+import { makePaint } from "../terminal/Paint.ts"
 
-export const doctor = Command.make(
+export const doctorCommand = Command.make(
   "doctor",
   { ...edgeFlags, json: jsonObject },
   Effect.fn(function* ({ url, tokenFile, json }) {
     const host = yield* Host
-    const found = yield* examine({ url, tokenFile })
-    host.write(json ? `${JSON.stringify(found)}\n` : examinationReport(found, painter(host.colours)))
+    const found = yield* diagnose({ url, tokenFile })
+    host.write(json ? `${JSON.stringify(found)}\n` : formatDiagnosis(found, makePaint(host.colours)))
     const sound =
       found.node.ok &&
       found.home.files.every(({ ok }) => ok) &&

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { jsonObject } from "../Flags.ts"
-import { Host } from "../Host.ts"
+import { Host } from "../terminal/Host.ts"
 
 const migrate = Command.make(
   "migrate",
@@ -10,8 +10,8 @@ const migrate = Command.make(
   Effect.fn(function* ({ json }) {
     const host = yield* Host
     // The other commands start faster without a database.
-    const { migrateStore } = yield* Effect.promise(() => import("../HubStore.ts"))
-    const steps = yield* migrateStore(host.environment)
+    const { migrateHubStore } = yield* Effect.promise(() => import("../service/HubStore.ts"))
+    const steps = yield* migrateHubStore(host.environment)
     host.write(
       json
         ? `${JSON.stringify({ steps })}\n`
@@ -20,7 +20,7 @@ const migrate = Command.make(
   })
 ).pipe(Command.withDescription("Bring the Hub's database up to date, as a Hub does when it starts"))
 
-export const hub = Command.make("hub").pipe(
+export const hubCommand = Command.make("hub").pipe(
   Command.withDescription("Look after a Hub"),
   Command.withSubcommands([migrate])
 )

@@ -9,8 +9,8 @@ import { Argument, Command, Flag } from "effect/cli"
 import { createReadStream, fstatSync, openSync } from "node:fs"
 import { refused } from "../CommandFailed.ts"
 import { toggle } from "../Flags.ts"
-import { Host } from "../Host.ts"
-import { recordedLog } from "../Normalize.ts"
+import { Host } from "../terminal/Host.ts"
+import { normalizeRecording } from "../run/NormalizedOutput.ts"
 
 const unreadable = (name: string, error: unknown) =>
   refused(`${name} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
@@ -29,7 +29,7 @@ const recordingAt = (path: string) =>
     catch: (error) => unreadable(path, error)
   })
 
-export const normalize = Command.make(
+export const normalizeCommand = Command.make(
   "normalize",
   {
     agent: Flag.String("agent").pipe(
@@ -75,7 +75,7 @@ export const normalize = Command.make(
     const { stdin } = yield* Stdio.Stdio
     const recording = Option.isNone(file) ? stdin : yield* recordingAt(file.value)
     yield* recording.pipe(
-      recordedLog({
+      normalizeRecording({
         adapter,
         start: { prompt, mode, workspacePath: folder },
         workspace,

@@ -10,20 +10,20 @@ import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { basename } from "node:path"
 import { refused } from "../CommandFailed.ts"
-import { asked, connect, type EdgeCalls } from "../EdgeClient.ts"
-import { jsonLines, jsonObject, type PlaceChoice, placeFlags } from "../Flags.ts"
-import { Host } from "../Host.ts"
-import { wholeList } from "../Pages.ts"
-import { noRun, orNone } from "../Place.ts"
-import { visibleLine } from "../Visible.ts"
+import { callApi, connectToChosenEdge, type EdgeApiClient } from "../edge/EdgeClient.ts"
+import { jsonLines, jsonObject, type RunServerChoice, runServerFlags } from "../Flags.ts"
+import { Host } from "../terminal/Host.ts"
+import { readAllPages } from "../AllPages.ts"
+import { explainMissingRun, explainMissing } from "../run/SelectRunServer.ts"
+import { escapeLine } from "../terminal/VisibleText.ts"
 
-const edgeOf = ({ hub, project, ...choice }: PlaceChoice) =>
+const edgeOf = ({ hub, project, ...choice }: RunServerChoice) =>
   Option.isSome(hub) || Option.isSome(project)
     ? Effect.fail(refused("Previews are opened at the device itself: call this there, without a Hub."))
-    : connect(choice)
+    : connectToChosenEdge(choice)
 
 const noPreview = (id: PreviewId) =>
-  orNone(`There is no preview ${id}, or it is closed: \`corral preview open\` opens a new one.`)
+  explainMissing(`There is no preview ${id}, or it is closed: \`corral preview open\` opens a new one.`)
 
 const idArgument = Argument.String("preview").pipe(
   Argument.withDescription("Id of the preview"),
@@ -42,16 +42,16 @@ const titleOf = (source: Preview["source"]): string =>
 
 /** The workspace that is named, else the run's, else the only one. */
 const workspaceOf = Effect.fnUntraced(function* (
-  calls: EdgeCalls,
+  calls: EdgeApiClient,
   named: Option.Option<WorkspaceId>,
   runId: Option.Option<RunId>
 ) {
   const run = Option.isNone(runId)
     ? undefined
-    : yield* noRun(runId.value)(asked(calls.runs.get({ params: { id: runId.value } })))
+    : yield* explainMissingRun(runId.value)(callApi(calls.runs.get({ params: { id: runId.value } })))
   if (Option.isSome(named)) return named.value
   if (run !== undefined) return run.workspace
-  const { items } = yield* asked(calls.workspaces.list())
+  const { items } = yield* callApi(calls.workspaces.list())
   const [only] = items
   if (items.length === 1 && only !== undefined) return only.id
   const ids = items.map(({ id }) => id).join(", ")
@@ -72,7 +72,7 @@ const told = Effect.fnUntraced(function* (opened: OpenedPreview, json: boolean) 
 const open = Command.make(
   "open",
   {
-    ...placeFlags,
+    ...runServerFlags,
     workspace: Flag.String("workspace").pipe(
       Flag.withAlias("w"),
       Flag.withDescription("Id of the workspace; else the run's, else the only one"),
@@ -99,7 +99,7 @@ const open = Command.make(
     const source = sourceOf(text)
     if (!isSource(source))
       return yield* refused(
-        `${visibleLine(text)} is no port: they go from 1 to 65535. A folder is ./${visibleLine(text)}.`
+        `${escapeLine(text)} is no port: they go from 1 to 65535. A folder is ./${escapeLine(text)}.`
       )
     const workspace = yield* workspaceOf(calls, named, run)
     const payload = {
@@ -108,8 +108,8 @@ const open = Command.make(
       title: Option.getOrElse(title, () => titleOf(source)),
       ...Option.match(run, { onNone: () => ({}), onSome: (runId) => ({ runId }) })
     }
-    const opening = asked(calls.previews.create({ headers: {}, payload }))
-    const { body } = yield* orNone(`There is no folder ${visibleLine(text)} in ${workspace}.`)(opening)
+    const opening = callApi(calls.previews.create({ headers: {}, payload }))
+    const { body } = yield* explainMissing(`There is no folder ${escapeLine(text)} in ${workspace}.`)(opening)
     yield* told(body, json)
   })
 ).pipe(
@@ -123,21 +123,19 @@ const open = Command.make(
 const list = Command.make(
   "list",
   {
-    ...placeFlags,
+    ...runServerFlags,
     json: jsonLines,
     run: Argument.String("run").pipe(Argument.withDescription("Id of the run"), Argument.withSchema(RunId))
   },
   Effect.fn(function* ({ json, run: id, ...choice }) {
     const host = yield* Host
     const calls = yield* edgeOf(choice)
-    const { items } = yield* noRun(id)(
-      wholeList((query) => asked(calls.previews.list({ params: { id }, query })))
+    const { items } = yield* explainMissingRun(id)(
+      readAllPages((query) => callApi(calls.previews.list({ params: { id }, query })))
     )
     for (const preview of items) {
       const { id, state, title } = preview
-      host.write(
-        json ? `${JSON.stringify(preview)}\n` : `${id}  ${state.padEnd(11)}  ${visibleLine(title)}\n`
-      )
+      host.write(json ? `${JSON.stringify(preview)}\n` : `${id}  ${state.padEnd(11)}  ${escapeLine(title)}\n`)
     }
     if (!json && items.length === 0) host.write("The run has no preview that is open.\n")
   })
@@ -145,25 +143,25 @@ const list = Command.make(
 
 const show = Command.make(
   "show",
-  { ...placeFlags, json: jsonObject, id: idArgument },
+  { ...runServerFlags, json: jsonObject, id: idArgument },
   Effect.fn(function* ({ id, json, ...choice }) {
     const calls = yield* edgeOf(choice)
-    yield* told(yield* noPreview(id)(asked(calls.previews.get({ params: { id } }))), json)
+    yield* told(yield* noPreview(id)(callApi(calls.previews.get({ params: { id } }))), json)
   })
 ).pipe(Command.withDescription("Give a fresh address of an open preview"))
 
 const close = Command.make(
   "close",
-  { ...placeFlags, json: jsonObject, id: idArgument },
+  { ...runServerFlags, json: jsonObject, id: idArgument },
   Effect.fn(function* ({ id, json, ...choice }) {
     const host = yield* Host
     const calls = yield* edgeOf(choice)
-    yield* noPreview(id)(asked(calls.previews.remove({ params: { id } })))
+    yield* noPreview(id)(callApi(calls.previews.remove({ params: { id } })))
     host.write(json ? `${JSON.stringify({ id, state: "closed" })}\n` : `closed: ${id}\n`)
   })
 ).pipe(Command.withDescription("Close a preview, and everything that goes on there"))
 
-export const preview = Command.make("preview").pipe(
+export const previewCommand = Command.make("preview").pipe(
   Command.withDescription("What a server or a folder of this machine shows"),
   Command.withSubcommands([open, list, show, close])
 )

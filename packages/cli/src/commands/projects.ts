@@ -1,28 +1,28 @@
 /** `corral projects`: what one is a member of at a Hub. */
 import { Effect } from "effect"
 import { Command } from "effect/cli"
-import { asked } from "../EdgeClient.ts"
+import { callApi } from "../edge/EdgeClient.ts"
 import { hubFlag, jsonLines } from "../Flags.ts"
-import { Host } from "../Host.ts"
-import { wholeList } from "../Pages.ts"
-import { painter } from "../Paint.ts"
-import { signedInHub } from "../SignedInHub.ts"
-import { visibleLine } from "../Visible.ts"
+import { Host } from "../terminal/Host.ts"
+import { readAllPages } from "../AllPages.ts"
+import { makePaint } from "../terminal/Paint.ts"
+import { connectToSignedInHub } from "../hub/SignedInHub.ts"
+import { escapeLine } from "../terminal/VisibleText.ts"
 
-export const projects = Command.make(
+export const projectsCommand = Command.make(
   "projects",
   { ...hubFlag, json: jsonLines },
   Effect.fn(function* ({ hub, json }) {
     const host = yield* Host
-    const { calls } = yield* signedInHub(hub)
-    const { items } = yield* wholeList((query) => asked(calls.projects.list({ query })))
-    const paint = painter(host.colours)
+    const { calls } = yield* connectToSignedInHub(hub)
+    const { items } = yield* readAllPages((query) => callApi(calls.projects.list({ query })))
+    const paint = makePaint(host.colours)
     for (const project of items) {
       const { id, name, role } = project
       host.write(
         json
           ? `${JSON.stringify(project)}\n`
-          : `${id}  ${paint("dim", role.padEnd(6))}  ${visibleLine(name)}\n`
+          : `${id}  ${paint("dim", role.padEnd(6))}  ${escapeLine(name)}\n`
       )
     }
     if (!json && items.length === 0) host.write("There are no projects yet: make one in the Hub's console.\n")

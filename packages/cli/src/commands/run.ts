@@ -4,13 +4,14 @@ import { RunMode } from "@corral/domain/run/Run"
 import { Effect, Option, Queue, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { exitCodes, exitWith, refused } from "../CommandFailed.ts"
-import { placeFlags, toggle } from "../Flags.ts"
-import { follow } from "../Follow.ts"
-import { Host, receiveSignal } from "../Host.ts"
-import { type Place, placeOf } from "../Place.ts"
+import { runServerFlags, toggle } from "../Flags.ts"
+import { followRun } from "../run/Follow.ts"
+import { Host, receiveSignal } from "../terminal/Host.ts"
+import type { RunServer } from "../run/RunServer.ts"
+import { selectRunServer } from "../run/SelectRunServer.ts"
 
 const flags = {
-  ...placeFlags,
+  ...runServerFlags,
   agent: Flag.String("agent").pipe(
     Flag.withAlias("a"),
     Flag.withDescription("The agent: scripted, claude-code, … (`corral doctor` lists them)"),
@@ -50,23 +51,23 @@ const flags = {
 const SAME_PRESS = "300 millis"
 
 /** Ctrl-C cancels the run, whose end is then waited for; a second one leaves at once. */
-const cancelOnCtrlC = Effect.fnUntraced(function* (place: Place, id: RunId) {
+const cancelOnCtrlC = Effect.fnUntraced(function* (server: RunServer, id: RunId) {
   const host = yield* Host
   const presses = yield* Queue.unbounded<void>()
   yield* receiveSignal("SIGINT", () => Queue.offerUnsafe(presses, undefined))
   yield* Queue.take(presses)
   host.warn("\nCancelling the run; Ctrl-C again leaves it.\n")
   // The event stream tells how it went. A run that has just ended by itself cannot be cancelled, and need not.
-  yield* Effect.forkChild(Effect.ignore(place.cancel(id)))
+  yield* Effect.forkChild(Effect.ignore(server.cancel(id)))
   // One Ctrl-C arrives twice where npm passes it on besides the terminal.
   yield* Effect.sleep(SAME_PRESS)
   yield* Queue.clear(presses)
   yield* Queue.take(presses)
-  host.warn(`\nLeft it: \`${host.invocation} attach ${id}${place.named}\` shows how it ends.\n`)
+  host.warn(`\nLeft it: \`${host.invocation} attach ${id}${server.named}\` shows how it ends.\n`)
   return yield* exitWith(exitCodes.cancelled)
 }, Effect.scoped)
 
-export const run = Command.make(
+export const runCommand = Command.make(
   "run",
   flags,
   Effect.fn(function* ({
@@ -86,8 +87,8 @@ export const run = Command.make(
     if (yes && noInput)
       return yield* refused("--yes allows everything and --no-input waits for somebody: choose one.")
     const host = yield* Host
-    const place = yield* placeOf(choice)
-    const runId = yield* place.start({
+    const server = yield* selectRunServer(choice)
+    const runId = yield* server.start({
       agentId: agent,
       workspace,
       mode,
@@ -98,7 +99,10 @@ export const run = Command.make(
       ...Option.match(timeout, { onNone: () => ({}), onSome: (seconds) => ({ timeoutMs: seconds * 1_000 }) })
     })
     const approving = yes ? "allow" : noInput || json || !host.interactive ? "wait" : "ask"
-    yield* Effect.raceFirst(follow({ place, runId, after: 0, json, approving }), cancelOnCtrlC(place, runId))
+    yield* Effect.raceFirst(
+      followRun({ place: server, runId, after: 0, json, approving }),
+      cancelOnCtrlC(server, runId)
+    )
   })
 ).pipe(
   Command.withDescription("Start a run and follow it to its end"),

@@ -4,12 +4,12 @@ import type { Run } from "@corral/domain/run/Run"
 import { MAX_LIMIT } from "@corral/domain/http/Page"
 import { Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
-import { jsonLines, placeFlags } from "../Flags.ts"
-import { fitting } from "../Fitting.ts"
-import { Host } from "../Host.ts"
-import { painter, type Paint } from "../Paint.ts"
-import { placeOf } from "../Place.ts"
-import { visibleLine } from "../Visible.ts"
+import { jsonLines, runServerFlags } from "../Flags.ts"
+import { fitColumns } from "../terminal/FitColumns.ts"
+import { Host } from "../terminal/Host.ts"
+import { makePaint, type Paint } from "../terminal/Paint.ts"
+import { selectRunServer } from "../run/SelectRunServer.ts"
+import { escapeLine } from "../terminal/VisibleText.ts"
 
 const tints = {
   queued: "dim",
@@ -33,14 +33,14 @@ const line = (
   const when = `${createdAt.slice(0, 10)} ${createdAt.slice(11, 19)}`
   const [before, status, after] = [`${id}  `, state.padEnd(16), `  ${when}  ${agentId} in ${workspace}  `]
   const room = (width ?? Infinity) - before.length - status.length - after.length
-  const prompt = fitting(visibleLine(input.text), Math.min(PROMPT_SHOWN, room))
+  const prompt = fitColumns(escapeLine(input.text), Math.min(PROMPT_SHOWN, room))
   return `${before}${paint(tints[state], status)}${after}${paint("dim", prompt)}`.trimEnd() + "\n"
 }
 
-export const runs = Command.make(
+export const runsCommand = Command.make(
   "runs",
   {
-    ...placeFlags,
+    ...runServerFlags,
     state: Flag.Literals("state", HubRunStatus.literals).pipe(
       Flag.withDescription("Only runs in this state"),
       Flag.optional
@@ -54,12 +54,12 @@ export const runs = Command.make(
   },
   Effect.fn(function* ({ state, limit, json, ...choice }) {
     const host = yield* Host
-    const place = yield* placeOf(choice)
-    const { items, nextCursor } = yield* place.runs({
+    const server = yield* selectRunServer(choice)
+    const { items, nextCursor } = yield* server.runs({
       limit,
       ...(Option.isSome(state) ? { state: state.value } : {})
     })
-    const paint = painter(host.colours)
+    const paint = makePaint(host.colours)
     for (const run of items) host.write(json ? `${JSON.stringify(run)}\n` : line(run, paint, host.width))
     if (json) return
     if (items.length === 0) host.write("There are no such runs.\n")

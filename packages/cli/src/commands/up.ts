@@ -13,11 +13,11 @@ import { existsSync, statSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { CommandFailed, exitCodes, refused } from "../CommandFailed.ts"
 import { toggle } from "../Flags.ts"
-import { Host, receiveSignal } from "../Host.ts"
-import { OWN_DEVICE, ownDevice } from "../OwnDevice.ts"
-import { ownSignIn } from "../OwnSignIn.ts"
-import { ensureSample, SAMPLE_ID } from "../SampleWorkspace.ts"
-import { welcome } from "../Welcome.ts"
+import { Host, receiveSignal } from "../terminal/Host.ts"
+import { LOCAL_DEVICE_FILE, ensureLocalDevice } from "../hub/LocalDevice.ts"
+import { signInLocally } from "../hub/LocalSignIn.ts"
+import { ensureSample, SAMPLE_ID } from "../service/SampleWorkspace.ts"
+import { welcome } from "../service/Welcome.ts"
 
 /** From the signal to the end of the process, at most. */
 const STOP_LIMIT = "9500 millis"
@@ -43,7 +43,7 @@ const flags = {
   edgeOnly: toggle("edge-only", "Start the Edge alone, without a Hub and its console")
 }
 
-export const up = Command.make(
+export const upCommand = Command.make(
   "up",
   flags,
   Effect.fn(function* ({ port, edgePort, workspace, edgeOnly }) {
@@ -58,39 +58,39 @@ export const up = Command.make(
     const scope = yield* Scope.make()
     const start = Effect.gen(function* () {
       // Only this command needs whole services; the others start faster without.
-      const { edgeService, configure } = yield* Effect.promise(() => import("../EdgeService.ts"))
-      const configured = yield* configure(host.environment, Option.getOrUndefined(edgePort))
+      const { startEdge, configureEdge } = yield* Effect.promise(() => import("../service/EdgeService.ts"))
+      const configured = yield* configureEdge(host.environment, Option.getOrUndefined(edgePort))
       const { home } = configured
       const given = [...configured.workspaces, ...added]
       const workspaces =
         given.length > 0 ? given : [{ id: SAMPLE_ID, path: yield* Effect.sync(() => ensureSample(home)) }]
       const elsewhere = existsSync(join(home, "device.json"))
       if (edgeOnly || elsewhere) {
-        const edge = yield* edgeService({ ...configured, workspaces })
+        const edge = yield* startEdge({ ...configured, workspaces })
         return { edge, config: configured, workspaces }
       }
 
-      const { configureHub, hubService } = yield* Effect.promise(() => import("../HubService.ts"))
-      const { checkGatewaySettings, gatewayService, hasBot } = yield* Effect.promise(
-        () => import("../GatewayService.ts")
+      const { configureHub, startHub } = yield* Effect.promise(() => import("../service/HubService.ts"))
+      const { checkGatewaySettings, startGateway, hasBot } = yield* Effect.promise(
+        () => import("../service/GatewayService.ts")
       )
       yield* checkGatewaySettings(host.environment)
       const hubConfig = yield* configureHub(host.environment, Option.getOrUndefined(port))
       const token = Redacted.make(randomBytes(32).toString("base64url"))
-      const hub = yield* hubService({
+      const hub = yield* startHub({
         ...hubConfig,
         gatewayTokens: [...(hubConfig.gatewayTokens ?? []), token]
       })
-      const file = join(home, OWN_DEVICE)
+      const file = join(home, LOCAL_DEVICE_FILE)
       const config = { ...configured, workspaces, deviceFile: file, hubAddresses: undefined }
-      const edge = yield* edgeService(config)
+      const edge = yield* startEdge(config)
       const gateway = hasBot(host.environment)
-        ? yield* gatewayService(host.environment, { url: hub.publicUrl, token, databaseUrl: hub.databaseUrl })
+        ? yield* startGateway(host.environment, { url: hub.publicUrl, token, databaseUrl: hub.databaseUrl })
         : undefined
       const project =
         hub.owner === undefined
           ? undefined
-          : yield* ownDevice({
+          : yield* ensureLocalDevice({
               url: hub.url,
               publicUrl: hub.publicUrl,
               token: yield* hub.ownerToken,
@@ -105,7 +105,11 @@ export const up = Command.make(
       const signedIn =
         project === undefined
           ? false
-          : yield* ownSignIn({ url: hub.url, publicUrl: hub.publicUrl, token: yield* hub.ownerToken }).pipe(
+          : yield* signInLocally({
+              url: hub.url,
+              publicUrl: hub.publicUrl,
+              token: yield* hub.ownerToken
+            }).pipe(
               Effect.catch(({ message }) => {
                 host.warn(`The terminals of this home are not signed in to the Hub: ${message}\n`)
                 return Effect.succeed(false)

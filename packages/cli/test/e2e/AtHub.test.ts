@@ -3,8 +3,8 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Task } from "@corral/domain/task/Task"
 import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { until } from "../../../service/test/harness/Until.ts"
-import { Joined } from "../joined/Joined.ts"
+import { until } from "@corral/testing/time/Until"
+import { Joined } from "@corral/testing/stack/Joined"
 import { Corral } from "./Corral.ts"
 
 describe("corral at a Hub", { timeout: 90_000 }, () => {

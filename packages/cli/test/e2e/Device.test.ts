@@ -1,9 +1,9 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { LinkPeer } from "../../../edge/test/harness/LinkPeer.ts"
-import type { HubClient } from "../../../hub/test/harness/HubClient.ts"
-import { HubProcess } from "../../../hub/test/harness/HubProcess.ts"
+import { LinkPeer } from "@corral/testing/edge/LinkPeer"
+import type { HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { Corral } from "./Corral.ts"
 
 interface DeviceOfHub {

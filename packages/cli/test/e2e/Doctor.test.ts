@@ -2,9 +2,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { openPostgres, query } from "../../../hub/test/harness/OutsidePostgres.ts"
-import { openHub } from "../../../hub/test/harness/HubProcess.ts"
-import { until } from "../../../service/test/harness/Until.ts"
+import { openPostgres, query } from "@corral/testing/postgres/OutsidePostgres"
+import { openHub } from "@corral/testing/hub/HubProcess"
+import { until } from "@corral/testing/time/Until"
 import { Corral, program } from "./Corral.ts"
 
 const METRICS_TOKEN = "metrics-token-of-a-test-0123456789"

@@ -7,8 +7,8 @@ import type { Task } from "@corral/domain/task/Task"
 import { existsSync, readFileSync, statSync } from "node:fs"
 import { userInfo } from "node:os"
 import { join } from "node:path"
-import { Browser, locationOf } from "../../../hub/test/harness/Browser.ts"
-import { until } from "../../../service/test/harness/Until.ts"
+import { Browser, locationOf } from "@corral/testing/hub/Browser"
+import { until } from "@corral/testing/time/Until"
 import { Corral } from "./Corral.ts"
 
 interface Items<A> {

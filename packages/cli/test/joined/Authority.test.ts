@@ -2,10 +2,10 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { AuditRecord } from "@corral/domain/access/Audit"
 import type { HubApproval } from "@corral/domain/hub-api/HubRun"
-import { codeOf, type HubClient } from "../../../hub/test/harness/HubClient.ts"
-import { refusedUpgrade, StreamReader } from "../../../hub/test/harness/StreamReader.ts"
-import { until } from "../../../service/test/harness/Until.ts"
-import { Joined } from "./Joined.ts"
+import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
+import { refusedUpgrade, StreamReader } from "@corral/testing/hub/StreamReader"
+import { until } from "@corral/testing/time/Until"
+import { Joined } from "@corral/testing/stack/Joined"
 
 describe("authority over the whole chain", { timeout: 120_000 }, () => {
   let joined: Joined

@@ -9,11 +9,11 @@ import { hubMetrics } from "@corral/hub/HubMetrics"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { join } from "node:path"
-import { FakeCollector } from "../../../service/test/harness/FakeCollector.ts"
-import { PrometheusText } from "../../../service/test/harness/PrometheusText.ts"
-import { StreamReader } from "../../../hub/test/harness/StreamReader.ts"
-import { codeOf, type HubClient } from "../../../hub/test/harness/HubClient.ts"
-import { Joined } from "./Joined.ts"
+import { FakeCollector } from "@corral/testing/http/FakeCollector"
+import { PrometheusText } from "@corral/testing/http/PrometheusText"
+import { StreamReader } from "@corral/testing/hub/StreamReader"
+import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
+import { Joined } from "@corral/testing/stack/Joined"
 
 const players = fileURLToPath(new URL("../../../adapters/test/fixtures/bin", import.meta.url))
 

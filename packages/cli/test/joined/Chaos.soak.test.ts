@@ -2,9 +2,9 @@
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 import { setTimeout as pause } from "node:timers/promises"
-import { openPostgres } from "../../../hub/test/harness/OutsidePostgres.ts"
+import { openPostgres } from "@corral/testing/postgres/OutsidePostgres"
 import { chanceOf, type Chance, duringRun, duringTasks, restartEdge, restartHub, resync } from "./Chaos.ts"
-import { openJoined } from "./Joined.ts"
+import { openJoined } from "@corral/testing/stack/Joined"
 
 const memoryOf = (pid: number): number =>
   Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { setTimeout as pause } from "node:timers/promises"
 import { chanceOf, duringRun, duringTasks, goOn, restartEdge, restartHub, resync } from "./Chaos.ts"
-import { openJoined } from "./Joined.ts"
+import { openJoined } from "@corral/testing/stack/Joined"
 
 describe("every event once and in order, every command once", { timeout: 120_000 }, () => {
   it("while the Hub is killed and comes back", async () => {

@@ -8,8 +8,8 @@ import { randomNumbers } from "@corral/adapters/conformance/Replay"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
-import { until } from "../../../service/test/harness/Until.ts"
-import type { Joined } from "./Joined.ts"
+import { until } from "@corral/testing/time/Until"
+import type { Joined } from "@corral/testing/stack/Joined"
 import { RunFollower } from "./RunFollower.ts"
 
 /** Numbers that come again with the same seed. */

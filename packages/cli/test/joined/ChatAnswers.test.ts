@@ -1,7 +1,7 @@
 /** Answers of a bot: each is sent once, or the person receives the reason. Links, refusals, lost direct chats, attachments, numbers. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Task } from "@corral/domain/task/Task"
-import { BOT, envelope, pushed } from "../../../gateway/test/harness/FakeFeishu.ts"
+import { BOT, envelope, pushed } from "@corral/testing/gateway/FakeFeishu"
 import { type Chatter, Chats } from "./Chats.ts"
 
 describe("a bot's answers", { timeout: 180_000 }, () => {

@@ -3,8 +3,8 @@
  * viewer, a person of another project and a removed person.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { BOT } from "../../../gateway/test/harness/FakeFeishu.ts"
-import type { FakeMessage } from "../../../gateway/test/harness/FakeMessages.ts"
+import { BOT } from "@corral/testing/gateway/FakeFeishu"
+import type { FakeMessage } from "@corral/testing/gateway/FakeMessages"
 import { type Chatter, Chats } from "./Chats.ts"
 
 const WRITES = "The agent wants to change files"

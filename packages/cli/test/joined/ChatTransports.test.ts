@@ -3,8 +3,8 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Project } from "@corral/domain/project/Project"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
-import { BOT } from "../../../gateway/test/harness/FakeFeishu.ts"
-import { FakeSlack, type SlackMessage } from "../../../gateway/test/harness/FakeSlack.ts"
+import { BOT } from "@corral/testing/gateway/FakeFeishu"
+import { FakeSlack, type SlackMessage } from "@corral/testing/gateway/FakeSlack"
 import {
   ADA,
   APP,
@@ -14,9 +14,9 @@ import {
   pushedEvent,
   SECRET,
   TEAM
-} from "../../../gateway/test/harness/SlackRequests.ts"
-import { Person } from "../../../hub/test/harness/Chats.ts"
-import { until } from "../../../service/test/harness/Until.ts"
+} from "@corral/testing/gateway/SlackRequests"
+import { Person } from "@corral/testing/hub/Chats"
+import { until } from "@corral/testing/time/Until"
 import { Chats } from "./Chats.ts"
 
 const WRITES = "The agent wants to change files"

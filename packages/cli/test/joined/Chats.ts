@@ -4,12 +4,12 @@
  * Owns all of it; `remove` ends it.
  */
 import { assert } from "@effect/vitest"
-import { type FakeOptions, FakePlatform, SECRET } from "../../../gateway/test/harness/FakePlatform.ts"
-import type { FakeMessage } from "../../../gateway/test/harness/FakeMessages.ts"
-import { GatewayProcess } from "../../../gateway/test/harness/GatewayProcess.ts"
-import { GATEWAY_TOKEN, gatewayEnv, Person } from "../../../hub/test/harness/Chats.ts"
+import { type FakeOptions, FakePlatform, SECRET } from "@corral/testing/gateway/FakePlatform"
+import type { FakeMessage } from "@corral/testing/gateway/FakeMessages"
+import { GatewayProcess } from "@corral/testing/gateway/GatewayProcess"
+import { GATEWAY_TOKEN, gatewayEnv, Person } from "@corral/testing/hub/Chats"
 import type { ProjectRole } from "@corral/domain/project/Project"
-import { Joined, type JoinedOptions } from "./Joined.ts"
+import { Joined, type JoinedOptions } from "@corral/testing/stack/Joined"
 
 export interface ChatsOptions {
   readonly joined?: JoinedOptions

@@ -4,9 +4,9 @@
 import { assert } from "@effect/vitest"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
-import { BOT } from "../../../gateway/test/harness/FakeFeishu.ts"
-import type { FakeMessage } from "../../../gateway/test/harness/FakeMessages.ts"
-import { until } from "../../../service/test/harness/Until.ts"
+import { BOT } from "@corral/testing/gateway/FakeFeishu"
+import type { FakeMessage } from "@corral/testing/gateway/FakeMessages"
+import { until } from "@corral/testing/time/Until"
 import { type Chatter, Chats } from "./Chats.ts"
 
 export interface FloodOptions {

@@ -3,9 +3,9 @@
  * and no ended run or approval has an active button. The seed is in the name of each test.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { effort } from "../../../domain/test/Effort.ts"
-import { BOT } from "../../../gateway/test/harness/FakeFeishu.ts"
-import { FakeSlack } from "../../../gateway/test/harness/FakeSlack.ts"
+import { effort } from "@corral/testing/time/Effort"
+import { BOT } from "@corral/testing/gateway/FakeFeishu"
+import { FakeSlack } from "@corral/testing/gateway/FakeSlack"
 import {
   APP,
   BOT_TOKEN,
@@ -14,9 +14,9 @@ import {
   pushedEvent,
   SECRET,
   TEAM
-} from "../../../gateway/test/harness/SlackRequests.ts"
-import { Person } from "../../../hub/test/harness/Chats.ts"
-import { until } from "../../../service/test/harness/Until.ts"
+} from "@corral/testing/gateway/SlackRequests"
+import { Person } from "@corral/testing/hub/Chats"
+import { until } from "@corral/testing/time/Until"
 import { type Chatter, Chats } from "./Chats.ts"
 
 const seeds = Array.from({ length: effort }, (_, at) => 8 + at)

@@ -3,7 +3,7 @@
  * and keeps account of what came.
  */
 import { WebSocket } from "ws"
-import { within } from "../../../service/test/harness/Within.ts"
+import { within } from "@corral/testing/time/Within"
 
 const AGAIN_AFTER_MS = 50
 /** Where nothing comes for so long it looks whether its connection is still one. */

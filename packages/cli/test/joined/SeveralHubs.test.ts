@@ -1,10 +1,10 @@
 /** Several Hubs on one PostgreSQL: any of them serves anybody, and a device is reached through whichever holds its link. */
 import { assert, describe, it } from "@effect/vitest"
 import type { HubApproval } from "@corral/domain/hub-api/HubRun"
-import { HubClient } from "../../../hub/test/harness/HubClient.ts"
-import { query } from "../../../hub/test/harness/PostgresServer.ts"
-import { StreamReader } from "../../../hub/test/harness/StreamReader.ts"
-import { openJoined } from "./Joined.ts"
+import { HubClient } from "@corral/testing/hub/HubClient"
+import { query } from "@corral/testing/postgres/PostgresServer"
+import { StreamReader } from "@corral/testing/hub/StreamReader"
+import { openJoined } from "@corral/testing/stack/Joined"
 
 describe("three Hubs on one PostgreSQL", { timeout: 180_000 }, () => {
   it("go on when the one that holds the device is killed", async () => {

@@ -1,50 +1,50 @@
 /** Who one is here, and what may act in one's place. */
 import { usePerson } from "../api/Person.ts"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { CopyLine } from "../ui/CopyLine.tsx"
-import { Page } from "../ui/Page.tsx"
-import { ApiKeys } from "./ApiKeys.tsx"
-import { ChatAccounts } from "./ChatAccounts.tsx"
-import { SignIns } from "./SignIns.tsx"
-import { accountWords } from "./words.ts"
+import { PageFrame } from "../ui/Page.tsx"
+import { ApiKeyList } from "./ApiKeys.tsx"
+import { ChatAccountList } from "./ChatAccounts.tsx"
+import { SignInList } from "./SignIns.tsx"
+import { accountMessages } from "./messages.ts"
 
 export const AccountPage = () => {
-  const words = useWords(accountWords)
+  const messages = useMessages(accountMessages)
   const { user } = usePerson()
   return (
-    <Page title={words.title}>
+    <PageFrame title={messages.title}>
       <dl className="facts">
-        <dt>{words.name}</dt>
+        <dt>{messages.name}</dt>
         <dd>
           <bdi>{user.name}</bdi>
         </dd>
         {user.email !== undefined && (
           <>
-            <dt>{words.email}</dt>
+            <dt>{messages.email}</dt>
             <dd>{user.email}</dd>
           </>
         )}
-        <dt>{words.id}</dt>
+        <dt>{messages.id}</dt>
         <dd>
-          <CopyLine text={user.id} what={words.id} />
-          <span className="quiet">{words.idHint}</span>
+          <CopyLine text={user.id} what={messages.id} />
+          <span className="quiet">{messages.idHint}</span>
         </dd>
       </dl>
       <p>
-        {words.devicesHint} <a href="/device">{words.deviceCode}</a>
+        {messages.devicesHint} <a href="/device">{messages.deviceCode}</a>
       </p>
-      <section aria-label={words.keys}>
-        <h2>{words.keys}</h2>
-        <ApiKeys />
+      <section aria-label={messages.keys}>
+        <h2>{messages.keys}</h2>
+        <ApiKeyList />
       </section>
-      <section aria-label={words.chats}>
-        <h2>{words.chats}</h2>
-        <ChatAccounts />
+      <section aria-label={messages.chats}>
+        <h2>{messages.chats}</h2>
+        <ChatAccountList />
       </section>
-      <section aria-label={words.signIns}>
-        <h2>{words.signIns}</h2>
-        <SignIns />
+      <section aria-label={messages.signIns}>
+        <h2>{messages.signIns}</h2>
+        <SignInList />
       </section>
-    </Page>
+    </PageFrame>
   )
 }

@@ -2,16 +2,16 @@
 import type { ApiKey, IssuedApiKey } from "@corral/domain/identity/ApiKey"
 import { useQueryClient } from "@tanstack/react-query"
 import { useState } from "react"
-import { hub } from "../api/Hub.ts"
+import { hubApi } from "../api/Hub.ts"
 import { useList } from "../api/Lists.ts"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
 import { CopyLine } from "../ui/CopyLine.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
 import { FormDialog } from "../ui/FormDialog.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
 import { Time } from "../ui/Time.tsx"
-import { accountWords } from "./words.ts"
+import { accountMessages } from "./messages.ts"
 
 const KeyRow = ({
   apiKey,
@@ -20,7 +20,7 @@ const KeyRow = ({
   readonly apiKey: ApiKey
   readonly onRemove: () => Promise<void>
 }) => {
-  const words = useWords(accountWords)
+  const messages = useMessages(accountMessages)
   const { expiresAt, lastUsedAt, name, scopes } = apiKey
   return (
     <li className="row">
@@ -30,37 +30,37 @@ const KeyRow = ({
         </strong>
         <br />
         <span className="quiet">
-          {scopes.map((scope) => words[scope]).join(" · ")}, {words.ends} <Time at={expiresAt} />,{" "}
+          {scopes.map((scope) => messages[scope]).join(" · ")}, {messages.ends} <Time at={expiresAt} />,{" "}
           {lastUsedAt === undefined ? (
-            words.neverUsed
+            messages.neverUsed
           ) : (
             <>
-              {words.used} <Time at={lastUsedAt} />
+              {messages.used} <Time at={lastUsedAt} />
             </>
           )}
         </span>
       </div>
       <ConfirmDialog
-        trigger={words.revoke}
-        title={words.revokeTitle(name)}
-        confirm={words.revoke}
+        trigger={messages.revoke}
+        title={messages.revokeTitle(name)}
+        confirm={messages.revoke}
         onConfirm={onRemove}
       >
-        {words.revokeText}
+        {messages.revokeText}
       </ConfirmDialog>
     </li>
   )
 }
 
-export const ApiKeys = () => {
-  const words = useWords(accountWords)
+export const ApiKeyList = () => {
+  const messages = useMessages(accountMessages)
   const client = useQueryClient()
   const [issued, setIssued] = useState<IssuedApiKey>()
-  const list = useList(["apiKeys"], ({ page, signal }) => hub.apiKeys.list({ query: page, signal }))
+  const list = useList(["apiKeys"], ({ page, signal }) => hubApi.apiKeys.list({ query: page, signal }))
   const changed = () => client.invalidateQueries({ queryKey: ["apiKeys"] })
   const create = async (form: FormData): Promise<void> => {
     setIssued(
-      await hub.apiKeys.create({
+      await hubApi.apiKeys.create({
         payload: {
           name: textIn(form, "name"),
           scopes: form.has("write") ? ["read", "write"] : ["read"],
@@ -71,52 +71,57 @@ export const ApiKeys = () => {
     await changed()
   }
   const remove = async ({ id }: ApiKey): Promise<void> => {
-    await hub.apiKeys.remove({ params: { id } })
+    await hubApi.apiKeys.remove({ params: { id } })
     await changed()
   }
   return (
     <>
-      <p className="quiet">{words.keysHint}</p>
+      <p className="quiet">{messages.keysHint}</p>
       {issued !== undefined && (
         <div className="notice" role="status">
           <p>
-            <strong>{words.issued}</strong>
+            <strong>{messages.issued}</strong>
           </p>
-          <CopyLine text={issued.token} what={words.theKey} />
+          <CopyLine text={issued.token} what={messages.theKey} />
           <button type="button" className="button small" onClick={() => setIssued(undefined)}>
-            {words.done}
+            {messages.done}
           </button>
         </div>
       )}
       <div className="part-actions">
-        <FormDialog trigger={words.newKey} title={words.newKey} submit={words.newKey} onSubmit={create}>
-          <Field label={words.keyName} hint={words.keyNameHint}>
+        <FormDialog
+          trigger={messages.newKey}
+          title={messages.newKey}
+          submit={messages.newKey}
+          onSubmit={create}
+        >
+          <Field label={messages.keyName} hint={messages.keyNameHint}>
             <input name="name" required maxLength={100} autoComplete="off" />
           </Field>
           <fieldset>
-            <legend>{words.scopes}</legend>
+            <legend>{messages.scopes}</legend>
             <label className="choice">
               <input type="checkbox" checked disabled readOnly />
-              {words.read}
+              {messages.read}
             </label>
             <label className="choice">
               <input type="checkbox" name="write" />
-              {words.write}
+              {messages.write}
             </label>
           </fieldset>
-          <Field label={words.days}>
+          <Field label={messages.days}>
             <input type="number" name="days" required min={1} max={366} defaultValue={90} />
           </Field>
         </FormDialog>
       </div>
       {list.items.length > 0 && (
-        <ul className="rows" aria-label={words.keys}>
+        <ul className="rows" aria-label={messages.keys}>
           {list.items.map((apiKey) => (
             <KeyRow key={apiKey.id} apiKey={apiKey} onRemove={() => remove(apiKey)} />
           ))}
         </ul>
       )}
-      <ListMore list={list} empty={words.noKeys} />
+      <ListMore list={list} empty={messages.noKeys} />
     </>
   )
 }

@@ -1,27 +1,29 @@
 /** The chat accounts that act as oneself. */
 import type { ChatBinding } from "@corral/domain/chat/ChatAccount"
 import { useQueryClient } from "@tanstack/react-query"
-import { hub } from "../api/Hub.ts"
+import { hubApi } from "../api/Hub.ts"
 import { useList } from "../api/Lists.ts"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
 import { Time } from "../ui/Time.tsx"
-import { accountWords } from "./words.ts"
+import { accountMessages } from "./messages.ts"
 
-export const ChatAccounts = () => {
-  const words = useWords(accountWords)
+export const ChatAccountList = () => {
+  const messages = useMessages(accountMessages)
   const client = useQueryClient()
-  const list = useList(["chatBindings"], ({ page, signal }) => hub.chatBindings.list({ query: page, signal }))
+  const list = useList(["chatBindings"], ({ page, signal }) =>
+    hubApi.chatBindings.list({ query: page, signal })
+  )
   const unlink = async ({ id }: ChatBinding): Promise<void> => {
-    await hub.chatBindings.remove({ params: { id } })
+    await hubApi.chatBindings.remove({ params: { id } })
     await client.invalidateQueries({ queryKey: ["chatBindings"] })
   }
   return (
     <>
-      <p className="quiet">{words.chatsHint}</p>
+      <p className="quiet">{messages.chatsHint}</p>
       {list.items.length > 0 && (
-        <ul className="rows" aria-label={words.chats}>
+        <ul className="rows" aria-label={messages.chats}>
           {list.items.map((binding) => (
             <li key={binding.id} className="row">
               <div className="row-main">
@@ -30,22 +32,22 @@ export const ChatAccounts = () => {
                 </strong>
                 <br />
                 <span className="quiet">
-                  {binding.platform} · {binding.tenant} · {words.linked} <Time at={binding.createdAt} />
+                  {binding.platform} · {binding.tenant} · {messages.linked} <Time at={binding.createdAt} />
                 </span>
               </div>
               <ConfirmDialog
-                trigger={words.unlink}
-                title={words.unlinkTitle(binding.name ?? binding.account)}
-                confirm={words.unlink}
+                trigger={messages.unlink}
+                title={messages.unlinkTitle(binding.name ?? binding.account)}
+                confirm={messages.unlink}
                 onConfirm={() => unlink(binding)}
               >
-                {words.unlinkText}
+                {messages.unlinkText}
               </ConfirmDialog>
             </li>
           ))}
         </ul>
       )}
-      <ListMore list={list} empty={words.noChats} />
+      <ListMore list={list} empty={messages.noChats} />
     </>
   )
 }

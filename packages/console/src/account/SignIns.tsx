@@ -1,14 +1,14 @@
 /** Where one is signed in, and the end of it elsewhere. */
 import type { OpenSignIn } from "@corral/domain/identity/User"
 import { useQueryClient } from "@tanstack/react-query"
-import { hub } from "../api/Hub.ts"
+import { hubApi } from "../api/Hub.ts"
 import { useList } from "../api/Lists.ts"
-import { oneLine } from "../markdown/visible.ts"
-import { useWords } from "../text/Language.tsx"
+import { visibleLine } from "../markdown/visible.ts"
+import { useMessages } from "../text/Language.tsx"
 import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
 import { Time } from "../ui/Time.tsx"
-import { accountWords } from "./words.ts"
+import { accountMessages } from "./messages.ts"
 
 interface RowProps {
   readonly signIn: OpenSignIn
@@ -16,44 +16,49 @@ interface RowProps {
 }
 
 const SignInRow = ({ onEnd, signIn }: RowProps) => {
-  const words = useWords(accountWords)
+  const messages = useMessages(accountMessages)
   const { clientName, createdAt, current, expiresAt, kind, lastUsedAt } = signIn
-  const name = clientName === undefined ? words.kinds[kind] : oneLine(clientName, 100)
+  const name = clientName === undefined ? messages.kinds[kind] : visibleLine(clientName, 100)
   return (
     <li className="row">
       <div className="row-main">
         <strong>
           <bdi>{name}</bdi>
         </strong>{" "}
-        {current && <span className="badge good">{words.thisOne}</span>}
+        {current && <span className="badge good">{messages.thisOne}</span>}
         <br />
         <span className="quiet">
-          {clientName !== undefined && `${words.kinds[kind]} · `}
-          {words.begun} <Time at={createdAt} /> · {words.used} <Time at={lastUsedAt} /> · {words.signInUntil}{" "}
-          <Time at={expiresAt} />
+          {clientName !== undefined && `${messages.kinds[kind]} · `}
+          {messages.begun} <Time at={createdAt} /> · {messages.used} <Time at={lastUsedAt} /> ·{" "}
+          {messages.signInUntil} <Time at={expiresAt} />
         </span>
       </div>
       {!current && (
-        <ConfirmDialog trigger={words.end} title={words.endTitle(name)} confirm={words.end} onConfirm={onEnd}>
-          {words.endText}
+        <ConfirmDialog
+          trigger={messages.end}
+          title={messages.endTitle(name)}
+          confirm={messages.end}
+          onConfirm={onEnd}
+        >
+          {messages.endText}
         </ConfirmDialog>
       )}
     </li>
   )
 }
 
-export const SignIns = () => {
-  const words = useWords(accountWords)
+export const SignInList = () => {
+  const messages = useMessages(accountMessages)
   const client = useQueryClient()
   const queryKey = ["signIns"]
-  const list = useList(queryKey, ({ page, signal }) => hub.auth.sessions({ query: page, signal }))
+  const list = useList(queryKey, ({ page, signal }) => hubApi.auth.sessions({ query: page, signal }))
   const changed = () => client.invalidateQueries({ queryKey })
   const end = async ({ id }: OpenSignIn): Promise<void> => {
-    await hub.auth.endSession({ params: { id } })
+    await hubApi.auth.endSession({ params: { id } })
     await changed()
   }
   const endOthers = async (): Promise<void> => {
-    await hub.auth.endOtherSessions()
+    await hubApi.auth.endOtherSessions()
     await changed()
   }
   return (
@@ -61,16 +66,16 @@ export const SignIns = () => {
       {list.items.length > 1 && (
         <div className="part-actions">
           <ConfirmDialog
-            trigger={words.endOthers}
-            title={words.endOthersTitle}
-            confirm={words.endOthers}
+            trigger={messages.endOthers}
+            title={messages.endOthersTitle}
+            confirm={messages.endOthers}
             onConfirm={endOthers}
           >
-            {words.endText}
+            {messages.endText}
           </ConfirmDialog>
         </div>
       )}
-      <ul className="rows" aria-label={words.signIns}>
+      <ul className="rows" aria-label={messages.signIns}>
         {list.items.map((signIn) => (
           <SignInRow key={signIn.id} signIn={signIn} onEnd={() => end(signIn)} />
         ))}

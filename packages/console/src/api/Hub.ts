@@ -9,7 +9,7 @@ import type { HubApi } from "@corral/domain/hub-api/HubApi"
 import type { Effect } from "effect"
 import type { HttpClientResponse } from "effect/http"
 import type { HttpApiClient } from "effect/http-api"
-import { routes } from "./routes.ts"
+import { hubRoutes } from "./routes.ts"
 
 type Body<A> = A extends { readonly body: infer B; readonly headers: unknown } ? B : A
 /** Of the ways in which a call of Effect's client may answer: what the endpoint declares. */
@@ -31,7 +31,7 @@ type Call<F> =
       : (request: Asked<F> & { readonly signal?: AbortSignal }) => Promise<Answer<F>>
 
 type Contract = HttpApiClient.ForApi<typeof HubApi>
-export type HubCalls = {
+export type HubEndpoints = {
   readonly [G in keyof Contract]: { readonly [E in keyof Contract[G]]: Call<Contract[G][E]> }
 }
 
@@ -109,7 +109,7 @@ const ask = async (method: string, path: string, request: AnyRequest = {}): Prom
 }
 
 const calls = Object.fromEntries(
-  Object.entries(routes).map(([group, endpoints]) => [
+  Object.entries(hubRoutes).map(([group, endpoints]) => [
     group,
     Object.fromEntries(
       Object.entries(endpoints).map(([name, [method, path]]) => [
@@ -121,4 +121,4 @@ const calls = Object.fromEntries(
 )
 
 // The table has the groups and endpoints of the contract, and each call the types of its own.
-export const hub = calls as unknown as HubCalls
+export const hubApi = calls as unknown as HubEndpoints

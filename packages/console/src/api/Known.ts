@@ -5,13 +5,13 @@
 import type { DeviceId, ProjectId } from "@corral/domain/identity/Ids"
 import type { ProjectRole } from "@corral/domain/project/Project"
 import { queryOptions, useQuery } from "@tanstack/react-query"
-import { hub } from "./Hub.ts"
+import { hubApi } from "./Hub.ts"
 
 const MOST = 200
 
 export const projectsQuery = queryOptions({
   queryKey: ["projects", "known"],
-  queryFn: ({ signal }) => hub.projects.list({ query: { limit: MOST }, signal })
+  queryFn: ({ signal }) => hubApi.projects.list({ query: { limit: MOST }, signal })
 })
 
 /** Devices to which runs may go; of a project those that are shared with it. */
@@ -19,7 +19,7 @@ export const targetsQuery = (projectId?: ProjectId) =>
   queryOptions({
     queryKey: ["devices", "targets", projectId ?? ""],
     queryFn: ({ signal }) =>
-      hub.devices.targets({
+      hubApi.devices.targets({
         query: { limit: MOST, ...(projectId === undefined ? {} : { projectId }) },
         signal
       })
@@ -28,7 +28,7 @@ export const targetsQuery = (projectId?: ProjectId) =>
 export const projectQuery = (id: ProjectId) =>
   queryOptions({
     queryKey: ["projects", "one", id],
-    queryFn: ({ signal }) => hub.projects.get({ params: { id }, signal })
+    queryFn: ({ signal }) => hubApi.projects.get({ params: { id }, signal })
   })
 
 export const useProjects = () => useQuery(projectsQuery).data?.items ?? []

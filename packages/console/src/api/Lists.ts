@@ -1,7 +1,7 @@
 /** Lists of the Hub, page after page by their cursor. */
 import { type QueryKey, useInfiniteQuery } from "@tanstack/react-query"
 
-export interface Page<A> {
+export interface HubPage<A> {
   readonly items: ReadonlyArray<A>
   readonly nextCursor: string | null
 }
@@ -27,7 +27,7 @@ export interface List<A> {
 /** `read` asks for one page; the key names the list and its filter. */
 export const useList = <A>(
   queryKey: QueryKey,
-  read: (ask: PageAsk) => Promise<Page<A>>,
+  read: (ask: PageAsk) => Promise<HubPage<A>>,
   options: { readonly enabled?: boolean } = {}
 ): List<A> => {
   const query = useInfiniteQuery({

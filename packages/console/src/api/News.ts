@@ -6,7 +6,7 @@ import type { HubNews } from "@corral/domain/hub-api/HubNews"
 import type { QueryClient } from "@tanstack/react-query"
 import { useQueryClient } from "@tanstack/react-query"
 import { useEffect, useState } from "react"
-import { routes } from "./routes.ts"
+import { hubRoutes } from "./routes.ts"
 import { eventsOf } from "./ServerSentEvents.ts"
 
 /** Groups of the contract whose lists a hint of that kind is about. */
@@ -63,7 +63,7 @@ const follow = async (
   let [wait, again] = [FIRST_PAUSE_MS, false]
   while (!signal.aborted) {
     try {
-      const response = await fetch(routes.news.follow[1], {
+      const response = await fetch(hubRoutes.news.follow[1], {
         headers: { accept: "text/event-stream" },
         signal
       })

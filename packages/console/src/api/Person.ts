@@ -1,10 +1,10 @@
 /** Who is signed in. */
 import { useSuspenseQuery, queryOptions } from "@tanstack/react-query"
-import { hub } from "./Hub.ts"
+import { hubApi } from "./Hub.ts"
 
 export const personQuery = queryOptions({
   queryKey: ["auth", "me"],
-  queryFn: () => hub.auth.me(),
+  queryFn: () => hubApi.auth.me(),
   staleTime: 60_000
 })
 

@@ -1,19 +1,19 @@
 /** A page that failed while it was drawn: what is known, and another try. The rest of the console stays. */
 import type { ErrorComponentProps } from "@tanstack/react-router"
 import { HubRefusal } from "../api/Hub.ts"
-import { useWords } from "../text/Language.tsx"
-import { Page } from "../ui/Page.tsx"
+import { useMessages } from "../text/Language.tsx"
+import { PageFrame } from "../ui/Page.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
-import { appWords } from "./words.ts"
+import { appMessages } from "./messages.ts"
 
 export const ErrorPage = ({ error, reset }: ErrorComponentProps) => {
-  const words = useWords(appWords)
+  const messages = useMessages(appMessages)
   return (
-    <Page title={words.broken}>
-      {error instanceof HubRefusal ? <RefusalNote error={error} /> : <p>{words.brokenHint}</p>}
+    <PageFrame title={messages.broken}>
+      {error instanceof HubRefusal ? <RefusalNote error={error} /> : <p>{messages.brokenHint}</p>}
       <button type="button" className="button" onClick={reset}>
-        {words.again}
+        {messages.again}
       </button>
-    </Page>
+    </PageFrame>
   )
 }

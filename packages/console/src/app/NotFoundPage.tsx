@@ -1,17 +1,17 @@
 /** An address of the console that is none. */
 import { Link } from "@tanstack/react-router"
-import { useWords } from "../text/Language.tsx"
-import { Page } from "../ui/Page.tsx"
-import { appWords } from "./words.ts"
+import { useMessages } from "../text/Language.tsx"
+import { PageFrame } from "../ui/Page.tsx"
+import { appMessages } from "./messages.ts"
 
 export const NotFoundPage = () => {
-  const words = useWords(appWords)
+  const messages = useMessages(appMessages)
   return (
-    <Page title={words.notFound}>
-      <p>{words.notFoundHint}</p>
+    <PageFrame title={messages.notFound}>
+      <p>{messages.notFoundHint}</p>
       <Link to="/" className="button">
-        {words.toHome}
+        {messages.toHome}
       </Link>
-    </Page>
+    </PageFrame>
   )
 }

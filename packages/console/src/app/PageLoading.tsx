@@ -1,9 +1,9 @@
 /** Shown while a page's code is on its way, if that takes a while. */
-import { useWords } from "../text/Language.tsx"
-import { appWords } from "./words.ts"
+import { useMessages } from "../text/Language.tsx"
+import { appMessages } from "./messages.ts"
 
 export const PageLoading = () => (
   <p className="quiet" role="status">
-    {useWords(appWords).loading}
+    {useMessages(appMessages).loading}
   </p>
 )

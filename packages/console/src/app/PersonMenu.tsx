@@ -2,12 +2,12 @@
 import { Menu } from "@base-ui/react/menu"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
-import { hub } from "../api/Hub.ts"
+import { hubApi } from "../api/Hub.ts"
 import { usePerson } from "../api/Person.ts"
-import { type Language, useLanguage, useWords } from "../text/Language.tsx"
+import { type Language, useLanguage, useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { type Theme, themes, useTheme } from "./Theme.ts"
-import { appWords } from "./words.ts"
+import { appMessages } from "./messages.ts"
 
 const languages: ReadonlyArray<readonly [Language, string]> = [
   ["en", "English"],
@@ -15,14 +15,14 @@ const languages: ReadonlyArray<readonly [Language, string]> = [
 ]
 
 export const PersonMenu = () => {
-  const words = useWords(appWords)
+  const messages = useMessages(appMessages)
   const { language, speak } = useLanguage()
   const [theme, choose] = useTheme()
   const { user } = usePerson()
   const navigate = useNavigate()
   const client = useQueryClient()
   const signOut = useMutation({
-    mutationFn: () => hub.auth.logout(),
+    mutationFn: () => hubApi.auth.logout(),
     // Nothing of this person is left for the next one.
     onSettled: async () => {
       await client.resetQueries({ queryKey: ["auth"] })
@@ -41,24 +41,24 @@ export const PersonMenu = () => {
               <span>
                 <strong>{user.name}</strong>
                 <br />
-                <span className="quiet">{user.email ?? words.account}</span>
+                <span className="quiet">{user.email ?? messages.account}</span>
               </span>
             </Menu.Item>
             <Menu.Separator className="menu-line" />
             <Menu.Group>
-              <Menu.GroupLabel className="menu-label">{words.appearance}</Menu.GroupLabel>
+              <Menu.GroupLabel className="menu-label">{messages.appearance}</Menu.GroupLabel>
               <Menu.RadioGroup value={theme} onValueChange={(chosen: Theme) => choose(chosen)}>
                 {themes.map((each) => (
                   <Menu.RadioItem key={each} className="menu-item" value={each} closeOnClick={false}>
                     <span className="menu-mark">{theme === each ? "✓" : ""}</span>
-                    {words.themes[each]}
+                    {messages.themes[each]}
                   </Menu.RadioItem>
                 ))}
               </Menu.RadioGroup>
             </Menu.Group>
             <Menu.Separator className="menu-line" />
             <Menu.Group>
-              <Menu.GroupLabel className="menu-label">{words.language}</Menu.GroupLabel>
+              <Menu.GroupLabel className="menu-label">{messages.language}</Menu.GroupLabel>
               <Menu.RadioGroup value={language} onValueChange={(chosen: Language) => speak(chosen)}>
                 {languages.map(([each, name]) => (
                   <Menu.RadioItem key={each} className="menu-item" value={each} closeOnClick={false}>
@@ -70,7 +70,7 @@ export const PersonMenu = () => {
             </Menu.Group>
             <Menu.Separator className="menu-line" />
             <Menu.Item className="menu-item" onClick={() => signOut.mutate()}>
-              {words.signOut}
+              {messages.signOut}
             </Menu.Item>
           </Menu.Popup>
         </Menu.Positioner>

@@ -2,11 +2,11 @@
 import { Link, Outlet } from "@tanstack/react-router"
 import { useNews } from "../api/News.ts"
 import { useWaiting } from "../api/Waiting.ts"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Mark } from "../ui/Mark.tsx"
 import { PersonMenu } from "./PersonMenu.tsx"
-import { appWords } from "./words.ts"
+import { appMessages } from "./messages.ts"
 
 const ways = [
   { to: "/", name: "home" },
@@ -18,33 +18,33 @@ const ways = [
 ] as const
 
 const Bell = () => {
-  const words = useWords(appWords)
+  const messages = useMessages(appMessages)
   const waiting = useWaiting()
   return (
     <>
-      <Link to="/approvals" className="icon-button" title={words.waiting(waiting)}>
+      <Link to="/approvals" className="icon-button" title={messages.waiting(waiting)}>
         <Icon name="bell" />
         {waiting > 0 && (
           <span className="count" aria-hidden="true">
             {waiting}
           </span>
         )}
-        <span className="hidden">{words.waiting(waiting)}</span>
+        <span className="hidden">{messages.waiting(waiting)}</span>
       </Link>
       <span className="hidden" role="status">
-        {waiting > 0 ? words.waiting(waiting) : ""}
+        {waiting > 0 ? messages.waiting(waiting) : ""}
       </span>
     </>
   )
 }
 
 export const Shell = () => {
-  const words = useWords(appWords)
+  const messages = useMessages(appMessages)
   const live = useNews()
   return (
     <div className="shell">
       <a className="skip" href="#content">
-        {words.skip}
+        {messages.skip}
       </a>
       <header className="top">
         <Link to="/" className="brand">
@@ -52,20 +52,20 @@ export const Shell = () => {
           <span>Corral</span>
         </Link>
         <span className="top-state" role="status">
-          {live ? "" : words.reconnecting}
+          {live ? "" : messages.reconnecting}
         </span>
         <Link to="/start" className="button primary start">
           <Icon name="plus" />
-          <span>{words.start}</span>
+          <span>{messages.start}</span>
         </Link>
         <Bell />
         <PersonMenu />
       </header>
-      <nav className="ways" aria-label={words.navigation}>
+      <nav className="ways" aria-label={messages.navigation}>
         {ways.map(({ name, to }) => (
           <Link key={to} to={to} activeOptions={{ exact: to === "/" }}>
             <Icon name={name} />
-            <span>{words[name]}</span>
+            <span>{messages[name]}</span>
           </Link>
         ))}
       </nav>

@@ -3,20 +3,20 @@ import { useQuery } from "@tanstack/react-query"
 import type { ReactNode } from "react"
 import { HubRefusal } from "../api/Hub.ts"
 import { personQuery } from "../api/Person.ts"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { SignInPage } from "./SignInPage.tsx"
-import { appWords } from "./words.ts"
+import { appMessages } from "./messages.ts"
 
 export const SignInGate = ({ children }: { readonly children: ReactNode }) => {
-  const words = useWords(appWords)
+  const messages = useMessages(appMessages)
   const { data, error, refetch } = useQuery(personQuery)
   if (error instanceof HubRefusal && error.code === "unauthorized") return <SignInPage />
   if (data !== undefined) return children
   return (
     <main className="gate">
       {error === null ? (
-        <p role="status">{words.loading}</p>
+        <p role="status">{messages.loading}</p>
       ) : (
         <RefusalNote error={error} again={() => void refetch()} />
       )}

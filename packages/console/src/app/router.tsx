@@ -3,7 +3,7 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "
 import { ErrorPage } from "./ErrorPage.tsx"
 import { NotFoundPage } from "./NotFoundPage.tsx"
 import { PageLoading } from "./PageLoading.tsx"
-import { searchOf } from "./search.ts"
+import { pickSearchParams } from "../ui/searchParams.ts"
 import { Shell } from "./Shell.tsx"
 
 const ProjectPage = lazyRouteComponent(() => import("../project/ProjectPage.tsx"), "ProjectPage")
@@ -33,7 +33,7 @@ const projects = createRoute({
 const project = createRoute({
   ...parent,
   path: "/projects/$projectId",
-  validateSearch: searchOf("tab"),
+  validateSearch: pickSearchParams("tab"),
   component: () => {
     const { projectId } = project.useParams()
     return <ProjectPage key={projectId} projectId={projectId} tab={project.useSearch().tab} />
@@ -52,14 +52,14 @@ const session = createRoute({
 const start = createRoute({
   ...parent,
   path: "/start",
-  validateSearch: searchOf("projectId", "sessionId", "targetId", "workspace", "agentId"),
+  validateSearch: pickSearchParams("projectId", "sessionId", "targetId", "workspace", "agentId"),
   component: () => <StartPage asked={start.useSearch()} />
 })
 
 const runs = createRoute({
   ...parent,
   path: "/runs",
-  validateSearch: searchOf("projectId", "targetId", "state"),
+  validateSearch: pickSearchParams("projectId", "targetId", "state"),
   component: () => <RunsPage filter={runs.useSearch()} />
 })
 
@@ -99,7 +99,7 @@ const devices = createRoute({
 const audit = createRoute({
   ...parent,
   path: "/audit",
-  validateSearch: searchOf("projectId", "actor", "action", "from", "to"),
+  validateSearch: pickSearchParams("projectId", "actor", "action", "from", "to"),
   component: () => <AuditPage filter={audit.useSearch()} />
 })
 

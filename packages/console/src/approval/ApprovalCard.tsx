@@ -1,31 +1,31 @@
 /** One approval: what it is about, what it would do, and how it is or was decided. */
 import type { HubApproval } from "@corral/domain/hub-api/HubRun"
 import { Link } from "@tanstack/react-router"
-import { oneLine } from "../markdown/visible.ts"
-import { useWords } from "../text/Language.tsx"
+import { visibleLine } from "../markdown/visible.ts"
+import { useMessages } from "../text/Language.tsx"
 import { ShortId } from "../ui/ShortId.tsx"
 import { Time } from "../ui/Time.tsx"
 import { Countdown } from "./Countdown.tsx"
 import { DecidedRequest } from "./DecidedRequest.tsx"
 import { DecisionForm } from "./DecisionForm.tsx"
 import { DecisionNote } from "./DecisionNote.tsx"
-import { Outcome } from "./Outcome.tsx"
+import { ApprovalOutcome } from "./Outcome.tsx"
 import { RequestView } from "./RequestView.tsx"
 import { TargetNote } from "./TargetNote.tsx"
 import { useDecide } from "./useDecide.ts"
-import { approvalWords } from "./words.ts"
+import { approvalMessages } from "./messages.ts"
 
 export const ApprovalCard = ({ approval }: { readonly approval: HubApproval }) => {
-  const words = useWords(approvalWords)
+  const messages = useMessages(approvalMessages)
   const decide = useDecide(approval.id)
   const { agentId, id, projectId, request, runId, state } = approval
   return (
     <article className={`approval approval-${state}`} aria-labelledby={`title-${id}`}>
-      <h2 id={`title-${id}`}>{oneLine(request.title)}</h2>
+      <h2 id={`title-${id}`}>{visibleLine(request.title)}</h2>
       <p className="quiet">
         {agentId} · {approval.workspace} · <Time at={approval.requestedAt} /> ·{" "}
         <Link to="/runs/$runId" params={{ runId }}>
-          {words.toRun}
+          {messages.toRun}
         </Link>{" "}
         <ShortId id={id} />
         {state === "pending" && (
@@ -44,7 +44,7 @@ export const ApprovalCard = ({ approval }: { readonly approval: HubApproval }) =
       ) : (
         <>
           <p>
-            <Outcome resolution={approval} projectId={projectId} />
+            <ApprovalOutcome resolution={approval} projectId={projectId} />
           </p>
           <DecidedRequest request={request} allowedInput={approval.allowedInput} />
         </>

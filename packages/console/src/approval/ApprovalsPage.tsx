@@ -3,16 +3,16 @@ import type { HubApproval } from "@corral/domain/hub-api/HubRun"
 import { useQuery } from "@tanstack/react-query"
 import { Link, useNavigate } from "@tanstack/react-router"
 import { useEffect, useRef, useState } from "react"
-import { hub, HubRefusal } from "../api/Hub.ts"
+import { hubApi, HubRefusal } from "../api/Hub.ts"
 import { useList } from "../api/Lists.ts"
-import { oneLine } from "../markdown/visible.ts"
-import { useWords } from "../text/Language.tsx"
+import { visibleLine } from "../markdown/visible.ts"
+import { useMessages } from "../text/Language.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
-import { Page } from "../ui/Page.tsx"
+import { PageFrame } from "../ui/Page.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { Time } from "../ui/Time.tsx"
 import { ApprovalCard } from "./ApprovalCard.tsx"
-import { approvalWords } from "./words.ts"
+import { approvalMessages } from "./messages.ts"
 import "./approval.css"
 
 const typing = (target: EventTarget | null): boolean =>
@@ -25,11 +25,11 @@ const isUnknown = (error: Error | null): boolean =>
   error instanceof HubRefusal && ["permission_denied", "schema_validation_failed"].includes(error.code)
 
 export const ApprovalsPage = ({ approvalId }: { readonly approvalId?: string }) => {
-  const words = useWords(approvalWords)
+  const messages = useMessages(approvalMessages)
   const navigate = useNavigate()
   const card = useRef<HTMLDivElement>(null)
   const list = useList<HubApproval>(["approvals", "pending"], ({ page, signal }) =>
-    hub.approvals.list({
+    hubApi.approvals.list({
       query: { ...page, state: "pending" },
       signal
     })
@@ -43,7 +43,7 @@ export const ApprovalsPage = ({ approvalId }: { readonly approvalId?: string }) 
   const one = useQuery({
     queryKey: ["approvals", "one", open],
     // The Hub says of anything else that it is no id.
-    queryFn: ({ signal }) => hub.approvals.get({ params: { id: open as HubApproval["id"] }, signal }),
+    queryFn: ({ signal }) => hubApi.approvals.get({ params: { id: open as HubApproval["id"] }, signal }),
     enabled: open !== undefined,
     placeholderData: () => listed
   })
@@ -70,9 +70,9 @@ export const ApprovalsPage = ({ approvalId }: { readonly approvalId?: string }) 
   })
 
   return (
-    <Page title={words.title}>
+    <PageFrame title={messages.title}>
       <div className="approvals">
-        <nav className="approvals-list" aria-label={words.list}>
+        <nav className="approvals-list" aria-label={messages.list}>
           <ul>
             {items.map(({ id, request, requestedAt, workspace }) => (
               <li key={id}>
@@ -82,9 +82,9 @@ export const ApprovalsPage = ({ approvalId }: { readonly approvalId?: string }) 
                   aria-current={id === open ? "true" : undefined}
                 >
                   <span className={`risk risk-${request.risk}`}>
-                    {words.risks[request.risk] ?? request.risk}
+                    {messages.risks[request.risk] ?? request.risk}
                   </span>{" "}
-                  {oneLine(request.title, 120)}
+                  {visibleLine(request.title, 120)}
                   <span className="quiet">
                     {workspace} · <Time at={requestedAt} />
                   </span>
@@ -96,8 +96,8 @@ export const ApprovalsPage = ({ approvalId }: { readonly approvalId?: string }) 
             list={list}
             empty={
               <>
-                <p>{words.none}</p>
-                <p className="quiet">{words.noneHint}</p>
+                <p>{messages.none}</p>
+                <p className="quiet">{messages.noneHint}</p>
               </>
             }
           />
@@ -106,14 +106,14 @@ export const ApprovalsPage = ({ approvalId }: { readonly approvalId?: string }) 
           {shown !== undefined && <ApprovalCard key={shown.id} approval={shown} />}
           {isUnknown(one.error) ? (
             <p className="empty">
-              {words.notFound} <Link to="/approvals">{words.back}</Link>
+              {messages.notFound} <Link to="/approvals">{messages.back}</Link>
             </p>
           ) : (
             <RefusalNote error={one.error} />
           )}
-          {shown !== undefined && <p className="quiet keys">{words.hint}</p>}
+          {shown !== undefined && <p className="quiet keys">{messages.hint}</p>}
         </div>
       </div>
-    </Page>
+    </PageFrame>
   )
 }

@@ -1,7 +1,7 @@
 /** The time that is left to decide, by the second in the last minutes. */
 import { useEffect, useState } from "react"
-import { useWords } from "../text/Language.tsx"
-import { approvalWords } from "./words.ts"
+import { useMessages } from "../text/Language.tsx"
+import { approvalMessages } from "./messages.ts"
 import "./approval.css"
 
 /** `1:05`, `59:59`, `2 h 05 min`. */
@@ -25,12 +25,12 @@ export const useLeft = (until: string): number => {
 }
 
 export const Countdown = ({ until }: { readonly until: string }) => {
-  const words = useWords(approvalWords)
+  const messages = useMessages(approvalMessages)
   const left = useLeft(until)
   const soon = left < 120_000
   return (
     <span className={`countdown ${soon ? "countdown-soon" : ""}`} title={new Date(until).toLocaleString()}>
-      {left > 0 ? words.expiresIn(leftText(left)) : words.expired}
+      {left > 0 ? messages.expiresIn(leftText(left)) : messages.expired}
     </span>
   )
 }

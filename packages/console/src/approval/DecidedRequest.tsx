@@ -1,9 +1,9 @@
 /** Decided request. An edited request shows the allowed input first, then the requested one. */
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { EditView } from "./EditView.tsx"
 import { RequestView } from "./RequestView.tsx"
-import { approvalWords } from "./words.ts"
+import { approvalMessages } from "./messages.ts"
 
 interface Props {
   readonly request: ApprovalRequest
@@ -11,13 +11,13 @@ interface Props {
 }
 
 export const DecidedRequest = ({ allowedInput, request }: Props) => {
-  const words = useWords(approvalWords)
+  const messages = useMessages(approvalMessages)
   if (allowedInput === undefined) return <RequestView request={request} isDecided />
   return (
     <>
       <EditView requested={request.input} allowed={allowedInput} />
       <details>
-        <summary>{words.wholeRequest}</summary>
+        <summary>{messages.wholeRequest}</summary>
         <RequestView request={request} isDecided />
       </details>
     </>

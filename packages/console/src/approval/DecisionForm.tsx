@@ -7,23 +7,23 @@ import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { type FormEvent, useState } from "react"
 import { useMayDecide } from "../api/Known.ts"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
 import { useLeft } from "./Countdown.tsx"
 import { EditForm, isEditable } from "./EditForm.tsx"
-import type { Deciding } from "./useDecide.ts"
-import { approvalWords } from "./words.ts"
+import type { DecisionMutation } from "./useDecide.ts"
+import { approvalMessages } from "./messages.ts"
 import "./approval.css"
 
 interface Props {
-  readonly decide: Deciding
+  readonly decide: DecisionMutation
   readonly projectId: HubRun["projectId"] | undefined
   readonly request: ApprovalRequest
   readonly expiresAt: string
 }
 
 export const DecisionForm = ({ decide, expiresAt, projectId, request }: Props) => {
-  const words = useWords(approvalWords)
+  const messages = useMessages(approvalMessages)
   const mayDecide = useMayDecide(projectId)
   const [form, setForm] = useState<"none" | "deny" | "edit">("none")
   const [reason, setReason] = useState("")
@@ -35,7 +35,7 @@ export const DecisionForm = ({ decide, expiresAt, projectId, request }: Props) =
     decide.mutate({ decision: "deny", ...(reason.trim() === "" ? {} : { reason: reason.trim() }) })
   }
   if (isOver && !decide.isPending) return null
-  if (!mayDecide) return <p className="quiet">{words.notYours}</p>
+  if (!mayDecide) return <p className="quiet">{messages.notYours}</p>
   return (
     <div className="decision" role="group" aria-label={request.title.slice(0, 200)}>
       {form === "none" && (
@@ -47,7 +47,7 @@ export const DecisionForm = ({ decide, expiresAt, projectId, request }: Props) =
             disabled={busy}
             onClick={() => decide.mutate({ decision: "allow", scope: "once" })}
           >
-            {words.allow.once}
+            {messages.allow.once}
           </button>
           {wider.map((scope) => (
             <button
@@ -55,15 +55,15 @@ export const DecisionForm = ({ decide, expiresAt, projectId, request }: Props) =
               type="button"
               className="button"
               disabled={busy}
-              title={scope === "always" ? words.alwaysHint : undefined}
+              title={scope === "always" ? messages.alwaysHint : undefined}
               onClick={() => decide.mutate({ decision: "allow", scope })}
             >
-              {words.allow[scope]}
+              {messages.allow[scope]}
             </button>
           ))}
           {request.editable && isEditable(request.input) && (
             <button type="button" className="button" disabled={busy} onClick={() => setForm("edit")}>
-              {words.edit}
+              {messages.edit}
             </button>
           )}
           <button
@@ -73,23 +73,23 @@ export const DecisionForm = ({ decide, expiresAt, projectId, request }: Props) =
             disabled={busy}
             onClick={() => setForm("deny")}
           >
-            {words.deny}
+            {messages.deny}
           </button>
           <ConfirmDialog
-            trigger={words.cancelRun}
+            trigger={messages.cancelRun}
             triggerClass="button"
-            title={words.cancelRunTitle}
-            confirm={words.cancelRun}
+            title={messages.cancelRunTitle}
+            confirm={messages.cancelRun}
             onConfirm={() => decide.mutateAsync({ decision: "cancel" })}
           >
-            {words.cancelRunText}
+            {messages.cancelRunText}
           </ConfirmDialog>
         </div>
       )}
       {form === "deny" && (
         <form className="decision-form" onSubmit={deny}>
           <label>
-            {words.denyReason}
+            {messages.denyReason}
             <input
               // The form was just asked for.
               autoFocus
@@ -101,10 +101,10 @@ export const DecisionForm = ({ decide, expiresAt, projectId, request }: Props) =
           </label>
           <div className="decision-buttons">
             <button type="submit" className="button danger" disabled={busy}>
-              {words.denySend}
+              {messages.denySend}
             </button>
             <button type="button" className="button" onClick={() => setForm("none")}>
-              {words.goBack}
+              {messages.goBack}
             </button>
           </div>
         </form>
@@ -117,7 +117,7 @@ export const DecisionForm = ({ decide, expiresAt, projectId, request }: Props) =
           onSend={(updatedInput) => decide.mutate({ decision: "allow", scope: "once", updatedInput })}
         />
       )}
-      {decide.isPending && <p role="status">{words.sending}</p>}
+      {decide.isPending && <p role="status">{messages.sending}</p>}
     </div>
   )
 }

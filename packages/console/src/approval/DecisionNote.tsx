@@ -1,21 +1,21 @@
 /** Why a decision did not count, in a sentence; other refusals as they are shown everywhere. */
 import { HubRefusal } from "../api/Hub.ts"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
-import { approvalWords } from "./words.ts"
+import { approvalMessages } from "./messages.ts"
 
 export const DecisionNote = ({ error }: { readonly error: Error | null }) => {
-  const words = useWords(approvalWords)
+  const messages = useMessages(approvalMessages)
   if (!(error instanceof HubRefusal)) return <RefusalNote error={error} />
   const sentence =
     error.code === "approval_already_resolved"
-      ? words.already
+      ? messages.already
       : error.code === "approval_expired"
-        ? words.tooLate
+        ? messages.tooLate
         : error.code === "target_offline"
           ? error.details["outcome"] === "unknown"
-            ? words.unknownOutcome
-            : words.offline
+            ? messages.unknownOutcome
+            : messages.offline
           : undefined
   if (sentence === undefined) return <RefusalNote error={error} />
   return (

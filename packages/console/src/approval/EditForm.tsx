@@ -1,8 +1,8 @@
 /** What is done instead: the runtime's own input of the tool, its texts as texts, anything else as JSON. */
 import { type FormEvent, useState } from "react"
-import { visible } from "../markdown/visible.ts"
-import { useWords } from "../text/Language.tsx"
-import { approvalWords } from "./words.ts"
+import { visibleText } from "../markdown/visible.ts"
+import { useMessages } from "../text/Language.tsx"
+import { approvalMessages } from "./messages.ts"
 import "./approval.css"
 
 type Input = Readonly<Record<string, unknown>>
@@ -21,7 +21,7 @@ const textOf = (value: unknown): string =>
   typeof value === "string" ? value : JSON.stringify(value, null, 2)
 
 export const EditForm = ({ busy, input, onBack, onSend }: Props) => {
-  const words = useWords(approvalWords)
+  const messages = useMessages(approvalMessages)
   const [edited, setEdited] = useState<Readonly<Record<string, string>>>({})
   const [broken, setBroken] = useState<string>()
   const submit = (event: FormEvent) => {
@@ -40,12 +40,12 @@ export const EditForm = ({ busy, input, onBack, onSend }: Props) => {
     return onSend(updated)
   }
   return (
-    <form className="decision-form" onSubmit={submit} aria-label={words.editTitle}>
+    <form className="decision-form" onSubmit={submit} aria-label={messages.editTitle}>
       {Object.entries(input).map(([name, value], at) => {
         const text = edited[name] ?? textOf(value)
         return (
           <label key={name}>
-            {typeof value === "string" ? visible(name) : words.editJson(visible(name))}
+            {typeof value === "string" ? visibleText(name) : messages.editJson(visibleText(name))}
             <textarea
               // The form was just asked for.
               autoFocus={at === 0}
@@ -54,19 +54,19 @@ export const EditForm = ({ busy, input, onBack, onSend }: Props) => {
               value={text}
               onChange={({ target }) => setEdited((now) => ({ ...now, [name]: target.value }))}
             />
-            {visible(text) !== text.replaceAll(/\r\n?/g, "\n") && (
-              <span className="segment-why">⚠ {words.editInvisible}</span>
+            {visibleText(text) !== text.replaceAll(/\r\n?/g, "\n") && (
+              <span className="segment-why">⚠ {messages.editInvisible}</span>
             )}
           </label>
         )
       })}
-      {broken !== undefined && <p role="alert">{words.editBroken(broken)}</p>}
+      {broken !== undefined && <p role="alert">{messages.editBroken(broken)}</p>}
       <div className="decision-buttons">
         <button type="submit" className="button primary" disabled={busy}>
-          {words.editSend}
+          {messages.editSend}
         </button>
         <button type="button" className="button" onClick={onBack}>
-          {words.goBack}
+          {messages.goBack}
         </button>
       </div>
     </form>

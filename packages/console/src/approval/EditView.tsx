@@ -1,9 +1,9 @@
 /** Changed fields of an edited input, each with its requested and its allowed value. */
 import { inputChanges, inputText } from "@corral/domain/approval/InputEdit"
 import { Clipped } from "../markdown/Clipped.tsx"
-import { oneLine, visible } from "../markdown/visible.ts"
-import { useWords } from "../text/Language.tsx"
-import { approvalWords } from "./words.ts"
+import { visibleLine, visibleText } from "../markdown/visible.ts"
+import { useMessages } from "../text/Language.tsx"
+import { approvalMessages } from "./messages.ts"
 import "./approval.css"
 
 export const EditView = ({
@@ -13,23 +13,23 @@ export const EditView = ({
   readonly allowed: unknown
   readonly requested: unknown
 }) => {
-  const words = useWords(approvalWords)
+  const messages = useMessages(approvalMessages)
   const changes = inputChanges(requested, allowed)
   return (
-    <section className="edit" aria-label={words.editShown}>
-      <h3>{words.editShown}</h3>
+    <section className="edit" aria-label={messages.editShown}>
+      <h3>{messages.editShown}</h3>
       {changes.map((change) => (
         <div key={change.name} className="edit-field">
-          {change.name !== "" && <h4 className="edit-name">{oneLine(change.name, 100)}</h4>}
+          {change.name !== "" && <h4 className="edit-name">{visibleLine(change.name, 100)}</h4>}
           <dl>
             {(["allowed", "requested"] as const).map((side) => (
               <div key={side} className={`edit-${side}`}>
-                <dt>{words.editSides[side]}</dt>
+                <dt>{messages.editSides[side]}</dt>
                 <dd>
                   {change[side] === undefined ? (
-                    <span className="quiet">{words.editNothing}</span>
+                    <span className="quiet">{messages.editNothing}</span>
                   ) : (
-                    <Clipped text={visible(inputText(change[side]))} className="code" />
+                    <Clipped text={visibleText(inputText(change[side]))} className="code" />
                   )}
                 </dd>
               </div>

@@ -1,11 +1,11 @@
 /** Outcome of an approval: decision, decider, origin, time and remembered rule, with both inputs if a person edited it. */
 import type { ApprovalResolution } from "@corral/domain/run/Resolution"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
-import { oneLine } from "../markdown/visible.ts"
-import { useWords } from "../text/Language.tsx"
+import { visibleLine } from "../markdown/visible.ts"
+import { useMessages } from "../text/Language.tsx"
 import { Time } from "../ui/Time.tsx"
 import { PersonName } from "./PersonName.tsx"
-import { approvalWords } from "./words.ts"
+import { approvalMessages } from "./messages.ts"
 import "./approval.css"
 
 interface Props {
@@ -13,31 +13,35 @@ interface Props {
   readonly projectId: HubRun["projectId"] | undefined
 }
 
-export const Outcome = ({ projectId, resolution }: Props) => {
-  const words = useWords(approvalWords)
+export const ApprovalOutcome = ({ projectId, resolution }: Props) => {
+  const messages = useMessages(approvalMessages)
   const { decidedBy: by, edited, origin, reason, resolvedAt, scope, state } = resolution
   // Without a decision the reason is the program's: what became of it is said in the reader's language.
   const unanswered =
-    by === undefined && (state === "expired" || state === "cancelled") ? words.unanswered[state] : undefined
+    by === undefined && (state === "expired" || state === "cancelled")
+      ? messages.unanswered[state]
+      : undefined
   return (
     <span className={`outcome outcome-${state}`}>
-      <strong>{state === "pending" ? state : words.decided[state]}</strong>
-      {edited === true && <> {words.edited}</>}
-      {scope !== undefined && state === "approved" && <>, {words.remembered[scope]}</>}
+      <strong>{state === "pending" ? state : messages.decided[state]}</strong>
+      {edited === true && <> {messages.edited}</>}
+      {scope !== undefined && state === "approved" && <>, {messages.remembered[scope]}</>}
       {by !== undefined && (
         <>
           {state === "approved" && scope !== undefined ? ", " : " "}
-          {words.by} <PersonName by={by} projectId={projectId} />
+          {messages.by} <PersonName by={by} projectId={projectId} />
         </>
       )}
-      {origin !== undefined && origin !== "policy" && <> {words.origins[origin]}</>}
+      {origin !== undefined && origin !== "policy" && <> {messages.origins[origin]}</>}
       {resolvedAt !== undefined && (
         <>
           {", "}
           <Time at={resolvedAt} />
         </>
       )}
-      {reason !== undefined && reason !== "" && unanswered === undefined && <>: {oneLine(reason, 1_000)}</>}
+      {reason !== undefined && reason !== "" && unanswered === undefined && (
+        <>: {visibleLine(reason, 1_000)}</>
+      )}
       {unanswered !== undefined && <>. {unanswered}</>}
     </span>
   )

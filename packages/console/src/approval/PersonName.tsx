@@ -1,11 +1,11 @@
 /** Who did something, by name where the reader shares a project with them. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useQuery } from "@tanstack/react-query"
-import { hub } from "../api/Hub.ts"
+import { hubApi } from "../api/Hub.ts"
 import { usePerson } from "../api/Person.ts"
-import { oneLine } from "../markdown/visible.ts"
-import { useWords } from "../text/Language.tsx"
-import { approvalWords } from "./words.ts"
+import { visibleLine } from "../markdown/visible.ts"
+import { useMessages } from "../text/Language.tsx"
+import { approvalMessages } from "./messages.ts"
 
 interface Props {
   /** A user's id, or what the Edge says instead. */
@@ -14,18 +14,18 @@ interface Props {
 }
 
 export const PersonName = ({ by, projectId }: Props) => {
-  const words = useWords(approvalWords)
+  const messages = useMessages(approvalMessages)
   const { user } = usePerson()
   const isPerson = by.startsWith("usr_")
   const members = useQuery({
     queryKey: ["projects", projectId, "members", "names"],
     queryFn: ({ signal }) =>
-      hub.projects.members({ params: { id: projectId ?? ("" as never) }, query: { limit: 200 }, signal }),
+      hubApi.projects.members({ params: { id: projectId ?? ("" as never) }, query: { limit: 200 }, signal }),
     enabled: isPerson && projectId !== undefined && by !== user.id,
     staleTime: 300_000
   })
-  if (by === user.id) return <>{words.you}</>
-  if (!isPerson) return <>{by.includes("policy") ? words.policy : oneLine(by, 60)}</>
+  if (by === user.id) return <>{messages.you}</>
+  if (!isPerson) return <>{by.includes("policy") ? messages.policy : visibleLine(by, 60)}</>
   const name = members.data?.items.find(({ userId }) => userId === by)?.name
-  return <span title={by}>{name === undefined ? by : oneLine(name, 60)}</span>
+  return <span title={by}>{name === undefined ? by : visibleLine(name, 60)}</span>
 }

@@ -1,26 +1,26 @@
 /** Why a decision would not reach the run now: its device is not connected, was revoked, or is not the project's any more. */
 import type { HubApproval } from "@corral/domain/hub-api/HubRun"
 import { useQuery } from "@tanstack/react-query"
-import { hub, HubRefusal } from "../api/Hub.ts"
-import { oneLine } from "../markdown/visible.ts"
-import { useWords } from "../text/Language.tsx"
-import { approvalWords } from "./words.ts"
+import { hubApi, HubRefusal } from "../api/Hub.ts"
+import { visibleLine } from "../markdown/visible.ts"
+import { useMessages } from "../text/Language.tsx"
+import { approvalMessages } from "./messages.ts"
 import "./approval.css"
 
 export const TargetNote = ({ approval: { targetId } }: { readonly approval: HubApproval }) => {
-  const words = useWords(approvalWords)
+  const messages = useMessages(approvalMessages)
   const { data: device, error } = useQuery({
     queryKey: ["devices", "one", targetId],
-    queryFn: ({ signal }) => hub.devices.get({ params: { id: targetId }, signal })
+    queryFn: ({ signal }) => hubApi.devices.get({ params: { id: targetId }, signal })
   })
-  const name = oneLine(device?.name ?? "", 100)
+  const name = visibleLine(device?.name ?? "", 100)
   const isGone = error instanceof HubRefusal && error.code === "permission_denied"
   const sentence = isGone
-    ? words.targetGone
+    ? messages.targetGone
     : device?.state === "revoked"
-      ? words.targetRevoked(name)
+      ? messages.targetRevoked(name)
       : device?.state === "offline"
-        ? words.targetOffline(name)
+        ? messages.targetOffline(name)
         : undefined
   return (
     <p role="status" className={sentence === undefined ? "hidden" : "target-note"}>

@@ -2,18 +2,18 @@
 import { auditActionNames } from "@corral/domain/access/AuditAction"
 import type { ProjectId } from "@corral/domain/identity/Ids"
 import { useNavigate } from "@tanstack/react-router"
-import { addressOf, hub } from "../api/Hub.ts"
+import { addressOf, hubApi } from "../api/Hub.ts"
 import { isAtLeast, useProjects } from "../api/Known.ts"
 import { useList } from "../api/Lists.ts"
-import { routes } from "../api/routes.ts"
-import { searchOf } from "../app/search.ts"
-import { useWords } from "../text/Language.tsx"
+import { hubRoutes } from "../api/routes.ts"
+import { pickSearchParams } from "../ui/searchParams.ts"
+import { useMessages } from "../text/Language.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
-import { Page } from "../ui/Page.tsx"
+import { PageFrame } from "../ui/Page.tsx"
 import { AuditTable } from "./AuditTable.tsx"
 import { VerifyChain } from "./VerifyChain.tsx"
-import { auditWords } from "./words.ts"
+import { auditMessages } from "./messages.ts"
 
 interface Filter {
   readonly projectId?: string
@@ -42,30 +42,30 @@ const queryOf = ({ action, from, projectId, to, ...rest }: Filter) => {
 }
 
 export const AuditPage = ({ filter }: { readonly filter: Filter }) => {
-  const words = useWords(auditWords)
+  const messages = useMessages(auditMessages)
   const navigate = useNavigate()
   const projects = useProjects().filter(({ role }) => isAtLeast(role, "admin"))
   const query = queryOf(filter)
   const list = useList(["audit", "list", query], ({ page, signal }) =>
-    hub.audit.list({ query: { ...query, ...page }, signal })
+    hubApi.audit.list({ query: { ...query, ...page }, signal })
   )
   const apply = (form: FormData) =>
     void navigate({
       to: "/audit",
-      search: searchOf(...names)(Object.fromEntries(names.map((name) => [name, textIn(form, name)])))
+      search: pickSearchParams(...names)(Object.fromEntries(names.map((name) => [name, textIn(form, name)])))
     })
   return (
-    <Page
-      title={words.title}
+    <PageFrame
+      title={messages.title}
       actions={
         query.projectId !== undefined && (
           <>
             <a
               className="button"
-              href={addressOf(routes.audit.export[1], { query: { projectId: query.projectId } })}
+              href={addressOf(hubRoutes.audit.export[1], { query: { projectId: query.projectId } })}
               download
             >
-              {words.export}
+              {messages.export}
             </a>
             <VerifyChain key={query.projectId} projectId={query.projectId} />
           </>
@@ -81,9 +81,9 @@ export const AuditPage = ({ filter }: { readonly filter: Filter }) => {
           apply(new FormData(event.currentTarget))
         }}
       >
-        <Field label={words.project}>
+        <Field label={messages.project}>
           <select name="projectId" defaultValue={filter.projectId ?? ""}>
-            <option value="">{words.own}</option>
+            <option value="">{messages.own}</option>
             {projects.map(({ id, name }) => (
               <option key={id} value={id}>
                 {name}
@@ -91,31 +91,31 @@ export const AuditPage = ({ filter }: { readonly filter: Filter }) => {
             ))}
           </select>
         </Field>
-        <Field label={words.actor}>
+        <Field label={messages.actor}>
           <input name="actor" defaultValue={filter.actor} maxLength={200} spellCheck={false} />
         </Field>
-        <Field label={words.action}>
+        <Field label={messages.action}>
           <select name="action" defaultValue={query.action ?? ""}>
-            <option value="">{words.everyAction}</option>
+            <option value="">{messages.everyAction}</option>
             {auditActionNames.map((action) => (
               <option key={action} value={action}>
-                {words.actions[action]}
+                {messages.actions[action]}
               </option>
             ))}
           </select>
         </Field>
-        <Field label={words.from}>
+        <Field label={messages.from}>
           <input type="datetime-local" name="from" defaultValue={filter.from} />
         </Field>
-        <Field label={words.to}>
+        <Field label={messages.to}>
           <input type="datetime-local" name="to" defaultValue={filter.to} />
         </Field>
         <button type="submit" className="button">
-          {words.filter}
+          {messages.filter}
         </button>
       </form>
       <AuditTable records={list.items} />
-      <ListMore list={list} empty={words.none} />
-    </Page>
+      <ListMore list={list} empty={messages.none} />
+    </PageFrame>
   )
 }

@@ -1,26 +1,26 @@
 /** Records of the trail as a table. On a narrow screen it scrolls sideways, by keyboard too. */
 import type { AuditRecord } from "@corral/domain/access/Audit"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { ShortId } from "../ui/ShortId.tsx"
 import { StateBadge } from "../ui/StateBadge.tsx"
 import { Time } from "../ui/Time.tsx"
 import { DecisionSummary } from "./DecisionSummary.tsx"
-import { auditWords } from "./words.ts"
+import { auditMessages } from "./messages.ts"
 
 export const AuditTable = ({ records }: { readonly records: ReadonlyArray<AuditRecord> }) => {
-  const words = useWords(auditWords)
+  const messages = useMessages(auditMessages)
   if (records.length === 0) return null
   return (
-    <div className="table-frame" role="region" aria-label={words.caption} tabIndex={0}>
+    <div className="table-frame" role="region" aria-label={messages.caption} tabIndex={0}>
       <table>
         <thead>
           <tr>
-            <th scope="col">{words.time}</th>
-            <th scope="col">{words.action}</th>
-            <th scope="col">{words.outcome}</th>
-            <th scope="col">{words.actor}</th>
-            <th scope="col">{words.resource}</th>
-            <th scope="col">{words.request}</th>
+            <th scope="col">{messages.time}</th>
+            <th scope="col">{messages.action}</th>
+            <th scope="col">{messages.outcome}</th>
+            <th scope="col">{messages.actor}</th>
+            <th scope="col">{messages.resource}</th>
+            <th scope="col">{messages.request}</th>
           </tr>
         </thead>
         <tbody>
@@ -30,7 +30,7 @@ export const AuditTable = ({ records }: { readonly records: ReadonlyArray<AuditR
                 <Time at={at} />
               </td>
               <td>
-                <span title={action}>{words.actions[action] ?? action}</span>
+                <span title={action}>{messages.actions[action] ?? action}</span>
                 {details !== undefined && (
                   <>
                     <br />

@@ -1,19 +1,19 @@
 /** Has the Hub follow the chain of a project's trail, and says what it found. */
 import type { ProjectId } from "@corral/domain/identity/Ids"
 import { useMutation } from "@tanstack/react-query"
-import { hub } from "../api/Hub.ts"
-import { useWords } from "../text/Language.tsx"
+import { hubApi } from "../api/Hub.ts"
+import { useMessages } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
-import { auditWords } from "./words.ts"
+import { auditMessages } from "./messages.ts"
 
 export const VerifyChain = ({ projectId }: { readonly projectId: ProjectId }) => {
-  const words = useWords(auditWords)
-  const verify = useMutation({ mutationFn: () => hub.audit.verify({ query: { projectId } }) })
+  const messages = useMessages(auditMessages)
+  const verify = useMutation({ mutationFn: () => hubApi.audit.verify({ query: { projectId } }) })
   const { data } = verify
   return (
     <>
       <button type="button" className="button" disabled={verify.isPending} onClick={() => verify.mutate()}>
-        {words.verify}
+        {messages.verify}
       </button>
       <span
         role="status"
@@ -22,8 +22,8 @@ export const VerifyChain = ({ projectId }: { readonly projectId: ProjectId }) =>
         {data === undefined
           ? ""
           : data.ok
-            ? words.verified(data.checked)
-            : words.broken(data.brokenAtSeq ?? data.checked)}
+            ? messages.verified(data.checked)
+            : messages.broken(data.brokenAtSeq ?? data.checked)}
       </span>
       <RefusalNote error={verify.error} />
     </>

@@ -6,12 +6,12 @@ import { Dialog } from "@base-ui/react/dialog"
 import type { Device } from "@corral/domain/device/Device"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useEffect, useState } from "react"
-import { hub } from "../api/Hub.ts"
-import { useWords } from "../text/Language.tsx"
+import { hubApi } from "../api/Hub.ts"
+import { useMessages } from "../text/Language.tsx"
 import { CopyLine } from "../ui/CopyLine.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { Time } from "../ui/Time.tsx"
-import { deviceWords } from "./words.ts"
+import { deviceMessages } from "./messages.ts"
 
 const joinCommand = (): string => `corral device join --hub ${globalThis.location.origin} --token-file -`
 
@@ -19,9 +19,9 @@ const joinCommand = (): string => `corral device join --hub ${globalThis.locatio
 const LOOK_EVERY_MS = 3_000
 
 const Steps = ({ devices }: { readonly devices: ReadonlyArray<Device> }) => {
-  const words = useWords(deviceWords)
+  const messages = useMessages(deviceMessages)
   const [known] = useState(() => new Set(devices.map(({ id }) => id)))
-  const make = useMutation({ mutationFn: () => hub.devices.createJoinToken({ payload: {} }) })
+  const make = useMutation({ mutationFn: () => hubApi.devices.createJoinToken({ payload: {} }) })
   const client = useQueryClient()
   useEffect(() => {
     const look = () => void client.invalidateQueries({ queryKey: ["devices", "list"] })
@@ -31,8 +31,8 @@ const Steps = ({ devices }: { readonly devices: ReadonlyArray<Device> }) => {
   const joined = devices.find(({ id }) => !known.has(id))
   return (
     <>
-      <p>{words.addText}</p>
-      <CopyLine text={joinCommand()} what={words.command} />
+      <p>{messages.addText}</p>
+      <CopyLine text={joinCommand()} what={messages.command} />
       {make.data === undefined ? (
         <button
           type="button"
@@ -40,37 +40,39 @@ const Steps = ({ devices }: { readonly devices: ReadonlyArray<Device> }) => {
           disabled={make.isPending}
           onClick={() => make.mutate()}
         >
-          {words.makeToken}
+          {messages.makeToken}
         </button>
       ) : (
         <>
-          <p>{words.tokenText}</p>
-          <CopyLine text={make.data.token} what={words.token} />
+          <p>{messages.tokenText}</p>
+          <CopyLine text={make.data.token} what={messages.token} />
           <p className="quiet">
-            {words.untilText} <Time at={make.data.expiresAt} />
+            {messages.untilText} <Time at={make.data.expiresAt} />
           </p>
-          <p>{words.upText}</p>
-          <CopyLine text="corral up" what={words.command} />
+          <p>{messages.upText}</p>
+          <CopyLine text="corral up" what={messages.command} />
         </>
       )}
       <RefusalNote error={make.error} />
-      <p role="status">{joined === undefined ? words.waits : <strong>{words.joined(joined.name)}</strong>}</p>
+      <p role="status">
+        {joined === undefined ? messages.waits : <strong>{messages.joined(joined.name)}</strong>}
+      </p>
     </>
   )
 }
 
 export const AddDevice = ({ devices }: { readonly devices: ReadonlyArray<Device> }) => {
-  const words = useWords(deviceWords)
+  const messages = useMessages(deviceMessages)
   return (
     <Dialog.Root>
-      <Dialog.Trigger className="button primary">{words.add}</Dialog.Trigger>
+      <Dialog.Trigger className="button primary">{messages.add}</Dialog.Trigger>
       <Dialog.Portal>
         <Dialog.Backdrop className="backdrop" />
         <Dialog.Popup className="dialog">
-          <Dialog.Title className="dialog-title">{words.add}</Dialog.Title>
+          <Dialog.Title className="dialog-title">{messages.add}</Dialog.Title>
           <Steps devices={devices} />
           <div className="dialog-actions">
-            <Dialog.Close className="button">{words.close}</Dialog.Close>
+            <Dialog.Close className="button">{messages.close}</Dialog.Close>
           </div>
         </Dialog.Popup>
       </Dialog.Portal>

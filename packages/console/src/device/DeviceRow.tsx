@@ -1,9 +1,9 @@
 /** One device: whether it is there, and what its owner may do with it. */
 import type { Device, UpdateDevice } from "@corral/domain/device/Device"
 import { useQueryClient } from "@tanstack/react-query"
-import { hub } from "../api/Hub.ts"
+import { hubApi } from "../api/Hub.ts"
 import { usePerson } from "../api/Person.ts"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
 import { FormDialog } from "../ui/FormDialog.tsx"
@@ -11,59 +11,59 @@ import { ShortId } from "../ui/ShortId.tsx"
 import { StateBadge } from "../ui/StateBadge.tsx"
 import { Time } from "../ui/Time.tsx"
 import { ShareDevice } from "./ShareDevice.tsx"
-import { deviceWords } from "./words.ts"
+import { deviceMessages } from "./messages.ts"
 
 const OwnerActions = ({ device: { id, name, sharedWith, state } }: { readonly device: Device }) => {
-  const words = useWords(deviceWords)
+  const messages = useMessages(deviceMessages)
   const client = useQueryClient()
   const changed = () => client.invalidateQueries({ queryKey: ["devices"] })
   const update = async (payload: UpdateDevice): Promise<void> => {
-    await hub.devices.update({ params: { id }, payload })
+    await hubApi.devices.update({ params: { id }, payload })
     await changed()
   }
   const remove = async (): Promise<void> => {
-    await hub.devices.remove({ params: { id } })
+    await hubApi.devices.remove({ params: { id } })
     await changed()
   }
   if (state === "revoked")
     return (
       <ConfirmDialog
-        trigger={words.remove}
-        title={words.removeTitle(name)}
-        confirm={words.remove}
+        trigger={messages.remove}
+        title={messages.removeTitle(name)}
+        confirm={messages.remove}
         onConfirm={remove}
       >
-        {words.removeText}
+        {messages.removeText}
       </ConfirmDialog>
     )
   return (
     <>
       <ShareDevice name={name} sharedWith={sharedWith} onShare={(chosen) => update({ sharedWith: chosen })} />
       <FormDialog
-        trigger={words.rename}
+        trigger={messages.rename}
         triggerClass="button small"
-        title={words.rename}
-        submit={words.save}
+        title={messages.rename}
+        submit={messages.save}
         onSubmit={(form) => update({ name: textIn(form, "name") })}
       >
-        <Field label={words.name}>
+        <Field label={messages.name}>
           <input name="name" required maxLength={100} defaultValue={name} autoComplete="off" />
         </Field>
       </FormDialog>
       <ConfirmDialog
-        trigger={words.revoke}
-        title={words.revokeTitle(name)}
-        confirm={words.revoke}
+        trigger={messages.revoke}
+        title={messages.revokeTitle(name)}
+        confirm={messages.revoke}
         onConfirm={() => update({ state: "revoked" })}
       >
-        {words.revokeText}
+        {messages.revokeText}
       </ConfirmDialog>
     </>
   )
 }
 
 export const DeviceRow = ({ device }: { readonly device: Device }) => {
-  const words = useWords(deviceWords)
+  const messages = useMessages(deviceMessages)
   const { user } = usePerson()
   const { id, lastSeenAt, name, ownerId, sharedWith, state, version } = device
   const isOwn = ownerId === user.id
@@ -77,9 +77,9 @@ export const DeviceRow = ({ device }: { readonly device: Device }) => {
         <br />
         <span className="quiet">
           {[
-            isOwn ? words.yours : undefined,
+            isOwn ? messages.yours : undefined,
             version,
-            sharedWith.length > 0 ? words.shared(sharedWith.length) : undefined
+            sharedWith.length > 0 ? messages.shared(sharedWith.length) : undefined
           ]
             .filter((part) => part !== undefined)
             .join(" · ")}
@@ -90,10 +90,10 @@ export const DeviceRow = ({ device }: { readonly device: Device }) => {
         {state !== "online" && (
           <span className="quiet">
             {lastSeenAt === undefined ? (
-              words.never
+              messages.never
             ) : (
               <>
-                {words.seen} <Time at={lastSeenAt} />
+                {messages.seen} <Time at={lastSeenAt} />
               </>
             )}
           </span>

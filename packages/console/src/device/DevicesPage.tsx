@@ -1,20 +1,22 @@
 /** The devices of a person and those that are shared with them, as they come and go. */
-import { hub } from "../api/Hub.ts"
+import { hubApi } from "../api/Hub.ts"
 import { useList } from "../api/Lists.ts"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
-import { Page } from "../ui/Page.tsx"
+import { PageFrame } from "../ui/Page.tsx"
 import { AddDevice } from "./AddDevice.tsx"
 import { DeviceRow } from "./DeviceRow.tsx"
-import { deviceWords } from "./words.ts"
+import { deviceMessages } from "./messages.ts"
 
 export const DevicesPage = () => {
-  const words = useWords(deviceWords)
-  const list = useList(["devices", "list"], ({ page, signal }) => hub.devices.list({ query: page, signal }))
+  const messages = useMessages(deviceMessages)
+  const list = useList(["devices", "list"], ({ page, signal }) =>
+    hubApi.devices.list({ query: page, signal })
+  )
   return (
-    <Page title={words.title} actions={<AddDevice devices={list.items} />}>
+    <PageFrame title={messages.title} actions={<AddDevice devices={list.items} />}>
       {list.items.length > 0 && (
-        <ul className="rows" aria-label={words.title}>
+        <ul className="rows" aria-label={messages.title}>
           {list.items.map((device) => (
             <DeviceRow key={device.id} device={device} />
           ))}
@@ -24,11 +26,11 @@ export const DevicesPage = () => {
         list={list}
         empty={
           <>
-            <p>{words.none}</p>
-            <p>{words.noneHint}</p>
+            <p>{messages.none}</p>
+            <p>{messages.noneHint}</p>
           </>
         }
       />
-    </Page>
+    </PageFrame>
   )
 }

@@ -1,9 +1,9 @@
 /** Chooses the projects whose members may use a device. */
 import type { ProjectId } from "@corral/domain/identity/Ids"
 import { useProjects } from "../api/Known.ts"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { FormDialog } from "../ui/FormDialog.tsx"
-import { deviceWords } from "./words.ts"
+import { deviceMessages } from "./messages.ts"
 
 interface Props {
   readonly name: string
@@ -12,7 +12,7 @@ interface Props {
 }
 
 export const ShareDevice = ({ name, onShare, sharedWith }: Props) => {
-  const words = useWords(deviceWords)
+  const messages = useMessages(deviceMessages)
   const projects = useProjects()
   const share = (form: FormData): Promise<void> => {
     const unseen = sharedWith.filter((id) => !projects.some((project) => project.id === id))
@@ -20,15 +20,15 @@ export const ShareDevice = ({ name, onShare, sharedWith }: Props) => {
   }
   return (
     <FormDialog
-      trigger={words.share}
+      trigger={messages.share}
       triggerClass="button small"
-      title={words.shareTitle(name)}
-      submit={words.save}
+      title={messages.shareTitle(name)}
+      submit={messages.save}
       onSubmit={share}
     >
-      <p className="quiet">{projects.length === 0 ? words.noProjects : words.shareHint}</p>
+      <p className="quiet">{projects.length === 0 ? messages.noProjects : messages.shareHint}</p>
       <fieldset>
-        <legend className="hidden">{words.shareTitle(name)}</legend>
+        <legend className="hidden">{messages.shareTitle(name)}</legend>
         {projects.map((project) => (
           <label key={project.id} className="choice">
             <input type="checkbox" name={project.id} defaultChecked={sharedWith.includes(project.id)} />

@@ -2,8 +2,8 @@
 import { memo } from "react"
 import { Tokens } from "../markdown/Code.tsx"
 import { useHighlighter } from "../markdown/useHighlighter.ts"
-import { visible } from "../markdown/visible.ts"
-import type { Row, Side } from "./rows.ts"
+import { visibleText } from "../markdown/visible.ts"
+import type { DiffEntry, DiffSide } from "./rows.ts"
 import "./diff.css"
 
 /** Characters of a line that are shown. */
@@ -12,7 +12,7 @@ const COLOURED = 500
 
 const Line = ({ language, text }: { readonly text: string; readonly language: string | undefined }) => {
   const highlighter = useHighlighter(language !== undefined && text.length <= COLOURED)
-  const line = visible(text.slice(0, LONGEST))
+  const line = visibleText(text.slice(0, LONGEST))
   const tokens = language === undefined ? undefined : highlighter?.tokens(line, language)
   return (
     <>
@@ -22,7 +22,7 @@ const Line = ({ language, text }: { readonly text: string; readonly language: st
   )
 }
 
-const tone = (side: Side | undefined): string =>
+const tone = (side: DiffSide | undefined): string =>
   side === undefined
     ? "diff-none"
     : side.mark === "+"
@@ -35,7 +35,7 @@ const Half = ({
   language,
   side
 }: {
-  readonly side: Side | undefined
+  readonly side: DiffSide | undefined
   readonly language: string | undefined
 }) => (
   <>
@@ -48,7 +48,7 @@ const Half = ({
 )
 
 interface Props {
-  readonly row: Row
+  readonly row: DiffEntry
   readonly language: string | undefined
 }
 
@@ -57,7 +57,7 @@ export const DiffRow = memo(({ language, row }: Props) => {
     case "hunk":
       return <div className="diff-row diff-hunk">{row.text}</div>
     case "note":
-      return <div className="diff-row diff-note">{visible(row.text)}</div>
+      return <div className="diff-row diff-note">{visibleText(row.text)}</div>
     case "line":
       return (
         <div className="diff-row diff-line">

@@ -1,8 +1,8 @@
 /** The head of a file in a diff: what happened to it, and the way to open it. */
 import type { FileDiff } from "@corral/domain/edge-api/Diff"
-import { visible } from "../markdown/visible.ts"
-import { useWords } from "../text/Language.tsx"
-import { diffWords } from "./words.ts"
+import { visibleText } from "../markdown/visible.ts"
+import { useMessages } from "../text/Language.tsx"
+import { diffMessages } from "./messages.ts"
 import "./diff.css"
 
 interface Props {
@@ -13,7 +13,7 @@ interface Props {
 }
 
 export const FileHead = ({ at, file, onToggle, open }: Props) => {
-  const words = useWords(diffWords)
+  const messages = useMessages(diffMessages)
   return (
     <button
       type="button"
@@ -24,11 +24,11 @@ export const FileHead = ({ at, file, onToggle, open }: Props) => {
       onClick={onToggle}
     >
       <span aria-hidden="true">{open ? "▾" : "▸"}</span>
-      <span className={`diff-status diff-status-${file.status}`}>{words.status[file.status]}</span>
+      <span className={`diff-status diff-status-${file.status}`}>{messages.status[file.status]}</span>
       <span className="diff-path">
-        {visible(file.path)}
+        {visibleText(file.path)}
         {file.fromPath !== undefined && (
-          <span className="quiet"> {words.renamed(visible(file.fromPath))}</span>
+          <span className="quiet"> {messages.renamed(visibleText(file.fromPath))}</span>
         )}
       </span>
       <ins className="diff-plus">+{file.additions}</ins>

@@ -7,20 +7,20 @@ import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useInfiniteQuery } from "@tanstack/react-query"
 import { useVirtualizer } from "@tanstack/react-virtual"
 import { type KeyboardEvent, useMemo, useRef, useState } from "react"
-import { hub } from "../api/Hub.ts"
-import { useWords } from "../text/Language.tsx"
+import { hubApi } from "../api/Hub.ts"
+import { useMessages } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { DiffRow } from "./DiffRow.tsx"
 import { FileHead } from "./FileHead.tsx"
-import { languageOf } from "./languageOf.ts"
-import { type Layout, type Row, rowsOf } from "./rows.ts"
-import { diffWords } from "./words.ts"
+import { languageOfFile } from "./languageOf.ts"
+import { type Layout, type DiffEntry, rowsOf } from "./rows.ts"
+import { diffMessages } from "./messages.ts"
 import "./diff.css"
 
 type Item =
   | { readonly kind: "file"; readonly file: FileDiff }
   | { readonly kind: "says"; readonly file: FileDiff; readonly text: "binary" | "truncated" | "empty" }
-  | { readonly kind: "row"; readonly file: FileDiff; readonly row: Row }
+  | { readonly kind: "row"; readonly file: FileDiff; readonly row: DiffEntry }
 
 const itemsOf = (file: FileDiff, open: boolean, layout: Layout): ReadonlyArray<Item> => {
   const head = { kind: "file", file } as const
@@ -41,14 +41,14 @@ const isOpenAtFirst = ({ additions, deletions }: FileDiff): boolean => additions
 const heightOf = (lines: number): string => `min(${lines + 2}px, max(20rem, calc(100dvh - 12rem)))`
 
 export const RunDiff = ({ runId }: { readonly runId: HubRun["id"] }) => {
-  const words = useWords(diffWords)
+  const messages = useMessages(diffMessages)
   const [layout, setLayout] = useState<Layout>("unified")
   const [chosen, setChosen] = useState<ReadonlyMap<string, boolean>>(new Map())
   const scroller = useRef<HTMLDivElement>(null)
   const query = useInfiniteQuery({
     queryKey: ["runs", runId, "diff"],
     queryFn: ({ pageParam, signal }) =>
-      hub.runs.diff({
+      hubApi.runs.diff({
         params: { id: runId },
         query: { limit: 50, ...(pageParam === "" ? {} : { cursor: pageParam }) },
         signal
@@ -94,46 +94,46 @@ export const RunDiff = ({ runId }: { readonly runId: HubRun["id"] }) => {
   }
 
   const first = query.data?.pages[0]
-  if (query.isLoading) return <p role="status">{words.loading}</p>
+  if (query.isLoading) return <p role="status">{messages.loading}</p>
   if (query.error !== null) return <RefusalNote error={query.error} again={() => void query.refetch()} />
   return (
-    <section className="diff" aria-label={words.title} onKeyDown={onKey}>
+    <section className="diff" aria-label={messages.title} onKeyDown={onKey}>
       <div className="diff-bar">
         <span>
-          {words.files(files.length)}
+          {messages.files(files.length)}
           {query.hasNextPage && "+"} <ins className="diff-plus">+{first?.additions}</ins>{" "}
           <del className="diff-minus">−{first?.deletions}</del>
         </span>
         <fieldset className="diff-layout">
-          <legend className="hidden">{words.layout}</legend>
+          <legend className="hidden">{messages.layout}</legend>
           {(["unified", "split"] as const).map((name) => (
             <button key={name} type="button" aria-pressed={layout === name} onClick={() => setLayout(name)}>
-              {words[name]}
+              {messages[name]}
             </button>
           ))}
         </fieldset>
         <button type="button" className="button" onClick={() => set(files, true)}>
-          {words.expandAll}
+          {messages.expandAll}
         </button>
         <button type="button" className="button" onClick={() => set(files, false)}>
-          {words.collapseAll}
+          {messages.collapseAll}
         </button>
         <button type="button" className="button" onClick={() => void query.refetch()}>
-          {words.refresh}
+          {messages.refresh}
         </button>
       </div>
       {files.length === 0 ? (
-        <p className="empty">{words.none}</p>
+        <p className="empty">{messages.none}</p>
       ) : (
         <>
-          <p className="quiet">{words.hint}</p>
+          <p className="quiet">{messages.hint}</p>
           <div
             ref={scroller}
             className="diff-scroll"
             style={{ height: heightOf(virtual.getTotalSize()) }}
             tabIndex={0}
             role="group"
-            aria-label={words.lines}
+            aria-label={messages.lines}
           >
             <div className="diff-all" style={{ height: virtual.getTotalSize() }}>
               {virtual.getVirtualItems().map(({ index, start }) => {
@@ -155,9 +155,9 @@ export const RunDiff = ({ runId }: { readonly runId: HubRun["id"] }) => {
                         onToggle={() => set([item.file], !isOpen(item.file))}
                       />
                     ) : item.kind === "says" ? (
-                      <p className="diff-says">{words[item.text]}</p>
+                      <p className="diff-says">{messages[item.text]}</p>
                     ) : (
-                      <DiffRow row={item.row} language={languageOf(item.file.path)} />
+                      <DiffRow row={item.row} language={languageOfFile(item.file.path)} />
                     )}
                   </div>
                 )
@@ -171,7 +171,7 @@ export const RunDiff = ({ runId }: { readonly runId: HubRun["id"] }) => {
               disabled={query.isFetchingNextPage}
               onClick={() => void query.fetchNextPage()}
             >
-              {words.moreFiles}
+              {messages.moreFiles}
             </button>
           )}
         </>

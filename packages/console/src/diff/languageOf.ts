@@ -29,7 +29,7 @@ const byExtension: Readonly<Record<string, string>> = {
   yml: "yaml"
 }
 
-export const languageOf = (path: string): string | undefined => {
+export const languageOfFile = (path: string): string | undefined => {
   const extension = path.slice(path.lastIndexOf(".") + 1).toLowerCase()
   return Object.hasOwn(byExtension, extension) ? byExtension[extension] : undefined
 }

@@ -3,25 +3,25 @@ import type { DiffHunk } from "@corral/domain/edge-api/Diff"
 
 export type Layout = "unified" | "split"
 
-export interface Side {
+export interface DiffSide {
   readonly number: number
   readonly text: string
   readonly mark: " " | "+" | "-"
 }
 
-export type Row =
+export type DiffEntry =
   | { readonly kind: "hunk"; readonly text: string }
   | {
       readonly kind: "line"
       readonly old: number | undefined
       readonly new: number | undefined
-      readonly side: Side
+      readonly side: DiffSide
     }
-  | { readonly kind: "pair"; readonly old: Side | undefined; readonly new: Side | undefined }
+  | { readonly kind: "pair"; readonly old: DiffSide | undefined; readonly new: DiffSide | undefined }
   /** No newline at the end of the file. */
   | { readonly kind: "note"; readonly text: string }
 
-const headOf = ({ newLines, newStart, oldLines, oldStart }: DiffHunk): Row => ({
+const headOf = ({ newLines, newStart, oldLines, oldStart }: DiffHunk): DiffEntry => ({
   kind: "hunk",
   text: `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`
 })
@@ -39,8 +39,8 @@ const walk = (
   }
 }
 
-const unified = (hunk: DiffHunk): Array<Row> => {
-  const rows: Array<Row> = [headOf(hunk)]
+const unified = (hunk: DiffHunk): Array<DiffEntry> => {
+  const rows: Array<DiffEntry> = [headOf(hunk)]
   walk(hunk, (mark, text, old, now) => {
     if (mark === "\\") return rows.push({ kind: "note", text: text.trim() })
     const side = { number: mark === "-" ? old : now, text, mark }
@@ -54,10 +54,10 @@ const unified = (hunk: DiffHunk): Array<Row> => {
   return rows
 }
 
-const split = (hunk: DiffHunk): Array<Row> => {
-  const rows: Array<Row> = [headOf(hunk)]
-  let removed: Array<Side> = []
-  let added: Array<Side> = []
+const split = (hunk: DiffHunk): Array<DiffEntry> => {
+  const rows: Array<DiffEntry> = [headOf(hunk)]
+  let removed: Array<DiffSide> = []
+  let added: Array<DiffSide> = []
   const flush = () => {
     for (let at = 0; at < Math.max(removed.length, added.length); at++)
       rows.push({ kind: "pair", old: removed[at], new: added[at] })
@@ -80,5 +80,5 @@ const split = (hunk: DiffHunk): Array<Row> => {
   return rows
 }
 
-export const rowsOf = (hunks: ReadonlyArray<DiffHunk>, layout: Layout): ReadonlyArray<Row> =>
+export const rowsOf = (hunks: ReadonlyArray<DiffHunk>, layout: Layout): ReadonlyArray<DiffEntry> =>
   hunks.flatMap(layout === "unified" ? unified : split)

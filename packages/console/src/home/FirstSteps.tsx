@@ -2,10 +2,10 @@
 import type { Project } from "@corral/domain/project/Project"
 import { useQueries } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
-import { hub } from "../api/Hub.ts"
+import { hubApi } from "../api/Hub.ts"
 import { useProjects, useTargets } from "../api/Known.ts"
-import { useWords } from "../text/Language.tsx"
-import { homeWords } from "./words.ts"
+import { useMessages } from "../text/Language.tsx"
+import { homeMessages } from "./messages.ts"
 
 /** Maximum number of projects to query. Users with more projects are not new. */
 const ASKED = 10
@@ -16,12 +16,12 @@ const useHasWorkspace = (projects: ReadonlyArray<Project>): boolean =>
     queries: projects.slice(0, ASKED).map(({ id }) => ({
       queryKey: ["projects", "workspaces", id, "any"],
       queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
-        hub.projects.workspaces({ params: { id }, query: { limit: 1 }, signal })
+        hubApi.projects.workspaces({ params: { id }, query: { limit: 1 }, signal })
     }))
   }).some(({ data }) => data !== undefined && data.items.length > 0)
 
 export const FirstSteps = () => {
-  const words = useWords(homeWords)
+  const messages = useMessages(homeMessages)
   const [projects, targets] = [useProjects(), useTargets()]
   const [project] = projects
   const linked = useHasWorkspace(projects)
@@ -29,33 +29,33 @@ export const FirstSteps = () => {
     {
       name: "project",
       done: project !== undefined,
-      way: <Link to="/projects">{words.steps.project[0]}</Link>
+      way: <Link to="/projects">{messages.steps.project[0]}</Link>
     },
-    { name: "device", done: targets.length > 0, way: <Link to="/devices">{words.steps.device[0]}</Link> },
+    { name: "device", done: targets.length > 0, way: <Link to="/devices">{messages.steps.device[0]}</Link> },
     {
       name: "workspace",
       done: linked,
       way:
         project === undefined ? (
-          <span>{words.steps.workspace[0]}</span>
+          <span>{messages.steps.workspace[0]}</span>
         ) : (
           <Link to="/projects/$projectId" params={{ projectId: project.id }} search={{ tab: "workspaces" }}>
-            {words.steps.workspace[0]}
+            {messages.steps.workspace[0]}
           </Link>
         )
     },
     // The page shows no steps once there is a run.
-    { name: "run", done: false, way: <Link to="/start">{words.steps.run[0]}</Link> }
+    { name: "run", done: false, way: <Link to="/start">{messages.steps.run[0]}</Link> }
   ] as const
   return (
     <>
-      <h2>{words.begin}</h2>
+      <h2>{messages.begin}</h2>
       <ol className="steps">
         {steps.map(({ done, name, way }) => (
           <li key={name} className={done ? "done" : undefined}>
             {way} {done && <span aria-hidden="true">✓</span>}
             <br />
-            <span className="quiet">{words.steps[name][1]}</span>
+            <span className="quiet">{messages.steps[name][1]}</span>
           </li>
         ))}
       </ol>

@@ -3,8 +3,8 @@
  * browser draws when they come into view.
  */
 import { type ReactNode, useState } from "react"
-import { useWords } from "../text/Language.tsx"
-import { markdownWords } from "./words.ts"
+import { useMessages } from "../text/Language.tsx"
+import { markdownMessages } from "./messages.ts"
 import "./markdown.css"
 
 /** Characters and lines that are shown at first. */
@@ -38,7 +38,7 @@ export interface ClippedProps {
 }
 
 export const Clipped = ({ children = (part) => part, className = "", text }: ClippedProps) => {
-  const words = useWords(markdownWords)
+  const messages = useMessages(markdownMessages)
   const [most, setMost] = useState(0)
   const first = beginning(text)
   const whole = first.length >= text.length
@@ -60,7 +60,7 @@ export const Clipped = ({ children = (part) => part, className = "", text }: Cli
           className="clipped-more"
           onClick={() => setMost((now) => (now === 0 ? STEP : now + STEP))}
         >
-          {words.more(text.length - shown.length)}
+          {messages.more(text.length - shown.length)}
         </button>
       )}
     </div>

@@ -3,7 +3,7 @@ import { memo } from "react"
 import type { Token } from "./Highlighter.ts"
 import { Clipped } from "./Clipped.tsx"
 import { useHighlighter } from "./useHighlighter.ts"
-import { visible } from "./visible.ts"
+import { visibleText } from "./visible.ts"
 
 export const Tokens = ({ tokens }: { readonly tokens: ReadonlyArray<Token> }) => (
   <>
@@ -26,7 +26,7 @@ export const Code = memo(
   ({ language, text }: { readonly text: string; readonly language?: string | undefined }) => {
     const highlighter = useHighlighter(language !== undefined && text.length <= COLOURED)
     return (
-      <Clipped text={visible(text)} className="code">
+      <Clipped text={visibleText(text)} className="code">
         {(part) => {
           const tokens = language === undefined ? undefined : highlighter?.tokens(part, language)
           return tokens === undefined ? part : <Tokens tokens={tokens} />

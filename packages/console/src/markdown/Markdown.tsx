@@ -8,7 +8,7 @@ import ReactMarkdown, { type Components } from "react-markdown"
 import remarkGfm from "remark-gfm"
 import { Code } from "./Code.tsx"
 import { isTame } from "./segments.ts"
-import { visible } from "./visible.ts"
+import { visibleText } from "./visible.ts"
 import "./markdown.css"
 
 /** Only what opens a page or a letter. */
@@ -78,7 +78,7 @@ class Plain extends Component<{ readonly text: string; readonly children: ReactN
 }
 
 export const Markdown = memo(({ text }: { readonly text: string }) => {
-  const honest = visible(text)
+  const honest = visibleText(text)
   if (!isTame(honest)) return <p className="md-plain">{honest}</p>
   return (
     <Plain text={honest}>

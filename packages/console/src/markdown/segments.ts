@@ -3,7 +3,7 @@
  * word that comes.
  */
 
-export interface Segment {
+export interface MarkdownSegment {
   /** Where it begins: its name among the segments of a text that only grows. */
   readonly start: number
   readonly text: string
@@ -12,8 +12,8 @@ export interface Segment {
 const fence = /^ {0,3}(`{3,}|~{3,})/
 
 /** Cut at blank lines outside of fenced code, where a piece has at least `least` characters. The last one is the open end. */
-export const segments = (text: string, least = 600): ReadonlyArray<Segment> => {
-  const cut: Array<Segment> = []
+export const segments = (text: string, least = 600): ReadonlyArray<MarkdownSegment> => {
+  const cut: Array<MarkdownSegment> = []
   let start = 0
   let open: string | undefined
   for (let at = 0; at < text.length;) {

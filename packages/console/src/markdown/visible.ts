@@ -30,7 +30,7 @@ const named = (found: string): string => {
 }
 
 /** Without escape sequences, with all other controls visible and every lone surrogate replaced. */
-export const visible = (text: string): string =>
+export const visibleText = (text: string): string =>
   shown(text.includes(ESC) ? text.replaceAll(escapeSequence, "") : text)
 
 /** As `visible`, for text whose escape sequences were read before. */
@@ -41,8 +41,8 @@ export const shown = (text: string): string =>
     .replaceAll(unseen, named)
 
 /** On one line, of at most `most` characters. */
-export const oneLine = (text: string, most = 200): string => {
-  const line = visible(text.slice(0, most * 2))
+export const visibleLine = (text: string, most = 200): string => {
+  const line = visibleText(text.slice(0, most * 2))
     .replaceAll(/\s+/g, " ")
     .trim()
   return line.length > most ? `${line.slice(0, most).toWellFormed()}…` : line

@@ -2,11 +2,11 @@
 import type { Target } from "@corral/domain/device/Device"
 import type { ProjectId } from "@corral/domain/identity/Ids"
 import { useState } from "react"
-import { hub } from "../api/Hub.ts"
-import { useWords } from "../text/Language.tsx"
+import { hubApi } from "../api/Hub.ts"
+import { useMessages } from "../text/Language.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
 import { FormDialog } from "../ui/FormDialog.tsx"
-import { projectWords } from "./words.ts"
+import { projectMessages } from "./messages.ts"
 
 interface Props {
   readonly projectId: ProjectId
@@ -14,15 +14,15 @@ interface Props {
   readonly onLinked: () => Promise<void>
 }
 
-export const LinkWorkspace = ({ onLinked, projectId, targets }: Props) => {
-  const words = useWords(projectWords)
+export const LinkWorkspaceDialog = ({ onLinked, projectId, targets }: Props) => {
+  const messages = useMessages(projectMessages)
   const [chosen, setChosen] = useState("")
   const offering = targets.find(({ workspaces }) => workspaces.length > 0)
   const target = targets.find(({ id }) => id === chosen) ?? offering ?? targets[0]
   const link = async (form: FormData): Promise<void> => {
     const workspace = target?.workspaces.find(({ id }) => id === textIn(form, "workspace"))
     if (target === undefined || workspace === undefined) return
-    await hub.projects.linkWorkspace({
+    await hubApi.projects.linkWorkspace({
       params: { id: projectId },
       payload: { targetId: target.id, workspace: workspace.id }
     })
@@ -30,12 +30,12 @@ export const LinkWorkspace = ({ onLinked, projectId, targets }: Props) => {
   }
   return (
     <FormDialog
-      trigger={words.linkWorkspace}
-      title={words.linkWorkspace}
-      submit={words.linkWorkspace}
+      trigger={messages.linkWorkspace}
+      title={messages.linkWorkspace}
+      submit={messages.linkWorkspace}
       onSubmit={link}
     >
-      <Field label={words.device}>
+      <Field label={messages.device}>
         <select
           name="targetId"
           value={target?.id ?? ""}
@@ -48,7 +48,10 @@ export const LinkWorkspace = ({ onLinked, projectId, targets }: Props) => {
           ))}
         </select>
       </Field>
-      <Field label={words.workspace} {...(target?.workspaces.length === 0 ? { hint: words.offersNone } : {})}>
+      <Field
+        label={messages.workspace}
+        {...(target?.workspaces.length === 0 ? { hint: messages.offersNone } : {})}
+      >
         <select name="workspace" required>
           {target?.workspaces.map(({ id }) => (
             <option key={id} value={id}>

@@ -2,57 +2,57 @@
 import type { UserId } from "@corral/domain/identity/Ids"
 import type { Project, ProjectMember, ProjectRole } from "@corral/domain/project/Project"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
-import { hub } from "../api/Hub.ts"
+import { hubApi } from "../api/Hub.ts"
 import { isAtLeast, roles } from "../api/Known.ts"
 import { useList } from "../api/Lists.ts"
 import { usePerson } from "../api/Person.ts"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
 import { FormDialog } from "../ui/FormDialog.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { ShortId } from "../ui/ShortId.tsx"
-import { projectWords } from "./words.ts"
+import { projectMessages } from "./messages.ts"
 
 const roleIn = (text: string): ProjectRole => roles.find((role) => role === text) ?? "viewer"
 
 const RoleOptions = () => {
-  const words = useWords(projectWords)
+  const messages = useMessages(projectMessages)
   return roles.map((role) => (
     <option key={role} value={role}>
-      {words.roles[role]}
+      {messages.roles[role]}
     </option>
   ))
 }
 
-export const ProjectMembers = ({ project: { id, role } }: { readonly project: Project }) => {
-  const words = useWords(projectWords)
+export const ProjectMembersTab = ({ project: { id, role } }: { readonly project: Project }) => {
+  const messages = useMessages(projectMessages)
   const { user } = usePerson()
   const client = useQueryClient()
   const queryKey = ["projects", "members", id]
   const list = useList(queryKey, ({ page, signal }) =>
-    hub.projects.members({ params: { id }, query: page, signal })
+    hubApi.projects.members({ params: { id }, query: page, signal })
   )
   // One's own role may be the one that changed.
   const changed = () => client.invalidateQueries({ queryKey: ["projects"] })
   const change = useMutation({
     mutationFn: ({ as, userId }: { readonly userId: UserId; readonly as: ProjectRole }) =>
-      hub.projects.updateMember({ params: { id, userId }, payload: { role: as } }),
+      hubApi.projects.updateMember({ params: { id, userId }, payload: { role: as } }),
     onSettled: changed
   })
   const add = async (form: FormData): Promise<void> => {
     const who = textIn(form, "who")
     // An id has no @; the Hub says of anything else that it is none.
     const named = who.includes("@") ? { email: who } : { userId: who as UserId }
-    await hub.projects.addMember({
+    await hubApi.projects.addMember({
       params: { id },
       payload: { ...named, role: roleIn(textIn(form, "role")) }
     })
     await changed()
   }
   const remove = async ({ userId }: ProjectMember): Promise<void> => {
-    await hub.projects.removeMember({ params: { id, userId } })
+    await hubApi.projects.removeMember({ params: { id, userId } })
     await changed()
   }
   const manages = isAtLeast(role, "admin")
@@ -61,15 +61,15 @@ export const ProjectMembers = ({ project: { id, role } }: { readonly project: Pr
       {manages && (
         <div className="part-actions">
           <FormDialog
-            trigger={words.addMember}
-            title={words.addMember}
-            submit={words.addMember}
+            trigger={messages.addMember}
+            title={messages.addMember}
+            submit={messages.addMember}
             onSubmit={add}
           >
-            <Field label={words.who} hint={words.whoHint}>
+            <Field label={messages.who} hint={messages.whoHint}>
               <input name="who" required maxLength={200} autoComplete="off" spellCheck={false} />
             </Field>
-            <Field label={words.role}>
+            <Field label={messages.role}>
               <select name="role" defaultValue="member">
                 <RoleOptions />
               </select>
@@ -78,19 +78,19 @@ export const ProjectMembers = ({ project: { id, role } }: { readonly project: Pr
         </div>
       )}
       <RefusalNote error={change.error} />
-      <ul className="rows" aria-label={words.tabs.members}>
+      <ul className="rows" aria-label={messages.tabs.members}>
         {list.items.map((member) => (
           <li key={member.userId} className="row">
             <span className="row-main">
               <bdi>{member.name}</bdi>{" "}
-              {member.userId === user.id && <span className="quiet">({words.you})</span>}{" "}
+              {member.userId === user.id && <span className="quiet">({messages.you})</span>}{" "}
               <ShortId id={member.userId} />
             </span>
             <div className="row-side">
               {manages ? (
                 <select
                   className="short"
-                  aria-label={words.roleOf(member.name)}
+                  aria-label={messages.roleOf(member.name)}
                   value={member.role}
                   onChange={({ currentTarget: { value } }) =>
                     change.mutate({ userId: member.userId, as: roleIn(value) })
@@ -99,16 +99,16 @@ export const ProjectMembers = ({ project: { id, role } }: { readonly project: Pr
                   <RoleOptions />
                 </select>
               ) : (
-                <span className="badge plain">{words.roles[member.role]}</span>
+                <span className="badge plain">{messages.roles[member.role]}</span>
               )}
               {manages && (
                 <ConfirmDialog
-                  trigger={words.removeMember}
-                  title={words.removeMemberTitle(member.name)}
-                  confirm={words.removeMember}
+                  trigger={messages.removeMember}
+                  title={messages.removeMemberTitle(member.name)}
+                  confirm={messages.removeMember}
                   onConfirm={() => remove(member)}
                 >
-                  {words.removeMemberText}
+                  {messages.removeMemberText}
                 </ConfirmDialog>
               )}
             </div>

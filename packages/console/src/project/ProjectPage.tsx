@@ -6,14 +6,14 @@ import { Link, useNavigate } from "@tanstack/react-router"
 import { HubRefusal } from "../api/Hub.ts"
 import { isAtLeast, projectQuery } from "../api/Known.ts"
 import { RunList } from "../runs/RunList.tsx"
-import { useWords } from "../text/Language.tsx"
-import { Page } from "../ui/Page.tsx"
+import { useMessages } from "../text/Language.tsx"
+import { PageFrame } from "../ui/Page.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
-import { ProjectMembers } from "./ProjectMembers.tsx"
-import { ProjectSessions } from "./ProjectSessions.tsx"
-import { ProjectSettings } from "./ProjectSettings.tsx"
-import { ProjectWorkspaces } from "./ProjectWorkspaces.tsx"
-import { projectWords } from "./words.ts"
+import { ProjectMembersTab } from "./ProjectMembers.tsx"
+import { ProjectSessionsTab } from "./ProjectSessions.tsx"
+import { ProjectSettingsTab } from "./ProjectSettings.tsx"
+import { ProjectWorkspacesTab } from "./ProjectWorkspaces.tsx"
+import { projectMessages } from "./messages.ts"
 
 const tabs = ["sessions", "runs", "members", "workspaces", "settings"] as const
 
@@ -23,25 +23,25 @@ interface Props {
 }
 
 export const ProjectPage = ({ projectId, tab }: Props) => {
-  const words = useWords(projectWords)
+  const messages = useMessages(projectMessages)
   const navigate = useNavigate()
   const { data: project, error } = useQuery(projectQuery(projectId as ProjectId))
-  const above = <Link to="/projects">{words.title}</Link>
+  const above = <Link to="/projects">{messages.title}</Link>
   // What was read before is not the reader's any more.
   const isClosed = error instanceof HubRefusal && error.code === "permission_denied"
   if (project === undefined || isClosed)
     return (
-      <Page title={words.title} above={above}>
+      <PageFrame title={messages.title} above={above}>
         <RefusalNote error={error} />
-      </Page>
+      </PageFrame>
     )
   const start = isAtLeast(project.role, "member") && (
     <Link to="/start" search={{ projectId }} className="button">
-      {words.start}
+      {messages.start}
     </Link>
   )
   return (
-    <Page title={project.name} above={above} actions={start}>
+    <PageFrame title={project.name} above={above} actions={start}>
       {project.description !== undefined && <p className="quiet">{project.description}</p>}
       <Tabs.Root
         value={tabs.find((each) => each === tab) ?? "sessions"}
@@ -54,29 +54,29 @@ export const ProjectPage = ({ projectId, tab }: Props) => {
           })
         }
       >
-        <Tabs.List className="tabs" aria-label={words.sections}>
+        <Tabs.List className="tabs" aria-label={messages.sections}>
           {tabs.map((each) => (
             <Tabs.Tab key={each} value={each} className="tab">
-              {words.tabs[each]}
+              {messages.tabs[each]}
             </Tabs.Tab>
           ))}
         </Tabs.List>
         <Tabs.Panel value="sessions">
-          <ProjectSessions project={project} />
+          <ProjectSessionsTab project={project} />
         </Tabs.Panel>
         <Tabs.Panel value="runs">
           <RunList filter={{ projectId: project.id }} />
         </Tabs.Panel>
         <Tabs.Panel value="members">
-          <ProjectMembers project={project} />
+          <ProjectMembersTab project={project} />
         </Tabs.Panel>
         <Tabs.Panel value="workspaces">
-          <ProjectWorkspaces project={project} />
+          <ProjectWorkspacesTab project={project} />
         </Tabs.Panel>
         <Tabs.Panel value="settings">
-          <ProjectSettings project={project} />
+          <ProjectSettingsTab project={project} />
         </Tabs.Panel>
       </Tabs.Root>
-    </Page>
+    </PageFrame>
   )
 }

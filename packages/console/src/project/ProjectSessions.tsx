@@ -2,30 +2,30 @@
 import type { Project } from "@corral/domain/project/Project"
 import { useQueryClient } from "@tanstack/react-query"
 import { Link, useNavigate } from "@tanstack/react-router"
-import { hub } from "../api/Hub.ts"
+import { hubApi } from "../api/Hub.ts"
 import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
 import { isAtLeast } from "../api/Known.ts"
 import { useList } from "../api/Lists.ts"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
 import { FormDialog } from "../ui/FormDialog.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
 import { StateBadge } from "../ui/StateBadge.tsx"
 import { Time } from "../ui/Time.tsx"
-import { projectWords } from "./words.ts"
+import { projectMessages } from "./messages.ts"
 
-export const ProjectSessions = ({ project }: { readonly project: Project }) => {
-  const words = useWords(projectWords)
+export const ProjectSessionsTab = ({ project }: { readonly project: Project }) => {
+  const messages = useMessages(projectMessages)
   const client = useQueryClient()
   const navigate = useNavigate()
   const keyOf = useIdempotencyKey()
   const projectId = project.id
   const list = useList(["sessions", "list", projectId], ({ page, signal }) =>
-    hub.sessions.list({ query: { projectId, ...page }, signal })
+    hubApi.sessions.list({ query: { projectId, ...page }, signal })
   )
   const create = async (form: FormData): Promise<void> => {
     const payload = { projectId, title: textIn(form, "title") }
-    const { id } = await hub.sessions.create({ headers: keyOf(payload), payload })
+    const { id } = await hubApi.sessions.create({ headers: keyOf(payload), payload })
     await client.invalidateQueries({ queryKey: ["sessions"] })
     await navigate({ to: "/sessions/$sessionId", params: { sessionId: id } })
   }
@@ -34,19 +34,19 @@ export const ProjectSessions = ({ project }: { readonly project: Project }) => {
       {isAtLeast(project.role, "member") && (
         <div className="part-actions">
           <FormDialog
-            trigger={words.newSession}
-            title={words.newSession}
-            submit={words.newSession}
+            trigger={messages.newSession}
+            title={messages.newSession}
+            submit={messages.newSession}
             onSubmit={create}
           >
-            <Field label={words.sessionTitle}>
+            <Field label={messages.sessionTitle}>
               <input name="title" required maxLength={200} autoComplete="off" />
             </Field>
           </FormDialog>
         </div>
       )}
       {list.items.length > 0 && (
-        <ul className="rows" aria-label={words.tabs.sessions}>
+        <ul className="rows" aria-label={messages.tabs.sessions}>
           {list.items.map(({ id, state, title, updatedAt }) => (
             <li key={id} className="row">
               <Link to="/sessions/$sessionId" params={{ sessionId: id }} className="row-main row-title">
@@ -60,7 +60,7 @@ export const ProjectSessions = ({ project }: { readonly project: Project }) => {
           ))}
         </ul>
       )}
-      <ListMore list={list} empty={words.noSessions} />
+      <ListMore list={list} empty={messages.noSessions} />
     </>
   )
 }

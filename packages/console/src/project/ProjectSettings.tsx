@@ -2,26 +2,26 @@
 import type { Approvers, Project } from "@corral/domain/project/Project"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
-import { hub } from "../api/Hub.ts"
+import { hubApi } from "../api/Hub.ts"
 import { isAtLeast } from "../api/Known.ts"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { ProjectFields } from "./ProjectFields.tsx"
-import { projectWords } from "./words.ts"
+import { projectMessages } from "./messages.ts"
 
 const approvers: ReadonlyArray<Approvers> = ["member", "admin", "owner"]
 
-export const ProjectSettings = ({ project }: { readonly project: Project }) => {
-  const words = useWords(projectWords)
+export const ProjectSettingsTab = ({ project }: { readonly project: Project }) => {
+  const messages = useMessages(projectMessages)
   const client = useQueryClient()
   const navigate = useNavigate()
   const { id } = project
   const changed = () => client.invalidateQueries({ queryKey: ["projects"] })
   const save = useMutation({
     mutationFn: (form: FormData) =>
-      hub.projects.update({
+      hubApi.projects.update({
         params: { id },
         payload: {
           name: textIn(form, "name"),
@@ -36,7 +36,7 @@ export const ProjectSettings = ({ project }: { readonly project: Project }) => {
     onSuccess: changed
   })
   const remove = async (): Promise<void> => {
-    await hub.projects.remove({ params: { id } })
+    await hubApi.projects.remove({ params: { id } })
     await navigate({ to: "/projects" })
     await changed()
   }
@@ -53,39 +53,39 @@ export const ProjectSettings = ({ project }: { readonly project: Project }) => {
       >
         <fieldset className="form" disabled={!isAtLeast(project.role, "admin")}>
           <ProjectFields project={project} />
-          <Field label={words.policy}>
+          <Field label={messages.policy}>
             <select name="approvers" defaultValue={project.approvals.approvers}>
               {approvers.map((each) => (
                 <option key={each} value={each}>
-                  {words.approvers[each]}
+                  {messages.approvers[each]}
                 </option>
               ))}
             </select>
           </Field>
           <label className="choice">
             <input type="checkbox" name="ownRequests" defaultChecked={project.approvals.ownRequests} />
-            {words.ownRequests}
+            {messages.ownRequests}
           </label>
           <RefusalNote error={save.error} />
           <div className="form-actions">
             <button type="submit" className="button primary" disabled={save.isPending}>
-              {words.save}
+              {messages.save}
             </button>
-            <span role="status">{save.isSuccess ? words.saved : ""}</span>
+            <span role="status">{save.isSuccess ? messages.saved : ""}</span>
           </div>
         </fieldset>
       </form>
       {isAtLeast(project.role, "owner") && (
         <>
-          <h2>{words.remove}</h2>
+          <h2>{messages.remove}</h2>
           <ConfirmDialog
-            trigger={words.remove}
+            trigger={messages.remove}
             triggerClass="button danger"
-            title={words.removeTitle(project.name)}
-            confirm={words.danger}
+            title={messages.removeTitle(project.name)}
+            confirm={messages.danger}
             onConfirm={remove}
           >
-            {words.removeText}
+            {messages.removeText}
           </ConfirmDialog>
         </>
       )}

@@ -2,27 +2,27 @@
 import type { Project, WorkspaceLink } from "@corral/domain/project/Project"
 import { useQueryClient } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
-import { hub } from "../api/Hub.ts"
+import { hubApi } from "../api/Hub.ts"
 import { isAtLeast, useTargets } from "../api/Known.ts"
 import { useList } from "../api/Lists.ts"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
 import { StateBadge } from "../ui/StateBadge.tsx"
 import { Time } from "../ui/Time.tsx"
-import { LinkWorkspace } from "./LinkWorkspace.tsx"
-import { projectWords } from "./words.ts"
+import { LinkWorkspaceDialog } from "./LinkWorkspace.tsx"
+import { projectMessages } from "./messages.ts"
 
-export const ProjectWorkspaces = ({ project: { id, role } }: { readonly project: Project }) => {
-  const words = useWords(projectWords)
+export const ProjectWorkspacesTab = ({ project: { id, role } }: { readonly project: Project }) => {
+  const messages = useMessages(projectMessages)
   const client = useQueryClient()
   const targets = useTargets(id)
   const list = useList(["projects", "workspaces", id], ({ page, signal }) =>
-    hub.projects.workspaces({ params: { id }, query: page, signal })
+    hubApi.projects.workspaces({ params: { id }, query: page, signal })
   )
   const changed = () => client.invalidateQueries({ queryKey: ["projects", "workspaces", id] })
   const unlink = async ({ targetId, workspace }: WorkspaceLink): Promise<void> => {
-    await hub.projects.unlinkWorkspace({ params: { id, targetId, workspace } })
+    await hubApi.projects.unlinkWorkspace({ params: { id, targetId, workspace } })
     await changed()
   }
   const manages = isAtLeast(role, "admin")
@@ -30,16 +30,16 @@ export const ProjectWorkspaces = ({ project: { id, role } }: { readonly project:
     <>
       {manages && targets.length > 0 && (
         <div className="part-actions">
-          <LinkWorkspace projectId={id} targets={targets} onLinked={changed} />
+          <LinkWorkspaceDialog projectId={id} targets={targets} onLinked={changed} />
         </div>
       )}
       {manages && targets.length === 0 && (
         <p>
-          {words.noTargets} <Link to="/devices">{words.toDevices}</Link>
+          {messages.noTargets} <Link to="/devices">{messages.toDevices}</Link>
         </p>
       )}
       {list.items.length > 0 && (
-        <ul className="rows" aria-label={words.tabs.workspaces}>
+        <ul className="rows" aria-label={messages.tabs.workspaces}>
           {list.items.map((link) => {
             const target = targets.find(({ id: each }) => each === link.targetId)
             return (
@@ -54,12 +54,12 @@ export const ProjectWorkspaces = ({ project: { id, role } }: { readonly project:
                   <Time at={link.addedAt} />
                   {manages && (
                     <ConfirmDialog
-                      trigger={words.unlink}
-                      title={words.unlinkTitle(link.workspace)}
-                      confirm={words.unlink}
+                      trigger={messages.unlink}
+                      title={messages.unlinkTitle(link.workspace)}
+                      confirm={messages.unlink}
                       onConfirm={() => unlink(link)}
                     >
-                      {words.unlinkText}
+                      {messages.unlinkText}
                     </ConfirmDialog>
                   )}
                 </div>
@@ -68,7 +68,7 @@ export const ProjectWorkspaces = ({ project: { id, role } }: { readonly project:
           })}
         </ul>
       )}
-      <ListMore list={list} empty={words.noWorkspaces} />
+      <ListMore list={list} empty={messages.noWorkspaces} />
     </>
   )
 }

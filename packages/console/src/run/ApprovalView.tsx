@@ -5,13 +5,13 @@ import { Countdown } from "../approval/Countdown.tsx"
 import { DecidedRequest } from "../approval/DecidedRequest.tsx"
 import { DecisionForm } from "../approval/DecisionForm.tsx"
 import { DecisionNote } from "../approval/DecisionNote.tsx"
-import { Outcome } from "../approval/Outcome.tsx"
+import { ApprovalOutcome } from "../approval/Outcome.tsx"
 import { RequestView } from "../approval/RequestView.tsx"
 import { useDecide } from "../approval/useDecide.ts"
-import { oneLine } from "../markdown/visible.ts"
-import { useWords } from "../text/Language.tsx"
+import { visibleLine } from "../markdown/visible.ts"
+import { useMessages } from "../text/Language.tsx"
 import type { ApprovalBlock } from "./Block.ts"
-import { runWords } from "./words.ts"
+import { runMessages } from "./messages.ts"
 
 interface Props {
   readonly block: ApprovalBlock
@@ -20,11 +20,11 @@ interface Props {
 }
 
 export const ApprovalView = ({ block, isOver, projectId }: Props) => {
-  const words = useWords(runWords)
+  const words = useMessages(runMessages)
   const { approvalId, expiresAt, request, resolution, state } = block
   // The event has checked it: ids of approvals are what the Hub calls them by.
   const decide = useDecide(approvalId as HubApproval["id"])
-  const title = oneLine(request.title)
+  const title = visibleLine(request.title)
   if (state === "pending" && !isOver)
     return (
       <section className="approval approval-pending" aria-label={`${words.approval}: ${title}`}>
@@ -43,7 +43,7 @@ export const ApprovalView = ({ block, isOver, projectId }: Props) => {
         {resolution !== undefined && (
           <>
             {" · "}
-            <Outcome {...{ projectId, resolution }} />
+            <ApprovalOutcome {...{ projectId, resolution }} />
           </>
         )}
       </summary>

@@ -1,7 +1,7 @@
 /** A link that downloads an artifact: the Hub sends it as an attachment, whatever it says of itself. */
 import type { ReactNode } from "react"
 import { addressOf } from "../api/Hub.ts"
-import { routes } from "../api/routes.ts"
+import { hubRoutes } from "../api/routes.ts"
 
 interface Props {
   readonly runId: string
@@ -10,7 +10,7 @@ interface Props {
 }
 
 export const ArtifactLink = ({ artifactId, children, runId }: Props) => {
-  const [, path] = routes.runs.artifactContent
+  const [, path] = hubRoutes.runs.artifactContent
   return (
     <a href={addressOf(path, { params: { id: runId, artifactId } })} download>
       {children}

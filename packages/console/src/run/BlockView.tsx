@@ -3,8 +3,8 @@ import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { memo } from "react"
 import { PersonName } from "../approval/PersonName.tsx"
 import { Patch } from "../diff/Patch.tsx"
-import { oneLine, visible } from "../markdown/visible.ts"
-import { useWords } from "../text/Language.tsx"
+import { visibleLine, visibleText } from "../markdown/visible.ts"
+import { useMessages } from "../text/Language.tsx"
 import { ApprovalView } from "./ApprovalView.tsx"
 import { ArtifactLink } from "./ArtifactLink.tsx"
 import type { Block } from "./Block.ts"
@@ -14,7 +14,7 @@ import { PreviewView } from "./PreviewView.tsx"
 import { ToolView } from "./ToolView.tsx"
 import { UsageText } from "./UsageText.tsx"
 import { WholeText } from "./WholeText.tsx"
-import { runWords } from "./words.ts"
+import { runMessages } from "./messages.ts"
 import "./run.css"
 
 interface Props {
@@ -27,7 +27,7 @@ interface Props {
 }
 
 export const BlockView = memo(({ block, isOver, onDiff, projectId, runId, targetId }: Props) => {
-  const words = useWords(runWords)
+  const words = useMessages(runMessages)
   switch (block.kind) {
     case "message":
       return <MessageView block={block} runId={runId} isOver={isOver} />
@@ -40,8 +40,8 @@ export const BlockView = memo(({ block, isOver, onDiff, projectId, runId, target
         <p className="line">
           <span className="quiet">{words.fileChanges[block.change]}</span>{" "}
           <code>
-            {block.fromPath !== undefined && `${oneLine(block.fromPath, 400)} → `}
-            {oneLine(block.path, 400)}
+            {block.fromPath !== undefined && `${visibleLine(block.fromPath, 400)} → `}
+            {visibleLine(block.path, 400)}
           </code>
         </p>
       )
@@ -49,7 +49,7 @@ export const BlockView = memo(({ block, isOver, onDiff, projectId, runId, target
       return (
         <details className="patch">
           <summary>
-            {words.proposes} <code>{oneLine(block.path, 400)}</code>
+            {words.proposes} <code>{visibleLine(block.path, 400)}</code>
           </summary>
           <Patch patch={block.patch.text} path={block.path} />
           {isClipped(block.patch) && (
@@ -77,10 +77,10 @@ export const BlockView = memo(({ block, isOver, onDiff, projectId, runId, target
         <p className="line">
           <span className="quiet">{words.artifact}</span>{" "}
           <ArtifactLink runId={runId} artifactId={block.artifactId}>
-            {oneLine(block.name)}
+            {visibleLine(block.name)}
           </ArtifactLink>{" "}
           <span className="quiet">
-            {oneLine(block.mediaType, 60)}, {words.bytes(block.size)}
+            {visibleLine(block.mediaType, 60)}, {words.bytes(block.size)}
           </span>
         </p>
       )
@@ -90,7 +90,7 @@ export const BlockView = memo(({ block, isOver, onDiff, projectId, runId, target
       if (block.isRepeated) return null
       return (
         <p className="line warning">
-          <strong>{words.warning}</strong> {oneLine(block.message, 2_000)}{" "}
+          <strong>{words.warning}</strong> {visibleLine(block.message, 2_000)}{" "}
           <code className="quiet">{block.code}</code>
         </p>
       )
@@ -98,17 +98,17 @@ export const BlockView = memo(({ block, isOver, onDiff, projectId, runId, target
       return (
         <p className="line quiet">
           {words.retrying(block.retry)}
-          {block.retry.message !== undefined && ` · ${oneLine(block.retry.message, 500)}`}
+          {block.retry.message !== undefined && ` · ${visibleLine(block.retry.message, 500)}`}
         </p>
       )
     case "start":
       return (
         <p className="line quiet">
           {words.started}
-          {block.model !== undefined && ` · ${oneLine(block.model, 100)}`}
-          {block.version !== undefined && ` · ${oneLine(block.version, 100)}`}
+          {block.model !== undefined && ` · ${visibleLine(block.model, 100)}`}
+          {block.version !== undefined && ` · ${visibleLine(block.version, 100)}`}
           {block.projectSettings !== undefined &&
-            ` · ${words.projectSettings[block.projectSettings.use]} ${oneLine(block.projectSettings.files.join(", "), 500)}`}
+            ` · ${words.projectSettings[block.projectSettings.use]} ${visibleLine(block.projectSettings.files.join(", "), 500)}`}
         </p>
       )
     case "gap":
@@ -121,10 +121,11 @@ export const BlockView = memo(({ block, isOver, onDiff, projectId, runId, target
             {block.error !== undefined && (
               <>
                 {" "}
-                {visible(block.error.message)} <code className="quiet">{oneLine(block.error.code, 80)}</code>
+                {visibleText(block.error.message)}{" "}
+                <code className="quiet">{visibleLine(block.error.code, 80)}</code>
               </>
             )}
-            {block.reason !== undefined && ` ${oneLine(block.reason, 1_000)}`}
+            {block.reason !== undefined && ` ${visibleLine(block.reason, 1_000)}`}
             {block.by !== undefined && (
               <>
                 {" "}

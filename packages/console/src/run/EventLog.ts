@@ -7,8 +7,8 @@
  */
 import type { Envelope } from "@corral/domain/run/RunEvent"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
-import { addressOf, hub, HubRefusal } from "../api/Hub.ts"
-import { routes } from "../api/routes.ts"
+import { addressOf, hubApi, HubRefusal } from "../api/Hub.ts"
+import { hubRoutes } from "../api/routes.ts"
 import { EventStreamText } from "./EventStreamText.ts"
 import { RunFold } from "./RunFold.ts"
 
@@ -114,7 +114,7 @@ export class EventLog {
   }
 
   private async read(signal: AbortSignal): Promise<void> {
-    const [, path] = routes.runs.events
+    const [, path] = hubRoutes.runs.events
     const after = this.fold.lastSeq
     const address = addressOf(path, { params: { id: this.runId }, query: { after } })
     const response = await fetch(address, { signal, headers: { accept: "text/event-stream" } })
@@ -173,13 +173,13 @@ export class EventLog {
   /** Whether nothing more will come. A stream that ends says it with its last event, or had nothing to say. */
   private async isOver(): Promise<boolean> {
     if (over(this.fold.state)) return true
-    const run = await hub.runs.get({ params: { id: this.runId } })
+    const run = await hubApi.runs.get({ params: { id: this.runId } })
     return over(run.state) && this.fold.lastSeq >= run.lastSeq
   }
 
   private async passGap({ details }: HubRefusal): Promise<void> {
     if (details["reason"] !== "replay_gap") return
-    const run = await hub.runs.get({ params: { id: this.runId } }).catch(() => undefined)
+    const run = await hubApi.runs.get({ params: { id: this.runId } }).catch(() => undefined)
     if (run === undefined) return
     this.fold.missing(run.lastSeq, run.updatedAt)
     this.fold.state = run.state

@@ -5,12 +5,12 @@ import { memo } from "react"
 import { Clipped } from "../markdown/Clipped.tsx"
 import { Markdown } from "../markdown/Markdown.tsx"
 import { segments } from "../markdown/segments.ts"
-import { visible } from "../markdown/visible.ts"
-import { useWords } from "../text/Language.tsx"
+import { visibleText } from "../markdown/visible.ts"
+import { useMessages } from "../text/Language.tsx"
 import type { MessageBlock } from "./Block.ts"
 import { isClipped } from "./kept.ts"
 import { WholeText } from "./WholeText.tsx"
-import { runWords } from "./words.ts"
+import { runMessages } from "./messages.ts"
 import "./run.css"
 
 /** An open end that is longer than this is drawn as plain text until it is done. */
@@ -30,7 +30,7 @@ const Growing = ({ text, skipped }: { readonly text: string; readonly skipped: n
       ))}
       {end !== undefined && end.text.length <= OPEN && <Markdown text={end.text} />}
       {end !== undefined && end.text.length > OPEN && (
-        <p className="md-plain">{visible(plainEnd(end.text))}</p>
+        <p className="md-plain">{visibleText(plainEnd(end.text))}</p>
       )}
     </>
   )
@@ -59,7 +59,7 @@ interface Props {
 }
 
 export const MessageView = memo(({ block, isOver, runId }: Props) => {
-  const words = useWords(runWords)
+  const words = useMessages(runMessages)
   const { body, channel, partial, role } = block
   const who = role === "user" ? words.you : role === "system" ? words.system : words.agentSays
   const content = (
@@ -67,7 +67,7 @@ export const MessageView = memo(({ block, isOver, runId }: Props) => {
       {body.skipped > 0 && <p className="quiet">{words.earlier}</p>}
       {role === "user" ? (
         // As it was typed: a prompt is no document.
-        <Clipped text={visible(body.text)} />
+        <Clipped text={visibleText(body.text)} />
       ) : partial ? (
         <Growing text={body.text} skipped={body.skipped} />
       ) : (

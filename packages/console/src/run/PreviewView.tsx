@@ -6,14 +6,14 @@ import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { OpenedPreview } from "@corral/domain/device/Preview"
 import { useMutation } from "@tanstack/react-query"
 import { useEffect } from "react"
-import { hub, HubRefusal } from "../api/Hub.ts"
+import { hubApi, HubRefusal } from "../api/Hub.ts"
 import { useMayWork, useTargetName } from "../api/Known.ts"
 import { useLeft } from "../approval/Countdown.tsx"
-import { oneLine } from "../markdown/visible.ts"
-import { useWords } from "../text/Language.tsx"
+import { visibleLine } from "../markdown/visible.ts"
+import { useMessages } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import type { PreviewBlock } from "./Block.ts"
-import { runWords } from "./words.ts"
+import { runMessages } from "./messages.ts"
 import "../markdown/markdown.css"
 import "./run.css"
 
@@ -37,15 +37,15 @@ export const PreviewView = ({
   runId,
   targetId
 }: Props) => {
-  const words = useWords(runWords)
+  const words = useMessages(runMessages)
   const mayWork = useMayWork(projectId)
-  const device = oneLine(useTargetName(targetId) ?? "", 60)
+  const device = visibleLine(useTargetName(targetId) ?? "", 60)
   const isOver = useLeft(expiresAt ?? "") <= 0
   const { data, error, isPending, mutate, reset } = useMutation({
     mutationFn: async () => {
       // The event names it; the Hub looks at it.
       const params = { id: runId, previewId: previewId as OpenedPreview["id"] }
-      const { url } = await hub.runs.openPreview({ params })
+      const { url } = await hubApi.runs.openPreview({ params })
       if (!isAddress(url)) throw new HubRefusal("internal", words.previewNoAddress)
       // A tab that knows nothing of this one. Whether there is one is not told: the link is for where it was blocked.
       window.open(url, "_blank", "noopener,noreferrer")
@@ -60,9 +60,9 @@ export const PreviewView = ({
   const code = error instanceof HubRefusal ? error.code : undefined
   const isClosed = isOver || code === "not_found"
   return (
-    <section className="preview" aria-label={`${words.preview}: ${oneLine(title)}`}>
+    <section className="preview" aria-label={`${words.preview}: ${visibleLine(title)}`}>
       <p className="line">
-        <span className="quiet">{words.preview}</span> {oneLine(title)}{" "}
+        <span className="quiet">{words.preview}</span> {visibleLine(title)}{" "}
         {!isClosed && (
           <button
             type="button"

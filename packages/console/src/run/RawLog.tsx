@@ -3,11 +3,11 @@ import type { Envelope } from "@corral/domain/run/RunEvent"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useInfiniteQuery } from "@tanstack/react-query"
 import { memo } from "react"
-import { hub } from "../api/Hub.ts"
-import { visible } from "../markdown/visible.ts"
-import { useWords } from "../text/Language.tsx"
+import { hubApi } from "../api/Hub.ts"
+import { visibleText } from "../markdown/visible.ts"
+import { useMessages } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
-import { runWords } from "./words.ts"
+import { runMessages } from "./messages.ts"
 import "./run.css"
 import "../markdown/markdown.css"
 
@@ -23,7 +23,7 @@ const Line = memo(({ event }: { readonly event: Envelope }) => {
         <span className="quiet">
           {seq} {createdAt}
         </span>{" "}
-        <strong>{visible(type)}</strong> {visible(text.slice(0, LONGEST))}
+        <strong>{visibleText(type)}</strong> {visibleText(text.slice(0, LONGEST))}
         {text.length > LONGEST && <em> … {text.length.toLocaleString("en")}</em>}
       </code>
     </li>
@@ -31,11 +31,11 @@ const Line = memo(({ event }: { readonly event: Envelope }) => {
 })
 
 export const RawLog = ({ runId, unknown }: { readonly runId: HubRun["id"]; readonly unknown: number }) => {
-  const words = useWords(runWords)
+  const words = useMessages(runMessages)
   const query = useInfiniteQuery({
     queryKey: ["run-log", runId],
     queryFn: ({ pageParam, signal }) =>
-      hub.runs.events({ params: { id: runId }, query: { after: pageParam, limit: 100 }, signal }),
+      hubApi.runs.events({ params: { id: runId }, query: { after: pageParam, limit: 100 }, signal }),
     initialPageParam: 0,
     getNextPageParam: ({ nextCursor }) => (nextCursor === null ? undefined : Number(nextCursor)),
     gcTime: 0

@@ -1,19 +1,19 @@
 /** What a run made to be kept. */
 import type { Artifact } from "@corral/domain/run/Artifact"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
-import { hub } from "../api/Hub.ts"
+import { hubApi } from "../api/Hub.ts"
 import { useList } from "../api/Lists.ts"
-import { oneLine } from "../markdown/visible.ts"
-import { useWords } from "../text/Language.tsx"
+import { visibleLine } from "../markdown/visible.ts"
+import { useMessages } from "../text/Language.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
 import { Time } from "../ui/Time.tsx"
 import { ArtifactLink } from "./ArtifactLink.tsx"
-import { runWords } from "./words.ts"
+import { runMessages } from "./messages.ts"
 
 export const RunArtifacts = ({ runId }: { readonly runId: HubRun["id"] }) => {
-  const words = useWords(runWords)
+  const words = useMessages(runMessages)
   const list = useList<Artifact>(["runs", runId, "artifacts"], ({ page, signal }) =>
-    hub.runs.artifacts({
+    hubApi.runs.artifacts({
       params: { id: runId },
       query: page,
       signal
@@ -26,11 +26,11 @@ export const RunArtifacts = ({ runId }: { readonly runId: HubRun["id"] }) => {
           <li key={id} className="row">
             <span className="row-main">
               <ArtifactLink runId={runId} artifactId={id}>
-                {oneLine(name)}
+                {visibleLine(name)}
               </ArtifactLink>
             </span>
             <span className="row-side quiet" title={`SHA-256 ${sha256}`}>
-              {oneLine(mediaType, 60)} · {words.bytes(size)} · <Time at={createdAt} />
+              {visibleLine(mediaType, 60)} · {words.bytes(size)} · <Time at={createdAt} />
             </span>
           </li>
         ))}

@@ -1,25 +1,25 @@
 /** The facts of a run, and the way to end it. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useQuery } from "@tanstack/react-query"
-import { hub } from "../api/Hub.ts"
-import { oneLine } from "../markdown/visible.ts"
-import { useWords } from "../text/Language.tsx"
+import { hubApi } from "../api/Hub.ts"
+import { visibleLine } from "../markdown/visible.ts"
+import { useMessages } from "../text/Language.tsx"
 import { ShortId } from "../ui/ShortId.tsx"
 import { StateBadge } from "../ui/StateBadge.tsx"
 import { Time } from "../ui/Time.tsx"
-import { uiWords } from "../ui/words.ts"
+import { uiMessages } from "../ui/messages.ts"
 import { UsageText } from "./UsageText.tsx"
-import { runWords } from "./words.ts"
+import { runMessages } from "./messages.ts"
 import "./run.css"
 
 /** `state` is what the events say, which may be ahead of the run as it was read. */
 export const RunHead = ({ run, state }: { readonly run: HubRun; readonly state: HubRun["state"] }) => {
-  const words = useWords(runWords)
-  const ui = useWords(uiWords)
+  const words = useMessages(runMessages)
+  const ui = useMessages(uiMessages)
   const { agentId, createdAt, endedAt, id, isolation, mode, model, targetId, usage, workspace } = run
   const device = useQuery({
     queryKey: ["devices", "targets"],
-    queryFn: ({ signal }) => hub.devices.targets({ query: { limit: 200 }, signal }),
+    queryFn: ({ signal }) => hubApi.devices.targets({ query: { limit: 200 }, signal }),
     staleTime: 60_000
   })
   const name = device.data?.items.find((target) => target.id === targetId)?.name
@@ -37,7 +37,7 @@ export const RunHead = ({ run, state }: { readonly run: HubRun; readonly state: 
       </div>
       <div>
         <dt>{words.target}</dt>
-        <dd>{name === undefined ? <ShortId id={targetId} /> : oneLine(name, 60)}</dd>
+        <dd>{name === undefined ? <ShortId id={targetId} /> : visibleLine(name, 60)}</dd>
       </div>
       <div>
         <dt>{words.workspace}</dt>
@@ -53,7 +53,7 @@ export const RunHead = ({ run, state }: { readonly run: HubRun; readonly state: 
       {model !== undefined && (
         <div>
           <dt>{words.model}</dt>
-          <dd>{oneLine(model, 80)}</dd>
+          <dd>{visibleLine(model, 80)}</dd>
         </div>
       )}
       <div>

@@ -4,12 +4,12 @@ import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useQuery, useQueryClient } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { useCallback, useEffect, useState } from "react"
-import { hub } from "../api/Hub.ts"
+import { hubApi } from "../api/Hub.ts"
 import { useMayWork } from "../api/Known.ts"
 import { RunDiff } from "../diff/RunDiff.tsx"
-import { oneLine } from "../markdown/visible.ts"
-import { useWords } from "../text/Language.tsx"
-import { Page } from "../ui/Page.tsx"
+import { visibleLine } from "../markdown/visible.ts"
+import { useMessages } from "../text/Language.tsx"
+import { PageFrame } from "../ui/Page.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { CancelRun } from "./CancelRun.tsx"
 import { RawLog } from "./RawLog.tsx"
@@ -18,20 +18,20 @@ import { RunHead } from "./RunHead.tsx"
 import { SayForm } from "./SayForm.tsx"
 import { Timeline } from "./Timeline.tsx"
 import { useRunLog } from "./useRunLog.ts"
-import { runWords } from "./words.ts"
+import { runMessages } from "./messages.ts"
 import "./run.css"
 import "../markdown/markdown.css"
 
 export const RunPage = ({ runId }: { readonly runId: string }) => {
   // The address names it; the Hub looks at it.
   const id = runId as HubRun["id"]
-  const words = useWords(runWords)
+  const words = useMessages(runMessages)
   const client = useQueryClient()
   const [tab, setTab] = useState("timeline")
   const [{ connection, refusal, state, unknown, waiting }, log] = useRunLog(id)
   const run = useQuery({
     queryKey: ["runs", id],
-    queryFn: ({ signal }) => hub.runs.get({ params: { id }, signal })
+    queryFn: ({ signal }) => hubApi.runs.get({ params: { id }, signal })
   })
   const current = state ?? run.data?.state
   const isOver = current === "completed" || current === "failed" || current === "cancelled"
@@ -46,14 +46,14 @@ export const RunPage = ({ runId }: { readonly runId: string }) => {
 
   if (run.data === undefined)
     return (
-      <Page title={words.run}>
+      <PageFrame title={words.run}>
         {run.isLoading && <p role="status">{words.loading}</p>}
         <RefusalNote error={run.error} again={() => void run.refetch()} />
-      </Page>
+      </PageFrame>
     )
-  const title = oneLine(run.data.input.text, 90)
+  const title = visibleLine(run.data.input.text, 90)
   return (
-    <Page
+    <PageFrame
       title={title}
       above={<Link to="/runs">{words.runs}</Link>}
       actions={mayWork && current !== undefined && !isOver && <CancelRun id={id} />}
@@ -103,6 +103,6 @@ export const RunPage = ({ runId }: { readonly runId: string }) => {
           <RawLog runId={id} unknown={unknown} />
         </Tabs.Panel>
       </Tabs.Root>
-    </Page>
+    </PageFrame>
   )
 }

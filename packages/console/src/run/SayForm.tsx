@@ -2,22 +2,22 @@
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useMutation } from "@tanstack/react-query"
 import { type FormEvent, useState } from "react"
-import { hub } from "../api/Hub.ts"
+import { hubApi } from "../api/Hub.ts"
 import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
-import { runWords } from "./words.ts"
+import { runMessages } from "./messages.ts"
 import "./run.css"
 
 export const SayForm = ({ id }: { readonly id: HubRun["id"] }) => {
-  const words = useWords(runWords)
+  const words = useMessages(runMessages)
   const [text, setText] = useState("")
   // The same words said again later are another message.
   const [nth, setNth] = useState(0)
   const headersOf = useIdempotencyKey()
   const say = useMutation({
     mutationFn: (payload: { readonly text: string; readonly nth: number }) =>
-      hub.runs.input({ params: { id }, headers: headersOf(payload), payload: { text: payload.text } }),
+      hubApi.runs.input({ params: { id }, headers: headersOf(payload), payload: { text: payload.text } }),
     onSuccess: () => {
       setNth((now) => now + 1)
       setText("")

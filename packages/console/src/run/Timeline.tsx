@@ -5,11 +5,11 @@
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useVirtualizer } from "@tanstack/react-virtual"
 import { useCallback, useEffect, useRef, useState } from "react"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { BlockView } from "./BlockView.tsx"
 import type { EventLog } from "./EventLog.ts"
 import { useLogView } from "./useRunLog.ts"
-import { runWords } from "./words.ts"
+import { runMessages } from "./messages.ts"
 import "./run.css"
 
 /** So near to the end counts as being there. */
@@ -28,7 +28,7 @@ interface Props {
 }
 
 export const Timeline = ({ log, onDiff, projectId, runId, targetId }: Props) => {
-  const words = useWords(runWords)
+  const words = useMessages(runMessages)
   const scroller = useRef<HTMLDivElement>(null)
   const content = useRef<HTMLDivElement>(null)
   const [following, setFollowing] = useState(true)

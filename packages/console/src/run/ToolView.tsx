@@ -4,13 +4,13 @@ import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { memo } from "react"
 import { ansiPieces } from "../markdown/ansi.ts"
 import { Clipped } from "../markdown/Clipped.tsx"
-import { oneLine, visible } from "../markdown/visible.ts"
-import { useWords } from "../text/Language.tsx"
+import { visibleLine, visibleText } from "../markdown/visible.ts"
+import { useMessages } from "../text/Language.tsx"
 import { ArtifactLink } from "./ArtifactLink.tsx"
 import type { ToolBlock } from "./Block.ts"
 import { isClipped } from "./kept.ts"
 import { WholeText } from "./WholeText.tsx"
-import { runWords } from "./words.ts"
+import { runMessages } from "./messages.ts"
 import "./run.css"
 
 const outputOf = ({ payload, type }: Envelope): unknown =>
@@ -34,14 +34,14 @@ const Output = ({ text }: { readonly text: string }) => (
 
 export const ToolView = memo(
   ({ block, runId }: { readonly block: ToolBlock; readonly runId: HubRun["id"] }) => {
-    const words = useWords(runWords)
+    const words = useMessages(runMessages)
     const { allowedInput, artifactId, exitCode, input, isWaiting, label, output, status, tool } = block
     const state = isWaiting ? "waiting" : status
     return (
       <details className={`tool tool-${status}`}>
         <summary>
-          <span className="tool-name">{oneLine(tool, 60)}</span>
-          <code className="tool-label">{oneLine(label)}</code>
+          <span className="tool-name">{visibleLine(tool, 60)}</span>
+          <code className="tool-label">{visibleLine(label)}</code>
           <span className={`tool-state tool-state-${state}`}>
             {allowedInput !== undefined && <strong className="tool-edited">{words.inputEdited} · </strong>}
             {words.toolStates[state]}
@@ -51,7 +51,7 @@ export const ToolView = memo(
         {allowedInput !== undefined && (
           <>
             <h3>{words.allowedInput}</h3>
-            <Clipped text={visible(allowedInput.text)} className="code" />
+            <Clipped text={visibleText(allowedInput.text)} className="code" />
             {isClipped(allowedInput) && (
               <WholeText
                 runId={runId}
@@ -65,7 +65,7 @@ export const ToolView = memo(
         {input !== undefined && (
           <>
             <h3>{allowedInput === undefined ? words.input : words.requestedInput}</h3>
-            <Clipped text={visible(input.text)} className="code" />
+            <Clipped text={visibleText(input.text)} className="code" />
             {isClipped(input) && (
               <WholeText runId={runId} kept={input} name={`in ${block.seq}`} of={inputOf} />
             )}
@@ -75,7 +75,7 @@ export const ToolView = memo(
         {output !== undefined && output.text !== "" ? (
           <>
             {/* What a pause in the middle of an escape sequence left is taken out with the rest. */}
-            <Output text={output.text.includes("\u001b") ? output.text : visible(output.text)} />
+            <Output text={output.text.includes("\u001b") ? output.text : visibleText(output.text)} />
             {isClipped(output) && <p className="quiet">{words.rest}</p>}
             {isClipped(output) && artifactId === undefined && (
               <WholeText runId={runId} kept={output} name={`out ${block.seq}`} of={outputOf} />

@@ -1,10 +1,10 @@
 /** What a run has used, as far as its runtime counts it. */
 import type { Usage } from "@corral/domain/run/Run"
-import { useWords } from "../text/Language.tsx"
-import { runWords } from "./words.ts"
+import { useMessages } from "../text/Language.tsx"
+import { runMessages } from "./messages.ts"
 
 export const UsageText = ({ usage }: { readonly usage: Usage }) => {
-  const words = useWords(runWords)
+  const words = useMessages(runMessages)
   const { costUsd, inputTokens, outputTokens, turns } = usage
   const parts = [
     inputTokens !== undefined || outputTokens !== undefined

@@ -4,12 +4,12 @@ import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { Clipped } from "../markdown/Clipped.tsx"
-import { visible } from "../markdown/visible.ts"
-import { useWords } from "../text/Language.tsx"
+import { visibleText } from "../markdown/visible.ts"
+import { useMessages } from "../text/Language.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import type { Kept } from "./Block.ts"
 import { readWhole } from "./readWhole.ts"
-import { runWords } from "./words.ts"
+import { runMessages } from "./messages.ts"
 import "../markdown/markdown.css"
 
 interface Props {
@@ -21,7 +21,7 @@ interface Props {
 }
 
 export const WholeText = ({ kept, name, of, runId }: Props) => {
-  const words = useWords(runWords)
+  const words = useMessages(runMessages)
   const [open, setOpen] = useState(false)
   const query = useQuery({
     queryKey: ["run-texts", runId, name, kept.from],
@@ -39,7 +39,7 @@ export const WholeText = ({ kept, name, of, runId }: Props) => {
       {open && <RefusalNote error={query.error} again={() => void query.refetch()} />}
       {open && query.data !== undefined && (
         <section aria-label={words.wholeTitle}>
-          <Clipped text={visible(query.data.text)} className="code" />
+          <Clipped text={visibleText(query.data.text)} className="code" />
           {query.data.cut && <p className="quiet">{words.wholeCut}</p>}
         </section>
       )}

@@ -1,7 +1,7 @@
 /** A text of which only a part is kept here, read again from the events at the Hub. */
 import type { Envelope } from "@corral/domain/run/RunEvent"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
-import { hub } from "../api/Hub.ts"
+import { hubApi } from "../api/Hub.ts"
 import type { Kept } from "./Block.ts"
 
 /** Characters that are read at most. */
@@ -24,7 +24,7 @@ export const readWhole = async (
   let [after, size] = [from - 1, 0]
   while (after < to) {
     const limit = Math.min(200, to - after)
-    const { items } = await hub.runs.events({ params: { id: runId }, query: { after, limit }, signal })
+    const { items } = await hubApi.runs.events({ params: { id: runId }, query: { after, limit }, signal })
     const last = items.at(-1)
     if (last === undefined) break
     after = last.seq

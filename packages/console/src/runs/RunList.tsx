@@ -1,24 +1,24 @@
 /** The runs that a filter lets through, newest first. */
 import type { DeviceId, ProjectId, SessionId } from "@corral/domain/identity/Ids"
 import type { HubRunStatus } from "@corral/domain/hub-api/HubRun"
-import { hub } from "../api/Hub.ts"
+import { hubApi } from "../api/Hub.ts"
 import { useList } from "../api/Lists.ts"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
 import { RunRows } from "./RunRows.tsx"
-import { runsWords } from "./words.ts"
+import { runsMessages } from "./messages.ts"
 
-export interface RunFilter {
+export interface RunListFilter {
   readonly projectId?: ProjectId
   readonly sessionId?: SessionId
   readonly targetId?: DeviceId
   readonly state?: HubRunStatus
 }
 
-export const RunList = ({ filter }: { readonly filter: RunFilter }) => {
-  const words = useWords(runsWords)
+export const RunList = ({ filter }: { readonly filter: RunListFilter }) => {
+  const messages = useMessages(runsMessages)
   const list = useList(["runs", "list", filter], ({ page, signal }) =>
-    hub.runs.list({ query: { ...filter, ...page }, signal })
+    hubApi.runs.list({ query: { ...filter, ...page }, signal })
   )
   return (
     <>
@@ -27,8 +27,8 @@ export const RunList = ({ filter }: { readonly filter: RunFilter }) => {
         list={list}
         empty={
           <>
-            <p>{words.none}</p>
-            <p>{words.noneHint}</p>
+            <p>{messages.none}</p>
+            <p>{messages.noneHint}</p>
           </>
         }
       />

@@ -2,11 +2,11 @@
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { Link } from "@tanstack/react-router"
 import { useProjectName, useTargetName } from "../api/Known.ts"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { ShortId } from "../ui/ShortId.tsx"
 import { StateBadge } from "../ui/StateBadge.tsx"
 import { Time } from "../ui/Time.tsx"
-import { runsWords } from "./words.ts"
+import { runsMessages } from "./messages.ts"
 
 /** The first line of a prompt that says something, short enough for a row. */
 export const firstLine = (text: string): string =>
@@ -41,9 +41,9 @@ interface Props {
 }
 
 export const RunRows = ({ label, runs }: Props) => {
-  const words = useWords(runsWords)
+  const messages = useMessages(runsMessages)
   return runs.length === 0 ? null : (
-    <ul className="rows" aria-label={label ?? words.list}>
+    <ul className="rows" aria-label={label ?? messages.list}>
       {runs.map((run) => (
         <RunRow key={run.id} run={run} />
       ))}

@@ -2,14 +2,14 @@
 import type { DeviceId, ProjectId } from "@corral/domain/identity/Ids"
 import type { HubRunStatus } from "@corral/domain/hub-api/HubRun"
 import { useNavigate } from "@tanstack/react-router"
-import { searchOf } from "../app/search.ts"
+import { pickSearchParams } from "../ui/searchParams.ts"
 import { useProjects, useTargets } from "../api/Known.ts"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { Field } from "../ui/Field.tsx"
-import { Page } from "../ui/Page.tsx"
-import { uiWords } from "../ui/words.ts"
+import { PageFrame } from "../ui/Page.tsx"
+import { uiMessages } from "../ui/messages.ts"
 import { RunList } from "./RunList.tsx"
-import { runsWords } from "./words.ts"
+import { runsMessages } from "./messages.ts"
 
 const states: ReadonlyArray<HubRunStatus> = [
   "queued",
@@ -29,8 +29,8 @@ interface Filter {
 }
 
 export const RunsPage = ({ filter }: { readonly filter: Filter }) => {
-  const words = useWords(runsWords)
-  const { states: names } = useWords(uiWords)
+  const messages = useMessages(runsMessages)
+  const { states: names } = useMessages(uiMessages)
   const navigate = useNavigate({ from: "/runs" })
   const [projects, targets] = [useProjects(), useTargets()]
   const choose = (name: keyof Filter) => ({
@@ -38,17 +38,18 @@ export const RunsPage = ({ filter }: { readonly filter: Filter }) => {
     onChange: ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) =>
       void navigate({
         // What is empty is left out of the address.
-        search: (now) => searchOf("projectId", "targetId", "state")({ ...now, [name]: currentTarget.value }),
+        search: (now) =>
+          pickSearchParams("projectId", "targetId", "state")({ ...now, [name]: currentTarget.value }),
         replace: true
       })
   })
   const state = states.find((each) => each === filter.state)
   return (
-    <Page title={words.title}>
+    <PageFrame title={messages.title}>
       <div className="filters">
-        <Field label={words.project}>
+        <Field label={messages.project}>
           <select {...choose("projectId")}>
-            <option value="">{words.all}</option>
+            <option value="">{messages.all}</option>
             {projects.map(({ id, name }) => (
               <option key={id} value={id}>
                 {name}
@@ -56,9 +57,9 @@ export const RunsPage = ({ filter }: { readonly filter: Filter }) => {
             ))}
           </select>
         </Field>
-        <Field label={words.state}>
+        <Field label={messages.state}>
           <select {...choose("state")}>
-            <option value="">{words.all}</option>
+            <option value="">{messages.all}</option>
             {states.map((each) => (
               <option key={each} value={each}>
                 {names[each]}
@@ -66,9 +67,9 @@ export const RunsPage = ({ filter }: { readonly filter: Filter }) => {
             ))}
           </select>
         </Field>
-        <Field label={words.device}>
+        <Field label={messages.device}>
           <select {...choose("targetId")}>
-            <option value="">{words.all}</option>
+            <option value="">{messages.all}</option>
             {targets.map(({ id, name }) => (
               <option key={id} value={id}>
                 {name}
@@ -85,6 +86,6 @@ export const RunsPage = ({ filter }: { readonly filter: Filter }) => {
           ...(state === undefined ? {} : { state })
         }}
       />
-    </Page>
+    </PageFrame>
   )
 }

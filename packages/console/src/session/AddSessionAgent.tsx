@@ -2,14 +2,14 @@
 import type { Session } from "@corral/domain/session/Session"
 import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
-import { hub } from "../api/Hub.ts"
+import { hubApi } from "../api/Hub.ts"
 import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
 import { useTargets } from "../api/Known.ts"
 import { agentsOn } from "../start/Offer.ts"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
 import { FormDialog } from "../ui/FormDialog.tsx"
-import { sessionWords } from "./words.ts"
+import { sessionMessages } from "./messages.ts"
 import "./session.css"
 
 interface Props {
@@ -18,13 +18,13 @@ interface Props {
 }
 
 export const AddSessionAgent = ({ onAdded, session: { id, projectId } }: Props) => {
-  const words = useWords(sessionWords)
+  const messages = useMessages(sessionMessages)
   const keyOf = useIdempotencyKey()
   const targets = useTargets(projectId)
   const links = useQuery({
     queryKey: ["projects", "workspaces", projectId, "known"],
     queryFn: ({ signal }) =>
-      hub.projects.workspaces({ params: { id: projectId }, query: { limit: 200 }, signal })
+      hubApi.projects.workspaces({ params: { id: projectId }, query: { limit: 200 }, signal })
   })
   const [chosen, setChosen] = useState(0)
   const places = (links.data?.items ?? []).flatMap(({ targetId, workspace }) => {
@@ -35,22 +35,22 @@ export const AddSessionAgent = ({ onAdded, session: { id, projectId } }: Props) 
   const agents = agentsOn(place?.target)
   const add = async (form: FormData): Promise<void> => {
     const agent = agents.find((each) => each.id === textIn(form, "agentId"))
-    if (agent === undefined || place === undefined) throw new Error(words.noOffer)
+    if (agent === undefined || place === undefined) throw new Error(messages.noOffer)
     const payload = { agentId: agent.id, targetId: place.target.id, workspace: place.workspace }
-    await hub.sessions.addAgent({ params: { id }, headers: keyOf(payload), payload })
+    await hubApi.sessions.addAgent({ params: { id }, headers: keyOf(payload), payload })
     await onAdded()
   }
   return (
     <div className="part-actions after">
       <FormDialog
-        trigger={words.addAgent}
+        trigger={messages.addAgent}
         triggerClass="button small"
-        title={words.addAgent}
-        submit={words.addAgent}
+        title={messages.addAgent}
+        submit={messages.addAgent}
         onSubmit={add}
       >
-        {place === undefined && <p>{words.noOffer}</p>}
-        <Field label={words.where}>
+        {place === undefined && <p>{messages.noOffer}</p>}
+        <Field label={messages.where}>
           <select
             required
             value={place === undefined ? "" : places.indexOf(place)}
@@ -63,7 +63,7 @@ export const AddSessionAgent = ({ onAdded, session: { id, projectId } }: Props) 
             ))}
           </select>
         </Field>
-        <Field label={words.agent}>
+        <Field label={messages.agent}>
           <select name="agentId" required>
             {agents.map(({ available, id: agentId, label }) => (
               <option key={agentId} value={agentId} disabled={!available}>

@@ -3,12 +3,12 @@ import type { AgentInstance } from "@corral/domain/run/AgentProfile"
 import type { Session } from "@corral/domain/session/Session"
 import { useQueryClient } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
-import { hub } from "../api/Hub.ts"
+import { hubApi } from "../api/Hub.ts"
 import { useTargetName } from "../api/Known.ts"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
 import { AddSessionAgent } from "./AddSessionAgent.tsx"
-import { sessionWords } from "./words.ts"
+import { sessionMessages } from "./messages.ts"
 
 interface RowProps {
   readonly session: Session
@@ -18,7 +18,7 @@ interface RowProps {
 }
 
 const AgentRow = ({ agent, mayWrite, onRemove, session: { id, projectId } }: RowProps) => {
-  const words = useWords(sessionWords)
+  const messages = useMessages(sessionMessages)
   const { agentId, label, targetId, workspace } = agent
   const target = useTargetName(targetId)
   return (
@@ -39,15 +39,15 @@ const AgentRow = ({ agent, mayWrite, onRemove, session: { id, projectId } }: Row
             search={{ projectId, sessionId: id, targetId, workspace, agentId }}
             className="button small"
           >
-            {words.startWith}
+            {messages.startWith}
           </Link>
           <ConfirmDialog
-            trigger={words.removeAgent}
-            title={words.removeTitle(label)}
-            confirm={words.removeAgent}
+            trigger={messages.removeAgent}
+            title={messages.removeTitle(label)}
+            confirm={messages.removeAgent}
             onConfirm={onRemove}
           >
-            {words.removeText}
+            {messages.removeText}
           </ConfirmDialog>
         </div>
       )}
@@ -61,21 +61,21 @@ interface Props {
   readonly mayWrite: boolean
 }
 
-export const SessionAgents = ({ mayWrite, session }: Props) => {
-  const words = useWords(sessionWords)
+export const SessionAgentList = ({ mayWrite, session }: Props) => {
+  const messages = useMessages(sessionMessages)
   const client = useQueryClient()
   const { agents, id } = session
   const changed = () => client.invalidateQueries({ queryKey: ["sessions", "one", id] })
   const remove = async (agent: AgentInstance): Promise<void> => {
-    await hub.sessions.removeAgent({ params: { id }, query: { agentInstanceId: agent.id } })
+    await hubApi.sessions.removeAgent({ params: { id }, query: { agentInstanceId: agent.id } })
     await changed()
   }
   return (
     <>
       {agents.length === 0 ? (
-        <p className="quiet">{words.noAgents}</p>
+        <p className="quiet">{messages.noAgents}</p>
       ) : (
-        <ul className="rows" aria-label={words.agents}>
+        <ul className="rows" aria-label={messages.agents}>
           {agents.map((agent) => (
             <AgentRow key={agent.id} {...{ agent, mayWrite, session }} onRemove={() => remove(agent)} />
           ))}

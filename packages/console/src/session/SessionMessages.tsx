@@ -4,30 +4,30 @@ import type { Session } from "@corral/domain/session/Session"
 import { useQuery, useQueryClient } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { useMutation } from "@tanstack/react-query"
-import { hub } from "../api/Hub.ts"
+import { hubApi } from "../api/Hub.ts"
 import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
 import { useList } from "../api/Lists.ts"
 import { usePerson } from "../api/Person.ts"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { textIn } from "../ui/Field.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { Time } from "../ui/Time.tsx"
-import { sessionWords } from "./words.ts"
+import { sessionMessages } from "./messages.ts"
 import "./session.css"
 
 /** What the author of a message is called, as far as the project's members and the session's agents tell. */
 const useNames = ({ agents, projectId }: Session) => {
-  const words = useWords(sessionWords)
+  const messages = useMessages(sessionMessages)
   const { user } = usePerson()
   const { data } = useQuery({
     queryKey: ["projects", "members", projectId, "known"],
     queryFn: ({ signal }) =>
-      hub.projects.members({ params: { id: projectId }, query: { limit: 200 }, signal })
+      hubApi.projects.members({ params: { id: projectId }, query: { limit: 200 }, signal })
   })
   return ({ author }: Message): string => {
     if (author.kind === "agent")
-      return agents.find(({ id }) => id === author.agentInstanceId)?.label ?? words.agent
-    if (author.userId === user.id) return words.you
+      return agents.find(({ id }) => id === author.agentInstanceId)?.label ?? messages.agent
+    if (author.userId === user.id) return messages.you
     return data?.items.find(({ userId }) => userId === author.userId)?.name ?? author.userId
   }
 }
@@ -38,19 +38,19 @@ interface Props {
   readonly mayWrite: boolean
 }
 
-export const SessionMessages = ({ mayWrite, session }: Props) => {
-  const words = useWords(sessionWords)
+export const SessionMessageLog = ({ mayWrite, session }: Props) => {
+  const messages = useMessages(sessionMessages)
   const client = useQueryClient()
   const keyOf = useIdempotencyKey()
   const nameOf = useNames(session)
   const { id } = session
   const list = useList(["sessions", "messages", id], ({ page, signal }) =>
-    hub.sessions.messages({ params: { id }, query: page, signal })
+    hubApi.sessions.messages({ params: { id }, query: page, signal })
   )
   const send = useMutation({
     mutationFn: (form: HTMLFormElement) => {
       const payload = { text: textIn(new FormData(form), "text") }
-      return hub.sessions.addMessage({ params: { id }, headers: keyOf(payload), payload })
+      return hubApi.sessions.addMessage({ params: { id }, headers: keyOf(payload), payload })
     },
     onSuccess: (_, form) => {
       form.reset()
@@ -61,11 +61,11 @@ export const SessionMessages = ({ mayWrite, session }: Props) => {
     <>
       {list.more !== undefined && (
         <button type="button" className="button small" onClick={list.more} disabled={list.isLoadingMore}>
-          {words.earlier}
+          {messages.earlier}
         </button>
       )}
       <RefusalNote error={list.error} />
-      <ol className="messages" role="log" aria-label={words.messages}>
+      <ol className="messages" role="log" aria-label={messages.messages}>
         {list.items.toReversed().map((message) => (
           <li key={message.id} className={message.author.kind}>
             <p className="message-head">
@@ -76,7 +76,7 @@ export const SessionMessages = ({ mayWrite, session }: Props) => {
                 <Time at={message.createdAt} />{" "}
                 {message.runId !== undefined && (
                   <Link to="/runs/$runId" params={{ runId: message.runId }}>
-                    {words.run}
+                    {messages.run}
                   </Link>
                 )}
               </span>
@@ -85,7 +85,7 @@ export const SessionMessages = ({ mayWrite, session }: Props) => {
           </li>
         ))}
       </ol>
-      {list.items.length === 0 && !list.isLoading && <p className="quiet">{words.noMessages}</p>}
+      {list.items.length === 0 && !list.isLoading && <p className="quiet">{messages.noMessages}</p>}
       {mayWrite && (
         <form
           className="compose"
@@ -101,12 +101,12 @@ export const SessionMessages = ({ mayWrite, session }: Props) => {
             name="text"
             required
             maxLength={262_144}
-            aria-label={words.write}
-            placeholder={words.write}
+            aria-label={messages.write}
+            placeholder={messages.write}
           />
           <RefusalNote error={send.error} />
           <button type="submit" className="button primary" disabled={send.isPending}>
-            {words.send}
+            {messages.send}
           </button>
         </form>
       )}

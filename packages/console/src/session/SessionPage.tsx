@@ -3,44 +3,44 @@ import type { SessionId } from "@corral/domain/identity/Ids"
 import type { UpdateSession } from "@corral/domain/session/Session"
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
-import { hub } from "../api/Hub.ts"
+import { hubApi } from "../api/Hub.ts"
 import { useMayWork, useProjectName } from "../api/Known.ts"
 import { RunList } from "../runs/RunList.tsx"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { Field, textIn } from "../ui/Field.tsx"
 import { FormDialog } from "../ui/FormDialog.tsx"
-import { Page } from "../ui/Page.tsx"
+import { PageFrame } from "../ui/Page.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { StateBadge } from "../ui/StateBadge.tsx"
-import { SessionAgents } from "./SessionAgents.tsx"
-import { SessionMessages } from "./SessionMessages.tsx"
-import { sessionWords } from "./words.ts"
+import { SessionAgentList } from "./SessionAgents.tsx"
+import { SessionMessageLog } from "./SessionMessages.tsx"
+import { sessionMessages } from "./messages.ts"
 import "./session.css"
 
 export const SessionPage = ({ sessionId }: { readonly sessionId: string }) => {
-  const words = useWords(sessionWords)
+  const messages = useMessages(sessionMessages)
   const client = useQueryClient()
   const id = sessionId as SessionId
   const { data: session, error } = useQuery({
     queryKey: ["sessions", "one", id],
-    queryFn: ({ signal }) => hub.sessions.get({ params: { id }, signal })
+    queryFn: ({ signal }) => hubApi.sessions.get({ params: { id }, signal })
   })
   const update = useMutation({
-    mutationFn: (payload: UpdateSession) => hub.sessions.update({ params: { id }, payload }),
+    mutationFn: (payload: UpdateSession) => hubApi.sessions.update({ params: { id }, payload }),
     onSettled: () => client.invalidateQueries({ queryKey: ["sessions"] })
   })
   const project = useProjectName(session?.projectId)
   const mayWork = useMayWork(session?.projectId)
   if (session === undefined)
     return (
-      <Page title={words.title}>
+      <PageFrame title={messages.title}>
         <RefusalNote error={error} />
-      </Page>
+      </PageFrame>
     )
   const { projectId, state, title } = session
   const isActive = state === "active"
   return (
-    <Page
+    <PageFrame
       title={title}
       above={
         <Link to="/projects/$projectId" params={{ projectId }}>
@@ -51,12 +51,12 @@ export const SessionPage = ({ sessionId }: { readonly sessionId: string }) => {
         mayWork && (
           <>
             <FormDialog
-              trigger={words.rename}
-              title={words.rename}
-              submit={words.save}
+              trigger={messages.rename}
+              title={messages.rename}
+              submit={messages.save}
               onSubmit={(form) => update.mutateAsync({ title: textIn(form, "title") })}
             >
-              <Field label={words.name}>
+              <Field label={messages.name}>
                 <input name="title" required maxLength={200} defaultValue={title} autoComplete="off" />
               </Field>
             </FormDialog>
@@ -66,12 +66,12 @@ export const SessionPage = ({ sessionId }: { readonly sessionId: string }) => {
                 className="button"
                 onClick={() => update.mutate({ state: isActive ? "archived" : "active" })}
               >
-                {isActive ? words.archive : words.activate}
+                {isActive ? messages.archive : messages.activate}
               </button>
             )}
             {isActive && (
               <Link to="/start" search={{ projectId, sessionId }} className="button">
-                {words.start}
+                {messages.start}
               </Link>
             )}
           </>
@@ -81,25 +81,25 @@ export const SessionPage = ({ sessionId }: { readonly sessionId: string }) => {
       <RefusalNote error={update.error} />
       {!isActive && (
         <p>
-          <StateBadge state={state} /> {words.readOnly}
+          <StateBadge state={state} /> {messages.readOnly}
         </p>
       )}
       <div className="columns">
-        <section aria-label={words.messages}>
-          <h2>{words.messages}</h2>
-          <SessionMessages session={session} mayWrite={isActive && mayWork} />
+        <section aria-label={messages.messages}>
+          <h2>{messages.messages}</h2>
+          <SessionMessageLog session={session} mayWrite={isActive && mayWork} />
         </section>
         <div>
-          <section aria-label={words.agents}>
-            <h2>{words.agents}</h2>
-            <SessionAgents session={session} mayWrite={isActive && mayWork} />
+          <section aria-label={messages.agents}>
+            <h2>{messages.agents}</h2>
+            <SessionAgentList session={session} mayWrite={isActive && mayWork} />
           </section>
-          <section aria-label={words.runs}>
-            <h2>{words.runs}</h2>
+          <section aria-label={messages.runs}>
+            <h2>{messages.runs}</h2>
             <RunList filter={{ sessionId: id }} />
           </section>
         </div>
       </div>
-    </Page>
+    </PageFrame>
   )
 }

@@ -1,8 +1,8 @@
 /** The agent of a run. One that is not available can be seen and not chosen, and says why and what to do. */
 import type { Agent } from "@corral/domain/run/Agent"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { Field } from "../ui/Field.tsx"
-import { startWords } from "./words.ts"
+import { startMessages } from "./messages.ts"
 
 interface Props {
   readonly agents: ReadonlyArray<Agent>
@@ -17,23 +17,23 @@ const Missing = ({ agent: { hint, label, reason } }: { readonly agent: Agent }) 
 )
 
 export const AgentField = ({ agent, agents, onChoose }: Props) => {
-  const words = useWords(startWords)
+  const messages = useMessages(startMessages)
   const missing = agents.filter(({ available, reason }) => !available && reason !== undefined)
   return (
     <>
-      <Field label={words.agent} {...(agent?.signedIn === false ? { hint: words.notSignedIn } : {})}>
+      <Field label={messages.agent} {...(agent?.signedIn === false ? { hint: messages.notSignedIn } : {})}>
         <select value={agent?.id ?? ""} onChange={({ currentTarget: { value } }) => onChoose(value)}>
           {agents.map(({ available, id, label, version }) => (
             <option key={id} value={id} disabled={!available}>
               {[label, version].filter((part) => part !== undefined).join(" ")}
-              {available ? "" : ` (${words.unavailable})`}
+              {available ? "" : ` (${messages.unavailable})`}
             </option>
           ))}
         </select>
       </Field>
       {missing.length > 0 && (
         <details className="quiet">
-          <summary>{words.missing(missing.length)}</summary>
+          <summary>{messages.missing(missing.length)}</summary>
           <ul>
             {missing.map((each) => (
               <Missing key={each.id} agent={each} />

@@ -36,7 +36,10 @@ export const agentsOn = (target: Target | undefined): ReadonlyArray<Agent> =>
   (target?.agents ?? []).toSorted((a, b) => Number(b.available) - Number(a.available))
 
 /** Modes that both allow, the most careful first. */
-export const modesOf = (workspace: Workspace | undefined, agent: Agent | undefined): ReadonlyArray<RunMode> =>
+export const offeredModes = (
+  workspace: Workspace | undefined,
+  agent: Agent | undefined
+): ReadonlyArray<RunMode> =>
   (workspace?.modes ?? []).filter((mode) => agent?.modes === undefined || agent.modes.includes(mode))
 
 /** What a person most likely wants: to be asked. */

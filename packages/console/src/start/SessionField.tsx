@@ -1,10 +1,10 @@
 /** The session in which a run shall be, if in any. */
 import type { ProjectId } from "@corral/domain/identity/Ids"
 import { useQuery } from "@tanstack/react-query"
-import { hub } from "../api/Hub.ts"
-import { useWords } from "../text/Language.tsx"
+import { hubApi } from "../api/Hub.ts"
+import { useMessages } from "../text/Language.tsx"
 import { Field } from "../ui/Field.tsx"
-import { startWords } from "./words.ts"
+import { startMessages } from "./messages.ts"
 
 export const SessionField = ({
   asked,
@@ -13,16 +13,17 @@ export const SessionField = ({
   readonly projectId: ProjectId
   readonly asked: string | undefined
 }) => {
-  const words = useWords(startWords)
+  const messages = useMessages(startMessages)
   const { data } = useQuery({
     queryKey: ["sessions", "active", projectId],
-    queryFn: ({ signal }) => hub.sessions.list({ query: { projectId, state: "active", limit: 200 }, signal })
+    queryFn: ({ signal }) =>
+      hubApi.sessions.list({ query: { projectId, state: "active", limit: 200 }, signal })
   })
   return (
     // What was asked for is chosen once it is known.
-    <Field key={data === undefined ? "unknown" : "known"} label={words.session}>
+    <Field key={data === undefined ? "unknown" : "known"} label={messages.session}>
       <select name="sessionId" defaultValue={asked ?? ""}>
-        <option value="">{words.noSession}</option>
+        <option value="">{messages.noSession}</option>
         {data?.items.map(({ id, title }) => (
           <option key={id} value={id}>
             {title}

@@ -4,28 +4,28 @@ import type { RunMode } from "@corral/domain/run/Run"
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
 import { Link, useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
-import { hub } from "../api/Hub.ts"
+import { hubApi } from "../api/Hub.ts"
 import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
 import { targetsQuery } from "../api/Known.ts"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { Field, given, textIn } from "../ui/Field.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
-import { uiWords } from "../ui/words.ts"
+import { uiMessages } from "../ui/messages.ts"
 import { AgentField } from "./AgentField.tsx"
-import { agentsOn, modesOf, targetsFor, usualMode, workspacesOn } from "./Offer.ts"
+import { agentsOn, offeredModes, targetsFor, usualMode, workspacesOn } from "./Offer.ts"
 import { SessionField } from "./SessionField.tsx"
-import type { Asked } from "./StartPage.tsx"
+import type { StartSearch } from "./StartPage.tsx"
 import { TargetField } from "./TargetField.tsx"
-import { startWords } from "./words.ts"
+import { startMessages } from "./messages.ts"
 
 interface Props {
   readonly projectId: ProjectId
-  readonly asked: Asked
+  readonly asked: StartSearch
 }
 
 export const StartForm = ({ asked, projectId }: Props) => {
-  const words = useWords(startWords)
-  const { modes: modeNames } = useWords(uiWords)
+  const messages = useMessages(startMessages)
+  const { modes: modeNames } = useMessages(uiMessages)
   const navigate = useNavigate()
   const client = useQueryClient()
   const keyOf = useIdempotencyKey()
@@ -33,7 +33,7 @@ export const StartForm = ({ asked, projectId }: Props) => {
   const links = useQuery({
     queryKey: ["projects", "workspaces", projectId, "known"],
     queryFn: ({ signal }) =>
-      hub.projects.workspaces({ params: { id: projectId }, query: { limit: 200 }, signal })
+      hubApi.projects.workspaces({ params: { id: projectId }, query: { limit: 200 }, signal })
   })
   const [targetId, setTarget] = useState(asked.targetId)
   const [workspaceId, setWorkspace] = useState(asked.workspace)
@@ -46,13 +46,13 @@ export const StartForm = ({ asked, projectId }: Props) => {
   const workspace = workspaces.find(({ id }) => id === workspaceId) ?? workspaces[0]
   const agents = agentsOn(target)
   const agent = agents.find(({ id }) => id === agentId) ?? agents[0]
-  const modes = modesOf(workspace?.offered, agent)
+  const modes = offeredModes(workspace?.offered, agent)
   const mode = modes.find((each) => each === wanted) ?? usualMode(modes)
 
   const start = useMutation({
     mutationFn: (form: FormData) => {
       if (target === undefined || workspace === undefined || agent === undefined || mode === undefined)
-        throw new Error(words.noDevices)
+        throw new Error(messages.noDevices)
       const payload = {
         projectId,
         targetId: target.id,
@@ -65,7 +65,7 @@ export const StartForm = ({ asked, projectId }: Props) => {
         ...(form.has("worktree") ? { isolation: "worktree" as const } : {}),
         ...(form.has("queue") ? { onOffline: "queue" as const } : {})
       }
-      return hub.tasks.create({ headers: keyOf(payload), payload })
+      return hubApi.tasks.create({ headers: keyOf(payload), payload })
     },
     onSuccess: async ({ id }) => {
       await client.invalidateQueries({ queryKey: ["runs"] })
@@ -79,9 +79,9 @@ export const StartForm = ({ asked, projectId }: Props) => {
   if (target === undefined)
     return (
       <div className="empty">
-        <p>{words.noDevices}</p>
+        <p>{messages.noDevices}</p>
         <Link to="/projects/$projectId" params={{ projectId }} search={{ tab: "workspaces" }}>
-          {words.toWorkspaces}
+          {messages.toWorkspaces}
         </Link>
       </div>
     )
@@ -95,17 +95,17 @@ export const StartForm = ({ asked, projectId }: Props) => {
       }}
     >
       <TargetField targets={reachable} target={target} onChoose={setTarget} />
-      <Field label={words.workspace}>
+      <Field label={messages.workspace}>
         <select value={workspace?.id ?? ""} onChange={({ currentTarget: { value } }) => setWorkspace(value)}>
           {workspaces.map(({ id, offered }) => (
             <option key={id} value={id} disabled={offered?.available !== true}>
-              {offered?.available === true ? id : `${id} (${words.gone})`}
+              {offered?.available === true ? id : `${id} (${messages.gone})`}
             </option>
           ))}
         </select>
       </Field>
       <AgentField agents={agents} agent={agent} onChoose={setAgent} />
-      <Field label={words.mode} {...(mode === undefined ? { hint: words.noModes } : {})}>
+      <Field label={messages.mode} {...(mode === undefined ? { hint: messages.noModes } : {})}>
         <select
           value={mode ?? ""}
           onChange={({ currentTarget: { value } }) => setMode(modes.find((each) => each === value))}
@@ -117,14 +117,14 @@ export const StartForm = ({ asked, projectId }: Props) => {
           ))}
         </select>
       </Field>
-      <Field label={words.text}>
+      <Field label={messages.text}>
         <textarea name="text" required maxLength={262_144} autoFocus />
       </Field>
       <details>
-        <summary>{words.more}</summary>
+        <summary>{messages.more}</summary>
         <div className="form">
           <SessionField projectId={projectId} asked={asked.sessionId} />
-          <Field label={words.model} hint={words.modelHint}>
+          <Field label={messages.model} hint={messages.modelHint}>
             <input
               name="model"
               maxLength={128}
@@ -136,7 +136,7 @@ export const StartForm = ({ asked, projectId }: Props) => {
           {workspace?.offered?.git === true && (
             <label className="choice">
               <input type="checkbox" name="worktree" />
-              {words.worktree}
+              {messages.worktree}
             </label>
           )}
         </div>
@@ -144,7 +144,7 @@ export const StartForm = ({ asked, projectId }: Props) => {
       <RefusalNote error={start.error} />
       <div className="form-actions">
         <button type="submit" className="button primary" disabled={start.isPending || mode === undefined}>
-          {isOffline ? words.queueIt : words.start}
+          {isOffline ? messages.queueIt : messages.start}
         </button>
       </div>
     </form>

@@ -3,15 +3,15 @@ import type { ProjectId } from "@corral/domain/identity/Ids"
 import { useQuery } from "@tanstack/react-query"
 import { Link, useNavigate } from "@tanstack/react-router"
 import { isAtLeast, projectsQuery } from "../api/Known.ts"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { Field } from "../ui/Field.tsx"
-import { Page } from "../ui/Page.tsx"
+import { PageFrame } from "../ui/Page.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { StartForm } from "./StartForm.tsx"
-import { startWords } from "./words.ts"
+import { startMessages } from "./messages.ts"
 
 /** What the way here has chosen already. */
-export interface Asked {
+export interface StartSearch {
   readonly projectId?: string
   readonly sessionId?: string
   readonly targetId?: string
@@ -19,24 +19,24 @@ export interface Asked {
   readonly agentId?: string
 }
 
-export const StartPage = ({ asked }: { readonly asked: Asked }) => {
-  const words = useWords(startWords)
+export const StartPage = ({ asked }: { readonly asked: StartSearch }) => {
+  const messages = useMessages(startMessages)
   const navigate = useNavigate()
   const { data, error } = useQuery(projectsQuery)
   const projects = data?.items.filter(({ role }) => isAtLeast(role, "member")) ?? []
   const chosen = projects.find(({ id }) => id === asked.projectId) ?? projects[0]
   return (
-    <Page title={words.title}>
+    <PageFrame title={messages.title}>
       <RefusalNote error={error} />
       {data !== undefined && chosen === undefined && (
         <div className="empty">
-          <p>{words.noProjects}</p>
-          <Link to="/projects">{words.toProjects}</Link>
+          <p>{messages.noProjects}</p>
+          <Link to="/projects">{messages.toProjects}</Link>
         </div>
       )}
       {chosen !== undefined && (
         <div className="form">
-          <Field label={words.project}>
+          <Field label={messages.project}>
             <select
               value={chosen.id}
               onChange={({ currentTarget: { value } }) =>
@@ -53,6 +53,6 @@ export const StartPage = ({ asked }: { readonly asked: Asked }) => {
           <StartForm key={chosen.id} projectId={chosen.id} asked={asked} />
         </div>
       )}
-    </Page>
+    </PageFrame>
   )
 }

@@ -1,10 +1,10 @@
 /** The device on which a run shall work, and what to do where it is offline. */
 import type { Target } from "@corral/domain/device/Device"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { Field } from "../ui/Field.tsx"
 import { Time } from "../ui/Time.tsx"
-import { uiWords } from "../ui/words.ts"
-import { startWords } from "./words.ts"
+import { uiMessages } from "../ui/messages.ts"
+import { startMessages } from "./messages.ts"
 
 interface Props {
   readonly targets: ReadonlyArray<Target>
@@ -13,11 +13,11 @@ interface Props {
 }
 
 export const TargetField = ({ onChoose, target, targets }: Props) => {
-  const words = useWords(startWords)
-  const { states } = useWords(uiWords)
+  const messages = useMessages(startMessages)
+  const { states } = useMessages(uiMessages)
   return (
     <>
-      <Field label={words.device}>
+      <Field label={messages.device}>
         <select value={target.id} onChange={({ currentTarget: { value } }) => onChoose(value)}>
           {targets.map(({ id, name, state }) => (
             <option key={id} value={id}>
@@ -30,13 +30,13 @@ export const TargetField = ({ onChoose, target, targets }: Props) => {
         <div className="notice" role="status">
           <p>
             <strong>
-              <bdi>{target.name}</bdi> {words.offline}
+              <bdi>{target.name}</bdi> {messages.offline}
             </strong>{" "}
             {target.lastSeenAt !== undefined && <Time at={target.lastSeenAt} />}
           </p>
           <label className="choice">
             <input type="checkbox" name="queue" required />
-            {words.queue}
+            {messages.queue}
           </label>
         </div>
       )}

@@ -2,83 +2,83 @@
 import type { TaskId } from "@corral/domain/identity/Ids"
 import { useQuery, useQueryClient } from "@tanstack/react-query"
 import { Navigate } from "@tanstack/react-router"
-import { hub } from "../api/Hub.ts"
+import { hubApi } from "../api/Hub.ts"
 import { useTargetName } from "../api/Known.ts"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { ConfirmDialog } from "../ui/ConfirmDialog.tsx"
-import { Page } from "../ui/Page.tsx"
+import { PageFrame } from "../ui/Page.tsx"
 import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { StateBadge } from "../ui/StateBadge.tsx"
 import { Time } from "../ui/Time.tsx"
-import { uiWords } from "../ui/words.ts"
-import { taskWords } from "./words.ts"
+import { uiMessages } from "../ui/messages.ts"
+import { taskMessages } from "./messages.ts"
 
 const over: ReadonlyArray<string> = ["completed", "failed", "cancelled", "expired"]
 
 export const TaskPage = ({ taskId }: { readonly taskId: string }) => {
-  const words = useWords(taskWords)
-  const { modes } = useWords(uiWords)
+  const messages = useMessages(taskMessages)
+  const { modes } = useMessages(uiMessages)
   const client = useQueryClient()
   const id = taskId as TaskId
   const { data: task, error } = useQuery({
     queryKey: ["tasks", "one", id],
-    queryFn: ({ signal }) => hub.tasks.get({ params: { id }, signal })
+    queryFn: ({ signal }) => hubApi.tasks.get({ params: { id }, signal })
   })
   const target = useTargetName(task?.targetId)
   if (task?.runId !== undefined) return <Navigate to="/runs/$runId" params={{ runId: task.runId }} replace />
   if (task === undefined)
     return (
-      <Page title={words.title}>
+      <PageFrame title={messages.title}>
         <RefusalNote error={error} />
-      </Page>
+      </PageFrame>
     )
   const isOver = over.includes(task.state)
   const cancel = async (): Promise<void> => {
-    await hub.tasks.cancel({ params: { id } })
+    await hubApi.tasks.cancel({ params: { id } })
     await client.invalidateQueries({ queryKey: ["tasks"] })
   }
   return (
-    <Page
-      title={words.title}
+    <PageFrame
+      title={messages.title}
       actions={
         !isOver && (
           <ConfirmDialog
-            trigger={words.cancel}
+            trigger={messages.cancel}
             triggerClass="button"
-            title={words.cancelTitle}
-            confirm={words.cancel}
+            title={messages.cancelTitle}
+            confirm={messages.cancel}
             onConfirm={cancel}
           >
-            {words.cancelText}
+            {messages.cancelText}
           </ConfirmDialog>
         )
       }
     >
       <p role="status">
         <StateBadge state={task.state} />{" "}
-        {isOver ? words.over : task.state === "queued" ? words.queued : words.waits}
+        {isOver ? messages.over : task.state === "queued" ? messages.queued : messages.waits}
       </p>
       {task.error !== undefined && <p className="refusal">{task.error.message}</p>}
       <dl className="facts">
-        <dt>{words.device}</dt>
+        <dt>{messages.device}</dt>
         <dd>{target ?? task.targetId}</dd>
-        <dt>{words.workspace}</dt>
+        <dt>{messages.workspace}</dt>
         <dd>{task.workspace}</dd>
-        <dt>{words.agent}</dt>
+        <dt>{messages.agent}</dt>
         <dd>{task.agentId}</dd>
-        <dt>{words.mode}</dt>
+        <dt>{messages.mode}</dt>
         <dd>{modes[task.mode]}</dd>
         {task.expiresAt !== undefined && (
           <>
-            <dt>{words.until}</dt>
+            <dt>{messages.until}</dt>
             <dd>
               <Time at={task.expiresAt} />
             </dd>
           </>
         )}
-        <dt>{words.text}</dt>
+        <dt>{messages.text}</dt>
         <dd className="said">{task.input.text}</dd>
       </dl>
-    </Page>
+    </PageFrame>
   )
 }

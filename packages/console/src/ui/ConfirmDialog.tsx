@@ -1,10 +1,10 @@
 /** Asks before something that cannot be undone. The safe answer has the focus; a refusal of the deed is shown where it was asked. */
 import { AlertDialog } from "@base-ui/react/alert-dialog"
 import { type ReactNode, useRef } from "react"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { RefusalNote } from "./RefusalNote.tsx"
-import { useDeed } from "./useDeed.ts"
-import { uiWords } from "./words.ts"
+import { useAction } from "./useDeed.ts"
+import { uiMessages } from "./messages.ts"
 
 interface Props {
   /** On the button that asks. */
@@ -19,9 +19,9 @@ interface Props {
 }
 
 export const ConfirmDialog = ({ children, confirm, onConfirm, title, trigger, triggerClass }: Props) => {
-  const words = useWords(uiWords)
+  const messages = useMessages(uiMessages)
   const safe = useRef<HTMLButtonElement>(null)
-  const { busy, error, open, run, setOpen } = useDeed()
+  const { busy, error, open, run, setOpen } = useAction()
   return (
     <AlertDialog.Root open={open} onOpenChange={setOpen}>
       <AlertDialog.Trigger className={triggerClass ?? "button small"}>{trigger}</AlertDialog.Trigger>
@@ -33,7 +33,7 @@ export const ConfirmDialog = ({ children, confirm, onConfirm, title, trigger, tr
           <RefusalNote error={error} />
           <div className="dialog-actions">
             <AlertDialog.Close ref={safe} className="button">
-              {words.cancel}
+              {messages.cancel}
             </AlertDialog.Close>
             <button
               type="button"

@@ -1,10 +1,10 @@
 /** A form in a dialog: opened by its button, closed when it was taken. A refusal stays with the form. */
 import { Dialog } from "@base-ui/react/dialog"
 import type { ReactNode } from "react"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { RefusalNote } from "./RefusalNote.tsx"
-import { useDeed } from "./useDeed.ts"
-import { uiWords } from "./words.ts"
+import { useAction } from "./useDeed.ts"
+import { uiMessages } from "./messages.ts"
 
 interface Props {
   readonly trigger: ReactNode
@@ -17,8 +17,8 @@ interface Props {
 }
 
 export const FormDialog = ({ children, onSubmit, submit, title, trigger, triggerClass }: Props) => {
-  const words = useWords(uiWords)
-  const { busy, error, open, run, setOpen } = useDeed()
+  const messages = useMessages(uiMessages)
+  const { busy, error, open, run, setOpen } = useAction()
   return (
     <Dialog.Root open={open} onOpenChange={setOpen}>
       <Dialog.Trigger className={triggerClass ?? "button"}>{trigger}</Dialog.Trigger>
@@ -37,7 +37,7 @@ export const FormDialog = ({ children, onSubmit, submit, title, trigger, trigger
             {children}
             <RefusalNote error={error} />
             <div className="dialog-actions">
-              <Dialog.Close className="button">{words.cancel}</Dialog.Close>
+              <Dialog.Close className="button">{messages.cancel}</Dialog.Close>
               <button type="submit" className="button primary" disabled={busy}>
                 {submit}
               </button>

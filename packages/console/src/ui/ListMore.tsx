@@ -1,9 +1,9 @@
 /** What stands below a list: that it loads, why it cannot be read, that nothing is there, or the way to more. */
 import type { ReactNode } from "react"
 import type { List } from "../api/Lists.ts"
-import { useWords } from "../text/Language.tsx"
+import { useMessages } from "../text/Language.tsx"
 import { RefusalNote } from "./RefusalNote.tsx"
-import { uiWords } from "./words.ts"
+import { uiMessages } from "./messages.ts"
 
 interface Props {
   readonly list: Omit<List<unknown>, "items"> & { readonly items: ReadonlyArray<unknown> }
@@ -12,11 +12,11 @@ interface Props {
 }
 
 export const ListMore = ({ empty, list }: Props) => {
-  const words = useWords(uiWords)
+  const messages = useMessages(uiMessages)
   if (list.isLoading)
     return (
       <p className="quiet" role="status">
-        {words.loading}
+        {messages.loading}
       </p>
     )
   return (
@@ -25,7 +25,7 @@ export const ListMore = ({ empty, list }: Props) => {
       {list.items.length === 0 && list.error === null && <div className="empty">{empty}</div>}
       {list.more !== undefined && (
         <button type="button" className="button more" disabled={list.isLoadingMore} onClick={list.more}>
-          {words.more}
+          {messages.more}
         </button>
       )}
     </>

@@ -17,7 +17,7 @@ interface Props {
   readonly children: ReactNode
 }
 
-export const Page = ({ above, actions, children, title }: Props) => {
+export const PageFrame = ({ above, actions, children, title }: Props) => {
   const waiting = useWaiting()
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {

@@ -1,7 +1,7 @@
 /** A refusal as a person reads it: the Hub's sentence, what to do next, and the id under which the Hub knows it. */
 import { HubRefusal } from "../api/Hub.ts"
-import { useWords } from "../text/Language.tsx"
-import { uiWords } from "./words.ts"
+import { useMessages } from "../text/Language.tsx"
+import { uiMessages } from "./messages.ts"
 
 interface Issue {
   readonly path: string
@@ -17,10 +17,10 @@ interface Props {
 }
 
 export const RefusalNote = ({ again, error }: Props) => {
-  const words = useWords(uiWords)
+  const messages = useMessages(uiMessages)
   if (error === null || error === undefined) return null
   const refusal = error instanceof HubRefusal ? error : new HubRefusal("internal", error.message)
-  const advice = words.advice[refusal.code]
+  const advice = messages.advice[refusal.code]
   return (
     <div className="refusal" role="alert">
       <p>
@@ -34,18 +34,18 @@ export const RefusalNote = ({ again, error }: Props) => {
       {refusal.details["reason"] === "sign_in_old" && (
         <p>
           <a href={`/client/auth/login?${new URLSearchParams({ fresh: "1", returnTo: location.pathname })}`}>
-            {words.signInAgain}
+            {messages.signInAgain}
           </a>
         </p>
       )}
       {refusal.requestId !== undefined && (
         <p className="quiet">
-          {words.requestId} <code>{refusal.requestId}</code>
+          {messages.requestId} <code>{refusal.requestId}</code>
         </p>
       )}
       {again !== undefined && (
         <button type="button" className="button" onClick={again}>
-          {words.again}
+          {messages.again}
         </button>
       )}
     </div>

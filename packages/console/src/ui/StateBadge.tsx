@@ -1,8 +1,8 @@
 /** The state of a run, a task, a device or an approval: a word, and a colour that says no more than the word. */
-import { useWords } from "../text/Language.tsx"
-import { uiWords } from "./words.ts"
+import { useMessages } from "../text/Language.tsx"
+import { uiMessages } from "./messages.ts"
 
-type State = keyof (typeof uiWords)["en"]["states"]
+type State = keyof (typeof uiMessages)["en"]["states"]
 
 const tones: { readonly [S in State]?: "good" | "bad" | "busy" | "wait" } = {
   completed: "good",
@@ -24,6 +24,6 @@ const tones: { readonly [S in State]?: "good" | "bad" | "busy" | "wait" } = {
 }
 
 export const StateBadge = ({ state }: { readonly state: State }) => {
-  const words = useWords(uiWords)
-  return <span className={`badge ${tones[state] ?? "plain"}`}>{words.states[state]}</span>
+  const messages = useMessages(uiMessages)
+  return <span className={`badge ${tones[state] ?? "plain"}`}>{messages.states[state]}</span>
 }

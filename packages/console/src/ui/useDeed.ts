@@ -1,7 +1,7 @@
 /** A deed in a dialog: open until it is done, busy meanwhile, and what it throws is there to be shown. */
 import { useState } from "react"
 
-export interface Deed {
+export interface UserAction {
   readonly open: boolean
   /** Opens or closes, and forgets what went wrong before. */
   readonly setOpen: (open: boolean) => void
@@ -11,7 +11,7 @@ export interface Deed {
   readonly run: (deed: () => Promise<unknown>) => Promise<void>
 }
 
-export const useDeed = (): Deed => {
+export const useAction = (): UserAction => {
   const [open, show] = useState(false)
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<Error | null>(null)

@@ -2,9 +2,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { DiffHunk } from "@corral/domain/edge-api/Diff"
 import * as fc from "fast-check"
-import { languageOf } from "../../src/diff/languageOf.ts"
+import { languageOfFile } from "../../src/diff/languageOf.ts"
 import { parsePatch } from "../../src/diff/parsePatch.ts"
-import { type Row, rowsOf } from "../../src/diff/rows.ts"
+import { type DiffEntry, rowsOf } from "../../src/diff/rows.ts"
 
 const line = fc
   .tuple(fc.constantFrom(" ", "+", "-"), fc.string({ maxLength: 8 }))
@@ -21,7 +21,7 @@ const hunk = fc
     newLines: of.lines.filter((one) => one[0] !== "-").length
   }))
 
-const sideOf = (rows: ReadonlyArray<Row>, side: "old" | "new"): Array<string> =>
+const sideOf = (rows: ReadonlyArray<DiffEntry>, side: "old" | "new"): Array<string> =>
   rows.flatMap((row) => {
     if (row.kind === "pair") return row[side] === undefined ? [] : [`${row[side].number} ${row[side].text}`]
     if (row.kind === "line") return row[side] === undefined ? [] : [`${row[side]} ${row.side.text}`]
@@ -76,7 +76,7 @@ describe("rows of a diff", () => {
   })
 
   it("knows languages by names of files alone", () => {
-    assert.deepStrictEqual(["a.ts", "b/c.PY", "Makefile", "x.constructor"].map(languageOf), [
+    assert.deepStrictEqual(["a.ts", "b/c.PY", "Makefile", "x.constructor"].map(languageOfFile), [
       "typescript",
       "python",
       undefined,

@@ -2,9 +2,9 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { newPrivateKey, publicKeyOf } from "@corral/edge/link/DeviceKey"
 import type { BrowserContextOptions, Page } from "playwright-core"
-import { Joined } from "../../../cli/test/joined/Joined.ts"
-import { HubClient } from "../../../hub/test/harness/HubClient.ts"
-import { makeSession } from "../../../hub/test/harness/Teams.ts"
+import { Joined } from "@corral/testing/stack/Joined"
+import { HubClient } from "@corral/testing/hub/HubClient"
+import { makeSession } from "@corral/testing/hub/Teams"
 import { ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
 import { faultsOf, measured, measuring } from "../harness/faults.ts"
 import { picture } from "../harness/picture.ts"
@@ -45,7 +45,7 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     await page.getByRole("button", { name: "Sign in" }).click()
     await heading(page, "Projects").waitFor()
     assert.strictEqual(new URL(page.url()).pathname, "/projects")
-    await page.getByText("No project yet.").waitFor()
+    await page.getByText("No projects yet.").waitFor()
     assert.strictEqual(await page.title(), "Projects · Corral")
 
     await page.getByRole("button", { name: "Grace" }).click()
@@ -60,7 +60,7 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     const page = await at("/")
     await heading(page, "Overview").waitFor()
     await page.keyboard.press("Tab")
-    assert.strictEqual(await page.locator(":focus").textContent(), "Skip to the content")
+    assert.strictEqual(await page.locator(":focus").textContent(), "Skip to content")
     const focus = async (name: string): Promise<void> => {
       for (let i = 0; i < 40; i++) {
         await page.keyboard.press("Tab")
@@ -95,10 +95,10 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
   it("tells how to add a device, and when it is there", async () => {
     const page = await at("/devices")
     await page.getByText("online", { exact: true }).waitFor()
-    await page.getByRole("button", { name: "Add a device" }).click()
-    const dialog = page.getByRole("dialog", { name: "Add a device" })
+    await page.getByRole("button", { name: "Add device" }).click()
+    const dialog = page.getByRole("dialog", { name: "Add device" })
     await dialog.getByText(`corral device join --hub ${joined.front.url} --token-file -`).waitFor()
-    await dialog.getByRole("button", { name: "Make a join token" }).click()
+    await dialog.getByRole("button", { name: "Create join token" }).click()
     const joinToken = (await dialog.locator("code").nth(1).textContent()) ?? ""
     assert.deepStrictEqual(await seriousOf(page), [])
     assert.notInclude(page.url(), joinToken)
@@ -123,26 +123,26 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
   it("starts a run, which appears in the lists, and rings when it waits for an approval", async () => {
     const page = await at(`/start?projectId=${joined.projectId}`)
     await page.getByLabel("Agent", { exact: true }).selectOption("scripted")
-    await page.getByLabel("What shall it do?").fill("/write beacon.txt light")
+    await page.getByLabel("Describe the task").fill("/write beacon.txt light")
     assert.deepStrictEqual(await seriousOf(page), [])
     await picture(page, "start")
     await page.getByRole("button", { name: "Start", exact: true }).click()
     await page.waitForURL(/\/runs\/run_/)
     const other = await at("/")
-    await other.getByRole("link", { name: "1 approval waits" }).waitFor()
-    await other.getByRole("list", { name: "Waits for a decision" }).getByText("Write beacon.txt").waitFor()
+    await other.getByRole("link", { name: "1 pending approval" }).waitFor()
+    await other.getByRole("list", { name: "Needs your decision" }).getByText("Write beacon.txt").waitFor()
     assert.strictEqual(await other.title(), "(1) Overview · Corral")
     await picture(other, "overview")
     await other.emulateMedia({ colorScheme: "dark" })
     await other.setViewportSize(phone)
     await picture(other, "overview-phone")
     await joined.owner.ask("POST", `/client/runs/${page.url().split("/").at(-1) ?? ""}/cancel`)
-    await other.getByRole("list", { name: "Lately" }).getByText("/write beacon.txt light").waitFor()
+    await other.getByRole("list", { name: "Recent" }).getByText("/write beacon.txt light").waitFor()
     await other.waitForFunction(() => document.title === "Overview · Corral")
     await other.goto(`/runs?state=cancelled&projectId=${joined.projectId}`)
     await other.getByRole("link", { name: "/write beacon.txt light" }).waitFor()
     await other.getByLabel("State").selectOption("failed")
-    await other.getByText("No run here yet.").waitFor()
+    await other.getByText("No runs yet.").waitFor()
     assert.include(other.url(), "state=failed")
     await closing(other)
     await closing(page)
@@ -152,8 +152,8 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     const page = await at(`/audit?projectId=${joined.projectId}`)
     await page.getByRole("region", { name: /Records/ }).waitFor()
     assert.strictEqual(await page.getByLabel("Project").inputValue(), joined.projectId)
-    await page.getByRole("button", { name: "Verify the chain" }).click()
-    await page.getByText(/The chain is whole: \d+ records checked/).waitFor()
+    await page.getByRole("button", { name: "Verify integrity" }).click()
+    await page.getByText(/Audit log is intact\. \d+ records checked/).waitFor()
     await picture(page, "audit")
     await page.goto("/account")
     await page.getByRole("button", { name: "New key" }).click()
@@ -163,9 +163,9 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     assert.match(key, /^corral_/)
     await page.getByRole("button", { name: "Done" }).click()
     assert.notInclude((await page.textContent("body")) ?? "", key)
-    await page.getByRole("button", { name: "Remove" }).click()
-    await page.getByRole("alertdialog").getByRole("button", { name: "Remove" }).click()
-    await page.getByText("You have no key.").waitFor()
+    await page.getByRole("button", { name: "Revoke" }).click()
+    await page.getByRole("alertdialog").getByRole("button", { name: "Revoke" }).click()
+    await page.getByText("No API keys.").waitFor()
     await closing(page)
   })
 
@@ -273,15 +273,15 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     const button = page.getByRole("button", { name: "Start", exact: true })
     await button.waitFor()
     await joined.edge.stop()
-    await page.getByText("A run cannot start there now.").waitFor({ timeout: 70_000 })
-    await page.getByLabel("What shall it do?").fill("/say later")
-    await page.getByRole("checkbox", { name: /Queue it/ }).check()
+    await page.getByText("You can't start a run there now.").waitFor({ timeout: 70_000 })
+    await page.getByLabel("Describe the task").fill("/say later")
+    await page.getByRole("checkbox", { name: /Queue the run/ }).check()
     await page.getByRole("button", { name: "Queue", exact: true }).click()
-    await page.getByText("Its device is offline.").waitFor()
+    await page.getByText("The device is offline.").waitFor()
     assert.deepStrictEqual(await seriousOf(page), [])
-    await page.getByRole("button", { name: "Cancel the task" }).click()
-    await page.getByRole("alertdialog").getByRole("button", { name: "Cancel the task" }).click()
-    await page.getByText("It ended without a run.").waitFor()
+    await page.getByRole("button", { name: "Cancel task" }).click()
+    await page.getByRole("alertdialog").getByRole("button", { name: "Cancel task" }).click()
+    await page.getByText("The task ended without a run.").waitFor()
     await closing(page)
   })
 })

@@ -9,19 +9,13 @@ import type { HubApproval } from "@corral/domain/hub-api/HubRun"
 import type { RunId } from "@corral/domain/identity/Ids"
 import { decodeEvent, type Envelope } from "@corral/domain/run/RunEvent"
 import { CSRF_HEADER, SESSION_COOKIE } from "@corral/domain/hub-api/SessionAuthority"
-import { Renderer } from "@corral/cli/Render"
-import { askedOf, settledCard } from "@corral/gateway/following/ApprovalCard"
+import { Renderer } from "@corral/cli/run/Render"
+import { summarizeApproval, resolvedCard } from "@corral/gateway/following/ApprovalCard"
 import { csrfOf } from "@corral/hub/signin/SessionToken"
 import { Result } from "effect"
-import { Joined } from "../../../cli/test/joined/Joined.ts"
-import {
-  actingAs,
-  confirmedLink,
-  gatewayEnv,
-  gatewayOf,
-  newAccount
-} from "../../../hub/test/harness/Chats.ts"
-import { HubClient } from "../../../hub/test/harness/HubClient.ts"
+import { Joined } from "@corral/testing/stack/Joined"
+import { actingAs, confirmedLink, gatewayEnv, gatewayOf, newAccount } from "@corral/testing/hub/Chats"
+import { HubClient } from "@corral/testing/hub/HubClient"
 import { RunFold } from "../../src/run/RunFold.ts"
 
 type Origin = "console" | "terminal" | "chat" | "editor"
@@ -204,8 +198,8 @@ describe("a decision reads the same in all its readers", { timeout: 120_000 }, (
     assert.strictEqual(told.text.includes("(input edited)"), isEdited)
 
     assert(told.hub.state !== "pending")
-    const card = settledCard(
-      { asked: askedOf(told.hub.request), place: "here", url: "https://hub.example.test" },
+    const card = resolvedCard(
+      { summary: summarizeApproval(told.hub.request), place: "here", url: "https://hub.example.test" },
       { ...told.hub, state: told.hub.state, by: decidedBy },
       "Ada"
     )

@@ -72,14 +72,14 @@ describe.skipIf(!hasChromium)("the first run", () => {
     await step("start the run", async () => {
       await page.goto("/start")
       await page.getByLabel("Agent", { exact: true }).selectOption("scripted")
-      await page.getByLabel("What shall it do?").fill("Read the notes and write a summary")
+      await page.getByLabel("Describe the task").fill("Read the notes and write a summary")
       await page.getByRole("button", { name: "Start", exact: true }).click()
       await page.waitForURL(/\/runs\/run_/)
     })
     await step("allow it", async () => {
       await page.getByRole("region", { name: /^Approval: Write NOTES\.md/ }).waitFor()
       await page.getByRole("button", { name: "Allow once" }).click()
-      await page.getByText("The run is completed.").last().waitFor()
+      await page.getByText("Run completed.").last().waitFor()
     })
     await step("read its changes", async () => {
       await page.getByRole("tab", { name: "Changes" }).click()

@@ -2,8 +2,8 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { join } from "node:path"
 import type { Page } from "playwright-core"
-import { Joined } from "../../../cli/test/joined/Joined.ts"
-import { makeSession } from "../../../hub/test/harness/Teams.ts"
+import { Joined } from "@corral/testing/stack/Joined"
+import { makeSession } from "@corral/testing/hub/Teams"
 import { ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
 
 const long = `echo ${"a-long-word-".repeat(150)} && printf '%s' "${"x".repeat(400)}"`
@@ -140,11 +140,11 @@ describe.skipIf(!hasChromium)("a page that is opened directly", { timeout: 120_0
   it("shows a pending request, an edit and the cause of a failure once each", async () => {
     const at = (name: string) => browser.page(joined.front.url, token, routes.get(name) ?? "")
     const waiting = await at("waiting")
-    await waiting.getByText("waiting for approval").first().waitFor()
+    await waiting.getByText("needs approval").first().waitFor()
     assert.strictEqual(await waiting.locator(".tool-state", { hasText: "running" }).count(), 0)
     const run = await at("run")
     await run.getByText("input edited").waitFor()
-    await run.getByText("with changes, this once, by you").waitFor()
+    await run.getByText("with changes, once, by you").waitFor()
     const decided = await run.locator(".approval summary").first().innerText()
     assert.match(decided, /\S · Allowed/)
     const edited = await at("edited")

@@ -6,8 +6,8 @@ import type { Task } from "@corral/domain/task/Task"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Page } from "playwright-core"
-import { Joined } from "../../../cli/test/joined/Joined.ts"
-import { makeSession } from "../../../hub/test/harness/Teams.ts"
+import { Joined } from "@corral/testing/stack/Joined"
+import { makeSession } from "@corral/testing/hub/Teams"
 import { ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
 import { picture, picturing } from "../harness/picture.ts"
 
@@ -46,7 +46,7 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     assert.deepStrictEqual(await seriousOf(page), [])
     await picture(page, "run-approval")
     await approval.getByRole("button", { name: "Allow once" }).click()
-    await page.getByText("The run is completed.").last().waitFor()
+    await page.getByText("Run completed.").last().waitFor()
     await page.getByText("by you").waitFor()
     assert.strictEqual(readFileSync(inWorkspace("made.txt"), "utf8"), "first\nsecond\n")
 
@@ -78,7 +78,7 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     await page.getByLabel(/^Reason/).fill("not today")
     await page.keyboard.press("Enter")
     await page.getByText("denied: not today").first().waitFor()
-    await page.getByText("The run is completed.").last().waitFor()
+    await page.getByText("Run completed.").last().waitFor()
     await page.context().close()
   })
 
@@ -87,8 +87,8 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     const page = await at(`/runs/${runId}`)
     await page.getByRole("button", { name: "Edit and allow" }).click()
     await page.getByLabel("content").fill("yours\n")
-    await page.getByRole("button", { name: "Allow the edited action once" }).click()
-    await page.getByText("The run is completed.").last().waitFor()
+    await page.getByRole("button", { name: "Allow edited action once" }).click()
+    await page.getByText("Run completed.").last().waitFor()
     assert.strictEqual(readFileSync(inWorkspace("edited.txt"), "utf8"), "yours\n")
     await page.context().close()
   })
@@ -102,9 +102,9 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     const wide = await page.evaluate("document.documentElement.scrollWidth")
     assert.strictEqual(wide, 390)
     assert.deepStrictEqual(await seriousOf(page), [])
-    await page.getByRole("button", { name: "Cancel the run" }).click()
-    await page.getByRole("alertdialog").getByRole("button", { name: "Cancel the run" }).click()
-    await page.getByText("The run was cancelled.").last().waitFor()
+    await page.getByRole("button", { name: "Cancel run" }).click()
+    await page.getByRole("alertdialog").getByRole("button", { name: "Cancel run" }).click()
+    await page.getByText("Run cancelled.").last().waitFor()
     await ended(runId, "cancelled")
     await page.context().close()
   })
@@ -128,7 +128,7 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
       browser.page(joined.front.url, watcher.token, `/runs/${runId}`)
     ])
     const block = page.getByRole("region", { name: "Preview: The page" })
-    await block.getByText("It opens on laptop itself, in a browser that runs there.").waitFor()
+    await block.getByText("Opens only in a browser on laptop.").waitFor()
     const coming = page.context().waitForEvent("page")
     await block.getByRole("button", { name: "Open preview" }).click()
     const tab = await coming
@@ -149,7 +149,7 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     assert.deepStrictEqual(await seriousOf(page), [])
 
     const notTheirs = watched.getByRole("region", { name: "Preview: The page" })
-    await notTheirs.getByText("Members of the project may open it.").waitFor()
+    await notTheirs.getByText("Only project members can open it.").waitFor()
     assert.isTrue(await notTheirs.getByRole("button", { name: "Open preview" }).isDisabled())
 
     // From a page of another site: the cookie comes with its answer and goes with the next request all the same.
@@ -175,14 +175,14 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     const page = await at(`/runs/${runId}`)
     await page.getByText("before", { exact: true }).waitFor()
     await joined.hub.end()
-    await page.getByText("The connection is lost.").waitFor()
+    await page.getByText("Connection lost.").waitFor()
     await joined.hub.start()
     joined.found()
     await joined.online()
     await page.getByText("Live", { exact: true }).first().waitFor({ timeout: 15_000 })
     await page.getByLabel("Message to the agent").fill("here again")
     await page.getByRole("button", { name: "Send" }).click()
-    await page.getByText("The run is completed.").last().waitFor({ timeout: 30_000 })
+    await page.getByText("Run completed.").last().waitFor({ timeout: 30_000 })
     assert.strictEqual(await page.getByText("before", { exact: true }).count(), 1)
     await page.getByText("after", { exact: true }).waitFor()
     await page.context().close()
@@ -203,7 +203,7 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     await second.getByLabel(/^Reason/).fill("not now")
     const [allow, deny] = [
       first.getByRole("button", { name: "Allow once" }),
-      second.getByRole("button", { name: "Deny it" })
+      second.getByRole("button", { name: "Deny request" })
     ]
     await allow.waitFor()
     // At once: a click would wait until each page stands still, and hear of the other meanwhile.
@@ -215,7 +215,7 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     assert.strictEqual(told.decidedBy, allowed ? joined.owner.userId : member.userId)
     const [loser, says] = allowed ? [second, /Allowed, .*by owner/] : [first, "Denied by second"]
     await loser.getByText(says).waitFor()
-    await loser.getByText("Somebody else was faster: it is decided.").waitFor()
+    await loser.getByText("Another user has already decided this approval.").waitFor()
     await (allowed ? first : second).getByText(allowed ? /Allowed, .*by you/ : "Denied by you").waitFor()
     await ended(runId, "completed")
     assert.strictEqual(existsSync(inWorkspace("both.txt")), allowed)
@@ -313,10 +313,10 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     assert.deepStrictEqual(afters.slice(0, 2), ["0", "3"])
     assert.strictEqual(await page.getByText("twice", { exact: true }).count(), 1)
     assert.strictEqual(await page.getByText("never shown").count(), 0)
-    await page.getByText("The end of this message never came.").waitFor()
+    await page.getByText("This message is incomplete.").waitFor()
     await page.unroute("**/events?*")
     await page.getByRole("tab", { name: "Raw log" }).click()
-    await page.getByText("2 events are not known here").waitFor()
+    await page.getByText("2 unrecognized events").waitFor()
     await page.context().close()
   })
 
@@ -344,7 +344,7 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     page.on("request", (request) => asked.push(request.url()))
     await page.goto(`/runs/${runId}`)
     await page.getByText("over", { exact: true }).waitFor()
-    await page.getByText("The run is completed.").last().waitFor()
+    await page.getByText("Run completed.").last().waitFor()
     const timeline = page.getByRole("group", { name: "Timeline" })
     const seen: Array<string> = []
     const look = async (to: number) => {

@@ -5,12 +5,12 @@ import type { ApprovalId, DeviceId, ProjectId } from "@corral/domain/identity/Id
 import { draft } from "@corral/domain/run/RunEvent"
 import { readFileSync } from "node:fs"
 import type { Locator, Page } from "playwright-core"
-import { confirmedLink, GATEWAY_TOKEN, gatewayEnv, newAccount } from "../../../hub/test/harness/Chats.ts"
-import { HubClient } from "../../../hub/test/harness/HubClient.ts"
-import { HubProcess } from "../../../hub/test/harness/HubProcess.ts"
-import { created, Mirror, newId, resolved, started } from "../../../hub/test/harness/Mirror.ts"
-import { registerDevice, report } from "../../../hub/test/harness/Offers.ts"
-import { makeProject, makeSession } from "../../../hub/test/harness/Teams.ts"
+import { confirmedLink, GATEWAY_TOKEN, gatewayEnv, newAccount } from "@corral/testing/hub/Chats"
+import { HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { created, Mirror, newId, resolved, started } from "@corral/testing/hub/Mirror"
+import { registerDevice, report } from "@corral/testing/hub/Offers"
+import { makeProject, makeSession } from "@corral/testing/hub/Teams"
 import { ConsoleBrowser, hasChromium, seriousOf } from "../harness/ConsoleBrowser.ts"
 
 describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, () => {
@@ -81,24 +81,24 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
   it("says of an approval why it cannot be decided: expired, withdrawn, its device away, revoked or gone", async () => {
     const [expired, withdrawn, pending] = [await asked("expired"), await asked("cancelled"), await asked()]
     const page = await at(`/approvals/${expired.id}`)
-    await page.getByText("Nobody decided in time, and the action was not allowed.").waitFor()
+    await page.getByText("No decision was made in time. The action was not allowed.").waitFor()
     assert.strictEqual(await page.getByRole("button", { name: "Allow once" }).count(), 0)
     await page.goto(`/approvals/${withdrawn.id}`)
-    await page.getByText("The agent does not wait for it any more.").waitFor()
+    await page.getByText("The agent no longer needs this decision.").waitFor()
     await page.goto(`/approvals/${newId("apr")}`)
-    await page.getByText("There is no such approval, or you may not see it.").waitFor()
+    await page.getByText("This approval doesn't exist, or you don't have access to it.").waitFor()
 
     await page.goto(`/approvals/${pending.id}`)
-    await page.getByText("edge is not connected: no decision reaches it now.").waitFor()
+    await page.getByText("edge is disconnected.").waitFor()
     await page.getByRole("button", { name: "Allow once" }).click()
-    await page.getByText("The device is not connected, and nothing was decided.").waitFor()
+    await page.getByText("The device is disconnected. No decision was made.").waitFor()
     assert.deepStrictEqual(await seriousOf(page), [])
     const path = `/client/devices/${pending.mirror.targetId}`
     assert.strictEqual((await owner.ask("PATCH", path, { body: { state: "revoked" } })).status, 200)
-    await page.getByText("edge was revoked: nothing can be decided there any more.").waitFor()
+    await page.getByText("edge was revoked. You can no longer decide its approvals.").waitFor()
     assert.strictEqual((await owner.ask("DELETE", path)).status, 204)
     await page.reload()
-    await page.getByText("Its device is gone, or not shared with the project any more").waitFor()
+    await page.getByText("The device was removed, or it is no longer shared with this project.").waitFor()
     // While it is looked at, the mirror hears that somebody else decided.
     await pending.mirror.append(pending.runId, 4, resolved(pending.id, "denied"))
     await page.getByText("Denied by someone").waitFor()
@@ -130,23 +130,23 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     await confirmed(page, rowOf(page, "linus"), "Remove")
     await rowOf(page, "linus").waitFor({ state: "detached" })
     await confirmed(page, rowOf(page, "grace"), "Remove")
-    await page.getByText("It may not exist, or your role does not allow it.").waitFor()
+    await page.getByText("It may not exist, or your role doesn't allow this.").waitFor()
     assert.strictEqual(await page.getByRole("tab", { name: "Members" }).count(), 0)
     assert.deepStrictEqual(await members(), ["owner owner"])
   })
 
   it("links a workspace of a shared device, and unlinks it", async () => {
     const page = await at(ofProject("workspaces"))
-    await page.getByRole("button", { name: "Link a workspace" }).click()
-    const dialog = page.getByRole("dialog", { name: "Link a workspace" })
+    await page.getByRole("button", { name: "Link workspace" }).click()
+    const dialog = page.getByRole("dialog", { name: "Link workspace" })
     await dialog.getByLabel("Device", { exact: true }).selectOption("laptop")
     await dialog.getByLabel("Workspace", { exact: true }).selectOption("docs")
     assert.deepStrictEqual(await seriousOf(page), [])
-    await dialog.getByRole("button", { name: "Link a workspace" }).click()
+    await dialog.getByRole("button", { name: "Link workspace" }).click()
     await dialog.waitFor({ state: "detached" })
     await rowOf(page, "docs").getByText("laptop").waitFor()
     await confirmed(page, rowOf(page, "docs"), "Unlink")
-    await page.getByText("No workspace is linked.").waitFor()
+    await page.getByText("No linked workspaces.").waitFor()
   })
 
   it("keeps what was set of a project, and deletes it once that is confirmed", async () => {
@@ -154,8 +154,8 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     const page = await at(ofProject("settings", id))
     await page.getByLabel("Name").fill("Harbour")
     await page.getByLabel("Visibility").selectOption("internal")
-    await page.getByLabel("Who decides approvals").selectOption("owner")
-    await page.getByLabel("People may decide what their own runs ask for").uncheck()
+    await page.getByLabel("Who can decide approvals").selectOption("owner")
+    await page.getByLabel("Users can decide approvals of their own runs").uncheck()
     await page.getByRole("button", { name: "Save" }).click()
     await page.getByText("Saved.").waitFor()
     await page.getByRole("heading", { level: 1, name: "Harbour" }).waitFor()
@@ -165,11 +165,11 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
       visibility: "internal",
       approvals: { approvers: "owner", ownRequests: false }
     })
-    assert.strictEqual(await page.getByLabel("Who decides approvals").inputValue(), "owner")
-    await page.getByRole("button", { name: "Delete the project" }).click()
+    assert.strictEqual(await page.getByLabel("Who can decide approvals").inputValue(), "owner")
+    await page.getByRole("button", { name: "Delete project" }).click()
     await page.getByRole("alertdialog").getByRole("button", { name: "Cancel" }).click()
     await page.getByRole("alertdialog").waitFor({ state: "detached" })
-    await confirmed(page, page, "Delete the project", "Delete")
+    await confirmed(page, page, "Delete project", "Delete")
     await page.getByRole("heading", { level: 1, name: "Projects" }).waitFor()
     await page.getByRole("link", { name: "Atlas" }).first().waitFor()
     assert.strictEqual(await page.getByRole("link", { name: "Harbour" }).count(), 0)
@@ -189,10 +189,10 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     )
     const target = `/sessions/${(await makeSession(owner, { id: projectId })).id}`
     const page = await at(target)
-    await page.getByRole("button", { name: "Take in an agent" }).click()
-    const dialog = page.getByRole("dialog", { name: "Take in an agent" })
+    await page.getByRole("button", { name: "Add agent" }).click()
+    const dialog = page.getByRole("dialog", { name: "Add agent" })
     await dialog.getByLabel("Agent", { exact: true }).selectOption("Agent scripted")
-    await dialog.getByRole("button", { name: "Take in an agent" }).click()
+    await dialog.getByRole("button", { name: "Add agent" }).click()
     const row = page.getByRole("list", { name: "Agents" }).getByRole("listitem")
     await row.getByText("laptop · site").waitFor()
     const other = await at(target, viewer.token)
@@ -200,11 +200,11 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     await other.getByRole("link", { name: "Atlas" }).first().waitFor()
     const offered = await other.getByRole("main").getByRole("button").allTextContents()
     assert.deepStrictEqual(
-      offered.filter((name) => /Take in|Remove|Send|Rename|Archive/.test(name)),
+      offered.filter((name) => /Add agent|Remove|Send|Rename|Archive/.test(name)),
       []
     )
     await confirmed(page, row, "Remove")
-    await page.getByText("No agent has been taken in.").waitFor()
+    await page.getByText("No agents yet.").waitFor()
   })
 
   it("unlinks a chat account", async () => {
@@ -216,7 +216,7 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     assert.strictEqual(bound.status, 201, bound.text)
     const page = await at("/account")
     await confirmed(page, rowOf(page, account.account), "Unlink")
-    await page.getByText("No chat account is linked.").waitFor()
+    await page.getByText("No linked chat accounts.").waitFor()
   })
 
   it("finds in the trail what was asked for, verifies it and exports it", async () => {
@@ -229,13 +229,13 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     await page.getByRole("button", { name: "Filter" }).click()
     await page.waitForURL(/action=project\.update/)
     await rows.nth(1).waitFor({ state: "detached" })
-    await rows.getByText("Change a project").waitFor()
-    await page.getByLabel("Until").fill("2020-01-01T00:00")
+    await rows.getByText("Update a project").waitFor()
+    await page.getByLabel("To", { exact: true }).fill("2020-01-01T00:00")
     await page.getByRole("button", { name: "Filter" }).click()
-    await page.getByText("No record fits.").waitFor()
+    await page.getByText("No matching records.").waitFor()
     assert.strictEqual(await page.getByLabel("Action").inputValue(), "project.update")
-    await page.getByRole("button", { name: "Verify the chain" }).click()
-    await page.getByText("The chain is whole: 2 records checked.").waitFor()
+    await page.getByRole("button", { name: "Verify integrity" }).click()
+    await page.getByText("Audit log is intact. 2 records checked.").waitFor()
     const [download] = await Promise.all([
       page.waitForEvent("download"),
       page.getByRole("link", { name: "Export" }).click()
@@ -272,13 +272,13 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     await hub.people.signIn("Ida", "web", "ida@example.com")
     const { id } = await makeProject(owner)
     const page = await at(ofProject("members", id))
-    await page.getByRole("button", { name: "Add a member" }).click()
+    await page.getByRole("button", { name: "Add member" }).click()
     const dialog = page.getByRole("dialog")
-    await dialog.getByLabel("Their address or user id").fill("nobody@example.com")
-    await dialog.getByRole("button", { name: "Add a member" }).click()
+    await dialog.getByLabel("Email or user ID").fill("nobody@example.com")
+    await dialog.getByRole("button", { name: "Add member" }).click()
     await dialog.getByText("Nobody is found by that address.").waitFor()
-    await dialog.getByLabel("Their address or user id").fill("IDA@example.com")
-    await dialog.getByRole("button", { name: "Add a member" }).click()
+    await dialog.getByLabel("Email or user ID").fill("IDA@example.com")
+    await dialog.getByRole("button", { name: "Add member" }).click()
     await rowOf(page, "Ida").waitFor()
   })
 
@@ -286,7 +286,7 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     const [here, there] = [await hub.people.signIn("nomad", "web"), await hub.people.signIn("nomad", "cli")]
     await hub.people.signIn("nomad", "web")
     const page = await at("/account", here.token)
-    const list = page.getByRole("list", { name: "Where you are signed in" })
+    const list = page.getByRole("list", { name: "Active sign-ins" })
     const cli = list.getByRole("listitem").filter({ hasText: "Command line" })
     await cli.waitFor()
     assert.strictEqual(await list.getByRole("listitem").count(), 3)
@@ -297,6 +297,6 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     assert.strictEqual(answer.status, 401)
     await confirmed(page, page, "Sign out all others")
     await list.getByRole("listitem").nth(1).waitFor({ state: "detached" })
-    await list.getByRole("listitem").getByText("this one").waitFor()
+    await list.getByRole("listitem").getByText("current").waitFor()
   })
 })

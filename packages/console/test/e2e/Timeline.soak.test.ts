@@ -7,7 +7,7 @@
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Page } from "playwright-core"
-import { Joined } from "../../../cli/test/joined/Joined.ts"
+import { Joined } from "@corral/testing/stack/Joined"
 import { ConsoleBrowser, hasChromium } from "../harness/ConsoleBrowser.ts"
 
 /** Counts from frame to frame, in the page. */
@@ -77,7 +77,7 @@ describe.skipIf(!hasChromium)("the timeline under load", { timeout: 240_000 }, (
 
   it("draws 50,000 events at 1,000 a second without a stutter", async () => {
     const page = await follow("/say begin\n/stream 50000 1000 40\n/say end")
-    await page.getByText("The run is completed.").last().waitFor({ timeout: 120_000 })
+    await page.getByText("Run completed.").last().waitFor({ timeout: 120_000 })
     const live = await measured(page)
     console.info("streamed", live)
     // Frames were drawn all the time, and the end was followed.
@@ -89,13 +89,13 @@ describe.skipIf(!hasChromium)("the timeline under load", { timeout: 240_000 }, (
       .evaluate((element) => element.scrollHeight - element.scrollTop - element.clientHeight)
     assert.isBelow(end, 48)
     await page.reload()
-    await page.getByText("The run is completed.").last().waitFor()
+    await page.getByText("Run completed.").last().waitFor()
     await page.context().close()
   })
 
   it("stays usable while 60,000 events come at once, in 30,000 messages", async () => {
     const page = await follow(`/sleep 1500\n${"/say w\n".repeat(30_000)}/say end`)
-    await page.getByText("The run is completed.").last().waitFor({ timeout: 120_000 })
+    await page.getByText("Run completed.").last().waitFor({ timeout: 120_000 })
     const live = await measured(page)
     console.info("at once", live)
     // Ten times as many as promised; the machines behind it want the same cores.
@@ -106,8 +106,8 @@ describe.skipIf(!hasChromium)("the timeline under load", { timeout: 240_000 }, (
     await timeline.dispatchEvent("wheel", { deltaY: -1 })
     await timeline.evaluate((element) => element.scrollTo(0, element.scrollHeight / 2))
     await page.locator(".message-assistant", { hasText: "w" }).first().waitFor()
-    await page.getByRole("button", { name: "Jump to the latest" }).click()
-    await page.getByText("The run is completed.").last().waitFor()
+    await page.getByRole("button", { name: "Jump to latest" }).click()
+    await page.getByText("Run completed.").last().waitFor()
     await page.context().close()
   })
 })

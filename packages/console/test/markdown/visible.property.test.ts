@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { ansiPieces } from "../../src/markdown/ansi.ts"
 import { isTame, segments } from "../../src/markdown/segments.ts"
-import { oneLine, visible } from "../../src/markdown/visible.ts"
+import { visibleLine, visibleText } from "../../src/markdown/visible.ts"
 
 const hostile = fc
   .array(
@@ -40,22 +40,22 @@ describe("visible text", () => {
   it("has no control, no direction and no half character, and is a text that stays as it is", () => {
     fc.assert(
       fc.property(hostile, (text) => {
-        assert.isTrue(isHonest(visible(text)))
-        assert.strictEqual(visible(visible(text)), visible(text))
-        assert.isTrue(isHonest(oneLine(text, 30)))
-        assert.notInclude(oneLine(text, 30), "\n")
+        assert.isTrue(isHonest(visibleText(text)))
+        assert.strictEqual(visibleText(visibleText(text)), visibleText(text))
+        assert.isTrue(isHonest(visibleLine(text, 30)))
+        assert.notInclude(visibleLine(text, 30), "\n")
       })
     )
   })
 
   it("names what would not be seen", () => {
-    assert.strictEqual(visible("a\u202eb\0c\u001b[31md\u001b[0m\r\ne\ud800"), "a‹U+202E›b␀cd\ne\ufffd")
-    assert.strictEqual(visible("\u001b]8;;https://evil.example\u0007here\u001b]8;;\u0007"), "here")
+    assert.strictEqual(visibleText("a\u202eb\0c\u001b[31md\u001b[0m\r\ne\ud800"), "a‹U+202E›b␀cd\ne\ufffd")
+    assert.strictEqual(visibleText("\u001b]8;;https://evil.example\u0007here\u001b]8;;\u0007"), "here")
   })
 
   it("leaves plain text and emoji as they are", () => {
     for (const text of ["", "plain\ttext\n", "naïve 中文 👩‍👩‍👧", "# x\n\n- y"])
-      assert.strictEqual(visible(text), text)
+      assert.strictEqual(visibleText(text), text)
   })
 
   it("takes colours as classes of ours and loses no text", () => {
@@ -69,7 +69,7 @@ describe("visible text", () => {
       fc.property(hostile, (text) => {
         const once = text.replaceAll("\r", "").toWellFormed()
         const pieces = ansiPieces(once)
-        assert.strictEqual(pieces.map((piece) => piece.text).join(""), visible(once))
+        assert.strictEqual(pieces.map((piece) => piece.text).join(""), visibleText(once))
         for (const { className } of pieces) assert.match(className, /^[a-z -]*$/)
       })
     )
@@ -83,7 +83,7 @@ describe("visible text", () => {
       "\u202e".repeat(262_144)
     ]) {
       const begin = performance.now()
-      visible(text)
+      visibleText(text)
       ansiPieces(text.slice(0, 40_000))
       assert.isBelow(performance.now() - begin, 2_000)
     }

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Envelope } from "@corral/domain/run/RunEvent"
 import { Schema } from "effect"
-import { runWords } from "../../src/run/words.ts"
+import { runMessages } from "../../src/run/messages.ts"
 import { RunFold } from "../../src/run/RunFold.ts"
 
 const event = (seq: number, type: string, payload: Record<string, unknown>): Envelope =>
@@ -30,7 +30,7 @@ describe("Retries of a run", () => {
   })
 
   it("says them in both languages", () => {
-    const { en, zh } = runWords
+    const { en, zh } = runMessages
     const retry = { reason: "rate_limited", attempt: 2, maxAttempts: 5, delayMs: 4_000 }
     assert.strictEqual(
       en.retrying(retry),

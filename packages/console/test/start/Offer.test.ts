@@ -4,7 +4,7 @@ import type { Target } from "@corral/domain/device/Device"
 import type { WorkspaceLink } from "@corral/domain/project/Project"
 import type { RunMode } from "@corral/domain/run/Run"
 import type { Workspace } from "@corral/domain/device/Workspace"
-import { agentsOn, modesOf, targetsFor, usualMode, workspacesOn } from "../../src/start/Offer.ts"
+import { agentsOn, offeredModes, targetsFor, usualMode, workspacesOn } from "../../src/start/Offer.ts"
 
 const workspace = (id: string, modes: ReadonlyArray<RunMode> = ["read_only", "ask"]) =>
   ({ id, name: id, modes, git: false, available: true }) as Workspace
@@ -49,11 +49,14 @@ describe("what can be started where", () => {
   })
 
   it("offers modes that both allow, and asks where it can", () => {
-    const modes = modesOf(workspace("b", ["read_only", "plan", "ask"]), agent("x", true, ["ask", "plan"]))
+    const modes = offeredModes(
+      workspace("b", ["read_only", "plan", "ask"]),
+      agent("x", true, ["ask", "plan"])
+    )
     assert.deepStrictEqual(modes, ["plan", "ask"])
     assert.strictEqual(usualMode(modes), "ask")
     assert.strictEqual(usualMode(["read_only", "plan"]), "read_only")
-    assert.isUndefined(usualMode(modesOf(undefined, agent("x", true))))
-    assert.deepStrictEqual(modesOf(workspace("b"), agent("x", true)), ["read_only", "ask"])
+    assert.isUndefined(usualMode(offeredModes(undefined, agent("x", true))))
+    assert.deepStrictEqual(offeredModes(workspace("b"), agent("x", true)), ["read_only", "ask"])
   })
 })

@@ -7,9 +7,9 @@
 const TABLE_BITS = 15
 const MASK = (1 << TABLE_BITS) - 1
 const FIRST = 3
-/** Longest text that is searched as bytes. */
-const SCRATCH = 65_536
-const scratch = new Uint8Array(SCRATCH)
+/** Characters that are searched together, as bytes where they are ASCII. */
+const WINDOW = 65_536
+const scratch = new Uint8Array(WINDOW)
 const encoder = new TextEncoder()
 
 /** Lowercase code of a character; 0 for everything that is in no keyword. */
@@ -17,22 +17,26 @@ const lowercase = Uint8Array.from({ length: 128 }, (_, code) =>
   String.fromCharCode(code).toLowerCase().charCodeAt(0)
 )
 
+type Hits = Array<number> | undefined
+
+interface Keyword {
+  readonly text: string
+  readonly index: number
+}
+
 export class KeywordSearch {
-  /** A bit per hash: the table fits the processor's nearest cache. */
-  readonly #bits = new Int32Array(1 << (TABLE_BITS - 5))
-  readonly #byHash = new Map<number, Array<number>>()
-  readonly #keywords: ReadonlyArray<string>
+  /** By hash: which of `#groups` begins with such characters; 0 for almost every hash. */
+  readonly #groupOf = new Uint16Array(MASK + 1)
+  readonly #groups: Array<Array<Keyword>> = [[]]
 
   /** Keywords are lowercase ASCII of at least three characters. */
   constructor(keywords: ReadonlyArray<string>) {
-    this.#keywords = keywords
-    keywords.forEach((keyword, index) => {
+    keywords.forEach((text, index) => {
       let hash = 0
-      for (let at = 0; at < FIRST; at++) hash = ((hash << 5) ^ keyword.charCodeAt(at)) & MASK
-      this.#bits[hash >> 5] = (this.#bits[hash >> 5] ?? 0) | (1 << (hash & 31))
-      const others = this.#byHash.get(hash)
-      if (others === undefined) this.#byHash.set(hash, [index])
-      else others.push(index)
+      for (let at = 0; at < FIRST; at++) hash = ((hash << 5) ^ text.charCodeAt(at)) & MASK
+      const group = this.#groups[this.#groupOf[hash] ?? 0]
+      if (group !== undefined && group.length > 0) group.push({ text, index })
+      else this.#groupOf[hash] = this.#groups.push([{ text, index }]) - 1
     })
   }
 
@@ -41,44 +45,48 @@ export class KeywordSearch {
    * after three characters or more, the index is inverted (`~index`).
    */
   hits(text: string): ReadonlyArray<number> {
-    const { length } = text
-    if (length <= SCRATCH) {
-      const { written } = encoder.encodeInto(text, scratch)
-      if (written === length) return this.#hitsInBytes(text, scratch, length)
-    }
     let hits: Array<number> | undefined
-    let hash = 0
-    for (let at = 0; at < length; at++) {
-      // What is no ASCII hashes to something too; `#found` compares.
-      hash = ((hash << 5) ^ (lowercase[text.charCodeAt(at) & 127] ?? 0)) & MASK
-      if (((this.#bits[hash >> 5] ?? 0) & (1 << (hash & 31))) !== 0 && at >= FIRST - 1)
-        hits = this.#found(text, at - FIRST + 1, hash, hits)
+    // Windows overlap: the first characters of a keyword are always together in one of them.
+    for (let from = 0; from + FIRST <= text.length; from += WINDOW - FIRST + 1) {
+      const part = text.length <= WINDOW ? text : text.slice(from, from + WINDOW)
+      const { read, written } = encoder.encodeInto(part, scratch)
+      hits =
+        read === part.length && written === read
+          ? this.#hitsInBytes(text, from, scratch, written, hits)
+          : this.#hitsInText(text, from, Math.min(from + WINDOW, text.length), hits)
     }
     return hits ?? none
+  }
+
+  #hitsInText(text: string, from: number, to: number, before: Hits): Hits {
+    const groupOf = this.#groupOf
+    let hits = before
+    let hash = 0
+    for (let at = from; at < to; at++) {
+      // What is no ASCII hashes to something too; `#found` compares.
+      hash = ((hash << 5) ^ (lowercase[text.charCodeAt(at) & 127] ?? 0)) & MASK
+      const group = groupOf[hash] ?? 0
+      if (group !== 0 && at >= from + FIRST - 1) hits = this.#found(text, at - FIRST + 1, group, hits)
+    }
+    return hits
   }
 
   /** The same over the bytes of an ASCII text: reading characters of a string that is a part of another one takes ten times as long. */
-  #hitsInBytes(text: string, bytes: Uint8Array, length: number): ReadonlyArray<number> {
-    const bits = this.#bits
-    let hits: Array<number> | undefined
+  #hitsInBytes(text: string, from: number, bytes: Uint8Array, length: number, before: Hits): Hits {
+    const groupOf = this.#groupOf
+    let hits = before
     let hash = 0
     for (let at = 0; at < length; at++) {
       hash = ((hash << 5) ^ (lowercase[bytes[at] ?? 0] ?? 0)) & MASK
-      if (((bits[hash >> 5] ?? 0) & (1 << (hash & 31))) !== 0 && at >= FIRST - 1)
-        hits = this.#found(text, at - FIRST + 1, hash, hits)
+      const group = groupOf[hash] ?? 0
+      if (group !== 0 && at >= FIRST - 1) hits = this.#found(text, from + at - FIRST + 1, group, hits)
     }
-    return hits ?? none
+    return hits
   }
 
-  #found(
-    text: string,
-    at: number,
-    hash: number,
-    before: Array<number> | undefined
-  ): Array<number> | undefined {
+  #found(text: string, at: number, group: number, before: Hits): Hits {
     let hits = before
-    for (const index of this.#byHash.get(hash) ?? []) {
-      const keyword = this.#keywords[index] ?? ""
+    for (const { index, text: keyword } of this.#groups[group] ?? []) {
       let same = 0
       while (same < keyword.length && lowercaseAt(text, at + same) === keyword.charCodeAt(same)) same++
       if (same === keyword.length) (hits ??= []).push(at, index)

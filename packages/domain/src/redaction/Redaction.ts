@@ -218,7 +218,8 @@ const contextAt = (text: string, place: number, hits: ReadonlyArray<number>): st
 }
 
 const unfinishedKey = (text: string): number => {
-  const at = text.lastIndexOf(KEY_BEGIN)
+  // Almost no text has it, and a search forwards costs less than one backwards.
+  const at = text.includes(KEY_BEGIN) ? text.lastIndexOf(KEY_BEGIN) : -1
   if (at === -1) {
     // The first characters of a key's first line.
     if (!"-BEGIN".includes(text.charAt(text.length - 1))) return text.length

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { Redaction } from "../../src/redaction/Redaction.ts"
-import { tries } from "../Effort.ts"
+import { tries } from "@corral/testing/time/Effort"
 
 const values = ["hunter2hunter2", "a secret with spaces", "a.b*c(d)e", "abcabcabd"]
 const secrets = [

@@ -67,6 +67,18 @@ describe("Redaction", () => {
     )
   })
 
+  it("finds a secret at any position of a long text, of ASCII or not", () => {
+    const key = `ghp_${"a1B2c3D4e5F6".repeat(3)}`
+    for (const space of [" ", "字"])
+      for (let position = 65_500; position < 65_560; position++) {
+        const text = `${space.repeat(position)}${key}${" ".repeat(70_000)}${key}.`
+        assert.strictEqual(
+          new Redaction().text(text),
+          `${space.repeat(position)}[redacted]${" ".repeat(70_000)}[redacted].`
+        )
+      }
+  })
+
   it("looks into every text of a value and every name, and gives the very same where there is nothing", () => {
     const [key = ""] = keys
     assert.deepStrictEqual(redaction.value({ a: [1, { [key]: `x ${key}` }], b: null, c: true }), {

@@ -5,7 +5,7 @@ import { Redaction } from "../../src/redaction/Redaction.ts"
 import { gitleaksRules, placeholders } from "../../src/redaction/gitleaksRules.ts"
 import { ownRules } from "../../src/redaction/ownRules.ts"
 import type { SecretRule } from "../../src/redaction/SecretRule.ts"
-import { effort } from "../Effort.ts"
+import { effort } from "@corral/testing/time/Effort"
 
 const redaction = new Redaction()
 const never = new RegExp(

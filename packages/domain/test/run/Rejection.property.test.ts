@@ -4,8 +4,8 @@ import { draft, type EventDraft } from "../../src/run/RunEvent.ts"
 import { transition, type Input } from "../../src/run/RunMachine.ts"
 import { initial, type RunState } from "../../src/run/RunState.ts"
 import type { Outcome } from "../../src/run/RuntimeAdapter.ts"
-import { anyInput, created } from "./RunInputs.ts"
-import { effort } from "../Effort.ts"
+import { anyInput, created } from "@corral/testing/recordings/RunInputs"
+import { effort } from "@corral/testing/time/Effort"
 
 const runs = { arbitrary: { runs: 300 * effort, size: 40 } }
 

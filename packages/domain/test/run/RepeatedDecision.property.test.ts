@@ -4,8 +4,8 @@ import { Schema } from "effect"
 import { Decision, DecisionScope } from "../../src/approval/Approval.ts"
 import { transition, type Input } from "../../src/run/RunMachine.ts"
 import { initial, type RunState } from "../../src/run/RunState.ts"
-import { approvalIds, created, edit, request } from "./RunInputs.ts"
-import { tries } from "../Effort.ts"
+import { approvalIds, created, edit, request } from "@corral/testing/recordings/RunInputs"
+import { tries } from "@corral/testing/time/Effort"
 
 const [approvalId = assert.fail("no id")] = approvalIds
 const Answer = Schema.Struct({ decision: Decision, scope: DecisionScope, isEdited: Schema.Boolean })

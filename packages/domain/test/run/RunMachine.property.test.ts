@@ -5,8 +5,8 @@ import { isTerminal } from "../../src/run/Run.ts"
 import { isTerminalType, type EventDraft } from "../../src/run/RunEvent.ts"
 import { transition, type Action, type Input } from "../../src/run/RunMachine.ts"
 import { accept, fold, initial, type RunState } from "../../src/run/RunState.ts"
-import { anyInput, approvalIds, created, request, underWay } from "./RunInputs.ts"
-import { effort } from "../Effort.ts"
+import { anyInput, approvalIds, created, request, underWay } from "@corral/testing/recordings/RunInputs"
+import { effort } from "@corral/testing/time/Effort"
 
 const runs = { arbitrary: { runs: 150 * effort, size: 40 } }
 

@@ -3,7 +3,7 @@ import { isTerminalType, draft, type EventDraft } from "../../src/run/RunEvent.t
 import { transition, type Action, type Input } from "../../src/run/RunMachine.ts"
 import { accept, initial, type Refusal, type RunState } from "../../src/run/RunState.ts"
 import type { ApprovalAnswer, Outcome } from "../../src/run/RuntimeAdapter.ts"
-import { approvalIds, created, request } from "./RunInputs.ts"
+import { approvalIds, created, request } from "@corral/testing/recordings/RunInputs"
 
 const [a = never(), b = never()] = approvalIds
 function never(): never {

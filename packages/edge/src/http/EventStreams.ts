@@ -15,13 +15,13 @@ import { EventLog } from "../log/EventLog.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { EventSocket, type Subscription } from "./EventSocket.ts"
 import { STREAM_PATH } from "./Guard.ts"
-import { type Refusal, standingHeaders } from "@corral/service/http/Refusal"
+import { type HttpRefusal, standardHeaders } from "@corral/service/http/Refusal"
 
 export class EventStreams extends Context.Service<
   EventStreams,
   {
     /** Gives what the target asks to follow, or why it may not. */
-    readonly admit: (target: string) => Effect.Effect<Subscription, Refusal>
+    readonly admit: (target: string) => Effect.Effect<Subscription, HttpRefusal>
     /** Completes the handshake and serves the subscription until either side ends it. */
     readonly accept: (
       request: IncomingMessage,
@@ -46,7 +46,7 @@ export class EventStreams extends Context.Service<
       handshakes.on("headers", (headers, request) => {
         // The server has put the id in its place.
         for (const [name, value] of Object.entries(
-          standingHeaders(request.headers["x-request-id"] as RequestId)
+          standardHeaders(request.headers["x-request-id"] as RequestId)
         ))
           headers.push(`${name}: ${value}`)
       })
@@ -61,9 +61,11 @@ export class EventStreams extends Context.Service<
           )
         )
       )
-      const admit = Effect.fnUntraced(function* (target: string): Effect.fn.Return<Subscription, Refusal> {
+      const admit = Effect.fnUntraced(function* (
+        target: string
+      ): Effect.fn.Return<Subscription, HttpRefusal> {
         const url = new URL(target, "http://edge")
-        if (url.pathname !== STREAM_PATH) return yield* Effect.fail<Refusal>({ code: "not_found" })
+        if (url.pathname !== STREAM_PATH) return yield* Effect.fail<HttpRefusal>({ code: "not_found" })
         const query = decodeEdgeStreamQuery(Object.fromEntries(url.searchParams))
         if (Result.isFailure(query)) return yield* invalid(issuesOf(query.failure.issue))
         const { runId, after = 0 } = query.success
@@ -73,7 +75,7 @@ export class EventStreams extends Context.Service<
             return yield* invalid([{ path: "after", message: "needs a runId" }])
           return { runId, after, over: false }
         }
-        yield* runs.get(runId).pipe(Effect.mapError((): Refusal => ({ code: "not_found" })))
+        yield* runs.get(runId).pipe(Effect.mapError((): HttpRefusal => ({ code: "not_found" })))
         if (after > log.lastSeq(runId)) {
           return yield* invalid([beyondEnd("after")])
         }
@@ -111,4 +113,4 @@ const CLOSE_WITHIN = "1 second"
 const GOING_AWAY = 1001
 
 const invalid = (issues: ReadonlyArray<{ readonly path: string; readonly message: string }>) =>
-  Effect.fail<Refusal>({ code: "schema_validation_failed", details: { issues } })
+  Effect.fail<HttpRefusal>({ code: "schema_validation_failed", details: { issues } })

@@ -4,7 +4,7 @@
  *
  * All callers come from loopback: an address tells nobody apart here. It counts requests and upgrades, not what goes on after them.
  */
-import { RateLimit as Buckets } from "@corral/service/http/RateLimit"
+import { RequestRateLimit as Buckets } from "@corral/service/http/RequestRateLimit"
 
 export class RateLimit {
   private readonly buckets: Buckets

@@ -5,10 +5,10 @@
  * `internal` with nothing of its cause.
  */
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
-import { type Doors, listen, urlOf } from "@corral/service/http/Listener"
-import { type Refusal, refuseUpgrade } from "@corral/service/http/Refusal"
+import { type ConnectionHandlers, listen, urlOf } from "@corral/service/http/Listener"
+import { type HttpRefusal, refuseUpgrade } from "@corral/service/http/Refusal"
 import { answerUnanswered } from "@corral/service/http/Unanswered"
-import { pathsOf } from "@corral/service/telemetry/RouteNames"
+import { endpointPaths } from "@corral/service/telemetry/RouteNames"
 import { NodeHttpServer } from "@effect/platform-node"
 import { ByteSize, Cause, Clock, Context, Effect, Fiber, Layer, Scope } from "effect"
 import { HttpIncomingMessage, HttpRouter } from "effect/http"
@@ -49,7 +49,7 @@ const serve = Effect.fnUntraced(function* (config: EdgeConfig) {
   const scope = yield* Scope.fork(yield* Effect.scope)
   const services = yield* Effect.context<never>()
   /** A read of damaged data, wherever it was made. */
-  const refusalOf = (defect: unknown): Refusal | undefined => {
+  const refusalOf = (defect: unknown): HttpRefusal | undefined => {
     if (!(defect instanceof StoreDamaged)) return undefined
     store.reportDamage(defect)
     return { code: "overloaded", ...damageOptions(defect) }
@@ -65,16 +65,16 @@ const serve = Effect.fnUntraced(function* (config: EdgeConfig) {
 
   const rate = new RateLimit(config.requestsPerSecond, () => clock.currentTimeMillisUnsafe())
 
-  const doors = (port: number): Doors => {
+  const doors = (port: number): ConnectionHandlers => {
     const options: GuardOptions = {
       port,
       allowedOrigins: new Set(config.allowedOrigins),
       matchesToken: token.matches
     }
     return {
-      paths: pathsOf(EdgeApi),
+      paths: endpointPaths(EdgeApi),
       // What is refused counts as well, and not for the token's holder.
-      passage: (request, upgrade) => {
+      authorizeRequest: (request, upgrade) => {
         const found = guard(guarded(request, upgrade), options)
         const holdsToken = found._tag === "Pass" && found.authenticated
         if (!rate.take(holdsToken)) return { _tag: "Refuse", code: "rate_limited" }

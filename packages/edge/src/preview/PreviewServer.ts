@@ -11,7 +11,7 @@ import type { AddressInfo, Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { answerClientErrors } from "@corral/service/http/ClientErrors"
 import { requestIdOf } from "@corral/service/http/Listener"
-import { refuseUpgrade, standingHeaders } from "@corral/service/http/Refusal"
+import { refuseUpgrade, standardHeaders } from "@corral/service/http/Refusal"
 import { dropStalledResponses } from "@corral/service/http/StalledResponses"
 import { mint } from "@corral/service/Identifiers"
 import { admit } from "./Admission.ts"
@@ -88,7 +88,7 @@ export const servePreview = Effect.fnUntraced(function* (gate: PreviewGate, sour
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     const id = requestId(request)
     for (const [name, value] of Object.entries({
-      ...standingHeaders(id),
+      ...standardHeaders(id),
       ...protection(port, source.kind)
     })) {
       response.setHeader(name, value)

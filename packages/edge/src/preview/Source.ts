@@ -2,7 +2,7 @@
 import type { Effect } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
-import { refuseRequest, type Refusal } from "@corral/service/http/Refusal"
+import { refuseRequest, type HttpRefusal } from "@corral/service/http/Refusal"
 import type { RequestId } from "@corral/domain/identity/Ids"
 import type { PreviewKind } from "./ContentPolicy.ts"
 
@@ -26,7 +26,7 @@ export interface Source {
 }
 
 /** Refuses where nothing has been answered yet; else there is only the connection to end. */
-export const refuse = (response: ServerResponse, refusal: Refusal, requestId: RequestId): void => {
+export const refuse = (response: ServerResponse, refusal: HttpRefusal, requestId: RequestId): void => {
   if (response.headersSent) response.destroy()
   else refuseRequest(response, refusal, requestId)
 }

@@ -24,17 +24,26 @@ const isHighSurrogate = (text: string, at: number): boolean => {
   return unit >= 0xd800 && unit <= 0xdbff
 }
 
+/** Bytes of JSON of one unit that is not in a surrogate pair. */
+const unitBytes = (unit: number): number => {
+  if (unit >= 0x80) return unit < 0x800 ? 2 : unit >= 0xd800 && unit <= 0xdfff ? 6 : 3
+  if (unit >= 0x20) return unit === 0x22 || unit === 0x5c ? 2 : 1
+  return (unit >= 8 && unit <= 10) || unit === 12 || unit === 13 ? 2 : 6
+}
+
+const isLowSurrogate = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff
+
 /** Cuts `text` so that its JSON takes at most `bytes`, never inside a surrogate pair. */
 export const cutText = (text: string, bytes: number): string => {
   if (text.length * 6 + 2 <= bytes) return text
-  let low = 0
-  let high = Math.min(text.length, bytes)
-  while (low < high) {
-    const middle = (low + high + 1) >> 1
-    if (jsonBytes(text.slice(0, middle)) <= bytes) low = middle
-    else high = middle - 1
+  let at = 0
+  for (let taken = 2; at < text.length;) {
+    const isPair = isHighSurrogate(text, at) && isLowSurrogate(text.charCodeAt(at + 1))
+    taken += isPair ? 4 : unitBytes(text.charCodeAt(at))
+    if (taken > bytes) break
+    at += isPair ? 2 : 1
   }
-  return text.slice(0, low > 0 && low < text.length && isHighSurrogate(text, low - 1) ? low - 1 : low)
+  return at === text.length ? text : text.slice(0, at)
 }
 
 const pieces = (text: string): ReadonlyArray<string> => {
@@ -149,6 +158,9 @@ export const fit = (event: EventDraft): ReadonlyArray<EventDraft> => {
   }
   if (long === undefined || text === undefined) return [{ ...event, payload: rest } as EventDraft] // the same fields, shorter
   const whole = cut(text)
-  const payload = { ...rest, [long]: whole.text, ...whole.flags }
+  // A text that was cut before says how long it was.
+  const { totalBytes } = rest
+  const flags = totalBytes === undefined ? whole.flags : { ...whole.flags, totalBytes }
+  const payload = { ...rest, [long]: whole.text, ...flags }
   return [{ ...event, payload } as EventDraft] // the same fields, shorter
 }

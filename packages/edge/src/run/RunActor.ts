@@ -170,8 +170,8 @@ export const make = Effect.fnUntraced(function* (options: RunActorOptions) {
     const activeClock = yield* ActiveClock.make(recorder.run.timeoutMs, () =>
       post({ _tag: "TimedOut", kind: "run", afterMs: recorder.run.timeoutMs })
     )
-    yield* Effect.forkScoped(Effect.map(silence.missed, (missed) => post({ _tag: "TimedOut", ...missed })))
-    yield* Effect.forkScoped(silence.notices((silentMs) => post({ _tag: "Quiet", silentMs })))
+    const missed = silence.watch((silentMs) => post({ _tag: "Quiet", silentMs }))
+    yield* Effect.forkScoped(Effect.map(missed, (limit) => post({ _tag: "TimedOut", ...limit })))
     const { wallMs } = recorder.run.budget ?? {}
     for (const used of wallMs === undefined ? [] : [wallMs * WARN_AT, wallMs]) {
       yield* later(used, { _tag: "Spent", limit: "wallMs", used })

@@ -21,7 +21,7 @@ import type { CreateRun, Run, RunFailure, RunStatus } from "@corral/domain/run/R
 import { isTerminal } from "@corral/domain/run/Run"
 import type { AdapterEvent, ApprovalAnswer } from "@corral/domain/run/RuntimeAdapter"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
-import { CurrentTraces, type Span } from "@corral/service/telemetry/Traces"
+import { CurrentTraces, type TraceSpan } from "@corral/service/telemetry/Traces"
 import { Clock, Context, Deferred, Effect, FiberMap, Layer, type Scope } from "effect"
 import { type AdmissionFailure, type Admitted, admit } from "./Admission.ts"
 import { findApproval } from "../approval/Approvals.ts"
@@ -151,7 +151,7 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
   )
 
   /** How a run that is not alive any more has ended is counted, and said in its span. */
-  const countEnd = (actor: RunActor, span: Span | undefined): void => {
+  const countEnd = (actor: RunActor, span: TraceSpan | undefined): void => {
     const { state } = actor.run()
     const outcome = state === "completed" || state === "failed" || state === "cancelled" ? state : "lost"
     endings[outcome].add()
@@ -246,7 +246,11 @@ const make = Effect.fnUntraced(function* (config: EdgeConfig) {
     })
   }
 
-  const supervised = (actor: RunActor, id: RunId, span: Span | undefined): Effect.Effect<void, StoreFailed> =>
+  const supervised = (
+    actor: RunActor,
+    id: RunId,
+    span: TraceSpan | undefined
+  ): Effect.Effect<void, StoreFailed> =>
     Effect.scoped(actor.live).pipe(
       Effect.tapError(() => Effect.sync(() => stopped.add(id))),
       Effect.tapCause((cause) => Effect.logError(`run ${id} lost its supervision`, cause)),

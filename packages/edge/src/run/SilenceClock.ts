@@ -8,6 +8,12 @@ import { Clock, Effect } from "effect"
 
 export type Silence = "first_event" | "silence"
 
+/** Which output did not come, and its limit in milliseconds. */
+export interface Missed {
+  readonly kind: Silence
+  readonly afterMs: number
+}
+
 export interface SilenceLimits {
   /** Milliseconds from the start to the first output. */
   readonly firstEvent: number
@@ -56,39 +62,38 @@ export class SilenceClock {
     return this.standing ? this.limit : this.lastHeard + this.limit - this.now()
   }
 
-  /** Calls `notice` with the milliseconds of a silence, again and again, until it is interrupted. */
-  readonly notices = (notice: (silentMs: number) => void): Effect.Effect<void> => {
-    const { silenceNotice = Infinity } = this.limits
+  /**
+   * Succeeds with what was missed, and its limit in milliseconds, when it was missed. Until then it calls `notice` with the milliseconds
+   * of each silence. One fiber does both: a run that waits holds little memory.
+   */
+  watch(notice: (silentMs: number) => void): Effect.Effect<Missed> {
+    const { silence, silenceNotice = Infinity } = this.limits
     let since = this.lastHeard
     let wait = silenceNotice
-    const look: Effect.Effect<void> = Effect.suspend(() => {
+    /** Emits the notice that is due; milliseconds until another one can be. */
+    const untilNotice = (): number => {
       const isBusy = this.standing || this.working
       if (since !== this.lastHeard || isBusy) {
         since = this.lastHeard
         wait = silenceNotice
       }
+      if (isBusy) return silenceNotice
       const silentMs = this.now() - since
-      if (isBusy || silentMs < wait) {
-        const left = isBusy ? silenceNotice : Math.min(wait - silentMs, silenceNotice)
-        return Effect.andThen(Effect.sleep(left), look)
+      if (silentMs >= wait) {
+        wait *= 2
+        notice(silentMs)
       }
-      wait *= 2
-      notice(silentMs)
-      return look
-    })
-    return silenceNotice === Infinity ? Effect.void : look
-  }
-
-  /** Succeeds with what was missed, and its limit in milliseconds, when it was missed. */
-  readonly missed: Effect.Effect<{ readonly kind: Silence; readonly afterMs: number }> = Effect.suspend(
-    () => {
-      const left = this.left()
-      // The first word may come meanwhile, and the limit after it may be the shorter one.
-      return left > 0
-        ? Effect.andThen(Effect.sleep(Math.min(left, this.limits.silence)), this.missed)
-        : Effect.succeed({ kind: this.spoken ? "silence" : "first_event", afterMs: this.limit })
+      return Math.min(wait - silentMs, silenceNotice)
     }
-  )
+    const look: Effect.Effect<Missed> = Effect.suspend(() => {
+      const left = this.left()
+      // The first output can come meanwhile, and the limit after it can be the shorter one.
+      return left > 0
+        ? Effect.andThen(Effect.sleep(Math.min(left, silence, untilNotice())), look)
+        : Effect.succeed({ kind: this.spoken ? "silence" : "first_event", afterMs: this.limit })
+    })
+    return look
+  }
 }
 
 export const make = (limits: SilenceLimits): Effect.Effect<SilenceClock> =>

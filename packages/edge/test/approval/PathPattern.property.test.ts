@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
 import { matchesPath } from "../../src/approval/PathPattern.ts"
-import { tries } from "../../../domain/test/Effort.ts"
+import { tries } from "@corral/testing/time/Effort"
 
 const Names = Arbitrary.array(Arbitrary.schema(Schema.Literals(["a", "b", ".a", "ab", ".", "ba"])), {
   minLength: 1,

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { effort } from "../../../domain/test/Effort.ts"
+import { effort } from "@corral/testing/time/Effort"
 import { Seeded } from "../harness/Seeded.ts"
 import { fuzzPaths } from "./fuzz/PathFuzz.ts"
 

@@ -6,7 +6,7 @@ import { editAnswer } from "../../src/approval/OrdinaryFiles.ts"
 import { type Granted, judge } from "../../src/approval/Policy.ts"
 import { request } from "../Samples.ts"
 import { all, allow, place, policyOf, verdictOn } from "./RunPolicies.ts"
-import { tries } from "../../../domain/test/Effort.ts"
+import { tries } from "@corral/testing/time/Effort"
 
 const runs = tries(100)
 const Requests = Arbitrary.schema(ApprovalRequest)

@@ -1,7 +1,7 @@
 /** Generated rules and lines: no program outside the allowlist is widened, and no operand of one inside it carries code. */
 import type { GrantRule } from "@corral/domain/approval/Grant"
 import { assert, describe, it } from "@effect/vitest"
-import { effort } from "../../../domain/test/Effort.ts"
+import { effort } from "@corral/testing/time/Effort"
 import { unusable } from "../../src/approval/GrantRules.ts"
 import { Seeded } from "../harness/Seeded.ts"
 import { place, policyOf, shell, verdictOn } from "./RunPolicies.ts"

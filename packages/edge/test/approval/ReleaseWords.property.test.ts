@@ -1,6 +1,6 @@
 /** Generated commands that publish or deploy: none is of low risk, and none is remembered. */
 import { assert, describe, it } from "@effect/vitest"
-import { effort } from "../../../domain/test/Effort.ts"
+import { effort } from "@corral/testing/time/Effort"
 import { Seeded } from "../harness/Seeded.ts"
 import { policyOf, session, shell } from "./RunPolicies.ts"
 

@@ -4,7 +4,7 @@ import { posix } from "node:path"
 import { segmentsOf } from "../../src/approval/ShellCommand.ts"
 import { allow, policyOf, shell, verdictOn } from "./RunPolicies.ts"
 import { grantable, hostile } from "./CommandLines.ts"
-import { tries } from "../../../domain/test/Effort.ts"
+import { tries } from "@corral/testing/time/Effort"
 
 const runs = tries(150)
 

@@ -3,17 +3,17 @@
  * are recorded, and with one more field that may name a file, under any name and at any depth, never.
  */
 import { acpAgents } from "@corral/adapters/acp/AcpAgents"
-import { approvalOf as ofAcp } from "@corral/adapters/acp/Permission"
-import { firstOf } from "@corral/adapters/acp/ToolCall"
-import { approvalOf as ofClaude } from "@corral/adapters/claude-code/ToolUse"
-import { questionOf } from "@corral/adapters/codex/Approvals"
+import { toAcpApproval as ofAcp } from "@corral/adapters/acp/Permission"
+import { firstReport } from "@corral/adapters/acp/ToolCall"
+import { toClaudeApproval as ofClaude } from "@corral/adapters/claude-code/ToolUse"
+import { toCodexQuestion } from "@corral/adapters/codex/Approvals"
 import { Items } from "@corral/adapters/codex/Items"
-import { approvalOf as ofQwen } from "@corral/adapters/qwen/Approval"
-import { relativeTo } from "@corral/adapters/Relative"
-import { Turn } from "@corral/adapters/Turn"
+import { toQwenApproval as ofQwen } from "@corral/adapters/qwen/Approval"
+import { relativeTo } from "@corral/adapters/files/RelativePath"
+import { OutputCollector } from "@corral/adapters/output/OutputCollector"
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import { assert, describe, it } from "@effect/vitest"
-import { effort } from "../../../domain/test/Effort.ts"
+import { effort } from "@corral/testing/time/Effort"
 import { Seeded } from "../harness/Seeded.ts"
 import { policyOf, session, verdictOn } from "./RunPolicies.ts"
 
@@ -28,7 +28,7 @@ const permission_suggestions = [{ type: "addRules", destination: "localSettings"
 
 const acp = (kind: string, agent: (typeof acpAgents)[keyof typeof acpAgents], more: Input = {}): Ask => {
   return (rawInput) =>
-    ofAcp(firstOf("c", { kind, title: "call", rawInput, ...more }, agent), options, agent, relative)
+    ofAcp(firstReport("c", { kind, title: "call", rawInput, ...more }, agent), options, agent, relative)
 }
 const claude =
   (tool_name: string): Ask =>
@@ -41,9 +41,9 @@ const qwen =
 
 /** One change of a patch of Codex. */
 const codex: Ask = (change) => {
-  const items = new Items(new Turn(), relative)
+  const items = new Items(new OutputCollector(), relative)
   items.started({ type: "fileChange", id: "p", changes: [{ ...change }] }, undefined)
-  const question = questionOf("item/fileChange/requestApproval", { itemId: "p" }, relative, items)
+  const question = toCodexQuestion("item/fileChange/requestApproval", { itemId: "p" }, relative, items)
   if (question === undefined) throw new Error("a patch is no question")
   return question.request
 }

@@ -1,6 +1,6 @@
 /** Runs that flood the Edge with approvals. They do not delay the events of another run that has a reader. */
 import { assert, it } from "@effect/vitest"
-import { openEdge } from "../harness/EdgeProcess.ts"
+import { openEdge } from "@corral/testing/edge/EdgeProcess"
 
 const percentile = (values: ReadonlyArray<number>, share: number): number =>
   values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) * share)] ?? Number.NaN

@@ -1,8 +1,8 @@
 /** A runtime that asks for more than anybody can decide: it waits, nothing of it is lost, and nothing is allowed without a decision. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import type { EdgeClient } from "../harness/EdgeClient.ts"
-import { EdgeProcess } from "../harness/EdgeProcess.ts"
-import type { EventReader } from "../harness/EventReader.ts"
+import type { EdgeClient } from "@corral/testing/edge/EdgeClient"
+import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
+import type { EventReader } from "@corral/testing/edge/EventReader"
 import { assertWhole } from "../harness/LogInvariants.ts"
 import { MAX_OPEN_APPROVALS } from "../../src/run/Backlog.ts"
 import { sizeOf } from "../../src/approval/RequestSize.ts"

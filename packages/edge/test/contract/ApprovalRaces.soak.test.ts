@@ -1,7 +1,7 @@
 /** 1,000 approvals, each decided by four clients at once: exactly one resolution each, told to all four alike. */
 import { assert, it } from "@effect/vitest"
-import { type Answer, codeOf } from "../harness/EdgeClient.ts"
-import { openEdge } from "../harness/EdgeProcess.ts"
+import { type Answer, codeOf } from "@corral/testing/edge/EdgeClient"
+import { openEdge } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 import { Seeded } from "../harness/Seeded.ts"
 

@@ -7,9 +7,9 @@ import { connect } from "node:net"
 import { join } from "node:path"
 import { Artifacts, type Made } from "../../src/artifact/Artifacts.ts"
 import { Store } from "../../src/store/Store.ts"
-import { codeOf } from "../harness/EdgeClient.ts"
-import { type EdgeProcess, openEdge } from "../harness/EdgeProcess.ts"
-import { within } from "../../../service/test/harness/Within.ts"
+import { codeOf } from "@corral/testing/edge/EdgeClient"
+import { type EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { within } from "@corral/testing/time/Within"
 import { at } from "../Samples.ts"
 
 /** Keeps artifacts in the home of an Edge that is not running. */

@@ -1,7 +1,7 @@
 /** What an Edge answers to requests that it must not serve: the right refusal, as the error object, with nothing that should not be told. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { type Answer, type Ask, codeOf, type EdgeClient } from "../harness/EdgeClient.ts"
-import { EdgeProcess, openEdge } from "../harness/EdgeProcess.ts"
+import { type Answer, type Ask, codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
+import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
 
 let edge: EdgeProcess
 let client: EdgeClient

@@ -3,7 +3,7 @@ import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { chmodSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { EdgeProcess } from "../harness/EdgeProcess.ts"
+import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 /** An agent that says what it was asked, and takes the words of its configuration for an error. */

@@ -2,9 +2,9 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import { join } from "node:path"
-import { type Answer, codeOf, type EdgeClient } from "../harness/EdgeClient.ts"
-import { EdgeProcess, openEdge } from "../harness/EdgeProcess.ts"
-import { message, sendRaw } from "../../../service/test/harness/RawRequest.ts"
+import { type Answer, codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
+import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { message, sendRaw } from "@corral/testing/http/RawRequest"
 
 let edge: EdgeProcess
 let client: EdgeClient

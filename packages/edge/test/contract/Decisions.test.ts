@@ -1,8 +1,8 @@
 /** The record of a decision at the Edge: the event, the approval and its list say the same, whatever was decided. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { ORIGIN_HEADER } from "@corral/domain/approval/Approval"
-import type { EdgeClient } from "../harness/EdgeClient.ts"
-import { EdgeProcess } from "../harness/EdgeProcess.ts"
+import type { EdgeClient } from "@corral/testing/edge/EdgeClient"
+import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 let edge: EdgeProcess

@@ -2,12 +2,12 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { MAX_PAYLOAD_BYTES } from "@corral/domain/run/RunEvent"
-import { assertAnswer, codeOf, type EdgeClient } from "../harness/EdgeClient.ts"
-import { EdgeProcess } from "../harness/EdgeProcess.ts"
+import { assertAnswer, codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
+import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { assertDense, assertWhole } from "../harness/LogInvariants.ts"
-import { message, sendRaw } from "../../../service/test/harness/RawRequest.ts"
+import { message, sendRaw } from "@corral/testing/http/RawRequest"
 import { Seeded } from "../harness/Seeded.ts"
-import { within } from "../../../service/test/harness/Within.ts"
+import { within } from "@corral/testing/time/Within"
 
 let edge: EdgeProcess
 let client: EdgeClient

@@ -3,9 +3,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { closeCodes, PING_EVERY_SECONDS, STALLED_AFTER_SECONDS } from "@corral/domain/http/EventStream"
 import { once } from "node:events"
 import { WebSocket } from "ws"
-import { openEdge } from "../harness/EdgeProcess.ts"
+import { openEdge } from "@corral/testing/edge/EdgeProcess"
 import { assertDense } from "../harness/LogInvariants.ts"
-import { within } from "../../../service/test/harness/Within.ts"
+import { within } from "@corral/testing/time/Within"
 
 describe("The event stream", () => {
   it(

@@ -2,8 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { codeOf } from "../harness/EdgeClient.ts"
-import { openEdge } from "../harness/EdgeProcess.ts"
+import { codeOf } from "@corral/testing/edge/EdgeClient"
+import { openEdge } from "@corral/testing/edge/EdgeProcess"
 
 interface Page {
   readonly items: ReadonlyArray<{ readonly path: string }>

@@ -1,9 +1,9 @@
 /** What is remembered beyond a run, as clients meet it: across runs and restarts, seen, taken back, and never for what may be another. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import type { EdgeClient } from "../harness/EdgeClient.ts"
-import { codeOf } from "../harness/EdgeClient.ts"
-import { EdgeProcess, openEdge } from "../harness/EdgeProcess.ts"
-import type { EventReader } from "../harness/EventReader.ts"
+import type { EdgeClient } from "@corral/testing/edge/EdgeClient"
+import { codeOf } from "@corral/testing/edge/EdgeClient"
+import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import type { EventReader } from "@corral/testing/edge/EventReader"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 let edge: EdgeProcess

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { findProgram } from "../../src/process/ChildEnvironment.ts"
 import { writeProgram } from "../Folder.ts"
-import { codeOf, type EdgeClient } from "../harness/EdgeClient.ts"
-import { openEdge } from "../harness/EdgeProcess.ts"
+import { codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
+import { openEdge } from "@corral/testing/edge/EdgeProcess"
 import { sampleRepository } from "../workspace/Repository.ts"
 
 const create = (client: EdgeClient, key: string, text = "/say hello") =>

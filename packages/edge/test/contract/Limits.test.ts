@@ -1,8 +1,8 @@
 /** What a run may use up, and how many runs may live at once. */
 import type { EdgeReadiness } from "@corral/domain/http/Health"
 import { assert, describe, it } from "@effect/vitest"
-import { codeOf } from "../harness/EdgeClient.ts"
-import { openEdge } from "../harness/EdgeProcess.ts"
+import { codeOf } from "@corral/testing/edge/EdgeClient"
+import { openEdge } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 const grace = { CORRAL_EDGE_CANCEL_GRACE_MS: "300" }

@@ -8,10 +8,10 @@ import { existsSync, readFileSync, rmSync } from "node:fs"
 import { createServer, request as requestOver } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
-import { type Answer, assertAnswer, codeOf } from "../harness/EdgeClient.ts"
-import { EdgeProcess, openEdge } from "../harness/EdgeProcess.ts"
-import { message, sendAndHold, sendRaw } from "../../../service/test/harness/RawRequest.ts"
-import { within } from "../../../service/test/harness/Within.ts"
+import { type Answer, assertAnswer, codeOf } from "@corral/testing/edge/EdgeClient"
+import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { message, sendAndHold, sendRaw } from "@corral/testing/http/RawRequest"
+import { within } from "@corral/testing/time/Within"
 
 let edge: EdgeProcess
 /** A run that has ended: something to be read. */

@@ -3,8 +3,8 @@ import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { writeProgram } from "../Folder.ts"
-import { codeOf } from "../harness/EdgeClient.ts"
-import { type EdgeOptions, EdgeProcess } from "../harness/EdgeProcess.ts"
+import { codeOf } from "@corral/testing/edge/EdgeClient"
+import { type EdgeOptions, EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 
 /** Says what a runtime says that does nothing, and keeps how it was started. */
 const program = (folder: string, lines: ReadonlyArray<object>): string => `

@@ -1,8 +1,8 @@
 /** Every path of the published contract that this Edge serves, asked for once; the client judges each answer by `openapi/edge.json`. */
 import { assert, describe, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
-import { contractOf } from "../../../service/test/harness/Contract.ts"
-import { openEdge } from "../harness/EdgeProcess.ts"
+import { contractOf } from "@corral/testing/http/Contract"
+import { openEdge } from "@corral/testing/edge/EdgeProcess"
 
 const breaches = contractOf("edge")
 

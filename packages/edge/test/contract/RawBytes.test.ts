@@ -1,9 +1,9 @@
 /** What an Edge answers to bytes that no HTTP client would send, and to clients that leave it waiting. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { assertAnswer, codeOf, type EdgeClient } from "../harness/EdgeClient.ts"
-import { EdgeProcess } from "../harness/EdgeProcess.ts"
-import { message, sendAndHold, sendRaw } from "../../../service/test/harness/RawRequest.ts"
-import { within } from "../../../service/test/harness/Within.ts"
+import { assertAnswer, codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
+import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
+import { message, sendAndHold, sendRaw } from "@corral/testing/http/RawRequest"
+import { within } from "@corral/testing/time/Within"
 import { once } from "node:events"
 import { connect } from "node:net"
 

@@ -1,8 +1,8 @@
 /** Many readers of runs that write: reconnecting at random places, joining at random moments, and one that never reads. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { WebSocket } from "ws"
-import type { EdgeClient } from "../harness/EdgeClient.ts"
-import { EdgeProcess } from "../harness/EdgeProcess.ts"
+import type { EdgeClient } from "@corral/testing/edge/EdgeClient"
+import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { assertDense, assertWhole } from "../harness/LogInvariants.ts"
 import { Seeded } from "../harness/Seeded.ts"
 

@@ -1,8 +1,8 @@
 /** How a run's end is told: the clock that stands while a person is asked, and `/result` with the error table's rows. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
-import { codeOf, type EdgeClient } from "../harness/EdgeClient.ts"
-import { EdgeProcess, openEdge } from "../harness/EdgeProcess.ts"
+import { codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
+import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 interface OpenApi {

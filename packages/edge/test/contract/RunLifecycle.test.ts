@@ -3,8 +3,8 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { writeProgram } from "../Folder.ts"
-import { codeOf, type EdgeClient } from "../harness/EdgeClient.ts"
-import { EdgeProcess, openEdge } from "../harness/EdgeProcess.ts"
+import { codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
+import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 let edge: EdgeProcess

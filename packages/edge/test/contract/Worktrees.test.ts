@@ -2,8 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { codeOf, type EdgeClient } from "../harness/EdgeClient.ts"
-import { type EdgeOptions, type EdgeProcess, openEdge } from "../harness/EdgeProcess.ts"
+import { codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
+import { type EdgeOptions, type EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 import { commitAll, git, known, repository, sampleRepository } from "../workspace/Repository.ts"
 

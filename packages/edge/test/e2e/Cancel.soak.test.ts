@@ -1,6 +1,6 @@
 /** 1,000 cancels, and the strict figure: grace + 50 ms. Measured one kind at a time, so that the runs do not wait for each other. */
 import { assert, it } from "@effect/vitest"
-import { openEdge } from "../harness/EdgeProcess.ts"
+import { openEdge } from "@corral/testing/edge/EdgeProcess"
 import { cancelEach, cancelOne, type Cancelled, distribution, kindsOf, leftOver } from "./CancelRuns.ts"
 
 const GRACE_MS = 300

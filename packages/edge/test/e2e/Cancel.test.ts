@@ -1,6 +1,6 @@
 /** Cancel, whatever the runtime does about it. How long it may take is asserted in `Cancel.soak.test.ts`, over many more. */
 import { assert, describe, it } from "@effect/vitest"
-import { openEdge } from "../harness/EdgeProcess.ts"
+import { openEdge } from "@corral/testing/edge/EdgeProcess"
 import { cancelEach, type Cancelled, distribution, kindsOf, leftOver } from "./CancelRuns.ts"
 
 const GRACE_MS = 300

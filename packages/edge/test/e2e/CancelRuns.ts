@@ -3,10 +3,10 @@
  * there, nothing of the run may be alive.
  */
 import { assert } from "@effect/vitest"
-import type { EdgeProcess } from "../harness/EdgeProcess.ts"
-import type { EventReader } from "../harness/EventReader.ts"
+import type { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
+import type { EventReader } from "@corral/testing/edge/EventReader"
 import { assertWhole } from "../harness/LogInvariants.ts"
-import { type Survivor, survivors } from "../harness/Survivors.ts"
+import { type Survivor, survivors } from "@corral/testing/edge/Survivors"
 
 /** Kind → script. It is cancelled once it has said `ready`, or has asked. */
 export const misbehaviours = {

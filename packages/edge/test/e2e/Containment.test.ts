@@ -2,8 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"
-import type { EdgeClient } from "../harness/EdgeClient.ts"
-import { openEdge } from "../harness/EdgeProcess.ts"
+import type { EdgeClient } from "@corral/testing/edge/EdgeClient"
+import { openEdge } from "@corral/testing/edge/EdgeProcess"
 
 const env = { CORRAL_EDGE_CANCEL_GRACE_MS: "300" }
 

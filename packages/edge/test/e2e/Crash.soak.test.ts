@@ -1,6 +1,6 @@
 /** The same as `Crash.test.ts`, 200 times. */
 import { assert, it } from "@effect/vitest"
-import { openEdge } from "../harness/EdgeProcess.ts"
+import { openEdge } from "@corral/testing/edge/EdgeProcess"
 import { Seeded } from "../harness/Seeded.ts"
 import { assertAllOver, killEdge } from "./KillEdge.ts"
 

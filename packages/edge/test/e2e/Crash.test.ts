@@ -1,6 +1,6 @@
 /** SIGKILL of the Edge in the middle of its work: nothing acknowledged is lost, nothing is left running. */
 import { assert, describe, it } from "@effect/vitest"
-import { openEdge } from "../harness/EdgeProcess.ts"
+import { openEdge } from "@corral/testing/edge/EdgeProcess"
 import { Seeded } from "../harness/Seeded.ts"
 import { assertAllOver, killEdge } from "./KillEdge.ts"
 

@@ -1,6 +1,6 @@
 /** A run that ends in the middle of a message: the message is completed, and a call that was stopped is `cancelled`. */
 import { assert, describe, it } from "@effect/vitest"
-import { openEdge } from "../harness/EdgeProcess.ts"
+import { openEdge } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 describe("A run that is cancelled", () => {

@@ -9,8 +9,8 @@ import { spawnSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { codeOf, type EdgeClient } from "../harness/EdgeClient.ts"
-import { EdgeProcess, openEdge } from "../harness/EdgeProcess.ts"
+import { codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
+import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 interface Disk {

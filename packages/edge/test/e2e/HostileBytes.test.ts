@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { writeProgram } from "../Folder.ts"
-import { type EdgeProcess, openEdge } from "../harness/EdgeProcess.ts"
+import { type EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 const result = `{"type":"result","subtype":"success","is_error":false,"result":"done","session_id":"s"}`

@@ -1,7 +1,7 @@
 /** What a runtime prints may be anything: the run goes on, other runs do not notice, the Edge does not grow. */
 import { assert, describe, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
-import { openEdge } from "../harness/EdgeProcess.ts"
+import { openEdge } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 describe("A runtime's output", () => {

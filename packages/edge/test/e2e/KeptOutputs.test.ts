@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { openEdge } from "../harness/EdgeProcess.ts"
+import { openEdge } from "@corral/testing/edge/EdgeProcess"
 
 describe("What a run makes", () => {
   it("can be fetched as soon as the log names it, and after a crash", async () => {

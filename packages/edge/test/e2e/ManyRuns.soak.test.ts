@@ -9,7 +9,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { writeProgram } from "../Folder.ts"
-import { EdgeProcess } from "../harness/EdgeProcess.ts"
+import { EdgeProcess } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 const RUNS = 1_000

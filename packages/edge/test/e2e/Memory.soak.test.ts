@@ -8,8 +8,8 @@ import type { RunId } from "@corral/domain/identity/Ids"
 import { isTerminalType } from "@corral/domain/run/RunEvent"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { mint } from "@corral/service/Identifiers"
-import { EdgeProcess, openEdge } from "../harness/EdgeProcess.ts"
-import { openPeer } from "../harness/LinkPeer.ts"
+import { EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
+import { openPeer } from "@corral/testing/edge/LinkPeer"
 import { assertDense, assertWhole } from "../harness/LogInvariants.ts"
 
 const READERS = 100

@@ -2,8 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import { join } from "node:path"
-import { codeOf } from "../harness/EdgeClient.ts"
-import { type EdgeProcess, openEdge } from "../harness/EdgeProcess.ts"
+import { codeOf } from "@corral/testing/edge/EdgeClient"
+import { type EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
 
 /** As if the run had ended long ago. The Edge is not running. */

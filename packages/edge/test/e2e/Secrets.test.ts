@@ -8,7 +8,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { type EdgeProcess, openEdge } from "../harness/EdgeProcess.ts"
+import { type EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
 
 /** Known by its form. */
 const key = "sk-proj-A1b2C3d4E5f6G7h8"

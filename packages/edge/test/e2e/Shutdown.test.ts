@@ -2,9 +2,9 @@
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { existsSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
-import { type EdgeProcess, openEdge } from "../harness/EdgeProcess.ts"
+import { type EdgeProcess, openEdge } from "@corral/testing/edge/EdgeProcess"
 import { assertWhole } from "../harness/LogInvariants.ts"
-import { FakeCollector } from "../../../service/test/harness/FakeCollector.ts"
+import { FakeCollector } from "@corral/testing/http/FakeCollector"
 
 const grace = { CORRAL_EDGE_CANCEL_GRACE_MS: "500" }
 const scripts = [

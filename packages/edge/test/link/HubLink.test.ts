@@ -9,7 +9,7 @@ import { EdgeInstance } from "../../src/EdgeInstance.ts"
 import { HubLink } from "../../src/link/HubLink.ts"
 import { defaultTimes, type LinkTimes } from "../../src/link/LinkTimes.ts"
 import { temporaryFolder } from "../Folder.ts"
-import { type LinkPeer, openPeer } from "../harness/LinkPeer.ts"
+import { type LinkPeer, openPeer } from "@corral/testing/edge/LinkPeer"
 import { configOf } from "../Samples.ts"
 
 /** An Edge's link to that peer, in this process, until the scope closes. */

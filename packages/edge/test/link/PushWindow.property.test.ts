@@ -13,7 +13,7 @@ import { encoder, EventLog } from "../../src/log/EventLog.ts"
 import { type Push, type PushEnd, PushWindow } from "../../src/link/PushWindow.ts"
 import { runIdOf } from "../Samples.ts"
 import { logLayer } from "../Stored.ts"
-import { tries } from "../../../domain/test/Effort.ts"
+import { tries } from "@corral/testing/time/Effort"
 
 /** What happens next: an append of so many events, a push is sent, the Hub takes the n-th on its way, an answer arrives, a break. */
 const Step = Schema.Union([

@@ -1,10 +1,12 @@
 import type { RunId } from "@corral/domain/identity/Ids"
 import { draft, type EventDraft } from "@corral/domain/run/RunEvent"
 import { assert, describe, it, layer } from "@effect/vitest"
-import { Arbitrary, Deferred, Effect, Fiber, Schema, Stream } from "effect"
+import { Arbitrary, Deferred, Effect, Fiber, Layer, Schema, Stream } from "effect"
 import { type Appended, type Batch, encoder, EventLog, type ReplayGap } from "../../src/log/EventLog.ts"
-import { at, newRunId, runIdOf } from "../Samples.ts"
-import { logLayer } from "../Stored.ts"
+import { insertRun } from "../../src/log/Runs.ts"
+import { Store } from "../../src/store/Store.ts"
+import { at, newRunId, runIdOf, runOf } from "../Samples.ts"
+import { logLayer, stored } from "../Stored.ts"
 
 const delta = (text: string): EventDraft =>
   draft("run.message.delta", { messageId: "m", channel: "text", text })
@@ -311,6 +313,37 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
         }
       }),
     { arbitrary: { runs: 40 } }
+  )
+})
+
+describe("EventLog.read", () => {
+  it.live("finds no damage where a batch is committed between its two queries", () =>
+    Effect.gen(function* () {
+      const store = yield* Store
+      let between: (() => void) | undefined
+      const each: typeof store.each = function* <Row>(
+        sql: string,
+        ...params: ReadonlyArray<string | number>
+      ) {
+        yield* store.each<Row>(sql, ...params)
+        const commit = between
+        between = undefined
+        commit?.()
+      }
+      const log = yield* EventLog.pipe(
+        Effect.provide(EventLog.layer.pipe(Layer.provide(Layer.succeed(Store, Store.of({ ...store, each })))))
+      )
+      const run = runOf(newRunId())
+      const [one] = batchesOf(run.id, [2])
+      assert(one !== undefined)
+      const fork = Effect.runForkWith(yield* Effect.context())
+      between = () => {
+        fork(log.append(one, [insertRun({ ...run, lastSeq: 2 })]))
+        while (store.get("SELECT 1 FROM runs WHERE id = ?", run.id) === undefined);
+      }
+      assert.deepStrictEqual(seqsOf(log.read(run.id, 0, 1_000)), [1, 2])
+      assert.strictEqual(store.damage(), undefined)
+    }).pipe(Effect.provide(stored))
   )
 })
 

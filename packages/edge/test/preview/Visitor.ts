@@ -4,7 +4,7 @@
 import { assert } from "@effect/vitest"
 import { type IncomingHttpHeaders, request, type IncomingMessage } from "node:http"
 import { WebSocket } from "ws"
-import { within } from "../../../service/test/harness/Within.ts"
+import { within } from "@corral/testing/time/Within"
 
 export interface Seen {
   readonly status: number

@@ -8,7 +8,7 @@ import { dirname, join } from "node:path"
 import { Containment, type Quarry, sweep } from "../../src/process/Containment.ts"
 import { entering, groupsOfEdge, makeGroup } from "../../src/process/ControlGroup.ts"
 import { EDGE_MARK, RUN_MARK, signalGroup } from "../../src/process/MarkSweep.ts"
-import { edgeGroups, groupsHere } from "../harness/ControlGroups.ts"
+import { edgeGroups, groupsHere } from "@corral/testing/edge/ControlGroups"
 
 const isAlive = (pid: number): boolean => {
   try {

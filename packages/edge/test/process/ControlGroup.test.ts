@@ -14,7 +14,7 @@ import {
   ownGroup,
   removeGroup
 } from "../../src/process/ControlGroup.ts"
-import { groupsHere } from "../harness/ControlGroups.ts"
+import { groupsHere } from "@corral/testing/edge/ControlGroups"
 
 let counter = 0
 const newEdge = () => `edge_test${process.pid}x${++counter}`

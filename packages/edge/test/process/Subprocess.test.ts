@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { signalGroup } from "../../src/process/MarkSweep.ts"
 import { Subprocess, type SubprocessSpec } from "../../src/process/Subprocess.ts"
 import { temporaryFolder } from "../Folder.ts"
-import { groupsHere } from "../harness/ControlGroups.ts"
+import { groupsHere } from "@corral/testing/edge/ControlGroups"
 
 type Told =
   | { readonly _tag: "Ended"; readonly end: ProcessEnd; readonly output: Buffer }

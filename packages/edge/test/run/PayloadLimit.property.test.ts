@@ -10,7 +10,7 @@ import { Schema } from "effect"
 import { encoder } from "../../src/log/EventLog.ts"
 import { cutText, fit, mayExceed } from "../../src/run/PayloadLimit.ts"
 import { approvalIdOf, at, request, runIdOf } from "../Samples.ts"
-import { tries } from "../../../domain/test/Effort.ts"
+import { tries } from "@corral/testing/time/Effort"
 
 const runs = tries(12)
 
@@ -201,6 +201,13 @@ describe("fit", () => {
     assert.deepInclude(fit(failed)[0]?.payload, { usage })
     const completed = draft("run.completed", { text: "x".repeat(300_000), usage })
     assert.deepInclude(fit(completed)[0]?.payload, { usage, truncated: true, totalBytes: 300_000 })
+  })
+
+  it("keeps the size of a text that was cut before", () => {
+    const text = "x".repeat(300_000)
+    const message = { messageId: "m", role: "assistant", channel: "text", text } as const
+    const cut = draft("run.message.completed", { ...message, truncated: true, totalBytes: 900_000 })
+    assert.deepInclude(fit(cut)[0]?.payload, { truncated: true, totalBytes: 900_000 })
   })
 
   it("lets nobody edit an approval that is not shown whole", () => {

@@ -6,7 +6,7 @@ import * as FastCheck from "fast-check"
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { ProjectFiles } from "../../src/run/ProjectFiles.ts"
-import { effort } from "../../../domain/test/Effort.ts"
+import { effort } from "@corral/testing/time/Effort"
 import { temporaryFolder } from "../Folder.ts"
 
 const paths = [".tool/settings.json", ".tool/hooks", ".tool/agents", ".mcp.json", "tool.json", ".env"]

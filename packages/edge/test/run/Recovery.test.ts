@@ -16,7 +16,7 @@ import { Store } from "../../src/store/Store.ts"
 import { anyTurns } from "./RunInputs.ts"
 import { approvalIdOf, created, later, newRunId, request, runOf, say } from "../Samples.ts"
 import { logLayer } from "../Stored.ts"
-import { tries } from "../../../domain/test/Effort.ts"
+import { tries } from "@corral/testing/time/Effort"
 
 /** Writes a run as an Edge would that died after `turns` commits. */
 const writeRun = Effect.fnUntraced(function* (turns: ReadonlyArray<ReadonlyArray<Input>>) {

@@ -5,7 +5,10 @@ import { make, type SilenceLimits } from "../../src/run/SilenceClock.ts"
 
 const listeningFor = Effect.fnUntraced(function* (limits: SilenceLimits) {
   const clock = yield* make(limits)
-  const fiber = yield* Effect.forkChild(clock.missed, { startImmediately: true })
+  const fiber = yield* Effect.forkChild(
+    clock.watch(() => undefined),
+    { startImmediately: true }
+  )
   return { clock, missed: () => fiber.pollUnsafe() !== undefined, end: Fiber.join(fiber) }
 })
 
@@ -78,10 +81,10 @@ describe("SilenceClock", () => {
 
   it.effect("emits notices at growing intervals, and none during an approval or a tool call", () =>
     Effect.gen(function* () {
-      const clock = yield* make({ firstEvent: 100_000, silence: 100_000, silenceNotice: 100 })
+      const clock = yield* make({ firstEvent: 100_000, silence: 10_000_000, silenceNotice: 100 })
       const given: Array<number> = []
       yield* Effect.forkChild(
-        clock.notices((silentMs) => given.push(silentMs)),
+        clock.watch((silentMs) => given.push(silentMs)),
         { startImmediately: true }
       )
       yield* TestClock.adjust(1_000)

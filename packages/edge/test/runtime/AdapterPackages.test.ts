@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { load } from "../../src/runtime/AdapterPackages.ts"
 import { distrust } from "../../src/runtime/TrustedFiles.ts"
-import { tries } from "../../../domain/test/Effort.ts"
+import { tries } from "@corral/testing/time/Effort"
 import { temporaryFolder } from "../Folder.ts"
 
 const capabilities = {

@@ -2,7 +2,7 @@
  * A model server of our own on loopback, for programs that speak to Anthropic, OpenAI (both APIs) or Gemini. It plays what the prompt says
  * (`Script`), and refuses every key but one.
  */
-import { type JsonObject, parseObject, textOf } from "@corral/adapters/Json"
+import { type JsonObject, parseObject, textOf } from "@corral/adapters/text/Json"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { text } from "node:stream/consumers"

@@ -19,7 +19,7 @@ import { defaults, type EdgeConfig } from "../../src/config/EdgeConfig.ts"
 import { Snapshots } from "../../src/workspace/Snapshots.ts"
 import { temporaryFolder } from "../Folder.ts"
 import { newRunId } from "../Samples.ts"
-import { tries } from "../../../domain/test/Effort.ts"
+import { tries } from "@corral/testing/time/Effort"
 
 const configOf = (home: string, path = process.env.PATH ?? ""): EdgeConfig => ({
   ...defaults,

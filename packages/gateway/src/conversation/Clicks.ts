@@ -5,18 +5,18 @@
 import type { CardAction } from "@corral/domain/chat/Integration"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
-import { type Action, Actions } from "../action/Actions.ts"
-import { Answering } from "../handling/Answering.ts"
+import { type ButtonAction, ButtonActions } from "../action/ButtonActions.ts"
+import { PendingAnswers } from "../handling/PendingAnswers.ts"
 import { HandlerFailed } from "../handling/Handler.ts"
 import { Follows } from "../following/Follows.ts"
 import { Hub } from "../hub/Hub.ts"
 import type { HubFailed } from "../hub/HubFailures.ts"
 import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
-import { Deciding } from "./Deciding.ts"
+import { Decisions } from "./Decisions.ts"
 import * as phrases from "./Phrases.ts"
-import { Places } from "./Places.ts"
-import type { Speaker } from "./Speaker.ts"
-import { Work } from "./Work.ts"
+import { WorkLocations } from "./WorkLocations.ts"
+import type { Responder } from "./Responder.ts"
+import { ChatTasks } from "./ChatTasks.ts"
 
 type Failed = HandlerFailed | HubFailed | NotSent | PlatformUnavailable | SqlError.SqlError
 
@@ -25,62 +25,67 @@ const notPlaced = () =>
   new HandlerFailed({ message: "A button was clicked before its message was known.", permanent: false })
 
 /** A button stands where it was put: a card that somebody has passed on is another message. */
-const isElsewhere = ({ payload }: CardAction, { chatId, messageId }: Action): boolean =>
+const isElsewhere = ({ payload }: CardAction, { chatId, messageId }: ButtonAction): boolean =>
   payload.messageId !== messageId || (payload.chatId !== undefined && payload.chatId !== chatId)
 
 export class Clicks extends Context.Service<
   Clicks,
-  { readonly handle: (event: CardAction, speaker: Speaker) => Effect.Effect<void, Failed> }
+  { readonly handle: (event: CardAction, speaker: Responder) => Effect.Effect<void, Failed> }
 >()("corral/gateway/Clicks") {
   static readonly layer = Layer.effect(
     Clicks,
     Effect.gen(function* () {
-      const actions = yield* Actions
-      const answering = yield* Answering
-      const deciding = yield* Deciding
+      const actions = yield* ButtonActions
+      const answering = yield* PendingAnswers
+      const deciding = yield* Decisions
       const follows = yield* Follows
       const hub = yield* Hub
-      const places = yield* Places
-      const work = yield* Work
+      const places = yield* WorkLocations
+      const work = yield* ChatTasks
 
       return Clicks.of({
         handle: Effect.fnUntraced(function* (event, speaker) {
-          const { account, tell } = speaker
+          const { account, replyPrivately } = speaker
           const action = yield* actions.find(account, event.payload.actionId)
-          if (action === undefined) return yield* tell(phrases.cardIsOver)
+          if (action === undefined) return yield* replyPrivately(phrases.cardExpired)
           if (action.messageId === undefined) return yield* notPlaced()
-          if (isElsewhere(event, action)) return yield* tell(phrases.cardElsewhere)
+          if (isElsewhere(event, action)) return yield* replyPrivately(phrases.cardElsewhere)
           if (action.audience !== undefined && action.audience !== account.account)
-            return yield* tell(phrases.refusal("permission_denied", ""))
-          const { meaning, over } = action
-          const answered = answering.over(event.key, Date.parse(event.createdAt))
+            return yield* replyPrivately(phrases.refusalText("permission_denied", ""))
+          const { meaning, isExpired } = action
+          const answered = answering.awaitSent(event.key, Date.parse(event.createdAt))
           switch (meaning._tag) {
             case "Decide": {
               const card = yield* follows.card(meaning.approvalId)
-              if (card === undefined) return yield* tell(phrases.cardIsOver)
-              if (over || card.state !== "pending") {
+              if (card === undefined) return yield* replyPrivately(phrases.cardExpired)
+              if (isExpired || card.state !== "pending") {
                 yield* answered
-                return yield* tell(yield* deciding.decided(speaker, card))
+                return yield* replyPrivately(yield* deciding.describeDecision(speaker, card))
               }
               const told = yield* deciding.decide(speaker, card, meaning.decision, answered)
-              return told === undefined ? undefined : yield* tell(told)
+              return told === undefined ? undefined : yield* replyPrivately(told)
             }
             case "Cancel": {
-              if (over) {
+              if (isExpired) {
                 // Only to a person to whom the Hub shows the task.
                 yield* hub.as(account, ({ tasks }) => tasks.get({ params: { id: meaning.taskId } }))
-                return yield* tell(phrases.refusal("run_not_cancellable", ""))
+                return yield* replyPrivately(phrases.refusalText("run_not_cancellable", ""))
               }
               yield* hub.as(account, ({ tasks }) => tasks.cancel({ params: { id: meaning.taskId } }))
               return
             }
             case "Use": {
-              if (over) return yield* tell(phrases.cardIsOver)
+              if (isExpired) return yield* replyPrivately(phrases.cardExpired)
               yield* answered
               const { base, place, talk } = meaning
-              if (!(yield* places.isOffered(account, place))) return yield* tell(phrases.noSuchPlace)
-              yield* work.use({ talk, base, chatId: action.chatId ?? "" }, speaker, place)
-              return yield* actions.over(meaning.talk)
+              if (!(yield* places.isOffered(account, place)))
+                return yield* replyPrivately(phrases.noSuchLocation)
+              yield* work.useLocation(
+                { key: talk, chatKey: base, chatId: action.chatId ?? "" },
+                speaker,
+                place
+              )
+              return yield* actions.expire(meaning.talk)
             }
           }
         })

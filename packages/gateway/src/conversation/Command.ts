@@ -63,7 +63,7 @@ const needsSlash = new Set(["new", "run", "start"])
 
 const numberOf = (text: string): number | undefined => (/^\d{1,3}$/.test(text) ? Number(text) : undefined)
 
-export const commandOf = (message: string): Command => {
+export const parseCommand = (message: string): Command => {
   const text = message.trim()
   if (text === "") return { _tag: "Nothing" }
   if (/^\d{6}$/.test(text)) return { _tag: "Number", digits: text }

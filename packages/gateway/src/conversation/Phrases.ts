@@ -56,7 +56,7 @@ export const linkLines = [
   ),
   words("It is good for ten minutes and once. Do not pass it on.", "十分钟内有效，只能使用一次。请勿转发。")
 ]
-export const openLink = words("Open the page", "打开页面")
+export const openPage = words("Open the page", "打开页面")
 export const tooManyLinks = (minutes: number): Words =>
   words(
     `You have had several links in the last hour. I'll send the next one in ${minutes} min; until then the latest link works.`,
@@ -89,25 +89,26 @@ export const wrongNumber = (left: number | undefined): Words =>
     ? words('This number links nothing. Say "bind" for a new page.', "这个数字无效。发送“绑定”获取新页面。")
     : words(`That is not the number. ${left} more tries.`, `数字不正确，还可以试 ${left} 次。`)
 
-export const nowhere = words(
+export const noLocations = words(
   "There is no machine on which you may have work done. Add one at the Hub, and a project whose workspace is on it.",
   "没有你可以使用的机器。请在 Hub 添加机器，以及其工作区所属的项目。"
 )
 export const whereTitle = words("Where is it to be done?", "在哪里执行？")
-export const placesTitle = words("Where work can be done", "可以执行任务的位置")
+export const locationsTitle = words("Where work can be done", "可以执行任务的位置")
 export const useHint = words('Choose here, or say "use 2".', "在此选择，或发送“位置 2”。")
-export const here = (place: string): Words => words(`From now on here: ${place}`, `以后在这里：${place}`)
-export const noSuchPlace = words("There is no place with that number.", "没有这个编号的位置。")
+export const locationSet = (place: string): Words =>
+  words(`From now on here: ${place}`, `以后在这里：${place}`)
+export const noSuchLocation = words("There is no place with that number.", "没有这个编号的位置。")
 export const noAgent = words("There is no agent at that place that is ready.", "该位置没有可用的智能体。")
 export const agentsAre = (names: string, present: string): Words =>
   words(`Agents there: ${names}. Now: ${present}.`, `可用的智能体：${names}。当前：${present}。`)
 export const agentIs = (name: string): Words => words(`From now on by ${name}.`, `以后由 ${name} 执行。`)
 
-export const stillAtWork = words(
+export const agentIsBusy = words(
   'The agent is still at work and takes no further message now. Say "cancel" to end it, or wait.',
   "智能体仍在工作，暂时不能接收新消息。发送“取消”可结束，或请稍候。"
 )
-export const toldAgent = words("I have told the agent.", "已转告智能体。")
+export const sentToAgent = words("I have told the agent.", "已转告智能体。")
 
 export const nothingHere = words("Nothing is going on here.", "这里没有正在进行的任务。")
 export const noTasks = words("You have no tasks yet.", "你还没有任务。")
@@ -119,7 +120,7 @@ export const whichOne = (count: number, example: string): Words =>
   )
 export const noSuchNumber = words("There is none with that number.", "没有这个编号。")
 export const nothingToDecide = words("Nothing waits for a decision here.", "这里没有等待决定的请求。")
-export const cardIsOver = words("This card is not worth anything any more.", "这张卡片已失效。")
+export const cardExpired = words("This card is not worth anything any more.", "这张卡片已失效。")
 export const cardElsewhere = words(
   "This button only works where the card was first sent.",
   "此按钮仅在卡片最初发送的位置有效。"
@@ -149,7 +150,8 @@ const refusals: Partial<Readonly<Record<ErrorCode, Words>>> = {
   payload_too_large: words("That is too long for one task.", "内容过长。")
 }
 
-export const refusal = (code: ErrorCode, message: string): Words => refusals[code] ?? words(message, message)
+export const refusalText = (code: ErrorCode, message: string): Words =>
+  refusals[code] ?? words(message, message)
 
 export const decided = (decision: "allow" | "deny"): Words =>
   decision === "allow" ? words("Allowed.", "已允许。") : words("Denied.", "已拒绝。")

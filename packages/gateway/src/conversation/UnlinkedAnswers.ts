@@ -29,7 +29,7 @@ export class UnlinkedAnswers extends Context.Service<
   {
     /** Verdict on one more event of the account. `event` is the event's key. */
     readonly count: (account: ChatAccount, event: string) => Effect.Effect<UnlinkedVerdict, SqlError.SqlError>
-    readonly forgetOld: Effect.Effect<void, SqlError.SqlError>
+    readonly deleteOld: Effect.Effect<void, SqlError.SqlError>
   }
 >()("corral/gateway/UnlinkedAnswers") {
   static readonly layer = Layer.effect(
@@ -62,7 +62,7 @@ export class UnlinkedAnswers extends Context.Service<
           const left = row.began_at.getTime() + HOUR_MS - now
           return { _tag: "LastAnswer", minutes: Math.max(1, Math.ceil(left / 60_000)) }
         }),
-        forgetOld: Effect.suspend(() =>
+        deleteOld: Effect.suspend(() =>
           Effect.asVoid(
             sql`DELETE FROM unlinked_answers WHERE began_at < ${new Date(clock.currentTimeMillisUnsafe() - HOUR_MS)}`
           )

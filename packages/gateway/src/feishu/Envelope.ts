@@ -4,13 +4,13 @@ import { PlatformId } from "../platform/PlatformId.ts"
 
 export const Encrypted = Schema.Struct({ encrypt: Schema.String })
 
-export const UrlVerification = Schema.Struct({
+export const FeishuUrlVerification = Schema.Struct({
   type: Schema.Literal("url_verification"),
   token: Schema.String,
   challenge: Schema.String.check(Schema.isMaxLength(4_096))
 })
 
-export const Envelope = Schema.Struct({
+export const FeishuEnvelope = Schema.Struct({
   schema: Schema.Literal("2.0"),
   header: Schema.Struct({
     event_id: PlatformId,
@@ -23,7 +23,7 @@ export const Envelope = Schema.Struct({
   }),
   event: Schema.Record(Schema.String, Schema.Unknown)
 })
-export type Envelope = typeof Envelope.Type
+export type FeishuEnvelope = typeof FeishuEnvelope.Type
 
 const field = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null
@@ -36,15 +36,15 @@ const isPlatformId = Schema.decodeUnknownOption(PlatformId)
 const idOf = (value: unknown): string => Option.getOrElse(isPlatformId(value), () => "")
 
 /** The chat of an event of either kind; "" where it names none that can be used. */
-export const chatOf = (event: Envelope["event"]): string =>
+export const chatOf = (event: FeishuEnvelope["event"]): string =>
   idOf(field(field(event, "message"), "chat_id") ?? field(field(event, "context"), "open_chat_id"))
 
 /** Open id of the account that wrote or clicked; "" where the event names none that can be used. */
-export const senderOf = (event: Envelope["event"]): string =>
+export const senderOf = (event: FeishuEnvelope["event"]): string =>
   idOf(
     field(field(field(event, "sender"), "sender_id"), "open_id") ?? field(field(event, "operator"), "open_id")
   )
 
 /** Id of the message whose button was clicked; "" if the event has no valid id. */
-export const cardOf = (event: Envelope["event"]): string =>
+export const cardIdOf = (event: FeishuEnvelope["event"]): string =>
   idOf(field(field(event, "context"), "open_message_id"))

@@ -1,6 +1,6 @@
 /** Which of the platform's events are for this bot, however they came, and what is kept of them. */
-import type { Inbound, InboundKind, Verdict } from "../platform/ChatPlatform.ts"
-import { cardOf, chatOf, type Envelope, senderOf } from "./Envelope.ts"
+import type { Inbound, InboundKind, Verification } from "../platform/ChatPlatform.ts"
+import { cardIdOf, chatOf, type FeishuEnvelope, senderOf } from "./Envelope.ts"
 import type { FeishuConfig } from "./FeishuConfig.ts"
 
 const kinds: Readonly<Record<string, InboundKind>> = {
@@ -9,16 +9,16 @@ const kinds: Readonly<Record<string, InboundKind>> = {
 }
 
 /** Undefined: a type of event that we know no use for. */
-export const kindOf = ({ header }: Envelope): InboundKind | undefined =>
+export const inboundKindOf = ({ header }: FeishuEnvelope): InboundKind | undefined =>
   Object.hasOwn(kinds, header.event_type) ? kinds[header.event_type] : undefined
 
-type Refused = Extract<Verdict, { readonly _tag: "Refused" }>
+type Refused = Extract<Verification, { readonly _tag: "Refused" }>
 
 /** Tells an event of another app, or of a tenant that is not served. */
-export const strangersTo = ({ appId, tenants }: Pick<FeishuConfig, "appId" | "tenants">) => {
+export const makeOriginCheck = ({ appId, tenants }: Pick<FeishuConfig, "appId" | "tenants">) => {
   const served = new Set(tenants)
   const stranger = (reason: string): Refused => ({ _tag: "Refused", code: "permission_denied", reason })
-  return ({ header }: Envelope): Refused | undefined => {
+  return ({ header }: FeishuEnvelope): Refused | undefined => {
     if (header.app_id !== appId) return stranger("another app")
     return served.size > 0 && !served.has(header.tenant_key) ? stranger("another tenant") : undefined
   }
@@ -28,7 +28,7 @@ export const strangersTo = ({ appId, tenants }: Pick<FeishuConfig, "appId" | "te
 export const inboundOf = (
   platform: string,
   kind: InboundKind,
-  { event, header }: Envelope,
+  { event, header }: FeishuEnvelope,
   receivedAt: number
 ): Inbound => ({
   platform,
@@ -38,7 +38,7 @@ export const inboundOf = (
   kind,
   chatId: chatOf(event),
   senderId: senderOf(event),
-  cardId: kind === "card_action" ? cardOf(event) : "",
+  cardId: kind === "card_action" ? cardIdOf(event) : "",
   body: JSON.stringify(event),
   receivedAt
 })

@@ -4,13 +4,13 @@
  */
 import type { ChatPlatform } from "../platform/ChatPlatform.ts"
 import type { Words } from "../platform/Words.ts"
-import { callerOf } from "./FeishuApi.ts"
+import { makeFeishuCall } from "./FeishuApi.ts"
 import type { FeishuConfig } from "./FeishuConfig.ts"
 import { connectionOf } from "./LongConnection.ts"
-import { normalize } from "./Normalization.ts"
+import { normalizeFeishuEvent } from "./Normalization.ts"
 import { limits, outboundOf } from "./Outbound.ts"
-import { botIdOf, personOf } from "./People.ts"
-import { verifierOf } from "./Verification.ts"
+import { botIdOf, personOf } from "./FeishuUsers.ts"
+import { makeFeishuVerifier } from "./Verification.ts"
 
 const ID = "feishu"
 
@@ -33,14 +33,14 @@ const languageOf = (domain: string): keyof Words =>
 /** One bot. */
 export const feishu = (config: FeishuConfig): ChatPlatform => {
   const language = languageOf(config.domain)
-  const call = callerOf(config)
+  const call = makeFeishuCall(config)
   const botId = botIdOf(call, config.botId)
   return {
     id: ID,
-    verify: verifierOf(ID, config),
+    verify: makeFeishuVerifier(ID, config),
     accepted: { status: 200, body: {} },
     unavailable: (kind) => (kind === "card_action" ? tryAgain : undefined),
-    normalize: (inbound) => normalize(inbound, botId),
+    normalize: (inbound) => normalizeFeishuEvent(inbound, botId),
     limits,
     recognizesKeys: true,
     language,

@@ -9,11 +9,11 @@ import { Effect, Schema } from "effect"
 import { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { PlatformId } from "../platform/PlatformId.ts"
 import type { FeishuConfig } from "./FeishuConfig.ts"
-import { codeOf, failureOf, failureOfCode, StaleToken } from "./FeishuFailure.ts"
+import { codeOf, toFeishuFailure, failureOfCode, StaleToken } from "./FeishuFailure.ts"
 import { type Sdk, sdkOf } from "./Sdk.ts"
 
 /** One call with the library's client; what it gives is decoded. */
-export type Call = <A>(
+export type FeishuCall = <A>(
   answer: Schema.Decoder<A>,
   ask: (client: Lark.Client) => Promise<unknown>
 ) => Effect.Effect<A, NotSent | PlatformUnavailable>
@@ -24,25 +24,28 @@ const NO_SECRET = "The bot has no app secret: it only listens."
 export const SentMessage = Schema.Struct({
   data: Schema.Struct({ message_id: PlatformId, chat_id: PlatformId })
 })
-export const Bot = Schema.Struct({ bot: Schema.Struct({ open_id: PlatformId }) })
-export const User = Schema.Struct({ data: Schema.Struct({ user: Schema.Struct({ name: Schema.String }) }) })
-export const Tenant = Schema.Struct({
+export const BotInfo = Schema.Struct({ bot: Schema.Struct({ open_id: PlatformId }) })
+export const FeishuUser = Schema.Struct({
+  data: Schema.Struct({ user: Schema.Struct({ name: Schema.String }) })
+})
+export const FeishuTenant = Schema.Struct({
   data: Schema.Struct({ tenant: Schema.Struct({ name: Schema.String }) })
 })
 
 /** Ids are the platform's, but they become parts of a path. */
 export const inPath = (id: string): string => encodeURIComponent(id)
 
-export const callerOf = (
+export const makeFeishuCall = (
   { appId, appSecret, domain }: Pick<FeishuConfig, "appId" | "appSecret" | "domain">,
   timeoutMs?: number
-): Call => {
+): FeishuCall => {
   if (appSecret === undefined) return () => Effect.fail(new NotSent({ message: NO_SECRET }))
   let loading: Promise<Sdk> | undefined
   const load = () => (loading ??= sdkOf({ appId, appSecret, domain, timeoutMs }))
 
   const attempt = Effect.fnUntraced(function* (ask: (client: Lark.Client) => Promise<unknown>) {
-    const asking = <A>(promise: () => Promise<A>) => Effect.tryPromise({ try: promise, catch: failureOf })
+    const asking = <A>(promise: () => Promise<A>) =>
+      Effect.tryPromise({ try: promise, catch: toFeishuFailure })
     const sdk = yield* asking(load)
     const held = yield* asking(sdk.token)
     const answer = yield* asking(() => ask(sdk.client)).pipe(

@@ -16,7 +16,7 @@ const templates: Readonly<Record<Tone, string>> = {
 const types = { primary: "primary", danger: "danger", plain: "default" } as const
 
 /** `language`: for clients in any other. */
-export const cardOf = ({ buttons, lines, title, tone }: Card, language: keyof Words) => {
+export const toFeishuCard = ({ buttons, lines, title, tone }: Card, language: keyof Words) => {
   const plain = (words: Words) => ({
     tag: "plain_text",
     content: wordsIn(words, language),

@@ -44,7 +44,7 @@ const tokenCode = (error: unknown): number | undefined => {
 }
 
 /** Of whatever the library has thrown. */
-export const failureOf = (thrown: unknown): FeishuFailure => {
+export const toFeishuFailure = (thrown: unknown): FeishuFailure => {
   const response = field(thrown, "response")
   const status = field(response, "status")
   const told = typeof status === "number" ? status : undefined

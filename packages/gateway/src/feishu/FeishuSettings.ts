@@ -2,10 +2,10 @@
 import { secretOf, secretSettings } from "@corral/service/SecretSettings"
 import {
   type Environment,
-  givenOr,
-  invalid,
-  listed,
-  readerOf,
+  valueOr,
+  invalidSetting,
+  splitList,
+  settingReader,
   type Setting,
   type SettingInvalid
 } from "@corral/service/Settings"
@@ -59,16 +59,16 @@ const LONG_APP_ID = /^cli_[0-9a-fA-F]{16}$/
 export const feishuFrom = Effect.fnUntraced(function* (
   env: Environment
 ): Effect.fn.Return<FeishuConfig | undefined, SettingInvalid> {
-  const read = readerOf<Name>(env)
+  const read = settingReader<Name>(env)
   const appId = yield* read("CORRAL_FEISHU_APP_ID", PlatformId, undefined, "an app id such as cli_a1b2c3")
   const appSecret = yield* secretOf(env, "CORRAL_FEISHU_APP_SECRET")
   const encryptKey = yield* secretOf(env, "CORRAL_FEISHU_ENCRYPT_KEY")
   const verificationToken = yield* secretOf(env, "CORRAL_FEISHU_VERIFICATION_TOKEN")
   if (appId === undefined) {
-    const useless = feishuSettings.find(({ name }) => givenOr(env[name], undefined) !== undefined)
+    const useless = feishuSettings.find(({ name }) => valueOr(env[name], undefined) !== undefined)
     return useless === undefined
       ? undefined
-      : yield* invalid("CORRAL_FEISHU_APP_ID", `an app id, because ${useless.name} is set`)
+      : yield* invalidSetting("CORRAL_FEISHU_APP_ID", `an app id, because ${useless.name} is set`)
   }
   const connection = yield* read(
     "CORRAL_FEISHU_CONNECTION",
@@ -77,11 +77,14 @@ export const feishuFrom = Effect.fnUntraced(function* (
     "webhook or long"
   )
   if (connection === "webhook" && verificationToken === undefined)
-    return yield* invalid("CORRAL_FEISHU_VERIFICATION_TOKEN", "the app's Verification Token")
+    return yield* invalidSetting("CORRAL_FEISHU_VERIFICATION_TOKEN", "the app's Verification Token")
   if (connection === "long" && appSecret === undefined)
-    return yield* invalid("CORRAL_FEISHU_APP_SECRET", "the app's secret, for a long connection")
+    return yield* invalidSetting("CORRAL_FEISHU_APP_SECRET", "the app's secret, for a long connection")
   if (connection === "long" && !LONG_APP_ID.test(appId))
-    return yield* invalid("CORRAL_FEISHU_APP_ID", "cli_ and 16 hexadecimal digits, for a long connection")
+    return yield* invalidSetting(
+      "CORRAL_FEISHU_APP_ID",
+      "cli_ and 16 hexadecimal digits, for a long connection"
+    )
   return {
     appId,
     appSecret,
@@ -94,7 +97,7 @@ export const feishuFrom = Effect.fnUntraced(function* (
       DOMAIN,
       "an https origin, or an http one on loopback, without a path"
     ),
-    tenants: listed(env["CORRAL_FEISHU_TENANTS"]),
+    tenants: splitList(env["CORRAL_FEISHU_TENANTS"]),
     botId: yield* read("CORRAL_FEISHU_BOT_ID", PlatformId, undefined, "an open id such as ou_a1b2c3")
   }
 })

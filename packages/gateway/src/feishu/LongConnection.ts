@@ -7,13 +7,13 @@
  */
 import { Clock, Deferred, Effect, FiberSet, Redacted, Schema, type Scope } from "effect"
 import {
-  type Ingest,
+  type StoreInbound,
   type Inbound,
   type PlatformAnswer,
   PlatformUnavailable
 } from "../platform/ChatPlatform.ts"
-import { Envelope } from "./Envelope.ts"
-import { inboundOf, kindOf, strangersTo } from "./Events.ts"
+import { FeishuEnvelope } from "./Envelope.ts"
+import { inboundOf, inboundKindOf, makeOriginCheck } from "./Events.ts"
 import type { FeishuConfig } from "./FeishuConfig.ts"
 import { codeOf } from "./FeishuFailure.ts"
 import { httpOf, type LarkModule, loadLark, silent } from "./Sdk.ts"
@@ -30,7 +30,7 @@ const KEEP_WITHIN = "2 seconds"
 const FIRST_WAIT_MS = 1_000
 const LONGEST_WAIT_MS = 60_000
 
-const asEnvelope = Schema.decodeUnknownEffect(Envelope)
+const asEnvelope = Schema.decodeUnknownEffect(FeishuEnvelope)
 
 /** The library stumbles over a refusal without data, and tries for ever. */
 const withData = (body: unknown): unknown =>
@@ -43,12 +43,12 @@ export const connectionOf = (
   unavailable: PlatformAnswer,
   { pingTimeoutSeconds = PING_TIMEOUT_SECONDS }: ConnectionOptions = {}
 ) => {
-  const strangerOf = strangersTo(config)
+  const strangerOf = makeOriginCheck(config)
 
   /** Gives the answer that goes back with the acknowledgement. */
-  const take = Effect.fnUntraced(function* (ingest: Ingest, data: unknown) {
+  const take = Effect.fnUntraced(function* (ingest: StoreInbound, data: unknown) {
     const envelope = yield* Effect.orElseSucceed(asEnvelope(data), () => undefined)
-    const kind = envelope === undefined ? undefined : kindOf(envelope)
+    const kind = envelope === undefined ? undefined : inboundKindOf(envelope)
     // Acknowledged: it would be no other when it came again.
     if (envelope === undefined || kind === undefined)
       return yield* Effect.logDebug("an event was ignored", { platform })
@@ -59,7 +59,7 @@ export const connectionOf = (
     return yield* keep(ingest, inboundOf(platform, kind, envelope, now))
   })
 
-  const keep = (ingest: Ingest, inbound: Inbound) => {
+  const keep = (ingest: StoreInbound, inbound: Inbound) => {
     const late = () => Effect.fail(new PlatformUnavailable({ message: "The event was not kept in time." }))
     const kept = ingest(inbound).pipe(
       Effect.timeoutOrElse({ duration: KEEP_WITHIN, orElse: late }),
@@ -74,7 +74,7 @@ export const connectionOf = (
   const session = Effect.fnUntraced(function* (
     lark: LarkModule,
     secret: Redacted.Redacted,
-    ingest: Ingest,
+    ingest: StoreInbound,
     connected: Effect.Effect<void>
   ) {
     const run = yield* FiberSet.makeRuntimePromise<never, unknown, PlatformUnavailable>()
@@ -113,7 +113,7 @@ export const connectionOf = (
 
   /** Succeeds when it is first connected, however long that takes; from then on it stays connected while the scope lives. */
   return Effect.fnUntraced(function* (
-    ingest: Ingest
+    ingest: StoreInbound
   ): Effect.fn.Return<void, PlatformUnavailable, Scope.Scope> {
     const secret = config.appSecret
     if (secret === undefined)

@@ -6,7 +6,7 @@ import type { PayloadOf } from "@corral/domain/run/RunEvent"
 
 export type Attachment = NonNullable<PayloadOf<"integration.message.received">["attachments"]>[number]
 
-export interface Content {
+export interface FeishuContent {
   readonly text: string
   readonly attachments: ReadonlyArray<Attachment>
 }
@@ -59,7 +59,7 @@ const elementAttachments = (element: Json): ReadonlyArray<Attachment> => {
   return element["tag"] === "media" ? attachment("file", element["file_key"], element["file_name"]) : []
 }
 
-const postOf = (post: Json, mentions: Mentions): Content => {
+const postOf = (post: Json, mentions: Mentions): FeishuContent => {
   const lines = elementsOf(post)
   const text = lines.map((line) => line.map((element) => elementText(element, mentions)).join(""))
   return {
@@ -68,7 +68,7 @@ const postOf = (post: Json, mentions: Mentions): Content => {
   }
 }
 
-const read = (type: string, content: Json, mentions: Mentions): Content => {
+const read = (type: string, content: Json, mentions: Mentions): FeishuContent => {
   switch (type) {
     case "text":
       return { text: withNames(textOf(content["text"]), mentions), attachments: [] }
@@ -87,7 +87,7 @@ const read = (type: string, content: Json, mentions: Mentions): Content => {
 }
 
 /** `content` is the JSON that stands in a message as a string. */
-export const contentOf = (type: string, content: string, mentions: Mentions): Content => {
+export const readContent = (type: string, content: string, mentions: Mentions): FeishuContent => {
   const { attachments, text } = read(type, parsed(content), mentions)
   return { text: plain(text).trim(), attachments }
 }

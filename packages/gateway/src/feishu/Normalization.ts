@@ -7,7 +7,7 @@ import { draft } from "@corral/domain/run/RunEvent"
 import { Effect, Schema } from "effect"
 import { type Inbound, NotUnderstood, type PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { PlatformId } from "../platform/PlatformId.ts"
-import { contentOf } from "./MessageContent.ts"
+import { readContent } from "./MessageContent.ts"
 
 const Person = Schema.Struct({ open_id: Schema.optionalKey(Schema.NullOr(Schema.String)) })
 
@@ -82,7 +82,7 @@ const message = Effect.fnUntraced(function* (
   const isBot = (mention: (typeof mentions)[number]) => bot !== undefined && mention.id?.open_id === bot
   if (!direct && !mentions.some(isBot)) return undefined
   const shown = new Map(mentions.map((each) => [each.key, isBot(each) ? "" : `@${each.name}`]))
-  const { attachments, text } = contentOf(message.message_type, message.content, shown)
+  const { attachments, text } = readContent(message.message_type, message.content, shown)
   const { root_id: root, thread_id: thread = root } = message
   return draft("integration.message.received", {
     ...named(inbound),
@@ -112,7 +112,7 @@ const cardAction = Effect.fnUntraced(function* (inbound: Inbound) {
 })
 
 /** `botId` is asked for only where somebody is mentioned. */
-export const normalize = (
+export const normalizeFeishuEvent = (
   inbound: Inbound,
   botId: Effect.Effect<string, PlatformUnavailable>
 ): Effect.Effect<IntegrationDraft | undefined, NotUnderstood | PlatformUnavailable> =>

@@ -5,10 +5,10 @@
  * a message that is in none starts none.
  */
 import { Effect, Schema } from "effect"
-import type { ChatPlatform, Content, Place } from "../platform/ChatPlatform.ts"
+import type { ChatPlatform, MessageContent, Destination } from "../platform/ChatPlatform.ts"
 import type { Words } from "../platform/Words.ts"
-import { type Call, inPath, SentMessage } from "./FeishuApi.ts"
-import { cardOf } from "./FeishuCard.ts"
+import { type FeishuCall, inPath, SentMessage } from "./FeishuApi.ts"
+import { toFeishuCard } from "./FeishuCard.ts"
 import { paceOf } from "./Pace.ts"
 import { plainText } from "./PlainText.ts"
 
@@ -18,14 +18,17 @@ export const limits = { textMax: 30_000, perChat: 5, perMessage: 5, buttons: 20 
 /** Direct chats that are remembered. */
 const MANY = 1_000
 
-export const outboundOf = (call: Call, language: keyof Words): Pick<ChatPlatform, "send" | "update"> => {
+export const outboundOf = (
+  call: FeishuCall,
+  language: keyof Words
+): Pick<ChatPlatform, "send" | "update"> => {
   const chats = paceOf(limits.perChat)
   const messages = paceOf(limits.perMessage)
   /** Direct chats by person: one chat has one pace, whichever way it is named. */
   const directChats = new Map<string, string>()
-  const chatOf = (place: Place): string =>
+  const chatOf = (place: Destination): string =>
     place._tag === "Chat" ? place.chatId : (directChats.get(place.userId) ?? place.userId)
-  const remember = (place: Place, chatId: string) => {
+  const remember = (place: Destination, chatId: string) => {
     if (place._tag === "Chat") return
     directChats.delete(place.userId)
     directChats.set(place.userId, chatId)
@@ -33,12 +36,12 @@ export const outboundOf = (call: Call, language: keyof Words): Pick<ChatPlatform
     if (directChats.size > MANY && oldest !== undefined) directChats.delete(oldest)
   }
 
-  const bodyOf = (content: Content, key: string) =>
+  const bodyOf = (content: MessageContent, key: string) =>
     content._tag === "Text"
       ? { msg_type: "text", content: JSON.stringify({ text: plainText(content.text) }), uuid: key }
-      : { msg_type: "interactive", content: JSON.stringify(cardOf(content.card, language)), uuid: key }
+      : { msg_type: "interactive", content: JSON.stringify(toFeishuCard(content.card, language)), uuid: key }
 
-  const sent = (place: Place, content: Content, key: string) => {
+  const sent = (place: Destination, content: MessageContent, key: string) => {
     const body = bodyOf(content, key)
     return call(SentMessage, (client) => {
       const { create, reply } = client.im.v1.message
@@ -63,7 +66,7 @@ export const outboundOf = (call: Call, language: keyof Words): Pick<ChatPlatform
         })
       ),
     update: ({ messageId }, card) => {
-      const content = JSON.stringify(cardOf(card, language))
+      const content = JSON.stringify(toFeishuCard(card, language))
       const changed = call(Schema.Unknown, (client) =>
         client.im.v1.message.patch({ path: { message_id: inPath(messageId) }, data: { content } })
       )

@@ -12,7 +12,7 @@ const TIMEOUT_MS = 10_000
 /** Nothing that is asked for here has a longer answer. */
 const MAX_ANSWER_BYTES = 1_048_576
 
-export interface Credentials {
+export interface FeishuCredentials {
   readonly appId: string
   readonly appSecret: Redacted.Redacted
   /** Origin of the platform's API. */
@@ -57,7 +57,7 @@ export interface Sdk {
 }
 
 /** One bot's client. */
-export const sdkOf = async ({ appId, appSecret, domain, timeoutMs }: Credentials): Promise<Sdk> => {
+export const sdkOf = async ({ appId, appSecret, domain, timeoutMs }: FeishuCredentials): Promise<Sdk> => {
   const lark = await loadLark()
   let cache = new lark.DefaultCache()
   const client = new lark.Client({

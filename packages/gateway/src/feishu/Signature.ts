@@ -13,7 +13,7 @@ export const claimsSignature = (headers: IncomingHttpHeaders): boolean => header
 export const timestampOf = (headers: IncomingHttpHeaders): string => one(headers, TIMESTAMP)
 
 /** Header values as bytes of their own: Node reads them as Latin-1. */
-export const signatureOf = (timestamp: string, nonce: string, key: string, body: Uint8Array): string =>
+export const feishuSignature = (timestamp: string, nonce: string, key: string, body: Uint8Array): string =>
   createHash("sha256")
     .update(Buffer.from(timestamp + nonce, "latin1"))
     .update(key, "utf8")
@@ -21,7 +21,7 @@ export const signatureOf = (timestamp: string, nonce: string, key: string, body:
     .digest("hex")
 
 export const isSigned = (headers: IncomingHttpHeaders, key: string, body: Uint8Array): boolean =>
-  same(one(headers, SIGNATURE), signatureOf(one(headers, TIMESTAMP), one(headers, NONCE), key, body))
+  same(one(headers, SIGNATURE), feishuSignature(one(headers, TIMESTAMP), one(headers, NONCE), key, body))
 
 /** Takes a time that says nothing of where two texts differ. */
 export const same = (given: string, wanted: string): boolean => {

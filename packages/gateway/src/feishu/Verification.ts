@@ -7,11 +7,11 @@
  */
 import { Option, Redacted, Schema } from "effect"
 import type { IncomingHttpHeaders } from "node:http"
-import type { InboundKind, PlatformRequest, Verdict } from "../platform/ChatPlatform.ts"
+import type { InboundKind, PlatformRequest, Verification } from "../platform/ChatPlatform.ts"
 import { decrypt } from "./Encryption.ts"
-import { jsonOf, textOf } from "../platform/JsonBytes.ts"
-import { Encrypted, Envelope, UrlVerification } from "./Envelope.ts"
-import { inboundOf, kindOf, strangersTo } from "./Events.ts"
+import { parseJson, decodeUtf8 } from "../platform/JsonBytes.ts"
+import { Encrypted, FeishuEnvelope, FeishuUrlVerification } from "./Envelope.ts"
+import { inboundOf, inboundKindOf, makeOriginCheck } from "./Events.ts"
 import type { FeishuConfig } from "./FeishuConfig.ts"
 import { claimsSignature, isSigned, same, timestampOf } from "./Signature.ts"
 import { createdMillis, headerMillis } from "./Timestamp.ts"
@@ -25,10 +25,10 @@ const AHEAD_MS = 5 * 60_000
 const OLD_MS: Readonly<Record<InboundKind, number>> = { message: 8 * 3_600_000, card_action: 5 * 60_000 }
 
 const asEncrypted = Schema.decodeUnknownOption(Encrypted)
-const asTrial = Schema.decodeUnknownOption(UrlVerification)
-const asEnvelope = Schema.decodeUnknownOption(Envelope)
+const asTrial = Schema.decodeUnknownOption(FeishuUrlVerification)
+const asEnvelope = Schema.decodeUnknownOption(FeishuEnvelope)
 
-type Refused = Extract<Verdict, { readonly _tag: "Refused" }>
+type Refused = Extract<Verification, { readonly _tag: "Refused" }>
 
 const refused = (code: Refused["code"], reason: string): Refused => ({ _tag: "Refused", code, reason })
 const isRefused = (value: unknown): value is Refused =>
@@ -43,16 +43,16 @@ interface Opened {
 /** What a body holds, once it may be looked at. */
 const open = ({ body, headers }: PlatformRequest, key: string | undefined): Opened | Refused => {
   if (key === undefined) {
-    const content = jsonOf(textOf(body))
+    const content = parseJson(decodeUtf8(body))
     return content === undefined ? refused("schema_validation_failed", "no JSON") : { content, signed: false }
   }
   const signed = claimsSignature(headers)
   if (signed && !isSigned(headers, key, body)) return refused("unauthorized", "wrong signature")
   const unusable = (reason: string) => refused(signed ? "schema_validation_failed" : "unauthorized", reason)
-  const encrypted = asEncrypted(jsonOf(textOf(body)))
+  const encrypted = asEncrypted(parseJson(decodeUtf8(body)))
   if (Option.isNone(encrypted)) return unusable("not encrypted")
   const bytes = decrypt(encrypted.value.encrypt, key)
-  const content = bytes === undefined ? undefined : jsonOf(textOf(bytes))
+  const content = bytes === undefined ? undefined : parseJson(decodeUtf8(bytes))
   return content === undefined ? unusable("cannot be decrypted") : { content, signed }
 }
 
@@ -63,12 +63,12 @@ const sentAt = (headers: IncomingHttpHeaders, created: string | undefined, signe
   signed ? headerMillis(timestampOf(headers)) : createdMillis(created ?? "")
 
 /** A verifier for one bot. Never throws. */
-export const verifierOf = (platform: string, config: FeishuConfig) => {
+export const makeFeishuVerifier = (platform: string, config: FeishuConfig) => {
   const key = config.encryptKey === undefined ? undefined : Redacted.value(config.encryptKey)
   const token = config.verificationToken === undefined ? undefined : Redacted.value(config.verificationToken)
-  const strangerOf = strangersTo(config)
+  const strangerOf = makeOriginCheck(config)
 
-  return (request: PlatformRequest): Verdict => {
+  return (request: PlatformRequest): Verification => {
     if (token === undefined) return refused("unauthorized", "the bot has no verification token")
     const opened = open(request, key)
     if (isRefused(opened)) return opened
@@ -87,7 +87,7 @@ export const verifierOf = (platform: string, config: FeishuConfig) => {
     if (!same(header.token ?? "", token)) return refused("unauthorized", "wrong token")
     const stranger = strangerOf(envelope.value)
     if (stranger !== undefined) return stranger
-    const kind = kindOf(envelope.value)
+    const kind = inboundKindOf(envelope.value)
     const at = sentAt(request.headers, header.create_time, signed)
     if (!isTimely(at, OLD_MS[kind ?? "message"], request.receivedAt))
       return refused("unauthorized", "too old, or of no time")

@@ -29,38 +29,38 @@ const risks: Readonly<Record<Risk, Words>> = {
 }
 
 /** All of a request that goes to a chat. */
-export interface Asked {
+export interface ApprovalSummary {
   readonly action: ActionClass
   readonly risk: Risk
 }
 
-export const askedOf = ({ action, risk }: ApprovalRequest): Asked => ({ action, risk })
+export const summarizeApproval = ({ action, risk }: ApprovalRequest): ApprovalSummary => ({ action, risk })
 
 export interface ApprovalCardInput {
   readonly language?: Card["language"]
-  readonly asked: Asked
+  readonly summary: ApprovalSummary
   /** Names of the project, the machine and the agent. */
   readonly place: string
   /** Where the Hub shows it. */
   readonly url: string
 }
 
-const wants = ({ action }: Asked): Words => ({
+const wants = ({ action }: ApprovalSummary): Words => ({
   en: `The agent wants to ${actions[action].en}`,
   zh: `智能体请求${actions[action].zh}`
 })
 
 /** With a button for each answer. */
-export const openCard = (
-  { asked, language, place, url }: ApprovalCardInput,
+export const pendingCard = (
+  { summary, language, place, url }: ApprovalCardInput,
   { allow, deny }: { readonly allow: string; readonly deny: string }
 ): Card => ({
   language,
-  title: wants(asked),
+  title: wants(summary),
   tone: "attention",
   lines: [
     plainly(place),
-    risks[asked.risk],
+    risks[summary.risk],
     { en: "Look at what exactly it would do before you allow it.", zh: "批准前请先查看具体内容。" }
   ],
   buttons: [
@@ -70,20 +70,20 @@ export const openCard = (
   ]
 })
 
-export type Settled = Exclude<ApprovalState, "pending">
+export type ResolvedState = Exclude<ApprovalState, "pending">
 
 /** A decision as a chat shows it, without the original and the edited input. The Hub has both. */
-export type SettledDecision = Pick<Approval, "edited" | "origin" | "scope"> & {
-  readonly state: Settled
+export type Resolution = Pick<Approval, "edited" | "origin" | "scope"> & {
+  readonly state: ResolvedState
   /** A person's id, or what else the run's log says. */
   readonly by?: string | undefined
 }
 
 /** An approval as the Hub has it. */
-export const settledOf = (
+export const toResolution = (
   { decidedBy: by, edited, origin, scope }: Approval,
-  state: Settled
-): SettledDecision => ({
+  state: ResolvedState
+): Resolution => ({
   state,
   by,
   ...(edited === undefined ? {} : { edited }),
@@ -91,7 +91,7 @@ export const settledOf = (
   ...(scope === undefined ? {} : { scope })
 })
 
-const outcomes: Readonly<Record<Settled, (by: string | undefined) => Words>> = {
+const outcomes: Readonly<Record<ResolvedState, (by: string | undefined) => Words>> = {
   approved: (by) =>
     by === undefined ? { en: "Allowed", zh: "已允许" } : { en: `Allowed by ${by}`, zh: `${by} 已允许` },
   denied: (by) =>
@@ -115,7 +115,7 @@ const origins: Readonly<Record<DecisionOrigin, Words>> = {
   policy: { en: "by the device's policy", zh: "由设备策略" }
 }
 
-const circumstances = ({ edited, origin, scope, state }: SettledDecision): Words | undefined => {
+const circumstances = ({ edited, origin, scope, state }: Resolution): Words | undefined => {
   const parts = [
     ...(state === "approved" && scope !== undefined ? [scopes[scope]] : []),
     ...(origin === undefined || state === "expired" ? [] : [origins[origin]])
@@ -133,13 +133,13 @@ const circumstances = ({ edited, origin, scope, state }: SettledDecision): Words
 }
 
 /** Without a button: it is decided. `name` is that of a person. */
-export const settledCard = (
-  { asked, language, place, url }: ApprovalCardInput,
-  decision: SettledDecision,
+export const resolvedCard = (
+  { summary, language, place, url }: ApprovalCardInput,
+  decision: Resolution,
   name: string | undefined
 ): Card => ({
   language,
-  title: wants(asked),
+  title: wants(summary),
   tone: decision.state === "approved" ? "good" : decision.state === "denied" ? "bad" : "neutral",
   lines: [plainly(place), outcomes[decision.state](name), circumstances(decision)].filter(
     (line) => line !== undefined
@@ -148,7 +148,7 @@ export const settledCard = (
 })
 
 /** What somebody is told who comes too late. */
-export const decidedBy = (by: string | undefined): Words =>
+export const alreadyDecidedBy = (by: string | undefined): Words =>
   by === undefined
     ? { en: "Someone has already decided this.", zh: "已有人做出决定。" }
     : { en: `Already decided by ${by}.`, zh: `${by} 已做出决定。` }

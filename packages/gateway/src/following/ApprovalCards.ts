@@ -7,12 +7,18 @@ import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import type { ApprovalId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
-import { Actions } from "../action/Actions.ts"
-import { People } from "../conversation/People.ts"
+import { ButtonActions } from "../action/ButtonActions.ts"
+import { UserNames } from "../hub/UserNames.ts"
 import { Hub } from "../hub/Hub.ts"
 import type { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { Platforms } from "../platform/Platforms.ts"
-import { askedOf, openCard, settledCard, type SettledDecision, settledOf } from "./ApprovalCard.ts"
+import {
+  summarizeApproval,
+  pendingCard,
+  resolvedCard,
+  type Resolution,
+  toResolution
+} from "./ApprovalCard.ts"
 import { type Follow, Follows } from "./Follows.ts"
 import { newCard } from "./NewCard.ts"
 
@@ -29,7 +35,7 @@ export class ApprovalCards extends Context.Service<
       expiresAt: string
     ) => Effect.Effect<void, Failed>
     /** It is decided. */
-    readonly settle: (approvalId: ApprovalId, decision: SettledDecision) => Effect.Effect<void, Failed>
+    readonly settle: (approvalId: ApprovalId, decision: Resolution) => Effect.Effect<void, Failed>
     /** Draws every card of a task that still asks as it ended: the task has ended, or is no longer followed. */
     readonly closeAll: (follow: Follow) => Effect.Effect<void, SqlError.SqlError | PlatformUnavailable>
     /** The name of somebody in the eyes of who follows; undefined where it cannot be told. */
@@ -42,10 +48,10 @@ export class ApprovalCards extends Context.Service<
   static readonly layer = Layer.effect(
     ApprovalCards,
     Effect.gen(function* () {
-      const actions = yield* Actions
+      const actions = yield* ButtonActions
       const follows = yield* Follows
       const hub = yield* Hub
-      const people = yield* People
+      const people = yield* UserNames
       const platforms = yield* Platforms
 
       /** Somebody who never acted from a chat is found among the members of the run's project. */
@@ -64,16 +70,16 @@ export class ApprovalCards extends Context.Service<
         return yield* Effect.orElseSucceed(lookUp(follow, by), () => undefined)
       })
 
-      const settle = Effect.fnUntraced(function* (approvalId: ApprovalId, decision: SettledDecision) {
-        yield* actions.over(approvalId)
-        yield* follows.settled(approvalId, decision.state)
+      const settle = Effect.fnUntraced(function* (approvalId: ApprovalId, decision: Resolution) {
+        yield* actions.expire(approvalId)
+        yield* follows.resolveCard(approvalId, decision.state)
         const card = yield* follows.card(approvalId)
         const follow = card && (yield* follows.get(card.taskId))
         if (card?.messageId === undefined || follow === undefined) return
         const { account, chatId, language, place } = follow
         const url = hub.page(`/approvals/${approvalId}`)
-        const drawn = settledCard(
-          { asked: card.asked, language, place, url },
+        const drawn = resolvedCard(
+          { summary: card.summary, language, place, url },
           decision,
           yield* nameOf(follow, decision.by)
         )
@@ -88,22 +94,22 @@ export class ApprovalCards extends Context.Service<
         const decision =
           found === undefined || found.state === "pending"
             ? { state: "cancelled" as const }
-            : settledOf(found, found.state)
+            : toResolution(found, found.state)
         yield* Effect.catchTag(settle(approvalId, decision), "NotSent", () => Effect.void)
       })
 
       return ApprovalCards.of({
         nameOf,
         closeAll: (follow) =>
-          Effect.flatMap(follows.pendingOf(follow.taskId), (pending) =>
+          Effect.flatMap(follows.pendingApprovals(follow.taskId), (pending) =>
             Effect.forEach(pending, (approvalId) => closeOne(follow, approvalId), { discard: true })
           ),
         show: Effect.fnUntraced(function* (follow, approvalId, request, expiresAt) {
           const { account, chatId, language, place, replyTo, taskId, threadId } = follow
-          const { asked, isNew, messageId, state } = yield* follows.ask({
+          const { summary, isNew, messageId, state } = yield* follows.openCard({
             approvalId,
             taskId,
-            asked: askedOf(request)
+            summary: summarizeApproval(request)
           })
           // A response may have been lost: only a card whose message is known is known to be drawn.
           if (messageId !== undefined && state !== "pending") return
@@ -114,16 +120,17 @@ export class ApprovalCards extends Context.Service<
               expiresAt: Date.parse(expiresAt)
             })
           const ids = { allow: yield* offer("allow"), deny: yield* offer("deny") }
-          const drawn = { asked, language, place, url: hub.page(`/approvals/${approvalId}`) }
-          const card = state === "pending" ? openCard(drawn, ids) : settledCard(drawn, { state }, undefined)
+          const drawn = { summary, language, place, url: hub.page(`/approvals/${approvalId}`) }
+          const card =
+            state === "pending" ? pendingCard(drawn, ids) : resolvedCard(drawn, { state }, undefined)
           const platform = platforms.of(account.platform)
           const where = { _tag: "Chat", chatId, replyTo, threadId } as const
           const sent =
             messageId === undefined
               ? yield* newCard(platform, { where, card, key: approvalId, repeated: !isNew }, (message) =>
                   Effect.andThen(
-                    actions.placed([ids.allow, ids.deny], message),
-                    follows.shown(approvalId, message.messageId)
+                    actions.attach([ids.allow, ids.deny], message),
+                    follows.setCardMessage(approvalId, message.messageId)
                   )
                 )
               : { message: { chatId, messageId }, drawn: false }

@@ -9,7 +9,7 @@ import type { RunId } from "@corral/domain/identity/Ids"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import type { KnownEvent, UnknownEvent } from "@corral/domain/run/RunEvent"
 import { Clock, Effect, Fiber, Queue, Schedule, Stream } from "effect"
-import { Actions } from "../action/Actions.ts"
+import { ButtonActions } from "../action/ButtonActions.ts"
 import { Hub } from "../hub/Hub.ts"
 import { HubRefused } from "../hub/HubFailures.ts"
 import { Platforms } from "../platform/Platforms.ts"
@@ -29,7 +29,7 @@ const isPassing = ({ _tag }: { readonly _tag: string }): boolean =>
   _tag === "PlatformUnavailable" || _tag === "HubUnavailable" || _tag === "SqlError"
 
 export const followTask = Effect.fn("followTask")(function* (begin: Follow) {
-  const actions = yield* Actions
+  const actions = yield* ButtonActions
   const approvals = yield* ApprovalCards
   const clock = yield* Clock.Clock
   const follows = yield* Follows
@@ -75,7 +75,7 @@ export const followTask = Effect.fn("followTask")(function* (begin: Follow) {
         yield* save
       }
       const { drawn, message } = yield* newCard(platform, { where, card, key: taskId, repeated }, (sent) =>
-        actions.placed([cancel], sent)
+        actions.attach([cancel], sent)
       )
       keep({ messageId: message.messageId })
       yield* save
@@ -181,7 +181,7 @@ export const followTask = Effect.fn("followTask")(function* (begin: Follow) {
   yield* withPatience(draw)
   yield* withPatience(approvals.closeAll(state))
   yield* withPatience(tellAnswer)
-  yield* actions.over(taskId)
+  yield* actions.expire(taskId)
   keep({ ended: true })
   yield* withPatience(save)
 })

@@ -7,10 +7,10 @@ import type { ApprovalId, RunId, TaskId } from "@corral/domain/identity/Ids"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import type { Words } from "../platform/Words.ts"
-import type { Asked, Settled } from "./ApprovalCard.ts"
+import type { ApprovalSummary, ResolvedState } from "./ApprovalCard.ts"
 import { begun, type Progress } from "./RunCard.ts"
 
-export const LEASE_MS = 6_000
+export const FOLLOW_LEASE_MS = 6_000
 const DAY_MS = 86_400_000
 
 export interface Follow {
@@ -36,12 +36,12 @@ export interface Follow {
   readonly ended: boolean
 }
 
-export interface AskedCard {
+export interface StoredApprovalCard {
   readonly approvalId: ApprovalId
   readonly taskId: TaskId
-  readonly asked: Asked
+  readonly summary: ApprovalSummary
   readonly messageId: string | undefined
-  readonly state: "pending" | Settled
+  readonly state: "pending" | ResolvedState
 }
 
 type Advance = Pick<Follow, "messageId" | "cardTried" | "runId" | "seq" | "progress" | "ended">
@@ -89,20 +89,20 @@ interface CardRow {
   readonly task_id: TaskId
   readonly asked: string
   readonly message_id: string | null
-  readonly state: AskedCard["state"]
+  readonly state: StoredApprovalCard["state"]
 }
 
-const cardOf = (row: CardRow): AskedCard => ({
+const cardOf = (row: CardRow): StoredApprovalCard => ({
   approvalId: row.approval_id,
   taskId: row.task_id,
   // Written by `ask`.
-  asked: JSON.parse(row.asked) as Asked,
+  summary: JSON.parse(row.asked) as ApprovalSummary,
   messageId: row.message_id ?? undefined,
   state: row.state
 })
 
 /** Where a chat is. */
-export type ChatOf = Omit<ChatAccount, "account"> & { readonly chatId: string }
+export type ChatKey = Omit<ChatAccount, "account"> & { readonly chatId: string }
 
 export class Follows extends Context.Service<
   Follows,
@@ -116,20 +116,30 @@ export class Follows extends Context.Service<
     readonly release: (owner: string) => Effect.Effect<void, SqlError.SqlError>
     readonly advance: (taskId: TaskId, state: Advance) => Effect.Effect<void, SqlError.SqlError>
     /** What goes on in a chat, oldest first. */
-    readonly open: (chat: ChatOf) => Effect.Effect<ReadonlyArray<Follow>, SqlError.SqlError>
+    readonly openIn: (chat: ChatKey) => Effect.Effect<ReadonlyArray<Follow>, SqlError.SqlError>
     /** An approval that is to be shown; the one that there is already, where it is known. `isNew`: its card was never sent. */
-    readonly ask: (
-      card: Omit<AskedCard, "messageId" | "state">
-    ) => Effect.Effect<AskedCard & { readonly isNew: boolean }, SqlError.SqlError>
-    readonly card: (approvalId: ApprovalId) => Effect.Effect<AskedCard | undefined, SqlError.SqlError>
-    readonly shown: (approvalId: ApprovalId, messageId: string) => Effect.Effect<void, SqlError.SqlError>
-    readonly settled: (approvalId: ApprovalId, state: Settled) => Effect.Effect<void, SqlError.SqlError>
+    readonly openCard: (
+      card: Omit<StoredApprovalCard, "messageId" | "state">
+    ) => Effect.Effect<StoredApprovalCard & { readonly isNew: boolean }, SqlError.SqlError>
+    readonly card: (
+      approvalId: ApprovalId
+    ) => Effect.Effect<StoredApprovalCard | undefined, SqlError.SqlError>
+    readonly setCardMessage: (
+      approvalId: ApprovalId,
+      messageId: string
+    ) => Effect.Effect<void, SqlError.SqlError>
+    readonly resolveCard: (
+      approvalId: ApprovalId,
+      state: ResolvedState
+    ) => Effect.Effect<void, SqlError.SqlError>
     /** Approvals of a task whose cards still ask. */
-    readonly pendingOf: (taskId: TaskId) => Effect.Effect<ReadonlyArray<ApprovalId>, SqlError.SqlError>
+    readonly pendingApprovals: (taskId: TaskId) => Effect.Effect<ReadonlyArray<ApprovalId>, SqlError.SqlError>
     /** What waits for a decision in a chat, oldest first. */
-    readonly waiting: (chat: ChatOf) => Effect.Effect<ReadonlyArray<AskedCard>, SqlError.SqlError>
+    readonly pendingCards: (
+      chat: ChatKey
+    ) => Effect.Effect<ReadonlyArray<StoredApprovalCard>, SqlError.SqlError>
     /** Forgets what ended a month ago. */
-    readonly forgetOld: Effect.Effect<void, SqlError.SqlError>
+    readonly deleteOld: Effect.Effect<void, SqlError.SqlError>
   }
 >()("corral/gateway/Follows") {
   static readonly layer = Layer.effect(
@@ -142,7 +152,7 @@ export class Follows extends Context.Service<
         `task_id, platform, app, tenant, account, chat_id, reply_to, thread_id, direct, language, place, message_id,
          card_tried, run_id, seq::float8 AS seq, progress, ended_at IS NOT NULL AS ended`
       )
-      const inChat = ({ app, chatId, platform, tenant }: ChatOf) =>
+      const inChat = ({ app, chatId, platform, tenant }: ChatKey) =>
         sql`platform = ${platform} AND app = ${app} AND tenant = ${tenant} AND chat_id = ${chatId}`
       const oneCard = (approvalId: ApprovalId) =>
         Effect.map(
@@ -175,7 +185,7 @@ export class Follows extends Context.Service<
         lease: (owner, most) =>
           Effect.map(
             sql<Row>`
-              UPDATE follows SET lease_owner = ${owner}, lease_until = ${at(LEASE_MS)}
+              UPDATE follows SET lease_owner = ${owner}, lease_until = ${at(FOLLOW_LEASE_MS)}
               WHERE task_id IN (
                 SELECT task_id FROM follows
                 WHERE ended_at IS NULL AND (lease_owner = ${owner} OR lease_until IS NULL OR lease_until < ${at()})
@@ -193,17 +203,17 @@ export class Follows extends Context.Service<
             UPDATE follows SET message_id = ${messageId ?? null}, card_tried = ${cardTried}, run_id = ${runId ?? null}, seq = ${seq},
               progress = ${JSON.stringify(progress)}, ended_at = ${ended ? at() : null}
             WHERE task_id = ${taskId}`),
-        open: (chat) =>
+        openIn: (chat) =>
           Effect.map(
             sql<Row>`SELECT ${columns} FROM follows
               WHERE ${inChat(chat)} AND ended_at IS NULL ORDER BY created_at LIMIT 100`,
             (rows) => rows.map(followOf)
           ),
-        ask: Effect.fnUntraced(function* ({ approvalId, asked, taskId }) {
+        openCard: Effect.fnUntraced(function* ({ approvalId, summary, taskId }) {
           const row = {
             approval_id: approvalId,
             task_id: taskId,
-            asked: JSON.stringify(asked),
+            asked: JSON.stringify(summary),
             state: "pending",
             asked_at: at()
           }
@@ -211,22 +221,25 @@ export class Follows extends Context.Service<
             INSERT INTO approval_cards ${sql.insert(row)} ON CONFLICT DO NOTHING RETURNING approval_id`
           const card = yield* oneCard(approvalId)
           const isNew = made.length > 0
-          return { ...(card ?? { approvalId, asked, taskId, messageId: undefined, state: "pending" }), isNew }
+          return {
+            ...(card ?? { approvalId, summary, taskId, messageId: undefined, state: "pending" }),
+            isNew
+          }
         }),
         card: oneCard,
-        shown: (approvalId, messageId) =>
+        setCardMessage: (approvalId, messageId) =>
           Effect.asVoid(
             sql`UPDATE approval_cards SET message_id = ${messageId} WHERE approval_id = ${approvalId}`
           ),
-        settled: (approvalId, state) =>
+        resolveCard: (approvalId, state) =>
           Effect.asVoid(sql`UPDATE approval_cards SET state = ${state} WHERE approval_id = ${approvalId}`),
-        pendingOf: (taskId) =>
+        pendingApprovals: (taskId) =>
           Effect.map(
             sql<Pick<CardRow, "approval_id">>`
               SELECT approval_id FROM approval_cards WHERE task_id = ${taskId} AND state = 'pending'`,
             (rows) => rows.map(({ approval_id }) => approval_id)
           ),
-        waiting: (chat) =>
+        pendingCards: (chat) =>
           Effect.map(
             sql<CardRow>`
               SELECT approval_id, c.task_id, asked, c.message_id, state
@@ -234,7 +247,7 @@ export class Follows extends Context.Service<
               WHERE ${inChat(chat)} AND ended_at IS NULL AND state = 'pending' ORDER BY asked_at LIMIT 100`,
             (rows) => rows.map(cardOf)
           ),
-        forgetOld: Effect.suspend(() =>
+        deleteOld: Effect.suspend(() =>
           Effect.asVoid(sql`DELETE FROM follows WHERE ended_at < ${at(-30 * DAY_MS)}`)
         )
       })

@@ -11,12 +11,12 @@ import type {
   ChatPlatform,
   MessageRef,
   NotSent,
-  Place,
+  Destination,
   PlatformUnavailable
 } from "../platform/ChatPlatform.ts"
 
 export interface NewCard {
-  readonly where: Place
+  readonly where: Destination
   readonly card: Card
   /** The same at every attempt. */
   readonly key: string

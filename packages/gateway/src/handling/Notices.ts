@@ -6,10 +6,10 @@
 import { Clock, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Inbound, InboundKind, PlatformUnavailable } from "../platform/ChatPlatform.ts"
-import { keyOf } from "./Stamp.ts"
+import { eventKeyOf } from "./Stamp.ts"
 
 /** Sends a notice. A notice that the platform refuses permanently counts as sent. */
-export type Tell = (inbound: Inbound) => Effect.Effect<void, PlatformUnavailable>
+export type SendNotice = (inbound: Inbound) => Effect.Effect<void, PlatformUnavailable>
 
 const POLL = "1 second"
 const AT_ONCE = 8
@@ -23,7 +23,7 @@ interface Row extends Omit<Inbound, "receivedAt" | "kind"> {
   readonly receivedAt: Date
 }
 
-export const layer = (tell: Tell) =>
+export const noticesLayer = (tell: SendNotice) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -55,7 +55,7 @@ export const layer = (tell: Tell) =>
             onSuccess: () => settle(inbound, "sent"),
             onFailure: (cause) =>
               Effect.andThen(
-                Effect.logWarning("failed to send a notice", { event: keyOf(inbound) }, cause),
+                Effect.logWarning("failed to send a notice", { event: eventKeyOf(inbound) }, cause),
                 settle(inbound, "failed")
               )
           })

@@ -6,18 +6,18 @@ import { createHash } from "node:crypto"
 import type { Inbound } from "../platform/ChatPlatform.ts"
 
 /** The idempotency key of an event. */
-export const keyOf = ({ platform, upstreamId }: Pick<Inbound, "platform" | "upstreamId">): string =>
+export const eventKeyOf = ({ platform, upstreamId }: Pick<Inbound, "platform" | "upstreamId">): string =>
   `${platform}:${upstreamId}`
 
 /** `seq` is its place in its chat. */
-export const stamp = (draft: IntegrationDraft, inbound: Inbound, seq: number): IntegrationEvent => {
+export const stampEvent = (draft: IntegrationDraft, inbound: Inbound, seq: number): IntegrationEvent => {
   const { app, platform, receivedAt, upstreamId } = inbound
   const hash = createHash("sha256").update(`${platform} ${app} ${upstreamId}`).digest()
   return {
     id: `evt_${encodeUlid(receivedAt, hash.subarray(0, 10))}` as EventId,
     seq,
     type: draft.type,
-    key: keyOf(inbound),
+    key: eventKeyOf(inbound),
     createdAt: new Date(receivedAt).toISOString(),
     payload: { v: PAYLOAD_VERSION, ...draft.payload }
     // The draft ties its payload to its type; TypeScript does not follow the union through the spread.

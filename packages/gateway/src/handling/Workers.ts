@@ -13,7 +13,7 @@ import { type ClaimedEvent, SenderQueues } from "../inbox/SenderQueues.ts"
 import type { ChatPlatform, NotUnderstood, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import type { Handler, HandlerFailed } from "./Handler.ts"
 import { deadlineOf, nextAttempt, PATIENCE_MS } from "./RetryPolicy.ts"
-import { keyOf, stamp } from "./Stamp.ts"
+import { eventKeyOf, stampEvent } from "./Stamp.ts"
 
 export interface WorkOptions {
   readonly handler: Handler
@@ -67,12 +67,12 @@ const attemptOf = Effect.fnUntraced(function* (
     const platform = byId.get(inbound.platform)
     if (platform === undefined) return yield* Effect.die("no platform of this id is set up")
     const draft = yield* platform.normalize(inbound)
-    if (draft !== undefined) yield* handler(stamp(draft, inbound, position), inbound)
+    if (draft !== undefined) yield* handler(stampEvent(draft, inbound, position), inbound)
   })
 
   const giveUp = Effect.fnUntraced(function* (event: ClaimedEvent, { permanent, reason }: Failed) {
     const { attempts, inbound } = event
-    yield* Effect.logError("event moved to dead letters", { event: keyOf(inbound), attempts, reason })
+    yield* Effect.logError("event moved to dead letters", { event: eventKeyOf(inbound), attempts, reason })
     yield* queues.giveUp(owner, event, { reason, passing: !permanent })
     handled.buried.add()
   })
@@ -99,12 +99,12 @@ const attemptOf = Effect.fnUntraced(function* (
     const next = nextAttempt(failures, clock.currentTimeMillisUnsafe(), deadline, retryAfterMs)
     if (permanent || next === undefined) return yield* giveUp(event, failed)
     handled.retried.add()
-    yield* Effect.logWarning("event will be retried", { event: keyOf(inbound), attempts, reason })
+    yield* Effect.logWarning("event will be retried", { event: eventKeyOf(inbound), attempts, reason })
     yield* queues.retry(owner, event, next)
   })
 })
 
-export const layer = (platforms: ReadonlyArray<ChatPlatform>, options: WorkOptions) =>
+export const workersLayer = (platforms: ReadonlyArray<ChatPlatform>, options: WorkOptions) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
@@ -128,7 +128,7 @@ export const layer = (platforms: ReadonlyArray<ChatPlatform>, options: WorkOptio
           Effect.catchCause((cause) =>
             Cause.hasInterruptsOnly(cause)
               ? Effect.void
-              : Effect.logWarning("failed to end an event", { event: keyOf(event.inbound) }, cause)
+              : Effect.logWarning("failed to end an event", { event: eventKeyOf(event.inbound) }, cause)
           ),
           Effect.ensuring(
             Effect.suspend(() => {

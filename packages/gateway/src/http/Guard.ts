@@ -2,7 +2,7 @@
  * What every request must pass before its body is read: a path that is served, by that method, a body of the kind that is expected there, and an
  * acceptable size. Pure. Who sent it is found from the body, and only there: neither Host nor Origin says anything of a platform.
  */
-import type { Refusal } from "@corral/service/http/Refusal"
+import type { HttpRefusal } from "@corral/service/http/Refusal"
 import type { IncomingHttpHeaders } from "node:http"
 
 export const MAX_BODY_BYTES = 1_048_576
@@ -30,7 +30,7 @@ export const pathOf = (target: string): string => target.split("?", 1)[0] ?? ""
 export const refusalOf = (
   { headers, method, target }: GuardedRequest,
   served: ReadonlyMap<string, Served>
-): Refusal | undefined => {
+): HttpRefusal | undefined => {
   const wanted = served.get(pathOf(target))
   if (wanted === undefined) return { code: "not_found" }
   if (wanted.method !== method) return { code: "method_not_allowed" }

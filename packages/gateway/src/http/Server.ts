@@ -4,13 +4,13 @@
  */
 import type { RequestId } from "@corral/domain/identity/Ids"
 import { clientAddresses, clientNetwork } from "@corral/service/http/ClientAddress"
-import { type Doors, listen, urlOf } from "@corral/service/http/Listener"
-import { RateLimit } from "@corral/service/http/RateLimit"
+import { type ConnectionHandlers, listen, urlOf } from "@corral/service/http/Listener"
+import { RequestRateLimit } from "@corral/service/http/RequestRateLimit"
 import { refuseRequest, refuseUpgrade } from "@corral/service/http/Refusal"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Clock, Context, Effect, Layer } from "effect"
 import type { GatewayConfig } from "../GatewayConfig.ts"
-import type { Answering } from "../handling/Answering.ts"
+import type { PendingAnswers } from "../handling/PendingAnswers.ts"
 import type { Inbox } from "../inbox/Inbox.ts"
 import type { ChatPlatform } from "../platform/ChatPlatform.ts"
 import { pathOf, refusalOf, type Served } from "./Guard.ts"
@@ -27,11 +27,11 @@ export class GatewayServer extends Context.Service<
 }
 
 const serve = Effect.fnUntraced(function* (config: GatewayConfig, platforms: ReadonlyArray<ChatPlatform>) {
-  const services = yield* Effect.context<Answering | Inbox>()
+  const services = yield* Effect.context<PendingAnswers | Inbox>()
   const clock = yield* Clock.Clock
   const metrics = yield* CurrentMetrics
   const now = () => clock.currentTimeMillisUnsafe()
-  const rate = new RateLimit(config.requestsPerSecond, now)
+  const rate = new RequestRateLimit(config.requestsPerSecond, now)
   const addressOf = clientAddresses(config.trustedProxies)
 
   const routes = new Map<string, Listener>([
@@ -50,9 +50,9 @@ const serve = Effect.fnUntraced(function* (config: GatewayConfig, platforms: Rea
     }
   }
 
-  const doors = (): Doors => ({
+  const doors = (): ConnectionHandlers => ({
     paths: routes.keys(),
-    passage: (request) =>
+    authorizeRequest: (request) =>
       rate.take(clientNetwork(addressOf(request.headers, request.socket.remoteAddress)))
         ? { _tag: "Pass" }
         : { _tag: "Refuse", code: "rate_limited" },

@@ -3,15 +3,15 @@
  * what could not be kept in time is refused, so that the platform sends it again, or the person who clicked is told.
  */
 import type { RequestId } from "@corral/domain/identity/Ids"
-import { endLateBody, type Refusal, refuseRequest } from "@corral/service/http/Refusal"
+import { endLateBody, type HttpRefusal, refuseRequest } from "@corral/service/http/Refusal"
 import type { Metrics } from "@corral/service/telemetry/Metrics"
 import { Context, Effect, Exit, Fiber } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { gatewayMetrics } from "../GatewayMetrics.ts"
-import { Answering } from "../handling/Answering.ts"
-import { keyOf } from "../handling/Stamp.ts"
+import { PendingAnswers } from "../handling/PendingAnswers.ts"
+import { eventKeyOf } from "../handling/Stamp.ts"
 import { Inbox } from "../inbox/Inbox.ts"
-import type { ChatPlatform, Door, Inbound, PlatformAnswer } from "../platform/ChatPlatform.ts"
+import type { ChatPlatform, WebhookKind, Inbound, PlatformAnswer } from "../platform/ChatPlatform.ts"
 import { MAX_BODY_BYTES } from "./Guard.ts"
 import { readBody } from "./RawBody.ts"
 
@@ -22,7 +22,7 @@ const outcomes = ["kept", "known", "ignored", "refused", "unavailable"] as const
 
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
-const NO_EVENT: Refusal = {
+const NO_EVENT: HttpRefusal = {
   code: "schema_validation_failed",
   details: { issues: [{ path: "", message: "Expected an event of the platform" }] }
 }
@@ -30,12 +30,12 @@ const NO_EVENT: Refusal = {
 /** Answers one webhook of a platform. */
 export const webhook = (
   platform: ChatPlatform,
-  door: Door,
-  services: Context.Context<Answering | Inbox>,
+  door: WebhookKind,
+  services: Context.Context<PendingAnswers | Inbox>,
   metrics: Metrics,
   now: () => number
 ): Listener => {
-  const answering = Context.get(services, Answering)
+  const answering = Context.get(services, PendingAnswers)
   const inbox = Context.get(services, Inbox)
   const run = Effect.runForkWith(services)
 
@@ -67,7 +67,7 @@ export const webhook = (
       answered = true
       clearTimeout(timer)
     })
-    const refuse = (refusal: Refusal) => finish(() => refuseRequest(response, refusal, requestId))
+    const refuse = (refusal: HttpRefusal) => finish(() => refuseRequest(response, refusal, requestId))
     const answer = ({ body, status }: PlatformAnswer) => finish(() => send(response, status, body))
     const unavailable = (inbound: Inbound) => {
       const told = platform.unavailable(inbound.kind)
@@ -77,7 +77,7 @@ export const webhook = (
     }
 
     const accept = (inbound: Inbound) => {
-      if (inbound.kind === "card_action") response.once("close", answering.begin(keyOf(inbound)))
+      if (inbound.kind === "card_action") response.once("close", answering.begin(eventKeyOf(inbound)))
       const keeping = run(keep(inbound))
       late = () => {
         unavailable(inbound)

@@ -66,7 +66,7 @@ export class Inbox extends Context.Service<
     /** Durable once it succeeds. False: it was there before. */
     readonly keep: (inbound: Inbound) => Effect.Effect<boolean, SqlError.SqlError | StoreSlow>
     /** Deletes what was done a week ago, and dead letters that are a month old. */
-    readonly forgetOld: Effect.Effect<void, SqlError.SqlError>
+    readonly deleteOld: Effect.Effect<void, SqlError.SqlError>
     /** Fails where nothing can be kept. */
     readonly probe: Effect.Effect<void, SqlError.SqlError>
   }
@@ -158,7 +158,7 @@ export class Inbox extends Context.Service<
 
       return Inbox.of({
         keep,
-        forgetOld: Effect.all(
+        deleteOld: Effect.all(
           [
             forget("inbox", "done_at", REMEMBERED_MS),
             forget("dead_letters", "buried_at", BURIED_MS),

@@ -12,7 +12,7 @@ import { Clock, Context, Effect, Layer, Queue } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import type { Inbound, InboundKind } from "../platform/ChatPlatform.ts"
 
-export const LEASE_MS = 6_000
+export const QUEUE_LEASE_MS = 6_000
 /** A click waits no longer than this for an earlier click on the same card that is in progress. */
 export const CARD_WAIT_MS = 1_000
 /** Notices about failed events per sender and hour. */
@@ -158,7 +158,7 @@ export class SenderQueues extends Context.Service<
                 ) AND (lease_until IS NULL OR lease_until <= ${at()})
                 FOR UPDATE SKIP LOCKED
               )
-              UPDATE sender_queues q SET lease_owner = ${owner}, lease_until = ${at(LEASE_MS)}, began_at = ${at()},
+              UPDATE sender_queues q SET lease_owner = ${owner}, lease_until = ${at(QUEUE_LEASE_MS)}, began_at = ${at()},
                 attempts = attempts + 1
               FROM locked, inbox i WHERE q.id = locked.id AND i.arrival = q.head
               RETURNING q.id::float8 AS queue, i.arrival::float8 AS arrival, i.position::float8 AS position, q.attempts,
@@ -171,7 +171,7 @@ export class SenderQueues extends Context.Service<
         renew: Effect.fnUntraced(function* (owner, held) {
           if (held.length === 0) return new Set<number>()
           const rows = yield* sql<{ readonly id: number }>`
-            UPDATE sender_queues SET lease_until = ${at(LEASE_MS)}
+            UPDATE sender_queues SET lease_until = ${at(QUEUE_LEASE_MS)}
             WHERE lease_owner = ${owner} AND ${sql.in("id", held)} RETURNING id::float8 AS id`
           return new Set(rows.map(({ id }) => id))
         }),

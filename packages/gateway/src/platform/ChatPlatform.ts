@@ -13,10 +13,10 @@ import type { Card } from "./Card.ts"
 import type { Words } from "./Words.ts"
 
 /** What the platform sends comes to one of two addresses. */
-export type Door = "events" | "card-actions"
+export type WebhookKind = "events" | "card-actions"
 
 export interface PlatformRequest {
-  readonly door: Door
+  readonly door: WebhookKind
   readonly headers: IncomingHttpHeaders
   /** As they came: signatures are made over bytes. */
   readonly body: Buffer
@@ -53,7 +53,7 @@ export interface Inbound {
   readonly receivedAt: number
 }
 
-export type Verdict =
+export type Verification =
   /** The platform tries the address: answered at once, stored nowhere. */
   | { readonly _tag: "Challenge"; readonly answer: PlatformAnswer }
   | { readonly _tag: "Accepted"; readonly inbound: Inbound }
@@ -81,7 +81,7 @@ export interface MessageRef {
 }
 
 /** Where something is said. */
-export type Place =
+export type Destination =
   /** In a chat; as an answer to a message of it where one is named, in that message's thread where it has one. */
   | {
       readonly _tag: "Chat"
@@ -93,7 +93,7 @@ export type Place =
   | { readonly _tag: "Person"; readonly userId: string }
 
 /** Text is plain: nothing in it is markup, a mention or a link, and a platform escapes what it would take for such. */
-export type Content =
+export type MessageContent =
   | { readonly _tag: "Text"; readonly text: string }
   | { readonly _tag: "Card"; readonly card: Card }
 
@@ -107,14 +107,14 @@ export interface Person {
 }
 
 /** Keeps an event; durable once it succeeds, and a failure must reach the platform, so that it sends the event again. */
-export type Ingest = (inbound: Inbound) => Effect.Effect<void, PlatformUnavailable>
+export type StoreInbound = (inbound: Inbound) => Effect.Effect<void, PlatformUnavailable>
 
 export interface ChatPlatform {
   /** A word of a path: `/integrations/<id>/events`. */
   readonly id: string
   /** Doors to which bodies come as a form; they are JSON elsewhere. */
-  readonly forms?: ReadonlyArray<Door>
-  readonly verify: (request: PlatformRequest) => Verdict
+  readonly forms?: ReadonlyArray<WebhookKind>
+  readonly verify: (request: PlatformRequest) => Verification
   /** To what was stored, or is of no use. */
   readonly accepted: PlatformAnswer
   /** To what could not be stored; undefined: `overloaded`, which makes the platform send it again. */
@@ -135,8 +135,8 @@ export interface ChatPlatform {
   readonly recognizesKeys: boolean
   /** Says something new. `key`: 1 to 50 letters, digits, `-` and `_`. */
   readonly send: (
-    place: Place,
-    content: Content,
+    place: Destination,
+    content: MessageContent,
     key: string
   ) => Effect.Effect<MessageRef, NotSent | PlatformUnavailable>
   /** Puts a card in the place of one of the bot's own. */
@@ -151,5 +151,7 @@ export interface ChatPlatform {
   /** The language of those whose own is not known. */
   readonly language: keyof Words
   /** Takes events over a connection of the bot's own making while its scope lives; absent: they come by webhook alone. */
-  readonly connect?: ((ingest: Ingest) => Effect.Effect<void, PlatformUnavailable, Scope.Scope>) | undefined
+  readonly connect?:
+    | ((ingest: StoreInbound) => Effect.Effect<void, PlatformUnavailable, Scope.Scope>)
+    | undefined
 }

@@ -6,7 +6,7 @@ import type { ChatPlatform, NotSent, PlatformUnavailable } from "./ChatPlatform.
 
 type Call = "send" | "update" | "whisper"
 
-export const counted = (platform: ChatPlatform, metrics: Metrics): ChatPlatform => {
+export const countCalls = (platform: ChatPlatform, metrics: Metrics): ChatPlatform => {
   const counting = (call: Call) => {
     const counter = (outcome: string) =>
       metrics.counter(gatewayMetrics.calls, { platform: platform.id, call, outcome })

@@ -4,7 +4,7 @@ import { isTooDeep } from "@corral/domain/text/Depth"
 const decoder = new TextDecoder("utf-8", { fatal: true })
 
 /** The text of bytes that must be UTF-8; undefined where they are no such thing. */
-export const textOf = (bytes: Uint8Array): string | undefined => {
+export const decodeUtf8 = (bytes: Uint8Array): string | undefined => {
   try {
     return decoder.decode(bytes)
   } catch {
@@ -13,7 +13,7 @@ export const textOf = (bytes: Uint8Array): string | undefined => {
 }
 
 /** What JSON says; undefined where it is none, or nests too deep. */
-export const jsonOf = (text: string | undefined): unknown => {
+export const parseJson = (text: string | undefined): unknown => {
   try {
     const value: unknown = text === undefined ? undefined : JSON.parse(text)
     return isTooDeep(value) ? undefined : value

@@ -1,7 +1,7 @@
 /** Chat platform that redacts secrets in every outgoing text. Addresses and ids are unchanged. */
 import { Redaction } from "@corral/domain/redaction/Redaction"
 import type { Card, CardButton } from "./Card.ts"
-import type { ChatPlatform, Content } from "./ChatPlatform.ts"
+import type { ChatPlatform, MessageContent } from "./ChatPlatform.ts"
 import type { Words } from "./Words.ts"
 
 const redaction = new Redaction()
@@ -17,12 +17,12 @@ const cardOf = (card: Card): Card => ({
   buttons: card.buttons.map(buttonOf)
 })
 
-const contentOf = (content: Content): Content =>
+const contentOf = (content: MessageContent): MessageContent =>
   content._tag === "Text"
     ? { ...content, text: redaction.text(content.text) }
     : { ...content, card: cardOf(content.card) }
 
-export const redacted = (platform: ChatPlatform): ChatPlatform => {
+export const redactCalls = (platform: ChatPlatform): ChatPlatform => {
   const { send, update, whisper } = platform
   return {
     ...platform,

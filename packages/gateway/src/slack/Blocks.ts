@@ -24,7 +24,7 @@ const signs: Readonly<Record<Tone, string>> = {
 }
 
 /** A text in parts of so many characters at most, escaped; no part is empty, and no character is cut in two. */
-export const partsOf = (text: string, most: number): ReadonlyArray<string> => {
+export const splitText = (text: string, most: number): ReadonlyArray<string> => {
   const parts: Array<string> = []
   let part = ""
   for (const character of text.toWellFormed()) {
@@ -41,7 +41,7 @@ export const partsOf = (text: string, most: number): ReadonlyArray<string> => {
 /** Slack takes no empty text. */
 const plain = (text: string, most: number) => ({
   type: "plain_text" as const,
-  text: partsOf(text, most)[0] ?? "–",
+  text: splitText(text, most)[0] ?? "–",
   emoji: false
 })
 
@@ -59,16 +59,16 @@ const button = (each: CardButton, at: number, language: keyof Words) => {
 }
 
 /** `text` is what notifications and screen readers have instead of the blocks. */
-export const blocksOf = (
+export const toBlocks = (
   card: Card,
   language: keyof Words
 ): { readonly text: string; readonly blocks: Array<KnownBlock> } => {
   const title = wordsIn(card.title, language)
   const lines = card.lines.map((line) => wordsIn(line, language))
-  const sections = lines.flatMap((line) => partsOf(line, SECTION_MAX)).slice(0, SECTIONS_MAX)
+  const sections = lines.flatMap((line) => splitText(line, SECTION_MAX)).slice(0, SECTIONS_MAX)
   const buttons = card.buttons.slice(0, BUTTONS_MAX).map((each, at) => button(each, at, language))
   return {
-    text: partsOf([title, ...lines].join("\n"), SECTION_MAX)[0] ?? "–",
+    text: splitText([title, ...lines].join("\n"), SECTION_MAX)[0] ?? "–",
     blocks: [
       { type: "header", text: plain(signs[card.tone] + title, HEADER_MAX) },
       ...sections.map((text) => ({

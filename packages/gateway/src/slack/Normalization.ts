@@ -10,7 +10,7 @@ import { Effect, Schema } from "effect"
 import { type Inbound, NotUnderstood, type PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { PlatformId } from "../platform/PlatformId.ts"
 import { plainOf } from "./Markup.ts"
-import { BlockActions, placeOf } from "./Payload.ts"
+import { BlockActions, cardRefOf } from "./Payload.ts"
 
 type Attachment = NonNullable<PayloadOf<"integration.message.received">["attachments"]>[number]
 
@@ -86,7 +86,7 @@ const cardAction = Effect.fnUntraced(function* (inbound: Inbound) {
   const [{ value }] = click.actions
   // A button that opens an address says so too, and has no value.
   if (!isPlatformId(value)) return undefined
-  const { chatId, messageId } = placeOf(click)
+  const { chatId, messageId } = cardRefOf(click)
   return draft("integration.card.action", {
     ...named(inbound),
     ...(chatId === undefined ? {} : { chatId }),
@@ -97,7 +97,7 @@ const cardAction = Effect.fnUntraced(function* (inbound: Inbound) {
 })
 
 /** `botId` is who is mentioned where the bot is. */
-export const normalize = (
+export const normalizeSlackEvent = (
   inbound: Inbound,
   botId: Effect.Effect<string, PlatformUnavailable>
 ): Effect.Effect<IntegrationDraft | undefined, NotUnderstood | PlatformUnavailable> =>

@@ -10,7 +10,7 @@ export const Payload = Schema.Struct({
   api_app_id: Schema.optionalKey(Schema.String)
 })
 
-export const UrlVerification = Schema.Struct({
+export const SlackUrlVerification = Schema.Struct({
   type: Schema.Literal("url_verification"),
   challenge: Schema.String.check(Schema.isMaxLength(4_096))
 })
@@ -23,7 +23,7 @@ export const EventCallback = Schema.Struct({
 })
 
 /** A message of an event, or a mention; only as much as tells whether it is one that a bot hears. */
-export const Said = Schema.Struct({
+export const SlackMessage = Schema.Struct({
   type: Schema.Literals(["message", "app_mention"]),
   subtype: Schema.optionalKey(Schema.NullOr(Schema.String)),
   bot_id: Schema.optionalKey(Schema.Unknown),
@@ -52,7 +52,7 @@ export const BlockActions = Schema.Struct({
 export type BlockActions = typeof BlockActions.Type
 
 /** Where a click was made: absent where it was in no message. */
-export const placeOf = ({ channel, container }: BlockActions) => ({
+export const cardRefOf = ({ channel, container }: BlockActions) => ({
   chatId: channel?.id ?? container?.channel_id ?? undefined,
   messageId: container?.message_ts ?? undefined
 })

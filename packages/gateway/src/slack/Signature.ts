@@ -13,7 +13,7 @@ const SIGNATURE = "x-slack-signature"
 const WINDOW_MS = 5 * 60_000
 
 /** `timestamp`: Unix seconds. */
-export const signatureOf = (timestamp: string, secret: string, body: Uint8Array): string =>
+export const slackSignature = (timestamp: string, secret: string, body: Uint8Array): string =>
   `v0=${createHmac("sha256", secret).update(`v0:${timestamp}:`).update(body).digest("hex")}`
 
 /**
@@ -29,7 +29,7 @@ export const faultOf = (
   const [timestamp, signature] = [headers[TIMESTAMP], headers[SIGNATURE]]
   if (typeof timestamp !== "string" || typeof signature !== "string") return "not signed"
   if (!/^\d{1,11}$/.test(timestamp)) return "of no time"
-  if (!same(signature, signatureOf(timestamp, secret, body))) return "wrong signature"
+  if (!same(signature, slackSignature(timestamp, secret, body))) return "wrong signature"
   return Math.abs(Number(timestamp) * 1_000 - now) > WINDOW_MS ? "too old, or of tomorrow" : undefined
 }
 

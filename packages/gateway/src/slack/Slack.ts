@@ -8,17 +8,17 @@ import { Effect, Schema } from "effect"
 import {
   type ChatPlatform,
   type MessageRef,
-  type Place,
+  type Destination,
   PlatformUnavailable
 } from "../platform/ChatPlatform.ts"
 import { PlatformId } from "../platform/PlatformId.ts"
-import { blocksOf, SECTION_MAX } from "./Blocks.ts"
+import { toBlocks, SECTION_MAX } from "./Blocks.ts"
 import { escaped } from "./Markup.ts"
-import { normalize } from "./Normalization.ts"
+import { normalizeSlackEvent } from "./Normalization.ts"
 import { whisper } from "./ResponseUrl.ts"
 import type { SlackConfig } from "./SlackConfig.ts"
-import { verifierOf } from "./Verification.ts"
-import { webApi } from "./WebApi.ts"
+import { makeSlackVerifier } from "./Verification.ts"
+import { makeSlackCall } from "./WebApi.ts"
 
 const ID = "slack"
 
@@ -51,8 +51,8 @@ const firstOf = (...names: ReadonlyArray<string | null | undefined>): string | u
 
 /** One app's bot. */
 export const slack = (config: SlackConfig): ChatPlatform => {
-  const call = webApi(config)
-  const drawn = (card: Parameters<typeof blocksOf>[0]) => blocksOf(card, card.language ?? config.language)
+  const call = makeSlackCall(config)
+  const drawn = (card: Parameters<typeof toBlocks>[0]) => toBlocks(card, card.language ?? config.language)
 
   let known: typeof Identity.Type | undefined
   const identity = Effect.suspend(() =>
@@ -69,7 +69,7 @@ export const slack = (config: SlackConfig): ChatPlatform => {
         })
       : Effect.succeed(config.botUserId)
 
-  const addressOf = Effect.fnUntraced(function* (place: Place) {
+  const addressOf = Effect.fnUntraced(function* (place: Destination) {
     if (place._tag === "Chat") {
       const { chatId: channel, replyTo, threadId } = place
       // In a direct chat nobody looks for an answer in a thread.
@@ -82,11 +82,11 @@ export const slack = (config: SlackConfig): ChatPlatform => {
   return {
     id: ID,
     forms: ["card-actions"],
-    verify: verifierOf(ID, config),
+    verify: makeSlackVerifier(ID, config),
     accepted: { status: 200 },
     // To a click too: Slack reads no body of an answer to it, and shows who clicked that it went wrong.
     unavailable: () => undefined,
-    normalize: (inbound) => normalize(inbound, botId),
+    normalize: (inbound) => normalizeSlackEvent(inbound, botId),
     recognizesKeys: false,
     limits: { textMax: SECTION_MAX, perChat: 1, perMessage: 1, buttons: 20 },
     send: Effect.fnUntraced(function* (place, content) {

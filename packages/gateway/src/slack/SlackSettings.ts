@@ -2,10 +2,10 @@
 import { secretOf, secretSettings } from "@corral/service/SecretSettings"
 import {
   type Environment,
-  givenOr,
-  invalid,
-  listed,
-  readerOf,
+  valueOr,
+  invalidSetting,
+  splitList,
+  settingReader,
   type Setting,
   type SettingInvalid
 } from "@corral/service/Settings"
@@ -53,21 +53,21 @@ const UserId = Schema.String.check(Schema.isPattern(/^[UW][A-Z0-9]{1,60}$/u))
 export const slackFrom = Effect.fnUntraced(function* (
   env: Environment
 ): Effect.fn.Return<SlackConfig | undefined, SettingInvalid> {
-  const read = readerOf<Name>(env)
+  const read = settingReader<Name>(env)
   const appId = yield* read("CORRAL_SLACK_APP_ID", AppId, undefined, "an app id such as A0123ABCD")
   const signingSecret = yield* secretOf(env, "CORRAL_SLACK_SIGNING_SECRET")
   const botToken = yield* secretOf(env, "CORRAL_SLACK_BOT_TOKEN")
   if (appId === undefined) {
-    const useless = slackSettings.find(({ name }) => givenOr(env[name], undefined) !== undefined)
+    const useless = slackSettings.find(({ name }) => valueOr(env[name], undefined) !== undefined)
     return useless === undefined
       ? undefined
-      : yield* invalid("CORRAL_SLACK_APP_ID", `an app id, because ${useless.name} is set`)
+      : yield* invalidSetting("CORRAL_SLACK_APP_ID", `an app id, because ${useless.name} is set`)
   }
   if (signingSecret === undefined)
-    return yield* invalid("CORRAL_SLACK_SIGNING_SECRET", "the app's Signing Secret")
+    return yield* invalidSetting("CORRAL_SLACK_SIGNING_SECRET", "the app's Signing Secret")
   // With the token of a person the bot would speak in that person's name.
   if (botToken !== undefined && !/^xoxb-[\x21-\x7e]+$/.test(Redacted.value(botToken)))
-    return yield* invalid("CORRAL_SLACK_BOT_TOKEN", "a bot's token, xoxb-…")
+    return yield* invalidSetting("CORRAL_SLACK_BOT_TOKEN", "a bot's token, xoxb-…")
   return {
     appId,
     signingSecret,
@@ -79,7 +79,7 @@ export const slackFrom = Effect.fnUntraced(function* (
       DOMAIN,
       "an https origin, or an http one on loopback, without a path"
     ),
-    teams: listed(env["CORRAL_SLACK_TEAMS"]),
+    teams: splitList(env["CORRAL_SLACK_TEAMS"]),
     language: yield* read("CORRAL_SLACK_LANGUAGE", Schema.Literals(["en", "zh"]), "en" as const, "en or zh")
   }
 })

@@ -7,31 +7,38 @@
  */
 import { Option, Redacted, Schema } from "effect"
 import { createHash } from "node:crypto"
-import type { Inbound, PlatformRequest, Verdict } from "../platform/ChatPlatform.ts"
-import { jsonOf, textOf } from "../platform/JsonBytes.ts"
+import type { Inbound, PlatformRequest, Verification } from "../platform/ChatPlatform.ts"
+import { parseJson, decodeUtf8 } from "../platform/JsonBytes.ts"
 import { PlatformId } from "../platform/PlatformId.ts"
-import { BlockActions, EventCallback, Payload, placeOf, Said, UrlVerification } from "./Payload.ts"
+import {
+  BlockActions,
+  EventCallback,
+  Payload,
+  cardRefOf,
+  SlackMessage,
+  SlackUrlVerification
+} from "./Payload.ts"
 import { faultOf } from "./Signature.ts"
 import type { SlackConfig } from "./SlackConfig.ts"
 
 const asPayload = Schema.decodeUnknownOption(Payload)
-const asTrial = Schema.decodeUnknownOption(UrlVerification)
+const asTrial = Schema.decodeUnknownOption(SlackUrlVerification)
 const asCallback = Schema.decodeUnknownOption(EventCallback)
-const asSaid = Schema.decodeUnknownOption(Said)
+const asSaid = Schema.decodeUnknownOption(SlackMessage)
 const asClick = Schema.decodeUnknownOption(BlockActions)
 const asPlatformId = Schema.decodeUnknownOption(PlatformId)
 
-type Refused = Extract<Verdict, { readonly _tag: "Refused" }>
+type Refused = Extract<Verification, { readonly _tag: "Refused" }>
 const refused = (code: Refused["code"], reason: string): Refused => ({ _tag: "Refused", code, reason })
 
 /** What is verified of an event beside its request. */
 type Kept = Pick<Inbound, "tenant" | "upstreamId" | "kind" | "chatId" | "senderId" | "cardId" | "body">
 
 const contentOf = ({ body, door }: PlatformRequest): unknown => {
-  const text = textOf(body)
-  if (door === "events" || text === undefined) return jsonOf(text)
+  const text = decodeUtf8(body)
+  if (door === "events" || text === undefined) return parseJson(text)
   const payloads = new URLSearchParams(text).getAll("payload")
-  return payloads.length === 1 ? jsonOf(payloads[0]) : undefined
+  return payloads.length === 1 ? parseJson(payloads[0]) : undefined
 }
 
 /** What people say has one of these subtypes or none; every other one is something that was done to messages. */
@@ -41,7 +48,7 @@ const saying = new Set(["file_share", "thread_broadcast"])
  * A mention in a channel comes as a message and as a mention, under two ids, where an app has subscribed to both: there it counts as a
  * mention alone.
  */
-const isHeard = ({ bot_id, channel_type, subtype, type }: typeof Said.Type): boolean => {
+const isHeard = ({ bot_id, channel_type, subtype, type }: typeof SlackMessage.Type): boolean => {
   if (typeof subtype === "string" && !saying.has(subtype)) return false
   if (bot_id !== undefined && bot_id !== null) return false
   return type === "app_mention" || channel_type === "im"
@@ -63,7 +70,7 @@ const ofEvent = ({ event, event_id, team_id }: typeof EventCallback.Type): Kept 
 
 /** Slack names no event: the same click has the same id, and a second one, however soon, has another `action_ts`. */
 const clickId = (click: BlockActions): string => {
-  const { chatId, messageId } = placeOf(click)
+  const { chatId, messageId } = cardRefOf(click)
   const [{ action_id, action_ts }] = click.actions
   const named = [click.team.id, chatId ?? "", messageId ?? "", click.user.id, action_ts, action_id]
   return `click-${createHash("sha256").update(JSON.stringify(named)).digest("hex")}`
@@ -73,14 +80,14 @@ const ofClick = (click: BlockActions): Kept => ({
   tenant: click.team.id,
   upstreamId: clickId(click),
   kind: "card_action",
-  chatId: placeOf(click).chatId ?? "",
+  chatId: cardRefOf(click).chatId ?? "",
   senderId: click.user.id,
-  cardId: placeOf(click).messageId ?? "",
+  cardId: cardRefOf(click).messageId ?? "",
   body: JSON.stringify(click)
 })
 
 /** A verifier for one app. Never throws. */
-export const verifierOf = (platform: string, config: SlackConfig) => {
+export const makeSlackVerifier = (platform: string, config: SlackConfig) => {
   const secret = Redacted.value(config.signingSecret)
   const teams = new Set(config.teams)
 
@@ -90,7 +97,7 @@ export const verifierOf = (platform: string, config: SlackConfig) => {
     tenant: string,
     event: Kept | undefined,
     type: string
-  ): Verdict => {
+  ): Verification => {
     if (teams.size > 0 && !teams.has(tenant)) return refused("permission_denied", "another team")
     if (event === undefined) return { _tag: "Ignored", eventType: type }
     return {
@@ -99,7 +106,7 @@ export const verifierOf = (platform: string, config: SlackConfig) => {
     }
   }
 
-  return (request: PlatformRequest): Verdict => {
+  return (request: PlatformRequest): Verification => {
     const fault = faultOf(request.headers, secret, request.body, request.receivedAt)
     if (fault !== undefined) return refused("unauthorized", fault)
     const content = contentOf(request)

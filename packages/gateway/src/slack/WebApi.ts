@@ -63,13 +63,13 @@ const failureOf = (error: unknown): NotSent | PlatformUnavailable => {
 const strange = () => unavailable("Slack answered with something else.")
 
 /** One call of a method; the answer is decoded, not believed. */
-export type Call = <A>(
+export type SlackCall = <A>(
   method: string,
   parameters: Readonly<Record<string, unknown>>,
   answer: Schema.Codec<A, unknown>
 ) => Effect.Effect<A, NotSent | PlatformUnavailable>
 
-export const webApi = ({ botToken, domain }: SlackConfig): Call => {
+export const makeSlackCall = ({ botToken, domain }: SlackConfig): SlackCall => {
   if (botToken === undefined)
     return () => Effect.fail(new NotSent({ message: "The bot has no token: it only listens." }))
   const client = new WebClient(Redacted.value(botToken), {

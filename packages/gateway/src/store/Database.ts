@@ -8,17 +8,19 @@ import { Context, Data, Duration, Effect, Layer } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlError } from "effect/sql"
 import type { GatewayConfig } from "../GatewayConfig.ts"
-import { migrate } from "./migrations.ts"
+import { migrateGateway } from "./migrations.ts"
 
 /** The database cannot be had; `message` is a sentence for a person. */
-export class StoreUnavailable extends Data.TaggedError("StoreUnavailable")<{ readonly message: string }> {}
+export class GatewayStoreUnavailable extends Data.TaggedError("StoreUnavailable")<{
+  readonly message: string
+}> {}
 
 const SCHEMA = "corral_gateway"
 /** Of the advisory lock under which the schema is made. Any number that nobody else takes. */
 const LOCK = 7_204_110_926
 
 const unavailable = (error: SqlError.SqlError, { databaseUrl }: GatewayConfig) =>
-  new StoreUnavailable({ message: databaseProblem(error, databaseUrl) })
+  new GatewayStoreUnavailable({ message: databaseProblem(error, databaseUrl) })
 
 /** Of several Gateways that start at once, one does it and the others find it done. */
 const alone = <A, E, R>(sql: SqlClient.SqlClient, self: Effect.Effect<A, E, R>) =>
@@ -33,12 +35,12 @@ const alone = <A, E, R>(sql: SqlClient.SqlClient, self: Effect.Effect<A, E, R>) 
 
 const prepare = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const making = Effect.andThen(sql.unsafe(`CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`), migrate)
+  const making = Effect.andThen(sql.unsafe(`CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`), migrateGateway)
   return yield* alone(sql, making)
 })
 
 /** Provides `SqlClient`. Fails where the database cannot be reached, or is of a newer Corral. */
-export const layer = (config: GatewayConfig) =>
+export const gatewayDatabaseLayer = (config: GatewayConfig) =>
   Layer.effectContext(
     Effect.gen(function* () {
       const client = yield* PgClient.make({
@@ -50,7 +52,7 @@ export const layer = (config: GatewayConfig) =>
       }).pipe(
         Effect.timeoutOrElse({
           duration: "30 seconds",
-          orElse: () => Effect.fail(new StoreUnavailable({ message: "The database does not answer." }))
+          orElse: () => Effect.fail(new GatewayStoreUnavailable({ message: "The database does not answer." }))
         })
       )
       yield* Effect.provideService(prepare, SqlClient.SqlClient, client)

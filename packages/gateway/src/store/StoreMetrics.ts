@@ -10,7 +10,7 @@ interface Row {
   readonly dead: number
 }
 
-export const layer = Layer.effectDiscard(
+export const gatewayStoreMetrics = Layer.effectDiscard(
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const clock = yield* Clock.Clock

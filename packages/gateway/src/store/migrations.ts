@@ -21,7 +21,7 @@ const take = (statements: ReadonlyArray<string>) =>
     for (const statement of statements) yield* sql.unsafe(statement)
   })
 
-export const migrate = Migrator.make({})({
+export const migrateGateway = Migrator.make({})({
   loader: Migrator.fromRecord(
     Object.fromEntries(Object.entries(steps).map(([name, step]) => [name, take(step)]))
   ),

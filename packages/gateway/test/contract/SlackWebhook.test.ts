@@ -1,10 +1,10 @@
 /** The webhooks of a real Gateway that knows nothing but Slack. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { codeOf } from "../../../service/test/harness/Answer.ts"
-import { until } from "../../../service/test/harness/Until.ts"
-import type { Sent } from "../harness/FakeFeishu.ts"
-import { FakeSlack } from "../harness/FakeSlack.ts"
-import { EVENTS as FEISHU_EVENTS, GatewayProcess } from "../harness/GatewayProcess.ts"
+import { codeOf } from "@corral/testing/http/Answer"
+import { until } from "@corral/testing/time/Until"
+import type { Sent } from "@corral/testing/gateway/FakeFeishu"
+import { FakeSlack } from "@corral/testing/gateway/FakeSlack"
+import { EVENTS as FEISHU_EVENTS, GatewayProcess } from "@corral/testing/gateway/GatewayProcess"
 import {
   APP,
   BOT_TOKEN,
@@ -20,7 +20,7 @@ import {
   SECRET,
   signed,
   TEAM
-} from "../harness/SlackRequests.ts"
+} from "@corral/testing/gateway/SlackRequests"
 
 const EVENTS = "/integrations/slack/events"
 const CARDS = "/integrations/slack/card-actions"

@@ -1,8 +1,8 @@
 import type { PublicHealth } from "@corral/domain/http/Health"
 import { assert, describe, it } from "@effect/vitest"
-import { query } from "../../../hub/test/harness/PostgresServer.ts"
-import { pushedMessage } from "../harness/FakeFeishu.ts"
-import { EVENTS, type GatewayOptions, GatewayProcess } from "../harness/GatewayProcess.ts"
+import { query } from "@corral/testing/postgres/PostgresServer"
+import { pushedMessage } from "@corral/testing/gateway/FakeFeishu"
+import { EVENTS, type GatewayOptions, GatewayProcess } from "@corral/testing/gateway/GatewayProcess"
 
 const METRICS_TOKEN = "metrics-token-of-a-test-0123456789"
 

@@ -1,7 +1,7 @@
 /** The webhooks of a real Gateway: what was found to break another webhook edge, and what this one says to it. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { message as rawMessage, sendAndHold, sendRaw } from "../../../service/test/harness/RawRequest.ts"
-import { codeOf } from "../../../service/test/harness/Answer.ts"
+import { message as rawMessage, sendAndHold, sendRaw } from "@corral/testing/http/RawRequest"
+import { codeOf } from "@corral/testing/http/Answer"
 import {
   APP,
   bare,
@@ -17,8 +17,8 @@ import {
   signed,
   TENANT,
   TOKEN
-} from "../harness/FakeFeishu.ts"
-import { CARDS, EVENTS, GatewayProcess } from "../harness/GatewayProcess.ts"
+} from "@corral/testing/gateway/FakeFeishu"
+import { CARDS, EVENTS, GatewayProcess } from "@corral/testing/gateway/GatewayProcess"
 import { sql } from "../harness/Sql.ts"
 
 const HOUR = 3_600_000

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { type Command, commandOf } from "../../src/conversation/Command.ts"
+import { type Command, parseCommand } from "../../src/conversation/Command.ts"
 
 const cases: ReadonlyArray<readonly [said: string, command: Command]> = [
   ["status", { _tag: "Status" }],
@@ -53,14 +53,14 @@ const cases: ReadonlyArray<readonly [said: string, command: Command]> = [
 
 describe("a message", () => {
   it.each(cases)("%j", (said, command) => {
-    assert.deepStrictEqual(commandOf(said), command)
+    assert.deepStrictEqual(parseCommand(said), command)
   })
 
   it("that begins with a slash and a word starts work only after new, run and start", () => {
     const word = fc.stringMatching(/^[\p{L}\p{N}_-]{1,12}$/u)
     fc.assert(
       fc.property(word, fc.string({ maxLength: 30 }), (name, rest) => {
-        const { _tag } = commandOf(`/${name} ${rest}`)
+        const { _tag } = parseCommand(`/${name} ${rest}`)
         const starts = /^(new|run|start|新任务|运行|开始)$/iu.test(name)
         if (!starts) assert.notInclude(["Work", "Fresh"], _tag)
       })
@@ -74,7 +74,7 @@ describe("a message", () => {
     })
     fc.assert(
       fc.property(sentence, (said) => {
-        assert.deepStrictEqual(commandOf(said), { _tag: "Work", text: said.trim() })
+        assert.deepStrictEqual(parseCommand(said), { _tag: "Work", text: said.trim() })
       })
     )
   })

@@ -4,8 +4,8 @@ import { inspect } from "node:util"
 import { vi } from "vitest"
 import { feishu } from "../../src/feishu/Feishu.ts"
 import type { FeishuConfig } from "../../src/feishu/FeishuConfig.ts"
-import { APP, TENANT, TOKEN } from "../harness/FakeFeishu.ts"
-import { FakePlatform, SECRET } from "../harness/FakePlatform.ts"
+import { APP, TENANT, TOKEN } from "@corral/testing/gateway/FakeFeishu"
+import { FakePlatform, SECRET } from "@corral/testing/gateway/FakePlatform"
 
 export const openFake = Effect.acquireRelease(
   Effect.promise(() => FakePlatform.open()),

@@ -3,14 +3,14 @@ import { Effect, Redacted } from "effect"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { inspect } from "node:util"
-import { Bot, callerOf } from "../../src/feishu/FeishuApi.ts"
+import { BotInfo, makeFeishuCall } from "../../src/feishu/FeishuApi.ts"
 import { feishu } from "../../src/feishu/Feishu.ts"
-import type { Content } from "../../src/platform/ChatPlatform.ts"
-import { SECRET, type FakePlatform } from "../harness/FakePlatform.ts"
+import type { MessageContent } from "../../src/platform/ChatPlatform.ts"
+import { SECRET, type FakePlatform } from "@corral/testing/gateway/FakePlatform"
 import { configOf, openBot, watchOutput } from "./Bot.ts"
 
 const WORDS = "what nobody else may read"
-const content: Content = { _tag: "Text", text: WORDS }
+const content: MessageContent = { _tag: "Text", text: WORDS }
 
 /** What happens to a message, and what the bot says of it. */
 const failures: ReadonlyArray<
@@ -72,8 +72,8 @@ describe("a failure", () => {
   it.live("is not waited for longer than a while, at the token and at the message", () =>
     Effect.gen(function* () {
       const { fake } = yield* openBot()
-      const call = callerOf(configOf(fake), 200)
-      const ask = call(Bot, (client) => client.request({ method: "GET", url: "/open-apis/bot/v3/info" }))
+      const call = makeFeishuCall(configOf(fake), 200)
+      const ask = call(BotInfo, (client) => client.request({ method: "GET", url: "/open-apis/bot/v3/info" }))
       for (const api of ["token", "bot"] as const) {
         fake.hang(api)
         assert.strictEqual((yield* Effect.flip(ask)).message, "The platform does not answer.")

@@ -5,10 +5,10 @@ import { once } from "node:events"
 import { fileURLToPath } from "node:url"
 import { connectionOf } from "../../src/feishu/LongConnection.ts"
 import { feishu } from "../../src/feishu/Feishu.ts"
-import { type Inbound, type Ingest, PlatformUnavailable } from "../../src/platform/ChatPlatform.ts"
-import { within } from "../../../service/test/harness/Within.ts"
-import { APP, BOT, envelope, message, pushedMessage, TENANT } from "../harness/FakeFeishu.ts"
-import { SECRET } from "../harness/FakePlatform.ts"
+import { type Inbound, type StoreInbound, PlatformUnavailable } from "../../src/platform/ChatPlatform.ts"
+import { within } from "@corral/testing/time/Within"
+import { APP, BOT, envelope, message, pushedMessage, TENANT } from "@corral/testing/gateway/FakeFeishu"
+import { SECRET } from "@corral/testing/gateway/FakePlatform"
 import { configOf, openFake, watchOutput } from "./Bot.ts"
 
 const down = new PlatformUnavailable({ message: "The store is not there." })
@@ -18,7 +18,7 @@ const openConnected = Effect.gen(function* () {
   const fake = yield* openFake
   const bot = feishu(configOf(fake, { connection: "long", verificationToken: undefined }))
   const store = { kept: [] as Array<Inbound>, refuses: 0 }
-  const ingest: Ingest = (inbound) =>
+  const ingest: StoreInbound = (inbound) =>
     Effect.suspend(() => {
       if (store.refuses-- > 0) return Effect.fail(down)
       store.kept.push(inbound)

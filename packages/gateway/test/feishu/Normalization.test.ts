@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import * as fc from "fast-check"
-import { normalize } from "../../src/feishu/Normalization.ts"
+import { normalizeFeishuEvent } from "../../src/feishu/Normalization.ts"
 import { type InboundKind, PlatformUnavailable } from "../../src/platform/ChatPlatform.ts"
-import { BOT, click, message } from "../harness/FakeFeishu.ts"
+import { BOT, click, message } from "@corral/testing/gateway/FakeFeishu"
 
 const inbound = (event: unknown, kind: InboundKind = "message") => ({
   platform: "feishu",
@@ -22,7 +22,7 @@ const saying = (type: string, content: object, over: object = {}) =>
   message("", "oc_1", { message_type: type, content: JSON.stringify(content), ...over })
 
 const payloadOf = (event: unknown) =>
-  Effect.map(normalize(inbound(event), Effect.succeed(BOT)), (draft) => draft?.payload)
+  Effect.map(normalizeFeishuEvent(inbound(event), Effect.succeed(BOT)), (draft) => draft?.payload)
 
 const mentions = [
   { key: "@_user_1", name: "Corral", id: { open_id: BOT } },
@@ -98,14 +98,15 @@ describe("normalize", () => {
     Effect.gen(function* () {
       const unknown = Effect.fail(new PlatformUnavailable({ message: "later" }))
       const event = (chat_type: string) => inbound(message("hi", "oc_1", { chat_type, mentions }))
-      assert.isTrue(Exit.isFailure(yield* Effect.exit(normalize(event("group"), unknown))))
-      assert.isDefined(yield* normalize(event("p2p"), unknown))
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(normalizeFeishuEvent(event("group"), unknown))))
+      assert.isDefined(yield* normalizeFeishuEvent(event("p2p"), unknown))
     })
   )
 
   it.effect("takes of a button what is ours, and nothing of another's", () =>
     Effect.gen(function* () {
-      const action = (value: unknown) => normalize(inbound(click(value), "card_action"), Effect.succeed(BOT))
+      const action = (value: unknown) =>
+        normalizeFeishuEvent(inbound(click(value), "card_action"), Effect.succeed(BOT))
       assert.deepInclude((yield* action({ a: "act_1" }))?.payload, {
         actionId: "act_1",
         operatorId: "ou_ada"
@@ -125,7 +126,9 @@ describe("normalize", () => {
         async (any, content, kind) => {
           const said = saying("post", { title: content, content: any }, { mentions })
           for (const event of [any, { ...message("x"), message: any }, said]) {
-            const exit = await Effect.runPromiseExit(normalize(inbound(event, kind), Effect.succeed(BOT)))
+            const exit = await Effect.runPromiseExit(
+              normalizeFeishuEvent(inbound(event, kind), Effect.succeed(BOT))
+            )
             if (Exit.isFailure(exit)) assert.include(String(exit.cause), "NotUnderstood")
           }
         }

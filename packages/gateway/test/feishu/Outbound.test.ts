@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Card } from "../../src/platform/Card.ts"
-import type { Content } from "../../src/platform/ChatPlatform.ts"
+import type { MessageContent } from "../../src/platform/ChatPlatform.ts"
 import { plainly } from "../../src/platform/Words.ts"
 import { openBot } from "./Bot.ts"
 
-const text = (words: string): Content => ({ _tag: "Text", text: words })
+const text = (words: string): MessageContent => ({ _tag: "Text", text: words })
 
 const card: Card = {
   title: { en: "May it?", zh: "可以吗？" },

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Redacted } from "effect"
 import * as fc from "fast-check"
 import { decrypt } from "../../src/feishu/Encryption.ts"
-import { verifierOf } from "../../src/feishu/Verification.ts"
+import { makeFeishuVerifier } from "../../src/feishu/Verification.ts"
 import {
   APP,
   bare,
@@ -16,7 +16,7 @@ import {
   signed,
   TENANT,
   TOKEN
-} from "../harness/FakeFeishu.ts"
+} from "@corral/testing/gateway/FakeFeishu"
 
 const NOW = 1_790_000_000_000
 const config = {
@@ -25,8 +25,8 @@ const config = {
   domain: "https://open.feishu.cn",
   tenants: [TENANT]
 }
-const withKey = verifierOf("feishu", { ...config, encryptKey: Redacted.make(KEY) })
-const plain = verifierOf("feishu", config)
+const withKey = makeFeishuVerifier("feishu", { ...config, encryptKey: Redacted.make(KEY) })
+const plain = makeFeishuVerifier("feishu", config)
 const verdicts = ({ body, headers }: Sent) =>
   [withKey, plain].map((verify) => verify({ door: "events", body, headers, receivedAt: NOW }))
 

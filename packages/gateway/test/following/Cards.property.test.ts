@@ -11,7 +11,7 @@ import {
 import { errorCodes } from "@corral/domain/errors/ErrorTable"
 import type { EventType, RunEvent } from "@corral/domain/run/RunEvent"
 import { eventTypes } from "@corral/domain/run/RunEvent"
-import { askedOf, openCard, settledCard } from "../../src/following/ApprovalCard.ts"
+import { summarizeApproval, pendingCard, resolvedCard } from "../../src/following/ApprovalCard.ts"
 import { advanced, begun, isOver, type Progress, runCard } from "../../src/following/RunCard.ts"
 import * as fc from "fast-check"
 
@@ -111,12 +111,12 @@ describe("a card", () => {
   it("of an approval tells its kind and nothing else", () => {
     fc.assert(
       fc.property(request, fc.constantFrom(...ApprovalState.literals), decision, (asked, state, decided) => {
-        const input = { asked: askedOf(asked), place, url: "https://hub/approvals/1" }
-        const open = openCard(input, { allow: "a", deny: "d" })
+        const input = { summary: summarizeApproval(asked), place, url: "https://hub/approvals/1" }
+        const open = pendingCard(input, { allow: "a", deny: "d" })
         tellsNothing(open)
         assert.lengthOf(open.buttons, 3)
         if (state === "pending") return
-        const settled = settledCard(input, { ...decided, state }, "Ada")
+        const settled = resolvedCard(input, { ...decided, state }, "Ada")
         tellsNothing(settled)
         const text = JSON.stringify(settled.lines.map(({ en }) => en))
         assert.strictEqual(text.includes("changed"), decided.edited)

@@ -1,7 +1,7 @@
 /** 2,000 events at once, half of them twice, while the store stands still for 2 seconds: on a machine that does nothing else. */
 import { assert, describe, it } from "@effect/vitest"
-import { startPostgres } from "../../../hub/test/harness/PostgresServer.ts"
-import { GatewayProcess } from "../harness/GatewayProcess.ts"
+import { startPostgres } from "@corral/testing/postgres/PostgresServer"
+import { GatewayProcess } from "@corral/testing/gateway/GatewayProcess"
 import { assertHandledOnce, burst } from "./Burst.ts"
 
 describe("a burst", { timeout: 120_000 }, () => {

@@ -1,9 +1,9 @@
 /** What comes while the store stands still. The figure of 2,000 events is asserted in `Burst.soak.test.ts`. */
 import { assert, describe, it } from "@effect/vitest"
 import { Client } from "pg"
-import { startPostgres } from "../../../hub/test/harness/PostgresServer.ts"
-import { pushedClick, pushedMessage } from "../harness/FakeFeishu.ts"
-import { CARDS, EVENTS, GatewayProcess } from "../harness/GatewayProcess.ts"
+import { startPostgres } from "@corral/testing/postgres/PostgresServer"
+import { pushedClick, pushedMessage } from "@corral/testing/gateway/FakeFeishu"
+import { CARDS, EVENTS, GatewayProcess } from "@corral/testing/gateway/GatewayProcess"
 import { assertHandledOnce, burst } from "./Burst.ts"
 
 /** Keeps everyone from the inbox until `release`. */

@@ -1,8 +1,8 @@
 /** Events that all come at once, each of them twice, while the store stands still for 2 seconds. */
 import { assert } from "@effect/vitest"
-import { until } from "../../../service/test/harness/Until.ts"
-import { pushedMessage, type Sent } from "../harness/FakeFeishu.ts"
-import type { GatewayProcess } from "../harness/GatewayProcess.ts"
+import { until } from "@corral/testing/time/Until"
+import { pushedMessage, type Sent } from "@corral/testing/gateway/FakeFeishu"
+import type { GatewayProcess } from "@corral/testing/gateway/GatewayProcess"
 
 const wait = (millis: number) => new Promise((resolve) => setTimeout(resolve, millis))
 

@@ -3,8 +3,8 @@
  * acknowledged. In the end every event has had its effect once, and none is left.
  */
 import { assert } from "@effect/vitest"
-import { pushedMessage, type Sent } from "../harness/FakeFeishu.ts"
-import { GatewayProcess } from "../harness/GatewayProcess.ts"
+import { pushedMessage, type Sent } from "@corral/testing/gateway/FakeFeishu"
+import { GatewayProcess } from "@corral/testing/gateway/GatewayProcess"
 
 const EVENTS = 24
 

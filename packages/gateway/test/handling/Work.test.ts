@@ -2,11 +2,19 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { IntegrationEvent } from "@corral/domain/chat/Integration"
 import { Schema } from "effect"
-import { until } from "../../../service/test/harness/Until.ts"
+import { until } from "@corral/testing/time/Until"
 import { gatewayMetrics } from "../../src/GatewayMetrics.ts"
-import { PrometheusText } from "../../../service/test/harness/PrometheusText.ts"
-import { BOT, click, envelope, message, pushed, pushedClick, pushedMessage } from "../harness/FakeFeishu.ts"
-import { CARDS, EVENTS, GatewayProcess } from "../harness/GatewayProcess.ts"
+import { PrometheusText } from "@corral/testing/http/PrometheusText"
+import {
+  BOT,
+  click,
+  envelope,
+  message,
+  pushed,
+  pushedClick,
+  pushedMessage
+} from "@corral/testing/gateway/FakeFeishu"
+import { CARDS, EVENTS, GatewayProcess } from "@corral/testing/gateway/GatewayProcess"
 import { sql } from "../harness/Sql.ts"
 
 const METRICS_TOKEN = "a-token-of-more-than-32-characters"

@@ -5,9 +5,9 @@ import type { AddressInfo } from "node:net"
 import { feishu } from "../../src/feishu/Feishu.ts"
 import { headerMillis } from "../../src/feishu/Timestamp.ts"
 import { plainly } from "../../src/platform/Words.ts"
-import type { Verdict } from "../../src/platform/ChatPlatform.ts"
+import type { Verification } from "../../src/platform/ChatPlatform.ts"
 import { configOf, openBot } from "../feishu/Bot.ts"
-import { KEY } from "./FakeFeishu.ts"
+import { KEY } from "../../../testing/src/gateway/FakeFeishu.ts"
 
 const card = (title: string) => ({
   title: plainly(title),
@@ -25,7 +25,7 @@ const card = (title: string) => ({
 })
 
 interface Came {
-  readonly verdict: Verdict
+  readonly verdict: Verification
   readonly path: string
   readonly timestamp: string
 }

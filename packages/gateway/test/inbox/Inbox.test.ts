@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { dropDatabase, makeDatabase, sharedServer } from "../../../hub/test/harness/SharedPostgres.ts"
-import { defaults } from "../../src/GatewayConfig.ts"
+import { dropDatabase, makeDatabase, sharedServer } from "@corral/testing/postgres/SharedPostgres"
+import { gatewayDefaults } from "../../src/GatewayConfig.ts"
 import { Inbox } from "../../src/inbox/Inbox.ts"
 import type { Inbound } from "../../src/platform/ChatPlatform.ts"
 import { SenderQueues } from "../../src/inbox/SenderQueues.ts"
@@ -30,7 +30,7 @@ describe("Inbox", { timeout: 60_000 }, () => {
       )
       const databaseUrl = Redacted.make(url)
       const layer = Layer.provideMerge(Inbox.layer, SenderQueues.layer).pipe(
-        Layer.provideMerge(Database.layer({ ...defaults, databaseUrl }))
+        Layer.provideMerge(Database.gatewayDatabaseLayer({ ...gatewayDefaults, databaseUrl }))
       )
       return yield* Effect.provide(use, layer)
     })
@@ -94,7 +94,7 @@ describe("Inbox", { timeout: 60_000 }, () => {
             yield* queues.complete("a", event)
         yield* sql`UPDATE inbox SET done_at = done_at - interval '169 hours' WHERE position = 1`
         yield* sql`UPDATE inbox SET received_at = received_at - interval '1 year' WHERE position = 3`
-        yield* inbox.forgetOld
+        yield* inbox.deleteOld
         const left = yield* sql<{
           readonly id: string
         }>`SELECT upstream_id AS id FROM inbox ORDER BY position`

@@ -6,12 +6,17 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import * as fc from "fast-check"
-import { dropDatabase, makeDatabase, sharedServer } from "../../../hub/test/harness/SharedPostgres.ts"
-import { effort } from "../../../domain/test/Effort.ts"
-import { defaults } from "../../src/GatewayConfig.ts"
+import { dropDatabase, makeDatabase, sharedServer } from "@corral/testing/postgres/SharedPostgres"
+import { effort } from "@corral/testing/time/Effort"
+import { gatewayDefaults } from "../../src/GatewayConfig.ts"
 import { deadlineOf, nextAttempt, PATIENCE_MS } from "../../src/handling/RetryPolicy.ts"
 import { Inbox } from "../../src/inbox/Inbox.ts"
-import { CARD_WAIT_MS, type ClaimedEvent, LEASE_MS, SenderQueues } from "../../src/inbox/SenderQueues.ts"
+import {
+  CARD_WAIT_MS,
+  type ClaimedEvent,
+  QUEUE_LEASE_MS,
+  SenderQueues
+} from "../../src/inbox/SenderQueues.ts"
 import * as Database from "../../src/store/Database.ts"
 
 /** What handling an event comes to. `outage`: fails while the person is affected. `crash`: its Gateway dies, once. */
@@ -151,7 +156,7 @@ const check = (
     for (const [later, other] of plan.entries())
       if (at < later && each.person === other.person) assert.isBelow(place(at), place(later))
   // No event of an unaffected person is given up, or waits for what fails elsewhere: only for leases of Gateways that died.
-  const longest = (crashed.size + 1) * (LEASE_MS + 1_000) + plan.length * (4 * STEP_MS + CARD_WAIT_MS)
+  const longest = (crashed.size + 1) * (QUEUE_LEASE_MS + 1_000) + plan.length * (4 * STEP_MS + CARD_WAIT_MS)
   for (const { at, event, outcome } of ended)
     if (unaffected.has(plan[event]?.person ?? -1)) {
       assert.strictEqual(outcome, "done")
@@ -172,7 +177,7 @@ const check = (
   for (const { at, event, outcome } of ended) {
     if (outcome !== "gave up") continue
     const begin = started.find((each) => each.event === event)?.at ?? 0
-    assert.isAtMost(at - begin, PATIENCE_MS + (crashed.size + 1) * (LEASE_MS + 1_000))
+    assert.isAtMost(at - begin, PATIENCE_MS + (crashed.size + 1) * (QUEUE_LEASE_MS + 1_000))
   }
 }
 
@@ -185,9 +190,9 @@ describe("SenderQueues", { timeout: 120_000 }, () => {
       currentTimeMillisUnsafe: () => virtual.now,
       currentTimeMillis: Effect.sync(() => virtual.now)
     })
-    const config = { ...defaults, databaseUrl: Redacted.make(url) }
+    const config = { ...gatewayDefaults, databaseUrl: Redacted.make(url) }
     const layer = Layer.provideMerge(Inbox.layer, SenderQueues.layer).pipe(
-      Layer.provideMerge(Database.layer(config))
+      Layer.provideMerge(Database.gatewayDatabaseLayer(config))
     )
     const once = (plan: ReadonlyArray<Planned>, unaffected: ReadonlySet<number>) =>
       Effect.gen(function* () {

@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Metrics } from "@corral/service/telemetry/Metrics"
 import { Effect } from "effect"
-import { counted } from "../../src/platform/CountedCalls.ts"
+import { countCalls } from "../../src/platform/CountedCalls.ts"
 import { type ChatPlatform, NotSent, PlatformUnavailable } from "../../src/platform/ChatPlatform.ts"
-import { PrometheusText } from "../../../service/test/harness/PrometheusText.ts"
+import { PrometheusText } from "@corral/testing/http/PrometheusText"
 
 describe("counted", () => {
   it.effect("counts what a platform took, refused, or was not there for, and gives it as it was", () =>
@@ -18,7 +18,7 @@ describe("counted", () => {
       const metrics = new Metrics("gateway")
       // As much of a platform as is asked for.
       const platform = { id: "p", send: () => answers.shift() } as unknown as ChatPlatform
-      const { send, whisper } = counted(platform, metrics)
+      const { send, whisper } = countCalls(platform, metrics)
       const say = () => send({ _tag: "Person", userId: "u" }, { _tag: "Text", text: "hello" }, "key")
       assert.strictEqual(yield* say(), message)
       assert.strictEqual((yield* Effect.flip(say()))._tag, "NotSent")

@@ -3,8 +3,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fc from "fast-check"
 import type { Card } from "../../src/platform/Card.ts"
-import type { ChatPlatform, Content, Inbound } from "../../src/platform/ChatPlatform.ts"
-import { redacted } from "../../src/platform/RedactedCalls.ts"
+import type { ChatPlatform, MessageContent, Inbound } from "../../src/platform/ChatPlatform.ts"
+import { redactCalls } from "../../src/platform/RedactedCalls.ts"
 
 const SECRETS = [
   `sk-${"a1".repeat(12)}`,
@@ -42,8 +42,8 @@ describe("redacted", () => {
   const left: Array<unknown> = []
   const take = (...what: ReadonlyArray<unknown>) => Effect.sync(() => void left.push(...what))
   // Only what is said is looked at.
-  const platform = redacted({
-    send: (_: unknown, content: Content) => Effect.as(take(content), { chatId: "c", messageId: "m" }),
+  const platform = redactCalls({
+    send: (_: unknown, content: MessageContent) => Effect.as(take(content), { chatId: "c", messageId: "m" }),
     update: (_: unknown, drawn: Card) => take(drawn),
     whisper: (_: Inbound, said: string) => take(said)
   } as unknown as ChatPlatform)

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import type { Card } from "../../src/platform/Card.ts"
 import { plainly } from "../../src/platform/Words.ts"
-import { blocksOf, partsOf } from "../../src/slack/Blocks.ts"
+import { toBlocks, splitText } from "../../src/slack/Blocks.ts"
 
 const card: Card = {
   title: { en: "Waits for you", zh: "等待您的批准" },
@@ -17,7 +17,7 @@ const card: Card = {
 
 describe("blocksOf", () => {
   it("draws a card in one language, every word of it plain", () => {
-    assert.deepStrictEqual(blocksOf(card, "en"), {
+    assert.deepStrictEqual(toBlocks(card, "en"), {
       text: "Waits for you\nRun &lt;b&gt; &amp; more\n",
       blocks: [
         { type: "header", text: { type: "plain_text", text: "⚠️ Waits for you", emoji: false } },
@@ -48,7 +48,7 @@ describe("blocksOf", () => {
         }
       ]
     })
-    assert.include(blocksOf(card, "zh").text, "等待您的批准")
+    assert.include(toBlocks(card, "zh").text, "等待您的批准")
   })
 
   it("keeps within what Slack takes, however long a card is, and carries no more than ids and addresses", () => {
@@ -61,7 +61,7 @@ describe("blocksOf", () => {
           actionId: `act_${at}`,
           style: "plain" as const
         }))
-        const { blocks, text } = blocksOf({ title, tone: "bad", lines, buttons }, "en")
+        const { blocks, text } = toBlocks({ title, tone: "bad", lines, buttons }, "en")
         assert.isAtMost(blocks.length, 50)
         assert.isAtMost(text.length, 3_000)
         for (const block of blocks) {
@@ -88,7 +88,7 @@ describe("partsOf", () => {
     const text = fc.string({ unit: fc.constantFrom("a", "&", "<", "😀", "书") })
     fc.assert(
       fc.property(text, fc.integer({ min: 5, max: 20 }), (whole, most) => {
-        const parts = partsOf(whole, most)
+        const parts = splitText(whole, most)
         for (const part of parts) assert.isTrue(part.length <= most && part.isWellFormed())
         assert.strictEqual(parts.join(""), whole.replaceAll("&", "&amp;").replaceAll("<", "&lt;"))
       })

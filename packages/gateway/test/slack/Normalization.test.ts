@@ -3,8 +3,8 @@ import { Effect, Exit } from "effect"
 import * as fc from "fast-check"
 import { type InboundKind, PlatformUnavailable } from "../../src/platform/ChatPlatform.ts"
 import { escaped, plainOf } from "../../src/slack/Markup.ts"
-import { normalize } from "../../src/slack/Normalization.ts"
-import { ADA, BOT, CHANNEL, click, direct, mention, TEAM } from "../harness/SlackRequests.ts"
+import { normalizeSlackEvent } from "../../src/slack/Normalization.ts"
+import { ADA, BOT, CHANNEL, click, direct, mention, TEAM } from "@corral/testing/gateway/SlackRequests"
 
 const inbound = (event: unknown, kind: InboundKind = "message") => ({
   platform: "slack",
@@ -20,7 +20,7 @@ const inbound = (event: unknown, kind: InboundKind = "message") => ({
 })
 
 const payloadOf = (event: unknown, kind: InboundKind = "message") =>
-  Effect.map(normalize(inbound(event, kind), Effect.succeed(BOT)), (draft) => draft?.payload)
+  Effect.map(normalizeSlackEvent(inbound(event, kind), Effect.succeed(BOT)), (draft) => draft?.payload)
 
 describe("normalize", () => {
   it.effect("reads a direct message, its thread and its files", () =>
@@ -64,8 +64,8 @@ describe("normalize", () => {
   it.effect("waits with a mention until the bot knows its id, and not with a direct message", () =>
     Effect.gen(function* () {
       const unknown = Effect.fail(new PlatformUnavailable({ message: "later" }))
-      assert.isTrue(Exit.isFailure(yield* Effect.exit(normalize(inbound(mention("x")), unknown))))
-      assert.isDefined(yield* normalize(inbound(direct("x")), unknown))
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(normalizeSlackEvent(inbound(mention("x")), unknown))))
+      assert.isDefined(yield* normalizeSlackEvent(inbound(direct("x")), unknown))
     })
   )
 
@@ -99,7 +99,9 @@ describe("normalize", () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), held, fc.constantFrom(...kinds), async (any, over, kind) => {
         for (const event of [any, direct("x", over), mention("x", { files: any }), click(any, over)]) {
-          const exit = await Effect.runPromiseExit(normalize(inbound(event, kind), Effect.succeed(BOT)))
+          const exit = await Effect.runPromiseExit(
+            normalizeSlackEvent(inbound(event, kind), Effect.succeed(BOT))
+          )
           if (Exit.isFailure(exit)) assert.include(String(exit.cause), "NotUnderstood")
         }
       })

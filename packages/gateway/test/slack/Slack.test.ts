@@ -2,13 +2,22 @@
 import { afterEach, assert, beforeEach, describe, it, vi } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import type { Card } from "../../src/platform/Card.ts"
-import type { ChatPlatform, Inbound, Place } from "../../src/platform/ChatPlatform.ts"
+import type { ChatPlatform, Inbound, Destination } from "../../src/platform/ChatPlatform.ts"
 import { plainly } from "../../src/platform/Words.ts"
 import { slack } from "../../src/slack/Slack.ts"
-import { FakeSlack, type Fault } from "../harness/FakeSlack.ts"
-import { ADA, APP, BOT_TOKEN, CHANNEL, click, mention, SECRET, TEAM } from "../harness/SlackRequests.ts"
+import { FakeSlack, type Fault } from "@corral/testing/gateway/FakeSlack"
+import {
+  ADA,
+  APP,
+  BOT_TOKEN,
+  CHANNEL,
+  click,
+  mention,
+  SECRET,
+  TEAM
+} from "@corral/testing/gateway/SlackRequests"
 
-const inChannel: Place = { _tag: "Chat", chatId: CHANNEL }
+const inChannel: Destination = { _tag: "Chat", chatId: CHANNEL }
 const words = "the words of a text"
 const card: Card = {
   title: plainly("A run"),
@@ -39,7 +48,8 @@ const on = (over: object): ChatPlatform =>
     ...over
   })
 
-const say = (text: string, place: Place = inChannel) => platform.send(place, { _tag: "Text", text }, "key-1")
+const say = (text: string, place: Destination = inChannel) =>
+  platform.send(place, { _tag: "Text", text }, "key-1")
 
 const inbound = (event: unknown, kind: Inbound["kind"]): Inbound => ({
   platform: "slack",
@@ -73,7 +83,7 @@ describe("what is said on Slack", () => {
 
   it.effect("answers in the thread of what it answers", () =>
     Effect.gen(function* () {
-      const threadOf = (place: Place) =>
+      const threadOf = (place: Destination) =>
         Effect.map(say("x", place), ({ messageId }) => fake.message(messageId).thread)
       assert.isUndefined(yield* threadOf(inChannel))
       assert.strictEqual(yield* threadOf({ ...inChannel, replyTo: "1.1" }), "1.1")

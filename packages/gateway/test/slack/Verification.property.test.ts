@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Redacted } from "effect"
 import * as fc from "fast-check"
-import type { Door, Verdict } from "../../src/platform/ChatPlatform.ts"
-import { signatureOf } from "../../src/slack/Signature.ts"
-import { verifierOf } from "../../src/slack/Verification.ts"
-import type { Sent } from "../harness/FakeFeishu.ts"
+import type { WebhookKind, Verification } from "../../src/platform/ChatPlatform.ts"
+import { slackSignature } from "../../src/slack/Signature.ts"
+import { makeSlackVerifier } from "../../src/slack/Verification.ts"
+import type { Sent } from "@corral/testing/gateway/FakeFeishu"
 import {
   APP,
   BOT,
@@ -20,23 +20,23 @@ import {
   seconds,
   signed,
   TEAM
-} from "../harness/SlackRequests.ts"
+} from "@corral/testing/gateway/SlackRequests"
 
 const NOW = 1_790_000_000_000
-const doors: ReadonlyArray<Door> = ["events", "card-actions"]
-const verify = verifierOf("slack", {
+const doors: ReadonlyArray<WebhookKind> = ["events", "card-actions"]
+const verify = makeSlackVerifier("slack", {
   appId: APP,
   signingSecret: Redacted.make(SECRET),
   domain: "https://slack.com",
   teams: [TEAM],
   language: "en"
 })
-const at = (door: Door, { body, headers }: Sent) => verify({ door, body, headers, receivedAt: NOW })
+const at = (door: WebhookKind, { body, headers }: Sent) => verify({ door, body, headers, receivedAt: NOW })
 const event = (payload: unknown) => at("events", pushedEvent(payload, NOW))
 const clicked = (payload: unknown) => at("card-actions", pushedClick(payload, NOW))
 
 const bytes = fc.uint8Array({ maxLength: 400 }).map((array) => Buffer.from(array))
-const goods: ReadonlyArray<readonly [Door, Sent]> = [
+const goods: ReadonlyArray<readonly [WebhookKind, Sent]> = [
   ["events", pushedEvent(callback(direct("hello")), NOW)],
   ["card-actions", pushedClick(click("act_1"), NOW)]
 ]
@@ -46,7 +46,7 @@ describe("a verifier of Slack's requests", () => {
     const body =
       "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c"
     assert.strictEqual(
-      signatureOf("1531420618", "8f742231b10e8888abcd99yyyzzz85a5", Buffer.from(body)),
+      slackSignature("1531420618", "8f742231b10e8888abcd99yyyzzz85a5", Buffer.from(body)),
       "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503"
     )
   })
@@ -139,7 +139,7 @@ describe("a verifier of Slack's requests", () => {
   })
 
   it("refuses another app and another team", () => {
-    const assertForeign = (verdict: Verdict) =>
+    const assertForeign = (verdict: Verification) =>
       assert.deepInclude(verdict, { _tag: "Refused", code: "permission_denied" })
     assertForeign(event(callback(direct("x"), { api_app_id: "A2" })))
     assertForeign(event(callback(direct("x"), { team_id: "T2" })))

@@ -47,7 +47,7 @@ export class CommandRoute {
           return yield* this.failOffline(targetId, details?.["outcome"] === "unknown")
         return yield* contractBroken(name, `an unexpected error code: ${code}`)
       }
-      // The schema of that name, whose type is the type of its own decoder.
+      // `edgeCommands[name]` is the command of that name, so its schema decodes to that command's success.
       const schema = edgeCommands[name].success as unknown as Schema.Codec<CommandSuccess<N>, unknown>
       const value = Schema.decodeUnknownOption(schema)(outcome.value)
       if (Option.isNone(value) || !isExpected(value.value))

@@ -7,7 +7,7 @@
 import { CHAT_ACCOUNT_HEADER } from "@corral/domain/chat/ChatAccount"
 import { CSRF_HEADER, SESSION_COOKIE } from "@corral/domain/hub-api/SessionAuthority"
 import type { ErrorCode } from "@corral/domain/errors/ErrorTable"
-import type { Passage } from "@corral/service/http/Listener"
+import type { RequestAuthorization } from "@corral/service/http/Listener"
 import { timingSafeEqual } from "node:crypto"
 import type { IncomingHttpHeaders } from "node:http"
 import type { Credential } from "../signin/Credentials.ts"
@@ -34,7 +34,7 @@ export const MAX_BODY_BYTES = 1_048_576
 /** Posted by the identity provider's server, as a form; no browser comes here. */
 const LOGOUT_PATH = "/client/auth/backchannel-logout"
 
-const refuse = (code: ErrorCode, message?: string): Passage =>
+const refuse = (code: ErrorCode, message?: string): RequestAuthorization =>
   message === undefined ? { _tag: "Refuse", code } : { _tag: "Refuse", code, message }
 
 const isOurHost = ({ headers, rawHeaders }: GuardedRequest, hosts: ReadonlySet<string>): boolean => {
@@ -80,7 +80,7 @@ const isSafe = (method: string): boolean => method === "GET" || method === "HEAD
 const isNavigation = ({ headers, method }: GuardedRequest): boolean =>
   method === "GET" && headers["sec-fetch-mode"] === "navigate"
 
-export const guard = (request: GuardedRequest, { hosts, origins }: GuardOptions): Passage => {
+export const guard = (request: GuardedRequest, { hosts, origins }: GuardOptions): RequestAuthorization => {
   const { headers, method, target, upgrade } = request
   if (!isOurHost(request, hosts)) return refuse("permission_denied", "The Host header names another server.")
   if (!target.startsWith("/")) return refuse("permission_denied", "The request target names another server.")

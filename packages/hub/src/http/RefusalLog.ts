@@ -4,7 +4,7 @@
  * A client that keeps asking gets a few lines a minute; the next line says how many were left out. The path is logged as its template,
  * because paths can hold codes.
  */
-import { RateLimit } from "@corral/service/http/RateLimit"
+import { RequestRateLimit } from "@corral/service/http/RequestRateLimit"
 import { routeNames } from "@corral/service/telemetry/RouteNames"
 import { Clock, Effect } from "effect"
 import type { IncomingMessage } from "node:http"
@@ -18,7 +18,7 @@ export const refusalLog = Effect.fnUntraced(function* (paths: Iterable<string>) 
   const addresses = yield* ClientAddress
   const clock = yield* Clock.Clock
   const run = Effect.runForkWith(yield* Effect.context<never>())
-  const lines = new RateLimit(LINES_PER_MINUTE, () => clock.currentTimeMillisUnsafe(), MINUTE)
+  const lines = new RequestRateLimit(LINES_PER_MINUTE, () => clock.currentTimeMillisUnsafe(), MINUTE)
   const routeOf = routeNames(paths)
   /** Refusals since the last line. */
   let omitted = 0

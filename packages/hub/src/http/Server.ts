@@ -5,10 +5,15 @@
 import { LINK_PATH } from "@corral/domain/link/EdgeLink"
 import { errorTable } from "@corral/domain/errors/ErrorTable"
 import { HubApi } from "@corral/domain/hub-api/HubApi"
-import { type Doors, listen, type Passage, urlOf } from "@corral/service/http/Listener"
+import {
+  type ConnectionHandlers,
+  listen,
+  type RequestAuthorization,
+  urlOf
+} from "@corral/service/http/Listener"
 import { refuseUpgrade } from "@corral/service/http/Refusal"
 import { answerUnanswered } from "@corral/service/http/Unanswered"
-import { pathsOf } from "@corral/service/telemetry/RouteNames"
+import { endpointPaths } from "@corral/service/telemetry/RouteNames"
 import { NodeHttpServer } from "@effect/platform-node"
 import { ByteSize, Clock, Context, Deferred, Effect, Fiber, Layer, Scope } from "effect"
 import { HttpIncomingMessage, HttpRouter } from "effect/http"
@@ -21,7 +26,7 @@ import { Callers } from "./Callers.ts"
 import { credentialOf, guard, type GuardedRequest, MAX_BODY_BYTES } from "./Guard.ts"
 import { LINK_PAGE } from "./LinkPage.ts"
 import { PublicUrl } from "./PublicUrl.ts"
-import { RateLimit } from "@corral/service/http/RateLimit"
+import { RequestRateLimit } from "@corral/service/http/RequestRateLimit"
 import { refusalLog } from "./RefusalLog.ts"
 import { routes } from "./routes.ts"
 import { storeRefusal } from "./StoreRefusal.ts"
@@ -73,18 +78,18 @@ const serve = Effect.fnUntraced(function* (config: HubConfig) {
     ),
     { scope }
   )
-  const rate = new RateLimit(config.requestsPerSecond, () => clock.currentTimeMillisUnsafe())
+  const rate = new RequestRateLimit(config.requestsPerSecond, () => clock.currentTimeMillisUnsafe())
 
-  const paths = [...pathsOf(HubApi), "/", "/device", `${LINK_PAGE}/:code`, LINK_PATH, STREAM_PATH]
+  const paths = [...endpointPaths(HubApi), "/", "/device", `${LINK_PAGE}/:code`, LINK_PATH, STREAM_PATH]
   const logRefusal = yield* refusalLog(paths)
 
-  const doors = (port: number): Doors => {
+  const doors = (port: number): ConnectionHandlers => {
     const names = namesOf(config, port)
     const publicUrl = config.publicUrl ?? urlOf(config.host, port)
     return {
       paths,
-      passage: (request, upgrade) => {
-        const passage: Passage = rate.take(callers.nameOf(request))
+      authorizeRequest: (request, upgrade) => {
+        const passage: RequestAuthorization = rate.take(callers.nameOf(request))
           ? guard(guarded(request, upgrade), names)
           : { _tag: "Refuse", code: "rate_limited" }
         if (passage._tag === "Refuse") logRefusal(request, errorTable[passage.code].status)

@@ -6,7 +6,7 @@ import type { Coded, ErrorCode } from "@corral/domain/errors/ErrorTable"
 import { RateLimited } from "@corral/domain/errors/Failures"
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import { HttpServerRequest } from "effect/http"
-import { RateLimit } from "@corral/service/http/RateLimit"
+import { RequestRateLimit } from "@corral/service/http/RequestRateLimit"
 import { ClientAddress } from "./ClientAddress.ts"
 
 /** @effect-expect-leaking HttpServerRequest */
@@ -26,7 +26,7 @@ export class SignInRate extends Context.Service<
       SignInRate,
       Effect.gen(function* () {
         const clock = yield* Clock.Clock
-        const rate = new RateLimit(perMinute, () => clock.currentTimeMillisUnsafe(), MINUTE)
+        const rate = new RequestRateLimit(perMinute, () => clock.currentTimeMillisUnsafe(), MINUTE)
         const addresses = yield* ClientAddress
         const address = Effect.map(HttpServerRequest.HttpServerRequest, ({ headers, remoteAddress }) =>
           addresses.networkOf(headers, Option.getOrUndefined(remoteAddress))

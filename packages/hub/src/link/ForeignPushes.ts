@@ -4,7 +4,7 @@ import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Audit } from "../audit/Audit.ts"
-import { RateLimit } from "@corral/service/http/RateLimit"
+import { RequestRateLimit } from "@corral/service/http/RequestRateLimit"
 
 export class ForeignPushes extends Context.Service<
   ForeignPushes,
@@ -23,7 +23,7 @@ export class ForeignPushes extends Context.Service<
       const audit = yield* Audit
       const clock = yield* Clock.Clock
       const now = () => clock.currentTimeMillisUnsafe()
-      const audited = new RateLimit(1, now, 60_000)
+      const audited = new RequestRateLimit(1, now, 60_000)
       return ForeignPushes.of({
         record: Effect.fnUntraced(function* (deviceId, runIds) {
           if (!audited.has(deviceId)) return

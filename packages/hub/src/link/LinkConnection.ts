@@ -51,7 +51,7 @@ export interface LinkServices {
   ) => Effect.Effect<void, SqlError.SqlError>
 }
 
-export interface LinkPeer {
+export interface ConnectionPeer {
   /** The Hub's public URL as the Edge knows it. */
   readonly hub: string
   /** Names the connection. */
@@ -69,7 +69,7 @@ export class LinkConnection {
   /** Unix milliseconds; 0 before the first proof. */
   provedUntil = 0
   private readonly services: LinkServices
-  private readonly peer: LinkPeer
+  private readonly peer: ConnectionPeer
   private readonly pushes: PushQueue<CallFailure>
   private readonly woken = Latch.makeUnsafe(true)
   private challenge: Challenge | undefined
@@ -78,7 +78,7 @@ export class LinkConnection {
   private inFlight = 0
   private hellos = 0
 
-  constructor(services: LinkServices, peer: LinkPeer) {
+  constructor(services: LinkServices, peer: ConnectionPeer) {
     this.services = services
     this.peer = peer
     this.pushes = new PushQueue<CallFailure>((batches) => this.append(batches), peer.run)
@@ -318,5 +318,5 @@ const MAX_HELLOS = 4
 
 const instanceShape = /^[\x21-\x7e]{1,128}$/
 
-const unfit = (message: string): LinkFailure => ({ code: "schema_validation_failed", message })
+const validationFailure = (message: string): LinkFailure => ({ code: "schema_validation_failed", message })
 const overloaded: LinkFailure = { code: "overloaded", message: "The Hub is busy. Try again shortly." }

@@ -6,7 +6,7 @@
  */
 import { linkCloseCodes, MAX_FRAME_BYTES } from "@corral/domain/link/EdgeLink"
 import type { DeviceId, RequestId } from "@corral/domain/identity/Ids"
-import { standingHeaders } from "@corral/service/http/Refusal"
+import { standardHeaders } from "@corral/service/http/Refusal"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Clock, Context, Effect, Fiber, Layer, Schedule } from "effect"
 import type { IncomingMessage } from "node:http"
@@ -153,7 +153,7 @@ const makeHandshakes = (): WebSocketServer => {
   handshakes.on("headers", (headers, request) => {
     // The HTTP server has set the request id.
     const id = request.headers["x-request-id"] as RequestId
-    for (const [name, value] of Object.entries(standingHeaders(id))) headers.push(`${name}: ${value}`)
+    for (const [name, value] of Object.entries(standardHeaders(id))) headers.push(`${name}: ${value}`)
   })
   return handshakes
 }

@@ -12,7 +12,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { createPublicKey, randomBytes, verify } from "node:crypto"
 import { Audit } from "../audit/Audit.ts"
-import { RateLimit } from "@corral/service/http/RateLimit"
+import { RequestRateLimit } from "@corral/service/http/RequestRateLimit"
 
 /** Text that one device must sign on one socket. */
 export interface Challenge {
@@ -68,7 +68,7 @@ export class Proofs extends Context.Service<
       const audit = yield* Audit
       const clock = yield* Clock.Clock
       const now = () => clock.currentTimeMillisUnsafe()
-      const audited = new RateLimit(1, now, 60_000)
+      const audited = new RequestRateLimit(1, now, 60_000)
 
       const auditRefusal = Effect.fnUntraced(function* (deviceId: DeviceId) {
         if (!audited.take(deviceId)) return

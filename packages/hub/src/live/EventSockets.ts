@@ -4,7 +4,7 @@
  */
 import { hubCloseCodes } from "@corral/domain/http/EventStream"
 import type { RequestId } from "@corral/domain/identity/Ids"
-import { standingHeaders } from "@corral/service/http/Refusal"
+import { standardHeaders } from "@corral/service/http/Refusal"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Clock, Context, Effect, Layer } from "effect"
 import type { IncomingMessage } from "node:http"
@@ -51,7 +51,7 @@ export class EventSockets extends Context.Service<
       handshakes.on("headers", (headers, request) => {
         // The server has put the id in its place.
         const id = request.headers["x-request-id"] as RequestId
-        for (const [name, value] of Object.entries(standingHeaders(id))) headers.push(`${name}: ${value}`)
+        for (const [name, value] of Object.entries(standardHeaders(id))) headers.push(`${name}: ${value}`)
       })
 
       const sourceOf = ({ projectId, subject }: Subscription): LogSource => ({

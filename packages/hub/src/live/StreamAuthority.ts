@@ -8,7 +8,7 @@ import { CurrentPrincipal, type Principal } from "@corral/domain/hub-api/Session
 import type { ProjectId, RequestId, RunId, SessionId } from "@corral/domain/identity/Ids"
 import { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import { issuesOf } from "@corral/domain/errors/ValidationIssues"
-import type { Refusal } from "@corral/service/http/Refusal"
+import type { HttpRefusal } from "@corral/service/http/Refusal"
 import { Clock, Context, Effect, Fiber, Layer, Result } from "effect"
 import type { SqlError } from "effect/sql"
 import { HubAuthority } from "../authority/HubAuthority.ts"
@@ -54,7 +54,7 @@ export class StreamAuthority extends Context.Service<
       target: string,
       credential: Credential,
       requestId: RequestId
-    ) => Effect.Effect<Subscription, Refusal | SqlError.SqlError>
+    ) => Effect.Effect<Subscription, HttpRefusal | SqlError.SqlError>
     /**
      * Looks after a stream that was admitted: `onLost` is called once where it may not go on. It must not throw. The returned function
      * ends the watch.
@@ -203,7 +203,7 @@ interface Watched {
 /** Looked at every 5 s, and done within the promised time also where the database is slow. */
 const CHECK_EVERY_MS = (REAUTHORIZED_WITHIN_SECONDS - 15) * 1_000
 
-const refused = (refusal: Refusal): Effect.Effect<never, Refusal> => Effect.fail(refusal)
+const refused = (refusal: HttpRefusal): Effect.Effect<never, HttpRefusal> => Effect.fail(refusal)
 
-const unfit = (path: string, message: string): Effect.Effect<never, Refusal> =>
+const unfit = (path: string, message: string): Effect.Effect<never, HttpRefusal> =>
   refused({ code: "schema_validation_failed", details: { issues: [{ path, message }] } })

@@ -1,8 +1,8 @@
 /** Consecutive events of one run as they are stored: JSON lines without a final newline. */
 import type { RunId } from "@corral/domain/identity/Ids"
-import type { Batch } from "@corral/service/http/Frames"
+import type { FrameBatch } from "@corral/service/http/Frames"
 
-export interface LogBatch extends Batch {
+export interface LogBatch extends FrameBatch {
   readonly runId: RunId
   readonly firstSeq: number
   readonly lastSeq: number

@@ -53,7 +53,7 @@ export const decodeRunLocationRows = rowDecoder(
   })
 )
 
-/** Active time in milliseconds that an Edge gives a run without a limit of its own. */
+/** Active time in milliseconds of a run without an explicit limit. */
 const DEFAULT_TIMEOUT_MS = 1_800_000
 
 export const hubRunOf = (row: typeof RunRow.Type): HubRun => {

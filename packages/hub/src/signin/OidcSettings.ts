@@ -4,10 +4,10 @@ import { isLoopback } from "@corral/service/Addresses"
 import { fileAt, secretOf } from "@corral/service/SecretSettings"
 import {
   type Environment,
-  givenOr,
-  invalid,
-  listed,
-  readerOf,
+  valueOr,
+  invalidSetting,
+  splitList,
+  settingReader,
   type Setting,
   type SettingInvalid
 } from "@corral/service/Settings"
@@ -105,7 +105,7 @@ const keyOf = Effect.fnUntraced(function* (env: Environment) {
   const key = clientKeyFrom(text)
   return (
     key ??
-    (yield* invalid(
+    (yield* invalidSetting(
       "CORRAL_OIDC_CLIENT_KEY_FILE",
       "a file with a private key, as PEM or a JWK: RSA of 2048 bits or more, P-256 or P-384"
     ))
@@ -116,7 +116,7 @@ const keyOf = Effect.fnUntraced(function* (env: Environment) {
 export const oidcFrom = Effect.fnUntraced(function* (
   env: Environment
 ): Effect.fn.Return<OidcConfig | undefined, SettingInvalid> {
-  const read = readerOf<Name>(env)
+  const read = settingReader<Name>(env)
   const issuer = yield* read(
     "CORRAL_OIDC_ISSUER",
     Issuer,
@@ -127,13 +127,13 @@ export const oidcFrom = Effect.fnUntraced(function* (
   const clientSecret = yield* secretOf(env, "CORRAL_OIDC_CLIENT_SECRET")
   const clientKey = yield* keyOf(env)
   if (issuer === undefined) {
-    const useless = oidcSettings.find(({ name }) => givenOr(env[name], undefined) !== undefined)
+    const useless = oidcSettings.find(({ name }) => valueOr(env[name], undefined) !== undefined)
     return useless === undefined
       ? undefined
-      : yield* invalid("CORRAL_OIDC_ISSUER", `an issuer, because ${useless.name} is set`)
+      : yield* invalidSetting("CORRAL_OIDC_ISSUER", `an issuer, because ${useless.name} is set`)
   }
   if (clientId === undefined)
-    return yield* invalid("CORRAL_OIDC_CLIENT_ID", "a client id, because CORRAL_OIDC_ISSUER is set")
+    return yield* invalidSetting("CORRAL_OIDC_CLIENT_ID", "a client id, because CORRAL_OIDC_ISSUER is set")
   const tokenAuth = yield* read(
     "CORRAL_OIDC_TOKEN_AUTH",
     Schema.Literals(tokenAuths),
@@ -141,13 +141,19 @@ export const oidcFrom = Effect.fnUntraced(function* (
     "client_secret_basic, client_secret_post, private_key_jwt or none"
   )
   if (clientKey !== undefined && clientSecret !== undefined)
-    return yield* invalid("CORRAL_OIDC_CLIENT_KEY_FILE", "no secret beside it")
+    return yield* invalidSetting("CORRAL_OIDC_CLIENT_KEY_FILE", "no secret beside it")
   if ((tokenAuth === "private_key_jwt") !== (clientKey !== undefined))
     return yield* clientKey === undefined
-      ? invalid("CORRAL_OIDC_CLIENT_KEY_FILE", "a key, because CORRAL_OIDC_TOKEN_AUTH is private_key_jwt")
-      : invalid("CORRAL_OIDC_TOKEN_AUTH", "private_key_jwt, because CORRAL_OIDC_CLIENT_KEY_FILE is set")
+      ? invalidSetting(
+          "CORRAL_OIDC_CLIENT_KEY_FILE",
+          "a key, because CORRAL_OIDC_TOKEN_AUTH is private_key_jwt"
+        )
+      : invalidSetting(
+          "CORRAL_OIDC_TOKEN_AUTH",
+          "private_key_jwt, because CORRAL_OIDC_CLIENT_KEY_FILE is set"
+        )
   if (tokenAuth !== "none" && clientKey === undefined && clientSecret === undefined)
-    return yield* invalid(
+    return yield* invalidSetting(
       "CORRAL_OIDC_CLIENT_SECRET",
       "a secret, CORRAL_OIDC_CLIENT_KEY_FILE or CORRAL_OIDC_TOKEN_AUTH=none"
     )
@@ -165,8 +171,8 @@ export const oidcFrom = Effect.fnUntraced(function* (
       email: yield* read("CORRAL_OIDC_CLAIM_EMAIL", ClaimPlace, claims.email, place),
       groups: yield* read("CORRAL_OIDC_CLAIM_GROUPS", ClaimPlace, claims.groups, place)
     },
-    allowedGroups: listed(env["CORRAL_OIDC_ALLOWED_GROUPS"]),
-    allowedDomains: listed(env["CORRAL_OIDC_ALLOWED_DOMAINS"]).map((domain) => domain.toLowerCase()),
+    allowedGroups: splitList(env["CORRAL_OIDC_ALLOWED_GROUPS"]),
+    allowedDomains: splitList(env["CORRAL_OIDC_ALLOWED_DOMAINS"]).map((domain) => domain.toLowerCase()),
     certificates: yield* certificatesAt(env),
     prompt: yield* read("CORRAL_OIDC_PROMPT", Printable, undefined, "printable characters"),
     acrValues: yield* read("CORRAL_OIDC_ACR_VALUES", Printable, undefined, "printable characters")
@@ -177,5 +183,5 @@ const certificatesAt = Effect.fnUntraced(function* (env: Environment) {
   const text = yield* fileAt(env, "CORRAL_OIDC_CA_FILE")
   return text === undefined || text.includes("-----BEGIN CERTIFICATE-----")
     ? text
-    : yield* invalid("CORRAL_OIDC_CA_FILE", "a file with certificates as PEM")
+    : yield* invalidSetting("CORRAL_OIDC_CA_FILE", "a file with certificates as PEM")
 })

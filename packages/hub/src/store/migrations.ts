@@ -1,8 +1,8 @@
 /**
- * The steps from an empty database to today's, each taken once. A step that was released is never changed: the next one follows it.
+ * Migrations of the Hub's database, each applied once. A released migration is never changed; a new one follows it.
  *
- * One transaction and one lock for all that is missing: of several Hubs that start at once, one takes the steps and the others find them
- * taken.
+ * Guarantees: all missing migrations are applied in one transaction under one lock. If several Hubs start together, one of them applies the
+ * migrations.
  */
 import { Effect } from "effect"
 import { Migrator, SqlClient } from "effect/sql"
@@ -25,7 +25,7 @@ import { auditReadersMigration } from "./migrations/0016-audit-readers.ts"
 import { runRequestersMigration } from "./migrations/0017-run-requesters.ts"
 import { sentCommandsMigration } from "./migrations/0018-sent-commands.ts"
 
-const steps: Readonly<Record<string, ReadonlyArray<string>>> = {
+const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_people": peopleMigration,
   "0002_projects": projectsMigration,
   "0003_records": recordsMigration,
@@ -46,15 +46,15 @@ const steps: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0018_sent_commands": sentCommandsMigration
 }
 
-const take = (statements: ReadonlyArray<string>) =>
+const execute = (statements: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     for (const statement of statements) yield* sql.unsafe(statement)
   })
 
-export const migrateHubStore = Migrator.make({})({
+export const runHubMigrations = Migrator.make({})({
   loader: Migrator.fromRecord(
-    Object.fromEntries(Object.entries(steps).map(([name, step]) => [name, take(step)]))
+    Object.fromEntries(Object.entries(migrations).map(([name, statements]) => [name, execute(statements)]))
   ),
   table: "corral_migrations"
 })

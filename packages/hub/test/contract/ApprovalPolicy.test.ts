@@ -3,10 +3,10 @@ import type { AuditRecord } from "@corral/domain/access/Audit"
 import type { ApprovalId, ProjectId } from "@corral/domain/identity/Ids"
 import { type ApprovalPolicy, Approvers, type Project, ProjectRole } from "@corral/domain/project/Project"
 import type { Task } from "@corral/domain/task/Task"
-import { codeOf, type HubClient } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
-import { asked, created, createRun, Mirror, newId, started } from "../harness/Mirror.ts"
-import { makeProject } from "../harness/Teams.ts"
+import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { asked, created, createRun, Mirror, newId, started } from "@corral/testing/hub/Mirror"
+import { makeProject } from "@corral/testing/hub/Teams"
 
 describe("The approval policy of a project", { timeout: 60_000 }, () => {
   const hub = new HubProcess()

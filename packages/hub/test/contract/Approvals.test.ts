@@ -2,9 +2,9 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { AuditRecord } from "@corral/domain/access/Audit"
 import type { HubApproval } from "@corral/domain/hub-api/HubRun"
 import type { ApprovalId, ProjectId, RunId } from "@corral/domain/identity/Ids"
-import { codeOf, type HubClient } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
-import { asked, created, Mirror, newId, resolved, started } from "../harness/Mirror.ts"
+import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { asked, created, Mirror, newId, resolved, started } from "@corral/testing/hub/Mirror"
 
 interface Page<A> {
   readonly items: ReadonlyArray<A>

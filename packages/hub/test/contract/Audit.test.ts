@@ -6,8 +6,8 @@ import { createHash } from "node:crypto"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Audit } from "../../src/audit/Audit.ts"
 import { Projects } from "../../src/project/Projects.ts"
-import { codeOf, type HubClient } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
+import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
 
 interface Page {
   readonly items: ReadonlyArray<AuditRecord>

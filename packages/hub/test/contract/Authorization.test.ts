@@ -5,9 +5,9 @@
 import { errorTable } from "@corral/domain/errors/ErrorTable"
 import { type Caller, callers, type EndpointName, refusalOf } from "@corral/domain/access/HubAuthorization"
 import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
-import { gatewayEnv } from "../harness/Chats.ts"
-import { codeOf, type HubClient } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
+import { gatewayEnv } from "@corral/testing/hub/Chats"
+import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { type Expected, requests } from "./AuthorizationRequests.ts"
 import { everyone, makeWorld, type World } from "./AuthorizationWorld.ts"
 

@@ -1,7 +1,7 @@
 /** One good request to each endpoint, in a world of its own: what is refused of it is refused for want of authority. */
 import type { EndpointName } from "@corral/domain/access/HubAuthorization"
-import { bindingRequired, newAccount } from "../harness/Chats.ts"
-import { newKey } from "../harness/Offers.ts"
+import { bindingRequired, newAccount } from "@corral/testing/hub/Chats"
+import { newKey } from "@corral/testing/hub/Offers"
 import type { World } from "./AuthorizationWorld.ts"
 
 export interface Request {

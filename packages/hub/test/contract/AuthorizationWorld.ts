@@ -19,12 +19,12 @@ import { SqlClient } from "effect/sql"
 import { ApiKeys } from "../../src/signin/ApiKeys.ts"
 import { SignIns } from "../../src/signin/SignIns.ts"
 import { newToken } from "../../src/signin/SessionToken.ts"
-import { confirmedLink, GATEWAY_TOKEN, newAccount, startedLink } from "../harness/Chats.ts"
-import { HubClient } from "../harness/HubClient.ts"
-import type { HubProcess } from "../harness/HubProcess.ts"
-import { asked, created, Mirror, newId, started } from "../harness/Mirror.ts"
-import { registerDevice, report } from "../harness/Offers.ts"
-import { makeProject, makeSession } from "../harness/Teams.ts"
+import { confirmedLink, GATEWAY_TOKEN, newAccount, startedLink } from "@corral/testing/hub/Chats"
+import { HubClient } from "@corral/testing/hub/HubClient"
+import type { HubProcess } from "@corral/testing/hub/HubProcess"
+import { asked, created, Mirror, newId, started } from "@corral/testing/hub/Mirror"
+import { registerDevice, report } from "@corral/testing/hub/Offers"
+import { makeProject, makeSession } from "@corral/testing/hub/Teams"
 
 export interface World {
   readonly projectId: ProjectId

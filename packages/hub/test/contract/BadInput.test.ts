@@ -1,10 +1,10 @@
 /** Every endpoint of the Hub with input that no honest client sends: an error object each time, never a fault, and nothing of it echoed. */
 import { type Caller, endpointAuthority, type EndpointName } from "@corral/domain/access/HubAuthorization"
 import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
-import { message, sendRaw } from "../../../service/test/harness/RawRequest.ts"
-import { gatewayEnv, gatewayOf } from "../harness/Chats.ts"
-import { type Answer, assertAnswer, codeOf, type HubClient } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
+import { message, sendRaw } from "@corral/testing/http/RawRequest"
+import { gatewayEnv, gatewayOf } from "@corral/testing/hub/Chats"
+import { type Answer, assertAnswer, codeOf, type HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { type Expected, requests } from "./AuthorizationRequests.ts"
 import { everyone, makeWorld, type World } from "./AuthorizationWorld.ts"
 

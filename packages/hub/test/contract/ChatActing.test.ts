@@ -10,8 +10,8 @@ import { Effect } from "effect"
 import { HttpApi } from "effect/http-api"
 import { SqlClient } from "effect/sql"
 import { WebSocket } from "ws"
-import type { Answer } from "../../../service/test/harness/Answer.ts"
-import { within } from "../../../service/test/harness/Within.ts"
+import type { Answer } from "@corral/testing/http/Answer"
+import { within } from "@corral/testing/time/Within"
 import { openToChat } from "../../src/signin/ChatEndpoints.ts"
 import {
   actingAs,
@@ -23,12 +23,12 @@ import {
   gatewayOf,
   messageReceived,
   newAccount
-} from "../harness/Chats.ts"
-import { type Ask, codeOf, HubClient } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
-import { asked, created, createRun, Mirror, newId, started } from "../harness/Mirror.ts"
-import { StreamReader } from "../harness/StreamReader.ts"
-import { makeProject } from "../harness/Teams.ts"
+} from "@corral/testing/hub/Chats"
+import { type Ask, codeOf, HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { asked, created, createRun, Mirror, newId, started } from "@corral/testing/hub/Mirror"
+import { StreamReader } from "@corral/testing/hub/StreamReader"
+import { makeProject } from "@corral/testing/hub/Teams"
 
 const detailsOf = ({ body }: Answer): unknown => (body as { readonly details?: unknown }).details
 

@@ -3,11 +3,11 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { createHash } from "node:crypto"
-import type { Answer } from "../../../service/test/harness/Answer.ts"
-import { bindingRequired, gatewayEnv, gatewayOf, newAccount, Person } from "../harness/Chats.ts"
-import { Browser } from "../harness/Browser.ts"
-import { codeOf } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
+import type { Answer } from "@corral/testing/http/Answer"
+import { bindingRequired, gatewayEnv, gatewayOf, newAccount, Person } from "@corral/testing/hub/Chats"
+import { Browser } from "@corral/testing/hub/Browser"
+import { codeOf } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
 
 interface Started {
   readonly link: { readonly url: string; readonly expiresAt: string }

@@ -2,7 +2,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
-import { Browser, locationOf } from "../harness/Browser.ts"
+import { Browser, locationOf } from "@corral/testing/hub/Browser"
 import {
   actingAs,
   bindingRequired,
@@ -12,9 +12,9 @@ import {
   messageReceived,
   newAccount,
   Person
-} from "../harness/Chats.ts"
-import { codeOf } from "../harness/HubClient.ts"
-import { HubProcess, openHub } from "../harness/HubProcess.ts"
+} from "@corral/testing/hub/Chats"
+import { codeOf } from "@corral/testing/hub/HubClient"
+import { HubProcess, openHub } from "@corral/testing/hub/HubProcess"
 import { CLIENT_ID, Issuer } from "../harness/Issuer.ts"
 import type { UserId } from "@corral/domain/identity/Ids"
 

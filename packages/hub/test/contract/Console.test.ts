@@ -2,7 +2,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { connect } from "node:net"
 import { text } from "node:stream/consumers"
 import { consoleFolder } from "../../src/http/ConsoleFiles.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
 
 const page = { accept: "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8" }
 

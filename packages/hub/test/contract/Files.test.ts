@@ -1,10 +1,10 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { DeviceId, ProjectId } from "@corral/domain/identity/Ids"
-import { codeOf, type HubClient } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
-import { newId } from "../harness/Mirror.ts"
-import { registerDevice, report } from "../harness/Offers.ts"
-import { makeProject } from "../harness/Teams.ts"
+import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { newId } from "@corral/testing/hub/Mirror"
+import { registerDevice, report } from "@corral/testing/hub/Offers"
+import { makeProject } from "@corral/testing/hub/Teams"
 
 describe("/client/targets/{id}/workspaces/{workspace}", { timeout: 60_000 }, () => {
   const hub = new HubProcess()

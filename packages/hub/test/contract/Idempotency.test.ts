@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Project } from "@corral/domain/project/Project"
-import { codeOf, HubClient } from "../harness/HubClient.ts"
-import { openHub } from "../harness/HubProcess.ts"
+import { codeOf, HubClient } from "@corral/testing/hub/HubClient"
+import { openHub } from "@corral/testing/hub/HubProcess"
 
 describe("One key", { timeout: 60_000 }, () => {
   it("has one effect and one answer for 100 requests at once, also when the Hub is killed among them", async () => {

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as fc from "fast-check"
 import { readFileSync } from "node:fs"
-import { effort } from "../../../domain/test/Effort.ts"
+import { effort } from "@corral/testing/time/Effort"
 import { SESSION_COOKIE, CSRF_HEADER } from "@corral/domain/hub-api/SessionAuthority"
 import { ApiKeys } from "../../src/signin/ApiKeys.ts"
 import { csrfOf } from "../../src/signin/SessionToken.ts"
@@ -16,9 +16,9 @@ import {
   gatewayOf,
   newAccount,
   startedLink
-} from "../harness/Chats.ts"
-import { type Ask, codeOf } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
+} from "@corral/testing/hub/Chats"
+import { type Ask, codeOf } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
 
 /** Every endpoint that issues a credential which outlives the one in the request. */
 const issuing = ["device approve", "api key", "chat link"] as const

@@ -5,13 +5,13 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { encodeCursor } from "@corral/domain/http/Page"
 import { Effect, Schema } from "effect"
-import { codeOf, type HubClient } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
-import { registerDevice } from "../harness/Offers.ts"
+import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { registerDevice } from "@corral/testing/hub/Offers"
 import { type ListPage, walk } from "../harness/Pages.ts"
 import { type SeededList, seededLists } from "../harness/SeededLists.ts"
-import { makeProject, makeSession } from "../harness/Teams.ts"
-import { tries } from "../../../domain/test/Effort.ts"
+import { makeProject, makeSession } from "@corral/testing/hub/Teams"
+import { tries } from "@corral/testing/time/Effort"
 
 const names = [
   "projects",

@@ -3,11 +3,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { setTimeout as sleep } from "node:timers/promises"
-import { openHub } from "../harness/HubProcess.ts"
-import { registerDevice } from "../harness/Offers.ts"
+import { openHub } from "@corral/testing/hub/HubProcess"
+import { registerDevice } from "@corral/testing/hub/Offers"
 import { walk } from "../harness/Pages.ts"
 import { seededLists } from "../harness/SeededLists.ts"
-import { makeProject, makeSession } from "../harness/Teams.ts"
+import { makeProject, makeSession } from "@corral/testing/hub/Teams"
 
 const ROWS = 100_000
 const names = ["projects", "sessions of a project", "all sessions", "messages", "devices", "members"] as const

@@ -1,8 +1,8 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { confirmedLink, actingAs, gatewayEnv, gatewayOf, newAccount } from "../harness/Chats.ts"
+import { confirmedLink, actingAs, gatewayEnv, gatewayOf, newAccount } from "@corral/testing/hub/Chats"
 import { newToken } from "../../src/signin/SessionToken.ts"
-import { type Answer, codeOf, HubClient } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
+import { type Answer, codeOf, HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
 
 describe("The rate limit", { timeout: 60_000 }, () => {
   const hub = new HubProcess({ env: { ...gatewayEnv, CORRAL_HUB_REQUESTS_PER_SECOND: "20" } })

@@ -6,16 +6,25 @@ import type { ApprovalId, RunId, UserId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as fc from "fast-check"
-import { effort } from "../../../domain/test/Effort.ts"
+import { effort } from "@corral/testing/time/Effort"
 import { RunRequesters } from "../../src/run/RunRequesters.ts"
 import { ApiKeys } from "../../src/signin/ApiKeys.ts"
-import { actingAs, confirmedLink, gatewayEnv, gatewayOf, newAccount } from "../harness/Chats.ts"
-import { codeOf, HubClient } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
+import { actingAs, confirmedLink, gatewayEnv, gatewayOf, newAccount } from "@corral/testing/hub/Chats"
+import { codeOf, HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { LinkedEdge, taken } from "../harness/LinkedEdge.ts"
-import { asked, completed, created, createRun, linesOf, Mirror, newId, started } from "../harness/Mirror.ts"
+import {
+  asked,
+  completed,
+  created,
+  createRun,
+  linesOf,
+  Mirror,
+  newId,
+  started
+} from "@corral/testing/hub/Mirror"
 import { deviceOf, makeTask, untilTask } from "../link/World.ts"
-import { makeProject } from "../harness/Teams.ts"
+import { makeProject } from "@corral/testing/hub/Teams"
 
 const PEOPLE = 4
 /** How words reach a run: with a sign-in, an API key, or from a chat; taken by the Edge or refused by it. */

@@ -4,8 +4,8 @@ import type { HubApproval, HubRun } from "@corral/domain/hub-api/HubRun"
 import type { ApprovalId, ProjectId, RunId } from "@corral/domain/identity/Ids"
 import type { EventPage } from "@corral/domain/edge-api/RunViews"
 import { draft } from "@corral/domain/run/RunEvent"
-import { codeOf, type HubClient } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
+import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
 import {
   asked,
   completed,
@@ -17,7 +17,7 @@ import {
   resolved,
   said,
   started
-} from "../harness/Mirror.ts"
+} from "@corral/testing/hub/Mirror"
 
 interface Page<A> {
   readonly items: ReadonlyArray<A>

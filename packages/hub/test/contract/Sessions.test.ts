@@ -4,11 +4,11 @@ import type { AgentInstance, AgentProfile } from "@corral/domain/run/AgentProfil
 import type { Message } from "@corral/domain/session/Message"
 import type { Project } from "@corral/domain/project/Project"
 import type { Session, SessionItem } from "@corral/domain/session/Session"
-import { codeOf, type HubClient } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
-import { registerDevice, report } from "../harness/Offers.ts"
+import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { registerDevice, report } from "@corral/testing/hub/Offers"
 import { type ListPage, walk } from "../harness/Pages.ts"
-import { makeProject, makeSession } from "../harness/Teams.ts"
+import { makeProject, makeSession } from "@corral/testing/hub/Teams"
 
 const nowhere = "ses_01K0000000000000000000000Z"
 

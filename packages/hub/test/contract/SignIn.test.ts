@@ -1,7 +1,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { type Answer, codeOf } from "../harness/HubClient.ts"
-import { Browser, locationOf } from "../harness/Browser.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
+import { type Answer, codeOf } from "@corral/testing/hub/HubClient"
+import { Browser, locationOf } from "@corral/testing/hub/Browser"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { CLIENT_SECRET, Issuer } from "../harness/Issuer.ts"
 
 describe("signing in with a browser", { timeout: 60_000 }, () => {

@@ -3,9 +3,9 @@ import { generateKeyPairSync, type KeyObject } from "node:crypto"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { Browser, locationOf } from "../harness/Browser.ts"
-import { codeOf } from "../harness/HubClient.ts"
-import { openHub } from "../harness/HubProcess.ts"
+import { Browser, locationOf } from "@corral/testing/hub/Browser"
+import { codeOf } from "@corral/testing/hub/HubClient"
+import { openHub } from "@corral/testing/hub/HubProcess"
 import { Issuer } from "../harness/Issuer.ts"
 
 const p256 = () => generateKeyPairSync("ec", { namedCurve: "P-256" })

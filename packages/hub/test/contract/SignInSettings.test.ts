@@ -1,8 +1,8 @@
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { createServer } from "node:http"
-import { Browser, locationOf } from "../harness/Browser.ts"
-import { codeOf } from "../harness/HubClient.ts"
-import { HubProcess, openHub } from "../harness/HubProcess.ts"
+import { Browser, locationOf } from "@corral/testing/hub/Browser"
+import { codeOf } from "@corral/testing/hub/HubClient"
+import { HubProcess, openHub } from "@corral/testing/hub/HubProcess"
 import { Issuer } from "../harness/Issuer.ts"
 
 describe("a Hub and its identity provider", { timeout: 60_000 }, () => {

@@ -4,8 +4,8 @@ import type { OpenSignIn, SignInKind } from "@corral/domain/identity/User"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Client } from "pg"
-import { codeOf, HubClient } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
+import { codeOf, HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
 
 interface Issued {
   readonly token: string

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { HubProcess, openHub } from "../harness/HubProcess.ts"
+import { HubProcess, openHub } from "@corral/testing/hub/HubProcess"
 
 describe("node dist/hub", { timeout: 60_000 }, () => {
   it("serves until SIGTERM, and ends with 0", async () => {

@@ -2,10 +2,10 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { AuditRecord } from "@corral/domain/access/Audit"
 import type { DeviceId, ProjectId, TaskId, UserId } from "@corral/domain/identity/Ids"
 import type { CreateTask, Task } from "@corral/domain/task/Task"
-import { within } from "../../../service/test/harness/Within.ts"
-import { codeOf, type HubClient } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
-import { created, createRun, Mirror, newId } from "../harness/Mirror.ts"
+import { within } from "@corral/testing/time/Within"
+import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { created, createRun, Mirror, newId } from "@corral/testing/hub/Mirror"
 
 interface Page<A> {
   readonly items: ReadonlyArray<A>

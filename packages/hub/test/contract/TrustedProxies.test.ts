@@ -1,8 +1,8 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { codeOf } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
-import { refusedUpgrade } from "../harness/StreamReader.ts"
-import { until } from "../../../service/test/harness/Until.ts"
+import { codeOf } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { refusedUpgrade } from "@corral/testing/hub/StreamReader"
+import { until } from "@corral/testing/time/Until"
 
 const behind = (address: string) => ({ "x-forwarded-for": address })
 

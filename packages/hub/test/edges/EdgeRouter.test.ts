@@ -14,7 +14,7 @@ import type { CommandResult } from "../../src/edges/CommandResult.ts"
 import { Commands } from "../../src/edges/Commands.ts"
 import { EdgeRouter } from "../../src/edges/EdgeRouter.ts"
 import { Targets } from "../../src/edges/Targets.ts"
-import { createRun, newId } from "../harness/Mirror.ts"
+import { createRun, newId } from "@corral/testing/hub/Mirror"
 import { openedPreviewOf } from "../harness/OpenedPreview.ts"
 
 const targetId = newId<DeviceId>("dev")

@@ -5,7 +5,7 @@ import { generateKeyPair, exportJWK, type JWTPayload, SignJWT } from "jose"
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { Provider } from "oidc-provider"
-import { type Browser, locationOf } from "./Browser.ts"
+import { type Browser, locationOf } from "@corral/testing/hub/Browser"
 
 export const CLIENT_ID = "corral-hub"
 export const CLIENT_SECRET = "a-client-secret-of-the-tests"

@@ -19,7 +19,7 @@ import { RpcClient, type RpcClientError, RpcSerialization } from "effect/rpc"
 import { Socket } from "effect/socket"
 import { generateKeyPairSync, type KeyObject, randomUUID, sign } from "node:crypto"
 import { WebSocket } from "ws"
-import { within } from "../../../service/test/harness/Within.ts"
+import { within } from "@corral/testing/time/Within"
 
 export interface KeyPair {
   /** As base64url. */

@@ -2,8 +2,8 @@
 import { assert } from "@effect/vitest"
 import { HubNews } from "@corral/domain/hub-api/HubNews"
 import { Schema } from "effect"
-import { within } from "../../../service/test/harness/Within.ts"
-import type { HubClient } from "./HubClient.ts"
+import { within } from "@corral/testing/time/Within"
+import type { HubClient } from "@corral/testing/hub/HubClient"
 
 const decode = Schema.decodeUnknownSync(Schema.fromJsonString(HubNews), { onExcessProperty: "error" })
 

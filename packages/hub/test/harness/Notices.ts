@@ -2,7 +2,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Queue } from "effect"
 import { channels, type NoticeKind } from "../../src/store/Notice.ts"
-import type { HubProcess } from "./HubProcess.ts"
+import type { HubProcess } from "@corral/testing/hub/HubProcess"
 
 /** The first thing that is said there once `act` began. */
 export const heardWhile = (hub: HubProcess, kind: NoticeKind, act: () => Promise<unknown>): Promise<string> =>

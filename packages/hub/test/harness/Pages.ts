@@ -1,6 +1,6 @@
 /** A list as a client walks it: page after page by the cursor. */
 import { assert } from "@effect/vitest"
-import type { HubClient } from "./HubClient.ts"
+import type { HubClient } from "@corral/testing/hub/HubClient"
 
 export interface ListPage<A> {
   readonly items: ReadonlyArray<A>

@@ -6,7 +6,7 @@
 import type { ProjectId, UserId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import type { HubProcess } from "./HubProcess.ts"
+import type { HubProcess } from "@corral/testing/hub/HubProcess"
 
 export interface SeededList {
   readonly path: string

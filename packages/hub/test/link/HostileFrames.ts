@@ -5,7 +5,7 @@
 import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
 import { LINK_VERSION } from "@corral/domain/link/EdgeLink"
 import { randomUUID } from "node:crypto"
-import { linesOf, created, said, started } from "../harness/Mirror.ts"
+import { linesOf, created, said, started } from "@corral/testing/hub/Mirror"
 import { offer } from "../harness/LinkedEdge.ts"
 
 /** Numbers from 0 to 1, the same for the same seed (mulberry32). */

@@ -5,11 +5,11 @@ import type { ApprovalId, PreviewId, ProjectId, RunId } from "@corral/domain/ide
 import type { Run } from "@corral/domain/run/Run"
 import { Effect, Result } from "effect"
 import { SqlClient } from "effect/sql"
-import { within } from "../../../service/test/harness/Within.ts"
+import { within } from "@corral/testing/time/Within"
 import { startCommandId } from "../../src/edges/CommandRequest.ts"
 import { Commands } from "../../src/edges/Commands.ts"
-import { codeOf } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
+import { codeOf } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { type Answers, LinkedEdge, offer, taken } from "../harness/LinkedEdge.ts"
 import {
   asked,
@@ -21,7 +21,7 @@ import {
   newId,
   said,
   started
-} from "../harness/Mirror.ts"
+} from "@corral/testing/hub/Mirror"
 import { makeTask, stateOf, until, untilTask, type World, worldOf } from "./World.ts"
 
 const failureOf = <A>(answer: Result.Result<A, { readonly code: string }>): string =>

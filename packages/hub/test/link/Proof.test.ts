@@ -3,10 +3,10 @@ import { rotationText } from "@corral/domain/link/EdgeLink"
 import type { DeviceId } from "@corral/domain/identity/Ids"
 import { Result } from "effect"
 import { WebSocket } from "ws"
-import { within } from "../../../service/test/harness/Within.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
+import { within } from "@corral/testing/time/Within"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { LinkedEdge, newKeyPair, offer, signed } from "../harness/LinkedEdge.ts"
-import { newId } from "../harness/Mirror.ts"
+import { newId } from "@corral/testing/hub/Mirror"
 import { deviceOf, stateOf, until, type World, worldOf } from "./World.ts"
 
 const codeOf = <A>(answer: Result.Result<A, { readonly code: string }>): string =>

@@ -3,10 +3,10 @@ import type { CommandOutcome, CommandPayload, EdgeCommand } from "@corral/domain
 import type { Approval } from "@corral/domain/approval/Approval"
 import type { ApprovalId, RunId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
-import { HubClient } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
+import { HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { LinkedEdge, taken } from "../harness/LinkedEdge.ts"
-import { asked, created, linesOf, Mirror, newId, started } from "../harness/Mirror.ts"
+import { asked, created, linesOf, Mirror, newId, started } from "@corral/testing/hub/Mirror"
 import { makeTask, stateOf, until, untilTask, type World, worldOf } from "./World.ts"
 
 describe("several Hubs on one database", { timeout: 90_000 }, () => {

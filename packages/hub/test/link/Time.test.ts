@@ -1,10 +1,10 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted, Result, Scope, Exit } from "effect"
-import { within } from "../../../service/test/harness/Within.ts"
+import { within } from "@corral/testing/time/Within"
 import * as Hub from "../../src/Hub.ts"
 import { hubDefaults } from "../../src/config/HubConfig.ts"
 import { HubServer } from "../../src/http/Server.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { LinkedEdge } from "../harness/LinkedEdge.ts"
 import { worldOf } from "./World.ts"
 

@@ -3,11 +3,11 @@ import { assert } from "@effect/vitest"
 import type { Device } from "@corral/domain/device/Device"
 import type { DeviceId, ProjectId } from "@corral/domain/identity/Ids"
 import type { Task, TaskState } from "@corral/domain/task/Task"
-import { within } from "../../../service/test/harness/Within.ts"
-import type { HubClient } from "../harness/HubClient.ts"
-import type { HubProcess } from "../harness/HubProcess.ts"
+import { within } from "@corral/testing/time/Within"
+import type { HubClient } from "@corral/testing/hub/HubClient"
+import type { HubProcess } from "@corral/testing/hub/HubProcess"
 import { type KeyPair, newKeyPair } from "../harness/LinkedEdge.ts"
-import { createRun, Mirror } from "../harness/Mirror.ts"
+import { createRun, Mirror } from "@corral/testing/hub/Mirror"
 
 export interface World {
   readonly client: HubClient

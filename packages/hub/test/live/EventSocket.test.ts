@@ -7,10 +7,10 @@ import { once } from "node:events"
 import { createServer, type IncomingMessage, type Server } from "node:http"
 import type { AddressInfo, Socket } from "node:net"
 import { WebSocket, WebSocketServer } from "ws"
-import { within } from "../../../service/test/harness/Within.ts"
+import { within } from "@corral/testing/time/Within"
 import { EventSocket, type LogSource } from "../../src/live/EventSocket.ts"
 import type { LogBatch } from "../../src/run/LogBatch.ts"
-import { newId } from "../harness/Mirror.ts"
+import { newId } from "@corral/testing/hub/Mirror"
 
 interface Connected {
   readonly client: WebSocket

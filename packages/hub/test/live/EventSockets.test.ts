@@ -4,10 +4,19 @@ import type { ProjectId, RunId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { SignIns } from "../../src/signin/SignIns.ts"
-import { HubClient } from "../harness/HubClient.ts"
-import { HubProcess, openHub } from "../harness/HubProcess.ts"
-import { completed, created, createRun, linesOf, Mirror, newId, said, started } from "../harness/Mirror.ts"
-import { refusedUpgrade, StreamReader } from "../harness/StreamReader.ts"
+import { HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess, openHub } from "@corral/testing/hub/HubProcess"
+import {
+  completed,
+  created,
+  createRun,
+  linesOf,
+  Mirror,
+  newId,
+  said,
+  started
+} from "@corral/testing/hub/Mirror"
+import { refusedUpgrade, StreamReader } from "@corral/testing/hub/StreamReader"
 
 describe("/client/events", { timeout: 60_000 }, () => {
   const hub = new HubProcess()

@@ -4,8 +4,8 @@ import type { Task } from "@corral/domain/task/Task"
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { notify } from "../../src/store/Notice.ts"
-import { HubClient } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
+import { HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
 import {
   asked,
   completed,
@@ -16,9 +16,9 @@ import {
   resolved,
   said,
   started
-} from "../harness/Mirror.ts"
+} from "@corral/testing/hub/Mirror"
 import { NewsFollower } from "../harness/NewsFollower.ts"
-import { report } from "../harness/Offers.ts"
+import { report } from "@corral/testing/hub/Offers"
 
 describe("/client/news", { timeout: 60_000 }, () => {
   const hub = new HubProcess()

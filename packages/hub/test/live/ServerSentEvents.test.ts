@@ -2,10 +2,10 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { ProjectId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { within } from "../../../service/test/harness/Within.ts"
-import type { HubClient } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
-import { completed, created, linesOf, Mirror, said, started } from "../harness/Mirror.ts"
+import { within } from "@corral/testing/time/Within"
+import type { HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { completed, created, linesOf, Mirror, said, started } from "@corral/testing/hub/Mirror"
 
 describe("/client/runs/{id}/events as text/event-stream", { timeout: 60_000 }, () => {
   const hub = new HubProcess()

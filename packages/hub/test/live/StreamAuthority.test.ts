@@ -5,14 +5,14 @@ import type { ProjectId, RequestId, RunId } from "@corral/domain/identity/Ids"
 import { Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import { within } from "../../../service/test/harness/Within.ts"
+import { within } from "@corral/testing/time/Within"
 import { hubCoreLayer } from "../../src/Hub.ts"
 import { hubDefaults } from "../../src/config/HubConfig.ts"
 import { Notices } from "../../src/store/Notices.ts"
 import { type Lost, StreamAuthority } from "../../src/live/StreamAuthority.ts"
-import type { HubClient } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
-import { created, Mirror } from "../harness/Mirror.ts"
+import type { HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { created, Mirror } from "@corral/testing/hub/Mirror"
 
 describe("StreamAuthority", { timeout: 60_000 }, () => {
   const hub = new HubProcess()

@@ -6,10 +6,10 @@ import type { Envelope, EventDraft } from "@corral/domain/run/RunEvent"
 import { type Input, transition } from "@corral/domain/run/RunMachine"
 import { fold, initial } from "@corral/domain/run/RunState"
 import { Arbitrary, Effect, Schema } from "effect"
-import { created, underWay } from "../../../domain/test/run/RunInputs.ts"
+import { created, underWay } from "@corral/testing/recordings/RunInputs"
 import { type MirroredRunRow, MirroredRun } from "../../src/run/MirroredRun.ts"
-import { createRun, newId } from "../harness/Mirror.ts"
-import { tries } from "../../../domain/test/Effort.ts"
+import { createRun, newId } from "@corral/testing/hub/Mirror"
+import { tries } from "@corral/testing/time/Effort"
 
 /** The events that a run machine answers the inputs with. */
 const eventsOf = (inputs: ReadonlyArray<Input>): ReadonlyArray<EventDraft> => {

@@ -4,7 +4,7 @@ import { CreateRun, Isolation, RunMode } from "@corral/domain/run/Run"
 import { Workspace } from "@corral/domain/device/Workspace"
 import { Schema } from "effect"
 import * as fc from "fast-check"
-import { effort } from "../../../domain/test/Effort.ts"
+import { effort } from "@corral/testing/time/Effort"
 import { findOfferRefusal } from "../../src/run/OfferRefusal.ts"
 
 const names = ["a", "b", "c"] as const

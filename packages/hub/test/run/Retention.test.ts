@@ -4,12 +4,12 @@ import type { ProjectId, RunId } from "@corral/domain/identity/Ids"
 import type { EventPage } from "@corral/domain/edge-api/RunViews"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { within } from "../../../service/test/harness/Within.ts"
+import { within } from "@corral/testing/time/Within"
 import { dropLogsEndedBefore } from "../../src/run/Retention.ts"
-import { type Answer, codeOf, type HubClient } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
-import { completed, created, createRun, linesOf, Mirror, said, started } from "../harness/Mirror.ts"
-import { StreamReader } from "../harness/StreamReader.ts"
+import { type Answer, codeOf, type HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { completed, created, createRun, linesOf, Mirror, said, started } from "@corral/testing/hub/Mirror"
+import { StreamReader } from "@corral/testing/hub/StreamReader"
 
 const DAY_MS = 86_400_000
 

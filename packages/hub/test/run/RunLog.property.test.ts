@@ -4,8 +4,8 @@ import { type ApprovalId, eventIds, type ProjectId, type RunId } from "@corral/d
 import type { EventDraft } from "@corral/domain/run/RunEvent"
 import { Effect, Schema } from "effect"
 import { RunLog } from "../../src/run/RunLog.ts"
-import type { HubClient } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
+import type { HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
 import {
   asked,
   completed,
@@ -17,7 +17,7 @@ import {
   resolved,
   said,
   started
-} from "../harness/Mirror.ts"
+} from "@corral/testing/hub/Mirror"
 
 const small = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { effort } from "../../../domain/test/Effort.ts"
+import { effort } from "@corral/testing/time/Effort"
 import { claimAt, type Claims, groupsAt, identityOf, isAdmitted } from "../../src/signin/Claims.ts"
 import { type OidcConfig, oidcDefaults } from "../../src/config/OidcConfig.ts"
 

@@ -3,8 +3,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { execFileSync } from "node:child_process"
 import { mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { HubProcess, openHub } from "../harness/HubProcess.ts"
-import { openPostgres, query } from "../harness/OutsidePostgres.ts"
+import { HubProcess, openHub } from "@corral/testing/hub/HubProcess"
+import { openPostgres, query } from "@corral/testing/postgres/OutsidePostgres"
 
 const METRICS_TOKEN = "metrics-token-of-a-test-0123456789"
 

@@ -6,10 +6,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setImmediate } from "node:timers/promises"
 import { Client } from "pg"
-import { within } from "../../../service/test/harness/Within.ts"
+import { within } from "@corral/testing/time/Within"
 import { hubDefaults } from "../../src/config/HubConfig.ts"
-import * as Database from "../../src/store/Database.ts"
-import { HubProcess, openHub } from "../harness/HubProcess.ts"
+import { hubDatabaseLayer } from "../../src/store/Database.ts"
+import { HubProcess, openHub } from "@corral/testing/hub/HubProcess"
 
 const serverOf = (hub: HubProcess): number =>
   Number.parseInt(readFileSync(join(hub.home, "postgres", "18", "postmaster.pid"), "utf8"), 10)
@@ -121,7 +121,7 @@ describe("The embedded PostgreSQL", { timeout: 60_000 }, () => {
   it("ends with the last Hub also where no connection to it is left", async () => {
     const home = mkdtempSync(join(tmpdir(), "corral-hub-"))
     onTestFinished(() => rmSync(home, { recursive: true, force: true }))
-    const hub = ManagedRuntime.make(Database.hubDatabaseLayer({ ...hubDefaults, home }))
+    const hub = ManagedRuntime.make(hubDatabaseLayer({ ...hubDefaults, home }))
     await hub.runPromise(Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT 1`))
     const server = Number.parseInt(readFileSync(join(home, "postgres", "18", "postmaster.pid"), "utf8"), 10)
     const other = new Client({ host: join(home, "postgres"), user: "corral", database: "postgres" })

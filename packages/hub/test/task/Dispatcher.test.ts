@@ -8,18 +8,18 @@ import type { Run } from "@corral/domain/run/Run"
 import type { OnOffline, Task, TaskState } from "@corral/domain/task/Task"
 import { Effect, Layer, ManagedRuntime, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { within } from "../../../service/test/harness/Within.ts"
+import { within } from "@corral/testing/time/Within"
 import { hubDefaults } from "../../src/config/HubConfig.ts"
 import { RunLog } from "../../src/run/RunLog.ts"
 import { Runs } from "../../src/run/Runs.ts"
 import { SessionProject } from "../../src/run/SessionProject.ts"
 import { Targets } from "../../src/edges/Targets.ts"
-import * as Database from "../../src/store/Database.ts"
+import { hubDatabaseLayer } from "../../src/store/Database.ts"
 import { Dispatcher } from "../../src/task/Dispatcher.ts"
 import { Tasks } from "../../src/task/Tasks.ts"
-import type { HubClient } from "../harness/HubClient.ts"
-import { HubProcess } from "../harness/HubProcess.ts"
-import { completed, created, createRun, Mirror, newId, started } from "../harness/Mirror.ts"
+import type { HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
+import { completed, created, createRun, Mirror, newId, started } from "@corral/testing/hub/Mirror"
 
 /** An Edge as the router sees it: what it is asked to start, in order, and what it answers. */
 class PlayedEdge {
@@ -96,7 +96,7 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
         Layer.provide(edge.layer()),
         Layer.provideMerge(Layer.mergeAll(RunLog.layer, Runs.layer, SessionProject.layer, Targets.layer)),
         Layer.provide(
-          Database.hubDatabaseLayer({
+          hubDatabaseLayer({
             ...hubDefaults,
             home: hub.home,
             maxConnections: 3,

@@ -2,13 +2,15 @@
  * Batches as WebSocket text frames (RFC 6455 §5.2: unmasked, as a server sends them), one frame an event, made once per batch.
  */
 /** Envelopes of some events as JSON, a line each. */
-export interface Batch {
+export interface FrameBatch {
   readonly lines: string
+  /** The lines in UTF-8, where they are encoded already. */
+  readonly bytes?: Buffer
 }
 
 const TEXT = 0x81
 
-const made = new WeakMap<Batch, Buffer>()
+const made = new WeakMap<FrameBatch, Buffer>()
 
 const headerSize = (length: number): number => (length < 126 ? 2 : length < 65_536 ? 4 : 10)
 
@@ -30,8 +32,7 @@ const writeHeader = (frames: Buffer, at: number, length: number): number => {
   return at + 10
 }
 
-const encode = (lines: string): Buffer => {
-  const text = Buffer.from(lines, "utf8")
+const encode = (text: Buffer): Buffer => {
   const ends: Array<number> = []
   let size = 0
   for (let start = 0; start <= text.length;) {
@@ -54,8 +55,8 @@ const encode = (lines: string): Buffer => {
 }
 
 /** The frames of a batch; the same Buffer for every reader of the same batch. */
-export const framesOf = (batch: Batch): Buffer => {
+export const framesOf = (batch: FrameBatch): Buffer => {
   let frames = made.get(batch)
-  if (frames === undefined) made.set(batch, (frames = encode(batch.lines)))
+  if (frames === undefined) made.set(batch, (frames = encode(batch.bytes ?? Buffer.from(batch.lines))))
   return frames
 }

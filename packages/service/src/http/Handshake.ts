@@ -2,15 +2,15 @@
  * Whether an upgrade is a WebSocket handshake (RFC 6455 §4.2.1): asked before the library, which would refuse in its own words.
  */
 import type { IncomingMessage } from "node:http"
-import type { Refusal } from "./Refusal.ts"
+import type { HttpRefusal } from "./Refusal.ts"
 
-const flaw = (path: string, message: string): Refusal => ({
+const flaw = (path: string, message: string): HttpRefusal => ({
   code: "schema_validation_failed",
   details: { issues: [{ path, message }] }
 })
 
 /** What is wrong with it, or `undefined`. */
-export const handshakeFlaw = ({ headers, method }: IncomingMessage): Refusal | undefined => {
+export const handshakeFlaw = ({ headers, method }: IncomingMessage): HttpRefusal | undefined => {
   if (method !== "GET") return { code: "method_not_allowed" }
   if (headers.upgrade?.toLowerCase() !== "websocket") return flaw("upgrade", "Expected websocket")
   if (headers["sec-websocket-version"] !== "13") return flaw("sec-websocket-version", "Expected 13")

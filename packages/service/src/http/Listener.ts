@@ -15,29 +15,29 @@ import {
 import type { AddressInfo } from "node:net"
 import type { Duplex } from "node:stream"
 import { mint } from "../Identifiers.ts"
-import { isMetricsPage, metricsPage } from "./MetricsPage.ts"
+import { isMetricsPage, serveMetricsPage } from "./MetricsPage.ts"
 import { CurrentMetrics } from "../telemetry/Metrics.ts"
 import { requestWatch } from "./RequestWatch.ts"
 import { MetricsToken } from "../telemetry/Telemetry.ts"
 import { CurrentTraces } from "../telemetry/Traces.ts"
 import { answerClientErrors } from "./ClientErrors.ts"
 import { handshakeFlaw } from "./Handshake.ts"
-import { type Refusal, refuseRequest, refuseUpgrade, standingHeaders } from "./Refusal.ts"
+import { type HttpRefusal, refuseRequest, refuseUpgrade, standardHeaders } from "./Refusal.ts"
 import { sentRequestId } from "./RequestId.ts"
 import { dropStalledResponses } from "./StalledResponses.ts"
 
 /** The address is taken, or not of this machine. */
 export class ListenFailed extends Data.TaggedError("ListenFailed")<{ readonly message: string }> {}
 
-export type Passage =
+export type RequestAuthorization =
   /** `headers` are what the routes read in place of a client's own of that name. */
   | { readonly _tag: "Pass"; readonly headers?: Readonly<Record<string, string>> }
-  | ({ readonly _tag: "Refuse" } & Refusal)
+  | ({ readonly _tag: "Refuse" } & HttpRefusal)
 
-export interface Doors {
+export interface ConnectionHandlers {
   /** Templates of the paths that are served, for metrics and spans. */
   readonly paths: Iterable<string>
-  readonly passage: (request: IncomingMessage, upgrade: boolean) => Passage
+  readonly authorizeRequest: (request: IncomingMessage, upgrade: boolean) => RequestAuthorization
   readonly onRequest: (request: IncomingMessage, response: ServerResponse) => void
   readonly onUpgrade: (request: IncomingMessage, socket: Duplex, head: Buffer, requestId: RequestId) => void
 }
@@ -49,7 +49,7 @@ export const requestIdOf = (headers: IncomingHttpHeaders): RequestId | undefined
 /** Listens until the scope closes and gives the port; `doors` is asked for once that is known. */
 export const listen = Effect.fnUntraced(function* (
   address: { readonly host: string; readonly port: number },
-  doors: (port: number) => Doors
+  doors: (port: number) => ConnectionHandlers
 ): Effect.fn.Return<number, ListenFailed, Scope.Scope> {
   const clock = yield* Clock.Clock
   const server = createServer({
@@ -61,10 +61,10 @@ export const listen = Effect.fnUntraced(function* (
     connectionsCheckingInterval: 2_500
   })
   const port = yield* open(server, address)
-  const { onRequest, onUpgrade, passage, paths } = doors(port)
+  const { onRequest, onUpgrade, authorizeRequest, paths } = doors(port)
   const metrics = yield* CurrentMetrics
   const watch = requestWatch(metrics, yield* CurrentTraces, paths)
-  const page = metricsPage(metrics, yield* MetricsToken)
+  const page = serveMetricsPage(metrics, yield* MetricsToken)
   const fresh = () => mint<RequestId>("req", clock.currentTimeMillisUnsafe())
 
   /** What the routes read: never what a client claimed. */
@@ -78,8 +78,8 @@ export const listen = Effect.fnUntraced(function* (
   server.on("request", (request, response) => {
     watch.onRequest(request, response)
     const id = requestIdOf(request.headers) ?? fresh()
-    for (const [name, value] of Object.entries(standingHeaders(id))) response.setHeader(name, value)
-    const found = passage(request, false)
+    for (const [name, value] of Object.entries(standardHeaders(id))) response.setHeader(name, value)
+    const found = authorizeRequest(request, false)
     if (found._tag === "Refuse") return refuseRequest(response, found, id)
     put(request, id, found.headers)
     watch.onPassed(request, response)
@@ -90,7 +90,7 @@ export const listen = Effect.fnUntraced(function* (
   server.on("upgrade", (request, socket, head) => {
     socket.on("error", () => undefined)
     const id = requestIdOf(request.headers) ?? fresh()
-    const found = passage(request, true)
+    const found = authorizeRequest(request, true)
     if (found._tag === "Refuse") return refuseUpgrade(socket, found, id)
     put(request, id, found.headers)
     const flaw = handshakeFlaw(request)

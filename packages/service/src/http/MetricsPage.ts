@@ -6,7 +6,7 @@ import type { RequestId } from "@corral/domain/identity/Ids"
 import { Effect, Redacted } from "effect"
 import { createHash, timingSafeEqual } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { type Refusal, refuseRequest } from "./Refusal.ts"
+import { type HttpRefusal, refuseRequest } from "./Refusal.ts"
 import type { Metrics } from "../telemetry/Metrics.ts"
 
 export const METRICS_PATH = "/metrics"
@@ -28,10 +28,10 @@ export const metricsTokenMatcher = (
 }
 
 /** Answers a request for the page; the listener's door has let it pass. */
-export const metricsPage = (metrics: Metrics, token: Redacted.Redacted | undefined) => {
+export const serveMetricsPage = (metrics: Metrics, token: Redacted.Redacted | undefined) => {
   const carriesToken = metricsTokenMatcher(token)
 
-  const refusalOf = ({ headers, method }: IncomingMessage): Refusal | undefined => {
+  const refusalOf = ({ headers, method }: IncomingMessage): HttpRefusal | undefined => {
     if (token === undefined) return { code: "not_found" }
     // A reader of metrics is a program: a browser says where its page is from.
     const site = headers["sec-fetch-site"]

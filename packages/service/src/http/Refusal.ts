@@ -16,7 +16,7 @@ import type { Duplex } from "node:stream"
 export const CONTRACT_VERSION = "2026-06-09"
 
 /** On every answer, refusals included. */
-export const standingHeaders = (requestId: RequestId): Record<string, string> => ({
+export const standardHeaders = (requestId: RequestId): Record<string, string> => ({
   "X-Request-Id": requestId,
   "X-Contract-Version": CONTRACT_VERSION,
   "Cache-Control": "no-store",
@@ -24,7 +24,7 @@ export const standingHeaders = (requestId: RequestId): Record<string, string> =>
   "X-Content-Type-Options": "nosniff"
 })
 
-export interface Refusal {
+export interface HttpRefusal {
   readonly code: ErrorCode
   readonly message?: string | undefined
   readonly details?: Readonly<Record<string, unknown>> | undefined
@@ -32,7 +32,7 @@ export interface Refusal {
 
 /** Status and JSON body of a refusal. */
 export const refusalBody = (
-  refusal: Refusal,
+  refusal: HttpRefusal,
   requestId: RequestId
 ): { readonly status: number; readonly body: string } => {
   const { status, message } = errorTable[refusal.code]
@@ -45,7 +45,7 @@ export const refusalBody = (
   return { status, body: JSON.stringify(toErrorObject(coded, requestId)) }
 }
 
-const ownHeaders = ({ code }: Refusal, body: string): Record<string, string> => ({
+const ownHeaders = ({ code }: HttpRefusal, body: string): Record<string, string> => ({
   "Content-Type": "application/json",
   "Content-Length": String(Buffer.byteLength(body)),
   ...(code === "unauthorized" ? { "WWW-Authenticate": "Bearer" } : {}),
@@ -57,7 +57,7 @@ const LINGER_MS = 2_000
 const LINGER_BYTES = 8 * 1_048_576
 
 /** Answers, and drops the connection: what is left of an unread body is waited for a little, and not looked at. */
-export const refuseRequest = (response: ServerResponse, refusal: Refusal, requestId: RequestId): void => {
+export const refuseRequest = (response: ServerResponse, refusal: HttpRefusal, requestId: RequestId): void => {
   const { status, body } = refusalBody(refusal, requestId)
   response.writeHead(status, { ...ownHeaders(refusal, body), Connection: "close" })
   response.write(body)
@@ -75,9 +75,9 @@ export const refuseRequest = (response: ServerResponse, refusal: Refusal, reques
   request.once("end", drop).once("close", drop)
 }
 
-export const refuseUpgrade = (socket: Duplex, refusal: Refusal, requestId: RequestId): void => {
+export const refuseUpgrade = (socket: Duplex, refusal: HttpRefusal, requestId: RequestId): void => {
   const { status, body } = refusalBody(refusal, requestId)
-  const headers = { ...standingHeaders(requestId), ...ownHeaders(refusal, body), Connection: "close" }
+  const headers = { ...standardHeaders(requestId), ...ownHeaders(refusal, body), Connection: "close" }
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   socket.end([`HTTP/1.1 ${status} Refused`, ...head, "", body].join("\r\n"))
 }
@@ -87,7 +87,7 @@ const LATE = { Connection: "close", "Content-Length": "0" }
 
 /** Ends a connection whose request is incomplete after the timeout. */
 export const endLateRequest = (socket: Duplex, requestId: RequestId): void => {
-  const head = Object.entries({ ...standingHeaders(requestId), ...LATE }).map(
+  const head = Object.entries({ ...standardHeaders(requestId), ...LATE }).map(
     ([name, value]) => `${name}: ${value}`
   )
   socket.end(["HTTP/1.1 408 Request Timeout", ...head, "", ""].join("\r\n"))

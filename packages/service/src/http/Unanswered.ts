@@ -7,7 +7,7 @@ import type { RequestId } from "@corral/domain/identity/Ids"
 import { Cause, Effect } from "effect"
 import { HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApi, type HttpApiGroup } from "effect/http-api"
-import { type Refusal, refusalBody } from "./Refusal.ts"
+import { type HttpRefusal, refusalBody } from "./Refusal.ts"
 
 interface Route {
   readonly method: string
@@ -35,11 +35,11 @@ const methodsAt = (served: ReadonlyArray<Route>, target: string): ReadonlyArray<
 }
 
 /** A path that is served for that method and yet was not routed cannot be read (a broken escape): there is nothing there. */
-const notRouted = (methods: ReadonlyArray<string>, method: string): Refusal => ({
+const notRouted = (methods: ReadonlyArray<string>, method: string): HttpRefusal => ({
   code: methods.length === 0 || methods.includes(method) ? "not_found" : "method_not_allowed"
 })
 
-const refusalOf = (error: unknown, methods: ReadonlyArray<string>, method: string): Refusal => {
+const refusalOf = (error: unknown, methods: ReadonlyArray<string>, method: string): HttpRefusal => {
   // Reading a body fails as a defect of the library's handler.
   if (!(error instanceof HttpServerError.HttpServerError)) return { code: "internal" }
   const { reason } = error
@@ -64,7 +64,7 @@ const refusalOf = (error: unknown, methods: ReadonlyArray<string>, method: strin
  */
 export const answerUnanswered = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
-  known: (defect: unknown) => Refusal | undefined = () => undefined
+  known: (defect: unknown) => HttpRefusal | undefined = () => undefined
 ) => {
   const served = routesOf(api)
   return Effect.fnUntraced(function* (cause: Cause.Cause<unknown>) {

@@ -2,7 +2,7 @@
 import { HttpApi, type HttpApiGroup } from "effect/http-api"
 
 /** Templates of a contract. */
-export const pathsOf = <Id extends string, Groups extends HttpApiGroup.Constraint>(
+export const endpointPaths = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>
 ): ReadonlyArray<string> => {
   const paths: Array<string> = []

@@ -43,7 +43,7 @@ const ofProcess = (metrics: Metrics) =>
   })
 
 /** Provides `CurrentMetrics`, `CurrentTraces` and `MetricsToken`. Ends last, so that the last spans are sent. */
-export const layer = (service: "edge" | "gateway" | "hub", config: TelemetryConfig = {}) =>
+export const telemetryLayer = (service: "edge" | "gateway" | "hub", config: TelemetryConfig = {}) =>
   Layer.effectContext(
     Effect.gen(function* () {
       const metrics = new Metrics(service)

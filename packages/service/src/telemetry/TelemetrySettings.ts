@@ -3,7 +3,13 @@ import { withoutTrailing } from "@corral/domain/text/Trailing"
 import { Effect, Redacted, Schema } from "effect"
 import { isLoopback } from "../Addresses.ts"
 import { secretOf, secretSettings } from "../SecretSettings.ts"
-import { type Environment, invalid, readerOf, type Setting, type SettingInvalid } from "../Settings.ts"
+import {
+  type Environment,
+  invalidSetting,
+  settingReader,
+  type Setting,
+  type SettingInvalid
+} from "../Settings.ts"
 
 export interface TelemetryConfig {
   /** Of an OTLP/HTTP collector, without a slash at its end: `/v1/traces` and `/v1/metrics` are below it. Absent: nothing is sent. */
@@ -56,10 +62,11 @@ const headerOf = (text: string): readonly [string, Redacted.Redacted] | undefine
 const headersFrom = Effect.fnUntraced(function* (env: Environment, collector: string | undefined) {
   const secret = yield* secretOf(env, HEADERS)
   if (secret === undefined) return undefined
-  if (collector === undefined) return yield* invalid(HEADERS, "nothing, because CORRAL_OTLP_URL is not set")
+  if (collector === undefined)
+    return yield* invalidSetting(HEADERS, "nothing, because CORRAL_OTLP_URL is not set")
   const url = new URL(collector)
   if (url.protocol === "http:" && !isLoopback(url.hostname))
-    return yield* invalid(
+    return yield* invalidSetting(
       "CORRAL_OTLP_URL",
       "an https address, or one on loopback, because CORRAL_OTLP_HEADERS is set"
     )
@@ -71,21 +78,21 @@ const headersFrom = Effect.fnUntraced(function* (env: Environment, collector: st
   const headers = found.flatMap((header) => (header === undefined ? [] : [header]))
   return headers.length > 0 && headers.length === found.length
     ? Object.fromEntries(headers)
-    : yield* invalid(HEADERS, "name=value, or several with commas between them")
+    : yield* invalidSetting(HEADERS, "name=value, or several with commas between them")
 })
 
 const metricsTokenFrom = Effect.fnUntraced(function* (env: Environment) {
   const token = yield* secretOf(env, "CORRAL_METRICS_TOKEN")
   return token === undefined || /^[\x21-\x7e]{32,1024}$/.test(Redacted.value(token))
     ? token
-    : yield* invalid("CORRAL_METRICS_TOKEN", "32 characters or more, without spaces in them")
+    : yield* invalidSetting("CORRAL_METRICS_TOKEN", "32 characters or more, without spaces in them")
 })
 
 /** Reads them from an environment. */
 export const telemetryFrom = Effect.fnUntraced(function* (
   env: Environment
 ): Effect.fn.Return<TelemetryConfig, SettingInvalid> {
-  const read = readerOf<(typeof telemetrySettings)[number]["name"]>(env)
+  const read = settingReader<(typeof telemetrySettings)[number]["name"]>(env)
   const given = yield* read(
     "CORRAL_OTLP_URL",
     Collector,

@@ -10,7 +10,7 @@ import { type Clock, Context, Exit, Option, Tracer } from "effect"
 /** Short words and ids; never a text, a path or a secret. */
 export type SpanAttributes = Readonly<Record<string, string | number>>
 
-export interface Span {
+export interface TraceSpan {
   /** Names this span, as parent of others. */
   readonly traceparent: string
   readonly put: (attributes: SpanAttributes) => void
@@ -25,7 +25,7 @@ export interface Traces {
     kind: Tracer.SpanKind,
     parent: string | undefined,
     attributes: SpanAttributes
-  ) => Span | undefined
+  ) => TraceSpan | undefined
 }
 
 /** Nothing is traced unless a service has a collector. */

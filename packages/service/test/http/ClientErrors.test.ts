@@ -7,7 +7,7 @@ import { hear } from "./Idle.ts"
 /** Answers each request after its body, and `/held` half of it at once and no more. */
 const served = listen({ host: "127.0.0.1", port: 0 }, () => ({
   paths: [],
-  passage: () => ({ _tag: "Pass" }),
+  authorizeRequest: () => ({ _tag: "Pass" }),
   onRequest: (request, response) => {
     if (request.url === "/held") return void response.write("half")
     request.on("end", () => response.end("whole")).resume()

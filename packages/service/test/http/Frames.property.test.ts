@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Effect, Schema } from "effect"
 import * as ws from "ws"
 import type { Writable } from "node:stream"
-import type { Batch } from "../../src/http/Frames.ts"
+import type { FrameBatch } from "../../src/http/Frames.ts"
 import { framesOf } from "../../src/http/Frames.ts"
 
 // `ws` exports its Receiver; its type package does not say so.
@@ -23,7 +23,7 @@ const received = (bytes: Buffer, sizes: ReadonlyArray<number>): Promise<Readonly
     receiver.end(bytes.subarray(at))
   })
 
-const batchOf = (lines: ReadonlyArray<string>): Batch => ({ lines: lines.join("\n") })
+const batchOf = (lines: ReadonlyArray<string>): FrameBatch => ({ lines: lines.join("\n") })
 
 /** Around the lengths at which a frame's header grows. */
 const Lengths = Schema.Literals([0, 1, 2, 124, 125, 126, 127, 1_000, 65_534, 65_535, 65_536, 65_537, 200_000])

@@ -1,6 +1,6 @@
 /** Connections that send something, or nothing, and then wait. */
 import { connect, type Socket } from "node:net"
-import { within } from "../harness/Within.ts"
+import { within } from "@corral/testing/time/Within"
 
 export interface Heard {
   readonly text: string

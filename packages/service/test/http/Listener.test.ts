@@ -33,7 +33,7 @@ describe("listen", () => {
     Effect.gen(function* () {
       const port = yield* listen({ host: "127.0.0.1", port: 0 }, () => ({
         paths: [],
-        passage: () => ({ _tag: "Pass" }),
+        authorizeRequest: () => ({ _tag: "Pass" }),
         onRequest: (_, response) => void response.end(),
         onUpgrade: (_, socket) => void socket.destroy()
       }))

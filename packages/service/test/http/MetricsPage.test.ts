@@ -1,16 +1,16 @@
 /** `GET /metrics` behind a real listener: who may read it, and what requests leave there. */
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { type Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
-import { type Doors, listen } from "../../src/http/Listener.ts"
+import { type ConnectionHandlers, listen } from "../../src/http/Listener.ts"
 import * as Telemetry from "../../src/telemetry/Telemetry.ts"
 import type { TelemetryConfig } from "../../src/telemetry/TelemetrySettings.ts"
-import { PrometheusText } from "../harness/PrometheusText.ts"
+import { PrometheusText } from "@corral/testing/http/PrometheusText"
 
 const TOKEN = "a-token-of-more-than-32-characters"
 
-const doors = (): Doors => ({
+const doors = (): ConnectionHandlers => ({
   paths: ["/things/:id"],
-  passage: ({ headers }) =>
+  authorizeRequest: ({ headers }) =>
     headers["x-bad"] === undefined ? { _tag: "Pass" } : { _tag: "Refuse", code: "permission_denied" },
   onRequest: ({ headers }, response) => response.end(headers["traceparent"] ?? "none"),
   onUpgrade: (_, socket) => void socket.destroy()
@@ -19,7 +19,9 @@ const doors = (): Doors => ({
 const serve = async (config: TelemetryConfig): Promise<string> => {
   const scope = Scope.makeUnsafe()
   onTestFinished(() => Effect.runPromise(Scope.close(scope, Exit.void)))
-  const services = await Effect.runPromise(Layer.buildWithScope(Telemetry.layer("hub", config), scope))
+  const services = await Effect.runPromise(
+    Layer.buildWithScope(Telemetry.telemetryLayer("hub", config), scope)
+  )
   const port = await Effect.runPromise(
     listen({ host: "127.0.0.1", port: 0 }, doors).pipe(
       Scope.provide(scope),

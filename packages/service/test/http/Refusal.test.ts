@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { PassThrough } from "node:stream"
 import { text } from "node:stream/consumers"
-import { refusalBody, refuseUpgrade, standingHeaders } from "../../src/http/Refusal.ts"
+import { refusalBody, refuseUpgrade, standardHeaders } from "../../src/http/Refusal.ts"
 
 const requestId = "req-1" as RequestId
 const free = errorCodes.filter(
@@ -41,7 +41,7 @@ describe("refusalBody", () => {
 
 describe("standingHeaders", () => {
   it("lets no other origin read and no page leak", () => {
-    const headers = standingHeaders(requestId)
+    const headers = standardHeaders(requestId)
     assert.deepInclude(headers, {
       "X-Request-Id": requestId,
       "X-Contract-Version": "2026-06-09",

@@ -5,7 +5,7 @@ import { connect } from "node:net"
 import { once } from "node:events"
 import type { Duplex } from "node:stream"
 import { listen } from "../../src/http/Listener.ts"
-import { within } from "../harness/Within.ts"
+import { within } from "@corral/testing/time/Within"
 import { hear } from "./Idle.ts"
 
 describe("A stalled connection", { timeout: 120_000 }, () => {
@@ -14,7 +14,7 @@ describe("A stalled connection", { timeout: 120_000 }, () => {
       const open = new Set<Duplex>()
       const port = yield* listen({ host: "127.0.0.1", port: 0 }, () => ({
         paths: [],
-        passage: () => ({ _tag: "Pass" }),
+        authorizeRequest: () => ({ _tag: "Pass" }),
         onRequest: (request, response) => {
           open.add(request.socket)
           request.socket.once("close", () => open.delete(request.socket))

@@ -1,8 +1,8 @@
 /** A service's layer with a collector that is well, slow, broken or not there: real requests to a server of this process. */
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Logger, Redacted, Scope } from "effect"
-import { FakeCollector, type Mood } from "../harness/FakeCollector.ts"
-import { until } from "../harness/Until.ts"
+import { FakeCollector, type Mood } from "@corral/testing/http/FakeCollector"
+import { until } from "@corral/testing/time/Until"
 import { CurrentMetrics } from "../../src/telemetry/Metrics.ts"
 import * as Telemetry from "../../src/telemetry/Telemetry.ts"
 import type { TelemetryConfig } from "../../src/telemetry/TelemetrySettings.ts"
@@ -19,7 +19,9 @@ const started = async (config: TelemetryConfig) => {
   const logged: Array<string> = []
   const logger = Logger.make(({ message }) => void logged.push(JSON.stringify(message)))
   const services = await Effect.runPromise(
-    Layer.buildWithScope(Telemetry.layer("edge", config), scope).pipe(Effect.provide(Logger.layer([logger])))
+    Layer.buildWithScope(Telemetry.telemetryLayer("edge", config), scope).pipe(
+      Effect.provide(Logger.layer([logger]))
+    )
   )
   return {
     logged,

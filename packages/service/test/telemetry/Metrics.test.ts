@@ -3,7 +3,7 @@ import { Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import type { MetricRow } from "../../src/telemetry/MetricRow.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
-import { PrometheusText } from "../harness/PrometheusText.ts"
+import { PrometheusText } from "@corral/testing/http/PrometheusText"
 
 const done = {
   name: "done_total",

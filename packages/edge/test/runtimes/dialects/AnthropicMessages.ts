@@ -1,5 +1,5 @@
 /** The Messages API, as Claude Code speaks it. */
-import { arrayOf, objectOf, textOf } from "@corral/adapters/Json"
+import { arrayOf, objectOf, textOf } from "@corral/adapters/text/Json"
 import { type Dialect, event, inputOf, pieces, propertiesOf, type Said } from "./Dialect.ts"
 
 const base = ({ id, model }: Said) => ({

@@ -1,7 +1,7 @@
 /**
  * How one model service speaks: what a request holds, and how an answer, streamed or whole, and a refusal look. Pure: `FakeModels` does the I/O.
  */
-import type { JsonObject } from "@corral/adapters/Json"
+import type { JsonObject } from "@corral/adapters/text/Json"
 import type { Call, OfferedTool } from "../Tools.ts"
 
 /** What the model says in one turn. `id` is unique to it. */

@@ -1,5 +1,5 @@
 /** `generateContent`, as Gemini CLI speaks it. */
-import { arrayOf, objectOf, textOf, type JsonObject } from "@corral/adapters/Json"
+import { arrayOf, objectOf, textOf, type JsonObject } from "@corral/adapters/text/Json"
 import { type Dialect, event, inputOf, pieces, propertiesOf, type Said } from "./Dialect.ts"
 
 const contentOf = (

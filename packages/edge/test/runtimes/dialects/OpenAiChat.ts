@@ -1,5 +1,5 @@
 /** The chat completions API, as OpenCode speaks it. */
-import { arrayOf, objectOf, textOf } from "@corral/adapters/Json"
+import { arrayOf, objectOf, textOf } from "@corral/adapters/text/Json"
 import { type Dialect, event, inputOf, pieces, propertiesOf, type Said, wrongKey } from "./Dialect.ts"
 
 const usage = { prompt_tokens: 100, completion_tokens: 42, total_tokens: 142 }

@@ -1,5 +1,5 @@
 /** The Responses API, as Codex speaks it. */
-import { arrayOf, objectOf, textOf, type JsonObject } from "@corral/adapters/Json"
+import { arrayOf, objectOf, textOf, type JsonObject } from "@corral/adapters/text/Json"
 import type { Call } from "../Tools.ts"
 import { type Dialect, event, inputOf, pieces, propertiesOf, type Said, wrongKey } from "./Dialect.ts"
 

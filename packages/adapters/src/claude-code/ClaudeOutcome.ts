@@ -1,0 +1,151 @@
+/**
+ * How a run of Claude Code ended: from its `result` line, or from what is left when there is none.
+ *
+ * Judged by `is_error`, `api_error_status` and `terminal_reason` alone: `subtype` says "success" when nobody is signed in, and exit codes
+ * differ between versions.
+ */
+import type { RunFailure, Usage } from "@corral/domain/run/Run"
+import type { Outcome, ProcessEnd } from "@corral/domain/run/RuntimeAdapter"
+import { endingOf } from "../text/Excerpt.ts"
+import { arrayOf, countOf, defined, objectOf, textOf, type JsonObject } from "../text/Json.ts"
+import { runtimeFailure } from "../output/OutputCollector.ts"
+
+/** What earlier lines told that a result is judged with. */
+export interface ClaudeEvidence {
+  /** `init` found no credentials of any kind. */
+  readonly noCredentials: boolean
+  /** The error word of the last failed request: `authentication_failed`, `rate_limit`, `server_error` … */
+  readonly lastError?: string | undefined
+  /** A cancel was sent. */
+  readonly cancelling: boolean
+}
+
+const sentences: Readonly<Record<string, string>> = {
+  not_signed_in:
+    "Claude Code is not signed in. Run `claude` on this machine and use /login, or set ANTHROPIC_API_KEY.",
+  bad_credentials: "Claude Code's credentials were refused. Sign in again, or correct the API key.",
+  rate_limited:
+    "The model service refused the request because of its rate limit. Wait a little, then start again.",
+  overloaded: "The model service is overloaded. Try again in a moment.",
+  server_error: "The model service failed. Try again in a moment.",
+  unreachable: "Claude Code could not reach the model service. Check the network, proxy and base URL.",
+  request_refused: "The model service refused the request.",
+  unknown_session: "Claude Code does not know the conversation to go on with. Start a new run instead.",
+  bad_option: "Claude Code refused an option that it was started with. Check its version.",
+  command_missing: "Claude Code was not found on this machine. Install it, or correct its path.",
+  crashed: "Claude Code ended before it gave a result."
+}
+
+const failure = (reason: string, details: Readonly<Record<string, unknown>> = {}): RunFailure =>
+  runtimeFailure(reason, sentences[reason] ?? "Claude Code failed.", details)
+
+const byStatus = (status: number): string => {
+  if (status === 401 || status === 403) return "bad_credentials"
+  if (status === 429) return "rate_limited"
+  if (status === 529) return "overloaded"
+  return status >= 500 ? "server_error" : "request_refused"
+}
+
+const byError = new Map([
+  ["authentication_failed", "bad_credentials"],
+  ["rate_limit", "rate_limited"],
+  ["overloaded", "overloaded"],
+  ["server_error", "server_error"],
+  ["connection_failed", "unreachable"],
+  ["invalid_request", "request_refused"]
+])
+
+/** What a failed call to the model would end a run with. */
+export const failureOfCall = (status: number | undefined, error: string | undefined): RunFailure =>
+  failure(status === undefined ? (byError.get(error ?? "") ?? "unknown") : byStatus(status))
+
+/** Tokens as the model's service counts them, cached ones included in the input. */
+export const tokensOf = (usage: JsonObject): Usage => {
+  const cached = countOf(usage["cache_read_input_tokens"])
+  const input = countOf(usage["input_tokens"])
+  return defined({
+    inputTokens:
+      input === undefined
+        ? undefined
+        : input + (cached ?? 0) + (countOf(usage["cache_creation_input_tokens"]) ?? 0),
+    outputTokens: countOf(usage["output_tokens"]),
+    cachedInputTokens: cached,
+    reasoningTokens: countOf(objectOf(usage["output_tokens_details"])["thinking_tokens"])
+  })
+}
+
+/** What this turn used; the cost is the process's so far. */
+export const usageOf = (result: JsonObject): Usage => {
+  const cost = result["total_cost_usd"]
+  return defined({
+    ...tokensOf(objectOf(result["usage"])),
+    turns: countOf(result["num_turns"]),
+    costUsd: typeof cost === "number" && Number.isFinite(cost) ? cost : undefined
+  })
+}
+
+/** Tokens of two turns together; the later cost includes the earlier one. */
+export const addUsage = (earlier: Usage | undefined, later: Usage): Usage => {
+  if (earlier === undefined) return later
+  const sum = (a: number | undefined, b: number | undefined) =>
+    a === undefined && b === undefined ? undefined : (a ?? 0) + (b ?? 0)
+  return defined({
+    inputTokens: sum(earlier.inputTokens, later.inputTokens),
+    outputTokens: sum(earlier.outputTokens, later.outputTokens),
+    cachedInputTokens: sum(earlier.cachedInputTokens, later.cachedInputTokens),
+    reasoningTokens: sum(earlier.reasoningTokens, later.reasoningTokens),
+    turns: sum(earlier.turns, later.turns),
+    costUsd: later.costUsd ?? earlier.costUsd
+  })
+}
+
+const isUnknownSession = (text: string): boolean => text.includes("No conversation found with session ID")
+
+/** What a `result` line says of the end. */
+export const toClaudeOutcome = (result: JsonObject, usage: Usage, evidence: ClaudeEvidence): Outcome => {
+  const told = textOf(result["result"])
+  if (result["is_error"] !== true) return { _tag: "Completed", usage, ...defined({ text: told }) }
+  const terminal = textOf(result["terminal_reason"]) ?? ""
+  const status = countOf(result["api_error_status"])
+  if (terminal.startsWith("aborted") || (evidence.cancelling && status === undefined)) {
+    return { _tag: "Cancelled", reason: "interrupted", usage }
+  }
+  return { _tag: "Failed", error: errorOf(result, status, terminal, evidence), usage }
+}
+
+const errorOf = (
+  result: JsonObject,
+  status: number | undefined,
+  terminal: string,
+  { noCredentials, lastError }: ClaudeEvidence
+): RunFailure => {
+  const said =
+    textOf(result["result"]) ??
+    arrayOf(result["errors"])
+      .filter((e) => typeof e === "string")
+      .join("; ")
+  const details = said === "" ? {} : { said }
+  if (isUnknownSession(said)) return failure("unknown_session", details)
+  if (status !== undefined) return failure(byStatus(status), { status, ...details })
+  if (lastError === "authentication_failed") {
+    return failure(noCredentials ? "not_signed_in" : "bad_credentials", details)
+  }
+  const reason = lastError === undefined ? undefined : byError.get(lastError)
+  if (reason !== undefined) return failure(reason, details)
+  if (terminal === "api_error") return failure("server_error", details)
+  // A reason of the runtime's own, like a limit of turns: its words say more than ours.
+  const message =
+    said === "" ? `Claude Code stopped: ${terminal === "" ? "no reason given" : terminal}.` : said
+  return runtimeFailure(terminal === "" ? "runtime_error" : terminal, message)
+}
+
+/** Why there is no result, as far as the process's last words tell; `undefined` where they do not. */
+export const claudeFailureAtExit = ({ code, signal, stderr }: ProcessEnd): RunFailure | undefined => {
+  const said = stderr.trim() === "" ? {} : { said: endingOf(stderr.trim(), 1_000) }
+  if (code === null && signal === null && /\b(ENOENT|EACCES)\b/.test(stderr))
+    return failure("command_missing", said)
+  if (isUnknownSession(stderr)) return failure("unknown_session", said)
+  if (/unknown option|Input must be provided|cannot be used with root/.test(stderr))
+    return failure("bad_option", said)
+  return undefined
+}

@@ -1,0 +1,101 @@
+/**
+ * Whether the input of a tool that writes or reads says everything that the tool would touch: an allowlist of fields, from the recordings and the
+ * documentation of the runtimes.
+ *
+ * Policy judges the files that an approval names. An unknown field may name another one under any name, as a key, in a patch or deep in
+ * a list. So an input with such a field is not told, whatever the field holds, and a person is asked. `InputPaths` says which files are named.
+ */
+import { namesOnly } from "../text/DiffNames.ts"
+import { folderOfPattern } from "./InputPaths.ts"
+import { isJsonObject, textOf, type JsonObject } from "../text/Json.ts"
+
+type Field = (value: unknown, input: JsonObject) => boolean
+
+const isText: Field = (value) => typeof value === "string"
+const isPlain: Field = (value) => typeof value === "boolean" || typeof value === "number"
+const isCount: Field = (value) => typeof value === "number"
+const isOneOf =
+  (...words: ReadonlyArray<string>): Field =>
+  (value) =>
+    typeof value === "string" && words.includes(value)
+
+const fieldsOf = (names: string, field: Field): ReadonlyArray<readonly [string, Field]> =>
+  names.split(" ").map((name) => [name, field] as const)
+
+const TARGETS = "file_path filePath filepath path absolute_path notebook_path fileName"
+
+/** What stands in a file, before and after. */
+const texts = fieldsOf("old_string new_string old_str new_str oldString newString oldText newText", isText)
+const flags = fieldsOf("replace_all replaceAll", isPlain)
+
+const areKnown = (input: JsonObject, fields: ReadonlyMap<string, Field>): boolean =>
+  Object.entries(input).every(([name, value]) => {
+    const field = fields.get(name)
+    return field !== undefined && (value === null || field(value, input))
+  })
+
+const edit = new Map([...texts, ...flags])
+const isEdits: Field = (value) =>
+  Array.isArray(value) && value.every((one) => isJsonObject(one) && areKnown(one, edit))
+
+/** A diff that an agent shows of the file that it names. */
+const isDiff: Field = (value, input) =>
+  typeof value === "string" &&
+  namesOnly(
+    value,
+    TARGETS.split(" ").flatMap((name) => textOf(input[name]) ?? [])
+  )
+
+const writing: ReadonlyMap<string, Field> = new Map([
+  ...fieldsOf(TARGETS, isText),
+  ...edit,
+  ...fieldsOf("content file_text insert_text new_source cell_id description instruction", isText),
+  ...fieldsOf("ai_proposed_content", isText),
+  ...fieldsOf("insert_line line cell_number expected_replacements", isCount),
+  ...fieldsOf("allow_multiple modified_by_user", isPlain),
+  ["edits", isEdits],
+  ["diff", isDiff],
+  ["cell_type", isOneOf("code", "markdown")],
+  ["edit_mode", isOneOf("replace", "insert", "delete")]
+])
+
+/** A pattern of files that is looked up below the folder of the search, and nowhere else. */
+const staysBelow: Field = (value) => typeof value === "string" && folderOfPattern(value) === undefined
+
+const reading: ReadonlyMap<string, Field> = new Map([
+  ...fieldsOf(`${TARGETS} pattern description`, isText),
+  ...fieldsOf("glob include", staysBelow),
+  ...fieldsOf("offset limit start_line end_line line head_limit -A -B -C context", isCount),
+  ...fieldsOf("-i -n multiline case_sensitive respect_git_ignore", isPlain),
+  ["pages", (value) => typeof value === "string" && /^[\d, -]*$/.test(value)],
+  ["type", (value) => typeof value === "string" && /^[a-z]*$/.test(value)],
+  ["output_mode", isOneOf("content", "files_with_matches", "count")],
+  ["view_range", (value) => Array.isArray(value) && value.every((one) => typeof one === "number")]
+])
+
+/** What a tool that moves calls the two ends. */
+const ENDS = [
+  ["source", "destination"],
+  ["source_path", "destination_path"],
+  ["old_path", "new_path"]
+] as const
+
+/** Both ends of a move, where the input says them and nothing else. */
+export const endsOfMove = (input: JsonObject): readonly [string, string] | undefined => {
+  for (const [source, destination] of ENDS) {
+    const [from, to] = [textOf(input[source]), textOf(input[destination])]
+    if (!from || !to) continue
+    const known = new Map<string, Field>([
+      ...fieldsOf(`${source} ${destination} description`, isText),
+      ["overwrite", isPlain]
+    ])
+    return areKnown(input, known) ? [from, to] : undefined
+  }
+  return undefined
+}
+
+/** Whether every field is known of a tool that writes the files that it names. */
+export const hasOnlyKnownWriteFields = (input: JsonObject): boolean => areKnown(input, writing)
+
+/** Whether every field is known of a tool that reads or searches the files that it names. */
+export const hasOnlyKnownReadFields = (input: JsonObject): boolean => areKnown(input, reading)

@@ -1,0 +1,42 @@
+/**
+ * A model call that failed and is tried again, as the runtime reports it: `runtime.retrying`.
+ *
+ * The reasons are those of failures, so that a retry and the failure that may follow it are named alike.
+ */
+import type { RunFailure } from "@corral/domain/run/Run"
+import { draft, type DraftOf } from "@corral/domain/run/RunEvent"
+import { beginningOf } from "../text/Excerpt.ts"
+import { countOf, defined, textOf } from "../text/Json.ts"
+
+const MAX_MESSAGE = 500
+/** Reasons that say only that something failed. */
+const VAGUE = new Set(["runtime_error", "agent_failed", "unknown"])
+
+/** Unchecked report of a retry by a runtime. Values that are not counts are left out. */
+interface Retry {
+  readonly attempt?: unknown
+  readonly maxAttempts?: unknown
+  readonly delayMs?: unknown
+  /** Failure that would have ended the run without the retry. */
+  readonly failure: RunFailure
+}
+
+export const toRetryEvent = ({
+  attempt,
+  delayMs,
+  failure,
+  maxAttempts
+}: Retry): DraftOf<"runtime.retrying"> => {
+  const reason = textOf(failure.details?.["reason"]) ?? "unknown"
+  const said = textOf(failure.details?.["said"])?.trim() ?? ""
+  return draft(
+    "runtime.retrying",
+    defined({
+      attempt: countOf(attempt),
+      maxAttempts: countOf(maxAttempts),
+      delayMs: typeof delayMs === "number" ? countOf(Math.round(delayMs)) : undefined,
+      reason: VAGUE.has(reason) ? "model_call_failed" : reason,
+      message: said === "" ? undefined : beginningOf(said, MAX_MESSAGE)
+    })
+  )
+}

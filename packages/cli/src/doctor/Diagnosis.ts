@@ -1,0 +1,215 @@
+/** What `corral doctor` finds out: about this program, the Edge, its files and the agents of this machine. */
+import { builtIn } from "@corral/adapters/Registry"
+import type {
+  ConfigReadiness,
+  EdgeReadiness,
+  GitFound,
+  HealthProblem,
+  LinkReadiness
+} from "@corral/domain/http/Health"
+import { defaults, type EdgeConfig } from "@corral/edge/config/EdgeConfig"
+import { VERSION } from "@corral/service/Version"
+import { fromEnvironment } from "@corral/edge/EdgeSettings"
+import { Containment } from "@corral/edge/process/Containment"
+import { diskOf, git, LOW_DISK_BYTES } from "@corral/edge/runtime/Machine"
+import { Runtimes } from "@corral/edge/runtime/Runtimes"
+import { scriptedProgram } from "@corral/edge/scriptedProgram"
+import { examineStore } from "@corral/edge/store/StoreExamination"
+import { Effect, Layer, Result } from "effect"
+import { statSync } from "node:fs"
+import { join } from "node:path"
+import { agentStatus, type AgentStatus, runnerStatus, type RunnerStatus } from "./AgentStatus.ts"
+import { callApi, fetchEdgeHealth, connectToEdge } from "../edge/EdgeClient.ts"
+import { corralHome, locateEdge } from "../edge/EdgeLocation.ts"
+import type { EdgeChoice } from "../Flags.ts"
+import { Host } from "../terminal/Host.ts"
+import { LOCAL_DEVICE_FILE } from "../hub/LocalDevice.ts"
+import { inspectHub, type HubStatus } from "./HubHealth.ts"
+import { readSignIn, SIGN_IN_FILE } from "../hub/SignInFile.ts"
+
+export type EdgeStatus =
+  | {
+      readonly running: true
+      readonly url: string
+      readonly status: "ok" | "degraded"
+      readonly version: string
+      readonly runs: number
+      /** Runs that wait for a live one to end. */
+      readonly queued: number
+      readonly workspaces: number
+      readonly store: string
+      readonly containment: string
+      /** Faults that the Edge reports, each with what to do next. */
+      readonly problems: ReadonlyArray<HealthProblem>
+      /** Whether it is linked to a Hub. */
+      readonly link?: LinkReadiness | undefined
+    }
+  | {
+      readonly running: false
+      readonly reason: string
+      /** Its store is missing or damaged: why it would not start, and what to do. */
+      readonly store?: string | undefined
+    }
+
+/** One of the Edge's own files. `mode` as in `chmod`; not ok where others can read it. */
+export interface FileStatus {
+  readonly name: string
+  readonly mode: string
+  readonly ok: boolean
+  readonly hint?: string
+}
+
+export interface Diagnosis {
+  readonly corral: string
+  readonly node: { readonly version: string; readonly ok: boolean }
+  readonly home: { readonly path: string; readonly files: ReadonlyArray<FileStatus> }
+  readonly edge: EdgeStatus
+  /** The Hub that this machine is linked to, or signed in to. */
+  readonly hub?: HubStatus | undefined
+  /** The file of profiles and runners. */
+  readonly config?: ConfigReadiness | undefined
+  readonly git: GitFound
+  readonly disk?: { readonly freeBytes: number; readonly ok: boolean } | undefined
+  readonly containment: string
+  readonly agents: ReadonlyArray<AgentStatus>
+  readonly runners: ReadonlyArray<RunnerStatus>
+}
+
+/** What is found out in either way. */
+type MachineStatus = Pick<
+  Diagnosis,
+  "edge" | "config" | "git" | "disk" | "containment" | "agents" | "runners"
+>
+
+const diskStatus = (disk: { readonly freeBytes: number } | undefined): Diagnosis["disk"] =>
+  disk === undefined ? undefined : { freeBytes: disk.freeBytes, ok: disk.freeBytes >= LOW_DISK_BYTES }
+
+const CORRAL_FILES = [
+  "",
+  "edge.json",
+  "edge.token",
+  "edge.db",
+  "device.json",
+  LOCAL_DEVICE_FILE,
+  SIGN_IN_FILE
+]
+
+const fileStatuses = (home: string): ReadonlyArray<FileStatus> =>
+  CORRAL_FILES.flatMap((name) => {
+    const path = join(home, name)
+    const stat = statSync(path, { throwIfNoEntry: false })
+    if (stat === undefined) return []
+    const mode = (stat.mode & 0o777).toString(8).padStart(3, "0")
+    const ok = (stat.mode & 0o077) === 0
+    const hint = `Others can read it: chmod ${stat.isDirectory() ? "700" : "600"} ${path}`
+    return [{ name: name === "" ? "." : name, mode, ok, ...(ok ? {} : { hint }) }]
+  })
+
+const isNewEnough = (version: string): boolean => {
+  const [major = 0, minor = 0] = version.split(".").map(Number)
+  return major > 22 || (major === 22 && minor >= 19)
+}
+
+const formatStore = (store: EdgeReadiness["store"]): string => {
+  if (store === undefined) return "unknown"
+  const { status, engine, message } = store
+  return `${status} (${engine})${message === undefined ? "" : `: ${message}`}`
+}
+
+/** The Edge and its agents, as it tells them itself. */
+const inspectRunningEdge = Effect.fnUntraced(function* (choice: EdgeChoice) {
+  const endpoint = yield* locateEdge(choice)
+  const calls = yield* connectToEdge(endpoint)
+  // First, for it waits until the programs have answered; health does not.
+  const { items } = yield* callApi(calls.agents.list())
+  const { items: runners } = yield* callApi(calls.agents.listRunners())
+  const health = yield* fetchEdgeHealth(endpoint)
+  const { status, process: own, runs, store, workspaces, containment, runtimes = [] } = health
+  const edge: EdgeStatus = {
+    running: true,
+    url: endpoint.url,
+    status,
+    version: own?.version ?? "of an unknown version",
+    runs: runs?.live ?? 0,
+    queued: runs?.queued ?? 0,
+    workspaces: workspaces?.count ?? 0,
+    store: formatStore(store),
+    containment: containment?.kind ?? "unknown",
+    problems: health.problems ?? [],
+    link: health.link
+  }
+  return {
+    edge,
+    config: health.config,
+    git: health.git ?? { found: false },
+    disk: diskStatus(health.disk),
+    containment: edge.containment,
+    agents: items.map((agent) => agentStatus(agent, runtimes)),
+    runners: runners.map(runnerStatus)
+  } satisfies MachineStatus
+})
+
+/** Without an Edge: what one would find, started from here. */
+const inspectMachine = Effect.fnUntraced(function* (reason: string) {
+  const { environment } = yield* Host
+  const settings = yield* Effect.result(fromEnvironment(environment))
+  const home = yield* corralHome
+  const edge = (problem?: string): EdgeStatus => ({
+    running: false,
+    reason: problem === undefined ? reason : `${reason} It would not start: ${problem}`,
+    store: examineStore(home)
+  })
+  const config: EdgeConfig = Result.getOrElse(settings, () => ({
+    ...defaults,
+    home,
+    tokenFile: "",
+    environment
+  }))
+  const look = Effect.gen(function* () {
+    const { kind } = yield* Containment
+    const runtimes = yield* Runtimes
+    const agents = yield* runtimes.list
+    const readiness = yield* runtimes.readiness
+    return {
+      edge: edge(Result.isFailure(settings) ? settings.failure.message : undefined),
+      config: yield* runtimes.config,
+      git: yield* git,
+      disk: diskStatus(yield* diskOf(home)),
+      containment: kind,
+      agents: agents.map((agent) => agentStatus(agent, readiness)),
+      runners: (yield* runtimes.runners).map(runnerStatus)
+    } satisfies MachineStatus
+  })
+  const adapters = builtIn({ node: process.execPath, scriptedProgram })
+  const lookWith = (config: EdgeConfig) =>
+    Effect.provide(look, Layer.merge(Runtimes.layer(config, adapters), Containment.layer(config)))
+  return yield* lookWith(config).pipe(
+    // Without the file that stops a start there are the built-in ones to look at.
+    Effect.catch(({ message: problem }) =>
+      Effect.map(lookWith({ ...config, configFile: undefined }), (found): MachineStatus => ({
+        ...found,
+        edge: edge(problem),
+        config: { status: "degraded", path: config.configFile ?? "", problem }
+      }))
+    )
+  )
+})
+
+/** Fails nowhere: what cannot be found out is told as such. */
+export const diagnose = Effect.fn("Examination.examine")(function* (choice: EdgeChoice) {
+  const path = yield* corralHome
+  const found: MachineStatus = yield* inspectRunningEdge(choice).pipe(
+    Effect.catch(({ message }) => Effect.orDie(inspectMachine(message)))
+  )
+  const { environment } = yield* Host
+  const signIn = yield* Effect.orElseSucceed(readSignIn, () => undefined)
+  const hubUrl = (found.edge.running ? found.edge.link?.hub : undefined) ?? signIn?.hub
+  const hub = hubUrl === undefined ? undefined : yield* inspectHub(hubUrl, signIn, environment)
+  return {
+    corral: VERSION,
+    node: { version: process.versions.node, ok: isNewEnough(process.versions.node) },
+    home: { path, files: fileStatuses(path) },
+    hub,
+    ...found
+  } satisfies Diagnosis
+})

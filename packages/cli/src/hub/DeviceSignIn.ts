@@ -1,0 +1,58 @@
+/** Signs a person in from a terminal, as RFC 8628 has it: they open an address anywhere, compare a code, and answer there. */
+import { Clock, Effect, Redacted } from "effect"
+import { CommandFailed, exitCodes, refused } from "../CommandFailed.ts"
+import { callApi } from "../edge/EdgeClient.ts"
+import { Host } from "../terminal/Host.ts"
+import { connectToHub } from "./HubClient.ts"
+import { withProgress } from "../terminal/Progress.ts"
+import { escapeLine } from "../terminal/VisibleText.ts"
+
+/** What a Hub that is asked too often wants more, in seconds. */
+const SLOW_DOWN_SECONDS = 5
+
+/** The token of a sign-in that whoever answers has allowed. */
+export const issueSignIn = Effect.fnUntraced(function* (hub: string, clientName: string) {
+  const host = yield* Host
+  const calls = yield* connectToHub(hub)
+  const started = yield* callApi(calls.signIn.deviceStart({ payload: { kind: "cli", clientName } }))
+  host.warn(
+    `Open ${escapeLine(started.verificationUriComplete)}\nand check that it shows ${escapeLine(started.userCode)}\n`
+  )
+  const until = (yield* Clock.currentTimeMillis) + started.expiresInSeconds * 1_000
+  let interval = started.intervalSeconds
+  const answer = Effect.gen(function* () {
+    while ((yield* Clock.currentTimeMillis) < until) {
+      yield* Effect.sleep(interval * 1_000)
+      const answer = yield* callApi(
+        calls.signIn.deviceToken({ payload: { deviceCode: started.deviceCode } })
+      ).pipe(
+        Effect.catchIf(
+          ({ code }) => code === "rate_limited",
+          () => Effect.succeed({ state: "pending" as const, intervalSeconds: interval + SLOW_DOWN_SECONDS })
+        ),
+        Effect.catchIf(
+          ({ code }) => code === "permission_denied",
+          () => Effect.fail(refused("Whoever was asked at the Hub has refused."))
+        )
+      )
+      if ("token" in answer) return Redacted.make(answer.token)
+      interval = Math.max(interval, answer.intervalSeconds)
+    }
+    return yield* new CommandFailed({
+      message: "Nobody has answered in time.",
+      exitCode: exitCodes.refused
+    })
+  })
+  return yield* withProgress("waiting for an answer there")(answer)
+})
+
+/** Does `use` with the sign-in of whoever answers, which ends with it. */
+export const withTemporarySignIn = <A, R>(
+  hub: string,
+  clientName: string,
+  use: (token: Redacted.Redacted) => Effect.Effect<A, CommandFailed, R>
+) =>
+  Effect.flatMap(issueSignIn(hub, clientName), (token) => {
+    const signOut = Effect.flatMap(connectToHub(hub, token), (calls) => callApi(calls.auth.logout()))
+    return Effect.ensuring(use(token), Effect.ignore(signOut))
+  })

@@ -1,0 +1,92 @@
+/** The Edge of this machine as a server of runs. */
+import type { CreateRun } from "@corral/domain/run/Run"
+import { isHubStatus } from "./RunStates.ts"
+import { Effect, Option, Schedule, Stream } from "effect"
+import { randomUUID } from "node:crypto"
+import { CommandFailed, refused } from "../CommandFailed.ts"
+import { callApi, connectToEdge, type EdgeApiClient } from "../edge/EdgeClient.ts"
+import { locateEdge } from "../edge/EdgeLocation.ts"
+import type { EdgeChoice } from "../Flags.ts"
+import { readAllPages } from "../AllPages.ts"
+import type { RunServer } from "./RunServer.ts"
+
+/** Safe to be repeated: the key makes it one run however often it is sent. */
+const createRun = Effect.fnUntraced(function* (calls: EdgeApiClient, payload: CreateRun) {
+  const headers = { "idempotency-key": randomUUID() }
+  const answer = yield* callApi(calls.runs.create({ headers, payload })).pipe(
+    Effect.retry({
+      times: 3,
+      while: ({ unreachable, code }) => unreachable === true || code === "idempotency_in_flight",
+      schedule: Schedule.spaced("200 millis")
+    }),
+    Effect.catch((refusal) => Effect.flatMap(withAvailableChoices(calls, refusal), Effect.fail))
+  )
+  return answer.body
+})
+
+/** A refusal of an unknown agent or workspace, with those that there are. */
+const withAvailableChoices = (calls: EdgeApiClient, refusal: CommandFailed): Effect.Effect<CommandFailed> => {
+  const withList =
+    (what: string) =>
+    ({ items }: { readonly items: ReadonlyArray<{ readonly id: string }> }) =>
+      new CommandFailed({
+        ...refusal,
+        message: `${refusal.message} ${what}: ${items.map(({ id }) => id).join(", ") || "none"}.`
+      })
+  switch (refusal.code) {
+    case "invalid_agent_id":
+      return callApi(calls.agents.list()).pipe(
+        Effect.map(withList("There are")),
+        Effect.orElseSucceed(() => refusal)
+      )
+    case "workspace_outside_allowlist":
+      return callApi(calls.workspaces.list()).pipe(
+        Effect.map(withList("Allowed are")),
+        Effect.orElseSucceed(() => refusal)
+      )
+    default:
+      return Effect.succeed(refusal)
+  }
+}
+
+/** Fails as unreachable where none runs. */
+export const edgeRunServer = Effect.fn("EdgePlace.edgePlace")(function* (choice: EdgeChoice) {
+  const located = yield* locateEdge(choice)
+  const calls = yield* connectToEdge(located)
+  const services = yield* Effect.context<Effect.Services<ReturnType<typeof locateEdge>>>()
+  const again = Effect.provideContext(locateEdge(choice), services)
+  const { tokenFile, url } = choice
+  const file = Option.isSome(tokenFile) ? ` --token-file '${tokenFile.value.replaceAll("'", "'\\''")}'` : ""
+  return {
+    named: `${Option.isSome(url) ? ` --url ${located.url}` : ""}${file}`,
+    stream: Effect.map(again, (endpoint) => ({ ...endpoint, service: "Edge" as const })),
+    start: ({ target, queue, ...payload }) =>
+      target !== undefined || queue
+        ? Effect.fail(refused("--target and --queue are for a Hub: name it with --hub or --project."))
+        : Effect.map(createRun(calls, payload), ({ id }) => id),
+    run: (id) => callApi(calls.runs.get({ params: { id } })),
+    runs: ({ state, limit }) =>
+      state !== undefined && isHubStatus(state)
+        ? Effect.succeed({ items: [], nextCursor: null })
+        : callApi(calls.runs.list({ query: { limit, ...(state === undefined ? {} : { state }) } })),
+    cancel: (id) => callApi(calls.runs.cancel({ params: { id } })),
+    decide: Effect.fnUntraced(function* (id, decided) {
+      const { runId } = yield* callApi(calls.permissions.get({ params: { id } }))
+      const headers = { "idempotency-key": randomUUID() }
+      return yield* callApi(
+        calls.permissions.decide({ headers, payload: { runId, approvalId: id, ...decided } })
+      )
+    }),
+    diff: (id) => readAllPages((query) => callApi(calls.diffs.diff({ params: { id }, query }))),
+    artifacts: (id) =>
+      Effect.map(
+        readAllPages((query) => callApi(calls.artifacts.list({ params: { id }, query }))),
+        ({ items }) => items
+      ),
+    content: (_, id) =>
+      Effect.map(
+        callApi(calls.artifacts.content({ params: { id } })),
+        Stream.mapError(() => refused("The artifact broke off: try again."))
+      )
+  } satisfies RunServer
+})

@@ -1,0 +1,97 @@
+/**
+ * A recorded output of a runtime as the log of its run would hold it, less ids and times: seq, type and payload of each event, without secrets
+ * that are known by their form.
+ *
+ * Approvals are numbered in the order they were asked. What was answered is not in an output: an approval that the recording goes on from
+ * is told as withdrawn when the turn ends.
+ */
+import type { ApprovalId, WorkspaceId } from "@corral/domain/identity/Ids"
+import { encodeUlid } from "@corral/domain/identity/Ids"
+import type { AdapterOutput, ProcessEnd, RunStart, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import { PAYLOAD_VERSION, type EventDraft } from "@corral/domain/run/RunEvent"
+import { transition, type Input } from "@corral/domain/run/RunMachine"
+import { initial, type RunState } from "@corral/domain/run/RunState"
+import { normalize } from "@corral/adapters/Transformer"
+import { OutputRedaction } from "@corral/edge/run/OutputRedaction"
+import { fit, mayExceed } from "@corral/edge/run/PayloadLimit"
+import { Effect, Stream } from "effect"
+
+export interface RecordedRun {
+  readonly adapter: RuntimeAdapter
+  readonly start: RunStart
+  readonly workspace: WorkspaceId
+  readonly exit: ProcessEnd
+}
+
+/** The run machine fed with outputs; gives lines. */
+class RecordedLog {
+  #state: RunState = initial
+  #seq = 0
+  #asked = 0
+  readonly #approvals = new Map<string, ApprovalId>()
+
+  apply(input: Input): ReadonlyArray<string> {
+    const [state, actions] = transition(this.#state, input)
+    this.#state = state
+    return actions.flatMap((action) => (action._tag === "Append" ? this.#lines(action.event) : []))
+  }
+
+  read(output: AdapterOutput): ReadonlyArray<string> {
+    switch (output._tag) {
+      case "Event":
+        return this.apply({ _tag: "Said", event: output.event })
+      case "Approval": {
+        const approvalId = `apr_${encodeUlid(++this.#asked, new Uint8Array(10))}` as ApprovalId // shaped by encodeUlid
+        this.#approvals.set(output.key, approvalId)
+        return this.apply({ _tag: "Asked", approvalId, request: output.request, expiresAt: "" })
+      }
+      case "ApprovalWithdrawn": {
+        const approvalId = this.#approvals.get(output.key)
+        return approvalId === undefined
+          ? []
+          : this.apply({ _tag: "Withdrawn", approvalId, reason: output.reason })
+      }
+      case "Outcome":
+        return this.apply({ _tag: "Concluded", outcome: output.outcome })
+      case "Usage":
+        return this.apply({ _tag: "Used", usage: output.usage })
+      // What is kept, and under which id, is known where the run is.
+      case "Artifact":
+      case "Reply":
+      case "Unknown":
+        return []
+    }
+  }
+
+  #lines(event: EventDraft): ReadonlyArray<string> {
+    const events = mayExceed(JSON.stringify(event)) ? fit(event) : [event]
+    return events.map(({ type, payload }) => {
+      const { expiresAt: _, ...rest } = { expiresAt: "", ...payload }
+      return JSON.stringify({ seq: ++this.#seq, type, payload: { v: PAYLOAD_VERSION, ...rest } })
+    })
+  }
+}
+
+/** Raw bytes of stdout to JSON lines, without their line ends. The last one is the terminal event. */
+export const normalizeRecording =
+  ({ adapter, start, workspace, exit }: RecordedRun) =>
+  <E, R>(bytes: Stream.Stream<Uint8Array, E, R>): Stream.Stream<string, E, R> =>
+    Stream.suspend(() => {
+      const log = new RecordedLog()
+      const redaction = new OutputRedaction([])
+      const created = { workspace, mode: start.mode, input: { text: start.prompt } }
+      const first = [...log.apply({ _tag: "Created", payload: created }), ...log.apply({ _tag: "Spawned" })]
+      return Stream.fromIterable(first).pipe(
+        Stream.concat(
+          bytes.pipe(
+            normalize(adapter, start, Effect.succeed(exit)),
+            Stream.flatMap((output) => Stream.fromIterable(redaction.seams([output]))),
+            Stream.concat(Stream.suspend(() => Stream.fromIterable(redaction.rest()))),
+            Stream.flatMap((output) =>
+              Stream.fromIterable(log.read(output._tag === "Artifact" ? output : redaction.value(output)))
+            )
+          )
+        ),
+        Stream.concat(Stream.suspend(() => Stream.fromIterable(log.apply({ _tag: "Ended" }))))
+      )
+    })

@@ -1,0 +1,54 @@
+/**
+ * Server of runs as commands use it: the Edge of this machine, or the Hub that the user is signed in to.
+ *
+ * Commands depend on this interface only. `SelectRunServer.ts` chooses the implementation.
+ */
+import type { Approval, DecideApproval } from "@corral/domain/approval/Approval"
+import type { Artifact } from "@corral/domain/run/Artifact"
+import type { Diff } from "@corral/domain/edge-api/Diff"
+import type { HubApproval, HubRun, HubRunStatus } from "@corral/domain/hub-api/HubRun"
+import type { ApprovalId, ArtifactId, RunId } from "@corral/domain/identity/Ids"
+import type { CreateRun, Run } from "@corral/domain/run/Run"
+import type { Effect, Stream } from "effect"
+import type { CommandFailed } from "../CommandFailed.ts"
+import type { StreamEndpoint } from "./EventTail.ts"
+
+/** Parameters of a new run. Only a Hub supports `target` and `queue`. */
+export interface StartRun extends Pick<
+  CreateRun,
+  "agentId" | "workspace" | "mode" | "input" | "model" | "timeoutMs"
+> {
+  /** Id or name of a device. */
+  readonly target?: string
+  /** Waits for a target that is offline. */
+  readonly queue: boolean
+}
+
+export type DecisionRequest = Omit<DecideApproval, "runId" | "approvalId">
+
+export interface RunListQuery {
+  readonly state?: HubRunStatus
+  readonly limit: number
+}
+
+export type ServerCall<A> = Effect.Effect<A, CommandFailed>
+
+export interface RunServer {
+  /** Flags that select this server, each after a space, for suggested commands. Empty where the server was found without flags. */
+  readonly named: string
+  /** Read before every connection: a restarted service may have another address. */
+  readonly stream: ServerCall<StreamEndpoint>
+  readonly start: (run: StartRun) => ServerCall<RunId>
+  readonly run: (id: RunId) => ServerCall<Run | HubRun>
+  /** Newest first. */
+  readonly runs: (filter: RunListQuery) => ServerCall<{
+    readonly items: ReadonlyArray<Run | HubRun>
+    readonly nextCursor: string | null
+  }>
+  readonly cancel: (id: RunId) => ServerCall<Run | HubRun>
+  readonly decide: (id: ApprovalId, decision: DecisionRequest) => ServerCall<Approval | HubApproval>
+  /** All pages. */
+  readonly diff: (id: RunId) => ServerCall<Omit<Diff, "nextCursor" | "requestId">>
+  readonly artifacts: (id: RunId) => ServerCall<ReadonlyArray<Artifact>>
+  readonly content: (run: RunId, id: ArtifactId) => ServerCall<Stream.Stream<Uint8Array, CommandFailed>>
+}

@@ -1,0 +1,23 @@
+/** The store of a Hub, without the Hub: brought up to date and left. Loaded by `corral hub` alone. */
+import { hubConfigFromEnvironment } from "@corral/hub/HubSettings"
+import { hubDatabaseLayer } from "@corral/hub/store/Database"
+import { Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { CommandFailed, exitCodes } from "../CommandFailed.ts"
+
+const stopped = ({ message }: { readonly message: string }) =>
+  new CommandFailed({ message, exitCode: exitCodes.failed })
+
+/** Takes the steps that are missing; gives the names of all that have been taken, in order. */
+export const migrateHubStore = (environment: Readonly<Record<string, string>>) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const config = yield* hubConfigFromEnvironment(environment)
+      const services = yield* Layer.build(hubDatabaseLayer(config))
+      const sql = Context.get(services, SqlClient.SqlClient)
+      const steps = yield* sql<{
+        readonly name: string
+      }>`SELECT name FROM corral_migrations ORDER BY migration_id`
+      return steps.map(({ name }) => name)
+    })
+  ).pipe(Effect.mapError(stopped))

@@ -1,0 +1,108 @@
+import type { AgentId } from "@corral/domain/identity/Ids"
+import { assert, describe, it } from "@effect/vitest"
+import type { AgentStatus } from "../../src/doctor/AgentStatus.ts"
+import type { Diagnosis } from "../../src/doctor/Diagnosis.ts"
+import { formatDiagnosis } from "../../src/doctor/DiagnosisReport.ts"
+import { makePaint } from "../../src/terminal/Paint.ts"
+
+const agent = (id: string, more: Partial<AgentStatus>): AgentStatus => ({
+  id: id as AgentId,
+  label: `The ${id}`,
+  runtime: id,
+  available: true,
+  ...more
+})
+
+const found = (more: Partial<Diagnosis>): Diagnosis => ({
+  corral: "0.1.0",
+  node: { version: "24.0.0", ok: true },
+  home: { path: "/home/x/.corral", files: [] },
+  edge: { running: false, reason: "No Edge is running here." },
+  git: { found: true, version: "2.50.0" },
+  containment: "environment_mark",
+  agents: [],
+  runners: [],
+  ...more
+})
+
+const report = (more: Partial<Diagnosis>) =>
+  formatDiagnosis(found(more), makePaint(false)).trimEnd().split("\n")
+
+describe("examinationReport", () => {
+  it("says of each runtime where it is, which version, who is signed in, and what to do", () => {
+    const agents = [
+      agent("one", { version: "1.2.3", path: "/bin/one", signedIn: true }),
+      agent("two", { path: "/bin/two", signedIn: false, reason: "not_signed_in", hint: "Run `two login`." }),
+      agent("three", { available: false, reason: "command_missing", hint: "Install three." }),
+      agent("mine", { runtime: "one", version: "1.2.3", path: "/bin/one" })
+    ]
+    const lines = report({ agents })
+    assert.deepStrictEqual(lines.slice(lines.indexOf("Agents")), [
+      "Agents",
+      "  ✓ one          The one 1.2.3 /bin/one, signed in",
+      "  – two          The two /bin/two not_signed_in: Run `two login`.",
+      "  ✗ three        The three command_missing: Install three.",
+      "Profiles",
+      "  ✓ mine         The mine 1.2.3 /bin/one",
+      "Runners"
+    ])
+  })
+
+  it("shows the drift of an adapter with the versions seen", () => {
+    const kinds = [
+      { what: "new_event", count: 3 },
+      { what: "bad\u001b[2J", count: 1 }
+    ]
+    const drift = { unknown: 4, kinds, versionsSeen: ["1.2.3", "1.3.0"] }
+    const lines = report({ agents: [agent("one", { drift })] })
+    assert.include(
+      lines,
+      "    – 4 things that this adapter has no name for, seen with 1.2.3, 1.3.0 new_event ×3, bad␛[2J ×1"
+    )
+  })
+
+  it("says how many runs an Edge has, live and waiting, and why its store takes no writes", () => {
+    const edge = {
+      running: true,
+      url: "http://127.0.0.1:1",
+      status: "degraded",
+      version: "0.1.0",
+      runs: 2,
+      queued: 1,
+      workspaces: 1,
+      store: "degraded (sqlite): database or disk is full",
+      containment: "cgroup",
+      problems: [
+        { part: "store", message: "database or disk is full", hint: "Free disk space." },
+        // These have lines of their own.
+        { part: "disk", message: "Less than 100 MB are free.", hint: "Free disk space." }
+      ]
+    } as const
+    const said = "Edge 0.1.0 at http://127.0.0.1:1: 2 runs"
+    assert.include(
+      report({ edge }),
+      `✗ ${said} and 1 waiting, 1 workspace, store degraded (sqlite): database or disk is full`
+    )
+    const lines = report({ edge })
+    assert.include(lines, "  ✗ database or disk is full Free disk space.")
+    assert.isFalse(lines.some((line) => line.includes("Less than 100 MB")))
+    assert.include(
+      report({ edge: { ...edge, status: "ok", queued: 0, store: "ok (sqlite)" } }),
+      `✓ ${said}, 1 workspace, store ok (sqlite)`
+    )
+  })
+
+  it("marks what a machine lacks and a configuration that is not in use", () => {
+    const lines = report({
+      git: { found: false },
+      disk: { freeBytes: 12_345_678, ok: false },
+      config: { status: "degraded", path: "/x", problem: "/x is not usable: it is not JSON." }
+    })
+    assert.includeMembers(lines, [
+      "– git not on PATH",
+      "✗ Disk 12 MB free Make room: an Edge needs 100 MB.",
+      "✗ Configuration /x is not usable: it is not JSON."
+    ])
+    assert.include(report({ disk: { freeBytes: 83_500_000_000, ok: true } }), "✓ Disk 83.5 GB free")
+  })
+})

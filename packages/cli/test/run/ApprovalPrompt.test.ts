@@ -1,0 +1,113 @@
+import type { ApprovalRequest } from "@corral/domain/approval/Approval"
+import { ApprovalId } from "@corral/domain/identity/Ids"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Queue } from "effect"
+import {
+  type TerminalAnswer,
+  parseAnswer,
+  openApprovalPrompt,
+  formatQuestion
+} from "../../src/run/ApprovalPrompt.ts"
+import { Host } from "../../src/terminal/Host.ts"
+
+const request: ApprovalRequest = {
+  action: "write",
+  risk: "low",
+  title: "Write notes.txt",
+  editable: false,
+  scopes: ["once", "run"]
+}
+const onceOnly: ApprovalRequest = { ...request, scopes: ["once"] }
+const first = ApprovalId.make("apr_01K00000000000000000000001")
+const second = ApprovalId.make("apr_01K00000000000000000000002")
+
+/** A terminal whose person is the test: what is written comes out of a queue, what is typed goes to whoever listens. */
+const terminal = Effect.gen(function* () {
+  const written = yield* Queue.unbounded<string>()
+  const listeners = new Set<(line: string) => void>()
+  const host: Host["Service"] = {
+    terminal: true,
+    live: true,
+    columns: 80,
+    width: undefined,
+    written: Effect.void,
+    interactive: true,
+    colours: true,
+    invocation: "corral",
+    environment: {},
+    write: (text) => void Queue.offerUnsafe(written, text),
+    warn: () => {},
+    onLine: (heard) => {
+      listeners.add(heard)
+      return () => void listeners.delete(heard)
+    },
+    onSignal: () => () => {}
+  }
+  const type = (line: string) => {
+    for (const listener of listeners) listener(line)
+  }
+  return { host, written, type, listening: () => listeners.size }
+})
+
+const asking = Effect.gen(function* () {
+  const person = yield* terminal
+  const decisions = yield* Queue.unbounded<readonly [ApprovalId, TerminalAnswer]>()
+  const decide = (approvalId: ApprovalId, answer: TerminalAnswer) =>
+    Effect.asVoid(Queue.offer(decisions, [approvalId, answer] as const))
+  const questions = yield* openApprovalPrompt(decide).pipe(Effect.provideService(Host, person.host))
+  return { ...person, ...questions, decisions }
+})
+
+describe("AskPerson", () => {
+  it("takes the answers that the approval takes", () => {
+    const typed = ["y", " YES ", "a", "n", "c", "", "maybe"]
+    assert.deepStrictEqual(
+      typed.map((line) => parseAnswer(line, request)?.decision),
+      ["allow", "allow", "allow", "deny", "cancel", undefined, undefined]
+    )
+    assert.deepStrictEqual(parseAnswer("always", request), { decision: "allow", scope: "run" })
+    assert.isUndefined(parseAnswer("always", onceOnly))
+    assert.notInclude(formatQuestion(onceOnly), "always")
+  })
+
+  it.effect("asks again until it is answered, and one question at a time", () =>
+    Effect.gen(function* () {
+      const { ask, decisions, type, written } = yield* asking
+      yield* ask(first, request)
+      yield* ask(second, onceOnly)
+      assert.strictEqual(yield* Queue.take(written), formatQuestion(request))
+      type("what?")
+      assert.strictEqual(yield* Queue.take(written), formatQuestion(request))
+      type("a")
+      assert.deepStrictEqual(yield* Queue.take(decisions), [first, { decision: "allow", scope: "run" }])
+      assert.strictEqual(yield* Queue.take(written), formatQuestion(onceOnly))
+      type("n")
+      assert.deepStrictEqual(yield* Queue.take(decisions), [second, { decision: "deny", scope: "once" }])
+    })
+  )
+
+  it.effect("takes a question back that was decided elsewhere", () =>
+    Effect.gen(function* () {
+      const { ask, decisions, settled, type, written } = yield* asking
+      yield* ask(first, request)
+      yield* Queue.take(written)
+      yield* settled(first)
+      assert.strictEqual(yield* Queue.take(written), "\n")
+      type("y")
+      assert.strictEqual(yield* Queue.size(decisions), 0)
+    })
+  )
+
+  it.effect("listens from the start, so that nothing typed before a question answers it", () =>
+    Effect.gen(function* () {
+      const { ask, decisions, listening, type, written } = yield* asking
+      assert.strictEqual(listening(), 1)
+      type("y")
+      yield* ask(first, request)
+      yield* Queue.take(written)
+      assert.strictEqual(yield* Queue.size(decisions), 0)
+      type("n")
+      assert.strictEqual((yield* Queue.take(decisions))[1].decision, "deny")
+    })
+  )
+})

@@ -1,9 +1,0 @@
-/** What is said about long texts. */
-import { bilingual } from "../text/Language.tsx"
-
-const count = (n: number) => n.toLocaleString("en")
-
-export const markdownWords = bilingual(
-  { more: (left: number) => `Show more (${count(left)} characters left)`, image: "image" },
-  { more: (left: number) => `显示更多(还有 ${count(left)} 个字符)`, image: "图片" }
-)

@@ -1,0 +1,121 @@
+/** UI text of shared components, with advice for each error code. */
+import type { ErrorCode } from "@corral/domain/errors/ErrorTable"
+import { bilingual } from "../text/Language.tsx"
+
+type Advice = Partial<Record<ErrorCode | "unreachable", string>>
+
+const advice = bilingual<Advice>(
+  {
+    unreachable: "Check your network and that the Hub is running, then try again.",
+    unauthorized: "Sign in again.",
+    permission_denied: "It may not exist, or your role doesn't allow this. Ask a project admin.",
+    unauthorized_target: "Ask the device's owner to share it with this project.",
+    target_offline: "Start the Edge on that device, or queue the task until the device is online.",
+    workspace_outside_allowlist: "Choose a workspace of the device.",
+    runtime_unavailable: "Install the agent's program on the device and sign in to it there.",
+    conflict: "Reload the page to see the current state.",
+    rate_limited: "Wait a few seconds, then try again.",
+    overloaded: "Wait a few seconds, then try again.",
+    internal: "Try again. If the problem persists, send the request ID to your administrator.",
+    schema_validation_failed: "Correct the fields and try again."
+  },
+  {
+    unreachable: "请检查网络以及 Hub 是否正在运行，然后重试。",
+    unauthorized: "请重新登录。",
+    permission_denied: "它可能不存在，或您的角色不允许此操作。请联系项目管理员。",
+    unauthorized_target: "请让设备所有者将设备共享给此项目。",
+    target_offline: "请在该设备上启动 Edge，或将任务排队等待设备上线。",
+    workspace_outside_allowlist: "请选择该设备上的工作区。",
+    runtime_unavailable: "请在该设备上安装智能体程序并登录。",
+    conflict: "请重新加载页面以查看最新状态。",
+    rate_limited: "请稍候几秒再试。",
+    overloaded: "请稍候几秒再试。",
+    internal: "请重试。如果问题仍然存在，请将请求 ID 发给管理员。",
+    schema_validation_failed: "请更正相应字段后重试。"
+  }
+)
+
+export const uiMessages = bilingual(
+  {
+    advice: advice.en,
+    again: "Try again",
+    signInAgain: "Sign in again",
+    requestId: "Request ID",
+    copy: "Copy",
+    copied: "Copied",
+    more: "Show more",
+    loading: "Loading…",
+    cancel: "Cancel",
+    close: "Close",
+    states: {
+      queued: "queued",
+      created: "created",
+      starting: "starting",
+      running: "running",
+      waiting_approval: "needs approval",
+      completed: "completed",
+      failed: "failed",
+      cancelled: "cancelled",
+      pending: "pending",
+      dispatched: "dispatched",
+      expired: "expired",
+      approved: "approved",
+      denied: "denied",
+      online: "online",
+      offline: "offline",
+      revoked: "revoked",
+      active: "active",
+      archived: "archived",
+      closed: "closed",
+      allowed: "allowed"
+    },
+    modes: {
+      read_only: "Read only",
+      plan: "Plan",
+      ask: "Ask before each action",
+      auto_edit: "Edit files, ask for other actions",
+      full_access: "Full access"
+    }
+  },
+  {
+    advice: advice.zh,
+    again: "重试",
+    signInAgain: "重新登录",
+    requestId: "请求 ID",
+    copy: "复制",
+    copied: "已复制",
+    more: "显示更多",
+    loading: "加载中…",
+    cancel: "取消",
+    close: "关闭",
+    states: {
+      queued: "排队中",
+      created: "已创建",
+      starting: "启动中",
+      running: "运行中",
+      waiting_approval: "需要审批",
+      completed: "已完成",
+      failed: "失败",
+      cancelled: "已取消",
+      pending: "待处理",
+      dispatched: "已派发",
+      expired: "已过期",
+      approved: "已批准",
+      denied: "已拒绝",
+      online: "在线",
+      offline: "离线",
+      revoked: "已吊销",
+      active: "进行中",
+      archived: "已归档",
+      closed: "已关闭",
+      allowed: "已允许"
+    },
+    modes: {
+      read_only: "只读",
+      plan: "计划",
+      ask: "每次操作前询问",
+      auto_edit: "可编辑文件，其他操作先询问",
+      full_access: "完全访问"
+    }
+  }
+)

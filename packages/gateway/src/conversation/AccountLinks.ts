@@ -1,0 +1,139 @@
+/**
+ * Links accounts to people: from the chat's side it names the account and says what the person typed. What that comes to is decided by the
+ * Hub, and by the person in a browser where they are signed in.
+ */
+import { encodeUlid, type EventId } from "@corral/domain/identity/Ids"
+import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
+import type { BindingRequired, CardAction, MessageReceived } from "@corral/domain/chat/Integration"
+import { Context, Effect, Layer } from "effect"
+import { createHash } from "node:crypto"
+import { PATIENCE_MS } from "../handling/RetryPolicy.ts"
+import { Hub } from "../hub/Hub.ts"
+import { type HubRefused, HubUnavailable } from "../hub/HubFailures.ts"
+import type { Card } from "../platform/Card.ts"
+import type { PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import type { Words } from "../platform/Words.ts"
+import * as phrases from "./Phrases.ts"
+import { sendKey, type Responder } from "./Responder.ts"
+
+export interface LinkResult {
+  readonly isLinked: boolean
+  readonly words: Words
+}
+
+type Failed = HubUnavailable | HubRefused | PlatformUnavailable
+
+const requiredOf = (
+  event: MessageReceived | CardAction,
+  { account, key }: Responder,
+  names: { readonly name?: string | undefined; readonly tenantName?: string | undefined }
+): BindingRequired => {
+  const hash = createHash("sha256").update(`${event.id} binding`).digest()
+  const { platform, app, tenant, account: senderId } = account
+  return {
+    id: `evt_${encodeUlid(Date.parse(event.createdAt), hash.subarray(0, 10))}` as EventId,
+    seq: event.seq,
+    type: "identity.binding.required",
+    key: `${key}:binding`.slice(0, 255),
+    createdAt: event.createdAt,
+    payload: {
+      v: 1,
+      platform,
+      app,
+      tenant,
+      senderId,
+      chatId: event.payload.chatId ?? senderId,
+      ...(names.name === undefined ? {} : { senderName: names.name }),
+      ...(names.tenantName === undefined ? {} : { tenantName: names.tenantName })
+    }
+  }
+}
+
+const linkCard = (url: string, language: Card["language"]): Card => ({
+  language,
+  title: phrases.linkTitle,
+  tone: "attention",
+  lines: phrases.linkLines,
+  buttons: [{ _tag: "Link", label: phrases.openPage, url }]
+})
+
+export class AccountLinks extends Context.Service<
+  AccountLinks,
+  {
+    /** Sends a link, or the reason why there is none, to the direct chat with the person, never to a group. */
+    readonly sendLink: (
+      event: MessageReceived | CardAction,
+      speaker: Responder
+    ) => Effect.Effect<void, Failed>
+    /** Takes the number that the link's page shows; returns what to answer. */
+    readonly link: (account: ChatAccount, number: string) => Effect.Effect<LinkResult, Failed>
+    readonly unlink: (speaker: Responder) => Effect.Effect<void, Failed>
+  }
+>()("corral/gateway/Binding") {
+  static readonly layer = Layer.effect(
+    AccountLinks,
+    Effect.gen(function* () {
+      const hub = yield* Hub
+      return AccountLinks.of({
+        sendLink: Effect.fnUntraced(function* (event, speaker) {
+          const { account, key, platform, reply, replyPrivately } = speaker
+          const names = yield* platform.person(account.account)
+          const receipt = yield* hub
+            .as(account, ({ integrations }) =>
+              integrations.event({ payload: requiredOf(event, speaker, names) })
+            )
+            .pipe(
+              Effect.catchTag("HubUnavailable", (error) =>
+                (error.retryAfterMs ?? 0) > PATIENCE_MS ? Effect.succeed(error) : Effect.fail(error)
+              )
+            )
+          if (receipt instanceof HubUnavailable)
+            return yield* replyPrivately(
+              phrases.tooManyLinks(Math.ceil((receipt.retryAfterMs ?? 0) / 60_000))
+            )
+          // Linked in the meantime.
+          if (receipt.link === undefined) return
+          yield* platform
+            .send(
+              { _tag: "Person", userId: account.account },
+              { _tag: "Card", card: linkCard(receipt.link.url, speaker.language) },
+              // Each has an address of its own.
+              sendKey(key, receipt.link.url)
+            )
+            .pipe(
+              Effect.asVoid,
+              Effect.catchTag("NotSent", ({ message }) =>
+                Effect.andThen(
+                  Effect.logWarning("failed to send a link", { event: key, reason: message }),
+                  reply(phrases.noDirectChat, "no-direct-chat")
+                )
+              )
+            )
+        }),
+        link: (account, number) =>
+          hub
+            .as(account, ({ integrations }) => integrations.bind({ payload: { ...account, number } }))
+            .pipe(
+              Effect.andThen(
+                Effect.map(
+                  hub.as(account, ({ auth }) => auth.me()),
+                  ({ user }) => ({ isLinked: true, words: phrases.linked(user.name) })
+                )
+              ),
+              Effect.catchTag("HubRefused", (refused) => {
+                const { triesLeft } = refused.details
+                const words =
+                  refused.code === "binding_required"
+                    ? phrases.wrongNumber(typeof triesLeft === "number" ? triesLeft : undefined)
+                    : phrases.refusalText(refused.code, refused.message)
+                return Effect.succeed({ isLinked: false, words })
+              })
+            ),
+        unlink: Effect.fnUntraced(function* ({ account, reply }) {
+          yield* hub.as(account, ({ integrations }) => integrations.unbind({ payload: account }))
+          yield* reply(phrases.unlinked)
+        })
+      })
+    })
+  )
+}

@@ -1,0 +1,106 @@
+/**
+ * Who is spoken with, and how: in the chat where they spoke, in their language, each sentence under a key that follows from the event, so
+ * that a platform that is told it twice shows it once.
+ */
+import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
+import type { CardAction, MessageReceived } from "@corral/domain/chat/Integration"
+import { Effect } from "effect"
+import { createHash } from "node:crypto"
+import type { Card } from "../platform/Card.ts"
+import type {
+  ChatPlatform,
+  Inbound,
+  MessageRef,
+  NotSent,
+  Destination,
+  PlatformUnavailable
+} from "../platform/ChatPlatform.ts"
+import { type Words, wordsIn } from "../platform/Words.ts"
+
+export interface Responder {
+  readonly account: ChatAccount
+  readonly platform: ChatPlatform
+  readonly language: keyof Words
+  /** Of the event that is answered. */
+  readonly key: string
+  /** Says it where the person spoke. `step` tells the sentences of one answer apart. */
+  readonly reply: (words: Words, step?: string) => Effect.Effect<void, PlatformUnavailable>
+  readonly replyWithCard: (
+    card: Card,
+    step: string
+  ) => Effect.Effect<MessageRef, NotSent | PlatformUnavailable>
+  /** Says it to the person alone: where they clicked, if the platform can, else in the direct chat. */
+  readonly replyPrivately: (words: Words, step?: string) => Effect.Effect<void, PlatformUnavailable>
+}
+
+/** 40 characters that follow from an event and a step. */
+export const sendKey = (key: string, step: string): string =>
+  createHash("sha256").update(`${key} ${step}`).digest("base64url").slice(0, 40)
+
+const hasHan = /\p{Script=Han}/u
+
+export const accountOf = (event: MessageReceived | CardAction): ChatAccount => ({
+  platform: event.payload.platform,
+  app: event.payload.app ?? "",
+  tenant: event.payload.tenant,
+  account: event.type === "integration.card.action" ? event.payload.operatorId : event.payload.senderId
+})
+
+/** Where an event's answer is said; the direct chat of who clicked where a card does not tell. */
+const placeOf = (event: MessageReceived | CardAction): Destination => {
+  if (event.type === "integration.card.action")
+    return event.payload.chatId === undefined
+      ? { _tag: "Person", userId: event.payload.operatorId }
+      : { _tag: "Chat", chatId: event.payload.chatId, replyTo: event.payload.messageId }
+  const { chatId, messageId, threadId } = event.payload
+  return { _tag: "Chat", chatId, replyTo: messageId, threadId }
+}
+
+/** What the platform tells of somebody's language; else that in which they write; else that of most people there. */
+const languageOf = Effect.fnUntraced(function* (platform: ChatPlatform, account: string, text: string) {
+  const { language } = yield* platform.person(account)
+  if (language !== undefined) return language
+  if (hasHan.test(text)) return "zh"
+  return /[A-Za-z]{2}/.test(text) ? "en" : platform.language
+})
+
+export const makeResponder = Effect.fnUntraced(function* (
+  platform: ChatPlatform,
+  event: MessageReceived | CardAction,
+  inbound: Inbound
+) {
+  const account = accountOf(event)
+  const text = event.type === "integration.message.received" ? event.payload.text : ""
+  const language = yield* languageOf(platform, account.account, text)
+  const direct: Destination = { _tag: "Person", userId: account.account }
+  const sending = (place: Destination, words: Words, step: string) =>
+    Effect.asVoid(
+      platform.send(place, { _tag: "Text", text: wordsIn(words, language) }, sendKey(event.key, step))
+    )
+  /** The first place that the platform accepts. */
+  const saying = (places: readonly [Destination, Destination], words: Words, step: string) =>
+    sending(places[0], words, step).pipe(
+      Effect.catchTag("NotSent", () => sending(places[1], words, `${step} elsewhere`)),
+      // The platform delivers nothing to this person; what was done stays done.
+      Effect.catchTag("NotSent", ({ message }) =>
+        Effect.logWarning("failed to send an answer", { event: event.key, reason: message })
+      )
+    )
+  const directly = (words: Words, step: string) => saying([direct, placeOf(event)], words, step)
+  const tell: Responder["replyPrivately"] = (words, step = "answer") => {
+    const { whisper } = platform
+    if (whisper === undefined || event.type !== "integration.card.action") return directly(words, step)
+    const whispered = whisper(inbound, wordsIn(words, language))
+    return Effect.catchTag(whispered, "NotSent", () => directly(words, step))
+  }
+  return {
+    account,
+    platform,
+    language,
+    key: event.key,
+    reply: (words, step = "answer") => saying([placeOf(event), direct], words, step),
+    replyWithCard: (card, step) =>
+      platform.send(placeOf(event), { _tag: "Card", card }, sendKey(event.key, step)),
+    replyPrivately: tell
+  } satisfies Responder as Responder
+})

@@ -1,0 +1,125 @@
+/**
+ * A subscriber of `/v1/events` over a real socket: collects every envelope and lets a test wait for one.
+ */
+import type { Envelope } from "@corral/domain/run/RunEvent"
+import { WebSocket } from "ws"
+import { within } from "../time/Within.ts"
+
+export interface EventQuery {
+  readonly runId?: string
+  readonly after?: number
+  /** Keeps neither frames nor payloads: for many readers of much. */
+  readonly light?: boolean
+}
+
+export interface Closed {
+  readonly code: number
+  readonly reason: string
+}
+
+interface Waiter {
+  readonly wanted: (event: Envelope) => boolean
+  readonly resolve: (event: Envelope) => void
+}
+
+export class EventReader {
+  readonly events: Array<Envelope> = []
+  /** The frames as they came. */
+  readonly frames: Array<string> = []
+  private readonly socket: WebSocket
+  private readonly closing: Promise<Closed>
+  private waiters: ReadonlyArray<Waiter> = []
+
+  static async open(
+    url: string,
+    token: string,
+    { after, light = false, runId }: EventQuery
+  ): Promise<EventReader> {
+    const query = new URLSearchParams({
+      ...(runId === undefined ? {} : { runId }),
+      ...(after === undefined ? {} : { after: String(after) })
+    })
+    const socket = new WebSocket(`${url.replace("http", "ws")}/v1/events?${query}`, {
+      headers: { authorization: `Bearer ${token}` }
+    })
+    // Before it is open: the first frames come with the handshake's answer.
+    const reader = new EventReader(socket, light)
+    const open = new Promise<void>((resolve, reject) => {
+      socket.once("open", resolve)
+      socket.once("error", reject)
+    })
+    await within(open, 10_000, "the event stream")
+    return reader
+  }
+
+  constructor(socket: WebSocket, light: boolean) {
+    this.socket = socket
+    socket.on("error", () => undefined)
+    socket.on("message", (data: Buffer) => {
+      const text = data.toString("utf8")
+      // The Edge sends envelopes and nothing else; tests look closer.
+      const event = JSON.parse(text) as Envelope
+      if (!light) this.frames.push(text)
+      this.take(light ? { ...event, payload: {} } : event)
+    })
+    this.closing = new Promise((resolve) => {
+      socket.once("close", (code, reason) => resolve({ code, reason: reason.toString("utf8") }))
+    })
+  }
+
+  /** The first event that fits, past ones included. */
+  event(wanted: string | ((event: Envelope) => boolean), millis = 15_000): Promise<Envelope> {
+    const fits = typeof wanted === "string" ? (event: Envelope) => event.type === wanted : wanted
+    const known = this.events.find(fits)
+    if (known !== undefined) return Promise.resolve(known)
+    const come = new Promise<Envelope>((resolve) => {
+      this.waiters = [...this.waiters, { wanted: fits, resolve }]
+    })
+    const seen = () => this.events.map((event) => event.type).slice(-8)
+    return within(come, millis, `event ${String(wanted)}`).catch((cause: unknown) => {
+      throw new Error(`${String(cause)}; last came ${seen().join(", ")}`)
+    })
+  }
+
+  /** The assistant said exactly this. */
+  said(text: string, millis?: number): Promise<Envelope> {
+    return this.event(
+      (event) => event.type === "run.message.completed" && event.payload["text"] === text,
+      millis
+    )
+  }
+
+  count(least: number, millis?: number): Promise<Envelope> {
+    return this.event(() => this.events.length >= least, millis)
+  }
+
+  /** How the server closes the stream. */
+  get ended(): Promise<Closed> {
+    return within(this.closing, 30_000, "the stream's end")
+  }
+
+  /** Takes nothing from the socket until `resume`. */
+  pause(): void {
+    this.socket.pause()
+  }
+
+  resume(): void {
+    this.socket.resume()
+  }
+
+  /** Drops the connection without a word. */
+  drop(): void {
+    this.socket.terminate()
+  }
+
+  private take(event: Envelope): void {
+    this.events.push(event)
+    const waiting = this.waiters
+    if (waiting.length === 0) return
+    this.waiters = waiting.filter(({ wanted, resolve }) => {
+      if (!wanted(event)) return true
+      resolve(event)
+      return false
+    })
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * The Hub over real HTTP. Every answer is judged against the published contract before a test sees it: standing headers, shape, request
+ * id, and no token in it.
+ */
+import { assert } from "@effect/vitest"
+import type { UserId } from "@corral/domain/identity/Ids"
+import type { Answer } from "../http/Answer.ts"
+import { contractOf } from "../http/Contract.ts"
+
+export { type Answer, codeOf } from "../http/Answer.ts"
+
+export interface Ask {
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  /** `null`: none is sent. */
+  readonly token?: string | null
+}
+
+const breaches = contractOf("hub")
+
+/** What is true of every answer of a Hub. */
+export const assertAnswer = (method: string, target: string, answer: Answer): void => {
+  const { body, headers, status, text } = answer
+  const what = `${method} ${target} ${status} ${text.slice(0, 200)}`
+  assert.strictEqual(headers.get("x-contract-version"), "2026-06-09", what)
+  assert.match(headers.get("x-request-id") ?? "", /^[A-Za-z0-9._-]{1,128}$/, what)
+  assert.isNull(headers.get("access-control-allow-origin"), what)
+  if (text === "") assert.include([200, 204, 302], status, what)
+  else
+    assert.match(
+      headers.get("content-type") ?? "",
+      status < 400 ? /^application\/(json|x-ndjson)/ : /^application\/json/,
+      what
+    )
+  if (typeof body === "object" && body !== null && "requestId" in body)
+    assert.strictEqual(body.requestId, headers.get("x-request-id"), what)
+  assert.deepStrictEqual(breaches(method, target.split("?", 1)[0] ?? "", status, body), [], what)
+}
+
+/** JSON lines are left to whoever asked for them. */
+const bodyOf = ({ headers }: Response, text: string): unknown =>
+  text === "" || headers.get("content-type") === "application/x-ndjson" ? undefined : JSON.parse(text)
+
+/** It has no end to wait for: whoever wants to read it does so itself. */
+const isLive = ({ headers }: Response): boolean => headers.get("content-type") === "text/event-stream"
+
+export class HubClient {
+  readonly url: string
+  readonly token: string | null
+  /** Whose sign-in it is. */
+  readonly userId: UserId | undefined
+
+  constructor(url: string, token: string | null, userId?: UserId) {
+    this.url = url
+    this.token = token
+    this.userId = userId
+  }
+
+  /** `Body` is what the contract says of the answer, which has been checked. */
+  async ask<Body = unknown>(
+    method: string,
+    target: string,
+    { body, headers = {}, token = this.token }: Ask = {}
+  ): Promise<Answer<Body>> {
+    const response = await fetch(this.url + target, {
+      method,
+      redirect: "manual",
+      headers: {
+        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers
+      },
+      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) })
+    })
+    const text = isLive(response) ? "" : await response.text()
+    if (isLive(response)) await response.body?.cancel()
+    const answer = {
+      status: response.status,
+      headers: response.headers,
+      text,
+      body: bodyOf(response, text) as Body
+    }
+    assertAnswer(method, target, answer)
+    if (token !== null) assert.notInclude(text, token)
+    return answer
+  }
+}

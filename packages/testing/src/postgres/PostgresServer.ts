@@ -1,0 +1,111 @@
+/**
+ * A PostgreSQL as an operator would run one: on a port of loopback, with a password. Of the same programs as the embedded one.
+ */
+import { type ChildProcess, execFileSync, spawn } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { once } from "node:events"
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import { createServer, type AddressInfo } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Client } from "pg"
+import { within } from "../time/Within.ts"
+import { findPostgres } from "@corral/hub/store/PostgresProgram"
+
+export interface PostgresServer {
+  /** Of a database that exists, as its superuser. */
+  readonly url: string
+  /** Ends it at once, its clients with it, and starts it again on the same port. */
+  readonly restart: () => Promise<void>
+  readonly stop: () => Promise<void>
+}
+
+const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, "close")
+  return port
+}
+
+/** Its log tells when it takes connections. */
+const ready = (child: ChildProcess): Promise<void> =>
+  new Promise((resolve, reject) => {
+    let said = ""
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      said += text
+      if (said.includes("ready to accept connections")) resolve()
+    })
+    child.once("exit", () => reject(new Error(said)))
+  })
+
+/** With settings of its own, `name=value`. */
+export const startPostgres = async (more: ReadonlyArray<string> = []): Promise<PostgresServer> => {
+  const folder = mkdtempSync(join(realpathSync(tmpdir()), "corral-pg-"))
+  const program = await findPostgres(join(folder, "programs")).catch(() => {
+    mkdirSync(join(folder, "programs"), { recursive: true })
+    return findPostgres(join(folder, "programs"))
+  })
+  const data = join(folder, "data")
+  mkdirSync(data, { mode: 0o700 })
+  await program.own(data)
+  const password = randomBytes(12).toString("hex")
+  const passwordFile = join(folder, "password")
+  writeFileSync(passwordFile, password)
+  await program.own(passwordFile)
+  const made = program.call("initdb", [
+    "-D",
+    data,
+    "-U",
+    "corral",
+    "--auth=scram-sha-256",
+    `--pwfile=${passwordFile}`,
+    "--no-sync",
+    "--encoding=UTF8",
+    "--no-locale"
+  ])
+  execFileSync(made.file, made.args, { ...made.options, stdio: "ignore" })
+  const port = await freePort()
+  const settings = [
+    "listen_addresses=127.0.0.1",
+    `port=${port}`,
+    "unix_socket_directories=",
+    "max_connections=200",
+    ...more
+  ]
+  const call = program.call("postgres", ["-D", data, ...settings.flatMap((setting) => ["-c", setting])])
+  const start = async (): Promise<ChildProcess> => {
+    const child = spawn(call.file, call.args, { ...call.options, stdio: ["ignore", "ignore", "pipe"] })
+    await within(ready(child), 20_000, "PostgreSQL")
+    return child
+  }
+  const end = async (child: ChildProcess): Promise<void> => {
+    const gone = once(child, "exit")
+    child.kill("SIGINT")
+    await within(gone, 10_000, "the end of PostgreSQL")
+  }
+  let child = await start()
+  return {
+    url: `postgres://corral:${password}@127.0.0.1:${port}/postgres`,
+    restart: async () => {
+      await end(child)
+      child = await start()
+    },
+    stop: async () => {
+      await end(child)
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }
+}
+
+/** One statement, by a client that is not ours. */
+export const query = async (url: string, text: string): Promise<ReadonlyArray<Record<string, unknown>>> => {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query(text)).rows as ReadonlyArray<Record<string, unknown>>
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * One PostgreSQL for a whole run of tests, with a database of their own for whoever asks: starting a server takes a second of a processor,
+ * copying a database a tenth. It is started when the first asks, by the process that runs the tests, and ends with them.
+ *
+ * It does not survive a loss of power (`fsync=off`); the processes that use it are killed in tests, the machine is not.
+ */
+import { execFile } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { mkdtempSync, realpathSync, rmSync } from "node:fs"
+import { connect, createServer, type Server } from "node:net"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { text } from "node:stream/consumers"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+import { within } from "../time/Within.ts"
+import { type PostgresServer, query, startPostgres } from "./PostgresServer.ts"
+
+const DOOR = "CORRAL_TEST_POSTGRES"
+const PREPARED = "corral_prepared"
+
+const built = process.env["CORRAL_TEST_ENTRY"] === "dist"
+const corral = fileURLToPath(
+  new URL(built ? "../../../../dist/corral/index.js" : "../../../cli/src/main.ts", import.meta.url)
+)
+
+/** With a database that has a Hub's tables, to be copied. */
+const startPrepared = async (): Promise<PostgresServer> => {
+  const server = await startPostgres(["fsync=off"])
+  await query(server.url, `CREATE DATABASE ${PREPARED}`)
+  await promisify(execFile)(process.execPath, [corral, "hub", "migrate"], {
+    env: { ...process.env, CORRAL_DATABASE_URL: new URL(`/${PREPARED}`, server.url).href }
+  })
+  return server
+}
+
+/** Before all tests: the door at which they ask for the server. After them it closes, and the server ends. */
+export const setup = async (): Promise<() => Promise<void>> => {
+  const folder = mkdtempSync(join(realpathSync(tmpdir()), "corral-door-"))
+  let server: Promise<PostgresServer> | undefined
+  const door: Server = createServer((asking) => {
+    asking.on("error", () => undefined)
+    server ??= startPrepared()
+    server.then(({ url }) => asking.end(url)).catch((error: Error) => asking.destroy(error))
+  })
+  const path = join(folder, "door")
+  await new Promise<void>((resolve) => door.listen(path, resolve))
+  process.env[DOOR] = path
+  return async () => {
+    door.close()
+    await (await server)?.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const doorOf = (): string => {
+  const path = process.env[DOOR]
+  if (path === undefined) throw new Error("this test runner has no `globalSetup` with a PostgreSQL")
+  return path
+}
+
+/** A folder that all tests of a run share, and that is gone after them. */
+export const folderOfRun = (): string => dirname(doorOf())
+
+/** The address of the server's own database, as its superuser. */
+export const sharedServer = async (): Promise<string> => {
+  const url = await within(text(connect(doorOf())), 30_000, "the shared PostgreSQL")
+  if (url === "") throw new Error("the shared PostgreSQL did not start")
+  return url
+}
+
+/** A database that nobody else has; with a Hub's tables where `prepared`. */
+export const makeDatabase = async (
+  server: string,
+  { prepared }: { readonly prepared: boolean }
+): Promise<string> => {
+  const name = `corral_test_${randomBytes(6).toString("hex")}`
+  await query(server, `CREATE DATABASE ${name}${prepared ? ` TEMPLATE ${PREPARED}` : ""}`)
+  return new URL(`/${name}`, server).href
+}
+
+/** Also where somebody is still connected to it. */
+export const dropDatabase = async (url: string): Promise<void> => {
+  const server = new URL("/postgres", url).href
+  await query(server, `DROP DATABASE IF EXISTS ${new URL(url).pathname.slice(1)} WITH (FORCE)`)
+}

@@ -1,0 +1,141 @@
+/**
+ * Arbitrary inputs of a run, from few approvals, calls and messages, so that they meet: a call opened twice, a decision on an approval
+ * that was withdrawn, output after a cancel.
+ */
+import { Arbitrary, Schema } from "effect"
+import {
+  ActionClass,
+  Decision,
+  DecisionOrigin,
+  DecisionScope,
+  type ApprovalRequest
+} from "@corral/domain/approval/Approval"
+import { encodeUlid, type ApprovalId, type WorkspaceId } from "@corral/domain/identity/Ids"
+import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
+import type { Input } from "@corral/domain/run/RunMachine"
+import type { AdapterEvent, Outcome } from "@corral/domain/run/RuntimeAdapter"
+
+export const approvalIds: ReadonlyArray<ApprovalId> = [1, 2, 3].map(
+  (n) => `apr_${encodeUlid(n, new Uint8Array(10))}` as ApprovalId
+)
+
+export const created: PayloadOf<"run.created"> = {
+  workspace: "api" as WorkspaceId,
+  mode: "ask",
+  input: { text: "Look around." }
+}
+
+export const request = (more: Partial<ApprovalRequest> = {}): ApprovalRequest => ({
+  action: "write",
+  risk: "low",
+  title: "Write notes.txt",
+  editable: false,
+  scopes: ["once"],
+  ...more
+})
+
+/** What the runtime asked for, and what it was allowed instead. */
+export const edit = {
+  requestedInput: { command: "rm -rf build" },
+  allowedInput: { command: "echo harmless" }
+}
+
+const callIds = Schema.Literals(["call-1", "call-2"])
+const approvals = Schema.Literals(approvalIds)
+
+/** The cases of `Said`, told apart by a number so that they shrink together with what surrounds them. */
+const said = (what: number, callId: string): AdapterEvent => {
+  switch (what) {
+    case 0:
+      return draft("run.started", { runtimeSessionId: `session-${callId}`, model: "m" })
+    case 1:
+    case 2:
+      return draft("run.tool.call", { callId, tool: `tool of ${callId}`, label: "Read", status: "started" })
+    case 3:
+      return draft("run.tool.result", { callId, tool: `tool of ${callId}`, status: "completed" })
+    case 4:
+      return draft("run.message.delta", { messageId: callId, channel: "text", text: "Hello" })
+    case 5:
+      return draft("run.file.changed", { path: "notes.txt", change: "created", callId })
+    case 6:
+      return draft("schema.validation_failed", { message: "not JSON", bytes: 3 })
+    default:
+      return draft("runtime.unavailable", { reason: "command_missing", message: "It is not there." })
+  }
+}
+
+const outcomes: ReadonlyArray<Outcome> = [
+  { _tag: "Completed", text: "Done.", usage: { inputTokens: 3, outputTokens: 5 } },
+  { _tag: "Failed", error: { code: "internal", message: "It broke." }, usage: { turns: 1 } },
+  { _tag: "Cancelled", reason: "by itself" },
+  { _tag: "Completed" }
+]
+
+const Step = Schema.Union([
+  Schema.TaggedStruct("Spawned", {}),
+  Schema.TaggedStruct("Said", { what: Schema.Literals([0, 1, 2, 3, 4, 5, 6, 7]), callId: callIds }),
+  Schema.TaggedStruct("Asked", { approvalId: approvals, action: ActionClass }),
+  Schema.TaggedStruct("Withdrawn", { approvalId: approvals }),
+  Schema.TaggedStruct("Decided", {
+    approvalId: approvals,
+    decision: Decision,
+    scope: DecisionScope,
+    origin: DecisionOrigin,
+    edited: Schema.Boolean
+  }),
+  Schema.TaggedStruct("Expired", { approvalId: approvals }),
+  Schema.TaggedStruct("Concluded", { outcome: Schema.Literals([0, 1, 2, 3]) }),
+  Schema.TaggedStruct("Used", { turns: Schema.Literals([1, 2]) }),
+  Schema.TaggedStruct("Overruled", { code: Schema.Literals(["permission_denied", "run_timeout"]) }),
+  Schema.TaggedStruct("CancelRequested", {}),
+  Schema.TaggedStruct("TimedOut", { kind: Schema.Literals(["run", "first_event", "silence", "cap"]) }),
+  Schema.TaggedStruct("Ended", {})
+])
+
+const inputOf = (step: typeof Step.Type): Input => {
+  switch (step._tag) {
+    case "Said":
+      return { _tag: "Said", event: said(step.what, step.callId) }
+    case "Asked":
+      return {
+        _tag: "Asked",
+        approvalId: step.approvalId,
+        request: request({ action: step.action }),
+        expiresAt: "2026-01-01T00:30:00.000Z"
+      }
+    case "Withdrawn":
+      return { ...step, reason: "the runtime went on" }
+    case "Decided":
+      return {
+        _tag: "Decided",
+        approvalId: step.approvalId,
+        answer: { decision: step.decision, scope: step.scope },
+        by: "a person",
+        origin: step.origin,
+        ...(step.edited && step.decision === "allow" ? { edit } : {})
+      }
+    case "Concluded":
+      return { _tag: "Concluded", outcome: outcomes[step.outcome] ?? { _tag: "Completed" } }
+    case "Used":
+      return { _tag: "Used", usage: { turns: step.turns } }
+    case "Overruled":
+      return { _tag: "Overruled", error: { code: step.code, message: "It went too far." } }
+    case "CancelRequested":
+      return { _tag: "CancelRequested", reason: "enough", by: "a person" }
+    case "TimedOut":
+      return { ...step, afterMs: 1_000 }
+    case "Spawned":
+    case "Expired":
+    case "Ended":
+      return step
+  }
+}
+
+/** Any input; `Ended` is as likely as the others, so most sequences go on after it. */
+export const anyInput: Arbitrary.Arbitrary<Input> = Arbitrary.map(Arbitrary.schema(Step), inputOf)
+
+/** Any inputs but `Ended`: a run that is under way. */
+export const underWay: Arbitrary.Arbitrary<ReadonlyArray<Input>> = Arbitrary.map(
+  Arbitrary.array(anyInput, { maxLength: 40 }),
+  (inputs) => inputs.filter((input) => input._tag !== "Ended")
+)

@@ -1,0 +1,91 @@
+/** Each check of the structure and the language finds what it is for. */
+import { assert, describe, it } from "@effect/vitest"
+import { sharedNames } from "./walls/ExportedNames.ts"
+import { folderCycles } from "./walls/FolderCycles.ts"
+import { harnessImports } from "./walls/HarnessImports.ts"
+import { moduleOf } from "./walls/Modules.ts"
+import { phrases, phrasesIn } from "./walls/Phrases.ts"
+
+const hub = (path: string, text: string) => moduleOf(`packages/hub/src/${path}`, text)
+
+describe("moduleOf", () => {
+  it("reads imports of types, re-exports, dynamic imports and own packages", () => {
+    const { exports, imports } = hub(
+      "run/Runs.ts",
+      `import type { A } from "../store/A.ts"
+       export { B } from "./B.ts"
+       export * from "@corral/domain/run/Run"
+       import { Effect } from "effect"
+       export const layer = () => import("../log/C.ts")
+       export interface Runs {}
+       const own = 1
+       export { own as renamed }`
+    )
+    assert.sameMembers(
+      [...imports],
+      [
+        "packages/hub/src/store/A.ts",
+        "packages/hub/src/run/B.ts",
+        "packages/domain/src/run/Run.ts",
+        "packages/hub/src/log/C.ts"
+      ]
+    )
+    assert.sameMembers([...exports], ["layer", "Runs", "renamed"])
+  })
+})
+
+describe("folderCycles", () => {
+  const store = hub("store/Store.ts", `import type { Run } from "../run/Run.ts"`)
+  const run = hub("run/Run.ts", `import { log } from "../log/Log.ts"`)
+
+  it("finds folders that reach each other through others, by types alone", () => {
+    const log = hub("log/Log.ts", `import { store } from "../store/Store.ts"`)
+    assert.deepStrictEqual(
+      folderCycles([store, run, log]).map(({ rooms }) => rooms),
+      [["packages/hub/src/log", "packages/hub/src/run", "packages/hub/src/store"]]
+    )
+  })
+
+  it("accepts an order of folders, and a root module that composes them", () => {
+    const log = hub("log/Log.ts", `import { own } from "./Own.ts"`)
+    const main = hub("Hub.ts", `import { run } from "./run/Run.ts"`)
+    assert.deepStrictEqual(folderCycles([store, run, log, main]), [])
+  })
+})
+
+describe("sharedNames", () => {
+  it("finds a name that two modules export, and no re-export", () => {
+    const modules = [
+      hub("run/Row.ts", "export interface Row {}; export const own = 1"),
+      hub("task/Row.ts", `export type Row = string; export { own } from "../run/Row.ts"`)
+    ]
+    assert.deepStrictEqual(sharedNames(modules), [
+      { name: "Row", paths: ["packages/hub/src/run/Row.ts", "packages/hub/src/task/Row.ts"] }
+    ])
+  })
+
+  it("accepts a type and a value of one name in one module", () => {
+    assert.deepStrictEqual(sharedNames([hub("Id.ts", "export const Id = 1; export type Id = string")]), [])
+  })
+})
+
+describe("harnessImports", () => {
+  it("finds an import of another package's test code only", () => {
+    const text = `import { a } from "../../hub/test/harness/A.ts"; import { b } from "./harness/B.ts"`
+    assert.deepStrictEqual(harnessImports([moduleOf("packages/edge/test/Some.test.ts", text)]), [
+      "packages/edge/test/Some.test.ts > packages/hub/test/harness/A.ts"
+    ])
+  })
+})
+
+describe("phrasesIn", () => {
+  it.each(phrases)("finds %s, also in capitals and across lines of a comment", (phrase) => {
+    const [first = "", ...rest] = phrase.toUpperCase().split(" ")
+    const text = `/**\n * Some text ${[first, ...rest].join("\n * ")} ends.\n */`
+    assert.deepStrictEqual(phrasesIn(text), [{ line: 2, phrase }])
+  })
+
+  it("finds no part of a word", () => {
+    assert.deepStrictEqual(phrasesIn("anewborn nobodys, his own, network at workplaces"), [])
+  })
+})
