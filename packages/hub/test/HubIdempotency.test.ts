@@ -7,7 +7,7 @@ import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { People } from "@corral/testing/hub/People"
 
 /** Two Hubs' worth of services on one database: what one does the other sees. */
-describe("Idempotency", { timeout: 60_000 }, () => {
+describe("HubIdempotency", { timeout: 60_000 }, () => {
   const hub = new HubProcess()
   let others: People
   let made = 0
@@ -52,7 +52,7 @@ describe("Idempotency", { timeout: 60_000 }, () => {
       )
     )
 
-  it("does a keyed write once, also for another Hub and whatever the order of the fields", async () => {
+  it("runs a write with a key once, also on another Hub and with another order of the fields", async () => {
     const s = scope()
     const first = await hub.people.act(once(s, "k", { a: 1, b: 2 }, write(s, "first")))
     const again = await others.act(once(s, "k", { b: 2, a: 1 }, write(s, "again")))
@@ -61,7 +61,7 @@ describe("Idempotency", { timeout: 60_000 }, () => {
     assert.strictEqual((await traces(s)).length, 1)
   })
 
-  it("begins once what happens elsewhere, tells others that it is in flight, and gives its answer again", async () => {
+  it("runs a remote write once, reports concurrent requests as in flight, and replays the response", async () => {
     const s = scope()
     const keyed = { scope: s, key: "k", request: { a: 1 } }
     const answers = await hub.people.act(
@@ -90,7 +90,7 @@ describe("Idempotency", { timeout: 60_000 }, () => {
     assert.deepStrictEqual(again, { body: { answer: "first" }, replayed: true })
   })
 
-  it("gives back the key of what was not done elsewhere, and keeps it where nobody knows", async () => {
+  it("releases the key when a remote write failed, and keeps it when the outcome is unknown", async () => {
     const s = scope()
     const found = await hub.people.act(
       Effect.gen(function* () {
@@ -106,7 +106,7 @@ describe("Idempotency", { timeout: 60_000 }, () => {
     assert.instanceOf(found[2], IdempotencyInFlight)
   })
 
-  it("lets what nobody knows of be asked for again, when nobody waits for it any more", async () => {
+  it("lets a remote write with an unknown outcome be repeated once it is abandoned", async () => {
     const s = scope()
     const keyed = { scope: s, key: "k", request: {} }
     const ask = (answer: Effect.Effect<string, string>) =>
@@ -130,14 +130,14 @@ describe("Idempotency", { timeout: 60_000 }, () => {
     })
   })
 
-  it("does an unkeyed write each time", async () => {
+  it("runs a write without a key each time", async () => {
     const s = scope()
     await hub.people.act(once(s, undefined, {}, write(s, "a")))
     await hub.people.act(once(s, undefined, {}, write(s, "b")))
     assert.strictEqual((await traces(s)).length, 2)
   })
 
-  it("refuses the key of another request, and keeps scopes apart", async () => {
+  it("refuses a key of another request, and separates scopes", async () => {
     const [s, t] = [scope(), scope()]
     await hub.people.act(once(s, "k", { a: 1 }, write(s, "first")))
     const conflict = await others.act(Effect.flip(once(s, "k", { a: 2 }, write(s, "second"))))
@@ -147,7 +147,7 @@ describe("Idempotency", { timeout: 60_000 }, () => {
     assert.strictEqual((await traces(s)).length, 1)
   })
 
-  it("tells a second request, here or at another Hub, that the first is in flight", async () => {
+  it("reports a concurrent request as in flight, on the same and on another Hub", async () => {
     const s = scope()
     const [reached, go] = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<void>()]
     const slow = Effect.gen(function* () {
@@ -167,7 +167,7 @@ describe("Idempotency", { timeout: 60_000 }, () => {
     assert.deepStrictEqual((await others.act(once(s, "k", {}, write(s, "late")))).body, { answer: "slow" })
   })
 
-  it("keeps nothing of a write that failed or was cut off: it may be tried again", async () => {
+  it("stores nothing for a failed or interrupted write, which may be repeated", async () => {
     const s = scope()
     const failing = Effect.flatMap(SqlClient.SqlClient, (sql) =>
       sql.withTransaction(Effect.andThen(write(s, "failed"), Effect.fail("no")))
@@ -189,7 +189,7 @@ describe("Idempotency", { timeout: 60_000 }, () => {
     assert.deepStrictEqual(await traces(s), [{ answer: "done" }])
   })
 
-  it("has one effect and one answer for 100 at once, each trying again while it is told to", async () => {
+  it("has one effect and one response for 100 concurrent requests that retry while in flight", async () => {
     const s = scope()
     const ask = (people: People, i: number) => {
       const tried: Effect.Effect<

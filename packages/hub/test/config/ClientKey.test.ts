@@ -42,7 +42,7 @@ const certified = (key: KeyObject): string => {
 }
 const openssl = spawnSync("openssl", ["version"]).status === 0
 
-describe("the key of the client", () => {
+describe("clientKeyFrom", () => {
   it.each([
     ["RSA as PEM", pem(rsa.privateKey), "RS256", undefined, rsa.publicKey],
     ["P-256 as PEM", pem(p256.privateKey), "ES256", undefined, p256.publicKey],
@@ -77,7 +77,7 @@ describe("the key of the client", () => {
     ["a short RSA key", pem(generateKeyPairSync("rsa", { modulusLength: 1_024 }).privateKey)],
     ["another curve", pem(generateKeyPairSync("ec", { namedCurve: "P-521" }).privateKey)],
     ["an algorithm that is not the key's", jwk(p256.privateKey, { alg: "RS256" })],
-    ["an algorithm that nobody knows", jwk(rsa.privateKey, { alg: "none" })],
+    ["an unknown algorithm", jwk(rsa.privateKey, { alg: "none" })],
     ["a JWK that is none", "{}"]
   ])("is not %s", (_, text) => {
     assert.isUndefined(clientKeyFrom(text))

@@ -1,4 +1,4 @@
-/** Agents of several targets as one inventory, and when a target is there. */
+/** Agents of several targets as one inventory, and presence of a target. */
 import { assert, describe, it } from "@effect/vitest"
 import type { Agent } from "@corral/domain/run/Agent"
 import type { DeviceState, Target } from "@corral/domain/device/Device"
@@ -31,7 +31,7 @@ const target = (id: string, state: DeviceState, ...agents: ReadonlyArray<Agent>)
 })
 
 describe("profilesOf", () => {
-  it("names each agent once, by id, in the words of the first target", () => {
+  it("lists each agent once, by id, as the first target describes it", () => {
     const profiles = profilesOf([
       target("dev_2", "online", agent("codex", "Codex here"), agent("aider", "Aider", false)),
       target("dev_1", "offline", agent("codex", "Codex there"), agent("pi"))
@@ -57,12 +57,12 @@ describe("profilesOf", () => {
     )
   })
 
-  it("is empty where nothing is offered", () => {
+  it("is empty without offers", () => {
     assert.deepStrictEqual(profilesOf([target("dev_1", "online")]), [])
   })
 })
 
-describe("stateOf", () => {
+describe("deviceStateOf", () => {
   const now = 1_800_000_000_000
   it.each([
     ["never seen", null, null, "offline"],

@@ -16,7 +16,7 @@ const artifact = (n: number, size = 2 * MEBIBYTE): Artifact => ({
 })
 
 describe("ArtifactCache", () => {
-  it("keeps as much as it may, those that were asked for lately", () => {
+  it("evicts the least recently used content beyond its limit", () => {
     const cache = new ArtifactCache()
     const most = MAX_CACHE_BYTES / (2 * MEBIBYTE)
     for (let n = 0; n < most; n++) cache.put(target, artifact(n), Buffer.alloc(2 * MEBIBYTE))
@@ -26,7 +26,7 @@ describe("ArtifactCache", () => {
     for (const n of [0, 2, most]) assert.isDefined(cache.get(target, artifact(n)), `${n}`)
   })
 
-  it("gives the content of one target to no other that names its hash, and keeps nothing large", () => {
+  it("separates targets that name the same hash, and ignores large contents", () => {
     const cache = new ArtifactCache()
     cache.put(target, artifact(1), Buffer.alloc(1))
     assert.isUndefined(cache.get("dev_2" as DeviceId, artifact(1)))

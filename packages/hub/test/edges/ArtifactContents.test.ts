@@ -53,7 +53,7 @@ const bytesOf = (id?: string, mayGoOn?: Effect.Effect<boolean>) =>
 const content = Buffer.from(Array.from({ length: 2_500 }, (_, i) => i % 251))
 
 describe("ArtifactContents", () => {
-  it.effect("gives the whole content, piece by piece, and keeps it for the next", () => {
+  it.effect("streams the whole content in pieces, and caches it", () => {
     const { layer, offsets } = edgeWith(artifactOf(content), content)
     return Effect.gen(function* () {
       assert.isTrue((yield* bytesOf()).equals(content))
@@ -62,7 +62,7 @@ describe("ArtifactContents", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("gives what is empty without asking", () => {
+  it.effect("serves an empty artifact without reading from the Edge", () => {
     const { layer, offsets } = edgeWith(artifactOf(Buffer.alloc(0)), Buffer.alloc(0))
     return Effect.gen(function* () {
       assert.strictEqual((yield* bytesOf()).length, 0)
@@ -70,7 +70,7 @@ describe("ArtifactContents", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("refuses what the run does not have, and what is too large", () =>
+  it.effect("refuses artifacts that the run does not have or that are too large", () =>
     Effect.gen(function* () {
       const { layer } = edgeWith(artifactOf(content), content)
       assert.instanceOf(yield* Effect.flip(open("art_2")).pipe(Effect.provide(layer)), PermissionDenied)
@@ -79,7 +79,7 @@ describe("ArtifactContents", () => {
     })
   )
 
-  it.effect("stops where the reader may not go on", () => {
+  it.effect("fails when the reader loses access during the stream", () => {
     const { layer, offsets } = edgeWith(artifactOf(content), content)
     return Effect.gen(function* () {
       const denied = yield* Effect.flip(

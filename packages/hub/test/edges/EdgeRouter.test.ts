@@ -143,7 +143,7 @@ describe("EdgeRouter", () => {
     })
   )
 
-  it.effect.each(names)("%s: an answer that is something else is nobody's answer", (way) =>
+  it.effect.each(names)("%s: dies if the answer belongs to another request", (way) =>
     Effect.gen(function* () {
       for (const value of [null, {}, [{}], { id: newId("run"), runId: newId("run") }])
         assert.isTrue(Exit.hasDies(yield* asked(way, answered({ _tag: "Done", value }))))
@@ -164,7 +164,7 @@ describe("EdgeRouter", () => {
       })
   )
 
-  it.effect("takes an address of that preview on the device itself, and of no other place", () =>
+  it.effect("accepts only preview addresses on the device itself", () =>
     Effect.gen(function* () {
       const opened = (more: object) =>
         asked("openPreview", answered({ _tag: "Done", value: { ...openedPreview, ...more } }))
@@ -191,7 +191,7 @@ describe("EdgeRouter", () => {
     })
   )
 
-  it.effect("sends no command to an Edge that does not know it", () =>
+  it.effect("sends no command that the Edge does not support", () =>
     Effect.gen(function* () {
       const done = answered({ _tag: "Done", value: openedPreview })
       const failure = failureOf(yield* asked("openPreview", done, []))
@@ -200,7 +200,7 @@ describe("EdgeRouter", () => {
     })
   )
 
-  it.effect("takes a revoked device's refusal for what it says", () =>
+  it.effect("passes on the refusal of a revoked device", () =>
     Effect.gen(function* () {
       const gone = answered({
         _tag: "Refused",

@@ -38,9 +38,9 @@ const Sizes = Arbitrary.array(Arbitrary.schema(Schema.Literals([1, 2, 3, 7])), {
 })
 const Ends = Arbitrary.schema(Schema.Boolean)
 
-describe("RunFold", () => {
+describe("MirroredRun", () => {
   it.effect.prop(
-    "comes to what the whole log comes to, whatever the batches",
+    "gives the same state for every division of a log into batches",
     [underWay, Sizes, Ends],
     ([inputs, sizes, ends]) =>
       Effect.sync(() => {

@@ -45,7 +45,7 @@ const create = fc
   })
   .map((of) => Schema.decodeUnknownSync(CreateRun)({ ...without(of), input: { text: "Hello" } }))
 
-describe("notOffered", () => {
+describe("findOfferRefusal", () => {
   it("accepts a task exactly if each of its fields is in the target's inventory", () => {
     fc.assert(
       fc.property(

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { decodePosition, encodePosition, decodeSeq } from "../../src/store/Position.ts"
 
 describe("Position", () => {
-  it("is read as it was written", () => {
+  it("decodes what was encoded", () => {
     const at = new Date(1_800_000_000_123).toISOString()
     assert.deepStrictEqual(decodePosition(encodePosition(at, "ses_01K")), { at, id: "ses_01K" })
     assert.strictEqual(decodeSeq("17", 0), 17)

@@ -82,7 +82,7 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
   })
   afterAll(() => hub.remove())
 
-  /** A Hub's own services beside it, with a link to that Edge. */
+  /** Services of a second Hub, with a link to that Edge. */
   const linked = async (
     edge: PlayedEdge,
     before?: { readonly mirror: Mirror; readonly projectId: ProjectId }
@@ -137,7 +137,7 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
     (await ada.ask<{ readonly items: ReadonlyArray<Run> }>("GET", `/client/runs?projectId=${projectId}`)).body
       .items
 
-  it("starts what waits when the target comes, oldest first; a task then follows its run", async () => {
+  it("starts waiting tasks when their target comes online, oldest first, and tasks follow their runs", async () => {
     const edge = new PlayedEdge()
     edge.present = false
     const { close, make, mirror, projectId, until, wake } = await linked(edge)
@@ -164,7 +164,7 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
     }
   })
 
-  it("says why an Edge did not take it, and leaves no run", async () => {
+  it("fails a refused task with the reason of the Edge, and deletes its run", async () => {
     const edge = new PlayedEdge()
     edge.answer = "refuse"
     const { close, make, projectId, until, wake } = await linked(edge)
@@ -180,7 +180,7 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
     }
   })
 
-  it("waits on where the target has gone meanwhile, and fails where it may not wait", async () => {
+  it("queues a task again when its target went offline, and fails a task that must not wait", async () => {
     const edge = new PlayedEdge()
     edge.answer = "away"
     const { close, make, projectId, until, wake } = await linked(edge)
@@ -209,7 +209,7 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
     ],
     ["unauthorized_target", (mirror: Mirror) => gone("device_projects", mirror)],
     ["workspace_outside_allowlist", (mirror: Mirror) => gone("workspace_links", mirror)]
-  ] as const)("does not start what its maker may not have done there any more: %s", async (code, lose) => {
+  ] as const)("does not start a task whose author has lost the right to it: %s", async (code, lose) => {
     const edge = new PlayedEdge()
     edge.present = false
     const { close, make, mirror, projectId, until, wake } = await linked(edge)
@@ -229,7 +229,7 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
     }
   })
 
-  it("delays no task by an Edge that does not answer another one, and asks for none twice meanwhile", async () => {
+  it("starts later tasks while a start is unanswered, and sends no start twice", async () => {
     const edge = new PlayedEdge()
     edge.answer = "hang"
     const { close, make, projectId, until, wake } = await linked(edge)
@@ -249,7 +249,7 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
     }
   })
 
-  it("asks again for the same run after a Hub that ended while it asked", async () => {
+  it("repeats the start of the same run after a Hub stopped during the dispatch", async () => {
     const edge = new PlayedEdge()
     edge.answer = "hang"
     const before = await linked(edge)
