@@ -6,7 +6,7 @@
 import type { Machine } from "./Machine.ts"
 import type { Interval } from "./Statistics.ts"
 
-/** What a figure must not exceed, by itself, by its distance from the floor or by so many times the floor; or what it must reach of it. */
+/** What a figure must not exceed, by itself, by its distance from the floor or by a factor of the floor; or what it must reach of it. */
 export interface Goal {
   readonly limit: number
   readonly of: "edge" | "distance" | "ratio" | "share" | "reach"

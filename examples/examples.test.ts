@@ -40,7 +40,7 @@ describe("examples", () => {
     assert.include(events.find(({ type }) => type === "run.tool.result")?.payload.output, "main.ts")
   })
 
-  it("custom-adapter runs a program of its own, which waits to be allowed", () => {
+  it("custom-adapter runs its own program, which waits for approval", () => {
     const events = printed("custom-adapter")
     const types = events.map(({ type }) => type)
     const result = events.find(({ type }) => type === "run.tool.result")

@@ -6,14 +6,14 @@ import {
   endpointAuthority,
   type EndpointName,
   refusalOf
-} from "@corral/domain/access/HubAuthorization"
+} from "@corral/domain/hub-api/HubAuthorization"
 import { errorTable } from "@corral/domain/errors/ErrorTable"
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { HttpApi } from "effect/http-api"
 
 const head = `# Authorization at the Hub
 
-Generated from \`packages/domain/src/access/HubAuthorization.ts\` by \`npm run generate\`. \`packages/hub/test/contract/Authorization.test.ts\` asks a running
+Generated from \`packages/domain/src/hub-api/HubAuthorization.ts\` by \`npm run generate\`. \`packages/hub/test/contract/Authorization.test.ts\` asks a running
 Hub each cell of the table.
 
 A check happens before a handler starts work, and what acts takes the proof of it: a handler that forgets its check does not compile. What a

@@ -38,7 +38,7 @@ export const eventExamples: EventExamples = {
     }
   },
   "run.cancelled": {
-    says: "Somebody ended the run. The last event of its log.",
+    says: "A user or client cancelled the run. The last event of its log.",
     payload: { reason: "cancelled by the user", by: "local" }
   },
   "run.message.delta": {
@@ -133,7 +133,7 @@ export const eventExamples: EventExamples = {
     payload: { kind: "run", afterMs: 1_800_000 }
   },
   "schema.validation_failed": {
-    says: "The runtime printed something that cannot be read. The run goes on.",
+    says: "The runtime printed a line that the Edge cannot parse. The run continues.",
     payload: { message: "not JSON", bytes: 42 }
   },
   "integration.message.received": {

@@ -7,7 +7,7 @@ import { type Block, blocksOf, GuideRun } from "./GuideRun.ts"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 
-/** Run by the soak: each starts services of its own. */
+/** Run by the soak: each starts its own services. */
 export const longGuides = ["command-line", "add-device", "embed-edge", "operations"]
 
 /** The blocks of a part of the README. */

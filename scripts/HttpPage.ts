@@ -2,7 +2,7 @@
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
 import { GatewayApi } from "@corral/domain/gateway-api/GatewayApi"
 import { HubApi } from "@corral/domain/hub-api/HubApi"
-import { endpointAuthority } from "@corral/domain/access/HubAuthorization"
+import { endpointAuthority } from "@corral/domain/hub-api/HubAuthorization"
 import { OpenApi } from "effect/http-api"
 import { isObject } from "./Json.ts"
 

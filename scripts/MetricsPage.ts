@@ -9,8 +9,8 @@ const head = `# Metrics
 Generated from \`EdgeMetrics.ts\`, \`HubMetrics.ts\`, \`GatewayMetrics.ts\` and \`MetricRow.ts\` by \`npm run generate\`.
 
 \`GET /metrics\` of each service, in Prometheus' text format, and the same to an OTLP collector: how to turn both on is in [operations](operations.md#metrics). Each name starts
-with \`corral_\` and the service: \`corral_edge_runs_live\`. Counters start at 0 with the process. What takes a query is asked for when somebody reads, at most once a
-second, and is left out where the store does not answer within two. No label names a person, a run, a path or a project.
+with \`corral_\` and the service: \`corral_edge_runs_live\`. Counters start at 0 with the process. Figures that need a query are computed when a client reads, at most once a
+second, and are omitted when the store does not answer within two seconds. No label names a person, a run, a path or a project.
 `
 
 const table = (title: string, rows: Readonly<Record<string, MetricRow>>): string => {

@@ -44,7 +44,7 @@ describe("deploy", () => {
     for (const command of commands) assert.include(services, command)
   })
 
-  it("runs the image as nobody in particular, and says how it is", () => {
+  it("runs the image as an unprivileged user, and has a health check", () => {
     const image = read("Dockerfile")
     const [, last = ""] = image.split(/^FROM .*$(?![^]*^FROM )/m)
     assert.match(last, /^USER corral$/m)

@@ -7,7 +7,7 @@ describe("generated documents", () => {
 
   it.each([...documents.keys()])("%s is what the code says", (path) => {
     const stored = readFileSync(new URL(`../${path}`, import.meta.url), "utf8")
-    // Compared as a whole, reported in one line: a diff of a whole document helps nobody.
+    // Compared as a whole, reported in one line: a diff of a whole document is unreadable.
     assert.isTrue(stored === documents.get(path), `${path} is stale: run \`${command}\``)
   })
 

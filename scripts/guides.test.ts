@@ -35,7 +35,7 @@ const commandsOf = (
 const namesIn = (text: string): ReadonlyArray<string> =>
   text.match(/\bCORRAL_[A-Z0-9_]*[A-Z0-9]\b(?!_)/g) ?? []
 
-/** Variables of the command line, of the tests, and those that are told to programs which a run starts. */
+/** Variables of the command line, of the tests, and those that the programs of a run receive. */
 const otherVariables = [
   "CORRAL_TEST_RUNTIMES_DIR",
   "CORRAL_PICTURES",

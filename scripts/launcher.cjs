@@ -15,7 +15,7 @@ function isNewEnough(version) {
   return parts[0] > NEEDED[0] || (parts[0] === NEEDED[0] && parts[1] >= NEEDED[1])
 }
 
-/** The package that brings a Node of its own for this machine. */
+/** The package with a Node binary for this machine. */
 function packageOf(platform, arch) {
   return "node-" + platform + "-" + arch
 }
@@ -75,7 +75,7 @@ function endWithLauncher() {
 
 function start() {
   if (isNewEnough(process.versions.node)) {
-    // Compiled code is kept beside the bundle, where nobody else can put any.
+    // Compiled code is kept next to the bundle, where no other user can write.
     const compiled = require("module").enableCompileCache
     if (compiled !== undefined) compiled(path.join(__dirname, ".compiled"))
     if (process.env.CORRAL_LAUNCHED !== undefined && process.connected) endWithLauncher()

@@ -5,7 +5,7 @@ import type { ProjectId } from "@corral/domain/identity/Ids"
 import { hubCoreLayer } from "@corral/hub/Hub"
 import { hubDefaults } from "@corral/hub/config/HubConfig"
 import { Projects } from "@corral/hub/project/Projects"
-import { SignIns } from "@corral/hub/signin/SignIns"
+import { SignInStore } from "@corral/hub/signin/SignInStore"
 import { Users } from "@corral/hub/signin/Users"
 import { Effect, type Layer, ManagedRuntime } from "effect"
 import { SqlClient } from "effect/sql"
@@ -63,7 +63,7 @@ const start = async (
 
 const seed = Effect.gen(function* () {
   const projects = yield* Projects
-  const signIns = yield* SignIns
+  const signIns = yield* SignInStore
   const sql = yield* SqlClient.SqlClient
   const users = yield* Users
   const { id } = yield* users.admit({ issuer: "https://issuer.example", subject: "bench", name: "bench" })

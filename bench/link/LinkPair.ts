@@ -4,7 +4,7 @@ import type { DeviceId } from "@corral/domain/identity/Ids"
 import { hubCoreLayer } from "@corral/hub/Hub"
 import { hubDefaults } from "@corral/hub/config/HubConfig"
 import { Projects } from "@corral/hub/project/Projects"
-import { SignIns } from "@corral/hub/signin/SignIns"
+import { SignInStore } from "@corral/hub/signin/SignInStore"
 import { Users } from "@corral/hub/signin/Users"
 import { mint } from "@corral/service/Identifiers"
 import { Effect, type Layer, ManagedRuntime } from "effect"
@@ -61,7 +61,7 @@ const beside = (name: string): string => fileURLToPath(new URL(name, import.meta
 
 const seed = Effect.gen(function* () {
   const projects = yield* Projects
-  const signIns = yield* SignIns
+  const signIns = yield* SignInStore
   const users = yield* Users
   const { id } = yield* users.admit({ issuer: "https://issuer.example", subject: "bench", name: "bench" })
   const { token } = yield* signIns.issue(id, "desktop")

@@ -35,7 +35,7 @@ class DeployerProtocol implements Protocol {
 
   readonly input: Protocol["input"] = () => undefined
 
-  /** It knows no such message: signals end it. */
+  /** The program has no cancel message: signals end it. */
   /** The program takes no cancel, but what fails from now on was stopped by one. */
   readonly cancel: Protocol["cancel"] = () => {
     this.#collector.markCancelled()

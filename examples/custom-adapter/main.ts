@@ -6,6 +6,7 @@ import { CreateRun } from "@corral/domain/run/Run"
 import { decodeEvent } from "@corral/domain/run/RunEvent"
 import * as Edge from "@corral/edge/Edge"
 import { defaults } from "@corral/edge/config/EdgeConfig"
+import { runLines } from "@corral/edge/log/EdgeLogSource"
 import { EventLog } from "@corral/edge/log/EventLog"
 import { RunSupervisor } from "@corral/edge/run/RunSupervisor"
 import { NodeRuntime } from "@effect/platform-node"
@@ -37,10 +38,10 @@ const program = Effect.gen(function* () {
     const answer = { decision: "allow", scope: "once" } as const
     return runs.decide(run.id, event.event.payload.approvalId, answer, { by: "local", origin: "terminal" })
   }
-  const told = (text: string) => Effect.andThen(Console.log(text), allow(text))
-  yield* log
-    .stream(run.id, 0)
-    .pipe(Stream.runForEach((lines) => Effect.forEach(lines, told, { discard: true })))
+  const handle = (text: string) => Effect.andThen(Console.log(text), allow(text))
+  yield* runLines(log, run.id, 0).pipe(
+    Stream.runForEach((lines) => Effect.forEach(lines, handle, { discard: true }))
+  )
 })
 
 program.pipe(

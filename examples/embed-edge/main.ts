@@ -6,6 +6,7 @@ import { builtIn } from "@corral/adapters/Registry"
 import { CreateRun } from "@corral/domain/run/Run"
 import * as Edge from "@corral/edge/Edge"
 import { defaults } from "@corral/edge/config/EdgeConfig"
+import { runLines } from "@corral/edge/log/EdgeLogSource"
 import { EventLog } from "@corral/edge/log/EventLog"
 import { RunSupervisor } from "@corral/edge/run/RunSupervisor"
 import { NodeRuntime } from "@effect/platform-node"
@@ -29,7 +30,7 @@ const program = Effect.gen(function* () {
   const input = { text: "/say Hello\n/list" }
   const request = { workspace: "here", agentId: "scripted", mode: "read_only", input }
   const run = yield* runs.start(yield* Schema.decodeUnknownEffect(CreateRun)(request))
-  yield* log.stream(run.id, 0).pipe(Stream.runForEach((lines) => Console.log(lines.join("\n"))))
+  yield* runLines(log, run.id, 0).pipe(Stream.runForEach((lines) => Console.log(lines.join("\n"))))
 })
 
 program.pipe(

@@ -1,4 +1,4 @@
-/** A list to its end, page by page. */
+/** Reader of a whole list, page by page. */
 import { Effect } from "effect"
 import { MAX_LIMIT } from "@corral/domain/http/Page"
 
@@ -7,13 +7,13 @@ export interface ListPage<A> {
   readonly nextCursor: string | null
 }
 
-/** What every page is asked with. */
+/** Query of one page. */
 export interface ListPageQuery {
   readonly limit: number
   readonly cursor?: string
 }
 
-/** The first page with the items of all of them. */
+/** Returns the first page with the items of all pages. */
 export const readAllPages = <P extends ListPage<unknown>, E, R>(
   ask: (query: ListPageQuery) => Effect.Effect<P, E, R>
 ): Effect.Effect<P & { readonly items: ReadonlyArray<P["items"][number]> }, E, R> =>

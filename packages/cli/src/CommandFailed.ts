@@ -1,29 +1,29 @@
 /**
- * How a command ends when it does not end well: one sentence for a person, and the exit code for a script.
+ * Failure of a command: a message for the user and an exit code for scripts.
  */
 import { Data } from "effect"
 
 /**
- * What the process exits with. `refused`: the command was wrong or was turned down, and nothing was started by it. `cancelled` is what a
- * shell reports of a program that Ctrl-C ended.
+ * Exit codes of the process. `refused`: the command was invalid or rejected, and nothing was started. `cancelled` is the code that a shell
+ * reports for a program ended by Ctrl-C.
  */
 export const exitCodes = { completed: 0, failed: 1, refused: 2, cancelled: 130, terminated: 143 } as const
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 
-/** The command stops with `exitCode`. An empty `message`: all has been said already. */
+/** Stops the command with `exitCode`. An empty `message` prints nothing. */
 export class CommandFailed extends Data.TaggedError("CommandFailed")<{
   readonly message: string
   readonly exitCode: ExitCode
-  /** Of the error table, where the Edge refused. */
+  /** Code of the error table, if the service answered with one. */
   readonly code?: string | undefined
   readonly requestId?: string | undefined
-  /** The Edge did not answer at all; asking again may help. */
+  /** The service did not answer. A retry may succeed. */
   readonly unreachable?: true | undefined
 }> {}
 
-/** Stops with that sentence: the command was wrong or was turned down. */
+/** Failure of an invalid or rejected command. */
 export const refused = (message: string): CommandFailed =>
   new CommandFailed({ message, exitCode: exitCodes.refused })
 
-/** Stops with that code; what happened has been shown. */
+/** Stops with this exit code and prints nothing more. */
 export const exitWith = (exitCode: ExitCode): CommandFailed => new CommandFailed({ message: "", exitCode })

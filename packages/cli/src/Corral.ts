@@ -1,4 +1,4 @@
-/** The command tree. */
+/** Command tree of `corral`. */
 import { Command, Completions } from "effect/cli"
 import { approveCommand } from "./commands/approve.ts"
 import { artifactsCommand } from "./commands/artifacts.ts"
@@ -25,7 +25,7 @@ const completions = makeCompletionsCommand((): Completions.CommandDescriptor =>
 )
 
 export const corral = Command.make("corral").pipe(
-  Command.withDescription("Runs coding agents beside your code, under supervision"),
+  Command.withDescription("Run coding agents next to your code, under supervision"),
   Command.withSubcommands([
     upCommand,
     runCommand,

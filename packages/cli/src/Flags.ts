@@ -1,22 +1,22 @@
-/** Flags that several commands share. */
+/** Flags shared by several commands. */
 import { Config, type Option } from "effect"
 import { Flag } from "effect/cli"
 
 /** The flags of every command that talks to an Edge. */
 export const edgeFlags = {
   url: Flag.String("url").pipe(
-    Flag.withDescription("Address of the Edge (CORRAL_EDGE_URL); else the one that runs here"),
+    Flag.withDescription("URL of the Edge (CORRAL_EDGE_URL). Default: the Edge running on this machine"),
     Flag.withFallbackConfig(Config.String("CORRAL_EDGE_URL")),
     Flag.optional
   ),
   tokenFile: Flag.String("token-file").pipe(
-    Flag.withDescription("File with the Edge's token (CORRAL_EDGE_TOKEN_FILE)"),
+    Flag.withDescription("File with the token of the Edge (CORRAL_EDGE_TOKEN_FILE)"),
     Flag.withFallbackConfig(Config.String("CORRAL_EDGE_TOKEN_FILE")),
     Flag.optional
   )
 }
 
-/** The flags of every command about runs, which are at an Edge or at a Hub. */
+/** Flags of commands about runs, which are on an Edge or a Hub. */
 export const runServerFlags = {
   ...edgeFlags,
   hub: Flag.String("hub").pipe(
@@ -30,7 +30,7 @@ export const runServerFlags = {
   )
 }
 
-/** The flag of commands that only a Hub answers. */
+/** Flag of commands that only a Hub supports. */
 export const hubFlag = {
   hub: Flag.String("hub").pipe(Flag.withDescription("The Hub that you are signed in to"), Flag.optional)
 }
@@ -45,10 +45,10 @@ export interface RunServerChoice extends EdgeChoice {
   readonly project: Option.Option<string>
 }
 
-/** A flag that is off unless it is given. */
+/** Boolean flag that is off by default. */
 export const toggle = (name: string, description: string): Flag.Flag<boolean> =>
   Flag.Boolean(name).pipe(Flag.withoutNegation, Flag.withDescription(description), Flag.withDefault(false))
 
-/** `--json` of a command that answers with one thing, and of one that answers with many. */
+/** `--json` of commands that print one object or a list. */
 export const jsonObject = toggle("json", "Print one JSON object")
 export const jsonLines = toggle("json", "Print each as a JSON line")

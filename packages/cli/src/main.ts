@@ -1,4 +1,4 @@
-/** The `corral` command. Owns the process: output, signals and the exit code. */
+/** Entry point of `corral`. Owns the process: output, signals and the exit code. */
 import { exitWhenWritten } from "@corral/service/exitWhenWritten"
 import { VERSION } from "@corral/service/Version"
 import { NodeServices } from "@effect/platform-node"
@@ -22,41 +22,41 @@ const live = terminal && !dumb
 const colourless = env.NO_COLOR !== undefined && env.NO_COLOR !== ""
 const colours = live && !colourless
 
-/** As the person called it, so that what is suggested can be typed. */
+/** Command as the user typed it, so that suggested commands can be copied. */
 const invocation = (): string => {
   if (env.npm_lifecycle_event !== undefined) return "npm run corral --"
   const [, program = "corral"] = process.argv
-  // A folder is `node dist/corral`; a file of that name is the installed command.
+  // A folder means `node dist/corral`, a file of that name the installed command.
   const installed = basename(program) === "corral" && !statSync(program).isDirectory()
   return installed ? "corral" : `node ${/^[\w./-]+$/.test(program) ? program : `'${program}'`}`
 }
 
-/** One reader for all who listen, there as long as anybody does. */
+/** One stdin reader for all listeners. Open while there is at least one listener. */
 const listeners = new Set<(line: string) => void>()
 let lines: Interface | undefined
 
-const onLine = (heard: (line: string) => void): (() => void) => {
-  listeners.add(heard)
+const onLine = (listener: (line: string) => void): (() => void) => {
+  listeners.add(listener)
   lines ??= createInterface({ input: stdin, terminal: false }).on("line", (line) => {
-    for (const listener of listeners) listener(line)
+    for (const notify of listeners) notify(line)
   })
   return () => {
-    listeners.delete(heard)
+    listeners.delete(listener)
     if (listeners.size > 0) return
     lines?.close()
     lines = undefined
   }
 }
 
-/** The last who took a signal over has it. */
-const receivers: Record<StopSignal, ReadonlyArray<() => void>> = { SIGINT: [], SIGTERM: [], SIGPIPE: [] }
+/** Signal handlers. The last one is active. */
+const handlers: Record<StopSignal, ReadonlyArray<() => void>> = { SIGINT: [], SIGTERM: [], SIGPIPE: [] }
 
 let terminated = false
 
-const onSignal = (signal: StopSignal, received: () => void): (() => void) => {
-  receivers[signal] = [...receivers[signal], received]
+const onSignal = (signal: StopSignal, handler: () => void): (() => void) => {
+  handlers[signal] = [...handlers[signal], handler]
   return () => {
-    receivers[signal] = receivers[signal].filter((each) => each !== received)
+    handlers[signal] = handlers[signal].filter((each) => each !== handler)
   }
 }
 
@@ -83,8 +83,8 @@ const host: Host["Service"] = {
   onSignal
 }
 
-/** The sentence, then what support needs to find it. */
-const tell = ({ message, code, requestId }: CommandFailed): void => {
+/** Prints the message, then the error code and request id. */
+const printFailure = ({ message, code, requestId }: CommandFailed): void => {
   if (message === "") return
   const about = [code, requestId].filter((part) => part !== undefined).join(" ")
   const dim = makePaint(colours && stderr.isTTY === true)
@@ -95,17 +95,17 @@ const exitCodeOf = (exit: Exit.Exit<void, CommandFailed | CliError.CliError>): n
   if (Exit.isSuccess(exit)) return exitCodes.completed
   const failure = Option.getOrUndefined(Cause.findErrorOption(exit.cause))
   if (failure instanceof CommandFailed) {
-    tell(failure)
+    printFailure(failure)
     return failure.exitCode
   }
-  // Help that was asked for is no failure; a wrong command line has been told by the parser.
+  // Requested help is not a failure. The parser has already printed an invalid command line.
   if (failure !== undefined) {
     return failure._tag === "ShowHelp" && failure.errors.length === 0
       ? exitCodes.completed
       : exitCodes.refused
   }
   if (Cause.hasInterruptsOnly(exit.cause)) return terminated ? exitCodes.terminated : exitCodes.cancelled
-  stderr.write(`corral has stopped because of a fault of its own: ${String(Cause.squash(exit.cause))}\n`)
+  stderr.write(`corral crashed: ${String(Cause.squash(exit.cause))}\n`)
   return exitCodes.failed
 }
 
@@ -120,27 +120,27 @@ const services = Layer.mergeAll(
 const fiber = Effect.runFork(
   Command.runWith(corral, { version: VERSION })(process.argv.slice(2)).pipe(Effect.provide(services))
 )
-/** One Ctrl-C arrives twice where npm passes it on besides the terminal. */
+/** npm forwards the Ctrl-C of the terminal, so it arrives twice. */
 const SAME_PRESS_MS = 300
 let interruptedAt: number | undefined
-/** Exit code for the end of the process, once everything is written. */
+/** Exit code, once the process waits only for its output. */
 let exiting: number | undefined
 
 const stop = (signal: "SIGINT" | "SIGTERM") => () => {
-  const receiver = receivers[signal].at(-1)
-  if (receiver !== undefined) return receiver()
+  const handler = handlers[signal].at(-1)
+  if (handler !== undefined) return handler()
   terminated = signal === "SIGTERM"
   if (exiting !== undefined) process.exit(terminated ? exitCodes.terminated : exitCodes.cancelled)
   if (interruptedAt === undefined) {
     interruptedAt = performance.now()
     fiber.interruptUnsafe()
-    // What is tidied up takes too long for whoever asks again.
+    // A second Ctrl-C means that cleanup takes too long.
   } else if (performance.now() - interruptedAt > SAME_PRESS_MS)
     process.exit(terminated ? exitCodes.terminated : exitCodes.cancelled)
 }
 process.on("SIGINT", stop("SIGINT"))
 process.on("SIGTERM", stop("SIGTERM"))
-// The terminal was closed: the command ends as after any other signal. Without a terminal, as under `nohup`, it continues.
+// A closed terminal ends the command like other signals. Without a terminal, as under `nohup`, it continues.
 let closed = false
 const hasTerminal = terminal || stdin.isTTY === true || stderr.isTTY === true
 process.on("SIGHUP", () => {
@@ -149,31 +149,31 @@ process.on("SIGHUP", () => {
   stop("SIGTERM")()
 })
 
-const isUnread = (error: Error): boolean => "code" in error && error.code === "EPIPE"
+const isReaderClosed = (error: Error): boolean => "code" in error && error.code === "EPIPE"
 
 const exitWith = (code: number): void => {
   exiting = code
   exitWhenWritten(code)
 }
 
-const unwritten = (error: Error): void => {
-  stderr.write(`The output cannot be written: ${error.message}\n`)
+const exitUnwritten = (error: Error): void => {
+  stderr.write(`Can't write the output: ${error.message}\n`)
   exitWith(exitCodes.failed)
 }
 
 for (const stream of [stdout, stderr]) {
   stream.on("error", (error) => {
-    const receiver = receivers.SIGPIPE.at(-1)
-    // What is done is done: where its end is not read, the exit code stays.
+    const handler = handlers.SIGPIPE.at(-1)
+    // The command has finished: a closed reader does not change the exit code.
     if (closed || exiting !== undefined) return
-    if (!isUnread(error)) unwritten(error)
-    else if (receiver !== undefined) receiver()
+    if (!isReaderClosed(error)) exitUnwritten(error)
+    else if (handler !== undefined) handler()
     else process.exit(exitCodes.completed)
   })
 }
 fiber.addObserver((exit) => {
   const code = exitCodeOf(exit)
-  // The last write may have failed a moment ago.
-  if (!closed && stdout.errored !== null && !isUnread(stdout.errored)) unwritten(stdout.errored)
+  // The last write may have failed just before.
+  if (!closed && stdout.errored !== null && !isReaderClosed(stdout.errored)) exitUnwritten(stdout.errored)
   else exitWith(code)
 })

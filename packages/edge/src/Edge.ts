@@ -3,6 +3,7 @@
  * and nothing else; another Effect program embeds it the same way.
  */
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
+import { defaultStreamTimes, StreamTimes } from "@corral/service/stream/StreamTimes"
 import * as Telemetry from "@corral/service/telemetry/Telemetry"
 import { Effect, Layer } from "effect"
 import { join } from "node:path"
@@ -72,5 +73,6 @@ export const layer = (config: EdgeConfig, adapters: ReadonlyMap<string, RuntimeA
     Layer.provideMerge(EdgeServer.layer(config)),
     Layer.provide([EventStreams.layer, LocalToken.layer(config.tokenFile), HubLink.layer(config)]),
     Layer.provideMerge([layerCore(config, adapters), EdgeInstance.layer]),
+    Layer.provide(Layer.succeed(StreamTimes, config.streamTimes ?? defaultStreamTimes)),
     Layer.provide(Telemetry.telemetryLayer("edge", config.telemetry))
   )

@@ -16,6 +16,7 @@ import {
 } from "@corral/service/Settings"
 import { checkVariables } from "@corral/service/UnknownVariables"
 import { telemetryFrom, telemetrySettings } from "@corral/service/telemetry/TelemetrySettings"
+import { defaultStreamTimes } from "@corral/service/stream/StreamTimes"
 import { homedir } from "node:os"
 import { isAbsolute, join, resolve } from "node:path"
 import { unusable } from "./approval/GrantRules.ts"
@@ -124,6 +125,16 @@ export const settings = [
     name: "CORRAL_EDGE_RETENTION_MAX_MB",
     what: "Size of the store, in MiB, beyond which the oldest ended runs lose their events earlier; 0 sets no limit.",
     fallback: "2048"
+  },
+  {
+    name: "CORRAL_EDGE_STREAM_PING_MS",
+    what: "Time between pings of an event stream, in milliseconds, at most 20000. Set it below the idle timeout of a proxy in front of the Edge.",
+    fallback: "20000"
+  },
+  {
+    name: "CORRAL_EDGE_STREAM_STALL_MS",
+    what: "Time after which an event stream is closed when its reader takes nothing, in milliseconds.",
+    fallback: "30000"
   },
   ...telemetrySettings
 ] as const satisfies ReadonlyArray<Setting>
@@ -263,6 +274,21 @@ export const fromEnvironment = Effect.fnUntraced(function* (
         wholeNumber(0, 16_777_216),
         retention.maxMiB,
         "0 to 16777216"
+      )
+    },
+    streamTimes: {
+      pingEveryMs: yield* read(
+        "CORRAL_EDGE_STREAM_PING_MS",
+        // Clients reconnect after a longer silence.
+        wholeNumber(1_000, defaultStreamTimes.pingEveryMs),
+        defaultStreamTimes.pingEveryMs,
+        "1000 to 20000"
+      ),
+      stalledAfterMs: yield* read(
+        "CORRAL_EDGE_STREAM_STALL_MS",
+        wholeNumber(1_000, 3_600_000),
+        defaultStreamTimes.stalledAfterMs,
+        "1000 to 3600000"
       )
     },
     telemetry: yield* telemetryFrom(env),

@@ -291,6 +291,24 @@ const expected: Record<Name, Expected> = {
       ["16777216", 16_777_216]
     ],
     bad: [...notWhole, "16777217"]
+  },
+  CORRAL_EDGE_STREAM_PING_MS: {
+    of: (config) => config.streamTimes?.pingEveryMs,
+    fallback: 20_000,
+    good: [
+      ["1000", 1_000],
+      ["20000", 20_000]
+    ],
+    bad: [...notWhole, "999", "20001"]
+  },
+  CORRAL_EDGE_STREAM_STALL_MS: {
+    of: (config) => config.streamTimes?.stalledAfterMs,
+    fallback: 30_000,
+    good: [
+      ["1000", 1_000],
+      ["3600000", 3_600_000]
+    ],
+    bad: [...notWhole, "999", "3600001"]
   }
 }
 

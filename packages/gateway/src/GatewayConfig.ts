@@ -1,32 +1,27 @@
 /**
- * Everything a Gateway is told from outside. A plain value: `fromEnvironment` reads it from variables, an embedding program writes it.
+ * Configuration of a Gateway, with the bots of its chat platforms. A plain value: `fromEnvironment` reads it from variables, an embedding program writes it.
  */
 import type { TelemetryConfig } from "@corral/service/telemetry/TelemetrySettings"
 import type { Redacted } from "effect"
 import type { HubAddress } from "./hub/Hub.ts"
-import type { FeishuConfig } from "./feishu/FeishuConfig.ts"
-import type { SlackConfig } from "./slack/SlackConfig.ts"
+import type { PlatformConfigs } from "./ChatPlatforms.ts"
 
-export interface GatewayConfig {
-  /** Address to listen on. Anything but loopback needs bodies that are signed and encrypted. */
+export interface GatewayConfig extends PlatformConfigs {
+  /** Address to listen on. Any address except loopback requires signed and encrypted bodies. */
   readonly host: string
   /** 0: any free port. */
   readonly port: number
-  /** PostgreSQL: the Hub's or another. What a Gateway keeps is in a schema of its own. */
+  /** PostgreSQL, the Hub's or another one. The Gateway has its own schema. */
   readonly databaseUrl: Redacted.Redacted
-  /** To the database, at once. */
+  /** Maximum number of database connections. */
   readonly maxConnections: number
-  /** Of one address, in a second. */
+  /** Requests per second of one client address. */
   readonly requestsPerSecond: number
   /** Addresses and networks of proxies whose `X-Forwarded-For` or `Forwarded` names the client. */
   readonly trustedProxies?: ReadonlyArray<string> | undefined
-  /** The Hub that is told of events, and does what they ask for. Absent: they are kept, and wait. */
+  /** The Hub that handles the events. Without one, events are stored and stay pending. */
   readonly hub?: HubAddress | undefined
-  /** The bot on Feishu or Lark. Absent: there is none. */
-  readonly feishu?: FeishuConfig | undefined
-  /** The bot on Slack. Absent: there is none. */
-  readonly slack?: SlackConfig | undefined
-  /** Who is told of traces and metrics; nobody where it is not said. */
+  /** Where traces and metrics are sent; nowhere by default. */
   readonly telemetry?: TelemetryConfig | undefined
 }
 

@@ -15,12 +15,11 @@ import { secretOf, secretSettings } from "@corral/service/SecretSettings"
 import { checkVariables } from "@corral/service/UnknownVariables"
 import { telemetryFrom, telemetrySettings } from "@corral/service/telemetry/TelemetrySettings"
 import { Effect, Redacted } from "effect"
+import { chatPlatforms, missingForPublicHost, platformConfigsFrom } from "./ChatPlatforms.ts"
 import type { HubAddress } from "./hub/Hub.ts"
-import { feishuFrom, feishuSettings } from "./feishu/FeishuSettings.ts"
 import { gatewayDefaults, type GatewayConfig } from "./GatewayConfig.ts"
-import { slackFrom, slackSettings } from "./slack/SlackSettings.ts"
 
-export const gatewaySettings = [
+const ownSettings = [
   {
     name: "CORRAL_GATEWAY_HOST",
     what: "Address to listen on. Anything but loopback needs `CORRAL_FEISHU_ENCRYPT_KEY` where there is a bot on Feishu.",
@@ -55,13 +54,16 @@ export const gatewaySettings = [
   ...secretSettings(
     "CORRAL_GATEWAY_HUB_TOKEN",
     "What the Gateway says to the Hub to be believed: the Hub's `CORRAL_HUB_GATEWAY_TOKEN`. Needed with `CORRAL_HUB_URL`."
-  ),
-  ...feishuSettings,
-  ...slackSettings,
-  ...telemetrySettings
+  )
 ] as const satisfies ReadonlyArray<Setting>
 
-type Name = (typeof gatewaySettings)[number]["name"]
+export const gatewaySettings: ReadonlyArray<Setting> = [
+  ...ownSettings,
+  ...chatPlatforms.flatMap(({ settings }) => settings),
+  ...telemetrySettings
+]
+
+type Name = (typeof ownSettings)[number]["name"]
 
 const hubFrom = Effect.fnUntraced(function* (
   env: Environment
@@ -95,14 +97,10 @@ export const gatewayConfigFrom = Effect.fnUntraced(function* (
     gatewayDefaults.host,
     "an IP address or localhost"
   )
-  const feishu = yield* feishuFrom(env)
-  const slack = yield* slackFrom(env)
-  if (!isLoopback(host) && feishu !== undefined && feishu.encryptKey === undefined) {
-    return yield* invalidSetting(
-      "CORRAL_FEISHU_ENCRYPT_KEY",
-      "a key, because CORRAL_GATEWAY_HOST is not loopback"
-    )
-  }
+  const platforms = yield* platformConfigsFrom(env)
+  const missing = isLoopback(host) ? undefined : missingForPublicHost(platforms)
+  if (missing !== undefined)
+    return yield* invalidSetting(missing, "a key, because CORRAL_GATEWAY_HOST is not loopback")
   const databaseUrl = yield* read(
     "CORRAL_DATABASE_URL",
     DatabaseUrl,
@@ -141,8 +139,7 @@ export const gatewayConfigFrom = Effect.fnUntraced(function* (
       )
     ),
     hub: yield* hubFrom(env),
-    feishu,
-    slack,
+    ...platforms,
     telemetry: yield* telemetryFrom(env)
   }
 })

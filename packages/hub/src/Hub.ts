@@ -31,11 +31,11 @@ import { RunFeeds } from "./live/RunFeeds.ts"
 import { StreamAuthority } from "./live/StreamAuthority.ts"
 import { Projects } from "./project/Projects.ts"
 import { WorkspaceLinks } from "./project/WorkspaceLinks.ts"
-import { Messages } from "./session/Messages.ts"
-import { SessionAgents } from "./session/SessionAgents.ts"
+import { MessageStore } from "./session/MessageStore.ts"
+import { SessionAgentStore } from "./session/SessionAgentStore.ts"
 import { Sessions } from "./session/Sessions.ts"
-import { ApiKeys } from "./signin/ApiKeys.ts"
-import { Credentials } from "./signin/Credentials.ts"
+import { ApiKeyStore } from "./signin/ApiKeyStore.ts"
+import { HubCredentials } from "./signin/HubCredentials.ts"
 import { DeviceCodes } from "./signin/DeviceCodes.ts"
 import { layerProvider } from "./signin/DevelopmentProvider.ts"
 import { GatewayTokens } from "./signin/GatewayTokens.ts"
@@ -49,7 +49,7 @@ import { RunRequesters } from "./run/RunRequesters.ts"
 import { Runs } from "./run/Runs.ts"
 import { SessionProject } from "./run/SessionProject.ts"
 import { Targets } from "./edges/Targets.ts"
-import { SignIns } from "./signin/SignIns.ts"
+import { SignInStore } from "./signin/SignInStore.ts"
 import { Users } from "./signin/Users.ts"
 import { hubDatabaseLayer } from "./store/Database.ts"
 import { hubStoreMetricsLayer } from "./store/StoreMetrics.ts"
@@ -81,12 +81,12 @@ export const hubCoreLayer = (config: HubConfig) =>
     DeviceRegistration.layer,
     Devices.layer,
     HubIdempotency.layer,
-    Messages.layer,
+    MessageStore.layer,
     Projects.layer,
-    SessionAgents.layer,
+    SessionAgentStore.layer,
     Sessions.layer,
     ChatLinks.layer,
-    Credentials.layer.pipe(Layer.provideMerge([ApiKeys.layer, SignIns.layer])),
+    HubCredentials.layer.pipe(Layer.provideMerge([ApiKeyStore.layer, SignInStore.layer])),
     Tasks.layer,
     Users.layer,
     WorkspaceLinks.layer
@@ -134,17 +134,20 @@ const linkLayer = (config: HubConfig) =>
     Layer.provideMerge(Dispatcher.layer)
   )
 
-/** The whole Hub. Provides `HubServer` with its address, and the core's services. */
+/** Every service of the routes, for a program that mounts them in its own server. */
+export const hubServicesLayer = (config: HubConfig) =>
+  Layer.mergeAll(Callers.layer, Readiness.layer, linkLayer(config), streams).pipe(
+    Layer.provideMerge(ClientAddress.layer(config.trustedProxies)),
+    Layer.provideMerge(signInLayer(config)),
+    Layer.provideMerge(hubCoreLayer(config)),
+    Layer.provideMerge(Telemetry.telemetryLayer("hub", config.telemetry))
+  )
+
+/** The whole Hub. Provides `HubServer` with its address, and the services. */
 export const hubLayer = (config: HubConfig) =>
   Layer.mergeAll(
     HubServer.layer(config),
     keyExpiry,
     runRetentionLayer(config.retentionDays),
     hubStoreMetricsLayer(config.maxConnections)
-  ).pipe(
-    Layer.provide([Callers.layer, Readiness.layer, linkLayer(config), streams]),
-    Layer.provide(ClientAddress.layer(config.trustedProxies)),
-    Layer.provideMerge(signInLayer(config)),
-    Layer.provideMerge(hubCoreLayer(config)),
-    Layer.provide(Telemetry.telemetryLayer("hub", config.telemetry))
-  )
+  ).pipe(Layer.provideMerge(hubServicesLayer(config)))

@@ -1,4 +1,4 @@
-/** `corral approve`: allows what a run asks for, from wherever one is. */
+/** `corral approve`: allows a requested action of a run. */
 import { DecisionScope } from "@corral/domain/approval/Approval"
 import { Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
@@ -10,11 +10,11 @@ export const approveCommand = Command.make(
   {
     ...runServerFlags,
     scope: Flag.Literals("scope", DecisionScope.literals).pipe(
-      Flag.withDescription("once: this action; run: the like of it in this run; session, always: for longer"),
+      Flag.withDescription("once: this action; run: similar actions in this run; session, always: longer"),
       Flag.withDefault("once" as const)
     ),
     input: Flag.String("input").pipe(
-      Flag.withDescription("JSON object that replaces the tool's input, where the runtime takes one"),
+      Flag.withDescription("JSON object that replaces the tool input, if the runtime supports it"),
       Flag.withSchema(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Unknown))),
       Flag.optional
     ),
@@ -28,4 +28,4 @@ export const approveCommand = Command.make(
       { decision: "allow", scope, ...(Option.isSome(input) ? { updatedInput: input.value } : {}) },
       json
     )
-).pipe(Command.withDescription("Allow what a run asks for"))
+).pipe(Command.withDescription("Allow a requested action of a run"))

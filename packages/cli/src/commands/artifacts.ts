@@ -1,4 +1,4 @@
-/** `corral artifacts`: what a run made to be kept; lists it, and saves it as files. */
+/** `corral artifacts`: lists the artifacts of a run and saves them as files. */
 import type { Artifact } from "@corral/domain/run/Artifact"
 import { ArtifactId, RunId } from "@corral/domain/identity/Ids"
 import { Effect, Option, Stream } from "effect"
@@ -34,11 +34,11 @@ const list = Command.make(
           : `${id}  ${String(size).padStart(10)}  ${escapeLine(mediaType)}  ${escapeLine(name)}\n`
       )
     }
-    if (!json && items.length === 0) host.write("The run kept nothing.\n")
+    if (!json && items.length === 0) host.write("The run has no artifacts.\n")
   })
-).pipe(Command.withDescription("List what a run made to be kept"))
+).pipe(Command.withDescription("List the artifacts of a run"))
 
-/** A name that stays in the folder, whatever the run called it. */
+/** File name that stays in the folder, whatever name the run chose. */
 const fileNameOf = ({ id, name }: Artifact): string => {
   const plain = basename(name.replaceAll("\\", "/")).replaceAll(/[\p{Cc}\p{Cf}]/gu, "_")
   return plain === "" || plain === "." || plain === ".." ? id : plain
@@ -46,15 +46,15 @@ const fileNameOf = ({ id, name }: Artifact): string => {
 
 /** Atomic write: the content goes to a temporary file, is checked against its hash, and is renamed. */
 const save = (content: Stream.Stream<Uint8Array, CommandFailed>, artifact: Artifact, path: string) => {
-  const fresh = `${path}.${process.pid}.part`
-  const unwritable = () => refused(`${path} cannot be written.`)
+  const temporary = `${path}.${process.pid}.part`
+  const unwritable = () => refused(`Can't write ${path}.`)
   return Effect.gen(function* () {
     const hash = createHash("sha256")
     const file = yield* Effect.acquireRelease(
       Effect.try({
         try: () => {
           mkdirSync(dirname(path), { recursive: true })
-          return openSync(fresh, "wx", 0o600)
+          return openSync(temporary, "wx", 0o600)
         },
         catch: unwritable
       }),
@@ -70,17 +70,22 @@ const save = (content: Stream.Stream<Uint8Array, CommandFailed>, artifact: Artif
       })
     )
     if (hash.digest("hex") !== artifact.sha256)
-      return yield* refused("What came is not the artifact: try again.")
-    yield* Effect.try({ try: () => renameSync(fresh, path), catch: unwritable })
+      return yield* refused("The downloaded content doesn't match the artifact. Try again.")
+    yield* Effect.try({ try: () => renameSync(temporary, path), catch: unwritable })
   }).pipe(
     Effect.scoped,
-    Effect.onError(() => Effect.sync(() => rmSync(fresh, { force: true })))
+    Effect.onError(() => Effect.sync(() => rmSync(temporary, { force: true })))
   )
 }
 
-const found = Effect.fnUntraced(function* (server: RunServer, run: RunId, id: ArtifactId) {
+const findArtifact = Effect.fnUntraced(function* (server: RunServer, run: RunId, id: ArtifactId) {
   const artifact = (yield* server.artifacts(run)).find((each) => each.id === id)
-  return artifact ?? (yield* refused(`${run} has no artifact ${id}: corral artifacts list ${run}.`))
+  return (
+    artifact ??
+    (yield* refused(
+      `Run ${run} has no artifact ${id}. \`corral artifacts list ${run}\` lists its artifacts.`
+    ))
+  )
 })
 
 const saveOne = Command.make(
@@ -89,7 +94,9 @@ const saveOne = Command.make(
     ...runServerFlags,
     output: Flag.String("output").pipe(
       Flag.withAlias("o"),
-      Flag.withDescription("File to write; else its own name, in this folder. One that is there is replaced"),
+      Flag.withDescription(
+        "File to write. Without it, the name of the artifact in this folder. Replaces an existing file"
+      ),
       Flag.optional
     ),
     json: jsonObject,
@@ -102,15 +109,15 @@ const saveOne = Command.make(
   Effect.fn(function* ({ artifact: id, json, output, run, ...choice }) {
     const host = yield* Host
     const server = yield* selectRunServer(choice)
-    const artifact = yield* found(server, run, id)
+    const artifact = yield* findArtifact(server, run, id)
     const path = resolve(Option.getOrElse(output, () => fileNameOf(artifact)))
     const content = yield* server.content(run, id)
     yield* save(content, artifact, path).pipe(withProgress(`saving ${escapeLine(artifact.name)}`))
     host.write(json ? `${JSON.stringify({ ...artifact, path })}\n` : `${path} (${artifact.size} bytes)\n`)
   })
-).pipe(Command.withDescription("Save one as a file"))
+).pipe(Command.withDescription("Save an artifact as a file"))
 
 export const artifactsCommand = Command.make("artifacts").pipe(
-  Command.withDescription("What runs made to be kept"),
+  Command.withDescription("Artifacts of runs"),
   Command.withSubcommands([list, saveOne])
 )

@@ -1,4 +1,4 @@
-/** `corral attach`: follows a run that somebody started. Ctrl-C stops the following, not the run. */
+/** `corral attach`: follows an existing run. Ctrl-C detaches; the run continues. */
 import { RunId } from "@corral/domain/identity/Ids"
 import { After } from "@corral/domain/http/EventStream"
 import { Effect, Queue } from "effect"
@@ -15,12 +15,12 @@ export const attachCommand = Command.make(
   {
     ...runServerFlags,
     after: Flag.Int("after").pipe(
-      Flag.withDescription("Only what came after this seq"),
+      Flag.withDescription("Show only events after this seq"),
       Flag.withSchema(After),
       Flag.withDefault(0)
     ),
-    json: toggle("json", "Print the events as JSON lines"),
-    noInput: toggle("no-input", "Never ask here about approvals"),
+    json: toggle("json", "Print events as JSON lines"),
+    noInput: toggle("no-input", "Never prompt for approvals"),
     run: Argument.String("run").pipe(Argument.withDescription("Id of the run"), Argument.withSchema(RunId))
   },
   Effect.fn(function* ({ after, json, noInput, run: runId, ...choice }) {
@@ -37,9 +37,9 @@ export const attachCommand = Command.make(
 
 const leaveOnCtrlC = Effect.fnUntraced(function* (server: RunServer, runId: RunId) {
   const host = yield* Host
-  const pressed = yield* Queue.unbounded<void>()
-  yield* receiveSignal("SIGINT", () => Queue.offerUnsafe(pressed, undefined))
-  yield* Queue.take(pressed)
+  const presses = yield* Queue.unbounded<void>()
+  yield* receiveSignal("SIGINT", () => Queue.offerUnsafe(presses, undefined))
+  yield* Queue.take(presses)
   host.warn(`\n${stillRunningMessage(host, server, runId)}\n`)
   return yield* exitWith(exitCodes.cancelled)
 }, Effect.scoped)

@@ -1,4 +1,4 @@
-/** `corral audit`: the trail of what was done at a Hub, and whether it is whole. */
+/** `corral audit`: verifies the audit log of a Hub. */
 import { Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 import { exitCodes, exitWith } from "../CommandFailed.ts"
@@ -16,7 +16,7 @@ const verify = Command.make(
     ...hubFlag,
     project: Flag.String("project").pipe(
       Flag.withAlias("p"),
-      Flag.withDescription("The project, by id or name; else the only one that there is"),
+      Flag.withDescription("Project id or name. Default: your only project"),
       Flag.optional
     ),
     json: jsonObject
@@ -30,16 +30,18 @@ const verify = Command.make(
     const paint = makePaint(host.colours)
     if (json) host.write(`${JSON.stringify({ projectId: id, ...verified })}\n`)
     else if (ok)
-      host.write(`${paint("green", "✓")} The audit of ${escapeLine(name)} is whole: ${checked} records.\n`)
+      host.write(
+        `${paint("green", "✓")} The audit log of ${escapeLine(name)} is intact. ${checked} records checked.\n`
+      )
     else
       host.write(
-        `${paint("red", "✗")} The audit of ${escapeLine(name)} does not fit from record ${brokenAtSeq ?? "unknown"} on: somebody has changed the database.\n`
+        `${paint("red", "✗")} The audit log of ${escapeLine(name)} was changed: record ${brokenAtSeq ?? "unknown"} does not match.\n`
       )
     if (!ok) return yield* exitWith(exitCodes.failed)
   })
-).pipe(Command.withDescription("Check that nobody has changed the audit of a project"))
+).pipe(Command.withDescription("Verify that the audit log of a project is unchanged"))
 
 export const auditCommand = Command.make("audit").pipe(
-  Command.withDescription("What was done at the Hub"),
+  Command.withDescription("Audit log of the Hub"),
   Command.withSubcommands([verify])
 )

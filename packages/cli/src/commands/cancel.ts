@@ -1,4 +1,4 @@
-/** `corral cancel`: ends a run and everything it has started. */
+/** `corral cancel`: cancels a run and ends all its processes. */
 import { RunId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"

@@ -1,4 +1,4 @@
-/** `corral completions`: what a shell needs to complete commands, flags and their values. */
+/** `corral completions`: completion script for a shell. */
 import { capped } from "@corral/domain/text/CappedPattern"
 import { builtIn } from "@corral/adapters/Registry"
 import { scriptedProgram } from "@corral/edge/scriptedProgram"
@@ -6,8 +6,8 @@ import { Effect } from "effect"
 import { Argument, Command, Completions } from "effect/cli"
 import { Host } from "../terminal/Host.ts"
 
-/** Values that a shell can propose for flags which take others too. */
-const proposed = (): Readonly<Record<string, Completions.FlagType>> => {
+/** Suggested values for flags that also accept other values. */
+const suggestedValues = (): Readonly<Record<string, Completions.FlagType>> => {
   const file: Completions.FlagType = { _tag: "Path", pathType: "file" }
   const agents = [...builtIn({ node: process.execPath, scriptedProgram }).keys()]
   return {
@@ -18,43 +18,44 @@ const proposed = (): Readonly<Record<string, Completions.FlagType>> => {
   }
 }
 
-const withProposed = (
+const withSuggestedValues = (
   command: Completions.CommandDescriptor,
   types: Readonly<Record<string, Completions.FlagType>>
 ): Completions.CommandDescriptor => ({
   ...command,
   flags: command.flags.map((flag) => ({ ...flag, type: types[flag.name] ?? flag.type })),
-  subcommands: command.subcommands.map((each) => withProposed(each, types))
+  subcommands: command.subcommands.map((each) => withSuggestedValues(each, types))
 })
 
-/** The script for that shell. */
+/** Generates the script for a shell. */
 const scriptOf = (shell: "bash" | "zsh" | "fish", described: Completions.CommandDescriptor): string => {
-  const script = Completions.generate("corral", shell, withProposed(described, proposed())).replaceAll(
-    "corral --completions",
-    "corral completions"
-  )
-  // `--flag=value` beside `--flag value`: zsh wants to be told of flags that take a value.
+  const script = Completions.generate(
+    "corral",
+    shell,
+    withSuggestedValues(described, suggestedValues())
+  ).replaceAll("corral --completions", "corral completions")
+  // zsh completes `--flag=value` only for flags marked with `=`.
   return shell === "zsh" ? script.replaceAll(flags, "$1=$2") : script
 }
 
-/** Flags that take a value, in a script of our own. */
+/** Flags with a value in the generated zsh script. */
 const flags = capped(500_000, /^( +'\([^)]*\)--[\w-]+)(\[.*\]:.*')$/gm)
 
-/** `described` is the whole tree, this command among it. */
-export const makeCompletionsCommand = (described: () => Completions.CommandDescriptor) =>
+/** `describe` returns the whole command tree, including this command. */
+export const makeCompletionsCommand = (describe: () => Completions.CommandDescriptor) =>
   Command.make(
     "completions",
     {
       shell: Argument.Literals("shell", ["bash", "zsh", "fish"]).pipe(
-        Argument.withDescription("Which shell: bash, zsh or fish")
+        Argument.withDescription("Shell: bash, zsh or fish")
       )
     },
     Effect.fn(function* ({ shell }) {
       const host = yield* Host
-      host.write(`${scriptOf(shell, described())}\n`)
+      host.write(`${scriptOf(shell, describe())}\n`)
     })
   ).pipe(
-    Command.withDescription("Print a script that completes this command in a shell"),
+    Command.withDescription("Print the completion script of a shell"),
     Command.withExamples([
       {
         command: "corral completions bash > ~/.local/share/bash-completion/completions/corral",

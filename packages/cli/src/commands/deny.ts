@@ -1,4 +1,4 @@
-/** `corral deny`: refuses what a run asks for, from wherever one is. */
+/** `corral deny`: denies a requested action of a run. */
 import { Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { approvalArgument, decideApproval } from "../run/DecideApproval.ts"
@@ -8,7 +8,7 @@ export const denyCommand = Command.make(
   "deny",
   {
     ...runServerFlags,
-    reason: Flag.String("reason").pipe(Flag.withDescription("What the agent is told"), Flag.optional),
+    reason: Flag.String("reason").pipe(Flag.withDescription("Reason for the agent"), Flag.optional),
     json: jsonObject,
     approval: approvalArgument
   },
@@ -19,4 +19,4 @@ export const denyCommand = Command.make(
       { decision: "deny", ...(Option.isSome(reason) ? { reason: reason.value } : {}) },
       json
     )
-).pipe(Command.withDescription("Refuse what a run asks for; the run goes on without it"))
+).pipe(Command.withDescription("Deny a requested action; the run continues without it"))

@@ -20,7 +20,7 @@ import { escapeLine } from "../terminal/VisibleText.ts"
 
 const deviceFile = Effect.map(corralHome, (home) => join(home, "device.json"))
 
-/** The device that this home is, where it is one. */
+/** Reads the device file of this home, if there is one. */
 const current = Effect.gen(function* () {
   const file = yield* deviceFile
   const device = yield* Effect.mapError(readDevice(file), ({ message }) => refused(`${message}.`))
@@ -29,23 +29,24 @@ const current = Effect.gen(function* () {
 
 const joinedDevice = Effect.flatMap(current, ({ device, file }) =>
   device === undefined
-    ? Effect.fail(refused("This machine has joined no Hub: corral device join --hub URL."))
+    ? Effect.fail(refused("This machine has not joined a Hub. Join one with `corral device join --hub URL`."))
     : Effect.succeed({ device, file })
 )
 
-/** The device that the Edge of this home is: of a Hub that was joined, else of the one that `corral up` starts beside it. */
+/** Device of the local Edge: at the joined Hub, or at the Hub that `corral up` starts next to it. */
 const linkedDevice = Effect.gen(function* () {
   const { device } = yield* current
-  const own = join(yield* corralHome, LOCAL_DEVICE_FILE)
-  const found = device ?? (yield* Effect.mapError(readDevice(own), ({ message }) => refused(`${message}.`)))
+  const localFile = join(yield* corralHome, LOCAL_DEVICE_FILE)
+  const found =
+    device ?? (yield* Effect.mapError(readDevice(localFile), ({ message }) => refused(`${message}.`)))
   return found ?? (yield* joinedDevice).device
 })
 
 const describe = ({ deviceId, hub, name }: DeviceFile): string =>
   `${escapeLine(name)} (${deviceId}) at ${escapeLine(hub)}`
 
-/** The join token that was given, on the command line or in a file or on stdin. */
-const givenToken = Effect.fnUntraced(function* (
+/** Reads the join token from the command line, a file or stdin. */
+const readJoinToken = Effect.fnUntraced(function* (
   token: Option.Option<Redacted.Redacted>,
   file: Option.Option<string>
 ) {
@@ -53,25 +54,25 @@ const givenToken = Effect.fnUntraced(function* (
   const path = file.value
   const text = yield* Effect.try({
     try: () => readFileSync(path === "-" ? 0 : path, "utf8").trim(),
-    catch: () => refused(`There is no token to be read in ${path}.`)
+    catch: () => refused(`Can't read a token from ${path}.`)
   })
-  return text === "" ? yield* refused(`There is no token to be read in ${path}.`) : Option.some(text)
+  return text === "" ? yield* refused(`Can't read a token from ${path}.`) : Option.some(text)
 })
 
 const joinHub = Command.make(
   "join",
   {
-    hub: Flag.String("hub").pipe(Flag.withDescription("Address of the Hub, such as https://corral.example")),
+    hub: Flag.String("hub").pipe(Flag.withDescription("URL of the Hub, such as https://corral.example")),
     token: Flag.Redacted("token").pipe(
-      Flag.withDescription("A join token. Others on this machine may see it there: prefer --token-file"),
+      Flag.withDescription("Join token. Other users of this machine may see it; prefer --token-file"),
       Flag.optional
     ),
     tokenFile: Flag.String("token-file").pipe(
-      Flag.withDescription("File with a join token; - reads it from stdin. Without a token you sign in"),
+      Flag.withDescription("File with a join token, or - for stdin. Without a token you sign in"),
       Flag.optional
     ),
     name: Flag.String("name").pipe(
-      Flag.withDescription("What the Hub calls this machine"),
+      Flag.withDescription("Name of this machine at the Hub"),
       Flag.withDefault(hostname())
     ),
     json: jsonObject
@@ -80,11 +81,13 @@ const joinHub = Command.make(
     const host = yield* Host
     const { device, file } = yield* current
     if (device !== undefined)
-      return yield* refused(`This machine is ${describe(device)} already: corral device leave comes first.`)
+      return yield* refused(
+        `This machine has already joined as ${describe(device)}. Run \`corral device leave\` first.`
+      )
     const address = hubUrlOf(hub)
     if ("problem" in address) return yield* refused(`--hub: ${address.problem}.`)
     const { url } = address
-    const given = yield* givenToken(token, tokenFile)
+    const joinToken = yield* readJoinToken(token, tokenFile)
     const privateKey = newPrivateKey()
     const publicKey = publicKeyOf(privateKey)
 
@@ -94,13 +97,13 @@ const joinHub = Command.make(
         name,
         kind: "edge" as const,
         publicKey,
-        ...Option.match(given, { onNone: () => ({}), onSome: (joinToken) => ({ joinToken }) })
+        ...Option.match(joinToken, { onNone: () => ({}), onSome: (value) => ({ joinToken: value }) })
       }
       return yield* callApi(
         calls.deviceRegistration.register({ headers: { "idempotency-key": randomUUID() }, payload })
       )
     })
-    const registered = Option.isSome(given)
+    const registered = Option.isSome(joinToken)
       ? yield* register()
       : yield* withTemporarySignIn(url, name, register)
     const joined = { hub: url, deviceId: registered.id, name: registered.name, privateKey }
@@ -108,10 +111,10 @@ const joinHub = Command.make(
     host.write(
       json
         ? `${JSON.stringify({ deviceId: registered.id, hub: url, name: registered.name })}\n`
-        : `This machine is ${describe(joined)}. An Edge that runs here links by itself.\n`
+        : `This machine has joined as ${describe(joined)}. A running Edge links automatically.\n`
     )
   })
-).pipe(Command.withDescription("Make this machine a device of a Hub"))
+).pipe(Command.withDescription("Join a Hub with this machine"))
 
 const status = Command.make(
   "status",
@@ -133,7 +136,7 @@ const status = Command.make(
         : `${describe(device)}\nLink: ${state}\n`
     )
   })
-).pipe(Command.withDescription("Say which device this machine is, and whether it is linked"))
+).pipe(Command.withDescription("Show the device of this machine and its link"))
 
 const rotate = Command.make(
   "rotate",
@@ -144,22 +147,23 @@ const rotate = Command.make(
     const calls = yield* connectToChosenEdge(edge)
     const link = yield* callApi(calls.link.rotate())
     host.write(
-      json ? `${JSON.stringify(link)}\n` : "This device has a new key; the old one is worth nothing.\n"
+      json ? `${JSON.stringify(link)}\n` : "This device has a new key. The old key no longer works.\n"
     )
   })
-).pipe(Command.withDescription("Give this device a new key, over the link of the Edge that runs here"))
+).pipe(Command.withDescription("Rotate the key of this device over the link of the local Edge"))
 
 const leave = Command.make(
   "leave",
-  { yes: toggle("yes", "Do not ask"), json: jsonObject },
+  { yes: toggle("yes", "Skip the confirmation"), json: jsonObject },
   Effect.fn(function* ({ json, yes }) {
     const host = yield* Host
     const { device, file } = yield* joinedDevice
     if (!yes) {
-      if (!host.interactive) return yield* refused("Nobody can be asked here: --yes says that it is meant.")
+      if (!host.interactive)
+        return yield* refused("Can't ask for confirmation without a terminal. Use --yes to confirm.")
       const typed = yield* Effect.callback<string>((resume) => {
         host.write(
-          `Forget the key of ${describe(device)}? Runs that it has not told whole are lost to the Hub. [y/N] `
+          `Delete the key of ${describe(device)}? The Hub loses events that this device has not sent yet. [y/N] `
         )
         const stop = host.onLine((line) => {
           stop()
@@ -174,12 +178,12 @@ const leave = Command.make(
     host.write(
       json
         ? `${JSON.stringify({ deviceId, hub, left: true })}\n`
-        : "This machine is no device any more. Its owner may revoke it at the Hub, too.\n"
+        : "This machine has left the Hub. Its owner can also revoke the device at the Hub.\n"
     )
   })
-).pipe(Command.withDescription("Forget this device's key; the Edge goes on without a Hub"))
+).pipe(Command.withDescription("Delete the key of this device; the Edge continues without a Hub"))
 
 export const deviceCommand = Command.make("device").pipe(
-  Command.withDescription("This machine as a device of a Hub"),
+  Command.withDescription("Manage this machine as a device of a Hub"),
   Command.withSubcommands([joinHub, status, rotate, leave])
 )

@@ -1,4 +1,4 @@
-/** `corral devices`: machines that one may see at a Hub, and whether they are there. */
+/** `corral devices`: lists devices at a Hub with their state. */
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { callApi } from "../edge/EdgeClient.ts"
@@ -30,6 +30,6 @@ export const devicesCommand = Command.make(
       )
     }
     if (!json && items.length === 0)
-      host.write("There are no devices yet: corral device join makes this machine one.\n")
+      host.write("No devices yet. Add this machine with `corral device join`.\n")
   })
-).pipe(Command.withDescription("List the devices that you may see at the Hub"))
+).pipe(Command.withDescription("List your devices at the Hub"))

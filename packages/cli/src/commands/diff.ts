@@ -1,4 +1,4 @@
-/** `corral diff`: what a run changed in its workspace, as a unified diff. */
+/** `corral diff`: changes of a run in its workspace, as a unified diff. */
 import type { FileDiff } from "@corral/domain/edge-api/Diff"
 import { RunId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
@@ -11,7 +11,7 @@ import { escapeControls, escapeLine } from "../terminal/VisibleText.ts"
 
 const tintOf = (line: string) => (line.startsWith("+") ? "green" : line.startsWith("-") ? "red" : undefined)
 
-/** As `git diff` has it, so that other programs read it. What a terminal would act on is shown as a sign. */
+/** Formats a file as `git diff` does, so that other programs can read it. Control characters are shown as symbols. */
 const patchOf = (file: FileDiff, paint: Paint): string => {
   const { binary, fromPath, hunks, path, status, truncated } = file
   const before = escapeLine(fromPath ?? path)
@@ -36,7 +36,7 @@ const patchOf = (file: FileDiff, paint: Paint): string => {
       paint("cyan", `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`),
       ...lines.map(painted)
     ]),
-    ...(truncated === true ? [paint("dim", `# ${after} goes on: it is too long to be shown whole`)] : []),
+    ...(truncated === true ? [paint("dim", `# ${after} is too large to show in full`)] : []),
     ""
   ].join("\n")
 }
@@ -45,7 +45,7 @@ export const diffCommand = Command.make(
   "diff",
   {
     ...runServerFlags,
-    stat: toggle("stat", "Print only which files, and how much"),
+    stat: toggle("stat", "Print only changed files with line counts"),
     json: jsonObject,
     run: Argument.String("run").pipe(Argument.withDescription("Id of the run"), Argument.withSchema(RunId))
   },
@@ -63,6 +63,6 @@ export const diffCommand = Command.make(
           `${file.status.padEnd(9)}  ${paint("green", `+${file.additions}`)} ${paint("red", `-${file.deletions}`)}  ${escapeLine(file.path)}\n`
         )
     }
-    if (items.length === 0 && host.terminal) host.write("The run changed no file.\n")
+    if (items.length === 0 && host.terminal) host.write("The run changed no files.\n")
   })
 ).pipe(Command.withDescription("Show what a run changed"))

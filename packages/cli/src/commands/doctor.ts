@@ -1,4 +1,4 @@
-/** `corral doctor`: what works here, what does not, and what to do about it. Says what it can where no Edge runs. */
+/** `corral doctor`: checks this machine and reports problems with hints. Works without a running Edge. */
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { exitCodes, exitWith } from "../CommandFailed.ts"
@@ -15,13 +15,13 @@ export const doctorCommand = Command.make(
     const host = yield* Host
     const found = yield* diagnose({ url, tokenFile })
     host.write(json ? `${JSON.stringify(found)}\n` : formatDiagnosis(found, makePaint(host.colours)))
-    const sound =
+    const isHealthy =
       found.node.ok &&
       found.home.files.every(({ ok }) => ok) &&
       found.config?.problem === undefined &&
       found.disk?.ok !== false &&
       (found.hub === undefined || found.hub.state === "ok") &&
       (found.edge.running ? found.edge.status === "ok" : found.edge.store === undefined)
-    if (!sound) return yield* exitWith(exitCodes.failed)
+    if (!isHealthy) return yield* exitWith(exitCodes.failed)
   })
-).pipe(Command.withDescription("Say what works here and what is missing"))
+).pipe(Command.withDescription("Check this machine and report problems"))

@@ -1,4 +1,4 @@
-/** `corral hub`: what an operator does to a Hub from beside it. */
+/** `corral hub`: operator tasks of a Hub. */
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { jsonObject } from "../Flags.ts"
@@ -9,18 +9,20 @@ const migrate = Command.make(
   { json: jsonObject },
   Effect.fn(function* ({ json }) {
     const host = yield* Host
-    // The other commands start faster without a database.
+    // Loaded on demand: other commands start faster without a database client.
     const { migrateHubStore } = yield* Effect.promise(() => import("../service/HubStore.ts"))
     const steps = yield* migrateHubStore(host.environment)
     host.write(
       json
         ? `${JSON.stringify({ steps })}\n`
-        : `The Hub's database is up to date: ${steps.length} steps, the last is ${steps.at(-1) ?? "none"}.\n`
+        : `The Hub database is up to date: ${steps.length} migrations, the latest is ${steps.at(-1) ?? "none"}.\n`
     )
   })
-).pipe(Command.withDescription("Bring the Hub's database up to date, as a Hub does when it starts"))
+).pipe(
+  Command.withDescription("Run pending migrations of the Hub database. A Hub also does this when it starts")
+)
 
 export const hubCommand = Command.make("hub").pipe(
-  Command.withDescription("Look after a Hub"),
+  Command.withDescription("Operate a Hub"),
   Command.withSubcommands([migrate])
 )

@@ -1,4 +1,4 @@
-/** `corral login`, `logout` and `whoami`: the sign-in at a Hub that the other commands act with. */
+/** `corral login`, `logout` and `whoami`: sign-in at a Hub for the other commands. */
 import { readDevice } from "@corral/edge/link/DeviceKey"
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
@@ -16,7 +16,7 @@ import { parseHubUrl, connectToSignedInHub, requireSignIn } from "../hub/SignedI
 import { deleteSignIn, readSignIn, writeSignIn } from "../hub/SignInFile.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 
-/** The Hub that this machine is a device of. */
+/** URL of the Hub that this machine has joined. */
 const hubOfThisMachine = Effect.gen(function* () {
   const home = yield* corralHome
   for (const name of ["device.json", LOCAL_DEVICE_FILE]) {
@@ -25,14 +25,14 @@ const hubOfThisMachine = Effect.gen(function* () {
     )
     if (device !== undefined) return device.hub
   }
-  return yield* refused("Which Hub? Name it: corral login --hub https://corral.example.")
+  return yield* refused("Choose a Hub, for example: corral login --hub https://corral.example")
 })
 
 export const loginCommand = Command.make(
   "login",
   {
     hub: Flag.String("hub").pipe(
-      Flag.withDescription("Address of the Hub; else the one that this machine is a device of"),
+      Flag.withDescription("URL of the Hub. Default: the Hub that this machine has joined"),
       Flag.optional
     ),
     json: jsonObject
@@ -40,21 +40,21 @@ export const loginCommand = Command.make(
   Effect.fn(function* ({ hub, json }) {
     const host = yield* Host
     const url = Option.isSome(hub) ? yield* parseHubUrl(hub.value) : yield* hubOfThisMachine
-    const kept = yield* readSignIn
-    if (kept !== undefined) {
-      // One that has ended is in nobody's way.
-      const still = yield* connectToHub(kept.hub, kept.token).pipe(
+    const existing = yield* readSignIn
+    if (existing !== undefined) {
+      // An expired sign-in is replaced.
+      const current = yield* connectToHub(existing.hub, existing.token).pipe(
         Effect.flatMap((calls) => callApi(calls.auth.me())),
         Effect.map(({ user }) => user),
         Effect.catch(({ code }) => Effect.succeed(code !== "unauthorized"))
       )
-      if (typeof still === "object" && kept.hub === url) {
-        const already = `You are already signed in to ${url} as ${escapeLine(still.name)}.\n`
-        return host.write(json ? `${JSON.stringify({ hub: url, user: still })}\n` : already)
+      if (typeof current === "object" && existing.hub === url) {
+        const already = `You are already signed in to ${url} as ${escapeLine(current.name)}.\n`
+        return host.write(json ? `${JSON.stringify({ hub: url, user: current })}\n` : already)
       }
-      if (still !== false)
+      if (current !== false)
         return yield* refused(
-          `You are signed in to ${kept.hub} as ${escapeLine(kept.name)}: corral logout comes first.`
+          `You are signed in to ${existing.hub} as ${escapeLine(existing.name)}. Run \`corral logout\` first.`
         )
     }
     const token = yield* issueSignIn(url, `corral on ${hostname()}`.slice(0, 100))
@@ -67,7 +67,7 @@ export const loginCommand = Command.make(
         : `You are signed in to ${url} as ${escapeLine(user.name)}.\n`
     )
   })
-).pipe(Command.withDescription("Sign in to a Hub, by a page that you open anywhere"))
+).pipe(Command.withDescription("Sign in to a Hub with a browser"))
 
 export const logoutCommand = Command.make(
   "logout",
@@ -78,12 +78,12 @@ export const logoutCommand = Command.make(
     const calls = yield* connectToHub(hub, token)
     const ended = yield* Effect.result(callApi(calls.auth.logout()))
     yield* deleteSignIn
-    const known = ended._tag === "Success" || ended.failure.code === "unauthorized"
-    host.write(json ? `${JSON.stringify({ hub, ended: known })}\n` : `You are signed out of ${hub}.\n`)
-    if (!known)
-      host.warn("The Hub did not answer: its side of the sign-in ends when it has not been used for long.\n")
+    const hasEnded = ended._tag === "Success" || ended.failure.code === "unauthorized"
+    host.write(json ? `${JSON.stringify({ hub, ended: hasEnded })}\n` : `You are signed out of ${hub}.\n`)
+    if (!hasEnded)
+      host.warn("The Hub did not respond. The sign-in expires there after it has been unused for a while.\n")
   })
-).pipe(Command.withDescription("End the sign-in at the Hub"))
+).pipe(Command.withDescription("Sign out of the Hub"))
 
 export const whoamiCommand = Command.make(
   "whoami",
@@ -98,4 +98,4 @@ export const whoamiCommand = Command.make(
         : `${escapeLine(user.name)} (${user.id}) at ${url}, until ${expiresAt}\n`
     )
   })
-).pipe(Command.withDescription("Say who is signed in, and where"))
+).pipe(Command.withDescription("Show the signed-in user and the Hub"))

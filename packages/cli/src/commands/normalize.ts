@@ -1,4 +1,4 @@
-/** `corral normalize`: what a recorded output of an agent means, as events. Needs no Edge. */
+/** `corral normalize`: converts a recorded agent output to events. Needs no Edge. */
 import { builtIn } from "@corral/adapters/Registry"
 import { WorkspaceId } from "@corral/domain/identity/Ids"
 import { RunInput, RunMode } from "@corral/domain/run/Run"
@@ -13,9 +13,9 @@ import { Host } from "../terminal/Host.ts"
 import { normalizeRecording } from "../run/NormalizedOutput.ts"
 
 const unreadable = (name: string, error: unknown) =>
-  refused(`${name} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+  refused(`Can't read ${name}: ${error instanceof Error ? error.message : String(error)}`)
 
-/** The file's bytes. It is opened at once: nothing is told of one that is not there. */
+/** Bytes of the file. Opens it immediately, so that a missing file fails before any output. */
 const recordingAt = (path: string) =>
   Effect.try({
     try: () => {
@@ -34,14 +34,14 @@ export const normalizeCommand = Command.make(
   {
     agent: Flag.String("agent").pipe(
       Flag.withAlias("a"),
-      Flag.withDescription("Whose output it is: scripted, claude-code, …")
+      Flag.withDescription("Agent of the output: scripted, claude-code, …")
     ),
     mode: Flag.Literals("mode", RunMode.literals).pipe(
-      Flag.withDescription("The mode of the recorded run"),
+      Flag.withDescription("Mode of the recorded run"),
       Flag.withDefault("ask" as const)
     ),
     prompt: Flag.String("prompt").pipe(
-      Flag.withDescription("The prompt of the recorded run"),
+      Flag.withDescription("Prompt of the recorded run"),
       Flag.withSchema(RunInput.fields.text),
       Flag.withDefault("(recorded)")
     ),
@@ -51,16 +51,16 @@ export const normalizeCommand = Command.make(
       Flag.withDefault("recorded" as WorkspaceId)
     ),
     folder: Flag.String("folder").pipe(
-      Flag.withDescription("Folder that the recorded run worked in; paths below it are told relative to it"),
+      Flag.withDescription("Folder of the recorded run. Paths below it are shown relative to it"),
       Flag.withDefault("/workspace")
     ),
-    json: toggle("json", "As every command has it; it prints JSON lines in any case"),
+    json: toggle("json", "Accepted like in other commands. Output is always JSON lines"),
     file: Argument.String("file").pipe(
-      Argument.withDescription("The recorded output; else stdin"),
+      Argument.withDescription("Recorded output. Default: stdin"),
       Argument.optional
     ),
     exitCode: Flag.Int("exit-code").pipe(
-      Flag.withDescription("How the recorded program ended"),
+      Flag.withDescription("Exit code of the recorded program"),
       Flag.withSchema(Schema.Int),
       Flag.withDefault(0)
     )
@@ -70,7 +70,7 @@ export const normalizeCommand = Command.make(
     const adapters = builtIn({ node: process.execPath, scriptedProgram })
     const adapter = adapters.get(agent)
     if (adapter === undefined) {
-      return yield* refused(`There is no agent ${agent}. There are: ${[...adapters.keys()].join(", ")}.`)
+      return yield* refused(`Unknown agent ${agent}. Available agents: ${[...adapters.keys()].join(", ")}.`)
     }
     const { stdin } = yield* Stdio.Stdio
     const recording = Option.isNone(file) ? stdin : yield* recordingAt(file.value)

@@ -1,8 +1,7 @@
 /**
- * `corral preview`: opens what a server or a folder of this machine shows, each behind an address that is good once.
+ * `corral preview`: opens, lists and closes previews of servers and folders on this machine.
  *
- * Of the Edge that runs here and no other: the addresses are worth something on this machine alone. It prints an address and opens no
- * browser.
+ * Works only with the local Edge, because preview URLs work only on this machine. Prints a URL and doesn't start a browser.
  */
 import { PreviewId, RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { CreatePreview, type OpenedPreview, type Preview, PreviewSource } from "@corral/domain/device/Preview"
@@ -19,18 +18,20 @@ import { escapeLine } from "../terminal/VisibleText.ts"
 
 const edgeOf = ({ hub, project, ...choice }: RunServerChoice) =>
   Option.isSome(hub) || Option.isSome(project)
-    ? Effect.fail(refused("Previews are opened at the device itself: call this there, without a Hub."))
+    ? Effect.fail(
+        refused("Previews open on the device itself. Run this command there, without --hub and --project.")
+      )
     : connectToChosenEdge(choice)
 
 const noPreview = (id: PreviewId) =>
-  explainMissing(`There is no preview ${id}, or it is closed: \`corral preview open\` opens a new one.`)
+  explainMissing(`Preview ${id} was not found or is closed. Open a new one with \`corral preview open\`.`)
 
 const idArgument = Argument.String("preview").pipe(
   Argument.withDescription("Id of the preview"),
   Argument.withSchema(PreviewId)
 )
 
-/** `3000` is a port; `./3000` a folder. */
+/** `3000` is a port, `./3000` is a folder. */
 const sourceOf = (source: string): Preview["source"] =>
   /^\d+$/.test(source) ? { kind: "port", port: Number(source) } : { kind: "folder", path: source }
 
@@ -40,31 +41,31 @@ const MAX_TITLE = 200
 const titleOf = (source: Preview["source"]): string =>
   source.kind === "port" ? `Port ${source.port}` : basename(source.path).slice(0, MAX_TITLE) || "Folder"
 
-/** The workspace that is named, else the run's, else the only one. */
+/** The named workspace, else the workspace of the run, else the only one. */
 const workspaceOf = Effect.fnUntraced(function* (
   calls: EdgeApiClient,
-  named: Option.Option<WorkspaceId>,
+  chosen: Option.Option<WorkspaceId>,
   runId: Option.Option<RunId>
 ) {
   const run = Option.isNone(runId)
     ? undefined
     : yield* explainMissingRun(runId.value)(callApi(calls.runs.get({ params: { id: runId.value } })))
-  if (Option.isSome(named)) return named.value
+  if (Option.isSome(chosen)) return chosen.value
   if (run !== undefined) return run.workspace
   const { items } = yield* callApi(calls.workspaces.list())
   const [only] = items
   if (items.length === 1 && only !== undefined) return only.id
   const ids = items.map(({ id }) => id).join(", ")
-  return yield* refused(`Say in which workspace, with --workspace: there are ${ids || "none"}.`)
+  return yield* refused(`Choose a workspace with --workspace. Available workspaces: ${ids || "none"}.`)
 })
 
-/** The address alone on stdout, for whatever opens it. */
-const told = Effect.fnUntraced(function* (opened: OpenedPreview, json: boolean) {
+/** Prints only the URL on stdout, so that other programs can open it. */
+const printPreview = Effect.fnUntraced(function* (opened: OpenedPreview, json: boolean) {
   const host = yield* Host
   if (json) return host.write(`${JSON.stringify(opened)}\n`)
-  const silent = opened.state === "unreachable" ? " Nothing answers there yet." : ""
+  const warning = opened.state === "unreachable" ? " No server responds there yet." : ""
   host.warn(
-    `${opened.id}, until ${opened.expiresAt}.${silent} This opens it once, within a minute, in a browser on this machine:\n`
+    `${opened.id}, until ${opened.expiresAt}.${warning} Open this URL within a minute in a browser on this machine. It works once:\n`
   )
   host.write(`${opened.url}\n`)
 })
@@ -75,33 +76,33 @@ const open = Command.make(
     ...runServerFlags,
     workspace: Flag.String("workspace").pipe(
       Flag.withAlias("w"),
-      Flag.withDescription("Id of the workspace; else the run's, else the only one"),
+      Flag.withDescription("Id of the workspace. Default: the workspace of the run, or the only one"),
       Flag.withSchema(WorkspaceId),
       Flag.optional
     ),
     run: Flag.String("run").pipe(
-      Flag.withDescription("Id of the run that it belongs to, which tells of it"),
+      Flag.withDescription("Id of the run that shows the preview"),
       Flag.withSchema(RunId),
       Flag.optional
     ),
     title: Flag.String("title").pipe(
-      Flag.withDescription("What it is called"),
+      Flag.withDescription("Title of the preview"),
       Flag.withSchema(CreatePreview.fields.title),
       Flag.optional
     ),
     json: jsonObject,
     source: Argument.String("source").pipe(
-      Argument.withDescription("A port of this machine, or a folder as a path within the workspace")
+      Argument.withDescription("Port on this machine, or folder path in the workspace")
     )
   },
-  Effect.fn(function* ({ json, run, source: text, title, workspace: named, ...choice }) {
+  Effect.fn(function* ({ json, run, source: text, title, workspace: chosen, ...choice }) {
     const calls = yield* edgeOf(choice)
     const source = sourceOf(text)
     if (!isSource(source))
       return yield* refused(
-        `${escapeLine(text)} is no port: they go from 1 to 65535. A folder is ./${escapeLine(text)}.`
+        `${escapeLine(text)} is not a valid port (1 to 65535). For a folder, use ./${escapeLine(text)}.`
       )
-    const workspace = yield* workspaceOf(calls, named, run)
+    const workspace = yield* workspaceOf(calls, chosen, run)
     const payload = {
       workspace,
       source,
@@ -109,14 +110,16 @@ const open = Command.make(
       ...Option.match(run, { onNone: () => ({}), onSome: (runId) => ({ runId }) })
     }
     const opening = callApi(calls.previews.create({ headers: {}, payload }))
-    const { body } = yield* explainMissing(`There is no folder ${escapeLine(text)} in ${workspace}.`)(opening)
-    yield* told(body, json)
+    const { body } = yield* explainMissing(
+      `Folder ${escapeLine(text)} was not found in workspace ${workspace}.`
+    )(opening)
+    yield* printPreview(body, json)
   })
 ).pipe(
   Command.withDescription("Open a preview of a server on this machine, or of a folder"),
   Command.withExamples([
-    { command: "corral preview open 5173", description: "What a development server shows" },
-    { command: "corral preview open site --workspace sample", description: "A folder of files" }
+    { command: "corral preview open 5173", description: "Preview of a development server" },
+    { command: "corral preview open site --workspace sample", description: "Preview of a folder" }
   ])
 )
 
@@ -137,7 +140,7 @@ const list = Command.make(
       const { id, state, title } = preview
       host.write(json ? `${JSON.stringify(preview)}\n` : `${id}  ${state.padEnd(11)}  ${escapeLine(title)}\n`)
     }
-    if (!json && items.length === 0) host.write("The run has no preview that is open.\n")
+    if (!json && items.length === 0) host.write("The run has no open previews.\n")
   })
 ).pipe(Command.withDescription("List the open previews of a run"))
 
@@ -146,9 +149,9 @@ const show = Command.make(
   { ...runServerFlags, json: jsonObject, id: idArgument },
   Effect.fn(function* ({ id, json, ...choice }) {
     const calls = yield* edgeOf(choice)
-    yield* told(yield* noPreview(id)(callApi(calls.previews.get({ params: { id } }))), json)
+    yield* printPreview(yield* noPreview(id)(callApi(calls.previews.get({ params: { id } }))), json)
   })
-).pipe(Command.withDescription("Give a fresh address of an open preview"))
+).pipe(Command.withDescription("Print a new URL of an open preview"))
 
 const close = Command.make(
   "close",
@@ -159,9 +162,9 @@ const close = Command.make(
     yield* noPreview(id)(callApi(calls.previews.remove({ params: { id } })))
     host.write(json ? `${JSON.stringify({ id, state: "closed" })}\n` : `closed: ${id}\n`)
   })
-).pipe(Command.withDescription("Close a preview, and everything that goes on there"))
+).pipe(Command.withDescription("Close a preview and its connections"))
 
 export const previewCommand = Command.make("preview").pipe(
-  Command.withDescription("What a server or a folder of this machine shows"),
+  Command.withDescription("Previews of servers and folders on this machine"),
   Command.withSubcommands([open, list, show, close])
 )

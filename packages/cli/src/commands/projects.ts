@@ -1,4 +1,4 @@
-/** `corral projects`: what one is a member of at a Hub. */
+/** `corral projects`: lists the user's projects at a Hub. */
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { callApi } from "../edge/EdgeClient.ts"
@@ -25,6 +25,6 @@ export const projectsCommand = Command.make(
           : `${id}  ${paint("dim", role.padEnd(6))}  ${escapeLine(name)}\n`
       )
     }
-    if (!json && items.length === 0) host.write("There are no projects yet: make one in the Hub's console.\n")
+    if (!json && items.length === 0) host.write("No projects yet. Create one in the console of the Hub.\n")
   })
 ).pipe(Command.withDescription("List your projects at the Hub"))

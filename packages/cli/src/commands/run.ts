@@ -1,4 +1,4 @@
-/** `corral run`: starts a run, follows it, and ends as it ends. */
+/** `corral run`: starts a run and follows it. The exit code is the outcome of the run. */
 import { AgentId, type RunId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { RunMode } from "@corral/domain/run/Run"
 import { Effect, Option, Queue, Schema } from "effect"
@@ -14,56 +14,54 @@ const flags = {
   ...runServerFlags,
   agent: Flag.String("agent").pipe(
     Flag.withAlias("a"),
-    Flag.withDescription("The agent: scripted, claude-code, … (`corral doctor` lists them)"),
+    Flag.withDescription("Agent: scripted, claude-code, … (`corral doctor` lists them)"),
     Flag.withSchema(AgentId)
   ),
   workspace: Flag.String("workspace").pipe(
     Flag.withAlias("w"),
-    Flag.withDescription("Id of the workspace to work in"),
+    Flag.withDescription("Id of the workspace"),
     Flag.withSchema(WorkspaceId)
   ),
   mode: Flag.Literals("mode", RunMode.literals).pipe(
-    Flag.withDescription("What it may do without asking"),
+    Flag.withDescription("What the agent can do without approval"),
     Flag.withDefault("ask" as const)
   ),
-  model: Flag.String("model").pipe(Flag.withDescription("A model of the agent's"), Flag.optional),
+  model: Flag.String("model").pipe(Flag.withDescription("Model of the agent"), Flag.optional),
   timeout: Flag.Int("timeout").pipe(
-    Flag.withDescription("Active time in seconds; waiting for a person does not count"),
+    Flag.withDescription("Active time in seconds. Time spent waiting for approvals does not count"),
     Flag.withSchema(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 86_400 }))),
     Flag.optional
   ),
   target: Flag.String("target").pipe(
-    Flag.withDescription(
-      "At a Hub: the device to run on, by id or name; else the only one with that workspace"
-    ),
+    Flag.withDescription("With a Hub: device id or name. Default: the only device with this workspace"),
     Flag.optional
   ),
-  queue: toggle("queue", "At a Hub: wait for a device that is offline"),
-  json: toggle("json", "Print the events as JSON lines"),
-  yes: toggle("yes", "Allow everything that it asks for").pipe(Flag.withAlias("y")),
-  noInput: toggle("no-input", "Never ask here: wait until somebody decides elsewhere"),
+  queue: toggle("queue", "With a Hub: wait for an offline device"),
+  json: toggle("json", "Print events as JSON lines"),
+  yes: toggle("yes", "Allow every request").pipe(Flag.withAlias("y")),
+  noInput: toggle("no-input", "Never prompt for approvals: wait for a decision elsewhere"),
   prompt: Argument.String("prompt").pipe(
-    Argument.withDescription("What the agent shall do"),
+    Argument.withDescription("Task for the agent"),
     Argument.variadic({ min: 1 })
   )
 }
 
 const SAME_PRESS = "300 millis"
 
-/** Ctrl-C cancels the run, whose end is then waited for; a second one leaves at once. */
+/** Ctrl-C cancels the run and waits for its end. A second Ctrl-C exits immediately. */
 const cancelOnCtrlC = Effect.fnUntraced(function* (server: RunServer, id: RunId) {
   const host = yield* Host
   const presses = yield* Queue.unbounded<void>()
   yield* receiveSignal("SIGINT", () => Queue.offerUnsafe(presses, undefined))
   yield* Queue.take(presses)
-  host.warn("\nCancelling the run; Ctrl-C again leaves it.\n")
-  // The event stream tells how it went. A run that has just ended by itself cannot be cancelled, and need not.
+  host.warn("\nCancelling the run. Press Ctrl-C again to exit without waiting.\n")
+  // The event stream shows the result. Cancelling a run that has just ended fails, which is fine.
   yield* Effect.forkChild(Effect.ignore(server.cancel(id)))
-  // One Ctrl-C arrives twice where npm passes it on besides the terminal.
+  // npm forwards the Ctrl-C of the terminal, so it arrives twice.
   yield* Effect.sleep(SAME_PRESS)
   yield* Queue.clear(presses)
   yield* Queue.take(presses)
-  host.warn(`\nLeft it: \`${host.invocation} attach ${id}${server.named}\` shows how it ends.\n`)
+  host.warn(`\nDetached. \`${host.invocation} attach ${id}${server.named}\` follows the run again.\n`)
   return yield* exitWith(exitCodes.cancelled)
 }, Effect.scoped)
 
@@ -84,8 +82,7 @@ export const runCommand = Command.make(
     queue,
     ...choice
   }) {
-    if (yes && noInput)
-      return yield* refused("--yes allows everything and --no-input waits for somebody: choose one.")
+    if (yes && noInput) return yield* refused("--yes and --no-input can't be combined.")
     const host = yield* Host
     const server = yield* selectRunServer(choice)
     const runId = yield* server.start({
@@ -109,7 +106,7 @@ export const runCommand = Command.make(
   Command.withExamples([
     {
       command: 'corral run --agent scripted --workspace sample "Read the notes and write a summary"',
-      description: "A first run, without any model"
+      description: "A first run, without a model"
     }
   ])
 )

@@ -1,4 +1,4 @@
-/** `corral runs`: the latest runs of an Edge or a Hub, the newest first. */
+/** `corral runs`: lists the latest runs of an Edge or a Hub, newest first. */
 import { type HubRun, HubRunStatus } from "@corral/domain/hub-api/HubRun"
 import type { Run } from "@corral/domain/run/Run"
 import { MAX_LIMIT } from "@corral/domain/http/Page"
@@ -24,7 +24,7 @@ const tints = {
 
 const PROMPT_SHOWN = 60
 
-/** On a terminal one row each: the prompt has what the rest leaves of it. */
+/** One line per run. On a terminal, the prompt is truncated to the remaining width. */
 const line = (
   { id, state, agentId, workspace, createdAt, input }: Run | HubRun,
   paint: Paint,
@@ -46,7 +46,7 @@ export const runsCommand = Command.make(
       Flag.optional
     ),
     limit: Flag.Int("limit").pipe(
-      Flag.withDescription(`How many, 1 to ${MAX_LIMIT}`),
+      Flag.withDescription(`Number of runs, 1 to ${MAX_LIMIT}`),
       Flag.withSchema(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MAX_LIMIT }))),
       Flag.withDefault(20)
     ),
@@ -62,7 +62,7 @@ export const runsCommand = Command.make(
     const paint = makePaint(host.colours)
     for (const run of items) host.write(json ? `${JSON.stringify(run)}\n` : line(run, paint, host.width))
     if (json) return
-    if (items.length === 0) host.write("There are no such runs.\n")
-    if (nextCursor !== null) host.write(paint("dim", "There are more: raise --limit to see them.\n"))
+    if (items.length === 0) host.write("No runs found.\n")
+    if (nextCursor !== null) host.write(paint("dim", "More runs available. Raise --limit to see them.\n"))
   })
 ).pipe(Command.withDescription("List the latest runs"))

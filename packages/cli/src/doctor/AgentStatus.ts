@@ -1,8 +1,8 @@
-/** An agent and a runner as `corral doctor` shows them: what the Edge offers, with what its health adds. */
+/** Status of an agent and of a runner for `corral doctor`. Combines the Edge's list with its health. */
 import type { Agent, Runner } from "@corral/domain/run/Agent"
 import type { RuntimeReadiness } from "@corral/domain/http/Health"
 
-/** An adapter, or a profile where `runtime` is another id. */
+/** An adapter, or a profile if `runtime` is another id. */
 export type AgentStatus = Pick<
   Agent,
   "id" | "label" | "runtime" | "available" | "version" | "signedIn" | "modes" | "reason" | "hint"
@@ -11,7 +11,7 @@ export type AgentStatus = Pick<
 
 export type RunnerStatus = Pick<Runner, "id" | "label" | "command" | "available" | "reason" | "hint">
 
-/** What `/v1/agents` says, and what health adds to it. */
+/** Combines an agent of `/v1/agents` with its runtime health. */
 export const agentStatus = (agent: Agent, readiness: ReadonlyArray<RuntimeReadiness>): AgentStatus => {
   const { id, label, runtime, available, version, signedIn, modes, reason, hint } = agent
   const { path, drift } = readiness.find((runtime) => runtime.id === id) ?? {}

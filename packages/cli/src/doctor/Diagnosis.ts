@@ -1,4 +1,4 @@
-/** What `corral doctor` finds out: about this program, the Edge, its files and the agents of this machine. */
+/** Diagnosis of `corral doctor`: this program, the Edge, its files, the Hub and the agents of this machine. */
 import { builtIn } from "@corral/adapters/Registry"
 import type {
   ConfigReadiness,
@@ -34,24 +34,24 @@ export type EdgeStatus =
       readonly status: "ok" | "degraded"
       readonly version: string
       readonly runs: number
-      /** Runs that wait for a live one to end. */
+      /** Runs that wait for another run to end. */
       readonly queued: number
       readonly workspaces: number
       readonly store: string
       readonly containment: string
-      /** Faults that the Edge reports, each with what to do next. */
+      /** Problems reported by the Edge, each with a hint. */
       readonly problems: ReadonlyArray<HealthProblem>
-      /** Whether it is linked to a Hub. */
+      /** Link to a Hub. */
       readonly link?: LinkReadiness | undefined
     }
   | {
       readonly running: false
       readonly reason: string
-      /** Its store is missing or damaged: why it would not start, and what to do. */
+      /** Problem of the store that prevents a start, with a hint. */
       readonly store?: string | undefined
     }
 
-/** One of the Edge's own files. `mode` as in `chmod`; not ok where others can read it. */
+/** One of Corral's own files. `mode` is as in `chmod`. Not ok if other users can read it. */
 export interface FileStatus {
   readonly name: string
   readonly mode: string
@@ -64,9 +64,9 @@ export interface Diagnosis {
   readonly node: { readonly version: string; readonly ok: boolean }
   readonly home: { readonly path: string; readonly files: ReadonlyArray<FileStatus> }
   readonly edge: EdgeStatus
-  /** The Hub that this machine is linked to, or signed in to. */
+  /** Hub that this machine is linked to or signed in to. */
   readonly hub?: HubStatus | undefined
-  /** The file of profiles and runners. */
+  /** File of profiles and runners. */
   readonly config?: ConfigReadiness | undefined
   readonly git: GitFound
   readonly disk?: { readonly freeBytes: number; readonly ok: boolean } | undefined
@@ -75,7 +75,7 @@ export interface Diagnosis {
   readonly runners: ReadonlyArray<RunnerStatus>
 }
 
-/** What is found out in either way. */
+/** Part of the diagnosis that comes from the Edge if it runs, otherwise from this machine. */
 type MachineStatus = Pick<
   Diagnosis,
   "edge" | "config" | "git" | "disk" | "containment" | "agents" | "runners"
@@ -101,7 +101,7 @@ const fileStatuses = (home: string): ReadonlyArray<FileStatus> =>
     if (stat === undefined) return []
     const mode = (stat.mode & 0o777).toString(8).padStart(3, "0")
     const ok = (stat.mode & 0o077) === 0
-    const hint = `Others can read it: chmod ${stat.isDirectory() ? "700" : "600"} ${path}`
+    const hint = `Other users can read it. Run chmod ${stat.isDirectory() ? "700" : "600"} ${path}`
     return [{ name: name === "" ? "." : name, mode, ok, ...(ok ? {} : { hint }) }]
   })
 
@@ -116,11 +116,11 @@ const formatStore = (store: EdgeReadiness["store"]): string => {
   return `${status} (${engine})${message === undefined ? "" : `: ${message}`}`
 }
 
-/** The Edge and its agents, as it tells them itself. */
+/** Reads the status from the running Edge. */
 const inspectRunningEdge = Effect.fnUntraced(function* (choice: EdgeChoice) {
   const endpoint = yield* locateEdge(choice)
   const calls = yield* connectToEdge(endpoint)
-  // First, for it waits until the programs have answered; health does not.
+  // Before health: the list waits for version checks of the agents, health does not.
   const { items } = yield* callApi(calls.agents.list())
   const { items: runners } = yield* callApi(calls.agents.listRunners())
   const health = yield* fetchEdgeHealth(endpoint)
@@ -129,7 +129,7 @@ const inspectRunningEdge = Effect.fnUntraced(function* (choice: EdgeChoice) {
     running: true,
     url: endpoint.url,
     status,
-    version: own?.version ?? "of an unknown version",
+    version: own?.version ?? "(unknown version)",
     runs: runs?.live ?? 0,
     queued: runs?.queued ?? 0,
     workspaces: workspaces?.count ?? 0,
@@ -149,14 +149,14 @@ const inspectRunningEdge = Effect.fnUntraced(function* (choice: EdgeChoice) {
   } satisfies MachineStatus
 })
 
-/** Without an Edge: what one would find, started from here. */
+/** Inspects what an Edge would find if it started here. */
 const inspectMachine = Effect.fnUntraced(function* (reason: string) {
   const { environment } = yield* Host
   const settings = yield* Effect.result(fromEnvironment(environment))
   const home = yield* corralHome
   const edge = (problem?: string): EdgeStatus => ({
     running: false,
-    reason: problem === undefined ? reason : `${reason} It would not start: ${problem}`,
+    reason: problem === undefined ? reason : `${reason} It can't start: ${problem}`,
     store: examineStore(home)
   })
   const config: EdgeConfig = Result.getOrElse(settings, () => ({
@@ -165,7 +165,7 @@ const inspectMachine = Effect.fnUntraced(function* (reason: string) {
     tokenFile: "",
     environment
   }))
-  const look = Effect.gen(function* () {
+  const inspect = Effect.gen(function* () {
     const { kind } = yield* Containment
     const runtimes = yield* Runtimes
     const agents = yield* runtimes.list
@@ -181,12 +181,12 @@ const inspectMachine = Effect.fnUntraced(function* (reason: string) {
     } satisfies MachineStatus
   })
   const adapters = builtIn({ node: process.execPath, scriptedProgram })
-  const lookWith = (config: EdgeConfig) =>
-    Effect.provide(look, Layer.merge(Runtimes.layer(config, adapters), Containment.layer(config)))
-  return yield* lookWith(config).pipe(
-    // Without the file that stops a start there are the built-in ones to look at.
+  const inspectWith = (config: EdgeConfig) =>
+    Effect.provide(inspect, Layer.merge(Runtimes.layer(config, adapters), Containment.layer(config)))
+  return yield* inspectWith(config).pipe(
+    // Without the invalid file, the built-in agents can still be inspected.
     Effect.catch(({ message: problem }) =>
-      Effect.map(lookWith({ ...config, configFile: undefined }), (found): MachineStatus => ({
+      Effect.map(inspectWith({ ...config, configFile: undefined }), (found): MachineStatus => ({
         ...found,
         edge: edge(problem),
         config: { status: "degraded", path: config.configFile ?? "", problem }
@@ -195,7 +195,7 @@ const inspectMachine = Effect.fnUntraced(function* (reason: string) {
   )
 })
 
-/** Fails nowhere: what cannot be found out is told as such. */
+/** Runs the diagnosis. Never fails: parts that can't be inspected are reported as such. */
 export const diagnose = Effect.fn("Examination.examine")(function* (choice: EdgeChoice) {
   const path = yield* corralHome
   const found: MachineStatus = yield* inspectRunningEdge(choice).pipe(

@@ -1,104 +1,148 @@
-/** What `corral doctor` found, as a person reads it: one line a thing, a mark before it, what to do about it behind it. */
+/** Text of `corral doctor`: one line per finding, with a mark before it and a hint after it. */
 import type { HealthProblem, LinkReadiness } from "@corral/domain/http/Health"
+import type { Paint } from "../terminal/Paint.ts"
+import { escapeLine } from "../terminal/VisibleText.ts"
 import type { AgentStatus, RunnerStatus } from "./AgentStatus.ts"
 import type { Diagnosis } from "./Diagnosis.ts"
 import type { HubStatus } from "./HubHealth.ts"
-import type { Paint } from "../terminal/Paint.ts"
-import { escapeLine } from "../terminal/VisibleText.ts"
 
-const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? "" : "s"}`
+type Lines = ReadonlyArray<string>
 
-const DRIFT_KINDS = 5
-
-/** The lines of the report, with a line end after the last. */
-export const formatDiagnosis = (found: Diagnosis, paint: Paint): string => {
-  const { corral, node, home, edge, hub, config, git, disk, containment, agents, runners } = found
-  const mark = (good: boolean) => (good ? paint("green", "✓") : paint("red", "✗"))
-  const open = paint("yellow", "–")
-  const advice = (...parts: ReadonlyArray<string | undefined>) => {
-    const said = parts.filter((part) => part !== undefined).join(": ")
-    return said === "" ? "" : ` ${paint("dim", escapeLine(said))}`
-  }
-
-  const width = Math.max(12, ...[...agents, ...runners].map(({ id }) => id.length))
-
-  const agent = ({ id, label, available, version, path, signedIn, reason, hint, drift }: AgentStatus) => [
-    `  ${signedIn === false ? open : mark(available)} ${id.padEnd(width)} ${label}${
-      version === undefined ? "" : ` ${version}`
-    }${path === undefined ? "" : ` ${paint("dim", path)}`}${signedIn === true ? ", signed in" : ""}${advice(reason, hint)}`,
-    ...(drift === undefined
-      ? []
-      : [
-          `    ${open} ${count(drift.unknown, "thing")} that this adapter has no name for, seen with ${
-            drift.versionsSeen.join(", ") || "an unknown version"
-          }${advice(
-            drift.kinds
-              .slice(0, DRIFT_KINDS)
-              .map(({ what, count }) => `${what} ×${count}`)
-              .join(", ")
-          )}`
-        ])
-  ]
-
-  const runner = ({ id, label, available, command, reason, hint }: RunnerStatus) =>
-    `  ${available ? mark(true) : open} ${id.padEnd(width)} ${label}${advice(available ? command.join(" ") : reason, available ? undefined : hint)}`
-
-  const linkLine = ({ deviceId, hub, problem, state }: LinkReadiness) =>
-    `${state === "linked" ? mark(true) : state === "refused" ? mark(false) : open} Hub ${escapeLine(hub ?? "of an unknown address")}: ${state}${
-      deviceId === undefined ? "" : ` as ${deviceId}`
-    }${advice(problem)}`
-
-  const problemLine = ({ hint, message }: HealthProblem) =>
-    `  ${mark(false)} ${escapeLine(message)}${advice(hint)}`
-
-  const hubStates = {
-    ok: "ready",
-    degraded: "ready, with a fault",
-    not_ready: "not ready",
-    unreachable: "can't be reached"
-  } as const
-  const hubLines = ({ hint, problems, state, url }: HubStatus) => [
-    `${mark(state === "ok")} Hub at ${escapeLine(url)}: ${hubStates[state]}${advice(hint)}`,
-    ...problems.map(problemLine)
-  ]
-
-  const adapters = agents.filter(({ id, runtime }) => id === runtime)
-  const profiles = agents.filter(({ id, runtime }) => id !== runtime)
-  return [
-    `corral ${corral}`,
-    `${mark(node.ok)} Node ${node.version}`,
-    edge.running
-      ? `${mark(edge.status === "ok")} Edge ${edge.version} at ${edge.url}: ${count(edge.runs, "run")}${
-          edge.queued === 0 ? "" : ` and ${edge.queued} waiting`
-        }, ${count(edge.workspaces, "workspace")}, store ${escapeLine(edge.store)}`
-      : `${open} ${escapeLine(edge.reason)}`,
-    ...(edge.running
-      ? edge.problems.filter(({ part }) => part === "store").map(problemLine)
-      : edge.store === undefined
-        ? []
-        : [`${mark(false)} Store${advice(edge.store)}`]),
-    ...(edge.running && edge.link !== undefined && edge.link.state !== "none" ? [linkLine(edge.link)] : []),
-    ...(hub === undefined ? [] : hubLines(hub)),
-    `${mark(home.files.every((file) => file.ok))} Home ${home.path}`,
-    ...home.files.map(({ name, mode, ok, hint }) => `    ${mode} ${name}${ok ? "" : advice(hint)}`),
-    ...(disk === undefined
-      ? []
-      : [
-          `${mark(disk.ok)} Disk ${gigabytes(disk.freeBytes)} free${disk.ok ? "" : advice("Make room: an Edge needs 100 MB.")}`
-        ]),
-    `${git.found ? mark(true) : open} git${git.version === undefined ? "" : ` ${git.version}`}${git.found ? "" : advice("not on PATH")}`,
-    `${mark(true)} Containment ${containment}`,
-    ...(config === undefined || config.problem === undefined
-      ? []
-      : [`${mark(false)} Configuration${advice(config.problem)}`]),
-    "Agents",
-    ...adapters.flatMap(agent),
-    ...(profiles.length === 0 ? [] : ["Profiles", ...profiles.flatMap(agent)]),
-    "Runners",
-    ...runners.map(runner),
-    ""
-  ].join("\n")
+/** Marks and hints of the report, with or without colours. */
+interface ReportStyle {
+  readonly paint: Paint
+  readonly mark: (isGood: boolean) => string
+  /** Mark of something that is missing but not required. */
+  readonly optional: string
+  /** Dimmed hint with a leading space. Empty if all parts are undefined. */
+  readonly hint: (...parts: ReadonlyArray<string | undefined>) => string
 }
+
+const styleOf = (paint: Paint): ReportStyle => ({
+  paint,
+  mark: (isGood) => (isGood ? paint("green", "✓") : paint("red", "✗")),
+  optional: paint("yellow", "–"),
+  hint: (...parts) => {
+    const text = parts.filter((part) => part !== undefined).join(": ")
+    return text === "" ? "" : ` ${paint("dim", escapeLine(text))}`
+  }
+})
+
+const MAX_DRIFT_KINDS = 5
+
+const hubStates = {
+  ok: "ready",
+  degraded: "ready, with problems",
+  not_ready: "not ready",
+  unreachable: "can't be reached"
+} as const
+
+const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`
 
 const gigabytes = (bytes: number): string =>
   bytes < 1e9 ? `${Math.floor(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`
+
+const problemLine = ({ hint, mark }: ReportStyle, problem: HealthProblem): string =>
+  `  ${mark(false)} ${escapeLine(problem.message)}${hint(problem.hint)}`
+
+const linkLine = (style: ReportStyle, { deviceId, hub, problem, state }: LinkReadiness): string => {
+  const { hint, mark, optional } = style
+  const linkMark = state === "linked" ? mark(true) : state === "refused" ? mark(false) : optional
+  const device = deviceId === undefined ? "" : ` as ${deviceId}`
+  return `${linkMark} Hub ${escapeLine(hub ?? "(unknown URL)")}: ${state}${device}${hint(problem)}`
+}
+
+const edgeLines = (style: ReportStyle, edge: Diagnosis["edge"]): Lines => {
+  const { hint, mark, optional } = style
+  if (!edge.running)
+    return [
+      `${optional} ${escapeLine(edge.reason)}`,
+      ...(edge.store === undefined ? [] : [`${mark(false)} Store${hint(edge.store)}`])
+    ]
+  const { link, problems, queued, runs, status, store, url, version, workspaces } = edge
+  const waiting = queued === 0 ? "" : ` and ${queued} waiting`
+  return [
+    `${mark(status === "ok")} Edge ${version} at ${url}: ${count(runs, "run")}${waiting}, ${count(workspaces, "workspace")}, store ${escapeLine(store)}`,
+    ...problems.filter(({ part }) => part === "store").map((problem) => problemLine(style, problem)),
+    ...(link === undefined || link.state === "none" ? [] : [linkLine(style, link)])
+  ]
+}
+
+const hubLines = (style: ReportStyle, hub: HubStatus | undefined): Lines =>
+  hub === undefined
+    ? []
+    : [
+        `${style.mark(hub.state === "ok")} Hub at ${escapeLine(hub.url)}: ${hubStates[hub.state]}${style.hint(hub.hint)}`,
+        ...hub.problems.map((problem) => problemLine(style, problem))
+      ]
+
+const machineLines = (style: ReportStyle, diagnosis: Diagnosis): Lines => {
+  const { hint, mark, optional } = style
+  const { config, containment, disk, git, home } = diagnosis
+  return [
+    `${mark(home.files.every((file) => file.ok))} Home ${home.path}`,
+    ...home.files.map((file) => `    ${file.mode} ${file.name}${file.ok ? "" : hint(file.hint)}`),
+    ...(disk === undefined
+      ? []
+      : [
+          `${mark(disk.ok)} Disk ${gigabytes(disk.freeBytes)} free${disk.ok ? "" : hint("Free disk space: an Edge needs 100 MB.")}`
+        ]),
+    `${git.found ? mark(true) : optional} git${git.version === undefined ? "" : ` ${git.version}`}${git.found ? "" : hint("not on PATH")}`,
+    `${mark(true)} Containment ${containment}`,
+    ...(config?.problem === undefined ? [] : [`${mark(false)} Configuration${hint(config.problem)}`])
+  ]
+}
+
+const driftLines = ({ hint, optional }: ReportStyle, { drift }: AgentStatus): Lines => {
+  if (drift === undefined) return []
+  const versions = drift.versionsSeen.join(", ") || "an unknown version"
+  const kinds = drift.kinds.slice(0, MAX_DRIFT_KINDS).map((kind) => `${kind.what} ×${kind.count}`)
+  return [
+    `    ${optional} ${count(drift.unknown, "unrecognized output")}, seen with ${versions}${hint(kinds.join(", "))}`
+  ]
+}
+
+const agentLines = (style: ReportStyle, width: number, agent: AgentStatus): Lines => {
+  const { hint, mark, optional, paint } = style
+  const version = agent.version === undefined ? "" : ` ${agent.version}`
+  const path = agent.path === undefined ? "" : ` ${paint("dim", agent.path)}`
+  const signedIn = agent.signedIn === true ? ", signed in" : ""
+  return [
+    `  ${agent.signedIn === false ? optional : mark(agent.available)} ${agent.id.padEnd(width)} ${agent.label}${version}${path}${signedIn}${hint(agent.reason, agent.hint)}`,
+    ...driftLines(style, agent)
+  ]
+}
+
+const runnerLine = ({ hint, mark, optional }: ReportStyle, width: number, runner: RunnerStatus): string =>
+  `  ${runner.available ? mark(true) : optional} ${runner.id.padEnd(width)} ${runner.label}${
+    runner.available ? hint(runner.command.join(" ")) : hint(runner.reason, runner.hint)
+  }`
+
+const programLines = (style: ReportStyle, { agents, runners }: Diagnosis): Lines => {
+  const width = Math.max(12, ...[...agents, ...runners].map(({ id }) => id.length))
+  const adapters = agents.filter(({ id, runtime }) => id === runtime)
+  const profiles = agents.filter(({ id, runtime }) => id !== runtime)
+  const linesOf = (agent: AgentStatus) => agentLines(style, width, agent)
+  return [
+    "Agents",
+    ...adapters.flatMap(linesOf),
+    ...(profiles.length === 0 ? [] : ["Profiles", ...profiles.flatMap(linesOf)]),
+    "Runners",
+    ...runners.map((runner) => runnerLine(style, width, runner))
+  ]
+}
+
+/** Formats the report. The last line ends with a newline. */
+export const formatDiagnosis = (diagnosis: Diagnosis, paint: Paint): string => {
+  const style = styleOf(paint)
+  const { corral, edge, hub, node } = diagnosis
+  return [
+    `corral ${corral}`,
+    `${style.mark(node.ok)} Node ${node.version}`,
+    ...edgeLines(style, edge),
+    ...hubLines(style, hub),
+    ...machineLines(style, diagnosis),
+    ...programLines(style, diagnosis),
+    ""
+  ].join("\n")
+}

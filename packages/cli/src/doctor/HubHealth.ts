@@ -1,7 +1,7 @@
 /**
- * Health of the Hub that this machine uses, for `corral doctor`. Readiness is public. The reason is only for authorized callers.
+ * Health of the Hub of this machine, for `corral doctor`. Readiness is public. Only authorized callers receive the reason.
  *
- * Sends a sign-in only to its own Hub, and the metrics token only to a Hub on this machine.
+ * *Guarantees:* a sign-in is sent only to its own Hub, and the metrics token only to a Hub on this machine.
  */
 import { type HealthProblem, PublicHealth } from "@corral/domain/http/Health"
 import { isLoopback } from "@corral/service/Addresses"
@@ -11,18 +11,18 @@ import type { StoredSignIn } from "../hub/SignInFile.ts"
 
 export interface HubStatus {
   readonly url: string
-  /** `degraded`: it works, but for what `problems` say. `not_ready`: it cannot do its work. */
+  /** `degraded`: works, except for `problems`. `not_ready`: can't serve requests. */
   readonly state: "ok" | "degraded" | "not_ready" | "unreachable"
   readonly problems: ReadonlyArray<HealthProblem>
-  /** What to do where no problem says it. */
+  /** What to do next, if no problem explains it. */
   readonly hint?: string
 }
 
 const NOT_READY =
-  "Its database is probably unavailable: look at the Hub's log, or ask its operator. With CORRAL_METRICS_TOKEN set, doctor asks a Hub on this machine for the reason."
-const DEGRADED = "Sign in with corral login to see why, or look at the Hub's log."
+  "Its database is probably unavailable. Check the log of the Hub or ask its operator. With CORRAL_METRICS_TOKEN set, doctor shows the reason for a Hub on this machine."
+const DEGRADED = "Sign in with `corral login` to see the reason, or check the log of the Hub."
 
-/** What verifies the caller at that Hub. */
+/** Credential for this Hub. */
 const credentialFor = (
   url: string,
   signIn: StoredSignIn | undefined,
@@ -33,7 +33,7 @@ const credentialFor = (
   return signIn?.hub === url ? signIn.token : undefined
 }
 
-/** Asks the Hub at that address. Fails nowhere. */
+/** Reads the health of the Hub. Never fails: an unreachable Hub has the state `unreachable`. */
 export const inspectHub = Effect.fnUntraced(function* (
   url: string,
   signIn: StoredSignIn | undefined,

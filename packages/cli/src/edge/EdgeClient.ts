@@ -1,5 +1,5 @@
 /**
- * The Edge's HTTP contract as typed calls. Whatever goes wrong comes out as `CommandFailed` with the Edge's own sentence.
+ * Typed client of the Edge. Every failure is a `CommandFailed` with the message of the Edge.
  */
 import {
   EdgeAgents,
@@ -21,7 +21,7 @@ import { CommandFailed, exitCodes } from "../CommandFailed.ts"
 import { locateEdge, type EdgeEndpoint } from "./EdgeLocation.ts"
 import type { EdgeChoice } from "../Flags.ts"
 
-/** What commands use of the contract. */
+/** Endpoint groups that commands use. */
 class UsedApi extends HttpApi.make("edge")
   .add(
     EdgeAgents,
@@ -37,7 +37,7 @@ class UsedApi extends HttpApi.make("edge")
 
 const decodeErrorObject = Schema.decodeUnknownOption(Schema.fromJsonString(ErrorObject))
 
-/** A refusal as the service words it; `text` is the answer's body. */
+/** Failure from an error response. `text` is the response body. */
 export const failureFromResponse = (
   status: number,
   text: string,
@@ -46,33 +46,35 @@ export const failureFromResponse = (
   Option.match(decodeErrorObject(text), {
     onNone: () =>
       new CommandFailed({
-        message: `The ${service} answered ${status} without a reason.`,
+        message: `The ${service} responded with status ${status} and no error message.`,
         exitCode: exitCodes.refused
       }),
     onSome: ({ code, message, requestId, details }) =>
       new CommandFailed({ message: sentence(message, details), exitCode: exitCodes.refused, code, requestId })
   })
 
-/** The message with the fields that do not fit, where the Edge names them. */
+/** Adds invalid fields to the message, if the service lists them. */
 const sentence = (message: string, details: ErrorObject["details"]): string => {
   const issues = details?.["issues"]
   if (!Array.isArray(issues)) return message
-  const said = issues.map((issue: { path?: unknown; message?: unknown }) => `${issue.path}: ${issue.message}`)
-  return `${message} ${said.join("; ")}`
+  const invalid = issues.map(
+    (issue: { path?: unknown; message?: unknown }) => `${issue.path}: ${issue.message}`
+  )
+  return `${message} ${invalid.join("; ")}`
 }
 
-const refuse = (response: HttpClientResponse.HttpClientResponse) =>
+const failOnError = (response: HttpClientResponse.HttpClientResponse) =>
   response.status < 400
     ? Effect.succeed(response)
     : Effect.flatMap(response.text, (text) => Effect.fail(failureFromResponse(response.status, text)))
 
 const unreachable = new CommandFailed({
-  message: "The Edge stopped answering.",
+  message: "Lost connection to the Edge. Check that it is running, then try again.",
   exitCode: exitCodes.failed,
   unreachable: true
 })
 const incompatible = new CommandFailed({
-  message: "The Edge's answer is not understood: it may be of another version.",
+  message: "Can't read the response. The service may have a different version. Update both, then try again.",
   exitCode: exitCodes.failed
 })
 
@@ -82,7 +84,7 @@ export const connectToEdge = Effect.fnUntraced(function* ({ url, token }: EdgeEn
     HttpClient.mapRequest(HttpClientRequest.bearerToken(Redacted.value(token))),
     HttpClient.transformResponse((answer) =>
       answer.pipe(
-        Effect.flatMap(refuse),
+        Effect.flatMap(failOnError),
         Effect.catchTag("HttpClientError", () => Effect.fail(unreachable))
       )
     )
@@ -90,17 +92,17 @@ export const connectToEdge = Effect.fnUntraced(function* ({ url, token }: EdgeEn
   return yield* HttpApiClient.makeWith(UsedApi, { httpClient, baseUrl: url })
 })
 
-/** Calls to the Edge, group by group. */
+/** Typed calls of the Edge, by endpoint group. */
 export type EdgeApiClient = Effect.Success<ReturnType<typeof connectToEdge>>
 
-/** Ends a call: refusals are `CommandFailed` already; what is left are answers that do not fit the contract. */
+/** Maps response decoding errors to `CommandFailed`. Other failures are `CommandFailed` already. */
 export const callApi = <A, E, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A, CommandFailed, R> =>
   Effect.mapError(call, (error) => (error instanceof CommandFailed ? error : incompatible))
 
-/** Finds the Edge, and gives its calls. */
+/** Locates the Edge and connects to it. */
 export const connectToChosenEdge = (choice: EdgeChoice) => Effect.flatMap(locateEdge(choice), connectToEdge)
 
-/** The Edge's health; one that is not ready answers 503 with it. */
+/** Reads the health of the Edge. An Edge that is not ready responds with 503 and the same body. */
 export const fetchEdgeHealth = Effect.fnUntraced(
   function* ({ url, token }: EdgeEndpoint) {
     const client = yield* HttpClient.HttpClient

@@ -1,8 +1,10 @@
 /**
- * Where the Edge is, and the token that it takes.
+ * Location and token of the Edge.
  *
- * An Edge writes `edge.json` and `edge.token` into its home. Before the token is sent, whoever listens there must tell the instance id of
- * that `edge.json`: another program that has taken the port gets nothing.
+ * An Edge writes `edge.json` and `edge.token` into its home.
+ *
+ * *Guarantees:* the token is sent only after the server has returned the instance id of `edge.json`. Another program on the same port never
+ * receives it.
  */
 import { EdgeReadiness } from "@corral/domain/http/Health"
 import { Config, Effect, Option, Redacted, Schema } from "effect"
@@ -14,18 +16,18 @@ import { CommandFailed, exitCodes, refused } from "../CommandFailed.ts"
 import type { EdgeChoice } from "../Flags.ts"
 
 export interface EdgeEndpoint {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly url: string
   readonly token: Redacted.Redacted
 }
 
-/** Folder of the Edge's own files: `CORRAL_HOME`, or `.corral` in the person's home. */
+/** Folder of Corral's own files: `CORRAL_HOME`, or `.corral` in the user's home. */
 export const corralHome: Effect.Effect<string> = Config.String("CORRAL_HOME").pipe(
   Config.withDefault(join(homedir(), ".corral")),
   Effect.orDie
 )
 
-/** What an Edge says of itself in `edge.json`. */
+/** Content of `edge.json`. */
 export const EdgeFile = Schema.Struct({
   url: Schema.String,
   pid: Schema.Int,
@@ -45,11 +47,11 @@ const readText = (file: string): string | undefined => {
   }
 }
 
-/** The `edge.json` of that home, where there is a readable one. */
+/** Reads `edge.json` of this home. Returns undefined if it is missing or unreadable. */
 export const readEdgeFile = (home: string): EdgeFile | undefined =>
   Option.getOrUndefined(decodeEdgeFile(readText(join(home, "edge.json"))))
 
-const NOT_RUNNING = "No Edge is running here. Start one with `npm start` or `corral up`."
+const NOT_RUNNING = "No Edge is running on this machine. Start one with `npm start` or `corral up`."
 
 const notRunning = new CommandFailed({ message: NOT_RUNNING, exitCode: exitCodes.refused, unreachable: true })
 
@@ -60,11 +62,11 @@ const parseEdgeUrl = (text: string): Effect.Effect<string, CommandFailed> => {
   return url !== undefined && url.protocol === "http:" && LOOPBACK.has(url.hostname)
     ? Effect.succeed(url.origin)
     : Effect.fail(
-        refused("--url takes the address of an Edge on this machine, such as http://127.0.0.1:4870.")
+        refused("--url must be the address of an Edge on this machine, such as http://127.0.0.1:4870.")
       )
 }
 
-/** Asks, without the token, who listens at `url`. */
+/** Reads the instance id of the server at `url`. Does not send the token. */
 export const fetchInstanceId = (url: string): Effect.Effect<string, CommandFailed, HttpClient.HttpClient> =>
   HttpClient.get(`${url}/health`).pipe(
     Effect.flatMap(HttpClientResponse.schemaBodyJson(EdgeReadiness)),
@@ -73,21 +75,21 @@ export const fetchInstanceId = (url: string): Effect.Effect<string, CommandFaile
     Effect.catchTags({
       HttpClientError: () => Effect.fail(notRunning),
       TimeoutError: () => Effect.fail(notRunning),
-      SchemaError: () => Effect.fail(refused(`What answers at ${url} is not an Edge.`))
+      SchemaError: () => Effect.fail(refused(`The server at ${url} is not an Edge.`))
     })
   )
 
-/** Finds the Edge and makes sure that it is the one. */
+/** Locates the Edge and verifies its instance id. */
 export const locateEdge = Effect.fn("EdgeLocation.locate")(function* (choice: EdgeChoice) {
   const home = yield* corralHome
   const file = readEdgeFile(home)
   const url = Option.isSome(choice.url) ? yield* parseEdgeUrl(choice.url.value) : file?.url
   if (url === undefined) return yield* notRunning
   const instanceId = yield* fetchInstanceId(url)
-  // An Edge that is named by its address alone has no other file to be compared with.
+  // An Edge selected by URL has no `edge.json` to compare with.
   if (file !== undefined && file.url === url && file.instanceId !== instanceId) {
     return yield* refused(
-      `What answers at ${url} is not the Edge that ${join(home, "edge.json")} describes; the token was not sent.`
+      `The server at ${url} is not the Edge described in ${join(home, "edge.json")}. The token was not sent.`
     )
   }
   const tokenFile = Option.getOrElse(choice.tokenFile, () =>
@@ -95,7 +97,7 @@ export const locateEdge = Effect.fn("EdgeLocation.locate")(function* (choice: Ed
   )
   const token = readText(tokenFile)?.trim()
   if (token === undefined || token === "") {
-    return yield* refused(`There is no token to be read in ${tokenFile}. Name its file with --token-file.`)
+    return yield* refused(`Can't read a token from ${tokenFile}. Set the file with --token-file.`)
   }
   return { url, token: Redacted.make(token) } satisfies EdgeEndpoint
 })

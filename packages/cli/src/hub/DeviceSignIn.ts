@@ -1,4 +1,4 @@
-/** Signs a person in from a terminal, as RFC 8628 has it: they open an address anywhere, compare a code, and answer there. */
+/** Sign-in from a terminal by the device flow of RFC 8628: the user opens a URL in any browser, compares a code and confirms. */
 import { Clock, Effect, Redacted } from "effect"
 import { CommandFailed, exitCodes, refused } from "../CommandFailed.ts"
 import { callApi } from "../edge/EdgeClient.ts"
@@ -7,16 +7,16 @@ import { connectToHub } from "./HubClient.ts"
 import { withProgress } from "../terminal/Progress.ts"
 import { escapeLine } from "../terminal/VisibleText.ts"
 
-/** What a Hub that is asked too often wants more, in seconds. */
+/** Added to the polling interval after a "rate limited" response. */
 const SLOW_DOWN_SECONDS = 5
 
-/** The token of a sign-in that whoever answers has allowed. */
+/** Waits for the user's confirmation. Returns the token of the new sign-in. */
 export const issueSignIn = Effect.fnUntraced(function* (hub: string, clientName: string) {
   const host = yield* Host
   const calls = yield* connectToHub(hub)
   const started = yield* callApi(calls.signIn.deviceStart({ payload: { kind: "cli", clientName } }))
   host.warn(
-    `Open ${escapeLine(started.verificationUriComplete)}\nand check that it shows ${escapeLine(started.userCode)}\n`
+    `Open ${escapeLine(started.verificationUriComplete)}\nand check that it shows the code ${escapeLine(started.userCode)}\n`
   )
   const until = (yield* Clock.currentTimeMillis) + started.expiresInSeconds * 1_000
   let interval = started.intervalSeconds
@@ -32,21 +32,21 @@ export const issueSignIn = Effect.fnUntraced(function* (hub: string, clientName:
         ),
         Effect.catchIf(
           ({ code }) => code === "permission_denied",
-          () => Effect.fail(refused("Whoever was asked at the Hub has refused."))
+          () => Effect.fail(refused("The sign-in was denied at the Hub."))
         )
       )
       if ("token" in answer) return Redacted.make(answer.token)
       interval = Math.max(interval, answer.intervalSeconds)
     }
     return yield* new CommandFailed({
-      message: "Nobody has answered in time.",
+      message: "The sign-in was not confirmed in time. Try again.",
       exitCode: exitCodes.refused
     })
   })
-  return yield* withProgress("waiting for an answer there")(answer)
+  return yield* withProgress("waiting for confirmation in the browser")(answer)
 })
 
-/** Does `use` with the sign-in of whoever answers, which ends with it. */
+/** Runs `use` with a temporary sign-in and signs out afterwards. */
 export const withTemporarySignIn = <A, R>(
   hub: string,
   clientName: string,

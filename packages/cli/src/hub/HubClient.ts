@@ -1,6 +1,5 @@
 /**
- * The parts of a Hub's HTTP contract that commands use, as typed calls. Whatever goes wrong comes out as `CommandFailed` with the Hub's
- * own sentence.
+ * Typed client of a Hub. Every failure is a `CommandFailed` with the message of the Hub.
  */
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { HubApprovals } from "@corral/domain/hub-api/Approvals"
@@ -32,12 +31,12 @@ class UsedApi extends HttpApi.make("hub")
 
 const unreachable = (url: string) =>
   new CommandFailed({
-    message: `The Hub at ${url} does not answer: is the address right, and does it run?`,
+    message: `Can't reach the Hub at ${url}. Check the URL and that the Hub is running.`,
     exitCode: exitCodes.failed,
     unreachable: true
   })
 
-/** Calls to the Hub at `url`, with a sign-in where there is one. A redirect is not followed: it would carry what is sent elsewhere. */
+/** Connects to the Hub at `url`, with a sign-in if there is one. Redirects are not followed, because they would forward the token. */
 export const connectToHub = Effect.fnUntraced(function* (url: string, token?: Redacted.Redacted) {
   const signedInAt = token === undefined ? undefined : url
   const httpClient = (yield* HttpClient.HttpClient).pipe(
@@ -61,5 +60,5 @@ export const connectToHub = Effect.fnUntraced(function* (url: string, token?: Re
   return yield* HttpApiClient.makeWith(UsedApi, { httpClient, baseUrl: url })
 })
 
-/** Calls to a Hub, group by group. */
+/** Typed calls of a Hub, by endpoint group. */
 export type HubApiClient = Effect.Success<ReturnType<typeof connectToHub>>

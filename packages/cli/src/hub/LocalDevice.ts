@@ -1,8 +1,8 @@
 /**
- * This machine as a device of the Hub that runs beside its Edge, with a project whose members may use its workspaces.
+ * Device registration of this machine at the Hub next to its Edge, with a project whose members can use its workspaces.
  *
- * Done with the Hub's own calls, in the name of whoever runs it: they are found in the audit like anybody's. What its owner has changed
- * since, another project or a revoked device, is left as it is.
+ * Uses the public API of the Hub as its owner, so that every step is in the audit log. Later changes by the owner, such as another project or
+ * a revoked device, are kept.
  */
 import type { Device } from "@corral/domain/device/Device"
 import type { ProjectId, WorkspaceId } from "@corral/domain/identity/Ids"
@@ -14,16 +14,16 @@ import { refused } from "../CommandFailed.ts"
 import { callApi } from "../edge/EdgeClient.ts"
 import { connectToHub, type HubApiClient } from "./HubClient.ts"
 
-/** Its name in a Corral home. Beside `device.json`, which is of a Hub elsewhere. */
+/** File in a Corral home. `device.json` next to it belongs to a remote Hub. */
 export const LOCAL_DEVICE_FILE = "own-device.json"
 const PROJECT_NAME = "First project"
 const MAX_PAGE = 200
 
 export interface LocalDeviceOptions {
-  /** Where the Hub is reached from here, and as what devices know it. */
+  /** URL of the Hub from this process, and its public URL. */
   readonly url: string
   readonly publicUrl: string
-  /** Of its owner. */
+  /** Sign-in of the owner. */
   readonly token: Redacted.Redacted
   readonly file: string
   readonly workspaces: ReadonlyArray<string>
@@ -32,22 +32,20 @@ export interface LocalDeviceOptions {
 const idempotencyHeaders = () => ({ headers: { "idempotency-key": randomUUID() } })
 const refusedBecause = ({ message }: { readonly message: string }) => refused(`${message}.`)
 
-/** The device of that file as the Hub knows it; registered where the Hub does not. */
+/** Reads the device of this file from the Hub. Registers a new one if the Hub has none. */
 const register = Effect.fnUntraced(function* (calls: HubApiClient, { file, publicUrl }: LocalDeviceOptions) {
-  const held = yield* Effect.mapError(readDevice(file), refusedBecause)
-  if (held !== undefined) {
-    const known = yield* callApi(calls.devices.get({ params: { id: held.deviceId } })).pipe(
+  const stored = yield* Effect.mapError(readDevice(file), refusedBecause)
+  if (stored !== undefined) {
+    const known = yield* callApi(calls.devices.get({ params: { id: stored.deviceId } })).pipe(
       Effect.catchIf(
         ({ code }) => code === "permission_denied",
         () => Effect.undefined
       )
     )
     if (known?.state === "revoked")
-      return yield* refused(
-        `This machine was revoked as a device. To register it anew, delete ${file} first.`
-      )
+      return yield* refused(`This device was revoked. Delete ${file} to register this machine again.`)
     if (known !== undefined) {
-      yield* Effect.mapError(writeDevice(file, { ...held, hub: publicUrl }), refusedBecause)
+      yield* Effect.mapError(writeDevice(file, { ...stored, hub: publicUrl }), refusedBecause)
       return known
     }
   }
@@ -68,7 +66,7 @@ const register = Effect.fnUntraced(function* (calls: HubApiClient, { file, publi
   return shared
 })
 
-/** Links it once the Edge has told the Hub of it, which takes as long as programs take to say their version. */
+/** Links the workspace. Retries until the Edge has reported it to the Hub, which waits for version checks of the agents. */
 const linkWorkspaceWhenKnown = (
   calls: HubApiClient,
   id: ProjectId,
@@ -83,7 +81,7 @@ const linkWorkspaceWhenKnown = (
     })
   )
 
-/** Makes it so; gives the project, where the device is shared with one. */
+/** Registers the device and links its workspaces. Returns the first project that the device is shared with, if any. */
 export const ensureLocalDevice = Effect.fn("OwnDevice.ownDevice")(function* (options: LocalDeviceOptions) {
   const calls = yield* connectToHub(options.url, options.token)
   const use = Effect.gen(function* () {
@@ -97,11 +95,11 @@ export const ensureLocalDevice = Effect.fn("OwnDevice.ownDevice")(function* (opt
     const linked = new Set(
       items.filter(({ targetId }) => targetId === device.id).map((each) => each.workspace)
     )
-    // Branded by the Edge's settings, which took these ids.
+    // Validated by the settings of the Edge.
     const missing = (options.workspaces as ReadonlyArray<WorkspaceId>).filter((each) => !linked.has(each))
     yield* Effect.forEach(missing, (workspace) => linkWorkspaceWhenKnown(calls, id, device.id, workspace))
     return project
   })
-  // The sign-in is for this alone.
+  // The sign-in is used only here.
   return yield* Effect.ensuring(use, Effect.ignore(callApi(calls.auth.logout())))
 })

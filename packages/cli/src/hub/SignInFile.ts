@@ -1,6 +1,7 @@
 /**
- * `hub.json` in a Corral home: the Hub that this person is signed in to from the command line, and the token of that sign-in. 0600, written
- * whole or not at all. One at a time: what a command does without naming a Hub is never in doubt.
+ * Sign-in of the command line, in `hub.json` of a Corral home: the Hub and the token.
+ *
+ * *Guarantees:* mode 0600 and atomic writes. There is at most one sign-in, so a command without `--hub` is never ambiguous.
  */
 import { UserId } from "@corral/domain/identity/Ids"
 import { Effect, Option, Redacted, Schema } from "effect"
@@ -12,13 +13,13 @@ import { corralHome } from "../edge/EdgeLocation.ts"
 export const SIGN_IN_FILE = "hub.json"
 
 const SignInRecord = Schema.Struct({
-  /** The Hub's address, without a slash at its end. */
+  /** URL of the Hub, without a trailing slash. */
   hub: Schema.String,
   userId: UserId,
   name: Schema.String,
   token: Schema.RedactedFromValue(Schema.String)
 })
-/** Who is signed in, and where. */
+/** User and Hub of a sign-in. */
 export type StoredSignIn = typeof SignInRecord.Type
 
 const text = Schema.fromJsonString(SignInRecord)
@@ -26,17 +27,18 @@ const decode = Schema.decodeUnknownOption(text)
 
 const file = Effect.map(corralHome, (home) => join(home, SIGN_IN_FILE))
 
-/** The sign-in, where there is one. */
+/** Reads the sign-in. Returns undefined if there is none. */
 export const readSignIn: Effect.Effect<StoredSignIn | undefined, CommandFailed> = Effect.flatMap(
   file,
   (path) => {
     const stat = statSync(path, { throwIfNoEntry: false })
     if (stat === undefined) return Effect.undefined
-    if ((stat.mode & 0o077) !== 0) return Effect.fail(refused(`${path} can be read by others: chmod 600 it.`))
-    const kept = Option.getOrUndefined(decode(readFileSync(path, "utf8")))
-    return kept === undefined
-      ? Effect.fail(refused(`${path} is damaged: delete it, and sign in again with corral login.`))
-      : Effect.succeed(kept)
+    if ((stat.mode & 0o077) !== 0)
+      return Effect.fail(refused(`Other users can read ${path}. Fix it with \`chmod 600 ${path}\`.`))
+    const signIn = Option.getOrUndefined(decode(readFileSync(path, "utf8")))
+    return signIn === undefined
+      ? Effect.fail(refused(`${path} is damaged. Delete it and sign in again with \`corral login\`.`))
+      : Effect.succeed(signIn)
   }
 )
 
@@ -45,16 +47,16 @@ export const writeSignIn = ({ hub, name, token, userId }: StoredSignIn): Effect.
     Effect.try({
       try: () => {
         mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-        const fresh = `${path}.${process.pid}`
-        rmSync(fresh, { force: true })
-        writeFileSync(fresh, `${JSON.stringify({ hub, userId, name, token: Redacted.value(token) })}\n`, {
+        const temporary = `${path}.${process.pid}`
+        rmSync(temporary, { force: true })
+        writeFileSync(temporary, `${JSON.stringify({ hub, userId, name, token: Redacted.value(token) })}\n`, {
           mode: 0o600,
           flag: "wx"
         })
-        chmodSync(fresh, 0o600)
-        renameSync(fresh, path)
+        chmodSync(temporary, 0o600)
+        renameSync(temporary, path)
       },
-      catch: () => refused(`${path} cannot be written.`)
+      catch: () => refused(`Can't write ${path}.`)
     })
   )
 

@@ -1,13 +1,13 @@
-/** The Hub that this person is signed in to, as typed calls. */
+/** Connection to the Hub that the user is signed in to. */
 import { hubUrlOf } from "@corral/edge/config/HubAddress"
 import { Effect, Option } from "effect"
 import { type CommandFailed, refused } from "../CommandFailed.ts"
 import { connectToHub } from "./HubClient.ts"
 import { readSignIn } from "./SignInFile.ts"
 
-const NOT_SIGNED_IN = "You are signed in to no Hub: corral login --hub URL."
+const NOT_SIGNED_IN = "You are not signed in to a Hub. Sign in with `corral login --hub URL`."
 
-/** The address as a Hub is named by. */
+/** Parses the value of `--hub`. */
 export const parseHubUrl = (text: string): Effect.Effect<string, CommandFailed> => {
   const address = hubUrlOf(text)
   return "problem" in address
@@ -15,23 +15,25 @@ export const parseHubUrl = (text: string): Effect.Effect<string, CommandFailed> 
     : Effect.succeed(address.url)
 }
 
-/** The sign-in at that Hub, or at whichever there is one. */
+/** Reads the sign-in at this Hub, or the only sign-in if no Hub is named. */
 export const requireSignIn = Effect.fnUntraced(function* (hub: Option.Option<string>) {
-  const kept = yield* readSignIn
+  const signIn = yield* readSignIn
   const wanted = Option.isSome(hub) ? yield* parseHubUrl(hub.value) : undefined
-  if (kept === undefined)
+  if (signIn === undefined)
     return yield* refused(
-      wanted === undefined ? NOT_SIGNED_IN : `You are not signed in there: corral login --hub ${wanted}.`
+      wanted === undefined
+        ? NOT_SIGNED_IN
+        : `You are not signed in to ${wanted}. Sign in with \`corral login --hub ${wanted}\`.`
     )
-  if (wanted !== undefined && wanted !== kept.hub)
+  if (wanted !== undefined && wanted !== signIn.hub)
     return yield* refused(
-      `You are signed in to ${kept.hub}: corral logout first, then corral login --hub ${wanted}.`
+      `You are signed in to ${signIn.hub}. Run \`corral logout\` first, then \`corral login --hub ${wanted}\`.`
     )
-  return kept
+  return signIn
 })
 
-/** Calls in the name of whoever is signed in, and their sign-in. */
+/** Connects as the signed-in user. Returns the client and the sign-in. */
 export const connectToSignedInHub = Effect.fnUntraced(function* (hub: Option.Option<string>) {
-  const kept = yield* requireSignIn(hub)
-  return { ...kept, calls: yield* connectToHub(kept.hub, kept.token) }
+  const signIn = yield* requireSignIn(hub)
+  return { ...signIn, calls: yield* connectToHub(signIn.hub, signIn.token) }
 })

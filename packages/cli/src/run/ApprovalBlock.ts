@@ -1,5 +1,5 @@
 /**
- * An approval as a person reads it before deciding: exactly what would happen, whole, and how to decide from elsewhere.
+ * Text of an approval: the complete request, and the commands that decide it from another terminal.
  */
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import type { Paint } from "../terminal/Paint.ts"
@@ -10,14 +10,14 @@ export interface ApprovalBlockOptions {
   readonly request: ApprovalRequest
   readonly expiresAt: string
   readonly invocation: string
-  /** Flags that name where the run is, each after a space. */
+  /** Flags that select the server of the run, each after a space. */
   readonly named: string
   readonly paint: Paint
 }
 
 const riskTint = { low: "green", medium: "yellow", high: "red" } as const
 
-/** One labelled value; what has several lines stands below its label. */
+/** One labelled value. A value with several lines starts below its label. */
 const field = (label: string, value: string | undefined): ReadonlyArray<string> => {
   if (value === undefined || value === "") return []
   const text = escapeControls(value).replace(/\n$/, "")
@@ -26,7 +26,7 @@ const field = (label: string, value: string | undefined): ReadonlyArray<string> 
 
 const indent = (text: string): string => text.replaceAll(/^/gm, "    ")
 
-/** Additions green, removals red, as any diff. */
+/** Colours additions green and removals red. */
 const paintPatch = (patch: string, paint: Paint): string =>
   escapeControls(patch)
     .replace(/\n$/, "")
@@ -36,7 +36,7 @@ const paintPatch = (patch: string, paint: Paint): string =>
     )
     .join("\n")
 
-/** The lines of the block, with a line end after the last. */
+/** Formats the block. The last line ends with a newline. */
 export const approvalBlock = ({
   approvalId,
   request,
@@ -46,22 +46,22 @@ export const approvalBlock = ({
   paint
 }: ApprovalBlockOptions): string => {
   const { action, risk, title, command, cwd, files, url, reason, patch, input } = request
-  const told = command !== undefined || patch !== undefined || url !== undefined
+  const isExplained = command !== undefined || patch !== undefined || url !== undefined
   return [
     `${paint(["bold", "yellow"], "approval needed")}: ${paint("bold", escapeLine(title))}`,
     `  action: ${action}, risk: ${paint(riskTint[risk], risk)}`,
     ...field("command", command),
     ...field("folder", cwd),
     ...field("files", files?.join("\n")),
-    ...field("address", url),
+    ...field("url", url),
     ...field("reason", reason),
     ...(patch === undefined ? [] : ["  patch:", indent(paintPatch(patch, paint))]),
-    // Where nothing of the above says it, the runtime's own input does.
-    ...(told || input === undefined ? [] : field("input", JSON.stringify(input, undefined, 2))),
+    // The tool input is shown only if no other field describes the action.
+    ...(isExplained || input === undefined ? [] : field("input", JSON.stringify(input, undefined, 2))),
     paint("dim", `  ${approvalId}, expires ${expiresAt}`),
     paint(
       "dim",
-      `  from elsewhere: ${invocation} approve ${approvalId}${named}   or: ${invocation} deny ${approvalId}${named}`
+      `  from another terminal: ${invocation} approve ${approvalId}${named}   or: ${invocation} deny ${approvalId}${named}`
     ),
     ""
   ].join("\n")

@@ -1,7 +1,7 @@
 /**
- * Asks the person at the terminal about one approval at a time. A question that was answered elsewhere is taken back.
+ * Approval prompt of the terminal: asks about one approval at a time, and withdraws the question if the approval is decided elsewhere.
  *
- * Lines that were typed before a question stood on the screen answer nothing.
+ * *Guarantees:* input typed before the question appears never answers it.
  */
 import type { ApprovalRequest, DecideApproval } from "@corral/domain/approval/Approval"
 import type { ApprovalId } from "@corral/domain/identity/Ids"
@@ -17,38 +17,38 @@ const answersByKey: Readonly<Record<string, TerminalAnswer>> = {
   c: { decision: "cancel", scope: "once" }
 }
 
-/** What the person typed as an answer; undefined where it is none that this approval takes. */
+/** Parses typed text. Returns undefined if this approval does not accept the answer. */
 export const parseAnswer = (typed: string, request: ApprovalRequest): TerminalAnswer | undefined => {
   const answer = answersByKey[typed.trim().toLowerCase().charAt(0)]
   return answer?.scope === "run" && !request.scopes.includes("run") ? undefined : answer
 }
 
 export const formatQuestion = (request: ApprovalRequest): string => {
-  const always = request.scopes.includes("run") ? " · [a]lways in this run" : ""
-  return `Allow it? [y]es${always} · [n]o · [c]ancel the run: `
+  const forRun = request.scopes.includes("run") ? " · [a]llow for this run" : ""
+  return `Allow? [y]es${forRun} · [n]o · [c]ancel run: `
 }
 
 export interface ApprovalPrompt {
   readonly ask: (approvalId: ApprovalId, request: ApprovalRequest) => Effect.Effect<void>
-  /** It has been decided, here or elsewhere. */
+  /** Withdraws the question after a decision, here or elsewhere. */
   readonly settled: (approvalId: ApprovalId) => Effect.Effect<void>
 }
 
-/** Asks at the terminal; what is answered goes to `decide`, whose failures are its own. */
+/** Opens the prompt. Passes each answer to `decide`, which handles its own failures. */
 export const openApprovalPrompt = (
   decide: (approvalId: ApprovalId, answer: TerminalAnswer) => Effect.Effect<void>
 ): Effect.Effect<ApprovalPrompt, never, Host | Scope.Scope> =>
   Effect.gen(function* () {
     const host = yield* Host
     const open = yield* FiberMap.make<ApprovalId>()
-    // Read, and dropped, from the start: what waits in the terminal when a question comes would answer it.
+    // Discard input from the start: buffered input would answer the first question.
     yield* Effect.acquireRelease(
       Effect.sync(() => host.onLine(() => {})),
       (stop) => Effect.sync(stop)
     )
     const oneAtATime = yield* Semaphore.make(1)
 
-    const answered = (request: ApprovalRequest) =>
+    const awaitAnswer = (request: ApprovalRequest) =>
       Effect.callback<TerminalAnswer>((resume) => {
         const question = formatQuestion(request)
         host.write(question)
@@ -60,14 +60,14 @@ export const openApprovalPrompt = (
         })
         return Effect.sync(() => {
           stop()
-          // The question was taken back: what follows starts on a line of its own.
+          // The question was withdrawn: the next output starts on a new line.
           host.write("\n")
         })
       })
 
     return {
       ask: (approvalId, request) =>
-        answered(request).pipe(
+        awaitAnswer(request).pipe(
           Effect.flatMap((answer) => decide(approvalId, answer)),
           oneAtATime.withPermit,
           FiberMap.run(open, approvalId),

@@ -1,4 +1,4 @@
-/** One decision sent to wherever the run is: what `approve` and `deny` have in common. */
+/** Decision of one approval, shared by `approve` and `deny`. */
 import { ApprovalId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { Argument } from "effect/cli"
@@ -13,7 +13,7 @@ export const approvalArgument = Argument.String("approval").pipe(
   Argument.withSchema(ApprovalId)
 )
 
-/** Decides it and says what was decided. */
+/** Sends the decision and prints the result. */
 export const decideApproval = Effect.fnUntraced(function* (
   choice: RunServerChoice,
   id: ApprovalId,

@@ -1,4 +1,4 @@
-/** The Edge of this machine as a server of runs. */
+/** Run server of the local Edge. */
 import type { CreateRun } from "@corral/domain/run/Run"
 import { isHubStatus } from "./RunStates.ts"
 import { Effect, Option, Schedule, Stream } from "effect"
@@ -10,7 +10,7 @@ import type { EdgeChoice } from "../Flags.ts"
 import { readAllPages } from "../AllPages.ts"
 import type { RunServer } from "./RunServer.ts"
 
-/** Safe to be repeated: the key makes it one run however often it is sent. */
+/** Creates a run. Retries are safe because the idempotency key is the same. */
 const createRun = Effect.fnUntraced(function* (calls: EdgeApiClient, payload: CreateRun) {
   const headers = { "idempotency-key": randomUUID() }
   const answer = yield* callApi(calls.runs.create({ headers, payload })).pipe(
@@ -24,24 +24,24 @@ const createRun = Effect.fnUntraced(function* (calls: EdgeApiClient, payload: Cr
   return answer.body
 })
 
-/** A refusal of an unknown agent or workspace, with those that there are. */
+/** Adds the available agents or workspaces to a failure about an unknown one. */
 const withAvailableChoices = (calls: EdgeApiClient, refusal: CommandFailed): Effect.Effect<CommandFailed> => {
   const withList =
-    (what: string) =>
+    (label: string) =>
     ({ items }: { readonly items: ReadonlyArray<{ readonly id: string }> }) =>
       new CommandFailed({
         ...refusal,
-        message: `${refusal.message} ${what}: ${items.map(({ id }) => id).join(", ") || "none"}.`
+        message: `${refusal.message} ${label}: ${items.map(({ id }) => id).join(", ") || "none"}.`
       })
   switch (refusal.code) {
     case "invalid_agent_id":
       return callApi(calls.agents.list()).pipe(
-        Effect.map(withList("There are")),
+        Effect.map(withList("Available agents")),
         Effect.orElseSucceed(() => refusal)
       )
     case "workspace_outside_allowlist":
       return callApi(calls.workspaces.list()).pipe(
-        Effect.map(withList("Allowed are")),
+        Effect.map(withList("Available workspaces")),
         Effect.orElseSucceed(() => refusal)
       )
     default:
@@ -49,20 +49,20 @@ const withAvailableChoices = (calls: EdgeApiClient, refusal: CommandFailed): Eff
   }
 }
 
-/** Fails as unreachable where none runs. */
+/** Fails with `unreachable` if no Edge is running. */
 export const edgeRunServer = Effect.fn("EdgePlace.edgePlace")(function* (choice: EdgeChoice) {
-  const located = yield* locateEdge(choice)
-  const calls = yield* connectToEdge(located)
+  const endpoint = yield* locateEdge(choice)
+  const calls = yield* connectToEdge(endpoint)
   const services = yield* Effect.context<Effect.Services<ReturnType<typeof locateEdge>>>()
-  const again = Effect.provideContext(locateEdge(choice), services)
+  const locateAgain = Effect.provideContext(locateEdge(choice), services)
   const { tokenFile, url } = choice
   const file = Option.isSome(tokenFile) ? ` --token-file '${tokenFile.value.replaceAll("'", "'\\''")}'` : ""
   return {
-    named: `${Option.isSome(url) ? ` --url ${located.url}` : ""}${file}`,
-    stream: Effect.map(again, (endpoint) => ({ ...endpoint, service: "Edge" as const })),
+    named: `${Option.isSome(url) ? ` --url ${endpoint.url}` : ""}${file}`,
+    stream: Effect.map(locateAgain, (current) => ({ ...current, service: "Edge" as const })),
     start: ({ target, queue, ...payload }) =>
       target !== undefined || queue
-        ? Effect.fail(refused("--target and --queue are for a Hub: name it with --hub or --project."))
+        ? Effect.fail(refused("--target and --queue need a Hub. Select it with --hub or --project."))
         : Effect.map(createRun(calls, payload), ({ id }) => id),
     run: (id) => callApi(calls.runs.get({ params: { id } })),
     runs: ({ state, limit }) =>
@@ -70,11 +70,11 @@ export const edgeRunServer = Effect.fn("EdgePlace.edgePlace")(function* (choice:
         ? Effect.succeed({ items: [], nextCursor: null })
         : callApi(calls.runs.list({ query: { limit, ...(state === undefined ? {} : { state }) } })),
     cancel: (id) => callApi(calls.runs.cancel({ params: { id } })),
-    decide: Effect.fnUntraced(function* (id, decided) {
+    decide: Effect.fnUntraced(function* (id, decision) {
       const { runId } = yield* callApi(calls.permissions.get({ params: { id } }))
       const headers = { "idempotency-key": randomUUID() }
       return yield* callApi(
-        calls.permissions.decide({ headers, payload: { runId, approvalId: id, ...decided } })
+        calls.permissions.decide({ headers, payload: { runId, approvalId: id, ...decision } })
       )
     }),
     diff: (id) => readAllPages((query) => callApi(calls.diffs.diff({ params: { id }, query }))),
@@ -86,7 +86,7 @@ export const edgeRunServer = Effect.fn("EdgePlace.edgePlace")(function* (choice:
     content: (_, id) =>
       Effect.map(
         callApi(calls.artifacts.content({ params: { id } })),
-        Stream.mapError(() => refused("The artifact broke off: try again."))
+        Stream.mapError(() => refused("The download of the artifact was interrupted. Try again."))
       )
   } satisfies RunServer
 })

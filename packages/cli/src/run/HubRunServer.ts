@@ -1,6 +1,6 @@
 /**
- * A Hub as a server of runs: what is started is a task of a project, for a device that has the workspace. What is not named is taken where
- * there is one alone.
+ * Run server of a Hub. A run starts as a task of a project, on a device with the workspace. A project or device that is not named is
+ * selected if there is only one.
  */
 import type { Device } from "@corral/domain/device/Device"
 import type { Project } from "@corral/domain/project/Project"
@@ -26,24 +26,24 @@ interface Named {
 const formatNames = (all: ReadonlyArray<Named>): string =>
   all.map(({ id, name }) => `${escapeLine(name)} (${id})`).join(", ") || "none"
 
-/** The one of that id or name; the only one where none is named. */
+/** Selects by id or name, or the only item if no name is given. */
 const selectByName = <A extends Named>(
   what: string,
   flag: string,
   all: ReadonlyArray<A>,
   wanted?: string
 ) => {
-  const fitting = wanted === undefined ? all : all.filter(({ id, name }) => id === wanted || name === wanted)
-  const [one] = fitting
-  if (one !== undefined && fitting.length === 1) return Effect.succeed(one)
+  const matching = wanted === undefined ? all : all.filter(({ id, name }) => id === wanted || name === wanted)
+  const [one] = matching
+  if (one !== undefined && matching.length === 1) return Effect.succeed(one)
   const problem =
     wanted === undefined
-      ? `Which ${what}? Name it with ${flag}.`
-      : `${fitting.length === 0 ? "No" : "More than one"} ${what} is called ${escapeLine(wanted)}.`
-  return Effect.fail(refused(`${problem} There are: ${formatNames(all)}.`))
+      ? `Choose a ${what} with ${flag}.`
+      : `${matching.length === 0 ? "No" : "More than one"} ${what} is named ${escapeLine(wanted)}.`
+  return Effect.fail(refused(`${problem} Available: ${formatNames(all)}.`))
 }
 
-/** The project that is named, or the only one. */
+/** Finds the named project, or the only one. */
 export const findProject = (
   calls: HubApiClient,
   wanted: Option.Option<string>
@@ -52,27 +52,27 @@ export const findProject = (
     Effect.flatMap(({ items }) => selectByName("project", "--project", items, Option.getOrUndefined(wanted)))
   )
 
-/** The device on which that workspace is linked to the project. */
+/** Finds the device whose workspace is linked to the project. */
 const findTarget = Effect.fnUntraced(function* (calls: HubApiClient, id: Project["id"], run: StartRun) {
   const links = yield* readAllPages((query) => callApi(calls.projects.workspaces({ params: { id }, query })))
   const linked = links.items.filter(({ workspace }) => workspace === run.workspace)
   if (linked.length === 0) {
-    const there = [...new Set(links.items.map(({ workspace }) => workspace))].join(", ") || "none"
+    const linkedIds = [...new Set(links.items.map(({ workspace }) => workspace))].join(", ") || "none"
     return yield* refused(
-      `No workspace ${escapeLine(run.workspace)} is linked to the project. Linked are: ${there}.`
+      `Workspace ${escapeLine(run.workspace)} is not linked to the project. Linked workspaces: ${linkedIds}.`
     )
   }
   const targets = yield* readAllPages((query) =>
     callApi(calls.devices.targets({ query: { ...query, projectId: id } }))
   )
-  const having = targets.items.filter((target) => linked.some(({ targetId }) => targetId === target.id))
-  return yield* selectByName("device", "--target", having, run.target)
+  const candidates = targets.items.filter((target) => linked.some(({ targetId }) => targetId === target.id))
+  return yield* selectByName("device", "--target", candidates, run.target)
 })
 
 const taskFailure = ({ error, state }: Task): CommandFailed =>
   state === "failed"
     ? new CommandFailed({
-        message: `The run was refused, and nothing was started: ${escapeLine(error?.message ?? "the device gave no reason.")}`,
+        message: `The device rejected the run. Nothing was started. ${escapeLine(error?.message ?? "No reason was reported.")}`,
         exitCode: exitCodes.refused,
         code: error?.code
       })
@@ -82,34 +82,34 @@ const taskFailure = ({ error, state }: Task): CommandFailed =>
         code: error?.code
       })
 
-/** Until the target has made a run of it. */
-const awaitRun = (calls: HubApiClient, made: Task, target: Pick<Device, "name" | "state">) => {
-  const look = Effect.flatMap(callApi(calls.tasks.get({ params: { id: made.id } })), (task) => {
-    // While it is pending, its run is an offer: where the device refuses it, there is no such run.
-    if (task.runId !== undefined && task.state !== "pending") return Effect.succeed(task.runId)
-    const over = task.state === "failed" || task.state === "cancelled" || task.state === "expired"
-    return over ? Effect.fail(taskFailure(task)) : Effect.undefined
+/** Waits until the target has started a run for the task. */
+const awaitRun = (calls: HubApiClient, task: Task, target: Pick<Device, "name" | "state">) => {
+  const look = Effect.flatMap(callApi(calls.tasks.get({ params: { id: task.id } })), (current) => {
+    // The run of a pending task is only offered: the device can still reject it.
+    if (current.runId !== undefined && current.state !== "pending") return Effect.succeed(current.runId)
+    const isOver = current.state === "failed" || current.state === "cancelled" || current.state === "expired"
+    return isOver ? Effect.fail(taskFailure(current)) : Effect.undefined
   })
   return look.pipe(
     Effect.repeat({ until: (id) => id !== undefined, schedule: Schedule.spaced("100 millis") }),
     Effect.flatMap((id) =>
-      id === undefined ? Effect.fail(refused("The task has made no run.")) : Effect.succeed(id)
+      id === undefined ? Effect.fail(refused("The task ended without a run.")) : Effect.succeed(id)
     ),
     withProgress(
-      `waiting for ${target.state === "online" ? "" : "an offline device, "}${escapeLine(target.name)}`
+      `waiting for ${target.state === "online" ? "" : "offline device "}${escapeLine(target.name)}`
     ),
-    Effect.onInterrupt(() => cancelTask(calls, made))
+    Effect.onInterrupt(() => cancelTask(calls, task))
   )
 }
 
-/** Whoever does not wait for a task does not want it. */
+/** Cancels the task when the user stops waiting for it. */
 const cancelTask = Effect.fnUntraced(function* (calls: HubApiClient, { id }: Task) {
   const host = yield* Host
-  host.warn("Cancelling the task; Ctrl-C again leaves it.\n")
+  host.warn("Cancelling the task. Press Ctrl-C again to exit without waiting.\n")
   yield* callApi(calls.tasks.cancel({ params: { id } })).pipe(
     Effect.match({
-      onSuccess: () => host.warn("The task is cancelled.\n"),
-      onFailure: ({ message }) => host.warn(`The task ${id} may still be done: ${message}\n`)
+      onSuccess: () => host.warn("Task cancelled.\n"),
+      onFailure: ({ message }) => host.warn(`Can't cancel task ${id}. It may still start. ${message}\n`)
     })
   )
 })
@@ -118,15 +118,15 @@ export const hubRunServer = Effect.fn("HubPlace.hubPlace")(function* (choice: Ru
   const { calls, hub, token } = yield* connectToSignedInHub(choice.hub)
   const host = yield* Host
   const project = findProject(calls, choice.project)
-  const ofProject = Option.isNone(choice.project)
+  const projectFilter = Option.isNone(choice.project)
     ? Effect.succeed({})
     : Effect.map(project, ({ id }) => ({ projectId: id }))
   const start = Effect.fnUntraced(function* (run: StartRun) {
     const { id: projectId } = yield* project
     const target = yield* findTarget(calls, projectId, run)
-    const { queue, target: _, ...asks } = run
+    const { queue, target: _, ...rest } = run
     const payload = {
-      ...asks,
+      ...rest,
       projectId,
       targetId: target.id,
       ...(queue ? { onOffline: "queue" as const } : {})
@@ -137,12 +137,12 @@ export const hubRunServer = Effect.fn("HubPlace.hubPlace")(function* (choice: Ru
         refusal.code === "target_offline"
           ? new CommandFailed({
               ...refusal,
-              message: `${escapeLine(target.name)} is offline: --queue waits for it.`
+              message: `${escapeLine(target.name)} is offline. Use --queue to wait for it.`
             })
           : refusal
       )
     )
-    // What may have been made is known before Ctrl-C is heard, so that it can be taken back.
+    // Uninterruptible until the task id is known, so that Ctrl-C can cancel the task.
     return yield* Effect.uninterruptibleMask((restore) =>
       Effect.flatMap(create, ({ body }) => restore(awaitRun(calls, body, target)))
     ).pipe(Effect.provideService(Host, host))
@@ -153,8 +153,8 @@ export const hubRunServer = Effect.fn("HubPlace.hubPlace")(function* (choice: Ru
     start,
     run: (id) => callApi(calls.runs.get({ params: { id } })),
     runs: ({ limit, state }) =>
-      Effect.flatMap(ofProject, (of) =>
-        callApi(calls.runs.list({ query: { limit, ...of, ...(state === undefined ? {} : { state }) } }))
+      Effect.flatMap(projectFilter, (filter) =>
+        callApi(calls.runs.list({ query: { limit, ...filter, ...(state === undefined ? {} : { state }) } }))
       ),
     cancel: (id) => callApi(calls.runs.cancel({ params: { id } })),
     decide: (id, payload) =>
@@ -168,7 +168,7 @@ export const hubRunServer = Effect.fn("HubPlace.hubPlace")(function* (choice: Ru
       ),
     content: (id, artifactId) =>
       callApi(calls.runs.artifactContent({ params: { id, artifactId } })).pipe(
-        Effect.map(Stream.mapError(() => refused("The artifact broke off: try again.")))
+        Effect.map(Stream.mapError(() => refused("The download of the artifact was interrupted. Try again.")))
       )
   } satisfies RunServer
 })

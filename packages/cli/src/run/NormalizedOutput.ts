@@ -1,9 +1,8 @@
 /**
- * A recorded output of a runtime as the log of its run would hold it, less ids and times: seq, type and payload of each event, without secrets
- * that are known by their form.
+ * Events of a recorded runtime output: seq, type and payload of each event, without ids and times. Secrets of a known form are redacted.
  *
- * Approvals are numbered in the order they were asked. What was answered is not in an output: an approval that the recording goes on from
- * is told as withdrawn when the turn ends.
+ * Approvals are numbered in the order of their requests. A recording has no decisions, so an open approval is withdrawn at the end of the
+ * turn.
  */
 import type { ApprovalId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { encodeUlid } from "@corral/domain/identity/Ids"
@@ -23,11 +22,11 @@ export interface RecordedRun {
   readonly exit: ProcessEnd
 }
 
-/** The run machine fed with outputs; gives lines. */
+/** Run machine of a recording. Returns log lines. */
 class RecordedLog {
   #state: RunState = initial
   #seq = 0
-  #asked = 0
+  #approvalCount = 0
   readonly #approvals = new Map<string, ApprovalId>()
 
   apply(input: Input): ReadonlyArray<string> {
@@ -41,7 +40,7 @@ class RecordedLog {
       case "Event":
         return this.apply({ _tag: "Said", event: output.event })
       case "Approval": {
-        const approvalId = `apr_${encodeUlid(++this.#asked, new Uint8Array(10))}` as ApprovalId // shaped by encodeUlid
+        const approvalId = `apr_${encodeUlid(++this.#approvalCount, new Uint8Array(10))}` as ApprovalId // shaped by encodeUlid
         this.#approvals.set(output.key, approvalId)
         return this.apply({ _tag: "Asked", approvalId, request: output.request, expiresAt: "" })
       }
@@ -55,7 +54,7 @@ class RecordedLog {
         return this.apply({ _tag: "Concluded", outcome: output.outcome })
       case "Usage":
         return this.apply({ _tag: "Used", usage: output.usage })
-      // What is kept, and under which id, is known where the run is.
+      // Only the device of the run knows the stored artifacts and their ids.
       case "Artifact":
       case "Reply":
       case "Unknown":
@@ -72,7 +71,7 @@ class RecordedLog {
   }
 }
 
-/** Raw bytes of stdout to JSON lines, without their line ends. The last one is the terminal event. */
+/** Transforms raw stdout to JSON lines without newlines. The last line is the terminal event. */
 export const normalizeRecording =
   ({ adapter, start, workspace, exit }: RecordedRun) =>
   <E, R>(bytes: Stream.Stream<Uint8Array, E, R>): Stream.Stream<string, E, R> =>

@@ -1,4 +1,4 @@
-/** The Edge inside this process: its settings, and its layer built into a scope. Loaded by `corral up` alone. */
+/** Edge in this process. Loaded only by `corral up`. */
 import { builtIn } from "@corral/adapters/Registry"
 import * as Edge from "@corral/edge/Edge"
 import type { EdgeConfig } from "@corral/edge/config/EdgeConfig"
@@ -8,19 +8,19 @@ import { scriptedProgram } from "@corral/edge/scriptedProgram"
 import { Context, Effect, Layer } from "effect"
 import { CommandFailed, exitCodes } from "../CommandFailed.ts"
 
-const stopped = ({ message }: { readonly message: string }) =>
+const startFailed = ({ message }: { readonly message: string }) =>
   new CommandFailed({ message, exitCode: exitCodes.failed })
 
-/** The settings of the environment, with another port where one is given. */
+/** Reads the settings from the environment. `port` overrides the configured port. */
 export const configureEdge = (environment: Readonly<Record<string, string>>, port: number | undefined) =>
   fromEnvironment({
     ...environment,
     ...(port === undefined ? {} : { CORRAL_EDGE_PORT: String(port) })
-  }).pipe(Effect.mapError(stopped))
+  }).pipe(Effect.mapError(startFailed))
 
-/** Serves until the scope closes; gives the server's address. */
+/** Serves until the scope closes. Returns the server. */
 export const startEdge = (config: EdgeConfig) =>
   Layer.build(Edge.layer(config, builtIn({ node: process.execPath, scriptedProgram }))).pipe(
     Effect.map((services) => Context.get(services, EdgeServer)),
-    Effect.mapError(stopped)
+    Effect.mapError(startFailed)
   )

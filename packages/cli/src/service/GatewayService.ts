@@ -1,4 +1,4 @@
-/** The Gateway inside this process, beside the Hub and on its database. Loaded by `corral up` alone, where a bot is configured. */
+/** Gateway in this process, on the database of the Hub. Loaded only by `corral up` with a configured bot. */
 import * as Gateway from "@corral/gateway/Gateway"
 import { gatewayConfigFrom } from "@corral/gateway/GatewaySettings"
 import { GatewayServer } from "@corral/gateway/http/Server"
@@ -6,27 +6,27 @@ import { checkVariables } from "@corral/service/UnknownVariables"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { CommandFailed, exitCodes } from "../CommandFailed.ts"
 
-const stopped = ({ message }: { readonly message: string }) =>
+const startFailed = ({ message }: { readonly message: string }) =>
   new CommandFailed({ message, exitCode: exitCodes.failed })
 
 const bots = ["CORRAL_FEISHU_APP_ID", "CORRAL_SLACK_APP_ID"]
 
-/** Whether the environment names a bot on a chat platform. */
+/** Whether the environment configures a bot of a chat platform. */
 export const hasBot = (environment: Readonly<Record<string, string>>): boolean =>
   bots.some((name) => (environment[name] ?? "") !== "")
 
-/** Refuses misspelled settings of the Gateway. Without a bot too, because the bot's own setting may be misspelled. */
+/** Rejects misspelled Gateway settings, even without a bot: the setting of the bot itself may be misspelled. */
 export const checkGatewaySettings = (environment: Readonly<Record<string, string>>) =>
-  Effect.mapError(checkVariables(environment), stopped)
+  Effect.mapError(checkVariables(environment), startFailed)
 
 export interface GatewayHub {
   readonly url: string
-  /** What the Hub takes from a Gateway. */
+  /** Gateway token that the Hub accepts. */
   readonly token: Redacted.Redacted
   readonly databaseUrl: Redacted.Redacted
 }
 
-/** Serves until the scope closes; gives the server's address. */
+/** Serves until the scope closes. Returns the server. */
 export const startGateway = (environment: Readonly<Record<string, string>>, hub: GatewayHub) =>
   gatewayConfigFrom({
     ...environment,
@@ -36,5 +36,5 @@ export const startGateway = (environment: Readonly<Record<string, string>>, hub:
   }).pipe(
     Effect.flatMap((config) => Layer.build(Gateway.gatewayLayer(config))),
     Effect.map((services) => Context.get(services, GatewayServer)),
-    Effect.mapError(stopped)
+    Effect.mapError(startFailed)
   )

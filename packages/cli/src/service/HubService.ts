@@ -1,14 +1,14 @@
 /**
- * The Hub inside this process: its settings for one machine, and its layer built into a scope. Loaded by `corral up` alone.
+ * Hub in this process, with settings for one machine. Loaded only by `corral up`.
  *
- * Where no identity provider is configured it brings the one for development, which believes every name.
+ * Without a configured identity provider it uses the development sign-in, which accepts every name.
  */
 import * as Hub from "@corral/hub/Hub"
 import type { HubConfig } from "@corral/hub/config/HubConfig"
 import { hubConfigFromEnvironment } from "@corral/hub/HubSettings"
 import { HubServer } from "@corral/hub/http/Server"
 import { DEVELOPMENT_ISSUER } from "@corral/hub/signin/DevelopmentProvider"
-import { SignIns } from "@corral/hub/signin/SignIns"
+import { SignInStore } from "@corral/hub/signin/SignInStore"
 import { Users } from "@corral/hub/signin/Users"
 import { storeAddress } from "@corral/hub/store/StoreAddress"
 import { Context, Effect, Layer, Redacted } from "effect"
@@ -16,13 +16,13 @@ import { createServer } from "node:net"
 import { userInfo } from "node:os"
 import { CommandFailed, exitCodes } from "../CommandFailed.ts"
 
-/** Where the console is unless something else is there: an address that can be kept. */
-const USUAL_PORT = 7_400
+/** Default port of the console, so that its URL is stable. */
+const DEFAULT_PORT = 7_400
 
-const stopped = ({ message }: { readonly message: string }) =>
+const startFailed = ({ message }: { readonly message: string }) =>
   new CommandFailed({ message, exitCode: exitCodes.failed })
 
-/** That port of the host where it is free, else any. */
+/** Returns this port if it is free, otherwise 0 for any free port. */
 const freePort = (host: string, port: number): Effect.Effect<number> =>
   Effect.callback<number>((resume) => {
     const server = createServer()
@@ -30,30 +30,30 @@ const freePort = (host: string, port: number): Effect.Effect<number> =>
     server.listen({ host, port }, () => server.close(() => resume(Effect.succeed(port))))
   })
 
-/** The settings of the environment, with another port where one is given, and with a way to sign in. */
+/** Reads the settings from the environment. `port` overrides the configured port. Adds a sign-in if none is configured. */
 export const configureHub = Effect.fnUntraced(function* (
   environment: Readonly<Record<string, string>>,
   port: number | undefined
 ) {
-  const given = port === undefined ? environment["CORRAL_HUB_PORT"] : String(port)
+  const chosenPort = port === undefined ? environment["CORRAL_HUB_PORT"] : String(port)
   const configured = yield* hubConfigFromEnvironment({
     ...(environment["CORRAL_OIDC_ISSUER"] === undefined ? { CORRAL_HUB_DEV_SIGN_IN: "1" } : {}),
     ...environment,
-    ...(given === undefined ? {} : { CORRAL_HUB_PORT: given })
-  }).pipe(Effect.mapError(stopped))
-  const free = given === undefined ? yield* freePort(configured.host, USUAL_PORT) : configured.port
-  return { ...configured, port: free, devSignInAs: userInfo().username }
+    ...(chosenPort === undefined ? {} : { CORRAL_HUB_PORT: chosenPort })
+  }).pipe(Effect.mapError(startFailed))
+  const hubPort = chosenPort === undefined ? yield* freePort(configured.host, DEFAULT_PORT) : configured.port
+  return { ...configured, port: hubPort, devSignInAs: userInfo().username }
 })
 
-/** Serves until the scope closes; gives where it is, where its database is, and how its owner signs in. */
+/** Serves until the scope closes. Returns its URLs, its database URL and the owner's sign-in. */
 export const startHub = Effect.fnUntraced(function* (config: HubConfig) {
-  const services = yield* Effect.mapError(Layer.build(Hub.hubLayer(config)), stopped)
+  const services = yield* Effect.mapError(Layer.build(Hub.hubLayer(config)), startFailed)
   const { publicUrl, url } = Context.get(services, HubServer)
   const owner = config.devSignInAs ?? ""
-  /** A sign-in of whoever runs this, as the provider for development would come to. Nobody is asked: it is their machine. */
+  /** Sign-in of the user who runs this process. Needs no confirmation, because it is the user's machine. */
   const ownerToken = Effect.gen(function* () {
     const users = yield* Users
-    const signIns = yield* SignIns
+    const signIns = yield* SignInStore
     const { id } = yield* users.admit({ issuer: DEVELOPMENT_ISSUER, subject: owner, name: owner })
     return Redacted.make((yield* signIns.issue(id, "cli")).token)
   })

@@ -1,14 +1,14 @@
-/** The store of a Hub, without the Hub: brought up to date and left. Loaded by `corral hub` alone. */
+/** Migration of a Hub database without starting the Hub. Loaded only by `corral hub`. */
 import { hubConfigFromEnvironment } from "@corral/hub/HubSettings"
 import { hubDatabaseLayer } from "@corral/hub/store/Database"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { CommandFailed, exitCodes } from "../CommandFailed.ts"
 
-const stopped = ({ message }: { readonly message: string }) =>
+const migrationFailed = ({ message }: { readonly message: string }) =>
   new CommandFailed({ message, exitCode: exitCodes.failed })
 
-/** Takes the steps that are missing; gives the names of all that have been taken, in order. */
+/** Runs pending migrations. Returns the names of all migrations, in order. */
 export const migrateHubStore = (environment: Readonly<Record<string, string>>) =>
   Effect.scoped(
     Effect.gen(function* () {
@@ -20,4 +20,4 @@ export const migrateHubStore = (environment: Readonly<Record<string, string>>) =
       }>`SELECT name FROM corral_migrations ORDER BY migration_id`
       return steps.map(({ name }) => name)
     })
-  ).pipe(Effect.mapError(stopped))
+  ).pipe(Effect.mapError(migrationFailed))

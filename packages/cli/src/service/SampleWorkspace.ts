@@ -1,5 +1,5 @@
 /**
- * A folder for a first run, with something in it to be read. What a person has changed there is left alone.
+ * Sample workspace for a first run. An existing folder is never changed.
  */
 import { execFileSync } from "node:child_process"
 import { existsSync, mkdirSync, writeFileSync } from "node:fs"
@@ -10,10 +10,10 @@ export const SAMPLE_ID = "sample"
 const files: Readonly<Record<string, string>> = {
   "README.md": `# Sample workspace
 
-A place to try a first run in. Agents that you start here see these files and nothing else of your work.
+A folder for a first run. Agents that you start here see only these files.
 
-- \`notes/\` holds what is known about a small shop's opening hours.
-- \`hours.js\` answers whether the shop is open.
+- \`notes/\` describes the opening hours of a small shop.
+- \`hours.js\` tells whether the shop is open.
 `,
   "notes/hours.md": `# Opening hours
 
@@ -36,7 +36,7 @@ export const isOpen = (date) => {
 `
 }
 
-/** Makes the folder unless it is there, as a git repository where git is. Gives its path. */
+/** Creates the folder if it is missing, as a git repository if git is installed. Returns its path. */
 export const ensureSample = (home: string): string => {
   const folder = join(home, SAMPLE_ID)
   if (existsSync(folder)) return folder
@@ -48,7 +48,7 @@ export const ensureSample = (home: string): string => {
   try {
     execFileSync("git", ["init", "--quiet"], { cwd: folder, stdio: "ignore" })
   } catch {
-    // Without git it is a folder like any other.
+    // The sample also works without git.
   }
   return folder
 }

@@ -1,11 +1,11 @@
-/** What `corral up` tells a person when it serves: where things are, and what to try first. */
+/** Welcome text of `corral up`: URLs, workspaces and a first command. */
 import type { WorkspaceEntry } from "@corral/edge/config/EdgeConfig"
 import { SAMPLE_ID } from "./SampleWorkspace.ts"
 
 export interface Welcome {
-  /** Absent without a Hub. */
+  /** URL of the console. Undefined without a Hub. */
   readonly console: string | undefined
-  /** As whom the console is signed in to, where every name is believed. */
+  /** Suggested name for the development sign-in, which accepts every name. */
   readonly owner: string | undefined
   readonly project: string | undefined
   /** Whether the terminals of this home are signed in to the Hub. */
@@ -22,29 +22,31 @@ const line = (what: string, value: string | undefined): ReadonlyArray<string> =>
 
 const FIRST = "Read the notes and write a summary"
 
-export const welcome = (told: Welcome): string => {
-  const { edge, gateway, invocation, owner, project, signedIn, tokenFile, workspaces } = told
+export const formatWelcome = (content: Welcome): string => {
+  const { edge, gateway, invocation, owner, project, signedIn, tokenFile, workspaces } = content
   const at = signedIn && project !== undefined ? ` --project "${project}"` : ""
   const run = `${invocation} run${at} --agent scripted --workspace ${workspaces[0]?.id ?? SAMPLE_ID} "${FIRST}"`
   return [
     "",
-    told.console === undefined ? `Corral is running at ${edge}` : `Corral is running: open ${told.console}`,
-    ...(owner === undefined ? [] : [`and sign in as ${owner}; on this machine every name is believed.`]),
+    content.console === undefined
+      ? `Corral is running at ${edge}`
+      : `Corral is running. Open ${content.console}`,
+    ...(owner === undefined ? [] : [`and sign in as ${owner}. This local sign-in accepts every name.`]),
     "",
     ...line("project", project),
     ...workspaces.flatMap(({ id, path }) => line("workspace", `${id} (${path})`)),
     ...line("Edge", edge),
-    ...line("its token", `in ${tokenFile}`),
+    ...line("Edge token", tokenFile),
     ...line("Gateway", gateway),
     "",
-    told.console === undefined
-      ? "Try, in another terminal:"
+    content.console === undefined
+      ? "Start a run in another terminal:"
       : at === ""
-        ? "Start a run there; or, without it being shown there, in another terminal:"
-        : "Start a run there, or in another terminal:",
+        ? "Start a run in the console, or in another terminal (the console won't show it):"
+        : "Start a run in the console, or in another terminal:",
     `  ${run}`,
     "",
-    "Ctrl-C ends it.",
+    "Press Ctrl-C to stop.",
     ""
   ].join("\n")
 }

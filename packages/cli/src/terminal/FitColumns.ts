@@ -1,13 +1,13 @@
-/** As much of a text as fits in that many columns. From the Hangul letters on a character may be two wide: rather a short line than two. */
-export const fitColumns = (text: string, room: number): string => {
+/** Truncates text to a number of columns. Characters from U+1100 may be two columns wide and count as two. */
+export const fitColumns = (text: string, columns: number): string => {
   let width = 0
   let shown = ""
   let cut = ""
   for (const character of text) {
     width += character >= "\u1100" ? 2 : 1
-    if (width > room) return `${cut}…`
+    if (width > columns) return `${cut}…`
     shown += character
-    if (width < room) cut = shown
+    if (width < columns) cut = shown
   }
   return shown
 }

@@ -1,51 +1,51 @@
 /**
- * What the process lends to a command: its output, the person at the keyboard, its signals. `main.ts` gives the real one.
+ * Process of a command: output, keyboard input and signals. `main.ts` provides the real implementation.
  */
 import { Context, Effect, type Scope } from "effect"
 
-/** `SIGPIPE`: whoever read the output has left, as `head` does. */
+/** `SIGPIPE`: the reader of the output has closed it, as `head` does. */
 export type StopSignal = "SIGINT" | "SIGTERM" | "SIGPIPE"
 
 export class Host extends Context.Service<
   Host,
   {
-    /** Stdout is a terminal. */
+    /** Whether stdout is a terminal. */
     readonly terminal: boolean
-    /** Text as it streams and rewritten lines are welcome: a terminal that can do it. */
+    /** Whether the terminal supports streamed text and rewritten lines. */
     readonly live: boolean
-    /** Colours are welcome: such a terminal, and the person has not asked for none. */
+    /** Whether to use colours: a live terminal without `NO_COLOR`. */
     readonly colours: boolean
-    /** How many characters fit on a line that is rewritten on stderr; undefined where none can be. */
+    /** Width of a rewritten line on stderr. Undefined if stderr does not support it. */
     readonly columns: number | undefined
-    /** How many characters fit on a line of stdout; undefined where it is no terminal. */
+    /** Width of stdout. Undefined if it is not a terminal. */
     readonly width: number | undefined
-    /** There is a person who can be asked. */
+    /** Whether a user can answer prompts. */
     readonly interactive: boolean
-    /** How this program is called on this machine: `corral`, `npm run corral --`. */
+    /** Command that starts this program: `corral`, `npm run corral --`. */
     readonly invocation: string
     /** The environment of the process. */
     readonly environment: Readonly<Record<string, string>>
-    /** To stdout, as it is. */
+    /** Writes to stdout unchanged. */
     readonly write: (text: string) => void
-    /** Succeeds once the reader of stdout has read everything. A closed reader raises `SIGPIPE`. */
+    /** Completes when the reader of stdout has read everything. A closed reader raises `SIGPIPE`. */
     readonly written: Effect.Effect<void>
-    /** To stderr, as it is. */
+    /** Writes to stderr unchanged. */
     readonly warn: (text: string) => void
-    /** Calls back with each line typed from now on; gives back how to stop. */
-    readonly onLine: (heard: (line: string) => void) => () => void
-    /** Takes a signal over from whoever had it, which by default ends the command; gives back how to return it. */
-    readonly onSignal: (signal: StopSignal, received: () => void) => () => void
+    /** Subscribes to typed lines. Returns the function that unsubscribes. */
+    readonly onLine: (listener: (line: string) => void) => () => void
+    /** Replaces the current handler of a signal. Returns the function that restores it. By default a signal ends the command. */
+    readonly onSignal: (signal: StopSignal, handler: () => void) => () => void
   }
 >()("corral/cli/Host") {}
 
-/** Takes the signal over for the length of the scope. */
+/** Handles a signal until the scope closes. */
 export const receiveSignal = (
   signal: StopSignal,
-  received: () => void
+  handler: () => void
 ): Effect.Effect<void, never, Host | Scope.Scope> =>
   Effect.flatMap(Host, (host) =>
     Effect.acquireRelease(
-      Effect.sync(() => host.onSignal(signal, received)),
-      (giveBack) => Effect.sync(giveBack)
+      Effect.sync(() => host.onSignal(signal, handler)),
+      (restore) => Effect.sync(restore)
     ).pipe(Effect.asVoid)
   )

@@ -17,7 +17,7 @@ const found = (more: Partial<Diagnosis>): Diagnosis => ({
   corral: "0.1.0",
   node: { version: "24.0.0", ok: true },
   home: { path: "/home/x/.corral", files: [] },
-  edge: { running: false, reason: "No Edge is running here." },
+  edge: { running: false, reason: "No Edge is running on this machine." },
   git: { found: true, version: "2.50.0" },
   containment: "environment_mark",
   agents: [],
@@ -28,8 +28,8 @@ const found = (more: Partial<Diagnosis>): Diagnosis => ({
 const report = (more: Partial<Diagnosis>) =>
   formatDiagnosis(found(more), makePaint(false)).trimEnd().split("\n")
 
-describe("examinationReport", () => {
-  it("says of each runtime where it is, which version, who is signed in, and what to do", () => {
+describe("formatDiagnosis", () => {
+  it("lists each agent with its path, version, sign-in and hint", () => {
     const agents = [
       agent("one", { version: "1.2.3", path: "/bin/one", signedIn: true }),
       agent("two", { path: "/bin/two", signedIn: false, reason: "not_signed_in", hint: "Run `two login`." }),
@@ -55,13 +55,10 @@ describe("examinationReport", () => {
     ]
     const drift = { unknown: 4, kinds, versionsSeen: ["1.2.3", "1.3.0"] }
     const lines = report({ agents: [agent("one", { drift })] })
-    assert.include(
-      lines,
-      "    – 4 things that this adapter has no name for, seen with 1.2.3, 1.3.0 new_event ×3, bad␛[2J ×1"
-    )
+    assert.include(lines, "    – 4 unrecognized outputs, seen with 1.2.3, 1.3.0 new_event ×3, bad␛[2J ×1")
   })
 
-  it("says how many runs an Edge has, live and waiting, and why its store takes no writes", () => {
+  it("shows active and waiting runs of an Edge and the problem of its store", () => {
     const edge = {
       running: true,
       url: "http://127.0.0.1:1",
@@ -74,7 +71,7 @@ describe("examinationReport", () => {
       containment: "cgroup",
       problems: [
         { part: "store", message: "database or disk is full", hint: "Free disk space." },
-        // These have lines of their own.
+        // Shown on a separate line.
         { part: "disk", message: "Less than 100 MB are free.", hint: "Free disk space." }
       ]
     } as const
@@ -92,7 +89,7 @@ describe("examinationReport", () => {
     )
   })
 
-  it("marks what a machine lacks and a configuration that is not in use", () => {
+  it("marks missing tools, low disk space and an invalid configuration", () => {
     const lines = report({
       git: { found: false },
       disk: { freeBytes: 12_345_678, ok: false },
@@ -100,7 +97,7 @@ describe("examinationReport", () => {
     })
     assert.includeMembers(lines, [
       "– git not on PATH",
-      "✗ Disk 12 MB free Make room: an Edge needs 100 MB.",
+      "✗ Disk 12 MB free Free disk space: an Edge needs 100 MB.",
       "✗ Configuration /x is not usable: it is not JSON."
     ])
     assert.include(report({ disk: { freeBytes: 83_500_000_000, ok: true } }), "✓ Disk 83.5 GB free")

@@ -13,7 +13,7 @@ describe("corral at a Hub", { timeout: 90_000 }, () => {
   beforeAll(async () => {
     joined = await Joined.open()
     const login = corral.start("login", "--hub", joined.front.url)
-    const [, userCode] = await login.warned(/shows ([A-Z0-9-]+)\n/)
+    const [, userCode] = await login.warned(/shows the code ([A-Z0-9-]+)\n/)
     const browser = await joined.hub.atBrowser("owner")
     const answered = await browser.ask("POST", "/client/auth/device/approve", {
       body: { userCode, decision: "allow" }
@@ -56,7 +56,7 @@ describe("corral at a Hub", { timeout: 90_000 }, () => {
     assert.deepStrictEqual([again.exit, again.out, again.stderr], [0, [already], ""])
     const other = await corral.run("login", "--hub", "https://elsewhere.example")
     assert.deepStrictEqual([other.exit, other.out], [2, []])
-    assert.match(other.stderr, /as owner: corral logout comes first\.\n$/)
+    assert.match(other.stderr, /as owner\. Run `corral logout` first\.\n$/)
   })
 
   it("lists projects and devices", async () => {
@@ -128,17 +128,23 @@ describe("corral at a Hub", { timeout: 90_000 }, () => {
       return stderr
     }
     const run = ["run", "-a", "scripted", "x"]
-    assert.match(await refused(...run, "-w", "nowhere"), /^No workspace nowhere .* Linked are: ws\.\n$/)
-    assert.match(await refused(...run, "-w", "ws", "--target", "moon"), /There are: laptop \(dev_/)
-    assert.match(await refused(...run, "-w", "ws", "-p", "none"), /^No project is called none\. There are: /)
-    const nobodys = `run_${"0".repeat(26)}`
+    assert.match(
+      await refused(...run, "-w", "nowhere"),
+      /^Workspace nowhere is not linked .* Linked workspaces: ws\.\n$/
+    )
+    assert.match(await refused(...run, "-w", "ws", "--target", "moon"), /Available: laptop \(dev_/)
+    assert.match(await refused(...run, "-w", "ws", "-p", "none"), /^No project is named none\. Available: /)
+    const unknown = `run_${"0".repeat(26)}`
     const suggested = `\`corral runs --hub ${joined.front.url}\``
     assert.include(
-      await refused("diff", nobodys, "--hub", joined.front.url),
-      `There is no run ${nobodys} that you may see: ${suggested} lists`
+      await refused("diff", unknown, "--hub", joined.front.url),
+      `Run ${unknown} was not found, or you don't have access to it. ${suggested} lists`
     )
-    assert.match(await refused("runs", "--hub", "https://elsewhere.example"), /corral logout first/)
-    assert.match(await refused("runs", "--hub", "x", "--url", "http://127.0.0.1:1"), /choose one\.\n$/)
+    assert.match(await refused("runs", "--hub", "https://elsewhere.example"), /corral logout` first/)
+    assert.match(
+      await refused("runs", "--hub", "x", "--url", "http://127.0.0.1:1"),
+      /Use one or the other\.\n$/
+    )
   })
 
   it("waits for a device that is offline, and takes its task back at Ctrl-C", async () => {
@@ -148,7 +154,7 @@ describe("corral at a Hub", { timeout: 90_000 }, () => {
     const there = ["run", "-a", "scripted", "-w", "ws", "/say hi"]
     const refused = await corral.run(...there)
     assert.deepStrictEqual([refused.exit, refused.out], [2, []])
-    assert.match(refused.stderr, /^laptop is offline: --queue waits for it\. \(target_offline req_/)
+    assert.match(refused.stderr, /^laptop is offline\. Use --queue to wait for it\. \(target_offline req_/)
 
     const tasks = async () =>
       (await owner.ask<{ readonly items: ReadonlyArray<Task> }>("GET", "/client/tasks")).body.items
@@ -158,7 +164,7 @@ describe("corral at a Hub", { timeout: 90_000 }, () => {
     assert.strictEqual(await queued.ended, 130)
     assert.strictEqual(
       queued.stderr,
-      "Cancelling the task; Ctrl-C again leaves it.\nThe task is cancelled.\n"
+      "Cancelling the task. Press Ctrl-C again to exit without waiting.\nTask cancelled.\n"
     )
     const [task] = await tasks()
     assert.deepInclude(task, { targetId: deviceId, state: "cancelled" })
@@ -189,19 +195,22 @@ describe("corral at a Hub", { timeout: 90_000 }, () => {
     })
     assert.strictEqual(response.status, 401)
     const { exit, stderr } = await corral.run("projects")
-    assert.deepStrictEqual([exit, stderr], [2, "You are signed in to no Hub: corral login --hub URL.\n"])
+    assert.deepStrictEqual(
+      [exit, stderr],
+      [2, "You are not signed in to a Hub. Sign in with `corral login --hub URL`.\n"]
+    )
 
     // The run was started, and is not refused by that.
     assert.strictEqual(await run.ended, 1)
-    const anew = `has ended: corral login --hub ${joined.front.url}.`
-    assert.include(run.stderr, `${anew} The run goes on without being seen: `)
+    const expired = `has expired. Sign in again with \`corral login --hub ${joined.front.url}\`.`
+    assert.include(run.stderr, `${expired} The run goes on without being seen: `)
     assert.include(run.stderr, `attach ${await runIdOf(run)} --hub ${joined.front.url} --after `)
 
     writeFileSync(file, kept, { mode: 0o600 })
     for (const command of ["whoami", "projects", "devices"]) {
       const ended = await corral.run(command)
       assert.deepStrictEqual([ended.exit, ended.out], [2, []])
-      assert.include(ended.stderr, anew)
+      assert.include(ended.stderr, expired)
     }
   })
 })

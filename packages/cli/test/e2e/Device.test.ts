@@ -47,7 +47,7 @@ describe("corral device", { timeout: 60_000 }, () => {
       const args = ["--hub", `${hub.url}/`, "--token-file", "-", "--name", "laptop"]
       const joined = await corral.feed(`${token}\n`, "device", "join", ...args)
       assert.deepStrictEqual([joined.exit, joined.stderr], [0, ""])
-      assert.match(joined.out[0] ?? "", /^This machine is laptop \(dev_\w+\) at http:\/\/127/)
+      assert.match(joined.out[0] ?? "", /^This machine has joined as laptop \(dev_\w+\) at http:\/\/127/)
       assert.notInclude(joined.out.join(), token)
       const file = fileOf(corral)
       assert.strictEqual(statSync(file).mode & 0o777, 0o600)
@@ -58,9 +58,9 @@ describe("corral device", { timeout: 60_000 }, () => {
 
       const status = await corral.run("device", "status")
       assert.strictEqual(status.exit, 0)
-      assert.match(status.out.join("\n"), /laptop .*\nLink: No Edge is running here/)
+      assert.match(status.out.join("\n"), /laptop .*\nLink: No Edge is running on this machine/)
       const again = await corral.run("device", "join", "--hub", hub.url, "--token", "x")
-      assert.match(again.stderr, /already: corral device leave comes first/)
+      assert.match(again.stderr, /already joined as .* Run `corral device leave` first/)
       assert.strictEqual(again.exit, 2)
 
       assert.strictEqual((await corral.run("device", "leave")).exit, 2, "nobody can be asked")
@@ -80,7 +80,7 @@ describe("corral device", { timeout: 60_000 }, () => {
     withCorral(async (corral) => {
       const before = await devices()
       const running = corral.start("device", "join", "--hub", hub.url, "--name", "desk")
-      const codeOf = () => /shows ([A-Z]{4}-[A-Z]{4})/.exec(running.stderr)?.[1]
+      const codeOf = () => /shows the code ([A-Z]{4}-[A-Z]{4})/.exec(running.stderr)?.[1]
       while (codeOf() === undefined && running.child.exitCode === null)
         await new Promise((resolve) => running.child.stderr?.once("data", resolve))
       const body = { userCode: codeOf(), decision: "allow" }

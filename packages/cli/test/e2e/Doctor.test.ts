@@ -43,7 +43,7 @@ describe("corral doctor", { timeout: 120_000 }, () => {
       rmSync(join(corral.home, "edge.token"))
       const fresh = await examine(corral)
       assert.deepStrictEqual([fresh.exit, fresh.found.edge.store], [0, undefined])
-      assert.match(fresh.found.edge.reason ?? "", /No Edge is running here/)
+      assert.match(fresh.found.edge.reason ?? "", /No Edge is running on this machine/)
     } finally {
       await corral.close()
     }

@@ -122,7 +122,7 @@ describe("corral run", () => {
     edge.child.kill("SIGSTOP")
     try {
       run.child.kill("SIGINT")
-      await run.warned(/^Cancelling the run; Ctrl-C again leaves it\.$/m)
+      await run.warned(/^Cancelling the run\. Press Ctrl-C again to exit without waiting\.$/m)
       // Presses that follow at once are the first one, passed on by npm.
       await until(async () => {
         run.child.kill("SIGINT")
@@ -132,7 +132,7 @@ describe("corral run", () => {
       edge.child.kill("SIGCONT")
     }
     assert.strictEqual(await run.ended, 130)
-    assert.match(run.stderr, /^Left it: `.* attach run_\w+` shows how it ends\.$/m)
+    assert.match(run.stderr, /^Detached\. `.* attach run_\w+` follows the run again\.$/m)
   })
 
   it("exits 1 for a failed run and 2 for one that was never made", async () => {
@@ -147,11 +147,11 @@ describe("corral run", () => {
     }
     assert.match(
       await refused("-a", "nobody", "-w", "sample", "x"),
-      /There are: .*scripted.*\(invalid_agent_id req_/
+      /Available agents: .*scripted.*\(invalid_agent_id req_/
     )
     assert.match(
       await refused("-a", "scripted", "-w", "elsewhere", "x"),
-      /Allowed are: sample\. \(workspace_outside/
+      /Available workspaces: sample\. \(workspace_outside/
     )
     assert.match(await refused("-a", "scripted", "x"), /--workspace[^]*corral run --help/)
   })
@@ -193,11 +193,17 @@ describe("the other commands", () => {
       told(...run, "--timeout", "0", "x"),
       told("up", "--edge-only", "--workspace", `x=${corral.home}/not there`)
     ])
-    assert.match(nowhere, /^There is no run run_0+ that you may see: `corral runs` lists .*\(not_found req_/)
-    assert.match(undecided, /^There is no approval apr_0+ that you may see: the run that asks shows its id\./)
+    assert.match(
+      nowhere,
+      /^Run run_0+ was not found, or you don't have access to it\. `corral runs` lists .*\(not_found req_/
+    )
+    assert.match(
+      undecided,
+      /^Approval apr_0+ was not found, or you don't have access to it\. `corral attach` on its run shows the id\./
+    )
     assert.match(noId, /<run>: "first"\. Expected an id like run_01K…\nSee corral attach --help\n$/)
     assert.match(noTime, /--timeout: "0"\. Expected a value between 1 and 86400\n/)
-    assert.match(noFolder, /^--workspace: there is no folder .*\/not there; make it first\.\n$/)
+    assert.match(noFolder, /^--workspace: folder .*\/not there was not found\. Create it first\.\n$/)
   })
 
   it("attach follows a run from where one was, and leaves it alone at Ctrl-C", async () => {
@@ -243,7 +249,10 @@ describe("the other commands", () => {
     const opened = await corral.run("preview", "open", "site", "--run", runId)
     const [address = "", ...more] = opened.out
     assert.deepStrictEqual([opened.exit, more], [0, []], opened.stderr)
-    assert.match(opened.stderr, /^prv_\w+, until .* opens it once, within a minute, in a browser on this/)
+    assert.match(
+      opened.stderr,
+      /^prv_\w+, until .* within a minute in a browser on this machine\. It works once/
+    )
     const entered = await fetch(address, { redirect: "manual" })
     assert.isBelow(entered.status, 400)
     assert.strictEqual((await fetch(address)).status, 401)
@@ -257,19 +266,22 @@ describe("the other commands", () => {
       told("list", runId, "--hub", "https://hub.example"),
       told("open", "70000")
     ])
-    assert.match(high, /^70000 is no port: they go from 1 to 65535\./)
+    assert.match(high, /^70000 is not a valid port \(1 to 65535\)\./)
     assert.deepInclude(listed, { id, runId, title: "site", source: { kind: "folder", path: "site" } })
     assert.notStrictEqual(fresh.url, address)
     assert.isBelow((await fetch(fresh.url, { redirect: "manual" })).status, 400)
     assert.deepInclude(other, { title: "Nobody there", state: "unreachable", workspace: "sample" })
-    assert.match(nowhere, /^There is no folder no\/such in sample\. \(not_found req_/)
-    assert.match(elsewhere, /^Previews are opened at the device itself: call this there, without a Hub\.\n$/)
+    assert.match(nowhere, /^Folder no\/such was not found in workspace sample\. \(not_found req_/)
+    assert.match(
+      elsewhere,
+      /^Previews open on the device itself\. Run this command there, without --hub and --project\.\n$/
+    )
 
     const closed = await corral.run("preview", "close", id)
     assert.deepStrictEqual(closed, { exit: 0, out: [`closed: ${id}`], stderr: "" })
     assert.match(
       await told("show", id),
-      /^There is no preview prv_\w+, or it is closed: `corral preview open` opens a new one\./
+      /^Preview prv_\w+ was not found or is closed\. Open a new one with `corral preview open`\./
     )
   })
 
@@ -307,17 +319,17 @@ describe("the other commands", () => {
     try {
       const plain = await nowhere.run("doctor")
       assert.strictEqual(plain.exit, 0)
-      assert.match(plain.out.join("\n"), /No Edge is running here\.[^]*✓ scripted/)
+      assert.match(plain.out.join("\n"), /No Edge is running on this machine\.[^]*✓ scripted/)
       mkdirSync(nowhere.home, { mode: 0o700 })
       writeFileSync(join(nowhere.home, "edge.config.json"), "{")
       const spoilt = await nowhere.run("doctor")
       assert.strictEqual(spoilt.exit, 1)
-      assert.match(spoilt.out.join("\n"), /It would not start: .*it is not JSON\.\n[^]*✓ scripted/)
+      assert.match(spoilt.out.join("\n"), /It can't start: .*it is not JSON\.\n[^]*✓ scripted/)
       const runs = await nowhere.run("runs")
       assert.deepStrictEqual(runs, {
         exit: 2,
         out: [],
-        stderr: "No Edge is running here. Start one with `npm start` or `corral up`.\n"
+        stderr: "No Edge is running on this machine. Start one with `npm start` or `corral up`.\n"
       })
     } finally {
       await nowhere.close()
@@ -333,7 +345,7 @@ describe("the other commands", () => {
     const unread = shell('"$@" | head -1; exit ${PIPESTATUS[0]}', ...run, `/say here${more}\n/wait`)
     const few = shell('"$@" | head -1; exit ${PIPESTATUS[0]}', "--help")
     assert.strictEqual(await full.ended, 1)
-    assert.match(full.stderr, /^The output cannot be written: ENOSPC/)
+    assert.match(full.stderr, /^Can't write the output: ENOSPC/)
     assert.strictEqual(await few.ended, 0)
     assert.strictEqual(await unread.ended, 1)
     const id = await runIdOf(unread)
@@ -362,10 +374,10 @@ describe("the other commands", () => {
     assert.deepStrictEqual(folder, {
       exit: 2,
       out: [],
-      stderr: `${corral.home} cannot be read: it is a folder.\n`
+      stderr: `Can't read ${corral.home}: it is a folder.\n`
     })
     assert.deepStrictEqual([nothing.exit, nothing.out], [2, []])
-    assert.match(nothing.stderr, /\/missing cannot be read: ENOENT/)
+    assert.match(nothing.stderr, /^Can't read .*\/missing: ENOENT/)
     assert.notInclude(unknown.stderr, "\u001b")
     assert.deepStrictEqual([unknown.exit, unknown.out], [2, []])
     assert.include(unknown.stderr, "claude-code")

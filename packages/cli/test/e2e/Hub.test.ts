@@ -13,7 +13,7 @@ describe("corral hub migrate", { timeout: 60_000 }, () => {
       assert.deepStrictEqual(steps.slice(0, 3), ["people", "projects", "records"])
       const again = await corral.run("hub", "migrate")
       assert.deepStrictEqual(again.out, [
-        `The Hub's database is up to date: ${steps.length} steps, the last is ${steps.at(-1)}.`
+        `The Hub database is up to date: ${steps.length} migrations, the latest is ${steps.at(-1)}.`
       ])
       assert.isFalse(existsSync(join(corral.home, "postgres", "18", "postmaster.pid")))
     } finally {

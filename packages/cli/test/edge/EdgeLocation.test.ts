@@ -73,7 +73,7 @@ describe("EdgeLocation", () => {
       const { url, seen } = yield* listener("a-squatter")
       yield* describeEdge(folder, url, "i-1")
       const failure = yield* Effect.flip(located(folder))
-      assert.include(failure.message, "the token was not sent")
+      assert.include(failure.message, "The token was not sent")
       assert.deepStrictEqual(
         seen.map((headers) => headers.authorization),
         [undefined]
@@ -84,7 +84,7 @@ describe("EdgeLocation", () => {
   it.live("says what to do where no Edge runs, with or without an old edge.json", () =>
     Effect.gen(function* () {
       const folder = yield* home
-      const sentence = "No Edge is running here. Start one with `npm start` or `corral up`."
+      const sentence = "No Edge is running on this machine. Start one with `npm start` or `corral up`."
       assert.strictEqual((yield* Effect.flip(located(folder))).message, sentence)
       const { url, close } = yield* listener("i-1")
       yield* describeEdge(folder, url, "i-1")

@@ -67,7 +67,7 @@ describe("AskPerson", () => {
     )
     assert.deepStrictEqual(parseAnswer("always", request), { decision: "allow", scope: "run" })
     assert.isUndefined(parseAnswer("always", onceOnly))
-    assert.notInclude(formatQuestion(onceOnly), "always")
+    assert.notInclude(formatQuestion(onceOnly), "for this run")
   })
 
   it.effect("asks again until it is answered, and one question at a time", () =>

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs"
 import { normalizeRecording } from "../../src/run/NormalizedOutput.ts"
 
 const fixture = (name: string) =>
-  readFileSync(new URL(`../../adapters/test/fixtures/claude-code/${name}/stdout.jsonl`, import.meta.url))
+  readFileSync(new URL(`../../../adapters/test/fixtures/claude-code/${name}/stdout.jsonl`, import.meta.url))
 
 interface Line {
   readonly seq: number

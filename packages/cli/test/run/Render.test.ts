@@ -88,7 +88,7 @@ describe("Render", () => {
       "  command: rm -r build",
       "  folder: .",
       `  ${approvalId}, expires 2026-01-01T00:30:00.000Z`,
-      `  from elsewhere: corral approve ${approvalId}   or: corral deny ${approvalId}`,
+      `  from another terminal: corral approve ${approvalId}   or: corral deny ${approvalId}`,
       `approved for this run by local (${approvalId})`,
       "tool: rm -r build: failed, exit code 1",
       "    no such folder",

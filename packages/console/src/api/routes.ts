@@ -1,5 +1,5 @@
 /** Made from the contract by `npm run generate`. */
-export const hubRoutes = {
+export const routes = {
   public: {
     health: ["GET", "/health"],
     live: ["GET", "/health/live"],

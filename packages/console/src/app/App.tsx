@@ -5,7 +5,7 @@ import { LanguageProvider } from "../text/Language.tsx"
 import { queryClient } from "../api/QueryClient.ts"
 import { SignInGate } from "./SignInGate.tsx"
 import { showStoredTheme } from "./Theme.ts"
-import { router } from "./router.tsx"
+import { router } from "./Router.tsx"
 
 showStoredTheme()
 

@@ -1,7 +1,7 @@
 /**
- * The ways to answer: allow, with the memory that the approval offers; deny with a reason; change what is done; cancel the run.
+ * Form of a decision: allow with an offered scope, deny with a reason, edit, or cancel the run.
  *
- * What became of it is shown by whoever shows the approval. No key decides by itself: keys move the focus here, and Enter presses what has it.
+ * *Does not:* show the outcome; that is up to the caller. A key never decides by itself: keys move the focus, Enter presses the focused button.
  */
 import type { ApprovalRequest } from "@corral/domain/approval/Approval"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
@@ -15,6 +15,101 @@ import type { DecisionMutation } from "./useDecide.ts"
 import { approvalMessages } from "./messages.ts"
 import "./approval.css"
 
+interface StepProps {
+  readonly decide: DecisionMutation
+  readonly isBusy: boolean
+}
+
+interface ButtonsProps extends StepProps {
+  readonly request: ApprovalRequest
+  readonly onDeny: () => void
+  readonly onEdit: () => void
+}
+
+const DecisionButtons = ({ decide, isBusy, onDeny, onEdit, request }: ButtonsProps) => {
+  const messages = useMessages(approvalMessages)
+  const widerScopes = request.scopes.filter((scope) => scope !== "once")
+  return (
+    <div className="decision-buttons">
+      <button
+        type="button"
+        className="button primary"
+        data-key="a"
+        disabled={isBusy}
+        onClick={() => decide.mutate({ decision: "allow", scope: "once" })}
+      >
+        {messages.allow.once}
+      </button>
+      {widerScopes.map((scope) => (
+        <button
+          key={scope}
+          type="button"
+          className="button"
+          disabled={isBusy}
+          title={scope === "always" ? messages.alwaysHint : undefined}
+          onClick={() => decide.mutate({ decision: "allow", scope })}
+        >
+          {messages.allow[scope]}
+        </button>
+      ))}
+      {request.editable && isEditable(request.input) && (
+        <button type="button" className="button" disabled={isBusy} onClick={onEdit}>
+          {messages.edit}
+        </button>
+      )}
+      <button type="button" className="button danger" data-key="d" disabled={isBusy} onClick={onDeny}>
+        {messages.deny}
+      </button>
+      <ConfirmDialog
+        trigger={messages.cancelRun}
+        triggerClass="button"
+        title={messages.cancelRunTitle}
+        confirm={messages.cancelRun}
+        onConfirm={() => decide.mutateAsync({ decision: "cancel" })}
+      >
+        {messages.cancelRunText}
+      </ConfirmDialog>
+    </div>
+  )
+}
+
+interface DenyProps extends StepProps {
+  readonly reason: string
+  readonly onReason: (reason: string) => void
+  readonly onBack: () => void
+}
+
+const DenyForm = ({ decide, isBusy, onBack, onReason, reason }: DenyProps) => {
+  const messages = useMessages(approvalMessages)
+  const deny = (event: FormEvent) => {
+    event.preventDefault()
+    decide.mutate({ decision: "deny", ...(reason.trim() === "" ? {} : { reason: reason.trim() }) })
+  }
+  return (
+    <form className="decision-form" onSubmit={deny}>
+      <label>
+        {messages.denyReason}
+        <input
+          // The user has just opened this form.
+          autoFocus
+          value={reason}
+          maxLength={4_096}
+          onChange={({ target }) => onReason(target.value)}
+          onKeyDown={({ key }) => key === "Escape" && onBack()}
+        />
+      </label>
+      <div className="decision-buttons">
+        <button type="submit" className="button danger" disabled={isBusy}>
+          {messages.denySend}
+        </button>
+        <button type="button" className="button" onClick={onBack}>
+          {messages.goBack}
+        </button>
+      </div>
+    </form>
+  )
+}
+
 interface Props {
   readonly decide: DecisionMutation
   readonly projectId: HubRun["projectId"] | undefined
@@ -25,95 +120,28 @@ interface Props {
 export const DecisionForm = ({ decide, expiresAt, projectId, request }: Props) => {
   const messages = useMessages(approvalMessages)
   const mayDecide = useMayDecide(projectId)
-  const [form, setForm] = useState<"none" | "deny" | "edit">("none")
+  const [step, setStep] = useState<"choose" | "deny" | "edit">("choose")
   const [reason, setReason] = useState("")
-  const isOver = useLeft(expiresAt) <= 0
-  const busy = decide.isPending || decide.isSuccess
-  const wider = request.scopes.filter((scope) => scope !== "once")
-  const deny = (event: FormEvent) => {
-    event.preventDefault()
-    decide.mutate({ decision: "deny", ...(reason.trim() === "" ? {} : { reason: reason.trim() }) })
-  }
-  if (isOver && !decide.isPending) return null
+  const isExpired = useLeft(expiresAt) <= 0
+  const isBusy = decide.isPending || decide.isSuccess
+  const back = () => setStep("choose")
+  if (isExpired && !decide.isPending) return null
   if (!mayDecide) return <p className="quiet">{messages.notYours}</p>
   return (
     <div className="decision" role="group" aria-label={request.title.slice(0, 200)}>
-      {form === "none" && (
-        <div className="decision-buttons">
-          <button
-            type="button"
-            className="button primary"
-            data-key="a"
-            disabled={busy}
-            onClick={() => decide.mutate({ decision: "allow", scope: "once" })}
-          >
-            {messages.allow.once}
-          </button>
-          {wider.map((scope) => (
-            <button
-              key={scope}
-              type="button"
-              className="button"
-              disabled={busy}
-              title={scope === "always" ? messages.alwaysHint : undefined}
-              onClick={() => decide.mutate({ decision: "allow", scope })}
-            >
-              {messages.allow[scope]}
-            </button>
-          ))}
-          {request.editable && isEditable(request.input) && (
-            <button type="button" className="button" disabled={busy} onClick={() => setForm("edit")}>
-              {messages.edit}
-            </button>
-          )}
-          <button
-            type="button"
-            className="button danger"
-            data-key="d"
-            disabled={busy}
-            onClick={() => setForm("deny")}
-          >
-            {messages.deny}
-          </button>
-          <ConfirmDialog
-            trigger={messages.cancelRun}
-            triggerClass="button"
-            title={messages.cancelRunTitle}
-            confirm={messages.cancelRun}
-            onConfirm={() => decide.mutateAsync({ decision: "cancel" })}
-          >
-            {messages.cancelRunText}
-          </ConfirmDialog>
-        </div>
+      {step === "choose" && (
+        <DecisionButtons
+          {...{ decide, isBusy, request }}
+          onDeny={() => setStep("deny")}
+          onEdit={() => setStep("edit")}
+        />
       )}
-      {form === "deny" && (
-        <form className="decision-form" onSubmit={deny}>
-          <label>
-            {messages.denyReason}
-            <input
-              // The form was just asked for.
-              autoFocus
-              value={reason}
-              maxLength={4_096}
-              onChange={({ target }) => setReason(target.value)}
-              onKeyDown={({ key }) => key === "Escape" && setForm("none")}
-            />
-          </label>
-          <div className="decision-buttons">
-            <button type="submit" className="button danger" disabled={busy}>
-              {messages.denySend}
-            </button>
-            <button type="button" className="button" onClick={() => setForm("none")}>
-              {messages.goBack}
-            </button>
-          </div>
-        </form>
-      )}
-      {form === "edit" && isEditable(request.input) && (
+      {step === "deny" && <DenyForm {...{ decide, isBusy, reason }} onReason={setReason} onBack={back} />}
+      {step === "edit" && isEditable(request.input) && (
         <EditForm
           input={request.input}
-          busy={busy}
-          onBack={() => setForm("none")}
+          busy={isBusy}
+          onBack={back}
           onSend={(updatedInput) => decide.mutate({ decision: "allow", scope: "once", updatedInput })}
         />
       )}

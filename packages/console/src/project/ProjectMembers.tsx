@@ -1,4 +1,4 @@
-/** Who is in a project, and as what. */
+/** Members of a project and their roles. */
 import type { UserId } from "@corral/domain/identity/Ids"
 import type { Project, ProjectMember, ProjectRole } from "@corral/domain/project/Project"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
@@ -26,93 +26,119 @@ const RoleOptions = () => {
   ))
 }
 
-export const ProjectMembersTab = ({ project: { id, role } }: { readonly project: Project }) => {
+interface AddMemberProps {
+  readonly projectId: Project["id"]
+  readonly onAdded: () => Promise<void>
+}
+
+const AddMember = ({ onAdded, projectId }: AddMemberProps) => {
   const messages = useMessages(projectMessages)
-  const { user } = usePerson()
-  const client = useQueryClient()
-  const queryKey = ["projects", "members", id]
-  const list = useList(queryKey, ({ page, signal }) =>
-    hubApi.projects.members({ params: { id }, query: page, signal })
-  )
-  // One's own role may be the one that changed.
-  const changed = () => client.invalidateQueries({ queryKey: ["projects"] })
-  const change = useMutation({
-    mutationFn: ({ as, userId }: { readonly userId: UserId; readonly as: ProjectRole }) =>
-      hubApi.projects.updateMember({ params: { id, userId }, payload: { role: as } }),
-    onSettled: changed
-  })
   const add = async (form: FormData): Promise<void> => {
     const who = textIn(form, "who")
-    // An id has no @; the Hub says of anything else that it is none.
-    const named = who.includes("@") ? { email: who } : { userId: who as UserId }
+    // An id has no @. The Hub rejects other text.
+    const user = who.includes("@") ? { email: who } : { userId: who as UserId }
     await hubApi.projects.addMember({
-      params: { id },
-      payload: { ...named, role: roleIn(textIn(form, "role")) }
+      params: { id: projectId },
+      payload: { ...user, role: roleIn(textIn(form, "role")) }
     })
-    await changed()
+    await onAdded()
   }
+  return (
+    <div className="part-actions">
+      <FormDialog
+        trigger={messages.addMember}
+        title={messages.addMember}
+        submit={messages.addMember}
+        onSubmit={add}
+      >
+        <Field label={messages.who} hint={messages.whoHint}>
+          <input name="who" required maxLength={200} autoComplete="off" spellCheck={false} />
+        </Field>
+        <Field label={messages.role}>
+          <select name="role" defaultValue="member">
+            <RoleOptions />
+          </select>
+        </Field>
+      </FormDialog>
+    </div>
+  )
+}
+
+interface MemberRowProps {
+  readonly member: ProjectMember
+  readonly isAdmin: boolean
+  readonly onRole: (role: ProjectRole) => void
+  readonly onRemove: () => Promise<void>
+}
+
+const MemberRow = ({ isAdmin, member, onRemove, onRole }: MemberRowProps) => {
+  const messages = useMessages(projectMessages)
+  const { user } = usePerson()
+  return (
+    <li className="row">
+      <span className="row-main">
+        <bdi>{member.name}</bdi>{" "}
+        {member.userId === user.id && <span className="quiet">({messages.you})</span>}{" "}
+        <ShortId id={member.userId} />
+      </span>
+      <div className="row-side">
+        {isAdmin ? (
+          <>
+            <select
+              className="short"
+              aria-label={messages.roleOf(member.name)}
+              value={member.role}
+              onChange={({ currentTarget: { value } }) => onRole(roleIn(value))}
+            >
+              <RoleOptions />
+            </select>
+            <ConfirmDialog
+              trigger={messages.removeMember}
+              title={messages.removeMemberTitle(member.name)}
+              confirm={messages.removeMember}
+              onConfirm={onRemove}
+            >
+              {messages.removeMemberText}
+            </ConfirmDialog>
+          </>
+        ) : (
+          <span className="badge plain">{messages.roles[member.role]}</span>
+        )}
+      </div>
+    </li>
+  )
+}
+
+export const ProjectMembersTab = ({ project: { id, role } }: { readonly project: Project }) => {
+  const messages = useMessages(projectMessages)
+  const client = useQueryClient()
+  const list = useList(["projects", "members", id], ({ page, signal }) =>
+    hubApi.projects.members({ params: { id }, query: page, signal })
+  )
+  // The user's own role may have changed.
+  const refresh = () => client.invalidateQueries({ queryKey: ["projects"] })
+  const changeRole = useMutation({
+    mutationFn: ({ role: next, userId }: { readonly userId: UserId; readonly role: ProjectRole }) =>
+      hubApi.projects.updateMember({ params: { id, userId }, payload: { role: next } }),
+    onSettled: refresh
+  })
   const remove = async ({ userId }: ProjectMember): Promise<void> => {
     await hubApi.projects.removeMember({ params: { id, userId } })
-    await changed()
+    await refresh()
   }
-  const manages = isAtLeast(role, "admin")
+  const isAdmin = isAtLeast(role, "admin")
   return (
     <>
-      {manages && (
-        <div className="part-actions">
-          <FormDialog
-            trigger={messages.addMember}
-            title={messages.addMember}
-            submit={messages.addMember}
-            onSubmit={add}
-          >
-            <Field label={messages.who} hint={messages.whoHint}>
-              <input name="who" required maxLength={200} autoComplete="off" spellCheck={false} />
-            </Field>
-            <Field label={messages.role}>
-              <select name="role" defaultValue="member">
-                <RoleOptions />
-              </select>
-            </Field>
-          </FormDialog>
-        </div>
-      )}
-      <RefusalNote error={change.error} />
+      {isAdmin && <AddMember projectId={id} onAdded={refresh} />}
+      <RefusalNote error={changeRole.error} />
       <ul className="rows" aria-label={messages.tabs.members}>
         {list.items.map((member) => (
-          <li key={member.userId} className="row">
-            <span className="row-main">
-              <bdi>{member.name}</bdi>{" "}
-              {member.userId === user.id && <span className="quiet">({messages.you})</span>}{" "}
-              <ShortId id={member.userId} />
-            </span>
-            <div className="row-side">
-              {manages ? (
-                <select
-                  className="short"
-                  aria-label={messages.roleOf(member.name)}
-                  value={member.role}
-                  onChange={({ currentTarget: { value } }) =>
-                    change.mutate({ userId: member.userId, as: roleIn(value) })
-                  }
-                >
-                  <RoleOptions />
-                </select>
-              ) : (
-                <span className="badge plain">{messages.roles[member.role]}</span>
-              )}
-              {manages && (
-                <ConfirmDialog
-                  trigger={messages.removeMember}
-                  title={messages.removeMemberTitle(member.name)}
-                  confirm={messages.removeMember}
-                  onConfirm={() => remove(member)}
-                >
-                  {messages.removeMemberText}
-                </ConfirmDialog>
-              )}
-            </div>
-          </li>
+          <MemberRow
+            key={member.userId}
+            {...{ isAdmin, member }}
+            onRole={(next) => changeRole.mutate({ userId: member.userId, role: next })}
+            onRemove={() => remove(member)}
+          />
         ))}
       </ul>
       <ListMore list={list} empty={null} />

@@ -6,7 +6,7 @@ import { hubApi } from "../api/Hub.ts"
 import { useIdempotencyKey } from "../api/IdempotencyKey.ts"
 import { useList } from "../api/Lists.ts"
 import { useMessages } from "../text/Language.tsx"
-import { given, textIn } from "../ui/Field.tsx"
+import { optionalField, textIn } from "../ui/Field.tsx"
 import { FormDialog } from "../ui/FormDialog.tsx"
 import { ListMore } from "../ui/ListMore.tsx"
 import { PageFrame } from "../ui/Page.tsx"
@@ -21,7 +21,7 @@ const NewProject = () => {
   const keyOf = useIdempotencyKey()
   const create = async (form: FormData): Promise<void> => {
     const visibility: ProjectVisibility = textIn(form, "visibility") === "internal" ? "internal" : "private"
-    const payload = { name: textIn(form, "name"), ...given(form, "description"), visibility }
+    const payload = { name: textIn(form, "name"), ...optionalField(form, "description"), visibility }
     const { id } = await hubApi.projects.create({ headers: keyOf(payload), payload })
     await client.invalidateQueries({ queryKey: ["projects"] })
     await navigate({ to: "/projects/$projectId", params: { projectId: id } })

@@ -1,6 +1,6 @@
-/** One session: what people and agents said, who takes part, and the runs that came of it. */
+/** Page of a session: messages, agents and runs. */
 import type { SessionId } from "@corral/domain/identity/Ids"
-import type { UpdateSession } from "@corral/domain/session/Session"
+import type { Session, UpdateSession } from "@corral/domain/session/Session"
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { hubApi } from "../api/Hub.ts"
@@ -16,6 +16,73 @@ import { SessionAgentList } from "./SessionAgents.tsx"
 import { SessionMessageLog } from "./SessionMessages.tsx"
 import { sessionMessages } from "./messages.ts"
 import "./session.css"
+
+interface ActionsProps {
+  readonly session: Session
+  readonly onUpdate: (change: UpdateSession) => Promise<unknown>
+}
+
+const SessionActions = ({ onUpdate, session }: ActionsProps) => {
+  const messages = useMessages(sessionMessages)
+  const { id: sessionId, projectId, state, title } = session
+  const isActive = state === "active"
+  return (
+    <>
+      <FormDialog
+        trigger={messages.rename}
+        title={messages.rename}
+        submit={messages.save}
+        onSubmit={(form) => onUpdate({ title: textIn(form, "title") })}
+      >
+        <Field label={messages.name}>
+          <input name="title" required maxLength={200} defaultValue={title} autoComplete="off" />
+        </Field>
+      </FormDialog>
+      {state !== "closed" && (
+        <button
+          type="button"
+          className="button"
+          // The page shows a failure of the update.
+          onClick={() => void onUpdate({ state: isActive ? "archived" : "active" }).catch(() => undefined)}
+        >
+          {isActive ? messages.archive : messages.activate}
+        </button>
+      )}
+      {isActive && (
+        <Link to="/start" search={{ projectId, sessionId }} className="button">
+          {messages.start}
+        </Link>
+      )}
+    </>
+  )
+}
+
+interface ContentProps {
+  readonly session: Session
+  readonly mayWrite: boolean
+}
+
+const SessionContent = ({ mayWrite, session }: ContentProps) => {
+  const messages = useMessages(sessionMessages)
+  return (
+    <div className="columns">
+      <section aria-label={messages.messages}>
+        <h2>{messages.messages}</h2>
+        <SessionMessageLog session={session} mayWrite={mayWrite} />
+      </section>
+      <div>
+        <section aria-label={messages.agents}>
+          <h2>{messages.agents}</h2>
+          <SessionAgentList session={session} mayWrite={mayWrite} />
+        </section>
+        <section aria-label={messages.runs}>
+          <h2>{messages.runs}</h2>
+          <RunList filter={{ sessionId: session.id }} />
+        </section>
+      </div>
+    </div>
+  )
+}
 
 export const SessionPage = ({ sessionId }: { readonly sessionId: string }) => {
   const messages = useMessages(sessionMessages)
@@ -47,36 +114,7 @@ export const SessionPage = ({ sessionId }: { readonly sessionId: string }) => {
           {project ?? projectId}
         </Link>
       }
-      actions={
-        mayWork && (
-          <>
-            <FormDialog
-              trigger={messages.rename}
-              title={messages.rename}
-              submit={messages.save}
-              onSubmit={(form) => update.mutateAsync({ title: textIn(form, "title") })}
-            >
-              <Field label={messages.name}>
-                <input name="title" required maxLength={200} defaultValue={title} autoComplete="off" />
-              </Field>
-            </FormDialog>
-            {state !== "closed" && (
-              <button
-                type="button"
-                className="button"
-                onClick={() => update.mutate({ state: isActive ? "archived" : "active" })}
-              >
-                {isActive ? messages.archive : messages.activate}
-              </button>
-            )}
-            {isActive && (
-              <Link to="/start" search={{ projectId, sessionId }} className="button">
-                {messages.start}
-              </Link>
-            )}
-          </>
-        )
-      }
+      actions={mayWork && <SessionActions session={session} onUpdate={update.mutateAsync} />}
     >
       <RefusalNote error={update.error} />
       {!isActive && (
@@ -84,22 +122,7 @@ export const SessionPage = ({ sessionId }: { readonly sessionId: string }) => {
           <StateBadge state={state} /> {messages.readOnly}
         </p>
       )}
-      <div className="columns">
-        <section aria-label={messages.messages}>
-          <h2>{messages.messages}</h2>
-          <SessionMessageLog session={session} mayWrite={isActive && mayWork} />
-        </section>
-        <div>
-          <section aria-label={messages.agents}>
-            <h2>{messages.agents}</h2>
-            <SessionAgentList session={session} mayWrite={isActive && mayWork} />
-          </section>
-          <section aria-label={messages.runs}>
-            <h2>{messages.runs}</h2>
-            <RunList filter={{ sessionId: id }} />
-          </section>
-        </div>
-      </div>
+      <SessionContent session={session} mayWrite={isActive && mayWork} />
     </PageFrame>
   )
 }

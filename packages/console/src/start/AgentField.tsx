@@ -1,4 +1,4 @@
-/** The agent of a run. One that is not available can be seen and not chosen, and says why and what to do. */
+/** Agent of a new run. Unavailable agents are listed with the reason and a hint, and can't be selected. */
 import type { Agent } from "@corral/domain/run/Agent"
 import { useMessages } from "../text/Language.tsx"
 import { Field } from "../ui/Field.tsx"

@@ -1,11 +1,11 @@
-/** What can be started where: the workspaces that a project links, as far as their devices offer them, and the modes that fit. Pure. */
+/** Choices for a new run: devices, workspaces, agents and modes that are linked and offered. Pure. */
 import type { Agent } from "@corral/domain/run/Agent"
 import type { Target } from "@corral/domain/device/Device"
 import type { WorkspaceLink } from "@corral/domain/project/Project"
 import type { RunMode } from "@corral/domain/run/Run"
 import type { Workspace } from "@corral/domain/device/Workspace"
 
-/** Targets on which the project links a workspace, those that are there first. */
+/** Targets with a linked workspace of the project, online targets first. */
 export const targetsFor = (
   targets: ReadonlyArray<Target>,
   links: ReadonlyArray<WorkspaceLink>
@@ -14,7 +14,7 @@ export const targetsFor = (
     .filter(({ id }) => links.some(({ targetId }) => targetId === id))
     .toSorted((a, b) => Number(b.state === "online") - Number(a.state === "online"))
 
-/** A linked workspace, and the device's word of it where it offers it still. */
+/** Linked workspace. `offered` is undefined if its device no longer offers it. */
 export interface OfferedWorkspace {
   readonly id: WorkspaceLink["workspace"]
   readonly offered: Workspace | undefined
@@ -31,17 +31,17 @@ export const workspacesOn = (
       offered: target?.workspaces.find(({ id }) => id === workspace)
     }))
 
-/** Available agents first, else in the device's order. */
+/** Available agents first, otherwise in the order of the device. */
 export const agentsOn = (target: Target | undefined): ReadonlyArray<Agent> =>
   (target?.agents ?? []).toSorted((a, b) => Number(b.available) - Number(a.available))
 
-/** Modes that both allow, the most careful first. */
+/** Modes that both the workspace and the agent allow, most restrictive first. */
 export const offeredModes = (
   workspace: Workspace | undefined,
   agent: Agent | undefined
 ): ReadonlyArray<RunMode> =>
   (workspace?.modes ?? []).filter((mode) => agent?.modes === undefined || agent.modes.includes(mode))
 
-/** What a person most likely wants: to be asked. */
+/** Default mode: `ask`, or the most restrictive one. */
 export const usualMode = (modes: ReadonlyArray<RunMode>): RunMode | undefined =>
   modes.includes("ask") ? "ask" : modes[0]

@@ -1,4 +1,4 @@
-/** The session in which a run shall be, if in any. */
+/** Optional session of a new run. */
 import type { ProjectId } from "@corral/domain/identity/Ids"
 import { useQuery } from "@tanstack/react-query"
 import { hubApi } from "../api/Hub.ts"
@@ -7,11 +7,11 @@ import { Field } from "../ui/Field.tsx"
 import { startMessages } from "./messages.ts"
 
 export const SessionField = ({
-  asked,
+  initialId,
   projectId
 }: {
   readonly projectId: ProjectId
-  readonly asked: string | undefined
+  readonly initialId: string | undefined
 }) => {
   const messages = useMessages(startMessages)
   const { data } = useQuery({
@@ -20,9 +20,9 @@ export const SessionField = ({
       hubApi.sessions.list({ query: { projectId, state: "active", limit: 200 }, signal })
   })
   return (
-    // What was asked for is chosen once it is known.
+    // Remount when the sessions are loaded, so that the initial one is selected.
     <Field key={data === undefined ? "unknown" : "known"} label={messages.session}>
-      <select name="sessionId" defaultValue={asked ?? ""}>
+      <select name="sessionId" defaultValue={initialId ?? ""}>
         <option value="">{messages.noSession}</option>
         {data?.items.map(({ id, title }) => (
           <option key={id} value={id}>

@@ -1,4 +1,4 @@
-/** Starts a run: chooses the project, then asks for the rest of what is there. */
+/** Page that starts a run: the project, then the form of that project. */
 import type { ProjectId } from "@corral/domain/identity/Ids"
 import { useQuery } from "@tanstack/react-query"
 import { Link, useNavigate } from "@tanstack/react-router"
@@ -10,7 +10,7 @@ import { RefusalNote } from "../ui/RefusalNote.tsx"
 import { StartForm } from "./StartForm.tsx"
 import { startMessages } from "./messages.ts"
 
-/** What the way here has chosen already. */
+/** Initial selection from the URL. */
 export interface StartSearch {
   readonly projectId?: string
   readonly sessionId?: string
@@ -19,12 +19,12 @@ export interface StartSearch {
   readonly agentId?: string
 }
 
-export const StartPage = ({ asked }: { readonly asked: StartSearch }) => {
+export const StartPage = ({ search }: { readonly search: StartSearch }) => {
   const messages = useMessages(startMessages)
   const navigate = useNavigate()
   const { data, error } = useQuery(projectsQuery)
   const projects = data?.items.filter(({ role }) => isAtLeast(role, "member")) ?? []
-  const chosen = projects.find(({ id }) => id === asked.projectId) ?? projects[0]
+  const chosen = projects.find(({ id }) => id === search.projectId) ?? projects[0]
   return (
     <PageFrame title={messages.title}>
       <RefusalNote error={error} />
@@ -50,7 +50,7 @@ export const StartPage = ({ asked }: { readonly asked: StartSearch }) => {
               ))}
             </select>
           </Field>
-          <StartForm key={chosen.id} projectId={chosen.id} asked={asked} />
+          <StartForm key={chosen.id} projectId={chosen.id} search={search} />
         </div>
       )}
     </PageFrame>

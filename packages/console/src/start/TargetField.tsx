@@ -1,4 +1,4 @@
-/** The device on which a run shall work, and what to do where it is offline. */
+/** Device of a new run, with the option to queue the run if it is offline. */
 import type { Target } from "@corral/domain/device/Device"
 import { useMessages } from "../text/Language.tsx"
 import { Field } from "../ui/Field.tsx"

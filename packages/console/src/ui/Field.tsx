@@ -1,11 +1,11 @@
-/** A labelled field of a form. */
+/** Labelled form field. */
 import { cloneElement, type ReactElement, type ReactNode, useId } from "react"
 
 interface Props {
   readonly label: string
-  /** Said below the field. */
+  /** Shown below the field. */
   readonly hint?: ReactNode
-  /** One input, select or textarea. It is given the id by which its label and its hint name it. */
+  /** One input, select or textarea. Receives the id that its label and hint refer to. */
   readonly children: ReactElement<{ readonly id?: string; readonly "aria-describedby"?: string }>
 }
 
@@ -25,14 +25,14 @@ export const Field = ({ children, hint, label }: Props) => {
   )
 }
 
-/** The text of a field of a form that was sent, without the space around it. */
+/** Reads a text field of a submitted form, without surrounding space. */
 export const textIn = (form: FormData, name: string): string => {
   const value = form.get(name)
   return typeof value === "string" ? value.trim() : ""
 }
 
-/** `{ [name]: text }`, or nothing where the field is empty: for what may be left out. */
-export const given = <K extends string>(form: FormData, name: K): { readonly [N in K]?: string } => {
+/** Returns `{ [name]: text }`, or `{}` if the field is empty. */
+export const optionalField = <K extends string>(form: FormData, name: K): { readonly [N in K]?: string } => {
   const text = textIn(form, name)
   const found: { [N in K]?: string } = {}
   if (text !== "") found[name] = text

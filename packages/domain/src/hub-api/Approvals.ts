@@ -3,6 +3,7 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import { RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { ApprovalState } from "../approval/Approval.ts"
 import { responses } from "../errors/ErrorTable.ts"
 import { DecideHubApproval, HubApproval } from "./HubRun.ts"
@@ -23,12 +24,12 @@ export class HubApprovals extends HttpApiGroup.make("approvals")
       },
       success: page(HubApproval),
       error: responses("permission_denied", "schema_validation_failed")
-    }),
+    }).annotate(RequiredAuthority, "session.open"),
     HttpApiEndpoint.get("get", "/client/approvals/:id", {
       params: { id: ApprovalId },
       success: HubApproval,
       error: responses("permission_denied")
-    }),
+    }).annotate(RequiredAuthority, "project.read"),
     HttpApiEndpoint.post("decide", "/client/approvals/:id/decide", {
       params: { id: ApprovalId },
       headers: idempotencyHeaders,
@@ -45,7 +46,7 @@ export class HubApprovals extends HttpApiGroup.make("approvals")
         "idempotency_conflict",
         "idempotency_in_flight"
       )
-    })
+    }).annotate(RequiredAuthority, "approval.decide")
   )
   .middleware(SchemaErrors)
   .middleware(SessionAuthority)

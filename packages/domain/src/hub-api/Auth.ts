@@ -3,6 +3,7 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { ApiKey, CreateApiKey, IssuedApiKey } from "../identity/ApiKey.ts"
 import { responses } from "../errors/ErrorTable.ts"
 import { ApiKeyId, SignInId } from "../identity/Ids.ts"
@@ -63,10 +64,12 @@ export class HubSignIn extends HttpApiGroup.make("signIn")
       },
       success: redirect,
       error: responses("not_found", "rate_limited", "overloaded")
-    }).annotate(
-      OpenApi.Description,
-      "Redirects to the identity provider. `returnTo` is a path of this Hub; anything else counts as `/`. With `fresh` the provider asks who it is, whoever it knows. `not_found` where no provider is configured."
-    ),
+    })
+      .annotate(RequiredAuthority, "public.read")
+      .annotate(
+        OpenApi.Description,
+        "Redirects to the identity provider. `returnTo` is a path of this Hub; anything else counts as `/`. With `fresh` the provider asks who it is, whoever it knows. `not_found` where no provider is configured."
+      ),
     HttpApiEndpoint.get("callback", "/client/auth/callback", {
       query: {
         code: Schema.optionalKey(secret),
@@ -75,7 +78,9 @@ export class HubSignIn extends HttpApiGroup.make("signIn")
       },
       success: redirect,
       error: responses("unauthorized", "permission_denied", "not_found", "rate_limited", "overloaded")
-    }).annotate(OpenApi.Description, "Sets the session cookie and goes back to where the sign-in began."),
+    })
+      .annotate(RequiredAuthority, "public.read")
+      .annotate(OpenApi.Description, "Sets the session cookie and goes back to where the sign-in began."),
     HttpApiEndpoint.post("deviceStart", "/client/auth/device/start", {
       payload: Schema.Struct({
         kind: Schema.Literals(["desktop", "cli"]),
@@ -83,25 +88,29 @@ export class HubSignIn extends HttpApiGroup.make("signIn")
       }),
       success: DeviceAuthorization,
       error: responses("rate_limited")
-    }),
+    }).annotate(RequiredAuthority, "public.read"),
     HttpApiEndpoint.post("deviceToken", "/client/auth/device/token", {
       payload: Schema.Struct({ deviceCode: secret }),
       success: [IssuedToken, DevicePending.pipe(HttpApiSchema.status(202))],
       error: responses("unauthorized", "permission_denied", "rate_limited")
-    }).annotate(
-      OpenApi.Description,
-      "202 while the person has not answered; `permission_denied` when they refused."
-    ),
+    })
+      .annotate(RequiredAuthority, "public.read")
+      .annotate(
+        OpenApi.Description,
+        "202 while the person has not answered; `permission_denied` when they refused."
+      ),
     HttpApiEndpoint.post("backchannelLogout", "/client/auth/backchannel-logout", {
       payload: Schema.Struct({ logout_token: Schema.String.check(Schema.isMaxLength(16_384)) }).pipe(
         HttpApiSchema.asFormUrlEncoded()
       ),
       success: HttpApiSchema.Empty(200),
       error: responses("unauthorized", "not_found", "overloaded")
-    }).annotate(
-      OpenApi.Description,
-      "Called by the identity provider: ends the sign-ins that the logout token names."
-    )
+    })
+      .annotate(RequiredAuthority, "public.read")
+      .annotate(
+        OpenApi.Description,
+        "Called by the identity provider: ends the sign-ins that the logout token names."
+      )
   )
   .middleware(SchemaErrors)
   .middleware(RequestIds) {}
@@ -109,44 +118,62 @@ export class HubSignIn extends HttpApiGroup.make("signIn")
 /** With one. */
 export class HubAuth extends HttpApiGroup.make("auth")
   .add(
-    HttpApiEndpoint.get("me", "/client/auth/me", { success: SignedIn }),
+    HttpApiEndpoint.get("me", "/client/auth/me", { success: SignedIn }).annotate(
+      RequiredAuthority,
+      "session.open"
+    ),
     HttpApiEndpoint.post("refresh", "/client/auth/refresh", {
       success: IssuedToken,
       error: responses("permission_denied", "rate_limited")
-    }).annotate(
-      OpenApi.Description,
-      "Exchanges the bearer token for a new one of the same sign-in. The old one is good for another 30 s; used after that, it ends the " +
-        "sign-in. A browser's cookie is not exchanged: it lasts as long as it is used."
+    })
+      .annotate(RequiredAuthority, "session.open")
+      .annotate(
+        OpenApi.Description,
+        "Exchanges the bearer token for a new one of the same sign-in. The old one is good for another 30 s; used after that, it ends the " +
+          "sign-in. A browser's cookie is not exchanged: it lasts as long as it is used."
+      ),
+    HttpApiEndpoint.post("logout", "/client/auth/logout", { success: HttpApiSchema.NoContent }).annotate(
+      RequiredAuthority,
+      "session.open"
     ),
-    HttpApiEndpoint.post("logout", "/client/auth/logout", { success: HttpApiSchema.NoContent }),
     HttpApiEndpoint.get("sessions", "/client/auth/sessions", {
       query: listQuery,
       success: page(OpenSignIn),
       error: responses("permission_denied", "schema_validation_failed")
-    }).annotate(OpenApi.Description, "One's own sign-ins that are worth something now, the latest first."),
+    })
+      .annotate(RequiredAuthority, "session.open")
+      .annotate(OpenApi.Description, "One's own sign-ins that are worth something now, the latest first."),
     HttpApiEndpoint.delete("endSession", "/client/auth/sessions/:id", {
       params: { id: SignInId },
       success: HttpApiSchema.NoContent,
       error: responses("permission_denied")
-    }).annotate(OpenApi.Description, "Ends a sign-in of one's own, this one too."),
+    })
+      .annotate(RequiredAuthority, "session.open")
+      .annotate(OpenApi.Description, "Ends a sign-in of one's own, this one too."),
     HttpApiEndpoint.delete("endOtherSessions", "/client/auth/sessions", {
       success: HttpApiSchema.NoContent,
       error: responses("permission_denied")
-    }).annotate(OpenApi.Description, "Ends every sign-in of one's own but this one."),
+    })
+      .annotate(RequiredAuthority, "session.open")
+      .annotate(OpenApi.Description, "Ends every sign-in of one's own but this one."),
     HttpApiEndpoint.get("deviceWaiting", "/client/auth/device", {
       query: { userCode },
       success: WaitingDevice,
       error: responses("permission_denied", "rate_limited")
-    }).annotate(OpenApi.Description, "What waits for an answer to a user code."),
+    })
+      .annotate(RequiredAuthority, "session.open")
+      .annotate(OpenApi.Description, "What waits for an answer to a user code."),
     HttpApiEndpoint.post("deviceApprove", "/client/auth/device/approve", {
       payload: Schema.Struct({ userCode, decision: Schema.Literals(["allow", "deny"]) }),
       success: HttpApiSchema.NoContent,
       error: responses("permission_denied", "conflict", "rate_limited")
-    }).annotate(
-      OpenApi.Description,
-      "The user's answer to a user code. `allow` needs the browser's cookie and a sign-in at most 15 minutes old: `permission_denied` " +
-        "for a bearer token, `conflict` with `details.reason` `sign_in_old` for an older sign-in (`/client/auth/login?fresh=1`)."
-    )
+    })
+      .annotate(RequiredAuthority, "session.open")
+      .annotate(
+        OpenApi.Description,
+        "The user's answer to a user code. `allow` needs the browser's cookie and a sign-in at most 15 minutes old: `permission_denied` " +
+          "for a bearer token, `conflict` with `details.reason` `sign_in_old` for an older sign-in (`/client/auth/login?fresh=1`)."
+      )
   )
   .middleware(SchemaErrors)
   .middleware(SessionAuthority)
@@ -159,20 +186,22 @@ export class HubApiKeys extends HttpApiGroup.make("apiKeys")
       query: listQuery,
       success: page(ApiKey),
       error: responses("permission_denied", "schema_validation_failed")
-    }),
+    }).annotate(RequiredAuthority, "session.open"),
     HttpApiEndpoint.post("create", "/client/auth/keys", {
       payload: CreateApiKey,
       success: IssuedApiKey.pipe(HttpApiSchema.status(201)),
       error: responses("permission_denied", "conflict")
-    }).annotate(
-      OpenApi.Description,
-      "The token is in this answer and nowhere else. Needs the browser's cookie and a sign-in at most 15 minutes old, as the answer to a user code does."
-    ),
+    })
+      .annotate(RequiredAuthority, "session.open")
+      .annotate(
+        OpenApi.Description,
+        "The token is in this answer and nowhere else. Needs the browser's cookie and a sign-in at most 15 minutes old, as the answer to a user code does."
+      ),
     HttpApiEndpoint.delete("remove", "/client/auth/keys/:id", {
       params: { id: ApiKeyId },
       success: HttpApiSchema.NoContent,
       error: responses("permission_denied")
-    })
+    }).annotate(RequiredAuthority, "session.open")
   )
   .middleware(SchemaErrors)
   .middleware(SessionAuthority)

@@ -12,6 +12,7 @@ import {
   Target,
   UpdateDevice
 } from "../device/Device.ts"
+import { RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { responses } from "../errors/ErrorTable.ts"
 import { idempotencyHeaders } from "../http/IdempotencyKey.ts"
 import { DeviceId, ProjectId } from "../identity/Ids.ts"
@@ -38,7 +39,7 @@ export class HubDeviceRegistration extends HttpApiGroup.make("deviceRegistration
         "idempotency_conflict",
         "idempotency_in_flight"
       )
-    })
+    }).annotate(RequiredAuthority, "device.join")
   )
   .middleware(SchemaErrors)
   .middleware(RequestIds) {}
@@ -49,31 +50,38 @@ export class HubDevices extends HttpApiGroup.make("devices")
       query: { ...listQuery, state: Schema.optionalKey(DeviceState) },
       success: page(Device),
       error: list
-    }),
+    }).annotate(RequiredAuthority, "session.open"),
     HttpApiEndpoint.post("createJoinToken", "/client/devices/join-tokens", {
       payload: CreateJoinToken,
       success: JoinToken.pipe(HttpApiSchema.status(201))
-    }).annotate(
-      OpenApi.Description,
-      "A token with which one device may be registered as the caller's; an hour when nothing is said, used once, shown once."
+    })
+      .annotate(RequiredAuthority, "session.open")
+      .annotate(
+        OpenApi.Description,
+        "A token with which one device may be registered as the caller's; an hour when nothing is said, used once, shown once."
+      ),
+    HttpApiEndpoint.get("get", "/client/devices/:id", { params, success: Device, error: denied }).annotate(
+      RequiredAuthority,
+      "device.read"
     ),
-    HttpApiEndpoint.get("get", "/client/devices/:id", { params, success: Device, error: denied }),
     HttpApiEndpoint.patch("update", "/client/devices/:id", {
       params,
       payload: UpdateDevice,
       success: Device,
       error: responses("permission_denied", "conflict")
-    }),
+    }).annotate(RequiredAuthority, "device.own"),
     HttpApiEndpoint.delete("remove", "/client/devices/:id", {
       params,
       success: HttpApiSchema.NoContent,
       error: denied
-    }),
+    }).annotate(RequiredAuthority, "device.own"),
     HttpApiEndpoint.get("targets", "/client/targets", {
       query: { ...listQuery, projectId: Schema.optionalKey(ProjectId) },
       success: page(Target),
       error: list
-    }).annotate(OpenApi.Description, "What this caller may route to.")
+    })
+      .annotate(RequiredAuthority, "session.open")
+      .annotate(OpenApi.Description, "What this caller may route to.")
   )
   .middleware(SchemaErrors)
   .middleware(SessionAuthority)

@@ -3,6 +3,7 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { responses } from "../errors/ErrorTable.ts"
 import { DeviceId, ProjectId, WorkspaceId } from "../identity/Ids.ts"
 import { listQuery, page } from "../http/Page.ts"
@@ -31,17 +32,21 @@ export class HubFiles extends HttpApiGroup.make("files")
       query: { ...listQuery, projectId: ProjectId, path: Schema.optionalKey(path) },
       success: page(FileEntry),
       error
-    }).annotate(
-      OpenApi.Description,
-      "A folder of a workspace that is linked to the project; without `path` its root. For the project's members, on their own targets and " +
-        "those shared with it."
-    ),
+    })
+      .annotate(RequiredAuthority, "task.create")
+      .annotate(
+        OpenApi.Description,
+        "A folder of a workspace that is linked to the project; without `path` its root. For the project's members, on their own targets and " +
+          "those shared with it."
+      ),
     HttpApiEndpoint.get("file", "/client/targets/:id/workspaces/:workspace/file", {
       params,
       query: { projectId: ProjectId, path },
       success: FilePreview,
       error
-    }).annotate(OpenApi.Description, "The first 1 MiB of a file there.")
+    })
+      .annotate(RequiredAuthority, "task.create")
+      .annotate(OpenApi.Description, "The first 1 MiB of a file there.")
   )
   .middleware(SchemaErrors)
   .middleware(SessionAuthority)

@@ -49,3 +49,6 @@ export class HubApi extends HttpApi.make("hub")
         "request may also be refused with 400 to 431, 500 (`internal`) or 503 (`overloaded`), always as an error object."
     })
   ) {}
+
+/** One of the groups of endpoints. */
+export type HubGroup = typeof HubApi extends HttpApi.HttpApi<string, infer Groups> ? Groups : never

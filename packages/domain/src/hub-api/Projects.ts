@@ -3,6 +3,7 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { responses } from "../errors/ErrorTable.ts"
 import { idempotencyHeaders } from "../http/IdempotencyKey.ts"
 import { DeviceId, ProjectId, UserId, WorkspaceId } from "../identity/Ids.ts"
@@ -34,68 +35,73 @@ export class HubProjects extends HttpApiGroup.make("projects")
       query: listQuery,
       success: page(Project),
       error: list
-    }),
+    }).annotate(RequiredAuthority, "session.open"),
     HttpApiEndpoint.post("create", "/client/projects", {
       headers: idempotencyHeaders,
       payload: CreateProject,
       success: Project.pipe(created),
       error: responses("permission_denied", "idempotency_conflict", "idempotency_in_flight")
-    }),
-    HttpApiEndpoint.get("get", "/client/projects/:id", { params, success: Project, error: denied }),
+    }).annotate(RequiredAuthority, "session.open"),
+    HttpApiEndpoint.get("get", "/client/projects/:id", { params, success: Project, error: denied }).annotate(
+      RequiredAuthority,
+      "project.read"
+    ),
     HttpApiEndpoint.patch("update", "/client/projects/:id", {
       params,
       payload: UpdateProject,
       success: Project,
       error: change
-    }),
+    }).annotate(RequiredAuthority, "project.update"),
     HttpApiEndpoint.delete("remove", "/client/projects/:id", {
       params,
       success: HttpApiSchema.NoContent,
       error: responses("permission_denied", "conflict")
-    }).annotate(
-      OpenApi.Description,
-      "Refused with `conflict` while runs are in progress; `details.runs` names up to 20 of them. The audit trail stays."
-    ),
+    })
+      .annotate(RequiredAuthority, "project.delete")
+      .annotate(
+        OpenApi.Description,
+        "Refused with `conflict` while runs are in progress; `details.runs` names up to 20 of them. The audit trail stays."
+      ),
     HttpApiEndpoint.get("members", "/client/projects/:id/members", {
       params,
       query: listQuery,
       success: page(ProjectMember),
       error: list
-    }),
+    }).annotate(RequiredAuthority, "project.read"),
     HttpApiEndpoint.post("addMember", "/client/projects/:id/members", {
       params,
       payload: AddMember,
       success: ProjectMember.pipe(created),
       error: change
-    }),
+    }).annotate(RequiredAuthority, "member.manage"),
     HttpApiEndpoint.patch("updateMember", "/client/projects/:id/members/:userId", {
       params: member,
       payload: Schema.Struct({ role: ProjectRole }),
       success: ProjectMember,
       error: change
-    }),
+    }).annotate(RequiredAuthority, "member.manage"),
     HttpApiEndpoint.delete("removeMember", "/client/projects/:id/members/:userId", {
       params: member,
       success: HttpApiSchema.NoContent,
       error: change
-    }),
+    }).annotate(RequiredAuthority, "member.manage"),
     HttpApiEndpoint.get("workspaces", "/client/projects/:id/workspaces", {
       params,
       query: listQuery,
       success: page(WorkspaceLink),
       error: list
-    }),
+    }).annotate(RequiredAuthority, "project.read"),
     HttpApiEndpoint.post("linkWorkspace", "/client/projects/:id/workspaces", {
       params,
       payload: LinkWorkspace,
       success: WorkspaceLink.pipe(created),
       error: responses("permission_denied", "unauthorized_target", "conflict")
-    }),
+    }).annotate(RequiredAuthority, "device.manage"),
     HttpApiEndpoint.delete("unlinkWorkspace", "/client/projects/:id/workspaces/:targetId/:workspace", {
       params: { id: ProjectId, targetId: DeviceId, workspace: WorkspaceId.check(storable) },
       success: HttpApiSchema.NoContent,
       error: denied
-    })
+    }).annotate(RequiredAuthority, "device.manage")
   )
   .middleware(SchemaErrors)
   .middleware(SessionAuthority)

@@ -2,17 +2,27 @@
  * Public reads of a Hub: readiness, liveness and counts.
  */
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import { RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { Liveness, PublicHealth, PublicNotReady, PublicStats } from "../http/Health.ts"
 import { RequestIds } from "../http/RequestContext.ts"
 
 export class HubPublic extends HttpApiGroup.make("public")
   .add(
-    HttpApiEndpoint.get("health", "/health", { success: PublicHealth, error: PublicNotReady }),
-    HttpApiEndpoint.get("live", "/health/live", { success: Liveness }),
+    HttpApiEndpoint.get("health", "/health", { success: PublicHealth, error: PublicNotReady }).annotate(
+      RequiredAuthority,
+      "public.read"
+    ),
+    HttpApiEndpoint.get("live", "/health/live", { success: Liveness }).annotate(
+      RequiredAuthority,
+      "public.read"
+    ),
     HttpApiEndpoint.get("publicHealth", "/api/public/health", {
       success: PublicHealth,
       error: PublicNotReady
-    }),
-    HttpApiEndpoint.get("publicStats", "/api/public/stats", { success: PublicStats })
+    }).annotate(RequiredAuthority, "public.read"),
+    HttpApiEndpoint.get("publicStats", "/api/public/stats", { success: PublicStats }).annotate(
+      RequiredAuthority,
+      "public.read"
+    )
   )
   .middleware(RequestIds) {}

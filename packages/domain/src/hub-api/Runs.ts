@@ -3,6 +3,7 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { Artifact } from "../run/Artifact.ts"
 import { Diff } from "../edge-api/Diff.ts"
 import { responses } from "../errors/ErrorTable.ts"
@@ -40,22 +41,24 @@ export class HubRuns extends HttpApiGroup.make("runs")
       },
       success: page(HubRun),
       error: list
-    }),
+    }).annotate(RequiredAuthority, "session.open"),
     HttpApiEndpoint.get("get", "/client/runs/:id", {
       params,
       success: HubRun,
       error: responses("permission_denied")
-    }),
+    }).annotate(RequiredAuthority, "project.read"),
     HttpApiEndpoint.get("events", "/client/runs/:id/events", {
       params,
       query: { after: Schema.optionalKey(After), limit: Limit },
       success: EventPage,
       error: responses("permission_denied", "conflict")
-    }).annotate(
-      OpenApi.Description,
-      "The mirrored log after `after`; as on Edge, `text/event-stream` follows it live. `conflict` with the reason `replay_gap` where " +
-        "retention has dropped what was asked for: the run says how it ended."
-    ),
+    })
+      .annotate(RequiredAuthority, "project.read")
+      .annotate(
+        OpenApi.Description,
+        "The mirrored log after `after`; as on Edge, `text/event-stream` follows it live. `conflict` with the reason `replay_gap` where " +
+          "retention has dropped what was asked for: the run says how it ended."
+      ),
     HttpApiEndpoint.post("cancel", "/client/runs/:id/cancel", {
       params,
       success: HubRun,
@@ -66,7 +69,7 @@ export class HubRuns extends HttpApiGroup.make("runs")
         "overloaded",
         "run_not_cancellable"
       )
-    }),
+    }).annotate(RequiredAuthority, "run.cancel"),
     HttpApiEndpoint.post("input", "/client/runs/:id/input", {
       params,
       headers: idempotencyHeaders,
@@ -81,29 +84,31 @@ export class HubRuns extends HttpApiGroup.make("runs")
         "idempotency_conflict",
         "idempotency_in_flight"
       )
-    }).annotate(
-      OpenApi.Description,
-      "A further user message. `conflict` where the run has ended or takes none. Under an `Idempotency-Key` it is sent once; where nobody " +
-        "knows whether it arrived the key stays `idempotency_in_flight`."
-    ),
+    })
+      .annotate(RequiredAuthority, "task.create")
+      .annotate(
+        OpenApi.Description,
+        "A further user message. `conflict` where the run has ended or takes none. Under an `Idempotency-Key` it is sent once; where nobody " +
+          "knows whether it arrived the key stays `idempotency_in_flight`."
+      ),
     HttpApiEndpoint.get("approvals", "/client/runs/:id/approvals", {
       params,
       query: listQuery,
       success: page(HubApproval),
       error: list
-    }),
+    }).annotate(RequiredAuthority, "project.read"),
     HttpApiEndpoint.get("diff", "/client/runs/:id/diff", {
       params,
       query: listQuery,
       success: Diff,
       error: routed
-    }),
+    }).annotate(RequiredAuthority, "project.read"),
     HttpApiEndpoint.get("artifacts", "/client/runs/:id/artifacts", {
       params,
       query: listQuery,
       success: page(Artifact),
       error: routed
-    }),
+    }).annotate(RequiredAuthority, "project.read"),
     HttpApiEndpoint.get("artifactContent", "/client/runs/:id/artifacts/:artifactId/content", {
       params: { id: RunId, artifactId: ArtifactId },
       success: HttpApiSchema.StreamUint8Array({ contentType: "application/octet-stream" }),
@@ -114,10 +119,12 @@ export class HubRuns extends HttpApiGroup.make("runs")
         "payload_too_large",
         "overloaded"
       )
-    }).annotate(
-      OpenApi.Description,
-      "The bytes, always as an attachment, in the artifact's own media type; at most 50 MiB. A body that is cut is not the artifact."
-    ),
+    })
+      .annotate(RequiredAuthority, "project.read")
+      .annotate(
+        OpenApi.Description,
+        "The bytes, always as an attachment, in the artifact's own media type; at most 50 MiB. A body that is cut is not the artifact."
+      ),
     HttpApiEndpoint.post("openPreview", "/client/runs/:id/previews/:previewId/open", {
       params: { id: RunId, previewId: PreviewId },
       success: OpenedPreview,
@@ -130,11 +137,13 @@ export class HubRuns extends HttpApiGroup.make("runs")
         "overloaded",
         "schema_validation_failed"
       )
-    }).annotate(
-      OpenApi.Description,
-      "A fresh address for a browser on the device itself, good once within a minute; nothing that the preview shows goes through the Hub. " +
-        "`not_found` where it is closed, `conflict` where the device's Edge is of a version that does not take this."
-    )
+    })
+      .annotate(RequiredAuthority, "task.create")
+      .annotate(
+        OpenApi.Description,
+        "A fresh address for a browser on the device itself, good once within a minute; nothing that the preview shows goes through the Hub. " +
+          "`not_found` where it is closed, `conflict` where the device's Edge is of a version that does not take this."
+      )
   )
   .middleware(SchemaErrors)
   .middleware(SessionAuthority)

@@ -3,6 +3,7 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { AddAgent, AgentInstance, AgentProfile } from "../run/AgentProfile.ts"
 import { responses } from "../errors/ErrorTable.ts"
 import { idempotencyHeaders } from "../http/IdempotencyKey.ts"
@@ -29,39 +30,42 @@ export class HubSessions extends HttpApiGroup.make("sessions")
       },
       success: page(SessionItem),
       error: list
-    }),
+    }).annotate(RequiredAuthority, "session.open"),
     HttpApiEndpoint.post("create", "/client/sessions", {
       headers: idempotencyHeaders,
       payload: CreateSession,
       success: Session.pipe(created),
       error: write
-    }),
-    HttpApiEndpoint.get("get", "/client/sessions/:id", { params, success: Session, error: denied }),
+    }).annotate(RequiredAuthority, "session.write"),
+    HttpApiEndpoint.get("get", "/client/sessions/:id", { params, success: Session, error: denied }).annotate(
+      RequiredAuthority,
+      "project.read"
+    ),
     HttpApiEndpoint.patch("update", "/client/sessions/:id", {
       params,
       payload: UpdateSession,
       success: Session,
       error: responses("permission_denied", "conflict")
-    }),
+    }).annotate(RequiredAuthority, "session.write"),
     HttpApiEndpoint.get("messages", "/client/sessions/:id/messages", {
       params,
       query: listQuery,
       success: page(Message),
       error: list
-    }),
+    }).annotate(RequiredAuthority, "project.read"),
     HttpApiEndpoint.post("addMessage", "/client/sessions/:id/messages", {
       params,
       headers: idempotencyHeaders,
       payload: CreateMessage,
       success: Message.pipe(created),
       error: write
-    }),
+    }).annotate(RequiredAuthority, "session.write"),
     HttpApiEndpoint.get("agents", "/client/sessions/:id/agents", {
       params,
       query: listQuery,
       success: page(AgentInstance),
       error: list
-    }),
+    }).annotate(RequiredAuthority, "project.read"),
     HttpApiEndpoint.post("addAgent", "/client/sessions/:id/agents", {
       params,
       headers: idempotencyHeaders,
@@ -76,18 +80,20 @@ export class HubSessions extends HttpApiGroup.make("sessions")
         "idempotency_conflict",
         "idempotency_in_flight"
       )
-    }),
+    }).annotate(RequiredAuthority, "session.write"),
     HttpApiEndpoint.delete("removeAgent", "/client/sessions/:id/agents", {
       params,
       query: { agentInstanceId: AgentInstanceId },
       success: HttpApiSchema.NoContent,
       error: responses("permission_denied", "conflict")
-    }),
+    }).annotate(RequiredAuthority, "session.write"),
     HttpApiEndpoint.get("inventory", "/client/agents", {
       query: listQuery,
       success: page(AgentProfile),
       error: list
-    }).annotate(OpenApi.Description, "Runtimes and profiles that this caller's targets offer.")
+    })
+      .annotate(RequiredAuthority, "session.open")
+      .annotate(OpenApi.Description, "Runtimes and profiles that this caller's targets offer.")
   )
   .middleware(SchemaErrors)
   .middleware(SessionAuthority)

@@ -3,6 +3,7 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { RequiredAuthority } from "../access/EndpointAuthority.ts"
 import { responses } from "../errors/ErrorTable.ts"
 import { idempotencyHeaders } from "../http/IdempotencyKey.ts"
 import { ProjectId, SessionId, TaskId } from "../identity/Ids.ts"
@@ -30,10 +31,12 @@ export class HubTasks extends HttpApiGroup.make("tasks")
         "idempotency_conflict",
         "idempotency_in_flight"
       )
-    }).annotate(
-      OpenApi.Description,
-      "`onOffline: queue` waits for the target; otherwise an offline one is refused."
-    ),
+    })
+      .annotate(RequiredAuthority, "task.create")
+      .annotate(
+        OpenApi.Description,
+        "`onOffline: queue` waits for the target; otherwise an offline one is refused."
+      ),
     HttpApiEndpoint.get("list", "/client/tasks", {
       query: {
         ...listQuery,
@@ -43,12 +46,12 @@ export class HubTasks extends HttpApiGroup.make("tasks")
       },
       success: page(Task),
       error: responses("permission_denied", "schema_validation_failed")
-    }),
+    }).annotate(RequiredAuthority, "session.open"),
     HttpApiEndpoint.get("get", "/client/tasks/:id", {
       params,
       success: Task,
       error: responses("permission_denied")
-    }),
+    }).annotate(RequiredAuthority, "project.read"),
     HttpApiEndpoint.post("cancel", "/client/tasks/:id/cancel", {
       params,
       success: Task,
@@ -59,7 +62,7 @@ export class HubTasks extends HttpApiGroup.make("tasks")
         "target_offline",
         "overloaded"
       )
-    })
+    }).annotate(RequiredAuthority, "run.cancel")
   )
   .middleware(SchemaErrors)
   .middleware(SessionAuthority)

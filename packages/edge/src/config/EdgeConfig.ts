@@ -3,6 +3,7 @@
  */
 import type { GrantRule } from "@corral/domain/approval/Grant"
 import type { TelemetryConfig } from "@corral/service/telemetry/TelemetrySettings"
+import type { StreamTimesOptions } from "@corral/service/stream/StreamTimes"
 import type { RunTimes } from "./RunTimes.ts"
 import type { RetentionLimits } from "./RetentionLimits.ts"
 
@@ -40,6 +41,8 @@ export interface EdgeConfig {
   /** Requests in a second: of the token's holder, and of all others together. */
   readonly requestsPerSecond: number
   readonly retention: RetentionLimits
+  /** Ping and stall times of event streams; the contract's by default. */
+  readonly streamTimes?: StreamTimesOptions | undefined
   /** Which device this Edge is at a Hub; `device.json` in `home` where it is not said. It may be missing, and may come and go. */
   readonly deviceFile?: string | undefined
   /** Where that Hub is dialled, one after the other; else where the device file says. As `hubUrlOf` gives them. */

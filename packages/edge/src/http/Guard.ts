@@ -29,7 +29,7 @@ export type Passage =
   | { readonly _tag: "Refuse"; readonly code: ErrorCode; readonly message?: string }
 
 export const MAX_BODY_BYTES = 1_048_576
-export const STREAM_PATH = "/v1/events"
+export const EDGE_STREAM_PATH = "/v1/events"
 
 const pathOf = (target: string): string => target.split("?", 1)[0] ?? ""
 
@@ -55,7 +55,7 @@ const isOurHost = (request: GuardedRequest, port: number): boolean => {
 const tokenOf = (request: GuardedRequest): string | null => {
   const { authorization } = request.headers
   if (authorization !== undefined) return /^Bearer +(\S+) *$/i.exec(authorization)?.[1] ?? ""
-  if (!request.upgrade || pathOf(request.target) !== STREAM_PATH) return null
+  if (!request.upgrade || pathOf(request.target) !== EDGE_STREAM_PATH) return null
   return new URLSearchParams(request.target.slice(request.target.indexOf("?") + 1)).get("token")
 }
 

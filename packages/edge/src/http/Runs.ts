@@ -1,6 +1,5 @@
 /** `/v1/runs`: create, list, read, cancel, further input, the awaited result, the log. */
 import { EdgeApi } from "@corral/domain/edge-api/EdgeApi"
-import { startAfter } from "@corral/domain/http/EventPosition"
 import {
   ApprovalRejected,
   Internal,
@@ -9,7 +8,7 @@ import {
   RunTimeout,
   RuntimeUnavailable
 } from "@corral/domain/errors/Failures"
-import { CurrentRequestId, withErrorObject } from "@corral/domain/http/RequestContext"
+import { withErrorObject } from "@corral/domain/http/RequestContext"
 import type { Run } from "@corral/domain/run/Run"
 import { traceparentOf } from "@corral/domain/http/TraceContext"
 import { Effect } from "effect"
@@ -19,12 +18,10 @@ import { EventLog } from "../log/EventLog.ts"
 import { Idempotency, type Keep } from "../log/Idempotency.ts"
 import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
-import { eventPage } from "./EventPage.ts"
+import { runEvents } from "./RunEvents.ts"
 import { byId, pageOf } from "@corral/service/http/Paged"
 import { LOCAL } from "./Principal.ts"
 import { replayed } from "@corral/service/http/Replayed"
-import { requireKept } from "./ReplayGap.ts"
-import { asksForEvents, serverSentEvents } from "./ServerSentEvents.ts"
 
 export const runs = HttpApiBuilder.group(
   EdgeApi,
@@ -78,11 +75,7 @@ export const runs = HttpApiBuilder.group(
       events: Effect.fnUntraced(function* ({ params, query }) {
         yield* supervisor.get(params.id)
         const request = yield* HttpServerRequest.HttpServerRequest
-        if (asksForEvents(request)) return yield* serverSentEvents(log, params.id, query.after, request)
-        const start = startAfter(query.after, undefined, log.lastSeq(params.id))
-        if (typeof start !== "number") return yield* start
-        yield* requireKept(log, params.id, start)
-        return eventPage(log, params.id, start, query.limit, yield* CurrentRequestId)
+        return yield* runEvents(log, { ...query, runId: params.id, request })
       }, withErrorObject)
     })
   })

@@ -87,7 +87,7 @@ const serve = Effect.fnUntraced(function* (config: EdgeConfig) {
             streams.admit(request.url ?? "").pipe(
               Effect.match({
                 onFailure: (refusal) => refuseUpgrade(socket, refusal, id),
-                onSuccess: (subscription) => streams.accept(request, socket, head, subscription)
+                onSuccess: (subscription) => streams.accept({ request, stream: socket, head }, subscription)
               }),
               Effect.catchCause((cause) => {
                 const refusal = refusalOf(Cause.squash(cause))

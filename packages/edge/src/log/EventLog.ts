@@ -9,7 +9,7 @@
  */
 import { eventIds, type RunId } from "@corral/domain/identity/Ids"
 import { PAYLOAD_VERSION, type EventDraft, type EventStamp } from "@corral/domain/run/RunEvent"
-import { Context, Data, Effect, Layer, Queue, Stream } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { crc32 } from "node:zlib"
 import { edgeMetrics } from "../EdgeMetrics.ts"
@@ -40,9 +40,6 @@ export interface Appended {
   readonly terminal: boolean
 }
 
-/** What follows the asked position is no longer kept. */
-export class ReplayGap extends Data.TaggedError("ReplayGap")<{}> {}
-
 export class EventLog extends Context.Service<
   EventLog,
   {
@@ -65,8 +62,6 @@ export class EventLog extends Context.Service<
     readonly endsAt: (runId: RunId, seq: number) => boolean
     /** Calls the follower for every batch of the run (or of all runs) from now on, until the returned function is called. */
     readonly follow: (runId: RunId | undefined, follower: Follower) => () => void
-    /** Every event after `after` as JSON lines: the stored ones, then live ones, ending with the run's terminal event. */
-    readonly stream: (runId: RunId, after: number) => Stream.Stream<ReadonlyArray<string>, ReplayGap>
   }
 >()("corral/edge/EventLog") {
   static readonly layer = Layer.effect(
@@ -210,32 +205,6 @@ export class EventLog extends Context.Service<
         return batch?.terminal === true && batch.lastSeq === seq
       }
 
-      const stream = (runId: RunId, after: number): Stream.Stream<ReadonlyArray<string>, ReplayGap> =>
-        Stream.unwrap(
-          Effect.gen(function* () {
-            const more = yield* Queue.sliding<void>(1)
-            const unfollow = follow(runId, () => Queue.offerUnsafe(more, undefined))
-            yield* Effect.addFinalizer(() => Effect.sync(unfollow))
-            let position = after
-            let ended = endsAt(runId, after)
-            const next = Effect.gen(function* () {
-              for (;;) {
-                if (ended) return []
-                const batches = read(runId, position, STREAM_BUDGET)
-                const last = batches.at(-1)
-                if (last !== undefined) {
-                  position = last.lastSeq
-                  ended = last.terminal
-                  return batches.flatMap((batch) => batch.lines.split("\n"))
-                }
-                if (isForgotten(runId)) return yield* new ReplayGap()
-                yield* Queue.take(more)
-              }
-            })
-            return Stream.fromEffectRepeat(next).pipe(Stream.takeWhile((lines) => lines.length > 0))
-          })
-        )
-
       return EventLog.of({
         append,
         read,
@@ -244,14 +213,11 @@ export class EventLog extends Context.Service<
         lastSeq,
         isForgotten,
         endsAt,
-        follow,
-        stream
+        follow
       })
     })
   )
 }
-
-const STREAM_BUDGET = 262_144
 
 const insertBatch = "INSERT INTO events (run_id, first_seq, last_seq, lines, checksum) VALUES (?, ?, ?, ?, ?)"
 const columns = "batch, run_id, first_seq, last_seq, lines, checksum"

@@ -1,19 +1,37 @@
-/** What the event stream does by the clock, over a real socket and in real time: pings, and the end of a reader that takes nothing. */
+/** Times of the event stream, over a real socket: pings, and the close of a reader that takes nothing. The times are set short. */
 import { assert, describe, it } from "@effect/vitest"
 import { closeCodes, PING_EVERY_SECONDS, STALLED_AFTER_SECONDS } from "@corral/domain/http/EventStream"
+import { defaultStreamTimes } from "@corral/service/stream/StreamTimes"
+import { Effect } from "effect"
 import { once } from "node:events"
 import { WebSocket } from "ws"
+import { fromEnvironment } from "../../src/EdgeSettings.ts"
 import { openEdge } from "@corral/testing/edge/EdgeProcess"
 import { assertDense } from "../harness/LogInvariants.ts"
 import { within } from "@corral/testing/time/Within"
 
+const PING_MS = 1_000
+const STALL_MS = 1_000
+
 describe("The event stream", () => {
-  it(
-    "pings every 20 s, and closes with 1013 who took nothing for 30 s, to go on by `after`",
-    { timeout: 120_000 },
-    async () => {
+  it.effect("pings every 20 s and closes a stalled reader after 30 s by default", () =>
+    Effect.gen(function* () {
       assert.deepStrictEqual([PING_EVERY_SECONDS, STALLED_AFTER_SECONDS, closeCodes.stalled], [20, 30, 1013])
-      const { client, token, url } = await openEdge()
+      assert.deepStrictEqual(defaultStreamTimes, { pingEveryMs: 20_000, stalledAfterMs: 30_000 })
+      assert.deepStrictEqual((yield* fromEnvironment({})).streamTimes, defaultStreamTimes)
+    })
+  )
+
+  it(
+    "pings at the set interval, and closes with 1013 a reader that took nothing for the set time, to continue by `after`",
+    { timeout: 60_000 },
+    async () => {
+      const { client, token, url } = await openEdge({
+        env: {
+          CORRAL_EDGE_STREAM_PING_MS: String(PING_MS),
+          CORRAL_EDGE_STREAM_STALL_MS: String(STALL_MS)
+        }
+      })
       // More than the sockets' buffers hold: 24 MB.
       const { id } = await client.create("/stream 6000 0 4000")
       const stalled = await client.follow({ runId: id, light: true })
@@ -26,10 +44,10 @@ describe("The event stream", () => {
       const other = await client.follow({ runId: id, light: true })
       assert.strictEqual((await other.ended).code, 1000, "the run does not wait for it")
       await within(once(idle, "ping"), 30_000, "a ping")
-      assert.isAtLeast(performance.now() - opened, 20_000)
-      // Another run is the clock: when it is over, the 30 s are, and what is left until the Edge looks.
-      await client.log((await client.create("/sleep 17000")).id)
-      assert.strictEqual(idle.readyState, WebSocket.OPEN, "who has nothing to read does not stall")
+      assert.isAtLeast(performance.now() - opened, PING_MS)
+      // Another run is the clock: it ends after the stall time, the Edge's next look, and the time to close.
+      await client.log((await client.create("/sleep 6000")).id)
+      assert.strictEqual(idle.readyState, WebSocket.OPEN, "a reader with nothing to read does not stall")
       idle.terminate()
       stalled.resume()
       // 1013 for a reader that reads again while it is being closed, which is 3 s.

@@ -1,8 +1,9 @@
-import type { RequestId } from "@corral/domain/identity/Ids"
+import type { RequestId, RunId } from "@corral/domain/identity/Ids"
+import { eventPage } from "@corral/service/stream/Page"
 import { assert, layer } from "@effect/vitest"
 import { Arbitrary, Effect, Schema } from "effect"
 import { EventLog } from "../../src/log/EventLog.ts"
-import { eventPage } from "../../src/http/EventPage.ts"
+import { runSource } from "../../src/log/EdgeLogSource.ts"
 import { RunRecorder } from "../../src/run/RunRecorder.ts"
 import { created, newRunId, runOf, say } from "../Samples.ts"
 import { logLayer } from "../Stored.ts"
@@ -10,7 +11,10 @@ import { logLayer } from "../Stored.ts"
 const requestId = "req-1" as RequestId
 const positive = (maximum: number) => Schema.Int.check(Schema.isBetween({ minimum: 1, maximum }))
 
-/** A run that said so much in each of its batches. */
+const pageOf = (log: EventLog["Service"], runId: RunId, after: number, limit: number) =>
+  eventPage(runSource(log, runId), { after, limit, lastSeq: log.lastSeq(runId), requestId })
+
+/** A run with batches of these sizes. */
 const writeRun = Effect.fnUntraced(function* (sizes: ReadonlyArray<number>, text = "a") {
   const log = yield* EventLog
   const runId = newRunId()
@@ -26,7 +30,7 @@ const writeRun = Effect.fnUntraced(function* (sizes: ReadonlyArray<number>, text
 
 layer(logLayer)("eventPage", (it) => {
   it.effect.prop(
-    "pages through a log without gap or repetition, whatever batches, limit and start",
+    "pages through a log without gaps or repetitions, for any batches, limit and start",
     [
       Arbitrary.array(Arbitrary.schema(positive(30)), { minLength: 1, maxLength: 8 }),
       positive(40),
@@ -41,7 +45,7 @@ layer(logLayer)("eventPage", (it) => {
         let after = start % (last + 1)
         const first = after + 1
         for (;;) {
-          const { items, nextCursor, requestId: id } = eventPage(log, runId, after, limit, requestId)
+          const { items, nextCursor, requestId: id } = yield* pageOf(log, runId, after, limit)
           assert.isAtMost(items.length, limit)
           assert.strictEqual(id, requestId)
           seen.push(...items.map(({ seq }) => seq))
@@ -62,7 +66,7 @@ layer(logLayer)("eventPage", (it) => {
     Effect.gen(function* () {
       const log = yield* EventLog
       const runId = yield* writeRun([3, 3, 3], "x".repeat(50_000))
-      const { items, nextCursor } = eventPage(log, runId, 1, 8, requestId)
+      const { items, nextCursor } = yield* pageOf(log, runId, 1, 8)
       assert.deepStrictEqual(
         items.map(({ seq }) => seq),
         [2, 3, 4, 5, 6, 7, 8, 9]
@@ -75,10 +79,7 @@ layer(logLayer)("eventPage", (it) => {
     Effect.gen(function* () {
       const log = yield* EventLog
       const runId = yield* writeRun([2])
-      for (const page of [
-        eventPage(log, runId, 99, 10, requestId),
-        eventPage(log, newRunId(), 0, 10, requestId)
-      ]) {
+      for (const page of [yield* pageOf(log, runId, 99, 10), yield* pageOf(log, newRunId(), 0, 10)]) {
         assert.deepStrictEqual(page, { items: [], nextCursor: null, requestId })
       }
     })

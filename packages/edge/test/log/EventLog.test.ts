@@ -1,10 +1,13 @@
 import type { RunId } from "@corral/domain/identity/Ids"
 import { draft, type EventDraft } from "@corral/domain/run/RunEvent"
+import type { ReplayGap } from "@corral/service/stream/Gap"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Arbitrary, Deferred, Effect, Fiber, Layer, Schema, Stream } from "effect"
-import { type Appended, type Batch, encoder, EventLog, type ReplayGap } from "../../src/log/EventLog.ts"
+import { type Appended, type Batch, encoder, EventLog } from "../../src/log/EventLog.ts"
 import { insertRun } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
+import type { StoreDamaged } from "../../src/store/StoreDamage.ts"
+import { runLines } from "../../src/log/EdgeLogSource.ts"
 import { at, newRunId, runIdOf, runOf } from "../Samples.ts"
 import { logLayer, stored } from "../Stored.ts"
 
@@ -211,7 +214,7 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
       yield* log.append(one, [])
       const first = yield* Deferred.make<void>()
       const reader = yield* Effect.forkChild(
-        log.stream(runId, 1).pipe(
+        runLines(log, runId, 1).pipe(
           Stream.tap(() => Deferred.succeed(first, undefined)),
           Stream.runCollect
         )
@@ -227,7 +230,7 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
       const log = yield* EventLog
       const runId = newRunId()
       yield* appendAll(log, batchesOf(runId, [2], true))
-      const rest = yield* Effect.timeoutOption(Stream.runCollect(log.stream(runId, 2)), "1 second")
+      const rest = yield* Effect.timeoutOption(Stream.runCollect(runLines(log, runId, 2)), "1 second")
       assert.deepStrictEqual(rest._tag === "Some" ? rest.value : "the stream goes on for ever", [])
     })
   )
@@ -237,7 +240,7 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
       const log = yield* EventLog
       const runId = newRunId()
       yield* appendAll(log, batchesOf(runId, [1]))
-      const [line] = yield* Stream.runCollect(Stream.take(log.stream(runId, 0), 1))
+      const [line] = yield* Stream.runCollect(Stream.take(runLines(log, runId, 0), 1))
       assert.deepStrictEqual(line?.map(seqOf), [1])
       assert.strictEqual(log.lastSeq(runId), 1)
     })
@@ -286,13 +289,13 @@ layer(logLayer, { excludeTestServices: true })("EventLog", (it) => {
         }))
         const joined: Array<{
           readonly after: number
-          readonly fiber: Fiber.Fiber<ReadonlyArray<ReadonlyArray<string>>, ReplayGap>
+          readonly fiber: Fiber.Fiber<ReadonlyArray<ReadonlyArray<string>>, ReplayGap | StoreDamaged>
         }> = []
         const join = (durable: number) =>
           Effect.forEach(
             readers.filter(({ moment }) => moment === durable),
             ({ after }) =>
-              Effect.map(Effect.forkScoped(Stream.runCollect(log.stream(runId, after))), (fiber) =>
+              Effect.map(Effect.forkScoped(Stream.runCollect(runLines(log, runId, after))), (fiber) =>
                 joined.push({ after, fiber })
               )
           )

@@ -10,6 +10,7 @@ import type { RetentionLimits } from "../../src/config/RetentionLimits.ts"
 import { Retention } from "../../src/retention/Retention.ts"
 import { Store, StoreFailed, type Write } from "../../src/store/Store.ts"
 import { temporaryFolder } from "../Folder.ts"
+import { runLines } from "../../src/log/EdgeLogSource.ts"
 import { configOf, runIdOf, runOf } from "../Samples.ts"
 
 const DAY_MS = 86_400_000
@@ -211,9 +212,9 @@ describe("Retention", () => {
         edge.log.readAll(0, 1_000_000).map(({ runId }) => runId),
         [kept, kept, kept]
       )
-      const gap = yield* Effect.flip(Stream.runCollect(edge.log.stream(old, 0)))
+      const gap = yield* Effect.flip(Stream.runCollect(runLines(edge.log, old, 0)))
       assert.strictEqual(gap._tag, "ReplayGap")
-      assert.deepStrictEqual(yield* Stream.runCollect(edge.log.stream(old, 6)), [])
+      assert.deepStrictEqual(yield* Stream.runCollect(runLines(edge.log, old, 6)), [])
     })
   )
 

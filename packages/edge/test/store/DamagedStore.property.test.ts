@@ -6,18 +6,25 @@ import type { RunId } from "@corral/domain/identity/Ids"
 import { draft } from "@corral/domain/run/RunEvent"
 import { assert, describe, it } from "@effect/vitest"
 import Database from "better-sqlite3"
+import { eventPage } from "@corral/service/stream/Page"
 import { Cause, type Context, Effect, Exit, Layer } from "effect"
 import * as fc from "fast-check"
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { encoder, EventLog } from "../../src/log/EventLog.ts"
-import { eventPage } from "../../src/http/EventPage.ts"
+import { runSource } from "../../src/log/EdgeLogSource.ts"
 import { findRun, insertRun, pageOfRuns, updateRun } from "../../src/log/Runs.ts"
 import { Store } from "../../src/store/Store.ts"
 import { StoreDamaged } from "../../src/store/StoreDamage.ts"
 import * as IntegrityCheck from "../../src/log/IntegrityCheck.ts"
 import { at, runIdOf, runOf } from "../Samples.ts"
+
+/** The first page of a run. */
+const itemsOf = (log: EventLog["Service"], runId: RunId) => {
+  const options = { after: 0, limit: 1_000, lastSeq: log.lastSeq(runId), requestId: "req" as never }
+  return Effect.runSync(eventPage(runSource(log, runId), options)).items
+}
 
 const RUNS = 6
 const BATCHES = 8
@@ -145,7 +152,7 @@ const readEverything = Effect.gen(function* () {
     }
     if (!broken.includes(runId) && attempt(() => findRun(store, runId)) !== undefined)
       assert.strictEqual(seq, lines.length, "a log that ends early does not pass for whole")
-    const items = attempt(() => eventPage(log, runId, 0, 1_000, "req" as never).items) ?? []
+    const items = attempt(() => itemsOf(log, runId)) ?? []
     assert.deepStrictEqual(
       items.map((item) => JSON.stringify(item)),
       lines.slice(0, items.length)

@@ -3,7 +3,7 @@
  *
  * The two minutes count from the first failure since the sender's last success: an event that waited behind a failing one has waited too.
  */
-import type { ClaimedEvent } from "../inbox/SenderQueues.ts"
+import type { ClaimedEvent } from "../inbox/ClaimedEvents.ts"
 
 /** Between the first failure and the notice, in milliseconds. */
 export const PATIENCE_MS = 120_000

@@ -9,7 +9,8 @@ import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { Cause, Clock, Effect, Fiber, Layer } from "effect"
 import { randomUUID } from "node:crypto"
 import { gatewayMetrics } from "../GatewayMetrics.ts"
-import { type ClaimedEvent, SenderQueues } from "../inbox/SenderQueues.ts"
+import type { ClaimedEvent } from "../inbox/ClaimedEvents.ts"
+import { SenderQueues } from "../inbox/SenderQueues.ts"
 import type { ChatPlatform, NotUnderstood, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import type { Handler, HandlerFailed } from "./Handler.ts"
 import { deadlineOf, nextAttempt, PATIENCE_MS } from "./RetryPolicy.ts"
@@ -73,7 +74,7 @@ const attemptOf = Effect.fnUntraced(function* (
   const giveUp = Effect.fnUntraced(function* (event: ClaimedEvent, { permanent, reason }: Failed) {
     const { attempts, inbound } = event
     yield* Effect.logError("event moved to dead letters", { event: eventKeyOf(inbound), attempts, reason })
-    yield* queues.giveUp(owner, event, { reason, passing: !permanent })
+    yield* queues.giveUp(owner, event, { reason, isPassing: !permanent })
     handled.buried.add()
   })
 

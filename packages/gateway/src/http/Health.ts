@@ -1,10 +1,11 @@
 /** `/health`: whether the Gateway accepts events, with at most one query per second. `/health/live`: whether the process answers. */
+import { GatewayApi } from "@corral/domain/gateway-api/GatewayApi"
 import { alive, type HealthProblem, type PublicHealth } from "@corral/domain/http/Health"
 import { metricsTokenMatcher } from "@corral/service/http/MetricsPage"
 import { MetricsToken } from "@corral/service/telemetry/Telemetry"
-import { Context, Effect } from "effect"
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
 import { Inbox } from "../inbox/Inbox.ts"
-import { type Listener, send } from "./Webhook.ts"
 
 const problem: HealthProblem = {
   part: "database",
@@ -12,22 +13,25 @@ const problem: HealthProblem = {
   hint: "Check that PostgreSQL is running and reachable. The Gateway reconnects without a restart."
 }
 
-export const live: Listener = (_, response) => send(response, 200, alive)
-
-export const health = Effect.fnUntraced(function* (services: Context.Context<Inbox>) {
-  const probe = Context.get(services, Inbox).probe.pipe(Effect.timeout("2 seconds"), Effect.isSuccess)
-  const ready = yield* Effect.cachedWithTTL(probe, "1 second")
-  const carriesMetricsToken = metricsTokenMatcher(yield* MetricsToken)
-  const run = Effect.runForkWith(services)
-  const listener: Listener = (request, response) => {
-    const notReady: PublicHealth = carriesMetricsToken(request.headers.authorization)
-      ? { status: "degraded", problems: [problem] }
-      : { status: "degraded" }
-    run(
-      Effect.map(ready, (isReady) =>
-        isReady ? send(response, 200, { status: "ok" }) : send(response, 503, notReady)
-      )
+export const gatewayHealth = HttpApiBuilder.group(
+  GatewayApi,
+  "health",
+  Effect.fnUntraced(function* (handlers) {
+    const { probe } = yield* Inbox
+    const isReady = yield* Effect.cachedWithTTL(
+      probe.pipe(Effect.timeout("2 seconds"), Effect.isSuccess),
+      "1 second"
     )
-  }
-  return listener
-})
+    const carriesMetricsToken = metricsTokenMatcher(yield* MetricsToken)
+    return handlers.handleAll({
+      health: Effect.fnUntraced(function* ({ request }) {
+        if (yield* isReady) return { status: "ok" } satisfies PublicHealth
+        const notReady: PublicHealth = carriesMetricsToken(request.headers["authorization"])
+          ? { status: "degraded", problems: [problem] }
+          : { status: "degraded" }
+        return yield* Effect.fail(notReady)
+      }),
+      live: () => Effect.succeed(alive)
+    })
+  })
+)

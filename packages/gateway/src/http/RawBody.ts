@@ -1,25 +1,43 @@
-/** A body as the bytes that came, up to a size. */
+/** Raw request body: the bytes as sent, because signatures are made over bytes. */
+import { Effect } from "effect"
 import type { IncomingMessage } from "node:http"
 
-/** Calls once: with the bytes, with "too_large" as soon as there are too many, or not at all where the client has gone. */
-export const readBody = (
+/** `TooLarge`: the body is over the limit and was discarded. `Late`: the body is incomplete after the timeout. */
+export type RawBody =
+  | { readonly _tag: "Complete"; readonly bytes: Buffer }
+  | { readonly _tag: "TooLarge" }
+  | { readonly _tag: "Late" }
+
+/** Reads a body of up to `limit` bytes. A body over the limit is read to its end, so that the client reads the response. */
+export const readRawBody = (
   request: IncomingMessage,
   limit: number,
-  then: (body: Buffer | "too_large") => void
-): void => {
-  let parts: Array<Buffer> = []
-  let length = 0
-  const onData = (part: Buffer) => {
-    length += part.length
-    parts.push(part)
-    if (length <= limit) return
-    request.off("data", onData)
-    request.off("end", onEnd)
-    parts = []
-    then("too_large")
-  }
-  const onEnd = () => then(Buffer.concat(parts, length))
-  request.on("error", () => undefined)
-  request.on("data", onData)
-  request.once("end", onEnd)
-}
+  timeoutMs: number
+): Effect.Effect<RawBody> =>
+  Effect.callback((resume) => {
+    let parts: Array<Buffer> = []
+    let length = 0
+    const finish = (body: RawBody) => {
+      stop()
+      resume(Effect.succeed(body))
+    }
+    const onData = (part: Buffer) => {
+      length += part.length
+      if (length > limit) parts = []
+      else parts.push(part)
+    }
+    const onEnd = () =>
+      finish(
+        length > limit ? { _tag: "TooLarge" } : { _tag: "Complete", bytes: Buffer.concat(parts, length) }
+      )
+    const timer = setTimeout(() => finish({ _tag: length > limit ? "TooLarge" : "Late" }), timeoutMs)
+    const stop = () => {
+      clearTimeout(timer)
+      request.off("data", onData)
+      request.off("end", onEnd)
+    }
+    request.on("error", () => undefined)
+    request.on("data", onData)
+    request.once("end", onEnd)
+    return Effect.sync(stop)
+  })

@@ -16,7 +16,7 @@ import type { Words } from "./Words.ts"
 export type WebhookKind = "events" | "card-actions"
 
 export interface PlatformRequest {
-  readonly door: WebhookKind
+  readonly kind: WebhookKind
   readonly headers: IncomingHttpHeaders
   /** As they came: signatures are made over bytes. */
   readonly body: Buffer

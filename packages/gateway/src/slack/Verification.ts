@@ -34,9 +34,9 @@ const refused = (code: Refused["code"], reason: string): Refused => ({ _tag: "Re
 /** What is verified of an event beside its request. */
 type Kept = Pick<Inbound, "tenant" | "upstreamId" | "kind" | "chatId" | "senderId" | "cardId" | "body">
 
-const contentOf = ({ body, door }: PlatformRequest): unknown => {
+const contentOf = ({ body, kind }: PlatformRequest): unknown => {
   const text = decodeUtf8(body)
-  if (door === "events" || text === undefined) return parseJson(text)
+  if (kind === "events" || text === undefined) return parseJson(text)
   const payloads = new URLSearchParams(text).getAll("payload")
   return payloads.length === 1 ? parseJson(payloads[0]) : undefined
 }
@@ -111,7 +111,7 @@ export const makeSlackVerifier = (platform: string, config: SlackConfig) => {
     if (fault !== undefined) return refused("unauthorized", fault)
     const content = contentOf(request)
 
-    const trial = request.door === "events" ? asTrial(content) : Option.none()
+    const trial = request.kind === "events" ? asTrial(content) : Option.none()
     if (Option.isSome(trial))
       return { _tag: "Challenge", answer: { status: 200, body: { challenge: trial.value.challenge } } }
 
@@ -119,13 +119,13 @@ export const makeSlackVerifier = (platform: string, config: SlackConfig) => {
     if (Option.isNone(payload)) return refused("schema_validation_failed", "no event")
     const { api_app_id, type } = payload.value
     if (api_app_id !== config.appId) return refused("permission_denied", "another app")
-    if (request.door === "events" && type === "event_callback") {
+    if (request.kind === "events" && type === "event_callback") {
       const callback = asCallback(content)
       return Option.isNone(callback)
         ? refused("schema_validation_failed", "no event")
         : judged(request, callback.value.team_id, ofEvent(callback.value), type)
     }
-    if (request.door === "card-actions" && type === "block_actions") {
+    if (request.kind === "card-actions" && type === "block_actions") {
       const click = asClick(content)
       return Option.isNone(click)
         ? refused("schema_validation_failed", "no click")

@@ -5,13 +5,13 @@ import { Effect } from "effect"
 import { Migrator, SqlClient } from "effect/sql"
 import { inbox } from "./migrations/0001-inbox.ts"
 import { conversations } from "./migrations/0002-conversations.ts"
-import { waiting } from "./migrations/0003-waiting.ts"
+import { pendingIndex } from "./migrations/0003-waiting.ts"
 import { senderQueues } from "./migrations/0004-sender-queues.ts"
 
 const steps: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0001_inbox": inbox,
   "0002_conversations": conversations,
-  "0003_waiting": waiting,
+  "0003_waiting": pendingIndex,
   "0004_sender_queues": senderQueues
 }
 

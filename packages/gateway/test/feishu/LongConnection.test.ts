@@ -212,7 +212,7 @@ describe("a long connection", () => {
       const failure = yield* Effect.flip(bot.connect?.(() => Effect.void) ?? Effect.void)
       assert.include(failure.message, "app secret")
       const { body, headers } = pushedMessage("ev_1")
-      const verdict = bot.verify({ door: "events", body, headers, receivedAt: Date.now() })
+      const verdict = bot.verify({ kind: "events", body, headers, receivedAt: Date.now() })
       assert.deepInclude(verdict, { _tag: "Refused", code: "unauthorized" })
     }).pipe(Effect.scoped)
   )

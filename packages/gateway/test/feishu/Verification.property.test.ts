@@ -28,7 +28,7 @@ const config = {
 const withKey = makeFeishuVerifier("feishu", { ...config, encryptKey: Redacted.make(KEY) })
 const plain = makeFeishuVerifier("feishu", config)
 const verdicts = ({ body, headers }: Sent) =>
-  [withKey, plain].map((verify) => verify({ door: "events", body, headers, receivedAt: NOW }))
+  [withKey, plain].map((verify) => verify({ kind: "events", body, headers, receivedAt: NOW }))
 
 const bytes = fc.uint8Array({ maxLength: 400 }).map((array) => Buffer.from(array))
 const good = pushed(envelope({ event_id: "ev_1" }, message("hello")), NOW)

@@ -41,8 +41,8 @@ const openWebhook = Effect.gen(function* () {
     request.on("data", (chunk: Buffer) => chunks.push(chunk))
     request.on("end", () => {
       const { headers, url: path = "" } = request
-      const door = path.endsWith("card-actions") ? "card-actions" : "events"
-      const verdict = verify({ door, headers, body: Buffer.concat(chunks), receivedAt: Date.now() })
+      const kind = path.endsWith("card-actions") ? "card-actions" : "events"
+      const verdict = verify({ kind, headers, body: Buffer.concat(chunks), receivedAt: Date.now() })
       came.push({ verdict, path, timestamp: String(headers["x-lark-request-timestamp"]) })
       const answer = answers.shift() ?? ((told) => told.end("{}"))
       answer(response)

@@ -11,12 +11,8 @@ import { effort } from "@corral/testing/time/Effort"
 import { gatewayDefaults } from "../../src/GatewayConfig.ts"
 import { deadlineOf, nextAttempt, PATIENCE_MS } from "../../src/handling/RetryPolicy.ts"
 import { Inbox } from "../../src/inbox/Inbox.ts"
-import {
-  CARD_WAIT_MS,
-  type ClaimedEvent,
-  QUEUE_LEASE_MS,
-  SenderQueues
-} from "../../src/inbox/SenderQueues.ts"
+import { CARD_WAIT_MS, type ClaimedEvent, QUEUE_LEASE_MS } from "../../src/inbox/ClaimedEvents.ts"
+import { SenderQueues } from "../../src/inbox/SenderQueues.ts"
 import * as Database from "../../src/store/Database.ts"
 
 /** What handling an event comes to. `outage`: fails while the person is affected. `crash`: its Gateway dies, once. */
@@ -81,11 +77,11 @@ const world = Effect.fnUntraced(function* (
       const next = nextAttempt(event.failures, virtual.now, deadline, fate === "limited" ? 10_000 : 0)
       if (next !== undefined) return yield* queues.retry(owner, event, next)
       ended.push({ event: index, at: virtual.now, outcome: "gave up" })
-      return yield* queues.giveUp(owner, event, { reason: "planned", passing: true })
+      return yield* queues.giveUp(owner, event, { reason: "planned", isPassing: true })
     }
     ended.push({ event: index, at: virtual.now, outcome: fate === "refused" ? "gave up" : "done" })
     return yield* fate === "refused"
-      ? queues.giveUp(owner, event, { reason: "planned", passing: false })
+      ? queues.giveUp(owner, event, { reason: "planned", isPassing: false })
       : queues.complete(owner, event)
   })
 

@@ -115,7 +115,7 @@ describe("what is said on Slack", () => {
       const { messageId } = yield* platform.send(inChannel, { _tag: "Card", card }, "key-1")
       const drafts = [0, 1].map((at) => {
         const sent = fake.clickOn(messageId, at)
-        const verdict = platform.verify({ door: "card-actions", ...sent, receivedAt: Date.now() })
+        const verdict = platform.verify({ kind: "card-actions", ...sent, receivedAt: Date.now() })
         assert(verdict._tag === "Accepted")
         return platform.normalize(verdict.inbound)
       })

@@ -23,7 +23,7 @@ import {
 } from "@corral/testing/gateway/SlackRequests"
 
 const NOW = 1_790_000_000_000
-const doors: ReadonlyArray<WebhookKind> = ["events", "card-actions"]
+const kinds: ReadonlyArray<WebhookKind> = ["events", "card-actions"]
 const verify = makeSlackVerifier("slack", {
   appId: APP,
   signingSecret: Redacted.make(SECRET),
@@ -31,7 +31,7 @@ const verify = makeSlackVerifier("slack", {
   teams: [TEAM],
   language: "en"
 })
-const at = (door: WebhookKind, { body, headers }: Sent) => verify({ door, body, headers, receivedAt: NOW })
+const at = (kind: WebhookKind, { body, headers }: Sent) => verify({ kind, body, headers, receivedAt: NOW })
 const event = (payload: unknown) => at("events", pushedEvent(payload, NOW))
 const clicked = (payload: unknown) => at("card-actions", pushedClick(payload, NOW))
 
@@ -53,23 +53,23 @@ describe("a verifier of Slack's requests", () => {
 
   it("gives a verdict on whatever bytes, signed or not, and accepts none of them", () => {
     fc.assert(
-      fc.property(bytes, fc.string({ maxLength: 40 }), fc.constantFrom(...doors), (body, timestamp, door) => {
+      fc.property(bytes, fc.string({ maxLength: 40 }), fc.constantFrom(...kinds), (body, timestamp, kind) => {
         const now = seconds(NOW)
         for (const sent of [
           { body, headers: {} },
           signed(body, JSON_TYPE, timestamp),
           signed(body, FORM_TYPE, now)
         ])
-          assert.strictEqual(at(door, sent)._tag, "Refused")
+          assert.strictEqual(at(kind, sent)._tag, "Refused")
       })
     )
   })
 
-  it("gives a verdict on whatever JSON, signed, at either door", () => {
+  it("gives a verdict on whatever JSON, signed, at either address", () => {
     fc.assert(
-      fc.property(fc.jsonValue(), fc.constantFrom(...doors), (value, door) => {
+      fc.property(fc.jsonValue(), fc.constantFrom(...kinds), (value, kind) => {
         for (const sent of [pushedEvent(value, NOW), pushedClick(value, NOW)])
-          assert.strictEqual(at(door, sent)._tag, "Refused")
+          assert.strictEqual(at(kind, sent)._tag, "Refused")
       })
     )
   })
@@ -87,13 +87,13 @@ describe("a verifier of Slack's requests", () => {
   })
 
   it("refuses a signed body of which any bit was changed", () => {
-    for (const [door, good] of goods) {
-      assert.strictEqual(at(door, good)._tag, "Accepted")
+    for (const [kind, good] of goods) {
+      assert.strictEqual(at(kind, good)._tag, "Accepted")
       fc.assert(
         fc.property(fc.nat(good.body.length * 8 - 1), (bit) => {
           const body = Buffer.from(good.body)
           body.writeUInt8(body.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3)
-          assert.deepInclude(at(door, { body, headers: good.headers }), {
+          assert.deepInclude(at(kind, { body, headers: good.headers }), {
             _tag: "Refused",
             code: "unauthorized"
           })
@@ -103,7 +103,7 @@ describe("a verifier of Slack's requests", () => {
   })
 
   it("refuses headers that were changed, left out or sent twice", () => {
-    for (const [door, good] of goods) {
+    for (const [kind, good] of goods) {
       for (const name of ["x-slack-request-timestamp", "x-slack-signature"]) {
         const { [name]: value = "", ...rest } = good.headers
         for (const headers of [
@@ -111,7 +111,7 @@ describe("a verifier of Slack's requests", () => {
           { ...rest, [name]: `${value}0` },
           { ...rest, [name]: `${value}, ${value}` }
         ])
-          assert.deepInclude(at(door, { body: good.body, headers }), {
+          assert.deepInclude(at(kind, { body: good.body, headers }), {
             _tag: "Refused",
             code: "unauthorized"
           })

@@ -1,15 +1,19 @@
-/** A chat account as the tables have it. */
-import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
+/** Columns of a chat account, and the lock on one. */
+import { type ChatAccount, encodeChatAccount } from "@corral/domain/chat/ChatAccount"
 import type { SqlClient } from "effect/sql"
 
-/** The rows of that account. */
+/** Condition of the rows of an account. */
 export const ofAccount = (sql: SqlClient.SqlClient, { account, app, platform, tenant }: ChatAccount) =>
   sql`platform = ${platform} AND app = ${app} AND tenant = ${tenant} AND account = ${account}`
 
-/** The columns of an account and no others. */
+/** The columns of an account, without further fields. */
 export const columnsOf = ({ account, app, platform, tenant }: ChatAccount) => ({
   platform,
   app,
   tenant,
   account
 })
+
+/** Serializes transactions that change one account, until the transaction ends. */
+export const lockAccount = (sql: SqlClient.SqlClient, account: ChatAccount) =>
+  sql`SELECT pg_advisory_xact_lock(hashtextextended(${`chat ${encodeChatAccount(account)}`}, 0))`

@@ -1,8 +1,7 @@
 /**
- * Chat accounts that act as people: whose an account is, looked up each time somebody acts through it, and its end.
+ * Bindings of chat accounts to users. Each action from a chat looks its binding up.
  *
- * A binding is worth nothing where its person has not signed in at the identity provider for 90 days, and something again when they have.
- * How a binding comes about is the matter of `ChatLinks`.
+ * Guarantees: a binding is invalid while its user has not signed in at the identity provider for 90 days. `ChatLinks` creates bindings.
  */
 import type { ChatAccount, ChatBinding } from "@corral/domain/chat/ChatAccount"
 import { BindingRequired, PermissionDenied } from "@corral/domain/errors/Failures"
@@ -17,10 +16,10 @@ import { limitTo } from "../store/Limit.ts"
 import { notify } from "../store/Notice.ts"
 import { ofAccount } from "./AccountRow.ts"
 
-/** Milliseconds after a person's last sign-in. */
-const WORTH = 90 * 86_400_000
+/** Milliseconds after the last sign-in of the user. */
+const VALID_FOR = 90 * 86_400_000
 
-/** That an account does not act as anybody. */
+/** Refusal for an account without a valid binding. */
 export const notBound = () => new BindingRequired({ details: { reason: "not_bound" } })
 
 export interface BoundPrincipal extends Principal {
@@ -30,31 +29,28 @@ export interface BoundPrincipal extends Principal {
 export class ChatBindings extends Context.Service<
   ChatBindings,
   {
-    /** As whom the account acts now. */
+    /** The user as whom the account acts now. */
     readonly find: (account: ChatAccount) => Effect.Effect<BoundPrincipal | undefined, SqlError.SqlError>
-    /** Whether it is worth something now. */
+    /** Whether a binding is valid now. */
     readonly lives: (id: string) => Effect.Effect<boolean, SqlError.SqlError>
-    /** At most `limit` of a person's own after that id. */
+    /** Bindings of a user after an id, at most `limit`. */
     readonly list: (
       userId: UserId,
       after: string | undefined,
       limit: number
     ) => Effect.Effect<ReadonlyArray<ChatBinding>, SqlError.SqlError>
-    /** Ends a binding of that person's own, and what is live of it. */
+    /** Ends a binding of the user, and its sockets. */
     readonly remove: (
       userId: UserId,
       id: ChatBindingId
     ) => Effect.Effect<void, PermissionDenied | SqlError.SqlError>
-    /** Ends the account's binding; gives whose it was. */
+    /** Ends the binding of an account; returns its id and user. */
     readonly unbind: (
       account: ChatAccount
     ) => Effect.Effect<{ readonly id: string; readonly userId: UserId }, BindingRequired | SqlError.SqlError>
-    /** Ends all bindings of a subject of the identity provider; gives how many those were. */
-    readonly endOf: (subject: {
-      readonly issuer: string
-      readonly subject: string
-    }) => Effect.Effect<number, SqlError.SqlError>
-    /** Ends a binding of the account that is worth nothing any more, so that another may take its place. */
+    /** Ends all bindings of a subject of the identity provider; returns their number. */
+    readonly endOf: (subject: Subject) => Effect.Effect<number, SqlError.SqlError>
+    /** Ends an invalid binding of the account, so that a new one can replace it. */
     readonly endStale: (account: ChatAccount) => Effect.Effect<void, SqlError.SqlError>
   }
 >()("corral/hub/ChatBindings") {
@@ -62,41 +58,21 @@ export class ChatBindings extends Context.Service<
     ChatBindings,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const audit = yield* Audit
       const clock = yield* Clock.Clock
-      const now = () => new Date(clock.currentTimeMillisUnsafe())
-      /** Of whoever has signed in since, a binding is worth something. */
-      const since = () => new Date(clock.currentTimeMillisUnsafe() - WORTH)
 
-      /** Part of the transaction that ended them: whoever holds a stream of one hears of it. */
-      const tell = (rows: ReadonlyArray<Ended>) =>
-        Effect.forEach(rows, ({ id }) => notify(sql, "signInEnded", id), { discard: true })
-
-      /** Ended by nobody who asked for it. */
-      const recordEnd = Effect.fnUntraced(function* ({ id }: Ended) {
-        const given = yield* Effect.serviceOption(CurrentRequestId)
-        yield* audit.record({
-          action: "chat.unbind",
-          actor: "system",
-          resource: id,
-          projectId: null,
-          outcome: "allowed",
-          code: null,
-          requestId: Option.getOrElse(given, () => mint("req", clock.currentTimeMillisUnsafe()))
-        })
-      })
+      const endings = yield* makeEndings
 
       return ChatBindings.of({
         find: Effect.fnUntraced(function* (account) {
-          const [row] = yield* sql<Ended & { readonly signed_in_at: Date }>`
+          const [row] = yield* sql<EndedRow & { readonly signed_in_at: Date }>`
             SELECT b.id, user_id, signed_in_at FROM chat_bindings b JOIN users u ON u.id = user_id
-            WHERE ${ofAccount(sql, account)} AND ended_at IS NULL AND signed_in_at > ${since()}`
+            WHERE ${ofAccount(sql, account)} AND ended_at IS NULL AND signed_in_at > ${lastValidSignIn(clock)}`
           return (
             row && {
               kind: "chat",
               userId: row.user_id,
               signInId: row.id,
-              expiresAt: new Date(row.signed_in_at.getTime() + WORTH)
+              expiresAt: new Date(row.signed_in_at.getTime() + VALID_FOR)
             }
           )
         }),
@@ -105,61 +81,99 @@ export class ChatBindings extends Context.Service<
           Effect.suspend(
             () => sql`
               SELECT 1 FROM chat_bindings b JOIN users u ON u.id = user_id
-              WHERE b.id = ${id} AND ended_at IS NULL AND signed_in_at > ${since()}`
+              WHERE b.id = ${id} AND ended_at IS NULL AND signed_in_at > ${lastValidSignIn(clock)}`
           ).pipe(Effect.map((rows) => rows.length > 0)),
 
         list: (userId, after, limit) =>
-          sql<Row>`
+          sql<BindingRow>`
             SELECT id, platform, app, tenant, account, name, created_at FROM chat_bindings
             WHERE user_id = ${userId} AND ended_at IS NULL ${after === undefined ? sql`` : sql`AND id > ${after}`}
             ORDER BY id ${limitTo(sql, limit)}`.pipe(Effect.map((rows) => rows.map(bindingOf))),
 
-        remove: Effect.fnUntraced(function* (userId, id) {
-          const ended = yield* sql<Ended>`
-            UPDATE chat_bindings SET ended_at = ${now()}
-            WHERE id = ${id} AND user_id = ${userId} AND ended_at IS NULL RETURNING id, user_id`
-          if (ended.length === 0) return yield* new PermissionDenied()
-          yield* tell(ended)
-        }, sql.withTransaction),
-
-        unbind: Effect.fnUntraced(function* (account) {
-          const ended = yield* sql<Ended>`
-            UPDATE chat_bindings SET ended_at = ${now()}
-            WHERE ${ofAccount(sql, account)} AND ended_at IS NULL RETURNING id, user_id`
-          yield* tell(ended)
-          const [row] = ended
-          return row === undefined ? yield* notBound() : { id: row.id, userId: row.user_id }
-        }, sql.withTransaction),
-
-        endOf: Effect.fnUntraced(function* ({ issuer, subject }) {
-          const ended = yield* sql<Ended>`
-            UPDATE chat_bindings SET ended_at = ${now()} FROM users
-            WHERE users.id = user_id AND ended_at IS NULL AND issuer = ${issuer} AND subject = ${subject}
-            RETURNING chat_bindings.id, user_id`
-          yield* tell(ended)
-          yield* Effect.forEach(ended, recordEnd, { discard: true })
-          return ended.length
-        }, sql.withTransaction),
-
-        endStale: Effect.fnUntraced(function* (account) {
-          const ended = yield* sql<Ended>`
-            UPDATE chat_bindings SET ended_at = ${now()} FROM users
-            WHERE users.id = user_id AND ${ofAccount(sql, account)} AND ended_at IS NULL
-              AND signed_in_at <= ${since()}
-            RETURNING chat_bindings.id, user_id`
-          yield* Effect.forEach(ended, recordEnd, { discard: true })
-        }, sql.withTransaction)
+        ...endings
       })
     })
   )
 }
 
-interface Ended {
+/** The ways in which bindings end. Each runs in a transaction with the notice to sockets. */
+const makeEndings = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const audit = yield* Audit
+  const clock = yield* Clock.Clock
+  const now = () => new Date(clock.currentTimeMillisUnsafe())
+
+  const notifySockets = (rows: ReadonlyArray<EndedRow>) =>
+    Effect.forEach(rows, ({ id }) => notify(sql, "signInEnded", id), { discard: true })
+
+  /** Records an end that no user requested. */
+  const recordEnd = Effect.fnUntraced(function* ({ id }: EndedRow) {
+    const requestId = yield* Effect.serviceOption(CurrentRequestId)
+    yield* audit.record({
+      action: "chat.unbind",
+      actor: "system",
+      resource: id,
+      projectId: null,
+      outcome: "allowed",
+      code: null,
+      requestId: Option.getOrElse(requestId, () => mint("req", clock.currentTimeMillisUnsafe()))
+    })
+  })
+
+  return {
+    remove: Effect.fnUntraced(function* (userId: UserId, id: ChatBindingId) {
+      const ended = yield* sql<EndedRow>`
+      UPDATE chat_bindings SET ended_at = ${now()}
+      WHERE id = ${id} AND user_id = ${userId} AND ended_at IS NULL RETURNING id, user_id`
+      if (ended.length === 0) return yield* new PermissionDenied()
+      yield* notifySockets(ended)
+    }, sql.withTransaction),
+
+    unbind: Effect.fnUntraced(function* (account: ChatAccount) {
+      const ended = yield* sql<EndedRow>`
+      UPDATE chat_bindings SET ended_at = ${now()}
+      WHERE ${ofAccount(sql, account)} AND ended_at IS NULL RETURNING id, user_id`
+      yield* notifySockets(ended)
+      const [row] = ended
+      return row === undefined ? yield* notBound() : { id: row.id, userId: row.user_id }
+    }, sql.withTransaction),
+
+    endOf: Effect.fnUntraced(function* ({ issuer, subject }: Subject) {
+      const ended = yield* sql<EndedRow>`
+      UPDATE chat_bindings SET ended_at = ${now()} FROM users
+      WHERE users.id = user_id AND ended_at IS NULL AND issuer = ${issuer} AND subject = ${subject}
+      RETURNING chat_bindings.id, user_id`
+      yield* notifySockets(ended)
+      yield* Effect.forEach(ended, recordEnd, { discard: true })
+      return ended.length
+    }, sql.withTransaction),
+
+    endStale: Effect.fnUntraced(function* (account: ChatAccount) {
+      const ended = yield* sql<EndedRow>`
+      UPDATE chat_bindings SET ended_at = ${now()} FROM users
+      WHERE users.id = user_id AND ${ofAccount(sql, account)} AND ended_at IS NULL
+        AND signed_in_at <= ${lastValidSignIn(clock)}
+      RETURNING chat_bindings.id, user_id`
+      yield* Effect.forEach(ended, recordEnd, { discard: true })
+    }, sql.withTransaction)
+  }
+})
+
+/** Bindings of users who signed in later than this are valid. */
+const lastValidSignIn = (clock: Clock.Clock) => new Date(clock.currentTimeMillisUnsafe() - VALID_FOR)
+
+/** Subject of the identity provider. */
+interface Subject {
+  readonly issuer: string
+  readonly subject: string
+}
+
+interface EndedRow {
   readonly id: string
   readonly user_id: UserId
 }
 
-export interface Row {
+export interface BindingRow {
   readonly id: ChatBindingId
   readonly platform: string
   readonly app: string
@@ -169,7 +183,7 @@ export interface Row {
   readonly created_at: Date
 }
 
-export const bindingOf = ({ created_at, name, ...row }: Row): ChatBinding => ({
+export const bindingOf = ({ created_at, name, ...row }: BindingRow): ChatBinding => ({
   id: row.id,
   platform: row.platform,
   app: row.app,

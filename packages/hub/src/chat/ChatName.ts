@@ -1,19 +1,19 @@
 /**
- * A name as a chat platform tells it, made fit for a page on which a person decides: one line without anything that hides, reorders or
- * breaks what stands beside it. Pure.
+ * Display name from a chat platform, made safe for a page on which a user decides: one line, without characters that hide, reorder or break
+ * the text around it. Pure.
  */
 
-const MOST = 200
+const MAX_LENGTH = 200
 
-/** Also what is half a character, and what no store holds. */
+/** Includes lone surrogates, and characters that the database rejects. */
 const unseen = /[\p{Cc}\p{Cs}\p{Bidi_Control}\p{Zl}\p{Zp}\u00ad\u200b\u2060\ufeff]+/gu
 
-/** Undefined where nothing of it is left. */
-export const chatNameOf = (told: string | undefined): string | undefined => {
-  const line = (told ?? "").replaceAll(unseen, " ").replaceAll(/\s+/gu, " ").trim()
+/** The safe name; `undefined` if nothing remains. */
+export const chatNameOf = (name: string | undefined): string | undefined => {
+  const line = (name ?? "").replaceAll(unseen, " ").replaceAll(/\s+/gu, " ").trim()
   // Cut between characters, not within one.
   const cut = line
-    .slice(0, MOST)
+    .slice(0, MAX_LENGTH)
     .replace(/\p{Cs}$/u, "")
     .trimEnd()
   return cut === "" ? undefined : cut

@@ -14,7 +14,7 @@ import type { DeviceId, UserId } from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { hashOf, newToken, purposeOf } from "../signin/SessionToken.ts"
+import { tokenHash, newToken, purposeOf } from "../signin/SessionToken.ts"
 
 export class DeviceRegistration extends Context.Service<
   DeviceRegistration,
@@ -41,7 +41,7 @@ export class DeviceRegistration extends Context.Service<
       const useToken = Effect.fnUntraced(function* (token: string, owner: UserId, at: Date) {
         const used = yield* sql`
           UPDATE join_tokens SET used_at = ${at}
-          WHERE token_hash = ${hashOf(token)} AND owner_id = ${owner} AND used_at IS NULL AND expires_at > ${at}
+          WHERE token_hash = ${tokenHash(token)} AND owner_id = ${owner} AND used_at IS NULL AND expires_at > ${at}
           RETURNING 1`
         if (used.length === 0)
           return yield* new Unauthorized({ message: "This join token was used or has expired." })
@@ -54,14 +54,14 @@ export class DeviceRegistration extends Context.Service<
           const expiresAt = new Date(now + seconds * 1_000)
           // Stored for a day after expiry, like responses to requests with an idempotency key.
           yield* sql`DELETE FROM join_tokens WHERE expires_at < ${new Date(now - 86_400_000)}`
-          yield* sql`INSERT INTO join_tokens ${sql.insert({ token_hash: hashOf(token), owner_id: owner, expires_at: expiresAt })}`
+          yield* sql`INSERT INTO join_tokens ${sql.insert({ token_hash: tokenHash(token), owner_id: owner, expires_at: expiresAt })}`
           return { token, expiresAt: expiresAt.toISOString() }
         }),
 
         findJoinTokenOwner: Effect.fnUntraced(function* (token) {
           if (purposeOf(token) !== "join") return undefined
           const [row] = yield* sql<{ readonly owner_id: UserId }>`
-            SELECT owner_id FROM join_tokens WHERE token_hash = ${hashOf(token)}`
+            SELECT owner_id FROM join_tokens WHERE token_hash = ${tokenHash(token)}`
           return row?.owner_id
         }),
 

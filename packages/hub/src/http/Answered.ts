@@ -1,6 +1,6 @@
 /**
- * Ends a handler: a failure becomes its error object. A statement that failed is no failure of the contract's: it goes on as a defect, and
- * the server answers `overloaded` where the database was not there and `internal` for anything else.
+ * End of a handler: a failure becomes its error object. A failed statement is not part of the contract: it becomes a defect, which the
+ * server answers with `overloaded` if the database is unavailable, with `internal` otherwise.
  *
  * A handler that can fail with anything else does not compile.
  */
@@ -9,19 +9,10 @@ import { type CurrentRequestId, withErrorObject } from "@corral/domain/http/Requ
 import { Effect } from "effect"
 import { SqlError } from "effect/sql"
 
-type Failure = Coded<ErrorCode> | SqlError.SqlError
-type CodeOf<E> = E extends Coded<infer C> ? C : never
-
-/** All that a failure can be besides a failed statement has a code: the constraint says so. */
-const isCoded = <E extends Failure>(error: E): error is E & Coded<CodeOf<E>> =>
-  !(error instanceof SqlError.SqlError)
-
-export const answered = <A, E extends Failure, R>(
-  self: Effect.Effect<A, E, R>
-): Effect.Effect<A, ErrorObjectOf<CodeOf<E>>, R | CurrentRequestId> =>
+export const answered = <A, R, Code extends ErrorCode = never>(
+  self: Effect.Effect<A, Coded<Code> | SqlError.SqlError, R>
+): Effect.Effect<A, ErrorObjectOf<Code>, R | CurrentRequestId> =>
   self.pipe(
-    Effect.catch((error): Effect.Effect<never, Coded<CodeOf<E>>> =>
-      isCoded(error) ? Effect.fail(error) : Effect.die(error)
-    ),
+    Effect.catch((error) => (error instanceof SqlError.SqlError ? Effect.die(error) : Effect.fail(error))),
     withErrorObject
   )

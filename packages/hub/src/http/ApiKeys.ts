@@ -1,20 +1,20 @@
-/** `/client/auth/keys`: API keys of whoever is signed in. */
+/** `/client/auth/keys`: API keys of the user. */
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import { byId, pageOf } from "@corral/service/http/Paged"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
-import { ApiKeys } from "../signin/ApiKeys.ts"
+import { ApiKeyStore } from "../signin/ApiKeyStore.ts"
 import { answered } from "./Answered.ts"
 import { recentSignIn } from "./RecentSignIn.ts"
 
-export const apiKeys = HttpApiBuilder.group(
+export const apiKeyEndpoints = HttpApiBuilder.group(
   HubApi,
   "apiKeys",
   Effect.fnUntraced(function* (handlers) {
     const audit = yield* Audit
-    const keys = yield* ApiKeys
+    const keys = yield* ApiKeyStore
     const recent = yield* recentSignIn
 
     return handlers.handleAll({

@@ -1,4 +1,4 @@
-/** `/client/approvals`: what waits for a decision, and deciding. The Edge says which decision was the first. */
+/** `/client/approvals`: approvals and their decisions. The Edge determines which decision was first. */
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import type { Decision, DecisionOrigin } from "@corral/domain/approval/Approval"
 import type { DecisionDetails } from "@corral/domain/access/Audit"
@@ -20,7 +20,7 @@ import { Targets } from "../edges/Targets.ts"
 import { answered } from "./Answered.ts"
 import { routed } from "./Routed.ts"
 
-export const approvals = HttpApiBuilder.group(
+export const approvalEndpoints = HttpApiBuilder.group(
   HubApi,
   "approvals",
   Effect.fnUntraced(function* (handlers) {
@@ -58,28 +58,28 @@ export const approvals = HttpApiBuilder.group(
         const { kind, userId } = yield* CurrentPrincipal
         const approval = (yield* approvals.find(id)) ?? (yield* new PermissionDenied())
         const { projectId, targetId } = approval
-        const tried = triedOf(approval, payload, originOf[kind])
-        yield* authority.overApproval(id, tried)
+        const requested = decisionDetailsOf(approval, payload, originOf[kind])
+        yield* authority.overApproval(id, requested)
         const request = {
           scope: `${userId} POST /client/approvals/${id}/decide`,
           key: headers["idempotency-key"],
           request: payload
         }
-        const kept = yield* idempotency.findAnswer<HubApproval>(request)
-        if (kept !== undefined) return yield* replayed(kept, true)
-        // Nothing of the Hub's is held while the Edge is asked; asked twice, it says the same twice.
+        const stored = yield* idempotency.findAnswer<HubApproval>(request)
+        if (stored !== undefined) return yield* replayed(stored, true)
+        // No transaction is open while the Edge decides. A repeated decision gets the same answer from the Edge.
         const decided =
           approval.state === "pending"
-            ? router.decide(targetId, { ...payload, ...identityOf(tried), by: userId }).pipe(
-                Effect.map((told): HubApproval => ({ ...told, projectId, targetId })),
+            ? router.decide(targetId, { ...payload, ...identityOf(requested), by: userId }).pipe(
+                Effect.map((decided): HubApproval => ({ ...decided, projectId, targetId })),
                 routed(targets, approval)
               )
-            : settled(approval, payload)
+            : resolveAgain(approval, payload)
         const outcome = yield* Effect.exit(decided)
-        const deed = { action: "approval.decide" as const, resource: id, projectId, details: tried }
+        const deed = { action: "approval.decide" as const, resource: id, projectId, details: requested }
         const { body, replayed: again } = yield* idempotency.runOnce(
           request,
-          audit.perform(deed, outcome, (told) => ({ details: decidedOf(tried, told) }))
+          audit.perform(deed, outcome, (decided) => ({ details: decidedOf(requested, decided) }))
         )
         return yield* replayed(body, again)
       }, answered)
@@ -87,7 +87,7 @@ export const approvals = HttpApiBuilder.group(
   })
 )
 
-/** Where a person is who comes with that credential. An API key decides nothing. */
+/** Client of a decision, by the kind of credential. An API key cannot decide. */
 const originOf: Readonly<Record<PrincipalKind, DecisionOrigin>> = {
   web: "console",
   desktop: "editor",
@@ -97,7 +97,7 @@ const originOf: Readonly<Record<PrincipalKind, DecisionOrigin>> = {
 }
 
 /** Details of a requested decision, before the Edge confirms its scope. */
-const triedOf = (
+const decisionDetailsOf = (
   { id: approvalId, request, runId }: HubApproval,
   { decision, scope = "once", updatedInput }: DecideHubApproval,
   origin: DecisionOrigin
@@ -116,21 +116,21 @@ const triedOf = (
 const identityOf = ({ approvalId, origin, runId }: DecisionDetails) => ({ approvalId, origin, runId })
 
 /** Details of a decision, completed by the approval. An older Edge does not report edits. */
-const decidedOf = (tried: DecisionDetails, { edited, scope }: HubApproval): DecisionDetails => ({
-  ...tried,
-  scope: scope ?? tried.scope,
-  edited: edited ?? tried.edited
+const decidedOf = (requested: DecisionDetails, { edited, scope }: HubApproval): DecisionDetails => ({
+  ...requested,
+  scope: scope ?? requested.scope,
+  edited: edited ?? requested.edited
 })
 
-const meant = { allow: "approved", deny: "denied", cancel: "cancelled" } as const
+const stateAfter = { allow: "approved", deny: "denied", cancel: "cancelled" } as const
 
-/** What has been decided already: the same again changes nothing, another comes too late. */
-const settled = (
+/** Answer for a decided approval: the same decision succeeds without effect, another one is too late. */
+const resolveAgain = (
   approval: HubApproval,
   { decision, updatedInput }: { readonly decision: Decision; readonly updatedInput?: unknown }
 ): Effect.Effect<HubApproval, ApprovalAlreadyResolved | ApprovalExpired> => {
   const { edited = false, id: approvalId, state } = approval
-  if (state === meant[decision] && updatedInput === undefined && !edited) return Effect.succeed(approval)
+  if (state === stateAfter[decision] && updatedInput === undefined && !edited) return Effect.succeed(approval)
   const details = { approvalId, state }
   return Effect.fail(
     state === "expired" ? new ApprovalExpired({ details }) : new ApprovalAlreadyResolved({ details })

@@ -12,7 +12,7 @@ import { HubAuthority } from "../authority/HubAuthority.ts"
 import { decodeSeq } from "../store/Position.ts"
 import { answered } from "./Answered.ts"
 
-export const auditTrail = HttpApiBuilder.group(
+export const auditEndpoints = HttpApiBuilder.group(
   HubApi,
   "audit",
   Effect.fnUntraced(function* (handlers) {
@@ -52,7 +52,7 @@ export const auditTrail = HttpApiBuilder.group(
       }, answered),
 
       verify: Effect.fnUntraced(function* ({ query: { projectId } }) {
-        // Of the chain of no project anyone learns how long it is, and whether it is whole.
+        // Anyone may see the length and the integrity of the chain without a project.
         const chain =
           projectId === undefined
             ? ("no project" as const)
@@ -63,7 +63,7 @@ export const auditTrail = HttpApiBuilder.group(
   })
 )
 
-/** As records carry their time, so that texts compare as times do. */
+/** Time in the format of the records, so text comparison orders by time. */
 const timeOf = Effect.fnUntraced(function* (path: string, text: string | undefined) {
   if (text === undefined) return undefined
   const at = new Date(text)

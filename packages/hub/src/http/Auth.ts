@@ -1,4 +1,4 @@
-/** `/client/auth/*` with a sign-in: who it is, a new token for it, its end, and the answer to a program that asks to be signed in. */
+/** `/client/auth/*` with a sign-in: the user, token refresh, sign-out, and decisions about device codes. */
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { PermissionDenied, Unauthorized } from "@corral/domain/errors/Failures"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
@@ -8,16 +8,16 @@ import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
 import { DeviceCodes } from "../signin/DeviceCodes.ts"
-import { SignIns } from "../signin/SignIns.ts"
+import { SignInStore } from "../signin/SignInStore.ts"
 import { Users } from "../signin/Users.ts"
 import { answered } from "./Answered.ts"
-import { bearerToken } from "./Guard.ts"
 import { recentSignIn } from "./RecentSignIn.ts"
+import { credentialOf } from "./RequestCredential.ts"
 import { endSession } from "./SessionCookies.ts"
 import { issuedToken } from "./SignIn.ts"
 import { SignInRate } from "./SignInRate.ts"
 
-export const auth = HttpApiBuilder.group(
+export const authEndpoints = HttpApiBuilder.group(
   HubApi,
   "auth",
   Effect.fnUntraced(function* (handlers) {
@@ -25,25 +25,27 @@ export const auth = HttpApiBuilder.group(
     const deviceCodes = yield* DeviceCodes
     const rate = yield* SignInRate
     const recent = yield* recentSignIn
-    const signIns = yield* SignIns
+    const signIns = yield* SignInStore
     const users = yield* Users
 
     return handlers.handleAll({
       me: Effect.fnUntraced(function* () {
         const { expiresAt, kind, userId } = yield* CurrentPrincipal
         const user = yield* users.find(userId)
-        // A sign-in goes with its person.
+        // Deleting a user deletes their sign-ins.
         if (user === undefined) return yield* new Unauthorized()
         return { user, kind, expiresAt: expiresAt.toISOString() }
       }, answered),
 
       refresh: Effect.fnUntraced(function* () {
         const { headers } = yield* HttpServerRequest.HttpServerRequest
-        const token = bearerToken(headers)
+        const { bearer: token } = credentialOf(headers)
         if (token === undefined)
-          return yield* new PermissionDenied({ message: "A browser's sign-in lasts as long as it is used." })
+          return yield* new PermissionDenied({
+            message: "A browser session needs no refresh: each use extends it."
+          })
         const fresh = yield* signIns.refresh(token)
-        // Ended since it was found.
+        // Ended since the lookup.
         return fresh === undefined ? yield* new Unauthorized() : issuedToken(fresh)
       }, answered),
 
@@ -84,7 +86,7 @@ export const auth = HttpApiBuilder.group(
         yield* rate.countingRefusals(
           audit.perform(
             { action, resource: signInId, projectId: null },
-            // A refusal issues nothing.
+            // A denial issues no credential, so it needs no recent sign-in.
             decision === "allow" ? Effect.andThen(recent.required, answer) : answer
           )
         )

@@ -1,6 +1,5 @@
 /**
- * Who is signed in, for every endpoint that asks: the bearer token or the cookie, looked up each time, before the endpoint's handler runs.
- * And that it is a Gateway which asks, for the endpoints that are a Gateway's alone.
+ * Authentication of endpoints, before their handlers run: the bearer token or the cookie, looked up for each request, or a Gateway's token.
  */
 import { Unauthorized } from "@corral/domain/errors/Failures"
 import { GatewayAuthority } from "@corral/domain/hub-api/GatewayAuthority"
@@ -9,16 +8,16 @@ import { withErrorObject } from "@corral/domain/http/RequestContext"
 import { Effect, Layer } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { GatewayTokens } from "../signin/GatewayTokens.ts"
-import { Credentials, type Endpoint } from "../signin/Credentials.ts"
+import { HubCredentials, type Endpoint } from "../signin/HubCredentials.ts"
 import { answered } from "./Answered.ts"
 import { Callers } from "./Callers.ts"
-import { credentialOf } from "./Guard.ts"
+import { credentialOf } from "./RequestCredential.ts"
 
 export const authentication = Layer.effect(
   SessionAuthority,
   Effect.gen(function* () {
     const callers = yield* Callers
-    const credentials = yield* Credentials
+    const credentials = yield* HubCredentials
 
     const principal = (endpoint: Endpoint) =>
       HttpServerRequest.HttpServerRequest.pipe(
@@ -32,7 +31,7 @@ export const authentication = Layer.effect(
       )
 
     return SessionAuthority.of({
-      // Of several schemes the last one's refusal is answered: that one reads both.
+      // The refusal of the last scheme is the response, so that scheme reads both credentials.
       bearer: () => withErrorObject(Effect.fail(new Unauthorized())),
       cookie: (handler, { endpoint }) =>
         Effect.flatMap(principal(endpoint), (found) =>

@@ -1,17 +1,17 @@
 /**
- * By which callers are told apart when their requests are counted: a token that was found good lately, else the address. A made-up token
- * counts for where it comes from, however many are made up. A Gateway counts once for each chat account that it asks for.
+ * Keys by which the rate limit counts callers: a token that was valid recently, otherwise the address. Invented tokens count for their address.
+ * A Gateway counts separately for each chat account.
  */
 import { Context, Effect, Layer } from "effect"
 import type { IncomingMessage } from "node:http"
 import { createHash } from "node:crypto"
-import type { Credential } from "../signin/Credentials.ts"
+import type { Credential } from "../signin/HubCredentials.ts"
 import { GatewayTokens } from "../signin/GatewayTokens.ts"
 import { ClientAddress } from "./ClientAddress.ts"
-import { credentialOf } from "./Guard.ts"
+import { credentialOf } from "./RequestCredential.ts"
 
-/** So many are remembered; the ones that were not used longest are forgotten, and then count for their address once. */
-const MOST = 10_000
+/** Valid tokens in memory. Beyond this, the least recently used one is dropped and counts for its address once. */
+const MAX_TOKENS = 10_000
 
 const hashOf = (text: string): string => createHash("sha256").update(text).digest("base64url")
 
@@ -19,7 +19,7 @@ export class Callers extends Context.Service<
   Callers,
   {
     readonly nameOf: (request: IncomingMessage) => string
-    /** That what somebody came with is worth something. */
+    /** Reports a valid credential. */
     readonly vouch: (credential: Credential) => void
   }
 >()("corral/hub/Callers") {
@@ -28,31 +28,32 @@ export class Callers extends Context.Service<
     Effect.gen(function* () {
       const addresses = yield* ClientAddress
       const gateways = yield* GatewayTokens
-      const good = new Set<string>()
+      const valid = new Set<string>()
       const nameOf = ({ bearer, chatAccount = "", cookie }: Credential): string | undefined => {
         const token = bearer ?? cookie
         if (token === undefined) return undefined
-        // Of anybody else the account's name is a header like any other.
+        // From other callers, the account is an ignored header.
         return hashOf(gateways.holds(token) ? `${token} ${chatAccount}` : token)
       }
-      const keep = (name: string): void => {
-        // Last in the order of use.
-        good.delete(name)
-        good.add(name)
-        if (good.size <= MOST) return
-        const [oldest] = good
-        if (oldest !== undefined) good.delete(oldest)
+      const remember = (name: string): void => {
+        // Moves the name to the end of the order of use.
+        valid.delete(name)
+        valid.add(name)
+        if (valid.size <= MAX_TOKENS) return
+        const [oldest] = valid
+        if (oldest !== undefined) valid.delete(oldest)
       }
       return Callers.of({
         nameOf: ({ headers, socket }) => {
           const name = nameOf(credentialOf(headers))
-          if (name === undefined || !good.has(name)) return addresses.networkOf(headers, socket.remoteAddress)
-          keep(name)
+          if (name === undefined || !valid.has(name))
+            return addresses.networkOf(headers, socket.remoteAddress)
+          remember(name)
           return name
         },
         vouch: (credential) => {
           const name = nameOf(credential)
-          if (name !== undefined) keep(name)
+          if (name !== undefined) remember(name)
         }
       })
     })

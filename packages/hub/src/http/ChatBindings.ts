@@ -1,4 +1,4 @@
-/** `/client/chat-bindings`, `/client/chat-links`: a person's own chat accounts, and the browser's part in linking one. */
+/** `/client/chat-bindings`, `/client/chat-links`: chat accounts of the user, and the confirmation of a link in the browser. */
 import { PermissionDenied } from "@corral/domain/errors/Failures"
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
@@ -10,11 +10,11 @@ import { Audit } from "../audit/Audit.ts"
 import { ChatBindings } from "../chat/ChatBindings.ts"
 import { ChatLinks } from "../chat/ChatLinks.ts"
 import { answered } from "./Answered.ts"
-import { credentialOf } from "./Guard.ts"
+import { credentialOf } from "./RequestCredential.ts"
 import { recentSignIn } from "./RecentSignIn.ts"
 import { linkCookie } from "./SessionCookies.ts"
 
-export const chatBindings = HttpApiBuilder.group(
+export const chatBindingEndpoints = HttpApiBuilder.group(
   HubApi,
   "chatBindings",
   Effect.fnUntraced(function* (handlers) {
@@ -23,12 +23,12 @@ export const chatBindings = HttpApiBuilder.group(
     const links = yield* ChatLinks
     const recent = yield* recentSignIn
 
-    /** What the audit calls the link, whoever asks. */
+    /** Audited action on a link, with the same id for every caller. */
     const deed = Effect.fnUntraced(function* (action: "chat.confirm" | "chat.refuse", code: string) {
       return { action, resource: (yield* links.idOf(code)) ?? "unknown", projectId: null }
     })
 
-    /** The browser that opened the page, where somebody has just signed in. */
+    /** Key of the browser that opened the page. Requires a recent sign-in there. */
     const browserOf = Effect.gen(function* () {
       const { cookies } = yield* HttpServerRequest.HttpServerRequest
       const browser = linkCookie(cookies)

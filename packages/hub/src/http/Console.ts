@@ -1,6 +1,6 @@
 /**
- * The console at every address that is no API's: its files by name, and its one page wherever a browser goes, whose script finds out what
- * to show. Where it was not built a plain page says so.
+ * Console at every path outside the APIs: its files by name, and its page for every navigation. The page's script selects the view. If the
+ * console was not built, a plain page says so.
  */
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -12,7 +12,7 @@ import {
   readConsole
 } from "./ConsoleFiles.ts"
 
-/** What the console may do in a browser: its own files and requests to its Hub, no inline script or style, nobody else's anything. */
+/** Content policy of the console: its own files and requests to its Hub; no inline script or style, no other origins. */
 export const consolePolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -32,7 +32,7 @@ const standing = {
 }
 
 /** First segments of paths that the console never has. */
-const taken = /^\/(api|assets|client|device|edge|health|integrations|link|web)(\/|$)/
+const reserved = /^\/(api|assets|client|device|edge|health|integrations|link|web)(\/|$)/
 
 const absent = `<!doctype html>
 <html lang="en">
@@ -44,7 +44,7 @@ const absent = `<!doctype html>
 </html>
 `
 
-/** The best form that a request accepts; one that it gives the weight 0 it does not. */
+/** Best encoding that a request accepts. Weight 0 excludes an encoding. */
 const encodingOf = (accepted = ""): Encoding | undefined => {
   const weights = new Map(
     accepted.split(",").map((part) => {
@@ -58,7 +58,7 @@ const encodingOf = (accepted = ""): Encoding | undefined => {
 
 type Request = HttpServerRequest.HttpServerRequest
 
-/** A name under `/assets` changes with its content. */
+/** Names under `/assets` change with the content. */
 const cachingOf = (path: string): string =>
   path === "/index.html"
     ? "no-store"
@@ -69,16 +69,17 @@ const cachingOf = (path: string): string =>
 const respond = (path: string, file: ConsoleFile, { headers }: Request) => {
   const encoding = file.isCompressible ? encodingOf(headers["accept-encoding"]) : undefined
   const etag = `"${file.etag}${encoding === undefined ? "" : `-${encoding}`}"`
-  const told = {
+  const responseHeaders = {
     ...standing,
     "cache-control": cachingOf(path),
     etag,
     ...(file.isCompressible ? { vary: "accept-encoding" } : {})
   }
-  if (headers["if-none-match"] === etag) return HttpServerResponse.empty({ status: 304, headers: told })
+  if (headers["if-none-match"] === etag)
+    return HttpServerResponse.empty({ status: 304, headers: responseHeaders })
   return HttpServerResponse.uint8Array(file.bytes(encoding), {
     contentType: file.mediaType,
-    headers: { ...told, ...(encoding === undefined ? {} : { "content-encoding": encoding }) }
+    headers: { ...responseHeaders, ...(encoding === undefined ? {} : { "content-encoding": encoding }) }
   })
 }
 
@@ -87,11 +88,11 @@ const notBuilt = HttpServerResponse.text(absent, {
   headers: { ...standing, "cache-control": "no-store" }
 })
 
-/** A browser that goes somewhere: it says that it wants a page. */
-const goes = ({ headers }: Request, path: string): boolean =>
+/** Whether a browser navigates: it accepts a page. */
+const isNavigation = ({ headers }: Request, path: string): boolean =>
   path === "/" || /(^|,)\s*text\/html\s*(;|,|$)/i.test(headers.accept ?? "")
 
-/** The answer to a GET or HEAD that nothing else serves; `undefined` where nothing is there. */
+/** Response to a GET or HEAD that no other route serves; `undefined` if the console has none. */
 export const consoleAnswer = (
   files: ConsoleFiles,
   request: Request
@@ -99,7 +100,7 @@ export const consoleAnswer = (
   const path = request.url.split("?", 1)[0] ?? ""
   const file = files.get(path)
   if (file !== undefined) return respond(path, file, request)
-  if (taken.test(path) || !goes(request, path)) return undefined
+  if (reserved.test(path) || !isNavigation(request, path)) return undefined
   const index = files.get("/index.html")
   return index === undefined ? notBuilt : respond("/index.html", index, request)
 }
@@ -114,7 +115,7 @@ export const consolePages = Layer.unwrap(
         const request = yield* HttpServerRequest.HttpServerRequest
         const answer = consoleAnswer(files, request)
         if (answer !== undefined) return answer
-        // As if there were no such route: the same refusal, and the same 405 of paths that take another method.
+        // Like a missing route: the same 404, and the same 405 for paths with another method.
         const reason = new HttpServerError.RouteNotFound({ request })
         return yield* new HttpServerError.HttpServerError({ reason })
       })

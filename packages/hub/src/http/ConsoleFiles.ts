@@ -1,8 +1,7 @@
 /**
- * The console as it was built: its files, read once and kept in memory. A path is looked up among them and never on the disk, so that no
- * request reaches another file.
+ * Files of the built console, read once into memory. Compressed forms are created at first use.
  *
- * Knows no HTTP. Compressed forms are made when they are first asked for.
+ * Guarantees: a path is looked up in memory, never on disk, so a request cannot reach another file.
  */
 import { lookup } from "mrmime"
 import { createHash } from "node:crypto"
@@ -11,12 +10,12 @@ import path from "node:path"
 import { fileURLToPath } from "node:url"
 import { brotliCompressSync, constants, gzipSync } from "node:zlib"
 
-/** Identity where it is absent. */
+/** Content encoding; absent for identity. */
 export type Encoding = "br" | "gzip"
 
 const QUALITY = { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } }
 
-/** Already compressed, or too short to gain. */
+/** False for content that is already compressed or too short to gain. */
 const isCompressible = (mediaType: string, size: number): boolean =>
   size > 512 && /^text\/|javascript|json|svg|xml|wasm/.test(mediaType)
 
@@ -37,21 +36,21 @@ export class ConsoleFile {
     return isCompressible(this.mediaType, this.content.length)
   }
 
-  /** Its bytes in that form. */
+  /** Content in an encoding. */
   bytes(encoding: Encoding | undefined): Buffer<ArrayBuffer> {
     if (encoding === undefined) return this.content
-    const known = this.encoded.get(encoding)
-    if (known !== undefined) return known
-    const made = encoding === "br" ? brotliCompressSync(this.content, QUALITY) : gzipSync(this.content)
-    this.encoded.set(encoding, made)
-    return made
+    const cached = this.encoded.get(encoding)
+    if (cached !== undefined) return cached
+    const compressed = encoding === "br" ? brotliCompressSync(this.content, QUALITY) : gzipSync(this.content)
+    this.encoded.set(encoding, compressed)
+    return compressed
   }
 }
 
-/** By the path of their address: `/index.html`, `/assets/main-4f2c.js`. */
+/** Files by URL path: `/index.html`, `/assets/main-4f2c.js`. */
 export type ConsoleFiles = ReadonlyMap<string, ConsoleFile>
 
-/** Every file below the folder; none where there is no such folder. */
+/** Every file of a folder; none if the folder does not exist. */
 export const readConsole = (folder: string | undefined): ConsoleFiles => {
   const files = new Map<string, ConsoleFile>()
   if (folder === undefined) return files
@@ -64,10 +63,10 @@ export const readConsole = (folder: string | undefined): ConsoleFiles => {
   return files
 }
 
-/** Beside the bundle of a Hub, beside that of a command that carries one, and where the build leaves it for a Hub that runs from source. */
+/** Next to the bundle of a Hub, next to the bundle of the command, and in the build output for a Hub that runs from source. */
 const places = ["console", "../hub/console", "../../../../dist/hub/console"]
 
-/** Where the console is, if it was built. */
+/** Folder of the console, if it was built. */
 export const consoleFolder = (): string | undefined =>
   places
     .map((place) => fileURLToPath(new URL(place, import.meta.url)))

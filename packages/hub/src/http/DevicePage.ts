@@ -1,7 +1,7 @@
 /**
- * `GET /device`: where a person answers a program that asks to be signed in as them. One page without a framework, for who has no console.
+ * `GET /device`: page on which a user decides the sign-in of a program. One page without a framework, also for Hubs without a console.
  *
- * It knows no more than its script asks the Hub for with the browser's sign-in; what anybody else has written is put in as text.
+ * Guarantees: the page shows only what its script requests with the sign-in of the browser, and inserts foreign text as text.
  */
 import { CSRF_COOKIE, CSRF_HEADER } from "@corral/domain/hub-api/SessionAuthority"
 import { HttpRouter, HttpServerResponse } from "effect/http"
@@ -21,38 +21,38 @@ const script = `
   const code = at("code")
   code.value = new URLSearchParams(location.search).get("code") ?? ""
   const signIn = (more) => location.replace("/client/auth/login?" + new URLSearchParams({ returnTo: "/device?code=" + encodeURIComponent(code.value), ...more }))
-  let asked = ""
-  const look = async () => {
+  let shownCode = ""
+  const lookUp = async () => {
     at("answer").hidden = true
     if (code.value === "") return say("")
-    asked = code.value
-    const found = await fetch("/client/auth/device?" + new URLSearchParams({ userCode: asked }))
-    if (!found.ok) return say("Nothing waits under this code. Look at it again; it is good for ten minutes.")
+    shownCode = code.value
+    const found = await fetch("/client/auth/device?" + new URLSearchParams({ userCode: shownCode }))
+    if (!found.ok) return say("No program is waiting for this code. Check the code; it expires after ten minutes.")
     const { clientName, kind } = await found.json()
-    say("Sign in " + (clientName ?? "a program") + " (" + kind + ") as you? Allow it only if it shows this code and you have started it.")
+    say("Sign in " + (clientName ?? "a program") + " (" + kind + ") as you? Allow this only if you started the program and it shows this code.")
     at("answer").hidden = false
   }
   const answer = (decision) => async () => {
     const done = await fetch("/client/auth/device/approve", {
       method: "POST",
       headers: { "content-type": "application/json", "${CSRF_HEADER}": decodeURIComponent(cookie("${CSRF_COOKIE}") ?? "") },
-      body: JSON.stringify({ userCode: asked, decision })
+      body: JSON.stringify({ userCode: shownCode, decision })
     })
     const { details } = done.status === 409 ? await done.json() : {}
     if (details?.reason === "sign_in_old") return signIn({ fresh: "1" })
     at("answer").hidden = true
     at("ask").hidden = done.ok
-    say(done.ok ? (decision === "allow" ? "It is signed in. You may close this page." : "It is not signed in.") : "That did not work: the code is used or over.")
+    say(done.ok ? (decision === "allow" ? "Signed in. You can close this page." : "Sign-in denied.") : "This code was used or has expired. Start the sign-in again in the program.")
   }
   at("allow").addEventListener("click", answer("allow"))
   at("deny").addEventListener("click", answer("deny"))
-  at("ask").addEventListener("submit", (event) => { event.preventDefault(); look() })
+  at("ask").addEventListener("submit", (event) => { event.preventDefault(); lookUp() })
   const me = await fetch("/client/auth/me")
   if (me.status === 401) signIn({})
   else if (me.ok) {
     at("who").textContent = "Signed in as " + (await me.json()).user.name + "."
-    await look()
-  } else say("The Hub does not answer as it should. Try again in a moment.")
+    await lookUp()
+  } else say("Can't reach the Hub. Try again in a moment.")
 `
 
 const page = `<!doctype html>
@@ -63,7 +63,7 @@ const page = `<!doctype html>
 <style>${style}</style>
 <h1>Sign in a program</h1>
 <p id="who"></p>
-<form id="ask"><label>Code <input id="code" maxlength="32" autocomplete="off" autofocus></label><button>Look</button></form>
+<form id="ask"><label>Code <input id="code" maxlength="32" autocomplete="off" autofocus></label><button>Continue</button></form>
 <p id="said" role="status"></p>
 <p id="answer" hidden><button id="allow" type="button">Allow</button><button id="deny" type="button">Deny</button></p>
 <script type="module">${script}</script>

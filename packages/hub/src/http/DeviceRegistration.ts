@@ -1,4 +1,4 @@
-/** `/client/devices/register`: by a join token, or by whoever is signed in. */
+/** `/client/devices/register`: registration with a join token or a sign-in. */
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import type { Device, RegisterDevice } from "@corral/domain/device/Device"
 import { Unauthorized } from "@corral/domain/errors/Failures"
@@ -9,27 +9,28 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
 import { DeviceRegistration } from "../device/DeviceRegistration.ts"
 import { HubIdempotency } from "../HubIdempotency.ts"
-import { SignIns } from "../signin/SignIns.ts"
+import { SignInStore } from "../signin/SignInStore.ts"
 import { answered } from "./Answered.ts"
-import { bearerToken, cookieToken } from "./Guard.ts"
+import { credentialOf } from "./RequestCredential.ts"
 
-export const deviceRegistration = HttpApiBuilder.group(
+export const deviceRegistrationEndpoints = HttpApiBuilder.group(
   HubApi,
   "deviceRegistration",
   Effect.fnUntraced(function* (handlers) {
     const audit = yield* Audit
     const idempotency = yield* HubIdempotency
     const registration = yield* DeviceRegistration
-    const signIns = yield* SignIns
+    const signIns = yield* SignInStore
 
-    /** Whose device it will be. A join token goes first: it says more exactly what is meant. */
+    /** Owner of the new device. A join token wins over a sign-in, because it is more specific. */
     const ownerOf = Effect.fnUntraced(function* ({ joinToken }: RegisterDevice) {
       if (joinToken !== undefined) {
         const maker = yield* registration.findJoinTokenOwner(joinToken)
         return maker ?? (yield* new Unauthorized({ message: "This join token is unknown." }))
       }
       const { headers } = yield* HttpServerRequest.HttpServerRequest
-      const token = bearerToken(headers) ?? cookieToken(headers)
+      const { bearer, cookie } = credentialOf(headers)
+      const token = bearer ?? cookie
       const signIn = token === undefined ? undefined : yield* signIns.find(token)
       return signIn === undefined ? yield* new Unauthorized() : signIn.userId
     })

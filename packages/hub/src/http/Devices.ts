@@ -1,4 +1,4 @@
-/** `/client/devices` and `/client/targets`: one's devices, those shared with one, and where one may route to. */
+/** `/client/devices` and `/client/targets`: devices of the user, devices shared with the user, and targets for tasks. */
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import type { DeviceId, ProjectId } from "@corral/domain/identity/Ids"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
@@ -13,7 +13,7 @@ import { Devices, type Sharing } from "../device/Devices.ts"
 import { Inventory } from "../device/Inventory.ts"
 import { answered } from "./Answered.ts"
 
-export const devices = HttpApiBuilder.group(
+export const deviceEndpoints = HttpApiBuilder.group(
   HubApi,
   "devices",
   Effect.fnUntraced(function* (handlers) {
@@ -23,28 +23,28 @@ export const devices = HttpApiBuilder.group(
     const registration = yield* DeviceRegistration
     const service = yield* Devices
 
-    /** What changes for the device; a project that comes in asks for its own proof. */
+    /** Added and ended shares. Each added project requires its own proof. */
     const sharingOf = Effect.fnUntraced(function* (
       id: DeviceId,
       current: ReadonlyArray<ProjectId>,
-      wanted: ReadonlyArray<ProjectId> = current
+      requested: ReadonlyArray<ProjectId> = current
     ) {
-      const added = [...new Set(wanted)].filter((project) => !current.includes(project))
+      const added = [...new Set(requested)].filter((project) => !current.includes(project))
       const proofs = yield* Effect.forEach(added, (project) =>
         authority.inProject("device.manage", project, id)
       )
-      return { added: proofs, ended: current.filter((project) => !wanted.includes(project)) }
+      return { added: proofs, ended: current.filter((project) => !requested.includes(project)) }
     })
 
-    /** In each project's own trail, always in the same order: two changes at once do not wait for each other in a ring. */
-    const tellProjects = Effect.fnUntraced(function* (resource: DeviceId, { added, ended }: Sharing) {
+    /** Records the change in the trail of each project, in a fixed order, so that concurrent changes cannot deadlock. */
+    const recordInProjects = Effect.fnUntraced(function* (resource: DeviceId, { added, ended }: Sharing) {
       const { userId: actor } = yield* CurrentPrincipal
       const requestId = yield* CurrentRequestId
-      const told = { action: "device.manage", resource, actor, requestId } as const
+      const entry = { action: "device.manage", resource, actor, requestId } as const
       // The subject of a proof for a project is its id.
       const projects = [...added.map(({ subject }) => subject as ProjectId), ...ended].sort()
       for (const projectId of projects)
-        yield* audit.record({ ...told, projectId, outcome: "allowed", code: null })
+        yield* audit.record({ ...entry, projectId, outcome: "allowed", code: null })
     })
 
     return handlers.handleAll({
@@ -73,7 +73,7 @@ export const devices = HttpApiBuilder.group(
         const action = change.state === "revoked" ? "device.revoke" : "device.manage"
         return yield* audit.perform(
           { action, resource: id, projectId: null },
-          Effect.tap(service.update(proof, change, sharing), () => tellProjects(id, sharing))
+          Effect.tap(service.update(proof, change, sharing), () => recordInProjects(id, sharing))
         )
       }, answered),
 

@@ -15,7 +15,7 @@ import { answered } from "./Answered.ts"
 import { pageAfter } from "./PageAfter.ts"
 import { routed } from "./Routed.ts"
 
-export const files = HttpApiBuilder.group(
+export const fileEndpoints = HttpApiBuilder.group(
   HubApi,
   "files",
   Effect.fnUntraced(function* (handlers) {

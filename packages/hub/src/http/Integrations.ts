@@ -1,4 +1,4 @@
-/** `/integrations`: what a Gateway tells of its chats. It names accounts; as whom they act is told here. */
+/** `/integrations`: events and links of chat accounts, sent by a Gateway. Responses name the user as whom an account acts. */
 import { ChatAccount, encodeChatAccount } from "@corral/domain/chat/ChatAccount"
 import { SchemaValidationFailed } from "@corral/domain/errors/Failures"
 import { HubApi } from "@corral/domain/hub-api/HubApi"
@@ -8,14 +8,15 @@ import { Effect, Result, Schema } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
 import { ChatBindings, notBound } from "../chat/ChatBindings.ts"
-import { ChatLinks, GATEWAY } from "../chat/ChatLinks.ts"
+import { ChatLinks } from "../chat/ChatLinks.ts"
+import { GATEWAY } from "../chat/LinkCompletion.ts"
 import { chatNameOf } from "../chat/ChatName.ts"
 import { Users } from "../signin/Users.ts"
 import { answered } from "./Answered.ts"
 import { LINK_PAGE } from "./LinkPage.ts"
 import { PublicUrl } from "./PublicUrl.ts"
 
-export const integrations = HttpApiBuilder.group(
+export const integrationEndpoints = HttpApiBuilder.group(
   HubApi,
   "integrations",
   Effect.fnUntraced(function* (handlers) {
@@ -25,7 +26,7 @@ export const integrations = HttpApiBuilder.group(
     const publicUrl = yield* PublicUrl
     const users = yield* Users
 
-    /** As whom the account acts. */
+    /** The user as whom the account acts. */
     const actsAs = Effect.fnUntraced(function* (account: ChatAccount) {
       const bound = yield* bindings.find(account)
       const user = bound && (yield* users.find(bound.userId))
@@ -73,7 +74,7 @@ export const integrations = HttpApiBuilder.group(
 
 const decodeAccount = Schema.decodeUnknownResult(ChatAccount)
 
-/** Whose event it is; what of it is no id of a platform's is told by the name that it has in the event. */
+/** Account of an event. Issues name the field of the event that is invalid. */
 const accountOf = ({
   payload,
   type

@@ -1,23 +1,22 @@
 /**
- * `GET /link/:code`: where a person links a chat account to themselves. One page without a framework, the same for every code: whoever
- * only fetches it, as chats do to preview a link, changes nothing and learns nothing.
+ * `GET /link/:code`: page on which a user links a chat account. One page without a framework, the same for every code. A program that only
+ * fetches the page, as chats do for previews, changes nothing and learns nothing.
  *
- * It gives the browser a key. The first browser that opens the page of a link while it is signed in is the one that may confirm it; a
- * program that fetches the page without a sign-in takes nothing. What it shows, its script asks the Hub for with the browser's sign-in; what anybody
- * else has written is put in as text.
+ * Guarantees: the page gives the browser a key. Only the first signed-in browser that opens the page of a link can confirm it. The page shows
+ * only what its script requests with the sign-in of the browser, and inserts foreign text as text.
  */
 import { CSRF_COOKIE, CSRF_HEADER } from "@corral/domain/hub-api/SessionAuthority"
 import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { randomBytes } from "node:crypto"
 import { ChatLinks } from "../chat/ChatLinks.ts"
-import { SignIns } from "../signin/SignIns.ts"
-import { credentialOf } from "./Guard.ts"
+import { SignInStore } from "../signin/SignInStore.ts"
+import { credentialOf } from "./RequestCredential.ts"
 import { linkPageScript } from "./LinkPageScript.ts"
 import { contentPolicy } from "./PagePolicy.ts"
 import { beginLink, linkCookie } from "./SessionCookies.ts"
 
-/** The page of a link is below it. */
+/** Path prefix of the pages. */
 export const LINK_PAGE = "/link"
 
 const style = `
@@ -68,12 +67,12 @@ const headers = {
 
 const shown = HttpServerResponse.text(page, { contentType: "text/html; charset=utf-8", headers })
 
-/** Of the page's address. */
+/** Code in the path of the page. */
 const codeOf = (url: string): string => url.split("?", 1)[0]?.slice(LINK_PAGE.length + 1) ?? ""
 
-const openedBy = Effect.fnUntraced(function* (browser: string, session: string, code: string) {
+const openLink = Effect.fnUntraced(function* (browser: string, session: string, code: string) {
   const links = yield* ChatLinks
-  const signIns = yield* SignIns
+  const signIns = yield* SignInStore
   const found = yield* signIns.find(session)
   if (found?.kind === "web") yield* links.open(browser, code)
 })
@@ -85,8 +84,8 @@ export const linkPage = HttpRouter.add(
     const { cookies, headers, url } = yield* HttpServerRequest.HttpServerRequest
     const browser = linkCookie(cookies) ?? randomBytes(16).toString("base64url")
     const { cookie } = credentialOf(headers)
-    // The page's script asks for the link in any case, which does the same.
-    if (cookie !== undefined) yield* Effect.ignoreCause(openedBy(browser, cookie, codeOf(url)))
+    // A failure is harmless: the script of the page does the same.
+    if (cookie !== undefined) yield* Effect.ignoreCause(openLink(browser, cookie, codeOf(url)))
     yield* beginLink(browser)
     return shown
   })

@@ -1,9 +1,9 @@
-/** What the page of a link does in the browser, in English or Chinese. It puts what it is told in as text and nothing else. */
+/** Script of the link page, in English and Chinese. All data are inserted as text. */
 
 interface Names {
   readonly csrfCookie: string
   readonly csrfHeader: string
-  /** The path below which the page is. */
+  /** Path prefix of the page. */
   readonly page: string
 }
 
@@ -12,17 +12,17 @@ const words = {
     title: "Link a chat account",
     chat: "This chat account",
     you: "will act as you",
-    when: "Asked for",
+    when: "Requested",
     on: "on",
     warning:
-      "Go on only if you asked for this just now, in your own chat. If somebody has sent you this link, cancel: they would act as you.",
+      "Continue only if you just requested this in your own chat. If another person sent you this link, cancel: they could act as you.",
     cancel: "Cancel",
-    confirm: "Link it",
-    how: "Type this number in the chat with the bot. Tell it to nobody else.",
-    linked: "It is linked. You may close this page.",
-    cancelled: "Nothing was linked. You may close this page.",
-    gone: "This link is used, over, or not for you. Ask for a new one in the chat.",
-    failed: "The Hub does not answer as it should. Try again in a moment."
+    confirm: "Link account",
+    how: "Type this number in the chat with the bot. Don't share it.",
+    linked: "The account is linked. You can close this page.",
+    cancelled: "Nothing was linked. You can close this page.",
+    gone: "This link was used, has expired, or belongs to another user. Request a new one in the chat.",
+    failed: "Can't reach the Hub. Try again in a moment."
   },
   zh: {
     title: "关联聊天账号",
@@ -38,11 +38,11 @@ const words = {
     linked: "已关联。您可以关闭此页面。",
     cancelled: "没有关联任何账号。您可以关闭此页面。",
     gone: "此链接已使用、已过期或不属于您。请在聊天中重新获取。",
-    failed: "Hub 没有正常响应。请稍后重试。"
+    failed: "无法连接到 Hub。请稍后重试。"
   }
 }
 
-/** The script's text: it has no `<`, so that nothing in it ends its element. */
+/** Text of the script. It contains no `<`, so it cannot end its element. */
 export const linkPageScript = ({ csrfCookie, csrfHeader, page }: Names): string => `
   const lang = navigator.language.toLowerCase().startsWith("zh") ? "zh" : "en"
   const words = ${JSON.stringify(words)}[lang]
@@ -86,7 +86,7 @@ export const linkPageScript = ({ csrfCookie, csrfHeader, page }: Names): string 
     if (!answer.ok) return refused(answer)
     end(words.cancelled)
   }
-  const told = (id, name, rest) => {
+  const showName = (id, name, rest) => {
     const bold = document.createElement("b")
     bold.textContent = name
     at(id).replaceChildren(bold, rest)
@@ -101,8 +101,8 @@ export const linkPageScript = ({ csrfCookie, csrfHeader, page }: Names): string 
     const link = await answer.json()
     if (link.state === "linked") return end(words.linked)
     const tenant = link.tenantName === undefined ? link.tenant : link.tenantName + " (" + link.tenant + ")"
-    told("account", link.name ?? link.account, " (" + link.account + "), " + tenant + ", " + words.on + " " + link.platform)
-    told("person", user.name, user.email === undefined ? "" : " (" + user.email + ")")
+    showName("account", link.name ?? link.account, " (" + link.account + "), " + tenant + ", " + words.on + " " + link.platform)
+    showName("person", user.name, user.email === undefined ? "" : " (" + user.email + ")")
     show("asked", new Date(link.requestedAt).toLocaleString(lang))
     only("both", "ask")
     at("cancel").focus()

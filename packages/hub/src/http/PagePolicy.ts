@@ -1,4 +1,4 @@
-/** The content policy of a page of the Hub's own: its one script, its one style, requests to the Hub, and nothing else. */
+/** Content policy of a single page: its one script, its one style and requests to the Hub. */
 import { createHash } from "node:crypto"
 
 const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`

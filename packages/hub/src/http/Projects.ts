@@ -15,123 +15,166 @@ import { linkOf, type PlacedLink, WorkspaceLinks } from "../project/WorkspaceLin
 import { Users } from "../signin/Users.ts"
 import { decodePosition } from "../store/Position.ts"
 import { answered } from "./Answered.ts"
+import type { HubRequest } from "./HubRequest.ts"
 
-export const projects = HttpApiBuilder.group(
+const projectHandlers = Effect.gen(function* () {
+  const audit = yield* Audit
+  const authority = yield* HubAuthority
+  const idempotency = yield* HubIdempotency
+  const service = yield* Projects
+
+  return {
+    list: Effect.fnUntraced(function* ({ query: { cursor, limit } }: HubRequest<"projects", "list">) {
+      const { userId } = yield* CurrentPrincipal
+      const list = { filter: "projects", principal: userId, cursor, limit }
+      return yield* pageOf(list, projectPosition, (after, limit) =>
+        service.list(userId, after === undefined ? undefined : decodePosition(after), limit)
+      )
+    }, answered),
+
+    create: Effect.fnUntraced(function* ({ headers, payload }: HubRequest<"projects", "create">) {
+      const { userId } = yield* CurrentPrincipal
+      const request = {
+        scope: `${userId} POST /client/projects`,
+        key: headers["idempotency-key"],
+        request: payload
+      }
+      const deed = { action: "project.create", resource: userId, projectId: null } as const
+      const { body, replayed: again } = yield* idempotency.runOnce(
+        request,
+        audit.perform(deed, service.create(userId, payload), ({ id }: Project) => ({
+          resource: id,
+          projectId: id
+        }))
+      )
+      return yield* replayed(body, again)
+    }, answered),
+
+    get: Effect.fnUntraced(function* ({ params: { id } }: HubRequest<"projects", "get">) {
+      return yield* service.get(yield* authority.inProject("project.read", id))
+    }, answered),
+
+    update: Effect.fnUntraced(function* ({ params: { id }, payload }: HubRequest<"projects", "update">) {
+      const proof = yield* authority.inProject("project.update", id)
+      const decides = payload.approvals !== undefined
+      if (decides) yield* authority.inProject("policy.manage", id)
+      const action = decides ? ("policy.manage" as const) : ("project.update" as const)
+      return yield* audit.perform({ action, resource: id, projectId: id }, service.update(proof, payload))
+    }, answered),
+
+    remove: Effect.fnUntraced(function* ({ params: { id } }: HubRequest<"projects", "remove">) {
+      const proof = yield* authority.inProject("project.delete", id)
+      const deed = { action: "project.delete", resource: id, projectId: id } as const
+      yield* audit.perform(deed, service.remove(proof))
+    }, answered)
+  }
+})
+
+const memberHandlers = Effect.gen(function* () {
+  const audit = yield* Audit
+  const authority = yield* HubAuthority
+  const service = yield* Projects
+  const users = yield* Users
+
+  return {
+    members: Effect.fnUntraced(function* ({
+      params: { id },
+      query: { cursor, limit }
+    }: HubRequest<"projects", "members">) {
+      const proof = yield* authority.inProject("project.read", id)
+      const list = { filter: `members ${id}`, principal: proof.principal, cursor, limit }
+      return yield* pageOf(
+        list,
+        ({ userId }: ProjectMember) => userId,
+        (after, limit) => service.members(proof, after, limit)
+      )
+    }, answered),
+
+    addMember: Effect.fnUntraced(function* ({
+      params: { id },
+      payload: { email = "", role, userId }
+    }: HubRequest<"projects", "addMember">) {
+      const proof = yield* authority.inProject("member.manage", id, userId)
+      // The trail names the user, never the address.
+      const deed = { action: "member.manage", resource: userId ?? id, projectId: id } as const
+      const added = Effect.gen(function* () {
+        const memberId =
+          userId ?? (yield* users.withEmail(email)) ?? (yield* new Conflict({ message: UNKNOWN }))
+        return yield* service.addMember(proof, memberId, role)
+      })
+      return yield* audit.perform(deed, added, (member) => ({ resource: member.userId }))
+    }, answered),
+
+    updateMember: Effect.fnUntraced(function* ({
+      params: { id, userId },
+      payload: { role }
+    }: HubRequest<"projects", "updateMember">) {
+      const proof = yield* authority.inProject("member.manage", id, userId)
+      const deed = { action: "member.manage", resource: userId, projectId: id } as const
+      return yield* audit.perform(deed, service.setRole(proof, userId, role))
+    }, answered),
+
+    removeMember: Effect.fnUntraced(function* ({
+      params: { id, userId }
+    }: HubRequest<"projects", "removeMember">) {
+      const proof = yield* authority.inProject("member.manage", id, userId)
+      const deed = { action: "member.manage", resource: userId, projectId: id } as const
+      yield* audit.perform(deed, service.removeMember(proof, userId))
+    }, answered)
+  }
+})
+
+const workspaceHandlers = Effect.gen(function* () {
+  const audit = yield* Audit
+  const authority = yield* HubAuthority
+  const links = yield* WorkspaceLinks
+
+  return {
+    workspaces: Effect.fnUntraced(function* ({
+      params: { id },
+      query: { cursor, limit }
+    }: HubRequest<"projects", "workspaces">) {
+      const proof = yield* authority.inProject("project.read", id)
+      const list = { filter: `workspaces ${id}`, principal: proof.principal, cursor, limit }
+      const page = yield* pageOf(
+        list,
+        ({ place }: PlacedLink) => place,
+        (after, limit) => links.list(proof, after, limit)
+      )
+      return { ...page, items: page.items.map(linkOf) }
+    }, answered),
+
+    linkWorkspace: Effect.fnUntraced(function* ({
+      params: { id },
+      payload: { targetId, workspace }
+    }: HubRequest<"projects", "linkWorkspace">) {
+      const proof = yield* authority.inProject("project.update", id, targetId)
+      const target = yield* authority.toTarget(targetId)
+      const deed = { action: "project.update", resource: targetId, projectId: id } as const
+      return yield* audit.perform(deed, links.add(proof, target, workspace))
+    }, answered),
+
+    unlinkWorkspace: Effect.fnUntraced(function* ({
+      params: { id, targetId, workspace }
+    }: HubRequest<"projects", "unlinkWorkspace">) {
+      const proof = yield* authority.inProject("project.update", id, targetId)
+      const deed = { action: "project.update", resource: targetId, projectId: id } as const
+      yield* audit.perform(deed, links.remove(proof, targetId, workspace))
+    }, answered)
+  }
+})
+
+export const projectEndpoints = HttpApiBuilder.group(
   HubApi,
   "projects",
   Effect.fnUntraced(function* (handlers) {
-    const audit = yield* Audit
-    const authority = yield* HubAuthority
-    const idempotency = yield* HubIdempotency
-    const links = yield* WorkspaceLinks
-    const service = yield* Projects
-    const users = yield* Users
-
     return handlers.handleAll({
-      list: Effect.fnUntraced(function* ({ query: { cursor, limit } }) {
-        const { userId } = yield* CurrentPrincipal
-        const list = { filter: "projects", principal: userId, cursor, limit }
-        return yield* pageOf(list, projectPosition, (after, limit) =>
-          service.list(userId, after === undefined ? undefined : decodePosition(after), limit)
-        )
-      }, answered),
-
-      create: Effect.fnUntraced(function* ({ headers, payload }) {
-        const { userId } = yield* CurrentPrincipal
-        const request = {
-          scope: `${userId} POST /client/projects`,
-          key: headers["idempotency-key"],
-          request: payload
-        }
-        const deed = { action: "project.create", resource: userId, projectId: null } as const
-        const { body, replayed: again } = yield* idempotency.runOnce(
-          request,
-          audit.perform(deed, service.create(userId, payload), ({ id }: Project) => ({
-            resource: id,
-            projectId: id
-          }))
-        )
-        return yield* replayed(body, again)
-      }, answered),
-
-      get: Effect.fnUntraced(function* ({ params: { id } }) {
-        return yield* service.get(yield* authority.inProject("project.read", id))
-      }, answered),
-
-      update: Effect.fnUntraced(function* ({ params: { id }, payload }) {
-        const proof = yield* authority.inProject("project.update", id)
-        const decides = payload.approvals !== undefined
-        if (decides) yield* authority.inProject("policy.manage", id)
-        const action = decides ? ("policy.manage" as const) : ("project.update" as const)
-        return yield* audit.perform({ action, resource: id, projectId: id }, service.update(proof, payload))
-      }, answered),
-
-      remove: Effect.fnUntraced(function* ({ params: { id } }) {
-        const proof = yield* authority.inProject("project.delete", id)
-        const deed = { action: "project.delete", resource: id, projectId: id } as const
-        yield* audit.perform(deed, service.remove(proof))
-      }, answered),
-
-      members: Effect.fnUntraced(function* ({ params: { id }, query: { cursor, limit } }) {
-        const proof = yield* authority.inProject("project.read", id)
-        const list = { filter: `members ${id}`, principal: proof.principal, cursor, limit }
-        return yield* pageOf(
-          list,
-          ({ userId }: ProjectMember) => userId,
-          (after, limit) => service.members(proof, after, limit)
-        )
-      }, answered),
-
-      addMember: Effect.fnUntraced(function* ({ params: { id }, payload: { email = "", role, userId } }) {
-        const proof = yield* authority.inProject("member.manage", id, userId)
-        // An address is in no trail: whose it is, is.
-        const deed = { action: "member.manage", resource: userId ?? id, projectId: id } as const
-        const added = Effect.gen(function* () {
-          const found =
-            userId ?? (yield* users.withEmail(email)) ?? (yield* new Conflict({ message: UNKNOWN }))
-          return yield* service.addMember(proof, found, role)
-        })
-        return yield* audit.perform(deed, added, (member) => ({ resource: member.userId }))
-      }, answered),
-
-      updateMember: Effect.fnUntraced(function* ({ params: { id, userId }, payload: { role } }) {
-        const proof = yield* authority.inProject("member.manage", id, userId)
-        const deed = { action: "member.manage", resource: userId, projectId: id } as const
-        return yield* audit.perform(deed, service.setRole(proof, userId, role))
-      }, answered),
-
-      removeMember: Effect.fnUntraced(function* ({ params: { id, userId } }) {
-        const proof = yield* authority.inProject("member.manage", id, userId)
-        const deed = { action: "member.manage", resource: userId, projectId: id } as const
-        yield* audit.perform(deed, service.removeMember(proof, userId))
-      }, answered),
-
-      workspaces: Effect.fnUntraced(function* ({ params: { id }, query: { cursor, limit } }) {
-        const proof = yield* authority.inProject("project.read", id)
-        const list = { filter: `workspaces ${id}`, principal: proof.principal, cursor, limit }
-        const page = yield* pageOf(
-          list,
-          ({ place }: PlacedLink) => place,
-          (after, limit) => links.list(proof, after, limit)
-        )
-        return { ...page, items: page.items.map(linkOf) }
-      }, answered),
-
-      linkWorkspace: Effect.fnUntraced(function* ({ params: { id }, payload: { targetId, workspace } }) {
-        const proof = yield* authority.inProject("project.update", id, targetId)
-        const target = yield* authority.toTarget(targetId)
-        const deed = { action: "project.update", resource: targetId, projectId: id } as const
-        return yield* audit.perform(deed, links.add(proof, target, workspace))
-      }, answered),
-
-      unlinkWorkspace: Effect.fnUntraced(function* ({ params: { id, targetId, workspace } }) {
-        const proof = yield* authority.inProject("project.update", id, targetId)
-        const deed = { action: "project.update", resource: targetId, projectId: id } as const
-        yield* audit.perform(deed, links.remove(proof, targetId, workspace))
-      }, answered)
+      ...(yield* projectHandlers),
+      ...(yield* memberHandlers),
+      ...(yield* workspaceHandlers)
     })
   })
 )
 
-/** Also where several have that address: which one is meant nobody knows. */
-const UNKNOWN = "Nobody is found by that address. Ask them for their user id."
+/** Also if several users have the address: the right one is unknown. */
+const UNKNOWN = "No single user has this address. Ask the person for their user id."

@@ -7,18 +7,18 @@ import { Clock, Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { SqlClient } from "effect/sql"
-import { Credentials } from "../signin/Credentials.ts"
-import { credentialOf } from "./Guard.ts"
+import { HubCredentials } from "../signin/HubCredentials.ts"
+import { credentialOf } from "./RequestCredential.ts"
 import { Readiness } from "./Readiness.ts"
 
-export const publicReads = HttpApiBuilder.group(
+export const publicEndpoints = HttpApiBuilder.group(
   HubApi,
   "public",
   Effect.fnUntraced(function* (handlers) {
     const sql = yield* SqlClient.SqlClient
     const clock = yield* Clock.Clock
     const readiness = yield* Readiness
-    const credentials = yield* Credentials
+    const credentials = yield* HubCredentials
     const carriesMetricsToken = metricsTokenMatcher(yield* MetricsToken)
     // While the database is unreachable, only the metrics token can be verified.
     const isAuthorized = Effect.fnUntraced(function* ({ headers }: HttpServerRequest.HttpServerRequest) {

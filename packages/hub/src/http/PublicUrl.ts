@@ -1,5 +1,5 @@
 /**
- * The origin at which people reach this Hub: from the configuration, or where it listens, and never from a request. Known once it listens.
+ * Origin at which users reach this Hub: from the configuration or the listener, never from a request. Known once the Hub listens.
  */
 import { Context, type Effect } from "effect"
 

@@ -51,12 +51,12 @@ export class Readiness extends Context.Service<
 
 const noDatabase: HealthProblem = {
   part: "database",
-  message: "The database does not answer.",
+  message: "Can't reach the database.",
   hint: "Check that PostgreSQL is running and reachable. The Hub restarts its embedded one and reconnects without a restart."
 }
 
 const noProvider: HealthProblem = {
   part: "sign_in",
-  message: "The identity provider does not answer: new sign-ins are not possible.",
-  hint: "Check CORRAL_OIDC_ISSUER and that the Hub can reach it. Sessions that exist continue."
+  message: "Can't reach the identity provider. New sign-ins fail.",
+  hint: "Check CORRAL_OIDC_ISSUER and that the Hub can reach it. Existing sessions continue."
 }

@@ -8,15 +8,15 @@ import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import { Clock, Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
-import { SignIns } from "../signin/SignIns.ts"
-import { credentialOf } from "./Guard.ts"
+import { SignInStore } from "../signin/SignInStore.ts"
+import { credentialOf } from "./RequestCredential.ts"
 
 /** In milliseconds. */
 const MAX_AGE = 900_000
 
 export const recentSignIn = Effect.gen(function* () {
   const clock = yield* Clock.Clock
-  const signIns = yield* SignIns
+  const signIns = yield* SignInStore
   const required = Effect.gen(function* () {
     const { kind, signInId } = yield* CurrentPrincipal
     const { headers } = yield* HttpServerRequest.HttpServerRequest

@@ -1,5 +1,4 @@
 /** `/client/runs`: the mirrored runs and their logs; cancel, input, diff, artifacts and previews go to the Edge. */
-import { startAfter } from "@corral/domain/http/EventPosition"
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { Conflict, PermissionDenied, RunNotCancellable } from "@corral/domain/errors/Failures"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
@@ -8,12 +7,11 @@ import type { RoleAction } from "@corral/domain/access/Authorization"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import type { RunId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
-import { CurrentRequestId } from "@corral/domain/http/RequestContext"
 import { attachmentHeaders } from "@corral/service/http/Attachment"
 import { byId, pageOf } from "@corral/service/http/Paged"
 import { replayed } from "@corral/service/http/Replayed"
 import { Effect, Fiber } from "effect"
-import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Approvals } from "../approval/Approvals.ts"
 import { Audit } from "../audit/Audit.ts"
@@ -28,189 +26,216 @@ import { RunLog } from "../run/RunLog.ts"
 import { RunRequesters } from "../run/RunRequesters.ts"
 import { isFinalState, Runs } from "../run/Runs.ts"
 import { Targets } from "../edges/Targets.ts"
-import { Credentials } from "../signin/Credentials.ts"
+import { HubCredentials } from "../signin/HubCredentials.ts"
 import { answered } from "./Answered.ts"
 import { requireChatMode } from "./ChatMode.ts"
-import { eventPage } from "./EventPage.ts"
+import { hubRunEvents } from "./RunEvents.ts"
+import type { HubRequest } from "./HubRequest.ts"
 import { pageAfter } from "./PageAfter.ts"
-import { requireKept } from "./ReplayGap.ts"
 import { routed } from "./Routed.ts"
-import { asksForEvents, serverSentEvents } from "./ServerSentEvents.ts"
 
-export const runs = HttpApiBuilder.group(
+/** Place of a run, and the proof that the caller may take the action there. */
+const runAdmission = Effect.gen(function* () {
+  const authority = yield* HubAuthority
+  const runs = yield* Runs
+  return Effect.fnUntraced(function* <A extends RoleAction>(action: A, id: RunId) {
+    const place = (yield* runs.locate(id)) ?? (yield* new PermissionDenied())
+    return { id, ...place, proof: yield* authority.inProject(action, place.projectId, id) }
+  })
+})
+
+/** Reads of the mirror. */
+const mirrorHandlers = Effect.gen(function* () {
+  const admitted = yield* runAdmission
+  const approvals = yield* Approvals
+  const authority = yield* HubAuthority
+  const feeds = yield* RunFeeds
+  const log = yield* RunLog
+  const runs = yield* Runs
+  const streams = yield* StreamAuthority
+
+  return {
+    list: Effect.fnUntraced(function* ({
+      query: { cursor, limit, projectId, sessionId, state, targetId }
+    }: HubRequest<"runs", "list">) {
+      const { userId } = yield* CurrentPrincipal
+      if (projectId !== undefined) yield* authority.inProject("project.read", projectId)
+      const filter = { projectId, sessionId, targetId, state }
+      return yield* pageOf(
+        {
+          filter: `runs ${JSON.stringify([projectId, sessionId, targetId, state])}`,
+          principal: userId,
+          cursor,
+          limit
+        },
+        byId,
+        (before, limit) => runs.list(userId, filter, before, limit)
+      )
+    }, answered),
+
+    get: Effect.fnUntraced(function* ({ params }: HubRequest<"runs", "get">) {
+      const { proof } = yield* admitted("project.read", params.id)
+      return yield* runs.get(proof, params.id)
+    }, answered),
+
+    events: Effect.fnUntraced(function* ({ params, query: { after, limit } }: HubRequest<"runs", "events">) {
+      const run = yield* admitted("project.read", params.id)
+      return yield* hubRunEvents({ feeds, log }, streams, { run, after, limit })
+    }, answered),
+
+    approvals: Effect.fnUntraced(function* ({
+      params: { id: runId },
+      query: { cursor, limit }
+    }: HubRequest<"runs", "approvals">) {
+      const { userId } = yield* CurrentPrincipal
+      const { projectId } = yield* admitted("project.read", runId)
+      return yield* pageOf(
+        { filter: `approvals of ${runId}`, principal: userId, cursor, limit },
+        byId,
+        (after, limit) => approvals.list(userId, { projectId, runId }, after, limit)
+      )
+    }, answered)
+  }
+})
+
+/** Commands to the Edge of a run. */
+const commandHandlers = Effect.gen(function* () {
+  const admitted = yield* runAdmission
+  const audit = yield* Audit
+  const idempotency = yield* HubIdempotency
+  const requesters = yield* RunRequesters
+  const router = yield* EdgeRouter
+  const runs = yield* Runs
+  const serverScope = yield* Effect.scope
+  const targets = yield* Targets
+
+  return {
+    cancel: Effect.fnUntraced(function* ({ params: { id } }: HubRequest<"runs", "cancel">) {
+      const { userId } = yield* CurrentPrincipal
+      const run = yield* admitted("run.cancel", id)
+      const mirrored = yield* runs.get(run.proof, id)
+      const { projectId, state, targetId } = mirrored
+      if (state === "cancelled") return mirrored
+      const cancelled = isFinalState(state)
+        ? Effect.fail(new RunNotCancellable())
+        : router.cancel(targetId, { runId: id, by: userId }).pipe(routed(targets, run))
+      const deed = { action: "run.cancel" as const, resource: id, projectId }
+      return reportedRun(mirrored, yield* audit.perform(deed, yield* Effect.exit(cancelled)))
+    }, answered),
+
+    input: Effect.fnUntraced(function* ({ headers, params: { id }, payload }: HubRequest<"runs", "input">) {
+      const principal = yield* CurrentPrincipal
+      const { userId } = principal
+      const { projectId, proof, targetId } = yield* admitted("task.create", id)
+      const mirrored = yield* runs.get(proof, id)
+      const scope = `${userId} POST /client/runs/${id}/input`
+      const key = headers["idempotency-key"]
+      const sent = isFinalState(mirrored.state)
+        ? Effect.fail(new Conflict({ message: "The run has ended." }))
+        : requesters
+            .sendAs(
+              id,
+              userId,
+              router.sendInput(
+                targetId,
+                { runId: id, input: payload, by: userId },
+                key && JSON.stringify([scope, key, payload])
+              ),
+              isOutcomeUnknown
+            )
+            .pipe(
+              routed(targets, mirrored),
+              // The run acts on the input in its own mode.
+              (sending) => Effect.andThen(requireChatMode(principal, mirrored.mode), sending)
+            )
+      const deed = { action: "run.input" as const, resource: id, projectId }
+      const write = Effect.flatMap(Effect.exit(sent), (outcome) => audit.perform(deed, outcome))
+      const once = idempotency.runOnceRemotely(
+        { scope, key, request: payload },
+        Effect.map(write, (run) => reportedRun(mirrored, run)),
+        isOutcomeUnknown
+      )
+      // Continues if the client disconnects: the outcome of a sent input must be recorded.
+      const { body, replayed: again } = yield* Fiber.join(yield* Effect.forkIn(once, serverScope))
+      return yield* replayed(body, again)
+    }, answered)
+  }
+})
+
+/** Reads that the Edge of a run answers. */
+const edgeHandlers = Effect.gen(function* () {
+  const admitted = yield* runAdmission
+  const contents = yield* ArtifactContents
+  const credentials = yield* HubCredentials
+  const router = yield* EdgeRouter
+  const targets = yield* Targets
+
+  return {
+    diff: Effect.fnUntraced(function* ({
+      params: { id: runId },
+      query: { cursor, limit }
+    }: HubRequest<"runs", "diff">) {
+      const { userId } = yield* CurrentPrincipal
+      const run = yield* admitted("project.read", runId)
+      const diff = yield* router.readDiff(run.targetId, { runId }).pipe(routed(targets, run))
+      const page = yield* pageOf(
+        { filter: `diff of ${runId}`, principal: userId, cursor, limit },
+        byPath,
+        (after, limit) => Effect.succeed(pageAfter(diff.items, byPath, after, limit))
+      )
+      return { ...diff, ...page }
+    }, answered),
+
+    artifacts: Effect.fnUntraced(function* ({
+      params: { id: runId },
+      query: { cursor, limit }
+    }: HubRequest<"runs", "artifacts">) {
+      const { userId } = yield* CurrentPrincipal
+      const run = yield* admitted("project.read", runId)
+      const artifacts = yield* router.listArtifacts(run.targetId, { runId }).pipe(routed(targets, run))
+      return yield* pageOf(
+        { filter: `artifacts of ${runId}`, principal: userId, cursor, limit },
+        byId,
+        (after, limit) => Effect.succeed(pageAfter(artifacts, byId, after, limit))
+      )
+    }, answered),
+
+    artifactContent: Effect.fnUntraced(function* ({
+      params: { artifactId, id }
+    }: HubRequest<"runs", "artifactContent">) {
+      const principal = yield* CurrentPrincipal
+      const run = yield* admitted("project.read", id)
+      const opened = contents.open(run, artifactId, credentials.lives(principal))
+      return contentResponse(yield* opened.pipe(routed(targets, run)))
+    }, answered),
+
+    openPreview: Effect.fnUntraced(function* ({
+      params: { id: runId, previewId }
+    }: HubRequest<"runs", "openPreview">) {
+      // A preview reaches a program on the device: more than reading.
+      const run = yield* admitted("task.create", runId)
+      return yield* router.openPreview(run.targetId, { runId, previewId }).pipe(routed(targets, run))
+    }, answered)
+  }
+})
+
+export const runEndpoints = HttpApiBuilder.group(
   HubApi,
   "runs",
   Effect.fnUntraced(function* (handlers) {
-    const approvals = yield* Approvals
-    const audit = yield* Audit
-    const authority = yield* HubAuthority
-    const contents = yield* ArtifactContents
-    const credentials = yield* Credentials
-    const feeds = yield* RunFeeds
-    const idempotency = yield* HubIdempotency
-    const log = yield* RunLog
-    const requesters = yield* RunRequesters
-    const router = yield* EdgeRouter
-    const runs = yield* Runs
-    const streams = yield* StreamAuthority
-    const lasting = yield* Effect.scope
-    const targets = yield* Targets
-
-    /** Where a run is, and the proof that the caller may do that with it. */
-    const admitted = Effect.fnUntraced(function* <A extends RoleAction>(action: A, id: RunId) {
-      const place = (yield* runs.locate(id)) ?? (yield* new PermissionDenied())
-      return { id, ...place, proof: yield* authority.inProject(action, place.projectId, id) }
-    })
-
     return handlers.handleAll({
-      list: Effect.fnUntraced(function* ({
-        query: { cursor, limit, projectId, sessionId, state, targetId }
-      }) {
-        const { userId } = yield* CurrentPrincipal
-        if (projectId !== undefined) yield* authority.inProject("project.read", projectId)
-        const filter = { projectId, sessionId, targetId, state }
-        return yield* pageOf(
-          {
-            filter: `runs ${JSON.stringify([projectId, sessionId, targetId, state])}`,
-            principal: userId,
-            cursor,
-            limit
-          },
-          byId,
-          (before, limit) => runs.list(userId, filter, before, limit)
-        )
-      }, answered),
-
-      get: Effect.fnUntraced(function* ({ params }) {
-        const { proof } = yield* admitted("project.read", params.id)
-        return yield* runs.get(proof, params.id)
-      }, answered),
-
-      events: Effect.fnUntraced(function* ({ params, query: { after, limit } }) {
-        const run = yield* admitted("project.read", params.id)
-        const requestId = yield* CurrentRequestId
-        const request = yield* HttpServerRequest.HttpServerRequest
-        const isStream = asksForEvents(request)
-        const resumed = isStream ? request.headers["last-event-id"] : undefined
-        const start = startAfter(after, resumed, run.lastSeq)
-        if (typeof start !== "number") return yield* start
-        if (!isStream) return yield* eventPage(log, run, start, limit, requestId)
-        yield* requireKept(yield* log.read(run.id, start, 1), start, run.lastSeq)
-        const principal = yield* CurrentPrincipal
-        const over = start === run.lastSeq && isFinalState(run.state)
-        const { id: runId, projectId } = run
-        const subject = { runId, after: start, over }
-        return serverSentEvents(
-          { authority: streams, feeds, log },
-          { principal, projectId, requestId, subject }
-        )
-      }, answered),
-
-      cancel: Effect.fnUntraced(function* ({ params: { id } }) {
-        const { userId } = yield* CurrentPrincipal
-        const run = yield* admitted("run.cancel", id)
-        const mirrored = yield* runs.get(run.proof, id)
-        const { projectId, state, targetId } = mirrored
-        if (state === "cancelled") return mirrored
-        const cancelled = isFinalState(state)
-          ? Effect.fail(new RunNotCancellable())
-          : router.cancel(targetId, { runId: id, by: userId }).pipe(routed(targets, run))
-        const deed = { action: "run.cancel" as const, resource: id, projectId }
-        const told = yield* audit.perform(deed, yield* Effect.exit(cancelled))
-        return toldOf(mirrored, told)
-      }, answered),
-
-      input: Effect.fnUntraced(function* ({ headers, params: { id }, payload }) {
-        const principal = yield* CurrentPrincipal
-        const { userId } = principal
-        const { projectId, proof, targetId } = yield* admitted("task.create", id)
-        const mirrored = yield* runs.get(proof, id)
-        const scope = `${userId} POST /client/runs/${id}/input`
-        const key = headers["idempotency-key"]
-        const sent = isFinalState(mirrored.state)
-          ? Effect.fail(new Conflict({ message: "The run has ended." }))
-          : requesters
-              .sendAs(
-                id,
-                userId,
-                router.sendInput(
-                  targetId,
-                  { runId: id, input: payload, by: userId },
-                  key && JSON.stringify([scope, key, payload])
-                ),
-                isOutcomeUnknown
-              )
-              .pipe(
-                routed(targets, mirrored),
-                // The run would act on these words in its own mode.
-                (sending) => Effect.andThen(requireChatMode(principal, mirrored.mode), sending)
-              )
-        const deed = { action: "run.input" as const, resource: id, projectId }
-        const write = Effect.flatMap(Effect.exit(sent), (outcome) => audit.perform(deed, outcome))
-        const once = idempotency.runOnceRemotely(
-          { scope, key, request: payload },
-          Effect.map(write, (told) => toldOf(mirrored, told)),
-          isOutcomeUnknown
-        )
-        // It goes on where whoever asked has left: what was sent is to be known, and written down.
-        const { body, replayed: again } = yield* Fiber.join(yield* Effect.forkIn(once, lasting))
-        return yield* replayed(body, again)
-      }, answered),
-
-      approvals: Effect.fnUntraced(function* ({ params: { id: runId }, query: { cursor, limit } }) {
-        const { userId } = yield* CurrentPrincipal
-        const { projectId } = yield* admitted("project.read", runId)
-        return yield* pageOf(
-          { filter: `approvals of ${runId}`, principal: userId, cursor, limit },
-          byId,
-          (after, limit) => approvals.list(userId, { projectId, runId }, after, limit)
-        )
-      }, answered),
-
-      diff: Effect.fnUntraced(function* ({ params: { id: runId }, query: { cursor, limit } }) {
-        const { userId } = yield* CurrentPrincipal
-        const run = yield* admitted("project.read", runId)
-        const diff = yield* router.readDiff(run.targetId, { runId }).pipe(routed(targets, run))
-        const page = yield* pageOf(
-          { filter: `diff of ${runId}`, principal: userId, cursor, limit },
-          byPath,
-          (after, limit) => Effect.succeed(pageAfter(diff.items, byPath, after, limit))
-        )
-        return { ...diff, ...page }
-      }, answered),
-
-      artifacts: Effect.fnUntraced(function* ({ params: { id: runId }, query: { cursor, limit } }) {
-        const { userId } = yield* CurrentPrincipal
-        const run = yield* admitted("project.read", runId)
-        const artifacts = yield* router.listArtifacts(run.targetId, { runId }).pipe(routed(targets, run))
-        return yield* pageOf(
-          { filter: `artifacts of ${runId}`, principal: userId, cursor, limit },
-          byId,
-          (after, limit) => Effect.succeed(pageAfter(artifacts, byId, after, limit))
-        )
-      }, answered),
-
-      artifactContent: Effect.fnUntraced(function* ({ params: { artifactId, id } }) {
-        const principal = yield* CurrentPrincipal
-        const run = yield* admitted("project.read", id)
-        const opened = contents.open(run, artifactId, credentials.lives(principal))
-        return contentAnswer(yield* opened.pipe(routed(targets, run)))
-      }, answered),
-
-      openPreview: Effect.fnUntraced(function* ({ params: { id: runId, previewId } }) {
-        // It lets whoever sits at the device talk to what runs there: more than reading.
-        const run = yield* admitted("task.create", runId)
-        return yield* router.openPreview(run.targetId, { runId, previewId }).pipe(routed(targets, run))
-      }, answered)
+      ...(yield* mirrorHandlers),
+      ...(yield* commandHandlers),
+      ...(yield* edgeHandlers)
     })
   })
 )
 
 const byPath = ({ path }: FileDiff): string => path
 
-/** What the Edge said of a run, as the Hub has it. The Edge is ahead of the mirror: whoever follows goes on from what is here. */
-const toldOf = ({ id, lastSeq, projectId, targetId, taskId }: HubRun, told: Run): HubRun => ({
-  ...told,
+/** The run as the Edge reports it, with the position of the mirror: the Edge is ahead, and followers continue from here. */
+const reportedRun = ({ id, lastSeq, projectId, targetId, taskId }: HubRun, run: Run): HubRun => ({
+  ...run,
   id,
   projectId,
   targetId,
@@ -218,9 +243,9 @@ const toldOf = ({ id, lastSeq, projectId, targetId, taskId }: HubRun, told: Run)
   ...(taskId === undefined ? {} : { taskId })
 })
 
-const contentAnswer = ({ artifact, bytes }: RelayedArtifact): HttpServerResponse.HttpServerResponse =>
+const contentResponse = ({ artifact, bytes }: RelayedArtifact): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.stream(bytes, {
-    // A device's word, which must not say anything else than a media type.
+    // Reported by a device: only a media type may reach the header.
     contentType: mediaType.test(artifact.mediaType) ? artifact.mediaType : "application/octet-stream",
     contentLength: artifact.size,
     headers: attachmentHeaders(artifact)

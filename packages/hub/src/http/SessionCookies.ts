@@ -1,26 +1,26 @@
 /**
- * The browser's cookies: the session's, the one that its pages repeat on writes, and those that tie a login and the link of a chat account
- * to the browser that began it. All of them are `__Host-`: of this host alone, over HTTPS alone (browsers make an exception of localhost).
+ * Cookies of browsers: the session, its CSRF token, and the keys that bind a login and a chat link to a browser. All have the prefix
+ * `__Host-`: this host only, over HTTPS only (browsers exempt localhost).
  */
 import { CSRF_COOKIE, SESSION_COOKIE } from "@corral/domain/hub-api/SessionAuthority"
 import { Effect } from "effect"
 import { HttpEffect, type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { csrfOf } from "../signin/SessionToken.ts"
 
-/** Ties a login to a browser. */
+/** Binds a login to a browser. */
 export const LOGIN_COOKIE = "__Host-corral-login"
 
-/** Ties the link of a chat account to the browser that opened its page. */
+/** Binds the link of a chat account to the browser that opened its page. */
 const LINK_COOKIE = "__Host-corral-link"
 const DAY = 86_400
 
 interface Cookie {
   readonly name: string
   readonly value: string
-  /** Seconds; 0 takes it away. */
+  /** Seconds; 0 deletes the cookie. */
   readonly maxAge: number
-  /** Pages may read it. */
-  readonly readable?: boolean
+  /** Whether scripts of pages can read it. */
+  readonly isReadable?: boolean
 }
 
 const set = (
@@ -30,11 +30,11 @@ const set = (
     Effect.succeed(
       HttpServerResponse.setCookiesUnsafe(
         response,
-        cookies.map(({ maxAge, name, readable = false, value }) => {
+        cookies.map(({ maxAge, name, isReadable = false, value }) => {
           const options = {
             path: "/",
             secure: true,
-            httpOnly: !readable,
+            httpOnly: !isReadable,
             sameSite: "lax",
             maxAge: maxAge * 1_000
           } as const
@@ -47,22 +47,22 @@ const set = (
 export const beginLogin = (browser: string, maxAge: number) =>
   set([{ name: LOGIN_COOKIE, value: browser, maxAge }])
 
-/** The session's token for the browser, and what its pages repeat. */
+/** Sets the session token and its CSRF token. */
 export const beginSession = (token: string, maxAge: number) =>
   set([
     { name: SESSION_COOKIE, value: token, maxAge },
-    { name: CSRF_COOKIE, value: csrfOf(token), maxAge, readable: true }
+    { name: CSRF_COOKIE, value: csrfOf(token), maxAge, isReadable: true }
   ])
 
 export const endSession = set([
   { name: SESSION_COOKIE, value: "", maxAge: 0 },
-  { name: CSRF_COOKIE, value: "", maxAge: 0, readable: true }
+  { name: CSRF_COOKIE, value: "", maxAge: 0, isReadable: true }
 ])
 
-/** Ties the link of a chat account to a browser. */
+/** Binds a chat link to a browser. */
 export const beginLink = (browser: string) => set([{ name: LINK_COOKIE, value: browser, maxAge: DAY }])
 
-/** A browser's key from its cookies, where it has the shape of ours. */
+/** Key of a browser; `undefined` if the cookie is missing or malformed. */
 export const loginCookie = (cookies: Cookies): string | undefined =>
   shaped(cookies[LOGIN_COOKIE], /^[A-Za-z0-9_-]{43}$/)
 

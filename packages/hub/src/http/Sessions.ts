@@ -10,118 +10,162 @@ import { Audit } from "../audit/Audit.ts"
 import { HubAuthority } from "../authority/HubAuthority.ts"
 import { Inventory } from "../device/Inventory.ts"
 import { HubIdempotency } from "../HubIdempotency.ts"
-import { Messages } from "../session/Messages.ts"
-import { SessionAgents } from "../session/SessionAgents.ts"
+import { MessageStore } from "../session/MessageStore.ts"
+import { SessionAgentStore } from "../session/SessionAgentStore.ts"
 import { sessionPosition, Sessions } from "../session/Sessions.ts"
 import { decodePosition } from "../store/Position.ts"
 import { answered } from "./Answered.ts"
+import type { HubRequest } from "./HubRequest.ts"
 
-export const sessions = HttpApiBuilder.group(
+const sessionHandlers = Effect.gen(function* () {
+  const audit = yield* Audit
+  const authority = yield* HubAuthority
+  const idempotency = yield* HubIdempotency
+  const service = yield* Sessions
+
+  return {
+    list: Effect.fnUntraced(function* ({
+      query: { cursor, limit, projectId, state }
+    }: HubRequest<"sessions", "list">) {
+      const { userId } = yield* CurrentPrincipal
+      const scope =
+        projectId === undefined ? { reader: userId } : yield* authority.inProject("project.read", projectId)
+      const filter = `sessions ${JSON.stringify([projectId, state])}`
+      return yield* pageOf({ filter, principal: userId, cursor, limit }, sessionPosition, (after, limit) =>
+        service.list(scope, state, after === undefined ? undefined : decodePosition(after), limit)
+      )
+    }, answered),
+
+    create: Effect.fnUntraced(function* ({ headers, payload }: HubRequest<"sessions", "create">) {
+      const { projectId } = payload
+      const proof = yield* authority.inProject("session.write", projectId)
+      const request = {
+        scope: `${proof.principal} POST /client/sessions`,
+        key: headers["idempotency-key"],
+        request: payload
+      }
+      const deed = { action: "session.write", resource: projectId, projectId } as const
+      const { body, replayed: again } = yield* idempotency.runOnce(
+        request,
+        audit.perform(deed, service.create(proof, payload), ({ id }: Session) => ({ resource: id }))
+      )
+      return yield* replayed(body, again)
+    }, answered),
+
+    get: Effect.fnUntraced(function* ({ params: { id } }: HubRequest<"sessions", "get">) {
+      return yield* service.get(yield* authority.inSession("project.read", id), id)
+    }, answered),
+
+    update: Effect.fnUntraced(function* ({ params: { id }, payload }: HubRequest<"sessions", "update">) {
+      const proof = yield* authority.inSession("session.write", id)
+      const deed = { action: "session.write", resource: id, projectId: proof.projectId } as const
+      return yield* audit.perform(deed, service.update(proof, id, payload))
+    }, answered)
+  }
+})
+
+const messageHandlers = Effect.gen(function* () {
+  const audit = yield* Audit
+  const authority = yield* HubAuthority
+  const idempotency = yield* HubIdempotency
+  const messages = yield* MessageStore
+
+  return {
+    messages: Effect.fnUntraced(function* ({
+      params: { id },
+      query: { cursor, limit }
+    }: HubRequest<"sessions", "messages">) {
+      const proof = yield* authority.inSession("project.read", id)
+      const list = { filter: `messages ${id}`, principal: proof.principal, cursor, limit }
+      return yield* pageOf(list, byId, (before, limit) => messages.list(proof, id, before, limit))
+    }, answered),
+
+    addMessage: Effect.fnUntraced(function* ({
+      headers,
+      params: { id },
+      payload
+    }: HubRequest<"sessions", "addMessage">) {
+      const proof = yield* authority.inSession("session.write", id)
+      const request = {
+        scope: `${proof.principal} POST /client/sessions/${id}/messages`,
+        key: headers["idempotency-key"],
+        request: payload
+      }
+      const deed = { action: "session.write", resource: id, projectId: proof.projectId } as const
+      const write = audit.perform(deed, messages.add(proof, id, payload))
+      const { body, replayed: again } = yield* idempotency.runOnce(request, write)
+      return yield* replayed(body, again)
+    }, answered)
+  }
+})
+
+const agentHandlers = Effect.gen(function* () {
+  const agents = yield* SessionAgentStore
+  const audit = yield* Audit
+  const authority = yield* HubAuthority
+  const idempotency = yield* HubIdempotency
+  const inventory = yield* Inventory
+
+  return {
+    agents: Effect.fnUntraced(function* ({
+      params: { id },
+      query: { cursor, limit }
+    }: HubRequest<"sessions", "agents">) {
+      const proof = yield* authority.inSession("project.read", id)
+      const list = { filter: `agents ${id}`, principal: proof.principal, cursor, limit }
+      return yield* pageOf(list, byId, (after, limit) => agents.list(proof, id, after, limit))
+    }, answered),
+
+    addAgent: Effect.fnUntraced(function* ({
+      headers,
+      params: { id },
+      payload
+    }: HubRequest<"sessions", "addAgent">) {
+      const proof = yield* authority.inSession("session.write", id)
+      const target = yield* authority.toTarget(payload.targetId)
+      const request = {
+        scope: `${proof.principal} POST /client/sessions/${id}/agents`,
+        key: headers["idempotency-key"],
+        request: payload
+      }
+      const deed = { action: "session.write", resource: id, projectId: proof.projectId } as const
+      const write = audit.perform(deed, agents.add(proof, id, target, payload))
+      const { body, replayed: again } = yield* idempotency.runOnce(request, write)
+      return yield* replayed(body, again)
+    }, answered),
+
+    removeAgent: Effect.fnUntraced(function* ({
+      params: { id },
+      query: { agentInstanceId }
+    }: HubRequest<"sessions", "removeAgent">) {
+      const proof = yield* authority.inSession("session.write", id)
+      const deed = {
+        action: "session.write",
+        resource: agentInstanceId,
+        projectId: proof.projectId
+      } as const
+      yield* audit.perform(deed, agents.remove(proof, id, agentInstanceId))
+    }, answered),
+
+    inventory: Effect.fnUntraced(function* ({
+      query: { cursor, limit }
+    }: HubRequest<"sessions", "inventory">) {
+      const { userId } = yield* CurrentPrincipal
+      return yield* pageOf({ filter: "inventory", principal: userId, cursor, limit }, byId, (after, limit) =>
+        inventory.agents(userId, after, limit)
+      )
+    }, answered)
+  }
+})
+
+export const sessionEndpoints = HttpApiBuilder.group(
   HubApi,
   "sessions",
   Effect.fnUntraced(function* (handlers) {
-    const agents = yield* SessionAgents
-    const audit = yield* Audit
-    const authority = yield* HubAuthority
-    const idempotency = yield* HubIdempotency
-    const inventory = yield* Inventory
-    const messages = yield* Messages
-    const service = yield* Sessions
-
     return handlers.handleAll({
-      list: Effect.fnUntraced(function* ({ query: { cursor, limit, projectId, state } }) {
-        const { userId } = yield* CurrentPrincipal
-        const scope =
-          projectId === undefined ? { reader: userId } : yield* authority.inProject("project.read", projectId)
-        const filter = `sessions ${JSON.stringify([projectId, state])}`
-        return yield* pageOf({ filter, principal: userId, cursor, limit }, sessionPosition, (after, limit) =>
-          service.list(scope, state, after === undefined ? undefined : decodePosition(after), limit)
-        )
-      }, answered),
-
-      create: Effect.fnUntraced(function* ({ headers, payload }) {
-        const { projectId } = payload
-        const proof = yield* authority.inProject("session.write", projectId)
-        const request = {
-          scope: `${proof.principal} POST /client/sessions`,
-          key: headers["idempotency-key"],
-          request: payload
-        }
-        const deed = { action: "session.write", resource: projectId, projectId } as const
-        const { body, replayed: again } = yield* idempotency.runOnce(
-          request,
-          audit.perform(deed, service.create(proof, payload), ({ id }: Session) => ({ resource: id }))
-        )
-        return yield* replayed(body, again)
-      }, answered),
-
-      get: Effect.fnUntraced(function* ({ params: { id } }) {
-        return yield* service.get(yield* authority.inSession("project.read", id), id)
-      }, answered),
-
-      update: Effect.fnUntraced(function* ({ params: { id }, payload }) {
-        const proof = yield* authority.inSession("session.write", id)
-        const deed = { action: "session.write", resource: id, projectId: proof.projectId } as const
-        return yield* audit.perform(deed, service.update(proof, id, payload))
-      }, answered),
-
-      messages: Effect.fnUntraced(function* ({ params: { id }, query: { cursor, limit } }) {
-        const proof = yield* authority.inSession("project.read", id)
-        const list = { filter: `messages ${id}`, principal: proof.principal, cursor, limit }
-        return yield* pageOf(list, byId, (before, limit) => messages.list(proof, id, before, limit))
-      }, answered),
-
-      addMessage: Effect.fnUntraced(function* ({ headers, params: { id }, payload }) {
-        const proof = yield* authority.inSession("session.write", id)
-        const request = {
-          scope: `${proof.principal} POST /client/sessions/${id}/messages`,
-          key: headers["idempotency-key"],
-          request: payload
-        }
-        const deed = { action: "session.write", resource: id, projectId: proof.projectId } as const
-        const write = audit.perform(deed, messages.add(proof, id, payload))
-        const { body, replayed: again } = yield* idempotency.runOnce(request, write)
-        return yield* replayed(body, again)
-      }, answered),
-
-      agents: Effect.fnUntraced(function* ({ params: { id }, query: { cursor, limit } }) {
-        const proof = yield* authority.inSession("project.read", id)
-        const list = { filter: `agents ${id}`, principal: proof.principal, cursor, limit }
-        return yield* pageOf(list, byId, (after, limit) => agents.list(proof, id, after, limit))
-      }, answered),
-
-      addAgent: Effect.fnUntraced(function* ({ headers, params: { id }, payload }) {
-        const proof = yield* authority.inSession("session.write", id)
-        const target = yield* authority.toTarget(payload.targetId)
-        const request = {
-          scope: `${proof.principal} POST /client/sessions/${id}/agents`,
-          key: headers["idempotency-key"],
-          request: payload
-        }
-        const deed = { action: "session.write", resource: id, projectId: proof.projectId } as const
-        const write = audit.perform(deed, agents.add(proof, id, target, payload))
-        const { body, replayed: again } = yield* idempotency.runOnce(request, write)
-        return yield* replayed(body, again)
-      }, answered),
-
-      removeAgent: Effect.fnUntraced(function* ({ params: { id }, query: { agentInstanceId } }) {
-        const proof = yield* authority.inSession("session.write", id)
-        const deed = {
-          action: "session.write",
-          resource: agentInstanceId,
-          projectId: proof.projectId
-        } as const
-        yield* audit.perform(deed, agents.remove(proof, id, agentInstanceId))
-      }, answered),
-
-      inventory: Effect.fnUntraced(function* ({ query: { cursor, limit } }) {
-        const { userId } = yield* CurrentPrincipal
-        return yield* pageOf(
-          { filter: "inventory", principal: userId, cursor, limit },
-          byId,
-          (after, limit) => inventory.agents(userId, after, limit)
-        )
-      }, answered)
+      ...(yield* sessionHandlers),
+      ...(yield* messageHandlers),
+      ...(yield* agentHandlers)
     })
   })
 )

@@ -1,7 +1,4 @@
-/**
- * `/client/auth/*` without a sign-in: the browser's way to the identity provider and back, the device flow, and the provider's word that a
- * session is over.
- */
+/** `/client/auth/*` without a sign-in: sign-in at the identity provider, the device flow, and logouts that the provider reports. */
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { PermissionDenied, Unauthorized } from "@corral/domain/errors/Failures"
 import { CurrentRequestId } from "@corral/domain/http/RequestContext"
@@ -16,34 +13,24 @@ import { IdentityProvider } from "../signin/IdentityProvider.ts"
 import { ATTEMPT_TTL, LoginAttempts } from "../signin/LoginAttempts.ts"
 import { LogoutTokens } from "../signin/LogoutTokens.ts"
 import { returnPathOf } from "../signin/ReturnPath.ts"
-import { type IssuedSignIn, lifetimes, SignIns } from "../signin/SignIns.ts"
+import { type IssuedSignIn, lifetimes, SignInStore } from "../signin/SignInStore.ts"
 import { Users } from "../signin/Users.ts"
 import { answered } from "./Answered.ts"
-import { cookieToken } from "./Guard.ts"
+import type { HubRequest } from "./HubRequest.ts"
 import { PublicUrl } from "./PublicUrl.ts"
+import { credentialOf } from "./RequestCredential.ts"
 import { beginLogin, beginSession, loginCookie } from "./SessionCookies.ts"
 import { SignInRate } from "./SignInRate.ts"
 
-/** What is fresh, in seconds: time enough to come back from the provider. */
-const FRESH = 300
+/** Greatest age of a fresh sign-in, in seconds: enough time to return from the provider. */
+const MAX_FRESH_SECONDS = 300
 const CALLBACK = "/client/auth/callback"
 
-export const signIn = HttpApiBuilder.group(
-  HubApi,
-  "signIn",
-  Effect.fnUntraced(function* (handlers) {
-    const attempts = yield* LoginAttempts
-    const audit = yield* Audit
-    const deviceCodes = yield* DeviceCodes
-    const logoutTokens = yield* LogoutTokens
-    const provider = yield* IdentityProvider
-    const publicUrl = yield* PublicUrl
-    const rate = yield* SignInRate
-    const signIns = yield* SignIns
-    const users = yield* Users
-
-    /** Who was refused is nobody that we know. */
-    const recordRefusals = <A, E, R>(resource: string, self: Effect.Effect<A, E, R>) =>
+/** Records refusals of a sign-in. The refused person is unknown, so the system is the actor. */
+const refusalRecorder = Effect.map(
+  Audit,
+  (audit) =>
+    <A, E, R>(resource: string, self: Effect.Effect<A, E, R>) =>
       Effect.tapError(self, (error) =>
         error instanceof Unauthorized || error instanceof PermissionDenied
           ? Effect.flatMap(CurrentRequestId, (requestId) =>
@@ -59,95 +46,133 @@ export const signIn = HttpApiBuilder.group(
             )
           : Effect.void
       )
+)
 
-    /** From what the browser brought back to a sign-in of whoever it proves. */
-    const admit = Effect.fnUntraced(function* (
-      target: string,
-      browser: string | undefined,
-      state: string | undefined
-    ) {
-      const { config, prove } = yield* provider.configured
-      const key = state === undefined || browser === undefined ? undefined : { state, browser }
-      const attempt = key && (yield* attempts.take(key))
-      if (key === undefined || attempt === undefined)
-        return yield* new Unauthorized({
-          message: "This sign-in was not begun here, or too long ago. Begin again."
-        })
-      const returned = new URL((yield* publicUrl) + target)
-      const proven = yield* prove(returned, { ...attempt, state: key.state })
-      if (!isAdmitted(proven.claims, config))
-        return yield* new PermissionDenied({ message: "This account may not use this Hub." })
-      const user = yield* users.admit(identityOf(proven.claims, config, proven.subject))
+/** Sign-in of a browser: to the identity provider and back. */
+const browserHandlers = Effect.gen(function* () {
+  const attempts = yield* LoginAttempts
+  const provider = yield* IdentityProvider
+  const publicUrl = yield* PublicUrl
+  const rate = yield* SignInRate
+  const recordRefusals = yield* refusalRecorder
+  const signIns = yield* SignInStore
+  const users = yield* Users
+
+  /** Signs in the user that the provider has proven to the returning browser. */
+  const admit = Effect.fnUntraced(function* (
+    target: string,
+    browser: string | undefined,
+    state: string | undefined
+  ) {
+    const { config, prove } = yield* provider.configured
+    const key = state === undefined || browser === undefined ? undefined : { state, browser }
+    const attempt = key && (yield* attempts.take(key))
+    if (key === undefined || attempt === undefined)
+      return yield* new Unauthorized({
+        message: "This sign-in was started elsewhere or has expired. Start again."
+      })
+    const returned = new URL((yield* publicUrl) + target)
+    const proven = yield* prove(returned, { ...attempt, state: key.state })
+    if (!isAdmitted(proven.claims, config))
+      return yield* new PermissionDenied({ message: "This account isn't allowed to use this Hub." })
+    const user = yield* users.admit(identityOf(proven.claims, config, proven.subject))
+    return {
+      ...(yield* signIns.issue(user.id, "web", {
+        providerSession: proven.session,
+        authenticatedAt: proven.authenticatedAt
+      })),
+      returnTo: attempt.returnTo
+    }
+  })
+
+  return {
+    login: Effect.fnUntraced(function* ({ query: { fresh, returnTo } }: HubRequest<"signIn", "login">) {
+      yield* rate.counted
+      const { depart } = yield* provider.configured
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const origin = yield* publicUrl
+      // The browser returns to the public name, so the cookie of this attempt must belong to that name.
+      if (request.headers["host"] !== new URL(origin).host) return redirectTo(origin + request.url)
+      const maxAge = fresh === undefined ? undefined : MAX_FRESH_SECONDS
+      const { nonce, state, url, verifier } = yield* depart(origin + CALLBACK, maxAge)
+      // All attempts of a browser share one key, so each tab can finish its own.
+      const browser = loginCookie(request.cookies) ?? randomBytes(32).toString("base64url")
+      yield* attempts.begin({ state, browser }, { nonce, verifier, maxAge, returnTo: returnPathOf(returnTo) })
+      yield* beginLogin(browser, ATTEMPT_TTL / 1_000)
+      return redirectTo(url)
+    }, answered),
+
+    callback: Effect.fnUntraced(function* ({ query: { state } }: HubRequest<"signIn", "callback">) {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const admitted = admit(request.url, loginCookie(request.cookies), state)
+      const { returnTo, token } = yield* rate.countingRefusals(recordRefusals("web", admitted))
+      // The new sign-in replaces the previous one of this browser.
+      const { cookie: before } = credentialOf(request.headers)
+      const former = before === undefined ? undefined : yield* signIns.find(before)
+      if (former !== undefined) yield* signIns.revoke(former.signInId)
+      yield* beginSession(token, lifetimes.web.cap / 1_000)
+      return redirectTo((yield* publicUrl) + returnTo)
+    }, answered)
+  }
+})
+
+/** Sign-in of a program without a browser: the device flow. */
+const deviceHandlers = Effect.gen(function* () {
+  const deviceCodes = yield* DeviceCodes
+  const publicUrl = yield* PublicUrl
+  const rate = yield* SignInRate
+  const recordRefusals = yield* refusalRecorder
+
+  return {
+    deviceStart: Effect.fnUntraced(function* ({ payload }: HubRequest<"signIn", "deviceStart">) {
+      yield* rate.counted
+      const started = yield* deviceCodes.start(payload)
+      const verificationUri = `${yield* publicUrl}/device`
       return {
-        ...(yield* signIns.issue(user.id, "web", {
-          providerSession: proven.session,
-          authenticatedAt: proven.authenticatedAt
-        })),
-        returnTo: attempt.returnTo
+        ...started,
+        verificationUri,
+        verificationUriComplete: `${verificationUri}?code=${started.userCode}`
       }
-    })
+    }, answered),
 
+    deviceToken: Effect.fnUntraced(function* ({
+      payload: { deviceCode }
+    }: HubRequest<"signIn", "deviceToken">) {
+      const found = yield* rate.countingRefusals(recordRefusals("device", deviceCodes.ask(deviceCode)))
+      return "token" in found
+        ? issuedToken(found)
+        : { state: "pending" as const, intervalSeconds: found.waitSeconds }
+    }, answered)
+  }
+})
+
+const logoutHandlers = Effect.gen(function* () {
+  const logoutTokens = yield* LogoutTokens
+  const recordRefusals = yield* refusalRecorder
+
+  return {
+    backchannelLogout: Effect.fnUntraced(function* ({ payload }: HubRequest<"signIn", "backchannelLogout">) {
+      // Not rate limited by address: another client there could block the provider's logouts.
+      yield* recordRefusals("logout_token", logoutTokens.take(payload.logout_token))
+    }, answered)
+  }
+})
+
+export const signInEndpoints = HttpApiBuilder.group(
+  HubApi,
+  "signIn",
+  Effect.fnUntraced(function* (handlers) {
     return handlers.handleAll({
-      login: Effect.fnUntraced(function* ({ query: { fresh, returnTo } }) {
-        yield* rate.counted
-        const { depart } = yield* provider.configured
-        const request = yield* HttpServerRequest.HttpServerRequest
-        const origin = yield* publicUrl
-        // The browser comes back to our one name: what ties it to this attempt must be kept for that.
-        if (request.headers["host"] !== new URL(origin).host) return redirectTo(origin + request.url)
-        const maxAge = fresh === undefined ? undefined : FRESH
-        const { nonce, state, url, verifier } = yield* depart(origin + CALLBACK, maxAge)
-        // One for all attempts of a browser: each tab may finish its own.
-        const browser = loginCookie(request.cookies) ?? randomBytes(32).toString("base64url")
-        yield* attempts.begin(
-          { state, browser },
-          { nonce, verifier, maxAge, returnTo: returnPathOf(returnTo) }
-        )
-        yield* beginLogin(browser, ATTEMPT_TTL / 1_000)
-        return redirectTo(url)
-      }, answered),
-
-      callback: Effect.fnUntraced(function* ({ query: { state } }) {
-        const request = yield* HttpServerRequest.HttpServerRequest
-        const admitted = admit(request.url, loginCookie(request.cookies), state)
-        const { returnTo, token } = yield* rate.countingRefusals(recordRefusals("web", admitted))
-        // Whoever was signed in here is so no more.
-        const before = cookieToken(request.headers)
-        const former = before === undefined ? undefined : yield* signIns.find(before)
-        if (former !== undefined) yield* signIns.revoke(former.signInId)
-        yield* beginSession(token, lifetimes.web.cap / 1_000)
-        return redirectTo((yield* publicUrl) + returnTo)
-      }, answered),
-
-      deviceStart: Effect.fnUntraced(function* ({ payload }) {
-        yield* rate.counted
-        const started = yield* deviceCodes.start(payload)
-        const verificationUri = `${yield* publicUrl}/device`
-        return {
-          ...started,
-          verificationUri,
-          verificationUriComplete: `${verificationUri}?code=${started.userCode}`
-        }
-      }, answered),
-
-      deviceToken: Effect.fnUntraced(function* ({ payload: { deviceCode } }) {
-        const found = yield* rate.countingRefusals(recordRefusals("device", deviceCodes.ask(deviceCode)))
-        return "token" in found
-          ? issuedToken(found)
-          : { state: "pending" as const, intervalSeconds: found.waitSeconds }
-      }, answered),
-
-      backchannelLogout: Effect.fnUntraced(function* ({ payload }) {
-        // Not counted by address: others there could keep the provider's word from us.
-        yield* recordRefusals("logout_token", logoutTokens.take(payload.logout_token))
-      }, answered)
+      ...(yield* browserHandlers),
+      ...(yield* deviceHandlers),
+      ...(yield* logoutHandlers)
     })
   })
 )
 
 const redirectTo = (location: string) => HttpApiSchema.withHeaders({ body: undefined, headers: { location } })
 
-/** As the contract tells it. */
+/** Issued sign-in in the form of the contract. */
 export const issuedToken = ({ expiresAt, kind, token }: IssuedSignIn) => ({
   token,
   tokenType: "Bearer" as const,

@@ -1,6 +1,6 @@
 /**
- * How often one address may begin to sign in, or be wrong about a code or a token: far less often than it may ask anything else. It counts
- * in one Hub. Behind trusted proxies the client's address counts, not the proxy's; an IPv6 client counts by its /64 network.
+ * Rate limit of sign-ins and of wrong codes and tokens, by client address. It is much lower than the general limit and counts per Hub. Behind
+ * trusted proxies the client's address counts; an IPv6 client counts by its /64 network.
  */
 import type { Coded, ErrorCode } from "@corral/domain/errors/ErrorTable"
 import { RateLimited } from "@corral/domain/errors/Failures"
@@ -15,7 +15,7 @@ export class SignInRate extends Context.Service<
   {
     /** Counts this request. */
     readonly counted: Effect.Effect<void, RateLimited, HttpServerRequest.HttpServerRequest>
-    /** Counts it where it is refused; refuses it where there have been too many. */
+    /** Counts refusals; refuses requests after too many. */
     readonly countingRefusals: <A, E, R>(
       self: Effect.Effect<A, E, R>
     ) => Effect.Effect<A, E | RateLimited, R | HttpServerRequest.HttpServerRequest>
@@ -33,13 +33,13 @@ export class SignInRate extends Context.Service<
         )
         const refuse = new RateLimited({ details: { retryAfterSeconds: Math.ceil(60 / perMinute) } })
         return SignInRate.of({
-          counted: Effect.flatMap(address, (who) => (rate.take(who) ? Effect.void : Effect.fail(refuse))),
+          counted: Effect.flatMap(address, (key) => (rate.take(key) ? Effect.void : Effect.fail(refuse))),
           countingRefusals: Effect.fnUntraced(function* (self) {
-            const who = yield* address
-            if (!rate.has(who)) return yield* refuse
+            const key = yield* address
+            if (!rate.has(key)) return yield* refuse
             return yield* Effect.tapError(self, (error) =>
               Effect.sync(() => {
-                if (isRefusal(error)) rate.take(who)
+                if (isRefusal(error)) rate.take(key)
               })
             )
           })

@@ -1,8 +1,8 @@
-/** What a statement that failed comes to: `overloaded` where the database is not there for now, nothing where the fault is ours. */
+/** Refusal for a failed statement: `overloaded` if the database is unavailable; none for a fault of the Hub. */
 import type { HttpRefusal } from "@corral/service/http/Refusal"
 import { SqlError } from "effect/sql"
 
-const passing: ReadonlySet<string> = new Set([
+const transientReasons: ReadonlySet<string> = new Set([
   "ConnectionError",
   "DeadlockError",
   "LockTimeoutError",
@@ -10,14 +10,14 @@ const passing: ReadonlySet<string> = new Set([
   "StatementTimeoutError"
 ])
 
-/** Classes of SQLSTATE: out of resources, not in the state for it, stopped by its operator. */
-const away = /^(53|55|57)/
+/** Classes of SQLSTATE: insufficient resources, object not in prerequisite state, operator intervention. */
+const unavailableState = /^(53|55|57)/
 
 const stateOf = ({ cause }: SqlError.SqlError["reason"]): string =>
   typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : ""
 
 export const storeRefusal = (defect: unknown): HttpRefusal | undefined =>
   defect instanceof SqlError.SqlError &&
-  (passing.has(defect.reason._tag) || away.test(stateOf(defect.reason)))
+  (transientReasons.has(defect.reason._tag) || unavailableState.test(stateOf(defect.reason)))
     ? { code: "overloaded" }
     : undefined

@@ -1,4 +1,4 @@
-/** `/web/agent-tasks`, `/client/tasks`: making, reading and cancelling tasks. */
+/** `/web/agent-tasks`, `/client/tasks`: tasks, created, read and cancelled. */
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import type { Proof } from "@corral/domain/access/Authorization"
 import { PermissionDenied, RunNotCancellable } from "@corral/domain/errors/Failures"
@@ -18,95 +18,125 @@ import { Dispatcher } from "../task/Dispatcher.ts"
 import { Tasks } from "../task/Tasks.ts"
 import { answered } from "./Answered.ts"
 import { requireChatMode } from "./ChatMode.ts"
+import type { HubRequest } from "./HubRequest.ts"
 import { routed } from "./Routed.ts"
 
-export const tasks = HttpApiBuilder.group(
+/** Finds a task. The caller's access is checked afterwards: a missing task and a forbidden one get the same answer. */
+const taskLookup = Effect.map(Tasks, (tasks) =>
+  Effect.fnUntraced(function* (id: TaskId) {
+    return (yield* tasks.find(id)) ?? (yield* new PermissionDenied())
+  })
+)
+
+const createHandler = Effect.gen(function* () {
+  const audit = yield* Audit
+  const authority = yield* HubAuthority
+  const dispatcher = yield* Dispatcher
+  const idempotency = yield* HubIdempotency
+  const tasks = yield* Tasks
+
+  return {
+    create: Effect.fnUntraced(function* ({ headers, payload }: HubRequest<"tasks", "create">) {
+      const principal = yield* CurrentPrincipal
+      const { userId } = principal
+      const proof = yield* authority.inProject("task.create", payload.projectId)
+      const id = yield* tasks.newId
+      const request = {
+        scope: `${userId} POST /web/agent-tasks`,
+        key: headers["idempotency-key"],
+        request: payload
+      }
+      const deed = { action: "task.create" as const, resource: id, projectId: payload.projectId }
+      const { body, replayed: again } = yield* idempotency.runOnce(
+        request,
+        audit.perform(
+          deed,
+          Effect.andThen(requireChatMode(principal, payload.mode), tasks.create(proof, id, payload))
+        )
+      )
+      if (!again && body.state === "pending") yield* dispatcher.wake(body.targetId)
+      return yield* replayed(
+        HttpApiSchema.withHeaders({ body, headers: { location: `/client/tasks/${body.id}` } }),
+        again
+      )
+    }, answered)
+  }
+})
+
+const readHandlers = Effect.gen(function* () {
+  const authority = yield* HubAuthority
+  const findTask = yield* taskLookup
+  const tasks = yield* Tasks
+
+  return {
+    list: Effect.fnUntraced(function* ({
+      query: { cursor, limit, projectId, sessionId, state }
+    }: HubRequest<"tasks", "list">) {
+      const { userId } = yield* CurrentPrincipal
+      if (projectId !== undefined) yield* authority.inProject("project.read", projectId)
+      const filter = { projectId, sessionId, state }
+      return yield* pageOf(
+        {
+          filter: `tasks ${JSON.stringify([projectId, sessionId, state])}`,
+          principal: userId,
+          cursor,
+          limit
+        },
+        byId,
+        (before, limit) => tasks.list(userId, filter, before, limit)
+      )
+    }, answered),
+
+    get: Effect.fnUntraced(function* ({ params }: HubRequest<"tasks", "get">) {
+      const task = yield* findTask(params.id)
+      yield* authority.inProject("project.read", task.projectId, task.id)
+      return task
+    }, answered)
+  }
+})
+
+const cancelHandler = Effect.gen(function* () {
+  const audit = yield* Audit
+  const authority = yield* HubAuthority
+  const findTask = yield* taskLookup
+  const router = yield* EdgeRouter
+  const targets = yield* Targets
+  const tasks = yield* Tasks
+
+  const cancelWaiting = Effect.fnUntraced(function* (proof: Proof<"run.cancel">, id: TaskId) {
+    const cancelled = yield* tasks.cancelWaiting(proof, id)
+    if (cancelled !== undefined) return cancelled
+    const message = "The task has just started, or has ended."
+    return yield* new RunNotCancellable({ message })
+  })
+
+  return {
+    cancel: Effect.fnUntraced(function* ({ params: { id } }: HubRequest<"tasks", "cancel">) {
+      const { userId } = yield* CurrentPrincipal
+      const task = yield* findTask(id)
+      const { projectId, runId, state, targetId } = task
+      const proof = yield* authority.inProject("run.cancel", projectId, id)
+      const deed = { action: "run.cancel" as const, resource: id, projectId }
+      if (state === "cancelled") return task
+      if (runId === undefined) return yield* audit.perform(deed, cancelWaiting(proof, id))
+      // No transaction is open while the Edge handles the command.
+      const cancelled = isOver(state)
+        ? Effect.fail(new RunNotCancellable())
+        : router.cancel(targetId, { runId, by: userId }).pipe(routed(targets, task))
+      yield* audit.perform(deed, yield* Effect.exit(cancelled))
+      return yield* findTask(id)
+    }, answered)
+  }
+})
+
+export const taskEndpoints = HttpApiBuilder.group(
   HubApi,
   "tasks",
   Effect.fnUntraced(function* (handlers) {
-    const audit = yield* Audit
-    const authority = yield* HubAuthority
-    const dispatcher = yield* Dispatcher
-    const idempotency = yield* HubIdempotency
-    const router = yield* EdgeRouter
-    const targets = yield* Targets
-    const tasks = yield* Tasks
-
-    /** A task that is known; whether the caller may see it is still to be found. */
-    const known = Effect.fnUntraced(function* (id: TaskId) {
-      return (yield* tasks.find(id)) ?? (yield* new PermissionDenied())
-    })
-
-    const waitingCancelled = Effect.fnUntraced(function* (proof: Proof<"run.cancel">, id: TaskId) {
-      const cancelled = yield* tasks.cancelWaiting(proof, id)
-      if (cancelled !== undefined) return cancelled
-      const message = "The task has just been started, or is over."
-      return yield* new RunNotCancellable({ message })
-    })
-
     return handlers.handleAll({
-      create: Effect.fnUntraced(function* ({ headers, payload }) {
-        const principal = yield* CurrentPrincipal
-        const { userId } = principal
-        const proof = yield* authority.inProject("task.create", payload.projectId)
-        const id = yield* tasks.newId
-        const request = {
-          scope: `${userId} POST /web/agent-tasks`,
-          key: headers["idempotency-key"],
-          request: payload
-        }
-        const deed = { action: "task.create" as const, resource: id, projectId: payload.projectId }
-        const { body, replayed: again } = yield* idempotency.runOnce(
-          request,
-          audit.perform(
-            deed,
-            Effect.andThen(requireChatMode(principal, payload.mode), tasks.create(proof, id, payload))
-          )
-        )
-        if (!again && body.state === "pending") yield* dispatcher.wake(body.targetId)
-        return yield* replayed(
-          HttpApiSchema.withHeaders({ body, headers: { location: `/client/tasks/${body.id}` } }),
-          again
-        )
-      }, answered),
-
-      list: Effect.fnUntraced(function* ({ query: { cursor, limit, projectId, sessionId, state } }) {
-        const { userId } = yield* CurrentPrincipal
-        if (projectId !== undefined) yield* authority.inProject("project.read", projectId)
-        const filter = { projectId, sessionId, state }
-        return yield* pageOf(
-          {
-            filter: `tasks ${JSON.stringify([projectId, sessionId, state])}`,
-            principal: userId,
-            cursor,
-            limit
-          },
-          byId,
-          (before, limit) => tasks.list(userId, filter, before, limit)
-        )
-      }, answered),
-
-      get: Effect.fnUntraced(function* ({ params }) {
-        const task = yield* known(params.id)
-        yield* authority.inProject("project.read", task.projectId, task.id)
-        return task
-      }, answered),
-
-      cancel: Effect.fnUntraced(function* ({ params: { id } }) {
-        const { userId } = yield* CurrentPrincipal
-        const task = yield* known(id)
-        const { projectId, runId, state, targetId } = task
-        const proof = yield* authority.inProject("run.cancel", projectId, id)
-        const deed = { action: "run.cancel" as const, resource: id, projectId }
-        if (state === "cancelled") return task
-        if (runId === undefined) return yield* audit.perform(deed, waitingCancelled(proof, id))
-        // Nothing of the Hub's is held while the Edge is asked.
-        const cancelled = isOver(state)
-          ? Effect.fail(new RunNotCancellable())
-          : router.cancel(targetId, { runId, by: userId }).pipe(routed(targets, task))
-        yield* audit.perform(deed, yield* Effect.exit(cancelled))
-        return yield* known(id)
-      }, answered)
+      ...(yield* createHandler),
+      ...(yield* readHandlers),
+      ...(yield* cancelHandler)
     })
   })
 )

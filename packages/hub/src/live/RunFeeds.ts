@@ -1,31 +1,27 @@
 /**
- * Logs as they grow, for everyone in this process who follows one: a wake-up is one read of the log, however many are told of it.
+ * Growth of run logs, for all followers in this process: one read of the log per notice, shared by all of them.
  *
- * Only those who are at the log's end are handed batches, the same to all of them. Whoever is behind is told that there is more, and
- * reads at their own pace: nobody is waited for.
+ * Only followers at the end of a log receive batches. A follower that is behind is woken, and reads at its own pace. Does not: wait for
+ * any follower.
  */
 import type { RunId, SessionId } from "@corral/domain/identity/Ids"
+import type { LogFollower } from "@corral/service/stream/LogSource"
 import { Context, Effect, Fiber, Layer } from "effect"
-import type { LogBatch } from "../run/LogBatch.ts"
 import { RunLog } from "../run/RunLog.ts"
 import { Notices } from "../store/Notices.ts"
 
-/** Must not block and must not throw. */
-export interface RunFollower {
-  /** The last seq that it has of the run, where it waits for the next; `undefined` while it reads for itself. */
-  readonly waitsAfter: (runId: RunId) => number | undefined
-  readonly told: (batch: LogBatch) => void
-  /** There may be more of that run. */
-  readonly woken: (runId: RunId) => void
-  /** There may be more of anything. */
-  readonly wokenAll: () => void
+/** Follower of one run, or of all runs of a session. Must not block and must not throw. */
+export interface FeedFollower {
+  readonly followerOf: (runId: RunId) => LogFollower
+  /** Any of the logs may have grown. */
+  readonly wakeAll: () => void
 }
 
 export class RunFeeds extends Context.Service<
   RunFeeds,
   {
-    /** Tells the follower of that run, or of all runs of that session, until the returned function is called. */
-    readonly follow: (id: RunId | SessionId, follower: RunFollower) => () => void
+    /** Notifies the follower of that run, or of all runs of that session, until the returned function is called. */
+    readonly follow: (id: RunId | SessionId, follower: FeedFollower) => () => void
   }
 >()("corral/hub/RunFeeds") {
   static readonly layer = Layer.effect(
@@ -35,71 +31,72 @@ export class RunFeeds extends Context.Service<
       const notices = yield* Notices
       const scope = yield* Effect.scope
       const services = yield* Effect.context<never>()
-      const following = new Map<string, Set<RunFollower>>()
-      /** Runs that are being read for those who wait; `true` where there may be more by now. */
+      const followers = new Map<string, Set<FeedFollower>>()
+      /** Runs that are being read; `true`: the log has grown since the read began. */
       const reading = new Map<RunId, boolean>()
 
-      const of = (id: string | undefined): ReadonlyArray<RunFollower> =>
-        id === undefined ? [] : [...(following.get(id) ?? [])]
+      const followersOf = (runId: RunId, sessionId: string | undefined): ReadonlyArray<LogFollower> =>
+        [runId, sessionId].flatMap((id) =>
+          id === undefined ? [] : [...(followers.get(id) ?? [])].map((each) => each.followerOf(runId))
+        )
 
-      /** Hands out what has come, until those who wait have it all. */
-      const handOut = Effect.fnUntraced(function* (runId: RunId, sessionId: string | undefined) {
+      /** Passes on new batches until every waiting follower has them all. */
+      const distribute = Effect.fnUntraced(function* (runId: RunId, sessionId: string | undefined) {
         for (;;) {
           reading.set(runId, false)
-          const followers = [...of(runId), ...of(sessionId)]
-          for (const follower of followers)
-            if (follower.waitsAfter(runId) === undefined) follower.woken(runId)
-          const positions = followers.flatMap((follower) => follower.waitsAfter(runId) ?? [])
+          const present = followersOf(runId, sessionId)
+          for (const follower of present) if (follower.waitsAfter() === undefined) follower.wake()
+          const positions = present.flatMap((follower) => follower.waitsAfter() ?? [])
           if (positions.length === 0) break
-          // Who waits for an earlier one sees a gap, and reads for itself.
-          const batches = yield* log.read(runId, Math.max(...positions), PAGE)
-          for (const batch of batches) for (const follower of followers) follower.told(batch)
+          // A follower at an earlier position sees a gap, and reads by itself.
+          const batches = yield* log.read(runId, Math.max(...positions), FEED_BUDGET)
+          for (const batch of batches) for (const follower of present) follower.receive(batch)
           const characters = batches.reduce((sum, { lines }) => sum + lines.length, 0)
-          // What is committed after this read is told of after it: only a full page says by itself that there is more.
-          if (characters < PAGE && reading.get(runId) !== true) break
+          // A commit after this read sends its own notice: only a full page implies that there is more.
+          if (characters < FEED_BUDGET && reading.get(runId) !== true) break
         }
-        // In one go with the look before: nothing is woken in between.
+        // Synchronous after the check above: no notice arrives in between.
         reading.delete(runId)
       })
 
-      const wake = (runId: RunId, sessionId: string | undefined): void => {
+      const onRun = (runId: RunId, sessionId: string | undefined): void => {
         if (reading.has(runId)) {
           reading.set(runId, true)
           return
         }
-        if (!following.has(runId) && (sessionId === undefined || !following.has(sessionId))) return
+        if (!followers.has(runId) && (sessionId === undefined || !followers.has(sessionId))) return
         reading.set(runId, false)
-        const handing = handOut(runId, sessionId).pipe(
-          // Whoever waits reads for itself, and closes where that does not go.
+        const distributing = distribute(runId, sessionId).pipe(
+          // Each follower reads by itself, and closes if that fails too.
           Effect.catch(() =>
             Effect.sync(() => {
               reading.delete(runId)
-              for (const follower of [...of(runId), ...of(sessionId)]) follower.woken(runId)
+              for (const follower of followersOf(runId, sessionId)) follower.wake()
             })
           )
         )
-        Fiber.runIn(Effect.runForkWith(services)(handing), scope)
+        Fiber.runIn(Effect.runForkWith(services)(distributing), scope)
       }
 
       notices.follow({
         onNotice: (kind, payload) => {
           if (kind !== "run") return
           const [runId, sessionId] = payload.split(" ", 2)
-          // `RunLog` alone tells this channel.
-          wake(runId as RunId, sessionId)
+          // Only `RunLog` writes to this channel.
+          onRun(runId as RunId, sessionId)
         },
         onMissed: () => {
-          for (const followers of following.values()) for (const follower of followers) follower.wokenAll()
+          for (const each of followers.values()) for (const follower of each) follower.wakeAll()
         }
       })
 
       return RunFeeds.of({
         follow: (id, follower) => {
-          const followers = following.get(id) ?? new Set<RunFollower>()
-          following.set(id, followers.add(follower))
+          const others = followers.get(id) ?? new Set<FeedFollower>()
+          followers.set(id, others.add(follower))
           return () => {
-            followers.delete(follower)
-            if (followers.size === 0 && following.get(id) === followers) following.delete(id)
+            others.delete(follower)
+            if (others.size === 0 && followers.get(id) === others) followers.delete(id)
           }
         }
       })
@@ -107,5 +104,5 @@ export class RunFeeds extends Context.Service<
   )
 }
 
-/** Characters that are read at once. */
-const PAGE = 262_144
+/** Characters that are read at a time. */
+const FEED_BUDGET = 262_144

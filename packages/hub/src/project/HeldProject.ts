@@ -1,9 +1,9 @@
-/** Keeps a project from being removed while something is written that belongs to it. */
+/** Lock that prevents the deletion of a project while a transaction writes rows that belong to it. */
 import { PermissionDenied } from "@corral/domain/errors/Failures"
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 
-/** Until the transaction ends. One that was removed since its proof was made is refused as one that never was. */
+/** Holds until the transaction ends. A deleted project is refused like one that never existed. */
 export const holdProject = (
   sql: SqlClient.SqlClient,
   projectId: string

@@ -1,4 +1,4 @@
-/** Workspaces of targets that a project may use, oldest link first. A link ends with its project and with its target. */
+/** Workspaces of targets that a project may use, oldest link first. Deleting the project or the target deletes the link. */
 import type { Proof } from "@corral/domain/access/Authorization"
 import { Conflict, type PermissionDenied } from "@corral/domain/errors/Failures"
 import type { DeviceId, UserId, WorkspaceId } from "@corral/domain/identity/Ids"
@@ -10,7 +10,7 @@ import { limitTo } from "../store/Limit.ts"
 import { decodeSeq } from "../store/Position.ts"
 import { holdProject } from "./HeldProject.ts"
 
-/** With its place in the list. */
+/** A link with its position in the list. */
 export interface PlacedLink extends WorkspaceLink {
   readonly place: string
 }
@@ -23,13 +23,13 @@ export class WorkspaceLinks extends Context.Service<
       after: string | undefined,
       limit: number
     ) => Effect.Effect<ReadonlyArray<PlacedLink>, SqlError.SqlError>
-    /** Only what the target has reported. */
+    /** Links a workspace that the target has reported. */
     readonly add: (
       proof: Proof<"project.update">,
       target: Proof<"task.route">,
       workspace: WorkspaceId
     ) => Effect.Effect<WorkspaceLink, Conflict | PermissionDenied | SqlError.SqlError>
-    /** Whether the project may use that workspace of that target. */
+    /** Whether the project may use a workspace of a target. */
     readonly has: (
       proof: Proof<"task.create">,
       targetId: DeviceId,
@@ -51,7 +51,7 @@ export class WorkspaceLinks extends Context.Service<
 
       return WorkspaceLinks.of({
         list: ({ subject }, after, limit) =>
-          sql<Row>`
+          sql<LinkedWorkspaceRow>`
             SELECT seq::text AS seq, target_id, workspace, added_by, added_at FROM workspace_links
             WHERE project_id = ${subject} AND seq > ${after === undefined ? 0 : decodeSeq(after, Number.MAX_SAFE_INTEGER)} ORDER BY workspace_links.seq ${limitTo(sql, limit)}`.pipe(
             Effect.map((rows) => rows.map(placedOf))
@@ -62,7 +62,7 @@ export class WorkspaceLinks extends Context.Service<
             Effect.gen(function* () {
               const { workspaces } = yield* inventory.offerOf(target)
               if (!workspaces.some(({ id }) => id === workspace))
-                return yield* new Conflict({ message: "The target has reported no workspace of that name." })
+                return yield* new Conflict({ message: "The target has not reported this workspace." })
               yield* holdProject(sql, proof.subject)
               const row = {
                 project_id: proof.subject,
@@ -71,12 +71,12 @@ export class WorkspaceLinks extends Context.Service<
                 added_by: proof.principal,
                 added_at: new Date(clock.currentTimeMillisUnsafe())
               }
-              const [made] = yield* sql<Row>`
+              const [inserted] = yield* sql<LinkedWorkspaceRow>`
                 INSERT INTO workspace_links ${sql.insert(row)} ON CONFLICT DO NOTHING
                 RETURNING seq::text AS seq, target_id, workspace, added_by, added_at`
-              if (made === undefined)
-                return yield* new Conflict({ message: "The workspace is linked already." })
-              return linkOf(placedOf(made))
+              if (inserted === undefined)
+                return yield* new Conflict({ message: "This workspace is already linked." })
+              return linkOf(placedOf(inserted))
             })
           ),
 
@@ -97,7 +97,7 @@ export class WorkspaceLinks extends Context.Service<
   )
 }
 
-interface Row {
+interface LinkedWorkspaceRow {
   readonly seq: string
   readonly target_id: DeviceId
   readonly workspace: WorkspaceId
@@ -105,7 +105,7 @@ interface Row {
   readonly added_at: Date
 }
 
-const placedOf = ({ added_at, added_by, seq, target_id, workspace }: Row): PlacedLink => ({
+const placedOf = ({ added_at, added_by, seq, target_id, workspace }: LinkedWorkspaceRow): PlacedLink => ({
   place: seq,
   targetId: target_id,
   workspace,
@@ -113,7 +113,7 @@ const placedOf = ({ added_at, added_by, seq, target_id, workspace }: Row): Place
   addedAt: added_at.toISOString()
 })
 
-/** Without its place. */
+/** The link without its position. */
 export const linkOf = ({ addedAt, addedBy, targetId, workspace }: PlacedLink): WorkspaceLink => ({
   targetId,
   workspace,

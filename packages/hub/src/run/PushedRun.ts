@@ -11,7 +11,7 @@ import {
 import type { HubRunStatus } from "@corral/domain/hub-api/HubRun"
 import type { EventBatch } from "@corral/domain/link/EdgeLink"
 import type { CreateRun } from "@corral/domain/run/Run"
-import type { LogBatch } from "./LogBatch.ts"
+import type { LogBatch } from "@corral/service/stream/LogSource"
 import { MirroredRun, type RunSummary } from "./MirroredRun.ts"
 import { decodePushedEvent } from "./PushedEvent.ts"
 

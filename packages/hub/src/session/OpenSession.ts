@@ -1,4 +1,4 @@
-/** What every addition to a session does first: only an active one takes any, one addition after the other, and each moves it up. */
+/** Lock on an active session, taken before each addition to it. */
 import type { Proof } from "@corral/domain/access/Authorization"
 import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
 import type { SessionId } from "@corral/domain/identity/Ids"
@@ -7,11 +7,11 @@ import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 
 export const readOnly = (state: SessionState) =>
-  new Conflict({ message: `The session is ${state}: it can be read and not changed.` })
+  new Conflict({ message: `The session is ${state} and can't be changed.` })
 
 /**
- * Holds the session until the transaction ends. Gives the moment of the addition, later than that of any before, so that ids made of it
- * are in the order in which things were added.
+ * Locks the session until the transaction ends, and makes it the latest of its list. Returns the time of the addition, later than every
+ * earlier one, so ids from it are in the order of the additions.
  */
 export const openSession = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -22,7 +22,7 @@ export const openSession = Effect.fnUntraced(function* (
   const [row] = yield* sql<{ readonly state: SessionState; readonly updated_at: Date }>`
     UPDATE sessions SET updated_at = GREATEST(updated_at + interval '1 millisecond', ${now})
     WHERE id = ${id} AND project_id = ${proof.subject} RETURNING state, updated_at`
-  // Its project was removed since the proof was made.
+  // The project was deleted since the proof was made.
   if (row === undefined) return yield* new PermissionDenied()
   return row.state === "active" ? row.updated_at : yield* readOnly(row.state)
 })

@@ -1,9 +1,9 @@
-/** What a session knows of runs: which of them are its own, and which are not over. */
+/** Runs of a session. */
 import type { RunId, SessionId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 
-/** The session's runs that are not over. */
+/** Runs in progress. */
 export const activeRunsOf = (
   sql: SqlClient.SqlClient,
   sessionId: SessionId
@@ -14,7 +14,7 @@ export const activeRunsOf = (
     (rows) => rows.map(({ id }) => id)
   )
 
-/** Whether it is a run of that session. */
+/** Whether a run belongs to the session. */
 export const isRunOf = (
   sql: SqlClient.SqlClient,
   sessionId: SessionId,

@@ -1,8 +1,8 @@
 /**
- * Sessions: conversations of people and agents in a project. Lists go by last change, newest first; what is said and who takes part moves
- * a session up.
+ * Sessions: conversations of people and agents in a project. Lists are ordered by last change, newest first. Messages and changes of agents
+ * count as changes.
  *
- * An archived session can be opened again, a closed one stays closed; both are read-only. A session ends with its project.
+ * An archived session can be opened again, a closed one stays closed; both are read-only. Deleting a project deletes its sessions.
  */
 import type { Proof } from "@corral/domain/access/Authorization"
 import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
@@ -21,10 +21,10 @@ import { holdProject } from "../project/HeldProject.ts"
 import { limitTo } from "../store/Limit.ts"
 import { type Position, encodePosition } from "../store/Position.ts"
 import { readOnly } from "./OpenSession.ts"
-import { agentsOf } from "./SessionAgents.ts"
+import { agentsOf } from "./SessionAgentStore.ts"
 import { activeRunsOf } from "./SessionRuns.ts"
 
-/** Sessions of one project, or of all that somebody may read. */
+/** Sessions of one project, or of all projects that a user may read. */
 export type SessionScope = Proof<"project.read"> | { readonly reader: UserId }
 
 export class Sessions extends Context.Service<
@@ -65,7 +65,7 @@ export class Sessions extends Context.Service<
         const [row] = yield* sql<SessionRow>`
           SELECT id, project_id, title, state, updated_at, created_by, created_at FROM sessions
           WHERE id = ${id} AND project_id = ${subject}`
-        // Removed since the proof was made.
+        // Deleted since the proof was made.
         if (row === undefined) return yield* new PermissionDenied()
         return sessionOf(row, yield* agentsOf(sql, id), yield* activeRunsOf(sql, id))
       })
@@ -73,27 +73,7 @@ export class Sessions extends Context.Service<
       return Sessions.of({
         get,
 
-        list: (scope, state, after, limit) => {
-          const columns = sql.literal("id, project_id, title, state, updated_at")
-          const page = sql`
-            ${state === undefined ? sql`` : sql`AND state = ${state}`}
-            ${after === undefined ? sql`` : sql`AND (updated_at, id) < (${new Date(after.at)}, ${after.id})`}
-            ORDER BY updated_at DESC, id DESC ${limitTo(sql, limit)}`
-          // Each project is walked in the order of its own index, no further than one page.
-          const rows =
-            "subject" in scope
-              ? sql<ItemRow>`SELECT ${columns} FROM sessions WHERE project_id = ${scope.subject} ${page}`
-              : sql<ItemRow>`
-                  SELECT s.* FROM (
-                    SELECT project_id FROM project_members WHERE user_id = ${scope.reader}
-                    UNION
-                    SELECT id FROM projects WHERE visibility = 'internal'
-                  ) readable
-                  CROSS JOIN LATERAL (
-                    SELECT ${columns} FROM sessions WHERE project_id = readable.project_id ${page}
-                  ) s ORDER BY s.updated_at DESC, s.id DESC ${limitTo(sql, limit)}`
-          return Effect.map(rows, (items) => items.map(itemOf))
-        },
+        list: listOf(sql),
 
         create: ({ principal, subject }, { title }) =>
           sql.withTransaction(
@@ -102,7 +82,7 @@ export class Sessions extends Context.Service<
               const at = now()
               const row: SessionRow = {
                 id: mint<SessionId>("ses", at.getTime()),
-                // Proofs name their subject; those of a session's action name a project.
+                // The subject of a session's proof is its project.
                 project_id: subject as ProjectId,
                 title,
                 state: "active",
@@ -118,16 +98,16 @@ export class Sessions extends Context.Service<
         update: (proof, id, { state, title }) =>
           sql.withTransaction(
             Effect.gen(function* () {
-              const [held] = yield* sql<{ readonly state: SessionState }>`
+              const [current] = yield* sql<{ readonly state: SessionState }>`
                 SELECT state FROM sessions WHERE id = ${id} AND project_id = ${proof.subject} FOR UPDATE`
-              if (held === undefined) return yield* new PermissionDenied()
-              const next = state ?? held.state
-              if (held.state === "closed" && next !== "closed")
-                return yield* new Conflict({ message: "A closed session stays closed." })
-              // One change may open it again and rename it, or rename it and put it away.
-              if (title !== undefined && held.state !== "active" && next !== "active")
-                return yield* readOnly(held.state)
-              if (title !== undefined || next !== held.state)
+              if (current === undefined) return yield* new PermissionDenied()
+              const next = state ?? current.state
+              if (current.state === "closed" && next !== "closed")
+                return yield* new Conflict({ message: "A closed session can't be reopened." })
+              // One update may reopen and rename a session, or rename and archive it.
+              if (title !== undefined && current.state !== "active" && next !== "active")
+                return yield* readOnly(current.state)
+              if (title !== undefined || next !== current.state)
                 yield* sql`
                   UPDATE sessions SET title = COALESCE(${title ?? null}, title), state = ${next},
                     updated_at = GREATEST(updated_at + interval '1 millisecond', ${now()})
@@ -139,6 +119,30 @@ export class Sessions extends Context.Service<
     })
   )
 }
+
+/** Lists sessions. Each project is read in the order of its index, at most one page. */
+const listOf =
+  (sql: SqlClient.SqlClient) =>
+  (scope: SessionScope, state: SessionState | undefined, after: Position | undefined, limit: number) => {
+    const columns = sql.literal("id, project_id, title, state, updated_at")
+    const page = sql`
+      ${state === undefined ? sql`` : sql`AND state = ${state}`}
+      ${after === undefined ? sql`` : sql`AND (updated_at, id) < (${new Date(after.at)}, ${after.id})`}
+      ORDER BY updated_at DESC, id DESC ${limitTo(sql, limit)}`
+    const rows =
+      "subject" in scope
+        ? sql<ItemRow>`SELECT ${columns} FROM sessions WHERE project_id = ${scope.subject} ${page}`
+        : sql<ItemRow>`
+            SELECT s.* FROM (
+              SELECT project_id FROM project_members WHERE user_id = ${scope.reader}
+              UNION
+              SELECT id FROM projects WHERE visibility = 'internal'
+            ) readable
+            CROSS JOIN LATERAL (
+              SELECT ${columns} FROM sessions WHERE project_id = readable.project_id ${page}
+            ) s ORDER BY s.updated_at DESC, s.id DESC ${limitTo(sql, limit)}`
+    return Effect.map(rows, (items) => items.map(itemOf))
+  }
 
 interface ItemRow {
   readonly id: SessionId
@@ -173,5 +177,5 @@ const sessionOf = (
   activeRuns
 })
 
-/** Where a session stands in its list. */
+/** Position of a session in its list. */
 export const sessionPosition = ({ id, updatedAt }: SessionItem): string => encodePosition(updatedAt, id)

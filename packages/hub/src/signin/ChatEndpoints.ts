@@ -1,7 +1,7 @@
-/** What a person may do through a chat account: follow and do work. Everything else is for a sign-in. Data and one look. */
-import type { Endpoint } from "./Credentials.ts"
+/** Endpoints that a chat account may call: those to follow and do work. Other endpoints require a sign-in. */
+import type { Endpoint } from "./HubCredentials.ts"
 
-/** Method and path as the contract has them. */
+/** Method and path, as in the contract. */
 export const openToChat: ReadonlySet<string> = new Set([
   "GET /client/auth/me",
   "GET /client/sessions",

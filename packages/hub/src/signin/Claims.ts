@@ -1,17 +1,14 @@
-/**
- * What the identity provider says of a person, as we read it: name, address and groups at configurable places, and whether those may come
- * in. Pure.
- */
+/** Claims of the identity provider: name, email address and groups at configured paths, and the admission check. Pure. */
 import { capped } from "@corral/domain/text/CappedPattern"
 import type { OidcConfig } from "../config/OidcConfig.ts"
-import type { Identity } from "./Users.ts"
+import type { ProviderIdentity } from "./Users.ts"
 
 export type Claims = Readonly<Record<string, unknown>>
 
 const isObject = (value: unknown): value is Claims =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** The value at `realm_access.roles`; a name that has dots of its own is found first. */
+/** The value at a path such as `realm_access.roles`. A claim whose name contains the dots wins. */
 export const claimAt = (claims: Claims, path: string): unknown => {
   if (Object.hasOwn(claims, path)) return claims[path]
   return path
@@ -27,7 +24,7 @@ const textAt = (claims: Claims, path: string): string | undefined => {
   return typeof value === "string" && value.trim() !== "" ? storable(value) : undefined
 }
 
-/** What the database and a line of text can hold of it. */
+/** Text without what the database or a line of text cannot hold. */
 const storable = (text: string): string =>
   text
     .toWellFormed()
@@ -44,15 +41,15 @@ export const groupsAt = (claims: Claims, path: string): ReadonlyArray<string> =>
   return isObject(value) ? Object.keys(value) : []
 }
 
-/** An address of the provider's own claim counts once it was verified; a claim that was chosen for it counts as it is. */
+/** The `email` claim counts only if it is verified; another configured claim counts as it is. */
 const emailOf = (claims: Claims, path: string): string | undefined =>
   path === "email" && claims["email_verified"] !== true ? undefined : textAt(claims, path)
 
-/** Who it is: told from others by issuer and subject alone. */
-export const identityOf = (claims: Claims, config: OidcConfig, subject: string): Identity => {
-  const { claims: places, issuer, knownAs = issuer } = config
-  const email = emailOf(claims, places.email)
-  const name = textAt(claims, places.name) ?? textAt(claims, "preferred_username") ?? email ?? "Somebody"
+/** Identity in the claims. Only issuer and subject identify a user. */
+export const identityOf = (claims: Claims, config: OidcConfig, subject: string): ProviderIdentity => {
+  const { claims: paths, issuer, knownAs = issuer } = config
+  const email = emailOf(claims, paths.email)
+  const name = textAt(claims, paths.name) ?? textAt(claims, "preferred_username") ?? email ?? "Unnamed user"
   return { issuer: knownAs, subject, name, email }
 }
 
@@ -70,29 +67,29 @@ export const emailDomainOf = (claims: Claims, path: string): string | undefined 
 
 /** RFC 5321: a path has 256 characters with its brackets. */
 const LONGEST_ADDRESS = 254
-/** Of RFC 5322 what mail systems use: no quoted local part, no comment, no address literal. */
+/** The part of RFC 5322 that mail systems use: no quoted local part, no comment, no address literal. */
 const ADDRESS = capped(
   LONGEST_ADDRESS,
   /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@((?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z0-9-]{2,63})$/
 )
 
-/** Whether somebody with those claims may come in: every restriction that is set must hold. */
+/** Whether a user with these claims is admitted. Every configured restriction must hold. */
 export const isAdmitted = (claims: Claims, config: OidcConfig): boolean => {
-  const { allowedDomains, allowedGroups, claims: places } = config
-  const groups = groupsAt(claims, places.groups)
-  const domain = emailDomainOf(claims, places.email)
+  const { allowedDomains, allowedGroups, claims: paths } = config
+  const groups = groupsAt(claims, paths.groups)
+  const domain = emailDomainOf(claims, paths.email)
   return (
     (allowedGroups.length === 0 || groups.some((group) => allowedGroups.includes(group))) &&
     (allowedDomains.length === 0 || (domain !== undefined && allowedDomains.includes(domain)))
   )
 }
 
-/** Whether the ID token leaves out something that we look for, so that the provider is asked for more. */
+/** Whether the ID token lacks a claim that the Hub needs, so that it requests the user info. */
 export const isShort = (
   claims: Claims,
-  { allowedDomains, allowedGroups, claims: places }: OidcConfig
+  { allowedDomains, allowedGroups, claims: paths }: OidcConfig
 ): boolean =>
-  claimAt(claims, places.name) === undefined ||
-  claimAt(claims, places.email) === undefined ||
-  (allowedDomains.length > 0 && emailOf(claims, places.email) === undefined) ||
-  (allowedGroups.length > 0 && claimAt(claims, places.groups) === undefined)
+  claimAt(claims, paths.name) === undefined ||
+  claimAt(claims, paths.email) === undefined ||
+  (allowedDomains.length > 0 && emailOf(claims, paths.email) === undefined) ||
+  (allowedGroups.length > 0 && claimAt(claims, paths.groups) === undefined)

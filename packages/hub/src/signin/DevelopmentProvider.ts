@@ -1,8 +1,8 @@
 /**
- * An identity provider for development, inside the Hub and on loopback: a page that asks for a name and believes it. Whoever reaches this
- * machine's loopback may sign in as anybody.
+ * Identity provider for development, inside the Hub on loopback: its page accepts any name without a proof. Every program that reaches the
+ * loopback of this machine can sign in as any user.
  *
- * It is started where the settings ask for it and nowhere else, and loaded only then. What it knows is in memory and goes with the Hub.
+ * Guarantees: it starts and loads only if the settings request it. Its data are in memory and end with the Hub.
  */
 import { Data, Effect, Layer } from "effect"
 import { generateKeyPairSync, randomBytes } from "node:crypto"
@@ -19,18 +19,18 @@ export class DevelopmentProviderFailed extends Data.TaggedError("DevelopmentProv
 }> {}
 
 const CLIENT = "corral"
-/** As what its people are kept: it has another address each time. */
+/** Issuer of the stored users. The address of the provider changes with each start. */
 export const DEVELOPMENT_ISSUER = "urn:corral:development"
-const OURS = { clientId: CLIENT, tokenAuth: "none", knownAs: DEVELOPMENT_ISSUER } as const
+const CLIENT_CONFIG = { clientId: CLIENT, tokenAuth: "none", knownAs: DEVELOPMENT_ISSUER } as const
 const HOST = "127.0.0.1"
 const DAY = 86_400
 
-/** The provider that the config names; the one for development where it asks for that; else none. */
+/** The configured provider, or the one for development, or none. */
 export const layerProvider = (config: HubConfig) =>
   config.devSignIn === true
     ? Layer.unwrap(
         Effect.map(start(config.devSignInAs ?? ""), (issuer) =>
-          IdentityProvider.layer({ ...oidcDefaults, ...OURS, issuer })
+          IdentityProvider.layer({ ...oidcDefaults, ...CLIENT_CONFIG, issuer })
         )
       )
     : IdentityProvider.layer(config.oidc)
@@ -42,16 +42,16 @@ const start = Effect.fnUntraced(function* (proposed: string) {
   const provider = new Library(issuer, configurationOf())
   const serve = provider.callback()
   server.on("request", (request, response) => {
-    // Another name would be another site's, led here.
+    // Another Host belongs to another site that resolves to this address.
     if (`http://${request.headers.host}` !== issuer) return end(response, 403, "Forbidden")
     const uid = /^\/interaction\/([\w-]+)$/.exec(request.url ?? "")?.[1]
     if (uid === undefined) return void serve(request, response)
-    ask(provider, request, response, proposed).catch(() =>
-      end(response, 400, "This sign-in has expired. Begin again.")
+    answerInteraction(provider, request, response, proposed).catch(() =>
+      end(response, 400, "This sign-in has expired. Start again.")
     )
   })
   yield* Effect.logWarning(
-    `CORRAL_HUB_DEV_SIGN_IN: ${issuer} signs in anyone under any name. Never use it where others reach this machine.`
+    `CORRAL_HUB_DEV_SIGN_IN: ${issuer} signs in anyone under any name. Never use it on a machine that others can reach.`
   )
   return issuer
 })
@@ -75,7 +75,7 @@ const configurationOf = (): Configuration => ({
     {
       client_id: CLIENT,
       token_endpoint_auth_method: "none",
-      // Of a native client any loopback port counts: the Hub's own is not known yet.
+      // A native client may use any loopback port: the port of the Hub is not known yet.
       application_type: "native",
       id_token_signed_response_alg: "ES256",
       redirect_uris: [
@@ -99,7 +99,7 @@ const configurationOf = (): Configuration => ({
   conformIdTokenClaims: false,
   features: { devInteractions: { enabled: false } },
   findAccount: (_, name) => ({ accountId: name, claims: () => ({ sub: name, name }) }),
-  // Nobody is asked twice: what they typed is the consent.
+  // The typed name is the consent, so there is no second question.
   loadExistingGrant: async ({ oidc }) => {
     const grant = new oidc.provider.Grant({
       accountId: oidc.session?.accountId,
@@ -118,21 +118,21 @@ const configurationOf = (): Configuration => ({
   ttl: { AccessToken: 600, Grant: DAY, IdToken: 600, Interaction: 600, Session: DAY }
 })
 
-const ask = async (
+const answerInteraction = async (
   provider: Provider,
   request: IncomingMessage,
   response: ServerResponse,
   proposed: string
 ): Promise<void> => {
   const { prompt } = await provider.interactionDetails(request, response)
-  // Of a native client the library asks for consent too, which was given with the name.
+  // For a native client the library requires consent too. The typed name is the consent.
   if (prompt.name !== "login") return provider.interactionFinished(request, response, { consent: {} })
   const name = request.method === "POST" ? await nameIn(request) : undefined
   if (name === undefined) return end(response, 200, signInPage(proposed), "text/html; charset=utf-8")
   await provider.interactionFinished(request, response, { login: { accountId: name } })
 }
 
-/** The form's one field, where it has a name in it. */
+/** Name in the form; `undefined` if the field is empty. */
 const nameIn = async (request: IncomingMessage): Promise<string | undefined> => {
   let text = ""
   for await (const chunk of request) {
@@ -159,7 +159,7 @@ const end = (response: ServerResponse, status: number, body: string, type = "tex
   response.end(body)
 }
 
-/** One kind of the library's records; gone when their time is over. */
+/** Store of one kind of the library's records, until they expire. */
 class InMemory implements Adapter {
   private readonly records = new Map<string, { readonly payload: AdapterPayload; readonly until: number }>()
 
@@ -183,7 +183,7 @@ class InMemory implements Adapter {
 
   async consume(id: string): Promise<void> {
     const record = this.records.get(id)
-    // The library reads whether there is one, and when that was in seconds.
+    // The library reads whether a record was consumed, and the time in seconds.
     if (record !== undefined) record.payload.consumed = Math.floor(performance.timeOrigin / 1_000)
   }
 

@@ -1,6 +1,8 @@
 /**
- * Signing in a program without a browser of its own (RFC 8628): it holds a device code and asks with it, a person who is signed in
- * answers the user code that the program shows. Ten minutes, one answer, one use; only hashes are kept.
+ * Device codes (RFC 8628), for programs without a browser: the program polls with its device code, and a signed-in user decides the user
+ * code that the program shows.
+ *
+ * Guarantees: a code is valid for ten minutes, for one decision and one sign-in. The database has only hashes.
  */
 import { PermissionDenied, Unauthorized } from "@corral/domain/errors/Failures"
 import type { WaitingDevice } from "@corral/domain/hub-api/Auth"
@@ -9,12 +11,12 @@ import type { SignInKind } from "@corral/domain/identity/User"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { createHash, randomBytes, randomInt } from "node:crypto"
-import { type IssuedSignIn, SignIns } from "./SignIns.ts"
+import { type IssuedSignIn, SignInStore } from "./SignInStore.ts"
 
-/** Consonants alone: no words, and nothing that looks like something else. */
+/** Consonants only: codes form no words and have no letters that look alike. */
 const LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
 const TTL = 600_000
-/** Seconds between two questions, and how much longer they become for who asks too soon. */
+/** Seconds between two polls, and seconds added for a program that polls too soon. */
 const INTERVAL = 5
 const SLOWER = 5
 
@@ -35,16 +37,16 @@ export class DeviceCodes extends Context.Service<
   DeviceCodes,
   {
     readonly start: (request: DeviceRequest) => Effect.Effect<DeviceStarted, SqlError.SqlError>
-    /** A sign-in once the person has allowed it; before, how many seconds to wait. */
+    /** The sign-in once a user has allowed it; until then, the seconds to wait. */
     readonly ask: (
       deviceCode: string
     ) => Effect.Effect<
       IssuedSignIn | { readonly waitSeconds: number },
       Unauthorized | PermissionDenied | SqlError.SqlError
     >
-    /** What waits for an answer to that code. */
+    /** The program that waits for a decision on a user code. */
     readonly waiting: (userCode: string) => Effect.Effect<WaitingDevice, PermissionDenied | SqlError.SqlError>
-    /** The person's answer; refused for a code that is not waiting for one. */
+    /** Decides a user code; refused if no program waits for it. */
     readonly answer: (
       userId: UserId,
       userCode: string,
@@ -56,27 +58,10 @@ export class DeviceCodes extends Context.Service<
     DeviceCodes,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const signIns = yield* SignIns
+      const signIns = yield* SignInStore
       const clock = yield* Clock.Clock
       const now = () => new Date(clock.currentTimeMillisUnsafe())
-      const oldest = (at: Date) => new Date(at.getTime() - TTL)
-
-      const lookAt = Effect.fnUntraced(function* (hash: Buffer, at: Date) {
-        const [row] = yield* sql<Row>`
-          SELECT kind, client_name, interval_s, asked_at, decision, user_id FROM device_codes
-          WHERE device_hash = ${hash} AND created_at > ${oldest(at)} FOR UPDATE`
-        if (row === undefined) return undefined
-        if (row.decision === null) {
-          const early =
-            row.asked_at !== null && at.getTime() - row.asked_at.getTime() < row.interval_s * 1_000
-          const interval = early ? row.interval_s + SLOWER : row.interval_s
-          yield* sql`UPDATE device_codes SET asked_at = ${at}, interval_s = ${interval} WHERE device_hash = ${hash}`
-          return { waitSeconds: interval }
-        }
-        yield* sql`DELETE FROM device_codes WHERE device_hash = ${hash}`
-        if (row.decision === "deny" || row.user_id === null) return "denied" as const
-        return yield* signIns.issue(row.user_id, row.kind, { clientName: row.client_name })
-      })
+      const poll = pollOf(sql, signIns)
 
       return DeviceCodes.of({
         start: Effect.fnUntraced(function* ({ clientName, kind }) {
@@ -101,10 +86,10 @@ export class DeviceCodes extends Context.Service<
         }),
 
         ask: Effect.fnUntraced(function* (deviceCode) {
-          // A refusal is kept too: the code is used up, so nothing of it may be taken back.
-          const found = yield* sql.withTransaction(lookAt(sha256(deviceCode), now()))
+          // Fails after the transaction: a denied code is deleted, and the deletion must not be rolled back.
+          const found = yield* sql.withTransaction(poll(sha256(deviceCode), now()))
           if (found === undefined)
-            return yield* new Unauthorized({ message: "The code has expired. Begin again." })
+            return yield* new Unauthorized({ message: "The code has expired. Start again." })
           if (found === "denied") return yield* new PermissionDenied({ message: "The sign-in was refused." })
           return found
         }),
@@ -138,7 +123,27 @@ export class DeviceCodes extends Context.Service<
   )
 }
 
-interface Row {
+const oldest = (at: Date) => new Date(at.getTime() - TTL)
+
+/** Answers a program that polls with its device code: the sign-in, the refusal, or the seconds to wait. */
+const pollOf = (sql: SqlClient.SqlClient, signIns: SignInStore["Service"]) =>
+  Effect.fnUntraced(function* (hash: Buffer, at: Date) {
+    const [row] = yield* sql<CodeRow>`
+      SELECT kind, client_name, interval_s, asked_at, decision, user_id FROM device_codes
+      WHERE device_hash = ${hash} AND created_at > ${oldest(at)} FOR UPDATE`
+    if (row === undefined) return undefined
+    if (row.decision === null) {
+      const early = row.asked_at !== null && at.getTime() - row.asked_at.getTime() < row.interval_s * 1_000
+      const interval = early ? row.interval_s + SLOWER : row.interval_s
+      yield* sql`UPDATE device_codes SET asked_at = ${at}, interval_s = ${interval} WHERE device_hash = ${hash}`
+      return { waitSeconds: interval }
+    }
+    yield* sql`DELETE FROM device_codes WHERE device_hash = ${hash}`
+    if (row.decision === "deny" || row.user_id === null) return "denied" as const
+    return yield* signIns.issue(row.user_id, row.kind, { clientName: row.client_name })
+  })
+
+interface CodeRow {
   readonly kind: Exclude<SignInKind, "web">
   readonly client_name: string | null
   readonly interval_s: number
@@ -149,7 +154,7 @@ interface Row {
 
 const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest()
 
-/** As people write it: with or without its dash, in any case. */
+/** Hash of a user code as people type it: with or without the dash, in any case. */
 const userHash = (userCode: string): Buffer => sha256(userCode.toUpperCase().replaceAll(/[\s-]/g, ""))
 
 const notWaiting = () => new PermissionDenied({ message: "No sign-in is waiting for this code." })

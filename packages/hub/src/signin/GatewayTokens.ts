@@ -1,13 +1,11 @@
-/**
- * The tokens that Gateways hold: from the settings, several while one is being replaced. Without any there is no Gateway.
- */
+/** Tokens of Gateways, from the settings. Several are valid during a rotation; without any, no Gateway is admitted. */
 import { Context, Layer, Redacted } from "effect"
 import { createHash, timingSafeEqual } from "node:crypto"
 
 export class GatewayTokens extends Context.Service<
   GatewayTokens,
   {
-    /** Whether that is one of them; how long it takes does not tell how near it is. */
+    /** Whether a token is one of them. The comparison takes constant time. */
     readonly holds: (token: string) => boolean
   }
 >()("corral/hub/GatewayTokens") {

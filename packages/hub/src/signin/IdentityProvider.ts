@@ -1,9 +1,10 @@
 /**
- * The identity provider as this Hub speaks to it: where a browser is sent, and what is made of it coming back. OpenID Connect's code flow
- * with PKCE, state and nonce; ID tokens are checked with the provider's keys.
+ * Client of the identity provider: OpenID Connect's code flow with PKCE, state and nonce. ID tokens are verified with the provider's keys.
  *
- * It keeps none of the provider's tokens and none of its words: what it refuses is `unauthorized`, and a provider that does not answer is
- * `overloaded`. Discovery happens at first use, so that a Hub starts without its provider.
+ * Guarantees: a refusal of the provider is `unauthorized`, a provider that does not respond is `overloaded`. Discovery happens at first
+ * use, so a Hub starts without its provider.
+ *
+ * Does not: store tokens of the provider, or pass on its messages.
  */
 import { NotFound, Overloaded, Unauthorized } from "@corral/domain/errors/Failures"
 import { Context, Data, Effect, Layer, Redacted } from "effect"
@@ -15,13 +16,13 @@ import type { LoginAttempt } from "./LoginAttempts.ts"
 import type { OidcConfig } from "../config/OidcConfig.ts"
 import { providerFetch } from "./ProviderFetch.ts"
 
-/** Who came back. */
+/** User whom the provider has authenticated. */
 export interface ProvenSubject {
   readonly subject: string
   readonly claims: Claims
-  /** The provider's session, where it names one. */
+  /** Id of the provider's session, if it reports one. */
   readonly session?: string | undefined
-  /** When the provider asked for the person, where it says so. */
+  /** Time when the user authenticated at the provider, if it reports one. */
   readonly authenticatedAt?: Date | undefined
 }
 
@@ -32,39 +33,39 @@ export interface Departure {
   readonly verifier: string
 }
 
-export interface Configured {
+export interface ConfiguredProvider {
   readonly config: OidcConfig
-  /** Where to send a browser; it comes back to `redirectUri`. With `maxAge` whoever signed in there longer ago than that, in seconds, must again. */
+  /** Address for the browser, which returns to `redirectUri`. With `maxAge`, in seconds, users with an older authentication repeat it. */
   readonly depart: (redirectUri: string, maxAge?: number) => Effect.Effect<Departure, Overloaded>
-  /** What the provider proved; `returned` is the address that the browser came back to, with its query. */
+  /** Verifies the response of the provider; `returned` is the address that the browser returned to, with its query. */
   readonly prove: (
     returned: URL,
     attempt: LoginAttempt & { readonly state: string }
   ) => Effect.Effect<ProvenSubject, Unauthorized | Overloaded>
-  /** Whether the provider answers now. Asks it each time, and does not log. */
+  /** Whether the provider responds now. Each use sends a request and logs nothing. */
   readonly isReachable: Effect.Effect<boolean>
-  /** The keys that the provider signs with. */
+  /** Signature keys of the provider. */
   readonly keys: Effect.Effect<JWTVerifyGetKey, Overloaded>
 }
 
 export class IdentityProvider extends Context.Service<
   IdentityProvider,
   {
-    /** The provider, or why there is none. */
-    readonly configured: Effect.Effect<Configured, NotFound>
+    /** The configured provider. */
+    readonly configured: Effect.Effect<ConfiguredProvider, NotFound>
   }
 >()("corral/hub/IdentityProvider") {
   static readonly layer = (config: OidcConfig | undefined) =>
     Layer.sync(IdentityProvider, () => {
-      const made = config && configured(config)
-      return { configured: made === undefined ? Effect.fail(missing()) : Effect.succeed(made) }
+      const provider = config && configured(config)
+      return { configured: provider === undefined ? Effect.fail(missing()) : Effect.succeed(provider) }
     })
 }
 
 const missing = () =>
   new NotFound({
     message:
-      "This Hub has no identity provider: set CORRAL_OIDC_ISSUER and CORRAL_OIDC_CLIENT_ID, or CORRAL_HUB_DEV_SIGN_IN=1 for development."
+      "This Hub has no identity provider. Set CORRAL_OIDC_ISSUER and CORRAL_OIDC_CLIENT_ID, or CORRAL_HUB_DEV_SIGN_IN=1 for development."
   })
 
 /** Seconds. */
@@ -80,12 +81,12 @@ const authOf = ({ clientKey, clientSecret, tokenAuth }: OidcConfig): client.Clie
     : client.ClientSecretBasic(secret)
 }
 
-const configured = (config: OidcConfig): Configured => {
+/** Discovery document and keys of the provider, loaded at first use. */
+const metadataOf = (config: OidcConfig) => {
   const ownFetch = config.certificates === undefined ? undefined : providerFetch(config.certificates)
-  const metadata = { [client.clockTolerance]: CLOCK_TOLERANCE }
   const options: client.DiscoveryRequestOptions = {
     timeout: TIMEOUT,
-    // The settings let plain http be on loopback alone.
+    // The settings allow plain http on loopback only.
     execute: [
       client.enableNonRepudiationChecks,
       ...(config.issuer.startsWith("http:") ? [client.allowInsecureRequests] : [])
@@ -94,42 +95,48 @@ const configured = (config: OidcConfig): Configured => {
   }
 
   const discover = async (): Promise<client.Configuration> => {
-    const found = await client.discovery(
+    const provider = await client.discovery(
       new URL(config.issuer),
       config.clientId,
-      metadata,
+      { [client.clockTolerance]: CLOCK_TOLERANCE },
       authOf(config),
       options
     )
-    const { authorization_endpoint, jwks_uri, token_endpoint } = found.serverMetadata()
-    for (const needed of [authorization_endpoint, jwks_uri, token_endpoint])
-      if (needed === undefined || !URL.canParse(needed)) throw new TypeError("an endpoint is missing")
-    return found
+    const { authorization_endpoint, jwks_uri, token_endpoint } = provider.serverMetadata()
+    for (const endpoint of [authorization_endpoint, jwks_uri, token_endpoint])
+      if (endpoint === undefined || !URL.canParse(endpoint)) throw new TypeError("an endpoint is missing")
+    return provider
   }
 
-  let known: client.Configuration | undefined
+  let cached: client.Configuration | undefined
   const discovered = Effect.suspend(() =>
-    known !== undefined
-      ? Effect.succeed(known)
-      : asked(discover).pipe(
-          Effect.tap((found) =>
+    cached !== undefined
+      ? Effect.succeed(cached)
+      : callProvider(discover).pipe(
+          Effect.tap((provider) =>
             Effect.sync(() => {
-              known = found
+              cached = provider
             })
           ),
-          Effect.mapError(() => unanswering())
+          Effect.mapError(() => unavailable())
         )
   )
 
   let keySet: JWTVerifyGetKey | undefined
   const keys = Effect.gen(function* () {
     const { jwks_uri } = (yield* discovered).serverMetadata()
-    if (jwks_uri === undefined) return yield* unanswering()
+    if (jwks_uri === undefined) return yield* unavailable()
     return (keySet ??= createRemoteJWKSet(
       new URL(jwks_uri),
       ownFetch === undefined ? {} : { [joseFetch]: ownFetch }
     ))
   })
+
+  return { discover, discovered, keys }
+}
+
+const configured = (config: OidcConfig): ConfiguredProvider => {
+  const { discover, discovered, keys } = metadataOf(config)
 
   return {
     config,
@@ -162,7 +169,7 @@ const configured = (config: OidcConfig): Configured => {
 
     prove: Effect.fnUntraced(function* (returned, { maxAge, nonce, state, verifier }) {
       const provider = yield* discovered
-      const tokens = yield* asked(() =>
+      const tokens = yield* callProvider(() =>
         client.authorizationCodeGrant(provider, returned, {
           pkceCodeVerifier: verifier,
           expectedNonce: nonce,
@@ -172,16 +179,16 @@ const configured = (config: OidcConfig): Configured => {
         })
       )
       const claims = tokens.claims()
-      // `idTokenExpected` has seen to it.
+      // `idTokenExpected` ensures claims.
       if (claims === undefined) return yield* new Unauthorized({ message: REFUSED })
       const { auth_time: seconds, sid, sub: subject } = claims
       const more =
         isShort(claims, config) && provider.serverMetadata().userinfo_endpoint !== undefined
-          ? yield* asked(() => client.fetchUserInfo(provider, tokens.access_token, subject))
+          ? yield* callProvider(() => client.fetchUserInfo(provider, tokens.access_token, subject))
           : {}
       return {
         subject,
-        // What was signed for us counts more.
+        // Signed claims take precedence.
         claims: { ...more, ...claims },
         session: typeof sid === "string" ? sid : undefined,
         authenticatedAt: seconds === undefined ? undefined : new Date(seconds * 1_000)
@@ -190,31 +197,31 @@ const configured = (config: OidcConfig): Configured => {
   }
 }
 
-const REFUSED = "The sign-in at the identity provider failed. Begin again."
+const REFUSED = "The sign-in at the identity provider failed. Start again."
 
-const unanswering = () => new Overloaded({ message: "The identity provider does not answer as it should." })
+const unavailable = () => new Overloaded({ message: "Can't reach the identity provider. Try again later." })
 
-/** What a call to the provider came to, by its code alone: what stands beside that may hold codes and tokens. */
+/** Failure of a call to the provider, by its code only: other fields may contain codes and tokens. */
 class ProviderRefused extends Data.TaggedError("ProviderRefused")<{
-  readonly what: string
-  /** The network's failure, or the provider's own. */
-  readonly outage: boolean
+  readonly reason: string
+  /** Failure of the network or the provider. */
+  readonly isOutage: boolean
 }> {}
 
-const asked = <A>(call: () => Promise<A>): Effect.Effect<A, Unauthorized | Overloaded> =>
+const callProvider = <A>(call: () => Promise<A>): Effect.Effect<A, Unauthorized | Overloaded> =>
   Effect.tryPromise({ try: call, catch: refusalOf }).pipe(
-    Effect.tapError(({ what }) => Effect.logWarning(`the identity provider: ${what}`)),
-    Effect.mapError(({ outage }) => (outage ? unanswering() : new Unauthorized({ message: REFUSED })))
+    Effect.tapError(({ reason }) => Effect.logWarning("failed to call the identity provider", { reason })),
+    Effect.mapError(({ isOutage }) => (isOutage ? unavailable() : new Unauthorized({ message: REFUSED })))
   )
 
 const refusalOf = (error: unknown): ProviderRefused => {
-  const { code, error: told } = error as { readonly code?: unknown; readonly error?: unknown }
-  const what = [told, code].find((text) => typeof text === "string" && /^[A-Za-z_]{1,60}$/.test(text))
+  const { code, error: oauthError } = error as { readonly code?: unknown; readonly error?: unknown }
+  const reason = [oauthError, code].find((text) => typeof text === "string" && /^[A-Za-z_]{1,60}$/.test(text))
   return new ProviderRefused({
-    what: typeof what === "string" ? what : "no answer",
-    outage: error instanceof TypeError || (error instanceof client.ClientError && isOutage(error))
+    reason: typeof reason === "string" ? reason : "no response",
+    isOutage: error instanceof TypeError || (error instanceof client.ClientError && isProviderOutage(error))
   })
 }
 
-const isOutage = ({ cause, code }: client.ClientError): boolean =>
+const isProviderOutage = ({ cause, code }: client.ClientError): boolean =>
   code === "OAUTH_TIMEOUT" || code === "OAUTH_ABORT" || (cause instanceof Response && cause.status >= 500)

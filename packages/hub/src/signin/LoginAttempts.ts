@@ -1,21 +1,19 @@
-/**
- * Attempts to sign in at the identity provider: each tied to the browser that began it, good for ten minutes and for one use.
- */
+/** Sign-ins in progress at the identity provider. Each is bound to its browser, valid for ten minutes and one use. */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { createHash } from "node:crypto"
 
-/** What is needed again when the browser comes back. */
+/** Data needed when the browser returns. */
 export interface LoginAttempt {
   readonly nonce: string
   readonly verifier: string
   /** A path of this Hub. */
   readonly returnTo: string
-  /** How old the sign-in at the provider may be, in seconds. Absent: as old as the provider has it. */
+  /** Greatest age of the authentication at the provider, in seconds; absent: any. */
   readonly maxAge?: number | undefined
 }
 
-/** What the browser brings back: the state in the address, and the cookie that it was given. */
+/** Proof of the returning browser: the state in the address, and its cookie. */
 export interface AttemptKey {
   readonly state: string
   readonly browser: string
@@ -28,7 +26,7 @@ export class LoginAttempts extends Context.Service<
   LoginAttempts,
   {
     readonly begin: (key: AttemptKey, attempt: LoginAttempt) => Effect.Effect<void, SqlError.SqlError>
-    /** The attempt, which is then used up; undefined where there is none of that state and browser. */
+    /** Takes an attempt, which can be used once; `undefined` if the state and the browser have none. */
     readonly take: (key: AttemptKey) => Effect.Effect<LoginAttempt | undefined, SqlError.SqlError>
   }
 >()("corral/hub/LoginAttempts") {

@@ -1,6 +1,7 @@
 /**
- * Logout tokens of OpenID Connect Back-Channel Logout: the provider's word that a session of a person is over. Each is taken once, within
- * two minutes of its making.
+ * Logout tokens of OpenID Connect Back-Channel Logout, with which the provider ends sessions.
+ *
+ * Guarantees: each token is accepted once, within two minutes of its issue.
  */
 import { type NotFound, Overloaded, Unauthorized } from "@corral/domain/errors/Failures"
 import { Clock, Context, Effect, Layer } from "effect"
@@ -9,19 +10,20 @@ import { errors, type JWTPayload, jwtVerify } from "jose"
 import { createHash } from "node:crypto"
 import { ChatBindings } from "../chat/ChatBindings.ts"
 import { IdentityProvider } from "./IdentityProvider.ts"
-import { type ProviderSubject, SignIns } from "./SignIns.ts"
+import type { ProviderSubject } from "./SignInRevocation.ts"
+import { SignInStore } from "./SignInStore.ts"
 
 const EVENT = "http://schemas.openid.net/event/backchannel-logout"
 /** Seconds. */
 const MAX_AGE = 120
 const CLOCK_TOLERANCE = 30
-/** Milliseconds: longer than a token can be good for. */
-const REMEMBERED = 600_000
+/** Milliseconds for which a used token is stored: longer than any token is valid. */
+const RETENTION = 600_000
 
 export class LogoutTokens extends Context.Service<
   LogoutTokens,
   {
-    /** Ends the sign-ins that the token names, and where it names no session the person's chat bindings; gives how many sign-ins those were. */
+    /** Ends the sign-ins that a token names; without a session also the user's chat bindings. Returns the number of sign-ins. */
     readonly take: (
       logoutToken: string
     ) => Effect.Effect<number, Unauthorized | NotFound | Overloaded | SqlError.SqlError>
@@ -32,7 +34,7 @@ export class LogoutTokens extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const bindings = yield* ChatBindings
-      const signIns = yield* SignIns
+      const signIns = yield* SignInStore
       const provider = yield* IdentityProvider
       const clock = yield* Clock.Clock
 
@@ -50,11 +52,11 @@ export class LogoutTokens extends Context.Service<
               requiredClaims: ["iat", "jti", "events"],
               currentDate: new Date(clock.currentTimeMillisUnsafe())
             }),
-          // What is no error of the token's own is the network's.
+          // Other errors come from the network.
           catch: (error) =>
             error instanceof errors.JOSEError && !(error instanceof errors.JWKSTimeout)
               ? refused()
-              : new Overloaded({ message: "The identity provider's keys cannot be had." })
+              : new Overloaded({ message: "Can't load the keys of the identity provider. Try again later." })
         })
         return { issuer: config.knownAs ?? config.issuer, payload }
       })
@@ -68,12 +70,12 @@ export class LogoutTokens extends Context.Service<
           const id = createHash("sha256").update(`${issuer}\n${payload.jti}`).digest()
           return yield* sql.withTransaction(
             Effect.gen(function* () {
-              yield* sql`DELETE FROM logout_tokens WHERE seen_at < ${new Date(at - REMEMBERED)}`
+              yield* sql`DELETE FROM logout_tokens WHERE seen_at < ${new Date(at - RETENTION)}`
               const first = yield* sql`
                 INSERT INTO logout_tokens ${sql.insert({ id_hash: id, seen_at: new Date(at) })}
                 ON CONFLICT DO NOTHING RETURNING id_hash`
               if (first.length === 0) return yield* refused()
-              // Not of one of their sessions: the person is gone, and so is whoever acts for them.
+              // Without a session, the logout is of the user: their chat accounts can't act for them either.
               if (subject.session === undefined) yield* bindings.endOf(subject)
               return yield* signIns.revokeOf(subject)
             })
@@ -84,13 +86,13 @@ export class LogoutTokens extends Context.Service<
   )
 }
 
-const refused = () => new Unauthorized({ message: "This is no logout token that is good here." })
+const refused = () => new Unauthorized({ message: "This logout token isn't valid here." })
 
-/** Whom it names, where the rest of it is as the specification says. */
+/** Subject of a token; `undefined` if the token violates the specification. */
 const subjectOf = (issuer: string, { events, nonce, sid, sub }: JWTPayload): ProviderSubject | undefined => {
-  const named =
+  const isLogout =
     typeof events === "object" && events !== null && isObject((events as Record<string, unknown>)[EVENT])
-  if (!named || nonce !== undefined) return undefined
+  if (!isLogout || nonce !== undefined) return undefined
   if (typeof sid === "string") return { issuer, session: sid, subject: sub }
   return typeof sub === "string" ? { issuer, subject: sub } : undefined
 }

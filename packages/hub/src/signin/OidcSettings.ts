@@ -1,4 +1,4 @@
-/** The settings of the identity provider, as environment variables. */
+/** Settings of the identity provider, as environment variables. */
 import { capped } from "@corral/domain/text/CappedPattern"
 import { isLoopback } from "@corral/service/Addresses"
 import { fileAt, secretOf } from "@corral/service/SecretSettings"
@@ -18,10 +18,10 @@ import { type OidcConfig, oidcDefaults, tokenAuths } from "../config/OidcConfig.
 export const oidcSettings = [
   {
     name: "CORRAL_OIDC_ISSUER",
-    what: "Issuer of the identity provider, exactly as it names itself. Unset, nobody can sign in. Plain http counts on loopback alone.",
+    what: "Issuer of the identity provider, exactly as in its metadata. Without it, sign-in is not possible. Plain http is accepted on loopback only.",
     fallback: ""
   },
-  { name: "CORRAL_OIDC_CLIENT_ID", what: "As which client the Hub is known there.", fallback: "" },
+  { name: "CORRAL_OIDC_CLIENT_ID", what: "Client id of the Hub at the identity provider.", fallback: "" },
   {
     name: "CORRAL_OIDC_CLIENT_SECRET",
     what: "The client's secret. `CORRAL_OIDC_CLIENT_SECRET_FILE` keeps it out of the environment.",
@@ -30,51 +30,51 @@ export const oidcSettings = [
   { name: "CORRAL_OIDC_CLIENT_SECRET_FILE", what: "A file with the client's secret.", fallback: "" },
   {
     name: "CORRAL_OIDC_CLIENT_KEY_FILE",
-    what: "A file with the client's private key in place of a secret: PEM, perhaps with its certificate, or a JWK. RSA of 2,048 bits or more, P-256 or P-384.",
+    what: "A file with the client's private key, used instead of a secret: PEM, optionally with the certificate, or a JWK. RSA of 2,048 bits or more, P-256 or P-384.",
     fallback: ""
   },
   {
     name: "CORRAL_OIDC_TOKEN_AUTH",
-    what: "How the client shows who it is: `client_secret_basic`, `client_secret_post`, `private_key_jwt`, or `none` for a public client. With a key `private_key_jwt` where nothing is said.",
+    what: "Client authentication: `client_secret_basic`, `client_secret_post`, `private_key_jwt`, or `none` for a public client. With a key, `private_key_jwt` is the default.",
     fallback: oidcDefaults.tokenAuth
   },
   {
     name: "CORRAL_OIDC_SCOPES",
-    what: "What is asked for, separated by spaces; `openid` must be among it.",
+    what: "Requested scopes, separated by spaces. Must include `openid`.",
     fallback: oidcDefaults.scopes
   },
   {
     name: "CORRAL_OIDC_CLAIM_NAME",
-    what: "Where a person's name stands in the claims: a name, or a path such as `profile.name`.",
+    what: "Claim with the user's name: a name, or a path such as `profile.name`.",
     fallback: oidcDefaults.claims.name
   },
   {
     name: "CORRAL_OIDC_CLAIM_EMAIL",
-    what: "Where their address stands. `email` itself counts only with `email_verified`; it is shown, and never tells who somebody is.",
+    what: "Claim with the email address. `email` counts only with `email_verified`. The address is shown, but does not identify a user.",
     fallback: oidcDefaults.claims.email
   },
   {
     name: "CORRAL_OIDC_CLAIM_GROUPS",
-    what: "Where their groups stand: a list of names, or an object with the names as keys.",
+    what: "Claim with the groups: a list of names, or an object with the names as keys.",
     fallback: oidcDefaults.claims.groups
   },
   {
     name: "CORRAL_OIDC_ALLOWED_GROUPS",
-    what: "Groups, separated by commas, of which one is needed to come in.",
+    what: "Groups, separated by commas. Users need one of them to sign in.",
     fallback: ""
   },
   {
     name: "CORRAL_OIDC_ALLOWED_DOMAINS",
-    what: "Domains, separated by commas, of which one must be that of the address.",
+    what: "Domains, separated by commas. The email address must be in one of them.",
     fallback: ""
   },
   {
     name: "CORRAL_OIDC_CA_FILE",
-    what: "Certificates as PEM that are trusted for the identity provider beside the usual ones.",
+    what: "PEM certificates that are trusted for the identity provider in addition to the system's.",
     fallback: ""
   },
-  { name: "CORRAL_OIDC_PROMPT", what: "Sent along as `prompt`, such as `select_account`.", fallback: "" },
-  { name: "CORRAL_OIDC_ACR_VALUES", what: "Sent along as `acr_values`.", fallback: "" }
+  { name: "CORRAL_OIDC_PROMPT", what: "Value of `prompt`, such as `select_account`.", fallback: "" },
+  { name: "CORRAL_OIDC_ACR_VALUES", what: "Value of `acr_values`.", fallback: "" }
 ] as const satisfies ReadonlyArray<Setting>
 
 type Name = (typeof oidcSettings)[number]["name"]
@@ -112,7 +112,7 @@ const keyOf = Effect.fnUntraced(function* (env: Environment) {
   )
 })
 
-/** The identity provider of an environment; undefined where it names none. */
+/** Identity provider of an environment; `undefined` if none is configured. */
 export const oidcFrom = Effect.fnUntraced(function* (
   env: Environment
 ): Effect.fn.Return<OidcConfig | undefined, SettingInvalid> {
@@ -127,10 +127,10 @@ export const oidcFrom = Effect.fnUntraced(function* (
   const clientSecret = yield* secretOf(env, "CORRAL_OIDC_CLIENT_SECRET")
   const clientKey = yield* keyOf(env)
   if (issuer === undefined) {
-    const useless = oidcSettings.find(({ name }) => valueOr(env[name], undefined) !== undefined)
-    return useless === undefined
+    const unusedSetting = oidcSettings.find(({ name }) => valueOr(env[name], undefined) !== undefined)
+    return unusedSetting === undefined
       ? undefined
-      : yield* invalidSetting("CORRAL_OIDC_ISSUER", `an issuer, because ${useless.name} is set`)
+      : yield* invalidSetting("CORRAL_OIDC_ISSUER", `an issuer, because ${unusedSetting.name} is set`)
   }
   if (clientId === undefined)
     return yield* invalidSetting("CORRAL_OIDC_CLIENT_ID", "a client id, because CORRAL_OIDC_ISSUER is set")
@@ -141,7 +141,10 @@ export const oidcFrom = Effect.fnUntraced(function* (
     "client_secret_basic, client_secret_post, private_key_jwt or none"
   )
   if (clientKey !== undefined && clientSecret !== undefined)
-    return yield* invalidSetting("CORRAL_OIDC_CLIENT_KEY_FILE", "no secret beside it")
+    return yield* invalidSetting(
+      "CORRAL_OIDC_CLIENT_KEY_FILE",
+      "no file while CORRAL_OIDC_CLIENT_SECRET is set"
+    )
   if ((tokenAuth === "private_key_jwt") !== (clientKey !== undefined))
     return yield* clientKey === undefined
       ? invalidSetting(
@@ -158,7 +161,7 @@ export const oidcFrom = Effect.fnUntraced(function* (
       "a secret, CORRAL_OIDC_CLIENT_KEY_FILE or CORRAL_OIDC_TOKEN_AUTH=none"
     )
   const { claims } = oidcDefaults
-  const place = "the name of a claim, or a path to it"
+  const expected = "the name of a claim, or a path to it"
   return {
     issuer,
     clientId,
@@ -167,9 +170,9 @@ export const oidcFrom = Effect.fnUntraced(function* (
     tokenAuth,
     scopes: yield* read("CORRAL_OIDC_SCOPES", Scopes, oidcDefaults.scopes, "scopes with openid among them"),
     claims: {
-      name: yield* read("CORRAL_OIDC_CLAIM_NAME", ClaimPlace, claims.name, place),
-      email: yield* read("CORRAL_OIDC_CLAIM_EMAIL", ClaimPlace, claims.email, place),
-      groups: yield* read("CORRAL_OIDC_CLAIM_GROUPS", ClaimPlace, claims.groups, place)
+      name: yield* read("CORRAL_OIDC_CLAIM_NAME", ClaimPlace, claims.name, expected),
+      email: yield* read("CORRAL_OIDC_CLAIM_EMAIL", ClaimPlace, claims.email, expected),
+      groups: yield* read("CORRAL_OIDC_CLAIM_GROUPS", ClaimPlace, claims.groups, expected)
     },
     allowedGroups: splitList(env["CORRAL_OIDC_ALLOWED_GROUPS"]),
     allowedDomains: splitList(env["CORRAL_OIDC_ALLOWED_DOMAINS"]).map((domain) => domain.toLowerCase()),

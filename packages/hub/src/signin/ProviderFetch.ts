@@ -1,6 +1,4 @@
-/**
- * HTTP to an identity provider whose certificate is signed by an authority of one's own: trusted for the provider, and for nothing else.
- */
+/** HTTP client for an identity provider with a private certificate authority, which is trusted for the provider only. */
 import { request as overHttp } from "node:http"
 import { request as overHttps } from "node:https"
 import { getCACertificates } from "node:tls"
@@ -12,13 +10,13 @@ interface Init {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Nothing that a provider answers is longer. */
+/** Longest response that is read. */
 const MAX_BYTES = 1_048_576
 
 const bodyOf = (body: unknown): string | Uint8Array | undefined =>
   body instanceof URLSearchParams ? String(body) : (body as string | Uint8Array | undefined)
 
-/** As `fetch`, for small answers; follows no redirect. `certificates` are PEM. */
+/** Like `fetch`, for small responses; does not follow redirects. `certificates` are PEM. */
 export const providerFetch =
   (certificates: string) =>
   (address: string, { body, headers = {}, method = "GET", signal }: Init = {}): Promise<Response> =>
@@ -30,18 +28,18 @@ export const providerFetch =
         headers: Object.fromEntries(new Headers(headers)),
         ...(url.protocol === "https:" ? { ca: [...getCACertificates("default"), certificates] } : {})
       }
-      const call = (url.protocol === "https:" ? overHttps : overHttp)(url, options, (answer) => {
+      const call = (url.protocol === "https:" ? overHttps : overHttp)(url, options, (response) => {
         const chunks: Array<Buffer> = []
         let size = 0
-        answer.on("data", (chunk: Buffer) => {
+        response.on("data", (chunk: Buffer) => {
           size += chunk.length
-          if (size > MAX_BYTES) answer.destroy(new TypeError("the answer is too long"))
+          if (size > MAX_BYTES) response.destroy(new TypeError("the response is too long"))
           else chunks.push(chunk)
         })
-        answer.once("error", reject)
-        answer.once("end", () => {
-          const status = answer.statusCode ?? 500
-          const fields = Object.entries(answer.headers).map(([name, value]) => [name, String(value)])
+        response.once("error", reject)
+        response.once("end", () => {
+          const status = response.statusCode ?? 500
+          const fields = Object.entries(response.headers).map(([name, value]) => [name, String(value)])
           const text = status === 204 || status === 304 ? null : Buffer.concat(chunks)
           resolve(
             new Response(text, { status, headers: Object.fromEntries(fields) as Record<string, string> })

@@ -1,17 +1,15 @@
-/**
- * Where a person goes after signing in: a path of this Hub, whatever a link asked for. Pure.
- */
+/** Path after a sign-in: always on this Hub, also if a link requests another site. Pure. */
 
-/** Stands for our own origin while a path is read as browsers read it. */
+/** Placeholder for the origin of the Hub, to parse a path as browsers do. */
 const OWN = "https://hub.invalid"
 
-/** What a browser, or a proxy that decodes once more, would take for another host. */
+/** Paths that a browser, or a proxy that decodes again, reads as another host. */
 const leadsAway = /^[/\\]*(?:%2f|%5c|[/\\]{2})/i
 
-/** The path, query and fragment as they are safe to send; "/" for anything that is no path of ours. */
-export const returnPathOf = (asked: string | undefined): string => {
-  if (asked === undefined || !asked.startsWith("/") || /[\\\p{Cc}]/u.test(asked)) return "/"
-  const url = URL.parse(asked, OWN)
+/** Safe path, query and fragment; "/" for anything that is not a path of the Hub. */
+export const returnPathOf = (requested: string | undefined): string => {
+  if (requested === undefined || !requested.startsWith("/") || /[\\\p{Cc}]/u.test(requested)) return "/"
+  const url = URL.parse(requested, OWN)
   if (url === null || url.origin !== OWN || leadsAway.test(url.pathname)) return "/"
   return url.pathname + url.search + url.hash
 }

@@ -1,10 +1,10 @@
 /**
- * Tokens of the Hub: 256 random bits with a prefix by which scanners find one that was lost. Only the SHA-256 of a token is kept, and
- * looked up as a whole: nothing is compared byte by byte.
+ * Tokens of the Hub: 256 random bits with a prefix that secret scanners recognize. The database has only the SHA-256 of a token and finds it
+ * by an index, without a comparison byte by byte.
  */
 import { createHash, randomBytes } from "node:crypto"
 
-/** What a token is for; one made for one purpose is worth nothing for another. */
+/** Purposes of tokens. A token is invalid for any other purpose. */
 export const purposes = { session: "s", key: "k", device: "d", join: "j" } as const
 export type Purpose = keyof typeof purposes
 
@@ -13,14 +13,14 @@ export const newToken = (purpose: Purpose): string =>
 
 const shape = /^corral_([skdj])_[A-Za-z0-9_-]{43}$/
 
-/** What a well-formed token says it is for; undefined for anything else, which needs no look-up. */
+/** Purpose of a well-formed token; `undefined` for other text, which needs no lookup. */
 export const purposeOf = (token: string): Purpose | undefined => {
   const letter = shape.exec(token)?.[1]
   return (Object.keys(purposes) as ReadonlyArray<Purpose>).find((purpose) => purposes[purpose] === letter)
 }
 
-export const hashOf = (token: string): Buffer => createHash("sha256").update(token).digest()
+export const tokenHash = (token: string): Buffer => createHash("sha256").update(token).digest()
 
-/** What a browser must repeat in a header on every write: known to pages of this Hub alone, and worth nothing without the cookie. */
+/** CSRF token of a session, which browsers send in a header with every write. Only pages of this Hub can read it. */
 export const csrfOf = (token: string): string =>
   createHash("sha256").update(`csrf ${token}`).digest("base64url")

@@ -1,6 +1,6 @@
 const escaped = (text: string): string => text.replaceAll(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`)
 
-/** The page of the identity provider for development: one field, with the name that is proposed; no script. */
+/** Page of the identity provider for development: one field with a proposed name, no script. */
 export const signInPage = (proposed: string): string => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -14,6 +14,6 @@ export const signInPage = (proposed: string): string => `<!doctype html>
   <label>Your name <input name="name" maxlength="100" autocomplete="username" value="${escaped(proposed)}" required autofocus></label>
   <button>Sign in</button>
 </form>
-<p><small>For development: every name is believed.</small></p>
+<p><small>For development only: any name is accepted.</small></p>
 </html>
 `

@@ -1,12 +1,12 @@
-/** People as the identity provider named them; known by issuer and subject, never by an address. */
+/** Users, as the identity provider names them. Issuer and subject identify a user, never an email address. */
 import type { UserId } from "@corral/domain/identity/Ids"
 import type { User } from "@corral/domain/identity/User"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 
-/** Who somebody is, in the words of the identity provider. */
-export interface Identity {
+/** Identity that the provider has proven. */
+export interface ProviderIdentity {
   readonly issuer: string
   readonly subject: string
   readonly name: string
@@ -16,9 +16,9 @@ export interface Identity {
 export class Users extends Context.Service<
   Users,
   {
-    /** The person of that identity, who has just signed in there: made the first time; name and address are the provider's latest. */
-    readonly admit: (identity: Identity) => Effect.Effect<User, SqlError.SqlError>
-    /** The one person who has that address, in any case of its letters; undefined where nobody has it, or several. */
+    /** Creates or updates the user of an identity at a sign-in. Name and address are the provider's latest. */
+    readonly admit: (identity: ProviderIdentity) => Effect.Effect<User, SqlError.SqlError>
+    /** The only user with an email address, ignoring case; `undefined` if no user or several users have it. */
     readonly withEmail: (email: string) => Effect.Effect<UserId | undefined, SqlError.SqlError>
     readonly find: (id: UserId) => Effect.Effect<User | undefined, SqlError.SqlError>
   }
@@ -29,9 +29,9 @@ export class Users extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
       return Users.of({
-        admit: Effect.fnUntraced(function* ({ issuer, subject, name, email }: Identity) {
+        admit: Effect.fnUntraced(function* ({ issuer, subject, name, email }: ProviderIdentity) {
           const now = clock.currentTimeMillisUnsafe()
-          const made = {
+          const user = {
             id: mint<UserId>("usr", now),
             issuer,
             subject,
@@ -40,21 +40,21 @@ export class Users extends Context.Service<
             created_at: new Date(now),
             signed_in_at: new Date(now)
           }
-          const [row] = yield* sql<Row>`
-            INSERT INTO users ${sql.insert(made)}
+          const [row] = yield* sql<UserRow>`
+            INSERT INTO users ${sql.insert(user)}
             ON CONFLICT (issuer, subject) DO UPDATE
               SET name = excluded.name, email = excluded.email, signed_in_at = excluded.signed_in_at
             RETURNING id, name, email, created_at`
-          // An upsert gives its row.
-          return userOf(row as Row)
+          // An upsert returns its row.
+          return userOf(row as UserRow)
         }),
         withEmail: (email) =>
           Effect.map(
-            sql<Pick<Row, "id">>`SELECT id FROM users WHERE lower(email) = lower(${email}) LIMIT 2`,
+            sql<Pick<UserRow, "id">>`SELECT id FROM users WHERE lower(email) = lower(${email}) LIMIT 2`,
             ([row, ...others]) => (others.length === 0 ? row?.id : undefined)
           ),
         find: (id) =>
-          Effect.map(sql<Row>`SELECT id, name, email, created_at FROM users WHERE id = ${id}`, ([row]) =>
+          Effect.map(sql<UserRow>`SELECT id, name, email, created_at FROM users WHERE id = ${id}`, ([row]) =>
             row === undefined ? undefined : userOf(row)
           )
       })
@@ -62,14 +62,14 @@ export class Users extends Context.Service<
   )
 }
 
-interface Row {
+interface UserRow {
   readonly id: UserId
   readonly name: string
   readonly email: string | null
   readonly created_at: Date
 }
 
-const userOf = ({ created_at, email, id, name }: Row): User => ({
+const userOf = ({ created_at, email, id, name }: UserRow): User => ({
   id,
   name,
   ...(email === null ? {} : { email }),

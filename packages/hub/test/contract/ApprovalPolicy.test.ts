@@ -48,18 +48,18 @@ describe("The approval policy of a project", { timeout: 60_000 }, () => {
     return id
   }
 
-  it("lets members decide, their own requests too, where nobody chose another", async () => {
+  it("lets members decide by default, their own requests included", async () => {
     const { approvals, id } = await project()
     assert.deepStrictEqual(approvals, { approvers: "member", ownRequests: true })
     const approval = await approvalOf(as("member"), id)
-    // Whoever may is told that the device is not there.
+    // Allowed callers get the error of the missing device.
     assert.strictEqual(codeOf(await decide(as("member"), approval)), "target_offline")
     const viewer = await decide(as("viewer"), approval)
     assert.deepStrictEqual([viewer.status, codeOf(viewer)], [403, "permission_denied"])
   })
 
   it.each(Approvers.literals.flatMap((approvers) => [true, false].map((own) => [approvers, own] as const)))(
-    "decides whether somebody may: %s, own requests: %s",
+    "determines who may decide: %s, own requests: %s",
     async (approvers, ownRequests) => {
       const { id } = await project()
       const chosen = await choose(as("owner"), id, { approvers, ownRequests })
@@ -81,7 +81,7 @@ describe("The approval policy of a project", { timeout: 60_000 }, () => {
     }
   )
 
-  it("is an admin's to choose, field by field, and nothing else changes with it", async () => {
+  it("can be changed by admins, field by field, without other changes", async () => {
     const made = await project()
     for (const role of ["viewer", "member"] as const) {
       const refused = await choose(as(role), made.id, { approvers: "member" })
@@ -103,7 +103,7 @@ describe("The approval policy of a project", { timeout: 60_000 }, () => {
     }
   })
 
-  it("is audited where it refuses and when it is chosen", async () => {
+  it("is audited when it refuses a decision and when it is changed", async () => {
     const { id } = await project()
     await choose(as("admin"), id, { ownRequests: false })
     const approval = await approvalOf(as("member"), id)

@@ -49,7 +49,7 @@ describe("/client/approvals", { timeout: 60_000 }, () => {
   const ids = async (client: HubClient, query: string) =>
     (await client.ask<Page<HubApproval>>("GET", `/client/approvals?${query}`)).body.items.map(({ id }) => id)
 
-  it("lists what waits, oldest first, by project, run and state, to those who may read", async () => {
+  it("lists approvals for readers, oldest first, by project, run and state", async () => {
     const own = await mirror.project(ada.userId)
     const waiting = await approval(undefined, own)
     const denied = await approval("denied", own)
@@ -71,7 +71,7 @@ describe("/client/approvals", { timeout: 60_000 }, () => {
     assert.deepStrictEqual([wrong.status, codeOf(wrong)], [422, "schema_validation_failed"])
   })
 
-  it("gives one by its id, whatever its state, to whoever may read its project", async () => {
+  it("returns an approval in any state to readers of its project", async () => {
     const vera = await hub.signedIn("vera of one")
     await mirror.member(ada.userId, project, vera.userId, "viewer")
     for (const state of [undefined, "approved", "denied", "expired", "cancelled"] as const) {
@@ -90,7 +90,7 @@ describe("/client/approvals", { timeout: 60_000 }, () => {
     assert.deepStrictEqual([absent.status, codeOf(absent)], [403, "permission_denied"])
   })
 
-  it("is decided at the Edge: nothing is guessed while that is offline, and nothing kept for the key", async () => {
+  it("returns target_offline while the Edge is offline, and stores nothing for the key", async () => {
     const { id, runId } = await approval()
     for (let i = 0; i < 2; i++) {
       const offline = await decide(ada, id, { decision: "allow" }, "key-1")
@@ -119,14 +119,14 @@ describe("/client/approvals", { timeout: 60_000 }, () => {
     }
   )
 
-  it("is not decided when its time is over", async () => {
+  it("returns approval_expired after the expiry", async () => {
     const { id } = await approval("expired")
     const late = await decide(ada, id, { decision: "deny" })
     assert.deepStrictEqual([late.status, codeOf(late)], [410, "approval_expired"])
     assert.deepInclude<object>(late.body, { details: { approvalId: id, state: "expired" } })
   })
 
-  it("gives one answer to one key", async () => {
+  it("returns the same response for the same idempotency key", async () => {
     const { id } = await approval("approved")
     const first = await decide(ada, id, { decision: "allow" }, "key-2")
     const again = await decide(ada, id, { decision: "allow" }, "key-2")
@@ -136,7 +136,7 @@ describe("/client/approvals", { timeout: 60_000 }, () => {
     assert.deepStrictEqual([other.status, codeOf(other)], [409, "idempotency_conflict"])
   })
 
-  it("is for members, on targets of the project; what one may not see is as what is not there", async () => {
+  it("lets members decide on targets of the project; forbidden and missing approvals are indistinguishable", async () => {
     const { id } = await approval()
     const [vera, mia] = [await hub.signedIn("vera"), await hub.signedIn("mia")]
     await mirror.member(ada.userId, project, vera.userId, "viewer")
@@ -158,7 +158,7 @@ describe("/client/approvals", { timeout: 60_000 }, () => {
     assert.deepStrictEqual([refused.status, codeOf(refused)], [403, "unauthorized_target"])
   })
 
-  it("is audited with every outcome", async () => {
+  it("audits every outcome of a decision", async () => {
     const own = await mirror.project(ada.userId)
     await mirror.member(ada.userId, own, bob.userId, "viewer")
     const { id } = await approval("approved", own)
@@ -177,7 +177,7 @@ describe("/client/approvals", { timeout: 60_000 }, () => {
     assert.notInclude(trail.text, "private reason")
   })
 
-  it("refuses what is no decision", async () => {
+  it("rejects an invalid decision", async () => {
     const { id } = await approval()
     for (const body of [
       {},

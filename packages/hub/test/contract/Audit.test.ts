@@ -27,10 +27,10 @@ describe("The audit trail", { timeout: 60_000 }, () => {
   })
   afterAll(() => hub.remove())
 
-  /** A project of Ada's with that many records. */
+  /** A project of Ada with this number of records. */
   const projectWith = async (records: number): Promise<ProjectId> => {
     const owner = ada.userId
-    if (owner === undefined) throw new Error("nobody is signed in")
+    if (owner === undefined) throw new Error("no user is signed in")
     return hub.people.act(
       Effect.gen(function* () {
         const audit = yield* Audit
@@ -61,7 +61,7 @@ describe("The audit trail", { timeout: 60_000 }, () => {
   const verify = (id: ProjectId) =>
     ada.ask<AuditVerification>("GET", `/client/audit/verify?projectId=${id}`).then(({ body }) => body)
 
-  it("is one dense chain, whoever writes at once, and is walked page by page", async () => {
+  it("is one dense chain under concurrent writes, and pages through it", async () => {
     const id = await projectWith(45)
     const seqs: Array<number> = []
     let cursor = ""
@@ -79,7 +79,7 @@ describe("The audit trail", { timeout: 60_000 }, () => {
     assert.deepStrictEqual(await verify(id), { ok: true, checked: 45 })
   })
 
-  it("is filtered by actor, action and time", async () => {
+  it("filters by actor, action and time", async () => {
     const id = await projectWith(6)
     const count = async (filter: string) =>
       (await ada.ask<Page>("GET", `/client/audit?projectId=${id}&${filter}`)).body.items.length
@@ -94,7 +94,7 @@ describe("The audit trail", { timeout: 60_000 }, () => {
     }
   })
 
-  it("is exported whole, and anyone can follow its chain", async () => {
+  it("exports every record with a verifiable chain", async () => {
     const id = await projectWith(2_345)
     const answer = await fetch(`${hub.url}/client/audit/export?projectId=${id}`, {
       headers: { authorization: `Bearer ${ada.token}` }
@@ -114,7 +114,7 @@ describe("The audit trail", { timeout: 60_000 }, () => {
     assert.strictEqual((await bob.ask("GET", `/client/audit/export?projectId=${id}`)).status, 403)
   })
 
-  it("finds what was changed, taken out or cut off", async () => {
+  it("detects changed, removed and truncated records", async () => {
     const changed = await projectWith(5)
     await tamper((sql) => sql`UPDATE audit SET outcome = 'denied' WHERE chain = ${changed} AND seq = 3`)
     assert.deepStrictEqual(await verify(changed), { ok: false, checked: 2, brokenAtSeq: 3 })
@@ -206,7 +206,7 @@ describe("The audit trail", { timeout: 60_000 }, () => {
     )
   })
 
-  it("is its project's admins' alone, and a refused look is in it", async () => {
+  it("is readable by admins only, and records refused reads", async () => {
     const id = await projectWith(1)
     const refused = await bob.ask("GET", `/client/audit?projectId=${id}`)
     const absent = await bob.ask("GET", "/client/audit?projectId=prj_00000000000000000000000000")
@@ -231,7 +231,7 @@ describe("The audit trail", { timeout: 60_000 }, () => {
     ["cursor", "cursor=AAAA"],
     ["cursor", `cursor=${"A".repeat(1_025)}`],
     ["projectId", "projectId=nonsense"]
-  ])("refuses a wrong %s", async (path, query) => {
+  ])("rejects an invalid %s", async (path, query) => {
     const answer = await ada.ask("GET", `/client/audit?${query}`)
     assert.deepStrictEqual([answer.status, codeOf(answer)], [422, "schema_validation_failed"])
     const { details } = answer.body as {
@@ -243,7 +243,7 @@ describe("The audit trail", { timeout: 60_000 }, () => {
     )
   })
 
-  it("refuses another person's cursor, and one of another filter", async () => {
+  it("rejects a cursor of another user or another filter", async () => {
     const id = await projectWith(3)
     const { body } = await ada.ask<Page>("GET", `/client/audit?projectId=${id}&limit=1`)
     assert.strictEqual(

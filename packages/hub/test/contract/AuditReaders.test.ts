@@ -7,7 +7,7 @@ import { SqlClient } from "effect/sql"
 import * as fc from "fast-check"
 import { effort } from "@corral/testing/time/Effort"
 import { Audit } from "../../src/audit/Audit.ts"
-import { ApiKeys } from "../../src/signin/ApiKeys.ts"
+import { ApiKeyStore } from "../../src/signin/ApiKeyStore.ts"
 import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { completed, created, Mirror, newId, started } from "@corral/testing/hub/Mirror"
@@ -46,7 +46,9 @@ describe("Readers of the audit trail", { timeout: 60_000 }, () => {
       const device = await registerDevice(ada)
       const signIn = await hub.people.signIn("ada")
       const wanted = { name: "ci", scopes: ["read"] as const, expiresInDays: 1 }
-      const key = await hub.people.act(Effect.flatMap(ApiKeys, (keys) => keys.create(signIn.userId, wanted)))
+      const key = await hub.people.act(
+        Effect.flatMap(ApiKeyStore, (keys) => keys.create(signIn.userId, wanted))
+      )
       return { device: device.id, signIn: signIn.signInId, key: key.id }
     }
 

@@ -1,9 +1,6 @@
-/**
- * Every endpoint asked by everyone: with each role in the project, without one, and with a sign-in that is worth nothing. What comes of it
- * is the table of `docs/authorization.md`.
- */
+/** Every endpoint called by every kind of caller. The results are the table of `docs/authorization.md`. */
 import { errorTable } from "@corral/domain/errors/ErrorTable"
-import { type Caller, callers, type EndpointName, refusalOf } from "@corral/domain/access/HubAuthorization"
+import { type Caller, callers, type EndpointName, refusalOf } from "@corral/domain/hub-api/HubAuthorization"
 import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
 import { gatewayEnv } from "@corral/testing/hub/Chats"
 import { codeOf, type HubClient } from "@corral/testing/hub/HubClient"
@@ -34,25 +31,25 @@ const nowhere = ({
   approvalId: `${approvalId.slice(0, 4)}${absent}` as typeof approvalId
 })
 
-/** Whether the request speaks of anything that was made before it. */
+/** Whether a request refers to an existing resource. */
 const isOfTheWorld = (name: EndpointName, world: World): boolean => {
-  let asked = false
+  let isRead = false
   const watched = new Proxy(world, {
     get: (of, key) => {
-      asked = true
+      isRead = true
       return Reflect.get(of, key)
     }
   })
   requests[name].request(watched)
-  return asked
+  return isRead
 }
 
-const usedUp: ReadonlySet<EndpointName> = new Set(["auth.refresh", "auth.logout"])
+const endsSignIn: ReadonlySet<EndpointName> = new Set(["auth.refresh", "auth.logout"])
 
 describe("Authorization", { timeout: 60_000 }, () => {
   const hub = new HubProcess({ env: gatewayEnv })
   let people: ReadonlyMap<Caller, HubClient>
-  /** For those who are refused: nothing changes. */
+  /** World for refused requests, which change nothing. */
   let still: World
 
   beforeAll(async () => {
@@ -63,13 +60,13 @@ describe("Authorization", { timeout: 60_000 }, () => {
   afterAll(() => hub.remove())
 
   const ask = async (caller: Caller, name: EndpointName, world: World) => {
-    const held = people.get(caller)
-    if (held === undefined) throw new Error(`there is no ${caller}`)
-    // These use up the sign-in that they are asked with.
-    const client =
-      refusalOf(name, caller) === undefined && usedUp.has(name) ? await hub.signedIn(caller) : held
+    const client = people.get(caller)
+    if (client === undefined) throw new Error(`there is no ${caller}`)
+    // These requests end the sign-in of their caller.
+    const sender =
+      refusalOf(name, caller) === undefined && endsSignIn.has(name) ? await hub.signedIn(caller) : client
     const { method, path, ...more } = requests[name].request(world)
-    return client.ask(method, path, more)
+    return sender.ask(method, path, more)
   }
 
   for (const [name, expected] of Object.entries(requests) as ReadonlyArray<[EndpointName, Expected]>) {
@@ -84,14 +81,18 @@ describe("Authorization", { timeout: 60_000 }, () => {
       }
     })
 
-    if (refusalOf(name, "no member") === "permission_denied") {
-      it(`${name} does not tell what is there from what is not`, async () => {
+    if (refusalOf(name, "not a member") === "permission_denied") {
+      it(`${name} gives the same answer for missing and forbidden resources`, async () => {
         const [there, gone] = [
-          await ask("no member", name, still),
-          await ask("no member", name, nowhere(still))
+          await ask("not a member", name, still),
+          await ask("not a member", name, nowhere(still))
         ]
-        const told = ({ body, status }: typeof there) => ({ ...(body as object), status, requestId: "" })
-        assert.deepStrictEqual(told(gone), told(there))
+        const comparable = ({ body, status }: typeof there) => ({
+          ...(body as object),
+          status,
+          requestId: ""
+        })
+        assert.deepStrictEqual(comparable(gone), comparable(there))
       })
     }
   }

@@ -1,5 +1,5 @@
-/** One good request to each endpoint, in a world of its own: what is refused of it is refused for want of authority. */
-import type { EndpointName } from "@corral/domain/access/HubAuthorization"
+/** A valid request to each endpoint, each in a separate world: every refusal is for missing authority. */
+import type { EndpointName } from "@corral/domain/hub-api/HubAuthorization"
 import { bindingRequired, newAccount } from "@corral/testing/hub/Chats"
 import { newKey } from "@corral/testing/hub/Offers"
 import type { World } from "./AuthorizationWorld.ts"
@@ -13,7 +13,7 @@ export interface Request {
 
 export interface Expected {
   readonly request: (world: World) => Request
-  /** The status of whoever is not refused. */
+  /** Status for callers that are not refused. */
   readonly status: number
 }
 
@@ -38,7 +38,7 @@ export const requests: Record<EndpointName, Expected> = {
   "public.publicHealth": get(() => "/api/public/health"),
   "public.publicStats": get(() => "/api/public/stats"),
 
-  // Nobody has set up an identity provider here.
+  // No identity provider is configured here.
   "signIn.login": get(() => "/client/auth/login", 404),
   "signIn.callback": get(() => "/client/auth/callback", 404),
   "signIn.deviceStart": send(
@@ -200,7 +200,7 @@ export const requests: Record<EndpointName, Expected> = {
   ),
   "sessions.inventory": get(() => "/client/agents"),
 
-  // No device is linked here: whoever may ask is told that it is not there.
+  // No device is linked here, so allowed callers get the error of an offline device.
   "files.folder": get(
     ({ deviceId, projectId }) => `/client/targets/${deviceId}/workspaces/site/files?projectId=${projectId}`,
     503
@@ -232,7 +232,7 @@ export const requests: Record<EndpointName, Expected> = {
   "runs.list": get(() => "/client/runs"),
   "runs.get": get(({ runId }) => `/client/runs/${runId}`),
   "runs.events": get(({ runId }) => `/client/runs/${runId}/events`),
-  // No device is linked here: whoever may ask is told that it is not there.
+  // No device is linked here, so allowed callers get the error of an offline device.
   "runs.cancel": send("POST", 503, ({ runId }) => `/client/runs/${runId}/cancel`),
   "runs.input": send(
     "POST",
@@ -293,7 +293,7 @@ export const requests: Record<EndpointName, Expected> = {
     () => "/client/chat-links/look",
     ({ code }) => ({ code })
   ),
-  // Whoever may is told to do it in a browser.
+  // Allowed callers are referred to a browser.
   "chatBindings.confirm": send(
     "POST",
     403,

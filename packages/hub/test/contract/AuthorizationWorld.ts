@@ -1,7 +1,7 @@
-/** A private project with somebody in every role, a device of its owner's that is shared with it, a session and an agent in it. */
+/** A private project with a user in every role, a shared device of its owner, a session and an agent. */
 import type { AgentInstance } from "@corral/domain/run/AgentProfile"
 import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
-import type { Caller } from "@corral/domain/access/HubAuthorization"
+import type { Caller } from "@corral/domain/hub-api/HubAuthorization"
 import type {
   AgentInstanceId,
   ApprovalId,
@@ -16,8 +16,8 @@ import type {
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { ApiKeys } from "../../src/signin/ApiKeys.ts"
-import { SignIns } from "../../src/signin/SignIns.ts"
+import { ApiKeyStore } from "../../src/signin/ApiKeyStore.ts"
+import { SignInStore } from "../../src/signin/SignInStore.ts"
 import { newToken } from "../../src/signin/SessionToken.ts"
 import { confirmedLink, GATEWAY_TOKEN, newAccount, startedLink } from "@corral/testing/hub/Chats"
 import { HubClient } from "@corral/testing/hub/HubClient"
@@ -31,32 +31,32 @@ export interface World {
   readonly sessionId: SessionId
   readonly deviceId: DeviceId
   readonly agentInstanceId: AgentInstanceId
-  /** A viewer beside those who call. */
+  /** A viewer who makes no calls. */
   readonly extra: UserId
-  /** No member yet. */
+  /** Not a member yet. */
   readonly newcomer: UserId
   readonly taskId: TaskId
   readonly runId: RunId
   readonly approvalId: ApprovalId
-  /** Of the caller's own, made for whoever asks. */
+  /** Belongs to the caller of the test. */
   readonly apiKeyId: string
   readonly signInId: string
   readonly userCode: string
   readonly deviceCode: string
-  /** Of the owner's chat account. */
+  /** Binding of the owner's chat account. */
   readonly bindingId: ChatBindingId
   readonly bound: ChatAccount
-  /** A link that the owner has confirmed, and the code of one that is open. */
+  /** A link that the owner has confirmed, and the code of an open one. */
   readonly confirmed: { readonly account: ChatAccount; readonly number: string }
   readonly code: string
 }
 
 const roles = ["owner", "admin", "member", "viewer"] as const
 
-/** Everyone who calls, by what they are. */
+/** Clients by caller. */
 export const everyone = async (hub: HubProcess): Promise<ReadonlyMap<Caller, HubClient>> => {
-  const found = new Map<Caller, HubClient>([["nobody", hub.client]])
-  for (const name of [...roles, "no member"] as const) found.set(name, await hub.signedIn(name))
+  const found = new Map<Caller, HubClient>([["no sign-in", hub.client]])
+  for (const name of [...roles, "not a member"] as const) found.set(name, await hub.signedIn(name))
   const over = await hub.people.signIn("over")
   await hub.people.act(
     Effect.flatMap(SqlClient.SqlClient, (sql) =>
@@ -65,14 +65,14 @@ export const everyone = async (hub: HubProcess): Promise<ReadonlyMap<Caller, Hub
   )
   found.set("an expired sign-in", new HubClient(hub.url, over.token))
   const ended = await hub.people.signIn("ended")
-  await hub.people.act(Effect.flatMap(SignIns, (signIns) => signIns.revoke(ended.signInId)))
+  await hub.people.act(Effect.flatMap(SignInStore, (signIns) => signIns.revoke(ended.signInId)))
   found.set("a revoked sign-in", new HubClient(hub.url, ended.token))
   found.set("a token of another kind", new HubClient(hub.url, newToken("join")))
   found.set("a Gateway", new HubClient(hub.url, GATEWAY_TOKEN))
   return found
 }
 
-/** `caller` is who will ask. */
+/** Creates a world for a caller. */
 export const makeWorld = async (
   hub: HubProcess,
   people: ReadonlyMap<Caller, HubClient>,
@@ -91,7 +91,7 @@ export const makeWorld = async (
     [new HubClient(hub.url, null, extra.userId), "viewer"]
   ])
   const device = await registerDevice(owner, { sharedWith: [project.id] })
-  // Nobody is at the other end: what is made for it waits.
+  // No Edge is connected, so tasks for it wait.
   await report(hub, device.id, { workspaces: ["site", "docs"], online: false })
   const linked = await owner.ask("POST", `/client/projects/${project.id}/workspaces`, {
     body: { targetId: device.id, workspace: "site" }
@@ -125,7 +125,9 @@ export const makeWorld = async (
   assert.strictEqual(codes.status, 200, codes.text)
   const { signInId, userId } = await hub.people.signIn(caller)
   const key = await hub.people.act(
-    Effect.flatMap(ApiKeys, (keys) => keys.create(userId, { name: "ci", scopes: ["read"], expiresInDays: 1 }))
+    Effect.flatMap(ApiKeyStore, (keys) =>
+      keys.create(userId, { name: "ci", scopes: ["read"], expiresInDays: 1 })
+    )
   )
   const bound = newAccount()
   const number = await confirmedLink(hub, bound, owner.userId)

@@ -1,5 +1,5 @@
-/** Every endpoint of the Hub with input that no honest client sends: an error object each time, never a fault, and nothing of it echoed. */
-import { type Caller, endpointAuthority, type EndpointName } from "@corral/domain/access/HubAuthorization"
+/** Invalid input to every endpoint of the Hub: each gets an error object, none causes a fault, and none is echoed. */
+import { type Caller, endpointAuthority, type EndpointName } from "@corral/domain/hub-api/HubAuthorization"
 import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
 import { message, sendRaw } from "@corral/testing/http/RawRequest"
 import { gatewayEnv, gatewayOf } from "@corral/testing/hub/Chats"
@@ -8,7 +8,7 @@ import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { type Expected, requests } from "./AuthorizationRequests.ts"
 import { everyone, makeWorld, type World } from "./AuthorizationWorld.ts"
 
-/** What stands in everything that is sent here, and in no answer to it. */
+/** Part of all input here, and of no response. */
 const MARK = "Zq7xEcho"
 
 const hostile: ReadonlyArray<readonly [string, unknown]> = [
@@ -40,7 +40,7 @@ describe("Bad input", { timeout: 120_000 }, () => {
   })
   afterAll(() => hub.remove())
 
-  /** Whoever may ask it. */
+  /** Client that may call an endpoint. */
   const callerOf = (name: EndpointName): HubClient =>
     endpointAuthority[name] === "gateway" ? gatewayOf(hub) : owner
 
@@ -53,13 +53,13 @@ describe("Bad input", { timeout: 120_000 }, () => {
   const named = (Object.entries(requests) as ReadonlyArray<[EndpointName, Expected]>).map(
     ([name, { request }]) => ({ name, request: (at: World) => request(at) })
   )
-  /** Their shape does not hang on the world. */
+  /** Their shape does not depend on the world. */
   const writes = named.filter(({ request }) => typeof request(sample).body === "object")
   const lists = named.filter(({ name }) =>
     /\.(list|members|workspaces|messages|agents|inventory|targets|approvals)$/.test(name)
   )
 
-  it.each(writes)("$name: each field with each wrong thing in it", async ({ name, request }) => {
+  it.each(writes)("$name: each field with each invalid value", async ({ name, request }) => {
     const caller = callerOf(name)
     const { body, method, path } = request(world)
     for (const field of Object.keys(body as object)) {
@@ -74,7 +74,7 @@ describe("Bad input", { timeout: 120_000 }, () => {
     world = await makeWorld(hub, people)
   })
 
-  it.each(writes)("$name: a body that is none", async ({ name, request }) => {
+  it.each(writes)("$name: a malformed body", async ({ name, request }) => {
     const caller = callerOf(name)
     const { method, path } = request(world)
     for (const body of [`{"${MARK}`, `[${MARK}]`, '"text"', "7", "null", "[]", "{}"]) {
@@ -89,7 +89,7 @@ describe("Bad input", { timeout: 120_000 }, () => {
     assert.deepStrictEqual([large.status, codeOf(large)], [413, "payload_too_large"])
   })
 
-  it.each(lists)("$name: a wrong cursor or limit", async ({ request }) => {
+  it.each(lists)("$name: an invalid cursor or limit", async ({ request }) => {
     const { path } = request(world)
     const wrong = ["cursor=", `cursor=${MARK}`, "cursor=%00", "cursor=a'b", `cursor=${"A".repeat(2_000)}`]
     const limits = [
@@ -109,7 +109,7 @@ describe("Bad input", { timeout: 120_000 }, () => {
     }
   })
 
-  it.each(named)("$name: another method, and a path that goes on", async ({ name, request }) => {
+  it.each(named)("$name: another method, and a longer path", async ({ name, request }) => {
     const [path = ""] = request(world).path.split("?", 1)
     const put = await callerOf(name).ask("PUT", path)
     assert.deepStrictEqual([put.status, codeOf(put)], [405, "method_not_allowed"])
@@ -118,7 +118,7 @@ describe("Bad input", { timeout: 120_000 }, () => {
     assertRefusal("a longer path", longer)
   })
 
-  it("ids of another shape are refused before anything is looked up", async () => {
+  it("rejects malformed ids before any lookup", async () => {
     for (const id of [MARK, "ses_'--", "%00", "..%2f..", "prj_" + "Z".repeat(26), "a".repeat(90)]) {
       for (const path of [`/client/projects/${id}`, `/client/sessions/${id}`, `/client/devices/${id}`]) {
         const answer = await owner.ask("GET", path)
@@ -128,7 +128,7 @@ describe("Bad input", { timeout: 120_000 }, () => {
     }
   })
 
-  it("bytes that are no UTF-8 are refused or replaced, and kept nowhere", async () => {
+  it("rejects or replaces bytes that are not UTF-8, and stores none", async () => {
     const port = Number(new URL(hub.url).port)
     const body = Buffer.concat([Buffer.from('{"name":"'), Buffer.from([0xff, 0xfe, 0xc0]), Buffer.from('"}')])
     const head = [
@@ -143,7 +143,7 @@ describe("Bad input", { timeout: 120_000 }, () => {
     assert.isBelow(answer.status, 500)
   })
 
-  it("a request id that could be something else is replaced, and a key of that kind refused", async () => {
+  it("replaces a malformed request id, and rejects a malformed idempotency key", async () => {
     for (const id of ["a b", "a\tb", "<script>", "x".repeat(129)]) {
       const answer = await owner.ask("GET", "/client/projects", { headers: { "x-request-id": id } })
       assert.match(answer.headers.get("x-request-id") ?? "", /^req_/)
@@ -155,7 +155,7 @@ describe("Bad input", { timeout: 120_000 }, () => {
     assert.deepStrictEqual([keyed.status, codeOf(keyed)], [422, "schema_validation_failed"])
   })
 
-  it("the Hub logs refused requests and nothing else", () => {
+  it("logs refused requests only", () => {
     // Requests refused with 401 or 429 are logged for operators.
     const lines = hub.stderr.split("\n").filter((line) => line !== "")
     const others = lines.filter((line) => !/ level=WARN fiber=\S+ message="refused request" /.test(line))
@@ -163,5 +163,5 @@ describe("Bad input", { timeout: 120_000 }, () => {
   })
 })
 
-/** Their shape is all that is asked of it. */
+/** Only the shape matters. */
 const sample = new Proxy({}, { get: () => "x" }) as World

@@ -50,7 +50,7 @@ describe("a Gateway", { timeout: 60_000 }, () => {
   }, 60_000)
   afterAll(() => hub.remove())
 
-  /** An account that acts as that person, and the id of its binding. */
+  /** An account that is bound to a user, and the id of the binding. */
   const bound = async (person: HubClient) => {
     const account = newAccount()
     const number = await confirmedLink(hub, account, person.userId)
@@ -76,16 +76,16 @@ describe("a Gateway", { timeout: 60_000 }, () => {
     assert.deepStrictEqual(detailsOf(answer), { reason: "not_bound" })
   }
 
-  it("is told as whom an account acts", async () => {
+  it("gets the user as whom an account acts", async () => {
     const { account } = await bound(ada)
-    for (const told of [messageReceived(account), cardAction(account)]) {
-      assert.deepStrictEqual((await event(told)).body, { user: { id: ada.userId, name: "ada" } })
-      isNotBound(await event({ ...told, ...messageReceived(newAccount()) }))
+    for (const sample of [messageReceived(account), cardAction(account)]) {
+      assert.deepStrictEqual((await event(sample)).body, { user: { id: ada.userId, name: "ada" } })
+      isNotBound(await event({ ...sample, ...messageReceived(newAccount()) }))
     }
     assert.strictEqual(codeOf(await event(bindingRequired(account))), "conflict")
   })
 
-  it("acts as the person in everything that is done from a chat", async () => {
+  it("acts as the user at every endpoint for chats", async () => {
     const { account } = await bound(ada)
     const me = await askAs<{ readonly user: { readonly id: string }; readonly kind: string }>(
       account,
@@ -114,7 +114,7 @@ describe("a Gateway", { timeout: 60_000 }, () => {
     )
   })
 
-  it("may do through an account what the person may, and no more", async () => {
+  it("has the permissions of the user, and no others", async () => {
     const { account } = await bound(eve)
     const mirror = new Mirror(hub)
     const approvalId = newId<ApprovalId>("apr")
@@ -131,7 +131,7 @@ describe("a Gateway", { timeout: 60_000 }, () => {
     for (const answer of refused) assert.strictEqual(codeOf(answer), "permission_denied", answer.text)
   })
 
-  it("runs words of a chat at most in the mode ask, in a task and as input to a run", async () => {
+  it("limits chats to the mode ask, in tasks and as input to runs", async () => {
     const { account } = await bound(ada)
     const mirror = new Mirror(hub)
     await mirror.device(ada.userId, project.id)
@@ -159,7 +159,7 @@ describe("a Gateway", { timeout: 60_000 }, () => {
     }
   })
 
-  it("does nothing through an account that is not done from a chat", async () => {
+  it("is refused at every endpoint that chats may not call", async () => {
     const { account, bindingId } = await bound(ada)
     const code = "x".repeat(43)
     const refused = [
@@ -179,11 +179,11 @@ describe("a Gateway", { timeout: 60_000 }, () => {
     ]
     for (const answer of refused) {
       assert.strictEqual(codeOf(answer), "permission_denied", answer.text)
-      assert.include(answer.text, "not done from a chat")
+      assert.include(answer.text, "available in a chat")
     }
   })
 
-  it("finds every endpoint of its list in the contract", () => {
+  it("lists endpoints of the contract only", () => {
     const served = new Set(["GET /client/events"])
     HttpApi.reflect(HubApi, {
       onGroup: () => undefined,
@@ -195,7 +195,7 @@ describe("a Gateway", { timeout: 60_000 }, () => {
     )
   })
 
-  it("is nobody without an account, and with a name that is no account's", async () => {
+  it("acts as no user without an account, or with an unknown account", async () => {
     const { account } = await bound(ada)
     isNotBound(await askAs(newAccount(), "GET", "/client/auth/me"))
     for (const moved of [{ tenant: "t2" }, { app: "a2" }, { platform: "slack" }, { account: "ou_2" }])
@@ -220,7 +220,7 @@ describe("a Gateway", { timeout: 60_000 }, () => {
     }
   })
 
-  it("is known by its token alone, and by each of several", async () => {
+  it("is admitted by any of several tokens, and by nothing else", async () => {
     const { account } = await bound(ada)
     const me = (token: string) => hub.client.ask("GET", "/client/auth/me", { token, ...actingAs(account) })
     assert.strictEqual((await me(other)).status, 200)
@@ -251,7 +251,7 @@ describe("a Gateway", { timeout: 60_000 }, () => {
     [{ app: undefined }, "payload.app"],
     [{ platform: "\ud800" }, "payload.platform"],
     [{ v: 2 }, "payload.v"]
-  ])("is told what of an event is no account (%#)", async (wrong, path) => {
+  ])("gets the invalid field of an event (%#)", async (wrong, path) => {
     const told = bindingRequired(newAccount())
     const answer = await event({ ...told, payload: { ...told.payload, ...wrong } })
     assert.strictEqual(codeOf(answer), "schema_validation_failed")
@@ -275,7 +275,7 @@ describe("a Gateway", { timeout: 60_000 }, () => {
     }
   )
 
-  it("has an account that acts as nobody from the moment it is unlinked, in the chat or by the person", async () => {
+  it("acts as no user as soon as the account is unlinked, in the chat or by the user", async () => {
     const first = await bound(ada)
     assert.strictEqual((await unbind(first.account)).status, 204)
     isNotBound(await askAs(first.account, "GET", "/client/auth/me"))
@@ -294,7 +294,7 @@ describe("a Gateway", { timeout: 60_000 }, () => {
     isNotBound(await askAs(second.account, "GET", "/client/auth/me"))
   })
 
-  it("links an account again, to somebody else too, when it is unlinked", async () => {
+  it("links an unlinked account again, also to another user", async () => {
     const { account } = await bound(ada)
     await unbind(account)
     const number = await confirmedLink(hub, account, eve.userId)
@@ -306,7 +306,7 @@ describe("a Gateway", { timeout: 60_000 }, () => {
     assert.deepStrictEqual((await event(messageReceived(account))).body, told)
   })
 
-  it("lists each person's own, page by page", async () => {
+  it("lists the bindings of each user, page by page", async () => {
     const person = await hub.signedIn("grace")
     const made = []
     for (let i = 0; i < 3; i++) made.push((await bound(person)).bindingId)
@@ -327,7 +327,7 @@ describe("a Gateway", { timeout: 60_000 }, () => {
     assert.strictEqual(codeOf(foreign), "schema_validation_failed")
   })
 
-  it("follows a run until the account is unlinked, and is cut off at once", async () => {
+  it("follows a run until the account is unlinked, then is disconnected", async () => {
     const { account } = await bound(ada)
     const runId = await new Mirror(hub).run(project.id, created, started)
     const headers = { authorization: `Bearer ${GATEWAY_TOKEN}`, ...actingAs(account).headers }
@@ -356,7 +356,7 @@ describe("a Gateway", { timeout: 60_000 }, () => {
     assert.isBelow(performance.now() - ending, 1_000)
   })
 
-  it("has an account that acts as nobody while its person has not signed in for 90 days", async () => {
+  it("acts as no user while the user has not signed in for 90 days", async () => {
     const alan = await hub.signedIn("alan")
     const { account } = await bound(alan)
     const age = (days: number) =>
@@ -368,7 +368,7 @@ describe("a Gateway", { timeout: 60_000 }, () => {
     isNotBound(await event(messageReceived(account)))
     await hub.signedIn("alan")
     assert.strictEqual((await askAs(account, "GET", "/client/auth/me")).status, 200)
-    // Somebody else may have the account by then.
+    // Another user may have the account by then.
     await age(91)
     const number = await confirmedLink(hub, account, eve.userId)
     const taken = await gateway.ask("POST", "/integrations/bindings", { body: { ...account, number } })

@@ -113,7 +113,7 @@ describe("linking a chat account", { timeout: 60_000 }, () => {
     assert.include(ada.browser.told.get("__Host-corral-link"), told.split(";", 1)[0])
   })
 
-  it("is of no use to whoever forwards the link: they never learn the number", async () => {
+  it("never shows the number to a person who forwards the link", async () => {
     const account = newAccount()
     const victim = await Person.signedIn(hub, "victim")
     const number = await confirmed(victim, await start(account))
@@ -185,7 +185,7 @@ describe("linking a chat account", { timeout: 60_000 }, () => {
         ])
   })
 
-  it("is refused to another browser, whoever is signed in there", async () => {
+  it("refuses confirmation in another browser", async () => {
     const account = newAccount()
     const code = await start(account)
     const ada = await Person.signedIn(hub, "ada")
@@ -265,7 +265,7 @@ describe("linking a chat account", { timeout: 60_000 }, () => {
     assert.strictEqual(live.length, 1)
   })
 
-  it("is not touched by whoever only fetches the page", async () => {
+  it("ignores programs that only fetch the page", async () => {
     const account = newAccount()
     const code = await start(account)
     const before = await rowsOf(account)
@@ -399,7 +399,7 @@ describe("linking a chat account", { timeout: 60_000 }, () => {
     }
   })
 
-  it("is in the audit of whoever did it, and no code or number is there or in the log", async () => {
+  it("is audited under the actor, without codes or numbers there or in the log", async () => {
     const account = newAccount()
     const code = await start(account)
     const grace = await Person.signedIn(hub, "grace")

@@ -114,7 +114,7 @@ describe("chat accounts and the identity provider", { timeout: 60_000 }, () => {
     fresh.searchParams.delete("prompt")
     fresh.searchParams.delete("max_age")
     const returned = await browser.hub(await issuer.signIn(browser, fresh.href, "edsger"))
-    // The provider did not say when it was, as nobody asked.
+    // The Hub did not request the time, so the provider did not report it.
     assert.strictEqual(codeOf(returned), "unauthorized")
   })
 
@@ -123,7 +123,7 @@ describe("chat accounts and the identity provider", { timeout: 60_000 }, () => {
     assert.strictEqual(codeOf(answer), "schema_validation_failed")
   })
 
-  it("are linked in the whole by somebody who is sent to the provider in between", async () => {
+  it("complete after a detour to the provider", async () => {
     const account = newAccount()
     const started = await gatewayOf(hub).ask<{ readonly link: { readonly url: string } }>(
       "POST",
@@ -180,7 +180,7 @@ describe("chat accounts and the identity provider", { timeout: 60_000 }, () => {
 })
 
 describe("a Hub without a Gateway", { timeout: 60_000 }, () => {
-  it("knows no token of one", async () => {
+  it("accept no token of another kind", async () => {
     const hub = await openHub()
     const account = newAccount()
     const answers = [

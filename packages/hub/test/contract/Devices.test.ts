@@ -32,7 +32,7 @@ describe("/client/devices", { timeout: 60_000 }, () => {
     assert.strictEqual(made.status, 201)
     return made.body
   }
-  it("registers a device of whoever is signed in", async () => {
+  it("registers a device for the signed-in user", async () => {
     const publicKey = newKey()
     const made = await ada.ask<Device>("POST", "/client/devices/register", {
       body: { name: "Ädas laptop", kind: "desktop", publicKey }
@@ -212,7 +212,7 @@ describe("/client/devices", { timeout: 60_000 }, () => {
     }
   })
 
-  it("never comes back when it was revoked, which every Hub is told", async () => {
+  it("stays revoked, and notifies every Hub", async () => {
     const project = await makeProject(ada)
     const device = await registerDevice(ada, { sharedWith: [project.id] })
     const path = `/client/devices/${device.id}`
@@ -246,7 +246,7 @@ describe("/client/devices", { timeout: 60_000 }, () => {
     )
   })
 
-  it("is removed, which every Hub is told", async () => {
+  it("is removed, and notifies every Hub", async () => {
     const { id } = await registerDevice(ada)
     const told = await heardWhile(hub, "deviceEnded", async () => {
       assert.strictEqual((await ada.ask("DELETE", `/client/devices/${id}`)).status, 204)

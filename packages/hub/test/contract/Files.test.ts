@@ -46,7 +46,7 @@ describe("/client/targets/{id}/workspaces/{workspace}", { timeout: 60_000 }, () 
       await assertCode(client, paths(target, "site", project), "target_offline")
   })
 
-  it("refuses whoever is no member, whether there is such a project or not", async () => {
+  it("refuses callers who are not members, also for missing projects", async () => {
     const eve = await hub.signedIn("eve")
     await assertCode(vera, paths(target, "site", project), "permission_denied")
     await assertCode(eve, paths(target, "site", project), "permission_denied")

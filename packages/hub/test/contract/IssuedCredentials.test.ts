@@ -6,7 +6,7 @@ import * as fc from "fast-check"
 import { readFileSync } from "node:fs"
 import { effort } from "@corral/testing/time/Effort"
 import { SESSION_COOKIE, CSRF_HEADER } from "@corral/domain/hub-api/SessionAuthority"
-import { ApiKeys } from "../../src/signin/ApiKeys.ts"
+import { ApiKeyStore } from "../../src/signin/ApiKeyStore.ts"
 import { csrfOf } from "../../src/signin/SessionToken.ts"
 import {
   actingAs,
@@ -73,7 +73,8 @@ describe("Issued credentials", { timeout: 120_000 }, () => {
     const wanted = { name: "ci", scopes: ["read", "write"] as const, expiresInDays: 1 }
     const token =
       kind === "key"
-        ? (await hub.people.act(Effect.flatMap(ApiKeys, (keys) => keys.create(signIn.userId, wanted)))).token
+        ? (await hub.people.act(Effect.flatMap(ApiKeyStore, (keys) => keys.create(signIn.userId, wanted))))
+            .token
         : signIn.token
     await hub.people.act(
       Effect.flatMap(

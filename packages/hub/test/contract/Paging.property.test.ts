@@ -131,7 +131,7 @@ describe("a list", { timeout: 120_000 }, () => {
   )
 
   it.each(["\0", "x", "2026-02-30T99:99:99.999Z ses_1", "'; --", "9".repeat(40), "-1", " ", ""])(
-    "comes to no harm by a cursor that somebody sealed themselves: %j",
+    "rejects a forged cursor: %j",
     async (position) => {
       const filters = {
         projects: "projects",

@@ -1,4 +1,4 @@
-/** `/client/projects` over a real Hub: what each role may do, and that nobody learns more. */
+/** `/client/projects` over a real Hub: permissions of each role, without leaks. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { AuditRecord } from "@corral/domain/access/Audit"
 import type { Project, ProjectMember, WorkspaceLink } from "@corral/domain/project/Project"
@@ -32,7 +32,7 @@ describe("/client/projects", { timeout: 60_000 }, () => {
   const makeSessions = (projectId: string) =>
     ada.ask("POST", "/client/sessions", { body: { projectId, title: "late" } })
 
-  it("makes one for whoever is signed in, who owns it", async () => {
+  it("creates a project owned by the signed-in user", async () => {
     const made = await ada.ask<Project>("POST", "/client/projects", {
       body: { name: "Ätlas 🚀 '; DROP TABLE projects; --", description: "about" }
     })
@@ -57,14 +57,14 @@ describe("/client/projects", { timeout: 60_000 }, () => {
       const answer = await add(ada, { email, role: "member" })
       return [answer.status, codeOf(answer), (answer.body as { readonly message?: string }).message]
     }
-    const unknown = await told("nobody@example.com")
+    const unknown = await told("unknown@example.com")
     assert.deepStrictEqual(unknown.slice(0, 2), [409, "conflict"])
     for (const email of ["twin@example.com", "iris.lund@example", "%@example.com", "Iris"])
       assert.deepStrictEqual(await told(email), unknown, email)
     for (const client of [bob, eve]) {
       const answers = [
         await add(client, { email: "iris.lund@example.com", role: "viewer" }),
-        await add(client, { email: "nobody@example.com", role: "viewer" })
+        await add(client, { email: "unknown@example.com", role: "viewer" })
       ]
       for (const answer of answers)
         assert.deepStrictEqual([answer.status, codeOf(answer)], [403, "permission_denied"])
@@ -209,7 +209,7 @@ describe("/client/projects", { timeout: 60_000 }, () => {
     const before = await ada.ask<Project>("GET", path)
     assert.strictEqual(before.body.description, "new")
     assert.strictEqual(codeOf(await bob.ask("DELETE", path)), "permission_denied")
-    // Nobody gives or takes a role above their own.
+    // Members cannot grant or revoke roles above their own.
     const up = await bob.ask("PATCH", `${path}/members/${bob.userId}`, { body: { role: "owner" } })
     assert.strictEqual(codeOf(up), "permission_denied")
     const down = await bob.ask("PATCH", `${path}/members/${ada.userId}`, { body: { role: "viewer" } })
@@ -224,10 +224,10 @@ describe("/client/projects", { timeout: 60_000 }, () => {
     assert.deepStrictEqual([added.status, added.body.role, added.body.name], [201, "member", "bob"])
     const twice = await ada.ask("POST", path, { body: { userId: bob.userId, role: "admin" } })
     assert.deepStrictEqual([twice.status, codeOf(twice)], [409, "conflict"])
-    const nobody = await ada.ask("POST", path, {
+    const missing = await ada.ask("POST", path, {
       body: { userId: "usr_01K0000000000000000000000Z", role: "admin" }
     })
-    assert.deepStrictEqual([nobody.status, codeOf(nobody)], [409, "conflict"])
+    assert.deepStrictEqual([missing.status, codeOf(missing)], [409, "conflict"])
     const wrong = await ada.ask("POST", path, { body: { userId: "bob", role: "chief" } })
     assert.strictEqual(codeOf(wrong), "schema_validation_failed")
 
@@ -348,7 +348,7 @@ describe("/client/projects", { timeout: 60_000 }, () => {
     const left = await ada.ask<{ sharedWith: ReadonlyArray<string> }>("GET", `/client/devices/${device.id}`)
     assert.deepStrictEqual(left.body.sharedWith, [])
     assert.strictEqual(codeOf(await ada.ask("DELETE", `/client/projects/${project.id}`)), "permission_denied")
-    // Nobody may read it over HTTP any more.
+    // The project is no longer readable over HTTP.
     const actions = await hub.people.act(
       Effect.flatMap(SqlClient.SqlClient, (sql) =>
         Effect.map(
@@ -361,7 +361,7 @@ describe("/client/projects", { timeout: 60_000 }, () => {
     assert.includeMembers(actions, ["project.create", "session.write", "device.manage"])
   })
 
-  it("refuses in words of its own what comes while it is removed", async () => {
+  it("refuses requests during its deletion with error objects", async () => {
     const device = await registerDevice(ada)
     await report(hub, device.id)
     for (let i = 0; i < 5; i++) {

@@ -9,7 +9,7 @@ describe("The rate limit", { timeout: 60_000 }, () => {
   beforeAll(() => hub.start())
   afterAll(() => hub.remove())
 
-  /** How many of 100 at once are refused for their number. */
+  /** Number of 100 concurrent requests that are rate limited. */
   const refusedOf = async (client: () => HubClient): Promise<number> => {
     const answers = await Promise.all(
       Array.from({ length: 100 }, () => client().ask("GET", "/client/projects"))
@@ -22,12 +22,12 @@ describe("The rate limit", { timeout: 60_000 }, () => {
     return refused.length
   }
 
-  it("counts who came without a sign-in by address, whatever token they made up", async () => {
+  it("counts callers without a sign-in by address, also with invented tokens", async () => {
     assert.isAbove(await refusedOf(() => new HubClient(hub.url, newToken("session"))), 50)
     assert.isAbove(await refusedOf(() => hub.client), 50)
   })
 
-  it("leaves those who are signed in what is theirs, each their own", async () => {
+  it("counts signed-in callers separately", async () => {
     const [ada, bob] = [await hub.signedIn("ada"), await hub.signedIn("bob")]
     // The first request of a token counts for the address, which the strangers above have used up.
     const known = async (client: HubClient): Promise<void> => {
@@ -39,13 +39,13 @@ describe("The rate limit", { timeout: 60_000 }, () => {
     assert.strictEqual((await bob.ask("GET", "/client/auth/me")).status, 200)
   })
 
-  /** Asked again until it is not refused for its number. */
+  /** Repeats a request until it is not rate limited. */
   const allowed = async (ask: () => Promise<Answer>): Promise<Answer> => {
     const answer = await ask()
     return answer.status === 429 ? allowed(ask) : answer
   }
 
-  /** How many of 100 at once are refused for their number. */
+  /** Number of 100 concurrent requests that are rate limited. */
   const burst = async (client: HubClient, headers: () => Readonly<Record<string, string>>) => {
     const answers = Array.from({ length: 100 }, () =>
       client.ask("GET", "/client/auth/me", { headers: headers() })
@@ -53,7 +53,7 @@ describe("The rate limit", { timeout: 60_000 }, () => {
     return (await Promise.all(answers)).filter((answer) => codeOf(answer) === "rate_limited").length
   }
 
-  it("counts a Gateway once for each account, and nobody else by the account that they name", async () => {
+  it("counts a Gateway by account, and other callers without the account", async () => {
     const gateway = gatewayOf(hub)
     const ada = await hub.signedIn("ada")
     const [busy, calm] = [newAccount(), newAccount()]

@@ -8,7 +8,7 @@ import { SqlClient } from "effect/sql"
 import * as fc from "fast-check"
 import { effort } from "@corral/testing/time/Effort"
 import { RunRequesters } from "../../src/run/RunRequesters.ts"
-import { ApiKeys } from "../../src/signin/ApiKeys.ts"
+import { ApiKeyStore } from "../../src/signin/ApiKeyStore.ts"
 import { actingAs, confirmedLink, gatewayEnv, gatewayOf, newAccount } from "@corral/testing/hub/Chats"
 import { codeOf, HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
@@ -46,7 +46,7 @@ describe("Requesters of a run", { timeout: 120_000 }, () => {
       const person = await hub.signedIn(`person ${i}`)
       const wanted = { name: "ci", scopes: ["read", "write"] as const, expiresInDays: 1 }
       const { token } = await hub.people.act(
-        Effect.flatMap(ApiKeys, (keys) => keys.create(person.userId as UserId, wanted))
+        Effect.flatMap(ApiKeyStore, (keys) => keys.create(person.userId as UserId, wanted))
       )
       const account = newAccount()
       const number = await confirmedLink(hub, account, person.userId)

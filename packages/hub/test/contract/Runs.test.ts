@@ -62,7 +62,7 @@ describe("/client/runs", { timeout: 60_000 }, () => {
     })
   })
 
-  it("says queued before the Edge has it, and waiting_approval while somebody is asked", async () => {
+  it("is queued until the Edge has it, and waiting_approval while an approval is pending", async () => {
     const runId = await mirror.open(project)
     const state = async () => (await ada.ask<HubRun>("GET", `/client/runs/${runId}`)).body
     assert.strictEqual((await state()).state, "queued")

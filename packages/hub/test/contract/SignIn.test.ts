@@ -197,7 +197,7 @@ describe("signing in with a browser", { timeout: 60_000 }, () => {
       assert.deepStrictEqual(answers.map(({ status }) => status).toSorted(), [302, 401, 401, 401, 401])
     })
 
-    it("a code that nobody gave out, and another issuer's word", async () => {
+    it("an unknown code, and the response of another issuer", async () => {
       const browser = new Browser()
       assertRefused(browser, await browser.hub(change(await proven(browser, "ada"), "code", "x".repeat(43))))
       assertRefused(

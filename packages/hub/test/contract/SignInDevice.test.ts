@@ -93,7 +93,7 @@ describe("signing in a program", { timeout: 60_000 }, () => {
     assert.strictEqual((await ask(started)).body.intervalSeconds, 15)
   })
 
-  it("is told of a refusal, once", async () => {
+  it("gets a denial once", async () => {
     const started = await start()
     assert.strictEqual((await answer(started.userCode, "deny")).status, 204)
     // The first answer counts.
@@ -139,7 +139,7 @@ describe("signing in a program", { timeout: 60_000 }, () => {
   })
 
   it.each(["", "x", "'; DROP TABLE device_codes;--", "\u0000", "\ud800", "x".repeat(4_096)])(
-    "finds nothing behind a code that nobody was given (%#)",
+    "finds no program for an unknown code (%#)",
     async (code) => {
       const asked = await hub.client.ask("POST", "/client/auth/device/token", { body: { deviceCode: code } })
       assert.strictEqual(codeOf(asked), "unauthorized")

@@ -81,7 +81,7 @@ describe("API keys", { timeout: 60_000 }, () => {
     ] as const) {
       const answer = await all.ask(method, path)
       assert.strictEqual(codeOf(answer), "permission_denied", `${method} ${path}`)
-      assert.include(answer.text, "This key's scopes do not reach so far.", `${method} ${path}`)
+      assert.include(answer.text, "The scopes of this key don't allow this.", `${method} ${path}`)
     }
     // However the path is spelt.
     const { url } = hub
@@ -121,11 +121,11 @@ describe("API keys", { timeout: 60_000 }, () => {
       codeOf(await eve.ask("GET", `${KEYS}?limit=2&cursor=${first.nextCursor}`)),
       "schema_validation_failed"
     )
-    // Of somebody else and of nobody: one answer.
+    // Keys of another user and missing keys get the same response.
     const theirs = await eve.ask<object>("DELETE", `${KEYS}/${made[0]}`)
-    const nobodys = await eve.ask<object>("DELETE", `${KEYS}/key_01K00000000000000000000000`)
+    const missing = await eve.ask<object>("DELETE", `${KEYS}/key_01K00000000000000000000000`)
     assert.strictEqual(codeOf(theirs), "permission_denied")
-    assert.deepStrictEqual({ ...theirs.body, requestId: "" }, { ...nobodys.body, requestId: "" })
+    assert.deepStrictEqual({ ...theirs.body, requestId: "" }, { ...missing.body, requestId: "" })
   })
 
   it("are a hundred at most", async () => {

@@ -92,7 +92,7 @@ describe("a provider's word that a session is over", { timeout: 60_000 }, () => 
     assert.deepStrictEqual(await Promise.all(browsers.map(isSignedIn)), [false, false, true])
   })
 
-  it("ends nothing of somebody else's by the name of their session", async () => {
+  it("ends no sign-in of another user by the id of their session", async () => {
     const browser = await signedIn("mary")
     const sid = await sessionOf("mary")
     assert.strictEqual((await send(await issuer.sign(claims({ sub: "mallory", sid }), { typ }))).status, 200)
@@ -122,7 +122,7 @@ describe("a provider's word that a session is over", { timeout: 60_000 }, () => 
       "an event that is no object": issuer.sign(claims({ ...named, events: { [EVENT]: 1 } }), { typ }),
       "no jti": issuer.sign({ ...claims(named), jti: undefined } as unknown as JWTPayload, { typ }),
       "no iat": issuer.sign({ ...claims(named), iat: undefined } as unknown as JWTPayload, { typ }),
-      nobody: issuer.sign(claims({}), { typ }),
+      noSubject: issuer.sign(claims({}), { typ }),
       "no token": "",
       "no token at all": "a.b.c",
       "a NUL": "\u0000"

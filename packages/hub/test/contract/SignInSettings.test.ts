@@ -24,7 +24,7 @@ describe("a Hub and its identity provider", { timeout: 60_000 }, () => {
     }
   })
 
-  it("starts without its provider, and says that it does not answer", async () => {
+  it("starts without its provider, and reports that it is unreachable", async () => {
     const issuer = await Issuer.open()
     const hub = await openHub({ env: issuer.env })
     await issuer.close()
@@ -95,7 +95,7 @@ describe("a Hub and its identity provider", { timeout: 60_000 }, () => {
       ["POST", "/client/auth/device/approve", { userCode: "BCDF-GHJK", decision: "allow" }]
     ] as const)
       assert.strictEqual(codeOf(await ada.ask(method, path, { body })), "rate_limited")
-    // Whoever is signed in goes on.
+    // Existing sign-ins continue.
     assert.strictEqual((await ada.ask("GET", "/client/auth/me")).status, 200)
     assert.strictEqual((await ada.ask("POST", "/client/auth/refresh")).status, 200)
   })

@@ -75,7 +75,7 @@ describe("sign-ins and their tokens", { timeout: 60_000 }, () => {
       assert.deepStrictEqual((await first.client.ask<Listed>("GET", next)).body.items, items.slice(1))
     })
 
-    it("are ended one by one, and nobody's but one's own", async () => {
+    it("can be ended one by one by their user only", async () => {
       const [first, second, foreign] = [
         await another("ends", "web"),
         await another("ends", "cli"),
@@ -224,7 +224,7 @@ describe("sign-ins and their tokens", { timeout: 60_000 }, () => {
   })
 
   it.each(["corral_s_", "corral_d_", "corral_j_", "corral_k_", "corral_x_"])(
-    "finds nobody behind a %s token that was made up",
+    "rejects an invented %s token",
     async (prefix) => {
       assert.isFalse(await isGood(prefix + "A".repeat(43)))
     }

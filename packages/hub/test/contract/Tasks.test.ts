@@ -142,7 +142,7 @@ describe("Tasks", { timeout: 60_000 }, () => {
     }
   })
 
-  it("refers to sessions and runs of its own project alone", async () => {
+  it("refers to sessions and runs of its project only", async () => {
     const session = await mirror.session(project)
     const withSession = await make(ada, task({ sessionId: session }))
     assert.deepStrictEqual([withSession.status, withSession.body.sessionId], [201, session])

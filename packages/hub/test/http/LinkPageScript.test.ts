@@ -110,7 +110,7 @@ describe("the page of a chat link", () => {
     assert.isTrue(at("ask").hidden)
   })
 
-  it("sends to sign in who is not, and anew whose sign-in is old, and back", async () => {
+  it("sends users without a recent sign-in to sign in, and back", async () => {
     const out = await opened({ "/client/auth/me": [[401, {}]] })
     assert.deepStrictEqual(out.gone, ["/client/auth/login?returnTo=%2Flink%2Fthecode"])
     const old = await opened({
@@ -123,9 +123,9 @@ describe("the page of a chat link", () => {
   })
 
   it.each([
-    [403, "used, over"],
-    [422, "used, over"],
-    [500, "does not answer"]
+    [403, "was used, has expired"],
+    [422, "was used, has expired"],
+    [500, "Can't reach the Hub"]
   ])("says what %i means", async (status, said) => {
     const { at } = await opened({ ...signedIn, [look]: [[status, {}]] })
     assert.include(at("said").textContent, said)

@@ -1,20 +1,39 @@
-/** Authentication is declared by the contract and done by its middleware: no route depends on a guard before it. */
-import { endpointAuthority } from "@corral/domain/access/HubAuthorization"
+/** The Hub's routes in another program's router, without the Hub's own server: they keep their guard and their authentication. */
 import { HubApi } from "@corral/domain/hub-api/HubApi"
-import { assert, describe, it } from "@effect/vitest"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Effect, Layer, Redacted } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApi } from "effect/http-api"
+import { requiredAuthorityOf } from "@corral/domain/hub-api/HubAuthorization"
+import { hubDefaults } from "../../src/config/HubConfig.ts"
+import { hubServicesLayer } from "../../src/Hub.ts"
+import { mountedAt } from "../../src/http/HubRequestPolicy.ts"
+import { hubServerRoutes } from "../../src/http/routes.ts"
+import { SignInRate } from "../../src/http/SignInRate.ts"
+import { csrfOf, newToken } from "../../src/signin/SessionToken.ts"
+import type { HubClient } from "@corral/testing/hub/HubClient"
+import { HubProcess } from "@corral/testing/hub/HubProcess"
+
+const ORIGIN = "https://own.example"
 
 /** Open to anyone, or opened by what the request's body or a Gateway's own token proves. */
 const isOpen = (authority: string): boolean => authority === "public.read" || authority === "device.join"
 
-describe("The Hub's routes", () => {
-  it("carry their authentication with them", () => {
+const operations: Array<{ readonly method: string; readonly path: string }> = []
+HttpApi.reflect(HubApi, {
+  onGroup: () => undefined,
+  onEndpoint: ({ endpoint }) =>
+    void operations.push({ method: endpoint.method, path: endpoint.path.replaceAll(/:[A-Za-z]+/g, "x") })
+})
+
+describe("The Hub's routes", { timeout: 60_000 }, () => {
+  it("declare their authentication in the contract", () => {
     let checked = 0
     HttpApi.reflect(HubApi, {
       onGroup: () => undefined,
       onEndpoint: ({ endpoint, group, middleware }) => {
         const name = `${group.identifier}.${endpoint.identifier}`
-        const authority = (endpointAuthority as Readonly<Record<string, string>>)[name]
+        const authority = requiredAuthorityOf(endpoint)
         const keys = [...middleware].map(({ key }) => String(key))
         assert.isDefined(authority, name)
         if (authority === undefined || isOpen(authority)) return
@@ -27,4 +46,112 @@ describe("The Hub's routes", () => {
     })
     assert.isAbove(checked, 50)
   })
+})
+
+describe("The Hub's routes in another program's router", { timeout: 60_000 }, () => {
+  const hub = new HubProcess()
+  let ada: HubClient
+  beforeAll(async () => {
+    await hub.start()
+    ada = await hub.signedIn("ada")
+  })
+  afterAll(() => hub.remove())
+
+  const mounted = Effect.gen(function* () {
+    const config = {
+      ...hubDefaults,
+      home: hub.home,
+      maxConnections: 3,
+      databaseUrl: hub.databaseUrl === undefined ? undefined : Redacted.make(hub.databaseUrl)
+    }
+    const context = yield* Layer.build(
+      Layer.merge(SignInRate.layer(600), mountedAt(ORIGIN)).pipe(Layer.provideMerge(hubServicesLayer(config)))
+    )
+    const routes = Layer.merge(
+      hubServerRoutes,
+      HttpRouter.add("GET", "/own", HttpServerResponse.text("the other program's"))
+    )
+    const app = yield* HttpRouter.toHttpEffect(routes).pipe(Effect.provide(context))
+    return (method: string, path: string, headers: Record<string, string>) =>
+      app.pipe(
+        Effect.provideService(
+          HttpServerRequest.HttpServerRequest,
+          HttpServerRequest.fromWeb(
+            new Request(`${ORIGIN}${path}`, { method, headers: { host: "own.example", ...headers } })
+          )
+        ),
+        Effect.map((response) => HttpServerResponse.toWeb(response)),
+        Effect.provide(context)
+      )
+  })
+
+  const bodyOf = (response: Response) =>
+    Effect.promise(
+      async () => (await response.json()) as { readonly code: string; readonly requestId: string }
+    )
+
+  it.live("refuse another Host and another Origin at every endpoint", () =>
+    Effect.gen(function* () {
+      const ask = yield* mounted
+      assert.isAbove(operations.length, 50)
+      for (const { method, path } of operations) {
+        for (const headers of [
+          { host: "evil.example" },
+          { origin: "https://evil.example" },
+          { "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors" }
+        ]) {
+          const response = yield* ask(method, path, headers)
+          const { code, requestId } = yield* bodyOf(response)
+          assert.deepStrictEqual(
+            [method, path, response.status, code],
+            [method, path, 403, "permission_denied"]
+          )
+          assert.match(requestId, /^req_/)
+          assert.strictEqual(response.headers.get("x-request-id"), requestId)
+        }
+      }
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("refuse a write with the session cookie that has no Origin or no CSRF header", () =>
+    Effect.gen(function* () {
+      const ask = yield* mounted
+      const token = newToken("session")
+      const cookie = `__Host-corral=${token}`
+      for (const { method, path } of operations) {
+        if (method === "GET") continue
+        for (const headers of [
+          { cookie },
+          { cookie, origin: ORIGIN },
+          { cookie, "x-csrf-token": csrfOf(token) }
+        ]) {
+          const response = yield* ask(method, path, headers)
+          assert.deepStrictEqual([method, path, response.status], [method, path, 403])
+        }
+      }
+      const headers = { cookie, origin: ORIGIN, "x-csrf-token": csrfOf(token) }
+      const response = yield* ask("POST", "/client/auth/logout", headers)
+      assert.strictEqual(response.status, 401, "the guard admits it; the session is unknown")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("refuse two credentials and a body that is not JSON", () =>
+    Effect.gen(function* () {
+      const ask = yield* mounted
+      const both = { cookie: "__Host-corral=x", authorization: "Bearer x" }
+      assert.strictEqual((yield* ask("GET", "/client/projects", both)).status, 401)
+      const text = { "content-type": "text/plain", "content-length": "2" }
+      assert.strictEqual((yield* ask("POST", "/client/projects", text)).status, 415)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("answer a signed-in client, and leave the other program's routes alone", () =>
+    Effect.gen(function* () {
+      const ask = yield* mounted
+      assert.strictEqual((yield* ask("GET", "/client/projects", {})).status, 401)
+      const signedIn = yield* ask("GET", "/client/projects", { authorization: `Bearer ${ada.token}` })
+      assert.strictEqual(signedIn.status, 200)
+      assert.strictEqual((yield* ask("GET", "/own", { host: "evil.example" })).status, 200)
+    }).pipe(Effect.scoped)
+  )
 })

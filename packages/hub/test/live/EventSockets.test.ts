@@ -3,7 +3,7 @@ import { draft } from "@corral/domain/run/RunEvent"
 import type { ProjectId, RunId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { SignIns } from "../../src/signin/SignIns.ts"
+import { SignInStore } from "../../src/signin/SignInStore.ts"
 import { HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess, openHub } from "@corral/testing/hub/HubProcess"
 import {
@@ -166,7 +166,7 @@ describe("/client/events", { timeout: 60_000 }, () => {
     const revoked = await StreamReader.open(new HubClient(hub.url, token, userId), `runId=${runId}`)
     const stays = await StreamReader.open(ada, `runId=${runId}`)
     await Promise.all([revoked.count(1), stays.count(1)])
-    await hub.people.act(Effect.flatMap(SignIns, (signIns) => signIns.revoke(signInId)))
+    await hub.people.act(Effect.flatMap(SignInStore, (signIns) => signIns.revoke(signInId)))
     assert.strictEqual((await revoked.closed(1_000)).code, 4401)
     await mirror.append(runId, 2, started)
     await stays.count(2)
@@ -250,7 +250,7 @@ describe("/client/events", { timeout: 60_000 }, () => {
     stalled.pause()
     const drafts = many(200, 100_000)
     for (let i = 0; i < drafts.length; i += 50) await mirror.append(runId, 3 + i, ...drafts.slice(i, i + 50))
-    await hub.people.act(Effect.flatMap(SignIns, (signIns) => signIns.revoke(signInId)))
+    await hub.people.act(Effect.flatMap(SignInStore, (signIns) => signIns.revoke(signInId)))
     await notify("corral_sign_in_ended", signInId)
     assert.strictEqual((await other.closed(1_000)).code, 4401)
     stalled.resume()

@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
 import { Browser, locationOf } from "@corral/testing/hub/Browser"
-import { SignIns } from "../../src/signin/SignIns.ts"
+import { SignInStore } from "../../src/signin/SignInStore.ts"
 import { BrowserClient } from "@corral/testing/hub/BrowserClient"
 import { HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
@@ -51,7 +51,7 @@ describe("live sockets of what has ended", { timeout: 60_000 }, () => {
   }
 
   const issued = (kind: SignInKind) =>
-    hub.people.act(Effect.flatMap(SignIns, (signIns) => signIns.issue(ada.userId as UserId, kind)))
+    hub.people.act(Effect.flatMap(SignInStore, (signIns) => signIns.issue(ada.userId as UserId, kind)))
 
   const closedWithin = async (reader: StreamReader, end: () => Promise<unknown>): Promise<void> => {
     await reader.count(2)

@@ -9,7 +9,8 @@ import { within } from "@corral/testing/time/Within"
 import { hubCoreLayer } from "../../src/Hub.ts"
 import { hubDefaults } from "../../src/config/HubConfig.ts"
 import { Notices } from "../../src/store/Notices.ts"
-import { type Lost, StreamAuthority } from "../../src/live/StreamAuthority.ts"
+import { StreamAuthority } from "../../src/live/StreamAuthority.ts"
+import type { LostAccess } from "../../src/live/StreamSubscription.ts"
 import type { HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { created, Mirror } from "@corral/testing/hub/Mirror"
@@ -54,7 +55,7 @@ describe("StreamAuthority", { timeout: 60_000 }, () => {
     const credential = { bearer: client.token ?? undefined, cookie: undefined }
     const subscription = yield* authority.admit(target, credential, "req_1" as RequestId)
     let told = false
-    const lost = new Promise<Lost>((resolve) => {
+    const lost = new Promise<LostAccess>((resolve) => {
       authority.watch(subscription, (why) => {
         assert.isFalse(told, "told once")
         told = true

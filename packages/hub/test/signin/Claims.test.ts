@@ -45,7 +45,7 @@ describe("claims", () => {
     [{ name: "Ada", email: "a@x.example", email_verified: "true" }, "Ada", undefined],
     [{ preferred_username: "ada" }, "ada", undefined],
     [{ name: "  ", preferred_username: "ada" }, "ada", undefined],
-    [{ name: 7 }, "Somebody", undefined],
+    [{ name: 7 }, "Unnamed user", undefined],
     [{ name: "A\u0000d\na" }, "A d a", undefined],
     [{ name: "\ud800" }, "\ufffd", undefined],
     [{ name: "💾".repeat(300) }, "💾".repeat(100), undefined]

@@ -66,7 +66,7 @@ describe("settings of the identity provider", () => {
     })
   })
 
-  it("take a key in place of a secret, and not beside one", () => {
+  it("accept a key or a secret, not both", () => {
     const { CORRAL_OIDC_CLIENT_SECRET: _, ...open } = least
     const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
     const pem = String(privateKey.export({ format: "pem", type: "pkcs8" }))

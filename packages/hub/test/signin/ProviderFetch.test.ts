@@ -63,7 +63,7 @@ describe("providerFetch", () => {
     assert.instanceOf(error, TypeError)
   })
 
-  it("ends when it is told to, and says where the network is at fault", async () => {
+  it("stops when aborted, and reports network failures", async () => {
     const ended = await call(`${url}/hangs`, { signal: AbortSignal.timeout(50) }).catch(
       (reason: unknown) => reason
     )

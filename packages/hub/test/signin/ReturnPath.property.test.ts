@@ -32,7 +32,7 @@ describe("returnPathOf", () => {
     for (const asked of [pieces.join(""), text, `/${pieces.join("")}`, pieces.join("") + text]) {
       const path = returnPathOf(asked)
       assert.isTrue(path.startsWith("/") && !/^\/[/\\]/.test(path), path)
-      // Beside the origin, and by itself, also for whoever decodes it once more.
+      // Resolved against the origin, and alone, also after another decoding.
       assert.strictEqual(new URL(HUB + path).origin, HUB)
       assert.strictEqual(new URL(path, HUB).origin, HUB)
       assert.match(path, /^[!-[\]-~]+$/)

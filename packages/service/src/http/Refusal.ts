@@ -45,11 +45,17 @@ export const refusalBody = (
   return { status, body: JSON.stringify(toErrorObject(coded, requestId)) }
 }
 
-const ownHeaders = ({ code }: HttpRefusal, body: string): Record<string, string> => ({
-  "Content-Type": "application/json",
-  "Content-Length": String(Buffer.byteLength(body)),
+/** Headers that a refusal needs by its code. */
+export const headersOfCode = ({ code }: HttpRefusal): Record<string, string> => ({
   ...(code === "unauthorized" ? { "WWW-Authenticate": "Bearer" } : {}),
   ...(retryAfterSeconds[code] === undefined ? {} : { "Retry-After": String(retryAfterSeconds[code]) })
+})
+
+/** Headers of a refusal and its body, next to the standard ones. */
+export const refusalHeaders = (refusal: HttpRefusal, body: string): Record<string, string> => ({
+  "Content-Type": "application/json",
+  "Content-Length": String(Buffer.byteLength(body)),
+  ...headersOfCode(refusal)
 })
 
 /** What is left of a body is taken and thrown away for so long: a connection that is dropped under it may take the answer with it. */
@@ -59,7 +65,7 @@ const LINGER_BYTES = 8 * 1_048_576
 /** Answers, and drops the connection: what is left of an unread body is waited for a little, and not looked at. */
 export const refuseRequest = (response: ServerResponse, refusal: HttpRefusal, requestId: RequestId): void => {
   const { status, body } = refusalBody(refusal, requestId)
-  response.writeHead(status, { ...ownHeaders(refusal, body), Connection: "close" })
+  response.writeHead(status, { ...refusalHeaders(refusal, body), Connection: "close" })
   response.write(body)
   const request = response.req
   let left = LINGER_BYTES
@@ -77,7 +83,7 @@ export const refuseRequest = (response: ServerResponse, refusal: HttpRefusal, re
 
 export const refuseUpgrade = (socket: Duplex, refusal: HttpRefusal, requestId: RequestId): void => {
   const { status, body } = refusalBody(refusal, requestId)
-  const headers = { ...standardHeaders(requestId), ...ownHeaders(refusal, body), Connection: "close" }
+  const headers = { ...standardHeaders(requestId), ...refusalHeaders(refusal, body), Connection: "close" }
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   socket.end([`HTTP/1.1 ${status} Refused`, ...head, "", body].join("\r\n"))
 }

@@ -36,7 +36,7 @@ const handling = (): string => {
     format: "esm",
     platform: "node",
     banner: {
-      js: `import { createRequire } from "node:module"; const require = createRequire(import.meta.url);`
+      js: `import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);`
     },
     logLevel: "error"
   })

@@ -7,7 +7,7 @@ import type { SignInKind } from "@corral/domain/identity/User"
 import { Effect, type Layer, ManagedRuntime, Redacted } from "effect"
 import { hubCoreLayer } from "@corral/hub/Hub"
 import { hubDefaults } from "@corral/hub/config/HubConfig"
-import { SignIns } from "@corral/hub/signin/SignIns"
+import { SignInStore } from "@corral/hub/signin/SignInStore"
 import { Users } from "@corral/hub/signin/Users"
 
 type Core = Layer.Success<ReturnType<typeof hubCoreLayer>>
@@ -40,7 +40,7 @@ export class People {
     return this.act(
       Effect.gen(function* () {
         const users = yield* Users
-        const signIns = yield* SignIns
+        const signIns = yield* SignInStore
         const { id } = yield* users.admit({ issuer: "https://issuer.example", subject: name, name, email })
         return yield* signIns.issue(id, kind)
       })

@@ -1,2 +1,2 @@
-/** What waits is counted, and the oldest of it found, without a walk over what is done. */
-export const waiting = [`CREATE INDEX inbox_waiting ON inbox (received_at) WHERE done_at IS NULL`]
+/** Index that counts pending events and finds the oldest one without reading the completed ones. */
+export const pendingIndex = [`CREATE INDEX inbox_waiting ON inbox (received_at) WHERE done_at IS NULL`]

@@ -1,0 +1,120 @@
+/** Routes of the console: one record per page. Page code loads on demand. */
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  useParams,
+  useSearch
+} from "@tanstack/react-router"
+import { pickSearchParams } from "../ui/searchParams.ts"
+import { ErrorPage } from "./ErrorPage.tsx"
+import { NotFoundPage } from "./NotFoundPage.tsx"
+import { PageLoading } from "./PageLoading.tsx"
+import { Shell } from "./Shell.tsx"
+
+const ProjectPage = lazyRouteComponent(() => import("../project/ProjectPage.tsx"), "ProjectPage")
+const SessionPage = lazyRouteComponent(() => import("../session/SessionPage.tsx"), "SessionPage")
+const StartPage = lazyRouteComponent(() => import("../start/StartPage.tsx"), "StartPage")
+const RunsPage = lazyRouteComponent(() => import("../runs/RunsPage.tsx"), "RunsPage")
+const RunPage = lazyRouteComponent(() => import("../run/RunPage.tsx"), "RunPage")
+const ApprovalsPage = lazyRouteComponent(() => import("../approval/ApprovalsPage.tsx"), "ApprovalsPage")
+const TaskPage = lazyRouteComponent(() => import("../task/TaskPage.tsx"), "TaskPage")
+const AuditPage = lazyRouteComponent(() => import("../audit/AuditPage.tsx"), "AuditPage")
+
+const root = createRootRoute({ component: Shell, notFoundComponent: NotFoundPage })
+const parent = { getParentRoute: () => root }
+
+/** Remounts a page when an id in its path changes, so that no state of the previous page remains. */
+const pathParams = ({ params }: { readonly params: object }): object => params
+
+const pages = [
+  createRoute({
+    ...parent,
+    path: "/",
+    component: lazyRouteComponent(() => import("../home/HomePage.tsx"), "HomePage")
+  }),
+  createRoute({
+    ...parent,
+    path: "/projects",
+    component: lazyRouteComponent(() => import("../project/ProjectsPage.tsx"), "ProjectsPage")
+  }),
+  createRoute({
+    ...parent,
+    path: "/projects/$projectId",
+    validateSearch: pickSearchParams("tab"),
+    remountDeps: pathParams,
+    component: () => (
+      <ProjectPage
+        {...useParams({ from: "/projects/$projectId" })}
+        tab={useSearch({ from: "/projects/$projectId" }).tab}
+      />
+    )
+  }),
+  createRoute({
+    ...parent,
+    path: "/sessions/$sessionId",
+    remountDeps: pathParams,
+    component: () => <SessionPage {...useParams({ from: "/sessions/$sessionId" })} />
+  }),
+  createRoute({
+    ...parent,
+    path: "/start",
+    validateSearch: pickSearchParams("projectId", "sessionId", "targetId", "workspace", "agentId"),
+    component: () => <StartPage search={useSearch({ from: "/start" })} />
+  }),
+  createRoute({
+    ...parent,
+    path: "/runs",
+    validateSearch: pickSearchParams("projectId", "targetId", "state"),
+    component: () => <RunsPage filter={useSearch({ from: "/runs" })} />
+  }),
+  createRoute({
+    ...parent,
+    path: "/runs/$runId",
+    remountDeps: pathParams,
+    component: () => <RunPage {...useParams({ from: "/runs/$runId" })} />
+  }),
+  createRoute({ ...parent, path: "/approvals", component: () => <ApprovalsPage /> }),
+  createRoute({
+    ...parent,
+    path: "/approvals/$approvalId",
+    component: () => <ApprovalsPage {...useParams({ from: "/approvals/$approvalId" })} />
+  }),
+  createRoute({
+    ...parent,
+    path: "/tasks/$taskId",
+    remountDeps: pathParams,
+    component: () => <TaskPage {...useParams({ from: "/tasks/$taskId" })} />
+  }),
+  createRoute({
+    ...parent,
+    path: "/devices",
+    component: lazyRouteComponent(() => import("../device/DevicesPage.tsx"), "DevicesPage")
+  }),
+  createRoute({
+    ...parent,
+    path: "/audit",
+    validateSearch: pickSearchParams("projectId", "actor", "action", "from", "to"),
+    component: () => <AuditPage filter={useSearch({ from: "/audit" })} />
+  }),
+  createRoute({
+    ...parent,
+    path: "/account",
+    component: lazyRouteComponent(() => import("../account/AccountPage.tsx"), "AccountPage")
+  })
+] as const
+
+export const router = createRouter({
+  routeTree: root.addChildren(pages),
+  defaultPreload: "intent",
+  defaultErrorComponent: ErrorPage,
+  defaultPendingComponent: PageLoading,
+  scrollRestoration: true
+})
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router
+  }
+}

@@ -1,0 +1,94 @@
+/** Claims of pending events: which queues are ready, and the lease of their first events. */
+import { Effect } from "effect"
+import type { SqlError } from "effect/sql"
+import type { Inbound, InboundKind } from "../platform/ChatPlatform.ts"
+import type { TimedStore } from "../store/TimedStore.ts"
+
+export const QUEUE_LEASE_MS = 6_000
+/** A click waits up to this time for an earlier click on the same card that is in progress. */
+export const CARD_WAIT_MS = 1_000
+
+/** The first event of a sender's queue, leased by one Gateway. */
+export interface ClaimedEvent {
+  readonly queue: number
+  readonly arrival: number
+  /** Place in its chat, from 1. */
+  readonly position: number
+  readonly inbound: Inbound
+  /** How often it was started, this time included. */
+  readonly attempts: number
+  /** How often a started attempt reported a failure. */
+  readonly failures: number
+  /** Unix milliseconds of the first failure since the last success of this sender. */
+  readonly failingSince: number | undefined
+}
+
+interface ClaimedRow extends Omit<ClaimedEvent, "inbound" | "failingSince">, Omit<Inbound, "receivedAt"> {
+  readonly kind: InboundKind
+  readonly receivedAt: Date
+  readonly failingSince: Date | null
+}
+
+const claimedOf = (row: ClaimedRow): ClaimedEvent => {
+  const { arrival, attempts, cardId, failingSince, failures, position, queue, receivedAt, ...inbound } = row
+  return {
+    queue,
+    arrival,
+    position,
+    attempts,
+    failures,
+    failingSince: failingSince?.getTime(),
+    // The stored key of a card ends with its message.
+    inbound: {
+      ...inbound,
+      cardId: cardId.slice(cardId.lastIndexOf(" ") + 1),
+      receivedAt: receivedAt.getTime()
+    }
+  }
+}
+
+export interface ClaimLimits {
+  /** Maximum number of claimed events. */
+  readonly free: number
+  /** Maximum number of events in progress of one chat. */
+  readonly perChat: number
+}
+
+/** Leases up to `free` events that may start now. */
+export const claimEvents = (
+  { at, sql }: TimedStore,
+  owner: string,
+  { free, perChat }: ClaimLimits
+): Effect.Effect<ReadonlyArray<ClaimedEvent>, SqlError.SqlError> =>
+  Effect.map(
+    sql<ClaimedRow>`
+    WITH busy AS (
+      SELECT i.chat, count(*) AS events FROM sender_queues q JOIN inbox i ON i.arrival = q.head
+      WHERE q.lease_until > ${at()} GROUP BY i.chat
+    ), ready AS (
+      SELECT q.id, q.due_at, q.head,
+        coalesce(busy.events, 0) + row_number() OVER (PARTITION BY i.chat ORDER BY q.due_at, q.head) AS in_chat
+      FROM sender_queues q JOIN inbox i ON i.arrival = q.head LEFT JOIN busy USING (chat)
+      WHERE q.due_at <= ${at()} AND (q.lease_until IS NULL OR q.lease_until <= ${at()})
+        AND (i.card IS NULL OR NOT EXISTS (
+          SELECT 1 FROM inbox o JOIN sender_queues other ON other.head = o.arrival
+          WHERE o.card = i.card AND o.done_at IS NULL AND o.arrival <> i.arrival
+            AND CASE WHEN other.lease_until > ${at()} THEN other.began_at > ${at(-CARD_WAIT_MS)}
+              ELSE other.due_at <= ${at()} AND o.arrival < i.arrival END
+        ))
+    ), locked AS (
+      SELECT id FROM sender_queues
+      WHERE id IN (
+        SELECT id FROM ready WHERE in_chat <= ${perChat} ORDER BY due_at, head LIMIT ${free}
+      ) AND (lease_until IS NULL OR lease_until <= ${at()})
+      FOR UPDATE SKIP LOCKED
+    )
+    UPDATE sender_queues q SET lease_owner = ${owner}, lease_until = ${at(QUEUE_LEASE_MS)}, began_at = ${at()},
+      attempts = attempts + 1
+    FROM locked, inbox i WHERE q.id = locked.id AND i.arrival = q.head
+    RETURNING q.id::float8 AS queue, i.arrival::float8 AS arrival, i.position::float8 AS position, q.attempts,
+      q.failures, q.failing_since AS "failingSince", i.platform, i.app, i.tenant, i.upstream_id AS "upstreamId",
+      i.kind, i.chat_id AS "chatId", i.sender AS "senderId", coalesce(i.card, '') AS "cardId", i.body,
+      i.received_at AS "receivedAt"`,
+    (rows) => rows.map(claimedOf)
+  )

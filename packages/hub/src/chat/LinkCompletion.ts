@@ -1,0 +1,129 @@
+/**
+ * Completion of a link: the number that the browser shows is typed in the chat, and the account is bound to the user.
+ *
+ * Guarantees: each attempt is recorded and counted, also a refused one. After too many wrong numbers the link ends.
+ */
+import { type ChatAccount, type ChatBinding, encodeChatAccount } from "@corral/domain/chat/ChatAccount"
+import { BindingRequired, Conflict } from "@corral/domain/errors/Failures"
+import { CurrentRequestId } from "@corral/domain/http/RequestContext"
+import type { ChatBindingId, UserId } from "@corral/domain/identity/Ids"
+import { mint } from "@corral/service/Identifiers"
+import { Effect, Result } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { timingSafeEqual } from "node:crypto"
+import { Audit } from "../audit/Audit.ts"
+import { columnsOf, lockAccount, ofAccount } from "./AccountRow.ts"
+import { bindingOf, ChatBindings } from "./ChatBindings.ts"
+import { numberHash } from "./LinkSecret.ts"
+
+/** Wrong numbers after which a link ends. */
+const MAX_TRIES = 5
+
+/** Actor of a change that no user made. */
+export const GATEWAY = "gateway"
+
+/** A link that a user has confirmed. */
+interface ConfirmedRow {
+  readonly id: string
+  readonly code_hash: Buffer
+  readonly number_hash: Buffer
+  readonly user_id: UserId
+  readonly tries: number
+  readonly name: string | null
+}
+
+type Refusal = BindingRequired | Conflict
+
+export const alreadyBound = () =>
+  new Conflict({ message: "This chat account is already linked. Unlink it first." })
+
+/** Condition of the links that can still be used. */
+export const isOpenAt = (sql: SqlClient.SqlClient, at: Date) => sql`ended_at IS NULL AND expires_at > ${at}`
+
+const makeRecords = Effect.map(Audit, (audit) => {
+  const record = Effect.fnUntraced(function* (resource: string, actor: string, refusal?: Refusal) {
+    yield* audit.record({
+      action: "chat.bind",
+      actor,
+      resource,
+      projectId: null,
+      outcome: refusal === undefined ? "allowed" : refusal.code === "conflict" ? "failed" : "denied",
+      code: refusal?.code ?? null,
+      requestId: yield* CurrentRequestId
+    })
+  })
+  return {
+    recordBinding: (bindingId: string, userId: UserId) => record(bindingId, userId),
+    /** Returns the refusal as a result: a failure would roll back what the transaction has counted. */
+    refuse: (resource: string, refusal: Refusal) =>
+      Effect.as(record(resource, GATEWAY, refusal), Result.fail(refusal))
+  }
+})
+
+export const linkCompletion = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const bindings = yield* ChatBindings
+  const { recordBinding, refuse } = yield* makeRecords
+
+  const refuseWithoutLink = Effect.fnUntraced(function* (account: ChatAccount) {
+    const isBound = (yield* bindings.find(account)) !== undefined
+    return yield* refuse(
+      encodeChatAccount(account),
+      isBound
+        ? alreadyBound()
+        : new BindingRequired({
+            message: "No link of this account waits for a number. Start a new one.",
+            details: { reason: "no_link" }
+          })
+    )
+  })
+
+  const refuseWrongNumber = Effect.fnUntraced(function* ({ id, tries }: ConfirmedRow, at: Date) {
+    const triesLeft = MAX_TRIES - tries - 1
+    yield* sql`
+      UPDATE chat_links SET tries = tries + 1, ended_at = ${triesLeft > 0 ? null : at} WHERE id = ${id}`
+    return yield* refuse(
+      id,
+      new BindingRequired({
+        message: "This isn't the number on the page.",
+        details: { reason: "wrong_number", triesLeft }
+      })
+    )
+  })
+
+  const bindLink = Effect.fnUntraced(function* (link: ConfirmedRow, account: ChatAccount, at: Date) {
+    yield* bindings.endStale(account)
+    const row = {
+      id: mint<ChatBindingId>("cbd", at.getTime()),
+      ...columnsOf(account),
+      name: link.name,
+      created_at: at
+    }
+    const inserted = yield* sql`
+      INSERT INTO chat_bindings ${sql.insert({ ...row, user_id: link.user_id })}
+      ON CONFLICT (platform, app, tenant, account) WHERE ended_at IS NULL DO NOTHING RETURNING id`
+    const bindingId = inserted.length > 0 ? row.id : null
+    yield* sql`UPDATE chat_links SET ended_at = ${at}, binding_id = ${bindingId} WHERE id = ${link.id}`
+    if (bindingId === null) return yield* refuse(link.id, alreadyBound())
+    yield* recordBinding(row.id, link.user_id)
+    return Result.succeed(bindingOf(row))
+  })
+
+  const attempt = Effect.fnUntraced(function* (account: ChatAccount, number: string, at: Date) {
+    yield* lockAccount(sql, account)
+    const [link] = yield* sql<ConfirmedRow>`
+      SELECT id, code_hash, number_hash, user_id, tries, name FROM chat_links
+      WHERE ${ofAccount(sql, account)} AND number_hash IS NOT NULL AND ${isOpenAt(sql, at)} FOR UPDATE`
+    if (link === undefined) return yield* refuseWithoutLink(account)
+    return timingSafeEqual(link.number_hash, numberHash(link.code_hash, number))
+      ? yield* bindLink(link, account, at)
+      : yield* refuseWrongNumber(link, at)
+  })
+
+  return (
+    account: ChatAccount,
+    number: string,
+    at: Date
+  ): Effect.Effect<ChatBinding, Refusal | SqlError.SqlError, CurrentRequestId> =>
+    Effect.flatMap(sql.withTransaction(attempt(account, number, at)), (result) => Effect.fromResult(result))
+})

@@ -1,0 +1,136 @@
+/** API keys of users, with scopes and an expiry. The database has only their hashes. */
+import type { ApiKey, ApiKeyScope, CreateApiKey, IssuedApiKey } from "@corral/domain/identity/ApiKey"
+import { Conflict, PermissionDenied } from "@corral/domain/errors/Failures"
+import type { Principal } from "@corral/domain/hub-api/SessionAuthority"
+import type { ApiKeyId, UserId } from "@corral/domain/identity/Ids"
+import { mint } from "@corral/service/Identifiers"
+import { Clock, Context, Effect, Layer } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { tokenHash, newToken, purposeOf } from "./SessionToken.ts"
+import { notify } from "../store/Notice.ts"
+
+/** Principal of a request with an API key. */
+export interface ActiveApiKey extends Principal {
+  readonly kind: "key"
+  readonly scopes: ReadonlyArray<ApiKeyScope>
+}
+
+/** Keys that a user can have at the same time. */
+const MAX_KEYS = 100
+const DAY = 86_400_000
+/** Uses are stored at most this often, in milliseconds. */
+const USE_STORED_EVERY = 60_000
+
+export class ApiKeyStore extends Context.Service<
+  ApiKeyStore,
+  {
+    readonly create: (
+      userId: UserId,
+      request: CreateApiKey
+    ) => Effect.Effect<IssuedApiKey, Conflict | SqlError.SqlError>
+    /** Keys in the order of their ids, including expired ones. */
+    readonly list: (
+      userId: UserId,
+      after: string | undefined,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<ApiKey>, SqlError.SqlError>
+    readonly remove: (
+      userId: UserId,
+      id: ApiKeyId
+    ) => Effect.Effect<void, PermissionDenied | SqlError.SqlError>
+    /** The key of a valid token. */
+    readonly find: (token: string) => Effect.Effect<ActiveApiKey | undefined, SqlError.SqlError>
+    /** Whether a key is valid now. The check does not count as a use. */
+    readonly lives: (id: string) => Effect.Effect<boolean, SqlError.SqlError>
+  }
+>()("corral/hub/ApiKeys") {
+  static readonly layer = Layer.effect(
+    ApiKeyStore,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
+      const now = () => new Date(clock.currentTimeMillisUnsafe())
+
+      return ApiKeyStore.of({
+        create: Effect.fnUntraced(function* (userId, { expiresInDays, name, scopes }) {
+          const at = now()
+          const [keys] = yield* sql<{ readonly count: number }>`
+            SELECT count(*)::int AS count FROM api_keys WHERE user_id = ${userId} AND revoked_at IS NULL`
+          if ((keys?.count ?? 0) >= MAX_KEYS)
+            return yield* new Conflict({
+              message: `You can't have more than ${MAX_KEYS} keys. Remove one first.`
+            })
+          const token = newToken("key")
+          const row = {
+            id: mint<ApiKeyId>("key", at.getTime()),
+            name,
+            scopes: [...new Set(scopes)].join(" "),
+            created_at: at,
+            expires_at: new Date(at.getTime() + expiresInDays * DAY),
+            last_used_at: null
+          }
+          yield* sql`INSERT INTO api_keys ${sql.insert({ ...row, user_id: userId, token_hash: tokenHash(token) })}`
+          return { ...keyOf(row), token }
+        }),
+
+        list: (userId, after, limit) =>
+          sql<KeyRow>`
+            SELECT id, name, scopes, created_at, expires_at, last_used_at FROM api_keys
+            WHERE user_id = ${userId} AND revoked_at IS NULL ${after === undefined ? sql`` : sql`AND id > ${after}`}
+            ORDER BY id LIMIT ${limit}`.pipe(Effect.map((rows) => rows.map(keyOf))),
+
+        remove: Effect.fnUntraced(function* (userId, id) {
+          const ended = yield* sql`
+            UPDATE api_keys SET revoked_at = ${now()}
+            WHERE id = ${id} AND user_id = ${userId} AND revoked_at IS NULL RETURNING id`
+          if (ended.length === 0) return yield* new PermissionDenied()
+          yield* notify(sql, "signInEnded", id)
+        }, sql.withTransaction),
+
+        lives: (id) =>
+          Effect.suspend(
+            () =>
+              sql`SELECT 1 FROM api_keys WHERE id = ${id} AND revoked_at IS NULL AND expires_at > ${now()}`
+          ).pipe(Effect.map((rows) => rows.length > 0)),
+
+        find: Effect.fnUntraced(function* (token) {
+          if (purposeOf(token) !== "key") return undefined
+          const at = now()
+          const [row] = yield* sql<KeyRow & { readonly user_id: UserId }>`
+            SELECT id, user_id, name, scopes, created_at, expires_at, last_used_at FROM api_keys
+            WHERE token_hash = ${tokenHash(token)} AND revoked_at IS NULL AND expires_at > ${at}`
+          if (row === undefined) return undefined
+          if (row.last_used_at === null || at.getTime() - row.last_used_at.getTime() >= USE_STORED_EVERY)
+            yield* sql`UPDATE api_keys SET last_used_at = ${at} WHERE id = ${row.id}`
+          return {
+            userId: row.user_id,
+            signInId: row.id,
+            kind: "key" as const,
+            scopes: keyOf(row).scopes,
+            expiresAt: row.expires_at
+          }
+        })
+      })
+    })
+  )
+}
+
+interface KeyRow {
+  readonly id: ApiKeyId
+  readonly name: string
+  /** Separated by spaces. */
+  readonly scopes: string
+  readonly created_at: Date
+  readonly expires_at: Date
+  readonly last_used_at: Date | null
+}
+
+const keyOf = ({ created_at, expires_at, id, last_used_at, name, scopes }: KeyRow): ApiKey => ({
+  id,
+  name,
+  // `create` wrote them.
+  scopes: scopes.split(" ") as ReadonlyArray<ApiKeyScope>,
+  createdAt: created_at.toISOString(),
+  expiresAt: expires_at.toISOString(),
+  ...(last_used_at === null ? {} : { lastUsedAt: last_used_at.toISOString() })
+})

@@ -1,0 +1,102 @@
+/**
+ * Credentials of callers, for requests and streams: a sign-in, an API key or a Gateway's token.
+ *
+ * Guarantees: the scopes of a key, and the endpoints that no key may call, are checked before the handler runs. A Gateway acts as the user
+ * whose chat account it names. The binding is looked up for each request; a Gateway without an account acts as no user.
+ */
+import type { ApiKeyScope } from "@corral/domain/identity/ApiKey"
+import { decodeChatAccount } from "@corral/domain/chat/ChatAccount"
+import { type BindingRequired, PermissionDenied, Unauthorized } from "@corral/domain/errors/Failures"
+import type { Principal } from "@corral/domain/hub-api/SessionAuthority"
+import { Context, Effect, Layer, Option } from "effect"
+import type { SqlError } from "effect/sql"
+import { ChatBindings, notBound } from "../chat/ChatBindings.ts"
+import { ApiKeyStore } from "./ApiKeyStore.ts"
+import { chatMay } from "./ChatEndpoints.ts"
+import { GatewayTokens } from "./GatewayTokens.ts"
+import { SignInStore } from "./SignInStore.ts"
+
+/** Tokens of a request. The guard admits at most one of `bearer` and `cookie`. */
+export interface Credential {
+  readonly bearer: string | undefined
+  readonly cookie: string | undefined
+  /** Chat account for which a Gateway acts; ignored without a Gateway's token. */
+  readonly chatAccount?: string | undefined
+}
+
+/** An endpoint of the contract. Paths as sent have several spellings. */
+export interface Endpoint {
+  readonly method: string
+  /** With its parameters: `/client/projects/:id`. */
+  readonly path: string
+}
+
+export class HubCredentials extends Context.Service<
+  HubCredentials,
+  {
+    /** Verifies a credential for an endpoint and returns its principal. */
+    readonly judge: (
+      credential: Credential,
+      endpoint: Endpoint
+    ) => Effect.Effect<Principal, BindingRequired | PermissionDenied | Unauthorized | SqlError.SqlError>
+    /** Whether the credential of a principal is still valid. The check does not count as a use. */
+    readonly lives: (principal: Principal) => Effect.Effect<boolean, SqlError.SqlError>
+  }
+>()("corral/hub/Credentials") {
+  static readonly layer = Layer.effect(
+    HubCredentials,
+    Effect.gen(function* () {
+      const keys = yield* ApiKeyStore
+      const signIns = yield* SignInStore
+      const bindings = yield* ChatBindings
+      const gateways = yield* GatewayTokens
+
+      const boundTo = Effect.fnUntraced(function* (named: string | undefined, endpoint: Endpoint) {
+        const account = Option.getOrUndefined(decodeChatAccount(named ?? ""))
+        if (account === undefined) return yield* new Unauthorized({ message: ACCOUNT_MISSING })
+        if (!chatMay(endpoint)) return yield* new PermissionDenied({ message: NOT_IN_CHAT })
+        return (yield* bindings.find(account)) ?? (yield* notBound())
+      })
+
+      return HubCredentials.of({
+        judge: Effect.fnUntraced(function* ({ bearer, chatAccount, cookie }, endpoint) {
+          if (bearer !== undefined && gateways.holds(bearer)) return yield* boundTo(chatAccount, endpoint)
+          const token = bearer ?? cookie
+          const signIn = token === undefined ? undefined : yield* signIns.find(token)
+          if (signIn !== undefined) return signIn
+          // A browser's cookie never holds a key.
+          const key = bearer === undefined ? undefined : yield* keys.find(bearer)
+          if (key === undefined) return yield* new Unauthorized()
+          return keyMay(key.scopes, endpoint) ? key : yield* new PermissionDenied({ message: OUT_OF_SCOPE })
+        }),
+        lives: ({ kind, signInId }) => {
+          if (kind === "chat") return bindings.lives(signInId)
+          return kind === "key" ? keys.lives(signInId) : signIns.lives(signInId)
+        }
+      })
+    })
+  )
+}
+
+/** Whether a key with these scopes may call an endpoint. */
+export const keyMay = (scopes: ReadonlyArray<ApiKeyScope>, { method, path }: Endpoint): boolean => {
+  if (method === "GET" || method === "HEAD")
+    return scopes.includes("read") && (!path.startsWith("/client/auth/") || path === "/client/auth/me")
+  return scopes.includes("write") && !closedToKeys.some((pattern) => pattern.test(path))
+}
+
+/**
+ * Writes that require a sign-in: sign-ins, keys, chat accounts, members and devices, because a stolen key could create other credentials;
+ * approvals, because a person decides them.
+ */
+const closedToKeys = [
+  /^\/client\/auth\//,
+  /^\/client\/chat-(bindings|links)(\/|$)/,
+  /^\/client\/projects\/:id\/members(\/|$)/,
+  /^\/client\/devices(\/|$)/,
+  /^\/client\/approvals(\/|$)/
+]
+
+const ACCOUNT_MISSING = "Name the chat account that this request is for."
+const NOT_IN_CHAT = "This isn't available in a chat. Use the console."
+const OUT_OF_SCOPE = "The scopes of this key don't allow this."

@@ -1,0 +1,67 @@
+/**
+ * Position of one subscriber in one log, and whether it is up to date.
+ *
+ * A cursor at the end of the log passes on each batch as it is appended. A cursor that is behind reads the log from its position, at the
+ * pace of its reader, and costs no memory meanwhile.
+ */
+import { Effect } from "effect"
+import type { ReplayGap } from "./Gap.ts"
+import { type LogBatch, type LogFollower, type LogSource, READ_BUDGET } from "./LogSource.ts"
+
+/** Owner of cursors, with the place where batches go. */
+export interface CursorReader<E> {
+  /** Whether it can take a batch now. */
+  readonly canSend: boolean
+  readonly send: (batch: LogBatch) => void
+  /** The cursor is behind: reads it as soon as the reader can send. */
+  readonly resume: (cursor: Cursor<E>) => void
+}
+
+export class Cursor<E> implements LogFollower {
+  readonly source: LogSource<E>
+  /** Position of the last batch that was sent. */
+  position: number
+  /** Whether the log may hold more than was sent. */
+  isBehind: boolean
+  /** Batches that follow. None: the cursor has reached the end of the log. */
+  readonly read: Effect.Effect<ReadonlyArray<LogBatch>, E | ReplayGap>
+  private readonly reader: CursorReader<E>
+  private hasGrown = false
+
+  constructor(source: LogSource<E>, after: number, reader: CursorReader<E>) {
+    this.source = source
+    this.position = after
+    this.isBehind = false
+    this.reader = reader
+    const received = (batches: ReadonlyArray<LogBatch>) => {
+      // Appends during the read may not be in it.
+      if (batches.length === 0 && !this.hasGrown) this.isBehind = false
+      return batches
+    }
+    this.read = Effect.suspend(() => {
+      this.hasGrown = false
+      return Effect.map(source.read(this.position, READ_BUDGET), received)
+    })
+  }
+
+  waitsAfter(): number | undefined {
+    return this.isBehind || !this.reader.canSend ? undefined : this.position
+  }
+
+  receive(batch: LogBatch): void {
+    if (batch.lastSeq <= this.position) return
+    if (this.waitsAfter() === batch.firstSeq - 1) this.send(batch)
+    else this.wake()
+  }
+
+  wake(): void {
+    this.isBehind = true
+    this.hasGrown = true
+    this.reader.resume(this)
+  }
+
+  send(batch: LogBatch): void {
+    this.position = batch.lastSeq
+    this.reader.send(batch)
+  }
+}

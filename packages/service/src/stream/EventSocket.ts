@@ -1,0 +1,197 @@
+/**
+ * WebSocket of one event stream subscriber, with its cursors. Plain synchronous code while the subscriber is up to date.
+ *
+ * Guarantees: every event of a log once and in order. An up-to-date subscriber receives frames that are encoded once for all of them. A
+ * slow reader blocks no other reader and costs no memory: its cursors continue when the socket drains. A reader that takes nothing from
+ * a full socket for `stalledAfterMs` is closed with 1013.
+ *
+ * Does not: decide who may read. Progress of a slow reader is visible only as far as the kernel shows it: the kernel buffers some
+ * megabytes and asks for more when about a third has been read.
+ */
+import { closeCodes } from "@corral/domain/http/EventStream"
+import { Cause, Exit, type Effect, type Fiber } from "effect"
+import type { Duplex } from "node:stream"
+import type { WebSocket } from "ws"
+import { Cursor, type CursorReader } from "./Cursor.ts"
+import { framesOf } from "./Frames.ts"
+import { ReplayGap } from "./Gap.ts"
+import type { LogBatch, LogSource, SocketClose, Start } from "./LogSource.ts"
+import type { StreamTimesOptions } from "./StreamTimes.ts"
+import { queuedOf } from "../http/WriteQueue.ts"
+
+/** A stalled reader that reads again within this time receives the close code; then the socket is destroyed. */
+const CLOSE_WITHIN_MS = 3_000
+/** Time after which a revoked socket is destroyed. */
+const REVOKE_WITHIN_MS = 800
+
+export interface EventSocketOptions {
+  readonly socket: WebSocket
+  readonly stream: Duplex
+  readonly now: () => number
+  readonly times: StreamTimesOptions
+  /** Runs a read. A read that can finish synchronously must do so. */
+  readonly fork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
+  /** Reports a read that failed with a defect. */
+  readonly onDefect: (cause: Cause.Cause<unknown>) => void
+  /** Whether a run's terminal event ends the stream. */
+  readonly endsWithRun: boolean
+}
+
+export class EventSocket<E> implements CursorReader<E> {
+  private readonly options: EventSocketOptions
+  private readonly onDrain = () => this.drained()
+  private readonly onRelease: Array<() => void> = []
+  /** Cursors that are behind, in the order in which they are read. */
+  private readonly behind = new Set<Cursor<E>>()
+  private isReading = false
+  /** Unix milliseconds since when the full socket takes nothing; `undefined` while it is not full. */
+  private blockedSince: number | undefined
+  /** Bytes that waited for the kernel at the last look. */
+  private queued = 0
+  private lastPing: number
+  private hasEnded = false
+  /** Unix milliseconds since when a stalled reader is being closed. */
+  private closingSince: number | undefined
+
+  constructor(options: EventSocketOptions) {
+    this.options = options
+    this.lastPing = options.now()
+    options.stream.on("drain", this.onDrain)
+    options.socket.on("error", () => undefined)
+  }
+
+  /** Sends the log after a position, then what is appended to it. */
+  follow(source: LogSource<E>, { after, isOver }: Start): void {
+    if (isOver) return this.endWith(ENDED)
+    if (source.hasDropped(after)) return this.endWith(GAP)
+    const cursor = this.cursorOf(source, after)
+    this.releaseWith(source.follow(cursor))
+    cursor.wake()
+  }
+
+  /** A cursor of this socket that its caller wakes. */
+  cursorOf(source: LogSource<E>, after: number): Cursor<E> {
+    return new Cursor(source, after, this)
+  }
+
+  /** Calls the function when the stream ends, or now if it has. */
+  releaseWith(release: () => void): void {
+    if (this.hasEnded) release()
+    else this.onRelease.push(release)
+  }
+
+  get canSend(): boolean {
+    return !this.hasEnded && this.blockedSince === undefined
+  }
+
+  send(batch: LogBatch): void {
+    if (this.hasEnded) return
+    // Whole frames between the library's own whole frames: without extensions, no frame is split.
+    if (!this.options.stream.write(framesOf(batch))) this.block(this.options.now())
+    if (batch.terminal && this.options.endsWithRun) this.endWith(ENDED)
+  }
+
+  resume(cursor: Cursor<E>): void {
+    this.behind.add(cursor)
+    this.pump()
+  }
+
+  /** Sends pings and closes a stalled reader. Called every second. */
+  tick(): void {
+    const { now: clock, socket, stream, times } = this.options
+    const now = clock()
+    if (this.closingSince !== undefined && now - this.closingSince >= CLOSE_WITHIN_MS) socket.terminate()
+    if (this.hasEnded) return
+    if (this.blockedSince !== undefined && this.queued !== queuedOf(stream)) this.block(now)
+    if (this.blockedSince !== undefined && now - this.blockedSince > times.stalledAfterMs) {
+      this.closingSince = now
+      this.end(closeCodes.stalled, "the reader stalled")
+    } else if (now - this.lastPing > times.pingEveryMs) {
+      this.lastPing = now
+      if (this.blockedSince === undefined) socket.ping()
+    }
+  }
+
+  /** Stops sending. The owner closes the socket. */
+  release(): void {
+    if (this.hasEnded) return
+    this.hasEnded = true
+    this.options.stream.off("drain", this.onDrain)
+    this.behind.clear()
+    for (const release of this.onRelease) release()
+  }
+
+  terminate(): void {
+    this.release()
+    this.options.socket.terminate()
+  }
+
+  end(code: number, reason: string): void {
+    if (this.hasEnded) return
+    this.release()
+    this.options.socket.close(code, reason)
+  }
+
+  /** Ends the stream of a reader that lost access, within a second even if the reader does not respond. */
+  revoke(code: number, reason: string): void {
+    this.end(code, reason)
+    setTimeout(() => this.terminate(), REVOKE_WITHIN_MS).unref()
+  }
+
+  private endWith({ code, reason }: SocketClose): void {
+    this.end(code, reason)
+  }
+
+  private drained(): void {
+    this.blockedSince = undefined
+    this.pump()
+  }
+
+  private block(now: number): void {
+    this.blockedSince = now
+    this.queued = queuedOf(this.options.stream)
+  }
+
+  /** Reads the cursors that are behind, one at a time, until all are up to date or the socket is full. */
+  private pump(): void {
+    while (!this.isReading && this.canSend) {
+      const [cursor] = this.behind
+      if (cursor === undefined) return
+      this.isReading = true
+      const fiber = this.options.fork(cursor.read)
+      const exit = fiber.pollUnsafe()
+      if (exit !== undefined) this.finish(cursor, exit)
+      else
+        fiber.addObserver((exit) => {
+          this.finish(cursor, exit)
+          this.pump()
+        })
+    }
+  }
+
+  private finish(cursor: Cursor<E>, exit: Exit.Exit<ReadonlyArray<LogBatch>, E | ReplayGap>): void {
+    this.isReading = false
+    if (Exit.isFailure(exit)) return this.fail(cursor.source, exit.cause)
+    for (const batch of exit.value) {
+      if (!this.canSend) return
+      cursor.send(batch)
+    }
+    if (!cursor.isBehind) this.behind.delete(cursor)
+  }
+
+  private fail(source: LogSource<E>, cause: Cause.Cause<E | ReplayGap>): void {
+    const failure = cause.reasons.find(Cause.isFailReason)
+    if (failure === undefined) this.options.onDefect(cause)
+    this.endWith(closeFor(source, failure?.error))
+  }
+}
+
+const ENDED: SocketClose = { code: closeCodes.ended, reason: "the run has ended" }
+const GAP: SocketClose = { code: closeCodes.replayGap, reason: "replay_gap" }
+/** The reader may try again. */
+const UNREADABLE: SocketClose = { code: closeCodes.stalled, reason: "the log cannot be read" }
+
+const closeFor = <E>(source: LogSource<E>, error: E | ReplayGap | undefined): SocketClose => {
+  if (error === undefined) return UNREADABLE
+  return error instanceof ReplayGap ? GAP : source.closeFor(error)
+}

@@ -1,0 +1,60 @@
+/**
+ * Append-only log that event streams, pages and sockets read, whatever database holds it.
+ *
+ * A position is the `seq` of the last event that a reader has; 0 is the start.
+ */
+import type { CloseCode } from "@corral/domain/http/EventStream"
+import type { RunId } from "@corral/domain/identity/Ids"
+import type { Effect } from "effect"
+import type { FrameBatch } from "./Frames.ts"
+import type { ReplayGap } from "./Gap.ts"
+
+/** Consecutive events of one log, as JSON lines without a final newline. Shared by all readers that are up to date. */
+export interface LogBatch extends FrameBatch {
+  readonly runId: RunId
+  readonly firstSeq: number
+  readonly lastSeq: number
+  /** Contains the last event of its run. */
+  readonly terminal: boolean
+}
+
+/** Reader that is notified when a log grows. Must not block and must not throw. */
+export interface LogFollower {
+  /** Position of a follower that has read everything and can receive the next batch; `undefined` while it reads by itself. */
+  readonly waitsAfter: () => number | undefined
+  /** Passes a new batch. A follower at another position ignores it or reads the log. */
+  readonly receive: (batch: LogBatch) => void
+  /** The log may have grown. */
+  readonly wake: () => void
+}
+
+/** Reason why a server closes a socket. */
+export interface SocketClose {
+  readonly code: CloseCode
+  readonly reason: string
+}
+
+/** Log of one run, or of all runs as one. `E` is how a read can fail. */
+export interface LogSource<E> {
+  /**
+   * Batches after a position, oldest first: about `budget` characters, and at least one batch if there is any. Empty at the end of the
+   * log. Fails with `ReplayGap` when retention has dropped the next event.
+   */
+  readonly read: (after: number, budget: number) => Effect.Effect<ReadonlyArray<LogBatch>, E | ReplayGap>
+  /** Notifies the follower of appends until the returned function is called. */
+  readonly follow: (follower: LogFollower) => () => void
+  /** Whether events after the position are known to be dropped, or about to be. Otherwise a read finds out. */
+  readonly hasDropped: (after: number) => boolean
+  /** Close code and reason for a failed read. */
+  readonly closeFor: (error: E) => SocketClose
+}
+
+/** Where a reader starts. */
+export interface Start {
+  readonly after: number
+  /** The run has ended and has no event after `after`. */
+  readonly isOver: boolean
+}
+
+/** Characters that are read at a time for a reader that is behind. */
+export const READ_BUDGET = 65_536
