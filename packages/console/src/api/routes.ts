@@ -1,5 +1,5 @@
 /** Made from the contract by `npm run generate`. */
-export const routes = {
+export const hubRoutes = {
   public: {
     health: ["GET", "/health"],
     live: ["GET", "/health/live"],
