@@ -26,7 +26,7 @@ const assertionOf = async (text: string): Promise<string> => {
   return body.get("client_assertion") ?? ""
 }
 
-/** The key with a certificate of its own, as PEM. */
+/** The key together with its certificate, as PEM. */
 const certified = (key: KeyObject): string => {
   const folder = mkdtempSync(join(tmpdir(), "corral-hub-"))
   const [at, out] = [join(folder, "key.pem"), join(folder, "certificate.pem")]
