@@ -1,7 +1,7 @@
 /** `docs/configuration.md`: the settings, from the tables that the services read them by. */
 import { edgeSettings } from "@corral/edge/EdgeSettings"
 import { gatewaySettings } from "@corral/gateway/GatewaySettings"
-import { settings as hubSettings } from "@corral/hub/HubSettings"
+import { hubSettings } from "@corral/hub/HubSettings"
 import type { Setting } from "@corral/service/Settings"
 
 const head = `# Configuration

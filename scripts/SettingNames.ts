@@ -1,7 +1,7 @@
 /** Names of all settings, for the check that finds misspelled ones: a service knows its own table alone. */
 import { edgeSettings as edge } from "@corral/edge/EdgeSettings"
 import { gatewaySettings as gateway } from "@corral/gateway/GatewaySettings"
-import { settings as hub } from "@corral/hub/HubSettings"
+import { hubSettings as hub } from "@corral/hub/HubSettings"
 
 export const settingNamesModule = (): string => {
   const names = [...new Set([...edge, ...hub, ...gateway].map(({ name }) => name))].toSorted()

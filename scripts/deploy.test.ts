@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { edgeSettings } from "@corral/edge/EdgeSettings"
 import { gatewaySettings } from "@corral/gateway/GatewaySettings"
-import { settings as hubSettings } from "@corral/hub/HubSettings"
+import { hubSettings } from "@corral/hub/HubSettings"
 import { execFileSync, spawnSync } from "node:child_process"
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -2,8 +2,8 @@
  * A Hub and its floor on one embedded PostgreSQL, with a project of 100,000 sessions and a member who is signed in.
  */
 import type { ProjectId } from "@corral/domain/identity/Ids"
-import { layerCore } from "@corral/hub/Hub"
-import { defaults } from "@corral/hub/config/HubConfig"
+import { hubCoreLayer } from "@corral/hub/Hub"
+import { hubDefaults } from "@corral/hub/config/HubConfig"
 import { Projects } from "@corral/hub/project/Projects"
 import { SignInStore } from "@corral/hub/signin/SignInStore"
 import { Users } from "@corral/hub/signin/Users"
@@ -17,7 +17,7 @@ import { dirname, join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 
-export type Core = Layer.Success<ReturnType<typeof layerCore>>
+export type Core = Layer.Success<ReturnType<typeof hubCoreLayer>>
 
 export interface HubSide {
   readonly url: string
@@ -83,7 +83,7 @@ export const withHubPair = async (
   body: (pair: HubPair) => Promise<void>
 ): Promise<void> => {
   const home = mkdtempSync(join(tmpdir(), "corral-bench-"))
-  const runtime = ManagedRuntime.make(layerCore({ ...defaults, home, maxConnections: 20 }))
+  const runtime = ManagedRuntime.make(hubCoreLayer({ ...hubDefaults, home, maxConnections: 20 }))
   const children: Array<ChildProcess> = []
   try {
     const { projectId, token } = await runtime.runPromise(seed)

@@ -1,8 +1,8 @@
 /** A Hub with an Edge that is joined to it, and their floor, all on one embedded PostgreSQL. */
 import type { ProjectId, UserId } from "@corral/domain/identity/Ids"
 import type { DeviceId } from "@corral/domain/identity/Ids"
-import { layerCore } from "@corral/hub/Hub"
-import { defaults } from "@corral/hub/config/HubConfig"
+import { hubCoreLayer } from "@corral/hub/Hub"
+import { hubDefaults } from "@corral/hub/config/HubConfig"
 import { Projects } from "@corral/hub/project/Projects"
 import { SignInStore } from "@corral/hub/signin/SignInStore"
 import { Users } from "@corral/hub/signin/Users"
@@ -19,7 +19,7 @@ import { createInterface, type Interface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import type { GroupOptions } from "../Groups.ts"
 
-type Core = Layer.Success<ReturnType<typeof layerCore>>
+type Core = Layer.Success<ReturnType<typeof hubCoreLayer>>
 
 export interface LinkBenchOptions extends GroupOptions {
   readonly rounds: number
@@ -100,7 +100,7 @@ export const withLinkPair = async (
   body: (pair: LinkPair) => Promise<void>
 ): Promise<void> => {
   const home = mkdtempSync(join(tmpdir(), "corral-bench-"))
-  const runtime = ManagedRuntime.make(layerCore({ ...defaults, home, maxConnections: 10 }))
+  const runtime = ManagedRuntime.make(hubCoreLayer({ ...hubDefaults, home, maxConnections: 10 }))
   const children: Array<ChildProcess> = []
   const spawned = (command: ReadonlyArray<string>, env: NodeJS.ProcessEnv): ChildProcess => {
     const child = spawn(process.execPath, command, {

@@ -1,13 +1,12 @@
 /**
- * A Hub as a layer: give it a config and it serves until its scope closes. `node dist/hub` is this and nothing else; another Effect
- * program embeds it the same way.
+ * The Hub as a layer: it serves until its scope closes. `node dist/hub` runs only this layer, and other Effect programs embed it the same way.
  */
 import * as Telemetry from "@corral/service/telemetry/Telemetry"
 import { Effect, Layer, Schedule } from "effect"
 import { Approvals } from "./approval/Approvals.ts"
 import { Audit } from "./audit/Audit.ts"
 import { AuditTrail } from "./audit/AuditTrail.ts"
-import { Authority } from "./authority/Authority.ts"
+import { HubAuthority } from "./authority/HubAuthority.ts"
 import { ChatBindings } from "./chat/ChatBindings.ts"
 import { ChatLinks } from "./chat/ChatLinks.ts"
 import { DeviceRegistration } from "./device/DeviceRegistration.ts"
@@ -18,7 +17,7 @@ import { Callers } from "./http/Callers.ts"
 import { ClientAddress } from "./http/ClientAddress.ts"
 import { Readiness } from "./http/Readiness.ts"
 import { HubServer } from "./http/Server.ts"
-import { Idempotency } from "./Idempotency.ts"
+import { HubIdempotency } from "./HubIdempotency.ts"
 import { Commands } from "./edges/Commands.ts"
 import { ForeignPushes } from "./link/ForeignPushes.ts"
 import { KeyRotation } from "./link/KeyRotation.ts"
@@ -44,7 +43,7 @@ import { LoginAttempts } from "./signin/LoginAttempts.ts"
 import { LogoutTokens } from "./signin/LogoutTokens.ts"
 import { ArtifactContents } from "./edges/ArtifactContents.ts"
 import { EdgeRouter } from "./edges/EdgeRouter.ts"
-import * as Retention from "./run/Retention.ts"
+import { runRetentionLayer } from "./run/Retention.ts"
 import { RunLog } from "./run/RunLog.ts"
 import { RunRequesters } from "./run/RunRequesters.ts"
 import { Runs } from "./run/Runs.ts"
@@ -52,13 +51,13 @@ import { SessionProject } from "./run/SessionProject.ts"
 import { Targets } from "./edges/Targets.ts"
 import { SignInStore } from "./signin/SignInStore.ts"
 import { Users } from "./signin/Users.ts"
-import * as Database from "./store/Database.ts"
-import * as StoreMetrics from "./store/StoreMetrics.ts"
+import { hubDatabaseLayer } from "./store/Database.ts"
+import { hubStoreMetricsLayer } from "./store/StoreMetrics.ts"
 import { Dispatcher } from "./task/Dispatcher.ts"
 import { Tasks } from "./task/Tasks.ts"
 
-/** Runs as they are mirrored, and the way to where they are. */
-const running = ArtifactContents.layer.pipe(
+/** Mirrored runs, and requests to the Edges that execute them. */
+const runServices = ArtifactContents.layer.pipe(
   Layer.provideMerge(EdgeRouter.layer),
   Layer.provideMerge(
     Layer.mergeAll(
@@ -73,15 +72,15 @@ const running = ArtifactContents.layer.pipe(
   Layer.provideMerge(Notices.layer)
 )
 
-/** What people and projects live on, without a server: for programs and tests that act on a Hub's store themselves. */
-export const layerCore = (config: HubConfig) =>
+/** Services of users and projects without an HTTP server, for programs and tests that use a Hub's database directly. */
+export const hubCoreLayer = (config: HubConfig) =>
   Layer.mergeAll(
     Approvals.layer,
-    Authority.layer,
+    HubAuthority.layer,
     AuditTrail.layer,
     DeviceRegistration.layer,
     Devices.layer,
-    Idempotency.layer,
+    HubIdempotency.layer,
     MessageStore.layer,
     Projects.layer,
     SessionAgentStore.layer,
@@ -96,37 +95,38 @@ export const layerCore = (config: HubConfig) =>
       ChatBindings.layer,
       GatewayTokens.layer(config.gatewayTokens),
       Inventory.layer,
-      running
+      runServices
     ]),
     Layer.provideMerge(Audit.layer),
-    Layer.provideMerge(Database.layer(config))
+    Layer.provideMerge(hubDatabaseLayer(config))
   )
 
-/** What is kept for a time goes when that is over. */
-const forgetting = Layer.effectDiscard(
+/** Hourly deletion of expired idempotency keys. */
+const keyExpiry = Layer.effectDiscard(
   Effect.gen(function* () {
-    const { forgetOld } = yield* Idempotency
-    const forget = Effect.catchCause(forgetOld, (cause) =>
-      Effect.logWarning("old keys are still there", cause)
+    const { deleteExpired } = yield* HubIdempotency
+    yield* deleteExpired.pipe(
+      Effect.catchCause((cause) => Effect.logWarning("failed to delete expired idempotency keys", cause)),
+      Effect.repeat(Schedule.spaced("1 hour")),
+      Effect.forkScoped
     )
-    yield* Effect.forkScoped(Effect.repeat(forget, Schedule.spaced("1 hour")))
   })
 )
 
-/** The ways to sign in, on top of that. */
-const layerSignIn = (config: HubConfig) =>
+/** Sign-in with the identity provider, on top of the core. */
+const signInLayer = (config: HubConfig) =>
   Layer.mergeAll(DeviceCodes.layer, LoginAttempts.layer, LogoutTokens.layer).pipe(
     Layer.provideMerge(layerProvider(config))
   )
 
-/** Logs as they grow, to those who follow them. */
-const live = Layer.merge(EventSockets.layer, ChangeFeed.layer).pipe(
+/** Event streams and change feeds. */
+const streams = Layer.merge(EventSockets.layer, ChangeFeed.layer).pipe(
   Layer.provideMerge(StreamAuthority.layer),
   Layer.provideMerge(RunFeeds.layer)
 )
 
-/** The links of Edges, and what waits for one. */
-const linked = (config: HubConfig) =>
+/** Links of Edges, and dispatch of the tasks that wait for them. */
+const linkLayer = (config: HubConfig) =>
   LinkServer.layer(config.link).pipe(
     Layer.provide([ForeignPushes.layer, KeyRotation.layer]),
     Layer.provide(Leases.layer),
@@ -134,20 +134,20 @@ const linked = (config: HubConfig) =>
     Layer.provideMerge(Dispatcher.layer)
   )
 
-/** Every service that the routes need: for a program that mounts them in its own server. */
-export const layerServices = (config: HubConfig) =>
-  Layer.mergeAll(Callers.layer, Readiness.layer, linked(config), live).pipe(
+/** Every service of the routes, for a program that mounts them in its own server. */
+export const hubServicesLayer = (config: HubConfig) =>
+  Layer.mergeAll(Callers.layer, Readiness.layer, linkLayer(config), streams).pipe(
     Layer.provideMerge(ClientAddress.layer(config.trustedProxies)),
-    Layer.provideMerge(layerSignIn(config)),
-    Layer.provideMerge(layerCore(config)),
+    Layer.provideMerge(signInLayer(config)),
+    Layer.provideMerge(hubCoreLayer(config)),
     Layer.provideMerge(Telemetry.telemetryLayer("hub", config.telemetry))
   )
 
 /** The whole Hub. Provides `HubServer` with its address, and the services. */
-export const layer = (config: HubConfig) =>
+export const hubLayer = (config: HubConfig) =>
   Layer.mergeAll(
     HubServer.layer(config),
-    forgetting,
-    Retention.layer(config.retentionDays),
-    StoreMetrics.layer(config.maxConnections)
-  ).pipe(Layer.provideMerge(layerServices(config)))
+    keyExpiry,
+    runRetentionLayer(config.retentionDays),
+    hubStoreMetricsLayer(config.maxConnections)
+  ).pipe(Layer.provideMerge(hubServicesLayer(config)))

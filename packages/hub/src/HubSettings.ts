@@ -1,6 +1,4 @@
-/**
- * The Hub's settings as environment variables: one table that is both read and documented.
- */
+/** Settings of the Hub as environment variables: one table for reading and for documentation. */
 import {
   type Environment,
   valueOr,
@@ -19,65 +17,65 @@ import { telemetryFrom, telemetrySettings } from "@corral/service/telemetry/Tele
 import { Effect, Redacted, Schema } from "effect"
 import { homedir } from "node:os"
 import { join, resolve } from "node:path"
-import { defaults, type HubConfig } from "./config/HubConfig.ts"
+import { hubDefaults, type HubConfig } from "./config/HubConfig.ts"
 import { oidcFrom, oidcSettings } from "./signin/OidcSettings.ts"
 
-export const settings = [
-  { name: "CORRAL_HOME", what: "Folder of Corral's own files.", fallback: "~/.corral" },
+export const hubSettings = [
+  { name: "CORRAL_HOME", what: "Folder of Corral's files.", fallback: "~/.corral" },
   {
     name: "CORRAL_HUB_HOST",
-    what: "Address to listen on. Anything but loopback needs `CORRAL_HUB_PUBLIC_URL` with https.",
+    what: "Address to listen on. Any address except loopback needs `CORRAL_HUB_PUBLIC_URL` with https.",
     fallback: "127.0.0.1"
   },
-  { name: "CORRAL_HUB_PORT", what: "Port to listen on; 0 takes any free one.", fallback: "0" },
+  { name: "CORRAL_HUB_PORT", what: "Port to listen on; 0 selects a free port.", fallback: "0" },
   {
     name: "CORRAL_HUB_PUBLIC_URL",
-    what: "Origin at which browsers and devices reach the Hub, such as `https://corral.example.com`: where a proxy ends TLS.",
-    fallback: "the address that it listens on"
+    what: "Origin at which browsers and devices reach the Hub, such as `https://corral.example.com`. Needed behind a proxy that terminates TLS.",
+    fallback: "the listen address"
   },
   {
     name: "CORRAL_DATABASE_URL",
-    what: "An outside PostgreSQL, `postgres://user:password@host/database`. Unset, the Hub brings one of its own.",
+    what: "External PostgreSQL, `postgres://user:password@host/database`. If unset, the Hub runs an embedded PostgreSQL.",
     fallback: ""
   },
   {
     name: "CORRAL_HUB_DATABASE_CONNECTIONS",
-    what: "Connections to the database at once.",
-    fallback: String(defaults.maxConnections)
+    what: "Maximum number of connections to the database.",
+    fallback: String(hubDefaults.maxConnections)
   },
   {
     name: "CORRAL_HUB_REQUESTS_PER_SECOND",
-    what: "Requests that one sign-in, or one address (IPv6: one /64 network) without any, may send in a second; one more is refused as `rate_limited`.",
-    fallback: String(defaults.requestsPerSecond)
+    what: "Requests per second from one sign-in, or from one address (IPv6: one /64 network) for requests without a sign-in. Further requests are refused as `rate_limited`.",
+    fallback: String(hubDefaults.requestsPerSecond)
   },
   {
     name: "CORRAL_HUB_SIGN_INS_PER_MINUTE",
-    what: "How often one address (IPv6: one /64 network) may begin a sign-in, or be refused one, in a minute. Behind a proxy this needs `CORRAL_HUB_TRUSTED_PROXIES`.",
-    fallback: String(defaults.signInsPerMinute)
+    what: "Started and refused sign-ins per minute from one address (IPv6: one /64 network). Behind a proxy, also set `CORRAL_HUB_TRUSTED_PROXIES`.",
+    fallback: String(hubDefaults.signInsPerMinute)
   },
   {
     name: "CORRAL_HUB_TRUSTED_PROXIES",
-    what: "Proxies in front of the Hub: addresses or networks, such as `127.0.0.1,10.0.0.0/8`, between commas. The client is the last address in `X-Forwarded-For` (without one, in `Forwarded`) that is not in this list. Unset, the header is not read and everyone behind a proxy shares its address.",
+    what: "Proxies in front of the Hub: addresses or networks, separated by commas, such as `127.0.0.1,10.0.0.0/8`. The client is the last address in `X-Forwarded-For` (or in `Forwarded`, if that is missing) that is not in this list. If unset, the headers are ignored and all clients behind a proxy share its address.",
     fallback: ""
   },
   {
     name: "CORRAL_HUB_RETENTION_DAYS",
-    what: "How long the events of an ended run are kept; 0 keeps them for ever.",
-    fallback: String(defaults.retentionDays)
+    what: "Days after which the events of an ended run are deleted; 0 keeps them forever.",
+    fallback: String(hubDefaults.retentionDays)
   },
   {
     name: "CORRAL_HUB_DEV_SIGN_IN",
-    what: "`1` brings an identity provider that believes every name. For development: only on loopback, and not beside another provider.",
+    what: "`1` starts an identity provider that accepts every name. For development: only on loopback, and not with another provider.",
     fallback: ""
   },
   {
     name: "CORRAL_HUB_GATEWAY_TOKEN",
-    what: "What a Gateway sends as its bearer token: 32 characters or more. Several, between commas or on lines, while one is replaced. Unset, there is no Gateway.",
+    what: "Bearer token of the Gateway: 32 characters or more. Several tokens, separated by commas or line breaks, allow rotation. If unset, no Gateway can connect.",
     fallback: ""
   },
   {
     name: "CORRAL_HUB_GATEWAY_TOKEN_FILE",
-    what: "A file with the same.",
+    what: "File that contains the Gateway's token or tokens.",
     fallback: ""
   },
   ...oidcSettings,
@@ -86,9 +84,9 @@ export const settings = [
 
 const GATEWAY_TOKEN = "CORRAL_HUB_GATEWAY_TOKEN"
 
-type Name = (typeof settings)[number]["name"]
+type Name = (typeof hubSettings)[number]["name"]
 
-/** As a bearer token can be sent. */
+/** Characters that a bearer token may contain. */
 const isGatewayToken = (text: string): boolean => /^[\x21-\x7e]{32,1024}$/.test(text)
 
 const gatewayTokensFrom = Effect.fnUntraced(function* (env: Environment) {
@@ -101,12 +99,12 @@ const gatewayTokensFrom = Effect.fnUntraced(function* (env: Environment) {
 })
 
 /** Reads the settings from an environment. */
-export const fromEnvironment = Effect.fnUntraced(function* (
+export const hubConfigFromEnvironment = Effect.fnUntraced(function* (
   env: Environment
 ): Effect.fn.Return<HubConfig, SettingInvalid> {
   yield* checkVariables(env)
   const read = settingReader<Name>(env)
-  const host = yield* read("CORRAL_HUB_HOST", ListenHost, defaults.host, "an IP address or localhost")
+  const host = yield* read("CORRAL_HUB_HOST", ListenHost, hubDefaults.host, "an IP address or localhost")
   const publicUrl = yield* read(
     "CORRAL_HUB_PUBLIC_URL",
     Origin,
@@ -140,25 +138,25 @@ export const fromEnvironment = Effect.fnUntraced(function* (
   return {
     home: resolve(valueOr(env["CORRAL_HOME"], join(homedir(), ".corral"))),
     host,
-    port: yield* read("CORRAL_HUB_PORT", wholeNumber(0, 65_535), defaults.port, "a port from 0 to 65535"),
+    port: yield* read("CORRAL_HUB_PORT", wholeNumber(0, 65_535), hubDefaults.port, "a port from 0 to 65535"),
     publicUrl,
     databaseUrl: databaseUrl === undefined ? undefined : Redacted.make(databaseUrl),
     maxConnections: yield* read(
       "CORRAL_HUB_DATABASE_CONNECTIONS",
       wholeNumber(2, 1_000),
-      defaults.maxConnections,
+      hubDefaults.maxConnections,
       "2 to 1000"
     ),
     requestsPerSecond: yield* read(
       "CORRAL_HUB_REQUESTS_PER_SECOND",
       wholeNumber(1, 1_000_000),
-      defaults.requestsPerSecond,
+      hubDefaults.requestsPerSecond,
       "1 to 1000000"
     ),
     signInsPerMinute: yield* read(
       "CORRAL_HUB_SIGN_INS_PER_MINUTE",
       wholeNumber(1, 1_000_000),
-      defaults.signInsPerMinute,
+      hubDefaults.signInsPerMinute,
       "1 to 1000000"
     ),
     trustedProxies: proxiesIn(
@@ -172,7 +170,7 @@ export const fromEnvironment = Effect.fnUntraced(function* (
     retentionDays: yield* read(
       "CORRAL_HUB_RETENTION_DAYS",
       wholeNumber(0, 36_500),
-      defaults.retentionDays,
+      hubDefaults.retentionDays,
       "0 to 36500"
     ),
     gatewayTokens: yield* gatewayTokensFrom(env),

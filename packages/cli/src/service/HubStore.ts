@@ -1,6 +1,6 @@
 /** Migration of a Hub database without starting the Hub. Loaded only by `corral hub`. */
-import { fromEnvironment } from "@corral/hub/HubSettings"
-import * as Database from "@corral/hub/store/Database"
+import { hubConfigFromEnvironment } from "@corral/hub/HubSettings"
+import { hubDatabaseLayer } from "@corral/hub/store/Database"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { CommandFailed, exitCodes } from "../CommandFailed.ts"
@@ -12,8 +12,8 @@ const migrationFailed = ({ message }: { readonly message: string }) =>
 export const migrateHubStore = (environment: Readonly<Record<string, string>>) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const config = yield* fromEnvironment(environment)
-      const services = yield* Layer.build(Database.layer(config))
+      const config = yield* hubConfigFromEnvironment(environment)
+      const services = yield* Layer.build(hubDatabaseLayer(config))
       const sql = Context.get(services, SqlClient.SqlClient)
       const steps = yield* sql<{
         readonly name: string

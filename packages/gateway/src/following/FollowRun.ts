@@ -74,7 +74,10 @@ const applyRun = (state: FollowState, { endedAt, error, lastSeq, state: runState
 }
 
 /** Applies the events of the run until it ends. */
-export const followTaskRun = Effect.fn("FollowRun.followTaskRun")(function* (state: FollowState, runId: RunId) {
+export const followTaskRun = Effect.fn("FollowRun.followTaskRun")(function* (
+  state: FollowState,
+  runId: RunId
+) {
   const hub = yield* Hub
   const { account } = state.current
   const readRun = Effect.map(

@@ -1,13 +1,15 @@
 /**
- * Approvals as the Hub mirrors them: a row each, written by `RunLog` with the events that ask and resolve. Who decides first is the
- * Edge's to say; here is what is known of it.
+ * Approvals as the Hub mirrors them. Read only; `RunLog` writes one row per approval from the events that request and resolve it.
+ *
+ * Does not decide: the first valid decision wins at the Edge, and an event reports it.
  */
-import type { Approval, ApprovalState } from "@corral/domain/approval/Approval"
+import type { ApprovalState } from "@corral/domain/approval/Approval"
 import type { HubApproval } from "@corral/domain/hub-api/HubRun"
-import type { ApprovalId, DeviceId, ProjectId, RunId, UserId } from "@corral/domain/identity/Ids"
+import type { ApprovalId, ProjectId, RunId, UserId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { readableRows } from "../store/ReadableList.ts"
+import { APPROVAL_COLUMNS, hubApprovalOf, decodeApprovalRows } from "./ApprovalRow.ts"
 
 export interface ApprovalFilter {
   readonly projectId?: ProjectId | undefined
@@ -18,9 +20,9 @@ export interface ApprovalFilter {
 export class Approvals extends Context.Service<
   Approvals,
   {
-    /** Looked up before anyone's right to it is known: for the check, not for the caller. */
+    /** Reads an approval before the caller's rights are known. Use the result for that check, not as a response. */
     readonly find: (id: ApprovalId) => Effect.Effect<HubApproval | undefined, SqlError.SqlError>
-    /** Oldest first, those after `after`. That `filter.projectId` may be read has been found before. */
+    /** Approvals after `after`, oldest first. The caller has checked that the reader may read `filter.projectId`. */
     readonly list: (
       reader: UserId,
       filter: ApprovalFilter,
@@ -34,41 +36,23 @@ export class Approvals extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       return Approvals.of({
-        find: (id) =>
-          Effect.map(
-            sql<Row>`SELECT ${sql.literal(COLUMNS)} FROM approvals WHERE id = ${id}`,
-            ([row]) => row && approvalOf(row)
-          ),
-        list: (reader, { projectId, runId, state }, after, limit) =>
-          readableRows<Row>(sql, {
-            table: "approvals",
-            columns: COLUMNS,
-            reader,
-            projectId,
-            conditions: [
-              ...(runId === undefined ? [] : [sql`run_id = ${runId}`]),
-              ...(state === undefined ? [] : [sql`state = ${state}`])
-            ],
-            order: "oldest",
-            after,
-            limit
-          }).pipe(Effect.map((rows) => rows.map(approvalOf)))
+        find: Effect.fn("Approvals.find")(function* (id) {
+          const [row] = yield* Effect.flatMap(
+            sql`SELECT ${sql.literal(APPROVAL_COLUMNS)} FROM approvals WHERE id = ${id}`,
+            decodeApprovalRows
+          )
+          return row && hubApprovalOf(row)
+        }),
+        list: Effect.fn("Approvals.list")(function* (reader, { projectId, runId, state }, after, limit) {
+          const conditions = [
+            ...(runId === undefined ? [] : [sql`run_id = ${runId}`]),
+            ...(state === undefined ? [] : [sql`state = ${state}`])
+          ]
+          const page = { reader, projectId, conditions, order: "oldest", after, limit } as const
+          const rows = yield* readableRows(sql, { table: "approvals", columns: APPROVAL_COLUMNS, ...page })
+          return (yield* decodeApprovalRows(rows)).map(hubApprovalOf)
+        })
       })
     })
   )
 }
-
-const COLUMNS = "id, project_id, target_id, approval"
-
-interface Row {
-  readonly project_id: ProjectId
-  readonly target_id: DeviceId
-  readonly approval: string
-}
-
-const approvalOf = ({ approval, project_id, target_id }: Row): HubApproval => ({
-  // Written by `RunLog`.
-  ...(JSON.parse(approval) as Approval),
-  projectId: project_id,
-  targetId: target_id
-})

@@ -1,62 +1,37 @@
 /**
- * The audit trail: one hash chain a project and one for what belongs to none. Metadata only.
+ * Writer of the audit trail. Metadata only.
  *
- * A record that is made inside a transaction is part of it: what was done and that it was done are written together. Records of one
- * chain are added one after the other, also by several Hubs.
+ * Guarantees: a record that is written inside a transaction is part of it, so an action and its record are stored together.
  */
-import {
-  type AuditOutcome,
-  type AuditRecord,
-  auditText,
-  type DecisionDetails
-} from "@corral/domain/access/Audit"
-import type { AuditAction } from "@corral/domain/access/AuditAction"
+import type { AuditOutcome } from "@corral/domain/access/Audit"
 import type { Coded, ErrorCode } from "@corral/domain/errors/ErrorTable"
-import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
-import type { AuditId, ProjectId, RequestId } from "@corral/domain/identity/Ids"
 import { CurrentRequestId } from "@corral/domain/http/RequestContext"
-import { mint } from "@corral/service/Identifiers"
+import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { createHash } from "node:crypto"
+import { appendRecord, type AuditedAction, type AuditEntry } from "./AuditChain.ts"
 
-/** What was done or tried, to what. */
-export interface Deed {
-  readonly action: AuditAction
-  /** The id of what was acted on. */
-  readonly resource: string
-  readonly projectId: ProjectId | null
-  readonly details?: DecisionDetails | undefined
-}
-
-export interface AuditEntry extends Deed {
-  readonly actor: string
-  readonly outcome: AuditOutcome
-  readonly code: string | null
-  readonly requestId: RequestId
-}
-
-export type Made<A> = (result: A) => Partial<Pick<AuditEntry, "actor" | "resource" | "projectId" | "details">>
+/** Fields of the record that only the result has, such as the id of a new resource. */
+export type AuditedFields<A> = (
+  result: A
+) => Partial<Pick<AuditEntry, "actor" | "resource" | "projectId" | "details">>
 
 export class Audit extends Context.Service<
   Audit,
   {
     readonly record: (entry: AuditEntry) => Effect.Effect<void, SqlError.SqlError>
-    /**
-     * Runs `self` as one transaction with its record. A failure of it is recorded too, when everything of it has been taken back. `made`
-     * names what came of it where that had no id before.
-     */
-    readonly done: <A, E, R>(
-      deed: Deed,
+    /** Runs `self` and writes its record in one transaction. If `self` fails, the transaction is rolled back and the failure recorded. */
+    readonly perform: <A, E, R>(
+      action: AuditedAction,
       self: Effect.Effect<A, E, R>,
-      made?: Made<A>
+      fieldsOf?: AuditedFields<A>
     ) => Effect.Effect<A, E | SqlError.SqlError, R | CurrentPrincipal | CurrentRequestId>
-    /** As `done`, of somebody who is known by something else than a sign-in. */
-    readonly doneBy: <A, E, R>(
+    /** `perform` for an actor without a sign-in. */
+    readonly performAs: <A, E, R>(
       actor: string,
-      deed: Deed,
+      action: AuditedAction,
       self: Effect.Effect<A, E, R>,
-      made?: Made<A>
+      fieldsOf?: AuditedFields<A>
     ) => Effect.Effect<A, E | SqlError.SqlError, R | CurrentRequestId>
   }
 >()("corral/hub/Audit") {
@@ -65,112 +40,47 @@ export class Audit extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
+      const record = (entry: AuditEntry) => appendRecord(sql, entry, () => clock.currentTimeMillisUnsafe())
 
-      /** Owner of a resource that belongs to no project; null if the owner is unknown. */
-      const ownerOf = (id: string) =>
-        Effect.map(
-          sql<{ readonly about: string | null }>`SELECT COALESCE(
-            (SELECT owner_id FROM devices WHERE id = ${id}), (SELECT user_id FROM sign_ins WHERE id = ${id}),
-            (SELECT user_id FROM api_keys WHERE id = ${id}), (SELECT user_id FROM chat_bindings WHERE id = ${id})
-          ) AS about`,
-          ([row]) => row?.about ?? null
-        )
-
-      const record = (entry: AuditEntry) =>
-        sql.withTransaction(
-          Effect.gen(function* () {
-            const chain = entry.projectId ?? ""
-            const about = chain === "" ? yield* ownerOf(entry.resource) : null
-            yield* sql`INSERT INTO audit_heads (chain, seq, hash) VALUES (${chain}, 0, ${FIRST}) ON CONFLICT DO NOTHING`
-            const [head] =
-              yield* sql<Head>`SELECT seq::int AS seq, hash FROM audit_heads WHERE chain = ${chain} FOR UPDATE`
-            const now = clock.currentTimeMillisUnsafe()
-            const made: Omit<AuditRecord, "hash"> = {
-              id: mint<AuditId>("aud", now),
-              seq: (head?.seq ?? 0) + 1,
-              at: new Date(now).toISOString(),
-              actor: entry.actor,
-              action: entry.action,
-              resource: entry.resource,
-              outcome: entry.outcome,
-              code: entry.code,
-              requestId: entry.requestId,
-              projectId: entry.projectId,
-              ...(entry.details === undefined ? {} : { details: entry.details }),
-              prevHash: head?.hash ?? FIRST
-            }
-            const hash = hashOf(made)
-            yield* sql`INSERT INTO audit ${sql.insert({
-              chain,
-              seq: made.seq,
-              id: made.id,
-              at: made.at,
-              actor: made.actor,
-              action: made.action,
-              resource: made.resource,
-              outcome: made.outcome,
-              code: made.code,
-              request_id: made.requestId,
-              details: made.details === undefined ? null : JSON.stringify(made.details),
-              prev_hash: made.prevHash,
-              hash,
-              about
-            })}`
-            yield* sql`UPDATE audit_heads SET seq = ${made.seq}, hash = ${hash} WHERE chain = ${chain}`
-          })
-        )
-
-      const doneBy = Effect.fnUntraced(function* <A, E, R>(
+      const performAs = Effect.fnUntraced(function* <A, E, R>(
         actor: string,
-        deed: Deed,
+        action: AuditedAction,
         self: Effect.Effect<A, E, R>,
-        made?: Made<A>
+        fieldsOf?: AuditedFields<A>
       ) {
         const requestId = yield* CurrentRequestId
-        const told = { ...deed, actor, requestId }
+        const entry = { ...action, actor, requestId }
         return yield* sql
           .withTransaction(
             Effect.tap(self, (result) =>
-              record({ ...told, ...made?.(result), outcome: "allowed", code: null })
+              record({ ...entry, ...fieldsOf?.(result), outcome: "allowed", code: null })
             )
           )
           .pipe(
             Effect.tapError((error) =>
-              isCoded(error) ? record({ ...told, outcome: outcomeOf(error), code: error.code }) : Effect.void
+              isCoded(error) ? record({ ...entry, outcome: outcomeOf(error), code: error.code }) : Effect.void
             )
           )
       })
 
       return Audit.of({
         record,
-        doneBy,
-        done: (deed, self, made) =>
-          Effect.flatMap(CurrentPrincipal, ({ userId }) => doneBy(userId, deed, self, made))
+        performAs,
+        perform: (action, self, fieldsOf) =>
+          Effect.flatMap(CurrentPrincipal, ({ userId }) => performAs(userId, action, self, fieldsOf))
       })
     })
   )
 }
 
-/** What the first record of a chain follows on. */
-export const FIRST = "0".repeat(64)
-
-interface Head {
-  readonly seq: number
-  readonly hash: string
-}
-
-/** The hash that a record must have. */
-export const hashOf = (record: Omit<AuditRecord, "hash">): string =>
-  createHash("sha256").update(auditText(record)).digest("hex")
-
 const isCoded = (error: unknown): error is Coded<ErrorCode> =>
   typeof error === "object" && error !== null && "code" in error && typeof error.code === "string"
 
-const denials: ReadonlySet<ErrorCode> = new Set([
+const denialCodes: ReadonlySet<ErrorCode> = new Set([
   "binding_required",
   "permission_denied",
   "unauthorized_target",
   "workspace_outside_allowlist"
 ])
 
-const outcomeOf = ({ code }: Coded<ErrorCode>): AuditOutcome => (denials.has(code) ? "denied" : "failed")
+const outcomeOf = ({ code }: Coded<ErrorCode>): AuditOutcome => (denialCodes.has(code) ? "denied" : "failed")

@@ -1,6 +1,4 @@
-/**
- * Reading the audit trail, newest first, and following its chain from the first record to the last.
- */
+/** Reader of the audit trail: pages, exports, and verification of a chain from the first record to the last. */
 import type {
   AuditOutcome,
   AuditRecord,
@@ -12,7 +10,7 @@ import type { Proof } from "@corral/domain/access/Authorization"
 import type { AuditId, ProjectId, RequestId, UserId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer, Option, Semaphore, Stream } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"
-import { FIRST, hashOf } from "./Audit.ts"
+import { auditRecordHash, GENESIS_HASH } from "./AuditChain.ts"
 import { limitTo } from "../store/Limit.ts"
 
 /** Chain of a project, or a user's records without a project: own actions, and actions on own resources. */
@@ -40,18 +38,18 @@ export class AuditTrail extends Context.Service<
       limit: number
     ) => Effect.Effect<ReadonlyArray<AuditRecord>, SqlError.SqlError>
     /**
-     * What one user did, in every project and outside of them, and records of no project that are about what is theirs: at most `limit` records
-     * before that id, newest first. A refusal in a project that the user may not read is left out: it would tell that the project exists.
+     * Actions of one user in every project and without one, and records without a project about resources of the user: at most `limit` records
+     * before that id, newest first. Excludes refusals in projects that the user may not read: they would reveal that the project exists.
      */
-    readonly ofUser: (
+    readonly listOfUser: (
       reader: UserId,
       filter: AuditFilter,
       before: string | undefined,
       limit: number
     ) => Effect.Effect<ReadonlyArray<AuditRecord>, SqlError.SqlError>
-    /** All records of the scope, the first record first, read as it is taken. Records that are added meanwhile come too. */
+    /** All records of the scope, oldest first, read page by page. Includes records that are added while it runs. */
     readonly records: (scope: AuditScope) => Stream.Stream<AuditRecord, SqlError.SqlError>
-    /** Whether each record's hash is its own and follows on the one before. */
+    /** Checks that each record has the right hash and the hash of the record before it. */
     readonly verify: (chain: AuditChain) => Effect.Effect<AuditVerification, SqlError.SqlError>
   }
 >()("corral/hub/AuditTrail") {
@@ -60,29 +58,29 @@ export class AuditTrail extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
 
-      const within = (scope: AuditScope) =>
+      const inScope = (scope: AuditScope) =>
         "subject" in scope
           ? sql`chain = ${scope.subject}`
           : sql`chain = '' AND (actor = ${scope.reader} OR about = ${scope.reader})`
 
-      /** A page, in order. */
-      const after = (rows: Statement.Fragment, seq: number) =>
-        sql<Row>`
+      /** A page, oldest first. */
+      const pageAfter = (rows: Statement.Fragment, seq: number) =>
+        sql<AuditRow>`
           SELECT ${columns(sql)} FROM audit WHERE ${rows} AND seq > ${seq} ORDER BY seq LIMIT ${PAGE}`.pipe(
           Effect.map((rows) => rows.map(recordOf))
         )
-      // A long chain takes a while: those who ask at the same time wait for each other, and not for everyone else's queries.
+      // A long chain takes a while. Verifications wait for each other, so that they never occupy the whole connection pool.
       const oneAtATime = yield* Semaphore.make(1)
 
       const page = (selected: Statement.Fragment, limit: number) =>
-        sql<Row>`SELECT ${columns(sql)} FROM audit WHERE ${selected} ${limitTo(sql, limit)}`.pipe(
+        sql<AuditRow>`SELECT ${columns(sql)} FROM audit WHERE ${selected} ${limitTo(sql, limit)}`.pipe(
           Effect.map((rows) => rows.map(recordOf))
         )
 
       return AuditTrail.of({
         records: (scope) =>
           Stream.paginate(0, (seq) =>
-            Effect.map(after(within(scope), seq), (records) => [
+            Effect.map(pageAfter(inScope(scope), seq), (records) => [
               records,
               Option.map(Option.fromNullishOr(records.at(-1)), (last) => last.seq)
             ])
@@ -97,7 +95,7 @@ export class AuditTrail extends Context.Service<
           return page(sql`${sql.and(conditions)} ORDER BY seq DESC`, limit)
         },
 
-        ofUser: (reader, filter, before, limit) => {
+        listOfUser: (reader, filter, before, limit) => {
           const conditions = [
             sql`(actor = ${reader} OR (chain = '' AND about = ${reader}))`,
             sql`(chain = '' OR outcome <> 'denied' OR chain IN (
@@ -109,25 +107,29 @@ export class AuditTrail extends Context.Service<
           return page(sql`${sql.and(conditions)} ORDER BY id DESC`, limit)
         },
 
-        verify: Effect.fnUntraced(function* (of) {
-          const chain = of === "no project" ? "" : of.subject
-          let [checked, prevHash] = [0, FIRST]
+        verify: Effect.fn("AuditTrail.verify")(function* (selected) {
+          const chain = selected === "no project" ? "" : selected.subject
+          let [checked, prevHash] = [0, GENESIS_HASH]
           for (;;) {
-            const records = yield* after(sql`chain = ${chain}`, checked)
+            const records = yield* pageAfter(sql`chain = ${chain}`, checked)
             for (const record of records) {
               const { hash, ...rest } = record
-              if (record.seq !== checked + 1 || record.prevHash !== prevHash || hashOf(rest) !== hash)
+              if (
+                record.seq !== checked + 1 ||
+                record.prevHash !== prevHash ||
+                auditRecordHash(rest) !== hash
+              )
                 return { ok: false, checked, brokenAtSeq: checked + 1 }
               checked++
               prevHash = hash
             }
             if (records.length < PAGE) break
           }
-          // The head is what the next record follows on: records that were cut off at the end are missed by it.
+          // The head has the hash of the last record, so it reveals records that were deleted at the end.
           const [head] = yield* sql<{
             readonly hash: string
           }>`SELECT hash FROM audit_heads WHERE chain = ${chain}`
-          return (head?.hash ?? FIRST) === prevHash
+          return (head?.hash ?? GENESIS_HASH) === prevHash
             ? { ok: true, checked }
             : { ok: false, checked, brokenAtSeq: checked + 1 }
         }, oneAtATime.withPermit)
@@ -153,7 +155,8 @@ const columns = (sql: SqlClient.SqlClient) =>
     "id, seq::int AS seq, at, actor, action, resource, outcome, code, request_id, details, chain, prev_hash, hash"
   )
 
-interface Row {
+/** Plain, so that a record that was changed in the database reaches `verify`, which reports it. */
+interface AuditRow {
   readonly id: AuditId
   readonly seq: number
   readonly at: string
@@ -169,7 +172,7 @@ interface Row {
   readonly hash: string
 }
 
-const recordOf = ({ chain, details, prev_hash, request_id, ...row }: Row): AuditRecord => ({
+const recordOf = ({ chain, details, prev_hash, request_id, ...row }: AuditRow): AuditRecord => ({
   id: row.id,
   seq: row.seq,
   at: row.at,
@@ -180,7 +183,6 @@ const recordOf = ({ chain, details, prev_hash, request_id, ...row }: Row): Audit
   code: row.code,
   requestId: request_id,
   projectId: chain === "" ? null : chain,
-  // Written by `Audit`. The hash reveals a change in the database.
   ...(details === null ? {} : { details: JSON.parse(details) as DecisionDetails }),
   prevHash: prev_hash,
   hash: row.hash

@@ -1,4 +1,4 @@
-/** Devices that a person may route to: their own, and those shared with a project where their role lets them make tasks. */
+/** Devices that a user may route to: the user's own, and devices shared with a project where the user's role allows tasks. */
 import { roleRefusal } from "@corral/domain/access/Authorization"
 import type { UserId } from "@corral/domain/identity/Ids"
 import { ProjectRole } from "@corral/domain/project/Project"
@@ -7,8 +7,8 @@ import type { SqlClient } from "effect/sql"
 const roles = ProjectRole.literals.filter((role) => roleRefusal("task.create", role) === undefined)
 
 /**
- * Two conditions on `devices` that exclude each other. Whether a device was revoked is not their question. What is shared is gathered
- * first, so that nobody's list walks over the devices of others.
+ * Two conditions on `devices` that exclude each other. Does not check whether a device is revoked. The shared devices are collected first, so that a
+ * list never scans devices of other users.
  */
 export const routableBy = (sql: SqlClient.SqlClient, userId: UserId) => ({
   own: sql`devices.owner_id = ${userId}`,

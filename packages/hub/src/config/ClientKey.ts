@@ -1,7 +1,7 @@
 /**
- * The key with which this Hub shows an identity provider that it is its client (`private_key_jwt`): read from PEM or a JWK, and how it signs.
+ * Private key with which this Hub authenticates to an identity provider (`private_key_jwt`), read from PEM or a JWK.
  *
- * It is never shown itself: what holds it as text or JSON holds nothing.
+ * Guarantees: the key never appears in text or JSON of the configuration.
  */
 import * as client from "openid-client"
 import { createHash, createPrivateKey, type JsonWebKey, type KeyObject, X509Certificate } from "node:crypto"
@@ -20,15 +20,15 @@ type Algorithm = keyof typeof algorithms
 export interface ClientKey {
   readonly key: KeyObject
   readonly algorithm: Algorithm
-  /** By which the provider finds the key among those it knows of this client. */
+  /** Id of the key among the client's keys at the provider. */
   readonly keyId?: string | undefined
-  /** SHA-256 of the certificate that came with the key, as base64url: by which Entra ID finds it. */
+  /** SHA-256 of the key's certificate, as base64url. Entra ID finds the key by it. */
   readonly thumbprint?: string | undefined
 }
 
 const MIN_RSA_BITS = 2_048
 
-/** What may sign with the key, the usual one first. */
+/** Algorithms that fit the key, the most common first. */
 const algorithmsOf = ({ asymmetricKeyDetails, asymmetricKeyType }: KeyObject): ReadonlyArray<Algorithm> => {
   const { modulusLength = 0, namedCurve } = asymmetricKeyDetails ?? {}
   if (asymmetricKeyType === "rsa") return modulusLength >= MIN_RSA_BITS ? ["RS256", "PS256"] : []
@@ -46,15 +46,15 @@ interface NamedKey extends JsonWebKey {
   readonly alg?: unknown
 }
 
-/** The key that a text holds: one private key as PEM, perhaps with its certificate, or as a JWK. Undefined where it holds none that we can use. */
+/** Parses one private key: PEM, with or without its certificate, or a JWK. Returns `undefined` if the key can't be used. */
 export const clientKeyFrom = (text: string): ClientKey | undefined => {
   try {
     const jwk = text.trimStart().startsWith("{") ? (JSON.parse(text) as NamedKey) : undefined
     const key = createPrivateKey(jwk === undefined ? text : { key: jwk, format: "jwk" })
     const thumbprint = jwk === undefined ? thumbprintOf(text) : undefined
-    // With a certificate what Entra ID asks for.
-    const wanted = thumbprint === undefined || key.asymmetricKeyType !== "rsa" ? jwk?.alg : "PS256"
-    const algorithm = algorithmsOf(key).find((name) => wanted === undefined || name === wanted)
+    // Entra ID requires PS256 with a certificate.
+    const requested = thumbprint === undefined || key.asymmetricKeyType !== "rsa" ? jwk?.alg : "PS256"
+    const algorithm = algorithmsOf(key).find((name) => requested === undefined || name === requested)
     if (algorithm === undefined) return undefined
     return { key, algorithm, thumbprint, keyId: typeof jwk?.kid === "string" ? jwk.kid : undefined }
   } catch {
@@ -62,18 +62,18 @@ export const clientKeyFrom = (text: string): ClientKey | undefined => {
   }
 }
 
-/** Signs an assertion of a minute for each request to the token endpoint. */
+/** Signs an assertion for each request to the token endpoint, valid for a minute. */
 export const clientKeyAuth = ({ algorithm, key, keyId, thumbprint }: ClientKey): client.ClientAuth => {
   const signing = key.toCryptoKey(algorithms[algorithm], false, ["sign"])
   return (server, ...rest) => {
-    const certified: client.ModifyAssertionFunction = (header, payload) => {
+    const addThumbprint: client.ModifyAssertionFunction = (header, payload) => {
       header["x5t#S256"] = thumbprint
-      // Where certificates are asked for, so is this; elsewhere the issuer, which no other provider can ask us to name.
+      // Providers that require certificates require this audience. Elsewhere it is the issuer, which no other provider can name.
       payload["aud"] = server.token_endpoint
     }
     const auth = client.PrivateKeyJwt(
       keyId === undefined ? signing : { key: signing, kid: keyId },
-      thumbprint === undefined ? undefined : { [client.modifyAssertion]: certified }
+      thumbprint === undefined ? undefined : { [client.modifyAssertion]: addThumbprint }
     )
     return auth(server, ...rest)
   }

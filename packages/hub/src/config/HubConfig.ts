@@ -1,6 +1,4 @@
-/**
- * Everything a Hub is told from outside. A plain value: `fromEnvironment` reads it from variables, an embedding program writes it.
- */
+/** Configuration of a Hub, a plain value. `hubConfigFromEnvironment` reads it from variables; an embedding program writes it. */
 import type { TelemetryConfig } from "@corral/service/telemetry/TelemetrySettings"
 import type { Redacted } from "effect"
 import type { LinkOptions } from "./LinkOptions.ts"
@@ -13,35 +11,35 @@ export interface HubConfig {
   readonly host: string
   /** 0: any free port. */
   readonly port: number
-  /** Origin at which browsers and devices reach this Hub, without a path. Absent: the address that it listens on. */
+  /** Origin at which browsers and devices reach this Hub, without a path. Absent: the listen address. */
   readonly publicUrl?: string | undefined
-  /** Of an outside PostgreSQL. Absent: an embedded one. */
+  /** URL of an external PostgreSQL. Absent: the embedded one. */
   readonly databaseUrl?: Redacted.Redacted | undefined
-  /** To the database, at once. */
+  /** Connections to the database. */
   readonly maxConnections: number
-  /** Of one sign-in, or of one address without any, in a second. */
+  /** Limit per sign-in, or per address for requests without one. */
   readonly requestsPerSecond: number
-  /** Sign-ins begun, or refused, from one address in a minute. */
+  /** Started and refused sign-ins per address. */
   readonly signInsPerMinute: number
   /** Addresses and networks of proxies whose `X-Forwarded-For` or `Forwarded` names the client. */
   readonly trustedProxies?: ReadonlyArray<string> | undefined
-  /** How long the events of an ended run are kept, in days; 0 keeps them for ever. */
+  /** Days after which the events of an ended run are deleted; 0 keeps them forever. */
   readonly retentionDays: number
-  /** The identity provider. Absent: nobody can sign in, unless `devSignIn`. */
+  /** The identity provider. Absent: sign-in works only with `devSignIn`. */
   readonly oidc?: OidcConfig | undefined
-  /** Brings an identity provider that takes everyone at their word: for development on one machine. */
+  /** Starts an identity provider that accepts every name. For development on one machine. */
   readonly devSignIn?: boolean | undefined
-  /** The name that its page proposes. */
+  /** Name that the development provider suggests. */
   readonly devSignInAs?: string | undefined
-  /** With which Gateways say who they are. Absent: there is none. */
+  /** Bearer tokens of Gateways. Absent: no Gateway can connect. */
   readonly gatewayTokens?: ReadonlyArray<Redacted.Redacted> | undefined
-  /** Who is told of traces and metrics; nobody where it is not said. */
+  /** Export of traces and metrics. Absent: no export. */
   readonly telemetry?: TelemetryConfig | undefined
-  /** Of the links of Edges; absent but in programs that try what happens when time is over. */
+  /** Time limits of links. Absent except in tests of those limits. */
   readonly link?: LinkOptions | undefined
 }
 
-export const defaults = {
+export const hubDefaults = {
   host: "127.0.0.1",
   port: 0,
   maxConnections: 20,

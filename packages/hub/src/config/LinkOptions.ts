@@ -1,8 +1,8 @@
-/** Time limits of a link before it is verified. */
+/** Time limits of a link. */
 
 export interface LinkOptions {
-  /** How long a proof is worth something. */
+  /** How long a proof is valid. */
   readonly accessSeconds?: number | undefined
-  /** How long a socket may be there without one. */
+  /** How long a socket may stay open without a proof. */
   readonly unprovedMs?: number | undefined
 }

@@ -1,27 +1,27 @@
-/** How this Hub is known to an identity provider, and what it takes from it. */
+/** Registration of this Hub with an identity provider, and the claims that the Hub reads. */
 import type { Redacted } from "effect"
 import type { ClientKey } from "./ClientKey.ts"
 
 export interface OidcConfig {
-  /** As the provider writes it. Plain http on loopback alone. */
+  /** Exactly as the provider spells it. Plain http only on loopback. */
   readonly issuer: string
-  /** Under which its people are kept, where its address is another one at each start. Absent: the issuer. */
+  /** Stable name under which users are stored when the issuer's address changes with each start. Absent: the issuer. */
   readonly knownAs?: string | undefined
   readonly clientId: string
-  /** With it there is no secret. */
+  /** Replaces the client secret. */
   readonly clientKey?: ClientKey | undefined
-  /** Without it and without a key: a public client. */
+  /** Without a secret and without a key, the Hub is a public client. */
   readonly clientSecret?: Redacted.Redacted | undefined
   readonly tokenAuth: TokenAuth
   /** Separated by spaces. */
   readonly scopes: string
-  /** Where a claim stands: its name, or a path such as `realm_access.roles`. */
+  /** Name of each claim, or a path such as `realm_access.roles`. */
   readonly claims: { readonly name: string; readonly email: string; readonly groups: string }
   /** Empty: no restriction. */
   readonly allowedGroups: ReadonlyArray<string>
-  /** Of a person's address, in lower case. Empty: no restriction. */
+  /** Domains of email addresses, in lower case. Empty: no restriction. */
   readonly allowedDomains: ReadonlyArray<string>
-  /** Certificates that are trusted for the provider beside the system's, as PEM. */
+  /** PEM certificates that are trusted for the provider in addition to the system's. */
   readonly certificates?: string | undefined
   readonly prompt?: string | undefined
   readonly acrValues?: string | undefined

@@ -1,7 +1,7 @@
 /**
- * How a device comes to a Hub: registered by its owner, or with a join token that the owner made for it.
+ * Registration of devices: by their owner, or with a join token that the owner created.
  *
- * A join token registers one device, within an hour, as its maker's; only its hash is kept. A public key names one device.
+ * Guarantees: a join token registers one device for its owner within an hour, and only its hash is stored. A public key belongs to one device.
  */
 import {
   type Device,
@@ -19,13 +19,13 @@ import { tokenHash, newToken, purposeOf } from "../signin/SessionToken.ts"
 export class DeviceRegistration extends Context.Service<
   DeviceRegistration,
   {
-    readonly makeToken: (
+    readonly createJoinToken: (
       owner: UserId,
       seconds: number | undefined
     ) => Effect.Effect<JoinToken, SqlError.SqlError>
-    /** Who made that token, be it used or over: of somebody who asks again for what they asked before. */
-    readonly makerOf: (token: string) => Effect.Effect<UserId | undefined, SqlError.SqlError>
-    /** With a token, uses it up; a device that is refused leaves it as it was where this is in a transaction. */
+    /** Owner of the token, also after its use or expiry, so that a repeated request finds its owner. */
+    readonly findJoinTokenOwner: (token: string) => Effect.Effect<UserId | undefined, SqlError.SqlError>
+    /** Uses up the token. Run it in a transaction, so that a refused device does not use up its token. */
     readonly register: (
       owner: UserId,
       device: RegisterDevice
@@ -38,26 +38,27 @@ export class DeviceRegistration extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
 
-      const use = Effect.fnUntraced(function* (token: string, owner: UserId, at: Date) {
+      const useToken = Effect.fnUntraced(function* (token: string, owner: UserId, at: Date) {
         const used = yield* sql`
           UPDATE join_tokens SET used_at = ${at}
           WHERE token_hash = ${tokenHash(token)} AND owner_id = ${owner} AND used_at IS NULL AND expires_at > ${at}
           RETURNING 1`
-        if (used.length === 0) return yield* new Unauthorized({ message: "This join token is used or over." })
+        if (used.length === 0)
+          return yield* new Unauthorized({ message: "This join token was used or has expired." })
       })
 
       return DeviceRegistration.of({
-        makeToken: Effect.fnUntraced(function* (owner, seconds = MAX_JOIN_SECONDS) {
+        createJoinToken: Effect.fnUntraced(function* (owner, seconds = MAX_JOIN_SECONDS) {
           const now = clock.currentTimeMillisUnsafe()
           const token = newToken("join")
           const expiresAt = new Date(now + seconds * 1_000)
-          // Kept for a day after its end, as answers to keyed requests are.
+          // Stored for a day after expiry, like responses to requests with an idempotency key.
           yield* sql`DELETE FROM join_tokens WHERE expires_at < ${new Date(now - 86_400_000)}`
           yield* sql`INSERT INTO join_tokens ${sql.insert({ token_hash: tokenHash(token), owner_id: owner, expires_at: expiresAt })}`
           return { token, expiresAt: expiresAt.toISOString() }
         }),
 
-        makerOf: Effect.fnUntraced(function* (token) {
+        findJoinTokenOwner: Effect.fnUntraced(function* (token) {
           if (purposeOf(token) !== "join") return undefined
           const [row] = yield* sql<{ readonly owner_id: UserId }>`
             SELECT owner_id FROM join_tokens WHERE token_hash = ${tokenHash(token)}`
@@ -66,13 +67,13 @@ export class DeviceRegistration extends Context.Service<
 
         register: Effect.fnUntraced(function* (owner, { joinToken, kind, name, publicKey }) {
           const at = new Date(clock.currentTimeMillisUnsafe())
-          if (joinToken !== undefined) yield* use(joinToken, owner, at)
+          if (joinToken !== undefined) yield* useToken(joinToken, owner, at)
           const id = mint<DeviceId>("dev", at.getTime())
           const row = { id, owner_id: owner, name, kind, public_key: publicKey, created_at: at }
-          const made = yield* sql`
+          const inserted = yield* sql`
             INSERT INTO devices ${sql.insert(row)} ON CONFLICT (public_key) DO NOTHING RETURNING id`
-          if (made.length === 0)
-            return yield* new Conflict({ message: "A device with this key is registered already." })
+          if (inserted.length === 0)
+            return yield* new Conflict({ message: "A device with this key is already registered." })
           return {
             id,
             name,

@@ -1,4 +1,4 @@
-/** Whether a device is there: its lease says so, and nothing brings a revoked one back. */
+/** Presence of a device, by its lease. A revoked device never comes back. */
 import type { DeviceState } from "@corral/domain/device/Device"
 
 export interface Lease {
@@ -7,5 +7,5 @@ export interface Lease {
 }
 
 /** `now` in Unix milliseconds. */
-export const stateOf = ({ lease_until, revoked_at }: Lease, now: number): DeviceState =>
+export const deviceStateOf = ({ lease_until, revoked_at }: Lease, now: number): DeviceState =>
   revoked_at !== null ? "revoked" : lease_until !== null && lease_until.getTime() > now ? "online" : "offline"

@@ -1,8 +1,9 @@
 /**
  * Contents of artifacts, read piece by piece from the Edge that has them.
  *
- * Which artifacts a run has is the Edge's word, asked for each time; that a content is the one that was named is checked here, before its
- * last piece is given. A stream that fails in the middle is to be cut: what came of it is not the artifact.
+ * Guarantees: the last piece is emitted only after the whole content matches the artifact's hash. A stream that fails halfway is not the
+ * artifact, and its consumer must discard it.
+ * Does not store which artifacts a run has; the Edge is asked each time.
  */
 import type { Artifact } from "@corral/domain/run/Artifact"
 import {
@@ -15,25 +16,31 @@ import type { ArtifactId, DeviceId, RunId } from "@corral/domain/identity/Ids"
 import { Context, Effect, Layer, Option, Stream } from "effect"
 import type { SqlError } from "effect/sql"
 import { createHash, type Hash } from "node:crypto"
-import { ArtifactCache, fits } from "./ArtifactCache.ts"
+import { ArtifactCache, isCacheable } from "./ArtifactCache.ts"
 import { EdgeRouter } from "./EdgeRouter.ts"
 
-type Refused = Overloaded | PermissionDenied | SqlError.SqlError | TargetOffline
+type ReadFailure = Overloaded | PermissionDenied | SqlError.SqlError | TargetOffline
 
-export interface OpenedArtifact {
+/** Artifact of an Edge that the Hub passes on. */
+export interface RelayedArtifact {
   readonly artifact: Artifact
-  readonly bytes: Stream.Stream<Uint8Array, Refused>
+  readonly bytes: Stream.Stream<Uint8Array, ReadFailure>
+}
+
+interface ArtifactRun {
+  readonly id: RunId
+  readonly targetId: DeviceId
 }
 
 export class ArtifactContents extends Context.Service<
   ArtifactContents,
   {
-    /** Succeeds when the first piece is there. `mayGoOn` is asked before each further one. */
+    /** Succeeds with the first piece. `mayContinue` is evaluated before each later piece. */
     readonly open: (
-      run: { readonly id: RunId; readonly targetId: DeviceId },
+      run: ArtifactRun,
       artifactId: ArtifactId,
-      mayGoOn: Effect.Effect<boolean, SqlError.SqlError>
-    ) => Effect.Effect<OpenedArtifact, PayloadTooLarge | Refused>
+      mayContinue: Effect.Effect<boolean, SqlError.SqlError>
+    ) => Effect.Effect<RelayedArtifact, PayloadTooLarge | ReadFailure>
   }
 >()("corral/hub/ArtifactContents") {
   static readonly layer = Layer.effect(
@@ -43,52 +50,61 @@ export class ArtifactContents extends Context.Service<
       const cache = new ArtifactCache()
 
       return ArtifactContents.of({
-        open: Effect.fnUntraced(function* ({ id: runId, targetId }, artifactId, mayGoOn) {
-          const artifacts = yield* router.artifacts(targetId, { runId })
+        open: Effect.fn("ArtifactContents.open")(function* (run, artifactId, mayContinue) {
+          const { id: runId, targetId } = run
+          const artifacts = yield* router.listArtifacts(targetId, { runId })
           const artifact = artifacts.find(({ id }) => id === artifactId)
           if (artifact === undefined) return yield* new PermissionDenied()
-          if (artifact.size > MAX_ARTIFACT_BYTES) return yield* new PayloadTooLarge()
-          const known = cache.get(targetId, artifact)
-          if (known !== undefined) return { artifact, bytes: Stream.make(known) }
+          if (artifact.size > MAX_RELAYED_ARTIFACT_BYTES) return yield* new PayloadTooLarge()
+          const cached = cache.get(targetId, artifact)
+          if (cached !== undefined) return { artifact, bytes: Stream.make(cached) }
           if (artifact.size === 0) return { artifact, bytes: Stream.empty }
 
-          const hash = createHash("sha256")
-          const parts: Array<Buffer> = []
-          const read = Effect.fnUntraced(function* (offset: number) {
-            const { base64, size } = yield* router.readArtifact(targetId, { runId, artifactId, offset })
-            const part = Buffer.from(base64, "base64")
-            const end = offset + part.length
-            if (part.length === 0 || size !== artifact.size || end > size) return yield* broken(artifact)
-            hash.update(part)
-            if (fits(artifact)) parts.push(part)
-            if (end === size) {
-              if (!isOf(artifact, hash)) return yield* broken(artifact)
-              cache.put(targetId, artifact, Buffer.concat(parts))
-            }
-            return { part, end }
-          })
-
-          const first = yield* read(0)
+          const readPiece = pieceReader(router, cache, run, artifact)
+          const first = yield* readPiece(0)
           const rest = Stream.paginate(first.end, (offset) =>
             Effect.gen(function* () {
               if (offset === artifact.size) return [[], Option.none<number>()] as const
-              if (!(yield* mayGoOn)) return yield* new PermissionDenied()
-              const { end, part } = yield* read(offset)
-              return [[part], Option.some(end)] as const
+              if (!(yield* mayContinue)) return yield* new PermissionDenied()
+              const { end, piece } = yield* readPiece(offset)
+              return [[piece], Option.some(end)] as const
             })
           )
-          return { artifact, bytes: Stream.concat(Stream.make<Array<Uint8Array>>(first.part), rest) }
+          return { artifact, bytes: Stream.concat(Stream.make<Array<Uint8Array>>(first.piece), rest) }
         })
       })
     })
   )
 }
 
-/** A larger one is left where it is. */
-export const MAX_ARTIFACT_BYTES = 50 * 1_048_576
+/** Larger artifacts stay on their Edge. */
+export const MAX_RELAYED_ARTIFACT_BYTES = 50 * 1_048_576
 
-const isOf = ({ sha256 }: Artifact, hash: Hash): boolean => hash.digest("hex") === sha256
+/** Reader of consecutive pieces. Hashes them, and caches the content once it is whole. */
+const pieceReader = (
+  router: EdgeRouter["Service"],
+  cache: ArtifactCache,
+  { id: runId, targetId }: ArtifactRun,
+  artifact: Artifact
+) => {
+  const hash = createHash("sha256")
+  const pieces: Array<Buffer> = []
+  return Effect.fnUntraced(function* (offset: number) {
+    const { base64, size } = yield* router.readArtifact(targetId, { runId, artifactId: artifact.id, offset })
+    const piece = Buffer.from(base64, "base64")
+    const end = offset + piece.length
+    if (piece.length === 0 || size !== artifact.size || end > size) return yield* contentMismatch(artifact)
+    hash.update(piece)
+    if (isCacheable(artifact)) pieces.push(piece)
+    if (end === size) {
+      if (!hasHash(artifact, hash)) return yield* contentMismatch(artifact)
+      cache.put(targetId, artifact, Buffer.concat(pieces))
+    }
+    return { piece, end }
+  })
+}
 
-/** An Edge that gives something else than what it named. */
-const broken = ({ id }: Artifact) =>
-  Effect.die(new Error(`The Edge does not give the content of ${id} as it named it.`))
+const hasHash = ({ sha256 }: Artifact, hash: Hash): boolean => hash.digest("hex") === sha256
+
+const contentMismatch = ({ id }: Artifact) =>
+  Effect.die(new Error(`The content of ${id} does not match the artifact that its Edge listed.`))

@@ -1,335 +1,159 @@
 /**
- * Commands to Edges: a row each, so that any Hub may ask and the one that holds the device's link may send. A command is sent again over each newer link
- * until it is answered; the Edge executes its id once.
+ * Commands to Edges. Any Hub writes a command as a row; the Hub that holds the device's link sends it. A command is sent again over each newer
+ * link until it is answered. The Edge executes an id once.
  *
- * What was never sent can be taken back, and then surely did not happen. What was sent and is not answered is said to be unknown.
+ * Guarantees: a command that was never sent can be withdrawn, and then never happens. A command that was sent and not answered has an
+ * unknown outcome.
  */
-import {
-  type CommandId,
-  type CommandOutcome,
-  EdgeCommand,
-  type CommandName,
-  type CommandPayload
-} from "@corral/domain/link/EdgeCommand"
-import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
-import { CurrentRequestId } from "@corral/domain/http/RequestContext"
+import type { DeviceId } from "@corral/domain/identity/Ids"
+import type { CommandId, CommandName, CommandOutcome, EdgeCommand } from "@corral/domain/link/EdgeCommand"
 import { mint } from "@corral/service/Identifiers"
 import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
 import { CurrentTraceparent, CurrentTraces } from "@corral/service/telemetry/Traces"
-import { Clock, Context, Effect, Exit, Latch, Layer, Option, Result, Schedule, Schema } from "effect"
+import { Clock, Context, Effect, Exit, type Latch, Layer, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { hubMetrics } from "../HubMetrics.ts"
 import { Notices } from "../store/Notices.ts"
-import { channels } from "../store/Notice.ts"
-import type { HeldLink } from "./HeldLink.ts"
-
-export interface Asking<N extends CommandName> {
-  /** A run that must be known still: one that was withdrawn meanwhile is not asked for. */
-  readonly of?: RunId
-  /** Asked under the same id again, it is the same command, and its answer is kept. Absent: a new one. */
-  readonly id?: CommandId
-  /** It is to be sent whenever the device comes, whoever waits; it has an id. */
-  readonly lasting?: boolean
-  /** Runs once the command is written: those that are asked for later come later. */
-  readonly onWritten?: Effect.Effect<void>
-  readonly targetId: DeviceId
-  readonly name: N
-  readonly payload: CommandPayload<N>
-  /** Milliseconds for which an answer is waited for once it was sent; 10 s until then at most. */
-  readonly waitMs: number
-}
-
-/** `NotSent`: nobody has it, and nobody will. `Waits`: the same of one with an id, which is still to be sent. `Unknown`: it may have been done. */
-export type Asked =
-  | { readonly _tag: "Answered"; readonly outcome: CommandOutcome }
-  | { readonly _tag: "NotSent" }
-  | { readonly _tag: "Waits" }
-  | { readonly _tag: "Unknown" }
-
-/** The id under which a run is started: asked for again, it is the same start. */
-export const startOf = (runId: RunId): CommandId => `start.${runId}` as CommandId
+import { type CommandRequest, encodeCommand, isReadCommand } from "./CommandRequest.ts"
+import { CommandResult, outcomeLabel } from "./CommandResult.ts"
+import { CommandTable, UNSENT_MS } from "./CommandTable.ts"
+import { CommandWaiters } from "./CommandWaiters.ts"
+import type { DeviceLink } from "./DeviceLink.ts"
 
 export class Commands extends Context.Service<
   Commands,
   {
-    readonly ask: <N extends CommandName>(asking: Asking<N>) => Effect.Effect<Asked, SqlError.SqlError>
-    /** The next ones for that link, in the order in which they were asked: from now on sent. */
-    readonly claim: (link: HeldLink) => Effect.Effect<ReadonlyArray<EdgeCommand>, SqlError.SqlError>
-    /** What was sent over that link may have been lost on the way: it is claimed again. */
-    readonly resend: (link: HeldLink) => Effect.Effect<void, SqlError.SqlError>
-    /** The first answer holds. */
+    readonly send: <N extends CommandName>(
+      request: CommandRequest<N>
+    ) => Effect.Effect<CommandResult, SqlError.SqlError>
+    /** The next commands for that link in the order of their requests. They count as sent. */
+    readonly claim: (link: DeviceLink) => Effect.Effect<ReadonlyArray<EdgeCommand>, SqlError.SqlError>
+    /** Lets the commands that were sent over that link be claimed again: they may have been lost on the way. */
+    readonly resend: (link: DeviceLink) => Effect.Effect<void, SqlError.SqlError>
+    /** Stores an answer. The first answer wins. */
     readonly answer: (
       targetId: DeviceId,
       id: CommandId,
       outcome: CommandOutcome
     ) => Effect.Effect<void, SqlError.SqlError>
-    /** The device does not come back: what it has not answered is refused as `target_offline`. */
+    /** Refuses the open commands of a device that does not come back as `target_offline`. */
     readonly refuseAll: (targetId: DeviceId) => Effect.Effect<void, SqlError.SqlError>
   }
 >()("corral/hub/Commands") {
   static readonly layer = Layer.effect(
     Commands,
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const notices = yield* Notices
       const clock = yield* Clock.Clock
+      const now = () => clock.currentTimeMillisUnsafe()
+      const table = new CommandTable(yield* SqlClient.SqlClient, now)
+      const waiters = new CommandWaiters()
+      const sender: Sender = { table, waiters, now }
       const metrics = yield* CurrentMetrics
       const traces = yield* CurrentTraces
-      const now = () => clock.currentTimeMillisUnsafe()
-      /** Who waits here for an answer, by the command. */
-      const waiting = new Map<string, Set<() => void>>()
 
-      const wake = (ids: Iterable<string>) => {
-        for (const id of ids) for (const look of waiting.get(id) ?? []) look()
-      }
-      notices.follow({
-        onNotice: (kind, payload) => kind === "commandDone" && wake([payload]),
-        onMissed: () => wake(waiting.keys())
-      })
-
-      // Notices may be lost: whoever waits looks once a second. One look for all of them.
-      const lookAfterAll = Effect.gen(function* () {
-        if (waiting.size === 0) return
-        const ids = [...waiting.keys()]
-        const open = yield* sql<{ readonly id: string }>`
-          SELECT id FROM edge_commands WHERE id = ANY(${ids}::text[]) AND outcome IS NULL`
-        const unanswered = new Set(open.map(({ id }) => id))
-        wake(ids.filter((id) => !unanswered.has(id)))
-      })
-      yield* lookAfterAll.pipe(
-        Effect.catch((error) => Effect.logWarning("answers of commands are not looked for", error)),
-        Effect.repeat(Schedule.spaced("1 second")),
-        Effect.forkScoped
-      )
-
-      const forget = Effect.suspend(
-        () => sql`
-          DELETE FROM edge_commands
-          WHERE created_at < ${new Date(now() - KEPT_MS)} OR (generation IS NULL AND expires_at < ${new Date(now() - UNSENT_MS)})`
-      )
-      yield* forget.pipe(
-        Effect.catch((error) => Effect.logWarning("old commands are still there", error)),
+      yield* followAnswers(sender)
+      yield* table.deleteExpired().pipe(
+        Effect.catch((error) => Effect.logWarning("failed to delete expired commands", error)),
         Effect.repeat(Schedule.spaced("10 minutes")),
         Effect.forkScoped
       )
 
-      const sentence = Effect.fnUntraced(function* <N extends CommandName>(
-        id: CommandId,
-        { name, payload }: Asking<N>,
-        traceparent: string | undefined
-      ) {
-        const requestId = yield* Effect.serviceOption(CurrentRequestId)
-        return JSON.stringify({
-          name,
-          commandId: id,
-          ...(Option.isSome(requestId) ? { requestId: requestId.value } : {}),
-          ...(traceparent === undefined ? {} : { traceparent }),
-          payload
-        })
-      })
-
-      /** Opens whenever someone tells that the command has changed, while `self` runs. */
-      const watched = <A, E, R>(id: CommandId, self: (changed: Latch.Latch) => Effect.Effect<A, E, R>) =>
-        Effect.suspend(() => {
-          const changed = Latch.makeUnsafe(false)
-          const look = () => void changed.openUnsafe()
-          const looks = waiting.get(id) ?? new Set<() => void>()
-          waiting.set(id, looks.add(look))
-          const leave = Effect.sync(() => {
-            looks.delete(look)
-            if (looks.size === 0 && waiting.get(id) === looks) waiting.delete(id)
-          })
-          return Effect.ensuring(self(changed), leave)
-        })
-
-      const find = Effect.fnUntraced(function* (targetId: DeviceId, id: CommandId) {
-        const [row] = yield* sql<Row>`
-          SELECT c.generation IS NOT NULL AS sent, c.outcome, d.lease_until > ${new Date(now())} AS online
-          FROM edge_commands c JOIN devices d ON d.id = c.target_id WHERE c.id = ${id} AND c.target_id = ${targetId}`
-        return row
-      })
-
-      const made = (
-        id: CommandId,
-        { of, targetId }: Asking<CommandName>,
-        text: string,
-        expires: Date | null
-      ) => sql`
-        WITH made AS (
-          INSERT INTO edge_commands (id, target_id, command, created_at, expires_at)
-          SELECT ${id}, devices.id, ${text}, ${new Date(now())}, ${expires}::timestamptz FROM devices
-          ${of === undefined ? sql`` : sql`, (SELECT 1 FROM runs WHERE id = ${of} FOR KEY SHARE) known`}
-          WHERE devices.id = ${targetId} AND revoked_at IS NULL AND lease_until > ${new Date(now())}
-          ON CONFLICT (id) DO NOTHING RETURNING target_id
-        ) SELECT pg_notify(${channels.command}, target_id) FROM made`
-
-      const withdrawn = (id: CommandId) => sql`
-        DELETE FROM edge_commands WHERE id = ${id} AND generation IS NULL AND outcome IS NULL`
-
-      /** Waits for the answer, and takes the command back where nobody has it in time. */
-      const settle = Effect.fnUntraced(function* (
-        { lasting = false, targetId, waitMs }: Pick<Asking<CommandName>, "lasting" | "targetId" | "waitMs">,
-        id: CommandId,
-        changed: Latch.Latch
-      ) {
-        const [unsentUntil, until] = [now() + Math.min(UNSENT_MS, waitMs), now() + waitMs]
-        let wasSent = false
-        for (;;) {
-          changed.closeUnsafe()
-          const row = yield* find(targetId, id)
-          if (row === undefined) return wasSent ? unknown : notSent
-          wasSent = row.sent
-          // Written by `answer` and `refuseAll`.
-          if (row.outcome !== null) return answered(JSON.parse(row.outcome) as CommandOutcome)
-          const left = (row.sent ? until : unsentUntil) - now()
-          // What lasts needs nobody who waits for a device that is away.
-          if (left > 0 && (!lasting || row.online === true)) {
-            yield* Effect.timeoutOption(changed.await, left)
-            continue
-          }
-          if (row.sent) return unknown
-          if (lasting) return waits
-          yield* withdrawn(id)
-        }
-      })
-
-      const brought = Effect.fnUntraced(function* <N extends CommandName>(
-        id: CommandId,
-        asking: Asking<N>,
-        traceparent: string | undefined
-      ) {
-        const { id: given, lasting = false, name, waitMs } = asking
-        const text = yield* sentence(id, asking, traceparent)
-        const expires = lasting ? null : new Date(now() + Math.min(UNSENT_MS, waitMs))
-        const asked = watched(id, (changed) =>
-          made(id, asking, text, expires).pipe(
-            Effect.andThen(asking.onWritten ?? Effect.void),
-            Effect.andThen(settle(asking, id, changed))
-          )
-        )
-        if (lasting) return yield* asked
-        // Whoever goes away takes it back where that is possible.
-        const came = yield* Effect.onInterrupt(asked, () => Effect.ignore(withdrawn(id)))
-        if (given !== undefined) return came
-        // Nobody can ask for it again.
-        const over = came._tag === "Answered" || (came._tag === "Unknown" && isRead(name))
-        if (over) yield* sql`DELETE FROM edge_commands WHERE id = ${id}`
-        return came
-      })
-
-      /** Counted, and a span from here to the answer, of which the Edge's own is a part. */
-      const ask = Effect.fnUntraced(function* <N extends CommandName>(asking: Asking<N>) {
-        const { id: given, name } = asking
-        const id = given ?? mint<CommandId>("cmd", now())
-        const parent = yield* CurrentTraceparent
-        const span = traces.start(`command ${name}`, "client", parent, { "corral.command.id": id })
-        const over = (outcome: string) => {
-          metrics.counter(hubMetrics.commands, { command: name, outcome }).add()
-          span?.end({ "corral.command.outcome": outcome }, outcome === "failed")
-        }
-        return yield* brought(id, asking, span?.traceparent ?? parent).pipe(
-          Effect.onExit((exit) =>
-            Effect.sync(() => over(Exit.isSuccess(exit) ? wordOf(exit.value) : "failed"))
-          )
-        )
-      })
-
-      const answer = (targetId: DeviceId, id: CommandId, outcome: CommandOutcome) =>
-        Effect.map(
-          sql`
-            WITH done AS (
-              UPDATE edge_commands SET outcome = ${JSON.stringify(outcome)}, answered_at = ${new Date(now())}
-              WHERE id = ${id} AND target_id = ${targetId} AND outcome IS NULL AND generation IS NOT NULL RETURNING id
-            ) SELECT pg_notify(${channels.commandDone}, id) FROM done`,
-          () => undefined
-        )
-
       return Commands.of({
-        ask,
-        answer,
-
-        claim: Effect.fnUntraced(function* ({ deviceId, generation }) {
-          const rows = yield* sql<{ readonly id: CommandId; readonly seq: string; readonly command: string }>`
-            UPDATE edge_commands SET generation = ${generation}, sent_at = ${new Date(now())}
-            WHERE id IN (
-              SELECT id FROM edge_commands WHERE target_id = ${deviceId} AND outcome IS NULL
-                AND (generation < ${generation} OR (generation IS NULL AND (expires_at IS NULL OR expires_at > ${new Date(now())})))
-              ORDER BY seq LIMIT ${sql.literal(String(CLAIMED))}
-            ) AND outcome IS NULL AND EXISTS (SELECT 1 FROM devices WHERE id = ${deviceId} AND generation = ${generation} AND revoked_at IS NULL)
-            RETURNING id, seq::text AS seq, command`
-          const commands: Array<EdgeCommand> = []
-          for (const { command, id } of rows.toSorted((a, b) => Number(a.seq) - Number(b.seq))) {
-            const decoded = decodeCommand(command)
-            if (Result.isSuccess(decoded)) commands.push(decoded.success)
-            else {
-              // Of another version of the Hub: no Edge would know it.
-              yield* Effect.logError("a command cannot be sent", decoded.failure.message)
-              yield* answer(deviceId, id, refusal("internal", "The command cannot be sent."))
-            }
+        // The span lasts until the answer; the Edge's own span is part of it.
+        send: Effect.fnUntraced(function* (request) {
+          const { name } = request
+          const id = request.id ?? mint<CommandId>("cmd", now())
+          const parent = yield* CurrentTraceparent
+          const span = traces.start(`command ${name}`, "client", parent, { "corral.command.id": id })
+          const end = (outcome: string) => {
+            metrics.counter(hubMetrics.commands, { command: name, outcome }).add()
+            span?.end({ "corral.command.outcome": outcome }, outcome === "failed")
           }
-          return commands
+          return yield* send(sender, id, request, span?.traceparent ?? parent).pipe(
+            Effect.onExit((exit) =>
+              Effect.sync(() => end(Exit.isSuccess(exit) ? outcomeLabel(exit.value) : "failed"))
+            )
+          )
         }),
-
-        resend: ({ deviceId, generation }) =>
-          Effect.asVoid(sql`
-            UPDATE edge_commands SET generation = ${generation - 1}
-            WHERE target_id = ${deviceId} AND outcome IS NULL AND generation = ${generation}`),
-
-        refuseAll: (targetId) =>
-          Effect.asVoid(sql`
-            WITH done AS (
-              UPDATE edge_commands SET answered_at = ${new Date(now())},
-                outcome = CASE WHEN generation IS NULL THEN ${JSON.stringify(refusal("target_offline", "The device was revoked."))}
-                  ELSE ${JSON.stringify(refusal("target_offline", UNKNOWN, { outcome: "unknown" }))} END
-              WHERE target_id = ${targetId} AND outcome IS NULL RETURNING id
-            ) SELECT pg_notify(${channels.commandDone}, id) FROM done`)
+        answer: (targetId, id, outcome) => table.answer(targetId, id, outcome),
+        claim: (link) => table.claim(link),
+        resend: (link) => table.resend(link),
+        refuseAll: (targetId) => table.refuseAll(targetId)
       })
     })
   )
 }
 
-/** How long a command that nobody has is there to be sent. */
-const UNSENT_MS = 10_000
-/** How long answers are kept, and what was sent and never answered. */
-const KEPT_MS = 7 * 86_400_000
-/** Commands that are sent at once. */
-const CLAIMED = 16
+/** State shared by all commands of this process. */
+interface Sender {
+  readonly table: CommandTable
+  readonly waiters: CommandWaiters
+  /** Unix milliseconds. */
+  readonly now: () => number
+}
 
-/** What is said where nobody knows what was done. */
-export const UNKNOWN = "The target has not answered. It may have done it: the run's events will tell."
+const followAnswers = Effect.fnUntraced(function* ({ table, waiters }: Sender) {
+  const notices = yield* Notices
+  notices.follow({
+    onNotice: (kind, payload) => kind === "commandDone" && waiters.wake([payload]),
+    onMissed: () => waiters.wakeAll()
+  })
+  yield* waiters.wakeAnswered(table).pipe(
+    Effect.catch((error) => Effect.logWarning("failed to look up answered commands", error)),
+    Effect.repeat(Schedule.spaced("1 second")),
+    Effect.forkScoped
+  )
+})
 
-/** What came of it, in a word of few. */
-const wordOf = (asked: Asked): string => {
-  switch (asked._tag) {
-    case "Answered":
-      return asked.outcome._tag === "Done" ? "done" : "refused"
-    case "NotSent":
-      return "not_sent"
-    case "Waits":
-      return "waits"
-    case "Unknown":
-      return "unknown"
+/** Writes the command, waits for its answer and cleans up after it. */
+const send = Effect.fnUntraced(function* (
+  { now, table, waiters }: Sender,
+  id: CommandId,
+  request: CommandRequest,
+  traceparent: string | undefined
+) {
+  const { answerTimeoutMs, isDurable = false, name, onWritten = Effect.void } = request
+  const text = yield* encodeCommand(id, request, traceparent)
+  const expiresAt = isDurable ? null : new Date(now() + Math.min(UNSENT_MS, answerTimeoutMs))
+  const answered = waiters.watch(id, (changed) =>
+    table
+      .insert(id, request, text, expiresAt)
+      .pipe(Effect.andThen(onWritten), Effect.andThen(awaitOutcome(table, now, id, request, changed)))
+  )
+  if (isDurable) return yield* answered
+  // A caller that leaves withdraws its command where that is still possible.
+  const result = yield* Effect.onInterrupt(answered, () => Effect.ignore(table.deleteUnsent(id)))
+  if (request.id !== undefined) return result
+  // The id is unknown to every caller, so no request can ask for this answer again.
+  const isOver = result._tag === "Answered" || (result._tag === "Unknown" && isReadCommand(name))
+  if (isOver) yield* table.delete(id)
+  return result
+})
+
+/** Waits for the answer. Withdraws the command if it was not sent in time. */
+const awaitOutcome = Effect.fnUntraced(function* (
+  table: CommandTable,
+  now: () => number,
+  id: CommandId,
+  { answerTimeoutMs, isDurable = false, targetId }: CommandRequest,
+  changed: Latch.Latch
+) {
+  const [sendUntil, answerUntil] = [now() + Math.min(UNSENT_MS, answerTimeoutMs), now() + answerTimeoutMs]
+  let wasSent = false
+  for (;;) {
+    changed.closeUnsafe()
+    const progress = yield* table.find(targetId, id)
+    if (progress === undefined) return wasSent ? CommandResult.unknown : CommandResult.notSent
+    wasSent = progress.wasSent
+    if (progress.outcome !== undefined) return CommandResult.answered(progress.outcome)
+    const left = (wasSent ? answerUntil : sendUntil) - now()
+    // A durable command for an offline device needs no caller that waits.
+    if (left > 0 && (!isDurable || progress.isOnline)) {
+      yield* Effect.timeoutOption(changed.await, left)
+      continue
+    }
+    if (wasSent) return CommandResult.unknown
+    if (isDurable) return CommandResult.waits
+    yield* table.deleteUnsent(id)
   }
-}
-
-const answered = (outcome: CommandOutcome): Asked => ({ _tag: "Answered", outcome })
-const notSent: Asked = { _tag: "NotSent" }
-const unknown: Asked = { _tag: "Unknown" }
-const waits: Asked = { _tag: "Waits" }
-
-/** Asked for again, it does no harm: nobody needs the answer that comes too late. */
-export const isRead = (name: CommandName): boolean =>
-  name.startsWith("Read") || name.startsWith("List") || name === "OpenPreview"
-
-interface Row {
-  readonly sent: boolean
-  readonly outcome: string | null
-  readonly online: boolean | null
-}
-
-const decodeCommand = Schema.decodeUnknownResult(Schema.fromJsonString(EdgeCommand))
-
-const refusal = (code: string, message: string, details?: Record<string, unknown>): CommandOutcome => ({
-  _tag: "Refused",
-  error: { code, message, ...(details === undefined ? {} : { details }) }
 })

@@ -1,63 +1,57 @@
 /**
- * The way from the Hub to the Edge of a target, and never to another one. Who may ask is found before; what comes of it is the Edge's answer.
+ * Router of requests to the Edge of one target. Never sends a request to another target.
  *
- * A failure says that the Edge did not do it, but for `target_offline` with `outcome: "unknown"`: it was asked and has not answered, and nobody guesses
- * what was done.
+ * Guarantees: after a failure the Edge did not execute the request, except `target_offline` with `outcome: "unknown"`: the request was sent
+ * and not answered.
+ * Does not check permissions; callers hold them already.
  */
-import { type Approval, ApprovalState } from "@corral/domain/approval/Approval"
-import type { Artifact } from "@corral/domain/run/Artifact"
+import type { Approval } from "@corral/domain/approval/Approval"
+import type { OpenedPreview } from "@corral/domain/device/Preview"
+import type { FileEntry, FilePreview } from "@corral/domain/device/Workspace"
 import type { Diff } from "@corral/domain/edge-api/Diff"
 import {
-  type CommandId,
-  type CommandName,
-  type CommandPayload,
-  type CommandSuccess,
-  edgeCommands
-} from "@corral/domain/link/EdgeCommand"
-import { type ErrorCode, errorTable, isErrorCode } from "@corral/domain/errors/ErrorTable"
-import {
-  ApprovalAlreadyResolved,
-  ApprovalExpired,
   Conflict,
-  NotFound,
-  Overloaded,
-  PayloadTooLarge,
-  PermissionDenied,
-  RunNotCancellable,
-  SchemaValidationFailed,
-  TargetOffline,
-  WorkspaceOutsideAllowlist
+  type NotFound,
+  type PayloadTooLarge,
+  type PermissionDenied,
+  type RunNotCancellable,
+  type TargetOffline
 } from "@corral/domain/errors/Failures"
-import { ApprovalId, type DeviceId } from "@corral/domain/identity/Ids"
-import type { OpenedPreview } from "@corral/domain/device/Preview"
-import type { CreateRun, Run, RunFailure } from "@corral/domain/run/Run"
-import type { FileEntry, FilePreview } from "@corral/domain/device/Workspace"
+import type { DeviceId } from "@corral/domain/identity/Ids"
+import type { CommandId, CommandName, CommandPayload, CommandSuccess } from "@corral/domain/link/EdgeCommand"
+import type { Artifact } from "@corral/domain/run/Artifact"
+import type { CreateRun, Run } from "@corral/domain/run/Run"
 import { fingerprintOf } from "@corral/service/Fingerprint"
-import { Context, Data, Effect, Layer, Option, Schema } from "effect"
+import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
-import { type Asking, Commands, isRead, startOf, UNKNOWN } from "./Commands.ts"
-import { type NotOffered, notOffered } from "../run/OfferedTask.ts"
+import { findOfferRefusal, type OfferRefusal } from "../run/OfferRefusal.ts"
+import { type CommandRequest, startCommandId } from "./CommandRequest.ts"
+import { CommandRoute, type Routed } from "./CommandRoute.ts"
+import { Commands } from "./Commands.ts"
+import {
+  toCancelRefusal,
+  type DecisionRefusal,
+  toDecisionRefusal,
+  toInputRefusal,
+  toListFilesRefusal,
+  toPreviewRefusal,
+  toReadFileRefusal,
+  type ReadRefusal,
+  toRunReadRefusal,
+  type StartRefused,
+  toStartRefusal
+} from "./EdgeRefusal.ts"
 import { Targets } from "./Targets.ts"
-
-/** Why an Edge does not take a run: any code of the error table. */
-export class StartRefused extends Data.TaggedError("StartRefused")<{
-  readonly code: ErrorCode
-  readonly message: string
-}> {}
-
-/** Nothing was done: the target is not there, or has too much to do. */
-type NotDone = Overloaded | TargetOffline | SqlError.SqlError
-type Routed<A, E> = Effect.Effect<A, E | NotDone>
 
 export class EdgeRouter extends Context.Service<
   EdgeRouter,
   {
-    /** Whether the target offers that, as far as it has told, and is there. */
-    readonly ready: (
+    /** Fails unless the target is online and its last offer covers the run. */
+    readonly checkOffer: (
       targetId: DeviceId,
       create: CreateRun
-    ) => Effect.Effect<void, NotOffered | TargetOffline | SqlError.SqlError>
-    /** Asked for the same run again, it is the same start. `onWritten` runs once it is in line: what is asked later comes later. */
+    ) => Effect.Effect<void, OfferRefusal | TargetOffline | SqlError.SqlError>
+    /** Starts a run once, however often it is called. `onWritten` runs when the command has its position in the queue. */
     readonly start: (
       targetId: DeviceId,
       command: CommandPayload<"StartRun">,
@@ -67,8 +61,8 @@ export class EdgeRouter extends Context.Service<
       targetId: DeviceId,
       command: CommandPayload<"CancelRun">
     ) => Routed<Run, RunNotCancellable>
-    /** Sent under the same key again, it is the same input. */
-    readonly input: (
+    /** Sends an input once per key. */
+    readonly sendInput: (
       targetId: DeviceId,
       command: CommandPayload<"SendInput">,
       key?: string
@@ -77,17 +71,20 @@ export class EdgeRouter extends Context.Service<
       targetId: DeviceId,
       command: CommandPayload<"DecideApproval">
     ) => Routed<Approval, DecisionRefusal>
-    readonly diff: (targetId: DeviceId, command: CommandPayload<"ReadDiff">) => Routed<Diff, PermissionDenied>
-    readonly artifacts: (
+    readonly readDiff: (
+      targetId: DeviceId,
+      command: CommandPayload<"ReadDiff">
+    ) => Routed<Diff, PermissionDenied>
+    readonly listArtifacts: (
       targetId: DeviceId,
       command: CommandPayload<"ListArtifacts">
     ) => Routed<ReadonlyArray<Artifact>, PermissionDenied>
-    /** Bytes of one artifact, from an offset. */
+    /** Reads bytes of an artifact from an offset. */
     readonly readArtifact: (
       targetId: DeviceId,
       command: CommandPayload<"ReadArtifact">
     ) => Routed<CommandSuccess<"ReadArtifact">, PermissionDenied>
-    /** An address of that preview for a browser on the target itself. `conflict`: the Edge is of a version that gives none. */
+    /** Opens the preview for a browser on the target itself. Fails with `conflict` where the Edge is too old for that. */
     readonly openPreview: (
       targetId: DeviceId,
       command: CommandPayload<"OpenPreview">
@@ -105,237 +102,102 @@ export class EdgeRouter extends Context.Service<
   static readonly layer = Layer.effect(
     EdgeRouter,
     Effect.gen(function* () {
-      const commands = yield* Commands
       const targets = yield* Targets
-
-      const offline = Effect.fnUntraced(function* (targetId: DeviceId, unknown: boolean) {
-        const lastSeenAt = (yield* targets.find(targetId))?.lastSeenAt
-        return yield* new TargetOffline({
-          ...(unknown ? { message: UNKNOWN } : {}),
-          details: {
-            targetId,
-            ...(lastSeenAt === undefined ? {} : { lastSeenAt }),
-            ...(unknown ? { outcome: "unknown" as const } : {})
-          }
-        })
-      })
-
-      const broken = (name: CommandName, what: string) =>
-        Effect.die(new Error(`An Edge has answered ${name} with ${what}.`))
-
-      /** Asks, and judges the answer: `fits` says whether it is of what was asked, `refusal` what a code of the Edge's means here. */
-      const route = Effect.fnUntraced(function* <N extends CommandName, E>(
-        asking: Asking<N>,
-        refusal: (error: RunFailure) => E | undefined,
-        fits: (value: CommandSuccess<N>) => boolean = () => true
-      ) {
-        const { name, targetId } = asking
-        const asked = yield* commands.ask(asking)
-        if (asked._tag !== "Answered")
-          return yield* offline(targetId, asked._tag === "Unknown" && !isRead(name))
-        const { outcome } = asked
-        if (outcome._tag === "Refused") {
-          const { code, details } = outcome.error
-          const refused = refusal(outcome.error)
-          if (refused !== undefined) return yield* Effect.fail(refused)
-          if (code === "target_offline") return yield* offline(targetId, details?.["outcome"] === "unknown")
-          return yield* broken(name, `a refusal that it does not have: ${code}`)
-        }
-        // The schema of that name, whose type is what its own decoder gives.
-        const schema = edgeCommands[name].success as unknown as Schema.Codec<CommandSuccess<N>, unknown>
-        const value = Schema.decodeUnknownOption(schema)(outcome.value)
-        if (Option.isNone(value) || !fits(value.value)) return yield* broken(name, "something else")
-        return value.value
-      })
-
-      const write = <N extends CommandName>(
-        targetId: DeviceId,
-        name: N,
-        payload: CommandPayload<N>
-      ): Asking<N> => ({
-        targetId,
-        name,
-        payload,
-        waitMs: WRITE_MS
-      })
-      const read = <N extends CommandName>(
-        targetId: DeviceId,
-        name: N,
-        payload: CommandPayload<N>
-      ): Asking<N> => ({
-        ...write(targetId, name, payload),
-        waitMs: READ_MS
-      })
+      const route = new CommandRoute(yield* Commands, targets)
 
       return EdgeRouter.of({
-        ready: Effect.fnUntraced(function* (targetId, create) {
+        checkOffer: Effect.fn("EdgeRouter.checkOffer")(function* (targetId, create) {
           const offer = yield* targets.lastOffer(targetId)
-          if (offer === undefined) return yield* offline(targetId, false)
-          const refusal = notOffered(offer, create, offer.isPresent)
+          if (offer === undefined) return yield* route.failOffline(targetId, false)
+          const refusal = findOfferRefusal(offer, create, offer.isPresent)
           if (refusal !== undefined) return yield* refusal
-          if (!offer.isPresent) return yield* offline(targetId, false)
+          if (!offer.isPresent) return yield* route.failOffline(targetId, false)
         }),
 
-        start: (targetId, command, onWritten) =>
-          route(
-            {
-              ...write(targetId, "StartRun", command),
-              ...(onWritten === undefined ? {} : { onWritten }),
-              id: startOf(command.runId),
-              lasting: true,
-              of: command.runId
-            },
-            ({ code, message }) =>
-              code === "target_offline"
-                ? undefined
-                : isErrorCode(code)
-                  ? new StartRefused({ code, message })
-                  : new StartRefused({ code: "internal", message: errorTable.internal.message }),
-            ({ id }) => id === command.runId
-          ),
+        start: (targetId, command, onWritten) => {
+          const { runId } = command
+          const request = {
+            ...writeRequest(targetId, "StartRun", command),
+            ...(onWritten === undefined ? {} : { onWritten }),
+            id: startCommandId(runId),
+            isDurable: true,
+            requiredRun: runId
+          }
+          return route.send(request, toStartRefusal, ({ id }) => id === runId)
+        },
 
         cancel: (targetId, command) =>
-          route(
-            write(targetId, "CancelRun", command),
-            refusedAs<Overloaded | RunNotCancellable>(
-              ["run_not_cancellable", RunNotCancellable],
-              // What an Edge does not have any more has ended long ago.
-              ["not_found", RunNotCancellable],
-              ["overloaded", Overloaded]
-            ),
+          route.send(
+            writeRequest(targetId, "CancelRun", command),
+            toCancelRefusal,
             ({ id }) => id === command.runId
           ),
 
-        input: (targetId, command, key) =>
-          route(
-            {
-              ...write(targetId, "SendInput", command),
-              ...(key === undefined ? {} : { id: inputOf(key) })
-            },
-            refusedAs<Conflict | Overloaded | PermissionDenied>(
-              ["overloaded", Overloaded],
-              ["conflict", Conflict],
-              ["permission_denied", PermissionDenied],
-              ["not_found", PermissionDenied]
-            ),
-            ({ id }) => id === command.runId
-          ),
+        sendInput: (targetId, command, key) => {
+          const request = {
+            ...writeRequest(targetId, "SendInput", command),
+            ...(key === undefined ? {} : { id: inputCommandId(key) })
+          }
+          return route.send(request, toInputRefusal, ({ id }) => id === command.runId)
+        },
 
         decide: (targetId, command) =>
-          route(
-            write(targetId, "DecideApproval", command),
-            decisionRefused,
+          route.send(
+            writeRequest(targetId, "DecideApproval", command),
+            toDecisionRefusal,
             ({ id, runId }) => id === command.approvalId && runId === command.runId
           ),
 
-        diff: (targetId, command) => route(read(targetId, "ReadDiff", command), notThere),
-        artifacts: (targetId, command) => route(read(targetId, "ListArtifacts", command), notThere),
+        readDiff: (targetId, command) =>
+          route.send(readRequest(targetId, "ReadDiff", command), toRunReadRefusal),
+        listArtifacts: (targetId, command) =>
+          route.send(readRequest(targetId, "ListArtifacts", command), toRunReadRefusal),
         readArtifact: (targetId, command) =>
-          route(
-            read(targetId, "ReadArtifact", command),
-            notThere,
+          route.send(
+            readRequest(targetId, "ReadArtifact", command),
+            toRunReadRefusal,
             ({ artifact }) => artifact.id === command.artifactId
           ),
-        openPreview: Effect.fnUntraced(function* (targetId, command) {
-          const offer = yield* targets.offer(targetId)
-          if (offer === undefined) return yield* offline(targetId, false)
-          // An Edge that does not know a command takes it for nonsense, and ends the link.
-          if (!offer.commands.includes("OpenPreview")) return yield* new Conflict({ message: TOO_OLD })
-          return yield* route(
-            read(targetId, "OpenPreview", command),
-            previewRefused,
+
+        openPreview: Effect.fn("EdgeRouter.openPreview")(function* (targetId, command) {
+          const offer = yield* targets.currentOffer(targetId)
+          if (offer === undefined) return yield* route.failOffline(targetId, false)
+          // An Edge that does not support a command takes it for a protocol error and ends the link.
+          if (!offer.commands.includes("OpenPreview"))
+            return yield* new Conflict({ message: PREVIEW_UNSUPPORTED })
+          return yield* route.send(
+            readRequest(targetId, "OpenPreview", command),
+            toPreviewRefusal,
             ({ id, runId }) => id === command.previewId && runId === command.runId
           )
         }),
+
         listFiles: (targetId, command) =>
-          route(read(targetId, "ListFiles", command), refusedAs<Overloaded | ReadRefusal>(...readRefusals)),
+          route.send(readRequest(targetId, "ListFiles", command), toListFilesRefusal),
         readFile: (targetId, command) =>
-          route(
-            read(targetId, "ReadFile", command),
-            refusedAs<Overloaded | PayloadTooLarge | ReadRefusal>(...readRefusals, [
-              "payload_too_large",
-              PayloadTooLarge
-            ])
-          )
+          route.send(readRequest(targetId, "ReadFile", command), toReadFileRefusal)
       })
     })
   )
 }
 
-// A fingerprint is made of what ids are made of.
-const inputOf = (key: string): CommandId => `input.${fingerprintOf(key)}` as CommandId
+const READ_TIMEOUT_MS = 10_000
+const WRITE_TIMEOUT_MS = 30_000
 
-/** Whether a failure says that nobody knows what was done. */
-export const isUnknown = (error: { readonly _tag: string; readonly details?: unknown }): boolean =>
-  error instanceof TargetOffline && error.details?.outcome === "unknown"
+const PREVIEW_UNSUPPORTED =
+  "The Edge of this device is too old to open previews from here. Update it, or open the preview on the device."
 
-/** Milliseconds for which an answer is waited for. */
-const READ_MS = 10_000
-const WRITE_MS = 30_000
+const writeRequest = <N extends CommandName>(
+  targetId: DeviceId,
+  name: N,
+  payload: CommandPayload<N>
+): CommandRequest<N> => ({ targetId, name, payload, answerTimeoutMs: WRITE_TIMEOUT_MS })
 
-export type ReadRefusal = NotFound | PermissionDenied | WorkspaceOutsideAllowlist
+const readRequest = <N extends CommandName>(
+  targetId: DeviceId,
+  name: N,
+  payload: CommandPayload<N>
+): CommandRequest<N> => ({ targetId, name, payload, answerTimeoutMs: READ_TIMEOUT_MS })
 
-type Refusal<E> = new (options: {
-  readonly message?: string
-  readonly details?: Readonly<Record<string, unknown>>
-}) => E
-
-/** The Edge's codes that mean something here, each as its failure. What is called otherwise here is told by the table's own sentence. */
-const refusedAs = <E extends { readonly code: ErrorCode }>(
-  ...known: ReadonlyArray<readonly [code: ErrorCode, as: Refusal<E>]>
-) => {
-  const byCode = new Map<string, Refusal<E>>(known)
-  return ({ code, details, message }: RunFailure): E | undefined => {
-    const Refused = byCode.get(code)
-    if (Refused === undefined) return undefined
-    const plain = new Refused({})
-    return plain.code === code
-      ? new Refused({ message, ...(details === undefined ? {} : { details }) })
-      : plain
-  }
-}
-
-const readRefusals = [
-  ["overloaded", Overloaded],
-  ["not_found", NotFound],
-  ["permission_denied", PermissionDenied],
-  ["workspace_outside_allowlist", WorkspaceOutsideAllowlist]
-] as const
-
-/** What an Edge does not have of a run is what nobody may see. */
-const notThere = refusedAs<Overloaded | PermissionDenied>(
-  ["not_found", PermissionDenied],
-  ["permission_denied", PermissionDenied],
-  ["overloaded", Overloaded]
-)
-
-const TOO_OLD =
-  "The Edge of this device is too old to open previews from here. Update it, or open it at the device."
-
-/** Whoever asks may see the run, and so that its preview is closed. */
-const previewRefused = (error: RunFailure): NotFound | Overloaded | undefined =>
-  error.code === "not_found"
-    ? new NotFound({ message: "The preview is closed." })
-    : refusedAs<Overloaded>(["overloaded", Overloaded])(error)
-
-const decisionDetails = Schema.decodeUnknownOption(
-  Schema.Struct({ approvalId: ApprovalId, state: ApprovalState })
-)
-
-/** Why an Edge does not take a decision. */
-export type DecisionRefusal =
-  | ApprovalAlreadyResolved
-  | ApprovalExpired
-  | PermissionDenied
-  | SchemaValidationFailed
-
-const decisionRefused = (error: RunFailure): DecisionRefusal | Overloaded | undefined => {
-  const { code, details, message } = error
-  if (code === "schema_validation_failed")
-    return new SchemaValidationFailed({ details: { issues: [{ path: "updatedInput", message }] } })
-  if (code !== "approval_already_resolved" && code !== "approval_expired") return notThere(error)
-  const known = decisionDetails(details)
-  if (Option.isNone(known)) return undefined
-  const options = { message, details: known.value }
-  return code === "approval_expired" ? new ApprovalExpired(options) : new ApprovalAlreadyResolved(options)
-}
+// A fingerprint consists of characters that ids allow.
+const inputCommandId = (key: string): CommandId => `input.${fingerprintOf(key)}` as CommandId

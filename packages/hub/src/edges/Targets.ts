@@ -1,22 +1,17 @@
 /**
- * What running needs to know of devices: whether a target is known, since when it is gone, and who may have something run there.
+ * Devices as targets of runs: presence, last offer, and who may use them.
  *
- * The devices themselves are another service's.
+ * Does not own devices; `Devices` does.
  */
-import type { Target } from "@corral/domain/device/Device"
 import type { DeviceId, ProjectId, UserId, WorkspaceId } from "@corral/domain/identity/Ids"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { decodeOffer, type DeviceOffer, type StoredOffer } from "../device/StoredOffer.ts"
 
 export interface KnownTarget {
   readonly id: DeviceId
-  /** ISO 8601; `undefined` where it was never there. */
+  /** ISO 8601; `undefined` if it was never online. */
   readonly lastSeenAt: string | undefined
-}
-
-export interface TargetOffer extends Pick<Target, "workspaces" | "agents"> {
-  /** Commands that it has said it takes. Those that every Edge takes need not be among them. */
-  readonly commands: ReadonlyArray<string>
 }
 
 export class Targets extends Context.Service<
@@ -24,20 +19,20 @@ export class Targets extends Context.Service<
   {
     /** A target that is not revoked. */
     readonly find: (id: DeviceId) => Effect.Effect<KnownTarget | undefined, SqlError.SqlError>
-    /** What a target that is there has told that it offers; `undefined` where it is not there. */
-    readonly offer: (id: DeviceId) => Effect.Effect<TargetOffer | undefined, SqlError.SqlError>
-    /** What a target reported last, there or not; `undefined` where it never did, or was revoked. */
+    /** Offer of an online target; `undefined` while it is offline. */
+    readonly currentOffer: (id: DeviceId) => Effect.Effect<DeviceOffer | undefined, SqlError.SqlError>
+    /** Last offer of an online or offline target; `undefined` where it never sent one or was revoked. */
     readonly lastOffer: (
       id: DeviceId
-    ) => Effect.Effect<(TargetOffer & { readonly isPresent: boolean }) | undefined, SqlError.SqlError>
-    /** Whether the person may have work of that project done there: it is theirs, or shared with the project. */
-    readonly mayRoute: (
+    ) => Effect.Effect<(DeviceOffer & { readonly isPresent: boolean }) | undefined, SqlError.SqlError>
+    /** Whether the user may run tasks of the project there: the user owns the target, or it is shared with the project. */
+    readonly canRoute: (
       userId: UserId,
       id: DeviceId,
       projectId: ProjectId
     ) => Effect.Effect<boolean, SqlError.SqlError>
-    /** Whether it may be done in that workspace: any of a target of theirs, and of another one what is linked to the project. */
-    readonly mayWorkIn: (
+    /** Whether the user may use the workspace: any workspace of an own target, or a workspace that is linked to the project. */
+    readonly canUseWorkspace: (
       userId: UserId,
       id: DeviceId,
       projectId: ProjectId,
@@ -56,15 +51,7 @@ export class Targets extends Context.Service<
         const [row] = yield* sql<OfferRow>`
           SELECT workspaces, agents, commands, lease_until > ${now} AS present FROM devices
           WHERE id = ${id} AND revoked_at IS NULL AND version IS NOT NULL`
-        // Checked when it was told.
-        return (
-          row && {
-            isPresent: row.present === true,
-            workspaces: JSON.parse(row.workspaces) as Target["workspaces"],
-            agents: JSON.parse(row.agents) as Target["agents"],
-            commands: JSON.parse(row.commands ?? "[]") as ReadonlyArray<string>
-          }
-        )
+        return row && { isPresent: row.present === true, ...decodeOffer(row) }
       })
 
       return Targets.of({
@@ -74,8 +61,9 @@ export class Targets extends Context.Service<
           return row && { id, lastSeenAt: row.last_seen_at?.toISOString() }
         }),
         lastOffer,
-        offer: (id) => Effect.map(lastOffer(id), (last) => (last?.isPresent === true ? last : undefined)),
-        mayRoute: Effect.fnUntraced(function* (userId, id, projectId) {
+        currentOffer: (id) =>
+          Effect.map(lastOffer(id), (last) => (last?.isPresent === true ? last : undefined)),
+        canRoute: Effect.fnUntraced(function* (userId, id, projectId) {
           const found = yield* sql`
             SELECT 1 FROM devices d WHERE d.id = ${id} AND d.revoked_at IS NULL AND (
               d.owner_id = ${userId}
@@ -83,7 +71,7 @@ export class Targets extends Context.Service<
             )`
           return found.length > 0
         }),
-        mayWorkIn: Effect.fnUntraced(function* (userId, id, projectId, workspace) {
+        canUseWorkspace: Effect.fnUntraced(function* (userId, id, projectId, workspace) {
           const found = yield* sql`
             SELECT 1 FROM devices d WHERE d.id = ${id} AND (
               d.owner_id = ${userId}
@@ -99,9 +87,6 @@ export class Targets extends Context.Service<
   )
 }
 
-interface OfferRow {
-  readonly workspaces: string
-  readonly agents: string
-  readonly commands: string | null
+interface OfferRow extends StoredOffer {
   readonly present: boolean | null
 }

@@ -27,7 +27,7 @@ export const apiKeyEndpoints = HttpApiBuilder.group(
 
       create: Effect.fnUntraced(function* ({ payload }) {
         const { userId } = yield* CurrentPrincipal
-        return yield* audit.done(
+        return yield* audit.perform(
           { action: "api_key.create", resource: userId, projectId: null },
           Effect.andThen(recent.required, keys.create(userId, payload)),
           ({ id }) => ({ resource: id })
@@ -36,7 +36,7 @@ export const apiKeyEndpoints = HttpApiBuilder.group(
 
       remove: Effect.fnUntraced(function* ({ params: { id } }) {
         const { userId } = yield* CurrentPrincipal
-        yield* audit.done(
+        yield* audit.perform(
           { action: "api_key.remove", resource: id, projectId: null },
           keys.remove(userId, id)
         )

@@ -13,8 +13,8 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Approvals } from "../approval/Approvals.ts"
 import { Audit } from "../audit/Audit.ts"
-import { Authority } from "../authority/Authority.ts"
-import { Idempotency } from "../Idempotency.ts"
+import { HubAuthority } from "../authority/HubAuthority.ts"
+import { HubIdempotency } from "../HubIdempotency.ts"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
 import { answered } from "./Answered.ts"
@@ -26,8 +26,8 @@ export const approvalEndpoints = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const approvals = yield* Approvals
     const audit = yield* Audit
-    const authority = yield* Authority
-    const idempotency = yield* Idempotency
+    const authority = yield* HubAuthority
+    const idempotency = yield* HubIdempotency
     const router = yield* EdgeRouter
     const targets = yield* Targets
 
@@ -65,7 +65,7 @@ export const approvalEndpoints = HttpApiBuilder.group(
           key: headers["idempotency-key"],
           request: payload
         }
-        const stored = yield* idempotency.kept<HubApproval>(request)
+        const stored = yield* idempotency.findAnswer<HubApproval>(request)
         if (stored !== undefined) return yield* replayed(stored, true)
         // No transaction is open while the Edge decides. A repeated decision gets the same answer from the Edge.
         const decided =
@@ -77,9 +77,9 @@ export const approvalEndpoints = HttpApiBuilder.group(
             : resolveAgain(approval, payload)
         const outcome = yield* Effect.exit(decided)
         const deed = { action: "approval.decide" as const, resource: id, projectId, details: requested }
-        const { body, replayed: again } = yield* idempotency.once(
+        const { body, replayed: again } = yield* idempotency.runOnce(
           request,
-          audit.done(deed, outcome, (decided) => ({ details: decidedOf(requested, decided) }))
+          audit.perform(deed, outcome, (decided) => ({ details: decidedOf(requested, decided) }))
         )
         return yield* replayed(body, again)
       }, answered)

@@ -8,15 +8,15 @@ import { Effect, Stream } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { AuditTrail } from "../audit/AuditTrail.ts"
-import { Authority } from "../authority/Authority.ts"
-import { seqIn } from "../store/Position.ts"
+import { HubAuthority } from "../authority/HubAuthority.ts"
+import { decodeSeq } from "../store/Position.ts"
 import { answered } from "./Answered.ts"
 
 export const auditEndpoints = HttpApiBuilder.group(
   HubApi,
   "audit",
   Effect.fnUntraced(function* (handlers) {
-    const authority = yield* Authority
+    const authority = yield* HubAuthority
     const trail = yield* AuditTrail
 
     return handlers.handleAll({
@@ -30,13 +30,13 @@ export const auditEndpoints = HttpApiBuilder.group(
           limit
         }
         if (projectId === undefined)
-          return yield* pageOf(list, byId, (before, limit) => trail.ofUser(userId, filter, before, limit))
+          return yield* pageOf(list, byId, (before, limit) => trail.listOfUser(userId, filter, before, limit))
         const proof = yield* authority.inProject("audit.read", projectId)
         return yield* pageOf(
           list,
           ({ seq }: AuditRecord) => String(seq),
           (before, limit) =>
-            trail.list(proof, filter, before === undefined ? undefined : seqIn(before, 0), limit)
+            trail.list(proof, filter, before === undefined ? undefined : decodeSeq(before, 0), limit)
         )
       }, answered),
 

@@ -84,7 +84,7 @@ export const authEndpoints = HttpApiBuilder.group(
         const action = decision === "allow" ? ("sign_in.approve" as const) : ("sign_in.deny" as const)
         const answer = deviceCodes.answer(userId, userCode, decision)
         yield* rate.countingRefusals(
-          audit.done(
+          audit.perform(
             { action, resource: signInId, projectId: null },
             // A denial issues no credential, so it needs no recent sign-in.
             decision === "allow" ? Effect.andThen(recent.required, answer) : answer

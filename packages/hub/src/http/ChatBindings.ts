@@ -50,7 +50,7 @@ export const chatBindingEndpoints = HttpApiBuilder.group(
 
       remove: Effect.fnUntraced(function* ({ params: { id } }) {
         const { userId } = yield* CurrentPrincipal
-        yield* audit.done(
+        yield* audit.perform(
           { action: "chat.unbind", resource: id, projectId: null },
           bindings.remove(userId, id)
         )
@@ -70,13 +70,13 @@ export const chatBindingEndpoints = HttpApiBuilder.group(
         const confirmed = Effect.flatMap(browserOf, (browser) =>
           links.confirm(principal.userId, browser, code)
         )
-        const { expiresAt, number } = yield* audit.done(yield* deed("chat.confirm", code), confirmed)
+        const { expiresAt, number } = yield* audit.perform(yield* deed("chat.confirm", code), confirmed)
         return { number, expiresAt: expiresAt.toISOString() }
       }, answered),
 
       refuse: Effect.fnUntraced(function* ({ payload: { code } }) {
         const { userId } = yield* CurrentPrincipal
-        yield* audit.done(yield* deed("chat.refuse", code), links.refuse(userId, code))
+        yield* audit.perform(yield* deed("chat.refuse", code), links.refuse(userId, code))
       }, answered)
     })
   })

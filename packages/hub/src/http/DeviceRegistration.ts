@@ -8,7 +8,7 @@ import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
 import { DeviceRegistration } from "../device/DeviceRegistration.ts"
-import { Idempotency } from "../Idempotency.ts"
+import { HubIdempotency } from "../HubIdempotency.ts"
 import { SignInStore } from "../signin/SignInStore.ts"
 import { answered } from "./Answered.ts"
 import { credentialOf } from "./RequestCredential.ts"
@@ -18,14 +18,14 @@ export const deviceRegistrationEndpoints = HttpApiBuilder.group(
   "deviceRegistration",
   Effect.fnUntraced(function* (handlers) {
     const audit = yield* Audit
-    const idempotency = yield* Idempotency
+    const idempotency = yield* HubIdempotency
     const registration = yield* DeviceRegistration
     const signIns = yield* SignInStore
 
     /** Owner of the new device. A join token wins over a sign-in, because it is more specific. */
     const ownerOf = Effect.fnUntraced(function* ({ joinToken }: RegisterDevice) {
       if (joinToken !== undefined) {
-        const maker = yield* registration.makerOf(joinToken)
+        const maker = yield* registration.findJoinTokenOwner(joinToken)
         return maker ?? (yield* new Unauthorized({ message: "This join token is unknown." }))
       }
       const { headers } = yield* HttpServerRequest.HttpServerRequest
@@ -44,9 +44,9 @@ export const deviceRegistrationEndpoints = HttpApiBuilder.group(
           request: payload
         }
         const deed = { action: "device.register", resource: owner, projectId: null } as const
-        const { body, replayed: again } = yield* idempotency.once(
+        const { body, replayed: again } = yield* idempotency.runOnce(
           request,
-          audit.doneBy(owner, deed, registration.register(owner, payload), ({ id }: Device) => ({
+          audit.performAs(owner, deed, registration.register(owner, payload), ({ id }: Device) => ({
             resource: id
           }))
         )

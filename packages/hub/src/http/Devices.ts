@@ -7,7 +7,7 @@ import { byId, pageOf } from "@corral/service/http/Paged"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
-import { Authority } from "../authority/Authority.ts"
+import { HubAuthority } from "../authority/HubAuthority.ts"
 import { DeviceRegistration } from "../device/DeviceRegistration.ts"
 import { Devices, type Sharing } from "../device/Devices.ts"
 import { Inventory } from "../device/Inventory.ts"
@@ -18,7 +18,7 @@ export const deviceEndpoints = HttpApiBuilder.group(
   "devices",
   Effect.fnUntraced(function* (handlers) {
     const audit = yield* Audit
-    const authority = yield* Authority
+    const authority = yield* HubAuthority
     const inventory = yield* Inventory
     const registration = yield* DeviceRegistration
     const service = yield* Devices
@@ -57,7 +57,7 @@ export const deviceEndpoints = HttpApiBuilder.group(
       createJoinToken: Effect.fnUntraced(function* ({ payload: { expiresInSeconds } }) {
         const { userId } = yield* CurrentPrincipal
         const deed = { action: "device.join", resource: userId, projectId: null } as const
-        return yield* audit.done(deed, registration.makeToken(userId, expiresInSeconds))
+        return yield* audit.perform(deed, registration.createJoinToken(userId, expiresInSeconds))
       }, answered),
 
       get: Effect.fnUntraced(function* ({ params: { id } }) {
@@ -71,7 +71,7 @@ export const deviceEndpoints = HttpApiBuilder.group(
         const current = yield* service.get(userId, id)
         const sharing = yield* sharingOf(id, current.sharedWith, sharedWith)
         const action = change.state === "revoked" ? "device.revoke" : "device.manage"
-        return yield* audit.done(
+        return yield* audit.perform(
           { action, resource: id, projectId: null },
           Effect.tap(service.update(proof, change, sharing), () => recordInProjects(id, sharing))
         )
@@ -79,7 +79,10 @@ export const deviceEndpoints = HttpApiBuilder.group(
 
       remove: Effect.fnUntraced(function* ({ params: { id } }) {
         const proof = yield* authority.overDevice(id)
-        yield* audit.done({ action: "device.revoke", resource: id, projectId: null }, service.remove(proof))
+        yield* audit.perform(
+          { action: "device.revoke", resource: id, projectId: null },
+          service.remove(proof)
+        )
       }, answered),
 
       targets: Effect.fnUntraced(function* ({ query: { cursor, limit, projectId } }) {

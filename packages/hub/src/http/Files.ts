@@ -7,7 +7,7 @@ import type { FileEntry } from "@corral/domain/device/Workspace"
 import { pageOf } from "@corral/service/http/Paged"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { Authority } from "../authority/Authority.ts"
+import { HubAuthority } from "../authority/HubAuthority.ts"
 import { WorkspaceLinks } from "../project/WorkspaceLinks.ts"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
@@ -19,7 +19,7 @@ export const fileEndpoints = HttpApiBuilder.group(
   HubApi,
   "files",
   Effect.fnUntraced(function* (handlers) {
-    const authority = yield* Authority
+    const authority = yield* HubAuthority
     const links = yield* WorkspaceLinks
     const router = yield* EdgeRouter
     const targets = yield* Targets

@@ -39,7 +39,7 @@ export const integrationEndpoints = HttpApiBuilder.group(
       tenantName: string | undefined
     ) {
       const names = { name: chatNameOf(senderName), tenantName: chatNameOf(tenantName) }
-      const { code, expiresAt } = yield* audit.doneBy(
+      const { code, expiresAt } = yield* audit.performAs(
         GATEWAY,
         { action: "chat.start", resource: encodeChatAccount(account), projectId: null },
         links.start(account, names),
@@ -61,7 +61,7 @@ export const integrationEndpoints = HttpApiBuilder.group(
       bind: ({ payload: { number, ...account } }) => answered(links.bind(account, number)),
 
       unbind: Effect.fnUntraced(function* ({ payload }) {
-        yield* audit.doneBy(
+        yield* audit.performAs(
           GATEWAY,
           { action: "chat.unbind", resource: encodeChatAccount(payload), projectId: null },
           bindings.unbind(payload),

@@ -8,19 +8,19 @@ import { replayed } from "@corral/service/http/Replayed"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
-import { Authority } from "../authority/Authority.ts"
-import { Idempotency } from "../Idempotency.ts"
+import { HubAuthority } from "../authority/HubAuthority.ts"
+import { HubIdempotency } from "../HubIdempotency.ts"
 import { projectPosition, Projects } from "../project/Projects.ts"
 import { linkOf, type PlacedLink, WorkspaceLinks } from "../project/WorkspaceLinks.ts"
 import { Users } from "../signin/Users.ts"
-import { positionIn } from "../store/Position.ts"
+import { decodePosition } from "../store/Position.ts"
 import { answered } from "./Answered.ts"
 import type { HubRequest } from "./HubRequest.ts"
 
 const projectHandlers = Effect.gen(function* () {
   const audit = yield* Audit
-  const authority = yield* Authority
-  const idempotency = yield* Idempotency
+  const authority = yield* HubAuthority
+  const idempotency = yield* HubIdempotency
   const service = yield* Projects
 
   return {
@@ -28,7 +28,7 @@ const projectHandlers = Effect.gen(function* () {
       const { userId } = yield* CurrentPrincipal
       const list = { filter: "projects", principal: userId, cursor, limit }
       return yield* pageOf(list, projectPosition, (after, limit) =>
-        service.list(userId, after === undefined ? undefined : positionIn(after), limit)
+        service.list(userId, after === undefined ? undefined : decodePosition(after), limit)
       )
     }, answered),
 
@@ -40,9 +40,9 @@ const projectHandlers = Effect.gen(function* () {
         request: payload
       }
       const deed = { action: "project.create", resource: userId, projectId: null } as const
-      const { body, replayed: again } = yield* idempotency.once(
+      const { body, replayed: again } = yield* idempotency.runOnce(
         request,
-        audit.done(deed, service.create(userId, payload), ({ id }: Project) => ({
+        audit.perform(deed, service.create(userId, payload), ({ id }: Project) => ({
           resource: id,
           projectId: id
         }))
@@ -59,20 +59,20 @@ const projectHandlers = Effect.gen(function* () {
       const decides = payload.approvals !== undefined
       if (decides) yield* authority.inProject("policy.manage", id)
       const action = decides ? ("policy.manage" as const) : ("project.update" as const)
-      return yield* audit.done({ action, resource: id, projectId: id }, service.update(proof, payload))
+      return yield* audit.perform({ action, resource: id, projectId: id }, service.update(proof, payload))
     }, answered),
 
     remove: Effect.fnUntraced(function* ({ params: { id } }: HubRequest<"projects", "remove">) {
       const proof = yield* authority.inProject("project.delete", id)
       const deed = { action: "project.delete", resource: id, projectId: id } as const
-      yield* audit.done(deed, service.remove(proof))
+      yield* audit.perform(deed, service.remove(proof))
     }, answered)
   }
 })
 
 const memberHandlers = Effect.gen(function* () {
   const audit = yield* Audit
-  const authority = yield* Authority
+  const authority = yield* HubAuthority
   const service = yield* Projects
   const users = yield* Users
 
@@ -102,7 +102,7 @@ const memberHandlers = Effect.gen(function* () {
           userId ?? (yield* users.withEmail(email)) ?? (yield* new Conflict({ message: UNKNOWN }))
         return yield* service.addMember(proof, memberId, role)
       })
-      return yield* audit.done(deed, added, (member) => ({ resource: member.userId }))
+      return yield* audit.perform(deed, added, (member) => ({ resource: member.userId }))
     }, answered),
 
     updateMember: Effect.fnUntraced(function* ({
@@ -111,7 +111,7 @@ const memberHandlers = Effect.gen(function* () {
     }: HubRequest<"projects", "updateMember">) {
       const proof = yield* authority.inProject("member.manage", id, userId)
       const deed = { action: "member.manage", resource: userId, projectId: id } as const
-      return yield* audit.done(deed, service.setRole(proof, userId, role))
+      return yield* audit.perform(deed, service.setRole(proof, userId, role))
     }, answered),
 
     removeMember: Effect.fnUntraced(function* ({
@@ -119,14 +119,14 @@ const memberHandlers = Effect.gen(function* () {
     }: HubRequest<"projects", "removeMember">) {
       const proof = yield* authority.inProject("member.manage", id, userId)
       const deed = { action: "member.manage", resource: userId, projectId: id } as const
-      yield* audit.done(deed, service.removeMember(proof, userId))
+      yield* audit.perform(deed, service.removeMember(proof, userId))
     }, answered)
   }
 })
 
 const workspaceHandlers = Effect.gen(function* () {
   const audit = yield* Audit
-  const authority = yield* Authority
+  const authority = yield* HubAuthority
   const links = yield* WorkspaceLinks
 
   return {
@@ -151,7 +151,7 @@ const workspaceHandlers = Effect.gen(function* () {
       const proof = yield* authority.inProject("project.update", id, targetId)
       const target = yield* authority.toTarget(targetId)
       const deed = { action: "project.update", resource: targetId, projectId: id } as const
-      return yield* audit.done(deed, links.add(proof, target, workspace))
+      return yield* audit.perform(deed, links.add(proof, target, workspace))
     }, answered),
 
     unlinkWorkspace: Effect.fnUntraced(function* ({
@@ -159,7 +159,7 @@ const workspaceHandlers = Effect.gen(function* () {
     }: HubRequest<"projects", "unlinkWorkspace">) {
       const proof = yield* authority.inProject("project.update", id, targetId)
       const deed = { action: "project.update", resource: targetId, projectId: id } as const
-      yield* audit.done(deed, links.remove(proof, targetId, workspace))
+      yield* audit.perform(deed, links.remove(proof, targetId, workspace))
     }, answered)
   }
 })

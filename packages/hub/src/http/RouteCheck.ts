@@ -11,6 +11,6 @@ export const requireRoute =
   <A, E, R>(self: Effect.Effect<A, E, R>) =>
     Effect.gen(function* () {
       const { userId } = yield* CurrentPrincipal
-      const isAllowed = yield* targets.mayRoute(userId, place.targetId, place.projectId)
+      const isAllowed = yield* targets.canRoute(userId, place.targetId, place.projectId)
       return yield* isAllowed ? self : Effect.fail(new UnauthorizedTarget())
     })

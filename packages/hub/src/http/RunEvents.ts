@@ -16,7 +16,7 @@ import { HttpServerRequest } from "effect/http"
 import { type HubLogs, hubRunSource } from "../live/HubLogSource.ts"
 import type { StreamAuthority } from "../live/StreamAuthority.ts"
 import type { HubSubscription } from "../live/StreamSubscription.ts"
-import { isOver } from "../run/Runs.ts"
+import { isFinalState } from "../run/Runs.ts"
 
 export interface HubRunEvents {
   readonly run: {
@@ -46,7 +46,7 @@ export const hubRunEvents = Effect.fn("hubRunEvents")(function* (
     const page = eventPage(source, { after: start, limit, lastSeq, requestId })
     return yield* gapToConflict(lastSeq)(page)
   }
-  const subject = { runId, after: start, isOver: start === lastSeq && isOver(state) }
+  const subject = { runId, after: start, isOver: start === lastSeq && isFinalState(state) }
   const events = yield* gapToConflict(lastSeq)(serverSentEvents(source, subject))
   const principal = yield* CurrentPrincipal
   return eventStreamResponse(whileAuthorized(authority, { principal, projectId, requestId, subject }, events))

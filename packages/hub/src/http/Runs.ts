@@ -15,15 +15,16 @@ import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Approvals } from "../approval/Approvals.ts"
 import { Audit } from "../audit/Audit.ts"
-import { Authority } from "../authority/Authority.ts"
-import { Idempotency } from "../Idempotency.ts"
+import { HubAuthority } from "../authority/HubAuthority.ts"
+import { HubIdempotency } from "../HubIdempotency.ts"
 import { RunFeeds } from "../live/RunFeeds.ts"
 import { StreamAuthority } from "../live/StreamAuthority.ts"
-import { ArtifactContents, type OpenedArtifact } from "../edges/ArtifactContents.ts"
-import { EdgeRouter, isUnknown } from "../edges/EdgeRouter.ts"
+import { ArtifactContents, type RelayedArtifact } from "../edges/ArtifactContents.ts"
+import { isOutcomeUnknown } from "../edges/CommandRoute.ts"
+import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { RunLog } from "../run/RunLog.ts"
 import { RunRequesters } from "../run/RunRequesters.ts"
-import { isOver, Runs } from "../run/Runs.ts"
+import { isFinalState, Runs } from "../run/Runs.ts"
 import { Targets } from "../edges/Targets.ts"
 import { HubCredentials } from "../signin/HubCredentials.ts"
 import { answered } from "./Answered.ts"
@@ -35,10 +36,10 @@ import { requireRoute } from "./RouteCheck.ts"
 
 /** Place of a run, and the proof that the caller may take the action there. */
 const runAdmission = Effect.gen(function* () {
-  const authority = yield* Authority
+  const authority = yield* HubAuthority
   const runs = yield* Runs
   return Effect.fnUntraced(function* <A extends RoleAction>(action: A, id: RunId) {
-    const place = (yield* runs.place(id)) ?? (yield* new PermissionDenied())
+    const place = (yield* runs.locate(id)) ?? (yield* new PermissionDenied())
     return { id, ...place, proof: yield* authority.inProject(action, place.projectId, id) }
   })
 })
@@ -47,7 +48,7 @@ const runAdmission = Effect.gen(function* () {
 const mirrorHandlers = Effect.gen(function* () {
   const admitted = yield* runAdmission
   const approvals = yield* Approvals
-  const authority = yield* Authority
+  const authority = yield* HubAuthority
   const feeds = yield* RunFeeds
   const log = yield* RunLog
   const runs = yield* Runs
@@ -101,7 +102,7 @@ const mirrorHandlers = Effect.gen(function* () {
 const commandHandlers = Effect.gen(function* () {
   const admitted = yield* runAdmission
   const audit = yield* Audit
-  const idempotency = yield* Idempotency
+  const idempotency = yield* HubIdempotency
   const requesters = yield* RunRequesters
   const router = yield* EdgeRouter
   const runs = yield* Runs
@@ -115,11 +116,11 @@ const commandHandlers = Effect.gen(function* () {
       const mirrored = yield* runs.get(run.proof, id)
       const { projectId, state, targetId } = mirrored
       if (state === "cancelled") return mirrored
-      const cancelled = isOver(state)
+      const cancelled = isFinalState(state)
         ? Effect.fail(new RunNotCancellable())
         : router.cancel(targetId, { runId: id, by: userId }).pipe(requireRoute(targets, run))
       const deed = { action: "run.cancel" as const, resource: id, projectId }
-      return reportedRun(mirrored, yield* audit.done(deed, yield* Effect.exit(cancelled)))
+      return reportedRun(mirrored, yield* audit.perform(deed, yield* Effect.exit(cancelled)))
     }, answered),
 
     input: Effect.fnUntraced(function* ({ headers, params: { id }, payload }: HubRequest<"runs", "input">) {
@@ -129,18 +130,18 @@ const commandHandlers = Effect.gen(function* () {
       const mirrored = yield* runs.get(proof, id)
       const scope = `${userId} POST /client/runs/${id}/input`
       const key = headers["idempotency-key"]
-      const sent = isOver(mirrored.state)
+      const sent = isFinalState(mirrored.state)
         ? Effect.fail(new Conflict({ message: "The run has ended." }))
         : requesters
-            .sending(
+            .sendAs(
               id,
               userId,
-              router.input(
+              router.sendInput(
                 targetId,
                 { runId: id, input: payload, by: userId },
                 key && JSON.stringify([scope, key, payload])
               ),
-              isUnknown
+              isOutcomeUnknown
             )
             .pipe(
               requireRoute(targets, mirrored),
@@ -148,11 +149,11 @@ const commandHandlers = Effect.gen(function* () {
               (sending) => Effect.andThen(requireChatMode(principal, mirrored.mode), sending)
             )
       const deed = { action: "run.input" as const, resource: id, projectId }
-      const write = Effect.flatMap(Effect.exit(sent), (outcome) => audit.done(deed, outcome))
-      const once = idempotency.onceElsewhere(
+      const write = Effect.flatMap(Effect.exit(sent), (outcome) => audit.perform(deed, outcome))
+      const once = idempotency.runOnceRemotely(
         { scope, key, request: payload },
         Effect.map(write, (run) => reportedRun(mirrored, run)),
-        isUnknown
+        isOutcomeUnknown
       )
       // Continues if the client disconnects: the outcome of a sent input must be recorded.
       const { body, replayed: again } = yield* Fiber.join(yield* Effect.forkIn(once, serverScope))
@@ -176,7 +177,7 @@ const edgeHandlers = Effect.gen(function* () {
     }: HubRequest<"runs", "diff">) {
       const { userId } = yield* CurrentPrincipal
       const run = yield* admitted("project.read", runId)
-      const diff = yield* router.diff(run.targetId, { runId }).pipe(requireRoute(targets, run))
+      const diff = yield* router.readDiff(run.targetId, { runId }).pipe(requireRoute(targets, run))
       const page = yield* pageOf(
         { filter: `diff of ${runId}`, principal: userId, cursor, limit },
         byPath,
@@ -191,7 +192,7 @@ const edgeHandlers = Effect.gen(function* () {
     }: HubRequest<"runs", "artifacts">) {
       const { userId } = yield* CurrentPrincipal
       const run = yield* admitted("project.read", runId)
-      const artifacts = yield* router.artifacts(run.targetId, { runId }).pipe(requireRoute(targets, run))
+      const artifacts = yield* router.listArtifacts(run.targetId, { runId }).pipe(requireRoute(targets, run))
       return yield* pageOf(
         { filter: `artifacts of ${runId}`, principal: userId, cursor, limit },
         byId,
@@ -242,7 +243,7 @@ const reportedRun = ({ id, lastSeq, projectId, targetId, taskId }: HubRun, run: 
   ...(taskId === undefined ? {} : { taskId })
 })
 
-const contentResponse = ({ artifact, bytes }: OpenedArtifact): HttpServerResponse.HttpServerResponse =>
+const contentResponse = ({ artifact, bytes }: RelayedArtifact): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.stream(bytes, {
     // Reported by a device: only a media type may reach the header.
     contentType: mediaType.test(artifact.mediaType) ? artifact.mediaType : "application/octet-stream",

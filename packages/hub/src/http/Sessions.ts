@@ -7,20 +7,20 @@ import { replayed } from "@corral/service/http/Replayed"
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
-import { Authority } from "../authority/Authority.ts"
+import { HubAuthority } from "../authority/HubAuthority.ts"
 import { Inventory } from "../device/Inventory.ts"
-import { Idempotency } from "../Idempotency.ts"
+import { HubIdempotency } from "../HubIdempotency.ts"
 import { MessageStore } from "../session/MessageStore.ts"
 import { SessionAgentStore } from "../session/SessionAgentStore.ts"
 import { sessionPosition, Sessions } from "../session/Sessions.ts"
-import { positionIn } from "../store/Position.ts"
+import { decodePosition } from "../store/Position.ts"
 import { answered } from "./Answered.ts"
 import type { HubRequest } from "./HubRequest.ts"
 
 const sessionHandlers = Effect.gen(function* () {
   const audit = yield* Audit
-  const authority = yield* Authority
-  const idempotency = yield* Idempotency
+  const authority = yield* HubAuthority
+  const idempotency = yield* HubIdempotency
   const service = yield* Sessions
 
   return {
@@ -32,7 +32,7 @@ const sessionHandlers = Effect.gen(function* () {
         projectId === undefined ? { reader: userId } : yield* authority.inProject("project.read", projectId)
       const filter = `sessions ${JSON.stringify([projectId, state])}`
       return yield* pageOf({ filter, principal: userId, cursor, limit }, sessionPosition, (after, limit) =>
-        service.list(scope, state, after === undefined ? undefined : positionIn(after), limit)
+        service.list(scope, state, after === undefined ? undefined : decodePosition(after), limit)
       )
     }, answered),
 
@@ -45,9 +45,9 @@ const sessionHandlers = Effect.gen(function* () {
         request: payload
       }
       const deed = { action: "session.write", resource: projectId, projectId } as const
-      const { body, replayed: again } = yield* idempotency.once(
+      const { body, replayed: again } = yield* idempotency.runOnce(
         request,
-        audit.done(deed, service.create(proof, payload), ({ id }: Session) => ({ resource: id }))
+        audit.perform(deed, service.create(proof, payload), ({ id }: Session) => ({ resource: id }))
       )
       return yield* replayed(body, again)
     }, answered),
@@ -59,15 +59,15 @@ const sessionHandlers = Effect.gen(function* () {
     update: Effect.fnUntraced(function* ({ params: { id }, payload }: HubRequest<"sessions", "update">) {
       const proof = yield* authority.inSession("session.write", id)
       const deed = { action: "session.write", resource: id, projectId: proof.projectId } as const
-      return yield* audit.done(deed, service.update(proof, id, payload))
+      return yield* audit.perform(deed, service.update(proof, id, payload))
     }, answered)
   }
 })
 
 const messageHandlers = Effect.gen(function* () {
   const audit = yield* Audit
-  const authority = yield* Authority
-  const idempotency = yield* Idempotency
+  const authority = yield* HubAuthority
+  const idempotency = yield* HubIdempotency
   const messages = yield* MessageStore
 
   return {
@@ -92,8 +92,8 @@ const messageHandlers = Effect.gen(function* () {
         request: payload
       }
       const deed = { action: "session.write", resource: id, projectId: proof.projectId } as const
-      const write = audit.done(deed, messages.add(proof, id, payload))
-      const { body, replayed: again } = yield* idempotency.once(request, write)
+      const write = audit.perform(deed, messages.add(proof, id, payload))
+      const { body, replayed: again } = yield* idempotency.runOnce(request, write)
       return yield* replayed(body, again)
     }, answered)
   }
@@ -102,8 +102,8 @@ const messageHandlers = Effect.gen(function* () {
 const agentHandlers = Effect.gen(function* () {
   const agents = yield* SessionAgentStore
   const audit = yield* Audit
-  const authority = yield* Authority
-  const idempotency = yield* Idempotency
+  const authority = yield* HubAuthority
+  const idempotency = yield* HubIdempotency
   const inventory = yield* Inventory
 
   return {
@@ -129,8 +129,8 @@ const agentHandlers = Effect.gen(function* () {
         request: payload
       }
       const deed = { action: "session.write", resource: id, projectId: proof.projectId } as const
-      const write = audit.done(deed, agents.add(proof, id, target, payload))
-      const { body, replayed: again } = yield* idempotency.once(request, write)
+      const write = audit.perform(deed, agents.add(proof, id, target, payload))
+      const { body, replayed: again } = yield* idempotency.runOnce(request, write)
       return yield* replayed(body, again)
     }, answered),
 
@@ -144,7 +144,7 @@ const agentHandlers = Effect.gen(function* () {
         resource: agentInstanceId,
         projectId: proof.projectId
       } as const
-      yield* audit.done(deed, agents.remove(proof, id, agentInstanceId))
+      yield* audit.perform(deed, agents.remove(proof, id, agentInstanceId))
     }, answered),
 
     inventory: Effect.fnUntraced(function* ({

@@ -10,8 +10,8 @@ import { replayed } from "@corral/service/http/Replayed"
 import { Effect } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { Audit } from "../audit/Audit.ts"
-import { Authority } from "../authority/Authority.ts"
-import { Idempotency } from "../Idempotency.ts"
+import { HubAuthority } from "../authority/HubAuthority.ts"
+import { HubIdempotency } from "../HubIdempotency.ts"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
 import { Targets } from "../edges/Targets.ts"
 import { Dispatcher } from "../task/Dispatcher.ts"
@@ -30,9 +30,9 @@ const taskLookup = Effect.map(Tasks, (tasks) =>
 
 const createHandler = Effect.gen(function* () {
   const audit = yield* Audit
-  const authority = yield* Authority
+  const authority = yield* HubAuthority
   const dispatcher = yield* Dispatcher
-  const idempotency = yield* Idempotency
+  const idempotency = yield* HubIdempotency
   const tasks = yield* Tasks
 
   return {
@@ -47,9 +47,9 @@ const createHandler = Effect.gen(function* () {
         request: payload
       }
       const deed = { action: "task.create" as const, resource: id, projectId: payload.projectId }
-      const { body, replayed: again } = yield* idempotency.once(
+      const { body, replayed: again } = yield* idempotency.runOnce(
         request,
-        audit.done(
+        audit.perform(
           deed,
           Effect.andThen(requireChatMode(principal, payload.mode), tasks.create(proof, id, payload))
         )
@@ -64,7 +64,7 @@ const createHandler = Effect.gen(function* () {
 })
 
 const readHandlers = Effect.gen(function* () {
-  const authority = yield* Authority
+  const authority = yield* HubAuthority
   const findTask = yield* taskLookup
   const tasks = yield* Tasks
 
@@ -97,7 +97,7 @@ const readHandlers = Effect.gen(function* () {
 
 const cancelHandler = Effect.gen(function* () {
   const audit = yield* Audit
-  const authority = yield* Authority
+  const authority = yield* HubAuthority
   const findTask = yield* taskLookup
   const router = yield* EdgeRouter
   const targets = yield* Targets
@@ -118,12 +118,12 @@ const cancelHandler = Effect.gen(function* () {
       const proof = yield* authority.inProject("run.cancel", projectId, id)
       const deed = { action: "run.cancel" as const, resource: id, projectId }
       if (state === "cancelled") return task
-      if (runId === undefined) return yield* audit.done(deed, cancelWaiting(proof, id))
+      if (runId === undefined) return yield* audit.perform(deed, cancelWaiting(proof, id))
       // No transaction is open while the Edge handles the command.
       const cancelled = isOver(state)
         ? Effect.fail(new RunNotCancellable())
         : router.cancel(targetId, { runId, by: userId }).pipe(requireRoute(targets, task))
-      yield* audit.done(deed, yield* Effect.exit(cancelled))
+      yield* audit.perform(deed, yield* Effect.exit(cancelled))
       return yield* findTask(id)
     }, answered)
   }

@@ -1,4 +1,4 @@
-/** Devices that push events of runs that are another's: written down in the project of such a run, once a minute a device. */
+/** Audit of devices that push events of another device's runs: one record per device and minute, in the project of such a run. */
 import type { DeviceId, ProjectId, RequestId, RunId } from "@corral/domain/identity/Ids"
 import { mint } from "@corral/service/Identifiers"
 import { Clock, Context, Effect, Layer } from "effect"
@@ -9,8 +9,8 @@ import { RequestRateLimit } from "@corral/service/http/RequestRateLimit"
 export class ForeignPushes extends Context.Service<
   ForeignPushes,
   {
-    /** Of runs that there are not, nothing is written. */
-    readonly refused: (
+    /** Writes no record about runs that do not exist. */
+    readonly record: (
       deviceId: DeviceId,
       runIds: ReadonlyArray<RunId>
     ) => Effect.Effect<void, SqlError.SqlError>
@@ -25,7 +25,7 @@ export class ForeignPushes extends Context.Service<
       const now = () => clock.currentTimeMillisUnsafe()
       const audited = new RequestRateLimit(1, now, 60_000)
       return ForeignPushes.of({
-        refused: Effect.fnUntraced(function* (deviceId, runIds) {
+        record: Effect.fnUntraced(function* (deviceId, runIds) {
           if (!audited.has(deviceId)) return
           const [run] = yield* sql<{ readonly id: RunId; readonly project_id: ProjectId }>`
             SELECT id, project_id FROM runs WHERE id = ANY(${runIds}::text[]) AND target_id <> ${deviceId} LIMIT 1`

@@ -1,5 +1,5 @@
-/** The next key of a device: from then on the device is known by it alone, and by its link that goes on. */
-import type { HeldLink } from "../edges/HeldLink.ts"
+/** Rotation of a device's key. Later proofs need the new key; the current link stays open. */
+import type { DeviceLink } from "../edges/DeviceLink.ts"
 import { type Conflict, SchemaValidationFailed, type Unauthorized } from "@corral/domain/errors/Failures"
 import type { RequestId } from "@corral/domain/identity/Ids"
 import { CurrentRequestId } from "@corral/domain/http/RequestContext"
@@ -12,9 +12,9 @@ import { Leases } from "./Leases.ts"
 export class KeyRotation extends Context.Service<
   KeyRotation,
   {
-    /** That the new key has signed was found before. The same key again changes nothing. */
+    /** The caller has checked that the new key signed the request. Repeating a rotation changes nothing. */
     readonly rotate: (
-      link: HeldLink,
+      link: DeviceLink,
       publicKey: string
     ) => Effect.Effect<void, Conflict | SchemaValidationFailed | Unauthorized | SqlError.SqlError>
   }
@@ -27,27 +27,26 @@ export class KeyRotation extends Context.Service<
       const clock = yield* Clock.Clock
       const leases = yield* Leases
 
-      const change = Effect.fnUntraced(function* (link: HeldLink, publicKey: string) {
+      const change = Effect.fnUntraced(function* (link: DeviceLink, publicKey: string) {
         const { deviceId, generation } = link
-        const [holder] = yield* sql<{
-          readonly id: string
-        }>`SELECT id FROM devices WHERE public_key = ${publicKey}`
-        if (holder !== undefined && holder.id !== deviceId) return yield* taken()
+        const [holder] = yield* sql<{ readonly id: string }>`
+          SELECT id FROM devices WHERE public_key = ${publicKey}`
+        if (holder !== undefined && holder.id !== deviceId) return yield* keyRefused()
         const changed = yield* sql`
           UPDATE devices SET public_key = ${publicKey}
           WHERE id = ${deviceId} AND generation = ${generation} AND revoked_at IS NULL RETURNING id`
-        if (changed.length === 0) yield* leases.stands(link)
+        if (changed.length === 0) yield* leases.requireNewest(link)
       })
 
       return KeyRotation.of({
         rotate: (link, publicKey) => {
           const { deviceId } = link
-          const deed = { action: "device.rotate" as const, resource: deviceId, projectId: null }
-          return audit.doneBy(deviceId, deed, change(link, publicKey)).pipe(
-            // Two devices at once.
+          const action = { action: "device.rotate" as const, resource: deviceId, projectId: null }
+          return audit.performAs(deviceId, action, change(link, publicKey)).pipe(
+            // Two devices rotated to the same key concurrently.
             Effect.catchIf(
               (error) => error instanceof SqlError.SqlError && error.reason._tag === "UniqueViolation",
-              () => Effect.fail(taken())
+              () => Effect.fail(keyRefused())
             ),
             Effect.provideServiceEffect(
               CurrentRequestId,
@@ -60,8 +59,8 @@ export class KeyRotation extends Context.Service<
   )
 }
 
-const taken = () =>
+const keyRefused = () =>
   new SchemaValidationFailed({
-    message: "This key cannot be a device's.",
+    message: "A device can't use this key.",
     details: { issues: [{ path: "publicKey", message: "Expected a new key" }] }
   })

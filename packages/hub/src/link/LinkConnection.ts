@@ -1,9 +1,10 @@
 /**
- * One connection of an Edge: what it is asked over RPC, in the order hello, proof, anything else. Its state ends with it.
+ * One connection of an Edge: implementation of its RPC calls. An Edge says hello, proves its device, and then may make any call.
  *
- * What does not come from the device's newest link changes nothing and ends the connection. It does not know the socket: `LinkServer` does.
+ * Guarantees: a call that does not come from the device's newest link changes nothing and ends the connection.
+ * Does not own the socket; `LinkServer` does.
  */
-import type { HeldLink } from "../edges/HeldLink.ts"
+import type { DeviceLink } from "../edges/DeviceLink.ts"
 import type { CommandId, CommandOutcome } from "@corral/domain/link/EdgeCommand"
 import { HEARTBEAT_EVERY_SECONDS } from "@corral/domain/device/Device"
 import {
@@ -24,13 +25,13 @@ import { Cause, Effect, Latch, Stream } from "effect"
 import { SqlError } from "effect/sql"
 import type { RunLog } from "../run/RunLog.ts"
 import type { Commands } from "../edges/Commands.ts"
-import { Ingest } from "./Ingest.ts"
+import { PushQueue } from "./PushQueue.ts"
 import type { KeyRotation } from "./KeyRotation.ts"
-import { fenced, type Leases } from "./Leases.ts"
-import { offerText } from "./OfferText.ts"
-import { type Challenge, hasSigned, newChallenge, notADevice, type Proofs } from "./Proofs.ts"
+import { linkFenced, type Leases } from "./Leases.ts"
+import { encodeOffer } from "./EncodedOffer.ts"
+import { type Challenge, hasSigned, newChallenge, invalidDeviceProof, type Proofs } from "./Proofs.ts"
 
-/** What every connection of a Hub shares. */
+/** Services shared by all connections of a Hub. */
 export interface LinkServices {
   readonly commands: Commands["Service"]
   readonly leases: Leases["Service"]
@@ -40,97 +41,98 @@ export interface LinkServices {
   /** Unix milliseconds. */
   readonly now: () => number
   readonly accessSeconds: number
-  /** A device's first proof on this connection. */
-  readonly onProved: (connection: LinkConnection, link: HeldLink) => Effect.Effect<void>
+  /** Runs after the first proof of a device on a connection. */
+  readonly onProved: (connection: LinkConnection, link: DeviceLink) => Effect.Effect<void>
   readonly onAnswered: (deviceId: DeviceId, id: CommandId) => Effect.Effect<void>
-  /** The device has pushed events of runs that are not its own. */
+  /** Runs after the device has pushed events of another device's runs. */
   readonly onForeign: (
     deviceId: DeviceId,
     runIds: ReadonlyArray<RunId>
   ) => Effect.Effect<void, SqlError.SqlError>
 }
 
-export interface LinkPeer {
-  /** The Hub's public URL, as it is told to the Edge. */
+export interface ConnectionPeer {
+  /** The Hub's public URL as the Edge knows it. */
   readonly hub: string
   /** Names the connection. */
   readonly id: string
-  /** Ends the socket, when what is being answered has been sent. */
+  /** Ends the socket after pending responses are sent. */
   readonly end: (code: LinkCloseCode, reason: string) => void
-  /** Starts an effect of the connection, which ends by itself. */
+  /** Starts an effect of the connection. */
   readonly run: (effect: Effect.Effect<void>) => void
 }
 
-type Refused = { readonly code: LinkFailure["code"]; readonly message: string } | SqlError.SqlError
+type CallFailure = { readonly code: LinkFailure["code"]; readonly message: string } | SqlError.SqlError
 
 export class LinkConnection {
-  link: HeldLink | undefined
+  link: DeviceLink | undefined
   /** Unix milliseconds; 0 before the first proof. */
   provedUntil = 0
   private readonly services: LinkServices
-  private readonly peer: LinkPeer
-  private readonly ingest: Ingest<Refused>
+  private readonly peer: ConnectionPeer
+  private readonly pushes: PushQueue<CallFailure>
   private readonly woken = Latch.makeUnsafe(true)
   private challenge: Challenge | undefined
-  private who: { readonly deviceId: DeviceId; readonly instanceId: string } | undefined
+  private edge: { readonly deviceId: DeviceId; readonly instanceId: string } | undefined
   private streams = 0
   private inFlight = 0
   private hellos = 0
 
-  constructor(services: LinkServices, peer: LinkPeer) {
+  constructor(services: LinkServices, peer: ConnectionPeer) {
     this.services = services
     this.peer = peer
-    this.ingest = new Ingest<Refused>((batches) => this.append(batches), peer.run)
+    this.pushes = new PushQueue<CallFailure>((batches) => this.append(batches), peer.run)
   }
 
-  /** There may be a command for the device. */
+  /** Claims commands again: the device may have new ones. */
   wake(): void {
     this.woken.openUnsafe()
   }
 
   readonly handlers = EdgeLink.of({
-    Hello: (hello) => this.answering(Effect.suspend(() => this.hello(hello))),
-    Prove: (proof) => this.answering(this.prove(proof)),
+    Hello: (hello) => this.respond(Effect.suspend(() => this.hello(hello))),
+    Prove: (proof) => this.respond(this.prove(proof)),
     Rotate: ({ generation, publicKey, signature }) =>
-      this.answering(
-        Effect.flatMap(this.held(generation), (link): Effect.Effect<void, Refused> => {
+      this.respond(
+        Effect.flatMap(this.requireLink(generation), (link): Effect.Effect<void, CallFailure> => {
           const { deviceId } = link
           const text = rotationText({ hub: this.peer.hub, deviceId, publicKey, generation })
           return hasSigned(publicKey, text, signature)
             ? this.services.rotation.rotate(link, publicKey)
-            : Effect.fail(unfit("The new key has not signed this rotation."))
+            : Effect.fail(validationFailure("The new key did not sign this rotation."))
         })
       ),
     Acks: ({ generation, runIds }) =>
-      this.answering(
-        Effect.flatMap(this.held(generation), (link) =>
-          this.services.leases.within(link, this.services.log.acks(link.deviceId, runIds))
+      this.respond(
+        Effect.flatMap(this.requireLink(generation), (link) =>
+          this.services.leases.withNewest(link, this.services.log.acks(link.deviceId, runIds))
         )
       ),
-    Heartbeat: ({ generation, offer }) => this.answering(this.heartbeat(generation, offer)),
+    Heartbeat: ({ generation, offer }) => this.respond(this.heartbeat(generation, offer)),
     Commands: ({ generation }) => this.commands(generation),
     CommandDone: ({ commandId, generation, outcome }) =>
-      this.answering(this.commandDone(generation, commandId, outcome)),
-    // In line before anything else is read: pushes are taken in the order in which they came.
-    PushEvents: ({ batches, generation }) => this.answering(this.push(generation, batches))
+      this.respond(this.commandDone(generation, commandId, outcome)),
+    // Queued before the next message is read, so that pushes are stored in the order of their arrival.
+    PushEvents: ({ batches, generation }) => this.respond(this.push(generation, batches))
   })
 
   private hello({ deviceId, instanceId, linkVersion }: Hello) {
     if (linkVersion !== LINK_VERSION)
-      return Effect.fail(unfit(`This Hub speaks version ${LINK_VERSION} of the link.`))
-    if (!instanceShape.test(instanceId)) return Effect.fail(unfit("Expected another instance id."))
-    const known = this.who
+      return Effect.fail(validationFailure(`This Hub supports version ${LINK_VERSION} of the link.`))
+    if (!instanceShape.test(instanceId))
+      return Effect.fail(validationFailure("Expected another instance id."))
+    const known = this.edge
     if (
       known !== undefined &&
       this.link !== undefined &&
       (known.deviceId !== deviceId || known.instanceId !== instanceId)
     )
-      return Effect.fail(notADevice())
+      return Effect.fail(invalidDeviceProof())
     if (this.link === undefined && ++this.hellos > MAX_HELLOS) {
       this.peer.end(linkCloseCodes.tooMuch, "too many challenges")
       return Effect.fail(overloaded)
     }
-    this.who = { deviceId, instanceId }
+    this.edge = { deviceId, instanceId }
     this.challenge = newChallenge(deviceId, this.services.now())
     return Effect.succeed({ challenge: this.challenge.text, hub: this.peer.hub })
   }
@@ -138,28 +140,28 @@ export class LinkConnection {
   private readonly prove = Effect.fnUntraced(
     function* (this: LinkConnection, { challenge, deviceId, offer, signature }: Prove) {
       const { hub, id: connectionId } = this.peer
-      const [held, who] = [this.challenge, this.who]
+      const [expected, edge] = [this.challenge, this.edge]
       this.challenge = undefined
-      const publicKey = yield* this.services.proofs.check({ challenge, deviceId, held, hub, signature })
-      if (who === undefined) return yield* notADevice()
-      const offered = yield* offerText(offer)
+      const publicKey = yield* this.services.proofs.check({ challenge, deviceId, expected, hub, signature })
+      if (edge === undefined) return yield* invalidDeviceProof()
+      const encoded = yield* encodeOffer(offer)
       let { link } = this
       if (link === undefined) {
-        const { instanceId } = who
-        link = yield* this.services.leases.take({
+        const { instanceId } = edge
+        link = yield* this.services.leases.acquire({
           connectionId,
           deviceId,
           instanceId,
-          offer: offered,
+          offer: encoded,
           publicKey
         })
         this.link = link
-        this.extend()
+        this.extendProof()
         yield* this.services.onProved(this, link)
       } else {
-        yield* this.services.leases.offer(link, offered)
+        yield* this.services.leases.offer(link, encoded)
         yield* this.services.leases.renew(link)
-        this.extend()
+        this.extendProof()
       }
       return {
         generation: link.generation,
@@ -169,40 +171,40 @@ export class LinkConnection {
     }.bind(this)
   )
 
-  private extend(): void {
+  private extendProof(): void {
     this.provedUntil = this.services.now() + this.services.accessSeconds * 1_000
   }
 
   private readonly heartbeat = Effect.fnUntraced(
     function* (this: LinkConnection, generation: number, offer: Offer | undefined) {
-      const link = yield* this.held(generation)
-      if (offer !== undefined) yield* this.services.leases.offer(link, yield* offerText(offer))
+      const link = yield* this.requireLink(generation)
+      if (offer !== undefined) yield* this.services.leases.offer(link, yield* encodeOffer(offer))
       yield* this.services.leases.renew(link)
     }.bind(this)
   )
 
   private readonly commandDone = Effect.fnUntraced(
     function* (this: LinkConnection, generation: number, id: CommandId, outcome: CommandOutcome) {
-      const link = yield* this.held(generation)
-      yield* this.services.leases.within(link, this.services.commands.answer(link.deviceId, id, outcome))
+      const link = yield* this.requireLink(generation)
+      yield* this.services.leases.withNewest(link, this.services.commands.answer(link.deviceId, id, outcome))
       yield* this.services.onAnswered(link.deviceId, id)
     }.bind(this)
   )
 
-  /** Commands as they come, until the connection or a later stream of it ends this one. */
+  /** Stream of commands. Ends with the connection, or when the Edge opens another stream. */
   private commands(generation: number) {
     const opened = Effect.gen({ self: this }, function* () {
-      const link = yield* this.held(generation)
-      const mine = ++this.streams
+      const link = yield* this.requireLink(generation)
+      const stream = ++this.streams
       this.woken.openUnsafe()
       yield* this.services.commands.resend(link)
-      return Stream.fromIterableEffectRepeat(Effect.suspend(() => this.next(link, mine)))
+      return Stream.fromIterableEffectRepeat(Effect.suspend(() => this.nextCommands(link, stream)))
     })
-    return Stream.unwrap(this.told(opened))
+    return Stream.unwrap(this.toLinkFailure(opened))
   }
 
-  private readonly next = Effect.fnUntraced(
-    function* (this: LinkConnection, link: HeldLink, stream: number) {
+  private readonly nextCommands = Effect.fnUntraced(
+    function* (this: LinkConnection, link: DeviceLink, stream: number) {
       for (;;) {
         yield* this.woken.await
         if (stream !== this.streams) return yield* Cause.done()
@@ -211,10 +213,13 @@ export class LinkConnection {
           .claim(link)
           .pipe(
             Effect.catch((error) =>
-              Effect.as(Effect.delay(Effect.logWarning("commands wait", error), "1 second"), undefined)
+              Effect.as(
+                Effect.delay(Effect.logWarning("failed to claim commands", error), "1 second"),
+                undefined
+              )
             )
           )
-        // There may be more than one claim takes, and what could not be claimed is still there.
+        // A claim has a limit, and commands that could not be claimed are still there.
         if (claimed === undefined || claimed.length > 0) this.woken.openUnsafe()
         if (claimed !== undefined && claimed.length > 0) return claimed
       }
@@ -224,63 +229,65 @@ export class LinkConnection {
   private push(
     generation: number,
     batches: ReadonlyArray<EventBatch>
-  ): Effect.Effect<ReadonlyArray<PushAck>, Refused> {
-    const lost = this.lossOf(generation)
-    if (lost !== undefined) return lost
+  ): Effect.Effect<ReadonlyArray<PushAck>, CallFailure> {
+    const failure = this.findLinkFailure(generation)
+    if (failure !== undefined) return failure
     const events = batches.reduce((sum, batch) => sum + batch.events.length, 0)
     if (events > MAX_PUSH_EVENTS)
-      return Effect.fail(unfit(`Expected at most ${MAX_PUSH_EVENTS} events in one push.`))
-    const taken = this.ingest.push(batches)
-    if (taken !== undefined) return taken
-    this.peer.end(linkCloseCodes.tooMuch, "more pushes than may wait")
+      return Effect.fail(validationFailure(`Expected at most ${MAX_PUSH_EVENTS} events in one push.`))
+    const acks = this.pushes.push(batches)
+    if (acks !== undefined) return acks
+    this.peer.end(linkCloseCodes.tooMuch, "too many pushes in flight")
     return Effect.fail(overloaded)
   }
 
   private append(batches: ReadonlyArray<EventBatch>) {
     const { link } = this
-    if (link === undefined) return Effect.fail(notADevice())
+    if (link === undefined) return Effect.fail(invalidDeviceProof())
     const { leases, log, onForeign } = this.services
-    return Effect.tap(log.append(link.deviceId, batches, leases.stands(link)), (taken) => {
-      const foreign = taken.flatMap(({ refusal, runId }) => (refusal === "unknown" ? [runId] : []))
+    return Effect.tap(log.append(link.deviceId, batches, leases.requireNewest(link)), (results) => {
+      const foreign = results.flatMap(({ refusal, runId }) => (refusal === "unknown" ? [runId] : []))
       return foreign.length === 0 ? Effect.void : onForeign(link.deviceId, foreign)
     })
   }
 
-  /** Why that generation may not act now. */
-  private lossOf(generation: number): Effect.Effect<never, Refused> | undefined {
+  /** Failure of calls with that generation; `undefined` if they are allowed now. */
+  private findLinkFailure(generation: number): Effect.Effect<never, CallFailure> | undefined {
     const { link } = this
-    if (link === undefined || this.provedUntil <= this.services.now()) return Effect.fail(notADevice())
-    return link.generation === generation ? undefined : Effect.fail(fenced())
+    if (link === undefined || this.provedUntil <= this.services.now())
+      return Effect.fail(invalidDeviceProof())
+    return link.generation === generation ? undefined : Effect.fail(linkFenced())
   }
 
-  private held(generation: number): Effect.Effect<HeldLink, Refused> {
+  private requireLink(generation: number): Effect.Effect<DeviceLink, CallFailure> {
     return Effect.suspend(() => {
       const { link } = this
       return (
-        this.lossOf(generation) ?? (link === undefined ? Effect.fail(notADevice()) : Effect.succeed(link))
+        this.findLinkFailure(generation) ??
+        (link === undefined ? Effect.fail(invalidDeviceProof()) : Effect.succeed(link))
       )
     })
   }
 
-  /** One call, of no more than a link has at once. */
-  private answering<A>(self: Effect.Effect<A, Refused>) {
+  /** Counts the call against the limit of concurrent calls. */
+  private respond<A>(self: Effect.Effect<A, CallFailure>) {
     if (this.inFlight >= MAX_CALLS) {
       this.peer.end(linkCloseCodes.tooMuch, "too many calls at once")
       return Effect.fail(overloaded)
     }
     this.inFlight++
     return Effect.ensuring(
-      this.told(self),
+      this.toLinkFailure(self),
       Effect.sync(() => void this.inFlight--)
     )
   }
 
-  /** A failure as the Edge is told it; one of those that nothing follows ends the link. */
-  private told<A, E extends Refused>(self: Effect.Effect<A, E>): Effect.Effect<A, LinkFailure> {
+  /** Encodes a failure for the Edge. `unauthorized` and `conflict` also end the link. */
+  private toLinkFailure<A, E extends CallFailure>(self: Effect.Effect<A, E>): Effect.Effect<A, LinkFailure> {
     return self.pipe(
-      Effect.catch((error: Refused): Effect.Effect<never, LinkFailure> => {
+      Effect.catch((error: CallFailure): Effect.Effect<never, LinkFailure> => {
         if (error instanceof SqlError.SqlError)
-          return Effect.andThen(Effect.logWarning("a link is not served", error), Effect.fail(overloaded))
+          return Effect.andThen(Effect.logWarning("failed to serve link", error), Effect.fail(overloaded))
         const { code, message } = error
         if (code === "unauthorized") this.peer.end(linkCloseCodes.unproved, "no proof")
         if (code === "conflict") this.peer.end(linkCloseCodes.fenced, message)
@@ -292,20 +299,24 @@ export class LinkConnection {
 
 export const linkDefaults = { accessSeconds: ACCESS_SECONDS }
 
-type Hello = { readonly linkVersion: number; readonly deviceId: DeviceId; readonly instanceId: string }
-type Prove = {
+interface Hello {
+  readonly linkVersion: number
+  readonly deviceId: DeviceId
+  readonly instanceId: string
+}
+interface Prove {
   readonly deviceId: DeviceId
   readonly challenge: string
   readonly signature: string
   readonly offer: Offer
 }
 
-/** Calls of one link that are being answered. */
+/** Concurrent calls of one link. */
 const MAX_CALLS = 64
-/** Challenges of a socket that has not proved anything. */
+/** Challenges per socket before its first proof. */
 const MAX_HELLOS = 4
 
 const instanceShape = /^[\x21-\x7e]{1,128}$/
 
-const unfit = (message: string): LinkFailure => ({ code: "schema_validation_failed", message })
+const validationFailure = (message: string): LinkFailure => ({ code: "schema_validation_failed", message })
 const overloaded: LinkFailure = { code: "overloaded", message: "The Hub is busy. Try again shortly." }

@@ -1,4 +1,4 @@
-/** The RPC server of one link: made for its socket, and gone with it, so that what breaks it breaks no other. */
+/** RPC server of one link. It starts and ends with its socket, so a failure never reaches another link. */
 import { EdgeLink } from "@corral/domain/link/EdgeLink"
 import { Deferred, Effect } from "effect"
 import { NetAddress } from "effect/net"
@@ -7,14 +7,14 @@ import { Socket, SocketServer } from "effect/socket"
 import type { WebSocket } from "ws"
 import type { LinkConnection } from "./LinkConnection.ts"
 
-/** Answers what comes over the socket, until that ends. */
-export const answers = (webSocket: WebSocket, connection: LinkConnection): Effect.Effect<void> =>
+/** Serves the calls of the socket until it ends. */
+export const serveLinkRpc = (webSocket: WebSocket, connection: LinkConnection): Effect.Effect<void> =>
   Effect.gen(function* () {
-    // What the library's reader and writer use of a WebSocket, `ws` has under the same names.
+    // `ws` has every member of a WebSocket that the library uses, under the same names.
     const socket = yield* Socket.fromWebSocket(Effect.succeed(webSocket as unknown as Socket.WebSocketLike))
-    const over = yield* Deferred.make<void>()
+    const ended = yield* Deferred.make<void>()
     const protocol = yield* RpcServer.makeProtocolSocketServer.pipe(
-      Effect.provideService(SocketServer.SocketServer, theOne(socket, over)),
+      Effect.provideService(SocketServer.SocketServer, singleSocketServer(socket, ended)),
       Effect.provideService(RpcSerialization.RpcSerialization, RpcSerialization.json)
     )
     const handlers = yield* EdgeLink.toHandlers(connection.handlers)
@@ -23,22 +23,22 @@ export const answers = (webSocket: WebSocket, connection: LinkConnection): Effec
       Effect.provideContext(handlers),
       Effect.forkScoped
     )
-    yield* Deferred.await(over)
-  }).pipe(Effect.scoped, Effect.ensuring(Effect.sync(() => webSocket.close(GARBAGE))))
+    yield* Deferred.await(ended)
+  }).pipe(Effect.scoped, Effect.ensuring(Effect.sync(() => webSocket.close(PROTOCOL_ERROR))))
 
-/** It listens nowhere: the Hub's own server has taken the connection. */
-const NOWHERE = NetAddress.inetAddressUnsafe(NetAddress.ipv4Unspecified, 0)
+/** Placeholder: the Hub's HTTP server has accepted the connection. */
+const NO_ADDRESS = NetAddress.inetAddressUnsafe(NetAddress.ipv4Unspecified, 0)
 
-/** A server that has this socket and no other. */
-const theOne = (socket: Socket.Socket, over: Deferred.Deferred<void>) =>
+/** A socket server with exactly one socket. */
+const singleSocketServer = (socket: Socket.Socket, ended: Deferred.Deferred<void>) =>
   SocketServer.SocketServer.of({
-    address: NOWHERE,
+    address: NO_ADDRESS,
     run: (handler) =>
       Effect.exit(handler(socket)).pipe(
-        Effect.andThen(Deferred.succeed(over, undefined)),
+        Effect.andThen(Deferred.succeed(ended, undefined)),
         Effect.andThen(Effect.never)
       )
   })
 
-/** RFC 6455: what came was no message of the protocol. Not heard where the socket is closed already. */
-const GARBAGE = 1002
+/** RFC 6455: protocol error. Has no effect on a closed socket. */
+const PROTOCOL_ERROR = 1002

@@ -1,4 +1,4 @@
-/** One socket of a link as the server looks after it: whether the other side still answers, how much it sends before it has proved anything, and its end. */
+/** Socket of one link: its pings, its limit on data before the first proof, and its end. */
 import type { LinkCloseCode } from "@corral/domain/link/EdgeLink"
 import type { Duplex } from "node:stream"
 import type { WebSocket } from "ws"
@@ -7,10 +7,10 @@ export class LinkSocket {
   readonly openedAt: number
   private readonly webSocket: WebSocket
   private readonly stream: Duplex
-  private heardAt: number
+  private lastPongAt: number
   private pingedAt: number
-  private ended = false
-  /** Of the closing handshake. */
+  private isEnding = false
+  /** Ticks left for the closing handshake. */
   private ticksLeft = 2
   private unprovedBytes = 0
 
@@ -18,23 +18,23 @@ export class LinkSocket {
     this.webSocket = webSocket
     this.stream = stream
     this.openedAt = now
-    this.heardAt = now
+    this.lastPongAt = now
     this.pingedAt = now
     webSocket.on("error", () => undefined)
-    webSocket.on("pong", () => (this.heardAt = this.pingedAt))
-    stream.on("data", this.count)
+    webSocket.on("pong", () => (this.lastPongAt = this.pingedAt))
+    stream.on("data", this.countUnproved)
   }
 
-  /** From now on it may send as much as any link. */
-  proved(): void {
-    this.stream.off("data", this.count)
+  /** Lifts the limit on received data. */
+  markProved(): void {
+    this.stream.off("data", this.countUnproved)
   }
 
-  /** Once a second: asks whether the other side is there, and gives up what does not answer or does not read. */
+  /** Once a second: pings, and terminates a peer that does not answer or does not read. */
   tick(now: number): void {
-    const silent = now - this.heardAt > SILENT_MS && this.pingedAt > this.heardAt
-    if (silent || this.webSocket.bufferedAmount > MAX_BUFFERED) return this.terminate()
-    if (this.ended) {
+    const isSilent = now - this.lastPongAt > SILENT_MS && this.pingedAt > this.lastPongAt
+    if (isSilent || this.webSocket.bufferedAmount > MAX_BUFFERED) return this.terminate()
+    if (this.isEnding) {
       this.ticksLeft--
       if (this.ticksLeft < 0) this.terminate()
       return
@@ -44,18 +44,18 @@ export class LinkSocket {
     this.webSocket.ping()
   }
 
-  /** Closes it when what is being answered now has been sent. */
+  /** Closes the socket after pending responses are sent. */
   end(code: LinkCloseCode, reason: string): void {
-    if (this.ended) return
-    this.ended = true
-    setTimeout(() => this.webSocket.close(code, reason), ANSWERED_MS).unref()
+    if (this.isEnding) return
+    this.isEnding = true
+    setTimeout(() => this.webSocket.close(code, reason), RESPONSE_MS).unref()
   }
 
   terminate(): void {
     this.webSocket.terminate()
   }
 
-  private readonly count = (bytes: Buffer): void => {
+  private readonly countUnproved = (bytes: Buffer): void => {
     this.unprovedBytes += bytes.length
     if (this.unprovedBytes > MAX_UNPROVED_BYTES) this.terminate()
   }
@@ -63,9 +63,9 @@ export class LinkSocket {
 
 const PING_EVERY_MS = 10_000
 const SILENT_MS = 25_000
-/** For the answer that says why. */
-const ANSWERED_MS = 20
-/** Bytes that wait for a peer that does not read. */
+/** Time for the response that explains the end. */
+const RESPONSE_MS = 20
+/** Buffered bytes for a peer that does not read. */
 const MAX_BUFFERED = 4 * 8 * 1_048_576
-/** An offer, and a little more. */
+/** Room for the largest offer. */
 const MAX_UNPROVED_BYTES = 1_048_576

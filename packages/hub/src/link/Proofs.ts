@@ -1,7 +1,7 @@
 /**
- * How a device proves that it is one: with its Ed25519 key it signs a challenge that was made for this one socket and is worth something once.
+ * Proofs of devices. A device signs a challenge with its Ed25519 key. A challenge belongs to one socket and is valid once.
  *
- * Whatever is wrong with a proof is refused by the same sentence: nobody learns which devices there are.
+ * Guarantees: every invalid proof gets the same response, so a caller can't find out which devices exist.
  */
 import { challengeText, PROVE_WITHIN_SECONDS } from "@corral/domain/link/EdgeLink"
 import { Unauthorized } from "@corral/domain/errors/Failures"
@@ -14,7 +14,7 @@ import { createPublicKey, randomBytes, verify } from "node:crypto"
 import { Audit } from "../audit/Audit.ts"
 import { RequestRateLimit } from "@corral/service/http/RequestRateLimit"
 
-/** What one socket was asked to sign, and by which device. */
+/** Text that one device must sign on one socket. */
 export interface Challenge {
   readonly text: string
   readonly deviceId: DeviceId
@@ -29,27 +29,27 @@ export const newChallenge = (deviceId: DeviceId, now: number): Challenge => ({
   expiresAt: now + PROVE_WITHIN_SECONDS * 1_000
 })
 
-/** 64 bytes as base64url, in its one spelling. */
+/** 64 bytes as canonical base64url. */
 const signatureShape = /^[A-Za-z0-9_-]{85}[AQgw]$/
 
-/** Whether that Ed25519 key, 32 bytes as base64url, has signed the text. */
+/** Whether the Ed25519 key, 32 bytes as base64url, signed the text. */
 export const hasSigned = (publicKey: string, text: string, signature: string): boolean => {
   if (!signatureShape.test(signature)) return false
   try {
     const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: publicKey }, format: "jwk" })
     return verify(null, Buffer.from(text), key, Buffer.from(signature, "base64url"))
   } catch {
-    // No point of the curve.
+    // Not a point of the curve.
     return false
   }
 }
 
-export interface Proving {
+export interface ProofAttempt {
   readonly deviceId: DeviceId
-  /** The Hub's public URL, as it was told to the device. */
+  /** The Hub's public URL as the device knows it. */
   readonly hub: string
-  /** The one that the socket holds, which it does not from now on. */
-  readonly held: Challenge | undefined
+  /** Challenge of the socket. The caller has invalidated it. */
+  readonly expected: Challenge | undefined
   readonly challenge: string
   readonly signature: string
 }
@@ -57,8 +57,8 @@ export interface Proving {
 export class Proofs extends Context.Service<
   Proofs,
   {
-    /** The key that the proof was made with. A refusal of a device that there is goes to the audit, at most once a minute. */
-    readonly check: (proving: Proving) => Effect.Effect<string, Unauthorized | SqlError.SqlError>
+    /** Returns the key that signed. A refused proof of an existing device is audited, at most once a minute. */
+    readonly check: (attempt: ProofAttempt) => Effect.Effect<string, Unauthorized | SqlError.SqlError>
   }
 >()("corral/hub/Proofs") {
   static readonly layer = Layer.effect(
@@ -70,7 +70,7 @@ export class Proofs extends Context.Service<
       const now = () => clock.currentTimeMillisUnsafe()
       const audited = new RequestRateLimit(1, now, 60_000)
 
-      const refused = Effect.fnUntraced(function* (deviceId: DeviceId) {
+      const auditRefusal = Effect.fnUntraced(function* (deviceId: DeviceId) {
         if (!audited.take(deviceId)) return
         yield* audit.record({
           action: "device.connect",
@@ -84,28 +84,29 @@ export class Proofs extends Context.Service<
       })
 
       return Proofs.of({
-        check: Effect.fnUntraced(function* ({ challenge, deviceId, held, hub, signature }) {
-          const fits =
-            held !== undefined &&
-            held.text === challenge &&
-            held.deviceId === deviceId &&
-            held.expiresAt >= now()
+        check: Effect.fnUntraced(function* ({ challenge, deviceId, expected, hub, signature }) {
+          const isCurrent =
+            expected !== undefined &&
+            expected.text === challenge &&
+            expected.deviceId === deviceId &&
+            expected.expiresAt >= now()
           const [row] = yield* sql<{ readonly public_key: string; readonly usable: boolean }>`
             SELECT public_key, revoked_at IS NULL AND kind = 'edge' AS usable FROM devices WHERE id = ${deviceId}`
-          if (row === undefined) return yield* notADevice()
+          if (row === undefined) return yield* invalidDeviceProof()
           if (
-            fits &&
+            isCurrent &&
             row.usable &&
             hasSigned(row.public_key, challengeText({ hub, deviceId, challenge }), signature)
           )
             return row.public_key
-          yield* refused(deviceId)
-          return yield* notADevice()
+          yield* auditRefusal(deviceId)
+          return yield* invalidDeviceProof()
         })
       })
     })
   )
 }
 
-/** The sentence for all that is wrong with a device. */
-export const notADevice = () => new Unauthorized({ message: "This is no proof of a device of this Hub." })
+/** The response to every invalid proof. */
+export const invalidDeviceProof = () =>
+  new Unauthorized({ message: "Not a valid proof of a device on this Hub." })

@@ -9,7 +9,7 @@ import type { ApprovalId, DeviceId, ProjectId, RunId, TaskId, UserId } from "@co
 import type { TaskState } from "@corral/domain/task/Task"
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import { type Lease, stateOf } from "../device/Presence.ts"
+import { type Lease, deviceStateOf } from "../device/Presence.ts"
 import { readableRows } from "../store/ReadableList.ts"
 
 /** A change, with the readers who may see it. */
@@ -51,7 +51,7 @@ export const changedDevices = (
     Effect.map((rows) =>
       rows.map((row) => {
         const lastSeenAt = row.last_seen_at?.toISOString()
-        const change = { kind: "device", id: row.id, state: stateOf(row, now) } as const
+        const change = { kind: "device", id: row.id, state: deviceStateOf(row, now) } as const
         return {
           to: [row.owner_id, ...row.members],
           change: lastSeenAt === undefined ? change : { ...change, lastSeenAt }

@@ -30,7 +30,7 @@ export const followSession = (
   }
   const wakeAll = () =>
     void fork(
-      runs.ofSession(projectId, sessionId).pipe(
+      runs.listIdsOfSession(projectId, sessionId).pipe(
         Effect.map((runIds) => {
           for (const runId of runIds) cursorOf(runId).wake()
         }),

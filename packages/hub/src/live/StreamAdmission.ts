@@ -8,8 +8,8 @@ import type { ValidationIssue } from "@corral/domain/errors/ErrorTable"
 import { issuesOf } from "@corral/domain/errors/ValidationIssues"
 import type { HttpRefusal } from "@corral/service/http/Refusal"
 import { Effect, Result } from "effect"
-import { Authority } from "../authority/Authority.ts"
-import { isOver, Runs } from "../run/Runs.ts"
+import { HubAuthority } from "../authority/HubAuthority.ts"
+import { isFinalState, Runs } from "../run/Runs.ts"
 import { SessionProject } from "../run/SessionProject.ts"
 import { type Credential, HubCredentials } from "../signin/HubCredentials.ts"
 
@@ -23,7 +23,7 @@ interface Caller {
 
 /** `admit` finds what a target asks to follow, and fails when the caller may not follow it. `requireRead` checks a project. */
 export const makeStreamAdmission = Effect.gen(function* () {
-  const authority = yield* Authority
+  const authority = yield* HubAuthority
   const runs = yield* Runs
   const sessions = yield* SessionProject
   const credentials = yield* HubCredentials
@@ -37,16 +37,20 @@ export const makeStreamAdmission = Effect.gen(function* () {
       )
 
   const admitRun = Effect.fnUntraced(function* (caller: Caller, runId: RunId, after: number) {
-    const run = yield* runs.place(runId)
+    const run = yield* runs.locate(runId)
     if (run === undefined) return yield* refuse({ code: "permission_denied" })
     const { lastSeq, projectId, state } = run
     yield* requireRead(caller, projectId, runId)
     if (after > lastSeq) return yield* refuseWith(beyondEnd("after"))
-    return { ...caller, projectId, subject: { runId, after, isOver: after === lastSeq && isOver(state) } }
+    return {
+      ...caller,
+      projectId,
+      subject: { runId, after, isOver: after === lastSeq && isFinalState(state) }
+    }
   })
 
   const admitSession = Effect.fnUntraced(function* (caller: Caller, sessionId: SessionId) {
-    const projectId = yield* sessions.of(sessionId)
+    const projectId = yield* sessions.find(sessionId)
     if (projectId === undefined) return yield* refuse({ code: "permission_denied" })
     yield* requireRead(caller, projectId, sessionId)
     return { ...caller, projectId, subject: { sessionId } }

@@ -1,5 +1,5 @@
 /**
- * Authority of event streams: who may follow what, checked before a stream starts and for as long as it lasts.
+ * HubAuthority of event streams: who may follow what, checked before a stream starts and for as long as it lasts.
  *
  * Guarantees: a stream ends immediately when its sign-in ends or its project's members change, and within a minute in any case.
  */

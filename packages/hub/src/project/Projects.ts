@@ -24,7 +24,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { limitTo } from "../store/Limit.ts"
 import { notify } from "../store/Notice.ts"
-import { type Position, positionOf } from "../store/Position.ts"
+import { type Position, encodePosition } from "../store/Position.ts"
 import { liveRuns } from "./LiveRuns.ts"
 import { projectMembers } from "./ProjectMembers.ts"
 
@@ -212,4 +212,4 @@ const projectOf = ({
 })
 
 /** Position of a project in its list. */
-export const projectPosition = ({ id, updatedAt }: Project): string => positionOf(updatedAt, id)
+export const projectPosition = ({ id, updatedAt }: Project): string => encodePosition(updatedAt, id)

@@ -7,7 +7,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Inventory } from "../device/Inventory.ts"
 import { limitTo } from "../store/Limit.ts"
-import { seqIn } from "../store/Position.ts"
+import { decodeSeq } from "../store/Position.ts"
 import { lockProject } from "./ProjectLock.ts"
 
 /** A link with its position in the list. */
@@ -53,7 +53,7 @@ export class WorkspaceLinks extends Context.Service<
         list: ({ subject }, after, limit) =>
           sql<LinkedWorkspaceRow>`
             SELECT seq::text AS seq, target_id, workspace, added_by, added_at FROM workspace_links
-            WHERE project_id = ${subject} AND seq > ${after === undefined ? 0 : seqIn(after, Number.MAX_SAFE_INTEGER)} ORDER BY workspace_links.seq ${limitTo(sql, limit)}`.pipe(
+            WHERE project_id = ${subject} AND seq > ${after === undefined ? 0 : decodeSeq(after, Number.MAX_SAFE_INTEGER)} ORDER BY workspace_links.seq ${limitTo(sql, limit)}`.pipe(
             Effect.map((rows) => rows.map(placedOf))
           ),
 

@@ -1,8 +1,8 @@
 /**
- * Drops the logs of runs that ended long ago. The run stays, with what its log came to, its approvals, and the event that ended it: whoever
- * asks for an earlier one finds the gap.
+ * Retention of run logs. Drops the events of runs that ended long ago, oldest first and in small batches.
  *
- * In small pieces, the oldest events first, and any number of Hubs may do it at once. A piece that was not done is done by the next look.
+ * Guarantees: the run, its summary, its approvals and its last event remain, so that a reader of earlier events gets a replay gap. Several
+ * Hubs may drop logs at the same time. The next pass completes an interrupted one.
  */
 import type { RunId } from "@corral/domain/identity/Ids"
 import { Clock, Effect, Layer, Schedule } from "effect"
@@ -11,8 +11,8 @@ import { SqlClient, type SqlError } from "effect/sql"
 const RUNS = 100
 const ROWS = 500
 
-/** Drops the logs of runs that ended before that; gives how many. `rows` of a log go with one statement. */
-export const dropEndedBefore = Effect.fnUntraced(function* (
+/** Drops the logs of runs that ended before `before` and returns their number. One statement deletes up to `rows` rows of a log. */
+export const dropLogsEndedBefore = Effect.fnUntraced(function* (
   before: Date,
   rows = ROWS
 ): Effect.fn.Return<number, SqlError.SqlError, SqlClient.SqlClient> {
@@ -21,15 +21,15 @@ export const dropEndedBefore = Effect.fnUntraced(function* (
     const runs = yield* sql<{ readonly id: RunId }>`
       SELECT id FROM runs WHERE kept AND ended_at < ${before} ORDER BY ended_at LIMIT ${RUNS}`
     for (const { id } of runs) {
-      let gone = rows
-      while (gone === rows) {
+      let deletedRows = rows
+      while (deletedRows === rows) {
         const deleted = yield* sql`
           DELETE FROM run_events WHERE run_id = ${id} AND last_seq IN (
             SELECT last_seq FROM run_events WHERE run_id = ${id} AND NOT terminal ORDER BY last_seq LIMIT ${rows}
           ) RETURNING last_seq`
-        gone = deleted.length
+        deletedRows = deleted.length
       }
-      // Of the last batch its last line stays: events have no line ends of their own.
+      // The last line of the last batch stays. Events contain no line breaks.
       yield* sql`
         WITH cut AS (
           UPDATE run_events SET first_seq = last_seq, lines = substring(lines FROM '[^\n]*$'),
@@ -45,20 +45,20 @@ export const dropEndedBefore = Effect.fnUntraced(function* (
 
 const DAY_MS = 86_400_000
 
-/** Looks at the start and every hour; 0 days: logs are kept for ever. */
-export const layer = (days: number): Layer.Layer<never, never, SqlClient.SqlClient> =>
+/** Runs at the start and every hour. With 0 days, logs are never dropped. */
+export const runRetentionLayer = (days: number): Layer.Layer<never, never, SqlClient.SqlClient> =>
   days === 0
     ? Layer.empty
     : Layer.effectDiscard(
         Effect.gen(function* () {
           const clock = yield* Clock.Clock
           yield* Effect.suspend(() =>
-            dropEndedBefore(new Date(clock.currentTimeMillisUnsafe() - days * DAY_MS))
+            dropLogsEndedBefore(new Date(clock.currentTimeMillisUnsafe() - days * DAY_MS))
           ).pipe(
             Effect.tap((dropped) =>
-              dropped === 0 ? Effect.void : Effect.logInfo(`the logs of ${dropped} runs were dropped`)
+              dropped === 0 ? Effect.void : Effect.logInfo("dropped run logs", { runs: dropped })
             ),
-            Effect.catchCause((cause) => Effect.logWarning("old logs are still there", cause)),
+            Effect.catchCause((cause) => Effect.logWarning("failed to drop run logs", cause)),
             Effect.repeat(Schedule.spaced("1 hour")),
             Effect.forkScoped
           )

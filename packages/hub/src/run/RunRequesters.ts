@@ -13,10 +13,10 @@ export class RunRequesters extends Context.Service<
   RunRequesters,
   {
     /**
-     * Sends words of the user to the run. The user stays a requester unless `send` fails with something that `isUnknown` does not hold for:
-     * then the words surely did not arrive.
+     * Runs `send`, which sends a message of the user to the run. The user stays a requester unless `send` fails with an error that is not
+     * `isUnknown`: then the message did not arrive.
      */
-    readonly sending: <A, E, R>(
+    readonly sendAs: <A, E, R>(
       runId: RunId,
       userId: UserId,
       send: Effect.Effect<A, E, R>,
@@ -30,7 +30,7 @@ export class RunRequesters extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
       return RunRequesters.of({
-        sending: Effect.fnUntraced(function* <A, E, R>(
+        sendAs: Effect.fnUntraced(function* <A, E, R>(
           runId: RunId,
           userId: UserId,
           send: Effect.Effect<A, E, R>,

@@ -19,7 +19,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { lockProject } from "../project/ProjectLock.ts"
 import { limitTo } from "../store/Limit.ts"
-import { type Position, positionOf } from "../store/Position.ts"
+import { type Position, encodePosition } from "../store/Position.ts"
 import { readOnlyConflict } from "./SessionLock.ts"
 import { agentsOf } from "./SessionAgentStore.ts"
 import { activeRunsOf } from "./SessionRuns.ts"
@@ -178,4 +178,4 @@ const sessionOf = (
 })
 
 /** Position of a session in its list. */
-export const sessionPosition = ({ id, updatedAt }: SessionItem): string => positionOf(updatedAt, id)
+export const sessionPosition = ({ id, updatedAt }: SessionItem): string => encodePosition(updatedAt, id)

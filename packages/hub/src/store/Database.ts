@@ -1,7 +1,7 @@
 /**
- * The Hub's database: an outside PostgreSQL where the config names one, else the embedded one, with every migration step taken.
+ * The Hub's database: an external PostgreSQL where the configuration names one, otherwise the embedded one. All migrations are applied.
  *
- * A statement that fails is a defect of ours or of the database's: services let it die, and the server tells the two apart.
+ * A failed statement is a defect of Corral or of the database. Services pass it on, and the HTTP server distinguishes the two.
  */
 import { databaseProblem } from "@corral/service/DatabaseProblem"
 import { PgClient, PgConnection } from "@effect/sql-pg"
@@ -11,20 +11,20 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { randomUUID } from "node:crypto"
 import { join } from "node:path"
 import type { HubConfig } from "../config/HubConfig.ts"
-import { type EmbeddedServer, startEmbedded, StoreUnavailable } from "./EmbeddedPostgres.ts"
-import { migrate } from "./migrations.ts"
+import { type EmbeddedPostgres, startEmbeddedPostgres, HubStoreUnavailable } from "./EmbeddedPostgres.ts"
+import { runHubMigrations } from "./migrations.ts"
 
-/** Every Hub's connections carry it, so that Hubs on one server see each other. */
+/** Part of the name of every Hub's connections, so that Hubs on one server see each other. */
 const APPLICATION = "corral-hub"
 
-/** Who cannot find out whether it is the last leaves the server as it is. */
+/** A Hub that can't find out in time whether it is the last one leaves the server running. */
 const DECIDE_WITHIN = "3 seconds"
 
 /**
- * The last to leave stops the server; whoever is still connected goes on using it. By a connection of its own: the pool's are perhaps
- * gone by then, and a pool that is being closed makes no more.
+ * The last Hub stops the server; other Hubs keep using it. Needs a separate connection: the pool's connections may be closed by then, and a closing
+ * pool opens no new ones.
  */
-const stopIfLast = (config: PgConnection.Config, server: EmbeddedServer, own: string) =>
+const stopIfLast = (config: PgConnection.Config, server: EmbeddedPostgres, own: string) =>
   PgConnection.make(config).pipe(
     Effect.flatMap((connection) =>
       connection.queryValues(
@@ -40,16 +40,18 @@ const stopIfLast = (config: PgConnection.Config, server: EmbeddedServer, own: st
   )
 
 const unavailable = (error: SqlError.SqlError, { databaseUrl }: HubConfig) =>
-  new StoreUnavailable({ message: databaseProblem(error, databaseUrl) })
+  new HubStoreUnavailable({ message: databaseProblem(error, databaseUrl) })
 
-/** Provides `SqlClient` and `PgClient`. Fails where the database cannot be reached, or is of a newer Corral. */
-export const layer = (config: HubConfig) =>
+/** Provides `SqlClient` and `PgClient`. Fails if the database can't be reached or belongs to a newer Corral. */
+export const hubDatabaseLayer = (config: HubConfig) =>
   Layer.effectContext(
     Effect.gen(function* () {
       const own = `${APPLICATION} ${randomUUID().slice(0, 8)}`
       const server =
-        config.databaseUrl === undefined ? yield* startEmbedded(join(config.home, "postgres")) : undefined
-      // Runs when the connections are gone; what it does is decided while they are there.
+        config.databaseUrl === undefined
+          ? yield* startEmbeddedPostgres(join(config.home, "postgres"))
+          : undefined
+      // Runs after the connections are closed. `decide` chooses it while they are open.
       let leave: Effect.Effect<void> = Effect.void
       yield* Effect.addFinalizer(() => Effect.suspend(() => leave))
       const client = yield* PgClient.make({
@@ -60,15 +62,20 @@ export const layer = (config: HubConfig) =>
         maxConnections: config.maxConnections,
         connectTimeout: Duration.seconds(10),
         startupParameters: {
-          // A date is a day wherever the Hub stands.
+          // Dates do not depend on the time zone of the Hub's machine.
           timezone: "UTC",
-          // A plan for any person is one for a person with little: whoever has a hundred thousand rows would wait a second for each page.
+          // A generic plan fits users with few rows: a user with a hundred thousand would wait a second for each page.
           plan_cache_mode: "force_custom_plan"
         }
       }).pipe(
         Effect.timeoutOrElse({
           duration: "30 seconds",
-          orElse: () => Effect.fail(new StoreUnavailable({ message: "The database does not answer." }))
+          orElse: () =>
+            Effect.fail(
+              new HubStoreUnavailable({
+                message: "The database did not respond. Check that it is running and reachable."
+              })
+            )
         })
       )
       if (server !== undefined) {
@@ -76,10 +83,10 @@ export const layer = (config: HubConfig) =>
           leave = decided
         })
         yield* Effect.addFinalizer(() => Effect.interruptible(decide))
-        // Ends before that is decided: a server that is stopped stays stopped.
+        // Ends before the decision, so that a stopped server stays stopped.
         yield* Effect.forkScoped(server.supervise)
       }
-      yield* Effect.provideService(migrate, SqlClient.SqlClient, client)
+      yield* Effect.provideService(runHubMigrations, SqlClient.SqlClient, client)
       return Context.make(PgClient.PgClient, client).pipe(Context.add(SqlClient.SqlClient, client))
     }).pipe(Effect.catchTag("SqlError", (error) => Effect.fail(unavailable(error, config))))
   ).pipe(Layer.provide(Reactivity.layer))

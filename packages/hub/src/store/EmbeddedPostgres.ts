@@ -1,8 +1,9 @@
 /**
- * A PostgreSQL server of the Hub's own, in a folder of its own, reached through a socket that only this user may open. No port.
+ * PostgreSQL server that the Hub runs in its own folder. Reached through a socket that only this user may open; it has no port.
  *
- * The server outlives a Hub that is killed: the next one finds it and takes it over, and the last Hub to leave stops it. Two Hubs on one
- * folder share one server. It owns the server and not what is in it.
+ * Guarantees: the server survives a killed Hub, the next Hub takes it over, and the last Hub to stop also stops the server. Hubs with the same
+ * folder share one server.
+ * Does not own the data; `Database` does.
  */
 import { Data, Effect, Schedule } from "effect"
 import { spawn } from "node:child_process"
@@ -14,49 +15,49 @@ import { tmpdir, userInfo } from "node:os"
 import { join } from "node:path"
 import { findPostgres, type PostgresCall, type PostgresProgram } from "./PostgresProgram.ts"
 
-/** The server cannot be had; `message` is a sentence for a person. */
-export class StoreUnavailable extends Data.TaggedError("StoreUnavailable")<{ readonly message: string }> {}
+/** The server can't be reached or started. `message` is for users. */
+export class HubStoreUnavailable extends Data.TaggedError("StoreUnavailable")<{ readonly message: string }> {}
 
-/** How to reach it. */
-export interface EmbeddedServer {
+/** A running server and how to reach it. */
+export interface EmbeddedPostgres {
   /** Path of the socket. */
   readonly path: string
   readonly username: string
   readonly database: string
-  /** Restarts it whenever it dies, for as long as this runs. */
+  /** Restarts the server whenever it dies. */
   readonly supervise: Effect.Effect<never>
-  /** Asks it to stop once everyone has left, and waits until it is gone. */
+  /** Stops the server and waits for its exit. */
   readonly stop: Effect.Effect<void>
 }
 
 const USER = "corral"
-/** Of the folder: another major version does not read its files. */
+/** Name of the data folder: another major version can't read its files. */
 const VERSION = "18"
 const SOCKET = ".s.PGSQL.5432"
-/** What the kernel takes for the path of a socket. */
+/** Limit of the kernel for the path of a socket. */
 const MAX_SOCKET_PATH = 100
 
-const attempt = <A>(action: () => Promise<A>): Effect.Effect<A, StoreUnavailable> =>
+const attempt = <A>(action: () => Promise<A>): Effect.Effect<A, HubStoreUnavailable> =>
   Effect.tryPromise({
     try: action,
     catch: (error) =>
-      new StoreUnavailable({ message: error instanceof Error ? error.message : String(error) })
+      new HubStoreUnavailable({ message: error instanceof Error ? error.message : String(error) })
   })
 
-/** Runs to its end; rejects with the end of what it said on stderr. */
+/** Runs a program to completion. Rejects with the end of its stderr. */
 const finish = ({ file, args, options }: PostgresCall): Promise<void> =>
   new Promise((resolve, reject) => {
     const child = spawn(file, args, { ...options, stdio: ["ignore", "ignore", "pipe"] })
-    let said = ""
-    child.stderr.on("data", (chunk: Buffer) => (said = (said + chunk.toString()).slice(-2_000)))
+    let stderr = ""
+    child.stderr.on("data", (chunk: Buffer) => (stderr = (stderr + chunk.toString()).slice(-2_000)))
     child.on("error", reject)
     child.on("close", (code) =>
-      code === 0 ? resolve() : reject(new Error(`${file} ended with ${code}: ${said}`))
+      code === 0 ? resolve() : reject(new Error(`${file} exited with ${code}: ${stderr}`))
     )
   })
 
-/** Made beside and renamed into place: a folder that is there is whole. */
-const makeCluster = async (program: PostgresProgram, data: string): Promise<void> => {
+/** Creates the data folder next to its place and renames it, so that an existing folder is always complete. */
+const createCluster = async (program: PostgresProgram, data: string): Promise<void> => {
   if (await exists(join(data, "PG_VERSION"))) return
   const fresh = `${data}.${process.pid}.new`
   await rm(fresh, { recursive: true, force: true })
@@ -65,7 +66,7 @@ const makeCluster = async (program: PostgresProgram, data: string): Promise<void
   const choices = ["--username", USER, "--auth=trust", "--encoding=UTF8", "--no-locale", "--data-checksums"]
   await finish(program.call("initdb", ["--pgdata", fresh, ...choices]))
   await rename(fresh, data).catch(async (error: unknown) => {
-    // Another Hub was faster.
+    // Another Hub has created it.
     await rm(fresh, { recursive: true, force: true })
     if (!(await exists(join(data, "PG_VERSION")))) throw error
   })
@@ -77,7 +78,7 @@ const exists = (path: string): Promise<boolean> =>
     () => false
   )
 
-/** Starts the server and gives whether it has ended since: at once where another one holds the folder. */
+/** Starts the server. Returns whether it has exited since; it exits immediately if another server uses the folder. */
 const launch = async (
   program: PostgresProgram,
   folder: string,
@@ -107,10 +108,10 @@ const launch = async (
   }
 }
 
-/** Whether a server holds the folder and takes queries: one that is starting or stopping takes connections and refuses them. */
+/** Whether a server uses the folder and accepts queries. While starting or stopping, a server refuses connections. */
 const serves = async (data: string, path: string): Promise<boolean> => {
   const lines = (await readFile(join(data, "postmaster.pid"), "utf8").catch(() => "")).split("\n")
-  // What a server that was killed left behind says so too.
+  // The file of a killed server says so too.
   return lines[STATUS_LINE]?.startsWith("ready") === true && (await takesConnections(path))
 }
 
@@ -126,14 +127,14 @@ const takesConnections = (path: string): Promise<boolean> =>
     socket.once("error", () => resolve(false))
   })
 
-/** The process of the server that holds the folder, whether it still lives or not. */
+/** Process id in the folder's lock file. The process may have exited. */
 const serverPid = async (data: string): Promise<number | undefined> => {
   const text = await readFile(join(data, "postmaster.pid"), "utf8").catch(() => "")
   const pid = Number.parseInt(text, 10)
   return Number.isSafeInteger(pid) && pid > 1 ? pid : undefined
 }
 
-const lives = (pid: number): boolean => {
+const isRunning = (pid: number): boolean => {
   try {
     return process.kill(pid, 0)
   } catch {
@@ -141,51 +142,52 @@ const lives = (pid: number): boolean => {
   }
 }
 
-/** SIGINT: a fast shutdown, which ends what is connected and writes everything down. */
+/** SIGINT is a fast shutdown: connections end, data is written to disk. */
 const stop = (data: string, path: string): Effect.Effect<void> =>
   Effect.gen(function* () {
     const pid = yield* Effect.promise(() => serverPid(data))
-    const there = pid !== undefined && (yield* Effect.promise(() => takesConnections(path)))
-    if (!there || !lives(pid)) return
+    const isServing = pid !== undefined && (yield* Effect.promise(() => takesConnections(path)))
+    if (!isServing || !isRunning(pid)) return
     process.kill(pid, "SIGINT")
-    yield* Effect.sync(() => lives(pid)).pipe(
-      Effect.repeat({ while: (living) => living, schedule: Schedule.spaced("20 millis") }),
+    yield* Effect.sync(() => isRunning(pid)).pipe(
+      Effect.repeat({ while: (isAlive) => isAlive, schedule: Schedule.spaced("20 millis") }),
       Effect.timeoutOption("5 seconds")
     )
   })
 
-/** Long names of folders leave no room for a socket beside the data. */
+/** A folder with a long path has no room for a socket next to the data. */
 const socketFolder = async (folder: string): Promise<string> => {
   if (join(folder, SOCKET).length <= MAX_SOCKET_PATH) return folder
   const name = createHash("sha256").update(folder).digest("hex").slice(0, 16)
   const short = join(tmpdir(), `corral-${userInfo().uid}-${name}`)
   await mkdir(short, { recursive: true, mode: 0o700 })
   const { uid, mode } = await stat(short)
-  if (uid !== userInfo().uid || (mode & 0o077) !== 0) throw new Error(`${short} belongs to somebody else.`)
+  if (uid !== userInfo().uid || (mode & 0o077) !== 0)
+    throw new Error(`${short} belongs to another user. Remove it or set TMPDIR to another folder.`)
   return short
 }
 
-/** Why it does not start, in its own words. */
-const lastWord = async (log: string): Promise<string> => {
+/** The server's own reason why it does not start. */
+const startFailure = async (log: string): Promise<string> => {
   const fatal = (await readFile(log, "utf8")).split("\n").findLast((line) => line.includes("FATAL"))
-  return `PostgreSQL did not start: ${fatal?.replace(/^.*FATAL: */, "") ?? "it does not say why"}. More is in ${log}.`
+  return `PostgreSQL did not start: ${fatal?.replace(/^.*FATAL: */, "") ?? "no reason given"}. See ${log}.`
 }
 
-/** Finds the server of the folder, or starts it; succeeds when it takes queries. */
+/** Finds or starts the server of the folder. Succeeds when it accepts queries. */
 const ensureRunning = Effect.fnUntraced(function* (
   folder: string,
   data: string,
   sockets: string
-): Effect.fn.Return<void, StoreUnavailable> {
+): Effect.fn.Return<void, HubStoreUnavailable> {
   const path = join(sockets, SOCKET)
   if (yield* attempt(() => serves(data, path))) return
   const program = yield* attempt(() => findPostgres(folder))
   yield* attempt(async () => {
     await chmod(folder, 0o700)
     await program.own(folder)
-    await makeCluster(program, data)
+    await createCluster(program, data)
   })
-  // Another Hub may be starting it too, or what a killed server left may still be going: then ours ends, and is started again.
+  // Another Hub may be starting the server too, or processes of a killed server may still be running. Then this server exits and is started again.
   let ended = () => true
   const tryOnce = attempt(async () => {
     if (await serves(data, path)) return true
@@ -198,8 +200,8 @@ const ensureRunning = Effect.fnUntraced(function* (
       duration: "30 seconds",
       orElse: () =>
         Effect.flatMap(
-          attempt(() => lastWord(join(folder, "server.log"))),
-          (message) => Effect.fail(new StoreUnavailable({ message }))
+          attempt(() => startFailure(join(folder, "server.log"))),
+          (message) => Effect.fail(new HubStoreUnavailable({ message }))
         )
     })
   )
@@ -213,7 +215,7 @@ const BACK_OFF = Schedule.min([Schedule.exponential("500 millis"), Schedule.spac
 const supervise = (folder: string, data: string, sockets: string): Effect.Effect<never> => {
   const isGone = Effect.promise(async () => {
     const pid = await serverPid(data)
-    return pid === undefined || !lives(pid) || (await isZombie(pid))
+    return pid === undefined || !isRunning(pid) || (await isZombie(pid))
   })
   const restart = ensureRunning(folder, data, sockets).pipe(
     Effect.tapError(({ message }) => Effect.logError("failed to restart PostgreSQL", { cause: message })),
@@ -237,10 +239,10 @@ const isZombie = (pid: number): Promise<boolean> =>
     () => false
   )
 
-/** A server on `folder`, running: found or started. It is left running until `stop`. */
-export const startEmbedded = Effect.fnUntraced(function* (
+/** Finds or starts the server of `folder`. It runs until `stop`. */
+export const startEmbeddedPostgres = Effect.fnUntraced(function* (
   folder: string
-): Effect.fn.Return<EmbeddedServer, StoreUnavailable> {
+): Effect.fn.Return<EmbeddedPostgres, HubStoreUnavailable> {
   yield* attempt(() => mkdir(folder, { recursive: true, mode: 0o700 }))
   const data = join(folder, VERSION)
   const sockets = yield* attempt(() => socketFolder(folder))

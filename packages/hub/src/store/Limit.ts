@@ -1,6 +1,6 @@
 /**
- * How many rows a page takes, as part of the statement. As a parameter the plan that PostgreSQL keeps for any value of it expects a tenth of
- * the table: it sorts where it could walk an index, and a page costs as much as the list is long.
+ * Row limit of a page as a literal. With a parameter, PostgreSQL plans for a tenth of the table: it sorts instead of scanning an index, and
+ * the cost of a page grows with the list.
  */
 import type { SqlClient } from "effect/sql"
 

@@ -1,7 +1,8 @@
 /**
- * What Hubs tell each other through the database: one connection that listens, for everything of this process that wants to know.
+ * Notices of Hubs to each other, through the database. One connection listens for all followers of this process.
  *
- * A notice is a hint to look, never the news itself. Between two connections notices are lost: whoever follows is told that too.
+ * Does not guarantee delivery: a notice is a hint to look, not data. Notices between two connections are lost, and followers learn that
+ * through `onMissed`.
  */
 import { PgClient, PgConnection } from "@effect/sql-pg"
 import { Context, Deferred, Effect, Layer, Queue } from "effect"
@@ -12,14 +13,14 @@ const kinds = Object.keys(channels) as ReadonlyArray<NoticeKind>
 
 export interface NoticeFollower {
   readonly onNotice: (kind: NoticeKind, payload: string) => void
-  /** There may have been notices that nobody heard: look at everything. */
+  /** Notices may have been lost: look at everything. */
   readonly onMissed: () => void
 }
 
 export class Notices extends Context.Service<
   Notices,
   {
-    /** Tells the follower from now on. It must not block and must not throw. */
+    /** Adds a follower. It must not block and must not throw. */
     readonly follow: (follower: NoticeFollower) => void
   }
 >()("corral/hub/Notices") {
@@ -28,9 +29,9 @@ export class Notices extends Context.Service<
     Effect.gen(function* () {
       const { config } = yield* PgClient.PgClient
       const followers = new Set<NoticeFollower>()
-      const tried = yield* Deferred.make<void>()
+      const attempted = yield* Deferred.make<void>()
 
-      const tellAll = (
+      const deliver = (
         kind: NoticeKind,
         notices: Queue.Dequeue<PgConnection.Notification, SqlError.SqlError>
       ) =>
@@ -41,26 +42,26 @@ export class Notices extends Context.Service<
         )
 
       const listening = Effect.gen(function* () {
-        // Not of the pool: it is held as long as the Hub lives. It only hears, so nothing but this tells that the other side has gone.
+        // Not from the pool, since it stays open as long as the Hub. It never sends, so only keep-alive detects a lost server.
         const session = yield* PgConnection.make({ ...config, keepAlive: "10 seconds" })
         const connection = yield* session.pin
-        const heard = yield* Effect.forEach(kinds, (kind) =>
-          Effect.map(connection.listen(channels[kind]), (notices) => tellAll(kind, notices))
+        const deliveries = yield* Effect.forEach(kinds, (kind) =>
+          Effect.map(connection.listen(channels[kind]), (notices) => deliver(kind, notices))
         )
         for (const follower of followers) follower.onMissed()
-        yield* Deferred.succeed(tried, undefined)
-        yield* Effect.all(heard, { concurrency: "unbounded", discard: true })
+        yield* Deferred.succeed(attempted, undefined)
+        yield* Effect.all(deliveries, { concurrency: "unbounded", discard: true })
       }).pipe(Effect.scoped)
 
       yield* listening.pipe(
-        Effect.catch((error) => Effect.logWarning("the database's notices are not heard", error)),
-        Effect.andThen(Deferred.succeed(tried, undefined)),
+        Effect.catch((error) => Effect.logWarning("failed to listen for notices", error)),
+        Effect.andThen(Deferred.succeed(attempted, undefined)),
         Effect.andThen(Effect.sleep("1 second")),
         Effect.forever,
         Effect.forkScoped
       )
-      // Who came before it hears would have to be sent away again.
-      yield* Deferred.await(tried)
+      // Callers must not follow before the first attempt: they would miss notices.
+      yield* Deferred.await(attempted)
       return Notices.of({ follow: (follower) => void followers.add(follower) })
     })
   )

@@ -1,20 +1,20 @@
-/** Where an item stands in a list that goes by time, newest first, and by id among those of one moment. */
+/** Position in a list that is ordered by time, newest first, and by id for equal times. */
 export interface Position {
   /** ISO 8601, to the millisecond, as every time here. */
   readonly at: string
   readonly id: string
 }
 
-/** As a cursor carries it. */
-export const positionOf = (at: string, id: string): string => `${at} ${id}`
+/** Text of a position, for a cursor. */
+export const encodePosition = (at: string, id: string): string => `${at} ${id}`
 
 /**
- * What `positionOf` made. A cursor's seal finds mistakes, not malice: of anything else comes a position that nothing follows.
+ * Decodes the text of `encodePosition`. Any other text, such as a forged cursor's, gives a position at the end of the list.
  */
-export const positionIn = (text: string): Position => {
+export const decodePosition = (text: string): Position => {
   const [, at = "", id = ""] = /^(\S+) (\w+)$/.exec(text) ?? []
   return Number.isNaN(Date.parse(at)) ? { at: new Date(0).toISOString(), id: "" } : { at, id }
 }
 
-/** A position that is a number from 1 up; `end`, which nothing follows, of anything else. */
-export const seqIn = (text: string, end: number): number => (/^\d{1,15}$/.test(text) ? Number(text) : end)
+/** Decodes a position that is a number from 1 up. Any other text gives `end`. */
+export const decodeSeq = (text: string, end: number): number => (/^\d{1,15}$/.test(text) ? Number(text) : end)

@@ -1,9 +1,9 @@
 /**
- * The PostgreSQL that is installed along: where its programs are, and how they are called on this machine.
+ * Programs of the installed PostgreSQL package, and how they are called on this machine.
  *
- * PostgreSQL refuses to run as root. Root therefore runs it in a user namespace of its own, where it is nobody in particular and its
- * files stay root's; where the system gives none, as the system user `postgres` or `nobody`, who must then be let through to the files.
- * Its libraries come without the links by which they are found: those are made in a folder of ours.
+ * PostgreSQL refuses to run as root. Root runs it in a separate user namespace, where its files stay root's. Without namespaces, root runs it as the
+ * system user `postgres`, or as the unprivileged user 65534, which then needs access to the files.
+ * The package lacks the symbolic links to its libraries; they are created in a folder of the Hub.
  */
 import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"
@@ -14,7 +14,7 @@ import { promisify } from "node:util"
 
 const run = promisify(execFile)
 
-/** Argument list and surroundings of one call. */
+/** Program, arguments and environment of one call. */
 export interface PostgresCall {
   readonly file: string
   readonly args: ReadonlyArray<string>
@@ -27,13 +27,13 @@ export interface PostgresCall {
 
 export interface PostgresProgram {
   readonly call: (program: "initdb" | "postgres", args: ReadonlyArray<string>) => PostgresCall
-  /** Gives a folder to whoever the programs run as. */
+  /** Makes the user that runs the programs the owner of a folder. */
   readonly own: (folder: string) => Promise<void>
 }
 
 const platform = process.platform === "win32" ? "windows" : process.platform
 
-/** The folder of the installed programs, or undefined where there are none for this machine. */
+/** Folder of the installed programs; `undefined` if the package has none for this machine. */
 const installed = (): string | undefined => {
   try {
     const require = createRequire(import.meta.url)
@@ -44,14 +44,14 @@ const installed = (): string | undefined => {
   }
 }
 
-/** Links with the names by which the libraries are asked for. */
+/** Creates links with the names under which the programs load the libraries. */
 const linkLibraries = async (native: string, links: string): Promise<void> => {
   const text = await readFile(join(native, "pg-symlinks.json"), "utf8").catch(() => "[]")
-  const wanted = JSON.parse(text) as ReadonlyArray<{ readonly source: string; readonly target: string }>
+  const libraries = JSON.parse(text) as ReadonlyArray<{ readonly source: string; readonly target: string }>
   await mkdir(links, { recursive: true, mode: 0o755 })
-  for (const { source, target } of wanted) {
+  for (const { source, target } of libraries) {
     await symlink(join(dirname(native), source), join(links, basename(target))).catch((error: unknown) => {
-      // Made by an earlier start; where the installation has moved since, the folder is another one.
+      // Created by an earlier start. A moved installation uses another folder.
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error
     })
   }
@@ -65,17 +65,19 @@ const hasNamespaces = (): Promise<boolean> =>
     () => false
   )
 
-/** Whom root lets run it: the system user that is made for it, or nobody. */
+/** User id of the unprivileged user on most systems. */
+const UNPRIVILEGED = "65534"
+
+/** The user that runs PostgreSQL for root: `postgres` if it exists, otherwise the unprivileged user of most systems. */
 const systemUser = (): { readonly uid: number; readonly gid: number } => {
   const lines = readFileSync("/etc/passwd", "utf8").split("\n")
-  const entry = ["postgres", "nobody"]
-    .map((name) => lines.find((line) => line.startsWith(`${name}:`)))
-    .find((line) => line !== undefined)
-  const [, , uid = "65534", gid = "65534"] = (entry ?? "").split(":")
+  const users = lines.map((line) => line.split(":"))
+  const user = users.find(([name]) => name === "postgres") ?? users.find(([, , uid]) => uid === UNPRIVILEGED)
+  const [, , uid = UNPRIVILEGED, gid = UNPRIVILEGED] = user ?? []
   return { uid: Number(uid), gid: Number(gid) }
 }
 
-/** A folder on the way to `path` through which nobody but its owner may pass. */
+/** A parent folder of `path` that only its owner may pass through. */
 const closedFolder = async (path: string): Promise<string | undefined> => {
   for (let at = resolve(path); at !== dirname(at);) {
     at = dirname(at)
@@ -85,13 +87,13 @@ const closedFolder = async (path: string): Promise<string | undefined> => {
 }
 
 /**
- * Finds the programs and prepares `folder`, which becomes theirs. Rejects with a sentence for a person where they cannot be run.
+ * Finds the programs and prepares `folder` for them. Rejects with a message for users if the programs can't run.
  */
 export const findPostgres = async (folder: string): Promise<PostgresProgram> => {
   const native = installed()
   if (native === undefined) {
     throw new Error(
-      `Corral brings no PostgreSQL for ${platform}-${process.arch}: install one and set CORRAL_DATABASE_URL.`
+      `Corral has no PostgreSQL for ${platform}-${process.arch}. Install PostgreSQL and set CORRAL_DATABASE_URL.`
     )
   }
   const links = join(folder, `lib-${Buffer.from(native).toString("base64url").slice(-16)}`)
@@ -122,8 +124,8 @@ export const findPostgres = async (folder: string): Promise<PostgresProgram> => 
   const closed = (await closedFolder(native)) ?? (await closedFolder(folder))
   if (closed !== undefined) {
     throw new Error(
-      `PostgreSQL does not run as root, and another user may not pass through ${closed}. Start the Hub as another user, ` +
-        "or set CORRAL_HOME to a folder that others may pass through, or CORRAL_DATABASE_URL."
+      `PostgreSQL does not run as root, and other users have no access to ${closed}. Start the Hub as another user, ` +
+        "or set CORRAL_HOME to a folder that other users can access, or set CORRAL_DATABASE_URL."
     )
   }
   const user = systemUser()

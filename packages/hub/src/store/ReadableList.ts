@@ -1,19 +1,19 @@
 /**
- * A page of rows that belong to projects, of those projects that one person may read: by id, from a position on.
+ * Page of rows that belong to projects, limited to the projects that one user may read. Ordered by id.
  *
- * Each readable project gives its own first rows by an index, and the first of those are the page: the cost does not grow with the depth,
- * nor with what others have.
+ * Each readable project contributes its first rows by an index, and the first of those are the page. The cost depends neither on the depth of
+ * the page nor on rows of other projects.
  */
 import type { ProjectId, UserId } from "@corral/domain/identity/Ids"
 import type { Effect } from "effect"
 import type { SqlClient, SqlError, Statement } from "effect/sql"
 
 export interface ReadableList {
-  /** Has an index of `project_id`, each condition and `id`. */
+  /** Needs an index on `project_id`, each condition and `id`. */
   readonly table: "approvals" | "runs" | "tasks"
   readonly columns: string
   readonly reader: UserId
-  /** That project alone; whether it may be read has been found before. */
+  /** Only this project. The caller has checked that it may be read. */
   readonly projectId?: ProjectId | undefined
   readonly conditions: ReadonlyArray<Statement.Fragment>
   readonly order: "newest" | "oldest"
@@ -22,7 +22,7 @@ export interface ReadableList {
   readonly limit: number
 }
 
-export const readableRows = <Row extends object>(
+export const readableRows = <Row extends object = object>(
   sql: SqlClient.SqlClient,
   { after, columns, conditions, limit, order, projectId, reader, table }: ReadableList
 ): Effect.Effect<ReadonlyArray<Row>, SqlError.SqlError> => {

@@ -1,9 +1,9 @@
-/** Where the Hub's database is, for another service in the same process that keeps things in it too. */
+/** Address of the Hub's database, for other services in the same process that use it. */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Redacted } from "effect"
 import { dirname } from "node:path"
 
-/** A `postgres://` URL: the one that was given, or that of the embedded server's socket. */
+/** The configured `postgres://` URL, or the URL of the embedded server's socket. */
 export const storeAddress: Effect.Effect<Redacted.Redacted, never, PgClient.PgClient> = Effect.map(
   PgClient.PgClient,
   ({ config: { database = "postgres", path = "", url, username = "" } }) => {

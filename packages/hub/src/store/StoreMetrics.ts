@@ -1,10 +1,10 @@
-/** What only the database knows: asked for when somebody reads the metrics, in one statement that walks no table. */
+/** Metrics that only the database has. Read when metrics are collected, by one statement without a table scan. */
 import { CurrentMetrics, type Reading } from "@corral/service/telemetry/Metrics"
 import { Clock, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { hubMetrics } from "../HubMetrics.ts"
 
-interface Row {
+interface MetricsRow {
   readonly devices: number
   readonly pending: number
   readonly queued: number
@@ -13,7 +13,7 @@ interface Row {
 }
 
 /** `maxConnections` is the pool's limit. */
-export const layer = (maxConnections: number) =>
+export const hubStoreMetricsLayer = (maxConnections: number) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -21,8 +21,8 @@ export const layer = (maxConnections: number) =>
       const metrics = yield* CurrentMetrics
       const readings = Effect.gen(function* () {
         const now = new Date(clock.currentTimeMillisUnsafe())
-        // The name of the connections is this Hub's own.
-        const [row] = yield* sql<Row>`
+        // Each Hub has its own name for its connections.
+        const [row] = yield* sql<MetricsRow>`
           SELECT
             (SELECT count(*)::int FROM devices WHERE revoked_at IS NULL AND lease_until > ${now}) AS devices,
             pending::int, queued::int, busy::int, idle::int
@@ -32,7 +32,7 @@ export const layer = (maxConnections: number) =>
             (SELECT count(*) FILTER (WHERE state <> 'idle') AS busy, count(*) FILTER (WHERE state = 'idle') AS idle
               FROM pg_stat_activity WHERE application_name = current_setting('application_name')) pool`
         if (row === undefined) return []
-        const found: ReadonlyArray<Reading> = [
+        const values: ReadonlyArray<Reading> = [
           [hubMetrics.devices, row.devices],
           [hubMetrics.tasks, row.pending, { state: "pending" }],
           [hubMetrics.tasks, row.queued, { state: "queued" }],
@@ -40,7 +40,7 @@ export const layer = (maxConnections: number) =>
           [hubMetrics.connections, row.idle, { state: "idle" }],
           [hubMetrics.mostConnections, maxConnections]
         ]
-        return found
+        return values
       })
       metrics.sample(readings)
     })

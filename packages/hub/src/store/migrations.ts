@@ -1,60 +1,60 @@
 /**
- * The steps from an empty database to today's, each taken once. A step that was released is never changed: the next one follows it.
+ * Migrations of the Hub's database, each applied once. A released migration is never changed; a new one follows it.
  *
- * One transaction and one lock for all that is missing: of several Hubs that start at once, one takes the steps and the others find them
- * taken.
+ * Guarantees: all missing migrations are applied in one transaction under one lock. If several Hubs start together, one of them applies the
+ * migrations.
  */
 import { Effect } from "effect"
 import { Migrator, SqlClient } from "effect/sql"
-import { people } from "./migrations/0001-people.ts"
-import { projects } from "./migrations/0002-projects.ts"
-import { records } from "./migrations/0003-records.ts"
-import { devicesAndSessions } from "./migrations/0005-devices-and-sessions.ts"
-import { signIn } from "./migrations/0004-sign-in.ts"
-import { runs } from "./migrations/0006-runs.ts"
-import { link } from "./migrations/0007-link.ts"
-import { policies } from "./migrations/0008-policies.ts"
-import { chat } from "./migrations/0009-chat.ts"
-import { traces } from "./migrations/0010-traces.ts"
-import { signIns } from "./migrations/0011-sign-ins.ts"
-import { commands } from "./migrations/0012-commands.ts"
-import { decisions } from "./migrations/0013-decisions.ts"
-import { signInTime } from "./migrations/0014-sign-in-time.ts"
-import { deviceShares } from "./migrations/0015-device-shares.ts"
-import { auditReaders } from "./migrations/0016-audit-readers.ts"
-import { runRequesters } from "./migrations/0017-run-requesters.ts"
-import { sentCommands } from "./migrations/0018-sent-commands.ts"
+import { peopleMigration } from "./migrations/0001-people.ts"
+import { projectsMigration } from "./migrations/0002-projects.ts"
+import { recordsMigration } from "./migrations/0003-records.ts"
+import { devicesAndSessionsMigration } from "./migrations/0005-devices-and-sessions.ts"
+import { signInMigration } from "./migrations/0004-sign-in.ts"
+import { runsMigration } from "./migrations/0006-runs.ts"
+import { linkMigration } from "./migrations/0007-link.ts"
+import { policiesMigration } from "./migrations/0008-policies.ts"
+import { chatMigration } from "./migrations/0009-chat.ts"
+import { tracesMigration } from "./migrations/0010-traces.ts"
+import { signInsMigration } from "./migrations/0011-sign-ins.ts"
+import { commandsMigration } from "./migrations/0012-commands.ts"
+import { decisionsMigration } from "./migrations/0013-decisions.ts"
+import { signInTimeMigration } from "./migrations/0014-sign-in-time.ts"
+import { deviceSharesMigration } from "./migrations/0015-device-shares.ts"
+import { auditReadersMigration } from "./migrations/0016-audit-readers.ts"
+import { runRequestersMigration } from "./migrations/0017-run-requesters.ts"
+import { sentCommandsMigration } from "./migrations/0018-sent-commands.ts"
 
-const steps: Readonly<Record<string, ReadonlyArray<string>>> = {
-  "0001_people": people,
-  "0002_projects": projects,
-  "0003_records": records,
-  "0004_sign_in": signIn,
-  "0005_devices_and_sessions": devicesAndSessions,
-  "0006_runs": runs,
-  "0007_link": link,
-  "0008_policies": policies,
-  "0009_chat": chat,
-  "0010_traces": traces,
-  "0011_sign_ins": signIns,
-  "0012_commands": commands,
-  "0013_decisions": decisions,
-  "0014_sign_in_time": signInTime,
-  "0015_device_shares": deviceShares,
-  "0016_audit_readers": auditReaders,
-  "0017_run_requesters": runRequesters,
-  "0018_sent_commands": sentCommands
+const migrations: Readonly<Record<string, ReadonlyArray<string>>> = {
+  "0001_people": peopleMigration,
+  "0002_projects": projectsMigration,
+  "0003_records": recordsMigration,
+  "0004_sign_in": signInMigration,
+  "0005_devices_and_sessions": devicesAndSessionsMigration,
+  "0006_runs": runsMigration,
+  "0007_link": linkMigration,
+  "0008_policies": policiesMigration,
+  "0009_chat": chatMigration,
+  "0010_traces": tracesMigration,
+  "0011_sign_ins": signInsMigration,
+  "0012_commands": commandsMigration,
+  "0013_decisions": decisionsMigration,
+  "0014_sign_in_time": signInTimeMigration,
+  "0015_device_shares": deviceSharesMigration,
+  "0016_audit_readers": auditReadersMigration,
+  "0017_run_requesters": runRequestersMigration,
+  "0018_sent_commands": sentCommandsMigration
 }
 
-const take = (statements: ReadonlyArray<string>) =>
+const execute = (statements: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     for (const statement of statements) yield* sql.unsafe(statement)
   })
 
-export const migrate = Migrator.make({})({
+export const runHubMigrations = Migrator.make({})({
   loader: Migrator.fromRecord(
-    Object.fromEntries(Object.entries(steps).map(([name, step]) => [name, take(step)]))
+    Object.fromEntries(Object.entries(migrations).map(([name, statements]) => [name, execute(statements)]))
   ),
   table: "corral_migrations"
 })

@@ -1,23 +1,23 @@
 /**
- * Brings tasks to their targets: woken when there is one for a target, or when a target has come, it starts what waits, oldest first.
+ * Dispatcher of tasks to their targets. Woken when a target has a new task or comes online, it starts the waiting tasks, oldest first.
  *
- * A start is repeated after a break, under the same run id: an Edge starts a run once, and several Hubs that ask get one answer. A start
- * without an answer ends after a timeout and delays no other. The dispatcher also claims the starts that a stopped Hub left behind, and
- * ends tasks that have waited too long.
+ * Guarantees: a start is repeated under the same run id, so an Edge starts a run once, whichever Hubs send the start. A start without an answer
+ * times out and delays no other start. Starts that a stopped Hub left behind are dispatched again, and expired tasks end.
  */
 import type { DeviceId, TaskId } from "@corral/domain/identity/Ids"
 import { CurrentTraceparent } from "@corral/service/telemetry/Traces"
-import { Context, Effect, Latch, Layer, Schedule } from "effect"
+import { Context, type Duration, Effect, Latch, Layer, Schedule, type Scope } from "effect"
 import { EdgeRouter } from "../edges/EdgeRouter.ts"
-import { type ClaimedTask, Tasks } from "./Tasks.ts"
+import type { ClaimedTask } from "./TaskClaims.ts"
+import { Tasks } from "./Tasks.ts"
 
-/** Starts of one target that are not answered yet. */
-const MOST_STARTED = 64
+/** Unanswered starts per target. */
+const MAX_UNANSWERED = 64
 
 export class Dispatcher extends Context.Service<
   Dispatcher,
   {
-    /** There may be something to start on that target. Returns at once. */
+    /** Dispatches what the target has waiting. Returns without waiting for it. */
     readonly wake: (targetId: DeviceId) => Effect.Effect<void>
   }
 >()("corral/hub/Dispatcher") {
@@ -25,96 +25,108 @@ export class Dispatcher extends Context.Service<
     Dispatcher,
     Effect.gen(function* () {
       const tasks = yield* Tasks
-      const router = yield* EdgeRouter
-      const scope = yield* Effect.scope
-      /** Targets whose tasks are being started; `true` where there may be more by now. */
-      const busy = new Map<DeviceId, boolean>()
-
-      /** Tasks whose start is not answered yet. */
-      const started = new Map<DeviceId, Set<TaskId>>()
-
-      const start = (targetId: DeviceId, task: ClaimedTask, onWritten: Effect.Effect<void>) =>
-        router.start(targetId, { runId: task.runId, create: task.create }, onWritten).pipe(
-          // Of whoever made it, and not of whoever has woken us.
-          Effect.provideService(CurrentTraceparent, task.traceparent),
-          Effect.matchEffect({
-            onSuccess: () => tasks.dispatched(task),
-            onFailure: (error) => {
-              if (!("code" in error)) return Effect.fail(error)
-              const { code, message } = error
-              if (error._tag === "StartRefused") return tasks.refused(task, { code, message })
-              if (error.details?.outcome === "unknown") return Effect.void
-              return tasks.notReached(task, { code, message })
-            }
-          })
-        )
-
-      /** Returns once the start is queued, so an Edge that does not answer does not delay later tasks. */
-      const begin = Effect.fnUntraced(function* (targetId: DeviceId, task: ClaimedTask) {
-        const open = started.get(targetId) ?? new Set<TaskId>()
-        if (open.has(task.id)) return
-        started.set(targetId, open.add(task.id))
-        const inLine = Latch.makeUnsafe(false)
-        const over = Effect.suspend(() => {
-          const wasFull = open.size >= MOST_STARTED
-          open.delete(task.id)
-          if (open.size === 0) started.delete(targetId)
-          return Effect.andThen(inLine.open, wasFull ? wake(targetId) : Effect.void)
-        })
-        yield* start(targetId, task, Effect.asVoid(inLine.open)).pipe(
-          Effect.catch((error) => Effect.logError("tasks wait", error)),
-          Effect.ensuring(over),
-          Effect.forkIn(scope)
-        )
-        yield* inLine.await
-      })
-
-      const startAll = Effect.fnUntraced(function* (targetId: DeviceId) {
-        const isFull = () => (started.get(targetId)?.size ?? 0) >= MOST_STARTED
-        let task = isFull() ? undefined : yield* tasks.claim(targetId, undefined)
-        while (task !== undefined) {
-          yield* begin(targetId, task)
-          task = isFull() ? undefined : yield* tasks.claim(targetId, task.id)
-        }
-      })
-
-      const serve = Effect.fnUntraced(function* (targetId: DeviceId) {
-        do {
-          busy.set(targetId, false)
-          // What could not be written is found again when the target wakes us.
-          yield* startAll(targetId).pipe(Effect.catch((error) => Effect.logError("tasks wait", error)))
-        } while (busy.get(targetId) === true)
-        busy.delete(targetId)
-      })
-
-      yield* tasks.giveUp.pipe(
-        Effect.catch((error) => Effect.logError("failed to end unanswered tasks", error)),
-        Effect.repeat(Schedule.spaced("1 second")),
-        Effect.forkScoped
+      const state: DispatcherState = {
+        tasks,
+        router: yield* EdgeRouter,
+        scope: yield* Effect.scope,
+        hasMore: new Map(),
+        unanswered: new Map()
+      }
+      const wakeStalled = Effect.flatMap(tasks.findStalledTargets, (targets) =>
+        Effect.forEach(targets, (targetId) => wake(state, targetId), { discard: true })
       )
-
-      yield* tasks.expire.pipe(
-        Effect.catch((error) => Effect.logError("tasks do not expire", error)),
-        Effect.repeat(Schedule.spaced("1 second")),
-        Effect.forkScoped
-      )
-
-      const wake = (targetId: DeviceId): Effect.Effect<void> =>
-        Effect.suspend(() => {
-          if (busy.has(targetId)) return Effect.sync(() => void busy.set(targetId, true))
-          busy.set(targetId, false)
-          return Effect.asVoid(Effect.forkIn(serve(targetId), scope))
-        })
-
-      yield* Effect.flatMap(tasks.leftBehind, (targets) =>
-        Effect.forEach(targets, wake, { discard: true })
-      ).pipe(
-        Effect.catch((error) => Effect.logError("tasks that were left behind wait", error)),
-        Effect.repeat(Schedule.spaced("15 seconds")),
-        Effect.forkScoped
-      )
-
-      return Dispatcher.of({ wake })
+      yield* repeat(tasks.failUnanswered, "1 second", "failed to end unanswered tasks")
+      yield* repeat(tasks.expireQueued, "1 second", "failed to expire tasks")
+      yield* repeat(wakeStalled, "15 seconds", "failed to dispatch stalled tasks")
+      return Dispatcher.of({ wake: (targetId) => wake(state, targetId) })
     })
   )
 }
+
+interface DispatcherState {
+  readonly tasks: Tasks["Service"]
+  readonly router: EdgeRouter["Service"]
+  readonly scope: Scope.Scope
+  /** Targets that are being served; `true` where there may be more tasks since the last claim. */
+  readonly hasMore: Map<DeviceId, boolean>
+  readonly unanswered: Map<DeviceId, Set<TaskId>>
+}
+
+const repeat = <E>(effect: Effect.Effect<void, E>, interval: Duration.Input, failure: string) =>
+  effect.pipe(
+    Effect.catch((error) => Effect.logError(failure, error)),
+    Effect.repeat(Schedule.spaced(interval)),
+    Effect.forkScoped
+  )
+
+const wake = (state: DispatcherState, targetId: DeviceId): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const { hasMore, scope } = state
+    if (hasMore.has(targetId)) return Effect.sync(() => void hasMore.set(targetId, true))
+    hasMore.set(targetId, false)
+    return Effect.asVoid(Effect.forkIn(serve(state, targetId), scope))
+  })
+
+const serve = Effect.fnUntraced(function* (state: DispatcherState, targetId: DeviceId) {
+  const { hasMore } = state
+  do {
+    hasMore.set(targetId, false)
+    // A task that could not be written is found again when the target wakes the dispatcher.
+    yield* startAll(state, targetId).pipe(
+      Effect.catch((error) => Effect.logError("failed to dispatch tasks", error))
+    )
+  } while (hasMore.get(targetId) === true)
+  hasMore.delete(targetId)
+})
+
+const startAll = Effect.fnUntraced(function* (state: DispatcherState, targetId: DeviceId) {
+  const { tasks, unanswered } = state
+  const isFull = () => (unanswered.get(targetId)?.size ?? 0) >= MAX_UNANSWERED
+  let task = isFull() ? undefined : yield* tasks.claim(targetId, undefined)
+  while (task !== undefined) {
+    yield* begin(state, targetId, task)
+    task = isFull() ? undefined : yield* tasks.claim(targetId, task.id)
+  }
+})
+
+/** Returns once the start is queued, so an Edge that does not answer does not delay later tasks. */
+const begin = Effect.fnUntraced(function* (state: DispatcherState, targetId: DeviceId, task: ClaimedTask) {
+  const { scope, unanswered } = state
+  const open = unanswered.get(targetId) ?? new Set<TaskId>()
+  if (open.has(task.id)) return
+  unanswered.set(targetId, open.add(task.id))
+  const queued = Latch.makeUnsafe(false)
+  const end = Effect.suspend(() => {
+    const wasFull = open.size >= MAX_UNANSWERED
+    open.delete(task.id)
+    if (open.size === 0) unanswered.delete(targetId)
+    return Effect.andThen(queued.open, wasFull ? wake(state, targetId) : Effect.void)
+  })
+  yield* start(state, targetId, task, Effect.asVoid(queued.open)).pipe(
+    Effect.catch((error) => Effect.logError("failed to dispatch task", error)),
+    Effect.ensuring(end),
+    Effect.forkIn(scope)
+  )
+  yield* queued.await
+})
+
+const start = (
+  { router, tasks }: DispatcherState,
+  targetId: DeviceId,
+  task: ClaimedTask,
+  onWritten: Effect.Effect<void>
+) =>
+  router.start(targetId, { runId: task.runId, create: task.create }, onWritten).pipe(
+    // The trace of the task's author, not of the request that woke the dispatcher.
+    Effect.provideService(CurrentTraceparent, task.traceparent),
+    Effect.matchEffect({
+      onSuccess: () => tasks.markDispatched(task),
+      onFailure: (error) => {
+        if (!("code" in error)) return Effect.fail(error)
+        const { code, message } = error
+        if (error._tag === "StartRefused") return tasks.markRefused(task, { code, message })
+        if (error.details?.outcome === "unknown") return Effect.void
+        return tasks.markUnreachable(task, { code, message })
+      }
+    })
+  )

@@ -1,16 +1,16 @@
 /**
  * Starts of runs that were sent and never answered.
  *
- * Guarantees: a task does not stay `pending` because its Edge is silent, and a start that was given up is not sent again. Does not know
- * whether the Edge has the run: if events of it arrive after all, `RunLog` takes them, and run and task go on from there.
+ * Guarantees: a task does not stay `pending` because its Edge is silent, and a failed start is not sent again.
+ * Does not know whether the Edge has the run. If its events arrive after all, `RunLog` accepts them, and run and task continue from there.
  */
 import type { DeviceId, RunId, TaskId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import { startOf } from "../edges/Commands.ts"
+import { startCommandId } from "../edges/CommandRequest.ts"
 import { channels, noticeOf } from "../store/Notice.ts"
 
-/** How long an Edge may owe its answer over one link. */
+/** Time that an Edge has for its answer over one link. */
 const ANSWER_MS = 60_000
 
 export interface UnansweredStart {
@@ -19,8 +19,8 @@ export interface UnansweredStart {
   readonly targetId: DeviceId
 }
 
-/** A task that may wait does so while its device is away, until it expires. */
-export const unansweredStarts = (
+/** A task with `onOffline: "queue"` waits while its device is offline, until it expires. */
+export const findUnansweredStarts = (
   sql: SqlClient.SqlClient,
   now: Date
 ): Effect.Effect<ReadonlyArray<UnansweredStart>, SqlError.SqlError> => sql<UnansweredStart>`
@@ -33,11 +33,15 @@ export const unansweredStarts = (
 const error = {
   code: "target_offline",
   message:
-    "The device did not answer. Check the Edge there; if it has the run after all, the run appears here."
+    "The device did not answer. Check that its Edge is running. If the Edge has the run, the run continues here."
 }
 
-/** In the order in which a push takes its locks. */
-export const giveUpStart = (sql: SqlClient.SqlClient, { id, runId, targetId }: UnansweredStart, now: Date) =>
+/** Fails the run and its task. Takes locks in the same order as a push: first the run, then the task. */
+export const failUnansweredStart = (
+  sql: SqlClient.SqlClient,
+  { id, runId, targetId }: UnansweredStart,
+  now: Date
+) =>
   sql.withTransaction(
     Effect.gen(function* () {
       const [run] = yield* sql<{
@@ -46,13 +50,13 @@ export const giveUpStart = (sql: SqlClient.SqlClient, { id, runId, targetId }: U
       if (run === undefined || run.last_seq > 0) return
       const details = { targetId, outcome: "unknown" }
       const outcome = JSON.stringify({ _tag: "Refused", error: { ...error, details } })
-      const given = yield* sql`
+      const answered = yield* sql`
         UPDATE edge_commands SET outcome = ${outcome}, answered_at = ${now}
-        WHERE id = ${startOf(runId)} AND outcome IS NULL RETURNING pg_notify(${channels.commandDone}, id)`
-      if (given.length === 0) return
-      const told = JSON.stringify({ error, endedAt: now.toISOString() })
+        WHERE id = ${startCommandId(runId)} AND outcome IS NULL RETURNING pg_notify(${channels.commandDone}, id)`
+      if (answered.length === 0) return
+      const summary = JSON.stringify({ error, endedAt: now.toISOString() })
       yield* sql`
-        UPDATE runs SET state = 'failed', told = ${told}, ended_at = ${now}, updated_at = ${now} WHERE id = ${runId}
+        UPDATE runs SET state = 'failed', told = ${summary}, ended_at = ${now}, updated_at = ${now} WHERE id = ${runId}
         RETURNING ${noticeOf(sql, "runState")}`
       yield* sql`
         UPDATE tasks SET state = 'failed', error = ${JSON.stringify(error)}, updated_at = ${now}

@@ -26,7 +26,7 @@ const assertionOf = async (text: string): Promise<string> => {
   return body.get("client_assertion") ?? ""
 }
 
-/** The key with a certificate of its own, as PEM. */
+/** The key together with its certificate, as PEM. */
 const certified = (key: KeyObject): string => {
   const folder = mkdtempSync(join(tmpdir(), "corral-hub-"))
   const [at, out] = [join(folder, "key.pem"), join(folder, "certificate.pem")]
@@ -42,7 +42,7 @@ const certified = (key: KeyObject): string => {
 }
 const openssl = spawnSync("openssl", ["version"]).status === 0
 
-describe("the key of the client", () => {
+describe("clientKeyFrom", () => {
   it.each([
     ["RSA as PEM", pem(rsa.privateKey), "RS256", undefined, rsa.publicKey],
     ["P-256 as PEM", pem(p256.privateKey), "ES256", undefined, p256.publicKey],
@@ -77,7 +77,7 @@ describe("the key of the client", () => {
     ["a short RSA key", pem(generateKeyPairSync("rsa", { modulusLength: 1_024 }).privateKey)],
     ["another curve", pem(generateKeyPairSync("ec", { namedCurve: "P-521" }).privateKey)],
     ["an algorithm that is not the key's", jwk(p256.privateKey, { alg: "RS256" })],
-    ["an algorithm that nobody knows", jwk(rsa.privateKey, { alg: "none" })],
+    ["an unknown algorithm", jwk(rsa.privateKey, { alg: "none" })],
     ["a JWK that is none", "{}"]
   ])("is not %s", (_, text) => {
     assert.isUndefined(clientKeyFrom(text))

@@ -158,7 +158,7 @@ describe("Requesters of a run", { timeout: 120_000 }, () => {
     const sending = (failure: Conflict | TargetOffline) =>
       hub.people.act(
         Effect.flatMap(RunRequesters, (requesters) =>
-          Effect.exit(requesters.sending(runId, userId, Effect.fail(failure), isUnknown))
+          Effect.exit(requesters.sendAs(runId, userId, Effect.fail(failure), isUnknown))
         )
       )
     const count = async () =>

@@ -1,10 +1,10 @@
-/** Agents of several targets as one inventory, and when a target is there. */
+/** Agents of several targets as one inventory, and presence of a target. */
 import { assert, describe, it } from "@effect/vitest"
 import type { Agent } from "@corral/domain/run/Agent"
 import type { DeviceState, Target } from "@corral/domain/device/Device"
 import type { AgentId, DeviceId } from "@corral/domain/identity/Ids"
 import { profilesOf } from "../../src/device/Inventory.ts"
-import { stateOf } from "../../src/device/Presence.ts"
+import { deviceStateOf } from "../../src/device/Presence.ts"
 
 const capabilities = {
   deltas: true,
@@ -31,7 +31,7 @@ const target = (id: string, state: DeviceState, ...agents: ReadonlyArray<Agent>)
 })
 
 describe("profilesOf", () => {
-  it("names each agent once, by id, in the words of the first target", () => {
+  it("lists each agent once, by id, as the first target describes it", () => {
     const profiles = profilesOf([
       target("dev_2", "online", agent("codex", "Codex here"), agent("aider", "Aider", false)),
       target("dev_1", "offline", agent("codex", "Codex there"), agent("pi"))
@@ -57,12 +57,12 @@ describe("profilesOf", () => {
     )
   })
 
-  it("is empty where nothing is offered", () => {
+  it("is empty without offers", () => {
     assert.deepStrictEqual(profilesOf([target("dev_1", "online")]), [])
   })
 })
 
-describe("stateOf", () => {
+describe("deviceStateOf", () => {
   const now = 1_800_000_000_000
   it.each([
     ["never seen", null, null, "offline"],
@@ -71,6 +71,6 @@ describe("stateOf", () => {
     ["revoked within its lease", now - 1, now + 45_000, "revoked"]
   ] as const)("%s", (_, revoked, lease, state) => {
     const at = (millis: number | null) => (millis === null ? null : new Date(millis))
-    assert.strictEqual(stateOf({ revoked_at: at(revoked), lease_until: at(lease) }, now), state)
+    assert.strictEqual(deviceStateOf({ revoked_at: at(revoked), lease_until: at(lease) }, now), state)
   })
 })

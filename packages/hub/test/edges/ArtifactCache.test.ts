@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Artifact } from "@corral/domain/run/Artifact"
 import type { ArtifactId, DeviceId, RunId } from "@corral/domain/identity/Ids"
-import { ArtifactCache, MAX_BYTES } from "../../src/edges/ArtifactCache.ts"
+import { ArtifactCache, MAX_CACHE_BYTES } from "../../src/edges/ArtifactCache.ts"
 
 const MEBIBYTE = 1_048_576
 const target = "dev_1" as DeviceId
@@ -16,9 +16,9 @@ const artifact = (n: number, size = 2 * MEBIBYTE): Artifact => ({
 })
 
 describe("ArtifactCache", () => {
-  it("keeps as much as it may, those that were asked for lately", () => {
+  it("evicts the least recently used content beyond its limit", () => {
     const cache = new ArtifactCache()
-    const most = MAX_BYTES / (2 * MEBIBYTE)
+    const most = MAX_CACHE_BYTES / (2 * MEBIBYTE)
     for (let n = 0; n < most; n++) cache.put(target, artifact(n), Buffer.alloc(2 * MEBIBYTE))
     assert.isDefined(cache.get(target, artifact(0)))
     cache.put(target, artifact(most), Buffer.alloc(2 * MEBIBYTE))
@@ -26,7 +26,7 @@ describe("ArtifactCache", () => {
     for (const n of [0, 2, most]) assert.isDefined(cache.get(target, artifact(n)), `${n}`)
   })
 
-  it("gives the content of one target to no other that names its hash, and keeps nothing large", () => {
+  it("separates targets that name the same hash, and ignores large contents", () => {
     const cache = new ArtifactCache()
     cache.put(target, artifact(1), Buffer.alloc(1))
     assert.isUndefined(cache.get("dev_2" as DeviceId, artifact(1)))

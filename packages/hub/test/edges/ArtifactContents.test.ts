@@ -4,7 +4,7 @@ import { PayloadTooLarge, PermissionDenied } from "@corral/domain/errors/Failure
 import type { ArtifactId, DeviceId, RunId } from "@corral/domain/identity/Ids"
 import { Effect, Exit, Layer, Stream } from "effect"
 import { createHash } from "node:crypto"
-import { ArtifactContents, MAX_ARTIFACT_BYTES } from "../../src/edges/ArtifactContents.ts"
+import { ArtifactContents, MAX_RELAYED_ARTIFACT_BYTES } from "../../src/edges/ArtifactContents.ts"
 import { EdgeRouter } from "../../src/edges/EdgeRouter.ts"
 
 const run = { id: "run_1" as RunId, targetId: "dev_1" as DeviceId }
@@ -26,16 +26,16 @@ const edgeWith = (artifact: Artifact, content: Buffer) => {
   const offsets: Array<number> = []
   const never = () => Effect.die("not asked here")
   const router = Layer.succeed(EdgeRouter, {
-    ready: never,
+    checkOffer: never,
     start: never,
     cancel: never,
-    input: never,
+    sendInput: never,
     decide: never,
-    diff: never,
+    readDiff: never,
     openPreview: never,
     listFiles: never,
     readFile: never,
-    artifacts: () => Effect.succeed([artifact]),
+    listArtifacts: () => Effect.succeed([artifact]),
     readArtifact: (_, { offset }) => {
       offsets.push(offset)
       const base64 = content.subarray(offset, offset + CHUNK).toString("base64")
@@ -53,7 +53,7 @@ const bytesOf = (id?: string, mayGoOn?: Effect.Effect<boolean>) =>
 const content = Buffer.from(Array.from({ length: 2_500 }, (_, i) => i % 251))
 
 describe("ArtifactContents", () => {
-  it.effect("gives the whole content, piece by piece, and keeps it for the next", () => {
+  it.effect("streams the whole content in pieces, and caches it", () => {
     const { layer, offsets } = edgeWith(artifactOf(content), content)
     return Effect.gen(function* () {
       assert.isTrue((yield* bytesOf()).equals(content))
@@ -62,7 +62,7 @@ describe("ArtifactContents", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("gives what is empty without asking", () => {
+  it.effect("serves an empty artifact without reading from the Edge", () => {
     const { layer, offsets } = edgeWith(artifactOf(Buffer.alloc(0)), Buffer.alloc(0))
     return Effect.gen(function* () {
       assert.strictEqual((yield* bytesOf()).length, 0)
@@ -70,16 +70,16 @@ describe("ArtifactContents", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("refuses what the run does not have, and what is too large", () =>
+  it.effect("refuses artifacts that the run does not have or that are too large", () =>
     Effect.gen(function* () {
       const { layer } = edgeWith(artifactOf(content), content)
       assert.instanceOf(yield* Effect.flip(open("art_2")).pipe(Effect.provide(layer)), PermissionDenied)
-      const large = edgeWith(artifactOf(content, { size: MAX_ARTIFACT_BYTES + 1 }), content)
+      const large = edgeWith(artifactOf(content, { size: MAX_RELAYED_ARTIFACT_BYTES + 1 }), content)
       assert.instanceOf(yield* Effect.flip(open()).pipe(Effect.provide(large.layer)), PayloadTooLarge)
     })
   )
 
-  it.effect("stops where the reader may not go on", () => {
+  it.effect("fails when the reader loses access during the stream", () => {
     const { layer, offsets } = edgeWith(artifactOf(content), content)
     return Effect.gen(function* () {
       const denied = yield* Effect.flip(

@@ -10,7 +10,8 @@ import type {
   WorkspaceId
 } from "@corral/domain/identity/Ids"
 import { Cause, Effect, Exit, Layer } from "effect"
-import { type Asked, Commands } from "../../src/edges/Commands.ts"
+import type { CommandResult } from "../../src/edges/CommandResult.ts"
+import { Commands } from "../../src/edges/Commands.ts"
 import { EdgeRouter } from "../../src/edges/EdgeRouter.ts"
 import { Targets } from "../../src/edges/Targets.ts"
 import { createRun, newId } from "@corral/testing/hub/Mirror"
@@ -40,7 +41,7 @@ const ways = {
     { run_not_cancellable: "run_not_cancellable", not_found: "run_not_cancellable", overloaded: "overloaded" }
   ],
   input: [
-    (router: Router) => router.input(targetId, { runId, by: "x", input: { text: "x" } }),
+    (router: Router) => router.sendInput(targetId, { runId, by: "x", input: { text: "x" } }),
     { conflict: "conflict", not_found: "permission_denied", overloaded: "overloaded" }
   ],
   decide: [
@@ -53,8 +54,11 @@ const ways = {
       overloaded: "overloaded"
     }
   ],
-  diff: [(router: Router) => router.diff(targetId, { runId }), { not_found: "permission_denied" }],
-  artifacts: [(router: Router) => router.artifacts(targetId, { runId }), { not_found: "permission_denied" }],
+  diff: [(router: Router) => router.readDiff(targetId, { runId }), { not_found: "permission_denied" }],
+  artifacts: [
+    (router: Router) => router.listArtifacts(targetId, { runId }),
+    { not_found: "permission_denied" }
+  ],
   readArtifact: [
     (router: Router) => router.readArtifact(targetId, { runId, artifactId, offset: 0 }),
     { not_found: "permission_denied" }
@@ -80,7 +84,11 @@ const ways = {
 >
 
 /** What comes of a command that ends so. */
-const asked = (way: keyof typeof ways, asked: Asked, commands: ReadonlyArray<string> = ["OpenPreview"]) =>
+const asked = (
+  way: keyof typeof ways,
+  asked: CommandResult,
+  commands: ReadonlyArray<string> = ["OpenPreview"]
+) =>
   Effect.flatMap(EdgeRouter, (router): Effect.Effect<unknown, { readonly _tag: string }> =>
     ways[way][0](router)
   ).pipe(
@@ -88,7 +96,7 @@ const asked = (way: keyof typeof ways, asked: Asked, commands: ReadonlyArray<str
       EdgeRouter.layer.pipe(
         Layer.provide(
           Layer.succeed(Commands, {
-            ask: () => Effect.succeed(asked),
+            send: () => Effect.succeed(asked),
             claim: () => Effect.succeed([]),
             resend: () => Effect.void,
             answer: () => Effect.void,
@@ -98,10 +106,10 @@ const asked = (way: keyof typeof ways, asked: Asked, commands: ReadonlyArray<str
         Layer.provide(
           Layer.succeed(Targets, {
             find: (id) => Effect.succeed({ id, lastSeenAt: undefined }),
-            offer: () => Effect.succeed({ workspaces: [], agents: [], commands }),
+            currentOffer: () => Effect.succeed({ workspaces: [], agents: [], commands }),
             lastOffer: () => Effect.succeed({ workspaces: [], agents: [], commands, isPresent: true }),
-            mayRoute: () => Effect.succeed(true),
-            mayWorkIn: () => Effect.succeed(true)
+            canRoute: () => Effect.succeed(true),
+            canUseWorkspace: () => Effect.succeed(true)
           })
         )
       )
@@ -109,9 +117,9 @@ const asked = (way: keyof typeof ways, asked: Asked, commands: ReadonlyArray<str
     Effect.exit
   )
 
-const answered = (outcome: CommandOutcome): Asked => ({ _tag: "Answered", outcome })
+const answered = (outcome: CommandOutcome): CommandResult => ({ _tag: "Answered", outcome })
 const details = { approvalId, state: "denied" }
-const refused = (code: string): Asked =>
+const refused = (code: string): CommandResult =>
   answered({ _tag: "Refused", error: { code, message: "Because.", details } })
 
 const openedPreview = openedPreviewOf(previewId, runId, workspace)
@@ -135,7 +143,7 @@ describe("EdgeRouter", () => {
     })
   )
 
-  it.effect.each(names)("%s: an answer that is something else is nobody's answer", (way) =>
+  it.effect.each(names)("%s: dies if the answer belongs to another request", (way) =>
     Effect.gen(function* () {
       for (const value of [null, {}, [{}], { id: newId("run"), runId: newId("run") }])
         assert.isTrue(Exit.hasDies(yield* asked(way, answered({ _tag: "Done", value }))))
@@ -156,7 +164,7 @@ describe("EdgeRouter", () => {
       })
   )
 
-  it.effect("takes an address of that preview on the device itself, and of no other place", () =>
+  it.effect("accepts only preview addresses on the device itself", () =>
     Effect.gen(function* () {
       const opened = (more: object) =>
         asked("openPreview", answered({ _tag: "Done", value: { ...openedPreview, ...more } }))
@@ -183,7 +191,7 @@ describe("EdgeRouter", () => {
     })
   )
 
-  it.effect("sends no command to an Edge that does not know it", () =>
+  it.effect("sends no command that the Edge does not support", () =>
     Effect.gen(function* () {
       const done = answered({ _tag: "Done", value: openedPreview })
       const failure = failureOf(yield* asked("openPreview", done, []))
@@ -192,7 +200,7 @@ describe("EdgeRouter", () => {
     })
   )
 
-  it.effect("takes a revoked device's refusal for what it says", () =>
+  it.effect("passes on the refusal of a revoked device", () =>
     Effect.gen(function* () {
       const gone = answered({
         _tag: "Refused",

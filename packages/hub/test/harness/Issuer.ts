@@ -1,5 +1,5 @@
 /**
- * A real OpenID Connect provider on loopback, with people who type a name. It serves once it is told which Hub its client is.
+ * OpenID Connect provider on loopback where users type a name. It serves once it has the address of its client, the Hub.
  */
 import { generateKeyPair, exportJWK, type JWTPayload, SignJWT } from "jose"
 import { createServer, type Server } from "node:http"
@@ -14,11 +14,11 @@ export type Claims = Readonly<Record<string, unknown>>
 
 export class Issuer {
   readonly url: string
-  /** What is told of a name beside it. */
+  /** Additional claims by user name. */
   readonly people = new Map<string, Claims>()
-  /** How its client shows who it is, as the provider's library has it. */
+  /** Client authentication in the form of the provider's library. */
   clientAuth: Readonly<Record<string, unknown>> = { client_secret: CLIENT_SECRET }
-  /** Claims go into the ID token; `false`: to the userinfo endpoint alone. */
+  /** Whether claims are in the ID token; otherwise only the userinfo endpoint returns them. */
   inIdToken = true
   private readonly server: Server
   private readonly keys: Awaited<ReturnType<typeof generateKeyPair>>
@@ -35,7 +35,7 @@ export class Issuer {
     return new Issuer(server, await generateKeyPair("ES256", { extractable: true }))
   }
 
-  /** The settings of a Hub that signs in here. */
+  /** Settings of a Hub that uses this provider. */
   get env(): Readonly<Record<string, string>> {
     return {
       CORRAL_OIDC_ISSUER: this.url,
@@ -88,7 +88,7 @@ export class Issuer {
     this.server.on("request", (request, response) => void handle(request, response))
   }
 
-  /** A person of that name goes through the provider's pages; gives the address at which the browser is sent back. */
+  /** Signs a user in on the provider's pages. Returns the address of the redirect back to the Hub. */
   async signIn(browser: Browser, authorizationUrl: string, name: string): Promise<string> {
     let next = new URL(authorizationUrl)
     for (let steps = 0; next.origin === this.url; steps++) {

@@ -1,6 +1,5 @@
 /**
- * The other end of a link: an Edge as a Hub sees it, with a key of its own, over a real WebSocket and the real RPC client. What it answers to commands is
- * told by the test; nothing runs here.
+ * Test Edge with its own key, over a real WebSocket and the real RPC client. The test provides its answers to commands; it runs nothing.
  */
 import { onTestFinished } from "@effect/vitest"
 import {
@@ -45,7 +44,7 @@ const capabilities = {
   input: false
 }
 
-/** What `createRun` of the mirror asks for. */
+/** Offer that covers `createRun` of the mirror. */
 export const offer: Offer = {
   version: "1.2.3",
   // Names as they are in the table of what is offered; a brand says no more here.
@@ -68,7 +67,7 @@ export const offer: Offer = {
 type Client = RpcClient.FromGroup<typeof EdgeLink, RpcClientError.RpcClientError>
 type Failure = LinkFailure | { readonly code: "broken"; readonly message: string }
 
-/** `undefined`: it is not answered. */
+/** `undefined`: no answer. */
 export type Answers = (command: EdgeCommand) => CommandOutcome | undefined
 
 export interface Dialling {
@@ -78,7 +77,7 @@ export interface Dialling {
   readonly answers?: Answers
 }
 
-/** The outcome that says what an Edge would of a run that it has just taken. */
+/** Outcome of a start that the Edge accepts. */
 export const taken = (command: EdgeCommand): CommandOutcome | undefined => {
   if (command.name !== "StartRun") return undefined
   // The name says which payload it is.
@@ -98,7 +97,7 @@ export const taken = (command: EdgeCommand): CommandOutcome | undefined => {
 }
 
 export class LinkedEdge {
-  /** Every command that came, in order, again where it came again. */
+  /** Received commands in order, with repetitions. */
   readonly commands: Array<EdgeCommand> = []
   readonly closed: Promise<{ readonly code: number; readonly reason: string }>
   generation = 1
@@ -127,7 +126,7 @@ export class LinkedEdge {
     })
   }
 
-  /** Dials, and proves nothing yet. */
+  /** Connects without a proof. */
   static async dial(url: string, dialling: Dialling): Promise<LinkedEdge> {
     const socket = new WebSocket(url.replace(/^http/, "ws") + LINK_PATH)
     await within(
@@ -152,7 +151,7 @@ export class LinkedEdge {
     return new LinkedEdge(dialling, socket, client, scope)
   }
 
-  /** Dials, proves itself and takes commands. It is closed when the test ends. */
+  /** Connects, proves the device and receives commands. Closed when the test ends. */
   static async link(url: string, dialling: Dialling): Promise<LinkedEdge> {
     const edge = await LinkedEdge.dial(url, dialling)
     onTestFinished(() => edge.cut())
@@ -221,7 +220,7 @@ export class LinkedEdge {
     return this.call(this.client.CommandDone({ generation: this.generation, commandId, outcome }))
   }
 
-  /** Opens the stream of commands, and answers them as `answers` says. */
+  /** Opens the stream of commands and answers them by `answers`. */
   serve(): void {
     // Nothing of the same socket is waited for in here: the library's client reads no answer while its stream is full.
     const taking = Stream.runForEach(this.client.Commands({ generation: this.generation }), (command) =>
@@ -236,7 +235,7 @@ export class LinkedEdge {
     Effect.runSync(Scope.addFinalizer(this.scope, Fiber.interrupt(fiber)))
   }
 
-  /** Resolves when so many commands have come, with all of them. */
+  /** Resolves with all commands once `commands` have arrived. */
   async count(commands: number): Promise<ReadonlyArray<EdgeCommand>> {
     const until = async (): Promise<void> => {
       if (this.commands.length >= commands) return
@@ -247,19 +246,19 @@ export class LinkedEdge {
     return this.commands
   }
 
-  /** An answer that a cut link does not take is nobody's fault. */
+  /** An answer may fail on a cut link. */
   private readonly unlessCut = (error: unknown): void => {
     if (!this.isCut) throw error
   }
 
-  /** As when the network goes. */
+  /** Simulates a lost network. */
   async cut(): Promise<void> {
     this.isCut = true
     this.socket.terminate()
     await Effect.runPromise(Scope.close(this.scope, Exit.void))
   }
 
-  /** As an Edge that stops. */
+  /** Simulates an Edge that stops. */
   async leave(): Promise<void> {
     this.socket.close(1000)
     await within(this.closed, 5_000, "the end of the link")

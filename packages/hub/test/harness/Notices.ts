@@ -1,10 +1,10 @@
-/** What the Hubs of one database tell each other, as another of them would hear it. */
+/** Notices of the Hubs on one database, as another Hub receives them. */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Queue } from "effect"
 import { channels, type NoticeKind } from "../../src/store/Notice.ts"
 import type { HubProcess } from "@corral/testing/hub/HubProcess"
 
-/** The first thing that is said there once `act` began. */
+/** The first notice after `act` began. */
 export const heardWhile = (hub: HubProcess, kind: NoticeKind, act: () => Promise<unknown>): Promise<string> =>
   hub.people.act(
     Effect.scoped(

@@ -1,6 +1,6 @@
 import type { PreviewId, RunId } from "@corral/domain/identity/Ids"
 
-/** What an Edge answers of a preview that it opens, as it comes over the link. */
+/** Answer of an Edge that opens a preview, as the link carries it. */
 export const openedPreviewOf = (id: PreviewId, runId: RunId, workspace: string) => ({
   id,
   runId,

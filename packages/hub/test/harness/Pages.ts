@@ -1,4 +1,4 @@
-/** A list as a client walks it: page after page by the cursor. */
+/** Reads a list page by page with the cursor. */
 import { assert } from "@effect/vitest"
 import type { HubClient } from "@corral/testing/hub/HubClient"
 
@@ -8,7 +8,7 @@ export interface ListPage<A> {
   readonly requestId: string
 }
 
-/** All items; `between` runs after each page but the last. */
+/** All items; `between` runs after each page except the last. */
 export const walk = async <A>(
   client: HubClient,
   path: string,

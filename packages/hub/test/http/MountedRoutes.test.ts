@@ -5,8 +5,8 @@ import { Effect, Layer, Redacted } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApi } from "effect/http-api"
 import { requiredAuthorityOf } from "@corral/domain/hub-api/HubAuthorization"
-import { defaults } from "../../src/config/HubConfig.ts"
-import { layerServices } from "../../src/Hub.ts"
+import { hubDefaults } from "../../src/config/HubConfig.ts"
+import { hubServicesLayer } from "../../src/Hub.ts"
 import { mountedAt } from "../../src/http/HubRequestPolicy.ts"
 import { hubServerRoutes } from "../../src/http/routes.ts"
 import { SignInRate } from "../../src/http/SignInRate.ts"
@@ -59,13 +59,13 @@ describe("The Hub's routes in another program's router", { timeout: 60_000 }, ()
 
   const mounted = Effect.gen(function* () {
     const config = {
-      ...defaults,
+      ...hubDefaults,
       home: hub.home,
       maxConnections: 3,
       databaseUrl: hub.databaseUrl === undefined ? undefined : Redacted.make(hub.databaseUrl)
     }
     const context = yield* Layer.build(
-      Layer.merge(SignInRate.layer(600), mountedAt(ORIGIN)).pipe(Layer.provideMerge(layerServices(config)))
+      Layer.merge(SignInRate.layer(600), mountedAt(ORIGIN)).pipe(Layer.provideMerge(hubServicesLayer(config)))
     )
     const routes = Layer.merge(
       hubServerRoutes,

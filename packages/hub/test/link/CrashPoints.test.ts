@@ -4,7 +4,8 @@ import type { OnOffline } from "@corral/domain/task/Task"
 import type { UserId } from "@corral/domain/identity/Ids"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { Commands, startOf } from "../../src/edges/Commands.ts"
+import { startCommandId } from "../../src/edges/CommandRequest.ts"
+import { Commands } from "../../src/edges/Commands.ts"
 import { Tasks } from "../../src/task/Tasks.ts"
 import { HubClient } from "@corral/testing/hub/HubClient"
 import { type HubProcess, openHub } from "@corral/testing/hub/HubProcess"
@@ -13,11 +14,11 @@ import { createRun } from "@corral/testing/hub/Mirror"
 import { report } from "@corral/testing/hub/Offers"
 import { untilTask, type World, worldOf } from "./World.ts"
 
-/** How far a Hub has come with a task when it ends. */
+/** Progress of a task when its Hub stops. */
 const points = ["the task", "its run", "its command"] as const
 type Point = (typeof points)[number]
 
-describe("a Hub that ends on the way of a task", { timeout: 60_000 }, () => {
+describe("Hub that stops during the dispatch of a task", { timeout: 60_000 }, () => {
   /** Does what a Hub does until then, and makes it a while ago. */
   const until = async (
     hub: HubProcess,
@@ -43,13 +44,13 @@ describe("a Hub that ends on the way of a task", { timeout: 60_000 }, () => {
           const claimed = yield* tasks.claim(deviceId, undefined)
           assert.isDefined(claimed)
           const { create, runId } = claimed
-          const ask = commands.ask({
-            id: startOf(runId),
+          const ask = commands.send({
+            id: startCommandId(runId),
             targetId: deviceId,
             name: "StartRun",
             payload: { runId, create },
-            lasting: true,
-            waitMs: 10
+            isDurable: true,
+            answerTimeoutMs: 10
           })
           if (point === "its command") assert.deepStrictEqual(yield* ask, { _tag: "Waits" })
         }
@@ -65,7 +66,7 @@ describe("a Hub that ends on the way of a task", { timeout: 60_000 }, () => {
     return { ...world, client: new HubClient(hub.url, token, userId) }
   }
 
-  it("leaves one that may not wait as failed, and one that may as waiting, where its target is away", async () => {
+  it("fails a task that must not wait and queues one that may, while the target is offline", async () => {
     const hub = await openHub()
     const before = await worldOf(hub)
     await hub.end("SIGKILL")
@@ -87,7 +88,7 @@ describe("a Hub that ends on the way of a task", { timeout: 60_000 }, () => {
     await edge.leave()
   })
 
-  it("has it started once when it is back: killed before the Edge has answered, and after", async () => {
+  it("has the run started once after a restart: killed before and after the answer of the Edge", async () => {
     const hub = await openHub()
     const before = await worldOf(hub)
     const edge = await LinkedEdge.link(hub.url, { ...before, answers: () => undefined })

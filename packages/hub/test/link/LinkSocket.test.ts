@@ -21,8 +21,8 @@ const pair = async (autoPong: boolean) => {
   return { own, peer, closed, socket: new LinkSocket(own, stream, 0) }
 }
 
-describe("the socket of a link", { timeout: 20_000 }, () => {
-  it("is given up when it answers no ping for 25 s", async () => {
+describe("LinkSocket", { timeout: 20_000 }, () => {
+  it("terminates a peer that answers no ping for 25 s", async () => {
     const { closed, peer, socket } = await pair(false)
     const pinged = once(peer, "ping")
     socket.tick(10_000)
@@ -33,7 +33,7 @@ describe("the socket of a link", { timeout: 20_000 }, () => {
     assert.strictEqual(await within(closed, 5_000, "the end"), 1006)
   })
 
-  it("stays while it answers, and is asked every 10 s", async () => {
+  it("pings every 10 s and stays open while the peer answers", async () => {
     const { own, peer, socket } = await pair(true)
     let pings = 0
     peer.on("ping", () => pings++)
@@ -47,14 +47,14 @@ describe("the socket of a link", { timeout: 20_000 }, () => {
     assert.strictEqual(peer.readyState, WebSocket.OPEN)
   })
 
-  it("may send a little without a proof, and much with one", async () => {
+  it("limits received data until the proof", async () => {
     const frame = "x".repeat(600_000)
     const unproved = await pair(true)
     unproved.peer.send(frame)
     unproved.peer.send(frame)
     assert.strictEqual(await within(unproved.closed, 5_000, "the end"), 1006)
     const proved = await pair(true)
-    proved.socket.proved()
+    proved.socket.markProved()
     let came = 0
     const both = new Promise<void>((resolve) => proved.own.on("message", () => ++came === 2 && resolve()))
     proved.peer.send(frame)
@@ -62,7 +62,7 @@ describe("the socket of a link", { timeout: 20_000 }, () => {
     await within(both, 5_000, "both frames")
   })
 
-  it("is closed with a code, and by force where the other side does not close", async () => {
+  it("closes with a code, and terminates a peer that does not close", async () => {
     const { closed, socket } = await pair(true)
     socket.end(4409, "a newer link")
     assert.strictEqual(await within(closed, 5_000, "the end"), 4409)

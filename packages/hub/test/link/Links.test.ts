@@ -6,7 +6,8 @@ import type { Run } from "@corral/domain/run/Run"
 import { Effect, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import { within } from "@corral/testing/time/Within"
-import { Commands, startOf } from "../../src/edges/Commands.ts"
+import { startCommandId } from "../../src/edges/CommandRequest.ts"
+import { Commands } from "../../src/edges/Commands.ts"
 import { codeOf } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { type Answers, LinkedEdge, offer, taken } from "../harness/LinkedEdge.ts"
@@ -48,7 +49,7 @@ describe("links", { timeout: 60_000 }, () => {
   }
 
   describe("fencing", () => {
-    it("ends the older link at once where it is on the same Hub", async () => {
+    it("ends the older link of the same Hub immediately", async () => {
       const { edge, world } = await linked()
       const newer = await LinkedEdge.link(hub.url, world)
       assert.strictEqual(newer.generation, edge.generation + 1)
@@ -57,7 +58,7 @@ describe("links", { timeout: 60_000 }, () => {
       assert.strictEqual(await stateOf(world), "online")
     })
 
-    it("takes no call of an older link, and lets it change nothing", async () => {
+    it("refuses every call of an older link", async () => {
       const world = await worldOf(hub)
       let edge = await LinkedEdge.link(hub.url, world)
       const runId = await running(world, edge)
@@ -93,7 +94,7 @@ describe("links", { timeout: 60_000 }, () => {
       assert.deepStrictEqual([body.state, body.lastSeq], ["running", 2])
     })
 
-    it("says once that two Edges have one key, and lets them take the link once a minute", async () => {
+    it("audits two Edges with one key once, and allows one takeover per minute", async () => {
       const { edge: first, world } = await linked()
       const second = await LinkedEdge.link(hub.url, world)
       assert.strictEqual((await first.closed).code, 4409)
@@ -111,7 +112,7 @@ describe("links", { timeout: 60_000 }, () => {
       await again.cut()
     })
 
-    it("is no matter of an Edge that starts again, or that was cut off", async () => {
+    it("does not affect an Edge that restarts or reconnects", async () => {
       const { edge, world } = await linked()
       await edge.cut()
       const back = await LinkedEdge.link(hub.url, { ...world, instanceId: edge.instanceId })
@@ -126,7 +127,7 @@ describe("links", { timeout: 60_000 }, () => {
   })
 
   describe("presence", () => {
-    it("is a lease: lost when it is over, back with a heartbeat, kept while a link is cut", async () => {
+    it("ends with the lease, returns with a heartbeat, and survives a cut link", async () => {
       const { edge, world } = await linked()
       await sql(`UPDATE devices SET lease_until = now() - interval '1 second' WHERE id = '${world.deviceId}'`)
       assert.strictEqual(await stateOf(world), "offline")
@@ -142,7 +143,7 @@ describe("links", { timeout: 60_000 }, () => {
       assert.strictEqual(await stateOf(world), "online")
     })
 
-    it("ends within a second when the device is revoked or removed, and its commands are refused", async () => {
+    it("ends within a second of a revocation or removal, and open commands are refused", async () => {
       for (const end of ["revoked", "removed"]) {
         const { edge, world } = await linked(() => undefined)
         const path = `/client/devices/${world.deviceId}`
@@ -162,7 +163,7 @@ describe("links", { timeout: 60_000 }, () => {
   })
 
   describe("commands", () => {
-    it("come again over the next link until they are answered, under one id", async () => {
+    it("are sent again over the next link until they are answered, under one id", async () => {
       const { edge, world } = await linked()
       const runId = await running(world, edge)
       edge.answers = () => undefined
@@ -188,18 +189,18 @@ describe("links", { timeout: 60_000 }, () => {
       assert.strictEqual(first?.requestId, answer.headers.get("x-request-id"))
     })
 
-    it("that nobody has are taken back in time; of those that were sent nobody says that they were not done", async () => {
+    it("are withdrawn if they were not sent in time, and unknown if they were sent without an answer", async () => {
       const { edge, world } = await linked(() => undefined)
       const runId = newId<RunId>("run")
-      const ask = (waitMs: number, id?: CommandId) =>
+      const ask = (answerTimeoutMs: number, id?: CommandId) =>
         hub.people.act(
           Effect.flatMap(Commands, (commands) =>
-            commands.ask({
+            commands.send({
               ...(id === undefined ? {} : { id }),
               targetId: world.deviceId,
               name: "CancelRun",
-              payload: { runId, by: "somebody" },
-              waitMs
+              payload: { runId, by: "someone" },
+              answerTimeoutMs
             })
           )
         )
@@ -208,7 +209,7 @@ describe("links", { timeout: 60_000 }, () => {
       assert.deepStrictEqual(await unknown, { _tag: "Unknown" })
       await edge.cut()
       // Its lease lives on: it may come back. Until the Hub has seen the cut, it sends.
-      await until("nobody to send to", async () => (await ask(300))._tag === "NotSent")
+      await until("offline device", async () => (await ask(300))._tag === "NotSent")
       const waiting = await sql<{ readonly n: number }>(
         `SELECT count(*)::int AS n FROM edge_commands WHERE target_id = '${world.deviceId}' AND generation IS NULL`
       )
@@ -217,7 +218,7 @@ describe("links", { timeout: 60_000 }, () => {
       assert.deepStrictEqual(await ask(20_000), { _tag: "NotSent" })
     })
 
-    it("are answered by the Edge alone: its refusal is the answer, and nonsense is a fault", async () => {
+    it("pass on a refusal of the Edge, and fail as internal on an invalid answer", async () => {
       const approvalId = newId<ApprovalId>("apr")
       const { edge, world } = await linked()
       const runId = await running(world, edge)
@@ -230,7 +231,7 @@ describe("links", { timeout: 60_000 }, () => {
         body: { decision: "allow" }
       })
       assert.deepStrictEqual([answer.status, codeOf(answer)], [409, "approval_already_resolved"])
-      // An Edge that answers something else is a fault of somebody's, and not the caller's.
+      // An invalid answer is an internal error, not the caller's.
       edge.answers = () => ({ _tag: "Done", value: { anything: true } })
       const broken = await world.client.ask("POST", `/client/approvals/${approvalId}/decide`, {
         body: { decision: "allow" }
@@ -238,7 +239,7 @@ describe("links", { timeout: 60_000 }, () => {
       assert.deepStrictEqual([broken.status, codeOf(broken)], [500, "internal"])
     })
 
-    it("are sent to an Edge that takes them: one of before previews were opened so is not asked", async () => {
+    it("are not sent to an Edge that does not support them", async () => {
       const { edge, world } = await linked()
       const runId = await running(world, edge)
       const previewId = newId<PreviewId>("prv")
@@ -267,7 +268,7 @@ describe("links", { timeout: 60_000 }, () => {
   })
 
   describe("tasks", () => {
-    it("go over the link and follow their runs", async () => {
+    it("are sent over the link and follow their runs", async () => {
       const { edge, world } = await linked()
       const { body, status } = await makeTask(world)
       assert.deepStrictEqual([status, body.state], [201, "pending"])
@@ -280,7 +281,7 @@ describe("links", { timeout: 60_000 }, () => {
       await untilTask(world, body.id, "completed")
     })
 
-    it("that may wait start when the device comes", async () => {
+    it("wait for their device and start when it comes online", async () => {
       const world = await worldOf(hub)
       const refused = await makeTask(world)
       assert.deepStrictEqual([refused.status, codeOf(refused)], [503, "target_offline"])
@@ -307,10 +308,10 @@ describe("links", { timeout: 60_000 }, () => {
       assert.isString(details.lastSeenAt)
     })
 
-    it("are refused before anything is written where the target does not offer that", async () => {
+    it("are refused without being stored if the target does not offer them", async () => {
       const { world } = await linked()
       for (const [more, status, code] of [
-        [{ agentId: "nobody" }, 400, "invalid_agent_id"],
+        [{ agentId: "unknown" }, 400, "invalid_agent_id"],
         [{ agentId: "missing" }, 503, "runtime_unavailable"],
         [{ workspace: "elsewhere" }, 403, "workspace_outside_allowlist"]
       ] as const) {
@@ -319,7 +320,7 @@ describe("links", { timeout: 60_000 }, () => {
       }
     })
 
-    it("fail with the Edge's reason where it does not take them", async () => {
+    it("fail with the reason of the Edge if it refuses the start", async () => {
       const { world } = await linked(() => ({
         _tag: "Refused",
         error: { code: "overloaded", message: "Too many runs." }
@@ -329,19 +330,19 @@ describe("links", { timeout: 60_000 }, () => {
       assert.deepStrictEqual([failed.error?.code, failed.runId], ["overloaded", undefined])
     })
 
-    it("that were taken back meanwhile are not sent any more", async () => {
+    it("are not sent after they were withdrawn", async () => {
       const { edge, world } = await linked()
       const runId = newId<RunId>("run")
       const payload = { runId, create: createRun }
       const asked = await hub.people.act(
         Effect.flatMap(Commands, (commands) =>
-          commands.ask({
-            id: startOf(runId),
-            of: runId,
+          commands.send({
+            id: startCommandId(runId),
+            requiredRun: runId,
             targetId: world.deviceId,
             name: "StartRun",
             payload,
-            waitMs: 5_000
+            answerTimeoutMs: 5_000
           })
         )
       )
@@ -349,7 +350,7 @@ describe("links", { timeout: 60_000 }, () => {
       assert.lengthOf(edge.commands, 0)
     })
 
-    it("whose start is not answered stay on their way until the next link tells, and are started once", async () => {
+    it("stay pending without an answer until the next link reports them, and start once", async () => {
       const { edge, world } = await linked(() => undefined)
       const { body } = await makeTask(world)
       await edge.count(1)
@@ -363,7 +364,7 @@ describe("links", { timeout: 60_000 }, () => {
     })
   })
 
-  describe("starts that are not answered", () => {
+  describe("unanswered starts", () => {
     const silent = async (more: Record<string, unknown> = {}) => {
       const { edge, world } = await linked(() => undefined)
       const { body } = await makeTask(world, more)
@@ -395,7 +396,7 @@ describe("links", { timeout: 60_000 }, () => {
       }
     )
 
-    it("go on when the run's events come after all", async () => {
+    it("continue when events of the run arrive after all", async () => {
       const { age, edge, task, world } = await silent()
       await age()
       const { runId } = await untilTask(world, task.id, "failed")
@@ -407,7 +408,7 @@ describe("links", { timeout: 60_000 }, () => {
   })
 
   describe("pushes", () => {
-    it("are taken in order, and once", async () => {
+    it("are stored in order and once", async () => {
       const { edge, world } = await linked()
       const runId = await running(world, edge)
       const pushes = [3, 5, 7, 9].map((seq) =>
@@ -432,7 +433,7 @@ describe("links", { timeout: 60_000 }, () => {
       assert.deepStrictEqual(await edge.acks(runId), Result.succeed([{ runId, seq: 10 }]))
     })
 
-    it("of another device's run are refused as those of no run, and written down once a minute", async () => {
+    it("of another device's run are refused like those of an unknown run, and audited once a minute", async () => {
       const { edge, world } = await linked()
       const runId = await running(world, edge)
       const { edge: other, world: elsewhere } = await linked()
@@ -454,7 +455,7 @@ describe("links", { timeout: 60_000 }, () => {
       assert.strictEqual(body.state, "running")
     })
 
-    it("are no more at once than the window", async () => {
+    it("are limited by the window", async () => {
       const { edge, world } = await linked()
       const runId = await running(world, edge)
       const big = said("x".repeat(100_000))

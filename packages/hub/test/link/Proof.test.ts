@@ -12,7 +12,7 @@ import { deviceOf, stateOf, until, type World, worldOf } from "./World.ts"
 const codeOf = <A>(answer: Result.Result<A, { readonly code: string }>): string =>
   Result.isFailure(answer) ? answer.failure.code : "taken"
 
-describe("a proof", { timeout: 60_000 }, () => {
+describe("Proof of a device", { timeout: 60_000 }, () => {
   const hub = new HubProcess()
   let world: World
   beforeAll(async () => {
@@ -21,7 +21,7 @@ describe("a proof", { timeout: 60_000 }, () => {
   })
   afterAll(() => hub.remove())
 
-  it("makes the device present, with what it offers", async () => {
+  it("brings the device online with its offer", async () => {
     assert.strictEqual(await stateOf(world), "offline")
     const edge = await LinkedEdge.link(hub.url, world)
     assert.strictEqual(edge.hub, hub.url)
@@ -34,14 +34,14 @@ describe("a proof", { timeout: 60_000 }, () => {
     await until("the device offline", async () => (await stateOf(world)) === "offline")
   })
 
-  it("is refused by the same sentence, whatever is wrong with it, and the link ends", async () => {
+  it("gets the same response for every mistake, and the link ends", async () => {
     const { client, deviceId, key } = world
     const revoked = await deviceOf(client)
     await client.ask("PATCH", `/client/devices/${revoked.deviceId}`, { body: { state: "revoked" } })
     const removed = await deviceOf(client)
     await client.ask("DELETE", `/client/devices/${removed.deviceId}`)
     const desktop = await deviceOf(client, "desktop")
-    const nobody = { deviceId: newId<DeviceId>("dev"), key }
+    const unregistered = { deviceId: newId<DeviceId>("dev"), key }
     const other = await LinkedEdge.dial(hub.url, world)
     await other.hello()
     const cases: ReadonlyArray<
@@ -59,7 +59,7 @@ describe("a proof", { timeout: 60_000 }, () => {
       ["a revoked device", revoked, {}],
       ["a removed device", removed, {}],
       ["a device that is no Edge", desktop, {}],
-      ["no device", nobody, {}]
+      ["no device", unregistered, {}]
     ]
     const sentences = new Set<string>()
     for (const [what, dialling, changed] of cases) {
@@ -75,7 +75,7 @@ describe("a proof", { timeout: 60_000 }, () => {
     await other.cut()
   })
 
-  it("is worth something once, and nothing is before it", async () => {
+  it("is valid once, and no call is allowed before it", async () => {
     const edge = await LinkedEdge.dial(hub.url, world)
     assert.strictEqual(codeOf(await edge.prove({ challenge: "x" })), "unauthorized")
     const again = await LinkedEdge.dial(hub.url, world)
@@ -91,7 +91,7 @@ describe("a proof", { timeout: 60_000 }, () => {
     }
   })
 
-  it("is given again on the same socket, which keeps its generation", async () => {
+  it("can be renewed on the same socket, which keeps its generation", async () => {
     const edge = await LinkedEdge.link(hub.url, world)
     const { generation } = edge
     await edge.hello()
@@ -101,7 +101,7 @@ describe("a proof", { timeout: 60_000 }, () => {
     await edge.leave()
   })
 
-  it("takes no offer that cannot be kept", async () => {
+  it("refuses an offer that can't be stored", async () => {
     const many = Array.from({ length: 201 }, () => offer.agents[0]) as unknown as typeof offer.agents
     const huge = [{ ...offer.agents[0], label: "x".repeat(300_000) }] as unknown as typeof offer.agents
     const nul = [{ ...offer.agents[0], label: "a\0b" }] as unknown as typeof offer.agents
@@ -121,7 +121,7 @@ describe("a proof", { timeout: 60_000 }, () => {
     await edge.leave()
   })
 
-  it("is made with the next key after a rotation that this key has signed", async () => {
+  it("needs the new key after a rotation that the new key signed", async () => {
     const { deviceId, key } = await deviceOf(world.client)
     const edge = await LinkedEdge.link(hub.url, { deviceId, key })
     const next = newKeyPair()
@@ -147,7 +147,7 @@ describe("a proof", { timeout: 60_000 }, () => {
     await fresh.leave()
   })
 
-  it("does not come from a browser, nor from another Host", async () => {
+  it("is refused from a browser and from another Host", async () => {
     for (const headers of [
       { origin: hub.url },
       { origin: "https://elsewhere.example" },
@@ -164,7 +164,7 @@ describe("a proof", { timeout: 60_000 }, () => {
     }
   })
 
-  it("is not hurt by garbage, by huge frames or by a flood of sockets", async () => {
+  it("works during garbage, huge frames and a flood of sockets", async () => {
     const edge = await LinkedEdge.link(hub.url, world)
     const hostile = async (frames: ReadonlyArray<string | Buffer>): Promise<void> => {
       const socket = new WebSocket(`${hub.url.replace(/^http/, "ws")}/edge/link`)

@@ -9,7 +9,7 @@ import { LinkedEdge, taken } from "../harness/LinkedEdge.ts"
 import { asked, created, linesOf, Mirror, newId, started } from "@corral/testing/hub/Mirror"
 import { makeTask, stateOf, until, untilTask, type World, worldOf } from "./World.ts"
 
-describe("several Hubs on one database", { timeout: 90_000 }, () => {
+describe("Several Hubs on one database", { timeout: 90_000 }, () => {
   const a = new HubProcess()
   const b = new HubProcess()
   beforeAll(async () => {
@@ -36,7 +36,7 @@ describe("several Hubs on one database", { timeout: 90_000 }, () => {
   }
   const create = { workspace: "demo", agentId: "scripted", input: { text: "x" }, mode: "ask" }
 
-  it("serve any client, whichever of them holds the link", async () => {
+  it("serve every client, whichever Hub has the link", async () => {
     const world = await worldOf(a)
     const edge = await LinkedEdge.link(b.url, world)
     assert.strictEqual(await stateOf(world), "online")
@@ -49,7 +49,7 @@ describe("several Hubs on one database", { timeout: 90_000 }, () => {
     await edge.leave()
   })
 
-  it("fence a link of the other one as they do their own", async () => {
+  it("fence links of the other Hub like their own", async () => {
     const world = await worldOf(a)
     const older = await LinkedEdge.link(a.url, world)
     const newer = await LinkedEdge.link(b.url, world)
@@ -58,7 +58,7 @@ describe("several Hubs on one database", { timeout: 90_000 }, () => {
     await until("the device offline", async () => (await stateOf(world)) === "offline")
   })
 
-  it("start what waits once, when both are told that the device has come", async () => {
+  it("start a waiting task once when both learn that the device is online", async () => {
     const world = await worldOf(a)
     const made = await Promise.all(Array.from({ length: 8 }, () => makeTask(world, { onOffline: "queue" })))
     const edge = await LinkedEdge.link(b.url, world)
@@ -71,7 +71,7 @@ describe("several Hubs on one database", { timeout: 90_000 }, () => {
     await edge.leave()
   })
 
-  it("decide once where a hundred decide at once, at both", async () => {
+  it("accept one of a hundred concurrent decisions on both", async () => {
     const world = await worldOf(a)
     const mirror = new Mirror(a, world.deviceId)
     const runId = await mirror.run(world.projectId, created, started)
@@ -124,7 +124,7 @@ describe("several Hubs on one database", { timeout: 90_000 }, () => {
     await edge.leave()
   })
 
-  it("go on with what one of them had sent when it was killed", async () => {
+  it("continue commands that a killed Hub had sent", async () => {
     const world = await worldOf(a)
     const mirror = new Mirror(a, world.deviceId)
     const runId = await mirror.run(world.projectId, created, started)
@@ -145,7 +145,7 @@ describe("several Hubs on one database", { timeout: 90_000 }, () => {
     await b.start()
   })
 
-  it("leave no task behind when one is killed while it starts one", async () => {
+  it("dispatch a task whose Hub was killed during its start", async () => {
     const world = await worldOf(a)
     const edge = await LinkedEdge.link(a.url, { ...world, answers: () => undefined })
     const { body } = await new HubClient(b.url, world.client.token, world.client.userId).ask<{ id: string }>(

@@ -2,27 +2,27 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted, Result, Scope, Exit } from "effect"
 import { within } from "@corral/testing/time/Within"
 import * as Hub from "../../src/Hub.ts"
-import { defaults } from "../../src/config/HubConfig.ts"
+import { hubDefaults } from "../../src/config/HubConfig.ts"
 import { HubServer } from "../../src/http/Server.ts"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { LinkedEdge } from "../harness/LinkedEdge.ts"
 import { worldOf } from "./World.ts"
 
-describe("time of a link", { timeout: 60_000 }, () => {
+describe("Time limits of a link", { timeout: 60_000 }, () => {
   const hub = new HubProcess()
   const scope = Scope.makeUnsafe()
-  /** A Hub on the same database for which everything is over sooner. */
+  /** A Hub on the same database with shorter time limits. */
   let url = ""
   beforeAll(async () => {
     await hub.start()
     const config = {
-      ...defaults,
+      ...hubDefaults,
       home: hub.home,
       maxConnections: 4,
       databaseUrl: hub.databaseUrl === undefined ? undefined : Redacted.make(hub.databaseUrl),
       link: { accessSeconds: 3, unprovedMs: 1_000 }
     }
-    const built = await Effect.runPromise(Layer.buildWithScope(Hub.layer(config), scope))
+    const built = await Effect.runPromise(Layer.buildWithScope(Hub.hubLayer(config), scope))
     url = Context.get(built, HubServer).url
   })
   afterAll(async () => {
@@ -30,14 +30,14 @@ describe("time of a link", { timeout: 60_000 }, () => {
     await hub.remove()
   })
 
-  it("is short without a proof", async () => {
+  it("ends a socket without a proof", async () => {
     const edge = await LinkedEdge.dial(url, await worldOf(hub))
     await edge.hello()
     assert.strictEqual((await within(edge.closed, 5_000, "the end")).code, 4401)
     await edge.cut()
   })
 
-  it("goes on with a further proof, and ends when the last one is over", async () => {
+  it("is extended by another proof, and ends when the last proof expires", async () => {
     const edge = await LinkedEdge.link(url, await worldOf(hub))
     const { generation } = edge
     const began = Date.now()
@@ -51,7 +51,7 @@ describe("time of a link", { timeout: 60_000 }, () => {
     assert.strictEqual((await within(edge.closed, 6_000, "the end")).code, 4401)
   })
 
-  it("ends with the Hub, which says that it will be back", async () => {
+  it("ends with the Hub, which closes with the code for a restart", async () => {
     const edge = await LinkedEdge.link(hub.url, await worldOf(hub))
     assert.strictEqual((await hub.end()).code, 0)
     assert.strictEqual((await edge.closed).code, 1012)

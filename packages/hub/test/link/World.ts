@@ -1,4 +1,4 @@
-/** A person with a project, and a device of theirs that is shared with it and has a key. */
+/** A user with a project and a device with a key that is shared with the project. */
 import { assert } from "@effect/vitest"
 import type { Device } from "@corral/domain/device/Device"
 import type { DeviceId, ProjectId } from "@corral/domain/identity/Ids"
@@ -16,7 +16,7 @@ export interface World {
   readonly key: KeyPair
 }
 
-/** A new device of that person. */
+/** A new device of that user. */
 export const deviceOf = async (
   client: HubClient,
   kind: "desktop" | "edge" = "edge",
@@ -43,7 +43,7 @@ export const worldOf = async (hub: HubProcess): Promise<World> => {
 export const stateOf = async ({ client, deviceId }: World): Promise<string> =>
   (await client.ask<Device>("GET", `/client/devices/${deviceId}`)).body.state
 
-/** Looks until it is so. */
+/** Polls until the condition holds. */
 export const until = async (what: string, look: () => Promise<boolean>): Promise<void> => {
   const again = async (): Promise<void> => ((await look()) ? undefined : again())
   await within(again(), 20_000, what)

@@ -6,8 +6,8 @@ import { Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { within } from "@corral/testing/time/Within"
-import { layerCore } from "../../src/Hub.ts"
-import { defaults } from "../../src/config/HubConfig.ts"
+import { hubCoreLayer } from "../../src/Hub.ts"
+import { hubDefaults } from "../../src/config/HubConfig.ts"
 import { Notices } from "../../src/store/Notices.ts"
 import { StreamAuthority } from "../../src/live/StreamAuthority.ts"
 import type { LostAccess } from "../../src/live/StreamSubscription.ts"
@@ -38,8 +38,8 @@ describe("StreamAuthority", { timeout: 60_000 }, () => {
     StreamAuthority.layer.pipe(
       Layer.provide(silent),
       Layer.provide(
-        layerCore({
-          ...defaults,
+        hubCoreLayer({
+          ...hubDefaults,
           home: hub.home,
           maxConnections: 3,
           databaseUrl: hub.databaseUrl === undefined ? undefined : Redacted.make(hub.databaseUrl)

@@ -5,7 +5,7 @@ import type { EventPage } from "@corral/domain/edge-api/RunViews"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { within } from "@corral/testing/time/Within"
-import { dropEndedBefore } from "../../src/run/Retention.ts"
+import { dropLogsEndedBefore } from "../../src/run/Retention.ts"
 import { type Answer, codeOf, type HubClient } from "@corral/testing/hub/HubClient"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { completed, created, createRun, linesOf, Mirror, said, started } from "@corral/testing/hub/Mirror"
@@ -29,7 +29,7 @@ describe("Retention", { timeout: 60_000 }, () => {
   const events = [created, started, said("a"), said("b"), said("c"), completed]
   const dayAgo = (days: number) => new Date(Date.now() - days * DAY_MS)
 
-  /** A run whose last push holds more than its end, and that ended so many days ago. */
+  /** A run that ended `days` days ago and whose last push has events before its last. */
   const ended = async (days: number, of = project): Promise<RunId> => {
     const id = await mirror.open(of)
     for (const seq of [1, 2, 3, 4]) await mirror.push(id, seq, linesOf(id, seq, events.slice(seq - 1, seq)))
@@ -42,7 +42,7 @@ describe("Retention", { timeout: 60_000 }, () => {
     )
     return id
   }
-  const drop = (days: number, rows?: number) => hub.people.act(dropEndedBefore(dayAgo(days), rows))
+  const drop = (days: number, rows?: number) => hub.people.act(dropLogsEndedBefore(dayAgo(days), rows))
   const page = (id: RunId, after = 0): Promise<Answer<EventPage>> =>
     ada.ask<EventPage>("GET", `/client/runs/${id}/events?after=${after}`)
   const assertGap = (answer: Answer) => {
@@ -50,7 +50,7 @@ describe("Retention", { timeout: 60_000 }, () => {
     assert.deepInclude(answer.body, { details: { reason: "replay_gap", lastSeq: 6 } })
   }
 
-  it("leaves of a log the event that ended it, of the run all, and of other runs everything", async () => {
+  it("keeps the last event of a dropped log, its run, and the logs of other runs", async () => {
     const [old, young, running] = [
       await ended(10),
       await ended(8),
@@ -72,7 +72,7 @@ describe("Retention", { timeout: 60_000 }, () => {
     assert.strictEqual((await page(running)).body.items.length, 2)
   })
 
-  it("is told of as a gap, in pages and streams, and not to who has it all", async () => {
+  it("reports a gap in pages and streams to readers of dropped events only", async () => {
     const id = await ended(20)
     assert.strictEqual(await drop(19), 1)
     for (const after of [0, 3, 4]) assertGap(await page(id, after))
@@ -90,7 +90,7 @@ describe("Retention", { timeout: 60_000 }, () => {
     assert.deepStrictEqual((await page(id, 6)).body.items, [])
   })
 
-  it("is passed over by the stream of a session", async () => {
+  it("is skipped by the stream of a session", async () => {
     const sessionId = await mirror.session(project)
     const of = async () => {
       const id = await mirror.open(project, { ...createRun, sessionId })
@@ -111,7 +111,7 @@ describe("Retention", { timeout: 60_000 }, () => {
     reader.drop()
   })
 
-  it("happens by itself, after so many days", async () => {
+  it("runs by itself after the configured days", async () => {
     const [old, young] = [await ended(31), await ended(29)]
     await hub.end()
     await hub.start()

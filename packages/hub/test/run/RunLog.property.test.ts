@@ -91,7 +91,7 @@ describe("RunLog", { timeout: 120_000 }, () => {
     { arbitrary: { runs: 25 } }
   )
 
-  it("keeps order and takes nothing twice from pushes at once", async () => {
+  it("keeps the order and stores no event twice with concurrent pushes", async () => {
     const drafts = [created, started, ...Array.from({ length: 40 }, (_, i) => said(String(i)))]
     const runId = await mirror.open(project)
     const lines = linesOf(runId, 1, drafts)
@@ -105,7 +105,7 @@ describe("RunLog", { timeout: 120_000 }, () => {
     assert.deepStrictEqual(await stored(runId), lines)
   })
 
-  it("takes nothing that would leave a gap", async () => {
+  it("refuses events after a gap", async () => {
     const runId = await mirror.run(project, created, started)
     const late = linesOf(runId, 4, [said("a")])
     assert.deepStrictEqual(await mirror.push(runId, 4, late), { runId, seq: 2, refusal: "gap" })
@@ -118,7 +118,7 @@ describe("RunLog", { timeout: 120_000 }, () => {
     })
   })
 
-  it("takes events of several runs at once, and one that is refused holds up no other", async () => {
+  it("accepts events of several runs in one push, and a refused run blocks no other", async () => {
     const [one, two] = [await mirror.open(project), await mirror.open(project)]
     const stranger = newId<RunId>("run")
     const appended = await hub.people.act(
@@ -138,7 +138,7 @@ describe("RunLog", { timeout: 120_000 }, () => {
     ])
   })
 
-  it("takes a run's events from its own target alone", async () => {
+  it("accepts events of a run only from its target", async () => {
     const runId = await mirror.open(project)
     const other = new Mirror(hub)
     assert.deepStrictEqual(await other.push(runId, 1, linesOf(runId, 1, [created])), {
@@ -148,7 +148,7 @@ describe("RunLog", { timeout: 120_000 }, () => {
     })
   })
 
-  it("takes what it can of a push, and nothing from the first event on that is none", async () => {
+  it("accepts a push up to its first invalid event", async () => {
     const id = eventIds(newId<RunId>("run"))
     const broken: ReadonlyArray<(good: Record<string, unknown>) => string> = [
       () => "",
@@ -182,14 +182,14 @@ describe("RunLog", { timeout: 120_000 }, () => {
     }
   })
 
-  it("takes nothing after the run's end, and nothing before its beginning", async () => {
+  it("refuses events after the end and before the start of a run", async () => {
     const runId = await mirror.run(project, created, started, completed)
     assert.strictEqual((await mirror.push(runId, 4, linesOf(runId, 4, [said("more")]))).refusal, "broken")
     const fresh = await mirror.open(project)
     assert.strictEqual((await mirror.push(fresh, 1, linesOf(fresh, 1, [said("early")]))).refusal, "broken")
   })
 
-  it("keeps events and payloads that it does not know", async () => {
+  it("stores events and payloads of unknown types", async () => {
     const runId = await mirror.run(project, created, started)
     const unknown = [
       JSON.stringify({
@@ -207,7 +207,7 @@ describe("RunLog", { timeout: 120_000 }, () => {
     assert.strictEqual((await snapshot(runId)).state, "completed")
   })
 
-  it("gives about as much as was asked for, and something where there is anything", async () => {
+  it("reads about the requested number of characters, and at least one batch", async () => {
     const runId = await mirror.run(project, created, started)
     for (let seq = 3; seq <= 12; seq++) await mirror.append(runId, seq, said("x".repeat(1_000)))
     assert.strictEqual((await stored(runId, 2, 1)).length, 1)

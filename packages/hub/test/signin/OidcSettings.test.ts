@@ -4,7 +4,7 @@ import { generateKeyPairSync } from "node:crypto"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { fromEnvironment } from "../../src/HubSettings.ts"
+import { hubConfigFromEnvironment } from "../../src/HubSettings.ts"
 import { oidcFrom } from "../../src/signin/OidcSettings.ts"
 
 type Env = Readonly<Record<string, string>>
@@ -143,7 +143,7 @@ describe("Settings of the identity provider", () => {
 })
 
 describe("CORRAL_HUB_DEV_SIGN_IN", () => {
-  const given = (env: Env) => refusal(fromEnvironment({ CORRAL_HUB_DEV_SIGN_IN: "1", ...env }))
+  const given = (env: Env) => refusal(hubConfigFromEnvironment({ CORRAL_HUB_DEV_SIGN_IN: "1", ...env }))
 
   it("is accepted on loopback without another provider", () => {
     assert.strictEqual(given({}), "(taken)")

@@ -8,8 +8,8 @@ import { openPostgres, query } from "@corral/testing/postgres/OutsidePostgres"
 
 const METRICS_TOKEN = "metrics-token-of-a-test-0123456789"
 
-describe("The Hub's database", { timeout: 60_000 }, () => {
-  it("is brought up to date once, by whichever of several Hubs comes first", async () => {
+describe("Hub database", { timeout: 60_000 }, () => {
+  it("is migrated once by the first of several Hubs", async () => {
     const { url } = await openPostgres()
     const hubs = Array.from({ length: 3 }, () => new HubProcess({ env: { CORRAL_DATABASE_URL: url } }))
     try {
@@ -27,7 +27,7 @@ describe("The Hub's database", { timeout: 60_000 }, () => {
     }
   })
 
-  it("that goes away and comes back is missed and found again", async () => {
+  it("makes the Hub unready while it is down, and ready when it is back", async () => {
     const { url } = await openPostgres()
     const hub = await openHub({ env: { CORRAL_DATABASE_URL: url, CORRAL_METRICS_TOKEN: METRICS_TOKEN } })
     hub.databaseUrl = url
@@ -58,7 +58,7 @@ describe("The Hub's database", { timeout: 60_000 }, () => {
     assert.strictEqual((await hub.client.ask("GET", "/client/audit", { token })).status, 200)
   })
 
-  it("is a folder that can be copied while no Hub runs, and put back", async () => {
+  it("can be copied as a folder while no Hub runs, and restored", async () => {
     const hub = await openHub({ embedded: true })
     const { token } = await hub.people.signIn("ada")
     await hub.people.close()

@@ -7,8 +7,8 @@ import { join } from "node:path"
 import { setImmediate } from "node:timers/promises"
 import { Client } from "pg"
 import { within } from "@corral/testing/time/Within"
-import { defaults } from "../../src/config/HubConfig.ts"
-import * as Database from "../../src/store/Database.ts"
+import { hubDefaults } from "../../src/config/HubConfig.ts"
+import { hubDatabaseLayer } from "../../src/store/Database.ts"
 import { HubProcess, openHub } from "@corral/testing/hub/HubProcess"
 
 const serverOf = (hub: HubProcess): number =>
@@ -39,8 +39,8 @@ const until = async (holds: () => boolean | Promise<boolean>, what: string): Pro
     else await setImmediate()
 }
 
-describe("The embedded PostgreSQL", { timeout: 60_000 }, () => {
-  it("is reached by this user alone, and ends with the last Hub", async () => {
+describe("Embedded PostgreSQL", { timeout: 60_000 }, () => {
+  it("accepts only this user, and stops with the last Hub", async () => {
     const hub = await openHub({ embedded: true })
     const server = serverOf(hub)
     assert.strictEqual(statSync(join(hub.home, "postgres")).mode & 0o777, 0o700)
@@ -50,7 +50,7 @@ describe("The embedded PostgreSQL", { timeout: 60_000 }, () => {
     assert.isFalse(lives(server))
   })
 
-  it("outlives a Hub that is killed, and is found by the next one with what was written", async () => {
+  it("survives a killed Hub, and the next Hub finds it with its data", async () => {
     const hub = await openHub({ embedded: true })
     const server = serverOf(hub)
     const { client, token } = await hub.people
@@ -64,7 +64,7 @@ describe("The embedded PostgreSQL", { timeout: 60_000 }, () => {
     assert.strictEqual(again.status, 200, client.url)
   })
 
-  it("is started again where it was killed itself", async () => {
+  it("is started again after it was killed", async () => {
     const hub = await openHub({ embedded: true })
     const { token } = await hub.people.signIn("ada")
     await hub.people.close()
@@ -101,7 +101,7 @@ describe("The embedded PostgreSQL", { timeout: 60_000 }, () => {
     }
   )
 
-  it("is shared by two Hubs that start at once on one folder, and kept until both have gone", async () => {
+  it("is shared by two Hubs that start together on one folder, and runs until both have stopped", async () => {
     const [first, second] = [new HubProcess({ embedded: true }), new HubProcess({ embedded: true })]
     Object.assign(second, { home: first.home })
     try {
@@ -118,10 +118,10 @@ describe("The embedded PostgreSQL", { timeout: 60_000 }, () => {
     }
   })
 
-  it("ends with the last Hub also where no connection to it is left", async () => {
+  it("stops with the last Hub even if no connection is left", async () => {
     const home = mkdtempSync(join(tmpdir(), "corral-hub-"))
     onTestFinished(() => rmSync(home, { recursive: true, force: true }))
-    const hub = ManagedRuntime.make(Database.layer({ ...defaults, home }))
+    const hub = ManagedRuntime.make(hubDatabaseLayer({ ...hubDefaults, home }))
     await hub.runPromise(Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT 1`))
     const server = Number.parseInt(readFileSync(join(home, "postgres", "18", "postmaster.pid"), "utf8"), 10)
     const other = new Client({ host: join(home, "postgres"), user: "corral", database: "postgres" })

@@ -1,6 +1,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { prove } from "@corral/domain/access/Authorization"
-import { EdgeRouter, StartRefused } from "../../src/edges/EdgeRouter.ts"
+import { StartRefused } from "../../src/edges/EdgeRefusal.ts"
+import { EdgeRouter } from "../../src/edges/EdgeRouter.ts"
 import { TargetOffline } from "@corral/domain/errors/Failures"
 import type { DeviceId, ProjectId, RunId, UserId } from "@corral/domain/identity/Ids"
 import type { Run } from "@corral/domain/run/Run"
@@ -8,12 +9,12 @@ import type { OnOffline, Task, TaskState } from "@corral/domain/task/Task"
 import { Effect, Layer, ManagedRuntime, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { within } from "@corral/testing/time/Within"
-import { defaults } from "../../src/config/HubConfig.ts"
+import { hubDefaults } from "../../src/config/HubConfig.ts"
 import { RunLog } from "../../src/run/RunLog.ts"
 import { Runs } from "../../src/run/Runs.ts"
 import { SessionProject } from "../../src/run/SessionProject.ts"
 import { Targets } from "../../src/edges/Targets.ts"
-import * as Database from "../../src/store/Database.ts"
+import { hubDatabaseLayer } from "../../src/store/Database.ts"
 import { Dispatcher } from "../../src/task/Dispatcher.ts"
 import { Tasks } from "../../src/task/Tasks.ts"
 import type { HubClient } from "@corral/testing/hub/HubClient"
@@ -38,7 +39,7 @@ class PlayedEdge {
   layer(): Layer.Layer<EdgeRouter> {
     const away = (targetId: DeviceId) => Effect.fail(new TargetOffline({ details: { targetId } }))
     return Layer.succeed(EdgeRouter, {
-      ready: (targetId) => (this.present ? Effect.void : away(targetId)),
+      checkOffer: (targetId) => (this.present ? Effect.void : away(targetId)),
       start: (targetId, { create, runId }, onWritten = Effect.void) =>
         Effect.flatMap(onWritten, (): Effect.Effect<Run, StartRefused | TargetOffline> => {
           this.asked.push(runId)
@@ -61,9 +62,9 @@ class PlayedEdge {
         }),
       cancel: away,
       decide: away,
-      diff: away,
-      artifacts: away,
-      input: away,
+      readDiff: away,
+      listArtifacts: away,
+      sendInput: away,
       readArtifact: away,
       openPreview: away,
       listFiles: away,
@@ -81,7 +82,7 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
   })
   afterAll(() => hub.remove())
 
-  /** A Hub's own services beside it, with a link to that Edge. */
+  /** Services of a second Hub, with a link to that Edge. */
   const linked = async (
     edge: PlayedEdge,
     before?: { readonly mirror: Mirror; readonly projectId: ProjectId }
@@ -95,8 +96,8 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
         Layer.provide(edge.layer()),
         Layer.provideMerge(Layer.mergeAll(RunLog.layer, Runs.layer, SessionProject.layer, Targets.layer)),
         Layer.provide(
-          Database.layer({
-            ...defaults,
+          hubDatabaseLayer({
+            ...hubDefaults,
             home: hub.home,
             maxConnections: 3,
             databaseUrl: hub.databaseUrl === undefined ? undefined : Redacted.make(hub.databaseUrl)
@@ -136,7 +137,7 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
     (await ada.ask<{ readonly items: ReadonlyArray<Run> }>("GET", `/client/runs?projectId=${projectId}`)).body
       .items
 
-  it("starts what waits when the target comes, oldest first; a task then follows its run", async () => {
+  it("starts waiting tasks when their target comes online, oldest first, and tasks follow their runs", async () => {
     const edge = new PlayedEdge()
     edge.present = false
     const { close, make, mirror, projectId, until, wake } = await linked(edge)
@@ -163,7 +164,7 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
     }
   })
 
-  it("says why an Edge did not take it, and leaves no run", async () => {
+  it("fails a refused task with the reason of the Edge, and deletes its run", async () => {
     const edge = new PlayedEdge()
     edge.answer = "refuse"
     const { close, make, projectId, until, wake } = await linked(edge)
@@ -179,7 +180,7 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
     }
   })
 
-  it("waits on where the target has gone meanwhile, and fails where it may not wait", async () => {
+  it("queues a task again when its target went offline, and fails a task that must not wait", async () => {
     const edge = new PlayedEdge()
     edge.answer = "away"
     const { close, make, projectId, until, wake } = await linked(edge)
@@ -208,7 +209,7 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
     ],
     ["unauthorized_target", (mirror: Mirror) => gone("device_projects", mirror)],
     ["workspace_outside_allowlist", (mirror: Mirror) => gone("workspace_links", mirror)]
-  ] as const)("does not start what its maker may not have done there any more: %s", async (code, lose) => {
+  ] as const)("does not start a task whose author has lost the right to it: %s", async (code, lose) => {
     const edge = new PlayedEdge()
     edge.present = false
     const { close, make, mirror, projectId, until, wake } = await linked(edge)
@@ -228,7 +229,7 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
     }
   })
 
-  it("delays no task by an Edge that does not answer another one, and asks for none twice meanwhile", async () => {
+  it("starts later tasks while a start is unanswered, and sends no start twice", async () => {
     const edge = new PlayedEdge()
     edge.answer = "hang"
     const { close, make, projectId, until, wake } = await linked(edge)
@@ -248,7 +249,7 @@ describe("Dispatcher", { timeout: 60_000 }, () => {
     }
   })
 
-  it("asks again for the same run after a Hub that ended while it asked", async () => {
+  it("repeats the start of the same run after a Hub stopped during the dispatch", async () => {
     const edge = new PlayedEdge()
     edge.answer = "hang"
     const before = await linked(edge)

@@ -24,7 +24,7 @@ import { mint } from "@corral/service/Identifiers"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Projects } from "@corral/hub/project/Projects"
-import { type Appended, RunLog } from "@corral/hub/run/RunLog"
+import { type PushResult, RunLog } from "@corral/hub/run/RunLog"
 import { newKey } from "./Offers.ts"
 import type { HubProcess } from "./HubProcess.ts"
 
@@ -146,7 +146,7 @@ export class Mirror {
   }
 
   /** Pushes the texts of one run; gives what is durable then. */
-  async push(runId: RunId, firstSeq: number, events: ReadonlyArray<string>): Promise<Appended> {
+  async push(runId: RunId, firstSeq: number, events: ReadonlyArray<string>): Promise<PushResult> {
     const [appended] = await this.hub.people.act(
       Effect.flatMap(RunLog, (log) => log.append(this.targetId, [{ runId, firstSeq, events }]))
     )

@@ -5,20 +5,20 @@
 import type { UserId } from "@corral/domain/identity/Ids"
 import type { SignInKind } from "@corral/domain/identity/User"
 import { Effect, type Layer, ManagedRuntime, Redacted } from "effect"
-import { layerCore } from "@corral/hub/Hub"
-import { defaults } from "@corral/hub/config/HubConfig"
+import { hubCoreLayer } from "@corral/hub/Hub"
+import { hubDefaults } from "@corral/hub/config/HubConfig"
 import { SignInStore } from "@corral/hub/signin/SignInStore"
 import { Users } from "@corral/hub/signin/Users"
 
-type Core = Layer.Success<ReturnType<typeof layerCore>>
+type Core = Layer.Success<ReturnType<typeof hubCoreLayer>>
 
 export class People {
   private readonly runtime: ManagedRuntime.ManagedRuntime<Core, unknown>
 
   constructor(home: string, databaseUrl: string | undefined) {
     this.runtime = ManagedRuntime.make(
-      layerCore({
-        ...defaults,
+      hubCoreLayer({
+        ...hubDefaults,
         home,
         maxConnections: 4,
         databaseUrl: databaseUrl === undefined ? undefined : Redacted.make(databaseUrl)

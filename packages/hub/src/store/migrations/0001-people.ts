@@ -1,5 +1,5 @@
-/** People and their sign-ins. A person is who the identity provider says: issuer and subject, never an address. */
-export const people = [
+/** Users and their sign-ins. Issuer and subject of the identity provider identify a user, never an email address. */
+export const peopleMigration = [
   `CREATE TABLE users (
     id text PRIMARY KEY,
     issuer text NOT NULL,
@@ -9,7 +9,7 @@ export const people = [
     created_at timestamptz NOT NULL,
     UNIQUE (issuer, subject)
   )`,
-  // Of a token only its SHA-256 is kept: whoever reads this table can sign in as nobody.
+  // Only the SHA-256 of a token is stored, so that reading this table does not allow a sign-in.
   `CREATE TABLE sign_ins (
     id text PRIMARY KEY,
     user_id text NOT NULL REFERENCES users (id) ON DELETE CASCADE,

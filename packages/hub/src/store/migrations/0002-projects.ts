@@ -1,5 +1,5 @@
 /** Projects, their members and the workspaces linked to them. */
-export const projects = [
+export const projectsMigration = [
   `CREATE TABLE projects (
     id text PRIMARY KEY,
     name text NOT NULL,
@@ -8,7 +8,7 @@ export const projects = [
     created_at timestamptz NOT NULL,
     updated_at timestamptz NOT NULL
   )`,
-  // A walk over all that one may read goes by last change, newest first.
+  // Lists of readable projects are ordered by last change, newest first.
   `CREATE INDEX projects_by_change ON projects (updated_at DESC, id DESC)`,
   `CREATE TABLE project_members (
     project_id text NOT NULL REFERENCES projects (id) ON DELETE CASCADE,

@@ -1,6 +1,6 @@
-/** What is kept beside the resources: the audit trail and the answers to keyed requests. */
-export const records = [
-  // One row a chain, locked while a record is added: seq is dense and hash follows on the one before. '' is what belongs to no project.
+/** The audit trail, and the responses to requests with an idempotency key. */
+export const recordsMigration = [
+  // One row per chain, locked while a record is added, so that seq is dense and each hash covers the one before. '' is the chain without a project.
   `CREATE TABLE audit_heads (
     chain text PRIMARY KEY,
     seq bigint NOT NULL,

@@ -1,10 +1,10 @@
-/** What signing in keeps: attempts at the identity provider, tokens that were exchanged, device codes, logout tokens and API keys. */
-export const signIn = [
-  // The provider's session, by which it ends our sign-ins.
+/** State of sign-ins: attempts at the identity provider, replaced tokens, device codes, logout tokens and API keys. */
+export const signInMigration = [
+  // The provider's session, by which the provider ends sign-ins.
   `ALTER TABLE sign_ins ADD COLUMN provider_session text`,
   `CREATE INDEX sign_ins_by_provider_session ON sign_ins (provider_session) WHERE revoked_at IS NULL`,
   `CREATE INDEX sign_ins_by_cap ON sign_ins (cap_at)`,
-  // Every token that a sign-in had before its present one: seen again, it tells that somebody holds a copy.
+  // Earlier tokens of a sign-in. One that is used again reveals a stolen copy.
   `CREATE TABLE replaced_tokens (
     token_hash bytea PRIMARY KEY,
     sign_in_id text NOT NULL REFERENCES sign_ins (id) ON DELETE CASCADE,

@@ -1,5 +1,5 @@
-/** Devices with whom they are shared, workspaces linked to projects, and sessions with what was said in them. */
-export const devicesAndSessions = [
+/** Devices and the projects they are shared with, workspaces linked to projects, and sessions with their messages. */
+export const devicesAndSessionsMigration = [
   `CREATE TABLE devices (
     id text PRIMARY KEY,
     owner_id text NOT NULL REFERENCES users (id) ON DELETE CASCADE,
@@ -8,12 +8,12 @@ export const devicesAndSessions = [
     public_key text NOT NULL UNIQUE,
     created_at timestamptz(3) NOT NULL,
     revoked_at timestamptz(3),
-    -- Of its link: which connection holds it, and until when it counts as present without a further heartbeat.
+    -- The connection of the link, and until when the device counts as online without another heartbeat.
     generation bigint NOT NULL DEFAULT 0,
     connection_id text,
     lease_until timestamptz(3),
     last_seen_at timestamptz(3),
-    -- What it reported last, as JSON text: a text of JSON may say U+0000, which jsonb may not.
+    -- The last offer, as JSON text: JSON text may contain U+0000, jsonb may not.
     version text,
     workspaces text NOT NULL DEFAULT '[]',
     agents text NOT NULL DEFAULT '[]'
@@ -26,7 +26,7 @@ export const devicesAndSessions = [
     PRIMARY KEY (device_id, project_id)
   )`,
   `CREATE INDEX device_projects_of_project ON device_projects (project_id, device_id)`,
-  // Of a token only its SHA-256 is kept, also after its use: a request that is sent again finds whose it was.
+  // Only the SHA-256 of a token is stored, also after its use, so that a repeated request finds the owner.
   `CREATE TABLE join_tokens (
     token_hash bytea PRIMARY KEY,
     owner_id text NOT NULL REFERENCES users (id) ON DELETE CASCADE,
@@ -43,7 +43,7 @@ export const devicesAndSessions = [
     added_at timestamptz(3) NOT NULL,
     PRIMARY KEY (project_id, seq)
   )`,
-  // A name may be longer than what an index entry holds.
+  // A name may be longer than an index entry.
   `CREATE UNIQUE INDEX workspace_links_once ON workspace_links (project_id, target_id, md5(workspace))`,
   `CREATE INDEX workspace_links_of_target ON workspace_links (target_id)`,
   `CREATE TABLE sessions (
@@ -68,7 +68,7 @@ export const devicesAndSessions = [
     PRIMARY KEY (session_id, id),
     CHECK ((user_id IS NULL) <> (agent_instance_id IS NULL))
   )`,
-  // Who said or did something in a session outlives their membership, and a target its agents: neither is a reference.
+  // Messages outlive the membership of their author, and a session the agents of its target, so neither is a foreign key.
   `CREATE TABLE session_agents (
     id text NOT NULL,
     session_id text NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
@@ -80,7 +80,7 @@ export const devicesAndSessions = [
     added_at timestamptz(3) NOT NULL,
     PRIMARY KEY (session_id, id)
   )`,
-  // What everyone may read is walked apart from what one is a member of.
+  // Internal projects and the projects of a member are scanned separately.
   `CREATE INDEX projects_internal_by_change ON projects (updated_at DESC, id DESC) WHERE visibility = 'internal'`,
   `ALTER TABLE projects ALTER COLUMN updated_at TYPE timestamptz(3), ALTER COLUMN created_at TYPE timestamptz(3)`
 ]

@@ -2,8 +2,8 @@
  * Tasks, the runs that they become, and the mirror of those runs' logs. What an Edge or a person wrote is kept as JSON text: it may hold
  * characters, escaped there, that PostgreSQL's own text and jsonb refuse.
  */
-export const runs = [
-  // A walk over all that one may read begins with the projects that everyone may.
+export const runsMigration = [
+  // Lists of readable rows start with the projects that every user may read.
   `CREATE INDEX projects_internal ON projects (id) WHERE visibility = 'internal'`,
 
   `CREATE TABLE tasks (
@@ -27,7 +27,7 @@ export const runs = [
   `CREATE INDEX tasks_waiting ON tasks (target_id, id) WHERE state IN ('pending', 'queued')`,
   `CREATE INDEX tasks_expiring ON tasks (expires_at) WHERE state = 'queued'`,
 
-  // `offer` and `made` never change, and the first is small; `told` is what events told beside the state. last_seq moves with every batch, in the page that it is on.
+  // `offer` and `made` never change, and `offer` is small. `told` is the summary of the events besides the state. last_seq changes with every batch, within its page.
   `CREATE TABLE runs (
     id text PRIMARY KEY,
     project_id text NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
@@ -50,7 +50,7 @@ export const runs = [
   `CREATE INDEX runs_of_project_by_target_and_state ON runs (project_id, target_id, state, id)`,
   `CREATE INDEX runs_of_session ON runs (session_id, project_id, id)`,
 
-  // A row is a batch: events of one run in order, a line each.
+  // A row is a batch: consecutive events of one run, one per line.
   `CREATE TABLE run_events (
     run_id text NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
     first_seq integer NOT NULL,

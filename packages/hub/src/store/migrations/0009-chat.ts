@@ -1,13 +1,13 @@
-/** Chat accounts that act as people, and the links that are under way to make them so. */
-export const chat = [
-  // The last time that the identity provider vouched for a person: what a chat account is worth ends some time after it.
+/** Chat accounts that act as users, and their pending links. */
+export const chatMigration = [
+  // Last sign-in at the identity provider. The rights of a chat account end some time after it.
   `ALTER TABLE users ADD COLUMN signed_in_at timestamptz`,
   `UPDATE users SET signed_in_at = COALESCE(
     (SELECT max(created_at) FROM sign_ins WHERE user_id = users.id), users.created_at
   )`,
-  // A Hub of the version before, which may still be there, does not name it.
+  // A Hub of the previous version may still be running and does not set it.
   `ALTER TABLE users ALTER COLUMN signed_in_at SET NOT NULL, ALTER COLUMN signed_in_at SET DEFAULT now()`,
-  // How old the provider's own sign-in may be, where that was asked for.
+  // Maximum age of the provider's own sign-in, where it was requested.
   `ALTER TABLE login_attempts ADD COLUMN max_age_s integer`,
   `CREATE TABLE chat_bindings (
     id text PRIMARY KEY,
@@ -20,10 +20,10 @@ export const chat = [
     created_at timestamptz NOT NULL,
     ended_at timestamptz
   )`,
-  // An account acts as one person.
+  // An account acts as one user.
   `CREATE UNIQUE INDEX chat_bindings_of_account ON chat_bindings (platform, app, tenant, account) WHERE ended_at IS NULL`,
   `CREATE INDEX chat_bindings_of_user ON chat_bindings (user_id, id) WHERE ended_at IS NULL`,
-  // Of code, number and browser only the SHA-256 is kept.
+  // Only the SHA-256 of code, number and browser is stored.
   `CREATE TABLE chat_links (
     id text PRIMARY KEY,
     code_hash bytea NOT NULL UNIQUE,

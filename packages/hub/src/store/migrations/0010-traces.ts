@@ -1,2 +1,2 @@
-/** Which request a task came from, for the trace that its run is part of: a task may wait for days. */
-export const traces = [`ALTER TABLE tasks ADD COLUMN traceparent text`]
+/** Trace of the request behind a task. The run continues it, possibly days later. */
+export const tracesMigration = [`ALTER TABLE tasks ADD COLUMN traceparent text`]

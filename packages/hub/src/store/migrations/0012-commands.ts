@@ -1,2 +1,2 @@
-/** Which commands a device's Edge takes, as JSON text; NULL for one that has not said. */
-export const commands = [`ALTER TABLE devices ADD COLUMN commands text`]
+/** Commands that a device's Edge supports, as JSON text; NULL for an Edge that does not list them. */
+export const commandsMigration = [`ALTER TABLE devices ADD COLUMN commands text`]

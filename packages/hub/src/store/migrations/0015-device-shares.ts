@@ -2,7 +2,7 @@
  * View of the valid shares of devices. A share is valid while the device's owner may manage devices in the project. Queries read the view;
  * only sharing a device writes the table.
  */
-export const deviceShares = [
+export const deviceSharesMigration = [
   `CREATE VIEW device_shares AS
     SELECT s.device_id, s.project_id FROM device_projects s
       JOIN devices d ON d.id = s.device_id

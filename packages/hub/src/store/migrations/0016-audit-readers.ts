@@ -1,5 +1,5 @@
-/** Who may read audit records of no project, and audit trails of projects that were deleted. */
-export const auditReaders = [
+/** Readers of audit records without a project, and of audit trails of deleted projects. */
+export const auditReadersMigration = [
   // The user whose device, sign-in, key or chat account a record of no project is about. No part of the hash: it only selects readers.
   `ALTER TABLE audit ADD COLUMN about text`,
   `UPDATE audit a SET about = COALESCE(

@@ -1,5 +1,5 @@
 /** Users who sent a message to a run. `input` identifies each message, so that a refused one can be removed. */
-export const runRequesters = [
+export const runRequestersMigration = [
   `CREATE TABLE run_requesters (
     run_id text NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
     user_id text NOT NULL,

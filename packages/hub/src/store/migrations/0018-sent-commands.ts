@@ -1,2 +1,2 @@
-/** When a command was last sent: how long an Edge has owed its answer. */
-export const sentCommands = [`ALTER TABLE edge_commands ADD COLUMN sent_at timestamptz(3)`]
+/** When a command was last sent, to find starts that are not answered. */
+export const sentCommandsMigration = [`ALTER TABLE edge_commands ADD COLUMN sent_at timestamptz(3)`]

@@ -2,12 +2,12 @@ import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
 import { IdempotencyConflict, IdempotencyInFlight } from "@corral/domain/errors/Failures"
 import { Deferred, Effect, Fiber } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { Idempotency } from "../src/Idempotency.ts"
+import { HubIdempotency } from "../src/HubIdempotency.ts"
 import { HubProcess } from "@corral/testing/hub/HubProcess"
 import { People } from "@corral/testing/hub/People"
 
 /** Two Hubs' worth of services on one database: what one does the other sees. */
-describe("Idempotency", { timeout: 60_000 }, () => {
+describe("HubIdempotency", { timeout: 60_000 }, () => {
   const hub = new HubProcess()
   let others: People
   let made = 0
@@ -41,7 +41,7 @@ describe("Idempotency", { timeout: 60_000 }, () => {
     key: string | undefined,
     request: unknown,
     effect: Effect.Effect<A, E, SqlClient.SqlClient>
-  ) => Effect.flatMap(Idempotency, ({ once }) => once({ scope, key, request }, effect))
+  ) => Effect.flatMap(HubIdempotency, ({ runOnce }) => runOnce({ scope, key, request }, effect))
 
   const traces = (scope: string) =>
     hub.people.act(
@@ -52,7 +52,7 @@ describe("Idempotency", { timeout: 60_000 }, () => {
       )
     )
 
-  it("does a keyed write once, also for another Hub and whatever the order of the fields", async () => {
+  it("runs a write with a key once, also on another Hub and with another order of the fields", async () => {
     const s = scope()
     const first = await hub.people.act(once(s, "k", { a: 1, b: 2 }, write(s, "first")))
     const again = await others.act(once(s, "k", { b: 2, a: 1 }, write(s, "again")))
@@ -61,20 +61,20 @@ describe("Idempotency", { timeout: 60_000 }, () => {
     assert.strictEqual((await traces(s)).length, 1)
   })
 
-  it("begins once what happens elsewhere, tells others that it is in flight, and gives its answer again", async () => {
+  it("runs a remote write once, reports concurrent requests as in flight, and replays the response", async () => {
     const s = scope()
     const keyed = { scope: s, key: "k", request: { a: 1 } }
     const answers = await hub.people.act(
       Effect.gen(function* () {
-        const { onceElsewhere } = yield* Idempotency
+        const { runOnceRemotely } = yield* HubIdempotency
         const answer = yield* Deferred.make<{ readonly answer: string }>()
         const begun = yield* Deferred.make<void>()
         const first = yield* Effect.forkChild(
-          onceElsewhere(keyed, Effect.andThen(Deferred.succeed(begun, undefined), Deferred.await(answer)))
+          runOnceRemotely(keyed, Effect.andThen(Deferred.succeed(begun, undefined), Deferred.await(answer)))
         )
         yield* Deferred.await(begun)
-        const meanwhile = yield* Effect.flip(onceElsewhere(keyed, Effect.succeed({ answer: "second" })))
-        const other = yield* Effect.flip(onceElsewhere({ ...keyed, request: { a: 2 } }, Effect.succeed(0)))
+        const meanwhile = yield* Effect.flip(runOnceRemotely(keyed, Effect.succeed({ answer: "second" })))
+        const other = yield* Effect.flip(runOnceRemotely({ ...keyed, request: { a: 2 } }, Effect.succeed(0)))
         yield* Deferred.succeed(answer, { answer: "first" })
         return [meanwhile, other, yield* Fiber.join(first)] as const
       })
@@ -83,22 +83,22 @@ describe("Idempotency", { timeout: 60_000 }, () => {
     assert.instanceOf(answers[1], IdempotencyConflict)
     assert.deepStrictEqual(answers[2], { body: { answer: "first" }, replayed: false })
     const again = await others.act(
-      Effect.flatMap(Idempotency, ({ onceElsewhere }) =>
-        onceElsewhere(keyed, Effect.succeed({ answer: "x" }))
+      Effect.flatMap(HubIdempotency, ({ runOnceRemotely }) =>
+        runOnceRemotely(keyed, Effect.succeed({ answer: "x" }))
       )
     )
     assert.deepStrictEqual(again, { body: { answer: "first" }, replayed: true })
   })
 
-  it("gives back the key of what was not done elsewhere, and keeps it where nobody knows", async () => {
+  it("releases the key when a remote write failed, and keeps it when the outcome is unknown", async () => {
     const s = scope()
     const found = await hub.people.act(
       Effect.gen(function* () {
-        const { onceElsewhere } = yield* Idempotency
+        const { runOnceRemotely } = yield* HubIdempotency
         const keyed = { scope: s, key: "k", request: {} }
-        const failed = yield* Effect.flip(onceElsewhere(keyed, Effect.fail("no")))
-        const lost = yield* Effect.exit(onceElsewhere(keyed, Effect.die("lost")))
-        const after = yield* Effect.flip(onceElsewhere(keyed, Effect.succeed("again")))
+        const failed = yield* Effect.flip(runOnceRemotely(keyed, Effect.fail("no")))
+        const lost = yield* Effect.exit(runOnceRemotely(keyed, Effect.die("lost")))
+        const after = yield* Effect.flip(runOnceRemotely(keyed, Effect.succeed("again")))
         return [failed, lost._tag, after] as const
       })
     )
@@ -106,13 +106,13 @@ describe("Idempotency", { timeout: 60_000 }, () => {
     assert.instanceOf(found[2], IdempotencyInFlight)
   })
 
-  it("lets what nobody knows of be asked for again, when nobody waits for it any more", async () => {
+  it("lets a remote write with an unknown outcome be repeated once it is abandoned", async () => {
     const s = scope()
     const keyed = { scope: s, key: "k", request: {} }
     const ask = (answer: Effect.Effect<string, string>) =>
       hub.people.act(
-        Effect.flatMap(Idempotency, ({ onceElsewhere }) =>
-          Effect.result(onceElsewhere(keyed, answer, (error) => error === "unknown"))
+        Effect.flatMap(HubIdempotency, ({ runOnceRemotely }) =>
+          Effect.result(runOnceRemotely(keyed, answer, (error) => error === "unknown"))
         )
       )
     const sql = (statement: string) =>
@@ -130,14 +130,14 @@ describe("Idempotency", { timeout: 60_000 }, () => {
     })
   })
 
-  it("does an unkeyed write each time", async () => {
+  it("runs a write without a key each time", async () => {
     const s = scope()
     await hub.people.act(once(s, undefined, {}, write(s, "a")))
     await hub.people.act(once(s, undefined, {}, write(s, "b")))
     assert.strictEqual((await traces(s)).length, 2)
   })
 
-  it("refuses the key of another request, and keeps scopes apart", async () => {
+  it("refuses a key of another request, and separates scopes", async () => {
     const [s, t] = [scope(), scope()]
     await hub.people.act(once(s, "k", { a: 1 }, write(s, "first")))
     const conflict = await others.act(Effect.flip(once(s, "k", { a: 2 }, write(s, "second"))))
@@ -147,7 +147,7 @@ describe("Idempotency", { timeout: 60_000 }, () => {
     assert.strictEqual((await traces(s)).length, 1)
   })
 
-  it("tells a second request, here or at another Hub, that the first is in flight", async () => {
+  it("reports a concurrent request as in flight, on the same and on another Hub", async () => {
     const s = scope()
     const [reached, go] = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<void>()]
     const slow = Effect.gen(function* () {
@@ -167,7 +167,7 @@ describe("Idempotency", { timeout: 60_000 }, () => {
     assert.deepStrictEqual((await others.act(once(s, "k", {}, write(s, "late")))).body, { answer: "slow" })
   })
 
-  it("keeps nothing of a write that failed or was cut off: it may be tried again", async () => {
+  it("stores nothing for a failed or interrupted write, which may be repeated", async () => {
     const s = scope()
     const failing = Effect.flatMap(SqlClient.SqlClient, (sql) =>
       sql.withTransaction(Effect.andThen(write(s, "failed"), Effect.fail("no")))
@@ -189,13 +189,13 @@ describe("Idempotency", { timeout: 60_000 }, () => {
     assert.deepStrictEqual(await traces(s), [{ answer: "done" }])
   })
 
-  it("has one effect and one answer for 100 at once, each trying again while it is told to", async () => {
+  it("has one effect and one response for 100 concurrent requests that retry while in flight", async () => {
     const s = scope()
     const ask = (people: People, i: number) => {
       const tried: Effect.Effect<
         unknown,
         IdempotencyConflict | SqlError.SqlError,
-        Idempotency | SqlClient.SqlClient
+        HubIdempotency | SqlClient.SqlClient
       > = Effect.catchTag(once(s, "k", {}, write(s, `by ${i}`)), "IdempotencyInFlight", () =>
         Effect.andThen(
           Effect.yieldNow,

@@ -5,7 +5,7 @@ import { Workspace } from "@corral/domain/device/Workspace"
 import { Schema } from "effect"
 import * as fc from "fast-check"
 import { effort } from "@corral/testing/time/Effort"
-import { notOffered } from "../../src/run/OfferedTask.ts"
+import { findOfferRefusal } from "../../src/run/OfferRefusal.ts"
 
 const names = ["a", "b", "c"] as const
 const name = fc.constantFrom(...names)
@@ -45,7 +45,7 @@ const create = fc
   })
   .map((of) => Schema.decodeUnknownSync(CreateRun)({ ...without(of), input: { text: "Hello" } }))
 
-describe("notOffered", () => {
+describe("findOfferRefusal", () => {
   it("accepts a task exactly if each of its fields is in the target's inventory", () => {
     fc.assert(
       fc.property(
@@ -54,7 +54,7 @@ describe("notOffered", () => {
         create,
         fc.boolean(),
         (agents, workspaces, task, isPresent) => {
-          const refusal = notOffered({ agents, workspaces }, task, isPresent)
+          const refusal = findOfferRefusal({ agents, workspaces }, task, isPresent)
           const by = agents.find(({ id }) => id === task.agentId)
           const place = workspaces.find(({ id }) => id === task.workspace)
           const fits =

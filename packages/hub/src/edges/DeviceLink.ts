@@ -1,7 +1,7 @@
+/** Verified link of a device. A newer link of the same device has a higher `generation`. */
 import type { DeviceId } from "@corral/domain/identity/Ids"
 
-/** A link that was proved. */
-export interface HeldLink {
+export interface DeviceLink {
   readonly deviceId: DeviceId
   readonly generation: number
 }

@@ -1,13 +1,13 @@
 /**
- * One event as an Edge pushes it: JSON text that is stored, replayed and sent as it came. Before that it must be the event it claims to
- * be: a closed envelope with its run's id, its place in the log and the event id that follows from both.
+ * Decoding of one pushed event. Its JSON text is stored, replayed and sent unchanged.
  *
- * Payloads are let be: what this build does not know is kept for readers that do.
+ * Guarantees: the envelope has no unknown fields, and its run id, `seq` and event id belong to the expected position.
+ * Does not check payloads: types that this build does not support stay readable for clients that do.
  */
 import type { EventId, RunId } from "@corral/domain/identity/Ids"
 import { type Envelope, MAX_PAYLOAD_BYTES } from "@corral/domain/run/RunEvent"
 
-/** Characters of a whole event. The payload's limit is one of bytes, of which a character takes one at least. */
+/** Characters of a whole event. The payload limit counts bytes, and a character takes at least one. */
 const MAX_TEXT = MAX_PAYLOAD_BYTES + 4_096
 
 const fields = new Set(["id", "seq", "type", "runId", "sessionId", "agentId", "createdAt", "payload"])
@@ -18,7 +18,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 const isText = (value: unknown): boolean => value === undefined || typeof value === "string"
 
-const parsed = (text: string): unknown => {
+const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {
@@ -26,13 +26,18 @@ const parsed = (text: string): unknown => {
   }
 }
 
-/** The event, or `undefined` where the text is something else. */
-export const eventIn = (text: string, runId: RunId, seq: number, id: EventId): Envelope | undefined => {
-  // A line break is JSON between tokens; a log has a line an event.
+/** The event, or `undefined` if the text is not the expected event. */
+export const decodePushedEvent = (
+  text: string,
+  runId: RunId,
+  seq: number,
+  id: EventId
+): Envelope | undefined => {
+  // JSON allows line breaks between tokens, but a log stores one event per line.
   if (text.length > MAX_TEXT || text.includes("\n") || text.includes("\r")) return undefined
-  const value = parsed(text)
+  const value = parseJson(text)
   if (!isObject(value)) return undefined
-  const fits =
+  const isExpected =
     value["id"] === id &&
     value["seq"] === seq &&
     value["runId"] === runId &&
@@ -43,6 +48,6 @@ export const eventIn = (text: string, runId: RunId, seq: number, id: EventId): E
     isText(value["agentId"]) &&
     isObject(value["payload"]) &&
     Object.keys(value).every((name) => fields.has(name))
-  // Every field has just been looked at.
-  return fits ? (value as unknown as Envelope) : undefined
+  // Every field has just been checked.
+  return isExpected ? (value as unknown as Envelope) : undefined
 }

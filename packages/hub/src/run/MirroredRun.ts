@@ -21,12 +21,12 @@ import { accept, initial, type RunState, type RunSummary, runSummaryOf } from "@
 import { Result } from "effect"
 
 /** A run's row as the fold needs it. */
-export interface FoldedRun {
+export interface MirroredRunRow {
   readonly id: RunId
   readonly agentId: AgentId
   readonly workspace: WorkspaceId
   readonly state: HubRunStatus
-  readonly started: boolean
+  readonly isStarted: boolean
   readonly pending: ReadonlyArray<ApprovalId>
   readonly summary: RunSummary
 }
@@ -64,38 +64,38 @@ const changing: ReadonlySet<string> = new Set(
   Object.entries(changes).flatMap(([type, changed]) => (changed === "nothing" ? [] : [type]))
 )
 
-export class RunFold {
+export class MirroredRun {
   /** Approvals requested by these events, each in its state after them. */
-  readonly requested = new Map<ApprovalId, Approval>()
+  readonly requestedApprovals = new Map<ApprovalId, Approval>()
   /** Approvals requested earlier and resolved by these events. */
-  readonly resolved = new Map<ApprovalId, ApprovalResolution>()
+  readonly resolvedApprovals = new Map<ApprovalId, ApprovalResolution>()
   summary: RunSummary
-  private readonly run: FoldedRun
-  private folded: RunState
+  private readonly run: MirroredRunRow
+  private current: RunState
 
-  constructor(run: FoldedRun) {
+  constructor(run: MirroredRunRow) {
     this.run = run
     this.summary = run.summary
-    this.folded =
+    this.current =
       run.state === "queued"
         ? initial
-        : { ...initial, ...run.summary, status: run.state, started: run.started, pending: run.pending }
+        : { ...initial, ...run.summary, status: run.state, started: run.isStarted, pending: run.pending }
   }
 
   get state(): HubRunStatus {
-    return this.folded.status ?? "queued"
+    return this.current.status ?? "queued"
   }
 
-  get started(): boolean {
-    return this.folded.started
+  get isStarted(): boolean {
+    return this.current.started
   }
 
   get pending(): ReadonlyArray<ApprovalId> {
-    return this.folded.pending
+    return this.current.pending
   }
 
   get isEnded(): boolean {
-    return this.folded.status !== undefined && isTerminal(this.folded.status)
+    return this.current.status !== undefined && isTerminal(this.current.status)
   }
 
   /** Whether a row must be written, not only the log. */
@@ -103,30 +103,30 @@ export class RunFold {
     return (
       this.state !== this.run.state ||
       this.summary !== this.run.summary ||
-      this.requested.size > 0 ||
-      this.resolved.size > 0
+      this.requestedApprovals.size > 0 ||
+      this.resolvedApprovals.size > 0
     )
   }
 
   /** Returns `false` if the event cannot follow. */
   apply(envelope: Envelope): boolean {
-    if (!changing.has(envelope.type)) return this.folded.status !== undefined && !this.isEnded
+    if (!changing.has(envelope.type)) return this.current.status !== undefined && !this.isEnded
     const event = draftOf(envelope)
     // An approval of a later version. Readers of that version find it in the log.
     if (event === undefined) return !this.isEnded
-    const next = accept(this.folded, event)
+    const next = accept(this.current, event)
     if (!next.ok) return false
-    this.folded = next.state
+    this.current = next.state
     if (changes[event.type] === "run") this.summarize(envelope.createdAt)
     else this.recordApproval(event, envelope.createdAt)
     return true
   }
 
   private summarize(at: string): void {
-    const { resultText, ...facts } = runSummaryOf(this.folded)
+    const { resultText, ...facts } = runSummaryOf(this.current)
     this.summary = {
       ...facts,
-      ...(resultText === undefined ? {} : { resultText: cutResult(resultText) }),
+      ...(resultText === undefined ? {} : { resultText: truncateResult(resultText) }),
       ...(this.isEnded ? { endedAt: at } : {})
     }
   }
@@ -136,13 +136,13 @@ export class RunFold {
       const { approvalId: id, expiresAt, request } = event.payload
       const { agentId, id: runId, workspace } = this.run
       const place = { id, runId, agentId, workspace }
-      this.requested.set(id, { ...place, state: "pending", request, requestedAt: at, expiresAt })
+      this.requestedApprovals.set(id, { ...place, state: "pending", request, requestedAt: at, expiresAt })
     } else if (event.type === "run.approval.resolved") {
       const { approvalId } = event.payload
       const resolution = approvalResolution(event.payload, at)
-      const requested = this.requested.get(approvalId)
-      if (requested === undefined) this.resolved.set(approvalId, resolution)
-      else this.requested.set(approvalId, { ...requested, ...resolution })
+      const requested = this.requestedApprovals.get(approvalId)
+      if (requested === undefined) this.resolvedApprovals.set(approvalId, resolution)
+      else this.requestedApprovals.set(approvalId, { ...requested, ...resolution })
     }
   }
 }
@@ -152,7 +152,7 @@ const draftOf = (envelope: Envelope): EventDraft | undefined => {
   const decoded = decodeEvent(envelope)
   if (Result.isSuccess(decoded) && decoded.success._tag === "KnownEvent") {
     const { payload, type } = decoded.success.event
-    // The pair comes from one event; TypeScript does not follow the union through the destructuring.
+    // Both come from one event; TypeScript loses the union in the destructuring.
     return { type, payload } as unknown as EventDraft
   }
   if (!isTerminalType(envelope.type))
@@ -165,7 +165,7 @@ const draftOf = (envelope: Envelope): EventDraft | undefined => {
 /** Bytes of a result in the run's row. The log contains the whole result. */
 const RESULT_BYTES = 65_536
 
-const cutResult = (text: string): string => {
+const truncateResult = (text: string): string => {
   const bytes = Buffer.from(text, "utf8")
   if (bytes.length <= RESULT_BYTES) return text
   // A character that was cut in two is removed.

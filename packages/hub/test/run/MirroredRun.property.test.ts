@@ -7,7 +7,7 @@ import { type Input, transition } from "@corral/domain/run/RunMachine"
 import { fold, initial } from "@corral/domain/run/RunState"
 import { Arbitrary, Effect, Schema } from "effect"
 import { created, underWay } from "@corral/testing/recordings/RunInputs"
-import { type FoldedRun, RunFold } from "../../src/run/RunFold.ts"
+import { type MirroredRunRow, MirroredRun } from "../../src/run/MirroredRun.ts"
 import { createRun, newId } from "@corral/testing/hub/Mirror"
 import { tries } from "@corral/testing/time/Effort"
 
@@ -38,9 +38,9 @@ const Sizes = Arbitrary.array(Arbitrary.schema(Schema.Literals([1, 2, 3, 7])), {
 })
 const Ends = Arbitrary.schema(Schema.Boolean)
 
-describe("RunFold", () => {
+describe("MirroredRun", () => {
   it.effect.prop(
-    "folds batches to the same state as the whole log",
+    "gives the same state for every division of a log into batches",
     [underWay, Sizes, Ends],
     ([inputs, sizes, ends]) =>
       Effect.sync(() => {
@@ -48,28 +48,28 @@ describe("RunFold", () => {
         const start: Input = { _tag: "Created", payload: created }
         const events = eventsOf([start, ...inputs, ...(ends ? [{ _tag: "Ended" } as const] : [])])
         const whole = events.reduce(fold, initial)
-        let row: FoldedRun = {
+        let row: MirroredRunRow = {
           id: runId,
           agentId: createRun.agentId,
           workspace: createRun.workspace,
           state: "queued",
-          started: false,
+          isStarted: false,
           pending: [],
           summary: {}
         }
         const approvals = new Map<ApprovalId, Approval>()
         for (let at = 0, i = 0; at < events.length; i++) {
           const batch = events.slice(at, at + (sizes[i % sizes.length] ?? 1))
-          const step = new RunFold(row)
+          const step = new MirroredRun(row)
           for (const [j, event] of batch.entries())
             assert.isTrue(step.apply(envelopeOf(runId, at + j + 1, event)), event.type)
-          const { pending, started, state, summary } = step
-          const same = JSON.stringify([row.state, row.pending, row.started, row.summary])
-          // The Hub writes only what has changed.
-          if (!step.hasChanged) assert.strictEqual(JSON.stringify([state, pending, started, summary]), same)
-          row = { ...row, state, started, pending, summary }
-          for (const approval of step.requested.values()) approvals.set(approval.id, approval)
-          for (const [id, resolved] of step.resolved) {
+          const { pending, isStarted, state, summary } = step
+          const same = JSON.stringify([row.state, row.pending, row.isStarted, row.summary])
+          // What is not said to have moved is not written.
+          if (!step.hasChanged) assert.strictEqual(JSON.stringify([state, pending, isStarted, summary]), same)
+          row = { ...row, state, isStarted, pending, summary }
+          for (const approval of step.requestedApprovals.values()) approvals.set(approval.id, approval)
+          for (const [id, resolved] of step.resolvedApprovals) {
             const asked = approvals.get(id)
             assert.strictEqual(asked?.state, "pending")
             if (asked !== undefined) approvals.set(id, { ...asked, ...resolved })
@@ -79,7 +79,7 @@ describe("RunFold", () => {
         assert.deepStrictEqual(
           [
             row.state,
-            row.started,
+            row.isStarted,
             row.pending,
             row.summary.usage,
             row.summary.resultText,

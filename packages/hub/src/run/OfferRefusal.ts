@@ -1,7 +1,7 @@
 /**
- * Whether a target offers what a task asks for, by what the target last reported. Pure.
+ * Check of a task against the last offer of its target. Pure.
  *
- * The Edge decides again when it starts the run: its inventory may have changed.
+ * Does not replace the check on the Edge: its inventory may have changed by the time it starts the run.
  */
 import type { Target } from "@corral/domain/device/Device"
 import {
@@ -13,37 +13,37 @@ import {
 } from "@corral/domain/errors/Failures"
 import type { CreateRun } from "@corral/domain/run/Run"
 
-export type NotOffered =
+export type OfferRefusal =
   | InvalidAgentId
   | PermissionDenied
   | RuntimeUnavailable
   | SchemaValidationFailed
   | WorkspaceOutsideAllowlist
 
-const unfit = (path: string, message: string) =>
+const validationFailure = (path: string, message: string) =>
   new SchemaValidationFailed({ details: { issues: [{ path, message }] } })
 
-const modeNotOffered = (message: string, mode: string, modes: ReadonlyArray<string>) =>
+const modeRefusal = (message: string, mode: string, modes: ReadonlyArray<string>) =>
   new PermissionDenied({ message, details: { mode, modes } })
 
-/** Why it is not offered; undefined where it is. An agent of a target that is away need not be available now. */
-export const notOffered = (
+/** Why the task can't run there; `undefined` where it can. An agent of an offline target need not be available now. */
+export const findOfferRefusal = (
   { agents, workspaces }: Pick<Target, "agents" | "workspaces">,
   { agentId, isolation, mode, resume, workspace: id }: CreateRun,
   isPresent: boolean
-): NotOffered | undefined => {
+): OfferRefusal | undefined => {
   const agent = agents.find((offered) => offered.id === agentId)
   if (agent === undefined) return new InvalidAgentId()
   const workspace = workspaces.find((offered) => offered.id === id)
   if (workspace === undefined) return new WorkspaceOutsideAllowlist()
   if (!workspace.modes.includes(mode))
-    return modeNotOffered(`The workspace's policy does not grant the mode ${mode}.`, mode, workspace.modes)
+    return modeRefusal(`The workspace's policy does not grant the mode ${mode}.`, mode, workspace.modes)
   if (agent.modes?.includes(mode) === false)
-    return modeNotOffered(`${agent.label} does not run in the mode ${mode}.`, mode, agent.modes)
+    return modeRefusal(`${agent.label} does not run in the mode ${mode}.`, mode, agent.modes)
   if (resume !== undefined && !agent.capabilities.resume)
-    return unfit("resume", "Expected an agent that can resume an earlier run")
+    return validationFailure("resume", "Expected an agent that can resume an earlier run")
   if (isolation === "worktree" && !workspace.git)
-    return unfit("isolation", "Expected a workspace that is a Git repository")
+    return validationFailure("isolation", "Expected a workspace that is a Git repository")
   if (agent.available || !isPresent) return undefined
   const { hint, reason } = agent
   return new RuntimeUnavailable({

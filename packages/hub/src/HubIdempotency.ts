@@ -1,0 +1,193 @@
+/**
+ * Idempotency keys: the response to a write is stored for 24 hours under its key and returned to repetitions of the same request.
+ *
+ * Guarantees: a write and its stored response are one transaction under a lock that every Hub respects. A Hub that crashes leaves neither. A
+ * concurrent request with the same key fails as `idempotency_in_flight`. A failed write stores no response and may be repeated.
+ */
+import { IdempotencyConflict, IdempotencyInFlight } from "@corral/domain/errors/Failures"
+import { fingerprintOf } from "@corral/service/Fingerprint"
+import { Clock, Context, Effect, Layer, Result } from "effect"
+import { SqlClient, SqlError } from "effect/sql"
+import { createHash } from "node:crypto"
+
+export interface IdempotentAnswer<A> {
+  readonly body: A
+  readonly replayed: boolean
+}
+
+export interface IdempotentRequest {
+  /** Principal, method and path. */
+  readonly scope: string
+  readonly key: string | undefined
+  /** The decoded body, to which the key is bound. */
+  readonly request: unknown
+}
+
+type KeyFailure = IdempotencyConflict | IdempotencyInFlight | SqlError.SqlError
+
+export class HubIdempotency extends Context.Service<
+  HubIdempotency,
+  {
+    /**
+     * Runs `write` in a transaction unless its response is stored. A `write` that fails must have rolled itself back, as `Audit.perform` does:
+     * the rest of the transaction, the record of the failure, is committed.
+     */
+    readonly runOnce: <A, E, R>(
+      request: IdempotentRequest,
+      write: Effect.Effect<A, E, R>
+    ) => Effect.Effect<IdempotentAnswer<A>, E | KeyFailure, R>
+    /**
+     * `runOnce` for a write on an Edge, which runs outside a transaction. The key is stored before the write, so the write is not repeated even if
+     * this Hub crashes. A failure means that nothing was written, and releases the key. After a failure with an unknown outcome (`isUnknown`) the
+     * key stays in flight. A later request may take it over and must then run the same `write`.
+     */
+    readonly runOnceRemotely: <A, E, R>(
+      request: IdempotentRequest,
+      write: Effect.Effect<A, E, R>,
+      isUnknown?: (error: E) => boolean
+    ) => Effect.Effect<IdempotentAnswer<A>, E | KeyFailure, R>
+    /** The stored response, for a write that can't wait inside a transaction and is safe to repeat. */
+    readonly findAnswer: <A>(
+      request: IdempotentRequest
+    ) => Effect.Effect<A | undefined, IdempotencyConflict | SqlError.SqlError>
+    /** Deletes responses that are older than 24 hours. */
+    readonly deleteExpired: Effect.Effect<void, SqlError.SqlError>
+  }
+>()("corral/hub/Idempotency") {
+  static readonly layer = Layer.effect(
+    HubIdempotency,
+    Effect.gen(function* () {
+      const clock = yield* Clock.Clock
+      const before = (ms: number) => new Date(clock.currentTimeMillisUnsafe() - ms)
+      const context: KeyContext = { sql: yield* SqlClient.SqlClient, before }
+      const { sql } = context
+
+      return HubIdempotency.of({
+        runOnce: (request, write) => {
+          const bound = bind(request)
+          return bound === undefined ? withoutKey(write) : runInTransaction(context, bound, write)
+        },
+        runOnceRemotely: (request, write, isUnknown = () => false) => {
+          const bound = bind(request)
+          return bound === undefined ? withoutKey(write) : runOutside(context, bound, write, isUnknown)
+        },
+        findAnswer: <A>(request: IdempotentRequest) => {
+          const bound = bind(request)
+          return bound === undefined
+            ? Effect.undefined
+            : Effect.map(findBody(context, bound), (body) =>
+                body === undefined ? undefined : decodeBody<A>(body)
+              )
+        },
+        deleteExpired: Effect.suspend(
+          () => sql`DELETE FROM idempotency WHERE created_at <= ${before(RETENTION_MS)}`
+        ).pipe(Effect.asVoid)
+      })
+    })
+  )
+}
+
+interface KeyContext {
+  readonly sql: SqlClient.SqlClient
+  /** The time that many milliseconds ago. */
+  readonly before: (ms: number) => Date
+}
+
+/** A key with the fingerprint of its request. */
+interface BoundKey {
+  readonly scope: string
+  readonly key: string
+  readonly fingerprint: string
+}
+
+/** Body of a remote write that has begun. Not JSON, so it differs from every response. */
+const BEGUN = ""
+
+/** Time after which a remote write counts as abandoned. Longer than the wait for an Edge. */
+const ABANDONED_MS = 45_000
+const RETENTION_MS = 86_400_000
+/** First half of this project's advisory locks. */
+const LOCK_CLASS = 0x1de8
+
+const bind = ({ key, request, scope }: IdempotentRequest): BoundKey | undefined =>
+  key === undefined ? undefined : { scope, key, fingerprint: fingerprintOf(request) }
+
+const withoutKey = <A, E, R>(write: Effect.Effect<A, E, R>): Effect.Effect<IdempotentAnswer<A>, E, R> =>
+  Effect.map(write, (body) => ({ body, replayed: false }))
+
+// A request of the same scope and fingerprint wrote it, so it has the type of this request's response.
+const decodeBody = <A>(text: string): A => JSON.parse(text) as A
+
+/** Two keys with the same hash wait for each other; nothing else happens. */
+const lockOf = ({ key, scope }: BoundKey): number =>
+  createHash("sha256").update(`${scope}\n${key}`).digest().readInt32BE(0)
+
+const findBody = Effect.fnUntraced(function* (
+  { before, sql }: KeyContext,
+  { fingerprint, key, scope }: BoundKey
+) {
+  const [row] = yield* sql<{ readonly fingerprint: string; readonly body: string }>`
+    SELECT fingerprint, body FROM idempotency
+    WHERE scope = ${scope} AND key = ${key} AND created_at > ${before(RETENTION_MS)}`
+  if (row !== undefined && row.fingerprint !== fingerprint) return yield* new IdempotencyConflict()
+  return row?.body
+})
+
+/** Inserts the key with its body, or replaces an expired one. */
+const upsert = ({ before, sql }: KeyContext, bound: BoundKey, body: string) => sql`
+  INSERT INTO idempotency ${sql.insert({ ...bound, body, created_at: before(0) })}
+  ON CONFLICT (scope, key) DO UPDATE
+  SET fingerprint = excluded.fingerprint, body = excluded.body, created_at = excluded.created_at`
+
+const runInTransaction = <A, E, R>(
+  context: KeyContext,
+  bound: BoundKey,
+  write: Effect.Effect<A, E, R>
+): Effect.Effect<IdempotentAnswer<A>, E | KeyFailure, R> => {
+  const { sql } = context
+  const attempt = sql.withTransaction(
+    Effect.gen(function* () {
+      const [lock] = yield* sql<{ readonly taken: boolean }>`
+        SELECT pg_try_advisory_xact_lock(${LOCK_CLASS}::int, ${lockOf(bound)}::int) AS taken`
+      if (lock?.taken !== true) return yield* new IdempotencyInFlight()
+      const stored = yield* findBody(context, bound)
+      if (stored !== undefined) return Result.succeed({ body: decodeBody<A>(stored), replayed: true })
+      const written = yield* Effect.result(write)
+      // As a value: a failure of the effect would roll back the record that `write` left.
+      if (Result.isFailure(written)) return Result.fail(written.failure)
+      yield* upsert(context, bound, JSON.stringify(written.success))
+      return Result.succeed({ body: written.success, replayed: false })
+    })
+  )
+  return Effect.flatMap(attempt, (result) => Effect.fromResult(result))
+}
+
+const runOutside = Effect.fnUntraced(function* <A, E, R>(
+  context: KeyContext,
+  bound: BoundKey,
+  write: Effect.Effect<A, E, R>,
+  isUnknown: (error: E) => boolean
+) {
+  const { before, sql } = context
+  const isKey = sql`scope = ${bound.scope} AND key = ${bound.key}`
+  const taken = yield* sql`
+    ${upsert(context, bound, BEGUN)}
+    WHERE idempotency.created_at <= ${before(RETENTION_MS)} OR (
+      idempotency.body = ${BEGUN} AND idempotency.fingerprint = excluded.fingerprint
+      AND idempotency.created_at <= ${before(ABANDONED_MS)}
+    )
+    RETURNING key`
+  if (taken.length === 0) {
+    const stored = yield* findBody(context, bound)
+    if (stored === undefined || stored === BEGUN) return yield* new IdempotencyInFlight()
+    return { body: decodeBody<A>(stored), replayed: true }
+  }
+  const body = yield* Effect.tapError(write, (error) =>
+    // A statement may have failed after the Edge had executed the write.
+    error instanceof SqlError.SqlError || isUnknown(error)
+      ? Effect.void
+      : Effect.asVoid(sql`DELETE FROM idempotency WHERE ${isKey}`)
+  )
+  yield* sql`UPDATE idempotency SET body = ${JSON.stringify(body)} WHERE ${isKey}`
+  return { body, replayed: false }
+})

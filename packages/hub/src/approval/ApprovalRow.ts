@@ -1,0 +1,23 @@
+/** Codec of the table `approvals`. */
+import { Approval } from "@corral/domain/approval/Approval"
+import type { HubApproval } from "@corral/domain/hub-api/HubRun"
+import { DeviceId, ProjectId } from "@corral/domain/identity/Ids"
+import { Schema } from "effect"
+import { jsonColumn, rowDecoder } from "../store/StoredRows.ts"
+
+const ApprovalRow = Schema.Struct({
+  project_id: ProjectId,
+  target_id: DeviceId,
+  approval: jsonColumn(Approval)
+})
+
+/** With the `id` by which lists are ordered. */
+export const APPROVAL_COLUMNS = "id, project_id, target_id, approval"
+
+export const decodeApprovalRows = rowDecoder(ApprovalRow)
+
+export const hubApprovalOf = ({ approval, project_id, target_id }: typeof ApprovalRow.Type): HubApproval => ({
+  ...approval,
+  projectId: project_id,
+  targetId: target_id
+})

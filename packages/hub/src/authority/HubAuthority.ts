@@ -1,0 +1,136 @@
+/**
+ * Authority of the caller: by role in a project or one of its sessions, by ownership or sharing over a device. Looked up for each request; the
+ * result is the proof that services require.
+ *
+ * Guarantees: missing and forbidden resources are indistinguishable, by response and by lookup. A refusal in a project is audited in that project; a
+ * refusal about a device is audited among the caller's actions, whether the device exists or not.
+ */
+import type { DecisionDetails } from "@corral/domain/access/Audit"
+import { decisionRefusal, type Proof, prove, type RoleAction } from "@corral/domain/access/Authorization"
+import { PermissionDenied, UnauthorizedTarget } from "@corral/domain/errors/Failures"
+import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
+import type { ApprovalId, DeviceId, ProjectId, SessionId } from "@corral/domain/identity/Ids"
+import type { ProjectRole } from "@corral/domain/project/Project"
+import type { CurrentRequestId } from "@corral/domain/http/RequestContext"
+import { Context, Effect, Layer } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { Audit } from "../audit/Audit.ts"
+import { type AuthorityContext, auditDenial, proveRole, type ProjectProof } from "./ProjectProof.ts"
+import {
+  findDecisionPolicy,
+  findInProject,
+  findInProjectOfSession,
+  findInRemovedProject
+} from "./Membership.ts"
+import { routableBy } from "./Routable.ts"
+
+/** The caller comes from the request. */
+type Caller = CurrentPrincipal | CurrentRequestId
+
+/**
+ * The requirements of each method are provided per request.
+ *
+ * @effect-expect-leaking CurrentPrincipal | CurrentRequestId
+ */
+export class HubAuthority extends Context.Service<
+  HubAuthority,
+  {
+    /** Authorizes `action` in the project. The audit names `resource`, or the project where it is absent. */
+    readonly inProject: <A extends RoleAction>(
+      action: A,
+      projectId: ProjectId,
+      resource?: string
+    ) => Effect.Effect<ProjectProof<A>, PermissionDenied | SqlError.SqlError, Caller>
+    /** Authorizes `action` in the session's project, which is the subject of the proof. */
+    readonly inSession: <A extends RoleAction>(
+      action: A,
+      sessionId: SessionId
+    ) => Effect.Effect<ProjectProof<A>, PermissionDenied | SqlError.SqlError, Caller>
+    /** Authorizes a decision by the policy of the approval's project. `details` is recorded with a refusal. */
+    readonly overApproval: (
+      approvalId: ApprovalId,
+      details?: DecisionDetails
+    ) => Effect.Effect<ProjectProof<"approval.decide">, PermissionDenied | SqlError.SqlError, Caller>
+    /** Authorizes the owner of the device. */
+    readonly overDevice: (
+      deviceId: DeviceId
+    ) => Effect.Effect<Proof<"device.manage">, PermissionDenied | SqlError.SqlError, Caller>
+    /** Authorizes routing to the device. Does not check whether the device is online. */
+    readonly toTarget: (
+      deviceId: DeviceId
+    ) => Effect.Effect<Proof<"task.route">, UnauthorizedTarget | SqlError.SqlError, Caller>
+  }
+>()("corral/hub/Authority") {
+  static readonly layer = Layer.effect(
+    HubAuthority,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const context: AuthorityContext = { sql, audit: yield* Audit }
+
+      return HubAuthority.of({
+        inProject: Effect.fn("HubAuthority.inProject")(function* (action, projectId, resource) {
+          const { userId } = yield* CurrentPrincipal
+          const current = yield* findInProject(sql, userId, projectId)
+          // The audit trail outlives its project, for users who could read it.
+          const membership =
+            current === undefined && action === "audit.read"
+              ? yield* findInRemovedProject(sql, userId, projectId)
+              : current
+          return yield* proveRole(context, action, membership, { resource })
+        }),
+
+        inSession: Effect.fn("HubAuthority.inSession")(function* (action, sessionId) {
+          const { userId } = yield* CurrentPrincipal
+          const membership = yield* findInProjectOfSession(sql, userId, sessionId)
+          return yield* proveRole(context, action, membership, { resource: sessionId })
+        }),
+
+        overApproval: Effect.fn("HubAuthority.overApproval")(function* (approvalId, details) {
+          const { userId } = yield* CurrentPrincipal
+          const policy = yield* findDecisionPolicy(sql, userId, approvalId)
+          const refusalOf = (role: ProjectRole | undefined) => {
+            if (policy === undefined) return undefined
+            const { approvers, is_own, own_requests: ownRequests } = policy
+            return decisionRefusal({ approvers, ownRequests }, role, is_own)
+          }
+          const options = { resource: approvalId, refusalOf, details }
+          return yield* proveRole(context, "approval.decide", policy, options)
+        }),
+
+        overDevice: Effect.fn("HubAuthority.overDevice")(function* (deviceId) {
+          const { userId } = yield* CurrentPrincipal
+          const [owned] = yield* sql`SELECT 1 FROM devices WHERE id = ${deviceId} AND owner_id = ${userId}`
+          const refusal = owned === undefined ? new PermissionDenied() : undefined
+          if (refusal !== undefined)
+            yield* auditDenial(context, {
+              action: "device.manage",
+              resource: deviceId,
+              projectId: null,
+              code: refusal.code
+            })
+          return yield* Effect.fromResult(
+            prove("device.manage", { principal: userId, subject: deviceId }, refusal)
+          )
+        }),
+
+        toTarget: Effect.fn("HubAuthority.toTarget")(function* (deviceId) {
+          const { userId } = yield* CurrentPrincipal
+          const { own, shared } = routableBy(sql, userId)
+          const [routable] = yield* sql`
+            SELECT 1 FROM devices WHERE id = ${deviceId} AND revoked_at IS NULL AND (${own} OR (${shared}))`
+          if (routable === undefined) {
+            yield* auditDenial(context, {
+              action: "task.route",
+              resource: deviceId,
+              projectId: null,
+              code: "unauthorized_target"
+            })
+            return yield* new UnauthorizedTarget()
+          }
+          const proof = prove("task.route", { principal: userId, subject: deviceId }, undefined)
+          return yield* Effect.orDie(Effect.fromResult(proof))
+        })
+      })
+    })
+  )
+}

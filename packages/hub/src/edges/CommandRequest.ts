@@ -1,0 +1,44 @@
+/** Request to send one command to an Edge. */
+import { CurrentRequestId } from "@corral/domain/http/RequestContext"
+import type { DeviceId, RunId } from "@corral/domain/identity/Ids"
+import type { CommandId, CommandName, CommandPayload } from "@corral/domain/link/EdgeCommand"
+import { Effect, Option } from "effect"
+
+export interface CommandRequest<N extends CommandName = CommandName> {
+  /** Run that must still exist: the command is not written after the run was withdrawn. */
+  readonly requiredRun?: RunId
+  /** A request with the same id is the same command, and its answer is stored. Absent: a new command. */
+  readonly id?: CommandId
+  /** The command waits for the device without a time limit, with or without a caller. Needs an `id`. */
+  readonly isDurable?: boolean
+  /** Runs once the command is written, so that later requests get a later position. */
+  readonly onWritten?: Effect.Effect<void>
+  readonly targetId: DeviceId
+  readonly name: N
+  readonly payload: CommandPayload<N>
+  /** Milliseconds to wait for the answer. A command that is not sent within 10 s of them is withdrawn. */
+  readonly answerTimeoutMs: number
+}
+
+/** The id under which a run is started: a repeated request is the same start. */
+export const startCommandId = (runId: RunId): CommandId => `start.${runId}` as CommandId
+
+/** Whether a repetition does no harm, so that a late answer is of no use. */
+export const isReadCommand = (name: CommandName): boolean =>
+  name.startsWith("Read") || name.startsWith("List") || name === "OpenPreview"
+
+/** The command as JSON, with the id of the HTTP request behind it. */
+export const encodeCommand = Effect.fnUntraced(function* (
+  id: CommandId,
+  { name, payload }: Pick<CommandRequest, "name" | "payload">,
+  traceparent: string | undefined
+) {
+  const requestId = yield* Effect.serviceOption(CurrentRequestId)
+  return JSON.stringify({
+    name,
+    commandId: id,
+    ...(Option.isSome(requestId) ? { requestId: requestId.value } : {}),
+    ...(traceparent === undefined ? {} : { traceparent }),
+    payload
+  })
+})

@@ -1,0 +1,176 @@
+/**
+ * Statements on `edge_commands`: one row per command to an Edge.
+ *
+ * A row without `generation` was never sent, so it can still be deleted. A row with an `outcome` is answered; the first answer wins.
+ */
+import type { DeviceId } from "@corral/domain/identity/Ids"
+import { type CommandId, type CommandOutcome, EdgeCommand } from "@corral/domain/link/EdgeCommand"
+import { Effect, Result, Schema } from "effect"
+import type { SqlClient, SqlError } from "effect/sql"
+import { channels } from "../store/Notice.ts"
+import type { CommandRequest } from "./CommandRequest.ts"
+import type { DeviceLink } from "./DeviceLink.ts"
+import { OUTCOME_UNKNOWN_MESSAGE } from "./CommandResult.ts"
+
+/** How long a command may wait to be sent. */
+export const UNSENT_MS = 10_000
+/** How long answers are stored, and commands that were sent and never answered. */
+const RETENTION_MS = 7 * 86_400_000
+/** Commands per claim. */
+const CLAIM_LIMIT = 16
+
+/** Progress of one command. */
+export interface CommandProgress {
+  readonly wasSent: boolean
+  readonly outcome: CommandOutcome | undefined
+  readonly isOnline: boolean
+}
+
+export class CommandTable {
+  private readonly sql: SqlClient.SqlClient
+  private readonly nowMs: () => number
+
+  /** `nowMs` gives Unix milliseconds. */
+  constructor(sql: SqlClient.SqlClient, nowMs: () => number) {
+    this.sql = sql
+    this.nowMs = nowMs
+  }
+
+  /** Inserts the command unless its id exists, its device is offline or its run is gone. Wakes the Hub that holds the device's link. */
+  insert(id: CommandId, { requiredRun, targetId }: CommandRequest, text: string, expiresAt: Date | null) {
+    const { sql } = this
+    return sql`
+        WITH inserted AS (
+          INSERT INTO edge_commands (id, target_id, command, created_at, expires_at)
+          SELECT ${id}, devices.id, ${text}, ${this.now()}, ${expiresAt}::timestamptz FROM devices
+          ${requiredRun === undefined ? sql`` : sql`, (SELECT 1 FROM runs WHERE id = ${requiredRun} FOR KEY SHARE) known`}
+          WHERE devices.id = ${targetId} AND revoked_at IS NULL AND lease_until > ${this.now()}
+          ON CONFLICT (id) DO NOTHING RETURNING target_id
+        ) SELECT pg_notify(${channels.command}, target_id) FROM inserted`
+  }
+
+  find(targetId: DeviceId, id: CommandId): Effect.Effect<CommandProgress | undefined, SqlError.SqlError> {
+    return this.sql<ProgressRow>`
+          SELECT c.generation IS NOT NULL AS sent, c.outcome, d.lease_until > ${this.now()} AS online
+          FROM edge_commands c JOIN devices d ON d.id = c.target_id WHERE c.id = ${id} AND c.target_id = ${targetId}`.pipe(
+      Effect.map(([row]) => row && progressOf(row))
+    )
+  }
+
+  /** Those of `ids` that are still without an answer. */
+  findUnanswered(ids: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>, SqlError.SqlError> {
+    return Effect.map(
+      this.sql<{ readonly id: string }>`
+          SELECT id FROM edge_commands WHERE id = ANY(${ids}::text[]) AND outcome IS NULL`,
+      (rows) => new Set(rows.map(({ id }) => id))
+    )
+  }
+
+  delete(id: CommandId) {
+    return this.sql`DELETE FROM edge_commands WHERE id = ${id}`
+  }
+
+  deleteUnsent(id: CommandId) {
+    return this.sql`
+        DELETE FROM edge_commands WHERE id = ${id} AND generation IS NULL AND outcome IS NULL`
+  }
+
+  deleteExpired() {
+    return this.sql`
+          DELETE FROM edge_commands
+          WHERE created_at < ${this.before(RETENTION_MS)} OR (generation IS NULL AND expires_at < ${this.before(UNSENT_MS)})`
+  }
+
+  /** Stores the answer of a sent command, unless it has one, and wakes its callers on every Hub. */
+  answer(targetId: DeviceId, id: CommandId, outcome: CommandOutcome): Effect.Effect<void, SqlError.SqlError> {
+    return Effect.asVoid(this.sql`
+            WITH done AS (
+              UPDATE edge_commands SET outcome = ${JSON.stringify(outcome)}, answered_at = ${this.now()}
+              WHERE id = ${id} AND target_id = ${targetId} AND outcome IS NULL AND generation IS NOT NULL RETURNING id
+            ) SELECT pg_notify(${channels.commandDone}, id) FROM done`)
+  }
+
+  /** Answers every open command of a device with `target_offline`. */
+  refuseAll(targetId: DeviceId): Effect.Effect<void, SqlError.SqlError> {
+    const unsent = refusal("target_offline", "The device was revoked.")
+    const sent = refusal("target_offline", OUTCOME_UNKNOWN_MESSAGE, { outcome: "unknown" })
+    return Effect.asVoid(this.sql`
+            WITH done AS (
+              UPDATE edge_commands SET answered_at = ${this.now()},
+                outcome = CASE WHEN generation IS NULL THEN ${JSON.stringify(unsent)} ELSE ${JSON.stringify(sent)} END
+              WHERE target_id = ${targetId} AND outcome IS NULL RETURNING id
+            ) SELECT pg_notify(${channels.commandDone}, id) FROM done`)
+  }
+
+  /** Marks the next commands as sent over that link and returns them, oldest first. Returns nothing where a newer link exists. */
+  claim({ deviceId, generation }: DeviceLink) {
+    return Effect.flatMap(
+      this.sql<ClaimedRow>`
+            UPDATE edge_commands SET generation = ${generation}, sent_at = ${this.now()}
+            WHERE id IN (
+              SELECT id FROM edge_commands WHERE target_id = ${deviceId} AND outcome IS NULL
+                AND (generation < ${generation} OR (generation IS NULL AND (expires_at IS NULL OR expires_at > ${this.now()})))
+              ORDER BY seq LIMIT ${this.sql.literal(String(CLAIM_LIMIT))}
+            ) AND outcome IS NULL AND EXISTS (SELECT 1 FROM devices WHERE id = ${deviceId} AND generation = ${generation} AND revoked_at IS NULL)
+            RETURNING id, seq::text AS seq, command`,
+      (rows) => this.decodeClaimed(deviceId, rows)
+    )
+  }
+
+  /** Makes the commands that were sent over that link claimable again. */
+  resend({ deviceId, generation }: DeviceLink): Effect.Effect<void, SqlError.SqlError> {
+    return Effect.asVoid(this.sql`
+            UPDATE edge_commands SET generation = ${generation - 1}
+            WHERE target_id = ${deviceId} AND outcome IS NULL AND generation = ${generation}`)
+  }
+
+  private readonly decodeClaimed = Effect.fnUntraced(
+    function* (this: CommandTable, deviceId: DeviceId, rows: ReadonlyArray<ClaimedRow>) {
+      const commands: Array<EdgeCommand> = []
+      for (const { command, id } of rows.toSorted((a, b) => Number(a.seq) - Number(b.seq))) {
+        const decoded = decodeCommand(command)
+        if (Result.isSuccess(decoded)) commands.push(decoded.success)
+        else {
+          // Written by another version of the Hub. No Edge supports it either.
+          yield* Effect.logError("failed to decode command", { id, cause: decoded.failure.message })
+          yield* this.answer(deviceId, id, refusal("internal", "The command cannot be sent."))
+        }
+      }
+      return commands
+    }.bind(this)
+  )
+
+  private now(): Date {
+    return this.before(0)
+  }
+
+  private before(ms: number): Date {
+    return new Date(this.nowMs() - ms)
+  }
+}
+
+interface ProgressRow {
+  readonly sent: boolean
+  readonly outcome: string | null
+  readonly online: boolean | null
+}
+
+interface ClaimedRow {
+  readonly id: CommandId
+  readonly seq: string
+  readonly command: string
+}
+
+// Plain: `answer` and `refuseAll` wrote the outcome, and its `value` is decoded by the command's own schema later.
+const progressOf = ({ online, outcome, sent }: ProgressRow): CommandProgress => ({
+  wasSent: sent,
+  outcome: outcome === null ? undefined : (JSON.parse(outcome) as CommandOutcome),
+  isOnline: online === true
+})
+
+const decodeCommand = Schema.decodeUnknownResult(Schema.fromJsonString(EdgeCommand))
+
+const refusal = (code: string, message: string, details?: Record<string, unknown>): CommandOutcome => ({
+  _tag: "Refused",
+  error: { code, message, ...(details === undefined ? {} : { details }) }
+})

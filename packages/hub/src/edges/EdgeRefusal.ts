@@ -1,0 +1,119 @@
+/**
+ * Meaning of an Edge's refusals at the Hub, per command. An error code without a meaning here gives `undefined`: the Edge broke the contract.
+ */
+import { ApprovalState } from "@corral/domain/approval/Approval"
+import { type ErrorCode, errorTable, isErrorCode } from "@corral/domain/errors/ErrorTable"
+import {
+  ApprovalAlreadyResolved,
+  ApprovalExpired,
+  Conflict,
+  NotFound,
+  Overloaded,
+  PayloadTooLarge,
+  PermissionDenied,
+  RunNotCancellable,
+  SchemaValidationFailed,
+  WorkspaceOutsideAllowlist
+} from "@corral/domain/errors/Failures"
+import { ApprovalId } from "@corral/domain/identity/Ids"
+import type { RunFailure } from "@corral/domain/run/Run"
+import { Data, Option, Schema } from "effect"
+
+/** Refusal to start a run, with any code of the error table. */
+export class StartRefused extends Data.TaggedError("StartRefused")<{
+  readonly code: ErrorCode
+  readonly message: string
+}> {}
+
+/** Refusal to read a workspace. */
+export type ReadRefusal = NotFound | PermissionDenied | WorkspaceOutsideAllowlist
+
+/** Refusal of a decision. */
+export type DecisionRefusal =
+  | ApprovalAlreadyResolved
+  | ApprovalExpired
+  | PermissionDenied
+  | SchemaValidationFailed
+
+type FailureClass<E> = new (options: {
+  readonly message?: string
+  readonly details?: Readonly<Record<string, unknown>>
+}) => E
+
+/** Maps codes of the Edge to failures. A code that is mapped to another code gets that code's default message. */
+const mapCodes = <E extends { readonly code: ErrorCode }>(
+  ...mapped: ReadonlyArray<readonly [code: ErrorCode, failure: FailureClass<E>]>
+) => {
+  const byCode = new Map<string, FailureClass<E>>(mapped)
+  return ({ code, details, message }: RunFailure): E | undefined => {
+    const Failure = byCode.get(code)
+    if (Failure === undefined) return undefined
+    const plain = new Failure({})
+    return plain.code === code
+      ? new Failure({ message, ...(details === undefined ? {} : { details }) })
+      : plain
+  }
+}
+
+export const toStartRefusal = ({ code, message }: RunFailure): StartRefused | undefined => {
+  if (code === "target_offline") return undefined
+  return isErrorCode(code)
+    ? new StartRefused({ code, message })
+    : new StartRefused({ code: "internal", message: errorTable.internal.message })
+}
+
+export const toCancelRefusal = mapCodes<Overloaded | RunNotCancellable>(
+  ["run_not_cancellable", RunNotCancellable],
+  // A run that the Edge no longer has ended long ago.
+  ["not_found", RunNotCancellable],
+  ["overloaded", Overloaded]
+)
+
+export const toInputRefusal = mapCodes<Conflict | Overloaded | PermissionDenied>(
+  ["overloaded", Overloaded],
+  ["conflict", Conflict],
+  ["permission_denied", PermissionDenied],
+  ["not_found", PermissionDenied]
+)
+
+/** Reads of a run. Missing and forbidden are indistinguishable. */
+export const toRunReadRefusal = mapCodes<Overloaded | PermissionDenied>(
+  ["not_found", PermissionDenied],
+  ["permission_denied", PermissionDenied],
+  ["overloaded", Overloaded]
+)
+
+const workspaceCodes = [
+  ["overloaded", Overloaded],
+  ["not_found", NotFound],
+  ["permission_denied", PermissionDenied],
+  ["workspace_outside_allowlist", WorkspaceOutsideAllowlist]
+] as const
+
+export const toListFilesRefusal = mapCodes<Overloaded | ReadRefusal>(...workspaceCodes)
+
+export const toReadFileRefusal = mapCodes<Overloaded | PayloadTooLarge | ReadRefusal>(...workspaceCodes, [
+  "payload_too_large",
+  PayloadTooLarge
+])
+
+const overloadRefusal = mapCodes<Overloaded>(["overloaded", Overloaded])
+
+/** The caller may see the run, so it may also learn that the preview is closed. */
+export const toPreviewRefusal = (error: RunFailure): NotFound | Overloaded | undefined =>
+  error.code === "not_found" ? new NotFound({ message: "The preview is closed." }) : overloadRefusal(error)
+
+const decisionDetails = Schema.decodeUnknownOption(
+  Schema.Struct({ approvalId: ApprovalId, state: ApprovalState })
+)
+
+export const toDecisionRefusal = (error: RunFailure): DecisionRefusal | Overloaded | undefined => {
+  const { code, details, message } = error
+  if (code === "schema_validation_failed")
+    return new SchemaValidationFailed({ details: { issues: [{ path: "updatedInput", message }] } })
+  if (code !== "approval_already_resolved" && code !== "approval_expired") return toRunReadRefusal(error)
+  const decoded = decisionDetails(details)
+  if (Option.isNone(decoded)) return undefined
+  const options = { message, details: decoded.value }
+  return code === "approval_expired" ? new ApprovalExpired(options) : new ApprovalAlreadyResolved(options)
+}

@@ -1,0 +1,102 @@
+/** One run during a push: its locked row, the events that are accepted, and the state that follows from them. Synchronous. */
+import {
+  type ApprovalId,
+  type DeviceId,
+  eventIds,
+  type ProjectId,
+  type RunId,
+  type SessionId,
+  type TaskId
+} from "@corral/domain/identity/Ids"
+import type { HubRunStatus } from "@corral/domain/hub-api/HubRun"
+import type { EventBatch } from "@corral/domain/link/EdgeLink"
+import type { CreateRun } from "@corral/domain/run/Run"
+import type { LogBatch } from "@corral/service/stream/LogSource"
+import type { RunSummary } from "@corral/domain/run/RunState"
+import { MirroredRun } from "./MirroredRun.ts"
+import { decodePushedEvent } from "./PushedEvent.ts"
+
+/** `unknown`: the target has no such run. `gap`: earlier events are missing. `broken`: not events, or they can't follow the log. */
+export type PushRefusal = "unknown" | "gap" | "broken"
+
+/** Plain row of `runs`: every push reads it. */
+export interface LockedRunRow {
+  readonly id: RunId
+  readonly session_id: SessionId | null
+  readonly project_id: ProjectId
+  readonly target_id: DeviceId
+  readonly task_id: TaskId | null
+  readonly offer: string
+  readonly state: HubRunStatus
+  readonly started: boolean
+  readonly pending: ReadonlyArray<ApprovalId>
+  readonly told: string
+  readonly last_seq: number
+}
+
+/** Characters of one stored batch, unless a single event is larger. */
+const BATCH_TEXT = 65_536
+
+export class PushedRun {
+  readonly row: LockedRunRow
+  readonly mirror: MirroredRun
+  readonly batches: Array<LogBatch> = []
+  lastSeq: number
+  refusal: PushRefusal | undefined
+  private readonly idOf: ReturnType<typeof eventIds>
+
+  constructor(row: LockedRunRow) {
+    this.row = row
+    this.lastSeq = row.last_seq
+    this.idOf = eventIds(row.id)
+    // Written by `RunLog`.
+    const offer = JSON.parse(row.offer) as Pick<CreateRun, "agentId" | "workspace">
+    const summary = JSON.parse(row.told) as RunSummary
+    // A log without events decides nothing yet, even after the Hub failed the run because its start was not answered.
+    const initial = { state: "queued", summary: {} } as const
+    this.mirror = new MirroredRun({
+      ...row,
+      isStarted: row.started,
+      ...offer,
+      ...(row.last_seq === 0 ? initial : { summary })
+    })
+  }
+
+  /** Accepts the events that follow the log and skips those that it already has. */
+  push({ events, firstSeq }: EventBatch): void {
+    if (this.refusal !== undefined) return
+    if (firstSeq > this.lastSeq + 1) {
+      this.refusal = "gap"
+      return
+    }
+    for (const text of events.slice(this.lastSeq + 1 - firstSeq)) {
+      const seq = this.lastSeq + 1
+      const event = decodePushedEvent(text, this.row.id, seq, this.idOf(seq))
+      if (event === undefined || !this.mirror.apply(event)) {
+        this.refusal = "broken"
+        return
+      }
+      this.lastSeq = seq
+      this.append(seq, text)
+    }
+  }
+
+  /** State of the run's task; `undefined` before the run has started. */
+  get taskState(): string | undefined {
+    const { isEnded, isStarted, state } = this.mirror
+    return isEnded ? state : isStarted ? "running" : undefined
+  }
+
+  private append(seq: number, text: string): void {
+    const last = this.batches.at(-1)
+    const terminal = this.mirror.isEnded
+    const batch = { runId: this.row.id, firstSeq: seq, lastSeq: seq, lines: text, terminal }
+    if (last === undefined || last.lines.length + text.length > BATCH_TEXT) this.batches.push(batch)
+    else
+      this.batches[this.batches.length - 1] = {
+        ...batch,
+        firstSeq: last.firstSeq,
+        lines: `${last.lines}\n${text}`
+      }
+  }
+}

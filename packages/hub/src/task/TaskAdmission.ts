@@ -1,0 +1,92 @@
+/**
+ * Conditions under which a task is accepted and may still run. A task can wait longer than the rights of its author last, so they are checked
+ * again before the task is dispatched.
+ */
+import { roleRefusal } from "@corral/domain/access/Authorization"
+import {
+  PermissionDenied,
+  SchemaValidationFailed,
+  UnauthorizedTarget,
+  WorkspaceOutsideAllowlist
+} from "@corral/domain/errors/Failures"
+import type { DeviceId, ProjectId, UserId, WorkspaceId } from "@corral/domain/identity/Ids"
+import type { ProjectRole } from "@corral/domain/project/Project"
+import type { CreateTask } from "@corral/domain/task/Task"
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { Targets } from "../edges/Targets.ts"
+import type { Runs } from "../run/Runs.ts"
+import type { SessionProject } from "../run/SessionProject.ts"
+
+export interface AdmissionContext {
+  readonly sql: SqlClient.SqlClient
+  readonly runs: Runs["Service"]
+  readonly sessions: SessionProject["Service"]
+  readonly targets: Targets["Service"]
+}
+
+const validationFailure = (path: string, message: string) =>
+  new SchemaValidationFailed({ details: { issues: [{ path, message }] } })
+
+/** Fails unless the session and the resumed run belong to the task's project. */
+export const checkReferences = Effect.fnUntraced(function* (
+  { runs, sessions }: AdmissionContext,
+  { agentId, projectId, resume, sessionId, targetId, workspace }: CreateTask
+) {
+  if (sessionId !== undefined && (yield* sessions.find(sessionId)) !== projectId)
+    return yield* new PermissionDenied()
+  if (resume === undefined) return
+  const earlier = yield* runs.locate(resume)
+  if (earlier?.projectId !== projectId) return yield* new PermissionDenied()
+  if (earlier.targetId !== targetId)
+    return yield* validationFailure("resume", "Expected a run of the same target")
+  if (earlier.agentId !== agentId)
+    return yield* validationFailure("resume", "Expected a run of the same agent")
+  if (earlier.workspace !== workspace)
+    return yield* validationFailure("resume", "Expected a run in the same workspace")
+})
+
+interface TaskPlace {
+  readonly author: UserId
+  readonly projectId: ProjectId
+  readonly targetId: DeviceId
+  readonly workspace: WorkspaceId
+}
+
+/** Why the author can't use the target or its workspace; `undefined` where both are allowed. */
+export const findTargetRefusal = Effect.fnUntraced(function* (
+  { targets }: Pick<AdmissionContext, "targets">,
+  { author, projectId, targetId, workspace }: TaskPlace
+) {
+  if (!(yield* targets.canRoute(author, targetId, projectId))) return new UnauthorizedTarget()
+  return (yield* targets.canUseWorkspace(author, targetId, projectId, workspace))
+    ? undefined
+    : new WorkspaceOutsideAllowlist()
+})
+
+/** Why a waiting task must fail: its author has lost the role, the target or the workspace. */
+export const findDispatchRefusal = Effect.fnUntraced(function* (
+  context: Pick<AdmissionContext, "sql" | "targets">,
+  place: TaskPlace
+) {
+  const { author, projectId } = place
+  const [member] = yield* context.sql<{ readonly role: ProjectRole }>`
+    SELECT role FROM project_members WHERE project_id = ${projectId} AND user_id = ${author}`
+  return roleRefusal("task.create", member?.role) ?? (yield* findTargetRefusal(context, place))
+})
+
+const DAY_MS = 86_400_000
+const DEFAULT_WAIT_MS = DAY_MS
+const MAX_WAIT_MS = 30 * DAY_MS
+
+const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/
+
+/** When a queued task expires. `now` in Unix milliseconds. */
+export const expiryOf = Effect.fnUntraced(function* ({ expiresAt, onOffline }: CreateTask, now: number) {
+  if (expiresAt === undefined) return new Date(now + DEFAULT_WAIT_MS)
+  const at = isoTime.test(expiresAt) ? Date.parse(expiresAt) : Number.NaN
+  const ahead = at - now
+  if (!(ahead <= MAX_WAIT_MS && (ahead > 0 || onOffline !== "queue")))
+    return yield* validationFailure("expiresAt", "Expected an ISO 8601 time within the next 30 days")
+  return new Date(at)
+})

@@ -1,0 +1,136 @@
+/**
+ * Dispatch of tasks, as statements: a claim gives a task its run, and the answer of the Edge moves it on.
+ *
+ * Guarantees: a claimed task is `pending` and its run is known to the Hub. A task returns to the queue only while its start was never sent
+ * and its run has no events.
+ */
+import type { DeviceId, RunId, TaskId } from "@corral/domain/identity/Ids"
+import type { CreateRun, RunFailure } from "@corral/domain/run/Run"
+import type { OnOffline, TaskState } from "@corral/domain/task/Task"
+import { mint } from "@corral/service/Identifiers"
+import { Effect } from "effect"
+import type { SqlClient, SqlError } from "effect/sql"
+import { startCommandId } from "../edges/CommandRequest.ts"
+import type { Targets } from "../edges/Targets.ts"
+import type { RunLog } from "../run/RunLog.ts"
+import { noticeOf } from "../store/Notice.ts"
+import { findDispatchRefusal } from "./TaskAdmission.ts"
+import { type PlainTaskRow, TASK_COLUMNS } from "./TaskRow.ts"
+
+/** A task on its way to its target. */
+export interface ClaimedTask {
+  readonly id: TaskId
+  readonly runId: RunId
+  readonly create: CreateRun
+  readonly onOffline: OnOffline
+  /** Trace of the request that created the task. */
+  readonly traceparent: string | undefined
+}
+
+export interface ClaimContext {
+  readonly sql: SqlClient.SqlClient
+  readonly log: RunLog["Service"]
+  readonly targets: Targets["Service"]
+  readonly now: () => Date
+}
+
+/** Claims the next task of the target after `after`. Tasks whose author has lost a right fail on the way. */
+export const claimTask = (
+  context: ClaimContext,
+  targetId: DeviceId,
+  after: TaskId | undefined
+): Effect.Effect<ClaimedTask | undefined, SqlError.SqlError> => {
+  const { now, sql } = context
+  return sql.withTransaction(
+    Effect.gen(function* () {
+      const at = now()
+      for (let last = after ?? ""; ;) {
+        const [row] = yield* sql<PlainTaskRow>`
+          SELECT ${sql.literal(TASK_COLUMNS)} FROM tasks
+          WHERE target_id = ${targetId} AND state IN ('pending', 'queued') AND id > ${last}
+            AND (state = 'pending' OR expires_at IS NULL OR expires_at > ${at})
+          ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED`
+        if (row === undefined) return undefined
+        // Plain: `Tasks.create` wrote it, and this is the path of every dispatch.
+        const create = JSON.parse(row.request) as CreateRun
+        const refusal = yield* findClaimRefusal(context, row, create)
+        if (refusal === undefined) return yield* assignRun(context, row, create, at)
+        const { code, message } = refusal
+        yield* sql`
+          UPDATE tasks SET state = 'failed', error = ${JSON.stringify({ code, message })}, updated_at = ${at}
+          WHERE id = ${row.id} RETURNING ${noticeOf(sql, "task")}`
+        last = row.id
+      }
+    })
+  )
+}
+
+const findClaimRefusal = (context: ClaimContext, row: PlainTaskRow, { workspace }: CreateRun) => {
+  // The Edge may already have a run that was assigned earlier.
+  if (row.run_id !== null) return Effect.undefined
+  const { created_by: author, project_id: projectId, target_id: targetId } = row
+  return findDispatchRefusal(context, { author, projectId, targetId, workspace })
+}
+
+const assignRun = Effect.fnUntraced(function* (
+  { log, sql }: ClaimContext,
+  row: PlainTaskRow,
+  create: CreateRun,
+  at: Date
+) {
+  const { id, on_offline: onOffline, project_id: projectId, target_id: targetId } = row
+  const runId = row.run_id ?? mint<RunId>("run", at.getTime())
+  yield* log.open({ id: runId, projectId, targetId, taskId: id, create })
+  yield* sql`
+    UPDATE tasks SET state = 'pending', run_id = ${runId}, updated_at = ${at} WHERE id = ${id}
+    RETURNING ${noticeOf(sql, "task")}`
+  return { id, runId, create, onOffline, traceparent: row.traceparent ?? undefined }
+})
+
+/** Records that the Edge has the run. Events of the run may have moved the task already. */
+export const markDispatched = ({ now, sql }: ClaimContext, { id }: ClaimedTask) =>
+  Effect.asVoid(sql`
+    UPDATE tasks SET state = 'dispatched', updated_at = ${now()} WHERE id = ${id} AND state = 'pending'
+    RETURNING ${noticeOf(sql, "task")}`)
+
+/** Returns the task to the queue, or fails it where it must not wait. Changes nothing if the start was sent after all. */
+export const markUnreachable = (context: ClaimContext, task: ClaimedTask, error: RunFailure) =>
+  task.onOffline === "queue"
+    ? releaseTask(context, task, "queued", undefined, wasStartSent(context, task))
+    : releaseTask(context, task, "failed", error, wasStartSent(context, task))
+
+export const markRefused = (context: ClaimContext, task: ClaimedTask, error: RunFailure) =>
+  releaseTask(context, task, "failed", error, Effect.succeed(false))
+
+/**
+ * Moves the task out of `pending` and deletes its run, unless the run has events or `unless` holds. Takes locks in the same order as a push:
+ * first the run, then the task.
+ */
+const releaseTask = (
+  { now, sql }: ClaimContext,
+  task: ClaimedTask,
+  state: TaskState,
+  error: RunFailure | undefined,
+  unless: Effect.Effect<boolean, SqlError.SqlError>
+): Effect.Effect<void, SqlError.SqlError> =>
+  sql.withTransaction(
+    Effect.gen(function* () {
+      const [run] = yield* sql<{ readonly last_seq: number }>`
+        SELECT last_seq FROM runs WHERE id = ${task.runId} FOR UPDATE`
+      if (run === undefined || run.last_seq > 0 || (yield* unless)) return
+      const released = yield* sql`
+        UPDATE tasks SET state = ${state}, run_id = NULL, updated_at = ${now()},
+          error = ${error === undefined ? null : JSON.stringify(error)}
+        WHERE id = ${task.id} AND state = 'pending' AND run_id = ${task.runId} RETURNING id, ${noticeOf(sql, "task")}`
+      if (released.length > 0) yield* sql`DELETE FROM runs WHERE id = ${task.runId}`
+    })
+  )
+
+/** Whether an Edge may have the start. A start that was never sent is deleted here. */
+const wasStartSent = ({ sql }: ClaimContext, { runId }: ClaimedTask) =>
+  Effect.gen(function* () {
+    const id = startCommandId(runId)
+    yield* sql`DELETE FROM edge_commands WHERE id = ${id} AND generation IS NULL AND outcome IS NULL`
+    const sent = yield* sql`SELECT 1 FROM edge_commands WHERE id = ${id}`
+    return sent.length > 0
+  })

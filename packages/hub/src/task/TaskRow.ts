@@ -1,0 +1,53 @@
+/** Codec of the table `tasks`. */
+import { DeviceId, ProjectId, RunId, SessionId, TaskId, UserId } from "@corral/domain/identity/Ids"
+import { CreateRun, RunFailure } from "@corral/domain/run/Run"
+import { OnOffline, type Task, TaskState } from "@corral/domain/task/Task"
+import { Schema } from "effect"
+import { jsonColumn, rowDecoder, Timestamp } from "../store/StoredRows.ts"
+
+export const TaskRow = Schema.Struct({
+  id: TaskId,
+  project_id: ProjectId,
+  session_id: Schema.NullOr(SessionId),
+  target_id: DeviceId,
+  run_id: Schema.NullOr(RunId),
+  created_by: UserId,
+  state: TaskState,
+  on_offline: OnOffline,
+  expires_at: Schema.NullOr(Timestamp),
+  request: jsonColumn(CreateRun),
+  error: Schema.NullOr(jsonColumn(RunFailure)),
+  traceparent: Schema.NullOr(Schema.String),
+  created_at: Timestamp,
+  updated_at: Timestamp
+})
+export type TaskRow = typeof TaskRow.Type
+
+export const TASK_COLUMNS = Object.keys(TaskRow.fields).join(", ")
+
+/** A row as a claim reads it, plain: its JSON is parsed and not checked again. */
+export type PlainTaskRow = Omit<TaskRow, "request" | "error"> & { readonly request: string }
+
+export const decodeTaskRows = rowDecoder(TaskRow)
+
+export const taskOf = (row: TaskRow): Task => {
+  const { agentId, input, mode, workspace } = row.request
+  return {
+    id: row.id,
+    projectId: row.project_id,
+    ...(row.session_id === null ? {} : { sessionId: row.session_id }),
+    state: row.state,
+    targetId: row.target_id,
+    workspace,
+    agentId,
+    mode,
+    input,
+    ...(row.run_id === null ? {} : { runId: row.run_id }),
+    onOffline: row.on_offline,
+    ...(row.expires_at === null ? {} : { expiresAt: row.expires_at.toISOString() }),
+    ...(row.error === null ? {} : { error: row.error }),
+    createdBy: row.created_by,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString()
+  }
+}
