@@ -1,7 +1,7 @@
 /**
- * An adapter of your own, in one file: what `deployer.mjs` prints becomes events, what a person decides becomes a line for it.
+ * A custom adapter in one file: output of `deployer.mjs` becomes events, and a decision becomes a line of its stdin.
  *
- * `JsonLines` reads lines whatever the reads, `Turn` keeps what every run must keep: one result for each call, one outcome.
+ * `JsonLines` splits any chunks into lines. `OutputCollector` guarantees one result per call and one outcome.
  */
 import { JsonLines, type JsonLine } from "@corral/adapters/text/JsonLines"
 import { OutputCollector, runtimeFailure } from "@corral/adapters/output/OutputCollector"
@@ -26,7 +26,7 @@ class DeployerProtocol implements Protocol {
 
   readonly end: Protocol["end"] = (end) => {
     const outputs = this.#read(this.#lines.end())
-    // Says nothing where the outcome is out.
+    // Has no effect after the outcome.
     this.#collector.concludeAtExit(label, end)
     return [...outputs, ...this.#collector.takeOutputs()]
   }
@@ -35,30 +35,29 @@ class DeployerProtocol implements Protocol {
 
   readonly input: Protocol["input"] = () => undefined
 
-  /** The program has no cancel message: signals end it. */
-  /** The program takes no cancel, but what fails from now on was stopped by one. */
+  /** The program has no cancel message: signals end it, and later failures count as cancelled. */
   readonly cancel: Protocol["cancel"] = () => {
     this.#collector.markCancelled()
     return undefined
   }
 
   #read(lines: ReadonlyArray<JsonLine>): ReadonlyArray<AdapterOutput> {
-    return this.#collector.readLines(lines, (said) => this.#understand(said))
+    return this.#collector.readLines(lines, (value) => this.#applyLine(value))
   }
 
-  #understand({ hello, says, wants, target, done, failed }: Readonly<Record<string, unknown>>): void {
-    const turn = this.#collector
-    if (typeof hello === "string") return turn.start({ runtimeVersion: hello })
+  #applyLine({ hello, says, wants, target, done, failed }: Readonly<Record<string, unknown>>): void {
+    const collector = this.#collector
+    if (typeof hello === "string") return collector.start({ runtimeVersion: hello })
     if (typeof says === "string") {
       const messageId = `m${++this.#messages}`
-      return turn.emitEvent(
+      return collector.emitEvent(
         draft("run.message.completed", { messageId, role: "assistant", channel: "text", text: says })
       )
     }
     if (wants === "deploy" && typeof target === "string") {
       this.#target = target
-      turn.openCall({ callId: target, tool: "deploy", label: `Deploy ${target}` })
-      turn.requestApproval(target, {
+      collector.openCall({ callId: target, tool: "deploy", label: `Deploy ${target}` })
+      collector.requestApproval(target, {
         action: "deploy",
         risk: "high",
         title: `Deploy ${target}`,
@@ -70,11 +69,11 @@ class DeployerProtocol implements Protocol {
       return
     }
     if (typeof done === "string") {
-      turn.closeCall({ callId: this.#target, status: "completed", output: done })
-      return turn.conclude({ _tag: "Completed", text: done })
+      collector.closeCall({ callId: this.#target, status: "completed", output: done })
+      return collector.conclude({ _tag: "Completed", text: done })
     }
-    if (typeof failed === "string") return turn.fail(runtimeFailure("not_deployed", failed))
-    return turn.countUnknown("line")
+    if (typeof failed === "string") return collector.fail(runtimeFailure("not_deployed", failed))
+    return collector.countUnknown("line")
   }
 }
 
@@ -92,7 +91,7 @@ export const makeDeployer = (node: string, program: string): RuntimeAdapter => (
     cancel: false,
     input: false
   },
-  probe: { command: node, versionArgs: [program, "--version"], install: "It lies beside this example." },
+  probe: { command: node, versionArgs: [program, "--version"], install: "It is next to this example." },
   command: () => ({ file: node, args: [program], stdin: "pipe" }),
   protocol: (start) => new DeployerProtocol(start)
 })
