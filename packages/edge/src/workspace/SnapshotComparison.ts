@@ -50,7 +50,7 @@ export const storeComparison = Effect.fnUntraced(function* (shadow: ShadowReposi
   yield* shadow.capture(end)
   const comparison = yield* compareWithStart(shadow, runId, end)
   writeFileSync(shadow.fileOf(runId, "diff.json"), JSON.stringify(comparison), { mode: 0o600 })
-  return summaryOf(comparison)
+  return diffSummary(comparison)
 })
 
 /** The comparison that `storeComparison` stored. */
@@ -95,7 +95,7 @@ export const hunksOf = Effect.fnUntraced(function* (
   })
 })
 
-export const summaryOf = ({ files }: SnapshotComparison): DiffSummary => ({
+export const diffSummary = ({ files }: SnapshotComparison): DiffSummary => ({
   files: files.length,
   additions: files.reduce((sum, file) => sum + file.additions, 0),
   deletions: files.reduce((sum, file) => sum + file.deletions, 0)

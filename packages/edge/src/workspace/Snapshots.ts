@@ -22,7 +22,7 @@ import {
   hunksOf,
   storeComparison,
   storedComparison,
-  summaryOf
+  diffSummary
 } from "./SnapshotComparison.ts"
 import { changedSince } from "./WorkspaceChanges.ts"
 
@@ -164,7 +164,7 @@ const diffPage = Effect.fnUntraced(function* (
   const page = Effect.gen(function* () {
     const comparison = storedComparison(shadow, runId) ?? (yield* compareWithNow(shadow, runId))
     const files = comparison.files.filter(({ path }) => path > position).slice(0, limit)
-    const { additions, deletions } = summaryOf(comparison)
+    const { additions, deletions } = diffSummary(comparison)
     return { additions, deletions, items: yield* hunksOf(shadow, comparison, files) }
   })
   return yield* page.pipe(
