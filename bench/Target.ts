@@ -1,5 +1,5 @@
 /**
- * One server process under measurement, the floor or the Edge: started in a home of its own, measured from outside through /proc,
+ * One server process under measurement, the floor or the Edge: started in its own home, measured from outside through /proc,
  * stopped and swept away. Linux only.
  */
 import { type ChildProcess, spawn } from "node:child_process"

@@ -6,7 +6,7 @@ import { compared, eachSide, interleave, on, type Pair, sidesOf, withPair } from
 import { atMostOverFloor, type Report } from "../Report.ts"
 import type { BenchSide } from "../Target.ts"
 import type { EdgeBenchOptions } from "./EdgeBench.ts"
-import { createRun } from "./RunClient.ts"
+import { createBenchRun } from "./RunClient.ts"
 import { Subscriber } from "./Subscriber.ts"
 
 const RUNS_A_ROUND = 8
@@ -28,7 +28,7 @@ class FirstEvents {
       this.ended = resolve
     })
     const begin = performance.now()
-    await createRun(on(pair, side), "/say done")
+    await createBenchRun(on(pair, side), "/say done")
     await end
     const after = (type: string) => (this.seen.get(type) ?? Number.NaN) - begin
     return { created: after("run.created"), started: after("run.started") }

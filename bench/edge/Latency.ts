@@ -1,6 +1,6 @@
 /**
  * How long an event is under way, from the program's write to a reader, durable in between, at 100 and at 1,000 events a second; and
- * what an event costs at that pace, where nearly each one is a chunk and a commit of its own.
+ * what an event costs at that pace, where nearly each one is a chunk and its own commit.
  */
 import { compared, interleave, on, sidesOf, withPair } from "../Pair.ts"
 import { atMost, type Report } from "../Report.ts"

@@ -10,7 +10,7 @@ import { compared, on, sidesOf, withPair } from "../Pair.ts"
 import { atMost, type Report } from "../Report.ts"
 import type { BenchSide, BenchTarget } from "../Target.ts"
 import type { EdgeBenchOptions } from "./EdgeBench.ts"
-import { createRun } from "./RunClient.ts"
+import { createBenchRun } from "./RunClient.ts"
 import { Subscriber } from "./Subscriber.ts"
 
 /** What is there already before counting begins has paid for everything that is paid once. */
@@ -44,7 +44,7 @@ const startRuns = async (target: BenchTarget, count: number): Promise<ReadonlyAr
   })
   const starter = async (share: number) => {
     for (let i = 0; i < share; i++) {
-      const id = await createRun(target, "/wait")
+      const id = await createBenchRun(target, "/wait")
       ids.push(id)
       while (!running.has(id)) {
         await new Promise<void>((resolve) => {

@@ -14,7 +14,7 @@ const post = async (target: BenchTarget, path: string, body: unknown): Promise<{
 }
 
 /** Starts the scripted runtime with that script; gives the run's id. */
-export const createRun = async (target: BenchTarget, script: string): Promise<string> => {
+export const createBenchRun = async (target: BenchTarget, script: string): Promise<string> => {
   const body = { workspace: "bench", agentId: "scripted", mode: "ask", input: { text: script } }
   return (await post(target, "/v1/runs", body)).id
 }
@@ -34,7 +34,7 @@ export const holdStream = async (
   readers: number,
   options: SubscriberOptions = {}
 ): Promise<HeldStream> => {
-  const id = await createRun(target, `/wait\n/stream ${count} ${rate} ${size}`)
+  const id = await createBenchRun(target, `/wait\n/stream ${count} ${rate} ${size}`)
   let started: () => void = () => undefined
   const running = new Promise<void>((resolve) => {
     started = resolve

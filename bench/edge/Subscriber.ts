@@ -16,7 +16,7 @@ export interface SubscriberOptions {
   readonly runId?: string
   /** Keep how long each streamed delta was under way. */
   readonly latencies?: boolean
-  /** Called with each envelope's run and type, for whoever waits for one. */
+  /** Called with the run and the type of each envelope. */
   readonly onEvent?: (runId: string, type: string) => void
 }
 
@@ -53,7 +53,7 @@ export class Subscriber {
       this.socket.on("error", reject)
       this.socket.on("close", () => reject(new Error(`the ${target.side} broke a stream off`)))
     })
-    // Looked at by whoever waits for the end; a reader that is dropped before that is nobody's error.
+    // Awaited at the end. A reader that is dropped earlier is not an error.
     this.closed.catch(() => undefined)
     this.socket.on("data", (chunk) => this.take(chunk))
     const query = options.runId === undefined ? "" : `?runId=${options.runId}&after=0`

@@ -1,4 +1,4 @@
-/** How long a platform waits until its event is kept: at a steady pace, and where very many come at once. */
+/** Time until an event is acknowledged: at a steady rate, and in a burst. */
 import { interleave, on } from "../Pair.ts"
 import type { BenchSide } from "../Target.ts"
 import { atMost, type Goal, type Report } from "../Report.ts"

@@ -32,7 +32,7 @@ const send = (agent: Agent, url: string, { body, headers }: Sent, due: number): 
     sending.end(body)
   })
 
-/** Sends so many a second, or all at once; gives the answers in their order. */
+/** Sends a number of events per second, or all at once. Returns the responses in order. */
 export const sendAll = async (
   url: string,
   sent: ReadonlyArray<Sent>,
@@ -45,7 +45,7 @@ export const sendAll = async (
     for (const [at, each] of sent.entries()) {
       const due = begin + (at * 1_000) / perSecond
       const early = due - performance.now()
-      // A timer ends a millisecond late at best: whoever was due meanwhile is sent at once, and its time counts from when it was due.
+      // Timers are late by a millisecond or more. Events that are due are sent now, and their time counts from when they were due.
       if (early > 0) await new Promise((resolve) => setTimeout(resolve, early))
       answers.push(send(agent, url, each, due))
     }

@@ -1,4 +1,4 @@
-/** `npm run bench -- gateway`: how soon a platform is told that its event is kept, beside a bare program that keeps it too. */
+/** `npm run bench -- gateway`: time until an event is acknowledged, compared with a minimal program that stores it too. */
 import { runGroups } from "../Groups.ts"
 import type { Report } from "../Report.ts"
 import { burst, steady } from "./Acknowledgement.ts"

@@ -1,4 +1,4 @@
-/** A Gateway with a bot on Feishu, and its floor, each with a database of its own on one PostgreSQL. */
+/** A Gateway with a bot on Feishu, and its floor. Each has its own database on one PostgreSQL. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { dirname, join } from "node:path"

@@ -9,7 +9,7 @@ import {
 import { RunLog } from "@corral/hub/run/RunLog"
 import { mint } from "@corral/service/Identifiers"
 import { Effect } from "effect"
-import { lineOf } from "./EventLine.ts"
+import { benchLineOf } from "./EventLine.ts"
 
 export interface BenchRun {
   readonly runId: RunId
@@ -36,7 +36,7 @@ export const createRunOf = Effect.fnUntraced(function* (
     {
       runId: run.runId,
       firstSeq: 1,
-      events: [lineOf(run.runId, 1, "run.created", { workspace, mode, input })]
+      events: [benchLineOf(run.runId, 1, "run.created", { workspace, mode, input })]
     }
   ])
   return run

@@ -1,7 +1,7 @@
 /** The text of an event, as an Edge stores and pushes it. */
 import { eventIds, type RunId } from "@corral/domain/identity/Ids"
 
-export const lineOf = (runId: RunId, seq: number, type: string, payload: object): string =>
+export const benchLineOf = (runId: RunId, seq: number, type: string, payload: object): string =>
   JSON.stringify({
     id: eventIds(runId)(seq),
     seq,

@@ -9,9 +9,9 @@ import type { Report } from "../Report.ts"
 import { atLeast } from "../Report.ts"
 import { median } from "../Statistics.ts"
 import { createRunOf } from "./BenchRun.ts"
-import { lineOf } from "./EventLine.ts"
+import { benchLineOf } from "./EventLine.ts"
 import type { HubBenchOptions } from "./HubBench.ts"
-import { withHubPair } from "./HubPair.ts"
+import { type HubPair, withHubPair } from "./HubPair.ts"
 
 const RUNS = 8
 const BATCH = 500
@@ -19,89 +19,90 @@ const PUSHES = 10
 /** Characters of text: an envelope of about 320 bytes. */
 const TEXT = "x".repeat(100)
 
+type Pushes = Effect.Success<ReturnType<typeof makePushes>>
+
+const makePushes = Effect.fnUntraced(function* (projectId: HubPair["projectId"], rounds: number) {
+  const runs = yield* Effect.forEach(Array.from({ length: RUNS * (rounds + 1) }), () =>
+    createRunOf(projectId)
+  )
+  return runs.map((run) => ({
+    ...run,
+    batches: Array.from({ length: PUSHES }, (_, push) =>
+      Array.from({ length: BATCH }, (__, i) =>
+        benchLineOf(run.runId, 2 + push * BATCH + i, "run.message.delta", {
+          messageId: "m1",
+          channel: "text",
+          text: TEXT
+        })
+      )
+    )
+  }))
+})
+
+const EVENTS = PUSHES * BATCH * RUNS
+const rateSince = (begin: number) => (EVENTS * 1_000) / (performance.now() - begin)
+const pushesOf = (pushes: Pushes, round: number) => pushes.slice(round * RUNS, (round + 1) * RUNS)
+
+/** Events per second into the Hub's log. */
+const hubRate = Effect.fnUntraced(function* (pushes: Pushes, round: number) {
+  const log = yield* RunLog
+  const begin = performance.now()
+  yield* Effect.forEach(
+    pushesOf(pushes, round),
+    ({ batches, runId, targetId }) =>
+      Effect.forEach(batches, (events, push) =>
+        log.append(targetId, [{ runId, firstSeq: 2 + push * BATCH, events }])
+      ),
+    { concurrency: RUNS, discard: true }
+  )
+  return rateSince(begin)
+})
+
+const connect = async (host: string) => {
+  const client = new Client({ host, user: "corral", database: "postgres" })
+  await client.connect()
+  return client
+}
+
+/** Events per second into one table, by one connection per run. */
+const floorRate = async (host: string, pushes: Pushes, round: number): Promise<number> => {
+  const clients = await Promise.all(Array.from({ length: RUNS }, () => connect(host)))
+  const begin = performance.now()
+  await Promise.all(
+    pushesOf(pushes, round).map(async ({ batches, runId }, i) => {
+      for (const [push, lines] of batches.entries())
+        await clients[i]?.query("INSERT INTO bench_events VALUES ($1, $2, $3)", [
+          `${round} ${runId}`,
+          push,
+          lines.join("\n")
+        ])
+    })
+  )
+  const rate = rateSince(begin)
+  await Promise.all(clients.map((each) => each.end()))
+  return rate
+}
+
 export const measureHubIngest = (options: HubBenchOptions, report: Report): Promise<void> =>
   withHubPair(options, async ({ act, projectId, sockets }) => {
-    const client = new Client({ host: sockets, user: "corral", database: "postgres" })
-    await client.connect()
+    const client = await connect(sockets)
     await client.query(
       "CREATE TABLE bench_events (run_id text, last_seq int, lines text, PRIMARY KEY (run_id, last_seq))"
     )
-    const events = PUSHES * BATCH * RUNS
-
-    const pushes = await act(
-      Effect.gen(function* () {
-        const runs = yield* Effect.forEach(Array.from({ length: RUNS * (options.rounds + 1) }), () =>
-          createRunOf(projectId)
-        )
-        return runs.map((run) => ({
-          ...run,
-          batches: Array.from({ length: PUSHES }, (_, push) =>
-            Array.from({ length: BATCH }, (__, i) =>
-              lineOf(run.runId, 2 + push * BATCH + i, "run.message.delta", {
-                messageId: "m1",
-                channel: "text",
-                text: TEXT
-              })
-            )
-          )
-        }))
-      })
-    )
-
-    const ours = (round: number) =>
-      act(
-        Effect.gen(function* () {
-          const log = yield* RunLog
-          const begin = performance.now()
-          yield* Effect.forEach(
-            pushes.slice(round * RUNS, (round + 1) * RUNS),
-            ({ batches, runId, targetId }) =>
-              Effect.forEach(batches, (events, push) =>
-                log.append(targetId, [{ runId, firstSeq: 2 + push * BATCH, events }])
-              ),
-            { concurrency: RUNS, discard: true }
-          )
-          return (events * 1_000) / (performance.now() - begin)
-        })
-      )
-
-    const raw = async (round: number): Promise<number> => {
-      const clients = await Promise.all(
-        Array.from({ length: RUNS }, async () => {
-          const each = new Client({ host: sockets, user: "corral", database: "postgres" })
-          await each.connect()
-          return each
-        })
-      )
-      const begin = performance.now()
-      await Promise.all(
-        pushes.slice(round * RUNS, (round + 1) * RUNS).map(async ({ batches, runId }, i) => {
-          for (const [push, lines] of batches.entries())
-            await clients[i]?.query("INSERT INTO bench_events VALUES ($1, $2, $3)", [
-              `${round} ${runId}`,
-              push,
-              lines.join("\n")
-            ])
-        })
-      )
-      const rate = (events * 1_000) / (performance.now() - begin)
-      await Promise.all(clients.map((each) => each.end()))
-      return rate
-    }
-
     try {
-      await ours(0)
-      await raw(0)
-      const taken = { ours: [] as Array<number>, raw: [] as Array<number> }
-      for (let round = 1; round <= options.rounds; round++) {
-        taken.ours.push(await ours(round))
-        taken.raw.push(await raw(round))
+      const pushes = await act(makePushes(projectId, options.rounds))
+      const hub: Array<number> = []
+      const floor: Array<number> = []
+      // Round 0 warms up.
+      for (let round = 0; round <= options.rounds; round++) {
+        hub.push(await act(hubRate(pushes, round)))
+        floor.push(await floorRate(sockets, pushes, round))
       }
       report.add({
         figure: `events made durable, ${RUNS} runs at once`,
         unit: "/s",
-        edge: median(taken.ours),
-        floor: median(taken.raw),
+        edge: median(hub.slice(1)),
+        floor: median(floor.slice(1)),
         rounds: options.rounds,
         goal: atLeast(50_000)
       })

@@ -47,7 +47,7 @@ const rawPage = (
     values: after === undefined ? [projectId, LIMIT] : [projectId, LIMIT, after.at, after.id]
   })
 
-/** The list as whoever answers a request gets it, items and all. */
+/** The list as the request handler reads it, with all items. */
 const servicePages = async ({ act, projectId }: HubPair) => {
   const claim = { principal: "usr_bench", subject: projectId }
   const { proof, sessions } = await act(
@@ -59,82 +59,82 @@ const servicePages = async ({ act, projectId }: HubPair) => {
   return (after: Position | undefined) => Effect.runPromise(sessions.list(proof, undefined, after, LIMIT))
 }
 
+const makeAsks = async (pair: HubPair, client: Client, pool: Pool) => {
+  const deep = await deepCursor(pair, client)
+  const servicePage = await servicePages(pair)
+  const query = `projectId=${pair.projectId}&limit=${LIMIT}`
+  return {
+    hubFirst: () => client.body(`${pair.hub.url}/client/sessions?${query}`),
+    hubDeep: () => client.body(`${pair.hub.url}/client/sessions?${query}&cursor=${deep.cursor}`),
+    floorFirst: () => client.body(`${pair.floor.url}/client/sessions?${query}`),
+    floorDeep: () => client.body(`${pair.floor.url}/client/sessions?${query}&at=${deep.at}&id=${deep.id}`),
+    serviceFirst: () => servicePage(undefined),
+    serviceDeep: () => servicePage(deep),
+    rawFirst: () => rawPage(pool, pair.projectId, undefined),
+    rawDeep: () => rawPage(pool, pair.projectId, deep)
+  }
+}
+
+type Asks = Awaited<ReturnType<typeof makeAsks>>
+type Measured = Record<keyof Asks, Array<Taken>>
+
+const measure = async (asks: Asks, rounds: number): Promise<Measured> => {
+  const taken: Measured = {
+    hubFirst: [],
+    hubDeep: [],
+    floorFirst: [],
+    floorDeep: [],
+    serviceFirst: [],
+    serviceDeep: [],
+    rawFirst: [],
+    rawDeep: []
+  }
+  for (const ask of Object.values(asks)) await take(COUNT / 2, AT_ONCE, ask)
+  for (let round = 0; round < rounds; round++) {
+    const names = Object.keys(asks) as ReadonlyArray<keyof Asks>
+    for (const name of round % 2 === 0 ? names : names.toReversed())
+      taken[name].push(await take(COUNT, AT_ONCE, asks[name]))
+  }
+  return taken
+}
+
+const addFigures = (report: Report, taken: Measured, rounds: number): void => {
+  const rate = (name: keyof Asks) => median(taken[name].map((each) => each.rate))
+  const p99 = (name: keyof Asks) => median(taken[name].map(({ times }) => quantile(times, 0.99)))
+  const addRate = (figure: string, edge: keyof Asks, floor: keyof Asks) =>
+    report.add({
+      figure,
+      unit: "/s",
+      edge: rate(edge),
+      floor: rate(floor),
+      rounds,
+      goal: atLeastOfFloor(0.4)
+    })
+  for (const [what, hub, floor, service, raw] of [
+    ["first page", "hubFirst", "floorFirst", "serviceFirst", "rawFirst"],
+    ["deep page", "hubDeep", "floorDeep", "serviceDeep", "rawDeep"]
+  ] as const) {
+    addRate(`${what}, pages a second`, hub, floor)
+    addRate(`${what}, beside the bare query`, hub, raw)
+    addRate(`${what}, service beside the same query, both in process`, service, raw)
+    report.add({ figure: `${what}, p99`, unit: "ms", edge: p99(hub), floor: p99(floor), rounds })
+  }
+  report.add({
+    figure: "p99 of a deep page over that of the first",
+    unit: "×",
+    edge: p99("hubDeep") / p99("hubFirst"),
+    floor: p99("floorDeep") / p99("floorFirst"),
+    rounds,
+    goal: atMost(1.2)
+  })
+}
+
 export const measureLists = (options: HubBenchOptions, report: Report): Promise<void> =>
   withHubPair(options, async (pair) => {
     const client = new Client(pair.token, AT_ONCE)
     const pool = new Pool({ host: pair.sockets, user: "corral", database: "postgres", max: AT_ONCE })
     try {
-      const deep = await deepCursor(pair, client)
-      const servicePage = await servicePages(pair)
-      const query = `projectId=${pair.projectId}&limit=${LIMIT}`
-      const asks = {
-        hubFirst: () => client.body(`${pair.hub.url}/client/sessions?${query}`),
-        hubDeep: () => client.body(`${pair.hub.url}/client/sessions?${query}&cursor=${deep.cursor}`),
-        floorFirst: () => client.body(`${pair.floor.url}/client/sessions?${query}`),
-        floorDeep: () =>
-          client.body(`${pair.floor.url}/client/sessions?${query}&at=${deep.at}&id=${deep.id}`),
-        serviceFirst: () => servicePage(undefined),
-        serviceDeep: () => servicePage(deep),
-        rawFirst: () => rawPage(pool, pair.projectId, undefined),
-        rawDeep: () => rawPage(pool, pair.projectId, deep)
-      }
-      const taken: Record<keyof typeof asks, Array<Taken>> = {
-        hubFirst: [],
-        hubDeep: [],
-        floorFirst: [],
-        floorDeep: [],
-        serviceFirst: [],
-        serviceDeep: [],
-        rawFirst: [],
-        rawDeep: []
-      }
-      for (const ask of Object.values(asks)) await take(COUNT / 2, AT_ONCE, ask)
-      for (let round = 0; round < options.rounds; round++) {
-        const names = Object.keys(asks) as ReadonlyArray<keyof typeof asks>
-        for (const name of round % 2 === 0 ? names : names.toReversed())
-          taken[name].push(await take(COUNT, AT_ONCE, asks[name]))
-      }
-      const rate = (name: keyof typeof asks) => median(taken[name].map((each) => each.rate))
-      const p99 = (name: keyof typeof asks) => median(taken[name].map(({ times }) => quantile(times, 0.99)))
-      const { rounds } = options
-      for (const [what, hub, floor, service, raw] of [
-        ["first page", "hubFirst", "floorFirst", "serviceFirst", "rawFirst"],
-        ["deep page", "hubDeep", "floorDeep", "serviceDeep", "rawDeep"]
-      ] as const) {
-        report.add({
-          figure: `${what}, pages a second`,
-          unit: "/s",
-          edge: rate(hub),
-          floor: rate(floor),
-          rounds,
-          goal: atLeastOfFloor(0.4)
-        })
-        report.add({
-          figure: `${what}, beside the bare query`,
-          unit: "/s",
-          edge: rate(hub),
-          floor: rate(raw),
-          rounds,
-          goal: atLeastOfFloor(0.4)
-        })
-        report.add({
-          figure: `${what}, service beside the same query, both in process`,
-          unit: "/s",
-          edge: rate(service),
-          floor: rate(raw),
-          rounds,
-          goal: atLeastOfFloor(0.4)
-        })
-        report.add({ figure: `${what}, p99`, unit: "ms", edge: p99(hub), floor: p99(floor), rounds })
-      }
-      report.add({
-        figure: "p99 of a deep page over that of the first",
-        unit: "×",
-        edge: p99("hubDeep") / p99("hubFirst"),
-        floor: p99("floorDeep") / p99("floorFirst"),
-        rounds,
-        goal: atMost(1.2)
-      })
+      addFigures(report, await measure(await makeAsks(pair, client, pool), options.rounds), options.rounds)
     } finally {
       client.close()
       await pool.end()

@@ -40,7 +40,7 @@ export class Client {
   }
 }
 
-/** `count` times `ask`, so many at once. */
+/** Calls `ask` `count` times, `atOnce` calls in parallel. */
 export const take = async (count: number, atOnce: number, ask: () => Promise<unknown>): Promise<Taken> => {
   const times: Array<number> = []
   const begin = performance.now()

@@ -1,7 +1,7 @@
 /** Events a second that Edges push over their links and a Hub has made durable, beside the same texts sent to a bare program that writes them. */
 import { WebSocket } from "ws"
 import { createRunOf } from "../hub/BenchRun.ts"
-import { lineOf } from "../hub/EventLine.ts"
+import { benchLineOf } from "../hub/EventLine.ts"
 import { atLeast, type Report } from "../Report.ts"
 import { median } from "../Statistics.ts"
 import { type LinkBenchOptions, withLinkPair } from "./LinkPair.ts"
@@ -20,7 +20,11 @@ const pushBare = async (url: string): Promise<number> => {
     Array.from({ length: EVENTS / BATCH }, (_, push) => {
       const firstSeq = 2 + push * BATCH
       const events = Array.from({ length: BATCH }, (__, i) =>
-        lineOf(runId, firstSeq + i, "run.message.delta", { messageId: "m1", channel: "text", text: TEXT })
+        benchLineOf(runId, firstSeq + i, "run.message.delta", {
+          messageId: "m1",
+          channel: "text",
+          text: TEXT
+        })
       )
       return { runId, firstSeq, events }
     })

@@ -20,7 +20,7 @@ import { RpcClient, type RpcClientError, RpcSerialization } from "effect/rpc"
 import { Socket } from "effect/socket"
 import { createPrivateKey, sign } from "node:crypto"
 import { createInterface } from "node:readline"
-import { lineOf } from "../hub/EventLine.ts"
+import { benchLineOf } from "../hub/EventLine.ts"
 
 interface Device {
   readonly deviceId: DeviceId
@@ -45,7 +45,7 @@ const say = (told: object): void => void process.stdout.write(`${JSON.stringify(
 /** Characters of text: an envelope of about 320 bytes. */
 const TEXT = "x".repeat(100)
 
-/** Holds the link as long as the program lives; `linked` is told when it stands. */
+/** Holds the link while the program runs. Calls `linked` when the link is up. */
 const hold = ({ deviceId, privateKey }: Device, linked: Deferred.Deferred<void>) =>
   Effect.gen(function* () {
     const client = yield* RpcClient.make(EdgeLink)
@@ -97,7 +97,7 @@ const pushesOf = ({ count, runId }: Pushing) =>
     const firstSeq = 2 + push * MAX_PUSH_EVENTS
     const size = Math.min(MAX_PUSH_EVENTS, count - push * MAX_PUSH_EVENTS)
     const events = Array.from({ length: size }, (__, i) =>
-      lineOf(runId, firstSeq + i, "run.message.delta", { messageId: "m1", channel: "text", text: TEXT })
+      benchLineOf(runId, firstSeq + i, "run.message.delta", { messageId: "m1", channel: "text", text: TEXT })
     )
     return { runId, firstSeq, events }
   })

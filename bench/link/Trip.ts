@@ -191,7 +191,7 @@ export const measureTrip = (options: LinkBenchOptions, report: Report): Promise<
         clicks.bare.push(quantile(await clicksOf(bare), 0.5))
       }
       report.add({
-        figure: "a click at the Hub until the program goes on, p50",
+        figure: "a click at the Hub until the program continues, p50",
         unit: "ms",
         edge: median(clicks.ours),
         floor: median(clicks.bare),

@@ -18,8 +18,7 @@ export const codexProbe: Probe = {
     }
   },
   install: "Install Codex: npm install -g @openai/codex",
-  signIn:
-    "Run `codex login`. A model provider with a key of its own, as config.toml may name one, needs no login."
+  signIn: "Run `codex login`. A model provider with its own key, set in config.toml, needs no login."
 }
 
 /**

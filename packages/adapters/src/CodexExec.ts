@@ -1,7 +1,7 @@
 /**
  * Codex without its app-server: `codex exec`, one prompt and what became of it. For versions whose app-server speaks otherwise.
  *
- * It asks nobody before it acts, so the Edge lets it run in the modes that its sandbox enforces, and in `full_access`.
+ * It does not ask before it acts, so the Edge runs it in the modes that its sandbox enforces, and in `full_access`.
  */
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { codexProbe, trustFlags } from "./Codex.ts"
@@ -35,7 +35,7 @@ export const codexExec: RuntimeAdapter = {
       "--json",
       "--sandbox",
       sandboxOf(start.mode),
-      // Whoever configured the workspace trusts it.
+      // Configuring a workspace means trusting it.
       "--skip-git-repo-check",
       ...(start.model === undefined ? [] : ["--model", start.model]),
       ...(start.resumeSessionId === undefined ? [] : ["resume", start.resumeSessionId]),

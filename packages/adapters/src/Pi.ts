@@ -1,5 +1,5 @@
 /**
- * Pi, one prompt a process (`one-shot/PiLines`). It knows no permissions: it runs in `full_access`, or without any tool that writes or runs
+ * Pi, one prompt a process (`one-shot/PiLines`). Pi has no permissions: it runs in `full_access`, or without any tool that writes or runs
  * something, and then without extensions, which are programs that a folder may bring along.
  */
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"

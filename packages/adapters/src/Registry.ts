@@ -1,5 +1,5 @@
 /**
- * The runtimes that come with Corral, one line each. Profiles and other people's adapters are added beside them by whoever runs them.
+ * The runtimes that come with Corral, one line each. Operators add profiles and their own adapters.
  */
 import type { RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { makeAcp } from "./Acp.ts"

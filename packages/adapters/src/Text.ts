@@ -2,7 +2,7 @@
  * Any program that prints text, for tools without an adapter of their own: a command line, the prompt in it or on stdin, and what stdout
  * says as messages.
  *
- * It knows how the program ended and what it printed, and nothing of what it did: it asks nobody, so the Edge lets it run in
+ * Does not: know what the program did, only what it printed and how it ended. It does not ask, so the Edge runs it in
  * `full_access` alone. What only a terminal understands is taken out of the text.
  */
 import { draft } from "@corral/domain/run/RunEvent"

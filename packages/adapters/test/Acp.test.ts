@@ -231,11 +231,11 @@ describe("a denied call", () => {
       const spoke = talk.shape.lastIndexOf("run.message.delta")
       // The others stop there.
       if (["claude-agent-acp", "gemini-acp", "kimi-acp"].includes(agent.id))
-        assert.isBelow(closed, spoke, `${agent.id}: before the agent goes on`)
+        assert.isBelow(closed, spoke, `${agent.id}: before the agent continues`)
     }
   })
 
-  it("that ends the turn is a reason of its own", () => {
+  it("that ends the turn has its own reason", () => {
     const talk = new Talk(acpAgents.codex).open(modes("read-only", "read-only"))
     talk.say(asks({ toolCallId: "c", kind: "execute", rawInput: { command: "touch a" } }))
     talk.write(talk.protocol.answer("7", { decision: "deny", scope: "once" }))
@@ -350,7 +350,7 @@ describe("a call that our cancel stopped", () => {
 })
 
 describe("a wrong key", () => {
-  it("is told from any other bad request where the service refuses both with 400", () => {
+  it("is distinguished from any other bad request where the service refuses both with 400", () => {
     const google = (message: string) =>
       JSON.stringify({ error: { code: 400, message, status: "INVALID_ARGUMENT" } })
     for (const [message, reason] of [
@@ -390,7 +390,7 @@ describe("Acp handshake", () => {
     )
   })
 
-  it("prompts nobody who speaks another version, or offers no mode that asks", () => {
+  it("does not prompt an agent with another version, or without a mode that asks", () => {
     const version = new Talk(plain)
     version.result({ protocolVersion: 2 })
     assert.deepStrictEqual([version.reason, version.methods.length], ["protocol_version", 1])
@@ -454,7 +454,7 @@ describe("Acp handshake", () => {
     assert.strictEqual(new Talk(plain, { model: "small" }).open({ models }).last?.method, "session/prompt")
   })
 
-  it("goes on with an earlier conversation by what the agent can, and never begins another instead", () => {
+  it("continues an earlier conversation with the agent's capabilities, and never begins another instead", () => {
     const resumed = (agentCapabilities: object) => {
       const talk = new Talk(plain, { resumeSessionId: "earlier" })
       talk.result({ protocolVersion: 1, agentCapabilities })
@@ -806,7 +806,7 @@ describe("Acp permissions", () => {
 })
 
 describe("Acp tool calls", () => {
-  it("are told when their input is, and at the latest when the agent goes on", () => {
+  it("are reported when their input is known, at the latest when the agent continues", () => {
     const talk = new Talk(plain).open()
     talk.update("tool_call", { toolCallId: "c", kind: "execute", title: "Terminal", rawInput: {} })
     assert.notInclude(talk.shape, "run.tool.call")
@@ -823,7 +823,7 @@ describe("Acp tool calls", () => {
     assert.strictEqual(talk.outputs.at(-1), result)
   })
 
-  it("take an input that is told as text in pieces, when it is whole", () => {
+  it("take an input that is reported as text in pieces, when it is whole", () => {
     const talk = new Talk(acpAgents.kimi).open(modes("default", "default"))
     talk.result({})
     const content = (text: string) => ({ content: [{ type: "content", content: { type: "text", text } }] })
@@ -880,7 +880,7 @@ describe("Acp tool calls", () => {
 })
 
 describe("Acp usage", () => {
-  it("counts tokens where they are told, and each of them once", () => {
+  it("counts reported tokens once", () => {
     const usageOf = (more: object) => {
       const talk = new Talk(plain).open()
       const _meta = { usage: { inputTokens: 10, outputTokens: 1, totalTokens: 11 } }

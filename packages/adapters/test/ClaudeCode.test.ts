@@ -212,7 +212,7 @@ describe("ClaudeCode conversation", () => {
     assert.deepInclude(outcome, { outcome: { _tag: "Cancelled", reason: "interrupted", usage: {} } })
   })
 
-  it("a cut last line is told, and the run is not a success", () => {
+  it("a truncated last line is reported, and the run is not a success", () => {
     const recording = load("claude-code", "simple-message")
     const protocol = claudeCode.protocol(start)
     const outputs = [

@@ -97,7 +97,7 @@ describe("Codex handshake", () => {
     assert.deepStrictEqual(settings("full_access"), ["untrusted", "danger-full-access"])
   })
 
-  it("goes on with a conversation, and says so where Codex does not know it", () => {
+  it("continues a conversation, and fails when Codex does not know it", () => {
     const protocol = codex.protocol({ ...start, resumeSessionId: "thread-0" })
     const [, opened] = replies(say(protocol, { id: 0, result: {} }))
     assert.deepInclude(opened, { method: "thread/resume", id: 1 })
@@ -295,7 +295,7 @@ describe("Codex approvals", () => {
 })
 
 describe("Codex turns", () => {
-  it("a further message has a turn of its own, and the run ends after it", () => {
+  it("a further message has its own turn, and the run ends after it", () => {
     const recording = load("codex", "multi-turn")
     const protocol = codex.protocol(recording.start)
     assert.strictEqual(protocol.input("Second."), "")

@@ -40,7 +40,7 @@ export class Conversation {
         resolve(processEnd)
       }
       this.child.once("close", end)
-      // Where somebody else holds stdout there is no `close`; what was printed is read by then.
+      // If another process holds stdout, there is no `close`. The output is read by then.
       this.child.once(
         "exit",
         (code, signal) => this.outputs.some(({ _tag }) => _tag === "Outcome") && end(code, signal)

@@ -31,7 +31,7 @@ describe("A one-shot program", () => {
       assert.include(adapter.command(start).args, start.prompt)
     })
 
-    it(`${adapter.id} asks nobody, and reads nothing from stdin`, () => {
+    it(`${adapter.id} does not ask, and reads nothing from stdin`, () => {
       assert.deepInclude(adapter.capabilities, { approvals: false, input: false, cancel: false })
       assert.strictEqual(adapter.command(start).stdin, "ignore")
       assert.strictEqual(adapter.protocol(start).open, "")
@@ -55,7 +55,7 @@ describe("A one-shot program", () => {
     assert.isFalse(openCode.capabilities.readOnly)
   })
 
-  it("is told the model, and the conversation to go on with", () => {
+  it("receives the model, and the conversation to continue", () => {
     const more = { model: "small-1", resumeSessionId: "abc-1" }
     assert.match(args(gemini, more), /-m small-1 --resume abc-1/)
     assert.match(args(openCode, more), /--model small-1 --session abc-1/)
@@ -105,7 +105,7 @@ describe("Qwen Code", () => {
     assert.isUndefined(protocol.answer("r1", { decision: "deny", scope: "once" }))
   })
 
-  it("is told the reason of a refusal, and of a cancel by its own message", () => {
+  it("reports the reason of a refusal, and a cancel by its own message", () => {
     const protocol = qwen.protocol(start)
     protocol.step(Buffer.from(asks({})))
     const refused = protocol.answer("r1", { decision: "deny", scope: "once", reason: "not that file" })

@@ -60,7 +60,7 @@ describe("a played claude", () => {
     )
   })
 
-  it("goes on without what was denied, in the same conversation", async () => {
+  it("continues without the denied action, in the same conversation", async () => {
     const run = play("approval-allowed")
     const { key } = await run.next("Approval")
     run.answer(key, { decision: "deny", scope: "once" })

@@ -62,7 +62,7 @@ describe("a played codex", () => {
     assert.isFalse(run.outputs.some(({ _tag }) => _tag === "ApprovalWithdrawn" || _tag === "Unknown"))
   })
 
-  it("goes on without what was denied, in the same conversation", async () => {
+  it("continues without the denied action, in the same conversation", async () => {
     const run = play("approval-allowed")
     const { key } = await run.next("Approval")
     run.answer(key, { decision: "deny", scope: "once", reason: "Not now." })

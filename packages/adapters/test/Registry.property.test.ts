@@ -1,6 +1,6 @@
 /**
- * What every adapter of the registry keeps on input that nobody recorded. A new adapter is held to it by its line in the registry and its
- * fixtures, without a test of its own.
+ * What every adapter of the registry keeps on input that was not recorded. A new adapter is held to it by its line in the registry and its
+ * fixtures, without its own test.
  */
 import type { AdapterOutput, RuntimeAdapter } from "@corral/domain/run/RuntimeAdapter"
 import { afterEach, assert, beforeEach, describe, it } from "@effect/vitest"
@@ -16,7 +16,7 @@ import { MAX_LINE_BYTES } from "../src/text/Lines.ts"
 import { recordings, registry } from "@corral/testing/recordings/Fixtures"
 import { tries } from "@corral/testing/time/Effort"
 
-/** Every line of a program that prints text is text: it knows no noise, and nothing in its output tells its end. */
+/** Every line of a program that prints text is text: there is no noise, and no output marks its end. */
 const printsText = (id: string): boolean => id === "text"
 
 const NEWLINE = 10
@@ -45,7 +45,7 @@ const completes = (outputs: ReadonlyArray<AdapterOutput>): boolean => {
   return last?._tag === "Outcome" && last.outcome._tag === "Completed"
 }
 
-/** Bytes of no program: at random, and pieces of its own lines at random places. */
+/** Bytes of no program: at random, and pieces of the program's lines at random places. */
 const nonsense = (recording: Recording | undefined, seed: number): Uint8Array => {
   const random = randomNumbers(seed)
   const { stdout = new Uint8Array() } = recording ?? {}
@@ -106,7 +106,7 @@ for (const [id, adapter] of registry) {
       const { name, stdout } = recording
       const whole = replay(adapter, recording, [stdout])
 
-      it(`${name}: files of the workspace are told by their place in it`, () => {
+      it(`${name}: files of the workspace are reported with relative paths`, () => {
         const files = whole.flatMap((output) => {
           if (output._tag === "Approval") return [output.request.cwd, ...(output.request.files ?? [])]
           return output._tag === "Event" && "path" in output.event.payload ? [output.event.payload.path] : []

@@ -85,7 +85,7 @@ describe("Scripted story", () => {
     assert.deepStrictEqual([...always(run.outputs), ...deltasJoin(run.outputs)], [])
   })
 
-  it("goes on without what was denied", async () => {
+  it("continues without the denied action", async () => {
     const run = play("Look around.")
     const { key } = await run.next("Approval")
     run.answer(key, { decision: "deny", scope: "once", reason: "not in this folder" })
@@ -95,7 +95,7 @@ describe("Scripted story", () => {
     assert.deepStrictEqual(always(run.outputs), [])
   })
 
-  it("writes an edited input instead of its own", async () => {
+  it("writes an edited input instead of the original", async () => {
     const run = play("/write a.txt mine")
     const { key } = await run.next("Approval")
     const updatedInput = { path: "b.txt", content: "yours" }
@@ -139,7 +139,7 @@ describe("Scripted directives", () => {
     assert.deepInclude(result.event.payload, { status: "failed", output: "out\n", exitCode: 3 })
   })
 
-  it("takes further input, as an answer or as a script of its own", async () => {
+  it("takes further input, as an answer or as a separate script", async () => {
     const run = play("/say ready\n/wait")
     await run.next(
       "Event",
@@ -197,7 +197,7 @@ describe("Scripted directives", () => {
     }
   })
 
-  it("ends without a word: the exit code or the signal is told", async () => {
+  it("reports the exit code or the signal when the program ends silently", async () => {
     for (const [prompt, details] of [
       ["/exit 7", { reason: "crashed", exitCode: 7 }],
       ["/exit 0", { reason: "no_result", exitCode: 0 }],

@@ -3,7 +3,7 @@
  * at Ctrl-C, its fixture is written, but for what a person writes: `expected.json`.
  *
  * It needs of the adapter its line in the registry, `command` and the protocol's `open`. The folder's path is written as `/workspace`; look
- * through the files for whatever else is nobody's business.
+ * through the files for any other private data.
  */
 import { RunMode } from "@corral/domain/run/Run"
 import { Schema } from "effect"

@@ -16,12 +16,12 @@ const require = createRequire(import.meta.url)
 const launcher: Launcher = require(file)
 
 describe("launcher", () => {
-  it("knows which Nodes are new enough", () => {
+  it("accepts supported versions of Node", () => {
     const versions = ["12.0.0", "20.20.2", "22.18.9", "22.19.0", "23.0.0", "24.21.0"]
     assert.deepStrictEqual(versions.map(launcher.isNewEnough), [false, false, false, true, true, true])
   })
 
-  it("finds the Node that was installed along, or none", () => {
+  it("finds the bundled Node, if any", () => {
     const asked: Array<string> = []
     const found = launcher.pinnedNode("linux", "arm64", (id) => {
       asked.push(id)
@@ -34,12 +34,12 @@ describe("launcher", () => {
     assert.isUndefined(launcher.pinnedNode("aix", "ppc64", require.resolve))
   })
 
-  it("says which Node it needs, which it found and what to install", () => {
+  it("names the required and the installed Node and what to install", () => {
     const sentence = launcher.refusal("18.1.0")
     for (const part of ["22.19", "18.1.0", "nodejs.org", "npm ci"]) assert.include(sentence, part)
   })
 
-  it("is read by Nodes as old as 12", () => {
+  it("can be parsed by Node 12", () => {
     const source = readFileSync(file, "utf8")
     const written = (target: string) =>
       transformSync(source, { target, supported: { "dynamic-import": true } }).code

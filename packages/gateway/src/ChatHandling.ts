@@ -1,5 +1,5 @@
 /**
- * A Gateway that has a Hub: what comes in is worked off by conversations, and tasks are followed. As layers over the store and the platforms.
+ * Handling of chat events for a Gateway with a Hub: conversations, and following of tasks. Layers over the store and the platforms.
  */
 import { Effect, Layer, Schedule } from "effect"
 import { FetchHttpClient } from "effect/http"
@@ -71,7 +71,7 @@ const forgetting = Layer.effectDiscard(
       yield* Conversations
     ]
     const forget = Effect.forEach(kept, ({ deleteOld }) => deleteOld, { discard: true })
-    const told = Effect.catchCause(forget, (cause) => Effect.logWarning("what is over is still there", cause))
+    const told = Effect.catchCause(forget, (cause) => Effect.logWarning("failed to delete old rows", cause))
     yield* Effect.forkScoped(Effect.repeat(told, Schedule.spaced("1 hour")))
   })
 )

@@ -26,7 +26,7 @@ import { Leases } from "./link/Leases.ts"
 import { LinkServer } from "./link/LinkServer.ts"
 import { Proofs } from "./link/Proofs.ts"
 import { EventSockets } from "./live/EventSockets.ts"
-import { News } from "./live/News.ts"
+import { ChangeFeed } from "./live/ChangeFeed.ts"
 import { Notices } from "./store/Notices.ts"
 import { RunFeeds } from "./live/RunFeeds.ts"
 import { StreamAuthority } from "./live/StreamAuthority.ts"
@@ -120,7 +120,7 @@ const layerSignIn = (config: HubConfig) =>
   )
 
 /** Logs as they grow, to those who follow them. */
-const live = Layer.merge(EventSockets.layer, News.layer).pipe(
+const live = Layer.merge(EventSockets.layer, ChangeFeed.layer).pipe(
   Layer.provideMerge(StreamAuthority.layer),
   Layer.provideMerge(RunFeeds.layer)
 )

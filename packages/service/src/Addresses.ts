@@ -11,7 +11,7 @@ export const ListenHost = Schema.String.check(
   Schema.makeFilter((host) => host === "localhost" || isIP(host) !== 0 || "Expected an address")
 )
 
-/** Only an origin: whatever stands behind it would be forgotten by somebody. */
+/** An origin without a path, because a path would be ignored. */
 export const Origin = Schema.String.check(
   Schema.makeFilter((text) => {
     const url = URL.parse(text)

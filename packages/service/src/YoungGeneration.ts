@@ -3,7 +3,7 @@
  *
  * `--max-semi-space-size` is read before any code of ours, and a service is started as `node dist/edge`; so what is set is how much each
  * growth adds. Nothing, once there is enough, unless collecting takes a good part of the time: then larger halves let fewer objects
- * survive. V8 shrinks it again when a service is idle. For whoever owns the process: an embedded Edge leaves its host's memory alone.
+ * survive. V8 shrinks it again when a service is idle. For main programs only: an embedded Edge leaves its host's memory alone.
  */
 import { PerformanceObserver } from "node:perf_hooks"
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8"

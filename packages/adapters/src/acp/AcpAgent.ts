@@ -41,7 +41,7 @@ export interface AcpAgent {
   readonly trustArgs?: ReadonlyArray<string> | undefined
   readonly envByMode?: ByMode<Readonly<Record<string, string>>> | undefined
   /**
-   * Ids of its own modes; `#plan` is any id that ends so. An agent that does not offer the one it must be in is not prompted. Without an
+   * Ids of the agent's modes; `#plan` is any id that ends so. An agent that does not offer the one it must be in is not prompted. Without an
    * id it stays in the mode it starts in; without one for `readOnly` it is in that for `ask`.
    */
   readonly modes?: ByMode<string> | undefined
@@ -59,13 +59,13 @@ export interface AcpAgent {
   readonly forgetsSessions?: boolean | undefined
   /** It acts without asking, in every mode that it offers: then it is held to no mode that asks. */
   readonly actsUnasked?: boolean | undefined
-  /** Text that comes as a chunk of its own and is the program's, not the model's. */
+  /** Text in a separate chunk from the program, not from the model. */
   readonly asides?: RegExp | undefined
   /** An aside like this reports a failed model call that is tried again. */
   readonly retriesInWords?: RegExp | undefined
-  /** Beginnings of its own methods that say nothing of a run. */
+  /** Prefixes of the agent's methods that do not concern a run. */
   readonly ownMethods?: ReadonlyArray<string> | undefined
-  /** A call with such an output was stopped by our cancel, though it is told as completed. */
+  /** A call with this output was stopped by a cancel, although the agent reports it as completed. */
   readonly cancelsInWords?: RegExp | undefined
   /**
    * A last message like this, in one chunk, is an error of the model service: the agent says that its turn ended well. The model wrote it

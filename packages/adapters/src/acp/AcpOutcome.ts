@@ -1,5 +1,5 @@
 /**
- * How a turn of an agent ended: from the answer to its prompt, from an error in place of an answer, or from what is left when there is
+ * How a turn of an agent ended: from the answer to its prompt, from an error instead of an answer, or from what is left when there is
  * neither.
  *
  * The protocol has one code for "not signed in" and none for what a model's service refuses; agents put that into other codes, into data, or
@@ -17,7 +17,7 @@ import type { AcpAgent } from "./AcpAgent.ts"
 /** What a failure is judged with beside its own words. */
 export interface AcpEvidence {
   readonly agent: AcpAgent
-  /** The agent had taken a prompt: then somebody was signed in. */
+  /** Whether the agent accepted a prompt, which requires a sign-in. */
   readonly prompted: boolean
   /** What the agent says of its sign-in, where it does: `none`, `api_key` … */
   readonly signIn?: string | undefined
@@ -133,7 +133,7 @@ const detailsOf = (status: number | undefined, said: string): Readonly<Record<st
   ...(said === "" ? {} : { said: beginningOf(said, MAX_SAID) })
 })
 
-/** What an agent says in place of an answer from the model. */
+/** Text of the agent instead of an answer from the model. */
 const failureInWords = (words: string, agent: AcpAgent): RunFailure => {
   const said = words.slice(0, MAX_WORDS)
   const missing = missingVariable(agent.label, said, agent.passEnv)

@@ -198,7 +198,7 @@ export class AcpProtocol implements Protocol {
         return this.#conclude({ _tag: "Failed", error: failed })
       }
       case "mode":
-        // It tells of a mode that it is in as of a failure.
+        // The agent reports a mode that it is already in as a failure.
         if (/already in \S+ mode/i.test(errorText(error))) return this.#choose()
         return this.#conclude({ _tag: "Failed", error: fail("mode_refused") })
       case "model":

@@ -1,5 +1,5 @@
 /**
- * What a run has used, from the answers to prompts and the reports between them. Tokens are told per turn, a cost for the session so far.
+ * What a run has used, from the answers to prompts and the reports between them. Tokens are reported per turn, costs for the session so far.
  */
 import type { Usage } from "@corral/domain/run/Run"
 import { countOf, defined, objectOf, type JsonObject } from "../text/Json.ts"
@@ -47,7 +47,7 @@ export class AcpUsage {
   readonly #resumed: boolean
   /** Tokens of the turns that are answered. */
   #answered: Usage = {}
-  /** Tokens of this turn, as far as they are told before its answer. */
+  /** Tokens of this turn that are reported before its answer. */
   #collector: Usage = {}
   #costUsd: number | undefined
 

@@ -1,7 +1,7 @@
 /**
  * What a tool call of an agent changes: files, and patches of them.
  *
- * Agents show it as text before and after, whole or in part; lines are counted from the first where nobody knows better.
+ * Agents show it as text before and after, whole or in part; lines are counted from the first if the position is unknown.
  */
 import { draft } from "@corral/domain/run/RunEvent"
 import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
@@ -9,7 +9,7 @@ import { pathsIn } from "../files/InputPaths.ts"
 import { isJsonObject, objectOf, textOf } from "../text/Json.ts"
 import type { Relative } from "../files/RelativePath.ts"
 import { endsOfMove } from "../files/KnownFields.ts"
-import { linesOf, unifiedDiff, type Hunk } from "../text/UnifiedDiff.ts"
+import { textLinesOf, unifiedDiff, type Hunk } from "../text/UnifiedDiff.ts"
 import { inputPathOf, type ToolCall } from "./ToolCall.ts"
 
 /** What a call says of a file: text before and after. */
@@ -26,7 +26,7 @@ const changesOf = (call: ToolCall): ReadonlyArray<Change> => {
     if (type !== "diff" || typeof path !== "string" || typeof newText !== "string") continue
     const told = textOf(objectOf(_meta)["kind"])
     const before = textOf(oldText)
-    // No text before, and nobody says that there was a file.
+    // No text before, and no report that the file existed.
     const created = told === "add" || (!before && told !== "modify" && wasThere(call) !== true)
     const named = wholePathOf(path, call)
     changes.set(named, { path: named, before, after: newText, change: changeOf(told === "delete", created) })
@@ -105,7 +105,7 @@ const CONTEXT = 3
 
 /** What differs between two texts, with some lines around it: what they begin and end with alike is left out. */
 const hunkOf = (before: string, after: string): Hunk => {
-  const [old, now] = [linesOf(before), linesOf(after)]
+  const [old, now] = [textLinesOf(before), textLinesOf(after)]
   const shorter = Math.min(old.length, now.length)
   let head = 0
   while (head < shorter && old[head] === now[head]) head++

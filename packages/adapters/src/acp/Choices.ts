@@ -10,7 +10,7 @@ export interface Choice {
   readonly choose: (value: string) => { readonly method: string; readonly params: JsonObject }
 }
 
-/** A form of its own, like `modes: { currentModeId, availableModes: [{ id }] }`. */
+/** A separate form, like `modes: { currentModeId, availableModes: [{ id }] }`. */
 const own = (
   state: unknown,
   keys: {

@@ -1,7 +1,7 @@
 /**
  * What a tool call is about, in one line for a list, and whether that is known yet.
  */
-import { firstLine } from "../text/FirstLine.ts"
+import { titleLine } from "../text/FirstLine.ts"
 import type { Relative } from "../files/RelativePath.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 import { filesInCall } from "./Changes.ts"
@@ -10,11 +10,11 @@ import { readShellCommand, type ToolCall } from "./ToolCall.ts"
 /** `Run npm test`, `Edit src/main.ts`, or the agent's own title. */
 export const acpCallLabel = (call: ToolCall, agent: AcpAgent, relative: Relative): string => {
   const command = readShellCommand(call, agent)
-  if (command !== undefined) return firstLine(`Run ${command}`)
+  if (command !== undefined) return titleLine(`Run ${command}`)
   const [file] = filesInCall(call, relative)
-  if (file !== undefined && call.kind === "read") return firstLine(`Read ${file}`)
-  if (file !== undefined && call.kind === "edit") return firstLine(`Edit ${file}`)
-  return firstLine(call.title)
+  if (file !== undefined && call.kind === "read") return titleLine(`Read ${file}`)
+  if (file !== undefined && call.kind === "edit") return titleLine(`Edit ${file}`)
+  return titleLine(call.title)
 }
 
 /** Whether the call says already what it is about: some agents send its input piece by piece. */

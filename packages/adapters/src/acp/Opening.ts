@@ -51,7 +51,7 @@ export class Opening {
     this.#agent = agent
   }
 
-  /** The run goes on with an earlier conversation. */
+  /** The run continues an earlier conversation. */
   get resumed(): boolean {
     return this.#start.resumeSessionId !== undefined
   }

@@ -18,7 +18,7 @@ import { endsOfMove, hasOnlyKnownReadFields, hasOnlyKnownWriteFields } from "../
 import type { AcpAgent } from "./AcpAgent.ts"
 import { filesNamedBy, patchOf, showsOnlyChanges, hasChanges } from "./Changes.ts"
 import { acpCallLabel } from "./Label.ts"
-import { readShellCommand, inputPathOf, reasonOf, shownOf, type ToolCall } from "./ToolCall.ts"
+import { readShellCommand, inputPathOf, reasonOf, shownTextOf, type ToolCall } from "./ToolCall.ts"
 
 type OptionKind = "allow_once" | "allow_always" | "reject_once"
 
@@ -45,7 +45,7 @@ const FOLDERS = ["cwd", "workdir", "dir_path", "directory"]
 /** What else a shell tool's input may hold without running something else than the command in the folder. */
 const HARMLESS = new Set(["command", "description", "timeout", "timeout_ms", "timeoutMs", ...FOLDERS])
 
-/** The folder of a command; `undefined` where nobody tells. */
+/** The folder of a command; `undefined` if unknown. */
 const folderOf = (call: ToolCall, { titleIsCommand }: AcpAgent, relative: Relative): string | undefined => {
   for (const key of FOLDERS) {
     const told = textOf(call.input[key])
@@ -53,7 +53,7 @@ const folderOf = (call: ToolCall, { titleIsCommand }: AcpAgent, relative: Relati
   }
   if (titleIsCommand !== true) return "."
   // Told in words that a person is shown. The model writes what follows them, and the folder itself unless it is the agent's own.
-  const own = /^\[current working directory (.+?)\]/.exec(shownOf(call))?.[1]
+  const own = /^\[current working directory (.+?)\]/.exec(shownTextOf(call))?.[1]
   return own !== undefined && relative(own) === "." ? "." : undefined
 }
 

@@ -1,5 +1,5 @@
 /**
- * What an agent tells of its work while a prompt is under way, the `session/update` notifications: messages, tool calls, usage.
+ * Reports of an agent while a prompt is under way, the `session/update` notifications: messages, tool calls, usage.
  *
  * Said through the run's `Turn`. It keeps what a turn has come to, for those who judge how it ended.
  */
@@ -15,7 +15,7 @@ import { AcpUsage } from "./AcpUsage.ts"
 import type { ToolCall } from "./ToolCall.ts"
 import { ToolCalls } from "./ToolCalls.ts"
 
-/** Of a name that nobody here knows, so much is counted and repeated. */
+/** Maximum length of an unknown name. */
 export const MAX_NAME = 100
 
 export class Reports {
@@ -97,7 +97,7 @@ export class Reports {
   }
 
   /**
-   * Whatever is told. `talking`: a prompt is under way; before that there are only words of the program itself, and of a loaded session the
+   * Any report. `talking`: a prompt is under way; before that there are only words of the program itself, and of a loaded session the
    * old messages. `mode` is the mode that the session was put into.
    */
   read(report: JsonObject, talking: boolean, mode: string | undefined): void {

@@ -15,7 +15,7 @@ import {
   textsIn,
   type JsonObject
 } from "../text/Json.ts"
-import { MAX_TITLE, firstLine } from "../text/FirstLine.ts"
+import { MAX_TITLE, titleLine } from "../text/FirstLine.ts"
 import type { AcpAgent } from "./AcpAgent.ts"
 
 export interface ToolCall {
@@ -51,7 +51,7 @@ const nameOf = (report: JsonObject, callId: string, { toolName }: AcpAgent): str
   if (toolName === "title" && /^[\w.-]{1,64}$/.test(title)) return title
   const end = toolName === "callId" ? callId.indexOf("__") : -1
   if (end > 0) return callId.slice(0, end)
-  return textOf(report["kind"]) ?? (title === "" ? "tool" : firstLine(title))
+  return textOf(report["kind"]) ?? (title === "" ? "tool" : titleLine(title))
 }
 
 const nothing: JsonObject = {}
@@ -104,7 +104,7 @@ export const mergeReport = (call: ToolCall, report: JsonObject, agent: AcpAgent)
   meta: isJsonObject(report["_meta"]) ? { ...call.meta, ...report["_meta"] } : call.meta
 })
 
-/** The command line of a shell tool, exactly as it would run; `undefined` where nobody tells. */
+/** The command line of a shell tool, exactly as it would run; `undefined` if unknown. */
 export const readShellCommand = (
   { input, kind, title }: ToolCall,
   { titleIsCommand }: AcpAgent
@@ -183,4 +183,4 @@ export const reasonOf = ({ content, input }: ToolCall): string | undefined => {
 }
 
 /** The first text that a request shows: where an agent that sends no input tells the folder. */
-export const shownOf = ({ content }: ToolCall): string => textsOf(content)[0] ?? ""
+export const shownTextOf = ({ content }: ToolCall): string => textsOf(content)[0] ?? ""

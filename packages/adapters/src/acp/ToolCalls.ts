@@ -1,7 +1,7 @@
 /**
  * The tool calls of a run: when each is said to have begun, and closed by its result.
  *
- * A call is told once its input is: with its first report that says so, when it is asked for, when it runs, at the latest when the agent goes
+ * A call is reported once its input is known: with its first report that says so, when it is asked for, when it runs, at the latest when the agent turns
  * on to something else. A call that an agent never closes is closed here where it was denied, and by `Turn` at the end.
  */
 import { defined, objectOf, textOf, type JsonObject } from "../text/Json.ts"
@@ -92,7 +92,7 @@ export class ToolCalls {
     this.#cancelling = true
   }
 
-  /** The agent goes on to something that is no report of a call. */
+  /** The agent reports something else than a call. */
   settle(): void {
     if (this.#open.size === 0) return
     for (const open of this.#open.values()) this.#tell(open)

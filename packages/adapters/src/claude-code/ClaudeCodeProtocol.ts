@@ -271,7 +271,7 @@ export class ClaudeCodeProtocol implements Protocol {
         this.#asked.set(key, objectOf(request["input"]))
       return
     }
-    // A question that nobody here can answer: said so, or it would wait for ever.
+    // No answer is possible here. Without a refusal the runtime would wait for ever.
     this.#unknown(`control_request/${subtype}`)
     this.#collector.emit({ _tag: "Reply", text: controlRefusal(key, `${subtype} is not supported`) })
   }

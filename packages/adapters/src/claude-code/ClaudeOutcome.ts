@@ -1,7 +1,7 @@
 /**
  * How a run of Claude Code ended: from its `result` line, or from what is left when there is none.
  *
- * Judged by `is_error`, `api_error_status` and `terminal_reason` alone: `subtype` says "success" when nobody is signed in, and exit codes
+ * Judged by `is_error`, `api_error_status` and `terminal_reason` alone: `subtype` says "success" when no account is signed in, and exit codes
  * differ between versions.
  */
 import type { RunFailure, Usage } from "@corral/domain/run/Run"

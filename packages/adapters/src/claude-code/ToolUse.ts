@@ -4,7 +4,7 @@
 import type { ActionClass, ApprovalRequest, DecisionScope, Risk } from "@corral/domain/approval/Approval"
 import { arrayOf, defined, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
 import { folderOfPattern, pathsIn } from "../files/InputPaths.ts"
-import { firstLine } from "../text/FirstLine.ts"
+import { titleLine } from "../text/FirstLine.ts"
 import type { Relative } from "../files/RelativePath.ts"
 import { hasOnlyKnownReadFields, hasOnlyKnownWriteFields } from "../files/KnownFields.ts"
 import { replacement, unifiedDiff, type Hunk } from "../text/UnifiedDiff.ts"
@@ -40,7 +40,7 @@ export const claudeCallLabel = (tool: string, input: JsonObject, relative: Relat
   const file = path === undefined ? "a file" : relative(path)
   switch (tool) {
     case "Bash":
-      return firstLine(`Run ${textOf(input["command"]) ?? "a command"}`)
+      return titleLine(`Run ${textOf(input["command"]) ?? "a command"}`)
     case "Read":
       return `Read ${file}`
     case "Write":
@@ -51,21 +51,21 @@ export const claudeCallLabel = (tool: string, input: JsonObject, relative: Relat
       return `Edit ${file}`
     case "Glob":
     case "Grep":
-      return firstLine(`Search ${textOf(input["pattern"]) ?? "files"}`)
+      return titleLine(`Search ${textOf(input["pattern"]) ?? "files"}`)
     case "WebFetch":
-      return firstLine(`Fetch ${textOf(input["url"]) ?? "a page"}`)
+      return titleLine(`Fetch ${textOf(input["url"]) ?? "a page"}`)
     case "WebSearch":
-      return firstLine(`Search the web for ${textOf(input["query"]) ?? "something"}`)
+      return titleLine(`Search the web for ${textOf(input["query"]) ?? "something"}`)
     case "Task":
     case "Agent":
-      return firstLine(`Delegate: ${textOf(input["description"]) ?? "a task"}`)
+      return titleLine(`Delegate: ${textOf(input["description"]) ?? "a task"}`)
     case "AskUserQuestion":
-      return firstLine(textOf(objectOf(arrayOf(input["questions"])[0])["question"]) ?? "Ask a question")
+      return titleLine(textOf(objectOf(arrayOf(input["questions"])[0])["question"]) ?? "Ask a question")
     case "ExitPlanMode":
       return "Carry out the plan"
   }
   const remote = mcp(tool)
-  return remote === undefined ? firstLine(`Use ${tool}`) : firstLine(`Use ${remote.name} of ${remote.server}`)
+  return remote === undefined ? titleLine(`Use ${tool}`) : titleLine(`Use ${remote.name} of ${remote.server}`)
 }
 
 const classOf = (tool: string): readonly [ActionClass, Risk] => {
@@ -91,7 +91,7 @@ const classOf = (tool: string): readonly [ActionClass, Risk] => {
   }
 }
 
-/** Whether the input says all files that a call is about. Of other classes than writes nobody asks. */
+/** Whether the input names all files of a call. Only writes are checked. */
 const isTold = (tool: string, input: JsonObject): boolean => {
   switch (tool) {
     case "Write":

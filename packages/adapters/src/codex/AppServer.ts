@@ -40,7 +40,7 @@ interface Asked {
   readonly result: (decision: Decision) => object
 }
 
-/** The message that a part of some reasoning is told as. */
+/** The message of one part of the reasoning. */
 const partOf = (params: JsonObject, part: "summary" | "content"): string | undefined => {
   const [item, index] = [textOf(params["itemId"]), countOf(params[`${part}Index`])]
   return item === undefined || index === undefined ? undefined : `${item}:${part}:${index}`
@@ -94,7 +94,7 @@ export class AppServerProtocol implements Protocol {
     if (asked === undefined) return undefined
     this.#asked.delete(key)
     const said = codexResponse(asked.id, asked.result(decision))
-    // A no takes no words with it: they follow as words to the turn that goes on.
+    // A refusal has no text. The text follows as a message to the turn, which continues.
     return decision === "deny" && reason !== undefined && asked.own ? said + this.#steer(reason) : said
   }
 
@@ -203,7 +203,7 @@ export class AppServerProtocol implements Protocol {
   #asks(id: CodexRequestId, method: string, params: JsonObject): void {
     const question = toCodexQuestion(method, params, this.#relative, this.#items)
     if (question === undefined) {
-      // A question that nobody here can answer: said so, or it would wait for ever.
+      // No answer is possible here. Without a refusal the runtime would wait for ever.
       this.#collector.countUnknown(method)
       return this.#reply(codexRefusal(id, `${method} is not supported`))
     }
@@ -296,7 +296,7 @@ export class AppServerProtocol implements Protocol {
   #resolved(id: unknown): void {
     if (!isRequestId(id)) return
     const key = JSON.stringify(id)
-    // It is told of those that we answered, too.
+    // Codex reports the answered requests, too.
     if (this.#asked.delete(key)) this.#collector.withdrawApproval(key, "the runtime no longer waits for it")
   }
 

@@ -7,7 +7,7 @@
  */
 import type { ApprovalRequest, Decision, DecisionScope } from "@corral/domain/approval/Approval"
 import { arrayOf, defined, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
-import { firstLine } from "../text/FirstLine.ts"
+import { titleLine } from "../text/FirstLine.ts"
 import type { Relative } from "../files/RelativePath.ts"
 import { filesInChanges } from "./FileChanges.ts"
 import type { Items } from "./Items.ts"
@@ -42,14 +42,14 @@ const commandOf = (params: JsonObject, relative: Relative): CodexQuestion => {
   const command = told === undefined ? undefined : scriptOf(told)
   const decisions = params["availableDecisions"]
   const environment = textOf(params["environmentId"]) ?? "local"
-  // The same words with more rights, in another place or in a folder that nobody names are another action.
+  // The same words with more rights, in another place or in an unnamed folder are another action.
   const plain =
     command !== undefined && folder !== undefined && !isJsonObject(rights) && environment === "local"
   return {
     request: {
       action: "shell",
       risk: isJsonObject(rights) ? "high" : "medium",
-      title: firstLine(`Run ${command ?? "a command"}`),
+      title: titleLine(`Run ${command ?? "a command"}`),
       tool: SHELL,
       ...callOf(params),
       ...defined({
@@ -72,7 +72,7 @@ const reachOf = (params: JsonObject, host: string, protocol: string): CodexQuest
   request: {
     action: "network",
     risk: "medium",
-    title: firstLine(`Reach ${host}`),
+    title: titleLine(`Reach ${host}`),
     tool: SHELL,
     ...callOf(params),
     url: `${protocol}://${host}`,
@@ -92,13 +92,13 @@ const patchOf = (params: JsonObject, relative: Relative, items: Items): CodexQue
   const changes = items.changesOf(item)
   const root = textOf(params["grantRoot"])
   const patches = changes.flatMap(({ patch }) => patch ?? [])
-  // A whole folder from now on, or files that nobody named: more than a patch of files.
+  // A whole folder from now on, or unnamed files: more than a patch of files.
   const plain = root === undefined && changes.length > 0 && items.tellsAll(item)
   return {
     request: {
       action: "write",
       risk: plain ? "low" : "high",
-      title: root === undefined ? labelOfChanges(changes) : firstLine(`Write anything in ${relative(root)}`),
+      title: root === undefined ? labelOfChanges(changes) : titleLine(`Write anything in ${relative(root)}`),
       tool: PATCH,
       ...callOf(params),
       ...defined({
@@ -133,7 +133,7 @@ const rightsOf = (params: JsonObject): CodexQuestion => {
   }
 }
 
-/** A server's tool that wants a yes. A server that wants to know something gets no answer: nobody here has one. */
+/** A request of a server for consent. Requests for other information are refused. */
 const serverOf = (params: JsonObject): CodexQuestion | undefined => {
   const meta = objectOf(params["_meta"])
   if (meta["codex_approval_kind"] !== "mcp_tool_call") return undefined
@@ -145,7 +145,7 @@ const serverOf = (params: JsonObject): CodexQuestion | undefined => {
     request: {
       action: "network",
       risk: "medium",
-      title: firstLine(message ?? `Use ${name ?? "a tool"} of ${server}`),
+      title: titleLine(message ?? `Use ${name ?? "a tool"} of ${server}`),
       tool: toolOfServer(server, name ?? "tool"),
       ...defined({ reason: textOf(meta["tool_description"]) }),
       // The tool's name may stand in the sentence alone.

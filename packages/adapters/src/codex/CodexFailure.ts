@@ -41,7 +41,7 @@ const sentences: Readonly<Record<string, string>> = {
 
 const MAX_SAID = 1_000
 
-/** Codex names the whole address of a request; what may be secret in it is nobody's business. */
+/** Codex prints the whole URL of a request. Parts that may be secret are removed. */
 const shown = (said: string): string =>
   beginningOf(said, MAX_SAID).replaceAll(/\b(https?|wss?):\/\/(?:[^\s/@]*@)?([^\s/?#]*)\S*/g, "$1://$2")
 
@@ -139,7 +139,7 @@ export const codexFailureAtExit = ({ code, signal, stderr }: ProcessEnd): RunFai
   if (signal !== null) return undefined
   if (code === null && /\b(ENOENT|EACCES)\b/.test(stderr))
     return failure("command_missing", lastWords(stderr))
-  // The words after it quote the file, with whatever is secret in it: only the place is told.
+  // The words after it quote the file, with whatever is secret in it: only the place is reported.
   if (stderr.includes("Error loading config")) {
     return failure("bad_config", place.exec(stderr)?.[0] ?? "")
   }

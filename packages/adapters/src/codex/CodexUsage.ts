@@ -1,5 +1,5 @@
 /**
- * What a run of Codex has used, from the totals that it tells of each conversation after each reply of the model.
+ * What a run of Codex has used, from the totals per conversation after each reply of the model.
  *
  * A resumed conversation's total counts the runs before this one. Sub-agents have conversations of their own, and count.
  */

@@ -17,7 +17,7 @@ import { usageOfTurn } from "./CodexUsage.ts"
 const camel = (name: string): string =>
   name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
-/** Types and statuses that are told again and again. */
+/** Types and statuses that repeat. */
 const known = new Map(
   [
     "agent_message",

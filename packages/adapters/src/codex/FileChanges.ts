@@ -1,11 +1,11 @@
 /**
- * The files of a patch as Codex tells them: paths of the workspace, what becomes of each, and its diff where it is told.
+ * The files of a patch as Codex reports them: paths of the workspace, the kind of each change, and its diff if there is one.
  */
 import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
 import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
 import { arrayOf, defined, isJsonObject, objectOf, textOf, type JsonObject } from "../text/Json.ts"
 import type { Relative } from "../files/RelativePath.ts"
-import { linesOf, replacement, unifiedDiff } from "../text/UnifiedDiff.ts"
+import { textLinesOf, replacement, unifiedDiff } from "../text/UnifiedDiff.ts"
 
 export interface FileChange {
   readonly path: string
@@ -15,12 +15,12 @@ export interface FileChange {
 }
 
 const removal = (path: string, content: string): string => {
-  const lines = linesOf(content)
+  const lines = textLinesOf(content)
   const hunk = lines.length === 0 ? [] : [`@@ -1,${lines.length} +0,0 @@`, ...lines.map((line) => `-${line}`)]
   return [`--- a/${path}`, "+++ /dev/null", ...hunk, ""].join("\n")
 }
 
-/** What is told of a new or a deleted file is its content, of another one its hunks, and where it moves to below them. */
+/** The report has the content of a new or deleted file, and the hunks of any other file, with its new path below them. */
 const patchOf = (kind: string, from: string, to: string, diff: string): string => {
   if (kind === "add") return unifiedDiff(to, [replacement("", diff)], true)
   if (kind === "delete") return removal(from, diff)
@@ -48,8 +48,8 @@ const changeOf = (told: JsonObject, relative: Relative): FileChange | undefined 
 /** The changes of a list; what names no file is none. */
 export const changesOf = (value: unknown, relative: Relative): ReadonlyArray<FileChange> => {
   const changes: Array<FileChange> = []
-  for (const told of arrayOf(value)) {
-    const change = isJsonObject(told) ? changeOf(told, relative) : undefined
+  for (const entry of arrayOf(value)) {
+    const change = isJsonObject(entry) ? changeOf(entry, relative) : undefined
     if (change !== undefined) changes.push(change)
   }
   return changes
@@ -73,7 +73,7 @@ const isTold = (told: JsonObject): boolean => {
   )
 }
 
-/** Whether a list of changes says all that they touch: nothing is left that nobody knows. */
+/** Whether a list of changes names every file that it touches. */
 export const areChangesComplete = (value: unknown): boolean =>
   Array.isArray(value) && value.every((told) => isJsonObject(told) && isTold(told))
 

@@ -1,7 +1,7 @@
 /**
  * What the items of a Codex conversation mean: messages, reasoning, tool calls with their results, files.
  *
- * An item is told when it starts and again, whole, when it is done; some only when they are done, and a command that outlives its turn
+ * An item is reported when it starts and again, whole, when it is done; some only when they are done, and a command that outlives its turn
  * never. `exec` tells the same items under other names (`command_execution`, `exit_code`), which `Exec` puts right before.
  */
 import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
@@ -166,7 +166,7 @@ export class Items {
         this.#collector.emitEvent(draft("run.file.read", { path: this.#relative(path), callId }))
   }
 
-  /** Each part of it streams and ends as a message of its own. */
+  /** Each part of it streams and ends as a separate message. */
   #reasoned(id: string, item: JsonObject, parent: string | undefined): void {
     for (const part of ["summary", "content"])
       for (const [index, text] of arrayOf(item[part]).entries())

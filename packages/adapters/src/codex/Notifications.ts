@@ -1,5 +1,5 @@
 /**
- * Notifications of the app-server that are known and mean nothing to a run: signs of life, settings, progress of what is told whole later,
+ * Notifications of the app-server that are known and mean nothing to a run: signs of life, settings, progress of what is reported whole later,
  * and a plan and warnings, which have no event.
  */
 const silent = new Set([

@@ -2,7 +2,7 @@
  * The command that is meant where Codex says `/bin/bash -lc '…'`: it runs each command through the person's login shell and quotes it
  * as one word.
  *
- * Exact or nothing: a line that is not three plain words is told as it is.
+ * A line that is not exactly three plain words is returned unchanged.
  */
 import { capped } from "@corral/domain/text/CappedPattern"
 

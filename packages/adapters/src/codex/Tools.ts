@@ -2,7 +2,7 @@
  * Codex's tools as a person meets them: their names, and one line for a list.
  */
 import { defined, objectOf, textOf, type JsonObject } from "../text/Json.ts"
-import { firstLine } from "../text/FirstLine.ts"
+import { titleLine } from "../text/FirstLine.ts"
 import type { Relative } from "../files/RelativePath.ts"
 import { changesOf, type FileChange } from "./FileChanges.ts"
 import { scriptOf } from "./ShellScript.ts"
@@ -27,7 +27,7 @@ export const labelOfChanges = (changes: ReadonlyArray<FileChange>): string => {
   if (only === undefined) return "Change files"
   if (more.length > 0) return `Change ${changes.length} files`
   const { change, fromPath, path } = only
-  return firstLine(`${verbs[change]} ${fromPath === undefined ? path : `${fromPath} to ${path}`}`)
+  return titleLine(`${verbs[change]} ${fromPath === undefined ? path : `${fromPath} to ${path}`}`)
 }
 
 /** The types of items that `callOf` knows. */
@@ -55,7 +55,7 @@ export const readCodexCall = (item: JsonObject, relative: Relative): CodexCall |
       const cwd = textOf(item["cwd"])
       return {
         tool: SHELL,
-        label: firstLine(`Run ${command}`),
+        label: titleLine(`Run ${command}`),
         input: { command, ...(cwd === undefined ? {} : { cwd: relative(cwd) }) }
       }
     }
@@ -71,28 +71,28 @@ export const readCodexCall = (item: JsonObject, relative: Relative): CodexCall |
       const [server, name] = [textOf(item["server"]) ?? "a server", textOf(item["tool"]) ?? "a tool"]
       return {
         tool: toolOfServer(server, name),
-        label: firstLine(`Use ${name} of ${server}`),
+        label: titleLine(`Use ${name} of ${server}`),
         input: objectOf(item["arguments"])
       }
     }
     case "dynamicToolCall": {
       const tool = textOf(item["tool"]) ?? "tool"
-      return { tool, label: firstLine(`Use ${tool}`), input: objectOf(item["arguments"]) }
+      return { tool, label: titleLine(`Use ${tool}`), input: objectOf(item["arguments"]) }
     }
     case "collabToolCall":
     case "collabAgentToolCall": {
       const tool = textOf(item["tool"]) ?? "agent"
       const prompt = textOf(item["prompt"])
-      return { tool, label: firstLine(`Delegate: ${prompt ?? tool}`), input: defined({ prompt }) }
+      return { tool, label: titleLine(`Delegate: ${prompt ?? tool}`), input: defined({ prompt }) }
     }
     case "webSearch": {
       const query = textOf(item["query"]) ?? ""
       const label = query === "" ? "Search the web" : `Search the web for ${query}`
-      return { tool: "web_search", label: firstLine(label), input: { query } }
+      return { tool: "web_search", label: titleLine(label), input: { query } }
     }
     case "imageView": {
       const path = relative(textOf(item["path"]) ?? "an image")
-      return { tool: "view_image", label: firstLine(`Look at ${path}`), input: { path } }
+      return { tool: "view_image", label: titleLine(`Look at ${path}`), input: { path } }
     }
     case "imageGeneration":
       return { tool: "image_generation", label: "Make an image", input: {} }

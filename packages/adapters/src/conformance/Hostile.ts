@@ -67,7 +67,7 @@ const reversed = (value: unknown): unknown => {
   )
 }
 
-/** The same objects with every key where no reader of prefixes expects it, and one that nobody knows. What no reader takes stays as it is. */
+/** The same objects with every key where no reader of prefixes expects it, and one unknown key. What no reader takes stays as it is. */
 export const withReorderedKeys = (bytes: Uint8Array): Uint8Array => {
   const reordered = joinLines(
     splitLines(bytes).map((line) => {

@@ -176,7 +176,7 @@ export const machineAccepts = (outputs: ReadonlyArray<AdapterOutput>): Problems 
         else take(transition(state, { _tag: "Withdrawn", approvalId, reason: output.reason }))
         break
       }
-      // It stands in the log as an event of its own, which may come wherever the adapter says it.
+      // A separate event in the log, which may come at any position.
       case "Artifact":
         take(transition(state, { _tag: "Said", event: artifactReady }))
         if (appended.at(-1) !== artifactReady) problems.push(`the machine refuses artifact ${output.name}`)

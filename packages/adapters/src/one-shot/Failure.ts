@@ -32,7 +32,7 @@ const sentences = {
     `${label} does not know the conversation to go on with. Start a new run instead.`,
   untrusted_folder: ({ label }: ProgramInfo) => `${label} does not trust this folder. Trust it there first.`,
   needs_permission: ({ label }: ProgramInfo) =>
-    `${label} stopped because it needed a permission that nobody could give.`,
+    `${label} stopped because it needed a permission that can't be given in this mode.`,
   bad_option: ({ label }: ProgramInfo) =>
     `${label} refused how it was started. Check its version and configuration.`,
   turn_limit: ({ label }: ProgramInfo) => `${label} reached its limit of turns.`,

@@ -1,5 +1,5 @@
 /**
- * The protocol of a program that is given one prompt, prints JSON lines and leaves: nobody can answer it, tell it more or cancel it but by
+ * Protocol of a program that takes one prompt, prints JSON lines and exits. It takes no answers and no further input. It is cancelled by
  * signals. What its lines mean is its reader's; this keeps the order of reading and of ending.
  */
 import type { AdapterOutput, Capabilities, ProcessEnd, Protocol } from "@corral/domain/run/RuntimeAdapter"
@@ -8,7 +8,7 @@ import type { JsonObject } from "../text/Json.ts"
 import { OutputCollector } from "../output/OutputCollector.ts"
 import { toProgramFailure, startFailure, type ProgramInfo } from "./Failure.ts"
 
-/** What one program's lines mean. It tells them to the turn that it was made with. */
+/** Reader of one program's lines. It reports to the collector that it was made with. */
 export interface Reader {
   readonly onLine: (line: JsonObject) => void
   /** The process is gone and no line told an outcome: concludes the turn where the rest tells one. */
@@ -54,7 +54,7 @@ export class OneShotProtocol implements Protocol {
   }
 }
 
-/** What such a program can do at most. It asks nobody, so it runs in `full_access`, and in the modes that it has a lock for. */
+/** Maximum capabilities of such a program. It does not ask, so it runs in `full_access` and in the modes that it can lock. */
 export const oneShotCapabilities = (own: Partial<Capabilities>): Capabilities => ({
   deltas: true,
   approvals: false,

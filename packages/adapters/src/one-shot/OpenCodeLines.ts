@@ -2,7 +2,7 @@
  * What the lines of `opencode run --format json` mean.
  *
  * Everything comes whole: texts without pieces, a tool when it has ended. There is no line for the end. A run has succeeded if its last
- * step finished with `stop`, no error was told, and the process left with code 0; after a permission that nobody could give it leaves with
+ * step finished with `stop`, no error was reported, and the process left with code 0; after a permission that it did not get it leaves with
  * code 0 too, and its last step then finished with `tool-calls`.
  */
 import type { RunFailure, Usage } from "@corral/domain/run/Run"
@@ -30,7 +30,7 @@ const tokensOf = (part: JsonObject) => {
   }
 }
 
-/** The patch as it is told, with the workspace's own paths. */
+/** The patch as reported, with paths of the workspace. */
 const patchOf = (metadata: JsonObject, absolute: string, path: string): string | undefined =>
   textOf(metadata["diff"])
     ?.replaceAll(`--- ${absolute}`, `--- a/${path}`)
@@ -111,7 +111,7 @@ export class OpenCodeLines implements Reader {
     const failed = state["status"] !== "completed"
     const told = textOf(part["tool"])
     const input = objectOf(state["input"])
-    // A tool that does not exist is told as one that does, and has succeeded in saying so.
+    // A tool that does not exist is reported as a completed call.
     const invalid = told === "invalid"
     const tool = invalid ? (textOf(input["tool"]) ?? told) : told
     this.#calls.call(callId, tool, input)

@@ -6,7 +6,7 @@ import { draft, type PayloadOf } from "@corral/domain/run/RunEvent"
 import type { AdapterEvent } from "@corral/domain/run/RuntimeAdapter"
 import { textOf, type JsonObject } from "../text/Json.ts"
 import { folderOfPattern, pathsIn } from "../files/InputPaths.ts"
-import { firstLine } from "../text/FirstLine.ts"
+import { titleLine } from "../text/FirstLine.ts"
 import type { Relative } from "../files/RelativePath.ts"
 
 type ToolKind = "shell" | "read" | "write" | "edit" | "search" | "fetch" | "delegate"
@@ -44,21 +44,21 @@ export const toolLabel = (tool: string, input: JsonObject, relative: Relative): 
   const file = path === undefined ? "a file" : relative(path)
   switch (kinds.get(tool)) {
     case "shell":
-      return firstLine(`Run ${textOf(input["command"]) ?? "a command"}`)
+      return titleLine(`Run ${textOf(input["command"]) ?? "a command"}`)
     case "read":
-      return firstLine(`Read ${file}`)
+      return titleLine(`Read ${file}`)
     case "write":
-      return firstLine(`Write ${file}`)
+      return titleLine(`Write ${file}`)
     case "edit":
-      return firstLine(`Edit ${file}`)
+      return titleLine(`Edit ${file}`)
     case "search":
-      return firstLine(`Search ${textOf(input["pattern"]) ?? "files"}`)
+      return titleLine(`Search ${textOf(input["pattern"]) ?? "files"}`)
     case "fetch":
-      return firstLine(`Fetch ${textOf(input["url"]) ?? "a page"}`)
+      return titleLine(`Fetch ${textOf(input["url"]) ?? "a page"}`)
     case "delegate":
-      return firstLine(`Delegate: ${textOf(input["description"]) ?? "a task"}`)
+      return titleLine(`Delegate: ${textOf(input["description"]) ?? "a task"}`)
     case undefined:
-      return firstLine(`Use ${tool}`)
+      return titleLine(`Use ${tool}`)
   }
 }
 

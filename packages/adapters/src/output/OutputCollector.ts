@@ -156,7 +156,7 @@ export class OutputCollector {
     return true
   }
 
-  /** Counts something without a name. The first of a kind is told as it was printed. */
+  /** Counts an unknown output. The first one of a kind is reported as printed. */
   countUnknown(what: string): void {
     const reading = this.#shown.has(what) || this.#shown.size >= MAX_KINDS ? undefined : this.#reading
     if (reading === undefined) return this.emit({ _tag: "Unknown", what })
@@ -215,7 +215,7 @@ export class OutputCollector {
     }
   }
 
-  /** What lines say: of each object `said` is told, of each line that is none the run. Gives the outputs since the last `take`. */
+  /** Passes each object to `said`, and reports invalid lines. Returns the outputs since the last `takeOutputs`. */
   readLines(lines: ReadonlyArray<JsonLine>, said: (value: JsonObject) => void): ReadonlyArray<AdapterOutput> {
     for (const line of lines) {
       if (line._tag === "Invalid") this.reportInvalidLine(line)

@@ -22,7 +22,7 @@ const classOf = (tool: string): readonly [ActionClass, Risk] => {
   }
 }
 
-/** Whether the input says all files that a call is about. Of other classes than writes nobody asks. */
+/** Whether the input names all files of a call. Only writes are checked. */
 const isTold = (tool: string, input: JsonObject): boolean => {
   switch (toolKindOf(tool)) {
     case "write":

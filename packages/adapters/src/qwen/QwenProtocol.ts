@@ -2,7 +2,7 @@
  * What the lines of Qwen Code mean, and how answers go back. The frames are Claude Code's; what stands in them is not: ids of messages, tools,
  * results, errors and the words for them are its own.
  *
- * Each block of a message is printed under an id of its own and streams under index 0, so blocks are counted. The result counts
+ * Each block of a message is printed under its own id and streams under index 0, so blocks are counted. The result counts
  * tokens of earlier runs of a conversation, so those of the messages are added up instead.
  */
 import type { Usage } from "@corral/domain/run/Run"
@@ -73,7 +73,7 @@ export class QwenProtocol implements Protocol {
     const input = this.#asked.get(key)
     if (input === undefined) return undefined
     this.#asked.delete(key)
-    // Nobody has seen it carry out an edited input: what was allowed is not what it might do.
+    // Edited input is not verified: the runtime might do something else than what was allowed.
     if (decision === "allow" && updatedInput === undefined)
       return controlResponse(key, { behavior: "allow", updatedInput: input })
     const edited = updatedInput === undefined ? undefined : "An edited input cannot be carried out."
@@ -246,7 +246,7 @@ export class QwenProtocol implements Protocol {
         this.#asked.set(key, objectOf(request["input"]))
       return
     }
-    // A question that nobody here can answer: said so, or it would wait for ever.
+    // No answer is possible here. Without a refusal the runtime would wait for ever.
     this.#collector.countUnknown(`control_request/${subtype}`)
     this.#collector.emit({ _tag: "Reply", text: controlRefusal(key, `${subtype} is not supported`) })
   }

@@ -1,6 +1,6 @@
 /**
- * Parts of long texts, marked with `…` where they were cut. The mark matters: half a secret may stand before it, and whoever takes secrets
- * out of what is told looks there. After a mark at the beginning comes a whole word, for a secret is not known by its end.
+ * Parts of long texts, marked with `…` where they were cut. The mark matters: half a secret may be before it, and the redaction of secrets
+ * looks there. After a mark at the beginning comes a whole word, because a secret is not recognized by its end.
  */
 
 /** Its first characters. */

@@ -6,7 +6,7 @@
 export const MAX_TITLE = 120
 
 /** The first line, cut; `…` says that there is more. */
-export const firstLine = (text: string): string => {
+export const titleLine = (text: string): string => {
   const whole = text.trim()
   const end = whole.indexOf("\n")
   if (end === -1 && whole.length <= MAX_TITLE) return whole

@@ -1,5 +1,5 @@
 /**
- * Bytes → JSON objects, one a line: what every runtime here prints. A line that is none is told as such, never thrown.
+ * Bytes → JSON objects, one a line: what every runtime here prints. An invalid line is reported, never thrown.
  *
  * Blank lines are skipped. A last line without its newline counts if it is whole, and is `cut` if it is not.
  */

@@ -1,5 +1,5 @@
 /**
- * Unified diff text from what runtimes tell about a change. It writes what it is told and computes nothing.
+ * Unified diff text from a runtime's report of a change. It computes no differences.
  */
 
 export interface Hunk {
@@ -12,12 +12,12 @@ export interface Hunk {
 }
 
 /** Lines without the last newline; an empty text has none. */
-export const linesOf = (text: string): ReadonlyArray<string> =>
+export const textLinesOf = (text: string): ReadonlyArray<string> =>
   text === "" ? [] : (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n")
 
-/** One hunk that replaces `before` by `after`, counted from line 1 where nobody knows better. */
+/** One hunk that replaces `before` by `after`, counted from line 1 if the position is unknown. */
 export const replacement = (before: string, after: string): Hunk => {
-  const [old, now] = [linesOf(before), linesOf(after)]
+  const [old, now] = [textLinesOf(before), textLinesOf(after)]
   return {
     oldStart: old.length === 0 ? 0 : 1,
     oldLines: old.length,

@@ -53,7 +53,7 @@ describe("Lines", () => {
     assert.deepStrictEqual(texts, ["{}", "\uFEFF{}"])
   })
 
-  it("drops a line over the limit and goes on after it", () => {
+  it("drops a line over the limit and reads the next one", () => {
     const bytes = Buffer.from("12345\n123456\nok\n1234567")
     const expected: ReadonlyArray<Line> = [
       { _tag: "Line", text: "12345", bytes: 5 },

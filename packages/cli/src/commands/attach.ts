@@ -5,7 +5,7 @@ import { Effect, Queue } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { exitCodes, exitWith } from "../CommandFailed.ts"
 import { runServerFlags, toggle } from "../Flags.ts"
-import { followRun, stillRunningMessage } from "../run/Follow.ts"
+import { followInTerminal, stillRunningMessage } from "../run/Follow.ts"
 import { Host, receiveSignal } from "../terminal/Host.ts"
 import type { RunServer } from "../run/RunServer.ts"
 import { selectRunServer } from "../run/SelectRunServer.ts"
@@ -29,7 +29,7 @@ export const attachCommand = Command.make(
     yield* server.run(runId)
     const approving = noInput || json || !host.interactive ? "wait" : "ask"
     yield* Effect.raceFirst(
-      followRun({ place: server, runId, after, json, approving }),
+      followInTerminal({ place: server, runId, after, json, approving }),
       leaveOnCtrlC(server, runId)
     )
   })

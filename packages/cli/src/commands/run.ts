@@ -5,7 +5,7 @@ import { Effect, Option, Queue, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { exitCodes, exitWith, refused } from "../CommandFailed.ts"
 import { runServerFlags, toggle } from "../Flags.ts"
-import { followRun } from "../run/Follow.ts"
+import { followInTerminal } from "../run/Follow.ts"
 import { Host, receiveSignal } from "../terminal/Host.ts"
 import type { RunServer } from "../run/RunServer.ts"
 import { selectRunServer } from "../run/SelectRunServer.ts"
@@ -97,7 +97,7 @@ export const runCommand = Command.make(
     })
     const approving = yes ? "allow" : noInput || json || !host.interactive ? "wait" : "ask"
     yield* Effect.raceFirst(
-      followRun({ place: server, runId, after: 0, json, approving }),
+      followInTerminal({ place: server, runId, after: 0, json, approving }),
       cancelOnCtrlC(server, runId)
     )
   })

@@ -13,7 +13,7 @@ import {
   EventSequence,
   type MissingEvents
 } from "@corral/domain/run/EventSequence"
-import { decodeFrame, isTerminalType } from "@corral/domain/run/RunEvent"
+import { decodeReceivedEvent, isTerminalType } from "@corral/domain/run/RunEvent"
 import { type Cause, Data, Effect, Queue, Random, Redacted, Result, Stream } from "effect"
 import { WebSocket } from "ws"
 import { CommandFailed, exitCodes } from "../CommandFailed.ts"
@@ -155,7 +155,7 @@ export const tail = ({
   runId
 }: TailOptions): Stream.Stream<TailedEvent, CommandFailed> =>
   Stream.suspend(() => {
-    const sequence = new EventSequence(decodeFrame, after)
+    const sequence = new EventSequence(decodeReceivedEvent, after)
     let failures = 0
     const attachCommand = () => `Follow it again: \`${attach} --after ${sequence.lastSeq}\``
     const onActivity = () => {

@@ -33,7 +33,7 @@ export const exitCodeForEnd = (ended: TerminalType): ExitCode =>
   })[ended]
 
 /** Succeeds if the run completes. Otherwise fails with the exit code of its end. A closed output ends the command, not the run. */
-export const followRun = (options: FollowOptions) =>
+export const followInTerminal = (options: FollowOptions) =>
   Effect.raceFirst(followToEnd(options), failOnClosedOutput(options.place, options.runId))
 
 const failOnClosedOutput = Effect.fnUntraced(function* (place: RunServer, runId: RunId) {

@@ -1,4 +1,4 @@
-/** The terminal at a Hub: signed in there, with the runs on another machine. */
+/** The command line at a Hub: signed in, with runs on another machine. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Task } from "@corral/domain/task/Task"
 import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs"
@@ -43,7 +43,7 @@ describe("corral at a Hub", { timeout: 90_000 }, () => {
     return out.map((line) => JSON.parse(line))
   }
 
-  it("keeps the sign-in for itself, and says who it is", async () => {
+  it("stores the sign-in privately and shows the user", async () => {
     const file = join(corral.home, "hub.json")
     assert.strictEqual(statSync(file).mode & 0o777, 0o600)
     const [me] = await json("whoami")
@@ -68,14 +68,14 @@ describe("corral at a Hub", { timeout: 90_000 }, () => {
     assert.match(out[0] ?? "", /^dev_\w+ {2}online {3}laptop$/)
   })
 
-  it("says that a run was refused where the device refuses it, and suggests nothing that cannot be done", async () => {
+  it("reports a run that the device rejects, without suggesting to follow it", async () => {
     const { exit, out, stderr } = await start("/say never", "--mode", "full_access", "--json").done
     assert.deepStrictEqual([exit, out], [2, []], stderr)
     assert.match(stderr, /full_access|grant/)
     assert.notMatch(stderr, /attach|goes on|in progress/)
   })
 
-  it("runs there, is asked here, and reads what came of it", async () => {
+  it("starts a run, decides its approval and reads its results", async () => {
     const run = start(
       "/say before\n/write hub.txt hello\n/artifact report.md text/markdown # Done\n/say after"
     )
@@ -106,7 +106,7 @@ describe("corral at a Hub", { timeout: 90_000 }, () => {
     assert.strictEqual(JSON.parse(late.out.at(-1) ?? "{}").type, "run.completed")
   })
 
-  it("denies, and cancels at Ctrl-C", async () => {
+  it("denies an approval and cancels a run at Ctrl-C", async () => {
     const denied = start("/write never.txt x\n/say on")
     const [approval] = await json("deny", "--reason", "not here", await askedFor(denied))
     assert.deepStrictEqual([approval.state, approval.reason], ["denied", "not here"])
@@ -121,7 +121,7 @@ describe("corral at a Hub", { timeout: 90_000 }, () => {
     assert.strictEqual(state, "cancelled")
   })
 
-  it("says what there is where something is named that is not", async () => {
+  it("lists available names for an unknown one", async () => {
     const refused = async (...args: ReadonlyArray<string>) => {
       const { exit, out, stderr } = await corral.run(...args)
       assert.deepStrictEqual({ exit, out }, { exit: 2, out: [] })
@@ -147,7 +147,7 @@ describe("corral at a Hub", { timeout: 90_000 }, () => {
     )
   })
 
-  it("waits for a device that is offline, and takes its task back at Ctrl-C", async () => {
+  it("waits for an offline device and cancels the task at Ctrl-C", async () => {
     const { deviceId, edge, owner } = joined
     await edge.stop()
     await joined.online(deviceId, "offline")
@@ -172,7 +172,7 @@ describe("corral at a Hub", { timeout: 90_000 }, () => {
     await joined.online()
   })
 
-  it("prefers the Edge that runs here, unless the Hub is named, and names it in what it suggests", async () => {
+  it("prefers the local Edge unless a Hub is named, and names the Hub in suggested commands", async () => {
     await corral.up()
     assert.deepStrictEqual(await json("runs"), [])
     assert.isAbove((await json("runs", "--hub", joined.front.url)).length, 2)
@@ -183,7 +183,7 @@ describe("corral at a Hub", { timeout: 90_000 }, () => {
     assert.strictEqual(await run.ended, 0)
   })
 
-  it("is signed out for good, and says how to sign in anew", async () => {
+  it("ends the sign-in and says how to sign in again", async () => {
     const file = join(corral.home, "hub.json")
     const kept = readFileSync(file, "utf8")
     const run = start("/say here\n/wait", "--hub", joined.front.url)
@@ -200,7 +200,7 @@ describe("corral at a Hub", { timeout: 90_000 }, () => {
       [2, "You are not signed in to a Hub. Sign in with `corral login --hub URL`.\n"]
     )
 
-    // The run was started, and is not refused by that.
+    // The run has started and continues.
     assert.strictEqual(await run.ended, 1)
     const expired = `has expired. Sign in again with \`corral login --hub ${joined.front.url}\`.`
     assert.include(run.stderr, `${expired} The run is still in progress. Follow it again: `)

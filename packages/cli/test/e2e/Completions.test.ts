@@ -1,4 +1,4 @@
-/** What TAB lists in each shell that is here. Bash always is; without zsh or fish their part is skipped, and says so. */
+/** Completions of each installed shell. Tests of zsh and fish are skipped if the shell is not installed. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { execFileSync, spawnSync } from "node:child_process"
 import { mkdirSync, writeFileSync } from "node:fs"
@@ -62,7 +62,7 @@ describe("corral completions", () => {
     })
   }
 
-  it("are for no other shell", async () => {
+  it("reject other shells", async () => {
     assert.strictEqual((await corral.run("completions", "tcsh")).exit, 2)
   })
 })

@@ -41,7 +41,7 @@ describe("corral device", { timeout: 60_000 }, () => {
   }
   const fileOf = (corral: Corral) => join(corral.home, "device.json")
 
-  it("joins with a token from stdin or a file, once, and forgets its key when it leaves", () =>
+  it("joins once with a token from stdin or a file, and deletes its key when it leaves", () =>
     withCorral(async (corral) => {
       const token = await joinToken()
       const args = ["--hub", `${hub.url}/`, "--token-file", "-", "--name", "laptop"]
@@ -63,7 +63,7 @@ describe("corral device", { timeout: 60_000 }, () => {
       assert.match(again.stderr, /already joined as .* Run `corral device leave` first/)
       assert.strictEqual(again.exit, 2)
 
-      assert.strictEqual((await corral.run("device", "leave")).exit, 2, "nobody can be asked")
+      assert.strictEqual((await corral.run("device", "leave")).exit, 2, "no terminal for the confirmation")
       assert.isTrue(existsSync(file))
       assert.strictEqual((await corral.run("device", "leave", "--yes")).exit, 0)
       assert.isFalse(existsSync(file))
@@ -76,7 +76,7 @@ describe("corral device", { timeout: 60_000 }, () => {
       assert.notInclude(second.stderr, token)
     }))
 
-  it("signs a person in for it where there is no token, and out again", () =>
+  it("joins without a token by a temporary sign-in", () =>
     withCorral(async (corral) => {
       const before = await devices()
       const running = corral.start("device", "join", "--hub", hub.url, "--name", "desk")
@@ -96,7 +96,7 @@ describe("corral device", { timeout: 60_000 }, () => {
       assert.notMatch(text, /corral_[a-z]_/, "no token is shown or kept")
     }))
 
-  it("says nothing to a Hub on another machine without TLS", () =>
+  it("sends nothing to a remote Hub without TLS", () =>
     withCorral(async (corral) => {
       const { exit, stderr } = await corral.run(
         "device",
@@ -110,7 +110,7 @@ describe("corral device", { timeout: 60_000 }, () => {
       assert.match(stderr, /needs https/)
     }))
 
-  it("rotates its key over the link of the Edge that runs here", () =>
+  it("rotates its key over the link of the local Edge", () =>
     withCorral(async (corral) => {
       const peer = new LinkPeer()
       await peer.open()

@@ -1,4 +1,4 @@
-/** What a person does first, with real processes: `up`, `run`, decide from a second terminal, cancel, leave. */
+/** First steps of a user with real processes: `up`, `run`, decide from a second terminal, cancel, detach. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { execFileSync } from "node:child_process"
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
@@ -36,14 +36,14 @@ const runIdOf = async (run: ReturnType<typeof start>): Promise<string> => {
 const note = (name: string): string => join(corral.home, "sample", name)
 
 describe("corral up", () => {
-  it("makes a private home with a sample workspace in it", () => {
+  it("creates a private home with a sample workspace", () => {
     assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/)
     const mode = (name: string) => statSync(join(corral.home, name)).mode & 0o777
     assert.deepStrictEqual([mode("."), mode("edge.json"), mode("edge.token")], [0o700, 0o600, 0o600])
     assert.isTrue(existsSync(note("README.md")))
   })
 
-  it("refuses a second one in the same home, in one sentence", async () => {
+  it("rejects a second Edge in the same home with one message", async () => {
     const { exit, out, stderr } = await corral.run("up", "--edge-only")
     assert.deepStrictEqual({ exit, out }, { exit: 1, out: [] })
     assert.match(stderr, /^\S.* is in use by another Edge\n$/)
@@ -51,7 +51,7 @@ describe("corral up", () => {
 })
 
 describe("corral run", () => {
-  it("does what it was approved to do from a second terminal", async () => {
+  it("executes an action approved from a second terminal", async () => {
     const run = start("/say before\n/write approved.txt hello\n/say after")
     const decided = await corral.run("approve", await askedFor(run))
     assert.deepStrictEqual(decided, { exit: 0, out: ["approved: Write approved.txt"], stderr: "" })
@@ -63,7 +63,7 @@ describe("corral run", () => {
     assert.deepStrictEqual(said, ["before", "after", "completed"])
   })
 
-  it("leaves undone what was denied, and goes on", async () => {
+  it("skips a denied action and continues", async () => {
     const run = start("/write denied.txt hello\n/say after")
     const decided = await corral.run("deny", "--reason", "not today", await askedFor(run))
     assert.deepStrictEqual(decided.out, ["denied: Write denied.txt"])
@@ -72,7 +72,7 @@ describe("corral run", () => {
     await run.line(/^denied by local in a terminal: not today/)
   })
 
-  it("takes a decision over HTTP, and no second one", async () => {
+  it("accepts one decision over HTTP and rejects a second one", async () => {
     const run = start("/write http.txt hello")
     const approvalId = await askedFor(run)
     const token = readFileSync(join(corral.home, "edge.token"), "utf8").trim()
@@ -116,7 +116,7 @@ describe("corral run", () => {
     )
   })
 
-  it("leaves at the second Ctrl-C, whatever the Edge does", async () => {
+  it("exits at the second Ctrl-C without waiting for the Edge", async () => {
     const run = start("/say here\n/hang")
     await run.line(/^here$/)
     edge.child.kill("SIGSTOP")
@@ -135,7 +135,7 @@ describe("corral run", () => {
     assert.match(run.stderr, /^Detached\. `.* attach run_\w+` follows the run again\.$/m)
   })
 
-  it("exits 1 for a failed run and 2 for one that was never made", async () => {
+  it("exits with 1 for a failed run and with 2 for a rejected one", async () => {
     const failed = start("/fail on purpose")
     assert.strictEqual(await failed.ended, 1)
     await failed.line(/^failed: .*on purpose/)
@@ -146,7 +146,7 @@ describe("corral run", () => {
       return stderr
     }
     assert.match(
-      await refused("-a", "nobody", "-w", "sample", "x"),
+      await refused("-a", "unknown", "-w", "sample", "x"),
       /Available agents: .*scripted.*\(invalid_agent_id req_/
     )
     assert.match(
@@ -156,7 +156,7 @@ describe("corral run", () => {
     assert.match(await refused("-a", "scripted", "x"), /--workspace[^]*corral run --help/)
   })
 
-  it("does the same with a real agent's protocol", async () => {
+  it("runs an agent with the Claude Code protocol", async () => {
     const run = corral.start("run", "--agent", "claude-code", "--workspace", "sample", "Please do the task.")
     const approval = await askedFor(run)
     await run.line(/^ {2}command: touch approved\.txt/)
@@ -179,7 +179,7 @@ describe("corral run", () => {
 })
 
 describe("the other commands", () => {
-  it("says what is wrong, and what to do", async () => {
+  it("explain invalid arguments and the next step", async () => {
     const id = "00000000000000000000000000"
     const told = async (...args: ReadonlyArray<string>) => {
       const { exit, out, stderr } = await corral.run(...args)
@@ -206,7 +206,7 @@ describe("the other commands", () => {
     assert.match(noFolder, /^--workspace: folder .*\/not there was not found\. Create it first\.\n$/)
   })
 
-  it("attach follows a run from where one was, and leaves it alone at Ctrl-C", async () => {
+  it("attach follows a run and detaches at Ctrl-C", async () => {
     const run = start("/say here\n/wait")
     await run.line(/^here$/)
     const id = await runIdOf(run)
@@ -230,7 +230,7 @@ describe("the other commands", () => {
     })
   })
 
-  it("preview gives addresses that open once, of this machine alone", async () => {
+  it("preview prints URLs that open once, only on this machine", async () => {
     mkdirSync(note("site"))
     writeFileSync(join(note("site"), "index.html"), "<h1>Home</h1>")
     const run = start("/say here")
@@ -261,7 +261,7 @@ describe("the other commands", () => {
     const [[listed], [fresh], [other], nowhere, elsewhere, high] = await Promise.all([
       json("list", runId),
       json("show", id),
-      json("open", "9", "--title", "Nobody there"),
+      json("open", "9", "--title", "No server"),
       told("open", "no/such"),
       told("list", runId, "--hub", "https://hub.example"),
       told("open", "70000")
@@ -270,7 +270,7 @@ describe("the other commands", () => {
     assert.deepInclude(listed, { id, runId, title: "site", source: { kind: "folder", path: "site" } })
     assert.notStrictEqual(fresh.url, address)
     assert.isBelow((await fetch(fresh.url, { redirect: "manual" })).status, 400)
-    assert.deepInclude(other, { title: "Nobody there", state: "unreachable", workspace: "sample" })
+    assert.deepInclude(other, { title: "No server", state: "unreachable", workspace: "sample" })
     assert.match(nowhere, /^Folder no\/such was not found in workspace sample\. \(not_found req_/)
     assert.match(
       elsewhere,
@@ -285,7 +285,7 @@ describe("the other commands", () => {
     )
   })
 
-  it("doctor tells what works, with an Edge and without", async () => {
+  it("doctor reports the machine with and without an Edge", async () => {
     const { exit, out } = await corral.run("doctor", "--json")
     const found = JSON.parse(out.join(""))
     assert.deepStrictEqual([exit, found.edge.running, found.edge.url], [0, true, url])
@@ -336,11 +336,11 @@ describe("the other commands", () => {
     }
   })
 
-  it("does not call done what could not be written, nor a run that nobody reads any more", async () => {
+  it("exit with 1 if the output can't be written or its reader has closed it", async () => {
     const shell = (script: string, ...args: ReadonlyArray<string>) =>
       corral.spawn("bash", ["-c", script, "bash", process.execPath, program, ...args])
     const full = shell('"$@" >/dev/full', "doctor", "--json")
-    // A command learns that nobody reads when it writes: there is always more to write.
+    // A command notices a closed reader only when it writes, so the run writes continuously.
     const more = "\n/sleep 300\n/say more".repeat(50)
     const unread = shell('"$@" | head -1; exit ${PIPESTATUS[0]}', ...run, `/say here${more}\n/wait`)
     const few = shell('"$@" | head -1; exit ${PIPESTATUS[0]}', "--help")
@@ -354,7 +354,7 @@ describe("the other commands", () => {
     assert.strictEqual((await corral.run("cancel", id)).exit, 0)
   })
 
-  it("normalize reads a recording from a file or stdin, and knows its agents", async () => {
+  it("normalize reads a recording from a file or stdin and validates the agent", async () => {
     const recording = new URL(
       "../../../adapters/test/fixtures/claude-code/shell-command/stdout.jsonl",
       import.meta.url
@@ -366,7 +366,7 @@ describe("the other commands", () => {
       corral.run(...claude, fileURLToPath(recording)),
       corral.run(...claude, corral.home),
       corral.run(...claude, missing),
-      corral.feed("", "normalize", "--agent", "nobody\u001b[31m")
+      corral.feed("", "normalize", "--agent", "unknown\u001b[31m")
     ])
     assert.strictEqual(known.exit, 0)
     assert.strictEqual(JSON.parse(known.out.at(-1) ?? "{}").type, "run.completed")
@@ -384,8 +384,8 @@ describe("the other commands", () => {
   })
 })
 
-describe("the end", () => {
-  it("comes with 0 at SIGTERM and at SIGINT", async () => {
+describe("shutdown", () => {
+  it("has exit code 0 at SIGTERM and at SIGINT", async () => {
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
       const other = new Corral()
       try {
@@ -393,7 +393,7 @@ describe("the end", () => {
         edge.child.kill(signal)
         assert.strictEqual(await edge.ended, 0)
         assert.isFalse(existsSync(join(other.home, "edge.json")))
-        // A workspace was named, so no sample was made.
+        // A workspace was given, so no sample is created.
         assert.isFalse(existsSync(join(other.home, "sample")))
       } finally {
         await other.close()
@@ -402,10 +402,10 @@ describe("the end", () => {
   })
 })
 
-describe("a terminal that is closed", () => {
+describe("a closed terminal", () => {
   const script = "/usr/bin/script"
 
-  it.skipIf(!existsSync(script))("ends in order what was started in it", async () => {
+  it.skipIf(!existsSync(script))("shuts its command down cleanly", async () => {
     const other = new Corral()
     try {
       const command = `'${process.execPath}' '${program}' up --edge-only`
@@ -421,8 +421,8 @@ describe("a terminal that is closed", () => {
   })
 })
 
-describe("an Edge that dies", () => {
-  it("is found again where it was started anew, and the run's end with it", async () => {
+describe("a killed Edge", () => {
+  it("is located again after a restart, and the run's end is shown", async () => {
     const other = new Corral()
     try {
       const first = await other.up()
@@ -451,24 +451,21 @@ const oldNode = ["/usr/bin/node", "/usr/local/bin/node"].find((node) => {
 describe("the launcher", () => {
   const service = fileURLToPath(new URL("../../../../dist/corral", import.meta.url))
 
-  it.skipIf(oldNode === undefined)(
-    "runs the service on the Node that came along, and is gone with it",
-    async () => {
-      const other = new Corral()
-      try {
-        const edge = other.spawn(oldNode ?? "", [service, "up", "--edge-only"])
-        await edge.line(/"ready":true/)
-        const { pid } = JSON.parse(readFileSync(join(other.home, "edge.json"), "utf8"))
-        assert.notStrictEqual(pid, edge.child.pid)
-        edge.child.kill("SIGTERM")
-        assert.strictEqual(await edge.ended, 0)
-      } finally {
-        await other.close()
-      }
+  it.skipIf(oldNode === undefined)("runs the service on the installed Node and ends with it", async () => {
+    const other = new Corral()
+    try {
+      const edge = other.spawn(oldNode ?? "", [service, "up", "--edge-only"])
+      await edge.line(/"ready":true/)
+      const { pid } = JSON.parse(readFileSync(join(other.home, "edge.json"), "utf8"))
+      assert.notStrictEqual(pid, edge.child.pid)
+      edge.child.kill("SIGTERM")
+      assert.strictEqual(await edge.ended, 0)
+    } finally {
+      await other.close()
     }
-  )
+  })
 
-  it.skipIf(oldNode === undefined)("takes its service along when it is killed", async () => {
+  it.skipIf(oldNode === undefined)("ends its service when it is killed", async () => {
     const other = new Corral()
     try {
       const edge = other.spawn(oldNode ?? "", [service, "up", "--edge-only"])

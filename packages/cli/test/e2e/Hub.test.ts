@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { Corral, program } from "./Corral.ts"
 
 describe("corral hub migrate", { timeout: 60_000 }, () => {
-  it("brings an embedded database up to date, and leaves nothing running", async () => {
+  it("migrates an embedded database and stops it", async () => {
     const corral = new Corral()
     try {
       const first = await corral.run("hub", "migrate", "--json")
@@ -21,7 +21,7 @@ describe("corral hub migrate", { timeout: 60_000 }, () => {
     }
   })
 
-  it("says what is wrong with a database that it cannot use, without its password", async () => {
+  it("explains an unusable database without its password", async () => {
     const corral = new Corral()
     try {
       const url = { CORRAL_DATABASE_URL: "postgres://corral:s3cret-word@127.0.0.1:1/x" }

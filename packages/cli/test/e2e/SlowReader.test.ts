@@ -9,7 +9,7 @@ const EVENTS = 3_000
 const script = `/stream ${EVENTS} 0 64`
 const flags = ["--agent", "scripted", "--workspace", "sample", "--json"]
 
-describe("A command whose output is read slowly", { timeout: 90_000 }, () => {
+describe("a command with a slow reader", { timeout: 90_000 }, () => {
   const corral = new Corral()
   let ended: ReadonlyArray<string>
   let runId: string
@@ -58,7 +58,7 @@ describe("A command whose output is read slowly", { timeout: 90_000 }, () => {
     assert.isAtLeast(lines.length, EVENTS + 2)
   })
 
-  it("ends with 1 when the reader leaves, and says nothing of a run that has ended", async () => {
+  it("exits with 1 when the reader closes, without a message about an ended run", async () => {
     const running = corral.spawn("sh", [
       "-c",
       `"$0" "$1" attach ${runId} --json | head -n 1`,

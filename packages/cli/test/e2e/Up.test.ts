@@ -1,4 +1,4 @@
-/** `corral up` as the first thing that anybody does: one command, and a browser that signs in finds a project to start a run in. */
+/** `corral up` for a new user: after one command, the signed-in browser has a project to start a run in. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Device, Target } from "@corral/domain/device/Device"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
@@ -43,13 +43,13 @@ describe("corral up", { timeout: 90_000 }, () => {
     return page
   }
 
-  it("serves the console, and proposes who signs in", async () => {
+  it("serves the console and suggests a name for the sign-in", async () => {
     const page = await browser.send(`${up.url}/`)
     assert.match(await page.text(), /<div id="root">/)
     assert.include(await signIn(), `value="${userInfo().username}"`)
   })
 
-  it("has joined its Edge without asking, and linked the sample workspace to a project", async () => {
+  it("joins its Edge automatically and links the sample workspace to a project", async () => {
     assert.strictEqual(statSync(join(corral.home, "own-device.json")).mode & 0o777, 0o600)
     const { items } = await get<Items<Project>>("/client/projects")
     assert.deepStrictEqual(
@@ -64,7 +64,7 @@ describe("corral up", { timeout: 90_000 }, () => {
     )
   })
 
-  it("runs an agent in it for whoever is signed in", async () => {
+  it("runs an agent for the signed-in user", async () => {
     const [project] = (await get<Items<Project>>("/client/projects")).items
     const made = await browser.hub(`${up.url}/web/agent-tasks`, {
       method: "POST",
@@ -96,7 +96,7 @@ describe("corral up", { timeout: 90_000 }, () => {
     )
   })
 
-  it("signs the terminals of its home in: a run of the project is in the console", async () => {
+  it("signs the terminals of its home in, so that the console shows their runs", async () => {
     assert.strictEqual(statSync(join(corral.home, "hub.json")).mode & 0o777, 0o600)
     const run = ["run", "--project", "First project", "--agent", "scripted", "--workspace", "sample"]
     const { exit, out } = await corral.run(...run, "/say from the terminal")
@@ -108,7 +108,7 @@ describe("corral up", { timeout: 90_000 }, () => {
     )
   })
 
-  it("ends with 0, and is the same device in the same project the next time", async () => {
+  it("exits with 0 and keeps device and project after a restart", async () => {
     const before = device()
     up.whole.child.kill("SIGTERM")
     assert.strictEqual(await up.whole.ended, 0)

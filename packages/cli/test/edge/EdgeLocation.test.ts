@@ -13,7 +13,7 @@ const home = Effect.acquireRelease(
   (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
 )
 
-/** Somebody on a port who says that this is its instance; gives the address and the headers that came. */
+/** Server that reports this instance id. Returns its URL and the headers that it received. */
 const listener = (instanceId: string) =>
   Effect.acquireRelease(
     Effect.callback<{ url: string; seen: Array<IncomingHttpHeaders>; close: () => void }>((resume) => {
@@ -56,7 +56,7 @@ const located = (folder: string, url: Option.Option<string> = Option.none()) =>
   )
 
 describe("EdgeLocation", () => {
-  it.live("finds the Edge that edge.json describes", () =>
+  it.live("locates the Edge described in edge.json", () =>
     Effect.gen(function* () {
       const folder = yield* home
       const { url } = yield* listener("i-1")
@@ -67,7 +67,7 @@ describe("EdgeLocation", () => {
     })
   )
 
-  it.live("gives no token to another program on the Edge's port", () =>
+  it.live("sends no token to another program on the Edge's port", () =>
     Effect.gen(function* () {
       const folder = yield* home
       const { url, seen } = yield* listener("a-squatter")
@@ -81,7 +81,7 @@ describe("EdgeLocation", () => {
     })
   )
 
-  it.live("says what to do where no Edge runs, with or without an old edge.json", () =>
+  it.live("says how to start an Edge when none is running, with or without an old edge.json", () =>
     Effect.gen(function* () {
       const folder = yield* home
       const sentence = "No Edge is running on this machine. Start one with `npm start` or `corral up`."
@@ -93,7 +93,7 @@ describe("EdgeLocation", () => {
     })
   )
 
-  it.live("goes to no other machine", () =>
+  it.live("rejects URLs of other machines", () =>
     Effect.gen(function* () {
       const folder = yield* home
       for (const url of [

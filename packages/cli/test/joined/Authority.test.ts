@@ -1,4 +1,4 @@
-/** Who may have what done where, over the whole chain: what is refused is refused with the contract's code, audited, and nothing starts. */
+/** Authorization over the whole chain: a rejected request has the error code of the contract, is audited, and starts nothing. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { AuditRecord } from "@corral/domain/access/Audit"
 import type { HubApproval } from "@corral/domain/hub-api/HubRun"
@@ -35,7 +35,7 @@ describe("authority over the whole chain", { timeout: 120_000 }, () => {
     ((await joined.edge.client.ask("GET", "/v1/runs")).body as { readonly items: ReadonlyArray<unknown> })
       .items.length
 
-  it("starts nothing for a viewer, nor for somebody of another project", async () => {
+  it("rejects tasks of viewers and of members of other projects", async () => {
     const before = await runsHere()
     for (const client of [viewer, stranger]) {
       const refused = await joined.tryTask({ text: "/say no" }, client)
@@ -45,16 +45,16 @@ describe("authority over the whole chain", { timeout: 120_000 }, () => {
     assert.strictEqual(await runsHere(), before)
   })
 
-  it("starts nothing in a workspace that the machine does not offer", async () => {
+  it("rejects a task in a workspace that the device does not offer", async () => {
     const before = await runsHere()
     const refused = await joined.tryTask({ text: "/say no", workspace: "elsewhere" })
     assert.deepStrictEqual([refused.status, codeOf(refused)], [403, "workspace_outside_allowlist"])
-    const unknown = await joined.tryTask({ text: "/say no", agentId: "nobody" })
+    const unknown = await joined.tryTask({ text: "/say no", agentId: "unknown" })
     assert.deepStrictEqual([unknown.status, codeOf(unknown)], [400, "invalid_agent_id"])
     assert.strictEqual(await runsHere(), before)
   })
 
-  it("lets a viewer follow and decide nothing, and a stranger see nothing", async () => {
+  it("lets a viewer follow but not decide, and hides the run from other users", async () => {
     const { runId } = await joined.task({ text: "/write never.txt x" })
     const { pendingApprovals } = await joined.runWith(runId, (run) => run.pendingApprovals.length > 0)
     const reader = await StreamReader.open(viewer, `runId=${runId}`)
@@ -79,7 +79,7 @@ describe("authority over the whole chain", { timeout: 120_000 }, () => {
     await joined.runWith(runId, ({ state }) => state === "completed")
   })
 
-  it("routes nothing to a device that is shared no more, and nothing any more to a revoked one", async () => {
+  it("rejects tasks for a device that is no longer shared or was revoked", async () => {
     const { deviceId, edge } = await joined.addEdge()
     const member = await joined.hub.signedIn("member")
     const added = await joined.owner.ask("POST", `/client/projects/${joined.projectId}/members`, {
@@ -112,7 +112,7 @@ describe("authority over the whole chain", { timeout: 120_000 }, () => {
     await joined.owner.ask("PATCH", `/client/devices/${deviceId}`, { body: { state: "revoked" } })
     const revoked = await ask(joined.owner)
     assert.deepStrictEqual([revoked.status, codeOf(revoked)], [403, "unauthorized_target"])
-    // The machine's own run goes on; it is the Hub that does not hear of it any more.
+    // The run on the device continues, but the Hub no longer receives its events.
     assert.strictEqual((await edge.client.run(runId)).state, "running")
     await until(async () => {
       const { body } = await edge.client.ask("GET", "/v1/health")
@@ -120,7 +120,7 @@ describe("authority over the whole chain", { timeout: 120_000 }, () => {
     }, "the link's refusal at the Edge")
   })
 
-  it("ends what a revoked sign-in follows, and does nothing more for it", async () => {
+  it("closes the streams of a revoked sign-in and rejects its requests", async () => {
     const owner = await joined.hub.signedIn("owner")
     const { runId } = await joined.task({ text: "/wait" }, owner)
     const reader = await StreamReader.open(owner, `runId=${runId}`)

@@ -1,4 +1,4 @@
-/** The whole chain over real processes: a person at the Hub has work done on one machine, follows it, decides, reads what came of it. */
+/** The whole chain over real processes: a user at the Hub starts a run on a device, follows it, decides, and reads its results. */
 import { assert, beforeAll, afterAll, describe, it } from "@effect/vitest"
 import type { Artifact } from "@corral/domain/run/Artifact"
 import type { Diff } from "@corral/domain/edge-api/Diff"
@@ -52,7 +52,7 @@ describe("Hub and Edge joined", { timeout: 120_000 }, () => {
     return pending
   }
 
-  it("does on that machine what a member asked for, once another has approved it", async () => {
+  it("runs a member's task on the device after another member approves it", async () => {
     const { runId, task } = await joined.task(
       { text: "/say before\n/write made.txt hello\n/say after" },
       member
@@ -64,7 +64,7 @@ describe("Hub and Edge joined", { timeout: 120_000 }, () => {
       body: { decision: "allow", scope: "always" }
     })
     assert.deepInclude(decided.body, { id: approval.id, state: "approved" })
-    // A lasting grant is for whoever is at the machine.
+    // Only the user of the device can create a permanent grant.
     assert.notStrictEqual(decided.body.scope, "always")
     assert.deepStrictEqual(await joined.edge.client.grants(), [])
     assert.strictEqual(decided.body.decidedBy, joined.owner.userId)
@@ -95,7 +95,7 @@ describe("Hub and Edge joined", { timeout: 120_000 }, () => {
     assert.deepInclude(verified.body as object, { ok: true })
   })
 
-  it("does the same with a recorded Claude Code", async () => {
+  it("runs a recorded Claude Code the same way", async () => {
     writeFileSync(join(joined.edge.workspace, "README.md"), "# Demo\n\nHello world\n")
     const { runId } = await joined.task({ agentId: "claude-code", text: "Please do the task." })
     const run = await joined.runWith(
@@ -112,7 +112,7 @@ describe("Hub and Edge joined", { timeout: 120_000 }, () => {
     assert.strictEqual((await joined.runWith(runId, ({ state }) => state === "completed")).state, "completed")
   })
 
-  it("cancels at the machine what is cancelled at the Hub", async () => {
+  it("cancels the run on the device when it is cancelled at the Hub", async () => {
     const { runId } = await joined.task({ text: "/write never.txt x" })
     await pendingOf(runId)
     const cancelled = await member.ask("POST", `/client/runs/${runId}/cancel`)
@@ -121,7 +121,7 @@ describe("Hub and Edge joined", { timeout: 120_000 }, () => {
     assert.deepStrictEqual(joined.edge.survivorsOf(runId), [])
   })
 
-  it("sends a further message to the run, once under its key", async () => {
+  it("sends a message to the run once per idempotency key", async () => {
     const { runId } = await joined.task({ text: "/wait\n/wait" })
     await joined.runWith(runId, ({ state }) => state === "running")
     const say = (key: string, text: string) =>
@@ -143,7 +143,7 @@ describe("Hub and Edge joined", { timeout: 120_000 }, () => {
     assert.deepStrictEqual([late.status, codeOf(late)], [409, "conflict"])
   })
 
-  it("shows what lies in the workspace and what the run made, byte for byte", async () => {
+  it("returns workspace files and artifacts byte for byte", async () => {
     writeFileSync(join(joined.edge.workspace, "shown.txt"), "shown here\n")
     const workspace = `/client/targets/${joined.deviceId}/workspaces/ws`
     const inProject = `projectId=${joined.projectId}`
@@ -180,7 +180,7 @@ describe("Hub and Edge joined", { timeout: 120_000 }, () => {
     assert.strictEqual(await response.text(), content)
   })
 
-  it("takes the first of two decisions, one here and one at the machine", async () => {
+  it("accepts the first of two decisions at the Hub and on the device", async () => {
     const { runId } = await joined.task({ text: "/write both.txt hello" })
     const approval = await pendingOf(runId)
     const answers = await Promise.all([
@@ -203,7 +203,7 @@ describe("Hub and Edge joined", { timeout: 120_000 }, () => {
     return new PrometheusText(await response.text())
   }
 
-  it("counts what was done, at both ends", async () => {
+  it("counts commands and events on both sides", async () => {
     const { runId } = await joined.task({ text: "/say counted" })
     await joined.runWith(runId, ({ state }) => state === "completed")
     const [hub, edge] = await Promise.all([metricsOf(joined.hub.url), metricsOf(joined.edge.url)])

@@ -1,6 +1,6 @@
 /**
  * What goes wrong between a Hub and an Edge, done on purpose and in an order that a seed decides; and what must hold all the same: every
- * event once and in order at whoever may follow, every command executed once.
+ * event once and in order at every follower, every command executed once.
  */
 import { assert } from "@effect/vitest"
 import type { RunId } from "@corral/domain/identity/Ids"
@@ -30,7 +30,7 @@ export const chanceOf = (
 const follow = (joined: Joined, runId: RunId): RunFollower =>
   new RunFollower(joined.front.url, joined.owner.token ?? "", runId)
 
-/** Kills the Hub, and starts it again after so many milliseconds. */
+/** Kills the Hub, and starts it again after a delay in milliseconds. */
 export const restartHub = async (joined: Joined, downMs: number): Promise<void> => {
   await joined.hub.end("SIGKILL")
   await pause(downMs)
@@ -60,7 +60,7 @@ export const goOn = async (joined: Joined, runId: RunId): Promise<void> => {
 
 /**
  * A run of that many events, watched from its first one, while `trouble` is made until it has ended at the Edge. Each of several parts but
- * the first begins when somebody says so.
+ * the first begins when the caller starts it.
  */
 export const duringRun = async (
   joined: Joined,

@@ -34,7 +34,7 @@ describe("a bot", { timeout: 120_000 }, () => {
       )
     ).body.items
 
-  it("has done what a person writes, asks before it, and tells what came of it", async () => {
+  it("runs a message as a task, asks for approval and reports the result", async () => {
     const before = chats.fake.said(owner.chat).length
     const said = await chats.says(owner, "/run /say before\n/write made.txt hello\n/say after")
     const asked = await chats.card(owner.chat, WRITES, before)
@@ -84,7 +84,7 @@ describe("a bot", { timeout: 120_000 }, () => {
     assert.notInclude(chats.gateway.stderr, "made.txt")
   })
 
-  it("does not do what was denied", async () => {
+  it("skips a denied action", async () => {
     const before = chats.fake.said(owner.chat).length
     await chats.says(owner, "/new /shell touch denied.txt")
     const asked = await chats.card(owner.chat, RUNS, before)
@@ -94,7 +94,7 @@ describe("a bot", { timeout: 120_000 }, () => {
     assert.isFalse(existsSync(made("denied.txt")))
   })
 
-  it("tells a second click who was first, and does nothing", async () => {
+  it("names the first decider after a second click and changes nothing", async () => {
     const before = chats.fake.said(owner.chat).length
     await chats.says(owner, "/new /write twice.txt a")
     const asked = await chats.card(owner.chat, WRITES, before)
@@ -109,7 +109,7 @@ describe("a bot", { timeout: 120_000 }, () => {
     assert.strictEqual(readFileSync(made("twice.txt"), "utf8"), "a\n")
   })
 
-  it("lets one of two who click at once decide", async () => {
+  it("accepts one of two simultaneous clicks", async () => {
     const mara = await chats.linked("mara", "member")
     const before = chats.fake.said(team).length
     await chats.says(owner, "/run /write both.txt a", { chat: team, mentions: [BOT] })
@@ -126,7 +126,7 @@ describe("a bot", { timeout: 120_000 }, () => {
     assert.strictEqual(existsSync(made("both.txt")), !denied)
   })
 
-  it("lets nobody decide who may not, in whatever chat the card stands", async () => {
+  it("rejects clicks of users without authority in any chat", async () => {
     const viewer = await chats.linked("vera", "viewer")
     const outsider = await chats.linked("otto")
     const stranger = chats.stranger("sly")
@@ -151,10 +151,10 @@ describe("a bot", { timeout: 120_000 }, () => {
     await chats.cardWith(team, WRITES, /^Denied by owner$/)
   })
 
-  it("hears in a group what mentions it, and nothing else", async () => {
+  it("reads only messages that mention the bot in a group", async () => {
     const other = chats.fake.person("ou_other_bot", "Corral")
     const count = (await tasks()).length
-    await chats.says(owner, "/run /say nobody", { chat: team })
+    await chats.says(owner, "/run /say unmentioned", { chat: team })
     await chats.says(owner, "/run /say the other", { chat: team, mentions: [other] })
     await chats.says(owner, "/run /say all", {
       chat: team,
@@ -168,7 +168,7 @@ describe("a bot", { timeout: 120_000 }, () => {
     await chats.card(team, "Done", before)
     await chats.settled()
     assert.lengthOf(await tasks(), count + 1)
-    // What an agent said is for who asked, where nobody else reads.
+    // Agent output goes only to the direct chat of the user who started the run.
     assert.isTrue(
       chats.fake
         .said(team)
@@ -177,7 +177,7 @@ describe("a bot", { timeout: 120_000 }, () => {
     )
   })
 
-  it("does what comes again once, whenever it comes", async () => {
+  it("handles a repeated message once", async () => {
     const count = (await tasks()).length
     chats.fake.passes(-6 * 3_600_000)
     await chats.says(owner, "/new /say once", { eventId: "ev_again" })
@@ -189,7 +189,7 @@ describe("a bot", { timeout: 120_000 }, () => {
     assert.lengthOf(await tasks(), count + 1)
   })
 
-  it("tells a run that is at work what is written next, and goes on from there", async () => {
+  it("sends the next message to the running run and continues the conversation", async () => {
     const before = chats.fake.said(owner.chat).length
     await chats.says(owner, "/new /wait\n/say bye")
     await chats.card(owner.chat, "At work", before)
@@ -204,7 +204,7 @@ describe("a bot", { timeout: 120_000 }, () => {
     assert.strictEqual((await tasks())[0]?.sessionId, session)
   })
 
-  it("understands commands, and answers in the language in which it is spoken to", async () => {
+  it("understands commands and answers in the language of the message", async () => {
     const before = chats.fake.said(owner.chat).length
     await chats.says(owner, "帮助")
     await chats.told(owner.chat, /告诉我要做什么/, before)
@@ -227,8 +227,8 @@ describe("a bot", { timeout: 120_000 }, () => {
     await chats.told(owner.chat, /^1\. Atlas · scripted · .* – cancelled\n2\. /, before)
     await chats.says(owner, "approve")
     await chats.told(owner.chat, /^Nothing waits for a decision here\.$/, before)
-    await chats.says(owner, "agent nobody")
-    await chats.told(owner.chat, /^Agents there: .*scripted.*Now: scripted\.$/, before)
+    await chats.says(owner, "agent unknown")
+    await chats.told(owner.chat, /^Agents at this location: .*scripted.*Current: scripted\.$/, before)
     await chats.says(owner, "use 9")
     await chats.told(owner.chat, /^There is no place with that number\.$/, before)
     await chats.says(owner, "bind")
@@ -237,7 +237,7 @@ describe("a bot", { timeout: 120_000 }, () => {
     await chats.told(owner.chat, /^I can only read text so far\./, before)
   })
 
-  it("cancels by the button of the run's card", async () => {
+  it("cancels the run by the button of its card", async () => {
     const before = chats.fake.said(owner.chat).length
     await chats.says(owner, "/new /wait")
     const card = await chats.card(owner.chat, "At work", before)
@@ -245,7 +245,7 @@ describe("a bot", { timeout: 120_000 }, () => {
     await chats.card(owner.chat, "Cancelled", before)
   })
 
-  it("goes on with what another Gateway left, and shows what was decided elsewhere", async () => {
+  it("continues the work of a stopped Gateway and shows decisions made elsewhere", async () => {
     const before = chats.fake.said(owner.chat).length
     await chats.says(owner, "/new /write left.txt a\n/say survived")
     const asked = await chats.card(owner.chat, WRITES, before)
@@ -268,7 +268,7 @@ describe("a bot", { timeout: 120_000 }, () => {
     )
   })
 
-  it("says a word where something came to nothing", async () => {
+  it("reports an event that failed", async () => {
     const before = chats.fake.said(owner.chat).length
     const broken = pushed(
       envelope({ event_id: "ev_broken" }, { sender: {}, message: { chat_id: owner.chat, content: 1 } })
@@ -278,14 +278,14 @@ describe("a bot", { timeout: 120_000 }, () => {
     await chats.settled()
   })
 
-  it("acts for nobody any more whose account is unlinked", async () => {
+  it("rejects messages of an unlinked account", async () => {
     const ulla = await chats.linked("ulla", "member")
     await chats.says(ulla, "/run /wait")
     const run = await chats.card(ulla.chat, "At work")
     const count = (await tasks()).length
     await chats.says(ulla, "unbind")
     await chats.told(ulla.chat, /linked to nobody any more/)
-    // It may not read what comes of it any more.
+    // The account can no longer read the result.
     await until(
       async () => chats.fake.shown(run.id).title === "Not followed any more" || undefined,
       "its end"

@@ -45,7 +45,7 @@ describe("a bot", { timeout: 120_000 }, () => {
   })
   const made = (name: string) => join(chats.joined.edge.workspace, name)
 
-  it("works and asks over a connection that it has made, and asks first where", async () => {
+  it("runs tasks and asks over the long connection, and asks for the project first", async () => {
     const owner = await chats.linked("owner")
     const { owner: client, deviceId } = chats.joined
     const second = await client.ask<Project>("POST", "/client/projects", { body: { name: "Borealis" } })
@@ -55,7 +55,7 @@ describe("a bot", { timeout: 120_000 }, () => {
     assert.strictEqual(shared.status, 200, shared.text)
     const team = chats.fake.group("oc_team")
     const said = await chats.says(owner, "/run /write long.txt a", { chat: team, mentions: [BOT] })
-    const choice = await chats.card(team, "Where is it to be done?")
+    const choice = await chats.card(team, "Where should the task run?")
     const { lines } = chats.fake.shown(choice.id)
     const place = lines.findIndex((line) => line.includes("Borealis"))
     // Another member's click chooses nothing.
@@ -72,14 +72,14 @@ describe("a bot", { timeout: 120_000 }, () => {
     assert.isTrue(chats.fake.delivery.all.every(({ over }) => over === "connection"))
     assert.strictEqual(chats.fake.message(asked.id).undone, 0)
 
-    // An answer to it goes on in the same place.
+    // A reply continues in the same thread.
     const before = chats.fake.said(team).length
     await chats.says(owner, "/run /say more", { chat: team, mentions: [BOT], thread: said.id })
     const done = await chats.card(team, "Done", before)
     assert.include(chats.fake.shown(done.id).lines.join(), "Borealis")
   })
 
-  it("does the same on Slack", async () => {
+  it("runs tasks and asks on Slack", async () => {
     let events = 0
     const says = async (text: string) => {
       events += 1
@@ -124,7 +124,7 @@ describe("a bot", { timeout: 120_000 }, () => {
     await shows(/from slack/)
     assert.isTrue(existsSync(made("slack.txt")))
 
-    // As a client that has not heard yet shows it: who clicks is told where they clicked.
+    // An outdated card is still shown: the answer goes to the chat of the click.
     slack.messages.set("late", { ...asked, ts: "late" })
     const late = slack.clickOn("late", allow, {
       user: { id: ADA, team_id: TEAM },

@@ -17,7 +17,7 @@ export interface ChatsOptions {
   readonly fake?: FakeOptions
 }
 
-/** Somebody with an account at the platform, and their direct chat with the bot. */
+/** User with an account on the platform, and their direct chat with the bot. */
 export interface Chatter {
   readonly account: string
   readonly chat: string
@@ -61,13 +61,13 @@ export class Chats {
     this.fake.gateway = this.gateway.url
   }
 
-  /** Somebody with an account that acts as nobody. */
+  /** User with an account that is not linked. */
   stranger(name: string): Chatter {
     const account = this.fake.person(`ou_${name}`, name)
     return { account, name, chat: this.fake.direct(account) }
   }
 
-  /** Somebody whose account is linked: as people do it, by a message, in a browser, by a number. "owner" has the project. */
+  /** User with a linked account. Links it by message, browser and number, as users do. "owner" has the project. */
   async linked(name: string, role?: ProjectRole): Promise<Chatter> {
     const chatter = this.stranger(name)
     if (role !== undefined) {
@@ -112,7 +112,7 @@ export class Chats {
     return this.fake.message(said.id)
   }
 
-  /** Waits for a text of the bot's, after so many of its messages there. */
+  /** Waits for a text of the bot after a number of its messages in the chat. */
   async told(chat: string, what: RegExp, after = 0): Promise<string> {
     const texts = () =>
       this.fake

@@ -1,4 +1,4 @@
-/** Several Hubs on one PostgreSQL: any of them serves anybody, and a device is reached through whichever holds its link. */
+/** Several Hubs on one PostgreSQL: each serves all users, and a device is reached through the Hub that holds its link. */
 import { assert, describe, it } from "@effect/vitest"
 import type { HubApproval } from "@corral/domain/hub-api/HubRun"
 import { HubClient } from "@corral/testing/hub/HubClient"
@@ -7,7 +7,7 @@ import { StreamReader } from "@corral/testing/hub/StreamReader"
 import { openJoined } from "@corral/testing/stack/Joined"
 
 describe("three Hubs on one PostgreSQL", { timeout: 180_000 }, () => {
-  it("go on when the one that holds the device is killed", async () => {
+  it("continue when the Hub that holds the device is killed", async () => {
     const joined = await openJoined()
     const { databaseUrl = "" } = joined.hub
     await joined.addHub()

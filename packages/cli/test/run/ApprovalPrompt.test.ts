@@ -21,7 +21,7 @@ const onceOnly: ApprovalRequest = { ...request, scopes: ["once"] }
 const first = ApprovalId.make("apr_01K00000000000000000000001")
 const second = ApprovalId.make("apr_01K00000000000000000000002")
 
-/** A terminal whose person is the test: what is written comes out of a queue, what is typed goes to whoever listens. */
+/** Fake terminal: output goes to a queue, typed lines go to the listeners. */
 const terminal = Effect.gen(function* () {
   const written = yield* Queue.unbounded<string>()
   const listeners = new Set<(line: string) => void>()
@@ -58,8 +58,8 @@ const asking = Effect.gen(function* () {
   return { ...person, ...questions, decisions }
 })
 
-describe("AskPerson", () => {
-  it("takes the answers that the approval takes", () => {
+describe("ApprovalPrompt", () => {
+  it("accepts the answers that the approval offers", () => {
     const typed = ["y", " YES ", "a", "n", "c", "", "maybe"]
     assert.deepStrictEqual(
       typed.map((line) => parseAnswer(line, request)?.decision),
@@ -70,7 +70,7 @@ describe("AskPerson", () => {
     assert.notInclude(formatQuestion(onceOnly), "for this run")
   })
 
-  it.effect("asks again until it is answered, and one question at a time", () =>
+  it.effect("repeats a question until it is answered, one question at a time", () =>
     Effect.gen(function* () {
       const { ask, decisions, type, written } = yield* asking
       yield* ask(first, request)
@@ -86,7 +86,7 @@ describe("AskPerson", () => {
     })
   )
 
-  it.effect("takes a question back that was decided elsewhere", () =>
+  it.effect("withdraws a question that was decided elsewhere", () =>
     Effect.gen(function* () {
       const { ask, decisions, settled, type, written } = yield* asking
       yield* ask(first, request)
@@ -98,7 +98,7 @@ describe("AskPerson", () => {
     })
   )
 
-  it.effect("listens from the start, so that nothing typed before a question answers it", () =>
+  it.effect("ignores text typed before the question", () =>
     Effect.gen(function* () {
       const { ask, decisions, listening, type, written } = yield* asking
       assert.strictEqual(listening(), 1)

@@ -30,8 +30,8 @@ const normalized = (bytes: Uint8Array, chunkSize: number) => {
   )
 }
 
-describe("Normalize", () => {
-  it.effect("gives the log of a recorded run, from created to the terminal event", () =>
+describe("normalizeRecording", () => {
+  it.effect("returns the log of a recorded run, from created to the terminal event", () =>
     Effect.gen(function* () {
       const lines = yield* normalized(fixture("shell-command"), 4_096)
       assert.deepStrictEqual(
@@ -57,7 +57,7 @@ describe("Normalize", () => {
     })
   )
 
-  it.effect("numbers approvals and resolves every one of them", () =>
+  it.effect("numbers approvals and resolves all of them", () =>
     Effect.gen(function* () {
       const lines = yield* normalized(fixture("approval-allowed"), 4_096)
       const approvals = lines.filter(({ type }) => type.startsWith("run.approval."))
@@ -71,14 +71,14 @@ describe("Normalize", () => {
     })
   )
 
-  it.effect("does not depend on how the bytes arrive", () =>
+  it.effect("returns the same log for any chunking", () =>
     Effect.gen(function* () {
       const bytes = fixture("approval-allowed")
       assert.deepStrictEqual(yield* normalized(bytes, 7), yield* normalized(bytes, bytes.length))
     })
   )
 
-  it.effect("ends an output of nothing and an output of nonsense as a failed run", () =>
+  it.effect("ends an empty or invalid output with a failed run", () =>
     Effect.gen(function* () {
       for (const text of ["", "not json\n\u0000{\n"]) {
         const lines = yield* normalized(Buffer.from(text), 5)
@@ -87,7 +87,7 @@ describe("Normalize", () => {
     })
   )
 
-  it.effect("tells no secret, as a log would tell none", () =>
+  it.effect("redacts secrets", () =>
     Effect.gen(function* () {
       const key = "sk-proj-A1b2C3d4E5f6G7h8"
       const recorded = fixture("shell-command")

@@ -4,8 +4,8 @@ import { escapeControls, escapeLine } from "../../src/terminal/VisibleText.ts"
 
 const anyText = fc.string({ unit: "binary" })
 
-describe("Visible", () => {
-  it("leaves nothing that a terminal would obey", () => {
+describe("VisibleText", () => {
+  it("removes all control sequences", () => {
     fc.assert(
       fc.property(anyText, (text) => {
         assert.notMatch(escapeControls(text), /(?![\t\n])[\p{Cc}\p{Bidi_Control}]/u)
@@ -14,12 +14,12 @@ describe("Visible", () => {
     )
   })
 
-  it("leaves plain text alone", () => {
+  it("keeps plain text unchanged", () => {
     const text = "Grüße, 世界! 👋\n\tindented"
     assert.strictEqual(escapeControls(text), text)
   })
 
-  it("shows what it hides", () => {
+  it("shows hidden characters as symbols", () => {
     assert.strictEqual(escapeControls("a\u001b[2Kb\u202ec\u007f\r\nd\re"), "a␛[2Kb<U+202E>c␡\nd␍e")
     assert.strictEqual(escapeLine("two\nlines\tand a tab"), "two⏎lines and a tab")
   })

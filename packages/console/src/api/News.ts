@@ -1,6 +1,6 @@
 /**
- * Follows `/client/news` and makes stale what a hint speaks of; what is on the screen is then read anew. Comes back by itself, and then
- * trusts nothing that it read before.
+ * Change feed of the Hub, `/client/news`: invalidates the queries that a hint is about, so that visible data is read again. Reconnects, and
+ * then invalidates all queries.
  */
 import type { HubNews } from "@corral/domain/hub-api/HubNews"
 import type { QueryClient } from "@tanstack/react-query"

@@ -17,10 +17,31 @@ import { RunArtifacts } from "./RunArtifacts.tsx"
 import { RunHead } from "./RunHead.tsx"
 import { SayForm } from "./SayForm.tsx"
 import { Timeline } from "./Timeline.tsx"
+import type { Connection } from "./RunFollower.ts"
 import { useFollowedRun } from "./useRunView.ts"
 import { runMessages } from "./messages.ts"
 import "./run.css"
 import "../markdown/markdown.css"
+
+const ConnectionLine = ({
+  connection,
+  onRetry
+}: {
+  readonly connection: Connection
+  readonly onRetry: () => void
+}) => {
+  const words = useMessages(runMessages)
+  return (
+    <p className={`connection connection-${connection}`} role="status">
+      {words.connection[connection]}
+      {connection === "waiting" && (
+        <button type="button" className="clipped-more" onClick={onRetry}>
+          {words.retry}
+        </button>
+      )}
+    </p>
+  )
+}
 
 export const RunPage = ({ runId }: { readonly runId: string }) => {
   // The address names it; the Hub looks at it.
@@ -66,14 +87,7 @@ export const RunPage = ({ runId }: { readonly runId: string }) => {
             ? words.endings[current]
             : ""}
       </p>
-      <p className={`connection connection-${connection}`} role="status">
-        {words.connection[connection]}
-        {connection === "waiting" && (
-          <button type="button" className="clipped-more" onClick={follower.retryNow}>
-            {words.retry}
-          </button>
-        )}
-      </p>
+      <ConnectionLine connection={connection} onRetry={follower.retryNow} />
       <RefusalNote error={refusal} />
       <Tabs.Root value={tab} onValueChange={(value) => setTab(String(value))}>
         <Tabs.List className="tabs">

@@ -1,19 +1,13 @@
-/**
- * What the run does, as it does it. Only what is in view is drawn; the end is followed until somebody scrolls away from it, and again once
- * they are back.
- */
+/** Timeline of a run: its blocks as they arrive. Renders only the visible blocks and follows the end. */
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useVirtualizer } from "@tanstack/react-virtual"
-import { useCallback, useEffect, useRef, useState } from "react"
 import { useMessages } from "../text/Language.tsx"
 import { BlockView } from "./BlockView.tsx"
 import type { RunFollower } from "./RunFollower.ts"
+import { useFollowEnd } from "./useFollowEnd.ts"
 import { useRunView } from "./useRunView.ts"
 import { runMessages } from "./messages.ts"
 import "./run.css"
-
-/** So near to the end counts as being there. */
-const NEAR = 48
 
 /** As tall as its blocks and its border, up to what the screen has; never so low that it cannot be read. */
 const heightOf = (blocks: number): string =>
@@ -29,10 +23,7 @@ interface Props {
 
 export const Timeline = ({ follower, onDiff, projectId, runId, targetId }: Props) => {
   const words = useMessages(runMessages)
-  const scroller = useRef<HTMLDivElement>(null)
-  const content = useRef<HTMLDivElement>(null)
-  const [following, setFollowing] = useState(true)
-  const follows = useRef(true)
+  const { content, handlers, isFollowing, jumpToEnd, scroller } = useFollowEnd()
   const { blocks, dropped, state } = useRunView(follower).view
   const isOver = state === "completed" || state === "failed" || state === "cancelled"
   const virtual = useVirtualizer({
@@ -44,43 +35,6 @@ export const Timeline = ({ follower, onDiff, projectId, runId, targetId }: Props
     paddingEnd: 12
   })
 
-  const toEnd = useCallback(() => {
-    const element = scroller.current
-    if (element !== null) element.scrollTop = element.scrollHeight
-  }, [])
-
-  // What grows, in whatever way, grows above the end.
-  useEffect(() => {
-    const [element, inner] = [scroller.current, content.current]
-    if (element === null || inner === null) return undefined
-    const observer = new ResizeObserver(() => {
-      if (follows.current) toEnd()
-    })
-    observer.observe(inner)
-    observer.observe(element)
-    return () => observer.disconnect()
-  }, [toEnd])
-
-  const set = (next: boolean) => {
-    follows.current = next
-    setFollowing(next)
-  }
-  /** Only a person's doing ends the following: content that grows scrolls too. */
-  const onScroll = () => {
-    const element = scroller.current
-    if (element === null || follows.current) return
-    if (element.scrollHeight - element.scrollTop - element.clientHeight < NEAR) set(true)
-  }
-  const leave = () => {
-    if (!follows.current) return
-    // The browser scrolls after this event.
-    requestAnimationFrame(() => {
-      const element = scroller.current
-      if (element !== null && element.scrollHeight - element.scrollTop - element.clientHeight >= NEAR)
-        set(false)
-    })
-  }
-
   return (
     <div className="timeline">
       {dropped > 0 && <p className="quiet">{words.dropped(dropped)}</p>}
@@ -91,21 +45,7 @@ export const Timeline = ({ follower, onDiff, projectId, runId, targetId }: Props
         tabIndex={0}
         role="group"
         aria-label={words.timeline}
-        onScroll={onScroll}
-        onWheel={({ deltaY }) => {
-          if (deltaY < 0) {
-            follows.current = false
-            setFollowing(false)
-          } else leave()
-        }}
-        onTouchMove={leave}
-        onKeyDown={({ key, target }) => {
-          if (target === scroller.current && ["ArrowUp", "PageUp", "Home"].includes(key)) set(false)
-        }}
-        onPointerDown={({ target }) => {
-          // The scroll bar, or a text that is selected: either way the place is to stay.
-          if (target === scroller.current) set(false)
-        }}
+        {...handlers}
       >
         {blocks.length === 0 && <p className="empty">{words.empty}</p>}
         <div ref={content} className="timeline-all" style={{ height: virtual.getTotalSize() }}>
@@ -134,15 +74,8 @@ export const Timeline = ({ follower, onDiff, projectId, runId, targetId }: Props
           })}
         </div>
       </div>
-      {!following && (
-        <button
-          type="button"
-          className="button timeline-latest"
-          onClick={() => {
-            set(true)
-            toEnd()
-          }}
-        >
+      {!isFollowing && (
+        <button type="button" className="button timeline-latest" onClick={jumpToEnd}>
           ↓ {words.latest}
         </button>
       )}

@@ -1,4 +1,4 @@
-/** The way to all of a text of which only a part is shown: read from the Hub when somebody asks, forgotten when it is hidden. */
+/** Whole text of a clipped block: read from the Hub on request, dropped when hidden. */
 import type { Envelope } from "@corral/domain/run/RunEvent"
 import type { HubRun } from "@corral/domain/hub-api/HubRun"
 import { useQuery } from "@tanstack/react-query"

@@ -36,7 +36,7 @@ export const agentsOn = (target: Target | undefined): ReadonlyArray<Agent> =>
   (target?.agents ?? []).toSorted((a, b) => Number(b.available) - Number(a.available))
 
 /** Modes that both the workspace and the agent allow, most restrictive first. */
-export const offeredModes = (
+export const startModes = (
   workspace: Workspace | undefined,
   agent: Agent | undefined
 ): ReadonlyArray<RunMode> =>

@@ -5,7 +5,7 @@ import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { hubApi } from "../api/Hub.ts"
 import { targetsQuery } from "../api/Known.ts"
-import { agentsOn, offeredModes, targetsFor, usualMode, workspacesOn } from "./Offer.ts"
+import { agentsOn, startModes, targetsFor, usualMode, workspacesOn } from "./Offer.ts"
 import type { StartSearch } from "./StartPage.tsx"
 
 export type StartChoice = ReturnType<typeof useStartChoice>
@@ -29,7 +29,7 @@ export const useStartChoice = (projectId: ProjectId, search: StartSearch) => {
   const workspace = workspaces.find(({ id }) => id === workspaceId) ?? workspaces[0]
   const agents = agentsOn(target)
   const agent = agents.find(({ id }) => id === agentId) ?? agents[0]
-  const modes = offeredModes(workspace?.offered, agent)
+  const modes = startModes(workspace?.offered, agent)
   const mode = modes.find((each) => each === preferredMode) ?? usualMode(modes)
   return {
     error: targets.error ?? links.error,

@@ -29,7 +29,7 @@ const sideOf = (rows: ReadonlyArray<DiffEntry>, side: "old" | "new"): Array<stri
   })
 
 describe("rows of a diff", () => {
-  it("have the old and the new file, in both layouts the same", () => {
+  it("contain the old and the new file in both layouts", () => {
     fc.assert(
       fc.property(fc.array(hunk, { maxLength: 4 }), (hunks) => {
         const [unified, split] = [rowsOf(hunks, "unified"), rowsOf(hunks, "split")]
@@ -47,7 +47,7 @@ describe("rows of a diff", () => {
     )
   })
 
-  it("come from a patch's text as from its hunks", () => {
+  it("are the same from the text of a patch and from its hunks", () => {
     fc.assert(
       fc.property(fc.array(hunk, { minLength: 1, maxLength: 3 }), (hunks) => {
         const text = hunks.map(
@@ -64,7 +64,7 @@ describe("rows of a diff", () => {
     ])
   })
 
-  it("takes ten thousand lines in a moment", () => {
+  it("handles ten thousand lines quickly", () => {
     const lines = Array.from(
       { length: 10_000 },
       (_, at) => `${at % 3 === 0 ? "+" : at % 3 === 1 ? "-" : " "}line ${at}`
@@ -75,7 +75,7 @@ describe("rows of a diff", () => {
     assert.isBelow(performance.now() - begin, 500)
   })
 
-  it("knows languages by names of files alone", () => {
+  it("detects languages by file name", () => {
     assert.deepStrictEqual(["a.ts", "b/c.PY", "Makefile", "x.constructor"].map(languageOfFile), [
       "typescript",
       "python",

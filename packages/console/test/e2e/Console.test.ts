@@ -1,4 +1,4 @@
-/** The console's pages in a real browser, at a real Hub with a real Edge: as a person goes through them. */
+/** Pages of the console in a real browser, with a real Hub and a real Edge. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { newPrivateKey, publicKeyOf } from "@corral/edge/link/DeviceKey"
 import type { BrowserContextOptions, Page } from "playwright-core"
@@ -35,8 +35,8 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     assert.deepStrictEqual(browser.complaints, [])
   }
 
-  it("is entered by the identity provider, comes back to where one wanted to go, and is left", async () => {
-    // A sign-in that has ended is none.
+  it("signs in by the identity provider, returns to the requested page, and signs out", async () => {
+    // An expired sign-in.
     const page = await browser.page(joined.front.url, "corral_s_ended", "/projects?x=1")
     await heading(page, "Corral").waitFor()
     assert.deepStrictEqual(await seriousOf(page), [])
@@ -56,7 +56,7 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     await closing(page)
   })
 
-  it("makes a project, a session and a message by keyboard alone", async () => {
+  it("creates a project, a session and a message by keyboard", async () => {
     const page = await at("/")
     await heading(page, "Overview").waitFor()
     await page.keyboard.press("Tab")
@@ -92,7 +92,7 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     await closing(page)
   })
 
-  it("tells how to add a device, and when it is there", async () => {
+  it("shows how to add a device and when it has joined", async () => {
     const page = await at("/devices")
     await page.getByText("online", { exact: true }).waitFor()
     await page.getByRole("button", { name: "Add device" }).click()
@@ -120,7 +120,7 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     await closing(page)
   })
 
-  it("starts a run, which appears in the lists, and rings when it waits for an approval", async () => {
+  it("starts a run, lists it and shows its pending approval", async () => {
     const page = await at(`/start?projectId=${joined.projectId}`)
     await page.getByLabel("Agent", { exact: true }).selectOption("scripted")
     await page.getByLabel("Describe the task").fill("/write beacon.txt light")
@@ -148,7 +148,7 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     await closing(page)
   })
 
-  it("shows the trail, verifies it, and gives an API key once", async () => {
+  it("shows and verifies the audit log, and shows a new API key once", async () => {
     const page = await at(`/audit?projectId=${joined.projectId}`)
     await page.getByRole("region", { name: /Records/ }).waitFor()
     assert.strictEqual(await page.getByLabel("Project").inputValue(), joined.projectId)
@@ -169,7 +169,7 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     await closing(page)
   })
 
-  it("is readable by everybody: each page by axe, light and dark, in both languages, wide and on a phone", async () => {
+  it("passes axe on each page, light and dark, in both languages, on desktop and phone", async () => {
     const session = await makeSession(joined.owner, { id: joined.projectId })
     const project = `/projects/${joined.projectId}`
     const parts = ["sessions", "runs", "members", "workspaces", "settings"].map(
@@ -221,7 +221,7 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     await Promise.all(looks.map(look))
   })
 
-  it("shows focus in forced colours, holds still for whoever asks for that, and comes up on a slow machine", async () => {
+  it("shows focus in forced colours, respects reduced motion, and loads on a slow machine", async () => {
     const page = await at("/nowhere", { forcedColors: "active", reducedMotion: "reduce" })
     await page.goto("/")
     await page.getByRole("button", { name: "owner" }).click()
@@ -248,14 +248,14 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     await measuring(page)
     await page.reload()
     await heading(page, "Overview").waitFor()
-    // For whoever reads the report: a shared machine has no time that a test could rest on.
+    // Reported only: times on a shared machine are too unstable for an assertion.
     console.info(
       `largest contentful paint on a machine four times as slow: ${(await measured(page)).largest} ms`
     )
     await closing(page)
   })
 
-  it("switches the theme and the language, and keeps both", async () => {
+  it("stores the selected theme and language", async () => {
     const page = await at("/")
     await page.getByRole("button", { name: "owner" }).click()
     await page.getByRole("menuitemradio", { name: "Dark" }).click()
@@ -267,8 +267,8 @@ describe.skipIf(!hasChromium)("the console", { timeout: 90_000 }, () => {
     await closing(page)
   })
 
-  // The last one: the device goes.
-  it("sees a device go, says so where a run would start, and queues", async () => {
+  // Last, because it stops the device.
+  it("shows an offline device in the start form and queues a run", async () => {
     const page = await at(`/start?projectId=${joined.projectId}`)
     const button = page.getByRole("button", { name: "Start", exact: true })
     await button.waitFor()

@@ -1,4 +1,4 @@
-/** Every address of the console, opened directly on a wide and on a narrow screen: drawn with its styles, never wider than the screen. */
+/** Every page of the console, opened directly on a wide and on a narrow screen: styled, and never wider than the screen. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { join } from "node:path"
 import type { Page } from "playwright-core"
@@ -53,7 +53,7 @@ describe.skipIf(!hasChromium)("a page that is opened directly", { timeout: 120_0
     const session = await makeSession(
       owner,
       { id: projectId },
-      "A session with a long title that goes on and on"
+      "A session with a long title that does not fit on a phone"
     )
     for (const [name, route] of Object.entries({
       home: "/",
@@ -137,7 +137,7 @@ describe.skipIf(!hasChromium)("a page that is opened directly", { timeout: 120_0
     })
   })
 
-  it("shows a pending request, an edit and the cause of a failure once each", async () => {
+  it("shows a pending request, an edit and the cause of a failure once", async () => {
     const at = (name: string) => browser.page(joined.front.url, token, routes.get(name) ?? "")
     const waiting = await at("waiting")
     await waiting.getByText("needs approval").first().waitFor()

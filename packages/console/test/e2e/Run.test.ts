@@ -1,4 +1,4 @@
-/** A run in a real browser, at a real Hub, on a real Edge: followed, decided, cancelled, spoken to, and whatever it prints. */
+/** A run in a real browser, with a real Hub and a real Edge: live events, decisions, cancel, messages and hostile output. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { HubApproval } from "@corral/domain/hub-api/HubRun"
 import type { RunId } from "@corral/domain/identity/Ids"
@@ -34,7 +34,7 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
   }
   const ended = (runId: RunId, state: string) => joined.runWith(runId, (of) => of.state === state)
 
-  it("is followed as it happens, allowed, and its changes are read", async () => {
+  it("shows live events, accepts an approval and shows the changes", async () => {
     const runId = await run("/say Hello **there**\n/think hm\n/write made.txt first\\nsecond\n/say after")
     const page = await at(`/runs/${runId}`)
     await page.getByText("there", { exact: true }).waitFor()
@@ -59,7 +59,7 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     await picture(page, "run-changes")
     await page.getByRole("button", { name: "Collapse all" }).click()
     await page.locator(".diff-pair").first().waitFor({ state: "detached" })
-    // By key alone: to the file, and open.
+    // Keyboard: focus the file and expand it.
     await page.getByRole("group", { name: "Changed lines" }).focus()
     await page.keyboard.press("n")
     await page.locator(".diff-file:focus").waitFor()
@@ -71,7 +71,7 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     await page.context().close()
   })
 
-  it("is denied with a reason, which the agent reads", async () => {
+  it("sends the reason of a denial to the agent", async () => {
     const runId = await run("/ask")
     const page = await at(`/runs/${runId}`)
     await page.getByRole("button", { name: "Deny" }).click()
@@ -82,7 +82,7 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     await page.context().close()
   })
 
-  it("does what was edited", async () => {
+  it("executes the edited action", async () => {
     const runId = await run("/write edited.txt mine")
     const page = await at(`/runs/${runId}`)
     await page.getByRole("button", { name: "Edit and allow" }).click()
@@ -93,7 +93,7 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     await page.context().close()
   })
 
-  it("takes a further message, and is cancelled once that is confirmed", async () => {
+  it("accepts a message, and cancels after a confirmation", async () => {
     const runId = await run("/wait\n/hang")
     const page = await at(`/runs/${runId}`, { viewport: { width: 390, height: 800 } })
     await page.getByLabel("Message to the agent").fill("go on")
@@ -109,7 +109,7 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     await page.context().close()
   })
 
-  it("shows a preview in a tab of its own, at the device, to whoever works in the project", async () => {
+  it("opens a preview in a new tab on the device for project members", async () => {
     const runId = await run("/wait\n/say after")
     await joined.runWith(runId, ({ state }) => state === "running")
     mkdirSync(inWorkspace("site"))
@@ -133,7 +133,7 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     await block.getByRole("button", { name: "Open preview" }).click()
     const tab = await coming
     await tab.getByText("Shown at the device").waitFor()
-    // The address has nothing of the ticket any more, and the tab nothing of the console.
+    // The URL no longer contains the ticket, and the tab has no reference to the console.
     assert.match(tab.url(), /^http:\/\/127\.0\.0\.1:\d+\/$/)
     assert.deepStrictEqual(await tab.evaluate("[history.length, window.opener, document.referrer]"), [
       1,
@@ -170,7 +170,7 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     await Promise.all([page, watched].map((each) => each.context().close()))
   })
 
-  it("goes on where it was once the Hub is back", async () => {
+  it("resumes the event stream after a restart of the Hub", async () => {
     const runId = await run("/say before\n/wait\n/say after")
     const page = await at(`/runs/${runId}`)
     await page.getByText("before", { exact: true }).waitFor()
@@ -188,7 +188,7 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     await page.context().close()
   })
 
-  it("is decided by one of two who decide at once, and the other is told who was faster", async () => {
+  it("accepts one of two simultaneous decisions and names its decider to the other user", async () => {
     const runId = await run("/write both.txt one")
     const member = await joined.hub.people.signIn("second", "web")
     await joined.owner.ask("POST", `/client/projects/${joined.projectId}/members`, {
@@ -206,7 +206,7 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
       second.getByRole("button", { name: "Deny request" })
     ]
     await allow.waitFor()
-    // At once: a click would wait until each page stands still, and hear of the other meanwhile.
+    // Dispatched together: a click would wait for each page to settle and see the other decision.
     await Promise.all([allow, deny].map((button) => button.dispatchEvent("click")))
     const outcomes = [first, second].map((page) => page.locator(".outcome"))
     await Promise.all(outcomes.map((outcome) => outcome.waitFor()))
@@ -222,7 +222,7 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     await Promise.all([first, second].map((page) => page.context().close()))
   })
 
-  it("is decided by keys alone, and by none of them by accident", async () => {
+  it("is decided by keyboard, never by a single key", async () => {
     const runId = await run("/write keys.txt x")
     await pendingOf(runId)
     await pendingOf(await run("/write other.txt y"))
@@ -257,7 +257,7 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     await page.context().close()
   })
 
-  it("draws of ten thousand changed lines those that are seen, and says what is too large", async () => {
+  it("renders only visible lines of ten thousand and marks a file that is too large", async () => {
     const lines = (count: number) => Array.from({ length: count }, (_, nth) => nth + 1).join("\\n")
     const files = Array.from({ length: 6 }, (_, nth) => `/write large${nth}.txt ${lines(1_900)}`)
     const runId = await run([...files, `/write whole.txt ${lines(10_000)}`].join("\n"), "auto_edit")
@@ -281,7 +281,7 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     await page.context().close()
   })
 
-  it("passes over what comes twice and what it does not know, and says what is missing", async () => {
+  it("ignores repeated and unknown events and shows gaps", async () => {
     const runId = await run("/say real")
     await ended(runId, "completed")
     const page = await at("/approvals")
@@ -320,7 +320,7 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     await page.context().close()
   })
 
-  it("shows hostile output as text, and runs nothing of it", async () => {
+  it("shows hostile output as text and executes none of it", async () => {
     const hit = "window.__hit=1"
     const html = `<img src=x onerror="${hit}"><script>${hit}</script><iframe srcdoc="<script>parent.${hit}</script>"></iframe>`
     writeFileSync(
@@ -378,7 +378,7 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
   })
 
   it.runIf(picturing)(
-    "has its picture taken in Chinese and in the dark, and one of a command part by part",
+    "has screenshots in Chinese with the dark theme, and of a segmented command",
     async () => {
       const options = { viewport: { width: 1200, height: 760 } }
       const runId = await run(
@@ -398,8 +398,8 @@ describe.skipIf(!hasChromium)("a run in the console", { timeout: 90_000 }, () =>
     }
   )
 
-  // The last one: Hub and Edge are others afterwards.
-  it("is found again tomorrow, by another browser at a Hub and an Edge that were started anew", async () => {
+  // Last, because it restarts Hub and Edge.
+  it("is available in another browser after restarts of Hub and Edge", async () => {
     const session = await makeSession(joined.owner, { id: joined.projectId }, "Kept")
     const started = await joined.owner.ask<Task>("POST", "/web/agent-tasks", {
       body: {

@@ -1,4 +1,4 @@
-/** What people arrange in the console, at a real Hub: each page's forms and what becomes of them. No Edge runs: devices are what one would have reported. */
+/** Forms of the console with a real Hub. No Edge runs: devices are reported by the test. */
 import { afterAll, afterEach, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Project, ProjectMember } from "@corral/domain/project/Project"
 import type { ApprovalId, DeviceId, ProjectId } from "@corral/domain/identity/Ids"
@@ -33,7 +33,7 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     await hub.remove()
   })
 
-  /** One page a person: each test loads it anew, with files that the browser has already. */
+  /** One page per user. Each test loads it again, with cached files. */
   const pages = new Map<string, Page>()
   const at = async (target: string, as = token): Promise<Page> => {
     const known = pages.get(as)
@@ -54,7 +54,7 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     await dialog.waitFor({ state: "detached" })
   }
 
-  /** An approval of a device of its own, which was never there. */
+  /** An approval on a device that was never online. */
   const asked = async (...after: ReadonlyArray<"expired" | "cancelled">) => {
     const mirror = new Mirror(hub)
     const id = newId<ApprovalId>("apr")
@@ -78,7 +78,7 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     return { id, runId, mirror }
   }
 
-  it("says of an approval why it cannot be decided: expired, withdrawn, its device away, revoked or gone", async () => {
+  it("explains why an approval can't be decided: expired, withdrawn, or its device disconnected, revoked or removed", async () => {
     const [expired, withdrawn, pending] = [await asked("expired"), await asked("cancelled"), await asked()]
     const page = await at(`/approvals/${expired.id}`)
     await page.getByText("No decision was made in time. The action was not allowed.").waitFor()
@@ -99,12 +99,12 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     assert.strictEqual((await owner.ask("DELETE", path)).status, 204)
     await page.reload()
     await page.getByText("The device was removed, or it is no longer shared with this project.").waitFor()
-    // While it is looked at, the mirror hears that somebody else decided.
+    // Another user decides while the page is open.
     await pending.mirror.append(pending.runId, 4, resolved(pending.id, "denied"))
     await page.getByText("Denied by someone").waitFor()
   })
 
-  it("changes a member's role, says why it may not, and removes members, oneself too", async () => {
+  it("changes a member's role, explains a rejected change, and removes members including oneself", async () => {
     const [grace, linus] = [await hub.signedIn("grace"), await hub.signedIn("linus")]
     const { id } = await makeProject(owner, "private", [
       [grace, "admin"],
@@ -122,7 +122,7 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
           `/client/projects/${id}/members`
         )
       ).body.items.map(({ name, role }) => `${name} ${role}`)
-    // An admin makes nobody an owner, and takes nothing from one.
+    // An admin can't appoint or change owners.
     await role.selectOption("Owner")
     await page.getByRole("alert").waitFor()
     assert.sameMembers(await members(), ["owner owner", "grace admin", "linus member"])
@@ -135,7 +135,7 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     assert.deepStrictEqual(await members(), ["owner owner"])
   })
 
-  it("links a workspace of a shared device, and unlinks it", async () => {
+  it("links and unlinks a workspace of a shared device", async () => {
     const page = await at(ofProject("workspaces"))
     await page.getByRole("button", { name: "Link workspace" }).click()
     const dialog = page.getByRole("dialog", { name: "Link workspace" })
@@ -149,7 +149,7 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     await page.getByText("No linked workspaces.").waitFor()
   })
 
-  it("keeps what was set of a project, and deletes it once that is confirmed", async () => {
+  it("saves project settings, and deletes the project after a confirmation", async () => {
     const { id } = await makeProject(owner)
     const page = await at(ofProject("settings", id))
     await page.getByLabel("Name").fill("Harbour")
@@ -176,7 +176,7 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     assert.strictEqual((await owner.ask("GET", `/client/projects/${id}`)).status, 403)
   })
 
-  it("takes an agent into a session and out of it, and offers a viewer none of that", async () => {
+  it("adds and removes a session agent, and hides the actions from a viewer", async () => {
     const viewer = await hub.people.signIn("vera", "web")
     const added = await owner.ask("POST", `/client/projects/${projectId}/members`, {
       body: { userId: viewer.userId, role: "viewer" }
@@ -219,7 +219,7 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     await page.getByText("No linked chat accounts.").waitFor()
   })
 
-  it("finds in the trail what was asked for, verifies it and exports it", async () => {
+  it("filters, verifies and exports the audit log", async () => {
     const { id } = await makeProject(owner)
     await owner.ask("PATCH", `/client/projects/${id}`, { body: { name: "Quay" } })
     const page = await at(`/audit?projectId=${id}`)
@@ -249,7 +249,7 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     )
   })
 
-  it("renames, revokes and forgets a device, and shows another's without any of that", async () => {
+  it("renames, revokes and removes a device, and hides the actions from other users", async () => {
     const { id } = await registerDevice(owner, { name: "bench", sharedWith: [projectId] })
     const mate = await hub.people.signIn("vera", "web")
     const page = await at("/devices")
@@ -268,13 +268,13 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     assert.strictEqual((await owner.ask("GET", `/client/devices/${id}`)).status, 403)
   })
 
-  it("adds a member by address, and tells no more of an address than that nobody is found by it", async () => {
+  it("adds a member by email, and gives no details about an unknown email", async () => {
     await hub.people.signIn("Ida", "web", "ida@example.com")
     const { id } = await makeProject(owner)
     const page = await at(ofProject("members", id))
     await page.getByRole("button", { name: "Add member" }).click()
     const dialog = page.getByRole("dialog")
-    await dialog.getByLabel("Email or user ID").fill("nobody@example.com")
+    await dialog.getByLabel("Email or user ID").fill("unknown@example.com")
     await dialog.getByRole("button", { name: "Add member" }).click()
     await dialog.getByText("No single user has this address.").waitFor()
     await dialog.getByLabel("Email or user ID").fill("IDA@example.com")
@@ -282,7 +282,7 @@ describe.skipIf(!hasChromium)("settings in the console", { timeout: 60_000 }, ()
     await rowOf(page, "Ida").waitFor()
   })
 
-  it("shows where one is signed in, and signs out there, one and all others", async () => {
+  it("lists active sign-ins and signs out one or all others", async () => {
     const [here, there] = [await hub.people.signIn("nomad", "web"), await hub.people.signIn("nomad", "cli")]
     await hub.people.signIn("nomad", "web")
     const page = await at("/account", here.token)

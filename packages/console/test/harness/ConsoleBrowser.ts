@@ -22,7 +22,7 @@ export interface Finding {
 }
 
 export class ConsoleBrowser {
-  /** What pages said that they should not: errors, and what the page's policy refused. */
+  /** Errors of pages and violations of the content security policy. */
   readonly complaints: Array<string> = []
   private readonly browser: Browser
 
@@ -51,7 +51,7 @@ export class ConsoleBrowser {
     this.browser = browser
   }
 
-  /** A page of whoever has that sign-in, at that address of the Hub. */
+  /** Opens a page with this sign-in. */
   async page(hub: string, token: string, target: string, options: BrowserContextOptions = {}): Promise<Page> {
     const context = await this.browser.newContext({ locale: "en", baseURL: hub, ...options })
     const cookie = { domain: new URL(hub).hostname, path: "/", secure: true, sameSite: "Lax" } as const

@@ -10,7 +10,7 @@ export const faultsOf = (page: Page, origin: string): ReadonlyArray<string> => {
     if (new URL(request.url()).origin !== origin) faults.push(`asks ${request.url()}`)
   })
   page.on("requestfailed", (request) => {
-    // What is still read when somebody goes on is given up.
+    // Requests that are still open at a navigation are aborted.
     const why = request.failure()?.errorText ?? ""
     if (why !== "net::ERR_ABORTED") faults.push(`${why} ${request.url()}`)
   })

@@ -37,7 +37,7 @@ const isHonest = (text: string): boolean =>
   text.isWellFormed() && !/(?![\t\n])[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/u.test(text)
 
 describe("visible text", () => {
-  it("has no control, no direction and no half character, and is a text that stays as it is", () => {
+  it("has no control, directional or incomplete characters, and is idempotent", () => {
     fc.assert(
       fc.property(hostile, (text) => {
         assert.isTrue(isHonest(visibleText(text)))
@@ -48,17 +48,17 @@ describe("visible text", () => {
     )
   })
 
-  it("names what would not be seen", () => {
+  it("names invisible characters", () => {
     assert.strictEqual(visibleText("a\u202eb\0c\u001b[31md\u001b[0m\r\ne\ud800"), "a‹U+202E›b␀cd\ne\ufffd")
     assert.strictEqual(visibleText("\u001b]8;;https://evil.example\u0007here\u001b]8;;\u0007"), "here")
   })
 
-  it("leaves plain text and emoji as they are", () => {
+  it("keeps plain text and emoji unchanged", () => {
     for (const text of ["", "plain\ttext\n", "naïve 中文 👩‍👩‍👧", "# x\n\n- y"])
       assert.strictEqual(visibleText(text), text)
   })
 
-  it("takes colours as classes of ours and loses no text", () => {
+  it("converts colours to classes and keeps all text", () => {
     assert.deepStrictEqual(ansiPieces("a\u001b[1;31mred\u001b[0m\u001b[38;5;200mb\u001b[Kc"), [
       { text: "a", className: "" },
       { text: "red", className: "ansi-red ansi-bold" },
@@ -75,7 +75,7 @@ describe("visible text", () => {
     )
   })
 
-  it("takes a megabyte in a moment", () => {
+  it("handles a megabyte quickly", () => {
     for (const text of [
       "x".repeat(1_048_576),
       "\u001b[".repeat(524_288),
@@ -91,7 +91,7 @@ describe("visible text", () => {
 })
 
 describe("segments", () => {
-  it("lose nothing, and what is cut stays as it is while the text grows", () => {
+  it("keep all text, and stay unchanged while the text grows", () => {
     const lines = fc.array(fc.constantFrom("", "word", "```", "~~~", "- item", "    code", "word word"), {
       maxLength: 60
     })
@@ -107,7 +107,7 @@ describe("segments", () => {
     )
   })
 
-  it("does not cut fenced code", () => {
+  it("do not split fenced code", () => {
     const code = "```js\na\n\nb\n\nc\n```\n"
     assert.deepStrictEqual(segments(`${code}\nafter`, 1), [
       { start: 0, text: `${code}\n` },
@@ -115,7 +115,7 @@ describe("segments", () => {
     ])
   })
 
-  it("keeps from the parser what would take it down", () => {
+  it("keep text from the parser that it can't handle", () => {
     assert.isFalse(isTame(">".repeat(1_000)))
     assert.isFalse(isTame("[".repeat(1_000)))
     assert.isFalse(isTame("x".repeat(10_000)))

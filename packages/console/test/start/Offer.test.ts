@@ -4,7 +4,7 @@ import type { Target } from "@corral/domain/device/Device"
 import type { WorkspaceLink } from "@corral/domain/project/Project"
 import type { RunMode } from "@corral/domain/run/Run"
 import type { Workspace } from "@corral/domain/device/Workspace"
-import { agentsOn, offeredModes, targetsFor, usualMode, workspacesOn } from "../../src/start/Offer.ts"
+import { agentsOn, startModes, targetsFor, usualMode, workspacesOn } from "../../src/start/Offer.ts"
 
 const workspace = (id: string, modes: ReadonlyArray<RunMode> = ["read_only", "ask"]) =>
   ({ id, name: id, modes, git: false, available: true }) as Workspace
@@ -16,8 +16,8 @@ const link = (targetId: string, id: string) => ({ targetId, workspace: id }) as 
 const agent = (id: string, available: boolean, modes?: ReadonlyArray<RunMode>) =>
   ({ id, label: id, available, ...(modes === undefined ? {} : { modes }) }) as Agent
 
-describe("what can be started where", () => {
-  it("is on devices that the project links, those that are there first", () => {
+describe("Offer", () => {
+  it("lists linked devices, online devices first", () => {
     const targets = [target("away", "offline"), target("here", "online"), target("unlinked", "online")]
     const found = targetsFor(targets, [link("away", "a"), link("here", "b"), link("here", "c")])
     assert.deepStrictEqual(
@@ -26,7 +26,7 @@ describe("what can be started where", () => {
     )
   })
 
-  it("says of a linked workspace whether the device offers it still", () => {
+  it("marks linked workspaces that the device no longer offers", () => {
     const here = target("here", "online", [workspace("b"), workspace("unlinked")])
     const found = workspacesOn(here, [link("here", "b"), link("here", "gone"), link("away", "a")])
     assert.deepStrictEqual(
@@ -39,7 +39,7 @@ describe("what can be started where", () => {
     assert.deepStrictEqual(workspacesOn(undefined, [link("here", "b")]), [])
   })
 
-  it("puts agents that are available first and keeps their order", () => {
+  it("lists available agents first and keeps their order", () => {
     const agents = [agent("x", false), agent("y", true), agent("z", true)]
     const found = agentsOn({ ...target("here", "online"), agents })
     assert.deepStrictEqual(
@@ -48,15 +48,12 @@ describe("what can be started where", () => {
     )
   })
 
-  it("offers modes that both allow, and asks where it can", () => {
-    const modes = offeredModes(
-      workspace("b", ["read_only", "plan", "ask"]),
-      agent("x", true, ["ask", "plan"])
-    )
+  it("offers modes that workspace and agent allow, with ask as the default", () => {
+    const modes = startModes(workspace("b", ["read_only", "plan", "ask"]), agent("x", true, ["ask", "plan"]))
     assert.deepStrictEqual(modes, ["plan", "ask"])
     assert.strictEqual(usualMode(modes), "ask")
     assert.strictEqual(usualMode(["read_only", "plan"]), "read_only")
-    assert.isUndefined(usualMode(offeredModes(undefined, agent("x", true))))
-    assert.deepStrictEqual(offeredModes(workspace("b"), agent("x", true)), ["read_only", "ask"])
+    assert.isUndefined(usualMode(startModes(undefined, agent("x", true))))
+    assert.deepStrictEqual(startModes(workspace("b"), agent("x", true)), ["read_only", "ask"])
   })
 })

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { relative } from "../../src/ui/Time.tsx"
 
-describe("a time as people say it", () => {
-  it("counts in the largest unit that fits, back and forth, in both languages", () => {
+describe("relative", () => {
+  it("uses the largest unit that fits, past and future, in both languages", () => {
     const now = Date.parse("2026-06-09T12:00:00Z")
     const said = (seconds: number, language: "en" | "zh" = "en") =>
       relative(now + seconds * 1_000, now, language)

@@ -5,8 +5,8 @@ import { uiLanguageOf } from "../../src/text/Language.tsx"
 import { tabTitle } from "../../src/ui/PageFrame.tsx"
 import { shortened } from "../../src/ui/ShortId.tsx"
 
-describe("what an address says", () => {
-  it("is texts under known names, and nothing else", () => {
+describe("pickSearchParams", () => {
+  it("returns known names as text and ignores others", () => {
     const read = pickSearchParams("state", "from", "actor")
     assert.deepStrictEqual(read({ state: "failed", from: 2026, actor: "", other: "x", constructor: "y" }), {
       state: "failed",
@@ -16,24 +16,24 @@ describe("what an address says", () => {
   })
 })
 
-describe("what is shown short", () => {
-  it("keeps the kind and the end of an id", () => {
+describe("short texts", () => {
+  it("keep the prefix and the end of an id", () => {
     assert.strictEqual(shortened("run_01JZ0000000000000000ABCDEF"), "run_…ABCDEF")
     assert.strictEqual(shortened("system"), "system")
   })
 
-  it("takes the first line of a prompt that says something", () => {
+  it("take the first non-empty line of a prompt", () => {
     assert.strictEqual(promptTitle("\n  \n fix it \nsoon"), "fix it")
     assert.strictEqual(promptTitle(" \n"), "")
   })
 
-  it("tells in the tab what waits", () => {
+  it("show pending approvals in the tab title", () => {
     assert.strictEqual(tabTitle("Runs", 0), "Runs · Corral")
     assert.strictEqual(tabTitle("Runs", 2), "(2) Runs · Corral")
     assert.strictEqual(tabTitle("", 2), "(2) Corral")
   })
 
-  it("speaks Chinese with browsers that do", () => {
+  it("are Chinese for browsers with a Chinese locale", () => {
     assert.deepStrictEqual(["zh-CN", "ZH", "en-GB", "de"].map(uiLanguageOf), ["zh", "zh", "en", "en"])
   })
 })

@@ -38,9 +38,9 @@ export const decisionRecord = {
 /** One simple command of a shell line, as its person would read it. */
 export const CommandSegment = Schema.Struct({
   text: Schema.String,
-  /** The program that runs, wrappers such as `timeout 10` looked through. Absent where nobody can tell. */
+  /** The program that runs, wrappers such as `timeout 10` looked through. Absent if it cannot be determined. */
   program: Schema.optionalKey(Schema.String),
-  /** Why nobody can tell what it does before it runs. */
+  /** Why the effect of the command is not known before it runs. */
   opaque: Schema.optionalKey(Schema.String)
 }).annotate({ identifier: "CommandSegment" })
 export type CommandSegment = typeof CommandSegment.Type

@@ -1,6 +1,6 @@
 /**
- * A grant: an action that was allowed in advance, so that nobody is asked for it again. A person's grant covers exactly what that person
- * saw; only one that the Edge's owner configured covers more, by `prefix` or by a pattern of files.
+ * A grant: an action that is allowed in advance and needs no approval. A user's grant covers exactly the action that the user saw. Only a grant
+ * from the Edge's configuration covers more, by `prefix` or by a pattern of files.
  *
  * Owns the shapes. What a rule covers is the Edge's `GrantRules`.
  */

@@ -10,7 +10,7 @@ const platformId = Schema.String.check(
   Schema.isPattern(/^[\x21-\x7e]{1,128}$/u, { expected: "an id of the platform" })
 )
 
-/** The same account id means somebody else at another app, and in another tenant. */
+/** Account ids are unique only within one app and tenant. */
 export const ChatAccount = Schema.Struct({
   platform: platformId,
   /** The platform's name for the bot. */
@@ -52,9 +52,9 @@ export const ChatBinding = Schema.Struct({
 }).annotate({ identifier: "ChatBinding" })
 export type ChatBinding = typeof ChatBinding.Type
 
-/** A link that was started in a chat, as its page shows it to whoever is signed in. */
+/** A link that was started in a chat, as its page shows it to the signed-in user. */
 export const ChatLink = Schema.Struct({
-  /** `open`: nobody has confirmed it. `confirmed`: the number is to be typed in the chat. `linked`: it is done. */
+  /** `open`: not confirmed. `confirmed`: the user types the number in the chat. `linked`: the account is linked. */
   state: Schema.Literals(["open", "confirmed", "linked"]),
   platform: Schema.String,
   tenant: Schema.String,
@@ -66,7 +66,7 @@ export const ChatLink = Schema.Struct({
 }).annotate({ identifier: "ChatLink" })
 export type ChatLink = typeof ChatLink.Type
 
-/** The code of a link's address: 256 random bits. Whoever has it may look; it links nothing by itself. */
+/** The code of a link's address: 256 random bits. The code allows reading the link. It links nothing without a confirmation. */
 export const ChatLinkCode = Schema.Struct({
   code: Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{43}$/u, { expected: "the code of a link" }))
 }).annotate({ identifier: "ChatLinkCode" })
@@ -89,7 +89,7 @@ export type BindChatAccount = typeof BindChatAccount.Type
 /** What the name of a platform's account may be: one line, for a person to read. */
 export const chatName = oneLine(200)
 
-/** What the Hub says of an event that it was told of. */
+/** Response of the Hub to an integration event. */
 export const IntegrationReceipt = Schema.Struct({
   /** Whom the account acts as: of a message and of a click. */
   user: Schema.optionalKey(Schema.Struct({ id: Schema.String, name: Schema.String })),

@@ -38,13 +38,13 @@ export const CardAction = Schema.Struct({
 }).annotate({ identifier: "CardAction" })
 export type CardAction = typeof CardAction.Type
 
-export const BindingRequired = Schema.Struct({
+export const BindingRequiredEvent = Schema.Struct({
   ...envelope("identity.binding.required"),
   payload: Schema.Struct({ v, ...payloads["identity.binding.required"] })
 }).annotate({ identifier: "BindingRequired" })
-export type BindingRequired = typeof BindingRequired.Type
+export type BindingRequiredEvent = typeof BindingRequiredEvent.Type
 
-export const IntegrationEvent = Schema.Union([MessageReceived, CardAction, BindingRequired])
+export const IntegrationEvent = Schema.Union([MessageReceived, CardAction, BindingRequiredEvent])
 export type IntegrationEvent = typeof IntegrationEvent.Type
 
 /** What an integration event says, without its envelope. */

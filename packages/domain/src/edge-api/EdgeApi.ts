@@ -172,7 +172,7 @@ export class EdgeDiffs extends HttpApiGroup.make("diffs")
   .middleware(BearerAuthority)
   .middleware(RequestIds) {}
 
-/** The checkouts of runs with `isolation: "worktree"`. They are kept until somebody removes them. */
+/** The checkouts of runs with `isolation: "worktree"`. They are kept until a user removes them. */
 export class EdgeWorktrees extends HttpApiGroup.make("worktrees")
   .add(
     HttpApiEndpoint.get("list", "/v1/worktrees", {
@@ -330,7 +330,7 @@ export class EdgeHubLink extends HttpApiGroup.make("link")
   .middleware(BearerAuthority)
   .middleware(RequestIds) {}
 
-/** What every HTTP API of ours says alike. All issues of a refused request are told, not only the first. */
+/** The HTTP API of the Edge. A refused request reports all of its issues, not only the first. */
 export class EdgeApi extends HttpApi.make("edge")
   .add(
     EdgeHealth,

@@ -23,8 +23,11 @@ export const errorTable = {
   run_not_cancellable: { status: 409, message: "The run has already ended." },
   approval_already_resolved: { status: 409, message: "Someone has already decided this." },
   idempotency_conflict: { status: 409, message: "This idempotency key was used for another request." },
-  idempotency_in_flight: { status: 409, message: "The first request with this key is still at work." },
-  approval_expired: { status: 410, message: "The time to decide this is over." },
+  idempotency_in_flight: {
+    status: 409,
+    message: "A request with this idempotency key is still in progress."
+  },
+  approval_expired: { status: 410, message: "This approval has expired." },
   payload_too_large: { status: 413, message: "The request is too large." },
   unsupported_media_type: { status: 415, message: "Send the body as application/json." },
   schema_validation_failed: { status: 422, message: "Some fields are not valid." },
@@ -33,7 +36,7 @@ export const errorTable = {
   runtime_unavailable: { status: 503, message: "The agent's program is missing or not signed in." },
   target_offline: { status: 503, message: "The target is offline." },
   overloaded: { status: 503, message: "The service is busy. Try again shortly." },
-  run_timeout: { status: 504, message: "The run took longer than it was allowed to." }
+  run_timeout: { status: 504, message: "The run exceeded its timeout." }
 } as const satisfies Record<string, { readonly status: number; readonly message: string }>
 
 export type ErrorCode = keyof typeof errorTable

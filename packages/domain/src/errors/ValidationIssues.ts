@@ -12,7 +12,7 @@ const expected = (what: unknown) => (typeof what === "string" ? `Expected ${what
 /** Written by `HttpApiBuilder` for a body that is no JSON at all; the only free message that is let through. */
 const invalidJson = "Expected a valid JSON body"
 
-// Built anew without the input, so that a parser told to retain inputs cannot make this function repeat one.
+// Built again without the input, so that the message never repeats an input that a parser retains.
 const typeMessage = (ast: SchemaAST.AST) => SchemaIssue.defaultLeafHook(new SchemaIssue.InvalidType(ast))
 
 const declares = (ast: SchemaAST.AST, key: PropertyKey): boolean =>

@@ -43,12 +43,12 @@ export const closeCodes = {
 } as const
 export type CloseCode = (typeof closeCodes)[keyof typeof closeCodes]
 
-/** The Hub's stream ends also when its reader may not read any more: whoever reconnects is refused with 401 or 403. */
+/** The Hub's stream also ends when the reader loses access. A new connection is refused with 401 or 403. */
 export const hubCloseCodes = {
   ...closeCodes,
-  /** The sign-in was ended, or has run out. */
+  /** The sign-in was ended or has expired. */
   signInEnded: 4401,
-  /** The project is not the reader's to read any more. */
+  /** The reader no longer has access to the project. */
   accessLost: 4403
 } as const
 export type HubCloseCode = (typeof hubCloseCodes)[keyof typeof hubCloseCodes]

@@ -51,7 +51,7 @@ export const RuntimeReadiness = Schema.Struct({
   /** Absolute path of its program. */
   path: Schema.optionalKey(Schema.String),
   version: Schema.optionalKey(Schema.String),
-  /** Absent where nobody can tell before a run, or has not been asked yet. */
+  /** Absent if it is not known before a run, or not yet probed. */
   signedIn: Schema.optionalKey(Schema.Boolean),
   /** Of an adapter; its profiles count there. */
   drift: Schema.optionalKey(RuntimeDrift),
@@ -80,8 +80,8 @@ export const ContainmentKind = Schema.Literals(["cgroup", "environment_mark", "p
 export type ContainmentKind = typeof ContainmentKind.Type
 
 /**
- * The link to a Hub. `none`: this Edge has joined none. `connecting`: it dials, or waits before it dials again. `refused`: it does not
- * dial until somebody has done what `problem` says. `since`: when that began.
+ * The link to a Hub. `none`: the Edge has not joined a Hub. `connecting`: the Edge connects, or waits before the next attempt. `refused`: the
+ * Edge does not connect until an operator has fixed `problem`. `since`: the start of this state.
  */
 export const LinkReadiness = Schema.Struct({
   state: Schema.Literals(["none", "connecting", "linked", "refused"]),

@@ -2,7 +2,7 @@
  * Lists: the envelope, the page size and the cursor.
  *
  * A cursor is a position sealed with a fingerprint of the filter and the principal it was made for. The seal finds mistakes (a damaged
- * cursor, another list, another person); it is no authority, so whoever reads a page still checks what the principal may see.
+ * cursor, another list, another person); it is not an authority, so each page is still checked against what the principal may see.
  */
 import { Effect, Result, Schema } from "effect"
 import { Base64Url } from "effect/encoding"

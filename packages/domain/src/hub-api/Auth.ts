@@ -13,7 +13,7 @@ import { oneLine } from "../text/OneLine.ts"
 import { OpenSignIn, SignedIn, SignInKind } from "../identity/User.ts"
 import { SessionAuthority } from "./SessionAuthority.ts"
 
-/** A token or a code as somebody sent it: longer than any of ours, and shorter than trouble. */
+/** A received token or code. Longer than any valid one, but bounded. */
 const secret = Schema.String.check(Schema.isMaxLength(4_096))
 
 const redirect = HttpApiSchema.WithHeaders(HttpApiSchema.Empty(302), { location: Schema.String })
@@ -68,7 +68,7 @@ export class HubSignIn extends HttpApiGroup.make("signIn")
       .annotate(RequiredAuthority, "public.read")
       .annotate(
         OpenApi.Description,
-        "Redirects to the identity provider. `returnTo` is a path of this Hub; anything else counts as `/`. With `fresh` the provider asks who it is, whoever it knows. `not_found` where no provider is configured."
+        "Redirects to the identity provider. `returnTo` is a path of this Hub; anything else counts as `/`. With `fresh` the provider asks for a sign-in even if it has a session. `not_found` if no provider is configured."
       ),
     HttpApiEndpoint.get("callback", "/client/auth/callback", {
       query: {

@@ -2,7 +2,7 @@
  * Chat: what a Gateway tells the Hub, and how a person links a chat account to themselves.
  *
  * For everything else a Gateway calls the same endpoints as a person's client, with its own token and the header
- * `X-Corral-Chat-Account`: the Hub looks up whose account that is, each time, and refuses with `binding_required` where it is nobody's.
+ * `X-Corral-Chat-Account`: the Hub looks up the user of that account on each request, and refuses with `binding_required` if the account is not linked.
  */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import {
@@ -46,7 +46,7 @@ export class HubIntegrations extends HttpApiGroup.make("integrations")
       .annotate(
         OpenApi.Description,
         "The number that was typed in the chat. `binding_required` where it is wrong, with `triesLeft` in its details, or where no link of " +
-          "this account waits for one. The sixth wrong number finds no link any more."
+          "this account waits for one. After the fifth wrong number the link is closed."
       ),
     HttpApiEndpoint.post("unbind", "/integrations/bindings/unbind", {
       payload: ChatAccount,
@@ -96,7 +96,7 @@ export class HubChatBindings extends HttpApiGroup.make("chatBindings")
       error: responses("permission_denied", "schema_validation_failed")
     })
       .annotate(RequiredAuthority, "session.open")
-      .annotate(OpenApi.Description, "The link is worth nothing any more.")
+      .annotate(OpenApi.Description, "Closes the link. Its code is no longer valid.")
   )
   .middleware(SchemaErrors)
   .middleware(SessionAuthority)

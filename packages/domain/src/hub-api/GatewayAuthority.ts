@@ -1,5 +1,5 @@
 /**
- * A Gateway as endpoints of the Hub see it: a service with a token of its own, that names chat accounts and never a person.
+ * Gateway identity at the endpoints of the Hub: a service with its own token, which names chat accounts and never a user.
  *
  * Declares the middleware; the Hub implements it.
  */

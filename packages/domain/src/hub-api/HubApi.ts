@@ -44,7 +44,7 @@ export class HubApi extends HttpApi.make("hub")
       description:
         "People, projects, devices and the runs they share. Beside this API stands the WebSocket `/client/events?runId=&after=` (or " +
         "`sessionId=`): envelopes as JSON text, every stored event after `after`, then live; closed with 1000 after the run's last event, " +
-        "1013 when the reader stalls, 4401 when the sign-in ends, 4403 when the project may not be read any more, 4410 when a gap cannot be " +
+        "1013 when the reader stalls, 4401 when the sign-in ends, 4403 when access to the project is lost, 4410 when a gap cannot be " +
         "filled. Every answer carries `X-Request-Id` and `X-Contract-Version`. Any " +
         "request may also be refused with 400 to 431, 500 (`internal`) or 503 (`overloaded`), always as an error object."
     })

@@ -30,5 +30,5 @@ export const HubNews = Schema.Union([
 ]).annotate({ identifier: "HubNews" })
 export type HubNews = typeof HubNews.Type
 
-/** Devices, and pending approvals, of which a reader is told when it comes. */
+/** Largest number of devices, and of pending approvals, that a new reader receives. */
 export const PRESENT_NEWS = 1_000

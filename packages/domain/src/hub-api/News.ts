@@ -17,7 +17,7 @@ export class HubNewsStream extends HttpApiGroup.make("news")
         OpenApi.Description,
         "`text/event-stream`: a hint as JSON in each `data:`, of devices, approvals, tasks and runs that the caller may see, without their " +
           "content. It begins with the present state of devices and with the approvals that are pending; then come changes, the last of " +
-          "one thing only where several waited. It is not continued from an id: whoever connects again is told the present state again. " +
+          "one thing only where several waited. The stream cannot be resumed from an id: each connection begins with the present state. " +
           "It ends when the sign-in ends, when its reader takes nothing for 30 s, and where changes may have been missed."
       )
   )

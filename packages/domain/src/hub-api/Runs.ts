@@ -88,8 +88,8 @@ export class HubRuns extends HttpApiGroup.make("runs")
       .annotate(RequiredAuthority, "task.create")
       .annotate(
         OpenApi.Description,
-        "A further user message. `conflict` where the run has ended or takes none. Under an `Idempotency-Key` it is sent once; where nobody " +
-          "knows whether it arrived the key stays `idempotency_in_flight`."
+        "A further user message. `conflict` where the run has ended or takes none. With an `Idempotency-Key` it is sent once. If the " +
+          "delivery is uncertain, the key stays `idempotency_in_flight`."
       ),
     HttpApiEndpoint.get("approvals", "/client/runs/:id/approvals", {
       params,

@@ -1,6 +1,6 @@
 /**
- * API keys: what services and continuous integration hold in place of a sign-in. A key acts as the person who made it, within its scopes,
- * and never manages keys, sign-ins, members or devices, nor decides approvals.
+ * API keys: credentials of services and continuous integration. A key acts as the user who created it, within its scopes. A key cannot manage
+ * keys, sign-ins, members or devices, and cannot decide approvals.
  */
 import { Effect, Schema } from "effect"
 import { ApiKeyId } from "./Ids.ts"

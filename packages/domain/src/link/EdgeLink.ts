@@ -20,7 +20,7 @@ export const LINK_VERSION = 1
 export const LINK_PATH = "/edge/link"
 /** How long a proof is worth something. */
 export const ACCESS_SECONDS = 900
-/** Largest batches of one push: so many events, or one that is larger than so many characters by itself. */
+/** Limits of one push. A single event may exceed the limit of characters. */
 export const MAX_PUSH_EVENTS = 500
 export const MAX_PUSH_CHARACTERS = 1_048_576
 /** Pushes of one link that wait for their acknowledgement. */

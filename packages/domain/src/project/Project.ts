@@ -29,7 +29,7 @@ export const ApprovalPolicy = Schema.Struct({
 }).annotate({ identifier: "ApprovalPolicy" })
 export type ApprovalPolicy = typeof ApprovalPolicy.Type
 
-/** Of a project for which nobody has chosen another. */
+/** Default policy of a project. */
 export const defaultApprovals: ApprovalPolicy = { approvers: "member", ownRequests: true }
 
 export const Project = Schema.Struct({

@@ -25,7 +25,7 @@ export const Agent = Schema.Struct({
   version: Schema.optionalKey(Schema.String),
   /** Its program is installed. */
   available: Schema.Boolean,
-  /** Absent where nobody can tell before a run. */
+  /** Absent if it is not known before a run. */
   signedIn: Schema.optionalKey(Schema.Boolean),
   reason: Schema.optionalKey(Schema.String),
   hint: Schema.optionalKey(Schema.String),

@@ -1,5 +1,5 @@
 /**
- * A run: one execution of a runtime against a workspace, as clients see it. Its history is its event log; this is the fold.
+ * A run: one execution of a runtime in a workspace, as clients see it. Its history is the event log; this is the snapshot.
  */
 import { Schema } from "effect"
 import { AgentId, ApprovalId, RunId, SessionId, WorkspaceId } from "../identity/Ids.ts"
@@ -21,11 +21,11 @@ export type TerminalStatus = "completed" | "failed" | "cancelled"
 export const isTerminal = (status: RunStatus): status is TerminalStatus =>
   status === "completed" || status === "failed" || status === "cancelled"
 
-/** What a run may do without asking. `ask` is every client's default; `full_access` needs a workspace grant. */
+/** What a run may do without an approval. Clients use `ask` by default; `full_access` needs a workspace grant. */
 export const RunMode = Schema.Literals(["read_only", "plan", "ask", "auto_edit", "full_access"])
 export type RunMode = typeof RunMode.Type
 
-/** Counted by the runtime, not by us. Tokens of this run; `costUsd` where the runtime tells. */
+/** Tokens of this run, counted by the runtime. `costUsd` is present if the runtime reports it. */
 export const Usage = Schema.Struct({
   inputTokens: Schema.optionalKey(Schema.Int),
   outputTokens: Schema.optionalKey(Schema.Int),
@@ -60,14 +60,14 @@ export const RunInput = Schema.Struct({
 })
 export type RunInput = typeof RunInput.Type
 
-/** Where a run works: in the workspace itself, or in a checkout of its own beside it. A run that resumes another works where that worked. */
+/** Folder of a run: the workspace, or its own checkout next to it. A run that resumes another run uses the folder of that run. */
 export const Isolation = Schema.Literals(["none", "worktree"])
 
 const limit = Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)))
 
-/** What a run may use up. A warning is said at 80 % of a limit; at 100 % the run ends as failed. */
+/** Limits of a run. At 80 % of a limit the run gets a warning; at 100 % it fails. */
 export const Budget = Schema.Struct({
-  /** Input and output tokens as the runtime counts them; without such counts the limit is never reached. */
+  /** Input and output tokens, counted by the runtime. A runtime without such counts never reaches the limit. */
   tokens: limit,
   /** Replies of the model. */
   turns: limit,
@@ -82,10 +82,10 @@ export const CreateRun = Schema.Struct({
   agentId: AgentId,
   input: RunInput,
   mode: RunMode,
-  /** Active time in milliseconds; the clock stands while a person is asked. 1 s to 24 h. */
+  /** Active time in milliseconds, without the time that approvals are pending. 1 s to 24 h. */
   timeoutMs: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1_000, maximum: 86_400_000 }))),
   sessionId: Schema.optionalKey(SessionId),
-  /** An earlier run whose conversation goes on. */
+  /** An earlier run whose conversation continues. */
   resume: Schema.optionalKey(RunId),
   model: Schema.optionalKey(
     Schema.String.check(Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9._:/@[\]-]{0,127}$/u))
@@ -107,12 +107,12 @@ export const Run = Schema.Struct({
   state: RunStatus,
   input: RunInput,
   model: Schema.optionalKey(Schema.String),
-  /** The runtime's own conversation id, where it has one. */
+  /** Conversation id of the runtime, if it has one. */
   runtimeSessionId: Schema.optionalKey(Schema.String),
   resume: Schema.optionalKey(RunId),
   timeoutMs: Schema.Int,
   isolation: Schema.optionalKey(Isolation),
-  /** The run whose worktree it works in: its own, or that of the run that it resumes. */
+  /** The run that owns the worktree: this run, or the run that it resumes. */
   worktree: Schema.optionalKey(RunId),
   budget: Schema.optionalKey(Budget),
   lastSeq: Schema.Int,

@@ -1,8 +1,8 @@
 /**
- * The event envelope and the whole vocabulary, one typed payload per event (payload version 1).
+ * Event envelope and vocabulary, one typed payload per event type (payload version 1).
  *
- * The envelope is closed; payloads grow. A reader keeps what it does not know: unknown types, unknown payload versions and unknown
- * fields survive `decodeEvent`. Writing is typed by `EventDraft`; ids, times and seq are stamped by whoever owns the log.
+ * The envelope is closed; payloads grow. Unknown types, unknown payload versions and unknown fields survive `decodeEvent`. `EventDraft`
+ * types what is written; the owner of the log adds ids, times and `seq`.
  */
 import { Option, Result, Schema } from "effect"
 import { ApprovalRequest, ApprovalState, decisionRecord } from "../approval/Approval.ts"
@@ -26,14 +26,14 @@ const count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 /** Workspace-relative, `/`-separated. */
 const path = Schema.String
 
-/** Something sent along in a chat: named, and fetched from the platform by whoever needs it. */
+/** Attachment of a chat message: its name and key. Readers fetch the content from the platform. */
 const ChatAttachment = Schema.Struct({
   kind: Schema.Literals(["image", "file", "audio"]),
   key: text,
   name: optionalText
 }).annotate({ identifier: "ChatAttachment" })
 
-/** Set where a long text was cut to fit one payload; `totalBytes` is the whole. */
+/** Present if a text was truncated to fit one payload. `totalBytes` is the size of the whole text. */
 const cut = {
   truncated: Schema.optionalKey(Schema.Literal(true)),
   totalBytes: Schema.optionalKey(count)
@@ -52,7 +52,7 @@ export const payloads = {
     runtimeVersion: optionalText,
     model: optionalText,
     mode: optionalText,
-    /** Files of the project that could execute something, and whether they were ignored. Absent where there are none. */
+    /** Project files that could execute something, and whether they were ignored. Absent if there are none. */
     projectSettings: Schema.optionalKey(ProjectSettingsReport)
   },
   "run.completed": { text: optionalText, ...cut, usage: Schema.optionalKey(Usage) },
@@ -122,13 +122,13 @@ export const payloads = {
     reason: optionalText,
     /** A user, `local` for the owner of the Edge's token, or the policy that decided. */
     by: optionalText,
-    /** Only where `edited`: what the runtime asked for, and what it was allowed to do instead. */
+    /** Only if `edited`: the requested input, and the input that was allowed instead. */
     requestedInput: Schema.optionalKey(Schema.Unknown),
     allowedInput: Schema.optionalKey(Schema.Unknown),
     ...cut
   },
   "runtime.unavailable": { reason: text, message: text },
-  /** A model call failed and is tried again, or nothing is heard (`reason: "silence"`, `silentMs`) while the runtime should work. */
+  /** A failed model call is retried, or the runtime is silent (`reason: "silence"`, `silentMs`) while it should work. */
   "runtime.retrying": {
     reason: text,
     message: optionalText,
@@ -142,13 +142,13 @@ export const payloads = {
   "integration.message.received": {
     platform: text,
     upstreamEventId: text,
-    /** The platform's name for this bot: ids of people are worth something only beside it. */
+    /** The platform's id of the bot. User ids are unique only per bot. */
     app: optionalText,
     tenant: text,
     chatId: text,
     chatType: Schema.Literals(["direct", "group"]),
     threadId: optionalText,
-    /** The message that it answers in the end, where it answers one: what came of that one goes on. */
+    /** The first message of the reply thread. The message continues the conversation of that message. */
     rootId: optionalText,
     messageId: text,
     senderId: text,
@@ -160,7 +160,7 @@ export const payloads = {
     upstreamEventId: text,
     app: optionalText,
     tenant: text,
-    /** Where the card stands: not where it was sent to, if somebody has forwarded it. */
+    /** The chat with the card. A forwarded card is in another chat than the one it was sent to. */
     chatId: optionalText,
     messageId: optionalText,
     actionId: text,
@@ -172,7 +172,7 @@ export const payloads = {
     tenant: text,
     senderId: text,
     chatId: text,
-    /** As the platform calls them: for the person who links the account to read. */
+    /** Display names of the platform, shown to the user who links the account. */
     senderName: optionalText,
     tenantName: optionalText
   }
@@ -181,14 +181,14 @@ export const payloads = {
 export type EventType = keyof typeof payloads
 export const eventTypes = Object.keys(payloads) as ReadonlyArray<EventType>
 
-/** What an event says, without its envelope and version. */
+/** Payload of an event type, without the version. */
 export type PayloadOf<T extends EventType> = Schema.Struct.Type<(typeof payloads)[T]>
 export type EventDraft = {
   readonly [T in EventType]: { readonly type: T; readonly payload: PayloadOf<T> }
 }[EventType]
 export type DraftOf<T extends EventType> = Extract<EventDraft, { readonly type: T }>
 
-/** A draft in one call; the pair of type and payload is checked where it is written. */
+/** An event draft. The compiler checks that payload and type fit. */
 export const draft = <T extends EventType>(type: T, payload: PayloadOf<T>): DraftOf<T> =>
   ({ type, payload }) as unknown as DraftOf<T> // the pair is what DraftOf<T> says; TypeScript does not follow the indexed union
 
@@ -198,10 +198,10 @@ export const isTerminalType = (type: string): type is TerminalType =>
   type === "run.completed" || type === "run.failed" || type === "run.cancelled"
 
 export const PAYLOAD_VERSION = 1
-/** One event's payload as JSON, in bytes. */
+/** Largest payload of an event as JSON, in bytes. */
 export const MAX_PAYLOAD_BYTES = 262_144
 
-/** The envelope as any reader may rely on it. */
+/** Envelope fields that every reader can rely on. */
 export const Envelope = Schema.Struct({
   id: EventId,
   seq: Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)),
@@ -214,10 +214,10 @@ export const Envelope = Schema.Struct({
 }).annotate({ identifier: "Envelope" })
 export type Envelope = typeof Envelope.Type
 
-/** Payload fields by type, with the literal types put aside: what generic code may do with any of them. */
+/** Payload fields of a type for generic code, without the literal types. */
 const fieldsOf = (type: EventType): Readonly<Record<string, Schema.Codec<unknown, unknown>>> => payloads[type]
 
-/** One event of that type: `v: 1`, its fields, and whatever later versions add. */
+/** Schema of one event type: `v: 1`, its fields, and fields of later versions. */
 export const eventSchema = (type: EventType) =>
   Schema.Struct({
     ...Envelope.fields,
@@ -234,7 +234,7 @@ type EnvelopeOf<T extends EventType> = Omit<Envelope, "type" | "payload"> & {
 export type RunEvent = { readonly [T in EventType]: EnvelopeOf<T> }[EventType]
 export type EventOf<T extends EventType> = { readonly [K in T]: EnvelopeOf<K> }[T]
 
-/** An event this build does not know, or knows in another payload version: kept whole, shown by nobody. */
+/** An event of an unknown type or payload version. Kept unchanged; clients do not show it. */
 export interface UnknownEvent {
   readonly _tag: "UnknownEvent"
   readonly envelope: Envelope
@@ -250,22 +250,22 @@ const decoders = new Map<string, (u: unknown) => Option.Option<unknown>>(
 )
 
 /**
- * Reads one envelope. Fails only where the envelope itself is broken; a known type whose payload does not fit its version-1 schema
- * is `UnknownEvent`, so that a newer writer never breaks an older reader.
+ * Decodes one envelope. Fails only if the envelope is invalid. A known type whose payload does not fit its version-1 schema is an
+ * `UnknownEvent`, so that a newer writer never breaks an older reader.
  */
 export const decodeEvent = (input: unknown): Result.Result<KnownEvent | UnknownEvent, Schema.SchemaError> =>
   Result.map(decodeEnvelope(input), (envelope) => {
     const known = decoders.get(envelope.type)?.(input)
     return known !== undefined && Option.isSome(known)
-      ? { _tag: "KnownEvent", event: known.value as RunEvent } // decoded by the schema of its own type
+      ? { _tag: "KnownEvent", event: known.value as RunEvent } // decoded by the schema of the type
       : { _tag: "UnknownEvent", envelope }
   })
 
 /** `decodeEvent` for `EventSequence`: `undefined` where the input is not an envelope. */
-export const decodeFrame = (input: unknown): KnownEvent | UnknownEvent | undefined =>
+export const decodeReceivedEvent = (input: unknown): KnownEvent | UnknownEvent | undefined =>
   Result.getOrUndefined(decodeEvent(input))
 
-/** Everything of an envelope that is the same for all events of one run. */
+/** Envelope fields that all events of one run share. */
 export interface EventStamp {
   readonly runId: RunId
   readonly sessionId?: SessionId | undefined

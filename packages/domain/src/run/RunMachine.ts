@@ -1,20 +1,20 @@
 /**
- * The run machine: what a run does about what happens to it.
+ * State machine of a run. `transition` takes an input (runtime output, a decision, a cancel, the end of the process) and returns events to
+ * append and actions to take.
  *
- * `transition` takes an input (runtime output, a decision, a cancel, the end of the process) and answers with events to append and
- * actions to take; every event it answers with has passed `accept`, the table in `RunState`.
- *
- * Pure: no clock, no ids, no I/O. It does not promise that the process is gone; `Ended` says that, and only then comes the terminal event.
+ * Guarantees: pure, without clock, ids or I/O. Every returned event has passed `accept`, the table in `RunState`. The terminal event follows
+ * `Ended`.
+ * Does not: end the process. `Ended` reports that.
  */
 import type { ApprovalRequest, DecisionOrigin } from "../approval/Approval.ts"
 import type { ApprovalId } from "../identity/Ids.ts"
 import { isContinuation, outcomeAfter } from "./Rejection.ts"
 import { isTerminal, type RunFailure, type Usage } from "./Run.ts"
 import { draft, type EventDraft, type PayloadOf } from "./RunEvent.ts"
-import { accept, type Resolution, type RunState } from "./RunState.ts"
+import { accept, type ResolutionState, type RunState } from "./RunState.ts"
 import type { AdapterEvent, ApprovalAnswer, Outcome } from "./RuntimeAdapter.ts"
 
-/** Who answered, for the audit: a person, a policy, the clock. */
+/** Source of a decision, for the audit: a user or a policy. */
 export interface DecidedBy {
   readonly by?: string | undefined
 }
@@ -44,11 +44,11 @@ export type Input =
       readonly edit?: InputEdit | undefined
     } & DecidedBy)
   | { readonly _tag: "Expired"; readonly approvalId: ApprovalId }
-  /** The runtime told its outcome; the process still lives. */
+  /** The runtime reported its outcome. The process is still running. */
   | { readonly _tag: "Concluded"; readonly outcome: Outcome; readonly reason?: string | undefined }
-  /** What the run has used so far; the terminal event tells it where the outcome does not. */
+  /** Usage so far. The terminal event contains it if the outcome has no usage. */
   | { readonly _tag: "Used"; readonly usage: Usage }
-  /** The Edge ends the run as failed, whatever the runtime says of it: a limit was reached, or its mode was broken. */
+  /** The Edge fails the run regardless of the runtime: a limit was reached, or its mode was violated. */
   | { readonly _tag: "Overruled"; readonly error: RunFailure }
   | ({ readonly _tag: "CancelRequested"; readonly reason?: string | undefined } & DecidedBy)
   | {
@@ -56,23 +56,23 @@ export type Input =
       readonly kind: PayloadOf<"runtime.timeout">["kind"]
       readonly afterMs: number
     }
-  /** Nothing of the run is left alive. */
+  /** All processes of the run have ended. */
   | { readonly _tag: "Ended" }
 
-export type Action =
+export type TransitionAction =
   | { readonly _tag: "Append"; readonly event: EventDraft }
-  /** Tell the runtime what was decided. */
+  /** Send the decision to the runtime. */
   | { readonly _tag: "Answer"; readonly approvalId: ApprovalId; readonly answer: ApprovalAnswer }
-  /** Close stdin and let the process leave by itself, for a while. */
+  /** Close stdin and give the process time to exit. */
   | { readonly _tag: "Leave" }
   /** End the process: protocol cancel, then signals. */
   | { readonly _tag: "Stop" }
-  /** The command cannot be carried out. */
+  /** Refuse the command. */
   | { readonly _tag: "Refuse"; readonly code: "approval_already_resolved" | "approval_expired" | "not_found" }
 
-export type Transition = readonly [state: RunState, actions: ReadonlyArray<Action>]
+export type Transition = readonly [state: RunState, actions: ReadonlyArray<TransitionAction>]
 
-const resolutionOf = (answer: ApprovalAnswer): Resolution => {
+const resolutionOf = (answer: ApprovalAnswer): ResolutionState => {
   switch (answer.decision) {
     case "allow":
       return "approved"
@@ -83,10 +83,10 @@ const resolutionOf = (answer: ApprovalAnswer): Resolution => {
   }
 }
 
-/** Collects actions while the state moves; refuses nothing silently except what `accept` refuses. */
+/** One transition in progress: the state so far and the collected actions. Drops events that `accept` refuses. */
 class Step {
   state: RunState
-  readonly actions: Array<Action> = []
+  readonly actions: Array<TransitionAction> = []
 
   constructor(state: RunState) {
     this.state = state
@@ -100,11 +100,11 @@ class Step {
     return true
   }
 
-  act(action: Action): void {
+  act(action: TransitionAction): void {
     this.actions.push(action)
   }
 
-  /** Every approval that waits is resolved, and the runtime told so. */
+  /** Cancels all pending approvals and answers the runtime. */
   resolveAll(reason: string): void {
     for (const approvalId of this.state.pending) {
       this.append(draft("run.approval.resolved", { approvalId, state: "cancelled", reason }))
@@ -112,17 +112,17 @@ class Step {
     }
   }
 
-  /** The runtime learns that an action was not approved. */
+  /** Records that the runtime learned of a rejected action. */
   reject(approvalId: ApprovalId, state: "denied" | "expired", reason?: string): void {
     this.state = { ...this.state, rejection: { approvalId, state, reason } }
   }
 
-  /** The runtime does something else. */
+  /** Records that the runtime continues after a rejection. */
   proceed(): void {
     if (this.state.rejection !== undefined) this.state = { ...this.state, rejection: undefined }
   }
 
-  /** A runtime that speaks before it says that it has started has started. */
+  /** Output before `run.started` implies the start. */
   ensureStarted(): void {
     if (!this.state.started) this.append(draft("run.started", {}))
   }
@@ -136,14 +136,14 @@ class Step {
   }
 }
 
-const nothing: ReadonlyArray<Action> = []
-const leave: ReadonlyArray<Action> = [{ _tag: "Leave" }]
+const nothing: ReadonlyArray<TransitionAction> = []
+const leave: ReadonlyArray<TransitionAction> = [{ _tag: "Leave" }]
 
-/** The hot path: streamed text of a run that has started and not ended. `accept` says the same, with more to look at. */
+/** The hot path: streamed text of a started run. `accept` gives the same result with more checks. */
 const movesNothing = (state: RunState, event: EventDraft): boolean =>
   event.type === "run.message.delta" && state.started && state.rejection === undefined
 
-/** What a run does about an input. Terminal states absorb every input but answer commands. */
+/** The state and the actions after an input. Terminal states absorb every input, but still answer commands. */
 export const transition = (state: RunState, input: Input): Transition => {
   if (state.status !== undefined && isTerminal(state.status)) {
     return input._tag === "Decided" || input._tag === "Expired"
@@ -163,27 +163,7 @@ export const transition = (state: RunState, input: Input): Transition => {
       if (step.append(input.event) && isContinuation(input.event)) step.proceed()
       return step.done()
     case "Asked":
-      // A run that is already ending asks nobody.
-      if (state.verdict !== undefined) {
-        step.act({
-          _tag: "Answer",
-          approvalId: input.approvalId,
-          answer: { decision: "cancel", scope: "once", reason: "the run is ending" }
-        })
-        return step.done()
-      }
-      step.ensureStarted()
-      if (
-        step.append(
-          draft("run.approval.requested", {
-            approvalId: input.approvalId,
-            request: input.request,
-            expiresAt: input.expiresAt
-          })
-        )
-      )
-        step.proceed()
-      return step.done()
+      return requestApproval(step, input)
     case "Withdrawn":
       step.append(
         draft("run.approval.resolved", {
@@ -195,24 +175,10 @@ export const transition = (state: RunState, input: Input): Transition => {
       return step.done()
     case "Decided":
       return decide(step, input)
-    case "Expired": {
-      const reason = "nobody decided in time"
-      if (
-        step.append(
-          draft("run.approval.resolved", { approvalId: input.approvalId, state: "expired", reason })
-        )
-      ) {
-        step.reject(input.approvalId, "expired")
-        step.act({
-          _tag: "Answer",
-          approvalId: input.approvalId,
-          answer: { decision: "deny", scope: "once", reason }
-        })
-      }
-      return step.done()
-    }
+    case "Expired":
+      return expire(step, input.approvalId)
     case "Concluded":
-      // It is being stopped and has done what it was asked: now it may leave by itself.
+      // The run is being stopped and the runtime has finished: give the process time to exit.
       if (state.verdict !== undefined) return [state, leave]
       step.conclude(outcomeAfter(step.state.rejection, input.outcome))
       step.resolveAll(input.reason ?? "the runtime ended its turn")
@@ -229,18 +195,45 @@ export const transition = (state: RunState, input: Input): Transition => {
       }
       step.act({ _tag: "Stop" })
       return step.done()
-    case "TimedOut": {
-      if (state.verdict === undefined) {
-        step.append(draft("runtime.timeout", { kind: input.kind, afterMs: input.afterMs }))
-        step.conclude({ _tag: "Failed", error: timeoutFailure(input.kind, input.afterMs) })
-        step.resolveAll("the run timed out")
-      }
-      step.act({ _tag: "Stop" })
-      return step.done()
-    }
+    case "TimedOut":
+      return timeOut(step, input)
     case "Ended":
       return end(step)
   }
+}
+
+const requestApproval = (
+  step: Step,
+  { approvalId, expiresAt, request }: Extract<Input, { _tag: "Asked" }>
+): Transition => {
+  // A run that is already ending requests no approvals.
+  if (step.state.verdict !== undefined) {
+    const answer = { decision: "cancel", scope: "once", reason: "the run is ending" } as const
+    step.act({ _tag: "Answer", approvalId, answer })
+    return step.done()
+  }
+  step.ensureStarted()
+  if (step.append(draft("run.approval.requested", { approvalId, request, expiresAt }))) step.proceed()
+  return step.done()
+}
+
+const expire = (step: Step, approvalId: ApprovalId): Transition => {
+  const reason = "the approval expired"
+  if (step.append(draft("run.approval.resolved", { approvalId, state: "expired", reason }))) {
+    step.reject(approvalId, "expired")
+    step.act({ _tag: "Answer", approvalId, answer: { decision: "deny", scope: "once", reason } })
+  }
+  return step.done()
+}
+
+const timeOut = (step: Step, { afterMs, kind }: Extract<Input, { _tag: "TimedOut" }>): Transition => {
+  if (step.state.verdict === undefined) {
+    step.append(draft("runtime.timeout", { kind, afterMs }))
+    step.conclude({ _tag: "Failed", error: timeoutFailure(kind, afterMs) })
+    step.resolveAll("the run timed out")
+  }
+  step.act({ _tag: "Stop" })
+  return step.done()
 }
 
 const decide = (step: Step, input: Extract<Input, { _tag: "Decided" }>): Transition => {
@@ -267,8 +260,8 @@ const decide = (step: Step, input: Extract<Input, { _tag: "Decided" }>): Transit
 }
 
 /**
- * A decision on an approval that no longer waits: the same again is fine, another is a conflict. An edit that comes
- * second is always one: the first edit is stored without secrets and cannot be compared.
+ * A decision on a resolved approval. The same decision is accepted, another is a conflict. A second edit is always a conflict: the first
+ * edit is stored without secrets and cannot be compared.
  */
 const decideSettled = (
   state: RunState,
@@ -285,7 +278,7 @@ const decideSettled = (
   ]
 }
 
-/** A run that somebody cancelled stays cancelled: that is what they were told. */
+/** A cancelled run stays cancelled: the user has seen that result. */
 const overrule = (step: Step, error: RunFailure): Transition => {
   const { verdict } = step.state
   if (verdict?._tag === "Cancelled") return step.done()
@@ -339,8 +332,8 @@ const timeoutFailure = (kind: PayloadOf<"runtime.timeout">["kind"], afterMs: num
   const message = {
     run: "The run exceeded its configured timeout.",
     cap: "The run exceeded the absolute limit of its lifetime.",
-    first_event: "The runtime said nothing after it was started.",
-    silence: "The runtime fell silent."
+    first_event: "The runtime produced no output after the start.",
+    silence: "The runtime stopped producing output."
   }[kind]
   return { code: "run_timeout", message, details: { kind, afterMs } }
 }

@@ -7,7 +7,7 @@
 import type { ApprovalId, RunId } from "../identity/Ids.ts"
 import type { Rejection } from "./Rejection.ts"
 import { isTerminal, type RunFailure, type RunStatus, type Usage } from "./Run.ts"
-import type { EventDraft, PayloadOf } from "./RunEvent.ts"
+import type { DraftOf, EventDraft, PayloadOf, TerminalType } from "./RunEvent.ts"
 import type { Outcome } from "./RuntimeAdapter.ts"
 
 export interface RunState {
@@ -15,7 +15,7 @@ export interface RunState {
   readonly status: RunStatus | undefined
   /** Pending approvals, in the order of the requests. Not empty exactly while `waiting_approval`. */
   readonly pending: ReadonlyArray<ApprovalId>
-  readonly resolved: ReadonlyMap<ApprovalId, Resolution>
+  readonly resolved: ReadonlyMap<ApprovalId, ResolutionState>
   /** Approvals that were allowed with an edited input. */
   readonly edited?: ReadonlySet<ApprovalId> | undefined
   /** Tool calls without a result: call id → tool. */
@@ -51,7 +51,7 @@ export interface RunSummary {
   readonly endedAt?: string
 }
 
-export const summaryOf = ({
+export const runSummaryOf = ({
   error,
   model,
   resultText,
@@ -67,7 +67,7 @@ export const summaryOf = ({
   ...(worktree === undefined ? {} : { worktree })
 })
 
-export type Resolution = PayloadOf<"run.approval.resolved">["state"]
+export type ResolutionState = PayloadOf<"run.approval.resolved">["state"]
 
 export const initial: RunState = {
   status: undefined,
@@ -101,6 +101,43 @@ const without = <K, V>(map: ReadonlyMap<K, V>, key: K): ReadonlyMap<K, V> => {
   const next = new Map(map)
   next.delete(key)
   return next
+}
+
+const requestApproval = (
+  state: RunState,
+  { approvalId }: PayloadOf<"run.approval.requested">
+): Accepted | Refused =>
+  state.pending.includes(approvalId) || state.resolved.has(approvalId)
+    ? no("approval_already_asked")
+    : ok({ ...state, status: "waiting_approval", pending: [...state.pending, approvalId] })
+
+const resolveApproval = (
+  state: RunState,
+  { approvalId, edited, state: resolution }: PayloadOf<"run.approval.resolved">
+): Accepted | Refused => {
+  if (!state.pending.includes(approvalId)) return no("unknown_approval")
+  const pending = state.pending.filter((id) => id !== approvalId)
+  return ok({
+    ...state,
+    status: pending.length > 0 ? "waiting_approval" : state.started ? "running" : "starting",
+    pending,
+    resolved: new Map(state.resolved).set(approvalId, resolution),
+    ...(edited === true ? { edited: new Set(state.edited).add(approvalId) } : {})
+  })
+}
+
+const end = (state: RunState, event: DraftOf<TerminalType>): Accepted | Refused => {
+  if (state.pending.length > 0) return no("approvals_pending")
+  if (state.openCalls.size > 0) return no("calls_open")
+  const usage = event.payload.usage ?? state.usage
+  switch (event.type) {
+    case "run.completed":
+      return ok({ ...state, status: "completed", usage, resultText: event.payload.text })
+    case "run.failed":
+      return ok({ ...state, status: "failed", usage, error: event.payload.error })
+    case "run.cancelled":
+      return ok({ ...state, status: "cancelled", usage })
+  }
 }
 
 /** The transition table: the state after `event`, or why the event cannot follow. Has a case for every event type. */
@@ -137,39 +174,14 @@ export const accept = (state: RunState, event: EventDraft): Accepted | Refused =
       return state.openCalls.has(event.payload.callId)
         ? ok({ ...state, openCalls: without(state.openCalls, event.payload.callId) })
         : no("call_not_open")
-    case "run.approval.requested": {
-      const { approvalId } = event.payload
-      if (state.pending.includes(approvalId) || state.resolved.has(approvalId))
-        return no("approval_already_asked")
-      return ok({ ...state, status: "waiting_approval", pending: [...state.pending, approvalId] })
-    }
-    case "run.approval.resolved": {
-      const { approvalId } = event.payload
-      if (!state.pending.includes(approvalId)) return no("unknown_approval")
-      const pending = state.pending.filter((id) => id !== approvalId)
-      return ok({
-        ...state,
-        status: pending.length > 0 ? "waiting_approval" : state.started ? "running" : "starting",
-        pending,
-        resolved: new Map(state.resolved).set(approvalId, event.payload.state),
-        ...(event.payload.edited === true ? { edited: new Set(state.edited).add(approvalId) } : {})
-      })
-    }
+    case "run.approval.requested":
+      return requestApproval(state, event.payload)
+    case "run.approval.resolved":
+      return resolveApproval(state, event.payload)
     case "run.completed":
     case "run.failed":
-    case "run.cancelled": {
-      if (state.pending.length > 0) return no("approvals_pending")
-      if (state.openCalls.size > 0) return no("calls_open")
-      const usage = event.payload.usage ?? state.usage
-      switch (event.type) {
-        case "run.completed":
-          return ok({ ...state, status: "completed", usage, resultText: event.payload.text })
-        case "run.failed":
-          return ok({ ...state, status: "failed", usage, error: event.payload.error })
-        case "run.cancelled":
-          return ok({ ...state, status: "cancelled", usage })
-      }
-    }
+    case "run.cancelled":
+      return end(state, event)
     // Events that do not move the run. The state is shared, not copied: this is the hot path.
     case "run.message.delta":
     case "run.message.completed":

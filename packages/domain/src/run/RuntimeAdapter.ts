@@ -18,7 +18,7 @@ export interface Capabilities {
   /** Takes an edited tool input with an approval. */
   readonly editInput: boolean
   readonly resume: boolean
-  /** Has a read-only mode of its own; the Edge enforces it besides. */
+  /** The runtime has a read-only mode. The Edge enforces it too. */
   readonly readOnly: boolean
   /** Has a protocol message that cancels. */
   readonly cancel: boolean
@@ -57,8 +57,8 @@ export interface RuntimeCommand {
   readonly env?: Readonly<Record<string, string>> | undefined
   readonly settingsFiles?: ReadonlyArray<SettingsFile> | undefined
   /**
-   * `ignore`: the child reads end-of-file at once. `once`: it reads the protocol's `open`, then end-of-file. `pipe`: the protocol goes on
-   * writing, and the outcome closes it.
+   * `ignore`: the child reads end-of-file at once. `once`: it reads the protocol's `open`, then end-of-file. `pipe`: the protocol
+   * continues to write, and the outcome closes it.
    */
   readonly stdin: "ignore" | "once" | "pipe"
 }
@@ -189,7 +189,7 @@ export interface ProbeResult {
   readonly stderr: string
 }
 
-/** A call that tells whether somebody is signed in, without asking a model. It must answer within 10 s. */
+/** A command that reports whether the user is signed in, without a model call. It must finish within 10 s. */
 export interface SignInProbe {
   readonly args: ReadonlyArray<string>
   /** `undefined` where the answer tells neither: an older version that does not know the call. */
@@ -200,7 +200,7 @@ export interface SignInProbe {
 export interface Probe {
   readonly command: string
   readonly versionArgs: ReadonlyArray<string>
-  /** Runs in the environment that a run would have. Without it nobody knows before a run. */
+  /** Runs in the environment of a run. Without a probe the sign-in is unknown before a run. */
   readonly signedIn?: SignInProbe | undefined
   /** What to tell a person whose machine lacks the program. */
   readonly install: string

@@ -1,5 +1,5 @@
 /**
- * The checkout of its own that a run with `isolation: "worktree"` works in, and the runs that resume it. Where it lies stays on the Edge.
+ * Checkout of a run with `isolation: "worktree"`, shared with the runs that resume it. Its path stays on the Edge.
  */
 import { Schema } from "effect"
 import { RunId, WorkspaceId } from "../identity/Ids.ts"
@@ -26,7 +26,7 @@ export type WorktreeStart = typeof WorktreeStart.Type
 export const Worktree = Schema.Struct({
   ...WorktreeStart.fields,
   workspace: WorkspaceId,
-  /** `active` while a run lives in it, then `kept` until somebody removes it. */
+  /** `active` while a run uses it, then `kept` until a user removes it. */
   state: Schema.Literals(["active", "kept", "removed"]),
   /** Absent where it is gone with the worktree. */
   branch: Schema.optionalKey(Schema.String),

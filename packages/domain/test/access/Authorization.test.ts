@@ -45,11 +45,11 @@ describe("Authorization", () => {
               `${held} of ${approvers}, own: ${own}, ${ownRequests}`
             )
           }
-    const nobody = decisionRefusal({ approvers: "member", ownRequests: true }, undefined, false)
-    assert.instanceOf(nobody, PermissionDenied)
+    const withoutRole = decisionRefusal({ approvers: "member", ownRequests: true }, undefined, false)
+    assert.instanceOf(withoutRole, PermissionDenied)
   })
 
-  it("turns a passed check into the proof that a service asks for", () => {
+  it("turns a passed check into the proof that a service requires", () => {
     const proof = prove("run.cancel", claim, roleRefusal("run.cancel", "member"))
     assert.deepStrictEqual(Result.map(proof, cancelRun), Result.succeed("usr_x cancels in prj_x"))
   })
@@ -63,14 +63,14 @@ describe("Authorization", () => {
     const forgotten = () => {
       // @ts-expect-error a claim is no proof
       cancelRun(claim)
-      // @ts-expect-error nobody writes a proof down
+      // @ts-expect-error a proof cannot be written as a literal
       cancelRun({ ...claim, action: "run.cancel" })
       const read = prove("project.read", claim, undefined)
       // @ts-expect-error the proof of one action is none of another
       Result.map(read, cancelRun)
       // @ts-expect-error a proof comes with its refusal still in hand
       cancelRun(prove("run.cancel", claim, undefined))
-      // @ts-expect-error only the codes of its own row refuse an action
+      // @ts-expect-error an action is refused only with the codes of its row
       const rejection: RejectionOf<"run.cancel"> = "not_found"
       return rejection
     }

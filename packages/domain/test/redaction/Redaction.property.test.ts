@@ -1,4 +1,4 @@
-/** A text that comes in pieces is told apart at its seams: what is left of it is what is left of the whole. */
+/** Redaction of a text in pieces: the result is the same as for the whole text. */
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { Redaction } from "../../src/redaction/Redaction.ts"

@@ -57,7 +57,7 @@ describe("Redaction", () => {
     }
   })
 
-  it("finds the values that it is told, and none under eight characters", () => {
+  it("finds registered values of at least eight characters", () => {
     const told = new Redaction(["correct horse battery", "(a+b)*[c]$", "short", "battery!"])
     assert.strictEqual(told.text("the correct horse battery! short"), "the [redacted] short")
     assert.strictEqual(told.text("x(a+b)*[c]$y"), "x[redacted]y")

@@ -3,7 +3,7 @@ import { Arbitrary, Schema } from "effect"
 import { Decision, DecisionScope } from "../../src/approval/Approval.ts"
 import { isTerminal } from "../../src/run/Run.ts"
 import { isTerminalType, type EventDraft } from "../../src/run/RunEvent.ts"
-import { transition, type Action, type Input } from "../../src/run/RunMachine.ts"
+import { transition, type TransitionAction, type Input } from "../../src/run/RunMachine.ts"
 import { accept, fold, initial, type RunState } from "../../src/run/RunState.ts"
 import { anyInput, approvalIds, created, request, underWay } from "@corral/testing/recordings/RunInputs"
 import { effort } from "@corral/testing/time/Effort"
@@ -12,17 +12,17 @@ const runs = { arbitrary: { runs: 150 * effort, size: 40 } }
 
 interface Played {
   readonly state: RunState
-  readonly actions: ReadonlyArray<Action>
+  readonly actions: ReadonlyArray<TransitionAction>
   readonly events: ReadonlyArray<EventDraft>
 }
 
-const eventsOf = (actions: ReadonlyArray<Action>): ReadonlyArray<EventDraft> =>
+const eventsOf = (actions: ReadonlyArray<TransitionAction>): ReadonlyArray<EventDraft> =>
   actions.flatMap((action) => (action._tag === "Append" ? [action.event] : []))
 
 /** A created run and what came of the inputs; `each` sees the state after every one. */
 const play = (inputs: ReadonlyArray<Input>, each: (state: RunState) => void = () => undefined): Played => {
   let state = initial
-  const actions: Array<Action> = []
+  const actions: Array<TransitionAction> = []
   const start: Input = { _tag: "Created", payload: created }
   for (const input of [start, ...inputs]) {
     const [next, more] = transition(state, input)
@@ -186,7 +186,7 @@ describe("RunMachine", () => {
             event.payload.reason === "the runtime went on"
         )
         const answers = actions.filter((action) => action._tag === "Answer" && action.approvalId === id)
-        // Asked while the run is ending: nothing is written, and the runtime is told to stop waiting.
+        // A request while the run is ending: nothing is appended, and the runtime stops waiting.
         const unwritten = answers.filter(
           (action) => action._tag === "Answer" && action.answer.reason === "the run is ending"
         )

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { isTerminalType, draft, type EventDraft } from "../../src/run/RunEvent.ts"
-import { transition, type Action, type Input } from "../../src/run/RunMachine.ts"
+import { transition, type TransitionAction, type Input } from "../../src/run/RunMachine.ts"
 import { accept, initial, type Refusal, type RunState } from "../../src/run/RunState.ts"
 import type { ApprovalAnswer, Outcome } from "../../src/run/RuntimeAdapter.ts"
 import { approvalIds, created, request } from "@corral/testing/recordings/RunInputs"
@@ -33,14 +33,14 @@ const delta = draft("run.message.delta", { messageId: "m1", channel: "text", tex
 const after = (...inputs: ReadonlyArray<Input>): RunState =>
   [create, ...inputs].reduce((state, input) => transition(state, input)[0], initial)
 
-const actionsOf = (input: Input, ...before: ReadonlyArray<Input>): ReadonlyArray<Action> =>
+const actionsOf = (input: Input, ...before: ReadonlyArray<Input>): ReadonlyArray<TransitionAction> =>
   transition(after(...before), input)[1]
 
 /** Appended types and other actions, in order. */
-const told = (actions: ReadonlyArray<Action>): ReadonlyArray<string> =>
+const told = (actions: ReadonlyArray<TransitionAction>): ReadonlyArray<string> =>
   actions.map((action) => (action._tag === "Append" ? action.event.type : action._tag))
 
-const appended = (actions: ReadonlyArray<Action>): ReadonlyArray<EventDraft> =>
+const appended = (actions: ReadonlyArray<TransitionAction>): ReadonlyArray<EventDraft> =>
   actions.flatMap((action) => (action._tag === "Append" ? [action.event] : []))
 
 describe("transition", () => {
@@ -100,7 +100,7 @@ describe("transition", () => {
     assert.strictEqual(after(ask(a), ask(b), decide(a), decide(b)).status, "running")
   })
 
-  it("writes a decision down before the runtime is told", () => {
+  it("appends a decision before answering the runtime", () => {
     const answer = { decision: "deny", scope: "run", reason: "not here" } as const
     assert.deepStrictEqual(actionsOf(decide(a, answer), ask(a)), [
       {
@@ -154,13 +154,13 @@ describe("transition", () => {
         event: draft("run.approval.resolved", {
           approvalId: a,
           state: "expired",
-          reason: "nobody decided in time"
+          reason: "the approval expired"
         })
       },
       {
         _tag: "Answer",
         approvalId: a,
-        answer: { decision: "deny", scope: "once", reason: "nobody decided in time" }
+        answer: { decision: "deny", scope: "once", reason: "the approval expired" }
       }
     ])
     assert.strictEqual(after(ask(a), { _tag: "Expired", approvalId: a }).status, "running")
@@ -188,19 +188,19 @@ describe("transition", () => {
     ["deny", "cancel", "approval_already_resolved"],
     ["cancel", "allow", "approval_already_resolved"]
   ] as const)("after %s, %s gives %s", (first, second, code) => {
-    const expected: ReadonlyArray<Action> = code === undefined ? [] : [{ _tag: "Refuse", code }]
+    const expected: ReadonlyArray<TransitionAction> = code === undefined ? [] : [{ _tag: "Refuse", code }]
     const before = [ask(a), decide(a, { decision: first })]
     assert.deepStrictEqual(actionsOf(decide(a, { decision: second }), ...before), expected)
     assert.deepStrictEqual(actionsOf(decide(a, { decision: second }), ...before, ended), expected)
   })
 
   it("refuses a decision on what was never asked, live and ended", () => {
-    const refused: ReadonlyArray<Action> = [{ _tag: "Refuse", code: "not_found" }]
+    const refused: ReadonlyArray<TransitionAction> = [{ _tag: "Refuse", code: "not_found" }]
     assert.deepStrictEqual(actionsOf(decide(b), ask(a)), refused)
     assert.deepStrictEqual(actionsOf(decide(b), ended), refused)
   })
 
-  it("asks nobody once it is ending, and tells the runtime not to wait", () => {
+  it("cancels a request while the run is ending", () => {
     for (const ending of [conclude(), cancel, { _tag: "TimedOut", kind: "run", afterMs: 1 } as const]) {
       assert.deepStrictEqual(actionsOf(ask(a), ending), [
         {
@@ -235,8 +235,8 @@ describe("transition", () => {
   it.each([
     ["run", "The run exceeded its configured timeout."],
     ["cap", "The run exceeded the absolute limit of its lifetime."],
-    ["first_event", "The runtime said nothing after it was started."],
-    ["silence", "The runtime fell silent."]
+    ["first_event", "The runtime produced no output after the start."],
+    ["silence", "The runtime stopped producing output."]
   ] as const)("times out (%s): first the time-out, then the failure", (kind, message) => {
     const timedOut: Input = { _tag: "TimedOut", kind, afterMs: 1_000 }
     assert.deepStrictEqual(told(actionsOf(timedOut, ask(a))), [

@@ -11,7 +11,7 @@ import { LOCAL } from "./Principal.ts"
 
 const byName = ({ name }: FileEntry): string => name
 
-export const files = HttpApiBuilder.group(
+export const edgeFiles = HttpApiBuilder.group(
   EdgeApi,
   "files",
   Effect.fnUntraced(function* (handlers) {

@@ -8,7 +8,7 @@ import type { ErrorCode } from "@corral/domain/errors/ErrorTable"
 import { isMetricsPage } from "@corral/service/http/MetricsPage"
 import type { IncomingHttpHeaders } from "node:http"
 
-export interface GuardedRequest {
+export interface GuardedEdgeRequest {
   readonly method: string
   /** As sent: path and query, or an absolute form, which is refused. */
   readonly target: string
@@ -17,7 +17,7 @@ export interface GuardedRequest {
   readonly upgrade: boolean
 }
 
-export interface GuardOptions {
+export interface EdgeGuardOptions {
   /** The port that is listened on. */
   readonly port: number
   readonly allowedOrigins: ReadonlySet<string>
@@ -28,7 +28,7 @@ export type Passage =
   | { readonly _tag: "Pass"; readonly authenticated: boolean }
   | { readonly _tag: "Refuse"; readonly code: ErrorCode; readonly message?: string }
 
-export const MAX_BODY_BYTES = 1_048_576
+export const MAX_EDGE_BODY_BYTES = 1_048_576
 export const EDGE_STREAM_PATH = "/v1/events"
 
 const pathOf = (target: string): string => target.split("?", 1)[0] ?? ""
@@ -40,7 +40,7 @@ const isHealth = (path: string): boolean =>
 const refuse = (code: ErrorCode, message?: string): Passage =>
   message === undefined ? { _tag: "Refuse", code } : { _tag: "Refuse", code, message }
 
-const isOurHost = (request: GuardedRequest, port: number): boolean => {
+const isOurHost = (request: GuardedEdgeRequest, port: number): boolean => {
   let hosts = 0
   for (let i = 0; i < request.rawHeaders.length; i += 2) {
     if (request.rawHeaders[i]?.toLowerCase() === "host") hosts++
@@ -52,7 +52,7 @@ const isOurHost = (request: GuardedRequest, port: number): boolean => {
 }
 
 /** The bearer token, or on the event stream's upgrade alone the query's. `null`: none was sent. */
-const tokenOf = (request: GuardedRequest): string | null => {
+const tokenOf = (request: GuardedEdgeRequest): string | null => {
   const { authorization } = request.headers
   if (authorization !== undefined) return /^Bearer +(\S+) *$/i.exec(authorization)?.[1] ?? ""
   if (!request.upgrade || pathOf(request.target) !== EDGE_STREAM_PATH) return null
@@ -62,7 +62,7 @@ const tokenOf = (request: GuardedRequest): string | null => {
 const hasBody = (headers: IncomingHttpHeaders): boolean =>
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0
 
-export const guard = (request: GuardedRequest, options: GuardOptions): Passage => {
+export const guardEdgeRequest = (request: GuardedEdgeRequest, options: EdgeGuardOptions): Passage => {
   const { headers, method, target } = request
   if (!isOurHost(request, options.port))
     return refuse("permission_denied", "The Host header names another server.")
@@ -75,7 +75,7 @@ export const guard = (request: GuardedRequest, options: GuardOptions): Passage =
   if (site !== undefined && site !== "same-origin" && site !== "none" && origin === undefined) {
     return refuse("permission_denied", "Cross-site requests are refused.")
   }
-  // That page has a token of its own, which opens nothing else; this one does not open it.
+  // The metrics page has its own token, which gives access to nothing else. The Edge's token does not open it.
   const token = isMetricsPage(target) ? undefined : tokenOf(request)
   if (token === null) {
     if (!(isHealth(pathOf(target)) && method === "GET")) return refuse("unauthorized")
@@ -83,7 +83,7 @@ export const guard = (request: GuardedRequest, options: GuardOptions): Passage =
     return refuse("unauthorized")
   }
   if (hasBody(headers)) {
-    if (Number(headers["content-length"] ?? 0) > MAX_BODY_BYTES) return refuse("payload_too_large")
+    if (Number(headers["content-length"] ?? 0) > MAX_EDGE_BODY_BYTES) return refuse("payload_too_large")
     if (!/^application\/json\s*(;|$)/i.test(headers["content-type"] ?? ""))
       return refuse("unsupported_media_type")
   }

@@ -16,7 +16,7 @@ import { Store } from "../store/Store.ts"
 import { RESTORE_HINT } from "../store/StoreDamage.ts"
 import { LocalToken } from "../LocalToken.ts"
 
-export const health = (config: EdgeConfig) =>
+export const edgeHealth = (config: EdgeConfig) =>
   HttpApiBuilder.group(
     EdgeApi,
     "health",

@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { HubLink } from "../link/HubLink.ts"
 
-export const link = HttpApiBuilder.group(
+export const edgeLink = HttpApiBuilder.group(
   EdgeApi,
   "link",
   Effect.fnUntraced(function* (handlers) {

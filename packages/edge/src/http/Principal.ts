@@ -1,2 +1,2 @@
-/** Who acts on a local Edge: whoever holds its token. */
+/** Principal of requests to a local Edge: the holder of its token. */
 export const LOCAL = "local"

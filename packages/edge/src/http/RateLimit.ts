@@ -1,8 +1,8 @@
 /**
- * How many requests an Edge takes in a second: one token bucket for whoever holds the token, another for everybody else, so that a program
- * without the token cannot use up what its holder has.
+ * Request rate of an Edge: one token bucket for the holder of the token, another for all other callers, so that a program without the token
+ * cannot use up the holder's requests.
  *
- * All callers come from loopback: an address tells nobody apart here. It counts requests and upgrades, not what goes on after them.
+ * All callers come from loopback: addresses do not distinguish them. Counts requests and upgrades, not what an upgraded socket sends.
  */
 import { RequestRateLimit as Buckets } from "@corral/service/http/RequestRateLimit"
 

@@ -23,7 +23,7 @@ import { byId, pageOf } from "@corral/service/http/Paged"
 import { LOCAL } from "./Principal.ts"
 import { replayed } from "@corral/service/http/Replayed"
 
-export const runs = HttpApiBuilder.group(
+export const edgeRuns = HttpApiBuilder.group(
   EdgeApi,
   "runs",
   Effect.fnUntraced(function* (handlers) {

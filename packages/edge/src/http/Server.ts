@@ -19,9 +19,14 @@ import { RunSupervisor } from "../run/RunSupervisor.ts"
 import { Store } from "../store/Store.ts"
 import { damageOptions, StoreDamaged } from "../store/StoreDamage.ts"
 import { EventStreams } from "./EventStreams.ts"
-import { guard, type GuardedRequest, type GuardOptions, MAX_BODY_BYTES } from "./Guard.ts"
+import {
+  guardEdgeRequest,
+  type GuardedEdgeRequest,
+  type EdgeGuardOptions,
+  MAX_EDGE_BODY_BYTES
+} from "./Guard.ts"
 import { RateLimit } from "./RateLimit.ts"
-import { routes } from "./routes.ts"
+import { edgeRoutes } from "./routes.ts"
 
 /** Where the Edge is reached. */
 export class EdgeServer extends Context.Service<
@@ -31,7 +36,7 @@ export class EdgeServer extends Context.Service<
   static readonly layer = (config: EdgeConfig) => Layer.effect(EdgeServer, serve(config))
 }
 
-const guarded = (request: IncomingMessage, upgrade: boolean): GuardedRequest => ({
+const guarded = (request: IncomingMessage, upgrade: boolean): GuardedEdgeRequest => ({
   method: request.method ?? "",
   target: request.url ?? "",
   headers: request.headers,
@@ -54,11 +59,11 @@ const serve = Effect.fnUntraced(function* (config: EdgeConfig) {
     store.reportDamage(defect)
     return { code: "overloaded", ...damageOptions(defect) }
   }
-  const app = yield* HttpRouter.toHttpEffect(routes(config))
+  const app = yield* HttpRouter.toHttpEffect(edgeRoutes(config))
   const handler = yield* NodeHttpServer.makeHandler(
     app.pipe(
       Effect.catchCause(answerUnanswered(EdgeApi, refusalOf)),
-      Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(MAX_BODY_BYTES))
+      Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(MAX_EDGE_BODY_BYTES))
     ),
     { scope }
   )
@@ -66,7 +71,7 @@ const serve = Effect.fnUntraced(function* (config: EdgeConfig) {
   const rate = new RateLimit(config.requestsPerSecond, () => clock.currentTimeMillisUnsafe())
 
   const doors = (port: number): ConnectionHandlers => {
-    const options: GuardOptions = {
+    const options: EdgeGuardOptions = {
       port,
       allowedOrigins: new Set(config.allowedOrigins),
       matchesToken: token.matches
@@ -75,7 +80,7 @@ const serve = Effect.fnUntraced(function* (config: EdgeConfig) {
       paths: endpointPaths(EdgeApi),
       // What is refused counts as well, and not for the token's holder.
       authorizeRequest: (request, upgrade) => {
-        const found = guard(guarded(request, upgrade), options)
+        const found = guardEdgeRequest(guarded(request, upgrade), options)
         const holdsToken = found._tag === "Pass" && found.authenticated
         if (!rate.take(holdsToken)) return { _tag: "Refuse", code: "rate_limited" }
         return found._tag === "Refuse" ? found : { _tag: "Pass" }

@@ -23,7 +23,7 @@ export const worktrees = HttpApiBuilder.group(
     /** The worktree that a run works or worked in. */
     const worktreeOf = Effect.fnUntraced(function* (id: RunId) {
       const { worktree } = yield* runs.get(id)
-      return worktree ?? (yield* new NotFound({ message: "This run has no worktree of its own." }))
+      return worktree ?? (yield* new NotFound({ message: "This run has no separate worktree." }))
     })
 
     return handlers.handleAll({

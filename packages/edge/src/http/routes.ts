@@ -14,31 +14,31 @@ import { agents } from "./Agents.ts"
 import { authority } from "./Authority.ts"
 import { diffs } from "./Diffs.ts"
 import { artifacts } from "./Artifacts.ts"
-import { files } from "./Files.ts"
+import { edgeFiles } from "./Files.ts"
 import { grants } from "./Grants.ts"
-import { health } from "./Health.ts"
-import { link } from "./Link.ts"
+import { edgeHealth } from "./Health.ts"
+import { edgeLink } from "./Link.ts"
 import { permissions } from "./Permissions.ts"
 import { previews } from "./Previews.ts"
-import { runs } from "./Runs.ts"
+import { edgeRuns } from "./Runs.ts"
 import { workspaces } from "./Workspaces.ts"
 import { worktrees } from "./Worktrees.ts"
 
-export const routes = (config: EdgeConfig) =>
+export const edgeRoutes = (config: EdgeConfig) =>
   HttpApiBuilder.layer(EdgeApi).pipe(
     Layer.provide([
-      health(config),
+      edgeHealth(config),
       agents,
       workspaces,
-      files,
-      runs,
+      edgeFiles,
+      edgeRuns,
       diffs,
       worktrees,
       artifacts,
       previews,
       permissions,
       grants,
-      link
+      edgeLink
     ]),
     Layer.provide([SchemaErrors.layer, requestIds, authority]),
     Layer.provide(HttpServer.layerServices)

@@ -1,8 +1,8 @@
 /**
- * `device.json`: which device this Edge is at which Hub, and the Ed25519 key that proves it. 0600, written whole or not at all.
+ * `device.json`: the device that this Edge is at a Hub, and the Ed25519 key that proves it. Mode 0600, written whole or not at all.
  *
- * Owns the file and signing. A next key is written down before the Hub is told of it, so that a crash in between leaves no device that
- * nobody can prove.
+ * Owns the file and signing. A next key is on disk before the Hub receives it: a crash in between leaves a device that can still prove
+ * itself.
  */
 import { PublicKey } from "@corral/domain/device/Device"
 import { DeviceId } from "@corral/domain/identity/Ids"
@@ -110,7 +110,7 @@ export const writeDevice = (file: string, device: DeviceFile): Effect.Effect<voi
     catch: (cause) => new DeviceFileUnusable({ message: `${file} cannot be written: ${String(cause)}` })
   })
 
-/** What of the file changes when somebody else writes it; equal while it is the same. */
+/** Stamp of the file. Differs after another program has written it. */
 export const stampOf = (file: string): string => {
   const stat = statSync(file, { throwIfNoEntry: false })
   return stat === undefined ? "" : `${stat.ino} ${stat.mtimeMs} ${stat.size} ${stat.mode}`

@@ -1,8 +1,8 @@
 /**
- * Pushes the logs of a Hub's runs to it, for as long as one link lasts.
+ * Push of run logs to a Hub, for as long as one link lasts.
  *
- * Starts where the Hub says that its logs end, so nothing is remembered between links. So many pushes are under way at once; what they
- * hold is all that is held in memory. A run of which everything is acknowledged is done.
+ * Starts where the Hub says that its logs end: nothing is remembered between links. Memory is bounded by the pushes in flight. A run is
+ * done when all its events are acknowledged.
  */
 import { type EdgeLink, MAX_PUSHES_IN_FLIGHT } from "@corral/domain/link/EdgeLink"
 import type { DeviceId } from "@corral/domain/identity/Ids"
@@ -44,7 +44,7 @@ export const pushEvents = ({ calls, deviceId, generation, idle, onUse }: ProvenL
     }
     let underWay = 0
 
-    // Before the runs are looked up: one that starts meanwhile is in the look-up or told of.
+    // Before the runs are looked up: a run that starts meanwhile is in the result or notifies the follower.
     yield* Effect.acquireRelease(
       Effect.sync(() =>
         log.follow(undefined, ({ firstSeq, runId }) => {

@@ -1,5 +1,5 @@
 /**
- * Which runs a Hub started here, as which device. A Hub reaches these and no others, and is told of these and no others.
+ * Runs that a Hub started here, by device. A Hub reaches only these runs, and receives only their events.
  *
  * A row is written together with its run. It stays when everything has been pushed: the run is still that Hub's.
  */

@@ -1,6 +1,6 @@
 /**
- * A new key for a device. It is written down as the next one before the Hub is told, so that whatever breaks in between, the next link
- * finds out which of the two counts.
+ * Key rotation of a device. The next key is on disk before the Hub receives it: after a crash or a broken link, the next link finds out
+ * which of the two the Hub accepts.
  */
 import { rotationText } from "@corral/domain/link/EdgeLink"
 import { Conflict, Overloaded } from "@corral/domain/errors/Failures"

@@ -1,8 +1,8 @@
 /** How a link ended, told by what its calls failed with and how its socket closed. */
 import { LinkFailure } from "@corral/domain/link/EdgeLink"
-import { Data, Schema } from "effect"
+import { Data, Effect, Schema } from "effect"
 import { RpcClientError } from "effect/rpc/RpcClientError"
-import type { Closed } from "./LinkSocket.ts"
+import type { LinkClosed } from "./LinkSocket.ts"
 
 export class LinkEnd extends Data.TaggedError("LinkEnd")<{
   /**
@@ -15,11 +15,15 @@ export class LinkEnd extends Data.TaggedError("LinkEnd")<{
   readonly useful: boolean
 }> {}
 
+/** Ends the link because of the Hub's behaviour. */
+export const brokenLink = (message: string): Effect.Effect<never, LinkEnd> =>
+  Effect.fail(new LinkEnd({ why: "broken", message, useful: false }))
+
 /** Close codes of a Hub: of RFC 6455 where it stops, and its own. */
 const FENCED = 4409
 const STOPS = [1001, 1012]
 
-export const endOfClose = ({ code, reason }: Closed): Pick<LinkEnd, "why" | "message"> => {
+export const endOfClose = ({ code, reason }: LinkClosed): Pick<LinkEnd, "why" | "message"> => {
   if (code === FENCED) return { why: "fenced", message: "a newer link has taken this device over" }
   if (STOPS.includes(code)) return { why: "stopped", message: "the Hub stops" }
   return { why: "broken", message: reason === "" ? `the Hub closed it (${code})` : oneLine(reason) }

@@ -19,14 +19,14 @@ const CLOSE_MS = 1_000
 const MAX_BUFFERED = 16 * MAX_FRAME_BYTES
 
 /** `code` of RFC 6455, 1006 where there was none; `reason` is what the Hub said of it, or the system. */
-export interface Closed {
+export interface LinkClosed {
   readonly code: number
   readonly reason: string
 }
 
 /** `address` is what `linkAddressOf` gave. */
 export const openLink = Effect.fnUntraced(function* (address: string, { ping, silence }: LinkTimes) {
-  const closed = Deferred.makeUnsafe<Closed>()
+  const closed = Deferred.makeUnsafe<LinkClosed>()
   let dialled: WebSocket | undefined
   const acquire = Effect.acquireRelease(
     Effect.sync(() => {

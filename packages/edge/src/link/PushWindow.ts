@@ -104,7 +104,7 @@ export class PushWindow {
         characters += line.length
         taken++
       }
-      // It did not fit any more: its turn comes first in the next.
+      // It no longer fits: it comes first in the next push.
       if (taken === 0) break
       batches.push({ runId, firstSeq: cursor.sent + 1, events: lines.slice(0, taken) })
       turns.push(cursor.turn)

@@ -13,7 +13,7 @@ import type { ProjectSettingsReport } from "@corral/domain/run/ProjectSettings"
 import { approvalResolution } from "@corral/domain/run/Resolution"
 import { isTerminal, type Run } from "@corral/domain/run/Run"
 import { draft, type EventDraft } from "@corral/domain/run/RunEvent"
-import { transition, type Action, type Input } from "@corral/domain/run/RunMachine"
+import { transition, type TransitionAction, type Input } from "@corral/domain/run/RunMachine"
 import { initial, type RunState } from "@corral/domain/run/RunState"
 import { putApproval, replaceApproval } from "../approval/Approvals.ts"
 import type { KeptArtifact, NewArtifact } from "../artifact/Artifacts.ts"
@@ -24,7 +24,7 @@ import { insertRun, updateRun } from "../log/Runs.ts"
 import type { Write } from "../store/Store.ts"
 
 /** Something for the actor to do once the events before it are durable. */
-export type RunAction = Exclude<Action, { readonly _tag: "Append" }>
+export type RunAction = Exclude<TransitionAction, { readonly _tag: "Append" }>
 
 /** An event that waits for what it names; `made` is that, where it names something. */
 interface Held {

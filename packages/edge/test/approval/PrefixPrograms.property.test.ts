@@ -44,7 +44,7 @@ const reading = "cat|/usr/bin/cat|ls|head|tail|grep|rg|wc|diff|sort".split("|")
 describe("The allowlist of programs with prefix", () => {
   it.each(refused)("refuses %j at the start", (each) => {
     const [command = "", operands = ""] = each.split(">")
-    assert.match(unusable(rule(command)) ?? "", /list whole commands|runs another one/, command)
+    assert.match(unusable(rule(command)) ?? "", /list whole commands|runs another program/, command)
     assert.strictEqual(answer(`${command} ${operands}`, [rule(command)]), "Ask")
   })
 

@@ -77,7 +77,7 @@ describe("Profiles", () => {
     const widest = await client.tryCreate("/say x", "full_access", { agentId: "plain" })
     assert.strictEqual(codeOf(widest), "permission_denied")
 
-    const granted = await client.create("/shell echo of its own accord", "ask", { agentId: "plain" })
+    const granted = await client.create("/shell echo by itself", "ask", { agentId: "plain" })
     const told = await client.log(granted.id)
     assert.deepStrictEqual(
       told.filter(({ type }) => type === "run.approval.resolved").map(({ payload }) => payload["by"]),
@@ -297,7 +297,7 @@ describe("The example of docs/agents.md", () => {
 })
 
 describe("What is offered", () => {
-  it("is told in full: of agents what they can do, of runners their command", async () => {
+  it("is listed in full: agents with their capabilities, runners with their command", async () => {
     const { client } = await openConfigured({})
     const itemsOf = async (target: string) =>
       ((await client.ask("GET", target)).body as { readonly items: ReadonlyArray<object> }).items
@@ -325,7 +325,7 @@ describe("What is offered", () => {
     }
   })
 
-  it("is unavailable where nobody is signed in: the run says runtime_unavailable", async () => {
+  it("is unavailable without a sign-in: the run reports runtime_unavailable", async () => {
     const folder = folderOf()
     const recording = new URL(
       "../../../adapters/test/fixtures/claude-code/auth-missing/stdout.jsonl",

@@ -198,7 +198,7 @@ describe("A decision", () => {
   })
 })
 
-describe("An approval that nobody decides", () => {
+describe("An approval without a decision", () => {
   it("expires as a denial", async () => {
     const own = await openEdge({ env: { CORRAL_EDGE_APPROVAL_TTL_MS: "1000" } })
     const run = await own.client.create("/write never.txt hello\n/say still here")
@@ -215,7 +215,7 @@ describe("An approval that nobody decides", () => {
 
 describe("The mode", () => {
   for (const mode of ["read_only", "plan"] as const) {
-    it(`${mode} changes nothing and asks nobody`, async () => {
+    it(`${mode} changes nothing and requests no approval`, async () => {
       const name = `${mode}.txt`
       const run = await client.create(`/write ${name} hello\n/shell touch ${name}\n/ask`, mode)
       const events = await client.log(run.id)
@@ -245,7 +245,7 @@ describe("The mode", () => {
     assert.isFalse(existsSync(join(edge.folder, "outside.txt")))
   })
 
-  it("full_access is refused without a grant, and asks nobody with one", async () => {
+  it("full_access is refused without a grant, and requests no approval with one", async () => {
     const refused = await client.tryCreate("/say hello", "full_access")
     assert.deepStrictEqual([refused.status, codeOf(refused)], [403, "permission_denied"])
     const own = await openEdge({ grants: ["full_access"] })

@@ -54,7 +54,7 @@ const refusals: ReadonlyArray<readonly [string, string, string, Ask, number, str
     "permission_denied"
   ],
   ["options", "OPTIONS", "/v1/runs", {}, 405, "method_not_allowed"],
-  ["unknown agent", "POST", "/v1/runs", { body: { ...good, agentId: "nobody" } }, 400, "invalid_agent_id"],
+  ["unknown agent", "POST", "/v1/runs", { body: { ...good, agentId: "missing" } }, 400, "invalid_agent_id"],
   [
     "agent of the prototype",
     "POST",
@@ -270,7 +270,7 @@ describe("A request that must not be served", () => {
       assertRefusal(answer, status, code, what)
       if (status === 422) {
         const { details } = answer.body as { readonly details?: { readonly issues?: ReadonlyArray<unknown> } }
-        assert.isNotEmpty(details?.issues, "the issues are told")
+        assert.isNotEmpty(details?.issues, "the issues are listed")
       }
       if (status === 401) assert.strictEqual(answer.headers.get("www-authenticate"), "Bearer")
       if (status === 405) assert.isNotEmpty(answer.headers.get("allow"))
@@ -315,7 +315,7 @@ describe("The request id", () => {
     }
   })
 
-  it("is made anew where the caller's is not", async () => {
+  it("is replaced when the caller's is not", async () => {
     for (const id of ["", "with space", "x".repeat(129), "a,b", "<script>", "é"]) {
       const { headers } = await client.ask("GET", "/v1/runs", { headers: { "x-request-id": id } })
       assert.match(headers.get("x-request-id") ?? "", /^req_[0-9A-HJKMNP-TV-Z]{26}$/)

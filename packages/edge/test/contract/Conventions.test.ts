@@ -153,7 +153,7 @@ describe("A refusal", () => {
     assert.match(full.headers.get("retry-after") ?? "", /^[1-9]\d*$/)
   })
 
-  it("of one request too many in a second is rate_limited, and costs nobody else anything", async () => {
+  it("of one request too many in a second is rate_limited, and does not limit other callers", async () => {
     const own = await openEdge({ env: { CORRAL_EDGE_REQUESTS_PER_SECOND: "5" } })
     const many = (token: string | null) =>
       Promise.all(Array.from({ length: 30 }, () => own.client.ask("GET", "/v1/runs", { token })))

@@ -19,7 +19,7 @@ const diffOf = async (client: EdgeClient, runId: string, query = "") => {
 }
 
 describe("/v1/runs/{id}/diff", () => {
-  it("is told before the run's end, shown while it works, and stable after a restart", async () => {
+  it("is listed before the run's end, shown while it works, and stable after a restart", async () => {
     const edge = await openEdge()
     writeFileSync(join(edge.workspace, "old.txt"), "old\n")
     const run = await edge.client.create("/write new.txt hello\n/wait\n/write old.txt changed", "auto_edit")
@@ -110,7 +110,7 @@ describe("A run in read_only or plan", () => {
   it("that changed a file fails as permission_denied and names it", async () => {
     const { client } = await openEdge()
     for (const mode of ["read_only", "plan"] as const) {
-      // Its own program breaks the mode: it is asked to write a line of its own accord.
+      // Its own program breaks the mode: it writes a line without a request.
       const run = await client.create(`/breach ${mode}.txt`, mode)
       const events = await client.log(run.id)
       assertWhole(events)

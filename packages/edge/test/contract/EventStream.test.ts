@@ -50,7 +50,7 @@ describe("A subscriber", () => {
     for (const reader of readers) assert.deepStrictEqual(reader.frames, first.frames)
   })
 
-  it("goes on where it was, over 200 reconnects", async () => {
+  it("continues at its position, over 200 reconnects", async () => {
     const seeded = new Seeded("reconnects")
     const { id: runId } = await client.create("/stream 8000 2000 64")
     const frames: Array<string> = []
@@ -70,7 +70,7 @@ describe("A subscriber", () => {
   })
 
   it(
-    "that stops reading for a while gets the rest; one that never reads hurts nobody",
+    "that stops reading for a while receives the rest; one that never reads does not affect the others",
     { timeout: 60_000 },
     async () => {
       const before = edge.memory

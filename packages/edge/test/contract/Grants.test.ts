@@ -56,7 +56,7 @@ const allow = async (client: EdgeClient, { approvalId, reader, runId }: Asked, s
   return client.approval(approvalId)
 }
 
-/** Who decided each approval of a run that nobody is asked in. */
+/** Decider of each approval of a run without approval requests. */
 const decidedBy = async (client: EdgeClient, script: string, more: object = {}) => {
   const run = await client.create(script, "ask", { ...more })
   const events = await client.log(run.id)
@@ -166,7 +166,7 @@ describe("A grant", () => {
     assert.match(by ?? "", /^policy:remembered:gra_\w{26}$/)
   })
 
-  it("is not made for an interpreter, privilege, a publication or what nobody can tell: they are asked for again", async () => {
+  it("is not made for an interpreter, privilege, a publication or an unclear command: they are asked for again", async () => {
     const { client } = edge
     const before = await client.grants()
     for (const line of [
@@ -219,7 +219,7 @@ describe("A grant", () => {
 })
 
 describe("A grant of the configuration", () => {
-  it("asks nobody for what it covers, and is not listed", async () => {
+  it("requests no approval for what it covers, and is not listed", async () => {
     const { client } = await openEdge({
       grants: [
         { action: "shell", command: ["echo"], prefix: true },

@@ -51,7 +51,7 @@ const ended = (peer: LinkPeer, runId: RunId) =>
   peer.until(`the end of ${runId}`, () => isTerminalType(peer.log(runId).at(-1)?.type ?? ""), 25_000)
 
 describe("the link to a Hub", { timeout: 60_000 }, () => {
-  it("is made when the device file appears, and ended when it is deleted; nobody without a token learns of it", async () => {
+  it("starts when the device file appears, and ends when it is deleted; a caller without a token does not see it", async () => {
     const peer = await openPeer()
     const edge = await openEdge()
     await told(edge, ({ state }) => state === "none")
@@ -130,7 +130,7 @@ describe("the link to a Hub", { timeout: 60_000 }, () => {
     await joined(peer)
     const codes = await Promise.all([
       peer.start("/say x", { workspace: "elsewhere" }),
-      peer.start("/say x", { agentId: "nobody" }),
+      peer.start("/say x", { agentId: "missing" }),
       peer.start("/say x", { mode: "full_access" }),
       peer.start("/say x", { env: { SECRET: "1" } }),
       peer.ask("ListFiles", { workspace: "ws" as WorkspaceId, path: "../" }),
@@ -146,7 +146,7 @@ describe("the link to a Hub", { timeout: 60_000 }, () => {
     ])
   })
 
-  it("reads files, the diff and artifacts of its own runs, and opens their previews", async () => {
+  it("reads files, and the diff and artifacts of the Hub's runs, and opens their previews", async () => {
     const peer = await openPeer()
     const edge = await joined(peer)
     writeFileSync(join(edge.workspace, "a.txt"), "before\n")

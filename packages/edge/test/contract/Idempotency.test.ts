@@ -58,7 +58,7 @@ describe("An idempotency key", () => {
     }
   })
 
-  it("whose first request is at work is refused for now, and then answered", async () => {
+  it("whose first request is in progress is refused until then, and answered afterwards", async () => {
     const signs = mkdtempSync(join(tmpdir(), "corral-signs-"))
     onTestFinished(() => rmSync(signs, { recursive: true, force: true }))
     const hang = join(signs, "hang")

@@ -195,7 +195,7 @@ describe("A local server", () => {
     assert.deepStrictEqual(
       writes.filter((path) => /setting|config|hub|token|origin|workspaces/.test(path)),
       [],
-      "nothing published changes what the Edge is told at its start"
+      "nothing published changes the Edge's configuration at its start"
     )
     for (const path of ["/settings", "/v1/settings", "/v1/config", "/v1/hub", "/v1/workspaces/ws"]) {
       for (const method of ["POST", "PUT", "PATCH"]) {

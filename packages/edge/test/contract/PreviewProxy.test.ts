@@ -173,7 +173,7 @@ describe("A preview of a port", () => {
     assert.strictEqual((await sendRaw(Number(port), parts)).status, 413)
   })
 
-  it("says so where nothing answers, and goes on when the server is back", async () => {
+  it("reports a missing server, and continues when the server is back", async () => {
     const { edge, upstream, opened, visitor } = await visiting((_, response) => response.end("here"))
     const { port } = upstream
     assert.strictEqual((await visitor.visit("/")).text, "here")
@@ -309,7 +309,7 @@ describe("A WebSocket through a preview", () => {
 })
 
 describe("A preview's port", () => {
-  it("gets nothing of the visitor's, whoever has taken it since", async () => {
+  it("receives nothing from the visitor when another program has taken it", async () => {
     const { edge, upstream, visitor } = await visiting((_, response) => response.end("mine"))
     const { port } = upstream
     await upstream.stop()

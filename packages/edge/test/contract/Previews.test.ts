@@ -61,7 +61,7 @@ const withSite = async () => {
 }
 
 describe("A preview", () => {
-  it("lets in whoever brings a ticket, once, and nobody else", async () => {
+  it("admits the holder of a ticket once, and no other caller", async () => {
     const { client, edge } = await withSite()
     const preview = await create(client, folder("site"))
     const { origin, pathname, search } = new URL(preview.url)

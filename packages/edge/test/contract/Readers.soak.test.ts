@@ -103,7 +103,7 @@ describe("Many readers", () => {
     const pace = await client.follow({ runId, light: true })
     const before = edge.memory
     let most = before
-    // The rest joins when so many events have come; what was there before is replayed and says nothing about latency.
+    // The rest joins after this number of events; events before that are replayed and show nothing about latency.
     for (let n = readers.length; n < READERS - 1; n++) {
       await pace.count(Math.max(pace.events.length, seeded.whole(1, EVENTS - 200)))
       readers.push(new Timed(runId, seeded.whole(0, pace.events.length)))

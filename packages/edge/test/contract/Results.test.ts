@@ -1,4 +1,4 @@
-/** How a run's end is told: the clock that stands while a person is asked, and `/result` with the error table's rows. */
+/** End of a run: the clock that stops during an approval request, and `/result` with the error table's rows. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 import { codeOf, type EdgeClient } from "@corral/testing/edge/EdgeClient"
@@ -120,7 +120,7 @@ describe("/result", () => {
     assert.deepStrictEqual((result.body as { readonly run?: unknown }).run, await client.run(run.id))
   })
 
-  it("is 202 while the run goes on, then 409 when it was cancelled", async () => {
+  it("is 202 while the run is in progress, then 409 when it was cancelled", async () => {
     const run = await client.create("/sleep 60000")
     assert.strictEqual((await client.result(run.id)).status, 202)
     assert.strictEqual((await client.result(run.id, 50)).status, 202)

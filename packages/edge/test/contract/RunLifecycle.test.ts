@@ -30,7 +30,7 @@ describe("The state of a run", () => {
       grants: ["full_access"],
       env: { CORRAL_EDGE_MAX_RUNS: "1", CORRAL_EDGE_CANCEL_GRACE_MS: "300" }
     })
-    // Says nothing until it is told to: a runtime that has not started yet.
+    // A runtime that has not started yet: it writes nothing until the test says so.
     const gate = join(own.folder, "gate")
     const program = join(own.folder, "silent")
     writeProgram(program, `while [ ! -e ${gate} ]; do sleep 0.05; done; echo here I am`)
@@ -135,7 +135,7 @@ describe("A run", () => {
     assert.deepInclude(other.body, { details: { names: ["OTHER"] } })
   })
 
-  it("goes on with an earlier one's conversation", async () => {
+  it("continues an earlier run's conversation", async () => {
     const first = await client.create("/say first")
     await client.log(first.id)
     const second = await client.create("/say second", "ask", { resume: first.id })
@@ -176,7 +176,7 @@ describe("A run", () => {
 })
 
 describe("A run whose Edge was killed", () => {
-  it("has failed at the next start, its approval cancelled, and both are told", async () => {
+  it("has failed at the next start, its approval cancelled, and both have events", async () => {
     const own = await openEdge()
     const run = await own.client.create("/write never.txt hello")
     const decided = await own.client.create("/ask\n/wait")

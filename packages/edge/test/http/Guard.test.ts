@@ -1,10 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
-import { guard, type GuardedRequest, type GuardOptions, MAX_BODY_BYTES } from "../../src/http/Guard.ts"
+import {
+  guardEdgeRequest,
+  type GuardedEdgeRequest,
+  type EdgeGuardOptions,
+  MAX_EDGE_BODY_BYTES
+} from "../../src/http/Guard.ts"
 
 const port = 4242
 const token = "corral_e_a-good-token"
 const desktop = "app://corral"
-const options: GuardOptions = {
+const options: EdgeGuardOptions = {
   port,
   allowedOrigins: new Set([desktop]),
   matchesToken: (candidate) => candidate === token
@@ -28,7 +33,7 @@ const requestOf = ({
   upgrade = false,
   headers = [],
   ...left
-}: Sent): GuardedRequest => {
+}: Sent): GuardedEdgeRequest => {
   const sent = [
     ...(left.host === false ? [] : [["Host", `127.0.0.1:${port}`] as const]),
     ...(left.token === false ? [] : [["Authorization", `Bearer ${token}`] as const]),
@@ -40,7 +45,7 @@ const requestOf = ({
 }
 
 const verdict = (sent: Sent): string => {
-  const passage = guard(requestOf(sent), options)
+  const passage = guardEdgeRequest(requestOf(sent), options)
   return passage._tag === "Refuse" ? passage.code : passage.authenticated ? "token" : "open"
 }
 
@@ -314,12 +319,12 @@ describe("guard, body", () => {
   })
 
   it("refuses a body over the limit before it is read", () => {
-    assert.strictEqual(post([length(MAX_BODY_BYTES), type("application/json")]), "token")
-    assert.strictEqual(post([length(MAX_BODY_BYTES + 1), type("application/json")]), "payload_too_large")
+    assert.strictEqual(post([length(MAX_EDGE_BODY_BYTES), type("application/json")]), "token")
+    assert.strictEqual(post([length(MAX_EDGE_BODY_BYTES + 1), type("application/json")]), "payload_too_large")
   })
 
-  it("tells nobody without a token what is wrong with the body", () => {
-    for (const headers of [[length(2)], [length(MAX_BODY_BYTES + 1)]]) {
+  it("does not describe a wrong body to a caller without a token", () => {
+    for (const headers of [[length(2)], [length(MAX_EDGE_BODY_BYTES + 1)]]) {
       assert.strictEqual(post(headers, { token: false }), "unauthorized")
     }
   })

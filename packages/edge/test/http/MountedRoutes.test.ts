@@ -8,7 +8,7 @@ import { HttpApi } from "effect/http-api"
 import { readFileSync } from "node:fs"
 import { edgeCoreLayer } from "../../src/Edge.ts"
 import { EdgeInstance } from "../../src/EdgeInstance.ts"
-import { routes } from "../../src/http/routes.ts"
+import { edgeRoutes } from "../../src/http/routes.ts"
 import { HubLink } from "../../src/link/HubLink.ts"
 import { LocalToken } from "../../src/LocalToken.ts"
 import { scriptedProgram } from "../../src/scriptedProgram.ts"
@@ -35,7 +35,7 @@ const mounted = Effect.gen(function* () {
     ])
   )
   const context = yield* Layer.build(services)
-  const app = yield* HttpRouter.toHttpEffect(routes(config)).pipe(Effect.provide(context))
+  const app = yield* HttpRouter.toHttpEffect(edgeRoutes(config)).pipe(Effect.provide(context))
   return {
     token: readFileSync(config.tokenFile, "utf8").trim(),
     ask: (method: string, path: string, headers: Record<string, string> = {}, body?: unknown) =>

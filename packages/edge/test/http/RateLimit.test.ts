@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { RateLimit } from "../../src/http/RateLimit.ts"
 
-/** How many of so many requests are let through. */
+/** Number of requests that pass, of a number of requests. */
 const taken = (limit: RateLimit, count: number, holdsToken = true): number =>
   Array.from({ length: count }, () => limit.take(holdsToken)).filter(Boolean).length
 

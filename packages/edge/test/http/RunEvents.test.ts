@@ -77,7 +77,7 @@ layer(logLayer)("runEvents as text/event-stream", (it) => {
     })
   )
 
-  it.effect("goes on after what the reader has", () =>
+  it.effect("continues after the reader's position", () =>
     Effect.gen(function* () {
       const byQuery = yield* streamed(2)
       assert.strictEqual(byQuery.text, byQuery.framesAfter(2))

@@ -165,7 +165,7 @@ export class HostileHubFrames {
           env: { [this.seeded.pick(["PATH", "NODE_OPTIONS", "__proto__", "LD_PRELOAD"])]: "x" }
         })
       case 5:
-        return start({ agentId: this.seeded.pick(["nobody", "constructor", "__proto__"]) })
+        return start({ agentId: this.seeded.pick(["missing", "constructor", "__proto__"]) })
       case 6:
         return this.named("CancelRun", {
           runId: this.seeded.pick([runId, this.seeded.pick(this.targets.runs)]),

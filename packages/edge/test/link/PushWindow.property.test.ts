@@ -16,7 +16,7 @@ import { runIdOf } from "../Samples.ts"
 import { logLayer } from "../Stored.ts"
 import { tries } from "@corral/testing/time/Effort"
 
-/** What happens next: an append of so many events, a push is sent, the Hub takes the n-th on its way, an answer arrives, a break. */
+/** Next step: an append of a number of events, a push, the Hub takes the n-th push in flight, a response arrives, the link breaks. */
 const Step = Schema.Union([
   Schema.Struct({
     append: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 3 })),

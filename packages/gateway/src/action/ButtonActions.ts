@@ -1,9 +1,9 @@
 /**
- * What the buttons of cards mean. A button carries an opaque id and nothing else; what it stands for, whose it is and on which message it was
- * put is here.
+ * Actions of the buttons on cards. A button carries only an opaque id; its action, its audience and its message are stored here.
  *
- * An id follows from what it means and a key that only Gateways have: nobody can make one up, and a card that is drawn anew has the ones
- * that it had. Whether somebody may do it is not decided here.
+ * An id is derived from the action and a key that only Gateways have: ids cannot be guessed, and a card that is drawn again has the same
+ * ids.
+ * Does not: decide whether a user may do it.
  */
 import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
 import { ApprovalId, DeviceId, ProjectId, TaskId, WorkspaceId, AgentId } from "@corral/domain/identity/Ids"
@@ -11,7 +11,7 @@ import { Clock, Context, Effect, Layer, Redacted, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { createHash, createHmac } from "node:crypto"
 
-/** Where work is done, and by which agent. */
+/** Where a task runs, and by which agent. */
 export const WorkLocation = Schema.Struct({
   projectId: ProjectId,
   targetId: DeviceId,
@@ -36,13 +36,13 @@ export type ButtonMeaning = typeof ButtonMeaning.Type
 const encode = Schema.encodeSync(Schema.fromJsonString(ButtonMeaning))
 const decode = Schema.decodeUnknownSync(Schema.fromJsonString(ButtonMeaning))
 
-/** Whose chat platform a button is on. */
+/** The bot whose card has the button. */
 export type BotIdentity = Pick<ChatAccount, "platform" | "app" | "tenant">
 
 export interface ButtonOffer {
   readonly bot: BotIdentity
   readonly meaning: ButtonMeaning
-  /** The one account that may use it; absent: whoever the Hub lets. */
+  /** The only account that may use the button. Without it, the Hub decides. */
   readonly audience?: string | undefined
   /** Unix milliseconds. */
   readonly expiresAt: number
@@ -52,14 +52,14 @@ export interface ButtonAction {
   readonly meaning: ButtonMeaning
   readonly audience: string | undefined
   readonly chatId: string | undefined
-  /** The message that it was put on; undefined where that is still on its way. */
+  /** The message with the button; undefined until it is sent. */
   readonly messageId: string | undefined
   readonly isExpired: boolean
 }
 
 const hashOf = (id: string): Buffer => createHash("sha256").update(id).digest()
 
-/** What is over together: both answers to one approval. */
+/** Buttons of one subject expire together, such as both answers to one approval. */
 const subjectOf = (meaning: ButtonMeaning): string => {
   switch (meaning._tag) {
     case "Decide":
@@ -82,21 +82,21 @@ interface Row {
 export class ButtonActions extends Context.Service<
   ButtonActions,
   {
-    /** Its id, once it is kept. Offered again it is the same. */
+    /** Stores a button and returns its id. The same offer has the same id. */
     readonly offer: (offered: ButtonOffer) => Effect.Effect<string, SqlError.SqlError>
-    /** The message on which they stand now. */
+    /** Saves the message that has these buttons. */
     readonly attach: (
       ids: ReadonlyArray<string>,
       message: { readonly chatId: string; readonly messageId: string }
     ) => Effect.Effect<void, SqlError.SqlError>
-    /** What an id means at that bot. */
+    /** The button of an id at that bot. */
     readonly find: (
       bot: BotIdentity,
       id: string
     ) => Effect.Effect<ButtonAction | undefined, SqlError.SqlError>
-    /** They are worth nothing any more: what they are about is decided. */
+    /** Expires all buttons of a subject, because it is decided. */
     readonly expire: (subject: string) => Effect.Effect<void, SqlError.SqlError>
-    /** Forgets what ended a week ago. */
+    /** Deletes buttons a week after they expire. */
     readonly deleteOld: Effect.Effect<void, SqlError.SqlError>
   }
 >()("corral/gateway/Actions") {

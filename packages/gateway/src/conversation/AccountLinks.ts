@@ -4,7 +4,7 @@
  */
 import { encodeUlid, type EventId } from "@corral/domain/identity/Ids"
 import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
-import type { BindingRequired, CardAction, MessageReceived } from "@corral/domain/chat/Integration"
+import type { BindingRequiredEvent, CardAction, MessageReceived } from "@corral/domain/chat/Integration"
 import { Context, Effect, Layer } from "effect"
 import { createHash } from "node:crypto"
 import { PATIENCE_MS } from "../handling/RetryPolicy.ts"
@@ -27,7 +27,7 @@ const requiredOf = (
   event: MessageReceived | CardAction,
   { account, key }: Responder,
   names: { readonly name?: string | undefined; readonly tenantName?: string | undefined }
-): BindingRequired => {
+): BindingRequiredEvent => {
   const hash = createHash("sha256").update(`${event.id} binding`).digest()
   const { platform, app, tenant, account: senderId } = account
   return {
@@ -97,7 +97,7 @@ export class AccountLinks extends Context.Service<
             .send(
               { _tag: "Person", userId: account.account },
               { _tag: "Card", card: linkCard(receipt.link.url, speaker.language) },
-              // Each has an address of its own.
+              // Each link has its own address.
               sendKey(key, receipt.link.url)
             )
             .pipe(

@@ -24,7 +24,7 @@ type Failed = HandlerFailed | HubFailed | NotSent | PlatformUnavailable | SqlErr
 const notPlaced = () =>
   new HandlerFailed({ message: "A button was clicked before its message was known.", permanent: false })
 
-/** A button stands where it was put: a card that somebody has passed on is another message. */
+/** Whether the click is on another message than the card's, such as a forwarded copy. */
 const isElsewhere = ({ payload }: CardAction, { chatId, messageId }: ButtonAction): boolean =>
   payload.messageId !== messageId || (payload.chatId !== undefined && payload.chatId !== chatId)
 

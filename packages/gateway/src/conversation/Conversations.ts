@@ -1,7 +1,6 @@
 /**
- * A talk: one account in one chat, or in one thread of it, and what it is about: where its work is done, the Hub's session that it goes on
- * in, its latest task, and what waits until a place is chosen. Forgotten after a month without a word, what waits after a
- * day.
+ * Conversations: one account in one chat or thread, with the location of its tasks, its session at the Hub, its latest task, and the task
+ * that waits for a location. A conversation is deleted after a month without a message, a waiting task after a day.
  */
 import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
 import type { ProjectId, SessionId, TaskId } from "@corral/domain/identity/Ids"
@@ -9,7 +8,7 @@ import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { WorkLocation } from "../action/ButtonActions.ts"
 
-/** Work that is not begun because nobody has said where. */
+/** A task that waits until a location is chosen. */
 export const PendingTask = Schema.Struct({
   text: Schema.String,
   /** Of the event that asked for it. */
@@ -18,7 +17,7 @@ export const PendingTask = Schema.Struct({
   fresh: Schema.Boolean,
   replyTo: Schema.String,
   threadId: Schema.optionalKey(Schema.String),
-  /** Said where nobody else reads. */
+  /** Sent in a chat without other readers. */
   direct: Schema.Boolean
 })
 export type PendingTask = typeof PendingTask.Type

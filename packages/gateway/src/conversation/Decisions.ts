@@ -20,7 +20,7 @@ type Failed = HubFailed | PlatformUnavailable | SqlError.SqlError
 export class Decisions extends Context.Service<
   Decisions,
   {
-    /** Undefined where it was decided so, and the card shows it; else what the person is to be told. `before` the card is drawn anew. */
+    /** Decides an approval. Undefined on success, which the card shows; otherwise the answer to the person. `before` runs before the card is drawn. */
     readonly decide: (
       speaker: Responder,
       card: StoredApprovalCard,

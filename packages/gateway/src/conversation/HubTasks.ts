@@ -121,7 +121,7 @@ export const createTask = Effect.fn("HubTasks.createTask")(function* (
   return yield* create(key, resume).pipe(
     Effect.catchIf(
       (error) => error instanceof HubRefused && error.code === "schema_validation_failed",
-      () => create(`${key}:anew`.slice(0, 255), undefined)
+      () => create(`${key}:fresh`.slice(0, 255), undefined)
     )
   )
 })

@@ -1,4 +1,4 @@
-/** Asks somebody where work is to be done: a card with a number for each place, which they alone may choose from. */
+/** Card for choosing where tasks run: one numbered button per location. Only the person who is asked can use it. */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { ButtonActions, type WorkLocation } from "../action/ButtonActions.ts"

@@ -1,4 +1,4 @@
-/** Everything that the Gateway says in a conversation, in its languages. No text repeats a prompt, a path or an output. */
+/** Texts of the Gateway in conversations, in both languages. No text repeats a prompt, a path or an output. */
 import type { ErrorCode } from "@corral/domain/errors/ErrorTable"
 import type { TaskState } from "@corral/domain/task/Task"
 import type { Words } from "../platform/Words.ts"
@@ -7,17 +7,17 @@ const words = (en: string, zh: string): Words => ({ en, zh })
 
 export const help = words(
   [
-    "Tell me what is to be done, and I have an agent do it. In a group, mention me.",
+    "Describe a task, and I start an agent for it. In a group, mention me.",
     "",
-    "status – what is going on here",
+    "status – tasks in progress here",
     "list – your latest tasks",
-    "cancel – end what is going on here; cancel 2: the second of several",
-    "approve, deny – decide what an agent asks; approve 2: the second of several",
-    "use – where work is done; use 2: there, from now on",
-    "agent – who does it; agent NAME: that one, from now on",
-    "/new TEXT – work that does not go on from what was said before",
-    "bind, unbind – link this account to you, or end that",
-    "help – this"
+    "cancel – stop the task here; cancel 2: the second of several",
+    "approve, deny – answer an agent's request; approve 2: the second of several",
+    "use – where tasks run; use 2: the second location, from now on",
+    "agent – which agent runs them; agent NAME: this one, from now on",
+    "/new TEXT – a task in a new conversation",
+    "bind, unbind – link this account to your user, or unlink it",
+    "help – show this list"
   ].join("\n"),
   [
     "告诉我要做什么，我会让智能体去做。在群里请 @ 我。",
@@ -44,17 +44,17 @@ export const attachmentsLeft = words(
 )
 
 export const onlyText = words(
-  "I can only read text so far. Tell me in words what is to be done.",
+  "I can only read text so far. Describe the task in words.",
   "目前我只能阅读文字。请用文字告诉我要做什么。"
 )
 
 export const linkTitle = words("Link this account", "关联此账号")
 export const linkLines = [
   words(
-    "I do not know whose account this is. Open the page, sign in, look whether both names are yours, and type the number that it shows here.",
+    "I don't know whose account this is. Open the page, sign in, check that both names are yours, and type the number from the page here.",
     "我不知道这个账号属于谁。请打开页面并登录，确认两边的名字都是你，然后把页面上的数字发到这里。"
   ),
-  words("It is good for ten minutes and once. Do not pass it on.", "十分钟内有效，只能使用一次。请勿转发。")
+  words("The link works once, for ten minutes. Don't share it.", "十分钟内有效，只能使用一次。请勿转发。")
 ]
 export const openPage = words("Open the page", "打开页面")
 export const tooManyLinks = (minutes: number): Words =>
@@ -82,72 +82,85 @@ export const numberNotNeeded = (name: string): Words =>
     `此账号已关联 ${name}。如要把数字作为任务发送，请以 /run 开头。`
   )
 export const alreadyLinked = (name: string): Words =>
-  words(`This account acts as ${name}. "unbind" ends that.`, `此账号的身份是 ${name}。发送“解绑”可解除。`)
-export const unlinked = words("This account is linked to nobody any more.", "此账号已不再与任何人关联。")
+  words(
+    `This account acts as ${name}. Say "unbind" to unlink it.`,
+    `此账号的身份是 ${name}。发送“解绑”可解除。`
+  )
+export const unlinked = words("This account is no longer linked.", "此账号已不再与任何人关联。")
 export const wrongNumber = (left: number | undefined): Words =>
   left === undefined || left === 0
-    ? words('This number links nothing. Say "bind" for a new page.', "这个数字无效。发送“绑定”获取新页面。")
-    : words(`That is not the number. ${left} more tries.`, `数字不正确，还可以试 ${left} 次。`)
+    ? words(
+        'This number is no longer valid. Say "bind" for a new page.',
+        "这个数字无效。发送“绑定”获取新页面。"
+      )
+    : words(`Wrong number. ${left} tries left.`, `数字不正确，还可以试 ${left} 次。`)
 
 export const noLocations = words(
-  "There is no machine on which you may have work done. Add one at the Hub, and a project whose workspace is on it.",
+  "There is no machine that you can use. Add a machine at the Hub, and a project with a workspace on it.",
   "没有你可以使用的机器。请在 Hub 添加机器，以及其工作区所属的项目。"
 )
-export const whereTitle = words("Where is it to be done?", "在哪里执行？")
-export const locationsTitle = words("Where work can be done", "可以执行任务的位置")
+export const whereTitle = words("Where should the task run?", "在哪里执行？")
+export const locationsTitle = words("Available locations", "可以执行任务的位置")
 export const useHint = words('Choose here, or say "use 2".', "在此选择，或发送“位置 2”。")
 export const locationSet = (place: string): Words =>
-  words(`From now on here: ${place}`, `以后在这里：${place}`)
-export const noSuchLocation = words("There is no place with that number.", "没有这个编号的位置。")
-export const noAgent = words("There is no agent at that place that is ready.", "该位置没有可用的智能体。")
+  words(`New tasks run here: ${place}`, `以后在这里：${place}`)
+export const noSuchLocation = words("There is no location with this number.", "没有这个编号的位置。")
+export const noAgent = words("No agent is ready at this location.", "该位置没有可用的智能体。")
 export const agentsAre = (names: string, present: string): Words =>
-  words(`Agents there: ${names}. Now: ${present}.`, `可用的智能体：${names}。当前：${present}。`)
-export const agentIs = (name: string): Words => words(`From now on by ${name}.`, `以后由 ${name} 执行。`)
+  words(
+    `Agents at this location: ${names}. Current: ${present}.`,
+    `可用的智能体：${names}。当前：${present}。`
+  )
+export const agentIs = (name: string): Words =>
+  words(`New tasks are run by ${name}.`, `以后由 ${name} 执行。`)
 
 export const agentIsBusy = words(
-  'The agent is still at work and takes no further message now. Say "cancel" to end it, or wait.',
+  'The agent is busy and can\'t take another message now. Say "cancel" to stop it, or wait.',
   "智能体仍在工作，暂时不能接收新消息。发送“取消”可结束，或请稍候。"
 )
-export const sentToAgent = words("I have told the agent.", "已转告智能体。")
+export const sentToAgent = words("Sent to the agent.", "已转告智能体。")
 
-export const nothingHere = words("Nothing is going on here.", "这里没有正在进行的任务。")
+export const nothingHere = words("No task is in progress here.", "这里没有正在进行的任务。")
 export const noTasks = words("You have no tasks yet.", "你还没有任务。")
-export const cancelled = words("It is being ended.", "正在结束。")
+export const cancelled = words("Cancelling.", "正在结束。")
 export const whichOne = (count: number, example: string): Words =>
   words(
-    `There are ${count}. Say which, such as "${example}".`,
+    `There are ${count}. Choose one, such as "${example}".`,
     `共有 ${count} 个，请说明编号，例如“${example}”。`
   )
-export const noSuchNumber = words("There is none with that number.", "没有这个编号。")
-export const nothingToDecide = words("Nothing waits for a decision here.", "这里没有等待决定的请求。")
-export const cardExpired = words("This card is not worth anything any more.", "这张卡片已失效。")
+export const noSuchNumber = words("There is nothing with this number.", "没有这个编号。")
+export const nothingToDecide = words("No approval is pending here.", "这里没有等待决定的请求。")
+export const cardExpired = words("This card has expired.", "这张卡片已失效。")
 export const cardElsewhere = words(
   "This button only works where the card was first sent.",
   "此按钮仅在卡片最初发送的位置有效。"
 )
 export const failedHere = words(
-  "This could not be done, also after several attempts. Please send it again later.",
+  "This failed after several attempts. Please send it again later.",
   "多次尝试后仍未成功，请稍后再发送一次。"
 )
 
-/** What the Hub's refusals mean to who is refused. */
+/** Refusals of the Hub, for the person who is refused. */
 const refusals: Partial<Readonly<Record<ErrorCode, Words>>> = {
-  permission_denied: words("You may not do this.", "你没有权限执行此操作。"),
-  unauthorized_target: words("You may not have work done on that machine.", "你无权使用那台机器。"),
-  target_offline: words("That machine is offline. Try again when it is there.", "那台机器离线，请稍后再试。"),
+  permission_denied: words("You don't have permission to do this.", "你没有权限执行此操作。"),
+  unauthorized_target: words("You can't use this machine.", "你无权使用那台机器。"),
+  target_offline: words(
+    "This machine is offline. Try again when it is online.",
+    "那台机器离线，请稍后再试。"
+  ),
   workspace_outside_allowlist: words(
-    "That workspace is not open to Corral any more.",
+    "This workspace is no longer available to Corral.",
     "该工作区已不再开放。"
   ),
-  invalid_agent_id: words("That agent is not there any more.", "该智能体已不存在。"),
+  invalid_agent_id: words("This agent is no longer available.", "该智能体已不存在。"),
   runtime_unavailable: words(
-    "The agent's program is missing there, or not signed in.",
+    "The agent's program is missing on the machine, or not signed in.",
     "智能体程序缺失或未登录。"
   ),
-  approval_expired: words("The time to decide this is over.", "决定的时间已过。"),
+  approval_expired: words("This approval has expired.", "决定的时间已过。"),
   approval_already_resolved: words("Someone has already decided this.", "已有人做出决定。"),
-  run_not_cancellable: words("It has ended already.", "任务已经结束。"),
-  payload_too_large: words("That is too long for one task.", "内容过长。")
+  run_not_cancellable: words("The task has already ended.", "任务已经结束。"),
+  payload_too_large: words("The text is too long for one task.", "内容过长。")
 }
 
 export const refusalText = (code: ErrorCode, message: string): Words =>
@@ -160,7 +173,7 @@ const states: Readonly<Record<TaskState, Words>> = {
   pending: words("being started", "正在启动"),
   queued: words("waiting for the machine", "等待机器"),
   dispatched: words("being started", "正在启动"),
-  running: words("at work", "进行中"),
+  running: words("running", "进行中"),
   completed: words("done", "已完成"),
   failed: words("failed", "失败"),
   cancelled: words("cancelled", "已取消"),

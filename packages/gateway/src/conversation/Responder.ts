@@ -1,6 +1,6 @@
 /**
- * Who is spoken with, and how: in the chat where they spoke, in their language, each sentence under a key that follows from the event, so
- * that a platform that is told it twice shows it once.
+ * Answers to one event: in the chat of the event, in the person's language. The key of each answer is derived from the event, so
+ * that a platform with idempotent sends shows it once.
  */
 import type { ChatAccount } from "@corral/domain/chat/ChatAccount"
 import type { CardAction, MessageReceived } from "@corral/domain/chat/Integration"
@@ -23,13 +23,13 @@ export interface Responder {
   readonly language: keyof Words
   /** Of the event that is answered. */
   readonly key: string
-  /** Says it where the person spoke. `step` tells the sentences of one answer apart. */
+  /** Replies in the chat of the event. `step` distinguishes the parts of one answer. */
   readonly reply: (words: Words, step?: string) => Effect.Effect<void, PlatformUnavailable>
   readonly replyWithCard: (
     card: Card,
     step: string
   ) => Effect.Effect<MessageRef, NotSent | PlatformUnavailable>
-  /** Says it to the person alone: where they clicked, if the platform can, else in the direct chat. */
+  /** Replies to the person only: where they clicked, if the platform supports it, otherwise in the direct chat. */
   readonly replyPrivately: (words: Words, step?: string) => Effect.Effect<void, PlatformUnavailable>
 }
 
@@ -46,7 +46,7 @@ export const accountOf = (event: MessageReceived | CardAction): ChatAccount => (
   account: event.type === "integration.card.action" ? event.payload.operatorId : event.payload.senderId
 })
 
-/** Where an event's answer is said; the direct chat of who clicked where a card does not tell. */
+/** The chat of the event, or the direct chat if a click names no chat. */
 const placeOf = (event: MessageReceived | CardAction): Destination => {
   if (event.type === "integration.card.action")
     return event.payload.chatId === undefined
@@ -56,7 +56,7 @@ const placeOf = (event: MessageReceived | CardAction): Destination => {
   return { _tag: "Chat", chatId, replyTo: messageId, threadId }
 }
 
-/** What the platform tells of somebody's language; else that in which they write; else that of most people there. */
+/** The language of the platform's profile, or the language of the message, or the platform's default. */
 const languageOf = Effect.fnUntraced(function* (platform: ChatPlatform, account: string, text: string) {
   const { language } = yield* platform.person(account)
   if (language !== undefined) return language

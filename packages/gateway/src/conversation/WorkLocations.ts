@@ -17,7 +17,7 @@ export const MAX_LOCATIONS = 20
 
 const isReady = ({ available, signedIn }: Agent): boolean => available && signedIn !== false
 
-/** What a plain terminal is called that is no agent: never chosen for somebody. */
+/** The default agent of a location. */
 const firstReady = (agents: ReadonlyArray<Agent>): Agent | undefined => agents.find(isReady)
 
 const placesIn = (project: Project, target: Target): ReadonlyArray<WorkLocation> => {

@@ -9,7 +9,7 @@ import { Effect, Schema } from "effect"
 import { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { PlatformId } from "../platform/PlatformId.ts"
 import type { FeishuConfig } from "./FeishuConfig.ts"
-import { codeOf, toFeishuFailure, failureOfCode, StaleToken } from "./FeishuFailure.ts"
+import { responseCodeOf, toFeishuFailure, failureOfCode, StaleToken } from "./FeishuFailure.ts"
 import { type Sdk, sdkOf } from "./Sdk.ts"
 
 /** One call with the library's client; what it gives is decoded. */
@@ -50,7 +50,7 @@ export const makeFeishuCall = (
     const held = yield* asking(sdk.token)
     const answer = yield* asking(() => ask(sdk.client)).pipe(
       Effect.flatMap((body) => {
-        const failure = failureOfCode(codeOf(body) ?? 0)
+        const failure = failureOfCode(responseCodeOf(body) ?? 0)
         return failure === undefined ? Effect.succeed(body) : Effect.fail(failure)
       }),
       Effect.tapError((failure) =>

@@ -5,7 +5,7 @@
 import { Data } from "effect"
 import { NotSent, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 
-/** The token is not taken any more. */
+/** The token is no longer valid. */
 export class StaleToken extends Data.TaggedError("StaleToken") {}
 
 export type FeishuFailure = NotSent | PlatformUnavailable | StaleToken
@@ -32,7 +32,7 @@ const field = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined
 
 /** The code in an answer's body; undefined where it is no answer of the platform's. */
-export const codeOf = (body: unknown): number | undefined => {
+export const responseCodeOf = (body: unknown): number | undefined => {
   const code = field(body, "code")
   return typeof code === "number" ? code : undefined
 }
@@ -51,7 +51,7 @@ export const toFeishuFailure = (thrown: unknown): FeishuFailure => {
   // A redirection is not followed: who knows where to.
   if (told !== undefined && (told < 400 || told >= 500 || told === 429))
     return unavailable(`The platform answers ${told}.`)
-  const code = codeOf(field(response, "data")) ?? tokenCode(thrown)
+  const code = responseCodeOf(field(response, "data")) ?? tokenCode(thrown)
   const failure = code === undefined ? undefined : failureOfCode(code)
   if (failure !== undefined) return failure
   return told === undefined

@@ -52,7 +52,7 @@ export const feishuSettings = [
 type Name = (typeof feishuSettings)[number]["name"]
 
 const Connection = Schema.Literals(["webhook", "long"])
-/** The platform's library connects for no other, and says so to nobody. */
+/** The platform's library connects for no other id, without an error. */
 const LONG_APP_ID = /^cli_[0-9a-fA-F]{16}$/
 
 /** The bot of an environment; undefined where it names none. */

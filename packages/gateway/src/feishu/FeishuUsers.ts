@@ -1,9 +1,9 @@
 /**
- * Who is who on the platform: the bot itself, which must be known, and people, whose names are shown where the platform tells them. Nobody is
+ * Who is who on the platform: the bot itself, which must be known, and people, whose names are shown if the platform has them. No user is
  * recognized by a name.
  */
 import { Clock, Effect, Semaphore } from "effect"
-import { NotSent, type Person, PlatformUnavailable } from "../platform/ChatPlatform.ts"
+import { NotSent, type PlatformUser, PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import { BotInfo, type FeishuCall, inPath, FeishuTenant, FeishuUser } from "./FeishuApi.ts"
 
 const KEPT_MS = 5 * 60_000
@@ -36,8 +36,8 @@ export const botIdOf = (
 }
 
 /** Remembers what it heard for five minutes, also that it heard nothing. */
-export const personOf = (call: FeishuCall): ((userId: string) => Effect.Effect<Person>) => {
-  const heard = new Map<string, { readonly person: Person; readonly until: number }>()
+export const personOf = (call: FeishuCall): ((userId: string) => Effect.Effect<PlatformUser>) => {
+  const heard = new Map<string, { readonly person: PlatformUser; readonly until: number }>()
   let tenantName: string | undefined
 
   const tenant = Effect.gen(function* () {

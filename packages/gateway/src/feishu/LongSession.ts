@@ -2,14 +2,14 @@
 import { Deferred, Effect, FiberSet, Redacted } from "effect"
 import { PlatformUnavailable } from "../platform/ChatPlatform.ts"
 import type { FeishuConfig } from "./FeishuConfig.ts"
-import { codeOf } from "./FeishuFailure.ts"
+import { responseCodeOf } from "./FeishuFailure.ts"
 import { httpOf, type LarkModule, loadLark, silent } from "./Sdk.ts"
 
 const HANDSHAKE_MS = 10_000
 
 /** The library cannot parse a refusal without data, and retries for ever. */
 const withData = (body: unknown): unknown =>
-  (codeOf(body) ?? 0) === 0 || typeof body !== "object" ? body : { data: {}, ...body }
+  (responseCodeOf(body) ?? 0) === 0 || typeof body !== "object" ? body : { data: {}, ...body }
 
 export interface LongSession {
   readonly platform: string

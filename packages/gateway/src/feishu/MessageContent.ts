@@ -11,7 +11,7 @@ export interface FeishuContent {
   readonly attachments: ReadonlyArray<Attachment>
 }
 
-/** What stands in the text for somebody who is mentioned, and what a reader sees for it. */
+/** Placeholders of mentioned users in the text, with the names that a reader sees. */
 export type Mentions = ReadonlyMap<string, string>
 
 type Json = Readonly<Record<string, unknown>>

@@ -100,7 +100,7 @@ const message = Effect.fnUntraced(function* (
 const cardAction = Effect.fnUntraced(function* (inbound: Inbound) {
   const { action, context, operator } = yield* Effect.mapError(asCard(inbound.body), notUnderstood)
   const found = asAction(action.value)
-  // A card of somebody else's making.
+  // A card of another app.
   if (found._tag === "None") return undefined
   return draft("integration.card.action", {
     ...named(inbound),
@@ -111,7 +111,7 @@ const cardAction = Effect.fnUntraced(function* (inbound: Inbound) {
   })
 })
 
-/** `botId` is asked for only where somebody is mentioned. */
+/** `botId` is evaluated only if a user is mentioned. */
 export const normalizeFeishuEvent = (
   inbound: Inbound,
   botId: Effect.Effect<string, PlatformUnavailable>

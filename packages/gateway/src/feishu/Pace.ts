@@ -1,18 +1,18 @@
 /**
- * So many calls in a second about one thing, and no more: who comes too early waits, in the order of asking. A second is counted from when a
+ * Rate limit per key: up to a number of calls per second. Later calls wait in order. A second is counted from when a
  * call is over, so it does not matter how long each was on its way. It counts what this process does; the platform counts everybody.
  */
 import { Clock, Effect, Semaphore } from "effect"
 
 /** A second, and what a timer may be early. */
 const REST_MS = 1_010
-/** Things that are remembered before those go that nobody has to wait for. */
+/** Number of keys after which idle ones are dropped. */
 const MANY = 1_000
 
 interface Turns {
   /** One for each call that may be under way. */
   readonly places: Semaphore.Semaphore
-  /** When each place that nobody has was or is rested, the earliest first. */
+  /** The times at which the free slots are ready, earliest first. */
   readonly rested: Array<number>
   /** Calls that wait or are under way. */
   users: number
@@ -48,7 +48,7 @@ export const paceOf = (perSecond: number): Pace => {
     Effect.gen(function* () {
       const turns = turnsOf(key, yield* Clock.currentTimeMillis)
       turns.users += 1
-      // Whoever is let in takes the place that has rested longest, and leaves one that has to rest.
+      // A call takes the slot that is ready first, and returns it with the time when it is ready again.
       const rested = Effect.acquireUseRelease(
         Effect.sync(() => turns.rested.shift() ?? 0),
         (at) => Effect.andThen(until(at), call),

@@ -1,5 +1,5 @@
 /**
- * Text that Feishu shows as it stands. It knows no escape, so a space without width parts what it would read as a mention, a style or a
+ * Text that Feishu shows unchanged. Feishu has no escapes, so a space without width parts what it would read as a mention, a style or a
  * link.
  */
 

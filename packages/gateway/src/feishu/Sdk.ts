@@ -1,5 +1,5 @@
 /**
- * The platform's own library, made safe to hold: it tells nobody what it knows, waits for nothing longer than ten seconds, follows nobody
+ * The platform's own library, made safe to hold: it logs nothing, waits for ten seconds at most, follows no redirect
  * elsewhere, keeps its token to itself and asks for it once.
  *
  * It is loaded when it is first needed: it is larger than everything else here together. What it throws may carry the token, the secret
@@ -50,7 +50,7 @@ export const httpOf = (
 
 export interface Sdk {
   readonly client: Lark.Client
-  /** Resolves when there is a token: whoever asks meanwhile waits for the same one. Gives what `forget` wants. */
+  /** Resolves with a token; concurrent callers wait for the same one. Returns the argument of `forget`. */
   readonly token: () => Promise<object>
   /** Drops a token that the platform takes no more, unless it was renewed meanwhile. */
   readonly forget: (held: object) => void

@@ -1,5 +1,5 @@
 /**
- * What an agent said in the end, as a chat is told it: to the person who asked, in their direct chat alone. Code, diffs, folders and secrets
+ * Final answer of an agent for a chat: sent only to the person who asked, in their direct chat. Code, diffs, folders and secrets
  * stay at the Hub. Pure.
  */
 import { capped } from "@corral/domain/text/CappedPattern"
@@ -13,7 +13,7 @@ const MAX = 3_000
 const LONGEST = 65_536
 
 const fenced = capped(LONGEST, /(^|\n)[ \t]*(```|~~~)[\s\S]*?(\n[ \t]*\2[^\n]*|$)/g)
-/** A line of a diff that somebody wrote without a fence. */
+/** A line of a diff without a fence. */
 const diffLine = /^(diff --git |index [0-9a-f]{7,}|--- |\+\+\+ |@@ -\d)[^\n]*\n?/gm
 /** An absolute path, of Unix or Windows: its last name says enough. Addresses of the web stay. */
 const absolute = capped(LONGEST, /(?<![\w:/.~-])(?:~|[A-Za-z]:)?(?:[/\\][\w.@+-]+){2,}[/\\]?/g)

@@ -73,7 +73,7 @@ export const pendingCard = (
 export type ResolvedState = Exclude<ApprovalState, "pending">
 
 /** A decision as a chat shows it, without the original and the edited input. The Hub has both. */
-export type Resolution = Pick<Approval, "edited" | "origin" | "scope"> & {
+export type CardResolution = Pick<Approval, "edited" | "origin" | "scope"> & {
   readonly state: ResolvedState
   /** A person's id, or what else the run's log says. */
   readonly by?: string | undefined
@@ -83,7 +83,7 @@ export type Resolution = Pick<Approval, "edited" | "origin" | "scope"> & {
 export const toResolution = (
   { decidedBy: by, edited, origin, scope }: Approval,
   state: ResolvedState
-): Resolution => ({
+): CardResolution => ({
   state,
   by,
   ...(edited === undefined ? {} : { edited }),
@@ -115,7 +115,7 @@ const origins: Readonly<Record<DecisionOrigin, Words>> = {
   policy: { en: "by the device's policy", zh: "由设备策略" }
 }
 
-const circumstances = ({ edited, origin, scope, state }: Resolution): Words | undefined => {
+const circumstances = ({ edited, origin, scope, state }: CardResolution): Words | undefined => {
   const parts = [
     ...(state === "approved" && scope !== undefined ? [scopes[scope]] : []),
     ...(origin === undefined || state === "expired" ? [] : [origins[origin]])
@@ -135,7 +135,7 @@ const circumstances = ({ edited, origin, scope, state }: Resolution): Words | un
 /** Without a button: it is decided. `name` is that of a person. */
 export const resolvedCard = (
   { summary, language, place, url }: ApprovalCardInput,
-  decision: Resolution,
+  decision: CardResolution,
   name: string | undefined
 ): Card => ({
   language,
@@ -147,7 +147,7 @@ export const resolvedCard = (
   buttons: [{ _tag: "Link", label: { en: "Look", zh: "查看" }, url }]
 })
 
-/** What somebody is told who comes too late. */
+/** Answer to a decision that came too late. */
 export const alreadyDecidedBy = (by: string | undefined): Words =>
   by === undefined
     ? { en: "Someone has already decided this.", zh: "已有人做出决定。" }

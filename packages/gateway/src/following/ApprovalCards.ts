@@ -15,7 +15,7 @@ import { Platforms } from "../platform/Platforms.ts"
 import {
   pendingCard,
   resolvedCard,
-  type Resolution,
+  type CardResolution,
   summarizeApproval,
   toResolution
 } from "./ApprovalCard.ts"
@@ -38,7 +38,7 @@ export class ApprovalCards extends Context.Service<
       expiresAt: string
     ) => Effect.Effect<void, Failed>
     /** Draws a card as resolved. */
-    readonly settle: (approvalId: ApprovalId, resolution: Resolution) => Effect.Effect<void, Failed>
+    readonly settle: (approvalId: ApprovalId, resolution: CardResolution) => Effect.Effect<void, Failed>
     /** Draws every pending card of a task as resolved: the task has ended, or is no longer followed. */
     readonly closeAll: (follow: Follow) => Effect.Effect<void, SqlError.SqlError | PlatformUnavailable>
     /** A user's name, if the follow's account may see it. */
@@ -86,7 +86,10 @@ const nameOf = Effect.fn("ApprovalCards.nameOf")(function* (follow: Follow, user
   return yield* Effect.orElseSucceed(memberName(follow, userId), () => undefined)
 })
 
-const settle = Effect.fn("ApprovalCards.settle")(function* (approvalId: ApprovalId, resolution: Resolution) {
+const settle = Effect.fn("ApprovalCards.settle")(function* (
+  approvalId: ApprovalId,
+  resolution: CardResolution
+) {
   const cards = yield* ApprovalCardStore
   const follows = yield* Follows
   yield* (yield* ButtonActions).expire(approvalId)

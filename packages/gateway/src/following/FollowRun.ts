@@ -9,7 +9,7 @@ import { Hub } from "../hub/Hub.ts"
 import { HubRefused } from "../hub/HubFailures.ts"
 import { ApprovalCards } from "./ApprovalCards.ts"
 import { type FollowState, retryPassing, saveFollow } from "./FollowState.ts"
-import { progressAfter, hasTaskEnded, progressWithoutRun } from "./TaskProgress.ts"
+import { hasTaskEnded, progressAfter, progressWithoutRun } from "./TaskProgress.ts"
 
 const FIRST_WAIT_MS = 200
 const LONGEST_WAIT_MS = 10_000
@@ -47,8 +47,8 @@ const applyApproval = Effect.fnUntraced(function* (state: FollowState, { event }
 })
 
 const applyEvent = Effect.fnUntraced(function* (state: FollowState, { decoded, missing }: SequencedEvent) {
-  const { taskId } = state.current
-  if (missing !== undefined) yield* Effect.logWarning("missed events of a run", { taskId, ...missing })
+  if (missing !== undefined)
+    yield* Effect.logWarning("missed events of a run", { taskId: state.current.taskId, ...missing })
   if (decoded._tag === "UnknownEvent") return state.update({ seq: decoded.envelope.seq })
   const { event } = decoded
   yield* applyApproval(state, decoded)
@@ -74,7 +74,7 @@ const applyRun = (state: FollowState, { endedAt, error, lastSeq, state: runState
 }
 
 /** Applies the events of the run until it ends. */
-export const followRun = Effect.fn("FollowRun.followRun")(function* (state: FollowState, runId: RunId) {
+export const followTaskRun = Effect.fn("FollowRun.followTaskRun")(function* (state: FollowState, runId: RunId) {
   const hub = yield* Hub
   const { account } = state.current
   const readRun = Effect.map(

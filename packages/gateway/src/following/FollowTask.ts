@@ -11,7 +11,7 @@ import { Platforms } from "../platform/Platforms.ts"
 import { answerText } from "./AnswerText.ts"
 import { ApprovalCards } from "./ApprovalCards.ts"
 import { makeDrawing } from "./DrawTaskCard.ts"
-import { awaitRun, followRun } from "./FollowRun.ts"
+import { awaitRun, followTaskRun } from "./FollowRun.ts"
 import type { Follow } from "./Follows.ts"
 import { FollowState, retryPassing, saveFollow } from "./FollowState.ts"
 
@@ -37,7 +37,7 @@ const sendAnswer = Effect.fn("FollowTask.sendAnswer")(
 const followToEnd = Effect.fn("FollowTask.followToEnd")(
   function* (state: FollowState) {
     yield* awaitRun(state)
-    if (state.current.runId !== undefined) yield* followRun(state, state.current.runId)
+    if (state.current.runId !== undefined) yield* followTaskRun(state, state.current.runId)
   },
   (self, state) =>
     // The account may no longer read the run, or is no longer linked.

@@ -1,6 +1,6 @@
 /**
- * Follows every task that is followed, each in a fiber of its own, as long as this Gateway holds its lease. What another Gateway left is
- * taken up when its lease is over.
+ * Follows tasks, each in its own fiber, while this Gateway holds the lease. Another Gateway's tasks are taken over when their leases
+ * expire.
  */
 import { Cause, Context, Effect, Fiber, Layer, Queue } from "effect"
 import { randomUUID } from "node:crypto"
@@ -33,7 +33,7 @@ export class TaskFollower extends Context.Service<
           Effect.catchCause((cause) =>
             Cause.hasInterruptsOnly(cause)
               ? Effect.void
-              : Effect.logError("a task is not followed any more", { taskId: follow.taskId }, cause)
+              : Effect.logError("failed to follow a task", { taskId: follow.taskId }, cause)
           ),
           Effect.ensuring(Effect.sync(() => held.delete(follow.taskId)))
         )
@@ -43,7 +43,7 @@ export class TaskFollower extends Context.Service<
       const round = Effect.gen(function* () {
         const leased = yield* follows.lease(owner, MOST)
         const mine = new Set(leased.map(({ taskId }) => taskId))
-        // Somebody else has them, or they have ended.
+        // Another Gateway holds them, or they have ended.
         const lost = [...held].filter(([taskId]) => !mine.has(taskId))
         yield* Effect.forEach(lost, ([, fiber]) => Fiber.interrupt(fiber), { discard: true })
         yield* Effect.forEach(

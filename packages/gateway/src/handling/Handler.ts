@@ -11,5 +11,5 @@ export class HandlerFailed extends Data.TaggedError("HandlerFailed")<{
   readonly retryAfterMs?: number | undefined
 }> {}
 
-/** `inbound` is what the platform may need again to answer; nothing of it is told to anybody else. */
+/** `inbound` is for the platform, which may need it to answer. Nothing of it is sent elsewhere. */
 export type Handler = (event: IntegrationEvent, inbound: Inbound) => Effect.Effect<void, HandlerFailed>

@@ -95,7 +95,7 @@ export const makeWebhook = Effect.fnUntraced(function* (platform: ChatPlatform) 
     deadline: number
   ) {
     if (inbound.kind === "card_action") response.once("close", pendingAnswers.begin(eventKeyOf(inbound)))
-    // In a fiber of its own: a client that disconnects does not stop it.
+    // Detached: a client that disconnects does not stop it.
     const storing = yield* Effect.forkDetach(store(inbound))
     const exit = yield* Fiber.await(storing).pipe(
       Effect.timeoutOption(Math.max(0, deadline - clock.currentTimeMillisUnsafe()))

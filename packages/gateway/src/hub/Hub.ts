@@ -16,7 +16,7 @@ import { HubTasks } from "@corral/domain/hub-api/Tasks"
 import { ServerSentEventParser } from "@corral/domain/http/ServerSentEvents"
 import type { RunId } from "@corral/domain/identity/Ids"
 import { EventSequence, type SequencedEvent } from "@corral/domain/run/EventSequence"
-import { decodeFrame } from "@corral/domain/run/RunEvent"
+import { decodeReceivedEvent } from "@corral/domain/run/RunEvent"
 import { Context, Effect, Layer, Option, Redacted, Result, Schema, Stream } from "effect"
 import { HttpClient, HttpClientRequest, type HttpClientResponse } from "effect/http"
 import { HttpApi, HttpApiClient } from "effect/http-api"
@@ -87,7 +87,7 @@ const connect = Effect.fnUntraced(function* ({ token, url }: HubAddress) {
   const events = (runId: RunId, after: number) =>
     Stream.suspend(() => {
       const parser = new ServerSentEventParser()
-      const sequence = new EventSequence(decodeFrame, after)
+      const sequence = new EventSequence(decodeReceivedEvent, after)
       return Stream.unwrap(
         base
           .get(`${url}/client/runs/${runId}/events`, {

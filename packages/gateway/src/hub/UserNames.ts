@@ -1,4 +1,4 @@
-/** Names of those who have acted from a chat: what is shown in place of a person's id. */
+/** Names of users who have acted from a chat, shown instead of their ids. */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 

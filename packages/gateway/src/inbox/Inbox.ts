@@ -9,7 +9,7 @@ import type { SqlError } from "effect/sql"
 import type { Inbound } from "../platform/ChatPlatform.ts"
 import { timedStore, type TimedStore } from "../store/TimedStore.ts"
 import { groupCommit } from "./GroupCommit.ts"
-import { insertEvents } from "./InsertEvents.ts"
+import { insertInboundEvents } from "./InsertEvents.ts"
 import { SenderQueues } from "./SenderQueues.ts"
 
 const DAY_MS = 24 * 3_600_000
@@ -44,7 +44,7 @@ export class Inbox extends Context.Service<
       const queues = yield* SenderQueues
       const { at, sql } = store
       const keep = yield* groupCommit(GROUP, (inbounds: ReadonlyArray<Inbound>) =>
-        sql.withTransaction(insertEvents(store, inbounds)).pipe(
+        sql.withTransaction(insertInboundEvents(store, inbounds)).pipe(
           Effect.timeoutOrElse({ duration: TIMEOUT, orElse: () => Effect.fail(new StoreSlow()) }),
           Effect.tap(() => queues.wake)
         )

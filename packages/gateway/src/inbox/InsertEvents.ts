@@ -106,7 +106,7 @@ const planInsertion = (
 }
 
 /** Stores events in one transaction; tells for each whether it is new. */
-export const insertEvents = Effect.fnUntraced(function* (
+export const insertInboundEvents = Effect.fnUntraced(function* (
   store: TimedStore,
   inbounds: ReadonlyArray<Inbound>
 ): Effect.fn.Return<ReadonlyArray<boolean>, SqlError.SqlError> {

@@ -3,7 +3,7 @@
  * value, one for each bot.
  *
  * It owns no storage and acknowledges nothing: what it accepts is stored before it is answered. `verify` is called with whatever the
- * internet sends, and never throws. What is said may be said twice where nobody knows whether it arrived: `key` is the same both times,
+ * internet sends, and never throws. A message may be sent twice if its response was lost: `key` is the same both times,
  * for platforms that can tell by it.
  */
 import type { IntegrationDraft } from "@corral/domain/chat/Integration"
@@ -12,7 +12,7 @@ import type { IncomingHttpHeaders } from "node:http"
 import type { Card } from "./Card.ts"
 import type { Words } from "./Words.ts"
 
-/** What the platform sends comes to one of two addresses. */
+/** The two webhooks of a platform. */
 export type WebhookKind = "events" | "card-actions"
 
 export interface PlatformRequest {
@@ -30,7 +30,7 @@ export interface PlatformAnswer {
   readonly body?: Readonly<Record<string, unknown>>
 }
 
-/** Events that are not taken are sent again by the platform; a click is not, so the person who clicked is told. */
+/** The platform sends a refused message again, but not a refused click. The person who clicked sees an error. */
 export type InboundKind = "message" | "card_action"
 
 /** A verified event, not looked into further than is needed to keep it. All ids are printable ASCII, 128 characters at most. */
@@ -48,7 +48,7 @@ export interface Inbound {
   readonly senderId: string
   /** Message whose button was clicked; "" for a message, and where the event names none. */
   readonly cardId: string
-  /** The event as the platform's JSON: kept until it is worked off, and told to nobody. */
+  /** The event as the platform's JSON. Deleted when the event is done. */
   readonly body: string
   readonly receivedAt: number
 }
@@ -89,7 +89,7 @@ export type Destination =
       readonly replyTo?: string | undefined
       readonly threadId?: string | undefined
     }
-  /** In the direct chat with somebody. */
+  /** The direct chat with a user. */
   | { readonly _tag: "Person"; readonly userId: string }
 
 /** Text is plain: nothing in it is markup, a mention or a link, and a platform escapes what it would take for such. */
@@ -100,7 +100,7 @@ export type MessageContent =
 /** The platform has refused it; trying again does not help. The message repeats nothing of what was said and no secret. */
 export class NotSent extends Data.TaggedError("NotSent")<{ readonly message: string }> {}
 
-export interface Person {
+export interface PlatformUser {
   readonly name?: string | undefined
   readonly tenantName?: string | undefined
   readonly language?: keyof Words | undefined
@@ -142,12 +142,12 @@ export interface ChatPlatform {
   /** Puts a card in the place of one of the bot's own. */
   readonly update: (message: MessageRef, card: Card) => Effect.Effect<void, NotSent | PlatformUnavailable>
   /**
-   * Says something that nobody but who clicked sees, where they clicked: an answer to a click not long ago. It says nothing that one must
+   * Shows a text only to the person who clicked, where they clicked: an answer to a recent click. It says nothing that one must
    * have read, and proves nothing. Absent: the platform has no such thing.
    */
   readonly whisper?: (inbound: Inbound, text: string) => Effect.Effect<void, NotSent | PlatformUnavailable>
   /** Who has that account, as far as the platform tells; empty where it does not. */
-  readonly person: (userId: string) => Effect.Effect<Person>
+  readonly person: (userId: string) => Effect.Effect<PlatformUser>
   /** The language of those whose own is not known. */
   readonly language: keyof Words
   /** Takes events over a connection of the bot's own making while its scope lives; absent: they come by webhook alone. */

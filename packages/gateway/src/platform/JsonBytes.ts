@@ -1,4 +1,4 @@
-/** JSON out of bytes that somebody sent. */
+/** JSON from untrusted bytes. */
 import { isTooDeep } from "@corral/domain/text/Depth"
 
 const decoder = new TextDecoder("utf-8", { fatal: true })

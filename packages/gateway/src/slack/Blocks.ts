@@ -23,7 +23,7 @@ const signs: Readonly<Record<Tone, string>> = {
   bad: "❌ "
 }
 
-/** A text in parts of so many characters at most, escaped; no part is empty, and no character is cut in two. */
+/** A text in parts of up to `most` characters, escaped; no part is empty, and no character is cut in two. */
 export const splitText = (text: string, most: number): ReadonlyArray<string> => {
   const parts: Array<string> = []
   let part = ""

@@ -23,7 +23,7 @@ export const EventCallback = Schema.Struct({
 })
 
 /** A message of an event, or a mention; only as much as tells whether it is one that a bot hears. */
-export const SlackMessage = Schema.Struct({
+export const SlackMessageEvent = Schema.Struct({
   type: Schema.Literals(["message", "app_mention"]),
   subtype: Schema.optionalKey(Schema.NullOr(Schema.String)),
   bot_id: Schema.optionalKey(Schema.Unknown),

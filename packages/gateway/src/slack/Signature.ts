@@ -1,8 +1,8 @@
 /**
  * Slack's signature: an HMAC under the app's Signing Secret over the time as it came and the body's bytes.
  *
- * Slack documents no replay window of its own and says of retries only when they come: at once, after a minute, after five. Its own
- * libraries refuse what is more than five minutes old, as is done here, and take those retries: so each is signed with the time of its own.
+ * Slack documents no replay window, and says of retries only when they come: at once, after a minute, after five. Its own
+ * libraries refuse what is more than five minutes old, as is done here, and take those retries: so each is signed with its own time.
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 import type { IncomingHttpHeaders } from "node:http"

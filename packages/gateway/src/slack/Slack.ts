@@ -2,7 +2,7 @@
  * Slack as a chat platform: signed webhooks, Block Kit, texts that only one person sees.
  *
  * Slack documents no key by which it would know a message that it was given before: what was said is said twice where its answer was lost
- * and somebody tries again. A card has one language for everybody: that of whom it is for, else the one of the configuration.
+ * and the send is retried. A card has one language: that of its reader, or the configured one.
  */
 import { Effect, Schema } from "effect"
 import {
@@ -72,7 +72,7 @@ export const slack = (config: SlackConfig): ChatPlatform => {
   const addressOf = Effect.fnUntraced(function* (place: Destination) {
     if (place._tag === "Chat") {
       const { chatId: channel, replyTo, threadId } = place
-      // In a direct chat nobody looks for an answer in a thread.
+      // In a direct chat people don't look for answers in threads.
       return { channel, thread_ts: threadId ?? (channel.startsWith("D") ? undefined : replyTo) }
     }
     const { channel } = yield* call("conversations.open", { users: place.userId }, Opened)

@@ -2,8 +2,8 @@
  * Whether a request is Slack's, for this app, of this moment, and what it holds. The order is the point: nothing is parsed or believed before
  * the signature over the bytes was checked.
  *
- * Events come as JSON to one door, clicks as a form with one field to the other. Only what a bot hears is accepted: direct messages of
- * people, mentions, clicks. What people say to each other in a channel is stored nowhere, though the app may be told of it.
+ * Events are JSON, clicks are a form with one field. Only what a bot hears is accepted: direct messages of
+ * people, mentions, clicks. Other messages in a channel are not stored, although the app may receive them.
  */
 import { Option, Redacted, Schema } from "effect"
 import { createHash } from "node:crypto"
@@ -15,7 +15,7 @@ import {
   EventCallback,
   Payload,
   cardRefOf,
-  SlackMessage,
+  SlackMessageEvent,
   SlackUrlVerification
 } from "./Payload.ts"
 import { faultOf } from "./Signature.ts"
@@ -24,7 +24,7 @@ import type { SlackConfig } from "./SlackConfig.ts"
 const asPayload = Schema.decodeUnknownOption(Payload)
 const asTrial = Schema.decodeUnknownOption(SlackUrlVerification)
 const asCallback = Schema.decodeUnknownOption(EventCallback)
-const asSaid = Schema.decodeUnknownOption(SlackMessage)
+const asSaid = Schema.decodeUnknownOption(SlackMessageEvent)
 const asClick = Schema.decodeUnknownOption(BlockActions)
 const asPlatformId = Schema.decodeUnknownOption(PlatformId)
 
@@ -48,7 +48,7 @@ const saying = new Set(["file_share", "thread_broadcast"])
  * A mention in a channel comes as a message and as a mention, under two ids, where an app has subscribed to both: there it counts as a
  * mention alone.
  */
-const isHeard = ({ bot_id, channel_type, subtype, type }: typeof SlackMessage.Type): boolean => {
+const isHeard = ({ bot_id, channel_type, subtype, type }: typeof SlackMessageEvent.Type): boolean => {
   if (typeof subtype === "string" && !saying.has(subtype)) return false
   if (bot_id !== undefined && bot_id !== null) return false
   return type === "app_mention" || channel_type === "im"

@@ -76,7 +76,7 @@ export const makeSlackCall = ({ botToken, domain }: SlackConfig): SlackCall => {
     slackApiUrl: `${domain}/api/`,
     allowAbsoluteUrls: false,
     timeout: TIMEOUT_MS,
-    // By itself it would try for half an hour, or wait as long as it is told to.
+    // By default it would retry for half an hour, or wait as long as the response demands.
     retryConfig: { retries: 0 },
     rejectRateLimitedCalls: true,
     logger: silent

@@ -16,7 +16,7 @@ export class GatewayStoreUnavailable extends Data.TaggedError("StoreUnavailable"
 }> {}
 
 const SCHEMA = "corral_gateway"
-/** Of the advisory lock under which the schema is made. Any number that nobody else takes. */
+/** Key of the advisory lock for migrations. Any number that no other program uses. */
 const LOCK = 7_204_110_926
 
 const unavailable = (error: SqlError.SqlError, { databaseUrl }: GatewayConfig) =>

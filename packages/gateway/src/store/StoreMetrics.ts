@@ -1,4 +1,4 @@
-/** What only the database knows: asked for when somebody reads the metrics, in one statement over indexes. */
+/** Metrics from the database, read in one indexed statement when the metrics are scraped. */
 import { CurrentMetrics, type Reading } from "@corral/service/telemetry/Metrics"
 import { Clock, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"

@@ -138,7 +138,7 @@ describe("the webhooks of Slack", { timeout: 60_000 }, () => {
   })
 
   it("takes nothing while the store is not there: an event comes again, a click fails where it was made", async () => {
-    // Whoever keeps something waits for this.
+    // Every insert waits for this.
     const holder = gateway.query(
       "BEGIN; LOCK TABLE corral_gateway.inbox IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(3.5); COMMIT"
     )

@@ -1,4 +1,4 @@
-/** A bot on a fake Feishu of its own, and a look at what everything wrote meanwhile. */
+/** A bot on its own fake Feishu, and a watch on the output. */
 import { Effect, Redacted } from "effect"
 import { inspect } from "node:util"
 import { vi } from "vitest"
@@ -21,7 +21,7 @@ export const configOf = (fake: FakePlatform, over: Partial<FeishuConfig> = {}): 
   ...over
 })
 
-/** A bot, somebody who writes to it, and their chat. */
+/** A bot, a user who writes to it, and their chat. */
 export const openBot = Effect.fnUntraced(function* (over: Partial<FeishuConfig> = {}) {
   const fake = yield* openFake
   const ada = fake.person("ou_ada", "Ada")

@@ -9,7 +9,7 @@ import type { MessageContent } from "../../src/platform/ChatPlatform.ts"
 import { SECRET, type FakePlatform } from "@corral/testing/gateway/FakePlatform"
 import { configOf, openBot, watchOutput } from "./Bot.ts"
 
-const WORDS = "what nobody else may read"
+const WORDS = "private words"
 const content: MessageContent = { _tag: "Text", text: WORDS }
 
 /** What happens to a message, and what the bot says of it. */
@@ -49,7 +49,7 @@ const failures: ReadonlyArray<
 ]
 
 describe("a failure", () => {
-  it.live.each(failures)("at %s is told apart, and tells no secret", ([, meets, tag, message]) =>
+  it.live.each(failures)("at %s has its own error, without a secret", ([, meets, tag, message]) =>
     Effect.gen(function* () {
       const output = yield* watchOutput
       const { bot, chat, fake } = yield* openBot()
@@ -82,7 +82,7 @@ describe("a failure", () => {
     })
   )
 
-  it.live("is told of an address where nobody listens, or another listens", () =>
+  it.live("reports an address without a server, or with another server", () =>
     Effect.gen(function* () {
       const { fake } = yield* openBot()
       const other = createServer((_, response) => response.end("<html>hello</html>"))

@@ -39,7 +39,7 @@ describe("the bot", () => {
     })
   )
 
-  it.live("asks nobody where it was told", () =>
+  it.live("does not ask the platform when the id is configured", () =>
     Effect.gen(function* () {
       const { bot, fake } = yield* openBot({ botId: BOT })
       assert.isDefined(yield* bot.normalize(mention))
@@ -83,7 +83,7 @@ describe("person", () => {
     })
   )
 
-  it.live("is nobody known where the platform tells nothing", () =>
+  it.live("is empty when the platform has no data", () =>
     Effect.gen(function* () {
       const { ada, bot, fake } = yield* openBot()
       fake.api.readsPeople = false

@@ -161,14 +161,14 @@ describe("a long connection", () => {
       const { ada, chat, fake, store } = yield* openConnected
       fake.connection.drop()
       yield* Effect.promise(() => fake.until(() => fake.connection.connected === 0))
-      const said = fake.says(ada, chat, "while nobody listens")
+      const said = fake.says(ada, chat, "while no Gateway listens")
       assert.isTrue(yield* Effect.promise(() => said.taken))
       assert.strictEqual(fake.connection.made, 2)
       assert.strictEqual(store.kept.length, 1)
     })
   )
 
-  it.live("is made again where nobody answers a ping", () =>
+  it.live("reconnects when a ping is not answered", () =>
     Effect.gen(function* () {
       const fake = yield* openFake
       fake.connection.config = { ...fake.connection.config, PingInterval: 0.1 }
@@ -186,7 +186,7 @@ describe("a long connection", () => {
     })
   )
 
-  it.live("is begun anew where the platform refuses it, and tells no secret", () =>
+  it.live("retries when the platform refuses it, without logging a secret", () =>
     Effect.gen(function* () {
       const output = yield* watchOutput
       const fake = yield* openFake

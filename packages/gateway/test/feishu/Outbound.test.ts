@@ -50,7 +50,7 @@ describe("send", () => {
     })
   )
 
-  it.live("mentions nobody, styles nothing and keeps what is no markup", () =>
+  it.live("mentions no one, styles nothing and keeps plain text", () =>
     Effect.gen(function* () {
       const { bot, chat, fake } = yield* openBot()
       const said = `<at user_id="all">x</at> <b>b</b> @_all @ou_bo [a](https://x) mail ada@example.com, 1 < 2\0`

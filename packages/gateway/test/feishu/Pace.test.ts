@@ -16,7 +16,7 @@ const Ask = Schema.Struct({
 
 describe("paceOf", () => {
   it.effect.prop(
-    "lets no more through in a second than it may, in order, and holds nobody up for another",
+    "limits the calls per second in order, independently per key",
     { asks: Schema.Array(Ask).check(Schema.isMaxLength(40)) },
     ({ asks }) =>
       Effect.gen(function* () {

@@ -3,7 +3,7 @@ import { answerText } from "../../src/following/AnswerText.ts"
 
 describe("what an agent said in the end", () => {
   it.each([
-    ["is told as it is", "Fixed the bug in cart.ts.", "Fixed the bug in cart.ts."],
+    ["is unchanged", "Fixed the bug in cart.ts.", "Fixed the bug in cart.ts."],
     ["without code", "Done:\n```ts\nconst a = 1\n```\nBye", "Done:\n[…]\nBye"],
     ["without code that never ends", "Done:\n~~~\nconst a = 1", "Done:\n[…]"],
     ["without lines of a diff", "See\n--- a/x.ts\n+++ b/x.ts\n@@ -1 +1 @@\nthere", "See\nthere"],

@@ -22,7 +22,7 @@ const words = "the words of a text"
 const card: Card = {
   title: plainly("A run"),
   tone: "running",
-  lines: [plainly("It goes on.")],
+  lines: [plainly("It continues.")],
   buttons: [
     { _tag: "Action", label: plainly("Allow"), actionId: "act_1", style: "primary" },
     { _tag: "Link", label: plainly("Open"), url: "https://hub.example/runs/1" }
@@ -157,7 +157,7 @@ describe("what goes wrong there", () => {
       const failed = yield* Effect.flip(say(words)).pipe(
         Effect.ensuring(Effect.sync(() => spies.forEach((spy) => spy.mockRestore())))
       )
-      // The client has a logger of its own.
+      // The client has its own logger.
       assert.deepStrictEqual(written, [])
       assert.strictEqual(failed._tag, tag)
       assert.strictEqual(fake.count("chat.postMessage"), 1)
@@ -178,8 +178,8 @@ describe("what goes wrong there", () => {
   )
 })
 
-describe("who somebody is", () => {
-  it.effect("is told with their language, and not where Slack does not tell", () =>
+describe("the profile of a user", () => {
+  it.effect("has the language, and is empty when Slack has no data", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* platform.person(ADA), { name: "Ada", tenantName: "Acme", language: "zh" })
       assert.deepStrictEqual(yield* platform.person("U0BO"), {
@@ -219,7 +219,7 @@ describe("what only who clicked sees", () => {
         replace_original: false,
         text: "a &lt;b&gt;"
       })
-      yield* whisper(`${fake.url}/actions/1`).pipe(Effect.withSpan("somebody looks"))
+      yield* whisper(`${fake.url}/actions/1`).pipe(Effect.withSpan("test span"))
       assert.notProperty(fake.whispers[1]?.headers, "traceparent")
       fake.usesLeft = 0
       assert.strictEqual((yield* Effect.flip(whisper(`${fake.url}/actions/1`)))._tag, "NotSent")

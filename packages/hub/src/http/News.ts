@@ -1,13 +1,14 @@
-/** `GET /client/news`: hints as `text/event-stream`, until the sign-in ends or the reader takes nothing more. */
+/** `GET /client/news`: the change feed as `text/event-stream`, until the sign-in ends or the reader stalls. */
 import { HubApi } from "@corral/domain/hub-api/HubApi"
 import { CurrentPrincipal } from "@corral/domain/hub-api/SessionAuthority"
 import { CurrentRequestId } from "@corral/domain/http/RequestContext"
+import { eventStreamResponse, SSE_COMMENT } from "@corral/service/stream/ServerSentEvents"
 import { NodeHttpServerRequest } from "@effect/platform-node"
 import { Clock, Deferred, Effect, Exit, Stream } from "effect"
-import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import { News } from "../live/News.ts"
-import { COMMENT, NewsReader } from "../live/NewsReader.ts"
+import { ChangeFeed } from "../live/ChangeFeed.ts"
+import { ChangeReader } from "../live/ChangeReader.ts"
 import { StreamAuthority } from "../live/StreamAuthority.ts"
 import { answered } from "./Answered.ts"
 
@@ -17,7 +18,7 @@ export const news = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const authority = yield* StreamAuthority
     const clock = yield* Clock.Clock
-    const news = yield* News
+    const feed = yield* ChangeFeed
 
     return handlers.handleAll({
       follow: Effect.fnUntraced(function* () {
@@ -25,24 +26,27 @@ export const news = HttpApiBuilder.group(
         const requestId = yield* CurrentRequestId
         const response = NodeHttpServerRequest.toServerResponse(yield* HttpServerRequest.HttpServerRequest)
 
-        const hints = Effect.gen(function* () {
+        const changes = Effect.gen(function* () {
           const over = yield* Deferred.make<void>()
           const end = () => {
             Deferred.doneUnsafe(over, Exit.void)
-            // A reader that takes nothing is not waited for.
+            // A stalled reader does not read the end either.
             setTimeout(() => response.destroy(), FORCE_AFTER_MS).unref()
           }
-          const reader = yield* NewsReader.make(principal.userId, () => clock.currentTimeMillisUnsafe(), end)
-          const unfollow = news.follow(reader)
+          const reader = yield* ChangeReader.make(
+            principal.userId,
+            () => clock.currentTimeMillisUnsafe(),
+            end
+          )
+          const unfollow = feed.follow(reader)
           const unwatch = authority.watch({ principal, requestId }, () => reader.end())
           yield* Effect.addFinalizer(() => Effect.sync(() => [unfollow(), unwatch()]))
-          return Stream.make(COMMENT).pipe(
+          return Stream.make(SSE_COMMENT).pipe(
             Stream.concat(Stream.fromEffectRepeat(reader.next)),
-            Stream.interruptWhen(Deferred.await(over)),
-            Stream.encodeText
+            Stream.interruptWhen(Deferred.await(over))
           )
         })
-        return HttpServerResponse.stream(Stream.unwrap(hints), { contentType: "text/event-stream" })
+        return eventStreamResponse(Stream.unwrap(changes))
       }, answered)
     })
   })

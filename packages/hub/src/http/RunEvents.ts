@@ -13,7 +13,7 @@ import {
 } from "@corral/service/stream/ServerSentEvents"
 import { Deferred, Effect, Exit, Stream } from "effect"
 import { HttpServerRequest } from "effect/http"
-import { type HubLogs, runSource } from "../live/HubLogSource.ts"
+import { type HubLogs, hubRunSource } from "../live/HubLogSource.ts"
 import type { StreamAuthority } from "../live/StreamAuthority.ts"
 import type { HubSubscription } from "../live/StreamSubscription.ts"
 import { isOver } from "../run/Runs.ts"
@@ -41,7 +41,7 @@ export const hubRunEvents = Effect.fn("hubRunEvents")(function* (
   const isStream = acceptsEventStream(request)
   const start = startAfter(after, isStream ? request.headers["last-event-id"] : undefined, lastSeq)
   if (typeof start !== "number") return yield* start
-  const source = runSource(logs, runId)
+  const source = hubRunSource(logs, runId)
   if (!isStream) {
     const page = eventPage(source, { after: start, limit, lastSeq, requestId })
     return yield* gapToConflict(lastSeq)(page)

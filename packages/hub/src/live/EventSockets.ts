@@ -6,7 +6,7 @@ import type { SqlError } from "effect/sql"
 import { hubMetrics } from "../HubMetrics.ts"
 import { RunLog } from "../run/RunLog.ts"
 import { Runs } from "../run/Runs.ts"
-import { runSource } from "./HubLogSource.ts"
+import { hubRunSource } from "./HubLogSource.ts"
 import { RunFeeds } from "./RunFeeds.ts"
 import { followSession } from "./SessionStream.ts"
 import { StreamAuthority } from "./StreamAuthority.ts"
@@ -39,7 +39,7 @@ export class EventSockets extends Context.Service<
           sockets.accept(upgrade, "runId" in subject, (socket) => {
             const onLost = (lost: LostAccess) => socket.revoke(hubCloseCodes[lost], lossReasons[lost])
             socket.releaseWith(authority.watch(subscription, onLost))
-            if ("runId" in subject) socket.follow(runSource(logs, subject.runId), subject)
+            if ("runId" in subject) socket.follow(hubRunSource(logs, subject.runId), subject)
             else followSession(socket, { ...logs, projectId, sessionId: subject.sessionId }, fork)
           })
         },

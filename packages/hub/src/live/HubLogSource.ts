@@ -20,7 +20,7 @@ export interface HubLogs {
 export const LOG_UNREADABLE: SocketClose = { code: closeCodes.stalled, reason: "the log cannot be read" }
 
 /** The log of one run. */
-export const runSource = ({ feeds, log }: HubLogs, runId: RunId): HubLogSource => ({
+export const hubRunSource = ({ feeds, log }: HubLogs, runId: RunId): HubLogSource => ({
   read: (after, budget) =>
     Effect.flatMap(log.read(runId, after, budget), (batches) => withoutGap(batches, after)),
   follow: (follower) => feeds.follow(runId, { followerOf: () => follower, wakeAll: () => follower.wake() }),

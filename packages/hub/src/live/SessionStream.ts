@@ -1,11 +1,11 @@
 /** All runs of a session on one socket: those that exist, and those that start later. Each run keeps its own order. */
 import type { ProjectId, RunId, SessionId } from "@corral/domain/identity/Ids"
-import type { Cursor } from "@corral/service/stream/Cursor"
+import type { LogCursor } from "@corral/service/stream/LogCursor"
 import type { EventSocket } from "@corral/service/stream/EventSocket"
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql"
 import type { Runs } from "../run/Runs.ts"
-import { type HubLogs, LOG_UNREADABLE, runSource } from "./HubLogSource.ts"
+import { type HubLogs, LOG_UNREADABLE, hubRunSource } from "./HubLogSource.ts"
 
 export interface SessionStream extends HubLogs {
   readonly runs: Runs["Service"]
@@ -20,11 +20,11 @@ export const followSession = (
   fork: (effect: Effect.Effect<void>) => unknown
 ): void => {
   const { projectId, runs, sessionId } = session
-  const cursors = new Map<RunId, Cursor<SqlError.SqlError>>()
+  const cursors = new Map<RunId, LogCursor<SqlError.SqlError>>()
   const cursorOf = (runId: RunId) => {
     const known = cursors.get(runId)
     if (known !== undefined) return known
-    const cursor = socket.cursorOf(runSource(session, runId), 0)
+    const cursor = socket.cursorOf(hubRunSource(session, runId), 0)
     cursors.set(runId, cursor)
     return cursor
   }

@@ -17,7 +17,7 @@ import {
   type EventType,
   isTerminalType
 } from "@corral/domain/run/RunEvent"
-import { accept, initial, type RunState, type RunSummary, summaryOf } from "@corral/domain/run/RunState"
+import { accept, initial, type RunState, type RunSummary, runSummaryOf } from "@corral/domain/run/RunState"
 import { Result } from "effect"
 
 /** A run's row as the fold needs it. */
@@ -123,7 +123,7 @@ export class RunFold {
   }
 
   private summarize(at: string): void {
-    const { resultText, ...facts } = summaryOf(this.folded)
+    const { resultText, ...facts } = runSummaryOf(this.folded)
     this.summary = {
       ...facts,
       ...(resultText === undefined ? {} : { resultText: cutResult(resultText) }),

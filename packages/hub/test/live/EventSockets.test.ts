@@ -54,7 +54,7 @@ describe("/client/events", { timeout: 60_000 }, () => {
     )
   })
 
-  it("goes on after a position, and closes at once where the run has ended", async () => {
+  it("continues after a position, and closes immediately when the run has ended", async () => {
     const runId = await mirror.run(project, created, started, said("a"), completed)
     for (const [after, count] of [
       [0, 4],
@@ -195,7 +195,7 @@ describe("/client/events", { timeout: 60_000 }, () => {
     assert.strictEqual((await reader.closed(1_000)).code, 4401)
   })
 
-  it("ends within a second when a member is none any more, and not the others'", async () => {
+  it("ends within a second when its reader is no longer a member, and not for other members", async () => {
     const own = await mirror.project(ada.userId)
     const runId = await mirror.run(own, created)
     await mirror.member(ada.userId, own, bob.userId, "viewer")
@@ -213,7 +213,7 @@ describe("/client/events", { timeout: 60_000 }, () => {
     stays.drop()
   })
 
-  it("does not wait for a reader that stalls: others get everything, and it goes on where it stopped", async () => {
+  it("does not wait for a reader that stalls: others get everything, and it continues where it stopped", async () => {
     const runId = await mirror.run(project, created, started)
     const stalled = await StreamReader.open(ada, `runId=${runId}`)
     await stalled.count(2)
@@ -238,7 +238,7 @@ describe("/client/events", { timeout: 60_000 }, () => {
     )
   })
 
-  it("closes a reader that stalls too when it may not read any more", async () => {
+  it("closes a stalled reader too when it loses access", async () => {
     const runId = await mirror.run(project, created, started)
     const { signInId, token, userId } = await hub.people.signIn("ada")
     const client = new HubClient(hub.url, token, userId)

@@ -1,4 +1,4 @@
-/** That a stream is looked after as long as it lasts, also where nobody tells that something has changed. The clock is the test's own. */
+/** Permission checks of a running stream, without notices of changes. The clock is the test's own. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { REAUTHORIZED_WITHIN_SECONDS } from "@corral/domain/http/EventStream"
 import type { ProjectId, RequestId, RunId } from "@corral/domain/identity/Ids"
@@ -65,7 +65,7 @@ describe("StreamAuthority", { timeout: 60_000 }, () => {
     return { lost: Effect.promise(() => within(lost, 10_000, "the end of the stream")), isLost: () => told }
   })
 
-  it.effect("finds within a minute that a reader is no member any more", () =>
+  it.effect("finds within a minute that a reader is no longer a member", () =>
     Effect.gen(function* () {
       const [bobs, adas] = [yield* followed(bob), yield* followed(ada)]
       yield* Effect.promise(() => mirror.noMember(ada.userId, project, bob.userId))

@@ -1,4 +1,4 @@
-/** Headers under which bytes that a runtime made leave: whoever opens the address in a browser saves them, and never runs them with our origin. */
+/** Headers for content that a runtime made: a browser saves it, and never runs it with the service's origin. */
 import type { Artifact } from "@corral/domain/run/Artifact"
 
 export const attachmentHeaders = ({

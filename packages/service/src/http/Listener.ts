@@ -30,7 +30,7 @@ import { dropStalledResponses } from "./StalledResponses.ts"
 export class ListenFailed extends Data.TaggedError("ListenFailed")<{ readonly message: string }> {}
 
 export type RequestAuthorization =
-  /** `headers` are what the routes read in place of a client's own of that name. */
+  /** `headers` replace the client's headers of the same name. */
   | { readonly _tag: "Pass"; readonly headers?: Readonly<Record<string, string>> }
   | ({ readonly _tag: "Refuse" } & HttpRefusal)
 

@@ -1,5 +1,5 @@
 /**
- * `GET /metrics`: what a service counts, as Prometheus reads it, to whoever has the token for it and to nobody else. Without such a token
+ * `GET /metrics`: what a service counts, as Prometheus reads it, only with the metrics token. Without such a token
  * there is no such page.
  */
 import type { RequestId } from "@corral/domain/identity/Ids"

@@ -41,7 +41,7 @@ export class RequestRateLimit {
     return { left: Math.min(this.limit, left + refill), at: now }
   }
 
-  /** Whoever was not here for a whole window has a full bucket again. */
+  /** A client without requests in a whole window has a full bucket again. */
   private sweep(now: number): void {
     if (now - this.sweptAt < this.windowMs) return
     this.sweptAt = now

@@ -23,7 +23,7 @@ const methodOf = ({ method = "" }: IncomingMessage): string => (METHODS.has(meth
 /** Asked all the time, and of no interest one by one. */
 const UNTRACED = new Set(["/health", "/v1/health", "/health/live", METRICS_PATH])
 
-/** `2xx`, or `gone` where nobody waited for the answer. */
+/** `2xx`, or `gone` if the client disconnected before the response. */
 const statusOf = (response: ServerResponse): string =>
   response.headersSent ? `${Math.floor(response.statusCode / 100)}xx` : "gone"
 

@@ -59,8 +59,8 @@ const refusalOf = (error: unknown, methods: ReadonlyArray<string>, method: strin
 }
 
 /**
- * Turns every cause but an interruption (the client has gone) into an answer. `known` tells what a service makes of a defect of its own
- * kind.
+ * Turns every cause but an interruption (the client has gone) into an answer. `known` maps the defects that a service
+ * recognizes.
  */
 export const answerUnanswered = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,

@@ -12,7 +12,7 @@ import { closeCodes } from "@corral/domain/http/EventStream"
 import { Cause, Exit, type Effect, type Fiber } from "effect"
 import type { Duplex } from "node:stream"
 import type { WebSocket } from "ws"
-import { Cursor, type CursorReader } from "./Cursor.ts"
+import { LogCursor, type CursorReader } from "./LogCursor.ts"
 import { framesOf } from "./Frames.ts"
 import { ReplayGap } from "./Gap.ts"
 import type { LogBatch, LogSource, SocketClose, Start } from "./LogSource.ts"
@@ -42,7 +42,7 @@ export class EventSocket<E> implements CursorReader<E> {
   private readonly onDrain = () => this.drained()
   private readonly onRelease: Array<() => void> = []
   /** Cursors that are behind, in the order in which they are read. */
-  private readonly behind = new Set<Cursor<E>>()
+  private readonly behind = new Set<LogCursor<E>>()
   private isReading = false
   /** Unix milliseconds since when the full socket takes nothing; `undefined` while it is not full. */
   private blockedSince: number | undefined
@@ -70,8 +70,8 @@ export class EventSocket<E> implements CursorReader<E> {
   }
 
   /** A cursor of this socket that its caller wakes. */
-  cursorOf(source: LogSource<E>, after: number): Cursor<E> {
-    return new Cursor(source, after, this)
+  cursorOf(source: LogSource<E>, after: number): LogCursor<E> {
+    return new LogCursor(source, after, this)
   }
 
   /** Calls the function when the stream ends, or now if it has. */
@@ -91,7 +91,7 @@ export class EventSocket<E> implements CursorReader<E> {
     if (batch.terminal && this.options.endsWithRun) this.endWith(ENDED)
   }
 
-  resume(cursor: Cursor<E>): void {
+  resume(cursor: LogCursor<E>): void {
     this.behind.add(cursor)
     this.pump()
   }
@@ -169,7 +169,7 @@ export class EventSocket<E> implements CursorReader<E> {
     }
   }
 
-  private finish(cursor: Cursor<E>, exit: Exit.Exit<ReadonlyArray<LogBatch>, E | ReplayGap>): void {
+  private finish(cursor: LogCursor<E>, exit: Exit.Exit<ReadonlyArray<LogBatch>, E | ReplayGap>): void {
     this.isReading = false
     if (Exit.isFailure(exit)) return this.fail(cursor.source, exit.cause)
     for (const batch of exit.value) {

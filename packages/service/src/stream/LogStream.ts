@@ -1,6 +1,6 @@
 /** One log as a stream that its consumer pulls: stored batches first, then new ones, until the run's terminal event. */
 import { Effect, Option, Queue, Stream } from "effect"
-import { Cursor } from "./Cursor.ts"
+import { LogCursor } from "./LogCursor.ts"
 import type { ReplayGap } from "./Gap.ts"
 import type { LogBatch, LogSource, Start } from "./LogSource.ts"
 
@@ -18,13 +18,13 @@ export const logStream = <E>(
     : Stream.unwrap(Effect.map(openCursor(source, after), (pull) => batchesOf(pull, idleMs)))
 
 interface Pull<E> {
-  readonly cursor: Cursor<E>
+  readonly cursor: LogCursor<E>
   readonly woken: Queue.Queue<void>
 }
 
 const openCursor = Effect.fnUntraced(function* <E>(source: LogSource<E>, after: number) {
   const woken = yield* Queue.sliding<void>(1)
-  const cursor = new Cursor(source, after, {
+  const cursor = new LogCursor(source, after, {
     // Always reads: a consumer that is not ready must not be handed batches.
     canSend: false,
     send: () => undefined,

@@ -15,7 +15,7 @@ export const serviceMetrics = {
   requests: {
     name: "http_request_duration_seconds",
     kind: "histogram",
-    what: "Requests, by the route that they went to, until the answer was written. `gone`: nobody waited for it. WebSockets are not among them.",
+    what: "Requests, by the route that they went to, until the answer was written. `gone`: the client disconnected first. WebSockets are not among them.",
     labels: ["method", "route", "status"]
   },
   heap: { name: "process_heap_bytes", kind: "gauge", what: "JavaScript's heap in use." },

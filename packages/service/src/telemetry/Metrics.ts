@@ -1,6 +1,6 @@
 /**
- * What a service counts, in a registry of its own. Counting is plain synchronous code, an addition; what takes a query is asked for when
- * somebody reads, at most once a second, and is left out where the answer does not come.
+ * Metrics of a service in their own registry. Counting is a synchronous addition. Metrics that need a query are sampled when they are
+ * read, at most once a second, and are left out if the query fails.
  *
  * It serves nothing and sends nothing: `MetricsPage` and `Collector` read it.
  */
@@ -78,7 +78,7 @@ export class Metrics {
     return histogram
   }
 
-  /** What is found when somebody reads. */
+  /** Samples gauges when the metrics are read. */
   sample<E>(readings: Effect.Effect<ReadonlyArray<Reading>, E>): void {
     let shown: ReadonlyArray<Metric.Registration> = []
     const show = (found: ReadonlyArray<Reading>) => {
@@ -115,7 +115,7 @@ export class Metrics {
 const keyOf = ({ name }: MetricRow, labels: Labels): string =>
   [name, ...Object.entries(labels).flat()].join("\n")
 
-/** The service's own. Without a service around it, in a program that uses a part of one, what is counted is read by nobody. */
+/** Metrics of the service. In a program without a service around it, the counts are not read. */
 export const CurrentMetrics = Context.Reference<Metrics>("corral/service/Metrics", {
   defaultValue: () => new Metrics("unread")
 })

@@ -21,7 +21,7 @@ interface Node {
 
 const node = (): Node => ({ fixed: new Map() })
 
-/** What every path without a route of its own is called. */
+/** Name of all paths without a route. */
 export const OTHER = "other"
 
 /** Gives the template of a target's path. */

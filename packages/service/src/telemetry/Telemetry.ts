@@ -1,6 +1,6 @@
 /**
- * What a service tells of itself, as a layer below everything else of it: its metrics, its spans, and the page that metrics are read at. Told to
- * nobody unless the settings say to whom.
+ * Telemetry of a service, as a layer below the rest of it: metrics, spans, and the metrics page. Nothing is sent or served unless the
+ * settings say where.
  */
 import { Context, Effect, Layer, type Redacted } from "effect"
 import { monitorEventLoopDelay } from "node:perf_hooks"

@@ -1,4 +1,4 @@
-/** Where a service's traces and metrics go: settings that all services have alike. Nothing is told to anybody unless they are set. */
+/** Where a service's traces and metrics go: settings that all services have alike. Nothing is sent or served unless they are set. */
 import { withoutTrailing } from "@corral/domain/text/Trailing"
 import { Effect, Redacted, Schema } from "effect"
 import { isLoopback } from "../Addresses.ts"

@@ -2,7 +2,7 @@
  * Spans, made by hand at the few places that matter: a request, a command, a run. Nothing else makes any: a library's own spans would hold
  * addresses, queries and headers.
  *
- * Without a collector none is made, and a caller's `traceparent` goes on as it came.
+ * Without a collector none is made, and a caller's `traceparent` is passed on unchanged.
  */
 import { contextOf, traceparentFor } from "@corral/domain/http/TraceContext"
 import { type Clock, Context, Exit, Option, Tracer } from "effect"
@@ -19,7 +19,7 @@ export interface TraceSpan {
 }
 
 export interface Traces {
-  /** A span from now on; `parent` is a good `traceparent`. `undefined` where nobody would see it. */
+  /** A span from now on; `parent` is a good `traceparent`. `undefined` without a collector. */
   readonly start: (
     name: string,
     kind: Tracer.SpanKind,

@@ -45,7 +45,7 @@ describe("GET /metrics", () => {
       assert.deepInclude(await asked(`${url}/metrics`, headers), { status: 404, code: "not_found" })
   })
 
-  it("is told to whoever has the token, and to no browser", async () => {
+  it("requires the token, and is not served to browsers", async () => {
     const page = `${await serve({ metricsToken: Redacted.make(TOKEN) })}/metrics`
     const authorization = `Bearer ${TOKEN}`
     for (const wrong of [

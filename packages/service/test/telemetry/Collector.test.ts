@@ -78,7 +78,7 @@ describe("a collector", () => {
   })
 
   it.each<Mood | "down">(["down", "refuse", "hang", "stall"])(
-    "that would %s keeps nobody, holds little, and does not hold up the end",
+    "that would %s delays no request, holds little memory, and does not delay the end",
     async (mood) => {
       const collector = await open()
       const { url } = collector
@@ -108,7 +108,7 @@ describe("a collector", () => {
     }
   )
 
-  it("is nobody's business where there is none", async () => {
+  it("sends nothing without a collector", async () => {
     const { end, metrics, traces } = await started({})
     assert.isUndefined(traces.start("span", "server", above, {}))
     assert.strictEqual(await Effect.runPromise(metrics.text), "")

@@ -8,7 +8,7 @@ const refused = (env: Readonly<Record<string, string>>) =>
 const TOKEN = "a-token-of-more-than-32-characters"
 
 describe("telemetryFrom", () => {
-  it.effect("tells nobody anything unless it is told to", () =>
+  it.effect("sends nothing by default", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* telemetryFrom({ CORRAL_OTLP_URL: "" }), {
         collector: undefined,

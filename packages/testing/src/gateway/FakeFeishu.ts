@@ -18,7 +18,7 @@ export const encrypted = (text: string | Buffer, key = KEY): string => {
   return Buffer.concat([iv, cipher.update(text), cipher.final()]).toString("base64")
 }
 
-/** As Go prints a time, in a zone of its own. */
+/** As Go prints a time, in a separate zone. */
 export const goTime = (millis: number): string => {
   const [day = "", rest = ""] = new Date(millis + 8 * 3_600_000).toISOString().split("T")
   return `${day} ${rest.replace("Z", "")}290112 +0800 CST m=+3612.101`

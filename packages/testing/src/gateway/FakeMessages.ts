@@ -48,7 +48,7 @@ export class FakeMessages {
   private readonly changed: () => void
   private readonly keys = new Map<string, { readonly at: number; readonly answer: Answer }>()
   private readonly recent = new Map<string, Array<number>>()
-  /** Cards as they were when somebody clicked, until the click is answered. */
+  /** Cards as they were when a user clicked, until the click is answered. */
   private readonly clicked = new Map<string, unknown>()
 
   constructor(now: () => number, changed: () => void) {
@@ -137,7 +137,7 @@ export class FakeMessages {
     return { code: 0, msg: "success", data: {} }
   }
 
-  /** Somebody clicks: what is changed from now on counts only if the click was answered before. */
+  /** A user clicks: what is changed from now on counts only if the click was answered before. */
   click(message: FakeMessage): void {
     if (!this.clicked.has(message.id)) this.clicked.set(message.id, message.content)
   }

@@ -110,13 +110,13 @@ export class FakePlatform {
     })
   }
 
-  /** Somebody of the tenant; gives the open id. */
+  /** Adds a user of the tenant; returns the open id. */
   person(id: string, name: string): string {
     this.people.set(id, name)
     return id
   }
 
-  /** The direct chat of somebody with the bot. */
+  /** The direct chat of a user with the bot. */
   direct(person: string): string {
     const chat = `oc_direct_${person}`
     this.messagesOfAll.chats.set(chat, person)
@@ -161,7 +161,7 @@ export class FakePlatform {
     return this.api.calls.filter((call) => api === undefined || call.api === api)
   }
 
-  /** Somebody writes. */
+  /** A user writes. */
   says(person: string, chat: string, text: string, options: SayOptions = {}): Said {
     const { mentions = [], sender = "user", tenant = TENANT, thread, type = "text" } = options
     const marks = mentions.map((_, at) => `@_user_${at + 1} `).join("")
@@ -201,7 +201,7 @@ export class FakePlatform {
   }
 
   /**
-   * Somebody clicks on a button, by its label in any language or its place. Resolves when the click is answered, or is not: it comes
+   * A user clicks on a button, by its label in any language or its place. Resolves when the click is answered, or is not: it comes
    * once.
    */
   async clicks(
@@ -237,7 +237,7 @@ export class FakePlatform {
     return { eventId, status, toast, body }
   }
 
-  /** Somebody forwards a message into another chat; gives the copy's id. */
+  /** A user forwards a message into another chat; gives the copy's id. */
   forwards(person: string, messageId: string, chat: string): string {
     const { content, type } = this.message(messageId)
     return this.messagesOfAll.add({ chat, by: person, type, content }).id
@@ -258,7 +258,7 @@ export class FakePlatform {
     this.api.fault(api, { _tag: "Lose" }, times)
   }
 
-  /** Time goes on for the platform's rules. */
+  /** Advances the time for the platform's rules. */
   passes(millis: number): void {
     this.shift += millis
   }

@@ -134,7 +134,7 @@ export class FakeSlack {
     return found
   }
 
-  /** What Slack sends when somebody clicks on a button of a message. */
+  /** What Slack sends when a user clicks on a button of a message. */
   clickOn(ts: string, at: number, over: object = {}): Sent {
     const { blocks, channel } = this.message(ts)
     const button = blocks.flatMap(({ elements }) => elements ?? [])[at]
@@ -153,7 +153,7 @@ export class FakeSlack {
   }
 
   /**
-   * Sends an event until it is taken, at most four times: `make` signs it anew each time, with the time of that try. Gives the statuses.
+   * Sends an event until it is taken, at most four times: `make` signs it again each time, with the time of that try. Gives the statuses.
    * `scale` makes the ladder shorter.
    */
   async push(url: string, make: () => Sent, scale = 1 / 10_000): Promise<ReadonlyArray<number>> {
@@ -193,7 +193,7 @@ export class FakeSlack {
   }
 
   private whisper(request: IncomingMessage, response: ServerResponse, body: string): void {
-    // Whoever has the address may use it; a token there would be one too many.
+    // The address is enough. A token must not be sent.
     if (request.headers.authorization !== undefined || this.usesLeft === 0)
       return void response.writeHead(404).end("expired_url")
     this.usesLeft -= 1

@@ -45,7 +45,7 @@ export class FakeSocket {
     return this.open.size
   }
 
-  /** What a client is told, so that it can connect. */
+  /** Response with the address to connect to. */
   endpoint(origin: string): unknown {
     const ticket = `ticket${this.tickets.size + 1}`
     this.tickets.add(ticket)

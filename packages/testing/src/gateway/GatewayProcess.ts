@@ -1,5 +1,5 @@
 /**
- * A real Gateway as a process, over a database of its own: `src/main.ts` under this Node, or what was built of
+ * A real Gateway as a process, over its own database: `src/main.ts` under this Node, or what was built of
  * it where `CORRAL_TEST_ENTRY=dist` says so; or, for what is done with events, `handling.ts`.
  *
  * Owns the process and the database; `remove` ends both. Every answer is judged against the published contract.
@@ -101,7 +101,7 @@ export class GatewayProcess {
     return within(this.exited, 12_000, "the Gateway's end")
   }
 
-  /** Waits for an end that somebody else brings. */
+  /** Waits until another process ends it. */
   async ended(): Promise<GatewayExit> {
     return within(this.exited, 30_000, "the Gateway's end")
   }
@@ -145,7 +145,7 @@ export class GatewayProcess {
     return this.judged("POST", path, response)
   }
 
-  /** One of very many at once: gives the status, and the milliseconds from when it was written to when it was answered. */
+  /** One request of a burst: returns the status, and the milliseconds from when it was written to when it was answered. */
   sendTimed({ body, headers }: Sent, path = EVENTS): Promise<{ status: number; millis: number }> {
     return new Promise((resolve, reject) => {
       let written = performance.now()
@@ -166,7 +166,7 @@ export class GatewayProcess {
     })
   }
 
-  /** Byte by byte, each in a chunk of its own; gives the status. */
+  /** Byte by byte, each in its own chunk; returns the status. */
   async sendInPieces({ body, headers }: Sent, path = EVENTS): Promise<number | undefined> {
     const sending = request(this.url + path, { method: "POST", headers })
     for (const byte of body) sending.write(Buffer.of(byte))

@@ -1,5 +1,5 @@
 /**
- * A real Gateway with a handler, as a process of its own: each call is a row of `calls`, and what a Hub would have done for its key once is a
+ * A real Gateway with a handler, as its own process: each call is a row of `calls`, and what a Hub would have done for its key once is a
  * row of `effects`. A text tells what is to happen: `fail` and `refuse` come to nothing, `die` ends the process.
  */
 import type { IntegrationEvent } from "@corral/domain/chat/Integration"

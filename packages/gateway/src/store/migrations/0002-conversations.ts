@@ -12,7 +12,7 @@ export const conversations = [
     updated_at timestamptz NOT NULL
   )`,
   `CREATE INDEX talks_by_age ON talks (updated_at)`,
-  // A task whose card follows it. Whoever holds the lease does the following.
+  // A followed task. The holder of the lease follows it.
   `CREATE TABLE follows (
     task_id text PRIMARY KEY,
     platform text NOT NULL,

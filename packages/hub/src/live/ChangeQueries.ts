@@ -1,6 +1,6 @@
 /**
- * What there is to tell of things that may have changed, and to whom: read in one statement with who may see it, so that nobody is told by
- * what they were allowed before.
+ * Queries of the change feed. Each statement reads what has changed together with who may see it, so that no reader receives a change by a
+ * permission that has ended.
  */
 import type { ApprovalState } from "@corral/domain/approval/Approval"
 import { type HubNews, PRESENT_NEWS } from "@corral/domain/hub-api/HubNews"
@@ -12,20 +12,20 @@ import type { SqlClient, SqlError } from "effect/sql"
 import { type Lease, stateOf } from "../device/Presence.ts"
 import { readableRows } from "../store/ReadableList.ts"
 
-/** A hint and who of those that were asked about may have it. */
-export interface AddressedNews {
+/** A change, with the readers who may see it. */
+export interface AddressedChange {
   readonly to: ReadonlyArray<UserId> | "everyone"
-  readonly news: HubNews
+  readonly change: HubNews
 }
 
-type Addressed = Effect.Effect<ReadonlyArray<AddressedNews>, SqlError.SqlError>
+type Changes = Effect.Effect<ReadonlyArray<AddressedChange>, SqlError.SqlError>
 
-/** Approvals that wait, of all that the person may read. */
-export const pendingNews = (
+/** Pending approvals that the user may read. */
+export const pendingApprovals = (
   sql: SqlClient.SqlClient,
   reader: UserId
 ): Effect.Effect<ReadonlyArray<HubNews>, SqlError.SqlError> =>
-  readableRows<Moved>(sql, {
+  readableRows<ChangedRow>(sql, {
     table: "approvals",
     columns: "'approval' AS kind, id, run_id, project_id, state",
     reader,
@@ -33,15 +33,15 @@ export const pendingNews = (
     order: "newest",
     after: undefined,
     limit: PRESENT_NEWS
-  }).pipe(Effect.map((rows) => rows.map(newsOf)))
+  }).pipe(Effect.map((rows) => rows.map(changeOf)))
 
-/** `now` in Unix milliseconds. */
-export const deviceNews = (
+/** Presence of devices. `now` is in Unix milliseconds. */
+export const changedDevices = (
   sql: SqlClient.SqlClient,
   ids: ReadonlyArray<string>,
   readers: ReadonlyArray<UserId>,
   now: number
-): Addressed =>
+): Changes =>
   sql<DeviceRow>`
     SELECT d.id, d.lease_until, d.revoked_at, d.last_seen_at, d.owner_id, ARRAY(
       SELECT m.user_id FROM device_shares s JOIN project_members m ON m.project_id = s.project_id
@@ -51,22 +51,22 @@ export const deviceNews = (
     Effect.map((rows) =>
       rows.map((row) => {
         const lastSeenAt = row.last_seen_at?.toISOString()
-        const news = { kind: "device", id: row.id, state: stateOf(row, now) } as const
+        const change = { kind: "device", id: row.id, state: stateOf(row, now) } as const
         return {
           to: [row.owner_id, ...row.members],
-          news: lastSeenAt === undefined ? news : { ...news, lastSeenAt }
+          change: lastSeenAt === undefined ? change : { ...change, lastSeenAt }
         }
       })
     )
   )
 
-/** Of approvals, tasks and runs. */
-export const projectNews = (
+/** States of approvals, tasks and runs. */
+export const changedInProjects = (
   sql: SqlClient.SqlClient,
   { approvals, runs, tasks }: Readonly<Record<"approvals" | "runs" | "tasks", ReadonlyArray<string>>>,
   readers: ReadonlyArray<UserId>
-): Addressed =>
-  sql<Moved & { readonly internal: boolean; readonly members: ReadonlyArray<UserId> }>`
+): Changes =>
+  sql<ChangedRow & { readonly internal: boolean; readonly members: ReadonlyArray<UserId> }>`
     SELECT n.*, p.visibility = 'internal' AS internal, ARRAY(
       SELECT m.user_id FROM project_members m
       WHERE m.project_id = n.project_id AND m.user_id = ANY(${readers}::text[])
@@ -77,12 +77,12 @@ export const projectNews = (
       UNION ALL SELECT 'run', id, id, project_id, state FROM runs WHERE id = ANY(${runs}::text[])
     ) n JOIN projects p ON p.id = n.project_id`.pipe(
     Effect.map((rows) =>
-      rows.map((row) => ({ to: row.internal ? ("everyone" as const) : row.members, news: newsOf(row) }))
+      rows.map((row) => ({ to: row.internal ? ("everyone" as const) : row.members, change: changeOf(row) }))
     )
   )
 
-/** What whoever has become a member of those projects has not been told of. */
-export const standingIn = (
+/** Pending approvals and shared devices of projects: new for a user who has become a member. */
+export const presentIn = (
   sql: SqlClient.SqlClient,
   projects: ReadonlyArray<string>
 ): Effect.Effect<
@@ -95,6 +95,18 @@ export const standingIn = (
   (SELECT 'device', device_id FROM device_shares
     WHERE project_id = ANY(${projects}::text[]) ORDER BY device_id DESC LIMIT ${PRESENT_NEWS})`
 
+/** Devices of those whose lease has ended. `now` is in Unix milliseconds. */
+export const endedLeases = (
+  sql: SqlClient.SqlClient,
+  ids: ReadonlyArray<string>,
+  now: number
+): Effect.Effect<ReadonlyArray<DeviceId>, SqlError.SqlError> =>
+  sql<{ readonly id: DeviceId }>`
+    SELECT id FROM devices WHERE id = ANY(${ids}::text[])
+      AND (revoked_at IS NOT NULL OR lease_until IS NULL OR lease_until <= ${new Date(now)})`.pipe(
+    Effect.map((rows) => rows.map(({ id }) => id))
+  )
+
 interface DeviceRow extends Lease {
   readonly id: DeviceId
   readonly last_seen_at: Date | null
@@ -102,7 +114,7 @@ interface DeviceRow extends Lease {
   readonly members: ReadonlyArray<UserId>
 }
 
-type Moved = { readonly project_id: ProjectId } & (
+type ChangedRow = { readonly project_id: ProjectId } & (
   | {
       readonly kind: "approval"
       readonly id: ApprovalId
@@ -113,7 +125,7 @@ type Moved = { readonly project_id: ProjectId } & (
   | { readonly kind: "run"; readonly id: RunId; readonly state: HubRunStatus }
 )
 
-const newsOf = (row: Moved): HubNews => {
+const changeOf = (row: ChangedRow): HubNews => {
   const projectId = row.project_id
   switch (row.kind) {
     case "approval":

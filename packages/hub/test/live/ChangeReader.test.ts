@@ -1,9 +1,10 @@
+import { SSE_COMMENT } from "@corral/service/stream/ServerSentEvents"
 import { assert, describe, it } from "@effect/vitest"
 import type { HubNews } from "@corral/domain/hub-api/HubNews"
 import type { ProjectId, RunId, TaskId, UserId } from "@corral/domain/identity/Ids"
 import { Clock, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { COMMENT, NewsReader } from "../../src/live/NewsReader.ts"
+import { ChangeReader } from "../../src/live/ChangeReader.ts"
 
 const run = (n: number, state: "running" | "completed" = "running", project = "prj_1"): HubNews => ({
   kind: "run",
@@ -16,15 +17,15 @@ const open = Effect.gen(function* () {
   const clock = yield* Clock.Clock
   const ends: Array<number> = []
   const now = () => clock.currentTimeMillisUnsafe()
-  const reader = yield* NewsReader.make("usr_1" as UserId, now, () => void ends.push(now()))
+  const reader = yield* ChangeReader.make("usr_1" as UserId, now, () => void ends.push(now()))
   return { reader, ends }
 })
 
-describe("NewsReader", () => {
+describe("ChangeReader", () => {
   it.effect("gives what waits, the last of each thing alone", () =>
     Effect.gen(function* () {
       const { reader } = yield* open
-      for (const hint of [run(1), run(2), run(1, "completed")]) reader.told(hint)
+      for (const hint of [run(1), run(2), run(1, "completed")]) reader.add(hint)
       assert.strictEqual(
         yield* reader.next,
         [run(1, "completed"), run(2)].map((hint) => `data: ${JSON.stringify(hint)}\n\n`).join("")
@@ -37,10 +38,10 @@ describe("NewsReader", () => {
       const { reader } = yield* open
       const next = yield* Effect.forkChild(reader.next)
       yield* TestClock.adjust("20 seconds")
-      assert.strictEqual(yield* Fiber.join(next), COMMENT)
+      assert.strictEqual(yield* Fiber.join(next), SSE_COMMENT)
       const woken = yield* Effect.forkChild(reader.next)
       yield* Effect.yieldNow
-      reader.told(run(1))
+      reader.add(run(1))
       assert.include(yield* Fiber.join(woken), "run_1")
     })
   )
@@ -51,7 +52,7 @@ describe("NewsReader", () => {
       const waits = yield* Effect.forkChild(reader.next)
       yield* Effect.yieldNow
       yield* TestClock.adjust("19 seconds")
-      reader.told(run(1))
+      reader.add(run(1))
       yield* Fiber.join(waits)
       yield* TestClock.adjust("30 seconds")
       reader.tick()
@@ -66,10 +67,10 @@ describe("NewsReader", () => {
   it.effect("is ended when more waits than it may cost", () =>
     Effect.gen(function* () {
       const { ends, reader } = yield* open
-      for (let i = 0; i < 10_000; i++) reader.told(run(i))
-      for (let i = 0; i < 10_000; i++) reader.told(run(i, "completed"))
+      for (let i = 0; i < 10_000; i++) reader.add(run(i))
+      for (let i = 0; i < 10_000; i++) reader.add(run(i, "completed"))
       assert.deepStrictEqual(ends, [])
-      reader.told(run(10_000))
+      reader.add(run(10_000))
       assert.deepStrictEqual(ends, [0])
     })
   )
@@ -83,7 +84,7 @@ describe("NewsReader", () => {
         projectId: "prj_2" as ProjectId,
         state: "queued"
       }
-      for (const hint of [run(1), other]) reader.told(hint)
+      for (const hint of [run(1), other]) reader.add(hint)
       assert.deepStrictEqual(reader.withdraw("prj_1" as ProjectId), [run(1)])
       assert.strictEqual(yield* reader.next, `data: ${JSON.stringify(other)}\n\n`)
     })

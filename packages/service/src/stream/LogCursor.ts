@@ -14,10 +14,10 @@ export interface CursorReader<E> {
   readonly canSend: boolean
   readonly send: (batch: LogBatch) => void
   /** The cursor is behind: reads it as soon as the reader can send. */
-  readonly resume: (cursor: Cursor<E>) => void
+  readonly resume: (cursor: LogCursor<E>) => void
 }
 
-export class Cursor<E> implements LogFollower {
+export class LogCursor<E> implements LogFollower {
   readonly source: LogSource<E>
   /** Position of the last batch that was sent. */
   position: number

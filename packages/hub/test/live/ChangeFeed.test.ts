@@ -47,7 +47,7 @@ describe("/client/news", { timeout: 60_000 }, () => {
   }
   const presence = () => sql((sql) => notify(sql, "presence", mirror.targetId))
 
-  it("begins with devices and pending approvals, and goes on with what changes", async () => {
+  it("begins with devices and pending approvals, and continues with changes", async () => {
     const [pending, done] = [newId<ApprovalId>("apr"), newId<ApprovalId>("apr")]
     const runId = await mirror.run(project, created, started, asked(pending))
     await mirror.run(project, created, started, asked(done), resolved(done, "denied"))
@@ -76,7 +76,7 @@ describe("/client/news", { timeout: 60_000 }, () => {
     await news.close()
   })
 
-  it("tells of events alone where they move something", async () => {
+  it("sends a change only for events that change a state", async () => {
     const runId = await mirror.run(project, created, started)
     await heard()
     const news = await NewsFollower.open(ada)
@@ -90,7 +90,7 @@ describe("/client/news", { timeout: 60_000 }, () => {
     await news.close()
   })
 
-  it("tells nobody of what they may not see, and members from when they are such until they are not", async () => {
+  it("sends changes only to readers who may see them, and to members while they are members", async () => {
     const own = await mirror.project(ada.userId)
     const theirs = new Mirror(hub)
     await theirs.device(ada.userId, own)
@@ -109,7 +109,7 @@ describe("/client/news", { timeout: 60_000 }, () => {
     await mirror.noMember(ada.userId, own, bob.userId)
     await theirs.append(runId, 6, resolved(next, "approved"))
     await adas.hint({ id: next, state: "approved" })
-    // Told of after that to everyone.
+    // Sent to everyone after that.
     const open = await mirror.project(ada.userId, "internal")
     const last = await mirror.run(open, created)
     await news.hint({ id: last })

@@ -1,0 +1,190 @@
+/**
+ * Handlers of Hub commands: each calls the service that the local API calls, with the same policies and refusals.
+ *
+ * Guarantees: a Hub reaches only the runs that it started as this device.
+ */
+import type { DecisionScope } from "@corral/domain/approval/Approval"
+import type {
+  CommandName,
+  CommandPayload,
+  CommandSuccess,
+  EdgeCommand
+} from "@corral/domain/link/EdgeCommand"
+import {
+  Conflict,
+  type Failure,
+  NotFound,
+  PayloadTooLarge,
+  SchemaValidationFailed
+} from "@corral/domain/errors/Failures"
+import type { DeviceId, RequestId, RunId } from "@corral/domain/identity/Ids"
+import type { Run } from "@corral/domain/run/Run"
+import { Effect } from "effect"
+import { Artifacts } from "../artifact/Artifacts.ts"
+import { EdgeIdempotency, type ResultRows } from "../log/EdgeIdempotency.ts"
+import { Previews } from "../preview/Previews.ts"
+import { RunSupervisor } from "../run/RunSupervisor.ts"
+import { Store } from "../store/Store.ts"
+import { Snapshots } from "../workspace/Snapshots.ts"
+import { listFolder, previewFile } from "../workspace/WorkspaceFiles.ts"
+import { Workspaces } from "../workspace/Workspaces.ts"
+import { Worktrees } from "../workspace/Worktrees.ts"
+import { readChunk } from "./ArtifactChunk.ts"
+import { MAX_ANSWER_BYTES } from "./CommandOutcome.ts"
+import { isOwned, ownedBy } from "./HubRuns.ts"
+import { wholeDiff } from "./WholeDiff.ts"
+
+/** Entries of a folder or artifacts of a run; a longer list is too large an answer. */
+const MAX_ITEMS = 10_000
+
+/** A command of one device, with the trace that it belongs to. */
+export interface CommandCall {
+  readonly deviceId: DeviceId
+  readonly command: EdgeCommand
+  readonly traceparent: string | undefined
+}
+
+/** Services that commands use. */
+const services = Effect.all({
+  artifacts: Artifacts,
+  idempotency: EdgeIdempotency,
+  previews: Previews,
+  runs: RunSupervisor,
+  snapshots: Snapshots,
+  store: Store,
+  workspaces: Workspaces,
+  worktrees: Worktrees
+})
+type Services = Effect.Success<typeof services>
+
+/** Executes a command, without idempotency and without a bound on its answer. */
+export const commandHandler = Effect.map(
+  services,
+  (services) => (call: CommandCall) => executeCommand(services, call)
+)
+
+const executeCommand = (
+  services: Services,
+  { command, deviceId, traceparent }: CommandCall
+): Effect.Effect<unknown, Failure> => {
+  const { artifacts, previews, runs, store, workspaces } = services
+  const onOwnRun = <N extends CommandName>(
+    _: N,
+    runId: RunId,
+    answer: Effect.Effect<CommandSuccess<N>, Failure>
+  ): Effect.Effect<CommandSuccess<N>, Failure> => Effect.andThen(requireOwned(store, deviceId, runId), answer)
+  switch (command.name) {
+    case "StartRun":
+      return startRun(services, deviceId, command.payload, traceparent)
+    case "CancelRun": {
+      const { by, reason = "cancelled by the user", runId } = command.payload
+      return onOwnRun(command.name, runId, runs.cancel(runId, reason, by))
+    }
+    case "SendInput":
+      return onOwnRun(command.name, command.payload.runId, sendInput(services, command))
+    case "DecideApproval":
+      return onOwnRun(command.name, command.payload.runId, decideApproval(services, command.payload))
+    case "ReadDiff": {
+      // Both ids have the same shape.
+      const requestId = (command.requestId ?? command.commandId) as string as RequestId
+      return onOwnRun(
+        command.name,
+        command.payload.runId,
+        readDiff(services, command.payload.runId, requestId)
+      )
+    }
+    case "ListArtifacts": {
+      const { runId } = command.payload
+      const list = Effect.suspend(() => requireFew(artifacts.page(runId, undefined, MAX_ITEMS + 1)))
+      return onOwnRun(command.name, runId, list)
+    }
+    case "ReadArtifact": {
+      const { artifactId, offset, runId } = command.payload
+      return onOwnRun(command.name, runId, readChunk(artifacts, runId, artifactId, offset))
+    }
+    case "OpenPreview": {
+      const { previewId, runId } = command.payload
+      return onOwnRun(command.name, runId, previews.open(previewId, runId))
+    }
+    case "ListFiles": {
+      const { path, workspace } = command.payload
+      return workspaces.open(workspace).pipe(
+        Effect.flatMap((root) => listFolder(root.path, path, undefined, MAX_ITEMS + 1)),
+        Effect.flatMap(requireFew)
+      )
+    }
+    case "ReadFile": {
+      const { path, workspace } = command.payload
+      return Effect.flatMap(workspaces.open(workspace), (root) => previewFile(root.path, path))
+    }
+  }
+}
+
+const requireOwned = (
+  store: Store["Service"],
+  deviceId: DeviceId,
+  runId: RunId
+): Effect.Effect<void, NotFound> =>
+  Effect.suspend(() => (isOwned(store, deviceId, runId) ? Effect.void : Effect.fail(new NotFound())))
+
+const startRun = Effect.fnUntraced(function* (
+  { runs, store }: Services,
+  deviceId: DeviceId,
+  { create, runId }: CommandPayload<"StartRun">,
+  traceparent: string | undefined
+) {
+  if (create.resume !== undefined && !isOwned(store, deviceId, create.resume)) {
+    const issues = [{ path: "resume", message: "There is no such run." }]
+    return yield* new SchemaValidationFailed({ details: { issues } })
+  }
+  const run = yield* runs.start(create, () => [ownedBy(deviceId, runId)], traceparent, runId)
+  if (!isOwned(store, deviceId, runId)) return yield* new Conflict({ message: "This id is another run's." })
+  return run
+})
+
+const sendInput = (
+  { idempotency, runs, store }: Services,
+  { commandId, payload }: Extract<EdgeCommand, { readonly name: "SendInput" }>
+) => {
+  const request = { scope: "hub", key: commandId, request: payload }
+  const send = (keep: ResultRows<Run>) =>
+    runs
+      .input(payload.runId, payload.input.text)
+      .pipe(Effect.tap((run) => Effect.orDie(store.commit(keep(run)))))
+  return Effect.map(idempotency.once(request, send), ({ body }) => body)
+}
+
+const decideApproval = (
+  { runs }: Services,
+  {
+    approvalId,
+    by,
+    decision,
+    origin,
+    reason,
+    runId,
+    scope = "once",
+    updatedInput
+  }: CommandPayload<"DecideApproval">
+) =>
+  runs.decide(runId, approvalId, { decision, scope: narrowed(scope), reason, updatedInput }, { by, origin })
+
+/** A remote user can't allow anything here for longer than a session: only the device's owner sets a lasting grant. */
+const narrowed = (scope: DecisionScope): DecisionScope => (scope === "always" ? "session" : scope)
+
+const readDiff = Effect.fnUntraced(function* (
+  { runs, snapshots, workspaces, worktrees }: Services,
+  runId: RunId,
+  requestId: RequestId
+) {
+  const run = yield* runs.get(runId)
+  const workspace = yield* workspaces.open(run.workspace)
+  const root = run.worktree === undefined ? workspace.path : worktrees.pathOf(run.worktree)
+  const found = yield* wholeDiff(snapshots, runId, root, MAX_ANSWER_BYTES)
+  return { ...found, runId, nextCursor: null, requestId }
+})
+
+const requireFew = <A>(items: ReadonlyArray<A>): Effect.Effect<ReadonlyArray<A>, PayloadTooLarge> =>
+  items.length > MAX_ITEMS
+    ? Effect.fail(new PayloadTooLarge({ message: "The list is too long." }))
+    : Effect.succeed(items)

@@ -1,0 +1,28 @@
+/** State of the link to the Hub, as the readiness check reports it. */
+import type { LinkReadiness } from "@corral/domain/http/Health"
+import type { DeviceFile } from "./DeviceKey.ts"
+import type { LiveLink } from "./LinkSession.ts"
+
+export class LinkStatus {
+  readiness: LinkReadiness = { state: "none" }
+  live: LiveLink | undefined
+  private readonly now: () => number
+
+  constructor(now: () => number) {
+    this.now = now
+  }
+
+  enter(state: LinkReadiness["state"], device: DeviceFile | undefined, problem?: string): void {
+    const { readiness } = this
+    const since =
+      state === readiness.state && readiness.since !== undefined
+        ? readiness.since
+        : new Date(this.now()).toISOString()
+    this.readiness = {
+      state,
+      since,
+      ...(device === undefined ? {} : { hub: device.hub, deviceId: device.deviceId }),
+      ...(problem === undefined ? {} : { problem })
+    }
+  }
+}

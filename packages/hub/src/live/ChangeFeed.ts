@@ -1,0 +1,191 @@
+/**
+ * Change feed of the Hub: which approvals, devices, runs and tasks have changed, for every reader in this process who may see them.
+ *
+ * A notice names what may have changed; the feed reads its state and its readers in one statement. Guarantees: a reader receives the
+ * present state first, then states in the order in which they occurred. When notices may have been missed, the feed ends its readers:
+ * they reconnect and receive the present state.
+ */
+import { PRESENT_NEWS, type HubNews } from "@corral/domain/hub-api/HubNews"
+import type { ProjectId } from "@corral/domain/identity/Ids"
+import { CurrentMetrics } from "@corral/service/telemetry/Metrics"
+import { Clock, Context, Effect, Layer, Queue } from "effect"
+import { SqlClient } from "effect/sql"
+import { Devices } from "../device/Devices.ts"
+import { hubMetrics } from "../HubMetrics.ts"
+import type { NoticeKind } from "../store/Notice.ts"
+import { Notices } from "../store/Notices.ts"
+import {
+  type AddressedChange,
+  changedDevices,
+  changedInProjects,
+  endedLeases,
+  pendingApprovals,
+  presentIn
+} from "./ChangeQueries.ts"
+import type { ChangeReader } from "./ChangeReader.ts"
+
+export class ChangeFeed extends Context.Service<
+  ChangeFeed,
+  {
+    /** Sends the present state, then changes, until the returned function is called. */
+    readonly follow: (reader: ChangeReader) => () => void
+  }
+>()("corral/hub/ChangeFeed") {
+  static readonly layer = Layer.effect(
+    ChangeFeed,
+    Effect.gen(function* () {
+      const state = yield* feedState
+      const { joining, readers } = state
+      const notices = yield* Notices
+      const metrics = yield* CurrentMetrics
+      metrics.sample(Effect.sync(() => [[hubMetrics.news, readers.size]]))
+      const endAll = () => readers.forEach((reader) => reader.end())
+
+      yield* Queue.take(state.more).pipe(
+        Effect.andThen(publishDue(state)),
+        // Changes that could not be read are missed.
+        Effect.catch((error) =>
+          Effect.andThen(Effect.logWarning("failed to publish changes", error), Effect.sync(endAll))
+        ),
+        Effect.forever,
+        Effect.forkScoped
+      )
+      yield* checkReaders(state).pipe(
+        Effect.ignore,
+        Effect.andThen(Effect.sleep("5 seconds")),
+        Effect.forever,
+        Effect.forkScoped
+      )
+      notices.follow({ onNotice: (kind, id) => noteChange(state, kind, id), onMissed: endAll })
+
+      return ChangeFeed.of({
+        follow: (reader) => {
+          readers.add(reader)
+          joining.add(reader)
+          state.wake()
+          return () => {
+            readers.delete(reader)
+            joining.delete(reader)
+          }
+        }
+      })
+    })
+  )
+}
+
+type Resource = "approval" | "device" | "project" | "run" | "task"
+
+type FeedState = Effect.Success<typeof feedState>
+
+const feedState = Effect.gen(function* () {
+  const clock = yield* Clock.Clock
+  const more = yield* Queue.sliding<void>(1)
+  return {
+    sql: yield* SqlClient.SqlClient,
+    devices: yield* Devices,
+    now: () => clock.currentTimeMillisUnsafe(),
+    readers: new Set<ChangeReader>(),
+    /** Readers that have not received the present state. */
+    joining: new Set<ChangeReader>(),
+    /** Ids of resources that may have changed. */
+    due: {
+      approval: new Set<string>(),
+      device: new Set<string>(),
+      project: new Set<string>(),
+      run: new Set<string>(),
+      task: new Set<string>()
+    } satisfies Record<Resource, Set<string>>,
+    /** Devices that readers saw online: the end of a lease is a change without a notice. */
+    online: new Set<string>(),
+    more,
+    wake: () => void Queue.offerUnsafe(more, undefined)
+  }
+})
+
+/** Marks what a notice names as due. */
+const noteChange = ({ due, readers, wake }: FeedState, kind: NoticeKind, id: string): void => {
+  const resource = resourceOf[kind]
+  if (resource === undefined || readers.size === 0) return
+  if (resource === "project")
+    for (const reader of readers)
+      // That channel carries only ids of projects.
+      for (const change of reader.withdraw(id as ProjectId)) due[change.kind].add(change.id)
+  due[resource].add(id)
+  wake()
+}
+
+/** Sends the present state to new readers, and due changes to all who may see them. */
+const publishDue = Effect.fnUntraced(function* (state: FeedState) {
+  const { due, joining, now, readers, sql } = state
+  const joined = [...joining]
+  joining.clear()
+  yield* Effect.forEach(joined, (reader) => sendPresent(state, reader), { concurrency: 4, discard: true })
+  const projects = take(due.project)
+  if (projects.length > 0) for (const { id, kind } of yield* presentIn(sql, projects)) due[kind].add(id)
+  const userIds = [...new Set([...readers].map(({ userId }) => userId))]
+  const devices = take(due.device)
+  if (devices.length > 0) publish(state, yield* changedDevices(sql, devices, userIds, now()))
+  const changed = { approvals: take(due.approval), runs: take(due.run), tasks: take(due.task) }
+  if (Object.values(changed).some(({ length }) => length > 0))
+    publish(state, yield* changedInProjects(sql, changed, userIds))
+  if (Object.values(due).some(({ size }) => size > 0)) state.wake()
+})
+
+const sendPresent = Effect.fnUntraced(function* (state: FeedState, reader: ChangeReader) {
+  const { userId } = reader
+  for (const device of yield* state.devices.list(userId, undefined, undefined, PRESENT_NEWS)) {
+    const { id, lastSeenAt, state: presence } = device
+    const change = {
+      kind: "device",
+      id,
+      state: presence,
+      ...(lastSeenAt === undefined ? {} : { lastSeenAt })
+    } as const
+    noteOnline(state, change)
+    reader.add(change)
+  }
+  for (const change of yield* pendingApprovals(state.sql, userId)) reader.add(change)
+})
+
+const publish = (state: FeedState, changes: ReadonlyArray<AddressedChange>): void => {
+  for (const { change, to } of changes) {
+    noteOnline(state, change)
+    for (const reader of state.readers)
+      if (to === "everyone" || to.includes(reader.userId)) reader.add(change)
+  }
+}
+
+const noteOnline = ({ online }: FeedState, { id, kind, ...change }: HubNews): void => {
+  if (kind !== "device") return
+  if ("state" in change && change.state === "online") online.add(id)
+  else online.delete(id)
+}
+
+/** Ends stalled readers, and finds leases that have run out. */
+const checkReaders = Effect.fnUntraced(function* ({ due, now, online, readers, sql, wake }: FeedState) {
+  readers.forEach((reader) => reader.tick())
+  if (readers.size === 0) online.clear()
+  if (online.size === 0) return
+  const ended = yield* endedLeases(sql, [...online], now())
+  for (const id of ended) due.device.add(id)
+  if (ended.length > 0) wake()
+})
+
+/** Resource that each notice names. */
+const resourceOf: Partial<Record<NoticeKind, Resource>> = {
+  approval: "approval",
+  deviceEnded: "device",
+  membership: "project",
+  presence: "device",
+  runState: "run",
+  task: "task"
+}
+
+/** Ids of one statement. */
+const MAX_IDS = 1_000
+
+const take = (ids: Set<string>): ReadonlyArray<string> => {
+  const first = [...ids].slice(0, MAX_IDS)
+  for (const id of first) ids.delete(id)
+  return first
+}
